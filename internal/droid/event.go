@@ -1,0 +1,446 @@
+package droid
+
+import "encoding/json"
+
+// Event is one thing that droid said without being asked: a session
+// notification or a request to its client. Events are delivered in the order
+// droid wrote them. The concrete types are the ones in this file.
+type Event interface {
+	// Kind is droid's own name of the event: the notification's type, or the
+	// request's method without its "droid." prefix.
+	Kind() string
+}
+
+// Working states that droid reports (0.57 to 0.225; "thinking" since 0.215).
+const (
+	StateIdle       = "idle"
+	StateStreaming  = "streaming_assistant_message"
+	StateThinking   = "thinking"
+	StateExecuting  = "executing_tool"
+	StateWaiting    = "waiting_for_tool_confirmation"
+	StateCompacting = "compacting_conversation"
+)
+
+// Message roles and visibilities. An empty visibility means "both".
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleSystem    = "system"
+	RoleTool      = "tool"
+
+	VisibilityLLMOnly  = "llm_only"
+	VisibilityUserOnly = "user_only"
+	VisibilityBoth     = "both"
+)
+
+// WorkingStateChanged is droid_working_state_changed.
+type WorkingStateChanged struct {
+	State string `json:"newState"`
+}
+
+// MessageCreated is create_message: the snapshot of one message. RequestID is
+// the id of the add_user_message request that a user message echoes.
+type MessageCreated struct {
+	Message   Message `json:"message"`
+	RequestID string  `json:"requestId"`
+}
+
+// Message is one entry of a conversation, in create_message and in the result
+// of load_session.
+type Message struct {
+	ID         string         `json:"id"`
+	Role       string         `json:"role"`
+	Content    []ContentBlock `json:"content"`
+	Visibility string         `json:"visibility"`
+	ParentID   string         `json:"parentId"`
+}
+
+// ContentBlock is one block of a message. Which fields are set follows Type:
+// "text", "thinking", "tool_use", "tool_result", "image" or "document"; Raw
+// keeps the whole block.
+type ContentBlock struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	ID        string          `json:"id"`          // tool_use
+	Name      string          `json:"name"`        // tool_use
+	Input     json.RawMessage `json:"input"`       // tool_use
+	ToolUseID string          `json:"tool_use_id"` // tool_result
+	Content   json.RawMessage `json:"content"`     // tool_result
+	IsError   bool            `json:"is_error"`    // tool_result
+	Raw       json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON decodes the block and keeps its raw JSON. A block whose known
+// fields have unexpected types is kept with its Type and Raw alone.
+func (b *ContentBlock) UnmarshalJSON(data []byte) error {
+	type plain ContentBlock
+	var p plain
+	if err := json.Unmarshal(data, &p); err != nil {
+		var t struct {
+			Type string `json:"type"`
+		}
+		_ = json.Unmarshal(data, &t) // a block without a readable type is unknown, not an error
+		p = plain{Type: t.Type}
+	}
+	p.Raw = append(json.RawMessage(nil), data...)
+	*b = ContentBlock(p)
+	return nil
+}
+
+// TextDelta is assistant_text_delta, or thinking_text_delta when Thinking.
+type TextDelta struct {
+	MessageID  string `json:"messageId"`
+	BlockIndex int    `json:"blockIndex"`
+	Text       string `json:"textDelta"`
+	Thinking   bool   `json:"-"`
+}
+
+// TextComplete is assistant_text_complete, or thinking_text_complete when
+// Thinking (since 0.215).
+type TextComplete struct {
+	MessageID  string `json:"messageId"`
+	BlockIndex int    `json:"blockIndex"`
+	Thinking   bool   `json:"-"`
+}
+
+// ToolUse is a tool that the model calls. ID comes from the model and may
+// repeat within a session; Input may be empty or partial in a ToolCall.
+type ToolUse struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+// ToolCall is tool_call. droid sends it 2 to 17 times for one call.
+type ToolCall struct {
+	ToolUse ToolUse `json:"toolUse"`
+}
+
+// ToolPhaseChanged is tool_execution_phase_changed: "queued" or "executing"
+// (since 0.215).
+type ToolPhaseChanged struct {
+	ToolUseID string `json:"toolUseId"`
+	ToolName  string `json:"toolName"`
+	Phase     string `json:"phase"`
+}
+
+// ToolProgress is tool_progress_update.
+type ToolProgress struct {
+	ToolUseID string         `json:"toolUseId"`
+	ToolName  string         `json:"toolName"`
+	Update    ProgressUpdate `json:"update"`
+}
+
+// ProgressUpdate is what a tool reports while it runs. For Execute, Text is the
+// last two lines of output, and FullOutput (since 0.215) all of it up to 8 kB.
+// Type is "status", "message", "tool_call" or "error".
+type ProgressUpdate struct {
+	Type              string          `json:"type"`
+	Text              string          `json:"text"`
+	FullOutput        string          `json:"fullOutput"`
+	TerminalID        string          `json:"terminalId"`
+	SubagentSessionID string          `json:"subagentSessionId"`
+	Details           json.RawMessage `json:"details"`
+	Error             string          `json:"error"`
+}
+
+// ToolResult is tool_result. Content is a JSON string, or an array of content
+// blocks (MCP images).
+type ToolResult struct {
+	ToolUseID string          `json:"toolUseId"`
+	MessageID string          `json:"messageId"`
+	Content   json.RawMessage `json:"content"`
+	IsError   bool            `json:"isError"`
+}
+
+// PermissionResolved is permission_resolved. ToolUseIDs is empty when the
+// answer was cancel.
+type PermissionResolved struct {
+	RequestID      string   `json:"requestId"`
+	ToolUseIDs     []string `json:"toolUseIds"`
+	SelectedOption string   `json:"selectedOption"`
+}
+
+// SettingsUpdated is settings_updated. Settings may be partial. RequestID is
+// set since 0.117 when a request of ours caused it.
+type SettingsUpdated struct {
+	Settings  Settings `json:"settings"`
+	RequestID string   `json:"requestId"`
+}
+
+// TitleUpdated is session_title_updated. UpdateType is "first_user_message" or
+// "llm_generated" since 0.215.
+type TitleUpdated struct {
+	Title      string `json:"title"`
+	UpdateType string `json:"updateType"`
+	RequestID  string `json:"requestId"`
+}
+
+// TokenUsage counts tokens.
+type TokenUsage struct {
+	InputTokens         int64 `json:"inputTokens"`
+	OutputTokens        int64 `json:"outputTokens"`
+	CacheCreationTokens int64 `json:"cacheCreationTokens"`
+	CacheReadTokens     int64 `json:"cacheReadTokens"`
+	ThinkingTokens      int64 `json:"thinkingTokens"`
+}
+
+// TokenUsageChanged is session_token_usage_changed: the session's total and
+// the last model call.
+type TokenUsageChanged struct {
+	TokenUsage         TokenUsage `json:"tokenUsage"`
+	LastCallTokenUsage TokenUsage `json:"lastCallTokenUsage"`
+}
+
+// Reasons of TurnCompleted that are no failure (0.225). Every other reason is
+// one: model_authentication_failed, model_rate_limited, error, ….
+const (
+	ReasonCompleted          = "completed"
+	ReasonCancelled          = "cancelled"
+	ReasonPermissionRejected = "permission_rejected"
+	ReasonSpecHandoff        = "spec_handoff"
+	ReasonProcessExit        = "process_exit"
+)
+
+// TurnCompleted is agent_turn_completed (since 0.215). TurnID is the id of the
+// user message that began the turn.
+type TurnCompleted struct {
+	Reason     string     `json:"reason"`
+	TurnID     string     `json:"turnId"`
+	TokenUsage TokenUsage `json:"tokenUsage"`
+}
+
+// LLMRetry is llm_retry (since 0.215): the model call failed and is repeated.
+type LLMRetry struct {
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason"`
+}
+
+// MessageRetracted is assistant_message_retracted (0.225): the deltas of the
+// message so far belong to a failed attempt.
+type MessageRetracted struct {
+	MessageID string `json:"messageId"`
+}
+
+// QueuedMessagesDiscarded is queued_messages_discarded: an interrupt threw a
+// waiting user message away. No RequestID before 0.215.
+type QueuedMessagesDiscarded struct {
+	Text      string `json:"text"`
+	RequestID string `json:"requestId"`
+}
+
+// SessionCompacted is session_compacted (since 0.215).
+type SessionCompacted struct {
+	SummaryID    string `json:"summaryId"`
+	RemovedCount int    `json:"removedCount"`
+}
+
+// MCPServerStatus is one server in MCPStatusChanged.
+type MCPServerStatus struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Error  string `json:"error"`
+}
+
+// MCPStatusChanged is mcp_status_changed.
+type MCPStatusChanged struct {
+	Servers []MCPServerStatus `json:"servers"`
+}
+
+// MCPAuthRequired is mcp_auth_required (0.57).
+type MCPAuthRequired struct {
+	ServerName string `json:"serverName"`
+	AuthURL    string `json:"authUrl"`
+	Message    string `json:"message"`
+}
+
+// Failure is the notification "error": a model call or droid itself failed.
+// droid usually says the same again as a system message.
+type Failure struct {
+	Message   string `json:"message"`
+	ErrorType string `json:"errorType"`
+	Detail    struct {
+		Name    string `json:"name"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// Unknown is a notification that this package has no type for, or a known one
+// whose fields did not decode (Err says why).
+type Unknown struct {
+	Type string
+	Raw  json.RawMessage
+	Err  error
+}
+
+// PermissionRequest is the request droid.request_permission. It must be
+// answered once with Client.AnswerPermission; one answer covers all ToolUses.
+type PermissionRequest struct {
+	RequestID string              `json:"-"`
+	ToolUses  []PermissionToolUse `json:"toolUses"`
+	Options   []PermissionOption  `json:"options"`
+}
+
+// PermissionToolUse is one tool that waits for permission. Confirmation is
+// "exec", "create", "edit", "apply_patch", "mcp_tool", "exit_spec_mode", ….
+type PermissionToolUse struct {
+	ToolUse      ToolUse           `json:"toolUse"`
+	Confirmation string            `json:"confirmationType"`
+	Details      PermissionDetails `json:"details"`
+}
+
+// PermissionDetails are the facts that droid gives for a decision. Which are
+// set follows Type, see PermissionToolUse. OldContent and NewContent are whole
+// files.
+type PermissionDetails struct {
+	Type            string           `json:"type"`
+	FullCommand     string           `json:"fullCommand"`
+	ImpactLevel     string           `json:"impactLevel"`
+	RiskLevelReason string           `json:"riskLevelReason"`
+	FilePath        string           `json:"filePath"`
+	OldContent      *string          `json:"oldContent"`
+	NewContent      *string          `json:"newContent"`
+	Content         *string          `json:"content"` // create
+	PatchContent    string           `json:"patchContent"`
+	Files           []PermissionFile `json:"files"` // apply_patch since 0.215
+	ToolName        string           `json:"toolName"`
+	ServerName      string           `json:"serverName"`
+	Plan            string           `json:"plan"`        // exit_spec_mode
+	Title           string           `json:"title"`       // exit_spec_mode
+	OptionNames     []string         `json:"optionNames"` // exit_spec_mode, until 0.215
+	Raw             json.RawMessage  `json:"-"`
+}
+
+// UnmarshalJSON decodes the details and keeps their raw JSON. Fields of
+// unexpected types leave Type and Raw alone, so that the request can still be
+// shown and answered.
+func (d *PermissionDetails) UnmarshalJSON(data []byte) error {
+	type plain PermissionDetails
+	var p plain
+	if err := json.Unmarshal(data, &p); err != nil {
+		var t struct {
+			Type string `json:"type"`
+		}
+		_ = json.Unmarshal(data, &t) // unreadable details are shown raw, not refused
+		p = plain{Type: t.Type}
+	}
+	p.Raw = append(json.RawMessage(nil), data...)
+	*d = PermissionDetails(p)
+	return nil
+}
+
+// PermissionFile is one file of an apply_patch. Operation is "update" or
+// "create".
+type PermissionFile struct {
+	FilePath   string  `json:"filePath"`
+	Operation  string  `json:"operation"`
+	OldContent *string `json:"oldContent"`
+	NewContent *string `json:"newContent"`
+}
+
+// PermissionOption is one answer that droid offers. Value goes back to droid.
+type PermissionOption struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+// OptionCancel is the answer to a PermissionRequest that refuses. droid takes
+// it whether offered or not.
+const OptionCancel = "cancel"
+
+// QuestionRequest is the request droid.ask_user. It must be answered once with
+// Client.AnswerQuestions.
+type QuestionRequest struct {
+	RequestID  string     `json:"-"`
+	ToolCallID string     `json:"toolCallId"`
+	Questions  []Question `json:"questions"`
+}
+
+// Question is one question of a QuestionRequest. Options may be empty; free
+// text is always a valid answer.
+type Question struct {
+	Index    int      `json:"index"`
+	Topic    string   `json:"topic"`
+	Question string   `json:"question"`
+	Options  []string `json:"options"`
+}
+
+// Kind implements Event.
+func (WorkingStateChanged) Kind() string { return "droid_working_state_changed" }
+
+// Kind implements Event.
+func (MessageCreated) Kind() string { return "create_message" }
+
+// Kind implements Event.
+func (d TextDelta) Kind() string {
+	if d.Thinking {
+		return "thinking_text_delta"
+	}
+	return "assistant_text_delta"
+}
+
+// Kind implements Event.
+func (c TextComplete) Kind() string {
+	if c.Thinking {
+		return "thinking_text_complete"
+	}
+	return "assistant_text_complete"
+}
+
+// Kind implements Event.
+func (ToolCall) Kind() string { return "tool_call" }
+
+// Kind implements Event.
+func (ToolPhaseChanged) Kind() string { return "tool_execution_phase_changed" }
+
+// Kind implements Event.
+func (ToolProgress) Kind() string { return "tool_progress_update" }
+
+// Kind implements Event.
+func (ToolResult) Kind() string { return "tool_result" }
+
+// Kind implements Event.
+func (PermissionResolved) Kind() string { return "permission_resolved" }
+
+// Kind implements Event.
+func (SettingsUpdated) Kind() string { return "settings_updated" }
+
+// Kind implements Event.
+func (TitleUpdated) Kind() string { return "session_title_updated" }
+
+// Kind implements Event.
+func (TokenUsageChanged) Kind() string { return "session_token_usage_changed" }
+
+// Kind implements Event.
+func (TurnCompleted) Kind() string { return "agent_turn_completed" }
+
+// Kind implements Event.
+func (LLMRetry) Kind() string { return "llm_retry" }
+
+// Kind implements Event.
+func (MessageRetracted) Kind() string { return "assistant_message_retracted" }
+
+// Kind implements Event.
+func (QueuedMessagesDiscarded) Kind() string { return "queued_messages_discarded" }
+
+// Kind implements Event.
+func (SessionCompacted) Kind() string { return "session_compacted" }
+
+// Kind implements Event.
+func (MCPStatusChanged) Kind() string { return "mcp_status_changed" }
+
+// Kind implements Event.
+func (MCPAuthRequired) Kind() string { return "mcp_auth_required" }
+
+// Kind implements Event.
+func (Failure) Kind() string { return "error" }
+
+// Kind implements Event.
+func (u Unknown) Kind() string { return u.Type }
+
+// Kind implements Event.
+func (PermissionRequest) Kind() string { return "request_permission" }
+
+// Kind implements Event.
+func (QuestionRequest) Kind() string { return "ask_user" }

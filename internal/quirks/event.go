@@ -1,0 +1,178 @@
+package quirks
+
+import (
+	"encoding/json"
+
+	"droid-acp/internal/droid"
+)
+
+// Event is one event of the honest stream that the Normalizer makes of what
+// droid said. The concrete types are the ones in this file.
+type Event interface{ honest() }
+
+// TurnStarted says that droid works on the prompt with this request id: the
+// echo of the user's message arrived. It comes at most once a prompt.
+type TurnStarted struct {
+	RequestID string // of the add_user_message request, "" when droid does not say
+	MessageID string // of the user message in droid's history
+}
+
+// Text is a piece of assistant text, or of thinking when Thought, in order and
+// exactly once. MessageID is droid's id of the message; a message that droid
+// retracted and streamed again continues under a new MessageID.
+type Text struct {
+	MessageID string
+	Thought   bool
+	Text      string
+}
+
+// TextRetracted says that the text sent under MessageID is void: droid made
+// the model repeat its answer. What replaces it follows under another id.
+type TextRetracted struct {
+	MessageID string
+}
+
+// Notice is something that droid tells the user outside the conversation, such
+// as a system message. It is no assistant text.
+type Notice struct {
+	Text string
+}
+
+// ToolStarted announces a tool call, once. ID is unique in the session, also
+// when the model repeats an id. Input may still be incomplete ("{}").
+type ToolStarted struct {
+	ID    string
+	Name  string
+	Input json.RawMessage
+}
+
+// ToolInput gives the complete input of a started call, at most once a call,
+// before its permission, progress or end.
+type ToolInput struct {
+	ID    string
+	Name  string
+	Input json.RawMessage
+}
+
+// ToolRunning says that a started call now executes, at most once a call.
+type ToolRunning struct{ ID string }
+
+// ToolProgress reports on a running call.
+type ToolProgress struct {
+	ID     string
+	Update droid.ProgressUpdate
+}
+
+// ToolEnded ends a started call, once. Unfinished means that the turn ended
+// without a result for it; Content is then empty and IsError true.
+type ToolEnded struct {
+	ID         string
+	Name       string
+	Content    json.RawMessage // a JSON string or an array of content blocks
+	IsError    bool
+	Unfinished bool
+}
+
+// PermissionAsked asks the user to decide on all Tools at once. No other
+// PermissionAsked or QuestionAsked follows until this one is answered
+// (Normalizer.Answered) or withdrawn. Tools carry the ids of ToolStarted.
+type PermissionAsked struct {
+	RequestID string
+	Tools     []droid.PermissionToolUse
+	Options   []droid.PermissionOption
+}
+
+// QuestionAsked asks the user one or more questions; the rules of
+// PermissionAsked hold.
+type QuestionAsked struct {
+	RequestID string
+	ToolID    string
+	Questions []droid.Question
+}
+
+// AskWithdrawn says that droid no longer waits for the answer to RequestID.
+type AskWithdrawn struct{ RequestID string }
+
+// SettingsChanged reports settings that differ from the ones last reported.
+// Settings is always complete as far as droid ever told.
+type SettingsChanged struct{ Settings droid.Settings }
+
+// TitleChanged reports a title that differs from the last one.
+type TitleChanged struct{ Title string }
+
+// UsageChanged reports the token usage, when it differs from the last one.
+type UsageChanged struct {
+	Total    droid.TokenUsage
+	LastCall droid.TokenUsage
+}
+
+// Retrying says that the model call failed and droid repeats it.
+type Retrying struct {
+	Attempt int
+	Reason  string
+}
+
+// Discarded reports a user message that droid threw away unanswered.
+type Discarded struct {
+	RequestID string
+	Text      string
+}
+
+// Outcome is how a turn ended.
+type Outcome int
+
+// Outcomes of a turn.
+const (
+	Completed Outcome = iota // droid finished, also after a refusal by the user
+	Cancelled                // interrupted
+	Failed                   // Failure says why
+)
+
+// String names the outcome.
+func (o Outcome) String() string {
+	return [...]string{"completed", "cancelled", "failed"}[o]
+}
+
+// Failure is why a turn failed. Reason is droid's machine-readable one (see
+// droid.TurnCompleted), or "error" from versions that give none. Message is
+// the provider's or droid's raw error, Advice droid's words for the user;
+// either may be empty. Name is droid's error name ("AuthenticationError", …).
+type Failure struct {
+	Reason  string
+	Name    string
+	Message string
+	Advice  string
+}
+
+// TurnEnded ends the turn, exactly once after its TurnStarted or, when droid
+// never echoed the message, after Normalizer.Begin. All its tool calls have
+// ended and all its requests are answered or withdrawn.
+type TurnEnded struct {
+	Outcome Outcome
+	Reason  string // droid's own reason, "" from versions that give none
+	Failure *Failure
+}
+
+// Other is an event that has no honest form of its own and passes unchanged:
+// MCP status, hooks, compaction, unknown events.
+type Other struct{ Event droid.Event }
+
+func (TurnStarted) honest()     {}
+func (Text) honest()            {}
+func (TextRetracted) honest()   {}
+func (Notice) honest()          {}
+func (ToolStarted) honest()     {}
+func (ToolInput) honest()       {}
+func (ToolRunning) honest()     {}
+func (ToolProgress) honest()    {}
+func (ToolEnded) honest()       {}
+func (PermissionAsked) honest() {}
+func (QuestionAsked) honest()   {}
+func (AskWithdrawn) honest()    {}
+func (SettingsChanged) honest() {}
+func (TitleChanged) honest()    {}
+func (UsageChanged) honest()    {}
+func (Retrying) honest()        {}
+func (Discarded) honest()       {}
+func (TurnEnded) honest()       {}
+func (Other) honest()           {}
