@@ -7,7 +7,8 @@ import "encoding/json"
 // droid wrote them. The concrete types are the ones in this file.
 type Event interface {
 	// Kind is droid's own name of the event: the notification's type, or the
-	// request's method without its "droid." prefix.
+	// request's method without its "droid." prefix. LateError and
+	// SessionSwitched have names of our own.
 	Kind() string
 }
 
@@ -266,12 +267,29 @@ type Failure struct {
 	} `json:"error"`
 }
 
-// Unknown is a notification that this package has no type for, or a known one
-// whose fields did not decode (Err says why).
+// Unknown is a notification or request that this package has no type for, or a
+// known one whose fields did not decode (Err says why). Raw is the notification
+// object, or the params. A request has been refused by the Client already.
 type Unknown struct {
 	Type string
 	Raw  json.RawMessage
 	Err  error
+}
+
+// LateError is an error that no call waits for: droid sent it after a result
+// for the same request (add_user_message without a session, 0.99 to 0.225),
+// after the caller gave up, or with id null and no request that it could
+// belong to. RequestID is then "".
+type LateError struct {
+	RequestID string
+	Err       *RPCError
+}
+
+// SessionSwitched says that the process now works on another session, which no
+// call of ours asked for: droid implements an approved plan in a new one
+// (proceed_new_session). Versions before 0.215 do not show it.
+type SessionSwitched struct {
+	From, To string // session ids
 }
 
 // PermissionRequest is the request droid.request_permission. It must be
@@ -438,6 +456,12 @@ func (Failure) Kind() string { return "error" }
 
 // Kind implements Event.
 func (u Unknown) Kind() string { return u.Type }
+
+// Kind implements Event.
+func (LateError) Kind() string { return "late_error" }
+
+// Kind implements Event.
+func (SessionSwitched) Kind() string { return "session_switched" }
 
 // Kind implements Event.
 func (PermissionRequest) Kind() string { return "request_permission" }

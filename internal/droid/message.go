@@ -6,7 +6,11 @@
 // and lost messages pass through it unchanged to internal/quirks.
 package droid
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
 
 // apiVersion is the factoryApiVersion that every message must carry; droid
 // answers −32700 to any other value (all versions observed, 0.57 to 0.225).
@@ -26,18 +30,33 @@ const (
 	methodAskUser           = "droid.ask_user"
 )
 
-// envelope is one line in either direction. ID is a string in all that droid
-// accepts (a number is refused), and null in error responses of droid ≤0.117.
-type envelope struct {
-	JSONRPC         string          `json:"jsonrpc"`
-	Type            string          `json:"type"`
-	APIVersion      string          `json:"factoryApiVersion"`
-	ProtocolVersion string          `json:"factoryProtocolVersion,omitempty"`
-	ID              *string         `json:"id,omitempty"`
-	Method          string          `json:"method,omitempty"`
-	Params          json.RawMessage `json:"params,omitempty"`
-	Result          json.RawMessage `json:"result,omitempty"`
-	Error           *RPCError       `json:"error,omitempty"`
+// JSON-RPC error codes that we answer droid's requests with. droid takes any
+// error as a refusal: cancel for a permission, a failed tool for a question
+// (0.99 to 0.225).
+const (
+	codeMethodNotFound = -32601
+	codeInvalidParams  = -32602
+)
+
+// request is a request of ours. droid refuses an id that is no string and a
+// request without params (all versions observed).
+type request struct {
+	JSONRPC    string `json:"jsonrpc"`
+	Type       string `json:"type"`
+	APIVersion string `json:"factoryApiVersion"`
+	ID         string `json:"id"`
+	Method     string `json:"method"`
+	Params     any    `json:"params"`
+}
+
+// reply is our response to a request of droid. ID is the id as droid wrote it.
+type reply struct {
+	JSONRPC    string          `json:"jsonrpc"`
+	Type       string          `json:"type"`
+	APIVersion string          `json:"factoryApiVersion"`
+	ID         json.RawMessage `json:"id"`
+	Result     any             `json:"result,omitempty"`
+	Error      *RPCError       `json:"error,omitempty"`
 }
 
 // RPCError is a JSON-RPC error that droid answered a request with.
@@ -49,3 +68,39 @@ type RPCError struct {
 
 // Error returns droid's own words.
 func (e *RPCError) Error() string { return "droid: " + e.Message }
+
+// encodeRequest returns the line of a request, with its newline.
+func encodeRequest(id, method string, params any) ([]byte, error) {
+	if params == nil {
+		params = struct{}{}
+	}
+	return encodeLine(request{"2.0", typeRequest, apiVersion, id, method, params})
+}
+
+// encodeResult returns the line that answers a request of droid.
+func encodeResult(id string, result any) ([]byte, error) {
+	raw, err := json.Marshal(id)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the id of a response: %w", err)
+	}
+	return encodeLine(reply{JSONRPC: "2.0", Type: typeResponse, APIVersion: apiVersion, ID: raw, Result: result})
+}
+
+// encodeError returns the line that refuses a request of droid.
+func encodeError(id json.RawMessage, code int, message string) ([]byte, error) {
+	return encodeLine(reply{
+		JSONRPC: "2.0", Type: typeResponse, APIVersion: apiVersion, ID: id,
+		Error: &RPCError{Code: code, Message: message},
+	})
+}
+
+// encodeLine marshals without HTML escapes, which would inflate code by half.
+func encodeLine(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encoding a message for droid: %w", err)
+	}
+	return buf.Bytes(), nil
+}

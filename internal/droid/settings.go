@@ -1,9 +1,12 @@
 package droid
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+)
 
 // Settings are a session's settings as droid reports them. A nil field was not
-// reported (settings_updated may be partial).
+// reported (settings_updated may be partial). Raw is the whole object.
 type Settings struct {
 	ModelID                 *string         `json:"modelId"`
 	ReasoningEffort         *string         `json:"reasoningEffort"`
@@ -13,4 +16,189 @@ type Settings struct {
 	SpecModeModelID         *string         `json:"specModeModelId"`
 	SpecModeReasoningEffort *string         `json:"specModeReasoningEffort"`
 	Raw                     json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON decodes the settings and keeps their raw JSON. A field that is
+// no string counts as not reported.
+func (s *Settings) UnmarshalJSON(data []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	*s = Settings{Raw: append(json.RawMessage(nil), data...)}
+	for name, p := range map[string]**string{
+		"modelId":                 &s.ModelID,
+		"reasoningEffort":         &s.ReasoningEffort,
+		"autonomyMode":            &s.AutonomyMode,
+		"interactionMode":         &s.InteractionMode,
+		"autonomyLevel":           &s.AutonomyLevel,
+		"specModeModelId":         &s.SpecModeModelID,
+		"specModeReasoningEffort": &s.SpecModeReasoningEffort,
+	} {
+		if raw := fields[name]; len(raw) > 0 && raw[0] == '"' {
+			v := new(string)
+			if err := json.Unmarshal(raw, v); err == nil {
+				*p = v
+			}
+		}
+	}
+	return nil
+}
+
+// Merge returns s with all that o reports laid over it; Raw is merged key by
+// key.
+func (s Settings) Merge(o Settings) Settings {
+	overlay(&s.ModelID, o.ModelID)
+	overlay(&s.ReasoningEffort, o.ReasoningEffort)
+	overlay(&s.AutonomyMode, o.AutonomyMode)
+	overlay(&s.InteractionMode, o.InteractionMode)
+	overlay(&s.AutonomyLevel, o.AutonomyLevel)
+	overlay(&s.SpecModeModelID, o.SpecModeModelID)
+	overlay(&s.SpecModeReasoningEffort, o.SpecModeReasoningEffort)
+	s.Raw = mergeRaw(s.Raw, o.Raw)
+	return s
+}
+
+func overlay(to **string, from *string) {
+	if from != nil {
+		*to = from
+	}
+}
+
+func mergeRaw(a, b json.RawMessage) json.RawMessage {
+	var x, y map[string]json.RawMessage
+	if json.Unmarshal(a, &x) != nil || x == nil {
+		return b
+	}
+	if json.Unmarshal(b, &y) != nil {
+		return a
+	}
+	maps.Copy(x, y)
+	merged, err := json.Marshal(x)
+	if err != nil {
+		return b
+	}
+	return merged
+}
+
+// Mode is how much a session may do unasked.
+type Mode string
+
+// Modes of a session, in droid's words (autonomyMode of 0.99 to 0.225).
+const (
+	ModeNormal     Mode = "normal"
+	ModeSpec       Mode = "spec"
+	ModeAutoLow    Mode = "auto-low"
+	ModeAutoMedium Mode = "auto-medium"
+	ModeAutoHigh   Mode = "auto-high"
+)
+
+// ModeInfo describes a Mode to a user.
+type ModeInfo struct {
+	Mode        Mode
+	Name        string
+	Description string
+}
+
+// Modes lists all modes, from the one that asks most to the one that asks
+// least, spec mode apart. The descriptions follow droid's own labels.
+func Modes() []ModeInfo {
+	return []ModeInfo{
+		{ModeNormal, "Auto (Off)", "Ask before file edits and commands"},
+		{ModeSpec, "Spec", "Research and plan first; change nothing until the plan is approved"},
+		{ModeAutoLow, "Auto (Low)", "Allow file edits and read-only commands"},
+		{ModeAutoMedium, "Auto (Medium)", "Allow reversible commands"},
+		{ModeAutoHigh, "Auto (High)", "Allow all commands"},
+	}
+}
+
+// Valid reports whether m is one of Modes.
+func (m Mode) Valid() bool {
+	switch m {
+	case ModeNormal, ModeSpec, ModeAutoLow, ModeAutoMedium, ModeAutoHigh:
+		return true
+	}
+	return false
+}
+
+// modeOfLevel maps autonomyLevel to a mode: "off" to "high" since 0.99, the
+// mode's own name before (0.57).
+func modeOfLevel(level string) Mode {
+	switch level {
+	case "off":
+		return ModeNormal
+	case "low", "medium", "high":
+		return Mode("auto-" + level)
+	}
+	if m := Mode(level); m.Valid() {
+		return m
+	}
+	return ""
+}
+
+// Mode returns the mode that the session is in, from whichever fields droid
+// reported, or "" when they do not say or name one that is not in Modes.
+func (s Settings) Mode() Mode {
+	if s.AutonomyMode != nil {
+		if m := Mode(*s.AutonomyMode); m.Valid() {
+			return m
+		}
+		return ""
+	}
+	if s.InteractionMode != nil && *s.InteractionMode == "spec" {
+		return ModeSpec
+	}
+	if s.AutonomyLevel != nil {
+		return modeOfLevel(*s.AutonomyLevel)
+	}
+	return ""
+}
+
+// SettingsPatch is a change of settings; nil fields stay as they are. droid
+// validates AutonomyMode and ReasoningEffort, silently ignores other unknown
+// values, and ignores AutonomyMode when InteractionMode or AutonomyLevel is
+// also set (0.99 to 0.225).
+type SettingsPatch struct {
+	ModelID                 *string `json:"modelId,omitempty"`
+	ReasoningEffort         *string `json:"reasoningEffort,omitempty"`
+	AutonomyMode            *string `json:"autonomyMode,omitempty"`
+	InteractionMode         *string `json:"interactionMode,omitempty"`
+	AutonomyLevel           *string `json:"autonomyLevel,omitempty"`
+	SpecModeModelID         *string `json:"specModeModelId,omitempty"`
+	SpecModeReasoningEffort *string `json:"specModeReasoningEffort,omitempty"`
+}
+
+// IsZero reports whether the patch changes nothing.
+func (p SettingsPatch) IsZero() bool { return p == SettingsPatch{} }
+
+// Merge returns p with all that o sets laid over it.
+func (p SettingsPatch) Merge(o SettingsPatch) SettingsPatch {
+	overlay(&p.ModelID, o.ModelID)
+	overlay(&p.ReasoningEffort, o.ReasoningEffort)
+	overlay(&p.AutonomyMode, o.AutonomyMode)
+	overlay(&p.InteractionMode, o.InteractionMode)
+	overlay(&p.AutonomyLevel, o.AutonomyLevel)
+	overlay(&p.SpecModeModelID, o.SpecModeModelID)
+	overlay(&p.SpecModeReasoningEffort, o.SpecModeReasoningEffort)
+	return p
+}
+
+// ModeSettings returns the change that puts a session into m. It sets one
+// field only, because droid ignores autonomyMode beside the others.
+//
+// For the zero Version it is the field of 0.57. Before droid has said its first
+// line the version is not known; use InitialModeSettings then.
+func ModeSettings(v Version, m Mode) SettingsPatch {
+	value := string(m)
+	if v.Features().AutonomyMode {
+		return SettingsPatch{AutonomyMode: &value}
+	}
+	return SettingsPatch{AutonomyLevel: &value}
+}
+
+// InitialModeSettings returns the change for Initialize, when the version is
+// not yet known: the field of 0.99 and later. Compare Settings.Mode of the
+// result with m, and update with ModeSettings when it differs.
+func InitialModeSettings(m Mode) SettingsPatch {
+	return ModeSettings(protocol0_117, m)
 }

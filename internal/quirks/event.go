@@ -13,7 +13,15 @@ type Event interface{ honest() }
 // TurnStarted says that droid works on the prompt with this request id: the
 // echo of the user's message arrived. It comes at most once a prompt.
 type TurnStarted struct {
-	RequestID string // of the add_user_message request, "" when droid does not say
+	RequestID string // of the add_user_message request, "" when droid began the turn by itself
+	MessageID string // of the user message in droid's history
+}
+
+// PromptFolded says that droid took the prompt with this request id into the
+// turn that runs, as steering (quirk 2). It gets no turn and no TurnEnded of
+// its own, also when Normalizer.Begin announced it.
+type PromptFolded struct {
+	RequestID string
 	MessageID string // of the user message in droid's history
 }
 
@@ -148,9 +156,10 @@ type Failure struct {
 // never echoed the message, after Normalizer.Begin. All its tool calls have
 // ended and all its requests are answered or withdrawn.
 type TurnEnded struct {
-	Outcome Outcome
-	Reason  string // droid's own reason, "" from versions that give none
-	Failure *Failure
+	RequestID string // as in TurnStarted and Normalizer.Begin
+	Outcome   Outcome
+	Reason    string   // droid's own reason, "" from versions that give none
+	Failure   *Failure // set when Outcome is Failed
 }
 
 // Other is an event that has no honest form of its own and passes unchanged:
@@ -158,6 +167,7 @@ type TurnEnded struct {
 type Other struct{ Event droid.Event }
 
 func (TurnStarted) honest()     {}
+func (PromptFolded) honest()    {}
 func (Text) honest()            {}
 func (TextRetracted) honest()   {}
 func (Notice) honest()          {}

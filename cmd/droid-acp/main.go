@@ -1,0 +1,165 @@
+// Command droid-acp is an ACP agent that puts Factory's droid CLI into editors:
+// it serves the Agent Client Protocol on stdin and stdout and runs droid as a
+// child process.
+//
+// stdout belongs to the protocol. Logs, usage errors and everything else for
+// people go to stderr; only --help, --version and the smoke command, which do
+// not serve, write to stdout.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"droid-acp/internal/adapter"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+const usage = `Usage:
+  droid-acp [flags]                  serve ACP on stdin and stdout (what an editor starts)
+  droid-acp smoke [flags] [PROMPT]   run one prompt without an editor and show the conversation
+
+Flags of both:
+  --droid PATH       the droid executable
+                     (default: $DROID_ACP_DROID, then droid in $PATH, then ~/.local/bin/droid)
+  --log-file FILE    write a structured log (JSON lines) to FILE
+  --log-level LEVEL  debug, info, warn or error (default: warn on stderr, info in the file)
+  --version          print the version
+  --help             print this text
+
+Flags of smoke:
+  --demo             talk to a scripted droid that is built in; needs no droid and no login
+  --permissions P    refuse (default) or allow: how permission requests are answered
+  --mode MODE        the session mode to start in: normal, spec, auto-low, auto-medium, auto-high
+  --cwd DIR          the session's directory (default: the current one)
+  --timeout D        give up after this time, for example 90s or 5m (default 5m)
+  --json             print the protocol lines instead of the readable conversation
+
+smoke exits with 0 when the turn ends normally (end_turn), 1 when it does not, 2 on wrong usage.
+`
+
+// Version is set by the linker for releases; it overrides the build info.
+var Version string
+
+// demoCommand makes this program the scripted droid of "smoke --demo".
+const demoCommand = "demo-droid"
+
+// Exit codes.
+const (
+	exitOK = iota
+	exitFailed
+	exitUsage
+)
+
+func main() {
+	// A write to an editor that is gone becomes an error, not a death that would
+	// leave droid behind.
+	signal.Ignore(syscall.SIGPIPE)
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	switch {
+	case len(args) > 0 && args[0] == "smoke":
+		return runSmoke(ctx, args[1:], stdout, stderr)
+	case len(args) > 0 && args[0] == demoCommand:
+		return fakedroid.ExitCode(fakedroid.Run(stdin, stdout, fakedroid.Demo()))
+	}
+	return runServe(ctx, args, stdin, stdout, stderr)
+}
+
+func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	var common commonFlags
+	flags := common.flagSet("droid-acp")
+	if code, done := parse(flags, &common, args, stdout, stderr); done {
+		return code
+	}
+	if flags.NArg() > 0 {
+		return usageError(stderr, fmt.Errorf("unknown command %q", flags.Arg(0)))
+	}
+	log, closeLog, err := common.logger(stderr)
+	if err != nil {
+		return usageError(stderr, err)
+	}
+	defer closeLog()
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = os.TempDir() // the directory of the spare process alone; sessions name their own
+	}
+	agent := adapter.New(adapter.Config{
+		Locate: func() (string, error) { return droid.Find(common.droid) },
+		Start: func(dir string) (*droid.Client, error) {
+			path, err := droid.Find(common.droid)
+			if err != nil {
+				return nil, err
+			}
+			return droid.Start(droid.Command{Path: path, Dir: dir}, log)
+		},
+		Dir:     dir,
+		Version: version(),
+		Log:     log,
+	})
+	if err := agent.Serve(ctx, stdin, stdout); err != nil && !errors.Is(err, context.Canceled) {
+		return exitFailed
+	}
+	return exitOK
+}
+
+// commonFlags are the flags of every command.
+type commonFlags struct {
+	droid    string
+	logFile  string
+	logLevel string
+	version  bool
+}
+
+func (c *commonFlags) flagSet(name string) *flag.FlagSet {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // errors are printed by usageError
+	flags.StringVar(&c.droid, "droid", "", "")
+	flags.StringVar(&c.logFile, "log-file", "", "")
+	flags.StringVar(&c.logLevel, "log-level", "", "")
+	flags.BoolVar(&c.version, "version", false, "")
+	return flags
+}
+
+// parse reads the flags; done says that there is nothing left to run.
+func parse(flags *flag.FlagSet, common *commonFlags, args []string, stdout, stderr io.Writer) (code int, done bool) {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage)
+		return exitOK, true
+	case err != nil:
+		return usageError(stderr, err), true
+	case common.version:
+		fmt.Fprintln(stdout, "droid-acp "+version())
+		return exitOK, true
+	}
+	return exitOK, false
+}
+
+func usageError(stderr io.Writer, err error) int {
+	fmt.Fprintf(stderr, "droid-acp: %v\nRun `droid-acp --help` for the usage.\n", err)
+	return exitUsage
+}
+
+// version is the one of the release, or of the module when built from source.
+func version() string {
+	if Version != "" {
+		return Version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "0.1.0-dev"
+}

@@ -1,0 +1,187 @@
+// Package adapter is the ACP agent: it serves one editor over JSON-RPC lines
+// and runs one droid process a session. It knows ACP methods, sessions and
+// their translation; droid's framing and oddities are behind internal/droid and
+// internal/quirks.
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+)
+
+// Config is what an Agent needs to know.
+type Config struct {
+	// Start starts a droid process. dir is the directory to start it in.
+	Start func(dir string) (*droid.Client, error)
+	// Locate finds droid's executable; its error says how to install it. Start
+	// would fail the same way, later.
+	Locate func() (string, error)
+	// Dir is where spare processes are started: the agent's own directory.
+	Dir string
+	// Version of this program, for agentInfo.
+	Version string
+	Log     *zap.Logger
+}
+
+// Agent serves one editor. Make it with New, run it with Serve.
+type Agent struct {
+	cfg   Config
+	log   *zap.Logger
+	spare *spare
+
+	out  *outbox
+	gate *gate
+	conn *acp.Connection
+
+	ctx    context.Context // ends when the editor is gone or Serve is told to stop
+	cancel context.CancelFunc
+
+	mu          sync.Mutex // guards what follows
+	initialized bool
+	closing     bool // no session is opened any more
+	sessions    map[string]*Session
+	opening     sync.WaitGroup // the sessions' owner goroutines and what opens them
+}
+
+// New makes an Agent that has not begun to serve.
+func New(cfg Config) *Agent {
+	a := &Agent{
+		cfg:      cfg,
+		log:      cfg.Log,
+		sessions: make(map[string]*Session),
+	}
+	a.spare = &spare{start: func() (*droid.Client, error) { return cfg.Start(cfg.Dir) }, log: cfg.Log}
+	return a
+}
+
+// flushTime bounds how long an editor that no longer reads can hold up the end
+// of Serve.
+const flushTime = 2 * time.Second
+
+// Serve answers the editor until in ends or ctx is done. When it returns, every
+// droid process has ended and what could be written to out is written.
+func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	a.ctx, a.cancel = context.WithCancel(ctx)
+	defer a.cancel()
+	a.out = newOutbox(out)
+	a.gate = newGate(in, a.out)
+
+	ready := make(chan struct{})
+	a.conn = acp.NewConnection(func(ctx context.Context, method string, params json.RawMessage) (any, *acp.RequestError) {
+		<-ready
+		return a.handle(ctx, method, params)
+	}, a.out, a.gate)
+	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would log prompts; the gate answers what it refuses
+	close(ready)
+
+	select {
+	case <-a.conn.Done():
+	case <-a.ctx.Done():
+		a.gate.close()
+	}
+	a.shutDown()
+	return ctx.Err()
+}
+
+// shutDown ends all sessions at once, then the way out.
+func (a *Agent) shutDown() {
+	a.mu.Lock()
+	a.closing = true
+	a.mu.Unlock()
+	a.cancel()
+	a.out.unbound()
+	a.spare.discard()
+	a.opening.Wait()
+	a.out.close()
+	select {
+	case <-a.out.done:
+	case <-time.After(flushTime):
+		a.log.Warn("the editor did not take the last messages in time")
+	}
+}
+
+// call is one message from the editor on its way through its handler.
+type call struct {
+	ctx    context.Context
+	params json.RawMessage
+	// ordered is called once what this message does is ordered against later
+	// messages. It may be called more than once.
+	ordered func()
+}
+
+// handle runs one request or notification. A panic ends that request, not the
+// agent.
+func (a *Agent) handle(ctx context.Context, method string, params json.RawMessage) (result any, rerr *acp.RequestError) {
+	ordered := sync.OnceFunc(a.gate.release)
+	defer ordered()
+	defer func() {
+		if p := recover(); p != nil {
+			a.log.Error("panic in a handler", zap.String("method", method), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			rerr = internalError("internal_error", fmt.Sprintf("droid-acp failed while handling %s: %v. The details are in its log; please report this.", method, p))
+		}
+	}()
+	handler, ok := a.methods()[method]
+	if !ok {
+		return nil, &acp.RequestError{Code: -32601, Message: "Method not found: " + method, Data: map[string]string{"method": method}}
+	}
+	if err := a.checkInitialized(method); err != nil {
+		return nil, err
+	}
+	return handler(call{ctx: ctx, params: params, ordered: ordered})
+}
+
+// methods are the ACP methods that this agent has.
+func (a *Agent) methods() map[string]func(call) (any, *acp.RequestError) {
+	return map[string]func(call) (any, *acp.RequestError){
+		acp.AgentMethodInitialize:     a.initialize,
+		acp.AgentMethodAuthenticate:   a.authenticate,
+		acp.AgentMethodSessionNew:     a.newSession,
+		acp.AgentMethodSessionPrompt:  a.prompt,
+		acp.AgentMethodSessionCancel:  a.cancelTurn,
+		acp.AgentMethodSessionSetMode: a.setMode,
+	}
+}
+
+func (a *Agent) checkInitialized(method string) *acp.RequestError {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case method == acp.AgentMethodInitialize && a.initialized:
+		return invalidRequest("initialize was called before on this connection; it is called once")
+	case method != acp.AgentMethodInitialize && !a.initialized:
+		return invalidRequest("call initialize first")
+	}
+	return nil
+}
+
+// session finds a session by the id in params.
+func (a *Agent) session(id string) (*Session, *acp.RequestError) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s, ok := a.sessions[id]; ok {
+		return s, nil
+	}
+	return nil, unknownSession(id)
+}
+
+// decode reads params strictly enough to say what is wrong with them.
+func decode(params json.RawMessage, into any) *acp.RequestError {
+	if len(params) == 0 {
+		return invalidParams("params are missing")
+	}
+	if err := json.Unmarshal(params, into); err != nil {
+		return invalidParams("%v", err)
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package adapter
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid"
+)
+
+// contentBlock is one block of a prompt (ACP v1, ContentBlock). Own type: the
+// SDK's takes unknown variants for others (field notes acp.md, defect 11).
+type contentBlock struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	Data     string `json:"data"`
+	MimeType string `json:"mimeType"`
+	URI      string `json:"uri"`
+	Name     string `json:"name"`
+	Resource *struct {
+		URI      string  `json:"uri"`
+		MimeType string  `json:"mimeType"`
+		Text     *string `json:"text"`
+		Blob     *string `json:"blob"`
+	} `json:"resource"`
+}
+
+// imageTypes are the images that droid takes.
+var imageTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
+
+// userMessage turns a prompt into droid's message. Text stays in order;
+// resources appear in it as a mention where they stood. attach says whether
+// this droid takes attached files (since 0.99); older ones get the text of
+// embedded resources within the message.
+func userMessage(prompt json.RawMessage, attach bool) (droid.UserMessage, *acp.RequestError) {
+	var blocks []contentBlock
+	if err := json.Unmarshal(prompt, &blocks); err != nil {
+		return droid.UserMessage{}, invalidParams("prompt must be a list of content blocks: %v", err)
+	}
+	if len(blocks) == 0 {
+		return droid.UserMessage{}, invalidParams("prompt is empty; send at least one content block")
+	}
+	b := messageBuilder{attach: attach}
+	for i, block := range blocks {
+		if err := b.add(block); err != "" {
+			return droid.UserMessage{}, invalidParams("prompt[%d]: %s", i, err)
+		}
+	}
+	b.msg.Text = b.text.String()
+	return b.msg, nil
+}
+
+// messageBuilder collects a droid.UserMessage.
+type messageBuilder struct {
+	attach bool
+	text   strings.Builder
+	msg    droid.UserMessage
+}
+
+// add takes one block; it returns what is wrong with it, if anything.
+func (b *messageBuilder) add(block contentBlock) string {
+	switch block.Type {
+	case "text":
+		b.text.WriteString(block.Text)
+	case "image":
+		return b.addImage(block.MimeType, block.Data)
+	case "resource_link":
+		if block.URI == "" {
+			return "a resource_link needs a uri"
+		}
+		b.mention(mention(block.URI, block.Name))
+	case "resource":
+		return b.addResource(block)
+	case "audio":
+		return "audio is not supported; send text, images or resources"
+	case "":
+		return "a content block needs a type"
+	default:
+		return "content of type " + block.Type + " is not supported; send text, images or resources"
+	}
+	return ""
+}
+
+func (b *messageBuilder) addImage(mimeType, data string) string {
+	if !imageTypes[mimeType] {
+		return "images of type " + quoteOrNone(mimeType) + " are not supported; send png, jpeg, gif or webp"
+	}
+	if !isBase64(data) {
+		return "the image's data is not base64"
+	}
+	b.msg.Images = append(b.msg.Images, droid.Image{Data: data, MediaType: mimeType})
+	return ""
+}
+
+func (b *messageBuilder) addResource(block contentBlock) string {
+	r := block.Resource
+	switch {
+	case r == nil || r.URI == "":
+		return "a resource needs resource.uri"
+	case r.Text != nil:
+		b.addText(r.URI, *r.Text)
+		return ""
+	case r.Blob == nil:
+		return "a resource needs text or blob"
+	case strings.HasPrefix(r.MimeType, "image/"):
+		b.mention(mention(r.URI, ""))
+		return b.addImage(r.MimeType, *r.Blob)
+	case !isBase64(*r.Blob):
+		return "the resource's blob is not base64"
+	case r.MimeType == "application/pdf" && b.attach:
+		b.mention(mention(r.URI, ""))
+		b.msg.Files = append(b.msg.Files, droid.File{
+			MediaType: r.MimeType, Data: *r.Blob, Base64: true, Name: path.Base(uriPath(r.URI))})
+		return ""
+	case strings.HasPrefix(r.MimeType, "text/"):
+		text, err := base64.StdEncoding.DecodeString(*r.Blob)
+		if err != nil {
+			return "the resource's blob is not base64"
+		}
+		b.addText(r.URI, string(text))
+		return ""
+	}
+	return "embedded resources of type " + quoteOrNone(r.MimeType) + " are not supported; send a resource_link so that droid can open the file itself"
+}
+
+// addText attaches the text of a resource, named by its path, and mentions it.
+func (b *messageBuilder) addText(uri, text string) {
+	b.mention(mention(uri, ""))
+	name := uriPath(uri)
+	if b.attach {
+		b.msg.Files = append(b.msg.Files, droid.File{MediaType: "text/plain", Data: text, Name: name})
+		return
+	}
+	b.text.WriteString("\n<attached-file name=" + strings.ReplaceAll(name, "\n", " ") + ">\n" + text + "\n</attached-file>\n")
+}
+
+// mention writes a reference, kept apart from the words around it.
+func (b *messageBuilder) mention(ref string) {
+	if s := b.text.String(); s != "" && !strings.HasSuffix(s, " ") && !strings.HasSuffix(s, "\n") {
+		b.text.WriteByte(' ')
+	}
+	b.text.WriteString(ref)
+	b.text.WriteByte(' ')
+}
+
+// mention is how a resource is named to the model: the path of a file with its
+// lines, or the address of anything else.
+func mention(uri, name string) string {
+	u, err := url.Parse(uri)
+	if err == nil && u.Scheme == "file" {
+		ref := "@" + uriPath(uri)
+		if u.Fragment != "" {
+			ref += " (" + u.Fragment + ")"
+		}
+		return ref
+	}
+	if name == "" || name == uri {
+		return uri
+	}
+	return name + " (" + uri + ")"
+}
+
+// uriPath is the file path of a file URI, or the URI itself.
+func uriPath(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" {
+		return uri
+	}
+	p := u.Path
+	// file:///C:/x parses to /C:/x, which is no path on Windows.
+	if len(p) > 2 && p[0] == '/' && p[2] == ':' {
+		p = p[1:]
+	}
+	return filepath.FromSlash(p)
+}
+
+func isBase64(s string) bool {
+	_, err := base64.StdEncoding.DecodeString(s)
+	return err == nil && s != ""
+}
+
+func quoteOrNone(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return `"` + s + `"`
+}

@@ -1,0 +1,81 @@
+package adapter
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+)
+
+func TestUserMessage(t *testing.T) {
+	png := "iVBORw0KGgo="
+	for _, tc := range []struct {
+		name, prompt string
+		old          bool // a droid that takes no attached files
+		want         droid.UserMessage
+	}{
+		{name: "text blocks join as they stand",
+			prompt: `[{"type":"text","text":"a "},{"type":"text","text":"b"}]`,
+			want:   droid.UserMessage{Text: "a b"}},
+		{name: "a file link is mentioned by its path",
+			prompt: `[{"type":"text","text":"see"},{"type":"resource_link","uri":"file:///w/a%20b.txt","name":"a b.txt"},{"type":"text","text":"ok"}]`,
+			want:   droid.UserMessage{Text: "see @/w/a b.txt ok"}},
+		{name: "lines of a file link are told",
+			prompt: `[{"type":"resource_link","uri":"file:///w/a.go#L10:20","name":"a.go"}]`,
+			want:   droid.UserMessage{Text: "@/w/a.go (L10:20) "}},
+		{name: "another link is told with its name",
+			prompt: `[{"type":"resource_link","uri":"https://example.com/x","name":"the page"}]`,
+			want:   droid.UserMessage{Text: "the page (https://example.com/x) "}},
+		{name: "an embedded text is attached",
+			prompt: `[{"type":"text","text":"read"},{"type":"resource","resource":{"uri":"file:///w/a.txt","text":"body"}}]`,
+			want: droid.UserMessage{Text: "read @/w/a.txt ",
+				Files: []droid.File{{MediaType: "text/plain", Data: "body", Name: "/w/a.txt"}}}},
+		{name: "an old droid gets an embedded text in the message", old: true,
+			prompt: `[{"type":"resource","resource":{"uri":"file:///w/a.txt","text":"body"}}]`,
+			want:   droid.UserMessage{Text: "@/w/a.txt \n<attached-file name=/w/a.txt>\nbody\n</attached-file>\n"}},
+		{name: "an image",
+			prompt: `[{"type":"image","mimeType":"image/png","data":"` + png + `"}]`,
+			want:   droid.UserMessage{Images: []droid.Image{{Data: png, MediaType: "image/png"}}}},
+		{name: "an embedded image",
+			prompt: `[{"type":"resource","resource":{"uri":"file:///w/a.png","mimeType":"image/png","blob":"` + png + `"}}]`,
+			want:   droid.UserMessage{Text: "@/w/a.png ", Images: []droid.Image{{Data: png, MediaType: "image/png"}}}},
+		{name: "an embedded pdf",
+			prompt: `[{"type":"resource","resource":{"uri":"file:///w/a.pdf","mimeType":"application/pdf","blob":"JVBERg=="}}]`,
+			want: droid.UserMessage{Text: "@/w/a.pdf ",
+				Files: []droid.File{{MediaType: "application/pdf", Data: "JVBERg==", Base64: true, Name: "a.pdf"}}}},
+		{name: "an embedded text blob",
+			prompt: `[{"type":"resource","resource":{"uri":"file:///w/a.csv","mimeType":"text/csv","blob":"YSxi"}}]`,
+			want: droid.UserMessage{Text: "@/w/a.csv ",
+				Files: []droid.File{{MediaType: "text/plain", Data: "a,b", Name: "/w/a.csv"}}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := userMessage(json.RawMessage(tc.prompt), !tc.old)
+			require.Nil(t, err)
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+func TestUserMessageRefusesWithAWordWhatToDo(t *testing.T) {
+	for prompt, says := range map[string]string{
+		`[]`:   "at least one content block",
+		`null`: "at least one content block",
+		`"hi"`: "list of content blocks",
+		`[{"type":"audio","data":"AAAA","mimeType":"audio/wav"}]`: "audio is not supported",
+		`[{"type":"video"}]`: "not supported",
+		`[{"text":"hi"}]`:    "needs a type",
+		`[{"type":"image","mimeType":"image/tiff","data":"AAAA"}]`: "png, jpeg, gif or webp",
+		`[{"type":"image","mimeType":"image/png","data":"%%%"}]`:   "not base64",
+		`[{"type":"resource_link","name":"x"}]`:                    "needs a uri",
+		`[{"type":"resource"}]`:                                    "resource.uri",
+		`[{"type":"resource","resource":{"uri":"file:///a"}}]`:     "text or blob",
+		`[{"type":"text","text":"a"},{"type":"resource","resource":{"uri":"file:///a","mimeType":"application/zip","blob":"AAAA"}}]`: "prompt[1]",
+	} {
+		_, err := userMessage(json.RawMessage(prompt), true)
+		require.NotNil(t, err, prompt)
+		require.Equal(t, -32602, err.Code)
+		require.Contains(t, err.Message, says)
+	}
+}

@@ -1,0 +1,159 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/quirks"
+)
+
+// codeResourceNotFound is ACP's "Resource not found", used for unknown sessions.
+const codeResourceNotFound = -32002
+
+// details is the error data that Zed shows as it stands, provided that it has
+// this one key. Every error of the adapter carries its whole text there.
+func details(text string) map[string]string { return map[string]string{"details": text} }
+
+func invalidParams(format string, args ...any) *acp.RequestError {
+	text := fmt.Sprintf(format, args...)
+	return &acp.RequestError{Code: -32602, Message: "Invalid params: " + text, Data: details(text)}
+}
+
+func invalidRequest(text string) *acp.RequestError {
+	return &acp.RequestError{Code: -32600, Message: "Invalid request: " + text, Data: details(text)}
+}
+
+// internalError says what went wrong and what to do about it. kind is a stable
+// word at the beginning of the message, for programs.
+func internalError(kind, text string) *acp.RequestError {
+	return &acp.RequestError{Code: -32603, Message: kind + ": " + text, Data: details(text)}
+}
+
+func unknownSession(id string) *acp.RequestError {
+	return &acp.RequestError{
+		Code:    codeResourceNotFound,
+		Message: "Unknown session " + strconv.Quote(id) + "; create one with session/new",
+		Data:    map[string]string{"sessionId": id},
+	}
+}
+
+const loginRemedy = "Run `droid` in a terminal and log in with /login, or set FACTORY_API_KEY in the environment of this agent, then try again. A custom model in ~/.factory/settings.json needs no login."
+
+func authRequired() *acp.RequestError {
+	text := "droid is not logged in. " + loginRemedy
+	return &acp.RequestError{Code: -32000, Message: "Authentication required: " + text, Data: details(text)}
+}
+
+// startError explains why no droid process could be had for a session.
+func startError(err error) *acp.RequestError {
+	var notFound *droid.NotFoundError
+	var exit *droid.ExitError
+	var refused *droid.RPCError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return acp.NewRequestCancelled(nil)
+	case errors.As(err, &notFound):
+		return internalError("droid_not_found", err.Error())
+	case errors.As(err, &exit):
+		return internalError("droid_exited", exitText(exit)+" Check that `droid exec --help` works in a terminal.")
+	case errors.As(err, &refused):
+		return internalError("droid_refused", "droid refused to open the session: "+refused.Message)
+	}
+	return internalError("droid_start_failed", "droid could not be started: "+err.Error())
+}
+
+// exitText tells how droid ended, with the last lines of its stderr.
+func exitText(exit *droid.ExitError) string {
+	text := exit.Error()
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}
+
+// crashError ends a prompt whose droid died.
+func crashError(err error) *acp.RequestError {
+	var exit *droid.ExitError
+	text := "droid ended unexpectedly."
+	if errors.As(err, &exit) {
+		text = exitText(exit)
+	}
+	return internalError("droid_crashed", text+" The next prompt starts droid again and continues this session.")
+}
+
+// turnError turns a failed turn into the error that ends its prompt: what
+// happened in the provider's and droid's words, then what to do.
+func turnError(f *quirks.Failure) *acp.RequestError {
+	if isLoginFailure(f) {
+		return authRequired()
+	}
+	reason := f.Reason
+	if reason == "" || reason == "error" {
+		reason = reasonFromMessage(f.Message)
+	}
+	said := strings.TrimSpace(f.Message)
+	if advice := strings.TrimSpace(f.Advice); advice != "" && !strings.Contains(said, advice) {
+		if strings.Contains(advice, said) {
+			said = advice
+		} else {
+			said += "\n" + advice
+		}
+	}
+	if said == "" {
+		said = "droid ended the turn with the reason " + strconv.Quote(reason) + "."
+	}
+	if remedy := remedies[reason]; remedy != "" {
+		said += "\n" + remedy
+	}
+	return internalError(reason, said)
+}
+
+// isLoginFailure tells a missing Factory login from a model key that the
+// provider refused; both carry the reason model_authentication_failed.
+func isLoginFailure(f *quirks.Failure) bool {
+	return f.Name == "AuthenticationError" || f.Message == "No access token available"
+}
+
+// remedies say what to do, by the reasons of agent_turn_completed (0.225).
+var remedies = map[string]string{
+	"model_authentication_failed": "Check the API key of this model: `apiKey` under customModels in ~/.factory/settings.json, or your Factory login.",
+	"model_usage_exhausted":       "The quota or the credits of this model are used up. Add credits or choose another model.",
+	"model_rate_limited":          "The provider limits requests at the moment. Wait a little and send the prompt again, or choose another model.",
+	"model_provider_unreachable":  "The model's server cannot be reached. Check the network and the model's baseUrl, then send the prompt again.",
+	"model_provider_unavailable":  "The model's server does not answer properly. Send the prompt again later, or choose another model.",
+	"model_request_rejected":      "The provider rejected the request. If the conversation has grown too long for the model, start a new session or choose a model with a larger context window.",
+	"error":                       "Send the prompt again. If this persists, choose another model and check the model's settings.",
+}
+
+// reasonFromMessage gives the reason that newer versions would, for the ones
+// that give none (0.99, 0.117) or only "error": their messages begin with the
+// HTTP status of the model's server.
+func reasonFromMessage(message string) string {
+	status, _, _ := strings.Cut(message, " ")
+	code, err := strconv.Atoi(status)
+	switch {
+	case err != nil && strings.HasPrefix(message, "Connection error"):
+		return "model_provider_unreachable"
+	case err != nil && strings.Contains(message, "socket connection was closed"):
+		return "model_provider_unavailable"
+	case err != nil:
+		return "error"
+	case code == 401 || code == 403:
+		return "model_authentication_failed"
+	case code == 402:
+		return "model_usage_exhausted"
+	case code == 429:
+		return "model_rate_limited"
+	case code == 400 || code == 413:
+		return "model_request_rejected"
+	case code >= 500:
+		return "model_provider_unavailable"
+	}
+	return "error"
+}

@@ -1,0 +1,177 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// readThrough hands input to a gate, releases after every line that has a
+// handler, and returns what passed and what the gate answered.
+func readThrough(t *testing.T, input io.Reader) (passed []string, answers []string) {
+	t.Helper()
+	var out bytes.Buffer
+	g := newGate(input, &out)
+	buf := make([]byte, maxLine+1)
+	for {
+		n, err := g.Read(buf)
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		line := string(buf[:n])
+		for !strings.HasSuffix(line, "\n") {
+			n, err := g.Read(buf)
+			require.NoError(t, err)
+			line += string(buf[:n])
+		}
+		passed = append(passed, strings.TrimSuffix(line, "\n"))
+		if g.waiting {
+			g.release()
+		}
+	}
+	for _, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
+		if line != "" {
+			answers = append(answers, line)
+		}
+	}
+	return passed, answers
+}
+
+func TestGateRefusesWhatTheConnectionWouldDrop(t *testing.T) {
+	for _, tc := range []struct {
+		name, line string
+		code       int
+		id         string
+	}{
+		{"not JSON", `{"jsonrpc":"2.0",`, -32700, "null"},
+		{"two values", `{} {}`, -32700, "null"},
+		{"scalar", `42`, -32600, "null"},
+		{"null", `null`, -32600, "null"},
+		{"batch", `[{"jsonrpc":"2.0","id":1,"method":"initialize"}]`, -32600, "null"},
+		{"no version", `{"id":7,"method":"initialize"}`, -32600, "7"},
+		{"wrong version", `{"jsonrpc":"1.0","id":"a","method":"initialize"}`, -32600, `"a"`},
+		{"null id", `{"jsonrpc":"2.0","id":null,"method":"session/prompt"}`, -32600, "null"},
+		{"object id", `{"jsonrpc":"2.0","id":{},"method":"session/prompt"}`, -32600, "null"},
+		{"method is a number", `{"jsonrpc":"2.0","id":1,"method":5}`, -32600, "null"},
+		{"neither method nor id", `{"jsonrpc":"2.0","params":{}}`, -32600, "null"},
+		{"neither method nor result", `{"jsonrpc":"2.0","id":3}`, -32600, "3"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			good := `{"jsonrpc":"2.0","id":9,"method":"initialize"}`
+			passed, answers := readThrough(t, strings.NewReader(tc.line+"\n"+good+"\n"))
+			require.Equal(t, []string{good}, passed, "what follows still passes")
+			require.Len(t, answers, 1)
+			var answer struct {
+				ID    json.RawMessage
+				Error struct {
+					Code int
+					Data map[string]string
+				}
+			}
+			require.NoError(t, json.Unmarshal([]byte(answers[0]), &answer))
+			require.Equal(t, tc.code, answer.Error.Code)
+			require.Equal(t, tc.id, string(answer.ID))
+			require.NotEmpty(t, answer.Error.Data["details"])
+		})
+	}
+}
+
+func TestGatePassesMessages(t *testing.T) {
+	lines := []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
+		`{"jsonrpc":"2.0","id":"x","method":"session/new","params":{}}`,
+		`{"jsonrpc":"2.0","method":"session/cancel","params":{}}`,
+		`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}`,
+		`{"jsonrpc":"2.0","id":1,"result":null}`,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}`,
+	}
+	passed, answers := readThrough(t, strings.NewReader("\n"+strings.Join(lines, "\r\n\n")))
+	require.Equal(t, lines, passed)
+	require.Empty(t, answers)
+}
+
+func TestGateAnswersTooLongLineAndGoesOn(t *testing.T) {
+	long := `{"jsonrpc":"2.0","id":5,"method":"session/prompt","params":{"x":"` + strings.Repeat("a", 20<<20) + `"}}`
+	good := `{"jsonrpc":"2.0","id":6,"method":"initialize"}`
+	passed, answers := readThrough(t, strings.NewReader(long+"\n"+good+"\n"))
+	require.Equal(t, []string{good}, passed)
+	require.Len(t, answers, 1)
+	require.Contains(t, answers[0], `"id":5`, "the sender of the request learns of it")
+	require.Contains(t, answers[0], `-32600`)
+	require.Contains(t, answers[0], "10 MiB")
+}
+
+func TestGateLongestLinePasses(t *testing.T) {
+	head, tail := `{"jsonrpc":"2.0","id":5,"method":"m","params":{"x":"`, `"}}`
+	line := head + strings.Repeat("a", maxLine-len(head)-len(tail)) + tail
+	passed, answers := readThrough(t, strings.NewReader(line+"\n"))
+	require.Empty(t, answers)
+	require.Equal(t, []string{line}, passed)
+}
+
+// TestGateHoldsTheNextLine shows that a line waits for the release of the one
+// before.
+func TestGateHoldsTheNextLine(t *testing.T) {
+	g := newGate(strings.NewReader("{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n"), io.Discard)
+	buf := make([]byte, 1024)
+	_, err := g.Read(buf)
+	require.NoError(t, err)
+	second := make(chan string)
+	go func() {
+		n, _ := g.Read(buf)
+		second <- string(buf[:n])
+	}()
+	select {
+	case line := <-second:
+		t.Fatalf("%q passed before the release", line)
+	default:
+	}
+	g.release()
+	require.Contains(t, <-second, `"b"`)
+}
+
+func TestIDOfPrefix(t *testing.T) {
+	for prefix, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":12,"params":"aaa`: "12",
+		`{"id":"s","x":`:                         `"s"`,
+		`{"params":{"id":3},"id":4,"m":"`:        "4",
+		`{"params":"aaaa`:                        "",
+		`{"id":{"a":1},"params":"aaaa`:           "",
+		`[{"id":1}`:                              "",
+		``:                                       "",
+	} {
+		require.Equal(t, want, string(idOfPrefix([]byte(prefix))), prefix)
+	}
+}
+
+// FuzzGate checks that each line is either passed on as a message that the
+// SDK's connection understands, answered with one JSON-RPC error, or blank; and
+// that the gate never stops before the end of the input.
+func FuzzGate(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}` + "\n[]\nnull\n{}"))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1e999,"method":""}` + "\r\n\x00\n"))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		passed, answers := readThrough(t, bytes.NewReader(input))
+		lines := 0
+		for _, line := range bytes.Split(input, []byte("\n")) {
+			if len(bytes.TrimSpace(line)) > 0 {
+				lines++
+			}
+		}
+		require.Equal(t, lines, len(passed)+len(answers), fmt.Sprintf("passed %q, answered %q", passed, answers))
+		for _, line := range passed {
+			var fr frame
+			require.NoError(t, json.Unmarshal([]byte(line), &fr))
+			require.Nil(t, fr.check())
+		}
+		for _, line := range answers {
+			require.True(t, json.Valid([]byte(line)))
+		}
+	})
+}

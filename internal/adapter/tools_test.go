@@ -1,0 +1,77 @@
+package adapter
+
+import (
+	"encoding/json"
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+)
+
+func TestToolTitleAndLocations(t *testing.T) {
+	for _, tc := range []struct {
+		tool, input, title string
+		kind               acp.ToolKind
+		path               string
+	}{
+		{"Execute", `{"command":"go test ./...\ngo vet"}`, "go test ./...\ngo vet", acp.ToolKindExecute, ""},
+		{"Execute", `{}`, "Execute", acp.ToolKindExecute, ""},
+		{"Read", `{"file_path":"/w/a/b.go"}`, "Read a/b.go", acp.ToolKindRead, "/w/a/b.go"},
+		{"Read", `{"file_path":"b.go"}`, "Read b.go", acp.ToolKindRead, "/w/b.go"},
+		{"Create", `{"file_path":"/other/b.go","content":"x"}`, "Create /other/b.go", acp.ToolKindEdit, "/other/b.go"},
+		{"Grep", `{"pattern":"foo.*","path":"/w/a"}`, "Grep foo.*", acp.ToolKindSearch, "/w/a"},
+		{"WebSearch", `{"query":"go 1.26"}`, "WebSearch go 1.26", acp.ToolKindFetch, ""},
+		{"ExitSpecMode", `{"title":"My plan"}`, "Approve plan: My plan", acp.ToolKindSwitchMode, ""},
+		{"ExitSpecMode", `{}`, "Approve plan", acp.ToolKindSwitchMode, ""},
+		{"tiny___echo", `{"x":1}`, "tiny: echo", acp.ToolKindOther, ""},
+		{"Task", `{"description":"find it\nnow"}`, "Task find it …", acp.ToolKindOther, ""},
+		{"Read", `"not an object"`, "Read", acp.ToolKindRead, ""},
+		{"Read", `{"file_path":7}`, "Read", acp.ToolKindRead, ""},
+		{"", ``, "tool", acp.ToolKindOther, ""},
+	} {
+		in := parseToolInput(json.RawMessage(tc.input))
+		require.Equal(t, tc.title, toolTitle(tc.tool, in, "/w"), tc.tool+tc.input)
+		require.Equal(t, tc.kind, toolKind(tc.tool))
+		if tc.path == "" {
+			require.Empty(t, toolLocations(in, "/w"))
+		} else {
+			require.Equal(t, []location{{Path: tc.path}}, toolLocations(in, "/w"))
+		}
+	}
+}
+
+func TestResultContent(t *testing.T) {
+	for raw, want := range map[string]string{
+		`"done\n"`: `[{"type":"content","content":{"type":"text","text":"done\n"}}]`,
+		`""`:       `null`,
+		``:         `null`,
+		`[{"type":"text","text":"here"},{"type":"image","source":{"type":"base64","mediaType":"image/png","data":"AA=="}}]`: `[{"type":"content","content":{"type":"text","text":"here"}},{"type":"content","content":{"type":"image","data":"AA==","mimeType":"image/png"}}]`,
+		`[{"type":"video"}]`: `[{"type":"content","content":{"type":"text","text":"[video]"}}]`,
+		`{"odd":1}`:          `[{"type":"content","content":{"type":"text","text":"{\"odd\":1}"}}]`,
+	} {
+		got, err := json.Marshal(resultContent(json.RawMessage(raw)))
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(got), raw)
+	}
+}
+
+func TestPermissionOptions(t *testing.T) {
+	got := permissionOptions([]droid.PermissionOption{
+		{Label: "Yes", Value: "proceed_once"},
+		{Label: "Always", Value: "proceed_always"},
+		{Label: "Low", Value: "proceed_auto_run_low"},
+		{Label: "New", Value: "proceed_new_session_high"},
+		{Label: "", Value: "surprise"},
+		{Label: "nothing", Value: ""},
+		{Label: "No", Value: "cancel"},
+	})
+	require.Equal(t, []permissionOption{
+		{"proceed_once", "Yes", acp.PermissionOptionKindAllowOnce},
+		{"proceed_always", "Always", acp.PermissionOptionKindAllowAlways},
+		{"proceed_auto_run_low", "Low", acp.PermissionOptionKindAllowAlways},
+		{"surprise", "surprise", acp.PermissionOptionKindRejectOnce},
+		{"cancel", "No", acp.PermissionOptionKindRejectOnce},
+	}, got)
+}

@@ -1,0 +1,158 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/quirks"
+)
+
+// Tool call states of ACP v1.
+const (
+	statusPending    = "pending"
+	statusInProgress = "in_progress"
+	statusCompleted  = "completed"
+	statusFailed     = "failed"
+)
+
+// translate gives one honest event to the editor.
+func (s *Session) translate(ev quirks.Event) {
+	switch ev := ev.(type) {
+	case quirks.Text:
+		s.sendText(ev.MessageID, ev.Text, ev.Thought)
+	case quirks.TextRetracted:
+		s.tell("The model's answer broke off; what it had said of it above is void. It answers again.")
+	case quirks.Notice:
+		s.tell(ev.Text)
+	case quirks.Retrying:
+		s.tell(fmt.Sprintf("The model call failed (%s); droid tries again (attempt %d).", ev.Reason, ev.Attempt))
+	case quirks.ToolStarted:
+		s.toolStarted(ev)
+	case quirks.ToolInput:
+		s.toolInput(ev)
+	case quirks.ToolRunning:
+		s.toolStatus(ev.ID, statusInProgress)
+	case quirks.ToolProgress:
+		s.toolProgress(ev)
+	case quirks.ToolEnded:
+		s.toolEnded(ev)
+	case quirks.PermissionAsked:
+		s.askPermission(ev)
+	case quirks.QuestionAsked:
+		s.askQuestions(ev)
+	case quirks.AskWithdrawn:
+		s.askWithdrawn(ev.RequestID)
+	case quirks.SettingsChanged:
+		s.settings = ev.Settings
+		s.tellMode()
+	case quirks.TitleChanged:
+		s.send(sessionInfoUpdate{"session_info_update", ev.Title})
+	case quirks.Discarded:
+		s.tell("droid discarded a waiting message: " + ev.Text)
+	case quirks.TurnEnded:
+		s.turnEnded(ev)
+	case quirks.TurnStarted, quirks.PromptFolded, quirks.UsageChanged:
+		// ACP has no update for a prompt taken, and its usage_update needs the
+		// size of the context window, which droid does not tell here.
+	case quirks.Other:
+		s.log.Debug("event without an ACP form", zap.String("type", ev.Event.Kind()))
+	}
+}
+
+func (s *Session) toolStarted(ev quirks.ToolStarted) {
+	in := parseToolInput(ev.Input)
+	s.tools[ev.ID] = toolState{name: ev.Name, status: statusPending}
+	s.send(toolCall{
+		SessionUpdate: "tool_call",
+		ToolCallID:    ev.ID,
+		Title:         toolTitle(ev.Name, in, s.cwd),
+		Kind:          toolKind(ev.Name),
+		Status:        statusPending,
+		Locations:     toolLocations(in, s.cwd),
+		RawInput:      object(ev.Input),
+	})
+}
+
+func (s *Session) toolInput(ev quirks.ToolInput) {
+	update := s.describe(ev.ID, ev.Name, ev.Input)
+	update.SessionUpdate = "tool_call_update"
+	s.send(update)
+}
+
+// describe is what a tool call with its complete input looks like.
+func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
+	in := parseToolInput(input)
+	return toolCall{
+		ToolCallID: id,
+		Title:      toolTitle(name, in, s.cwd),
+		Kind:       toolKind(name),
+		Locations:  toolLocations(in, s.cwd),
+		RawInput:   object(input),
+	}
+}
+
+// toolStatus moves a call on, never back.
+func (s *Session) toolStatus(id, status string) {
+	state := s.tools[id]
+	if state.status == status {
+		return
+	}
+	state.status = status
+	s.tools[id] = state
+	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Status: status})
+}
+
+func (s *Session) toolProgress(ev quirks.ToolProgress) {
+	text := ev.Update.FullOutput
+	if text == "" {
+		text = ev.Update.Text
+	}
+	if text == "" {
+		text = ev.Update.Error
+	}
+	if text == "" {
+		return
+	}
+	s.send(toolCall{
+		SessionUpdate: "tool_call_update",
+		ToolCallID:    ev.ID,
+		Content:       []toolContent{textContent(text)},
+	})
+}
+
+func (s *Session) toolEnded(ev quirks.ToolEnded) {
+	delete(s.tools, ev.ID)
+	update := toolCall{
+		SessionUpdate: "tool_call_update",
+		ToolCallID:    ev.ID,
+		Status:        statusCompleted,
+		Content:       resultContent(ev.Content),
+		RawOutput:     ev.Content,
+	}
+	if ev.IsError {
+		update.Status = statusFailed
+	}
+	if ev.Unfinished {
+		update.Content = nil // what it said so far stays
+		update.RawOutput = nil
+	}
+	s.send(update)
+}
+
+// object passes JSON objects on and leaves out what is still empty.
+func object(raw json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil || len(fields) == 0 {
+		return nil
+	}
+	return raw
+}
+
+// droidAnswered tells the normaliser that droid has its answer; what it held back
+// comes now.
+func (s *Session) droidAnswered(requestID string, refused bool) {
+	s.apply(s.norm.Answered(time.Now(), requestID, refused))
+}

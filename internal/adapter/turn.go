@@ -1,0 +1,351 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/quirks"
+)
+
+// A droid that is asked to stop is asked again, since 0.99 and 0.117 lose an
+// interrupt that follows its prompt at once (quirk 5). One that does not stop
+// at all, as 0.99 does on huge lines (quirk 25), is killed; the next prompt
+// loads the session into a new process.
+const (
+	interruptAgain   = 200 * time.Millisecond // then twice as long each time
+	interruptAgainTo = 1600 * time.Millisecond
+	interruptGiveUp  = 8 * time.Second
+)
+
+// turn is one prompt on its way to its one ending.
+type turn struct {
+	message   droid.UserMessage
+	ctx       context.Context // of the request; it ends once the response is written
+	done      chan ending     // receives exactly one
+	starting  bool            // waits for a droid process
+	sent      bool            // droid has acknowledged the message
+	cancelled bool
+	crash     error // why droid died while the turn ran
+
+	interruptAt    time.Time // next interrupt; zero when none is due
+	interruptEvery time.Duration
+	interruptEnd   time.Time // when patience ends
+}
+
+// ending is how a prompt ends: a stop reason or an error.
+type ending struct {
+	stop acp.StopReason
+	err  *acp.RequestError
+}
+
+// promptResult is the result of session/prompt (ACP v1).
+type promptResult struct {
+	StopReason acp.StopReason `json:"stopReason"`
+}
+
+// prompt runs one turn. Prompts of one session run one after the other.
+func (a *Agent) prompt(c call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string          `json:"sessionId"`
+		Prompt    json.RawMessage `json:"prompt"`
+	}
+	if err := decode(c.params, &params); err != nil {
+		return nil, err
+	}
+	s, err := a.session(params.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	t := &turn{ctx: c.ctx, done: make(chan ending, 1)}
+	if !s.post(func() { s.accept(t, params.Prompt) }) {
+		return nil, unknownSession(params.SessionID)
+	}
+	c.ordered()
+	// $/cancel_request ends ctx before there is a response: the turn is
+	// cancelled like by session/cancel, and answered with its stop reason.
+	stop := context.AfterFunc(c.ctx, func() { s.post(func() { s.cancelTurn(t) }) })
+	defer stop()
+	end := <-t.done
+	if end.err != nil {
+		return nil, end.err
+	}
+	return promptResult{end.stop}, nil
+}
+
+// cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
+func (a *Agent) cancelTurn(c call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := decode(c.params, &params); err != nil {
+		return nil, err
+	}
+	s, err := a.session(params.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.post(s.cancelTurns) // a session that has ended has nothing to cancel
+	return nil, nil
+}
+
+// accept takes a prompt: it starts now, or when those before it have ended.
+func (s *Session) accept(t *turn, prompt json.RawMessage) {
+	if s.ended {
+		t.done <- ending{stop: acp.StopReasonCancelled}
+		return
+	}
+	attach := s.client == nil || s.client.Version() != (droid.Version{})
+	message, err := userMessage(prompt, attach)
+	if err != nil {
+		t.done <- ending{err: err}
+		return
+	}
+	t.message = message
+	t.message.RequestID = uuid.NewString()
+	s.queue = append(s.queue, t)
+	s.next()
+}
+
+// next starts the first waiting prompt if none runs.
+func (s *Session) next() {
+	if s.turn != nil || s.unanswered != nil || len(s.queue) == 0 || s.ended {
+		return
+	}
+	t := s.queue[0]
+	s.queue = s.queue[1:]
+	s.turn = t
+	for _, notice := range s.notices {
+		s.tell(notice)
+	}
+	s.notices = nil
+	if s.client == nil {
+		t.starting = true
+		s.restart(t)
+		return
+	}
+	s.begin(t)
+}
+
+// begin hands the prompt to droid.
+func (s *Session) begin(t *turn) {
+	t.starting = false
+	s.apply(s.norm.Begin(time.Now(), t.message.RequestID))
+	client := s.client
+	s.do(func(ctx context.Context) {
+		err := client.AddUserMessage(ctx, t.message)
+		s.post(func() { s.taken(t, err) })
+	})
+}
+
+// taken says whether droid took the prompt.
+func (s *Session) taken(t *turn, err error) {
+	switch {
+	case s.turn != t:
+		return // it has ended already
+	case err == nil:
+		t.sent = true
+		t.message = droid.UserMessage{RequestID: t.message.RequestID} // images need not be kept
+		if t.cancelled {
+			s.interrupt(t)
+		}
+	case s.client == nil:
+		s.failTurn(crashError(err))
+	default:
+		s.drainEvents()
+		if s.turn == t {
+			s.abortTurn(startError(err))
+		}
+	}
+}
+
+// restart starts droid again and loads the session into it, for a prompt that
+// finds no process.
+func (s *Session) restart(t *turn) {
+	a, id, cwd, servers := s.agent, s.id, s.cwd, s.servers
+	s.do(func(ctx context.Context) {
+		client, err := a.cfg.Start(cwd)
+		if err != nil {
+			s.post(func() { s.restarted(t, nil, nil, err) })
+			return
+		}
+		info, err := client.Load(ctx, droid.LoadParams{SessionID: id, MCPServers: servers})
+		if err != nil {
+			client.Kill()
+			<-client.Exited()
+		}
+		if !s.post(func() { s.restarted(t, client, info, err) }) {
+			client.Kill()
+			<-client.Exited()
+		}
+	})
+}
+
+func (s *Session) restarted(t *turn, client *droid.Client, info *droid.SessionInfo, err error) {
+	if err != nil {
+		s.failTurn(startError(err))
+		return
+	}
+	info.SessionID = s.id
+	s.adopt(client)
+	s.opened(info)
+	switch {
+	case s.turn != t:
+	case t.cancelled || s.ended:
+		s.finish(t, ending{stop: acp.StopReasonCancelled})
+	case s.client == nil:
+		s.failTurn(crashError(t.crash))
+	default:
+		s.tell("droid had ended and was started again; the session continues.")
+		s.begin(t)
+	}
+}
+
+// cancelTurns cancels the running prompt and all waiting ones.
+func (s *Session) cancelTurns() {
+	waiting := s.queue
+	s.queue = nil
+	for _, t := range waiting {
+		s.finish(t, ending{stop: acp.StopReasonCancelled})
+	}
+	if s.turn != nil {
+		s.cancelTurn(s.turn)
+	}
+}
+
+// cancelTurn cancels one prompt, running or waiting.
+func (s *Session) cancelTurn(t *turn) {
+	for i, waiting := range s.queue {
+		if waiting == t {
+			s.queue = append(s.queue[:i:i], s.queue[i+1:]...)
+			s.finish(t, ending{stop: acp.StopReasonCancelled})
+			return
+		}
+	}
+	if s.turn != t || t.cancelled {
+		return
+	}
+	t.cancelled = true
+	if t.sent {
+		s.interrupt(t)
+	}
+	s.refuseAsk()
+}
+
+// interrupt asks droid to stop, and makes insist ask again.
+func (s *Session) interrupt(t *turn) {
+	now := time.Now()
+	s.apply(s.norm.Interrupted(now))
+	t.interruptEvery = interruptAgain
+	t.interruptAt = now.Add(interruptAgain)
+	t.interruptEnd = now.Add(interruptGiveUp)
+	s.sendInterrupt()
+}
+
+func (s *Session) sendInterrupt() {
+	client := s.client
+	if client == nil {
+		return
+	}
+	s.do(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, interruptGiveUp)
+		defer cancel()
+		if err := client.Interrupt(ctx); err != nil {
+			s.agent.log.Debug("interrupt", zap.Error(err))
+		}
+	})
+}
+
+// insist repeats an interrupt that had no effect yet, and at last kills droid.
+func (s *Session) insist(now time.Time) {
+	t := s.turn
+	if t == nil || t.interruptAt.IsZero() || now.Before(t.interruptAt) {
+		return
+	}
+	if !now.Before(t.interruptEnd) {
+		t.interruptAt = time.Time{}
+		s.log.Warn("droid does not stop; it is killed")
+		if s.client != nil {
+			s.client.Kill()
+		}
+		return
+	}
+	t.interruptEvery = min(2*t.interruptEvery, interruptAgainTo)
+	t.interruptAt = now.Add(t.interruptEvery)
+	s.sendInterrupt()
+}
+
+// turnEnded takes droid's end of the turn.
+func (s *Session) turnEnded(ev quirks.TurnEnded) {
+	t := s.turn
+	if t == nil || (ev.RequestID != "" && ev.RequestID != t.message.RequestID) {
+		s.log.Debug("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
+		return
+	}
+	switch {
+	case t.cancelled:
+		// ACP: after session/cancel the answer is "cancelled", also when droid
+		// completed or failed in the meantime.
+		s.finish(t, ending{stop: acp.StopReasonCancelled})
+	case t.crash != nil:
+		s.finish(t, ending{err: crashError(t.crash)})
+	case ev.Outcome == quirks.Failed:
+		s.finish(t, ending{err: turnError(ev.Failure)})
+	case ev.Outcome == quirks.Cancelled:
+		s.finish(t, ending{stop: acp.StopReasonCancelled})
+	default:
+		s.finish(t, ending{stop: acp.StopReasonEndTurn})
+	}
+}
+
+// abortTurn ends a prompt that droid did not take.
+func (s *Session) abortTurn(err *acp.RequestError) {
+	s.apply(s.norm.Abort(time.Now()))
+	s.failTurn(err)
+}
+
+// failTurn ends the running prompt, if any, with an error, or as cancelled if
+// that is what the editor asked for.
+func (s *Session) failTurn(err *acp.RequestError) {
+	switch {
+	case s.turn == nil:
+	case s.turn.cancelled:
+		s.finish(s.turn, ending{stop: acp.StopReasonCancelled})
+	default:
+		s.finish(s.turn, ending{err: err})
+	}
+}
+
+// finish gives a prompt its one ending. The next prompt starts when the
+// response to this one is written, so that no update of it comes before.
+func (s *Session) finish(t *turn, end ending) {
+	if s.turn == t {
+		s.turn, s.unanswered = nil, t
+	}
+	t.done <- end
+	context.AfterFunc(t.ctx, func() { s.post(func() { s.answered(t) }) })
+}
+
+// answered follows the response to a prompt.
+func (s *Session) answered(t *turn) {
+	if s.unanswered == t {
+		s.unanswered = nil
+	}
+	s.next()
+}
+
+// finishAll answers whatever is still open when the session ends.
+func (s *Session) finishAll() {
+	for _, t := range s.queue {
+		s.finish(t, ending{stop: acp.StopReasonCancelled})
+	}
+	s.queue = nil
+	if s.turn != nil {
+		s.finish(s.turn, ending{stop: acp.StopReasonCancelled})
+	}
+}

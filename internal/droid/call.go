@@ -1,0 +1,204 @@
+package droid
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"go.uber.org/zap"
+)
+
+// Methods that we call on droid (all versions observed).
+const (
+	methodInitialize     = "droid.initialize_session"
+	methodLoad           = "droid.load_session"
+	methodAddUserMessage = "droid.add_user_message"
+	methodInterrupt      = "droid.interrupt_session"
+	methodUpdateSettings = "droid.update_session_settings"
+)
+
+// errNotSent marks a call that ctx ended before droid could see it.
+var errNotSent = errors.New("not sent")
+
+// call is one outstanding request. It is retired exactly once: whoever takes it
+// out of clientState.pending sends its outcome.
+type call struct {
+	method string
+	began  bool         // it made the client busy
+	done   chan outcome // buffered
+}
+
+type outcome struct {
+	result json.RawMessage
+	err    error
+}
+
+// Call sends a request and decodes its result into result, which may be nil.
+// params nil means an empty object. The error is an *RPCError when droid
+// refused, an *ExitError when droid is gone, ErrClosed, ErrBacklog, or ctx's.
+//
+// droid before 0.215 loses the id of some errors. Until the version is known to
+// keep it, calls wait for each other, so that such an error has one owner;
+// interrupts do not wait, and are never answered like that.
+func (c *Client) Call(ctx context.Context, method string, params, result any) error {
+	return c.callID(ctx, c.newID(), method, params, result)
+}
+
+func (c *Client) newID() string {
+	return "r" + strconv.FormatInt(c.lastID.Add(1), 10)
+}
+
+func (c *Client) callID(ctx context.Context, id, method string, params, result any) error {
+	raw, err := c.exchange(ctx, id, method, params)
+	if err == nil && result != nil {
+		if len(raw) == 0 {
+			raw = []byte("null")
+		}
+		if err = json.Unmarshal(raw, result); err != nil {
+			err = fmt.Errorf("decoding the result: %w", err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", kindOf(method), err)
+	}
+	return nil
+}
+
+func (c *Client) exchange(ctx context.Context, id, method string, params any) (json.RawMessage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNotSent, err)
+	}
+	data, err := encodeRequest(id, method, params)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := c.enter(ctx, method)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	p, l, err := c.send(id, method, data)
+	if err != nil {
+		return nil, err
+	}
+	return c.await(ctx, id, p, l)
+}
+
+// enter waits until a call may be outstanding.
+func (c *Client) enter(ctx context.Context, method string) (leave func(), err error) {
+	if method == methodInterrupt || c.Version().Features().RequestIDOnErrors {
+		return func() {}, nil
+	}
+	select {
+	case c.turnstile <- struct{}{}:
+		return func() { <-c.turnstile }, nil
+	case <-c.dead:
+		return nil, c.exitError()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", errNotSent, ctx.Err())
+	}
+}
+
+// send registers the call and queues its line.
+func (c *Client) send(id, method string, data []byte) (*call, *outLine, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.state
+	switch {
+	case s.exit != nil:
+		return nil, nil, s.exit
+	case s.closing && method != methodInterrupt:
+		return nil, nil, ErrClosed
+	case s.pending[id] != nil:
+		return nil, nil, fmt.Errorf("request id %q is in use", id)
+	}
+	l, err := c.out.put(data, false)
+	if err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrBacklog) {
+		l, err = &outLine{}, nil // stdin is broken: droid is about to be gone, and why is told then
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &call{method: method, done: make(chan outcome, 1)}
+	s.pending[id] = p
+	if method == methodAddUserMessage && !s.busy {
+		p.began = true
+		c.setBusy(true)
+	}
+	return p, l, nil
+}
+
+// await returns the outcome of a call, or ctx's error. In that case droid may
+// still do what was asked, unless its line could be withdrawn.
+func (c *Client) await(ctx context.Context, id string, p *call, l *outLine) (json.RawMessage, error) {
+	select {
+	case o := <-p.done:
+		return o.result, o.err
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	if c.state.pending[id] == p {
+		delete(c.state.pending, id)
+	}
+	c.mu.Unlock()
+	select {
+	case o := <-p.done: // it came in the same moment
+		return o.result, o.err
+	default:
+	}
+	if c.out.withdraw(l) {
+		return nil, fmt.Errorf("%w: %w", errNotSent, ctx.Err())
+	}
+	return nil, ctx.Err()
+}
+
+// respond hands a response to its call. An error that no call waits for becomes
+// a LateError: droid answers a user message without a session twice, first with
+// a result.
+func (c *Client) respond(r *Response) {
+	c.mu.Lock()
+	id := r.ID
+	if id == "" && r.Err != nil {
+		id = c.ownerOfNullID()
+	}
+	p := c.state.pending[id]
+	delete(c.state.pending, id)
+	if p != nil && r.Err != nil && p.began {
+		c.setBusy(false)
+	}
+	c.mu.Unlock()
+
+	switch {
+	case p != nil && r.Err != nil:
+		p.done <- outcome{err: r.Err}
+	case p != nil:
+		p.done <- outcome{result: r.Result}
+	case r.Err != nil:
+		c.log.Debug("late error from droid", zap.String("id", r.ID), zap.Int("code", r.Err.Code))
+		c.emit(LateError{RequestID: r.ID, Err: r.Err})
+	default:
+		c.log.Debug("response that nobody waits for", zap.String("id", r.ID))
+	}
+}
+
+// ownerOfNullID returns the id of the only call that an error without id can
+// belong to, "" when there is none or more than one. The caller holds mu.
+func (c *Client) ownerOfNullID() string {
+	owner, interrupt := "", ""
+	for id, p := range c.state.pending {
+		switch {
+		case p.method == methodInterrupt:
+			interrupt = id
+		case owner != "":
+			return ""
+		default:
+			owner = id
+		}
+	}
+	if owner == "" {
+		return interrupt
+	}
+	return owner
+}

@@ -1,0 +1,422 @@
+package droid
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// eventBuffer is how many events may wait before droid's reader does.
+const eventBuffer = 256
+
+// bounds are the limits of waiting; tests shorten them.
+type bounds struct {
+	interrupt time.Duration // Close: for the running turn to end
+	eof       time.Duration // Close: after stdin was closed; 0.215 needs about 6 s
+	term      time.Duration // Close: after SIGTERM
+	drain     time.Duration // for the rest of the output of a process that is gone
+	broken    time.Duration // for a process to end that closed stdin or stdout
+	stall     time.Duration // while closing: for the reader of Events, before events are dropped
+}
+
+var defaultBounds = bounds{
+	interrupt: time.Second,
+	eof:       6 * time.Second,
+	term:      2 * time.Second,
+	drain:     time.Second,
+	broken:    2 * time.Second,
+	stall:     250 * time.Millisecond,
+}
+
+// Client talks to one droid. Its methods may be called from any goroutine, but
+// not from the one that reads Events: a response may stand behind events that
+// nobody has read yet.
+type Client struct {
+	log    *zap.Logger
+	bounds bounds
+	proc   *process // nil for a client without a process
+	stdout io.Reader
+	events chan Event
+	out    *writer
+
+	turnstile chan struct{} // holds a token while a call has it, see Call
+	closing   chan struct{} // closed when Close or Kill begins
+	readDone  chan struct{} // closed when stdout has ended
+	dead      chan struct{} // closed when no response can come any more
+	exited    chan struct{} // closed when all goroutines of the client have ended
+
+	reads  atomic.Int64 // read calls begun and ended: odd while in one
+	stats  counters
+	lastID atomic.Int64
+
+	mu       sync.Mutex
+	state    clientState
+	shutdown chan struct{} // closed when Close has done all it can; nil before
+}
+
+// clientState is what mu guards.
+type clientState struct {
+	version  Version
+	started  bool // droid has said a line
+	pending  map[string]*call
+	opened   bool            // Initialize or Load was done
+	sessions map[string]bool // ids that the process has worked on
+	session  string          // the one it works on
+	busy     bool
+	idle     chan struct{} // closed while not busy
+	closing  bool
+	exit     *ExitError // once set, all calls return it
+}
+
+// Stats counts what the client has seen.
+type Stats struct {
+	Lines     int64 // on stdout
+	Malformed int64 // of these no JSON-RPC message, or longer than 256 MiB
+	Unknown   int64 // events without a type of their own
+	Dropped   int64 // events that nobody read while closing
+}
+
+type counters struct{ lines, malformed, unknown, dropped atomic.Int64 }
+
+// NewClient returns a client of a droid that somebody else runs: stdout is what
+// it writes and stdin what it reads. Closing stdin must unblock a Write. The
+// client ends when stdout does; Close and Kill close stdout when it is an
+// io.Closer.
+func NewClient(stdout io.Reader, stdin io.WriteCloser, log *zap.Logger) *Client {
+	return newClient(stdout, stdin, nil, log, defaultBounds)
+}
+
+func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logger, b bounds) *Client {
+	if log == nil {
+		log = zap.NewNop()
+	}
+	idle := make(chan struct{})
+	close(idle)
+	c := &Client{
+		log:       log,
+		bounds:    b,
+		proc:      p,
+		stdout:    stdout,
+		events:    make(chan Event, eventBuffer),
+		out:       newWriter(stdin),
+		turnstile: make(chan struct{}, 1),
+		closing:   make(chan struct{}),
+		readDone:  make(chan struct{}),
+		dead:      make(chan struct{}),
+		exited:    make(chan struct{}),
+		state: clientState{
+			pending:  map[string]*call{},
+			sessions: map[string]bool{},
+			idle:     idle,
+		},
+	}
+	go c.out.run()
+	go c.read()
+	go c.supervise()
+	return c
+}
+
+// Events returns the events in the order in which droid wrote them. The channel
+// is closed after the last one, when droid's stdout has ended. Its buffer is
+// bounded: a reader that is slow slows droid. Once Close or Kill was called,
+// events that are not read promptly are dropped.
+func (c *Client) Events() <-chan Event { return c.events }
+
+// Version returns droid's protocol version: the zero Version until the first
+// line has arrived, and when droid tells none.
+func (c *Client) Version() Version {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.version
+}
+
+// Stats returns what the client has counted so far.
+func (c *Client) Stats() Stats {
+	return Stats{
+		Lines:     c.stats.lines.Load(),
+		Malformed: c.stats.malformed.Load(),
+		Unknown:   c.stats.unknown.Load(),
+		Dropped:   c.stats.dropped.Load(),
+	}
+}
+
+// Exited returns a channel that is closed when the process is reaped and its
+// stdout fully read.
+func (c *Client) Exited() <-chan struct{} { return c.exited }
+
+// ExitError returns how droid ended, and nil before Exited is closed.
+func (c *Client) ExitError() *ExitError {
+	select {
+	case <-c.exited:
+	default:
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.exit
+}
+
+// supervise waits for the end of the process and of the other goroutines, and
+// makes every call return then.
+func (c *Client) supervise() {
+	defer close(c.exited)
+	if c.proc == nil {
+		c.superviseStreams()
+		return
+	}
+	select {
+	case <-c.proc.reaped:
+	case <-c.readDone:
+		c.endBroken("stdout")
+	case <-c.out.failed:
+		c.endBroken("stdin")
+	}
+	<-c.proc.reaped
+	c.proc.drainStderr(c.bounds.drain)
+	exit := c.proc.exitError()
+	c.drainStdout(exit)
+	c.fail(exit)
+	c.out.abort()
+	<-c.out.done
+	c.proc.stdout.Close() // read to its end
+	c.log.Debug("droid ended", zap.Error(exit))
+}
+
+func (c *Client) superviseStreams() {
+	select {
+	case <-c.readDone:
+	case <-c.out.failed:
+		c.fail(&ExitError{Code: -1, Err: c.out.failure()})
+		<-c.readDone
+	}
+	c.fail(&ExitError{Code: -1})
+	c.out.abort()
+	<-c.out.done
+}
+
+// endBroken kills a droid that closed a stream and lives on: nothing can be
+// said to it any more.
+func (c *Client) endBroken(stream string) {
+	t := time.NewTimer(c.bounds.broken)
+	defer t.Stop()
+	select {
+	case <-c.proc.reaped:
+		return
+	case <-c.closing: // Close ends it
+		return
+	case <-t.C:
+	}
+	c.log.Warn("droid closed a stream but did not end; killing it", zap.String("stream", stream))
+	c.killProcess()
+}
+
+// drainStdout waits for the reader to end. Calls do not wait longer than one
+// interval, because the reader may itself wait for the reader of Events. A child
+// of droid may hold the pipe open for ever, so a read that got nothing for a
+// whole interval ends the reader.
+func (c *Client) drainStdout(exit *ExitError) {
+	t := time.NewTicker(c.bounds.drain)
+	defer t.Stop()
+	before := c.reads.Load()
+	for {
+		select {
+		case <-c.readDone:
+			return
+		case <-t.C:
+		}
+		c.fail(exit)
+		now := c.reads.Load()
+		if now%2 == 1 && now == before {
+			c.proc.stdout.Close()
+		}
+		before = now
+	}
+}
+
+func (c *Client) exitError() *ExitError {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.exit
+}
+
+// fail makes all calls return exit, now and later. Only the first counts.
+func (c *Client) fail(exit *ExitError) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state.exit != nil {
+		return
+	}
+	exit.Started, exit.Requested = c.state.started, c.state.closing
+	c.state.exit = exit
+	for id, p := range c.state.pending {
+		p.done <- outcome{err: exit}
+		delete(c.state.pending, id)
+	}
+	c.setBusy(false)
+	close(c.dead)
+}
+
+// countingReader counts read calls, so that drainStdout can tell a reader that
+// waits for droid from one that waits for the reader of Events.
+type countingReader struct{ c *Client }
+
+func (r countingReader) Read(p []byte) (int, error) {
+	r.c.reads.Add(1)
+	defer r.c.reads.Add(1)
+	return r.c.stdout.Read(p)
+}
+
+// read is the reader goroutine: it decodes droid's stdout, hands responses to
+// their calls and events to Events.
+func (c *Client) read() {
+	defer close(c.readDone)
+	defer close(c.events)
+	lines := newLineReader(countingReader{c}, maxLine)
+	var d decoder
+	for {
+		data, err := lines.next()
+		switch {
+		case errors.Is(err, errLineTooLong):
+			c.malformed(err, nil)
+		case err != nil:
+			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
+				c.log.Warn("reading from droid", zap.Error(err))
+			}
+			return
+		case len(data) > 0:
+			c.handle(&d, data)
+		}
+	}
+}
+
+func (c *Client) malformed(err error, data []byte) {
+	c.stats.lines.Add(1)
+	c.stats.malformed.Add(1)
+	c.log.Warn("droid wrote a line that is no message", zap.Error(err), zap.Int("bytes", len(data)))
+	c.log.Debug("the line", zap.ByteString("start", data[:min(len(data), 200)]))
+}
+
+// handle processes one line.
+func (c *Client) handle(d *decoder, data []byte) {
+	line, err := d.decode(data)
+	if err != nil {
+		c.malformed(err, data)
+		return
+	}
+	c.stats.lines.Add(1)
+	if !d.started || line.Version != d.reported {
+		d.started, d.reported = true, line.Version
+		c.learnVersion(line.Version)
+	}
+	if line.Response != nil {
+		c.respond(line.Response)
+		return
+	}
+	if line.SessionID != "" && line.SessionID != d.seen {
+		d.seen = line.SessionID
+		c.sawSession(line.SessionID)
+	}
+	switch e := line.Event.(type) {
+	case Unknown:
+		c.unknown(e, line)
+	case WorkingStateChanged:
+		c.mu.Lock()
+		c.setBusy(e.State != StateIdle)
+		c.mu.Unlock()
+	}
+	c.emit(line.Event)
+}
+
+func (c *Client) learnVersion(v Version) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.state.started {
+		c.state.started = true
+		c.log.Debug("droid speaks", zap.Stringer("protocol", v))
+	}
+	if c.state.version.IsZero() {
+		c.state.version = v
+	}
+}
+
+// sawSession notes the session id of a notification and tells when the process
+// moved to one that nobody asked for. The ids that it worked on before may
+// still appear: agent_turn_completed of the old one comes last.
+func (c *Client) sawSession(id string) {
+	c.mu.Lock()
+	from := c.state.session
+	known := c.state.sessions[id]
+	c.state.sessions[id] = true
+	if !known {
+		c.state.session = id
+	}
+	c.mu.Unlock()
+	if !known && from != "" {
+		c.emit(SessionSwitched{From: from, To: id})
+	}
+}
+
+// unknown counts an event without a type, and refuses it when it is a request:
+// droid waits for an answer to each.
+func (c *Client) unknown(e Unknown, line Line) {
+	c.stats.unknown.Add(1)
+	c.log.Debug("droid sent something unknown", zap.String("type", e.Type), zap.Error(e.Err), zap.Int("bytes", len(e.Raw)))
+	if line.requestID == nil {
+		return
+	}
+	code, text := codeMethodNotFound, "Method not found"
+	if line.invalid {
+		code, text = codeInvalidParams, "Invalid params"
+	}
+	if data, err := encodeError(line.requestID, code, text); err == nil {
+		c.out.put(data, true) // fails when droid is gone, and then nobody waits
+	}
+}
+
+// emit delivers an event. It waits for the reader of Events, but not for ever
+// once the client is closing.
+func (c *Client) emit(e Event) {
+	select {
+	case c.events <- e:
+		return
+	default:
+	}
+	select {
+	case c.events <- e:
+		return
+	case <-c.closing:
+	}
+	if c.stats.dropped.Load() == 0 {
+		t := time.NewTimer(c.bounds.stall)
+		defer t.Stop()
+		select {
+		case c.events <- e:
+			return
+		case <-t.C:
+		}
+	}
+	select {
+	case c.events <- e:
+	default:
+		c.stats.dropped.Add(1)
+	}
+}
+
+// setBusy records whether a turn runs. The caller holds mu.
+func (c *Client) setBusy(busy bool) {
+	s := &c.state
+	if busy == s.busy {
+		return
+	}
+	s.busy = busy
+	if busy {
+		s.idle = make(chan struct{})
+	} else {
+		close(s.idle)
+	}
+}

@@ -1,0 +1,154 @@
+package droid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Close ends droid politely: it interrupts a running turn (so that 0.99 does
+// not leave tools behind), closes stdin, waits, then sends SIGTERM, waits again
+// and kills. With a droid that obeys this takes 0.05 s (0.99) to 6 s (0.215),
+// with one that is wedged 9 s; when ctx ends, droid is killed at once. Close
+// returns with the process gone: nil, or ctx's error when it cut the wait
+// short. It may be called repeatedly and from any goroutine.
+func (c *Client) Close(ctx context.Context) error {
+	shutdown := c.beginClose()
+	var cut error
+	select {
+	case <-shutdown:
+	case <-ctx.Done():
+		cut = fmt.Errorf("closing droid: killed it: %w", ctx.Err())
+		c.Kill()
+		<-shutdown
+	}
+	select {
+	case <-c.exited:
+		return cut
+	default: // only without a process
+		return errors.New("closing droid: its stdout does not end")
+	}
+}
+
+// Kill ends droid at once; Exited tells when that is done. On Linux and Windows
+// the tools that droid runs are ended too.
+func (c *Client) Kill() {
+	c.markClosing()
+	c.killProcess()
+}
+
+// beginClose starts the shutdown once and returns the channel that is closed
+// when it has done all it can.
+func (c *Client) beginClose() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shutdown == nil {
+		c.shutdown = make(chan struct{})
+		c.setClosing()
+		go c.runShutdown(c.shutdown)
+	}
+	return c.shutdown
+}
+
+func (c *Client) markClosing() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.setClosing()
+}
+
+// setClosing refuses new calls and lets the reader drop events. The caller
+// holds mu.
+func (c *Client) setClosing() {
+	if !c.state.closing {
+		c.state.closing = true
+		close(c.closing)
+	}
+}
+
+// runShutdown goes through the stages of Close until the client has ended.
+func (c *Client) runShutdown(done chan<- struct{}) {
+	defer close(done)
+	c.endTurn()
+	c.out.finish()
+	if c.exitsWithin(c.bounds.eof) {
+		return
+	}
+	c.out.abort()
+	if c.proc != nil && !c.proc.isReaped() {
+		c.log.Info("droid does not end at the end of its input; terminating it")
+		if err := c.proc.os.terminate(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			c.log.Warn("terminating droid", zap.Error(err))
+		}
+		if c.exitsWithin(c.bounds.term) {
+			return
+		}
+		c.log.Warn("droid does not obey; killing it")
+	}
+	c.killProcess()
+	if c.proc != nil {
+		<-c.exited
+		return
+	}
+	c.exitsWithin(c.bounds.drain)
+}
+
+// endTurn interrupts a running turn and waits for its end, within its bound. The
+// interrupt is repeated once halfway, because droid before 0.215 loses one that
+// comes right behind a prompt.
+func (c *Client) endTurn() {
+	c.mu.Lock()
+	busy, idle := c.state.busy, c.state.idle
+	c.mu.Unlock()
+	if !busy {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.bounds.interrupt)
+	defer cancel()
+	for _, wait := range []time.Duration{c.bounds.interrupt / 2, c.bounds.interrupt} {
+		if err := c.Interrupt(ctx); err != nil {
+			c.log.Debug("interrupting droid to close it", zap.Error(err))
+			return
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-idle:
+		case <-c.dead:
+		case <-ctx.Done():
+		case <-t.C:
+			t.Stop()
+			continue
+		}
+		t.Stop()
+		return
+	}
+}
+
+func (c *Client) exitsWithin(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-c.exited:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// killProcess kills the process, or ends the streams of a client without one.
+func (c *Client) killProcess() {
+	if c.proc != nil {
+		if err := c.proc.os.kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			c.log.Warn("killing droid", zap.Error(err))
+		}
+		return
+	}
+	c.out.abort()
+	if closer, ok := c.stdout.(io.Closer); ok {
+		closer.Close() // ends the reader
+	}
+}

@@ -1,0 +1,295 @@
+package droid
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors of DecodeLine. Neither occurred in any recording.
+var (
+	ErrNotJSON    = errors.New("line is no JSON object")
+	ErrNotMessage = errors.New("line is neither request, response nor notification")
+)
+
+// Line is one decoded line of droid's stdout: an Event or a Response.
+type Line struct {
+	Version   Version // the line's factoryProtocolVersion, zero when absent
+	SessionID string  // params.sessionId (since 0.215, not on every event)
+	Event     Event
+	Response  *Response
+
+	requestID json.RawMessage // of a request that became Unknown, to refuse it
+	invalid   bool            // that request has a known method
+}
+
+// Response is droid's answer to a request of ours. ID is "" when droid lost it
+// (see Features.RequestIDOnErrors).
+type Response struct {
+	ID     string
+	Result json.RawMessage
+	Err    *RPCError
+}
+
+// DecodeLine decodes one line of droid's stdout. The result shares no memory
+// with data. Unknown notifications and requests, and known ones that do not
+// decode, become Unknown events; only a line that is no JSON-RPC message at all
+// is an error.
+func DecodeLine(data []byte) (Line, error) {
+	var d decoder
+	return d.decode(data)
+}
+
+// decoder decodes the lines of one droid. It remembers the strings that repeat
+// on every line.
+type decoder struct {
+	versionText []byte
+	version     Version
+	sessionID   string
+	messageID   string
+
+	// What the client last learnt, see Client.handle.
+	started  bool
+	reported Version
+	seen     string // session id
+}
+
+// frame is a line taken apart; the slices alias the line.
+type frame struct {
+	kind, id, method, params, result, err []byte
+}
+
+func (d *decoder) decode(data []byte) (Line, error) {
+	if !json.Valid(data) {
+		return Line{}, ErrNotJSON
+	}
+	fields, ok := scanFields(data)
+	if !ok {
+		return Line{}, ErrNotJSON
+	}
+	var f frame
+	var line Line
+	for {
+		name, value, ok := fields.next()
+		if !ok {
+			break
+		}
+		switch string(name) {
+		case "type":
+			f.kind = value
+		case "id":
+			f.id = value
+		case "method":
+			f.method = value
+		case "params":
+			f.params = value
+		case "result":
+			f.result = value
+		case "error":
+			f.err = value
+		case "factoryProtocolVersion":
+			line.Version = d.parseVersion(value)
+		}
+	}
+	return d.dispatch(line, f)
+}
+
+// parseVersion treats a version that does not parse as none.
+func (d *decoder) parseVersion(raw []byte) Version {
+	if !bytes.Equal(raw, d.versionText) {
+		d.versionText = bytes.Clone(raw)
+		d.version, _ = ParseVersion(unquote(raw)) // unreadable means unknown
+	}
+	return d.version
+}
+
+func (d *decoder) dispatch(line Line, f frame) (Line, error) {
+	hasID := len(f.id) > 0 && string(f.id) != "null"
+	kind := unquote(f.kind)
+	if kind == "" {
+		kind = guessType(f, hasID)
+	}
+	switch kind {
+	case typeResponse:
+		line.Response = decodeResponse(f)
+		return line, nil
+	case typeNotification:
+		d.decodeNotification(&line, f)
+		return line, nil
+	case typeRequest:
+		if hasID {
+			decodeRequest(&line, f)
+			return line, nil
+		}
+	}
+	return Line{}, ErrNotMessage
+}
+
+// guessType classifies a message without the "type" that every droid sends.
+func guessType(f frame, hasID bool) string {
+	switch {
+	case f.method != nil && hasID:
+		return typeRequest
+	case f.method != nil:
+		return typeNotification
+	case f.result != nil || f.err != nil:
+		return typeResponse
+	}
+	return ""
+}
+
+func decodeResponse(f frame) *Response {
+	r := &Response{ID: unquote(f.id), Result: bytes.Clone(f.result)}
+	if f.err == nil || string(f.err) == "null" {
+		return r
+	}
+	r.Err = new(RPCError)
+	if err := json.Unmarshal(f.err, r.Err); err != nil {
+		r.Err = &RPCError{Message: "unreadable error", Data: bytes.Clone(f.err)}
+	}
+	return r
+}
+
+func decodeRequest(line *Line, f frame) {
+	method := unquote(f.method)
+	switch method {
+	case methodRequestPermission:
+		e := PermissionRequest{RequestID: unquote(f.id)}
+		line.Event = decodeInto(kindOf(method), f.params, &e)
+	case methodAskUser:
+		e := QuestionRequest{RequestID: unquote(f.id)}
+		line.Event = decodeInto(kindOf(method), f.params, &e)
+	default:
+		line.Event = Unknown{Type: kindOf(method), Raw: bytes.Clone(f.params)}
+		line.requestID = bytes.Clone(f.id)
+		return
+	}
+	if u, bad := line.Event.(Unknown); bad || !isString(f.id) {
+		if !bad {
+			u = Unknown{Type: kindOf(method), Raw: bytes.Clone(f.params), Err: errors.New("request id is no string")}
+		}
+		line.Event, line.requestID, line.invalid = u, bytes.Clone(f.id), true
+	}
+}
+
+// kindOf is the method without its prefix.
+func kindOf(method string) string { return strings.TrimPrefix(method, "droid.") }
+
+func (d *decoder) decodeNotification(line *Line, f frame) {
+	if string(f.method) != `"`+methodNotification+`"` {
+		line.Event = Unknown{Type: kindOf(unquote(f.method)), Raw: bytes.Clone(f.params)}
+		return
+	}
+	var body []byte
+	if fields, ok := scanFields(f.params); ok {
+		for name, value, ok := fields.next(); ok; name, value, ok = fields.next() {
+			switch string(name) {
+			case "notification":
+				body = value
+			case "sessionId":
+				d.sessionID = same(d.sessionID, value)
+				line.SessionID = d.sessionID
+			}
+		}
+	}
+	line.Event = d.decodeEvent(body, f.params)
+}
+
+// same returns the string of raw, and old itself when it is that string.
+func same(old string, raw []byte) string {
+	if isString(raw) && string(raw[1:len(raw)-1]) == old {
+		return old
+	}
+	return unquote(raw)
+}
+
+// decodeEvent decodes a notification object. params is what is kept when there
+// is none.
+func (d *decoder) decodeEvent(body, params []byte) Event {
+	fields, ok := scanFields(body)
+	if !ok {
+		return Unknown{Type: kindOf(methodNotification), Raw: bytes.Clone(params), Err: errors.New("no notification object")}
+	}
+	var kind, messageID, index, text []byte
+	for name, value, ok := fields.next(); ok; name, value, ok = fields.next() {
+		switch string(name) {
+		case "type":
+			kind = value
+		case "messageId":
+			messageID = value
+		case "blockIndex":
+			index = value
+		case "textDelta":
+			text = value
+		}
+	}
+	k := kind
+	if isString(kind) {
+		k = kind[1 : len(kind)-1]
+	}
+	thinking := string(k) == "thinking_text_delta"
+	if thinking || string(k) == "assistant_text_delta" {
+		if n, ok := smallInt(index); ok && isString(messageID) && isString(text) {
+			d.messageID = same(d.messageID, messageID)
+			return TextDelta{MessageID: d.messageID, BlockIndex: n, Text: unquote(text), Thinking: thinking}
+		}
+	}
+	return decodeKind(unquote(kind), body)
+}
+
+// decodeKind decodes all but regular text deltas, by reflection.
+func decodeKind(kind string, body []byte) Event {
+	switch kind {
+	case "assistant_text_delta", "thinking_text_delta":
+		return decodeInto(kind, body, &TextDelta{Thinking: kind == "thinking_text_delta"})
+	case "assistant_text_complete", "thinking_text_complete":
+		return decodeInto(kind, body, &TextComplete{Thinking: kind == "thinking_text_complete"})
+	case "droid_working_state_changed":
+		return decodeInto(kind, body, &WorkingStateChanged{})
+	case "create_message":
+		return decodeInto(kind, body, &MessageCreated{})
+	case "tool_call":
+		return decodeInto(kind, body, &ToolCall{})
+	case "tool_execution_phase_changed":
+		return decodeInto(kind, body, &ToolPhaseChanged{})
+	case "tool_progress_update":
+		return decodeInto(kind, body, &ToolProgress{})
+	case "tool_result":
+		return decodeInto(kind, body, &ToolResult{})
+	case "permission_resolved":
+		return decodeInto(kind, body, &PermissionResolved{})
+	case "settings_updated":
+		return decodeInto(kind, body, &SettingsUpdated{})
+	case "session_title_updated":
+		return decodeInto(kind, body, &TitleUpdated{})
+	case "session_token_usage_changed":
+		return decodeInto(kind, body, &TokenUsageChanged{})
+	case "agent_turn_completed":
+		return decodeInto(kind, body, &TurnCompleted{})
+	case "llm_retry":
+		return decodeInto(kind, body, &LLMRetry{})
+	case "assistant_message_retracted":
+		return decodeInto(kind, body, &MessageRetracted{})
+	case "queued_messages_discarded":
+		return decodeInto(kind, body, &QueuedMessagesDiscarded{})
+	case "session_compacted":
+		return decodeInto(kind, body, &SessionCompacted{})
+	case "mcp_status_changed":
+		return decodeInto(kind, body, &MCPStatusChanged{})
+	case "mcp_auth_required":
+		return decodeInto(kind, body, &MCPAuthRequired{})
+	case "error":
+		return decodeInto(kind, body, &Failure{})
+	}
+	return Unknown{Type: kind, Raw: bytes.Clone(body)}
+}
+
+// decodeInto unmarshals body over *e, or keeps it as Unknown.
+func decodeInto[E Event](kind string, body []byte, e *E) Event {
+	if err := json.Unmarshal(body, e); err != nil {
+		return Unknown{Type: kind, Raw: bytes.Clone(body), Err: fmt.Errorf("decoding %s: %w", kind, err)}
+	}
+	return *e
+}

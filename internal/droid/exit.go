@@ -1,0 +1,99 @@
+package droid
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// How much of stderr an ExitError keeps.
+const (
+	stderrLines   = 20
+	stderrLineMax = 2 << 10 // bytes
+)
+
+// ExitError says how the droid process ended. Every call that is outstanding
+// then, or comes later, returns it (errors.As).
+type ExitError struct {
+	Code      int      // exit code, −1 when a signal ended it or it is not known
+	Signal    string   // name of that signal, "" otherwise
+	Stderr    []string // last 20 lines, each cut at 2 kB
+	Started   bool     // droid had said at least one line on stdout
+	Requested bool     // Close or Kill asked for it
+	Err       error    // what else is known, such as a failed write
+}
+
+// Error names the cause and what droid wrote to stderr.
+func (e *ExitError) Error() string {
+	var b strings.Builder
+	switch {
+	case e.Signal != "":
+		fmt.Fprintf(&b, "droid was ended by signal %q", e.Signal)
+	case e.Code >= 0:
+		fmt.Fprintf(&b, "droid exited with code %d", e.Code)
+	default:
+		b.WriteString("droid is gone")
+	}
+	if !e.Started {
+		b.WriteString(" before it said anything")
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, " (%v)", e.Err)
+	}
+	if len(e.Stderr) > 0 {
+		b.WriteString(": " + strings.Join(e.Stderr, "\n"))
+	}
+	return b.String()
+}
+
+// Unwrap returns Err.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// tail keeps the last lines of what is written to it.
+type tail struct {
+	mu      sync.Mutex
+	lines   []string
+	partial []byte // of the current line, at most stderrLineMax bytes
+	onLine  func(string)
+}
+
+// Write implements io.Writer; it never fails.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(p)
+	for {
+		line, rest, found := bytes.Cut(p, []byte("\n"))
+		t.partial = append(t.partial, line[:min(len(line), stderrLineMax-len(t.partial))]...)
+		if !found {
+			return n, nil
+		}
+		t.flush()
+		p = rest
+	}
+}
+
+// flush ends the current line. Empty lines are not kept.
+func (t *tail) flush() {
+	line := strings.ToValidUTF8(string(bytes.TrimRight(t.partial, "\r ")), "\uFFFD")
+	t.partial = t.partial[:0]
+	if line == "" {
+		return
+	}
+	if t.onLine != nil {
+		t.onLine(line)
+	}
+	if len(t.lines) == stderrLines {
+		t.lines = append(t.lines[:0], t.lines[1:]...)
+	}
+	t.lines = append(t.lines, line)
+}
+
+// last returns the kept lines, with an unfinished last one.
+func (t *tail) last() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.flush()
+	return append([]string(nil), t.lines...)
+}

@@ -1,0 +1,93 @@
+package droid
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// EnvDroid is the environment variable that names the droid program.
+const EnvDroid = "DROID_ACP_DROID"
+
+// Place is somewhere that Find looked.
+type Place struct {
+	Name string // "--droid", "$DROID_ACP_DROID", "PATH" or "~/.local/bin"
+	Path string // what was looked for
+	Err  error
+}
+
+// NotFoundError says that there is no droid program, and where Find looked.
+type NotFoundError struct{ Looked []Place }
+
+// Error lists the places.
+func (e *NotFoundError) Error() string {
+	var b strings.Builder
+	b.WriteString("droid not found")
+	for i, p := range e.Looked {
+		sep := "; "
+		if i == 0 {
+			sep = ": "
+		}
+		fmt.Fprintf(&b, "%s%s (%s): %v", sep, p.Path, p.Name, p.Err)
+	}
+	return b.String()
+}
+
+// Remedy tells a user what to do.
+func (e *NotFoundError) Remedy() string {
+	return "Install Factory's droid with \"npm i -g droid\" or \"curl -fsSL https://app.factory.ai/cli | sh\", " +
+		"or set " + EnvDroid + " to the path of the droid program."
+}
+
+// Find returns the path of the droid program: explicit (the flag --droid), else
+// $DROID_ACP_DROID, else droid in PATH, else ~/.local/bin/droid. A program that
+// explicit or the variable names must exist; no other is then taken instead.
+// The error is a *NotFoundError.
+func Find(explicit string) (string, error) {
+	for _, named := range []Place{{Name: "--droid", Path: explicit}, {Name: "$" + EnvDroid, Path: os.Getenv(EnvDroid)}} {
+		if named.Path == "" {
+			continue
+		}
+		path, err := lookPath(named.Path)
+		if err != nil {
+			named.Err = err
+			return "", &NotFoundError{Looked: []Place{named}}
+		}
+		return path, nil
+	}
+
+	path, err := lookPath("droid")
+	if err == nil {
+		return path, nil
+	}
+	looked := []Place{{Name: "PATH", Path: "droid", Err: err}}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", &NotFoundError{Looked: append(looked, Place{Name: "~/.local/bin", Path: "droid", Err: err})}
+	}
+	name := "droid"
+	if runtime.GOOS == "windows" {
+		name = "droid.exe"
+	}
+	local := filepath.Join(home, ".local", "bin", name)
+	if path, err = lookPath(local); err == nil {
+		return path, nil
+	}
+	return "", &NotFoundError{Looked: append(looked, Place{Name: "~/.local/bin", Path: local, Err: err})}
+}
+
+// lookPath finds an executable and makes its path absolute, because droid runs
+// in the directory of the session.
+func lookPath(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		if e, ok := err.(*exec.Error); ok {
+			return "", e.Err
+		}
+		return "", err
+	}
+	return filepath.Abs(path)
+}

@@ -1,0 +1,191 @@
+package droid
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// envAutoUpdate keeps droid from replacing its own program while sessions run.
+const envAutoUpdate = "FACTORY_DROID_AUTO_UPDATE_ENABLED"
+
+// Command says how to run droid.
+type Command struct {
+	Path string   // of the program, see Find
+	Args []string // put before "exec"
+	Dir  string   // working directory, "" for ours
+	Env  []string // nil for ours
+}
+
+// arguments are the whole command line behind the program. The flags --model,
+// --auto and --use-spec have no effect in this mode (0.99 to 0.225), so all
+// settings go into Initialize.
+func (c Command) arguments() []string {
+	args := append([]string(nil), c.Args...)
+	args = append(args, "exec", "--input-format", "stream-jsonrpc", "--output-format", "stream-jsonrpc")
+	if c.Dir != "" {
+		args = append(args, "--cwd", c.Dir)
+	}
+	return args
+}
+
+func (c Command) environment() []string {
+	env := c.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	for _, v := range env {
+		if strings.HasPrefix(v, envAutoUpdate+"=") {
+			return env
+		}
+	}
+	return append(env[:len(env):len(env)], envAutoUpdate+"=false")
+}
+
+// Start runs droid and returns a client of it. droid lives until Close, Kill or
+// its own end; on Linux and Windows it also ends when our process dies.
+//
+// It stays in our process group, because editors end an agent by its group.
+func Start(cmd Command, log *zap.Logger) (*Client, error) {
+	return start(cmd, log, defaultBounds)
+}
+
+func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
+	if cmd.Dir != "" {
+		if info, err := os.Stat(cmd.Dir); err != nil {
+			return nil, fmt.Errorf("starting droid: working directory: %w", err)
+		} else if !info.IsDir() {
+			return nil, fmt.Errorf("starting droid: working directory %s is no directory", cmd.Dir)
+		}
+	}
+	p, stdin, err := startProcess(cmd, log, b)
+	if err != nil {
+		return nil, fmt.Errorf("starting droid %s: %w", cmd.Path, err)
+	}
+	return newClient(p.stdout, stdin, p, log, b), nil
+}
+
+// process is one running droid.
+type process struct {
+	cmd    *exec.Cmd
+	log    *zap.Logger
+	stdout *os.File
+	stderr *tail
+	os     osProcess // what the operating system needs to end it
+
+	reaped     chan struct{} // closed when Wait has returned
+	stderrDone chan struct{} // closed when stderr was read
+	stderrPipe *os.File
+}
+
+// startProcess starts droid on pipes of our own: those of exec.Cmd are closed
+// by Wait and would lose the last lines.
+func startProcess(cmd Command, log *zap.Logger, b bounds) (*process, io.WriteCloser, error) {
+	var opened []*os.File
+	closeAll := func(files ...*os.File) {
+		for _, f := range files {
+			f.Close() // our ends of pipes without content
+		}
+	}
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(opened...)
+			return nil, nil, err
+		}
+		opened = append(opened, r, w)
+	}
+	inR, inW, outR, outW, errR, errW := opened[0], opened[1], opened[2], opened[3], opened[4], opened[5]
+
+	c := exec.Command(cmd.Path, cmd.arguments()...)
+	c.Dir, c.Env = cmd.Dir, cmd.environment()
+	c.Stdin, c.Stdout, c.Stderr = inR, outW, errW
+	p := &process{
+		cmd:        c,
+		log:        log,
+		stdout:     outR,
+		stderr:     &tail{onLine: func(line string) { log.Debug("droid stderr", zap.String("line", line)) }},
+		reaped:     make(chan struct{}),
+		stderrDone: make(chan struct{}),
+		stderrPipe: errR,
+	}
+	started := make(chan error)
+	go p.run(started)
+	err := <-started
+	closeAll(inR, outW, errW)
+	if err != nil {
+		<-p.reaped
+		closeAll(inW, outR, errR)
+		return nil, nil, err
+	}
+	go p.readStderr()
+	log.Debug("droid started", zap.Int("pid", c.Process.Pid), zap.Strings("args", c.Args))
+	return p, inW, nil
+}
+
+// run starts the process and waits for it in one goroutine on one thread:
+// Linux's parent-death signal comes when the thread that forked ends, not when
+// the process does.
+func (p *process) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(p.reaped)
+	err := p.os.start(p.cmd)
+	started <- err
+	if err != nil {
+		return
+	}
+	err = p.cmd.Wait()
+	p.os.release()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.log.Warn("waiting for droid", zap.Error(err))
+	}
+}
+
+func (p *process) readStderr() {
+	defer close(p.stderrDone)
+	if _, err := io.Copy(p.stderr, p.stderrPipe); err != nil && !errors.Is(err, os.ErrClosed) {
+		p.log.Debug("reading droid's stderr", zap.Error(err))
+	}
+	p.stderrPipe.Close() // read only
+}
+
+// drainStderr waits for the rest of stderr. A child of droid may hold the pipe
+// open for ever, hence the limit.
+func (p *process) drainStderr(limit time.Duration) {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-p.stderrDone:
+	case <-t.C:
+		p.stderrPipe.Close() // ends readStderr
+		<-p.stderrDone
+	}
+}
+
+// exitError describes the reaped process.
+func (p *process) exitError() *ExitError {
+	e := &ExitError{Code: -1, Stderr: p.stderr.last()}
+	if s := p.cmd.ProcessState; s != nil {
+		e.Code = s.ExitCode()
+		e.Signal = signalName(s)
+	}
+	return e
+}
+
+func (p *process) isReaped() bool {
+	select {
+	case <-p.reaped:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,274 @@
+package droid
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+// ErrHasSession is returned by Initialize when the process already has a
+// session: droid would give the new one the old one's conversation (0.99 to
+// 0.225).
+var ErrHasSession = errors.New("droid: process already has a session")
+
+// InitializeParams open a new session.
+type InitializeParams struct {
+	MachineID string // "" for an id of this process
+	CWD       string // absolute; wins over the directory that droid was started in
+	SessionID string // "" to let droid choose one
+	// Settings to start with; what is nil comes from the user's configuration of
+	// droid. Read the result: droid may silently start with other ones.
+	Settings   SettingsPatch
+	MCPServers []MCPServer // ignored before 0.215
+}
+
+// LoadParams open an existing session.
+type LoadParams struct {
+	SessionID    string
+	MessageLimit int         // most messages to return; 0 for droid's default, 100 since 0.215 and all before
+	MCPServers   []MCPServer // ignored before 0.215
+}
+
+// MCPServer is an MCP server that droid starts for the session. URL set means
+// HTTP, else Command is run.
+type MCPServer struct {
+	Name    string
+	Command string
+	Args    []string
+	Env     map[string]string
+	URL     string
+	Headers []MCPHeader
+}
+
+// MCPHeader is one HTTP header.
+type MCPHeader struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// MarshalJSON writes droid's shape: env is an object, headers an array, and
+// neither they nor args may be null (0.99 to 0.225).
+func (s MCPServer) MarshalJSON() ([]byte, error) {
+	if s.URL != "" {
+		return json.Marshal(struct {
+			Type    string      `json:"type"`
+			Name    string      `json:"name"`
+			URL     string      `json:"url"`
+			Headers []MCPHeader `json:"headers"`
+		}{"http", s.Name, s.URL, append([]MCPHeader{}, s.Headers...)})
+	}
+	env := s.Env
+	if env == nil {
+		env = map[string]string{}
+	}
+	return json.Marshal(struct {
+		Name    string            `json:"name"`
+		Command string            `json:"command"`
+		Args    []string          `json:"args"`
+		Env     map[string]string `json:"env"`
+	}{s.Name, s.Command, append([]string{}, s.Args...), env})
+}
+
+// UserMessage is one prompt.
+type UserMessage struct {
+	RequestID string  // echoed by MessageCreated; unique, "" for a generated one
+	Text      string  // may be empty
+	Images    []Image // droid tells a model without image support that there was one
+	Files     []File
+	MessageID string // of the message in droid's history; honoured since 0.215
+}
+
+// Image is an image of a prompt.
+type Image struct {
+	Data      string // base64
+	MediaType string // such as "image/png"
+}
+
+// MarshalJSON writes droid's shape; other shapes are refused (0.99 to 0.225).
+func (i Image) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Type      string `json:"type"`
+		Data      string `json:"data"`
+		MediaType string `json:"mediaType"`
+	}{"base64", i.Data, i.MediaType})
+}
+
+// File is an attached file. droid shows text to the model as an attachment with
+// that name, and a PDF as a document.
+type File struct {
+	Name      string
+	MediaType string // such as "text/plain" or "application/pdf"
+	Data      string // the text itself, or base64 when Base64
+	Base64    bool
+}
+
+// MarshalJSON writes droid's shape.
+func (f File) MarshalJSON() ([]byte, error) {
+	kind := "text"
+	if f.Base64 {
+		kind = "base64"
+	}
+	return json.Marshal(struct {
+		Type      string `json:"type"`
+		MediaType string `json:"mediaType"`
+		Data      string `json:"data"`
+		Name      string `json:"name"`
+	}{kind, f.MediaType, f.Data, f.Name})
+}
+
+// Answers answer a QuestionRequest.
+type Answers struct {
+	Cancelled bool     `json:"cancelled"`
+	Answers   []Answer `json:"answers"` // one for each question
+}
+
+// Answer answers one Question; Index and Question are that question's. droid
+// takes free text, and hangs on answers of another shape (0.57).
+type Answer struct {
+	Index    int    `json:"index"`
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+}
+
+// machineID is made once: droid needs some id and does nothing visible with it.
+var machineID = sync.OnceValue(uuid.NewString)
+
+// Initialize opens a new session. A process can do that once, and not after
+// Load: ErrHasSession. When droid refuses it may be tried again.
+func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*SessionInfo, error) {
+	if p.CWD == "" {
+		return nil, errors.New("initialize_session: no working directory")
+	}
+	if p.MachineID == "" {
+		p.MachineID = machineID()
+	}
+	params := struct {
+		MachineID string `json:"machineId"`
+		CWD       string `json:"cwd"`
+		SessionID string `json:"sessionId,omitempty"`
+		SettingsPatch
+		MCPServers []MCPServer `json:"mcpServers,omitempty"`
+	}{p.MachineID, p.CWD, p.SessionID, p.Settings, p.MCPServers}
+	return c.open(ctx, methodInitialize, params, p.SessionID)
+}
+
+// Load opens an existing session and returns its history. It works on a fresh
+// process and on one that has a session, which it leaves; not during a turn.
+func (c *Client) Load(ctx context.Context, p LoadParams) (*SessionInfo, error) {
+	if p.SessionID == "" {
+		return nil, errors.New("load_session: no session id")
+	}
+	params := struct {
+		SessionID    string      `json:"sessionId"`
+		MessageLimit int         `json:"messageLimit,omitempty"`
+		MCPServers   []MCPServer `json:"mcpServers,omitempty"`
+	}{p.SessionID, p.MessageLimit, p.MCPServers}
+	return c.open(ctx, methodLoad, params, p.SessionID)
+}
+
+// open calls a method that opens a session. id is the session's, when the
+// caller knows it. A call whose outcome is not known counts as done.
+func (c *Client) open(ctx context.Context, method string, params any, id string) (*SessionInfo, error) {
+	undo, err := c.beginOpen(method, id)
+	if err != nil {
+		return nil, err
+	}
+	info := new(SessionInfo)
+	var refused *RPCError
+	if err := c.Call(ctx, method, params, info); err != nil {
+		if errors.As(err, &refused) || errors.Is(err, errNotSent) {
+			undo()
+		}
+		return nil, err
+	}
+	if info.SessionID == "" { // load_session does not repeat it
+		info.SessionID = id
+	}
+	c.mu.Lock()
+	c.state.sessions[info.SessionID] = true
+	c.state.session = info.SessionID
+	c.mu.Unlock()
+	return info, nil
+}
+
+// beginOpen notes that a session is being opened; undo takes that back.
+func (c *Client) beginOpen(method, id string) (undo func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	opened, session := c.state.opened, c.state.session
+	if opened && method == methodInitialize {
+		return nil, ErrHasSession
+	}
+	c.state.opened = true
+	if id != "" {
+		c.state.sessions[id] = true
+		c.state.session = id
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.state.opened, c.state.session = opened, session
+	}, nil
+}
+
+// AddUserMessage sends a prompt. droid accepts it at once; the turn shows in
+// Events. While a turn runs droid queues the message or folds it into the turn.
+func (c *Client) AddUserMessage(ctx context.Context, m UserMessage) error {
+	if m.RequestID == "" {
+		m.RequestID = c.newID()
+	}
+	params := struct {
+		Text      string  `json:"text"`
+		Images    []Image `json:"images,omitempty"`
+		Files     []File  `json:"files,omitempty"`
+		MessageID string  `json:"messageId,omitempty"`
+	}{m.Text, m.Images, m.Files, m.MessageID}
+	return c.callID(ctx, m.RequestID, methodAddUserMessage, params, nil)
+}
+
+// Interrupt asks droid to end the running turn; its end shows in Events. It is
+// sent once: droid before 0.215 loses one that follows a prompt within
+// milliseconds, so a caller repeats it until droid is idle.
+func (c *Client) Interrupt(ctx context.Context) error {
+	return c.Call(ctx, methodInterrupt, nil, nil)
+}
+
+// UpdateSettings changes settings of the session. droid silently ignores some
+// values that it does not like: the truth is in SettingsUpdated, which 0.99
+// does not send when nothing changed.
+func (c *Client) UpdateSettings(ctx context.Context, p SettingsPatch) error {
+	return c.Call(ctx, methodUpdateSettings, p, nil)
+}
+
+// AnswerPermission answers a PermissionRequest with one of its options, or with
+// OptionCancel. It does not wait: droid confirms with PermissionResolved, and
+// ignores answers that come late. The error says that droid is gone.
+func (c *Client) AnswerPermission(requestID, option string) error {
+	return c.answer(requestID, struct {
+		SelectedOption string `json:"selectedOption"`
+	}{option})
+}
+
+// AnswerQuestions answers a QuestionRequest. It does not wait, and droid does
+// not confirm. The error says that droid is gone.
+func (c *Client) AnswerQuestions(requestID string, a Answers) error {
+	if a.Answers == nil {
+		a.Answers = []Answer{} // null is refused
+	}
+	return c.answer(requestID, a)
+}
+
+func (c *Client) answer(requestID string, result any) error {
+	data, err := encodeResult(requestID, result)
+	if err != nil {
+		return err
+	}
+	if exit := c.exitError(); exit != nil {
+		return exit
+	}
+	_, err = c.out.put(data, true)
+	return err
+}

@@ -1,0 +1,149 @@
+package droid
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// fieldScanner walks the fields of one JSON object without decoding or copying
+// them. It expects JSON that json.Valid accepts.
+//
+// It exists for text deltas: encoding/json spends several times as long on the
+// envelope as on the text.
+type fieldScanner struct {
+	data []byte
+	pos  int
+}
+
+// scanFields starts on data, which must be one valid JSON value. ok is false
+// when that is no object.
+func scanFields(data []byte) (s fieldScanner, ok bool) {
+	i := skipSpace(data, 0)
+	if i == len(data) || data[i] != '{' {
+		return fieldScanner{}, false
+	}
+	return fieldScanner{data: data, pos: i + 1}, true
+}
+
+// next returns the next field: its name without quotes and its raw value. Both
+// alias the data.
+func (s *fieldScanner) next() (name, value []byte, ok bool) {
+	i := skipSpace(s.data, s.pos)
+	if i < len(s.data) && s.data[i] == ',' {
+		i = skipSpace(s.data, i+1)
+	}
+	if i >= len(s.data) || s.data[i] != '"' {
+		return nil, nil, false
+	}
+	end := skipString(s.data, i)
+	name = s.data[i+1 : end-1]
+	if bytes.IndexByte(name, '\\') >= 0 {
+		name = []byte(unquote(s.data[i:end]))
+	}
+	i = skipSpace(s.data, end)
+	i = skipSpace(s.data, i+1) // the colon
+	end = skipValue(s.data, i)
+	s.pos = end
+	return name, s.data[i:end], true
+}
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
+		i++
+	}
+	return i
+}
+
+// skipString returns the index behind the string that begins at i.
+func skipString(b []byte, i int) int {
+	i++
+	for {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return len(b)
+		}
+		slashes := 0
+		for k := i + n - 1; k >= i && b[k] == '\\'; k-- {
+			slashes++
+		}
+		i += n + 1
+		if slashes%2 == 0 {
+			return i
+		}
+	}
+}
+
+// skipValue returns the index behind the value that begins at i.
+func skipValue(b []byte, i int) int {
+	if i >= len(b) {
+		return len(b)
+	}
+	switch b[i] {
+	case '"':
+		return skipString(b, i)
+	case '{', '[':
+		return skipNested(b, i)
+	}
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case ',', ']', '}', ' ', '\t', '\r', '\n':
+			return i
+		}
+	}
+	return i
+}
+
+func skipNested(b []byte, i int) int {
+	depth := 0
+	for i < len(b) {
+		switch b[i] {
+		case '"':
+			i = skipString(b, i)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+			if depth == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+	return len(b)
+}
+
+// isString reports whether the raw value is a JSON string.
+func isString(raw []byte) bool { return len(raw) >= 2 && raw[0] == '"' }
+
+// unquote returns the string that a raw JSON string stands for, and "" for any
+// other value. Invalid UTF-8 becomes U+FFFD, as in encoding/json.
+func unquote(raw []byte) string {
+	if !isString(raw) {
+		return ""
+	}
+	body := raw[1 : len(raw)-1]
+	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
+		return string(body)
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// smallInt reads a plain non-negative integer of at most nine digits.
+func smallInt(raw []byte) (n int, ok bool) {
+	if len(raw) == 0 || len(raw) > 9 {
+		return 0, false
+	}
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}

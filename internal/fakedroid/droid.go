@@ -1,0 +1,359 @@
+// Package fakedroid plays Factory's droid CLI in stream-jsonrpc mode, for tests
+// and for the demo: it writes what the real droid writes (0.225.2, and on
+// request 0.99.0 or a version that tells no protocol version), without a model
+// and without touching the machine.
+//
+// A Script decides what happens; the methods of Droid are its building blocks.
+// Requests that a script does not ask for are answered as droid answers them:
+// settings change, unknown methods are refused, messages queue up, an interrupt
+// ends the running turn.
+package fakedroid
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Script plays a droid. It runs on one goroutine and returns nil or io.EOF
+// when it is done, a *Death when droid dies, or another error when the client
+// did not do what the script needs.
+type Script func(*Droid) error
+
+// errInterrupted ends what runs in a turn after interrupt_session.
+var errInterrupted = errors.New("interrupted")
+
+// Droid is the fake as its script sees it.
+type Droid struct {
+	version  Version
+	pace     time.Duration
+	out      io.Writer
+	stderr   io.Writer
+	inbox    <-chan *Message
+	writeErr error
+
+	ids      int
+	session  string
+	cwd      string
+	settings settings
+	history  []Fields
+	parent   string // id of the last message
+	queue    []Prompt
+	turn     *turn // nil when idle
+	usage    int   // model calls so far
+}
+
+// Option changes how Run plays.
+type Option func(*Droid)
+
+// WithVersion imitates another version than V0_225.
+func WithVersion(v Version) Option { return func(d *Droid) { d.version = v } }
+
+// WithPace waits that long between streamed pieces. The default is 0.
+func WithPace(pace time.Duration) Option { return func(d *Droid) { d.pace = pace } }
+
+// WithStderr gives droid's stderr a place. The default discards it.
+func WithStderr(w io.Writer) Option { return func(d *Droid) { d.stderr = w } }
+
+// WithMode starts sessions in this autonomyMode, as a settings.json with
+// sessionDefaultSettings does. The default is "normal".
+func WithMode(mode string) Option { return func(d *Droid) { d.settings.setMode(mode) } }
+
+// Run speaks as droid on in and out until s has returned and in has ended.
+// It returns the error of s, or nil for io.EOF. When s fails or dies, Run
+// closes in if it can and returns at once.
+func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
+	inbox := make(chan *Message)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		readLines(in, inbox, stop)
+	}()
+	d := &Droid{version: V0_225, out: out, stderr: io.Discard, inbox: inbox, settings: defaultSettings(), parent: "root"}
+	for _, o := range options {
+		o(d)
+	}
+	err := s(d)
+	if err == nil {
+		err = d.serveUntilEOF()
+	}
+	close(stop)
+	if errors.Is(err, io.EOF) {
+		<-done
+		return nil
+	}
+	if c, ok := in.(io.Closer); ok {
+		_ = c.Close() // the client sees a droid that is gone
+	}
+	if _, ok := in.(*os.File); !ok { // a read of a terminal or pipe may outlast Close; the process ends anyway
+		<-done
+	}
+	return err
+}
+
+// newID returns an id in the form of a UUID. The ids of one run count up, so
+// that runs compare.
+func (d *Droid) newID() string {
+	d.ids++
+	return fmt.Sprintf("fa4ed801-0000-4000-8000-%012x", d.ids)
+}
+
+// serveUntilEOF answers what the client still sends when the script is done.
+func (d *Droid) serveUntilEOF() error {
+	for {
+		if _, err := d.next(-1); err != nil {
+			return err
+		}
+	}
+}
+
+// next returns the next message that the standard behaviour leaves to the
+// script: a response, or nothing when wait has passed. A negative wait has no
+// end, 0 takes only what is already there. It returns errInterrupted when the
+// running turn was interrupted and io.EOF at the end of the input.
+func (d *Droid) next(wait time.Duration) (*Message, error) {
+	var timeout <-chan time.Time
+	if wait >= 0 {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		timeout = t.C
+	}
+	for {
+		m, ok, err := d.receive(wait, timeout)
+		if err != nil || !ok {
+			return nil, err
+		}
+		if m.isResponse() && m.invalid == "" {
+			return m, nil
+		}
+		if err := d.serve(m); err != nil {
+			return nil, err
+		}
+		if d.turn == nil && len(d.queue) > 0 {
+			return nil, nil // AwaitPrompt takes it
+		}
+	}
+}
+
+// receive takes one message from the client; ok is false when timeout fired.
+func (d *Droid) receive(wait time.Duration, timeout <-chan time.Time) (m *Message, ok bool, err error) {
+	if d.writeErr != nil {
+		return nil, false, d.writeErr
+	}
+	if wait == 0 {
+		select {
+		case m, ok = <-d.inbox:
+		default:
+			return nil, false, nil
+		}
+	} else {
+		select {
+		case m, ok = <-d.inbox:
+		case <-timeout:
+			return nil, false, nil
+		}
+	}
+	if !ok {
+		return nil, false, d.eof()
+	}
+	return m, true, nil
+}
+
+// eof says what droid ≥0.215 says when its stdin ends: idle, also when a turn
+// still runs (quirk 3).
+func (d *Droid) eof() error {
+	if d.version.modern() && d.session != "" {
+		if err := d.state("idle"); err != nil {
+			return err
+		}
+	}
+	return io.EOF
+}
+
+// Prompt is a message of the user.
+type Prompt struct {
+	RequestID string
+	MessageID string // that the client chose, "" when it did not
+	Text      string
+}
+
+// AwaitPrompt answers the client until a message of the user is there. It
+// returns io.EOF when the input ends.
+func (d *Droid) AwaitPrompt() (Prompt, error) {
+	for len(d.queue) == 0 {
+		if _, err := d.next(-1); err != nil {
+			return Prompt{}, err
+		}
+	}
+	p := d.queue[0]
+	d.queue = d.queue[1:]
+	return p, nil
+}
+
+// serve answers one message as droid does.
+func (d *Droid) serve(m *Message) error {
+	switch {
+	case m.invalid != "":
+		return d.ReplyError("", codeParse, m.invalid)
+	case m.Type == "notification":
+		return nil
+	case m.Method == "":
+		return d.ReplyError("", codeParse, "Invalid JSON-RPC message")
+	}
+	var params map[string]any
+	if knownMethod(m.Method) && (json.Unmarshal(m.Params, &params) != nil || params == nil) {
+		return d.ReplyError(m.ID, codeParams, "Invalid request for "+m.Method+": params: Required")
+	}
+	switch m.Method {
+	case "droid.initialize_session":
+		return d.initialize(m.ID, params)
+	case "droid.load_session":
+		return d.load(m.ID, params)
+	case "droid.add_user_message":
+		return d.addUserMessage(m.ID, params)
+	case "droid.interrupt_session":
+		if d.turn != nil {
+			d.turn.interruptID = m.ID
+			return errInterrupted
+		}
+		return d.Reply(m.ID, Fields{})
+	case "droid.update_session_settings":
+		return d.updateSettings(m.ID, params)
+	}
+	return d.ReplyError(m.ID, codeMethod, "Unknown method: "+m.Method)
+}
+
+// knownMethod tells the methods that the fake implements.
+func knownMethod(method string) bool {
+	switch method {
+	case "droid.initialize_session", "droid.load_session", "droid.add_user_message",
+		"droid.interrupt_session", "droid.update_session_settings":
+		return true
+	}
+	return false
+}
+
+// required answers with droid's error when a string param is missing.
+func (d *Droid) required(id, method string, params map[string]any, names ...string) (ok bool, err error) {
+	for _, name := range names {
+		if _, ok := params[name].(string); !ok {
+			return false, d.ReplyError(id, codeParams, "Invalid request for "+method+": params."+name+": Required")
+		}
+	}
+	return true, nil
+}
+
+func (d *Droid) initialize(id string, params map[string]any) error {
+	if ok, err := d.required(id, "droid.initialize_session", params, "machineId", "cwd"); !ok {
+		return err
+	}
+	if err := d.Notify("mcp_status_changed", Fields{"servers": []any{}, "summary": mcpSummary()}); err != nil {
+		return err
+	}
+	if why := d.settings.update(d.version, params); why != "" {
+		return d.ReplyError(id, codeParams, "Invalid request for droid.initialize_session: "+why)
+	}
+	d.cwd, _ = params["cwd"].(string)
+	d.session, _ = params["sessionId"].(string)
+	if d.session == "" {
+		d.session = uuid.NewString() // two fakes of one test must not share an id
+	}
+	d.history = nil
+	if err := d.notifySettings(""); err != nil {
+		return err
+	}
+	return d.Reply(id, d.sessionInfo(Fields{"messages": []any{}}))
+}
+
+// load knows the session of this process only.
+func (d *Droid) load(id string, params map[string]any) error {
+	if ok, err := d.required(id, "droid.load_session", params, "sessionId"); !ok {
+		return err
+	}
+	if d.session == "" || params["sessionId"] != d.session {
+		return d.ReplyError(id, codeNotFound, "Session not found")
+	}
+	messages := d.history
+	if messages == nil {
+		messages = []Fields{}
+	}
+	info := d.sessionInfo(Fields{"messages": messages, "title": "A fake session"})
+	info["cwd"], info["isAgentLoopInProgress"] = d.cwd, d.turn != nil
+	return d.Reply(id, info)
+}
+
+func (d *Droid) sessionInfo(session Fields) Fields {
+	info := Fields{
+		"sessionId": d.session, "session": session, "settings": d.settings.fields(d.version),
+		"availableModels": []Fields{{
+			"id": d.settings.model, "displayName": "Fake", "shortDisplayName": "Fake",
+			"modelProvider": "generic-chat-completion-api", "isCustom": true,
+			"supportedReasoningEfforts": []string{"none"}, "defaultReasoningEffort": "none",
+		}},
+	}
+	if d.version.modern() {
+		info["hostId"] = "fa4ed801-0000-4000-8000-0000000000ff"
+	}
+	return info
+}
+
+func mcpSummary() Fields {
+	return Fields{"total": 0, "connected": 0, "connecting": 0, "failed": 0, "disabled": 0}
+}
+
+// addUserMessage queues the message; the script plays it when it is free. Real
+// droid folds a message that comes while a tool runs into the running turn,
+// the fake always plays it as a turn of its own.
+func (d *Droid) addUserMessage(id string, params map[string]any) error {
+	if ok, err := d.required(id, "droid.add_user_message", params, "text"); !ok {
+		return err
+	}
+	if err := d.Reply(id, Fields{}); err != nil {
+		return err
+	}
+	if d.session == "" { // two responses for one id (quirk 13)
+		return d.ReplyError(id, codeInternal, "No active session. Call initialize_session or load_session first.")
+	}
+	p := Prompt{RequestID: id}
+	p.Text, _ = params["text"].(string)
+	if d.version.modern() {
+		p.MessageID, _ = params["messageId"].(string)
+	}
+	d.queue = append(d.queue, p)
+	return nil
+}
+
+func (d *Droid) updateSettings(id string, params map[string]any) error {
+	if d.session == "" {
+		return d.ReplyError(id, codeInternal, "No active session. Call initialize_session or load_session first.")
+	}
+	before := d.settings
+	if why := d.settings.update(d.version, params); why != "" {
+		return d.ReplyError(id, codeParams, "Invalid request for droid.update_session_settings: "+why)
+	}
+	changed := before != d.settings
+	if changed {
+		if err := d.notifySettings(""); err != nil {
+			return err
+		}
+	}
+	if d.version.minor() >= 32 { // 0.117 and later: always, with the request's id (quirk 16)
+		if err := d.notifySettings(id); err != nil {
+			return err
+		}
+	}
+	return d.Reply(id, Fields{})
+}
+
+func (d *Droid) notifySettings(requestID string) error {
+	f := Fields{"settings": d.settings.fields(d.version)}
+	if requestID != "" {
+		f["requestId"] = requestID
+	}
+	return d.Notify("settings_updated", f)
+}

@@ -1,0 +1,95 @@
+package fakedroid
+
+// interrupted writes what droid says between interrupt_session and the end of
+// the turn. The order differs by version and by what ran (20_*, 20b to 20g).
+func (d *Droid) interrupted() error {
+	t := d.turn
+	if err := d.discardQueue(); err != nil {
+		return err
+	}
+	switch {
+	case t.asked != "" && !t.question:
+		return d.interruptedAsking(t)
+	case len(t.open) > 0:
+		return d.interruptedTools(t)
+	}
+	return d.interruptedText(t)
+}
+
+// discardQueue throws waiting messages of the user away.
+func (d *Droid) discardQueue() error {
+	for _, p := range d.queue {
+		f := Fields{"text": p.Text}
+		if d.version.modern() {
+			f["requestId"] = p.RequestID
+		}
+		if err := d.Notify("queued_messages_discarded", f); err != nil {
+			return err
+		}
+	}
+	d.queue = nil
+	return nil
+}
+
+func (d *Droid) replyInterrupt(t *turn) error { return d.Reply(t.interruptID, Fields{}) }
+
+// interruptedAsking: the open permission request is withdrawn by
+// permission_resolved alone (quirk 19).
+func (d *Droid) interruptedAsking(t *turn) error {
+	steps := []func() error{func() error { return d.resolved(t.asked, nil, "cancel") }}
+	for _, tool := range append([]Tool(nil), t.open...) {
+		if d.version.modern() { // two results with different texts (quirk 7)
+			steps = append(steps, func() error { return d.result(tool, "Error: Tool execution cancelled by user", true) },
+				func() error { return d.rawResult(tool, "Error: Tool execution cancelled: Batch cancelled", true) })
+		} else {
+			steps = append(steps, func() error { return d.result(tool, "Error: Tool execution cancelled: Batch cancelled", true) },
+				func() error { return d.System("llm_only", "Request interrupted by user") })
+		}
+	}
+	return inOrder(append(steps, func() error { return d.replyInterrupt(t) })...)
+}
+
+// interruptedTools: every result comes twice, the reply in between.
+func (d *Droid) interruptedTools(t *turn) error {
+	const text = "Error: Tool execution cancelled by user"
+	tools := append([]Tool(nil), t.open...)
+	var first, second []func() error
+	for _, tool := range tools {
+		first = append(first, func() error { return d.result(tool, text, true) })
+		second = append(second, func() error { return d.rawResult(tool, text, true) })
+	}
+	if !d.version.modern() {
+		first = append(first, func() error { return d.System("llm_only", "Request interrupted by user") })
+	}
+	first = append(first, func() error { return d.replyInterrupt(t) })
+	return inOrder(append(first, second...)...)
+}
+
+// interruptedText: the text so far stays without a snapshot; before the first
+// token 0.225 replies first and 0.99 tells an error besides.
+func (d *Droid) interruptedText(t *turn) error {
+	reply := func() error { return d.replyInterrupt(t) }
+	system := func(visibility, text string) func() error {
+		return func() error { return d.System(visibility, text) }
+	}
+	cancelled, interrupted := "Request cancelled by user", "Request interrupted by user"
+	switch {
+	case d.version.modern() && t.spoke:
+		return inOrder(system("llm_only", cancelled), system("llm_only", interrupted), reply)
+	case d.version.modern():
+		return inOrder(reply, system("llm_only", cancelled), system("llm_only", interrupted))
+	case t.spoke:
+		return inOrder(system("llm_only", interrupted), reply, system("both", cancelled))
+	}
+	return inOrder(system("llm_only", interrupted), reply, system("user_only", "Error: Request was aborted."), system("both", cancelled))
+}
+
+// inOrder runs steps until one fails.
+func inOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

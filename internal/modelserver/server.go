@@ -1,0 +1,229 @@
+// Package modelserver is a scripted language model on loopback. It speaks the
+// streaming chat-completions format of OpenAI, which droid takes for a custom
+// model ("generic-chat-completion-api"), so that tests run the real droid
+// without a login and without a network.
+package modelserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Server is a model that answers by script. All methods may be called from any
+// goroutine.
+type Server struct {
+	listener net.Listener
+	http     *http.Server
+	served   chan struct{} // closed when the accept loop has ended
+	calls    sync.WaitGroup
+
+	mu       sync.Mutex
+	scripts  []script
+	requests []Request
+	changed  chan struct{} // closed and replaced at each request
+}
+
+// script is what the model answers to a prompt, step by step.
+type script struct {
+	prompt string
+	steps  []Step
+}
+
+// Request is one call that the server received.
+type Request struct {
+	Time     time.Time
+	Prompt   string // key of the script that answered, "" when none did
+	Step     int    // of that script
+	Side     bool   // one of droid's own calls (a title), not the conversation's
+	Messages []Message
+	Tools    []string // names offered to the model
+	Body     json.RawMessage
+}
+
+// Start listens on a free loopback port.
+func Start() (*Server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listening for the model: %w", err)
+	}
+	s := &Server{listener: l, served: make(chan struct{}), changed: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", s.complete)
+	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		defer close(s.served)
+		_ = s.http.Serve(l) // ends with Close
+	}()
+	return s, nil
+}
+
+// Close ends all connections and waits until every call has ended.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	<-s.served
+	s.calls.Wait()
+	return err
+}
+
+// URL is the base of the API, for settings.json.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/v1" }
+
+// On makes the model answer conversations whose last user message contains
+// prompt, not counting the <system-reminder> blocks that droid adds. The first step answers the message, each further step one round of
+// tool results. After the last step the model says "done". A later script with
+// a prompt that also fits wins over an earlier one.
+func (s *Server) On(prompt string, steps ...Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scripts = append(s.scripts, script{prompt, steps})
+}
+
+// Requests returns what the server received so far.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// Await waits for a request that ok accepts, the ones already received
+// included.
+func (s *Server) Await(ctx context.Context, ok func(Request) bool) (Request, error) {
+	for seen := 0; ; {
+		s.mu.Lock()
+		requests, changed := s.requests, s.changed
+		s.mu.Unlock()
+		for ; seen < len(requests); seen++ {
+			if ok(requests[seen]) {
+				return requests[seen], nil
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return Request{}, fmt.Errorf("waiting for a model request: %w", ctx.Err())
+		}
+	}
+}
+
+// complete answers one chat completion.
+func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
+	s.calls.Add(1)
+	defer s.calls.Done()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // droid went away
+	}
+	req, step, err := s.choose(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.record(req)
+	var call struct {
+		Stream bool `json:"stream"`
+	}
+	_ = json.Unmarshal(body, &call) // the zero value answers without streaming
+	if err := step.play(r.Context(), w, call.Stream); err != nil && !errors.Is(err, context.Canceled) {
+		panic(http.ErrAbortHandler) // a broken stream: net/http resets the connection without a word
+	}
+}
+
+func (s *Server) record(r Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, r)
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// choose finds the step that answers body: the script by the last user message
+// that fits one, the step by the model's answers after it. A failed call that
+// droid repeats thus gets the same step again.
+func (s *Server) choose(body []byte) (Request, Step, error) {
+	var call struct {
+		Messages []Message `json:"messages"`
+		Tools    []struct {
+			Function struct {
+				Name string `json:"name"`
+			} `json:"function"`
+		} `json:"tools"`
+	}
+	if err := json.Unmarshal(body, &call); err != nil {
+		return Request{}, Step{}, fmt.Errorf("decoding the request: %w", err)
+	}
+	req := Request{Time: time.Now(), Messages: call.Messages, Body: body}
+	for _, t := range call.Tools {
+		req.Tools = append(req.Tools, t.Function.Name)
+	}
+	if len(req.Tools) == 0 { // only the agent itself offers tools; 0.99 to 0.225 ask for a title without any
+		req.Side = true
+		return req, Step{Text: "A scripted title"}, nil
+	}
+	steps, index := s.match(call.Messages)
+	if steps == nil {
+		return req, Step{Text: "no script for this prompt"}, nil
+	}
+	req.Prompt, req.Step = steps.prompt, index
+	if index >= len(steps.steps) {
+		return req, Step{Text: "done"}, nil
+	}
+	return req, steps.steps[index], nil
+}
+
+// reminder is what droid 0.99 adds inside the user's message; newer droids send
+// it as a message of its own.
+var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
+
+// match returns the script for messages and how far it has got.
+func (s *Server) match(messages []Message) (*script, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answers := 0
+	for i := len(messages) - 1; i >= 0; i-- {
+		m := messages[i]
+		switch m.Role {
+		case "assistant":
+			answers++
+		case "user":
+			said := reminder.ReplaceAllString(m.Text(), "")
+			for j := len(s.scripts) - 1; j >= 0; j-- {
+				if strings.Contains(said, s.scripts[j].prompt) {
+					return &s.scripts[j], answers
+				}
+			}
+		}
+	}
+	return nil, 0
+}
+
+// Message is one message of a request.
+type Message struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+// Text joins the text of m, whether it came as a string or as parts.
+func (m Message) Text() string {
+	var text string
+	if json.Unmarshal(m.Content, &text) == nil {
+		return text
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(m.Content, &parts) // content without text has none
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}

@@ -1,0 +1,47 @@
+package quirks
+
+// What droid does: create_message also carries what is meant for the model
+// alone: user messages without content, system messages such as "Your previous
+// response ended before completion". Visibility says so. System messages that
+// the user may see are notices and no answer of the model. An interrupt leaves
+// "Request interrupted by user", "Request cancelled by user" and "Error:
+// Request was aborted." behind, hidden on some versions and shown on others.
+// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Quirk: 11.
+// Fixtures: finish_length_0.225.txtar, interrupt_midstream_0.99.txtar.
+
+import "droid-acp/internal/droid"
+
+// hidden reports whether a user message is none of the user's.
+func hidden(msg droid.Message) bool {
+	return msg.Visibility == droid.VisibilityLLMOnly || len(msg.Content) == 0
+}
+
+// ofInterrupt reports whether text is what droid says after an interrupt.
+func ofInterrupt(text string) bool {
+	switch text {
+	case "Request interrupted by user", "Request cancelled by user",
+		"Error: Request was aborted.", "Request was aborted.":
+		return true
+	}
+	return false
+}
+
+func (n *Normalizer) systemMessage(msg droid.Message) {
+	if n.repeated(msg.ID) {
+		return
+	}
+	text, t := plainText(msg), n.turn
+	if ofInterrupt(text) {
+		if t != nil && t.stirred {
+			t.stopped = true
+		}
+		if t != nil && t.interrupted || n.late() {
+			return
+		}
+	}
+	if msg.Visibility == droid.VisibilityLLMOnly || text == "" || n.advice(text) {
+		return
+	}
+	n.emit(Notice{Text: text})
+}

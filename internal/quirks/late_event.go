@@ -1,0 +1,22 @@
+package quirks
+
+// What droid does: after an interrupt the idle may come before the results and
+// system messages of the turn it ends, and deltas that were under way.
+// Seen on: 0.117 (permission pending).
+// Quirk: 1, last sentence.
+// Fixtures: none recorded; TestQuirk01_LateEventsOfCancelledTurn.
+
+// closeMessages makes what comes late for the messages of a cancelled turn
+// vanish. Text that was never announced still passes: nothing is lost.
+func (n *Normalizer) closeMessages() {
+	for _, m := range n.live {
+		m.done = true
+		m.blocks = nil
+	}
+}
+
+// late reports whether an event without an owner may be a straggler of a turn
+// that was cancelled.
+func (n *Normalizer) late() bool {
+	return n.last.cancelled && (n.turn == nil || !n.turn.stirred)
+}

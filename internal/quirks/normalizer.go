@@ -1,0 +1,176 @@
+// Package quirks turns what droid says into an honest stream of events: text
+// exactly once, tools with one start and one end, one question at a time, and
+// one end for every turn.
+//
+// Each oddity of droid has a file of its own whose head says what droid does,
+// where it was seen, its number among the field notes' quirks, and the fixture
+// in testdata/fixtures that shows it. The package is pure: it starts no
+// goroutine, reads no clock and does no I/O.
+package quirks
+
+import (
+	"time"
+
+	"droid-acp/internal/droid"
+)
+
+// Normalizer holds what is known of one droid process. It is not safe for
+// concurrent use. Times passed to its methods must not go backwards.
+type Normalizer struct {
+	version   droid.Version
+	completes bool // agent_turn_completed precedes the idle that ends a turn
+
+	now time.Time
+	out []Event
+
+	turn    *turn   // the one that runs, or nil
+	waiting []*turn // begun prompts that droid has yet to start, oldest first
+	last    ending  // of the turn before
+	state   string  // droid's last working state
+
+	seen     map[string]struct{} // ids of user and system messages
+	messages map[string]*message // assistant messages by droid's id
+	live     []*message          // those with deltas but no snapshot in this turn
+
+	tools    tools
+	asks     []ask               // asks[0] is open, the others are held back
+	answered map[string]struct{} // requests that were open once
+
+	settings droid.Settings
+	told     []byte // settings last reported, as JSON
+	title    title
+	usage    UsageChanged
+	stray    string // error outside any turn that was shown
+}
+
+// New returns a Normalizer for a droid of protocol version v. The zero Version
+// stands for one that told none, as droid 0.57 and older do.
+func New(v droid.Version) *Normalizer {
+	n := &Normalizer{
+		seen:     map[string]struct{}{},
+		messages: map[string]*message{},
+		answered: map[string]struct{}{},
+		tools:    newTools(),
+	}
+	n.SetVersion(v)
+	return n
+}
+
+// SetVersion tells the protocol version when it was not known to New. It
+// belongs before the first event.
+func (n *Normalizer) SetVersion(v droid.Version) {
+	n.version = v
+	n.completes = v.Features().TurnCompleted
+}
+
+// Reserve marks tool ids as taken, such as those in a loaded history: a new
+// call with one of them gets another id.
+func (n *Normalizer) Reserve(toolIDs ...string) {
+	for _, id := range toolIDs {
+		n.tools.used[id] = struct{}{}
+	}
+}
+
+// Push takes the next event of droid.
+func (n *Normalizer) Push(now time.Time, ev droid.Event) []Event {
+	n.now = now
+	switch ev := ev.(type) {
+	case droid.WorkingStateChanged:
+		n.workingState(ev)
+	case droid.MessageCreated:
+		n.messageCreated(ev)
+	case droid.TextDelta:
+		n.textDelta(ev)
+	case droid.TextComplete: // the snapshot says the same and more
+	case droid.MessageRetracted:
+		n.messageRetracted(ev)
+	case droid.LLMRetry:
+		n.llmRetry(ev)
+	case droid.ToolCall:
+		n.toolCall(ev)
+	case droid.ToolPhaseChanged:
+		n.toolPhase(ev)
+	case droid.ToolProgress:
+		n.toolProgress(ev)
+	case droid.ToolResult:
+		n.toolResult(ev)
+	case droid.PermissionRequest:
+		n.permissionRequest(ev)
+	case droid.QuestionRequest:
+		n.questionRequest(ev)
+	case droid.PermissionResolved:
+		n.permissionResolved(ev)
+	case droid.TurnCompleted:
+		n.turnCompleted(ev)
+	case droid.Failure:
+		n.failed(ev)
+	case droid.QueuedMessagesDiscarded:
+		n.discarded(ev)
+	case droid.SettingsUpdated:
+		n.mergeSettings(ev.Settings)
+	case droid.TitleUpdated:
+		n.titleUpdated(ev)
+	case droid.TokenUsageChanged:
+		n.usageChanged(ev)
+	default:
+		n.emit(Other{Event: ev})
+	}
+	return n.take()
+}
+
+// messageCreated sends a snapshot to the file that knows its role.
+func (n *Normalizer) messageCreated(ev droid.MessageCreated) {
+	switch ev.Message.Role {
+	case droid.RoleUser:
+		n.userMessage(ev)
+	case droid.RoleAssistant:
+		n.assistantMessage(ev.Message)
+	case droid.RoleSystem:
+		n.systemMessage(ev.Message)
+	default:
+		n.emit(Other{Event: ev})
+	}
+}
+
+// workingState follows droid's state. Only the steps that decide something
+// have an effect here; an unknown or compacting state passes.
+func (n *Normalizer) workingState(ev droid.WorkingStateChanged) {
+	n.state = ev.State
+	switch ev.State {
+	case droid.StateIdle:
+		n.idled()
+	case droid.StateStreaming, droid.StateThinking:
+		n.busy()
+		n.modelCalled()
+		if n.turn != nil {
+			n.turn.awaiting = true
+		}
+	case droid.StateExecuting, droid.StateWaiting:
+		n.busy()
+	default:
+		n.busy()
+		n.emit(Other{Event: ev})
+	}
+}
+
+func (n *Normalizer) emit(ev Event) { n.out = append(n.out, ev) }
+
+// take hands out what was emitted since the last call.
+func (n *Normalizer) take() []Event {
+	out := n.out
+	n.out = nil
+	return out
+}
+
+// repeated reports whether a message with this id came before. Messages
+// without an id never repeat.
+func (n *Normalizer) repeated(id string) bool {
+	if id == "" {
+		return false
+	}
+	if _, ok := n.seen[id]; ok {
+		return true
+	}
+	n.seen[id] = struct{}{}
+	return false
+}

@@ -1,0 +1,283 @@
+package quirks
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fixture"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden sections of the fixtures")
+
+const fixtures = "../../testdata/fixtures"
+
+// player feeds a conversation to a Normalizer the way the adapter does.
+type player struct {
+	n       *Normalizer
+	start   time.Time
+	prompts int // begun and not ended
+	events  []Event
+	report  func(format string, args ...any) // what the client does
+}
+
+func newPlayer(v droid.Version) *player {
+	return &player{
+		n:      New(v),
+		start:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		report: func(string, ...any) {},
+	}
+}
+
+func (p *player) got(events []Event) {
+	for _, ev := range events {
+		switch ev := ev.(type) {
+		case TurnStarted:
+			if ev.RequestID == "" {
+				p.prompts++ // droid's own
+			}
+		case TurnEnded:
+			p.prompts--
+		}
+		p.events = append(p.events, ev)
+	}
+}
+
+func (p *player) step(s fixture.Step) error {
+	now := p.start.Add(s.At)
+	p.tick(now)
+	switch s.Dir {
+	case fixture.ToDroid:
+		p.toDroid(now, s.Msg)
+	case fixture.FromDroid:
+		return p.fromDroid(now, s.Msg)
+	case fixture.Note:
+		if s.Exited() {
+			p.report("droid exited")
+			p.got(p.n.Exited(now))
+		}
+	}
+	return nil
+}
+
+// tick fires what is due before now.
+func (p *player) tick(now time.Time) {
+	if at, ok := p.n.Deadline(); ok && at.Before(now) {
+		p.report("tick")
+		p.got(p.n.Tick(at))
+	}
+}
+
+func (p *player) toDroid(now time.Time, line json.RawMessage) {
+	var m request
+	if json.Unmarshal(line, &m) != nil {
+		return // the recordings try nonsense too
+	}
+	switch {
+	case m.Method == "droid.add_user_message" && p.prompts > 0:
+		p.report("prompt %s while a turn runs", m.ID)
+	case m.Method == "droid.add_user_message":
+		p.report("prompt %s", m.ID)
+		p.prompts++
+		p.got(p.n.Begin(now, m.ID))
+	case m.Method == "droid.interrupt_session":
+		p.report("interrupt")
+		p.got(p.n.Interrupted(now))
+	case m.Method == "" && m.ID != "":
+		refused := m.Result == nil || m.Result.Cancelled || m.Result.SelectedOption == droid.OptionCancel
+		p.report("answer %s refused=%t", short(m.ID), refused)
+		p.got(p.n.Answered(now, m.ID, refused))
+	}
+}
+
+// request is a line that the client wrote.
+type request struct {
+	ID     string `json:"id"`
+	Method string `json:"method"`
+	Result *struct {
+		SelectedOption string `json:"selectedOption"`
+		Cancelled      bool   `json:"cancelled"`
+	} `json:"result"`
+}
+
+func (p *player) fromDroid(now time.Time, line json.RawMessage) error {
+	l, err := droid.DecodeLine(line)
+	if err != nil {
+		return err
+	}
+	if !l.Version.IsZero() {
+		p.n.SetVersion(l.Version)
+	}
+	if l.Event != nil {
+		p.got(p.n.Push(now, l.Event))
+		return nil
+	}
+	var result struct {
+		Settings *droid.Settings `json:"settings"`
+	}
+	if json.Unmarshal(l.Response.Result, &result) == nil && result.Settings != nil {
+		p.got(p.n.Settings(*result.Settings))
+	}
+	return nil
+}
+
+// settle lets the time pass until nothing is due.
+func (p *player) settle() {
+	for at, ok := p.n.Deadline(); ok; at, ok = p.n.Deadline() {
+		p.report("tick")
+		p.got(p.n.Tick(at))
+	}
+}
+
+func TestFixtures(t *testing.T) {
+	all, err := fixture.LoadAll(fixtures)
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	for _, c := range all {
+		t.Run(c.Name, func(t *testing.T) {
+			got := stream(t, c)
+			if *update {
+				require.NoError(t, c.SetGolden("stream.golden", got))
+			}
+			require.Equal(t, c.Golden("stream.golden"), got)
+		})
+	}
+}
+
+// stream plays a fixture and writes down what the client did and what came.
+func stream(t *testing.T, c *fixture.Conversation) string {
+	t.Helper()
+	var b strings.Builder
+	p := newPlayer(c.Protocol)
+	p.report = func(format string, args ...any) { fmt.Fprintf(&b, "> "+format+"\n", args...) }
+	flush := func() {
+		for _, ev := range p.events {
+			fmt.Fprintln(&b, describe(ev))
+		}
+		p.events = nil
+	}
+	for _, s := range c.Steps {
+		require.NoError(t, p.step(s))
+		flush()
+	}
+	p.settle()
+	flush()
+	return b.String()
+}
+
+// short cuts a UUID to its first part and keeps a suffix such as "~2".
+func short(id string) string {
+	base, suffix, _ := strings.Cut(id, "~")
+	if len(base) == 36 && strings.Count(base, "-") == 4 {
+		base = base[:8]
+	}
+	if suffix != "" {
+		return base + "~" + suffix
+	}
+	return base
+}
+
+func compact(raw json.RawMessage) string {
+	s := string(raw)
+	if len(s) > 160 {
+		s = fmt.Sprintf("%s… (%d bytes)", s[:150], len(s))
+	}
+	return strings.ReplaceAll(s, "\n", " ")
+}
+
+// describe writes an event on one line.
+func describe(ev Event) string {
+	switch ev := ev.(type) {
+	case TurnStarted:
+		return fmt.Sprintf("turn started, prompt %q, message %s", ev.RequestID, short(ev.MessageID))
+	case PromptFolded:
+		return fmt.Sprintf("prompt %q folded, message %s", ev.RequestID, short(ev.MessageID))
+	case Text:
+		kind := "text"
+		if ev.Thought {
+			kind = "thought"
+		}
+		return fmt.Sprintf("%s %s %q", kind, short(ev.MessageID), ev.Text)
+	case TextRetracted:
+		return "text retracted " + short(ev.MessageID)
+	case Notice:
+		return fmt.Sprintf("notice %q", ev.Text)
+	case ToolStarted:
+		return fmt.Sprintf("tool %s started: %s %s", short(ev.ID), ev.Name, compact(ev.Input))
+	case ToolInput:
+		return fmt.Sprintf("tool %s input: %s %s", short(ev.ID), ev.Name, compact(ev.Input))
+	case ToolRunning:
+		return fmt.Sprintf("tool %s runs", short(ev.ID))
+	case ToolProgress:
+		return fmt.Sprintf("tool %s progress %s %q full %q", short(ev.ID), ev.Update.Type, ev.Update.Text, ev.Update.FullOutput)
+	case ToolEnded:
+		switch {
+		case ev.Unfinished:
+			return fmt.Sprintf("tool %s ended unfinished", short(ev.ID))
+		case ev.IsError:
+			return fmt.Sprintf("tool %s failed %s", short(ev.ID), compact(ev.Content))
+		}
+		return fmt.Sprintf("tool %s ended %s", short(ev.ID), compact(ev.Content))
+	case PermissionAsked:
+		var tools, options []string
+		for _, u := range ev.Tools {
+			tools = append(tools, fmt.Sprintf("%s %s (%s)", short(u.ToolUse.ID), u.ToolUse.Name, u.Confirmation))
+		}
+		for _, o := range ev.Options {
+			options = append(options, o.Value)
+		}
+		return fmt.Sprintf("permission %s asked for %s; options %s", short(ev.RequestID), strings.Join(tools, ", "), strings.Join(options, " "))
+	case QuestionAsked:
+		var questions []string
+		for _, q := range ev.Questions {
+			questions = append(questions, fmt.Sprintf("%q %q", q.Question, q.Options))
+		}
+		return fmt.Sprintf("question %s asked by %s: %s", short(ev.RequestID), short(ev.ToolID), strings.Join(questions, ", "))
+	case AskWithdrawn:
+		return "ask withdrawn " + short(ev.RequestID)
+	case SettingsChanged:
+		return fmt.Sprintf("settings model=%s effort=%s mode=%s", or(ev.Settings.ModelID), or(ev.Settings.ReasoningEffort), ev.Settings.Mode())
+	case TitleChanged:
+		return fmt.Sprintf("title %q", ev.Title)
+	case UsageChanged:
+		return fmt.Sprintf("usage in=%d out=%d", ev.Total.InputTokens, ev.Total.OutputTokens)
+	case Retrying:
+		return fmt.Sprintf("retrying, attempt %d, %s", ev.Attempt, ev.Reason)
+	case Discarded:
+		return fmt.Sprintf("discarded prompt %q: %q", ev.RequestID, ev.Text)
+	case TurnEnded:
+		s := fmt.Sprintf("turn ended, prompt %q, %s, reason %q", ev.RequestID, ev.Outcome, ev.Reason)
+		if f := ev.Failure; f != nil {
+			s += fmt.Sprintf(", failure %s %s %q advice %q", f.Reason, f.Name, f.Message, f.Advice)
+		}
+		return s
+	case Other:
+		return "other " + ev.Event.Kind()
+	}
+	return fmt.Sprintf("%#v", ev)
+}
+
+func or(s *string) string {
+	if s == nil {
+		return "?"
+	}
+	return *s
+}
+
+// recordings returns the raw recordings, or skips the test where there are none.
+func recordings(t *testing.T, dir string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.jsonl"))
+	require.NoError(t, err)
+	if len(paths) == 0 {
+		t.Skip("no recordings; set DROID_ACP_TRANSCRIPTS to their directory")
+	}
+	return paths
+}

@@ -1,0 +1,36 @@
+package quirks
+
+// What droid does: idle comes before the snapshot of the last message.
+// Seen on: 0.36.2 (the adapter notes in the seeds); never on 0.99 or later.
+// Quirk: 1.
+// Fixtures: premature_idle_0.36.txtar, idle_without_message_0.36.txtar.
+
+import "time"
+
+// snapshotAfterIdle is how long an idle waits for the message it overtook.
+// When none comes, the text as streamed is all there is.
+const snapshotAfterIdle = 1 * time.Second
+
+// outstanding reports whether a message was begun whose snapshot is missing.
+// A droid without a protocol version may send a message in its snapshot alone,
+// so there the state is the sign; after a refusal no message follows.
+func (n *Normalizer) outstanding() bool {
+	if len(n.live) > 0 {
+		return true
+	}
+	t := n.turn
+	return n.version.IsZero() && t.awaiting && !t.refused
+}
+
+// messageArrived ends the turn if an idle only waited for this message. One
+// that calls tools is not the last one, so the idle gets another chance only.
+func (n *Normalizer) messageArrived() {
+	t := n.turn
+	switch {
+	case t == nil || !t.idle || n.completes:
+	case len(n.tools.open) > 0 || n.outstanding():
+		t.hold = n.now.Add(snapshotAfterIdle)
+	default:
+		n.finish()
+	}
+}

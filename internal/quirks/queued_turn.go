@@ -1,0 +1,70 @@
+package quirks
+
+// What droid does: a message sent while droid streams text waits, and after
+// idle droid takes it up by itself as a turn of its own. A message sent while
+// a tool runs or a permission is pending goes into the running turn instead
+// and gets no idle of its own. An interrupt throws waiting messages away.
+// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Quirk: 2, 11.
+// Fixtures: message_while_tool_0.225.txtar, message_while_streaming_0.225.txtar.
+
+import (
+	"slices"
+
+	"droid-acp/internal/droid"
+)
+
+// userMessage finds out which turn a user message belongs to. Messages that
+// droid adds for the model alone are skipped.
+func (n *Normalizer) userMessage(ev droid.MessageCreated) {
+	if ev.RequestID == "" && hidden(ev.Message) || n.repeated(ev.Message.ID) {
+		return
+	}
+	if t := n.turn; t != nil && (t.completed != nil || t.idle && ev.RequestID != t.requestID) {
+		n.finish() // droid moved on
+	}
+	n.tools.epoch++
+	t, id := n.turn, ev.Message.ID
+	switch {
+	case t != nil && !t.echoed && (ev.RequestID == "" || ev.RequestID == t.requestID):
+		n.start(t, id)
+	case t != nil && t.echoed && ev.RequestID == "":
+		n.emit(Other{Event: ev}) // droid speaks to the model, as after a plan in a new session
+	case t != nil && t.echoed && ev.RequestID == t.requestID: // once is enough
+	case t != nil && t.echoed:
+		if w := n.waitingTurn(ev.RequestID); w != nil {
+			n.waiting = slices.DeleteFunc(n.waiting, func(o *turn) bool { return o == w })
+		}
+		n.emit(PromptFolded{RequestID: ev.RequestID, MessageID: id})
+	default:
+		n.startOther(ev.RequestID, id)
+	}
+}
+
+// startOther starts a turn that is not the one expected next; the expected one
+// goes on waiting.
+func (n *Normalizer) startOther(requestID, messageID string) {
+	t := n.waitingTurn(requestID)
+	if t == nil {
+		t = &turn{requestID: requestID, awaiting: n.state == droid.StateStreaming}
+	}
+	n.waiting = slices.DeleteFunc(n.waiting, func(w *turn) bool { return w == t })
+	if n.turn != nil {
+		n.turn.stirred = false
+		n.waiting = slices.Insert(n.waiting, 0, n.turn)
+	}
+	n.start(t, messageID)
+}
+
+// discarded passes on that a waiting message was thrown away, and ends its
+// turn. Before 0.215 droid does not say which message it was.
+func (n *Normalizer) discarded(ev droid.QueuedMessagesDiscarded) {
+	n.emit(Discarded{RequestID: ev.RequestID, Text: ev.Text})
+	t := n.unechoed(ev.RequestID)
+	if t == nil && ev.RequestID == "" && len(n.waiting) > 0 {
+		t = n.waiting[0]
+	}
+	if t != nil {
+		n.drop(t, TurnEnded{Outcome: Cancelled})
+	}
+}

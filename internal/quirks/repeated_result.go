@@ -1,0 +1,23 @@
+package quirks
+
+// What droid does: an interrupt makes it send the result of a tool twice, on
+// 0.225 with different texts while a permission was pending.
+// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Quirk: 7.
+// Fixtures: interrupt_midtool_0.99.txtar, interrupt_permission_0.225.txtar.
+
+import "droid-acp/internal/droid"
+
+// toolResult ends a call with the first result that comes.
+func (n *Normalizer) toolResult(ev droid.ToolResult) {
+	if n.tools.newest[ev.ToolUseID] == nil && n.late() {
+		return
+	}
+	c := n.openCall(ev.ToolUseID, "")
+	if c == nil {
+		return
+	}
+	n.tellInput(c, c.latest)
+	n.endCall(c, ToolEnded{Content: ev.Content, IsError: ev.IsError})
+	n.resultArrived()
+}

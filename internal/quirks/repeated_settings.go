@@ -1,0 +1,42 @@
+package quirks
+
+// What droid does: settings_updated comes several times with the same values
+// and may hold a part of them only; a change that changes nothing brings none
+// on 0.99 and one since 0.117. Token usage is repeated too.
+// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Quirk: 16, 23.
+// Fixtures: spec_low_0.225.txtar.
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"droid-acp/internal/droid"
+)
+
+// Settings takes the settings in the result of initialize_session or
+// load_session.
+func (n *Normalizer) Settings(s droid.Settings) []Event {
+	n.mergeSettings(s)
+	return n.take()
+}
+
+// mergeSettings reports settings when they differ from those last reported.
+func (n *Normalizer) mergeSettings(s droid.Settings) {
+	n.settings = n.settings.Merge(s)
+	now, err := json.Marshal(n.settings)
+	if err == nil && bytes.Equal(now, n.told) {
+		return
+	}
+	n.told = now
+	n.emit(SettingsChanged{Settings: n.settings})
+}
+
+func (n *Normalizer) usageChanged(ev droid.TokenUsageChanged) {
+	u := UsageChanged{Total: ev.TokenUsage, LastCall: ev.LastCallTokenUsage}
+	if u == n.usage {
+		return
+	}
+	n.usage = u
+	n.emit(u)
+}

@@ -1,0 +1,49 @@
+package quirks
+
+// What droid does: when a model call breaks off, droid repeats it, and the
+// deltas of the second answer come under the same message id, after those of
+// the first. 0.225 says assistant_message_retracted in between, after an
+// llm_retry that 0.215 has alone; 0.99 and 0.117 say nothing at all. The
+// snapshot has the second answer only.
+// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Quirk: 6.
+// Fixtures: retry_midstream_0.99.txtar, retry_midstream_0.225.txtar.
+
+import (
+	"slices"
+
+	"droid-acp/internal/droid"
+)
+
+// retract declares void what was sent of m. What follows goes by another id.
+func (n *Normalizer) retract(m *message) {
+	if len(m.blocks) == 0 {
+		return
+	}
+	n.emit(TextRetracted{MessageID: m.publicID()})
+	m.attempt++
+	m.blocks, m.mixed = nil, false
+}
+
+func (n *Normalizer) messageRetracted(ev droid.MessageRetracted) {
+	m := n.messages[ev.MessageID]
+	if m == nil || m.done {
+		return
+	}
+	n.retract(m)
+	n.live = slices.DeleteFunc(n.live, func(l *message) bool { return l == m })
+}
+
+// llmRetry retracts what the failed attempt had streamed, and ends the tool
+// calls it had begun to spell out. After it assistant_message_retracted finds
+// nothing left to retract.
+func (n *Normalizer) llmRetry(ev droid.LLMRetry) {
+	n.busy()
+	for _, m := range n.live {
+		n.retract(m)
+	}
+	n.live = nil
+	n.abandonCalls()
+	n.modelCalled()
+	n.emit(Retrying{Attempt: ev.Attempt, Reason: ev.Reason})
+}

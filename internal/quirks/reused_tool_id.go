@@ -1,0 +1,57 @@
+package quirks
+
+// What droid does: it passes the model's tool ids on. Some models give the same
+// id to a call of every message, or to two calls of one message; droid then
+// treats those two as one.
+// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Quirk: 10.
+// Fixtures: same_tool_ids_0.99.txtar, same_tool_ids_0.225.txtar.
+
+import (
+	"fmt"
+
+	"droid-acp/internal/droid"
+)
+
+// modelCalled notes that the model is asked anew, so that an id it uses again
+// is another call. While a tool is open droid says "streaming" for other
+// reasons, such as an answered permission.
+func (n *Normalizer) modelCalled() {
+	if len(n.tools.open) == 0 {
+		n.tools.epoch++
+	}
+}
+
+// claim returns the call that u speaks of: the open one with that id, or a new
+// one. It returns nil when u only repeats a call that has ended. A snapshot
+// comes once a message, so there the same input is another call too.
+func (n *Normalizer) claim(u droid.ToolUse, snapshot bool) *call {
+	c := n.tools.newest[u.ID]
+	if c == nil {
+		return n.startCall(u)
+	}
+	if !c.ended {
+		if c.name == "" {
+			c.name = u.Name
+		}
+		return c
+	}
+	in := input(u.Input)
+	repeats := !snapshot && string(in) != noInput && sameJSON(in, c.latest)
+	if n.tools.epoch == c.epoch || repeats {
+		return nil
+	}
+	return n.startCall(u)
+}
+
+// uniqueID returns raw, or raw with the first suffix from "~2" on that is free.
+func (t *tools) uniqueID(raw string) string {
+	id := raw
+	for i := 2; ; i++ {
+		if _, taken := t.used[id]; !taken {
+			t.used[id] = struct{}{}
+			return id
+		}
+		id = fmt.Sprintf("%s~%d", raw, i)
+	}
+}

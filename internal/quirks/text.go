@@ -1,0 +1,205 @@
+package quirks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/droid"
+)
+
+// message is what was sent of one assistant message.
+type message struct {
+	id      string
+	attempt int  // of the model; the second one goes by "<id>~2"
+	done    bool // the snapshot came or the turn was cancelled: the rest is repetition
+	mixed   bool // blocks did not come in order
+	blocks  []*block
+}
+
+// block is the text sent of one content block.
+type block struct {
+	index   int
+	thought bool
+	text    strings.Builder
+}
+
+// publicID is the id that the message's text goes by.
+func (m *message) publicID() string {
+	if m.attempt == 1 {
+		return m.id
+	}
+	return fmt.Sprintf("%s~%d", m.id, m.attempt)
+}
+
+// block returns the block that a delta belongs to, the last one as a rule.
+func (m *message) block(index int, thought bool) *block {
+	for i, b := range slices.Backward(m.blocks) {
+		if b.index == index && b.thought == thought {
+			m.mixed = m.mixed || i != len(m.blocks)-1
+			return b
+		}
+	}
+	if len(m.blocks) > 0 && m.blocks[len(m.blocks)-1].index > index {
+		m.mixed = true
+	}
+	b := &block{index: index, thought: thought}
+	m.blocks = append(m.blocks, b)
+	return b
+}
+
+// sent returns what was sent of each block of text, or of thinking.
+func (m *message) sent(thought bool) []string {
+	var sent []string
+	for _, b := range m.blocks {
+		if b.thought == thought {
+			sent = append(sent, b.text.String())
+		}
+	}
+	return sent
+}
+
+func (n *Normalizer) message(id string) *message {
+	m := n.messages[id]
+	if m == nil {
+		m = &message{id: id, attempt: 1}
+		n.messages[id] = m
+	}
+	return m
+}
+
+// textDelta passes text on as it comes.
+func (n *Normalizer) textDelta(d droid.TextDelta) {
+	m := n.message(d.MessageID)
+	if m.done || d.Text == "" {
+		return // see repeated_event.go
+	}
+	n.busy()
+	if m.done {
+		return // it was of the turn that just ended
+	}
+	if !slices.Contains(n.live, m) {
+		n.live = append(n.live, m)
+		n.modelCalled()
+	}
+	if n.turn != nil {
+		n.turn.refused = false
+	}
+	m.block(d.BlockIndex, d.Thinking).text.WriteString(d.Text)
+	n.emit(Text{MessageID: m.publicID(), Thought: d.Thinking, Text: d.Text})
+}
+
+// assistantMessage compares a snapshot with what was sent and sends the rest.
+func (n *Normalizer) assistantMessage(msg droid.Message) {
+	m := n.message(msg.ID)
+	if m.done {
+		return
+	}
+	held := n.turn != nil && n.turn.idle && !n.completes
+	if !held {
+		n.busy()
+	}
+	if m.done {
+		return // it was of the turn that just ended
+	}
+	if msg.Visibility != droid.VisibilityLLMOnly {
+		n.fillIn(m, msg.Content)
+	}
+	n.messageDone(m)
+	if t := n.turn; t != nil {
+		t.awaiting = false
+		t.recovered = t.failure != nil
+		t.complete = !slices.ContainsFunc(msg.Content, isToolUse)
+	}
+	n.messageArrived()
+}
+
+// fillIn sends what the snapshot has and the deltas had not, and the tool calls.
+func (n *Normalizer) fillIn(m *message, content []droid.ContentBlock) {
+	rest, ok := m.missing(content)
+	if !ok {
+		n.retract(m)
+		rest, _ = m.missing(content)
+	}
+	for _, r := range rest {
+		r.MessageID = m.publicID()
+		n.emit(r)
+	}
+	for _, b := range content {
+		if isToolUse(b) {
+			n.toolSnapshot(b)
+		}
+	}
+	if !ok {
+		n.abandonCalls()
+	}
+}
+
+// missing returns what of content was not sent. It is not ok when something
+// else was sent. Thinking counts only if the snapshot has any: a version may
+// stream it and leave it out of its history.
+func (m *message) missing(content []droid.ContentBlock) (rest []Text, ok bool) {
+	if m.mixed {
+		return nil, false
+	}
+	text, thinking := readable(content)
+	ok = true
+	for _, kind := range []struct {
+		thought bool
+		whole   []string
+	}{{true, thinking}, {false, text}} {
+		sent := m.sent(kind.thought)
+		if kind.thought && len(kind.whole) == 0 {
+			continue
+		}
+		missing, fits := suffixes(sent, kind.whole)
+		ok = ok && fits
+		for _, s := range missing {
+			rest = append(rest, Text{Thought: kind.thought, Text: s})
+		}
+	}
+	return rest, ok
+}
+
+// suffixes returns what must follow sent to make whole. Only the last block
+// sent may be incomplete.
+func suffixes(sent, whole []string) (missing []string, ok bool) {
+	if len(sent) > len(whole) {
+		return nil, false
+	}
+	for i, w := range whole {
+		if i >= len(sent) {
+			missing = append(missing, w)
+			continue
+		}
+		rest, fits := strings.CutPrefix(w, sent[i])
+		if !fits || rest != "" && i != len(sent)-1 {
+			return nil, false
+		}
+		if rest != "" {
+			missing = append(missing, rest)
+		}
+	}
+	return missing, true
+}
+
+// readable returns the non-empty texts and thoughts of a message.
+func readable(content []droid.ContentBlock) (text, thinking []string) {
+	for _, b := range content {
+		switch {
+		case b.Type == "text" && b.Text != "":
+			text = append(text, b.Text)
+		case b.Type == "thinking" && b.Thinking != "":
+			thinking = append(thinking, b.Thinking)
+		}
+	}
+	return text, thinking
+}
+
+func isToolUse(b droid.ContentBlock) bool { return b.Type == "tool_use" }
+
+// plainText joins the text blocks of a message.
+func plainText(msg droid.Message) string {
+	text, _ := readable(msg.Content)
+	return strings.Join(text, "\n")
+}

@@ -1,0 +1,164 @@
+package quirks
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"droid-acp/internal/droid"
+)
+
+// call is one tool call. Its id is unique, the model's raw id need not be.
+type call struct {
+	id, name string
+	first    json.RawMessage // input told with ToolStarted
+	latest   json.RawMessage // newest input seen
+	told     bool            // the complete input is known and told
+	acted    bool            // droid took the call up, it is not just being spelled out
+	running  bool
+	ended    bool
+	epoch    int // model call during which it ended
+}
+
+// tools are the calls of a session.
+type tools struct {
+	newest map[string]*call // by raw id
+	used   map[string]struct{}
+	open   []*call
+	epoch  int // counts model calls
+}
+
+func newTools() tools {
+	return tools{newest: map[string]*call{}, used: map[string]struct{}{}}
+}
+
+// noInput is the input of a call of which none is known.
+const noInput = "{}"
+
+// input makes what droid sent for an input a JSON value.
+func input(raw json.RawMessage) json.RawMessage {
+	if !json.Valid(raw) || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
+		return json.RawMessage(noInput)
+	}
+	return raw
+}
+
+// sameJSON compares two values up to white space.
+func sameJSON(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// startCall announces a call under an id that was never used.
+func (n *Normalizer) startCall(u droid.ToolUse) *call {
+	n.busy()
+	in := input(u.Input)
+	c := &call{id: n.tools.uniqueID(u.ID), name: u.Name, first: in, latest: in}
+	n.tools.newest[u.ID] = c
+	n.tools.open = append(n.tools.open, c)
+	n.emit(ToolStarted{ID: c.id, Name: c.name, Input: in})
+	return c
+}
+
+// openCall returns the open call with this raw id, starting it when the id is
+// new. It returns nil when the call has ended.
+func (n *Normalizer) openCall(raw, name string) *call {
+	c := n.tools.newest[raw]
+	switch {
+	case c == nil:
+		return n.startCall(droid.ToolUse{ID: raw, Name: name})
+	case c.ended:
+		return nil
+	}
+	if c.name == "" {
+		c.name = name
+	}
+	return c
+}
+
+// touch notes that droid works on c. It reports false when that showed that the
+// turn of c was over.
+func (n *Normalizer) touch(c *call) bool {
+	n.busy()
+	return !c.ended
+}
+
+// tellInput reports the complete input of c, once, if it is not what the start
+// had told.
+func (n *Normalizer) tellInput(c *call, in json.RawMessage) {
+	if c.told {
+		return
+	}
+	c.told = true
+	c.latest = in
+	if !sameJSON(c.first, in) {
+		n.emit(ToolInput{ID: c.id, Name: c.name, Input: in})
+	}
+}
+
+// run reports that c executes, once.
+func (n *Normalizer) run(c *call) {
+	c.acted = true
+	n.tellInput(c, c.latest)
+	if !c.running {
+		c.running = true
+		n.emit(ToolRunning{ID: c.id})
+	}
+}
+
+// endCall ends c, once.
+func (n *Normalizer) endCall(c *call, end ToolEnded) {
+	c.ended = true
+	c.epoch = n.tools.epoch
+	end.ID, end.Name = c.id, c.name
+	n.tools.open = slices.DeleteFunc(n.tools.open, func(o *call) bool { return o == c })
+	n.emit(end)
+}
+
+// endTools ends what is open without a result.
+func (n *Normalizer) endTools() {
+	for len(n.tools.open) > 0 {
+		n.endCall(n.tools.open[0], ToolEnded{IsError: true, Unfinished: true})
+	}
+}
+
+// abandonCalls ends the calls that a failed model call had begun to spell out.
+func (n *Normalizer) abandonCalls() {
+	for _, c := range slices.Clone(n.tools.open) {
+		if !c.acted {
+			n.endCall(c, ToolEnded{IsError: true, Unfinished: true})
+		}
+	}
+}
+
+// toolSnapshot takes the complete input of a call from the message that makes it.
+func (n *Normalizer) toolSnapshot(b droid.ContentBlock) {
+	u := droid.ToolUse{ID: b.ID, Name: b.Name, Input: b.Input}
+	if c := n.claim(u, true); c != nil {
+		c.acted = true
+		n.tellInput(c, input(u.Input))
+	}
+}
+
+func (n *Normalizer) toolPhase(ev droid.ToolPhaseChanged) {
+	c := n.openCall(ev.ToolUseID, ev.ToolName)
+	if c == nil || !n.touch(c) {
+		return
+	}
+	c.acted = true
+	if ev.Phase == "executing" {
+		n.run(c)
+	}
+}
+
+func (n *Normalizer) toolProgress(ev droid.ToolProgress) {
+	c := n.openCall(ev.ToolUseID, ev.ToolName)
+	if c == nil || !n.touch(c) {
+		return
+	}
+	n.run(c)
+	n.emit(ToolProgress{ID: c.id, Update: ev.Update})
+}

@@ -1,0 +1,194 @@
+package quirks
+
+import (
+	"slices"
+	"time"
+
+	"droid-acp/internal/droid"
+)
+
+// turn is one prompt on its way through droid.
+type turn struct {
+	requestID string
+	messageID string // of the user message, once droid echoed it
+	echoed    bool   // TurnStarted is out
+	stirred   bool   // droid did something for it, so what comes is of this turn
+
+	interrupted bool // we asked droid to stop
+	stopped     bool // droid said that it was interrupted
+	refused     bool // the user refused a request of this turn
+	awaiting    bool // the model was called and its message is not there yet
+	complete    bool // the last thing that came is a message without tool calls
+
+	failure   *Failure // last error
+	recovered bool     // droid went on after it
+
+	completed *droid.TurnCompleted
+	idle      bool      // idle came but does not count yet
+	hold      time.Time // when the turn ends if nothing else comes; zero: never
+}
+
+// ending is what a turn leaves behind for events that come late.
+type ending struct {
+	messageID string
+	cancelled bool
+}
+
+// Begin announces that the prompt with this request id is about to be sent.
+// The turn runs from here on. If one runs already, as when droid takes up a
+// queued message by itself, the prompt waits until that one has ended.
+func (n *Normalizer) Begin(now time.Time, requestID string) []Event {
+	n.now = now
+	t := &turn{requestID: requestID}
+	if n.turn == nil {
+		n.turn = t
+	} else {
+		n.waiting = append(n.waiting, t)
+	}
+	return n.take()
+}
+
+// Abort says that droid did not take the prompt that was begun last. Its turn
+// is over without a TurnEnded, as the caller knows better why; what is open in
+// it ends.
+func (n *Normalizer) Abort(now time.Time) []Event {
+	n.now = now
+	if last := len(n.waiting) - 1; last >= 0 {
+		n.waiting = n.waiting[:last]
+	} else if n.turn != nil {
+		n.withdrawAsks()
+		n.endTools()
+		n.turn = nil
+	}
+	return n.take()
+}
+
+// Interrupted says that interrupt_session was sent: messages that are still
+// missing will not come.
+func (n *Normalizer) Interrupted(now time.Time) []Event {
+	n.now = now
+	if t := n.turn; t != nil {
+		t.interrupted = true
+		if t.idle {
+			n.finish()
+		}
+	}
+	return n.take()
+}
+
+// Deadline returns when Tick is wanted next, if at all.
+func (n *Normalizer) Deadline() (time.Time, bool) {
+	if n.turn == nil || n.turn.hold.IsZero() {
+		return time.Time{}, false
+	}
+	return n.turn.hold, true
+}
+
+// Tick ends a turn whose end was held back until now.
+func (n *Normalizer) Tick(now time.Time) []Event {
+	n.now = now
+	if at, ok := n.Deadline(); ok && !now.Before(at) {
+		n.finish()
+	}
+	return n.take()
+}
+
+// Exited says that droid is gone. All that is open ends; a turn that runs
+// fails with droid.ReasonProcessExit, unless droid had ended it before.
+func (n *Normalizer) Exited(now time.Time) []Event {
+	n.now = now
+	for n.turn != nil {
+		t := n.turn
+		if t.completed != nil || t.idle && !n.completes {
+			n.finish()
+			continue
+		}
+		if !t.failing() {
+			n.showFailure(t)
+		}
+		n.finishAs(t.fail(droid.ReasonProcessExit))
+	}
+	n.withdrawAsks()
+	n.endTools()
+	return n.take()
+}
+
+// busy notes that droid works. After agent_turn_completed that is work for the
+// next turn, otherwise an idle that came before did not end this one.
+func (n *Normalizer) busy() {
+	if n.turn != nil && n.turn.completed != nil {
+		n.finish()
+	}
+	t := n.turn
+	if t == nil {
+		return
+	}
+	t.stirred = true
+	t.complete = false
+	t.idle = false
+	t.hold = time.Time{}
+}
+
+// start makes t the running turn and reports that droid works on it.
+func (n *Normalizer) start(t *turn, messageID string) {
+	n.turn = t
+	t.messageID = messageID
+	t.echoed = true
+	t.stirred = true
+	n.emit(TurnStarted{RequestID: t.requestID, MessageID: messageID})
+}
+
+// finish ends the running turn the way droid ended it.
+func (n *Normalizer) finish() { n.finishAs(n.ending(n.turn)) }
+
+// finishAs ends the running turn and what is open in it, and moves on to the
+// next prompt that waits.
+func (n *Normalizer) finishAs(end TurnEnded) {
+	t := n.turn
+	n.withdrawAsks()
+	n.endTools()
+	end.RequestID = t.requestID
+	n.emit(end)
+	n.last = ending{messageID: t.messageID, cancelled: end.Outcome == Cancelled}
+	if end.Outcome == Cancelled {
+		n.closeMessages()
+	}
+	n.live = nil
+	n.next()
+}
+
+func (n *Normalizer) next() {
+	n.turn = nil
+	if len(n.waiting) > 0 {
+		n.turn, n.waiting = n.waiting[0], n.waiting[1:]
+	}
+}
+
+// drop ends a turn that droid never started.
+func (n *Normalizer) drop(t *turn, end TurnEnded) {
+	if t == n.turn {
+		n.next()
+	} else {
+		n.waiting = slices.DeleteFunc(n.waiting, func(w *turn) bool { return w == t })
+	}
+	end.RequestID = t.requestID
+	n.emit(end)
+}
+
+// unechoed returns the announced turn with this request id that droid has not
+// echoed yet, or nil.
+func (n *Normalizer) unechoed(requestID string) *turn {
+	if t := n.turn; t != nil && !t.echoed && t.requestID == requestID {
+		return t
+	}
+	return n.waitingTurn(requestID)
+}
+
+func (n *Normalizer) waitingTurn(requestID string) *turn {
+	for _, t := range n.waiting {
+		if !t.echoed && t.requestID == requestID {
+			return t
+		}
+	}
+	return nil
+}

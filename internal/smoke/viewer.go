@@ -1,0 +1,149 @@
+package smoke
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// viewer shows a conversation: raw protocol lines, or text a person can read.
+type viewer struct {
+	w     io.Writer
+	raw   bool
+	block string // what is being printed: "agent", "thought", or "" at a line's beginning
+}
+
+// update is a session/update as far as it is shown.
+type update struct {
+	Update struct {
+		SessionUpdate string `json:"sessionUpdate"`
+		Content       any    `json:"content"` // an object in chunks, a list in tool calls
+		ToolCallID    string `json:"toolCallId"`
+		Title         string `json:"title"`
+		Status        string `json:"status"`
+		CurrentModeID string `json:"currentModeId"`
+	} `json:"update"`
+}
+
+// line shows a protocol line in raw form.
+func (v *viewer) line(line []byte) {
+	if v.raw {
+		_, _ = v.w.Write(line) // a closed terminal is no reason to stop
+	}
+}
+
+func (v *viewer) printf(format string, args ...any) {
+	if !v.raw {
+		_, _ = fmt.Fprintf(v.w, format, args...)
+	}
+}
+
+// entry ends a running text block and prints one line of its own.
+func (v *viewer) entry(format string, args ...any) {
+	v.end()
+	v.printf(format+"\n", args...)
+}
+
+// end ends a running text block.
+func (v *viewer) end() {
+	if v.block != "" {
+		v.printf("\n")
+		v.block = ""
+	}
+}
+
+func (v *viewer) prompt(text string) { v.entry("you     | %s", text) }
+
+// chunk continues a text block, or begins one.
+func (v *viewer) chunk(block, text string) {
+	if v.block != block {
+		v.end()
+		v.printf("%-7s | ", block)
+		v.block = block
+	}
+	v.printf("%s", strings.ReplaceAll(text, "\n", "\n        | "))
+}
+
+func (v *viewer) update(params json.RawMessage) {
+	var u update
+	if err := json.Unmarshal(params, &u); err != nil {
+		v.entry("?       | %s", params)
+		return
+	}
+	switch up := u.Update; up.SessionUpdate {
+	case "agent_message_chunk":
+		v.chunk("agent", textOf(up.Content))
+	case "agent_thought_chunk":
+		v.chunk("thought", textOf(up.Content))
+	case "tool_call":
+		v.entry("tool    | %s [%s]", up.Title, up.Status)
+	case "tool_call_update":
+		v.toolUpdate(up.ToolCallID, up.Title, up.Status, textOf(up.Content))
+	case "current_mode_update":
+		v.entry("mode    | %s", up.CurrentModeID)
+	case "session_info_update":
+		v.entry("title   | %s", up.Title)
+	}
+}
+
+func (v *viewer) toolUpdate(id, title, status, text string) {
+	head := title
+	if status != "" {
+		head = strings.TrimSpace(head + " [" + status + "]")
+	}
+	if head != "" {
+		v.entry("tool    | %s", head)
+	}
+	if text != "" {
+		v.entry("%s", indent(text, "        |   "))
+	}
+}
+
+// permission shows what was asked, with the plan, command or change it is about,
+// and what was answered.
+func (v *viewer) permission(p permissionRequest, answer string) {
+	var call struct {
+		Title   string `json:"title"`
+		Content any    `json:"content"`
+	}
+	_ = json.Unmarshal(p.ToolCall, &call) // an unreadable call is shown without details
+	v.entry("ask     | %s", call.Title)
+	if text := textOf(call.Content); text != "" {
+		v.entry("%s", indent(text, "        |   "))
+	}
+	for _, o := range p.Options {
+		v.entry("        | - %s", o.Name)
+	}
+	v.entry("answer  | %s", answer)
+}
+
+// textOf collects the text of a content block, or of a list of tool contents.
+func textOf(content any) string {
+	switch c := content.(type) {
+	case map[string]any:
+		if text, ok := c["text"].(string); ok {
+			return text
+		}
+		if c["type"] == "diff" {
+			return fmt.Sprintf("--- %v\n%v\n+++\n%v", c["path"], orEmpty(c["oldText"]), orEmpty(c["newText"]))
+		}
+		return textOf(c["content"])
+	case []any:
+		var parts []string
+		for _, item := range c {
+			if text := textOf(item); text != "" {
+				parts = append(parts, text)
+			}
+		}
+		return strings.Join(parts, "\n")
+	}
+	return ""
+}
+
+func orEmpty(v any) any {
+	if v == nil {
+		return ""
+	}
+	return v
+}
