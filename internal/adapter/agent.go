@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -40,6 +41,8 @@ type Agent struct {
 	log   *zap.Logger
 	spare *spare
 
+	stat func(path string) (os.FileInfo, error) // tests use directories that do not exist
+
 	out  *outbox
 	gate *gate
 	conn *acp.Connection
@@ -60,6 +63,8 @@ func New(cfg Config) *Agent {
 		cfg:      cfg,
 		log:      cfg.Log,
 		sessions: make(map[string]*Session),
+
+		stat: os.Stat,
 	}
 	a.spare = &spare{start: func() (*droid.Client, error) { return cfg.Start(cfg.Dir) }, log: cfg.Log}
 	return a
@@ -177,7 +182,7 @@ func (a *Agent) session(id string) (*Session, *acp.RequestError) {
 
 // decode reads params strictly enough to say what is wrong with them.
 func decode(params json.RawMessage, into any) *acp.RequestError {
-	if len(params) == 0 {
+	if len(params) == 0 || string(params) == "null" {
 		return invalidParams("params are missing")
 	}
 	if err := json.Unmarshal(params, into); err != nil {

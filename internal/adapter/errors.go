@@ -59,7 +59,7 @@ func startError(err error) *acp.RequestError {
 	case errors.Is(err, context.Canceled):
 		return acp.NewRequestCancelled(nil)
 	case errors.As(err, &notFound):
-		return internalError("droid_not_found", err.Error())
+		return internalError("droid_not_found", notFound.Error()+". "+notFound.Remedy())
 	case errors.As(err, &exit):
 		return internalError("droid_exited", exitText(exit)+" Check that `droid exec --help` works in a terminal.")
 	case errors.As(err, &refused):

@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -26,7 +25,7 @@ func (a *Agent) newSession(c call) (any, *acp.RequestError) {
 	if err := decode(c.params, &params); err != nil {
 		return nil, err
 	}
-	if err := checkDirectory(params.CWD); err != nil {
+	if err := a.checkDirectory(params.CWD); err != nil {
 		return nil, err
 	}
 	servers, err := mcpServers(params.MCPServers)
@@ -50,14 +49,14 @@ func (a *Agent) newSession(c call) (any, *acp.RequestError) {
 
 // checkDirectory refuses what droid would take and fail on later (0.99 opens a
 // session in a directory that does not exist).
-func checkDirectory(cwd string) *acp.RequestError {
+func (a *Agent) checkDirectory(cwd string) *acp.RequestError {
 	if cwd == "" {
 		return invalidParams("cwd is missing; it must be an absolute path")
 	}
 	if !filepath.IsAbs(cwd) {
 		return invalidParams("cwd must be an absolute path, not %q", cwd)
 	}
-	info, err := os.Stat(cwd)
+	info, err := a.stat(cwd)
 	if err != nil {
 		return invalidParams("cwd cannot be used: %v", err)
 	}

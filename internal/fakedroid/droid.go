@@ -64,6 +64,10 @@ func WithStderr(w io.Writer) Option { return func(d *Droid) { d.stderr = w } }
 // sessionDefaultSettings does. The default is "normal".
 func WithMode(mode string) Option { return func(d *Droid) { d.settings.setMode(mode) } }
 
+// WithSession gives the fake a stored session, for load_session in a process
+// that did not make it. It has no messages.
+func WithSession(id string) Option { return func(d *Droid) { d.session = id } }
+
 // Run speaks as droid on in and out until s has returned and in has ended.
 // It returns the error of s, or nil for io.EOF. When s fails or dies, Run
 // closes in if it can and returns at once.

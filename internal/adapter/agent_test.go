@@ -1,0 +1,258 @@
+package adapter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+func bubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, test)
+}
+
+func TestInitialize(t *testing.T) {
+	for _, version := range []string{"1", "2", "0", "65535", `"draft"`} {
+		bubble(t, func(t *testing.T) {
+			e := open(t, playing(says("hi")))
+			answer := e.call("initialize", `{"protocolVersion":`+version+`,"clientCapabilities":{"fs":"nonsense"},"clientInfo":7}`)
+			require.Nil(t, answer.Error)
+			var r struct {
+				ProtocolVersion   int
+				AgentCapabilities struct {
+					LoadSession        bool
+					PromptCapabilities struct{ Image, Audio, EmbeddedContext bool }
+				}
+				AuthMethods []struct{ ID, Name string }
+				AgentInfo   struct{ Name, Version string }
+			}
+			require.NoError(t, json.Unmarshal(answer.Result, &r))
+			require.Equal(t, 1, r.ProtocolVersion, "whatever is offered")
+			require.True(t, r.AgentCapabilities.PromptCapabilities.Image)
+			require.True(t, r.AgentCapabilities.PromptCapabilities.EmbeddedContext)
+			require.False(t, r.AgentCapabilities.PromptCapabilities.Audio)
+			require.NotEmpty(t, r.AuthMethods, "the ACP registry wants one")
+			require.Equal(t, "droid-acp", r.AgentInfo.Name)
+		})
+	}
+}
+
+// TestInitializeDoesNotWaitForDroid: no time passes in the bubble although the
+// process takes ten seconds to start.
+func TestInitializeDoesNotWaitForDroid(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := open(t, func(int) (*droid.Client, error) {
+			time.Sleep(10 * time.Second)
+			return fakeDroid(says("hi")), nil
+		})
+		began := time.Now()
+		id := e.request("initialize", `{"protocolVersion":1}`)
+		answer, ok := e.answered(id)
+		require.True(t, ok)
+		require.Nil(t, answer.Error)
+		require.Zero(t, time.Since(began))
+	})
+}
+
+// TestBadInput: each gets the error that fits, and the connection works on.
+func TestBadInput(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		line string // with SESSION for the session's id
+		code int
+		says string
+	}{
+		{"malformed line", `{"jsonrpc":`, -32700, "not valid JSON"},
+		{"batch", `[{"jsonrpc":"2.0","id":"x","method":"initialize"}]`, -32600, "no batches"},
+		{"20 MiB line", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"a":"` + strings.Repeat("a", 20<<20) + `"}}`, -32600, "10 MiB"},
+		{"unknown method", `{"jsonrpc":"2.0","id":"x","method":"session/juggle","params":{}}`, -32601, "session/juggle"},
+		{"extension method", `{"jsonrpc":"2.0","id":"x","method":"_other/thing","params":{}}`, -32601, "_other/thing"},
+		{"missing params", `{"jsonrpc":"2.0","id":"x","method":"session/new"}`, -32602, "params are missing"},
+		{"null params", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":null}`, -32602, "params are missing"},
+		{"params of another type", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":[1]}`, -32602, ""},
+		{"no cwd", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":{"mcpServers":[]}}`, -32602, "cwd is missing"},
+		{"unknown session", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"nope","prompt":[{"type":"text","text":"hi"}]}}`, -32002, "nope"},
+		{"unknown session, mode", `{"jsonrpc":"2.0","id":"x","method":"session/set_mode","params":{"sessionId":"nope","modeId":"spec"}}`, -32002, "nope"},
+		{"no session id", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"prompt":[]}}`, -32002, ""},
+		{"second initialize", `{"jsonrpc":"2.0","id":"x","method":"initialize","params":{"protocolVersion":1}}`, -32600, "called once"},
+		{"empty prompt", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION","prompt":[]}}`, -32602, "prompt is empty"},
+		{"no prompt", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION"}}`, -32602, "prompt"},
+		{"audio", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION","prompt":[{"type":"audio","data":"","mimeType":"audio/wav"}]}}`, -32602, "audio"},
+		{"unknown mode", `{"jsonrpc":"2.0","id":"x","method":"session/set_mode","params":{"sessionId":"SESSION","modeId":"yolo"}}`, -32602, "yolo"},
+		{"bad MCP server", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":{"cwd":"/w","mcpServers":[{"type":"sse","name":"a","url":"http://x"}]}}`, -32602, "sse"},
+		{"unknown auth method", `{"jsonrpc":"2.0","id":"x","method":"authenticate","params":{"methodId":"magic"}}`, -32602, "magic"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				e := begin(t, playing(says("still here")))
+				before := len(e.received())
+				e.send(strings.ReplaceAll(tc.line, "SESSION", e.session))
+				got := e.received()
+				require.Len(t, got, before+1)
+				require.NotNil(t, got[before].Error)
+				require.Equal(t, tc.code, got[before].Error.Code)
+				require.Contains(t, got[before].Error.Message+string(got[before].Error.Data), tc.says)
+				require.Equal(t, "end_turn", e.run("go on"))
+				require.Contains(t, e.updates(), "agent: still here")
+			})
+		})
+	}
+}
+
+func TestMethodsBeforeInitialize(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := open(t, playing(says("hi")))
+		for _, method := range []string{"session/new", "session/prompt", "authenticate"} {
+			answer := e.call(method, `{"sessionId":"x","cwd":"/w","prompt":[]}`)
+			require.Equal(t, -32600, answer.Error.Code)
+			require.Contains(t, answer.Error.Message, "initialize first")
+		}
+	})
+}
+
+func TestPromptBeforeSessionNew(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := connect(t, playing(says("hi")))
+		answer := e.call("session/prompt", `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":[{"type":"text","text":"x"}]}`)
+		require.Equal(t, -32002, answer.Error.Code)
+		require.JSONEq(t, `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8"}`, string(answer.Error.Data))
+	})
+}
+
+func TestCheckDirectory(t *testing.T) {
+	a := New(Config{Log: zap.NewNop()})
+	require.Nil(t, a.checkDirectory(t.TempDir()))
+	for cwd, says := range map[string]string{
+		"":                           "cwd is missing",
+		"src/app":                    "absolute path",
+		"./":                         "absolute path",
+		t.TempDir() + "/no/such/dir": "cannot be used",
+	} {
+		err := a.checkDirectory(cwd)
+		require.NotNil(t, err, cwd)
+		require.Equal(t, -32602, err.Code)
+		require.Contains(t, err.Message, says)
+	}
+}
+
+// TestDroidCannotStart: session/new says why and what to do, and works once
+// droid is there.
+func TestDroidCannotStart(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		says []string
+	}{
+		"not installed": {&droid.NotFoundError{}, []string{"droid_not_found", "npm"}},
+		"other":         {errors.New("no more processes"), []string{"droid_start_failed", "no more processes"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				e := connect(t, func(n int) (*droid.Client, error) {
+					if n <= 2 { // the spare and the first session
+						return nil, tc.err
+					}
+					return fakeDroid(says("hi")), nil
+				})
+				answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
+				require.NotNil(t, answer.Error)
+				require.Equal(t, -32603, answer.Error.Code)
+				for _, part := range tc.says {
+					require.Contains(t, answer.Error.Message, part)
+				}
+				require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]}`).Error)
+			})
+		})
+	}
+}
+
+func TestDroidDiesAtStart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := connect(t, playing(func(d *fakedroid.Droid) error { return d.Die(1, "") }))
+		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
+		require.NotNil(t, answer.Error)
+		require.Contains(t, answer.Error.Message, "droid_exited")
+	})
+}
+
+// muteDroid reads all and says nothing.
+func muteDroid(int) (*droid.Client, error) {
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		_ = out.Close()
+	}()
+	return droid.NewClient(stdout, stdin, nil), nil
+}
+
+// TestCancelledSessionNew: $/cancel_request ends session/new with −32800 and the
+// process with it.
+func TestCancelledSessionNew(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := connect(t, muteDroid)
+		id := e.request("session/new", `{"cwd":"/w","mcpServers":[]}`)
+		synctest.Wait()
+		e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, id))
+		require.Equal(t, -32800, e.await(id).Error.Code)
+	})
+}
+
+func TestSpareIsUsedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		require.Equal(t, 1, e.starts, "the session got the process started at initialize")
+		require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]}`).Error)
+		require.Equal(t, 2, e.starts)
+	})
+}
+
+func TestSetMode(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v))
+		for _, m := range droid.Modes() {
+			answer := e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":%q}`, e.session, m.Mode))
+			require.Nil(t, answer.Error)
+			if m.Mode != droid.ModeNormal { // that one was current
+				require.Contains(t, e.updates(), "mode "+string(m.Mode))
+			}
+		}
+	})
+}
+
+// TestPanicEndsTheRequestAlone: a handler that panics answers with an error.
+func TestPanicEndsTheRequestAlone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		e.agent.stat = func(string) (os.FileInfo, error) { panic("test") }
+		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
+		require.Equal(t, -32603, answer.Error.Code)
+		require.Contains(t, answer.Error.Message, "internal_error")
+		require.Equal(t, "end_turn", e.run("go on"))
+	})
+}
+
+// TestIgnoredMCPServersAreTold: quirk 24, with the first prompt of the session.
+func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := connect(t, playing(says("hi"), v))
+		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[{"name":"files","command":"mcp-files","args":[],"env":[{"name":"A","value":"b"}]}]}`)
+		var result struct{ SessionID string }
+		require.NoError(t, json.Unmarshal(answer.Result, &result))
+		e.session = result.SessionID
+		require.Equal(t, "end_turn", e.run("go"))
+		told := strings.Contains(strings.Join(e.updates(), "\n"), "ignores MCP servers that an editor passes: files")
+		require.Equal(t, strings.Contains(t.Name(), string(fakedroid.V0_99)), told)
+	})
+}

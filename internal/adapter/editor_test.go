@@ -1,0 +1,359 @@
+package adapter
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+// editor is an ACP client for tests. It runs in a synctest bubble: settle waits
+// until agent and droid have nothing left to do.
+type editor struct {
+	t       *testing.T
+	agent   *Agent
+	in      *io.PipeWriter // the agent's stdin
+	session string
+	ask     func(permission) string               // picks an option id, "" cancels; nil leaves requests open
+	onAsk   func(id, params json.RawMessage) bool // true when it has dealt with the request itself
+
+	mu      sync.Mutex
+	lines   []wireMessage // all that came, in order
+	answers map[string]wireMessage
+	next    int
+	done    chan struct{} // the agent's stdout has ended
+	served  chan struct{}
+	starts  int // droid processes started
+}
+
+type wireMessage struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *wireError      `json:"error,omitempty"`
+}
+
+type wireError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+type permission struct {
+	SessionID string   `json:"sessionId"`
+	ToolCall  toolCall `json:"toolCall"`
+	Options   []struct {
+		OptionID string `json:"optionId"`
+		Name     string `json:"name"`
+		Kind     string `json:"kind"`
+	} `json:"options"`
+}
+
+func allowOnce(p permission) string  { return p.optionOf("allow_once") }
+func rejectOnce(p permission) string { return p.optionOf("reject_once") }
+
+func (p permission) optionOf(kind string) string {
+	for _, o := range p.Options {
+		if o.Kind == kind {
+			return o.OptionID
+		}
+	}
+	return ""
+}
+
+// starter makes droid processes for an agent under test.
+type starter func(n int) (*droid.Client, error)
+
+// playing starts a fake droid with the script for each process.
+func playing(script fakedroid.Script, options ...fakedroid.Option) starter {
+	return func(int) (*droid.Client, error) { return fakeDroid(script, options...), nil }
+}
+
+// fakeDroid runs a script on two pipes, as a process would.
+func fakeDroid(script fakedroid.Script, options ...fakedroid.Option) *droid.Client {
+	return tappedDroid(nil, script, options...)
+}
+
+// tappedDroid is fakeDroid with a copy of all that it is told, a line a Write.
+func tappedDroid(tap func(line []byte), script fakedroid.Script, options ...fakedroid.Option) *droid.Client {
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	go func() {
+		_ = fakedroid.Run(in, out, script, options...)
+		_ = in.CloseWithError(io.ErrClosedPipe)
+		_ = out.Close()
+	}()
+	return droid.NewClient(stdout, tapped{stdin, tap}, zap.NewNop())
+}
+
+type tapped struct {
+	io.WriteCloser
+	tap func([]byte)
+}
+
+func (w tapped) Write(p []byte) (int, error) {
+	if w.tap != nil {
+		w.tap(p)
+	}
+	return w.WriteCloser.Write(p)
+}
+
+// open serves an agent to an editor without a session.
+func open(t *testing.T, start starter) *editor {
+	t.Helper()
+	in, agentIn := io.Pipe()
+	agentOut, out := io.Pipe()
+	e := &editor{t: t, in: agentIn, answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce}
+	e.agent = New(Config{
+		Locate: func() (string, error) { return "/usr/bin/droid", nil },
+		Start: func(string) (*droid.Client, error) {
+			e.mu.Lock()
+			e.starts++
+			n := e.starts
+			e.mu.Unlock()
+			return start(n)
+		},
+		Version: "test",
+		Log:     zap.NewNop(),
+	})
+	e.agent.stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
+	go func() {
+		defer close(e.served)
+		_ = e.agent.Serve(context.Background(), in, out)
+		_ = out.Close()
+		_ = in.Close()
+	}()
+	go e.read(agentOut)
+	t.Cleanup(e.close)
+	return e
+}
+
+// connect opens and initializes.
+func connect(t *testing.T, start starter) *editor {
+	t.Helper()
+	e := open(t, start)
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{}}`).Error)
+	return e
+}
+
+// begin connects and makes a session in /workspace.
+func begin(t *testing.T, start starter) *editor {
+	t.Helper()
+	e := connect(t, start)
+	answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
+	require.Nil(t, answer.Error)
+	var result struct{ SessionID string }
+	require.NoError(t, json.Unmarshal(answer.Result, &result))
+	require.NotEmpty(t, result.SessionID)
+	e.session = result.SessionID
+	return e
+}
+
+// close ends the agent's input and waits for its end.
+func (e *editor) close() {
+	_ = e.in.Close()
+	<-e.served
+	<-e.done
+}
+
+func (e *editor) read(out *io.PipeReader) {
+	defer close(e.done)
+	in := bufio.NewReader(out)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var m wireMessage
+		if err := json.Unmarshal(line, &m); err != nil {
+			e.t.Errorf("the agent wrote %q: %v", line, err)
+			continue
+		}
+		e.mu.Lock()
+		e.lines = append(e.lines, m)
+		if m.Method == "" {
+			e.answers[string(m.ID)] = m
+		}
+		ask, onAsk := e.ask, e.onAsk
+		e.mu.Unlock()
+		if m.Method == "session/request_permission" && (onAsk == nil || !onAsk(m.ID, m.Params)) && ask != nil {
+			go e.answer(m.ID, m.Params, ask)
+		}
+	}
+}
+
+func (e *editor) answer(id, params json.RawMessage, ask func(permission) string) {
+	var p permission
+	if err := json.Unmarshal(params, &p); err != nil {
+		e.t.Errorf("permission request %s: %v", params, err)
+	}
+	outcome := `{"outcome":"cancelled"}`
+	if option := ask(p); option != "" {
+		outcome = fmt.Sprintf(`{"outcome":"selected","optionId":%q}`, option)
+	}
+	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":%s}}`, id, outcome))
+}
+
+func (e *editor) send(line string) {
+	_, err := e.in.Write([]byte(line + "\n"))
+	if err != nil && err != io.ErrClosedPipe {
+		e.t.Errorf("writing to the agent: %v", err)
+	}
+}
+
+// request sends a request and returns its id.
+func (e *editor) request(method, params string) string {
+	e.mu.Lock()
+	e.next++
+	id := fmt.Sprint(e.next)
+	e.mu.Unlock()
+	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params))
+	return id
+}
+
+// call sends a request and returns its answer. Time in the bubble passes until
+// there is one.
+func (e *editor) call(method, params string) wireMessage {
+	e.t.Helper()
+	return e.await(e.request(method, params))
+}
+
+func (e *editor) notify(method, params string) {
+	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params))
+}
+
+// answered returns the answer to a request if it has come.
+func (e *editor) answered(id string) (wireMessage, bool) {
+	synctest.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m, ok := e.answers[id]
+	return m, ok
+}
+
+// prompt sends a text prompt and returns the request's id.
+func (e *editor) prompt(text string) string {
+	return e.request("session/prompt", e.promptParams(text))
+}
+
+func (e *editor) promptParams(text string) string {
+	quoted, _ := json.Marshal(text)
+	return fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":%s}]}`, e.session, quoted)
+}
+
+// run sends a text prompt and returns how it ended: a stop reason, or the error
+// as "code message".
+func (e *editor) run(text string) string { return ended(e.await(e.prompt(text))) }
+
+func ended(m wireMessage) string {
+	if m.Error != nil {
+		return fmt.Sprintf("%d %s", m.Error.Code, m.Error.Message)
+	}
+	var r struct{ StopReason string }
+	_ = json.Unmarshal(m.Result, &r)
+	return r.StopReason
+}
+
+func (e *editor) cancel() { e.notify("session/cancel", fmt.Sprintf(`{"sessionId":%q}`, e.session)) }
+
+// received returns a copy of all that came so far.
+func (e *editor) received() []wireMessage {
+	synctest.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.lines)
+}
+
+// updates returns the updates that came, in short: "agent: text", "tool id
+// status title", ….
+func (e *editor) updates() []string {
+	var out []string
+	for _, m := range e.received() {
+		switch m.Method {
+		case "session/update":
+			out = appendUpdate(out, shortUpdate(m.Params))
+		case "session/request_permission":
+			out = append(out, "ask")
+		case "$/cancel_request":
+			out = append(out, "withdrawn")
+		case "":
+			if r := ended(m); r != "" {
+				out = append(out, "end "+r)
+			}
+		}
+	}
+	return out
+}
+
+// appendUpdate joins text chunks of one message, which may arrive merged or not.
+func appendUpdate(out []string, u string) []string {
+	if n := len(out); n > 0 {
+		for _, kind := range []string{"agent: ", "thought: "} {
+			if strings.HasPrefix(u, kind) && strings.HasPrefix(out[n-1], kind) {
+				out[n-1] += strings.TrimPrefix(u, kind)
+				return out
+			}
+		}
+	}
+	return append(out, u)
+}
+
+func shortUpdate(params json.RawMessage) string {
+	var p struct {
+		Update struct {
+			SessionUpdate string
+			Content       json.RawMessage
+			ToolCallID    string
+			Status, Title string
+			CurrentModeID string
+		}
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err.Error()
+	}
+	u := p.Update
+	switch u.SessionUpdate {
+	case "agent_message_chunk", "agent_thought_chunk":
+		var c struct{ Text string }
+		_ = json.Unmarshal(u.Content, &c)
+		if u.SessionUpdate == "agent_message_chunk" {
+			return "agent: " + c.Text
+		}
+		return "thought: " + c.Text
+	case "tool_call", "tool_call_update":
+		return strings.Join(strings.Fields(u.SessionUpdate+" "+u.ToolCallID+" "+u.Status+" "+u.Title), " ")
+	case "current_mode_update":
+		return "mode " + u.CurrentModeID
+	}
+	return u.SessionUpdate + " " + u.Title
+}
+
+// await waits for the answer to a request.
+func (e *editor) await(id string) wireMessage {
+	e.t.Helper()
+	for range 10_000 {
+		if m, ok := e.answered(id); ok {
+			return m
+		}
+		// All goroutines wait, so only a timer can go on: let it. This is the
+		// bubble's time.
+		time.Sleep(10 * time.Millisecond)
+	}
+	e.t.Fatalf("no answer to request %s", id)
+	return wireMessage{}
+}

@@ -1,0 +1,528 @@
+package adapter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+// turns is a script that plays body for every prompt.
+func turns(body func(d *fakedroid.Droid, p fakedroid.Prompt) error) fakedroid.Script {
+	return func(d *fakedroid.Droid) error {
+		for {
+			p, err := d.AwaitPrompt()
+			if err != nil {
+				return err
+			}
+			if err := d.Turn(p, func() error { return body(d, p) }); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func says(text string) fakedroid.Script {
+	return turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Say("", text) })
+}
+
+var touch = fakedroid.Tool{
+	ID: "t1", Name: "Execute", Input: fakedroid.Fields{"command": "touch a"}, Confirmation: "exec", Impact: "medium",
+	Details: fakedroid.Fields{"fullCommand": "touch a", "impactLevel": "medium"}, Result: "done\n",
+}
+
+var create = fakedroid.Tool{
+	ID: "t2", Name: "Create", Input: fakedroid.Fields{"file_path": "/workspace/n.txt", "content": "x"}, Confirmation: "create", Impact: "low",
+	Details: fakedroid.Fields{"filePath": "/workspace/n.txt", "fileName": "n.txt", "content": "x"}, Result: "ok",
+}
+
+func uses(tools ...fakedroid.Tool) fakedroid.Script {
+	return turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		if err := d.Use("", "On it. ", tools...); err != nil {
+			return err
+		}
+		return d.Say("", "Done.")
+	})
+}
+
+// versions runs a test as both kinds of droid.
+func versions(t *testing.T, test func(t *testing.T, option fakedroid.Option)) {
+	for _, v := range []fakedroid.Version{fakedroid.V0_99, fakedroid.V0_225} {
+		t.Run(string(v), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, fakedroid.WithVersion(v)) })
+		})
+	}
+}
+
+func TestTextTurn(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			return d.Say("let me think", "You said: "+p.Text)
+		}), v))
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.Equal(t, "end_turn", e.run("again"))
+		got := e.updates()
+		require.Subset(t, got, []string{"thought: let me think", "agent: You said: hello", "agent: You said: again"})
+	})
+}
+
+func TestToolTurnAllowed(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(uses(touch), v))
+		require.Equal(t, "end_turn", e.run("go"))
+		got := withoutTitles(e.updates())
+		require.Equal(t, []string{
+			"agent: On it. ",
+			"tool_call t1 pending Execute",
+			"tool_call_update t1 touch a",
+			"ask",
+			"tool_call_update t1 in_progress",
+			"tool_call_update t1 completed",
+			"agent: Done.",
+			"end end_turn",
+		}, got)
+	})
+}
+
+// withoutTitles leaves out session_info_update, which versions send at different
+// moments.
+func withoutTitles(updates []string) []string {
+	var out []string
+	for _, u := range updates {
+		if !strings.HasPrefix(u, "session_info_update") {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+func TestToolTurnRefused(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(uses(touch), v))
+		e.ask = rejectOnce
+		require.Equal(t, "end_turn", e.run("go"), "a refusal is an ordinary end: ACP's refusal is the model's")
+		got := e.updates()
+		require.Contains(t, got, "tool_call_update t1 failed")
+		require.NotContains(t, got, "agent: Done.")
+	})
+}
+
+// TestPermissionsFailClosed: whatever is no clear choice is told to droid as
+// "cancel".
+func TestPermissionsFailClosed(t *testing.T) {
+	result := func(result string) func(e *editor, id json.RawMessage) {
+		return func(e *editor, id json.RawMessage) {
+			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, result))
+		}
+	}
+	for name, act := range map[string]func(e *editor, id json.RawMessage){
+		"error":             result(`"error":{"code":-32601,"message":"no such method"}`),
+		"cancelled":         result(`"result":{"outcome":{"outcome":"cancelled"}}`),
+		"unknown option":    result(`"result":{"outcome":{"outcome":"selected","optionId":"proceed_auto_run_high"}}`),
+		"unknown outcome":   result(`"result":{"outcome":{"outcome":"approved","optionId":"proceed_once"}}`),
+		"no outcome":        result(`"result":{}`),
+		"empty result":      result(`"result":null`),
+		"malformed outcome": result(`"result":{"outcome":5}`),
+		"turn cancelled":    func(e *editor, _ json.RawMessage) { e.cancel() },
+		"editor gone":       func(e *editor, _ json.RawMessage) { _ = e.in.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				var told strings.Builder
+				e := begin(t, func(int) (*droid.Client, error) {
+					return tappedDroid(func(line []byte) { told.Write(line) }, uses(touch), v), nil
+				})
+				e.onAsk = func(id, _ json.RawMessage) bool {
+					go act(e, id)
+					return true
+				}
+				id := e.prompt("go")
+				if name == "editor gone" {
+					synctest.Wait()
+					e.close()
+				} else {
+					e.await(id)
+				}
+				require.Contains(t, told.String(), `"selectedOption":"cancel"`)
+				require.Equal(t, 1, strings.Count(told.String(), "selectedOption"))
+			})
+		})
+	}
+}
+
+func TestBatchIsShownAndAnsweredTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(uses(touch, create), fakedroid.WithVersion(fakedroid.V0_99)))
+		var asked []permission
+		e.ask = func(p permission) string { asked = append(asked, p); return allowOnce(p) }
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Len(t, asked, 1, "0.99 asks once for all")
+		require.Equal(t, "2 actions: touch a; Create n.txt", asked[0].ToolCall.Title)
+		text, _ := json.Marshal(asked[0].ToolCall.Content)
+		require.Contains(t, string(text), "touch a")
+		require.Contains(t, string(text), `"newText":"x"`)
+		got := e.updates()
+		require.Contains(t, got, "tool_call_update t1 completed")
+		require.Contains(t, got, "tool_call_update t2 completed")
+		require.Contains(t, got, "tool_call_update "+asked[0].ToolCall.ToolCallID+" completed")
+	})
+}
+
+var plan = fakedroid.Tool{
+	ID: "t3", Name: "ExitSpecMode", Input: fakedroid.Fields{"plan": "# Do it\n\n1. now", "title": "Do it"},
+	Confirmation: "exit_spec_mode", Details: fakedroid.Fields{"plan": "# Do it\n\n1. now", "title": "Do it"}, Result: `{"approved":true}`,
+}
+
+func TestPlanIsShownAndItsModeFollowed(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(uses(plan), v, fakedroid.WithMode("spec")))
+		e.ask = func(p permission) string {
+			require.Equal(t, "Approve plan: Do it", p.ToolCall.Title)
+			text, _ := json.Marshal(p.ToolCall.Content)
+			require.Contains(t, string(text), "1. now")
+			require.Equal(t, "Proceed with implementation", p.Options[0].Name, "droid's own words")
+			for _, o := range p.Options {
+				require.NotContains(t, o.OptionID, "new_session", "quirk 22: hidden")
+			}
+			return "proceed_auto_run_low"
+		}
+		require.Equal(t, "end_turn", e.run("plan"))
+		require.Contains(t, e.updates(), "mode auto-low")
+	})
+}
+
+func TestPlanRefusedStaysInSpecMode(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(uses(plan), v, fakedroid.WithMode("spec")))
+		e.ask = rejectOnce
+		require.Equal(t, "end_turn", e.run("plan"))
+		got := e.updates()
+		require.Contains(t, got, "tool_call_update t3 failed")
+		for _, u := range got {
+			require.NotContains(t, u, "mode ")
+		}
+	})
+}
+
+// TestOneOfSeveralPlans: the name picked reaches droid before the approval.
+func TestOneOfSeveralPlans(t *testing.T) {
+	for name, pick := range map[string][]string{
+		"chosen":           {"plan_1", "proceed_once"},
+		"none of them":     {"cancel"},
+		"chosen, not done": {"plan_0", "cancel"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				plans := plan
+				plans.Details = fakedroid.Fields{"plan": "A or B", "optionNames": []string{"Plan A", "Plan B"}}
+				var told strings.Builder
+				e := begin(t, func(int) (*droid.Client, error) {
+					return tappedDroid(func(line []byte) { told.Write(line) },
+						uses(plans), fakedroid.WithVersion(fakedroid.V0_99), fakedroid.WithMode("spec")), nil
+				})
+				n := 0
+				e.ask = func(p permission) string {
+					n++
+					if n > len(pick) {
+						return "" // the fake does not fold the message into the turn: it plays another
+					}
+					return pick[n-1]
+				}
+				require.Equal(t, "end_turn", e.run("plan"))
+				require.GreaterOrEqual(t, n, len(pick))
+				answer := fmt.Sprintf(`"selectedOption":%q`, pick[len(pick)-1])
+				require.Contains(t, told.String(), answer)
+				before, _, _ := strings.Cut(told.String(), answer)
+				if pick[len(pick)-1] == "cancel" {
+					require.NotContains(t, told.String(), "I choose")
+				} else {
+					require.Contains(t, before, "I choose this option of the plan: Plan B", "droid knows the choice when it is approved")
+				}
+			})
+		})
+	}
+}
+
+func TestQuestionsAsChoices(t *testing.T) {
+	questions := []fakedroid.Question{
+		{Topic: "Color", Question: "Which color?", Options: []string{"Red", "Blue"}},
+		{Topic: "Size", Question: "Which size?", Options: []string{"S", "L"}},
+	}
+	for name, tc := range map[string]struct {
+		questions []fakedroid.Question
+		pick      []string
+		want      []string
+	}{
+		"answered":     {questions, []string{"answer_1", "answer_0"}, []string{"Blue", "S"}},
+		"declined":     {questions, []string{"answer_1", "decline"}, nil},
+		"dismissed":    {questions, []string{""}, nil},
+		"needs words":  {[]fakedroid.Question{{Question: "Your name?"}}, nil, nil},
+		"bogus option": {questions, []string{"answer_7"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				var got []string
+				refused := false
+				e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+					answers, err := d.AskUser("", tc.questions...)
+					got = answers
+					refused = errors.Is(err, fakedroid.ErrRefused)
+					return err
+				}), v))
+				n := 0
+				e.ask = func(permission) string { n++; return tc.pick[n-1] }
+				require.Equal(t, "end_turn", e.run("ask me"))
+				require.Equal(t, len(tc.pick), n)
+				if tc.want != nil {
+					require.Equal(t, tc.want, got)
+				} else if !refused {
+					require.NotContains(t, got, "Blue", "nothing was answered")
+				}
+			})
+		})
+	}
+}
+
+func TestCancelMidStream(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			if err := d.Say("", strings.Repeat("word ", 1000)); err != nil {
+				return err
+			}
+			return d.Say("", "never said")
+		}), v, fakedroid.WithPace(20*time.Millisecond)))
+		id := e.prompt("go")
+		time.Sleep(300 * time.Millisecond)
+		asked := time.Now()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Less(t, time.Since(asked), 2*time.Second)
+		got := e.updates()
+		require.Equal(t, "end cancelled", got[len(got)-1], "no update after the response")
+		require.Equal(t, "cancelled", ended(e.await(id)))
+	})
+}
+
+func TestCancelWhilePermissionIsOpen(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(uses(touch), v))
+		e.ask = nil // the user does not answer
+		id := e.prompt("go")
+		synctest.Wait()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		got := e.updates()
+		require.Contains(t, got, "withdrawn", "the request is taken back from the editor")
+		require.Contains(t, got, "tool_call_update t1 failed")
+		// The SDK sends $/cancel_request from a goroutine of its own, so it may
+		// come behind the response; an update may not.
+		last := got[len(got)-1]
+		require.Contains(t, []string{"end cancelled", "withdrawn"}, last)
+		e.ask = allowOnce
+		require.Equal(t, "end_turn", e.run("again"), "the next prompt works")
+	})
+}
+
+// TestCancelRightBehindThePrompt is the race that the SDK's own agent side
+// loses, and droid before 0.215 with it (quirk 5).
+func TestCancelRightBehindThePrompt(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			return d.Silence()
+		}), v))
+		for range 20 {
+			id := e.prompt("go")
+			e.cancel()
+			require.Equal(t, "cancelled", ended(e.await(id)))
+		}
+	})
+}
+
+// TestQuirk05_LostInterruptIsRepeated: droid ignores the first two interrupts.
+func TestQuirk05_LostInterruptIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		heard := 0
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			for {
+				err := d.Silence()
+				if heard++; heard == 3 || errors.Is(err, io.EOF) {
+					return err
+				}
+			}
+		}), fakedroid.WithVersion(fakedroid.V0_99)))
+		id := e.prompt("go")
+		synctest.Wait()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Equal(t, 3, heard)
+	})
+}
+
+// TestQuirk25_WedgedDroidIsKilled: droid neither answers the interrupt nor ends.
+// The prompt ends all the same, and the next one gets a new process.
+func TestQuirk25_WedgedDroidIsKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e *editor
+		e = begin(t, func(n int) (*droid.Client, error) {
+			if n > 1 {
+				return fakeDroid(says("I am back"), fakedroid.WithSession(e.session)), nil
+			}
+			return fakeDroid(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+				for { // reads and ignores everything
+					if err := d.Silence(); errors.Is(err, io.EOF) {
+						return err
+					}
+				}
+			}), fakedroid.WithVersion(fakedroid.V0_99)), nil
+		})
+		id := e.prompt("go")
+		synctest.Wait()
+		asked := time.Now()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Less(t, time.Since(asked), interruptGiveUp+5*time.Second)
+		require.Equal(t, "end_turn", e.run("still there?"))
+		require.Contains(t, e.updates(), "agent: I am back")
+	})
+}
+
+func TestPromptsOfASessionRunInTurn(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			return d.Say("", "re: "+p.Text)
+		}), v, fakedroid.WithPace(10*time.Millisecond)))
+		first, second, third := e.prompt("one"), e.prompt("two"), e.prompt("three")
+		for _, id := range []string{third, second, first} {
+			require.Equal(t, "end_turn", ended(e.await(id)))
+		}
+		require.Equal(t, []string{"agent: re: one", "end end_turn", "agent: re: two", "end end_turn", "agent: re: three", "end end_turn"},
+			withoutTitles(e.updates()), "no update of a turn comes before the answer to the one before")
+	})
+}
+
+func TestCancelEndsWaitingPromptsToo(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }), v))
+		first, second := e.prompt("one"), e.prompt("two")
+		time.Sleep(time.Second)
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(second)))
+		require.Equal(t, "cancelled", ended(e.await(first)))
+	})
+}
+
+// TestCancelRequest: $/cancel_request ends a prompt like session/cancel, with a
+// stop reason and not with an error.
+func TestCancelRequest(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if p.Text == "quick" {
+				return d.Say("", "yes")
+			}
+			return d.Silence()
+		}), v))
+		first, second := e.prompt("one"), e.prompt("two")
+		time.Sleep(time.Second)
+		e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, second))
+		require.Equal(t, "cancelled", ended(e.await(second)))
+		_, ok := e.answered(first)
+		require.False(t, ok, "the other prompt runs on")
+		e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, first))
+		require.Equal(t, "cancelled", ended(e.await(first)))
+		require.Equal(t, "end_turn", e.run("quick"))
+	})
+}
+
+func TestModelFailureIsATypedError(t *testing.T) {
+	for _, tc := range []struct {
+		reason, message, advice string
+		want                    []string
+	}{
+		{"model_authentication_failed", "401 mock 401 error", "BYOK Error: 401 mock 401 error", []string{"-32603 model_authentication_failed: BYOK Error: 401", "API key"}},
+		{"model_rate_limited", "429 slow down", "", []string{"-32603 model_rate_limited: 429", "Wait a little"}},
+		{"model_provider_unreachable", "Connection error.", "Check your network", []string{"-32603 model_provider_unreachable: Connection error.", "Check your network", "baseUrl"}},
+		{"model_provider_unavailable", "500 mock", "", []string{"-32603 model_provider_unavailable: 500"}},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+					if p.Text == "next" {
+						return d.Say("", "recovered")
+					}
+					return d.Fail(tc.reason, tc.message, tc.advice)
+				}), v))
+				end := e.run("go")
+				for _, part := range tc.want {
+					require.Contains(t, end, part)
+				}
+				require.Equal(t, "end_turn", e.run("next"), "the session works on")
+			})
+		})
+	}
+}
+
+// TestCrashMidTurn: the prompt ends with the cause and droid's last words, and
+// the next prompt finds a droid that has loaded the session.
+func TestCrashMidTurn(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var e *editor
+		e = begin(t, func(n int) (*droid.Client, error) {
+			if n > 1 {
+				return fakeDroid(says("I am back"), v, fakedroid.WithSession(e.session)), nil
+			}
+			return fakeDroid(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+				if err := d.Say("", "half a sen"); err != nil {
+					return err
+				}
+				return d.Die(1, "")
+			}), v), nil
+		})
+		require.Contains(t, e.run("go"), "-32603 droid_crashed: ")
+		require.Equal(t, "end_turn", e.run("again"))
+		got := e.updates()
+		require.Contains(t, got, "agent: I am back")
+		require.Contains(t, got, "thought: droid had ended and was started again; the session continues.")
+	})
+}
+
+func TestCrashWhilePermissionIsOpen(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var dying *fakedroid.Droid
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			dying = d
+			_, err := d.Request("droid.request_permission", fakedroid.Fields{
+				"toolUses": []fakedroid.Fields{{"toolUse": fakedroid.Fields{"id": "t1", "name": "Execute", "input": fakedroid.Fields{"command": "x"}},
+					"confirmationType": "exec", "details": fakedroid.Fields{"type": "exec", "fullCommand": "x"}}},
+				"options": []fakedroid.Fields{{"label": "Yes", "value": "proceed_once"}, {"label": "No", "value": "cancel"}},
+			})
+			if err != nil {
+				return err
+			}
+			if err := d.Pause(time.Second); err != nil {
+				return err
+			}
+			return d.Die(137, "")
+		}), v))
+		e.ask = nil
+		require.Contains(t, e.run("go"), "-32603 droid_crashed: ")
+		require.NotNil(t, dying)
+		require.Contains(t, e.updates(), "withdrawn")
+	})
+}
+
+func TestNonsenseIsSurvived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(fakedroid.Nonsense()))
+		end := e.run("go")
+		require.NotEmpty(t, end)
+	})
+}
