@@ -43,9 +43,10 @@ type Agent struct {
 
 	stat func(path string) (os.FileInfo, error) // tests use directories that do not exist
 
-	out  *outbox
-	gate *gate
-	conn *acp.Connection
+	out        *outbox
+	unanswered *unanswered
+	gate       *gate
+	conn       *acp.Connection
 
 	ctx    context.Context // ends when the editor is gone or Serve is told to stop
 	cancel context.CancelFunc
@@ -80,13 +81,14 @@ func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	defer a.cancel()
 	a.out = newOutbox(out)
-	a.gate = newGate(in, a.out)
+	a.unanswered = newUnanswered()
+	a.gate = newGate(in, a.out, a.unanswered)
 
 	ready := make(chan struct{})
 	a.conn = acp.NewConnection(func(ctx context.Context, method string, params json.RawMessage) (any, *acp.RequestError) {
 		<-ready
 		return a.handle(ctx, method, params)
-	}, a.out, a.gate)
+	}, answers{a.out, a.unanswered}, a.gate)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would log prompts; the gate answers what it refuses
 	close(ready)
 
@@ -108,6 +110,9 @@ func (a *Agent) shutDown() {
 	a.out.unbound()
 	a.spare.discard()
 	a.opening.Wait()
+	if !a.unanswered.wait(flushTime) {
+		a.log.Error("a request of the editor was left without an answer")
+	}
 	a.out.close()
 	select {
 	case <-a.out.done:

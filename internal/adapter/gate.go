@@ -30,8 +30,9 @@ const methodCancelRequest = "$/cancel_request"
 // reach it: the gate answers them itself, with the error that JSON-RPC 2.0
 // names, and goes on.
 type gate struct {
-	in     *bufio.Reader
-	answer io.Writer // takes whole lines
+	in         *bufio.Reader
+	answer     io.Writer // takes whole lines
+	unanswered *unanswered
 
 	rest     []byte // what is left of the line being handed over
 	waiting  bool   // the line handed over last has a handler that will release
@@ -40,12 +41,13 @@ type gate struct {
 	closeOne sync.Once
 }
 
-func newGate(in io.Reader, answer io.Writer) *gate {
+func newGate(in io.Reader, answer io.Writer, unanswered *unanswered) *gate {
 	return &gate{
-		in:       bufio.NewReaderSize(in, 64<<10),
-		answer:   answer,
-		released: make(chan struct{}, 1),
-		closed:   make(chan struct{}),
+		in:         bufio.NewReaderSize(in, 64<<10),
+		answer:     answer,
+		unanswered: unanswered,
+		released:   make(chan struct{}, 1),
+		closed:     make(chan struct{}),
 	}
 }
 
@@ -142,6 +144,9 @@ func (g *gate) admit(line []byte) (pass, waits bool) {
 		return false, false
 	}
 	isNotification := len(f.ID) == 0
+	if f.Method != "" && !isNotification {
+		g.unanswered.add()
+	}
 	return true, f.Method != "" && !(isNotification && f.Method == methodCancelRequest)
 }
 

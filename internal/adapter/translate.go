@@ -20,6 +20,12 @@ const (
 
 // translate gives one honest event to the editor.
 func (s *Session) translate(ev quirks.Event) {
+	switch ev.(type) {
+	case quirks.Text, quirks.Notice, quirks.ToolStarted:
+		if s.turn != nil {
+			s.turn.spoke = true
+		}
+	}
 	switch ev := ev.(type) {
 	case quirks.Text:
 		s.sendText(ev.MessageID, ev.Text, ev.Thought)

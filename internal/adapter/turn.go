@@ -30,6 +30,7 @@ type turn struct {
 	done      chan ending     // receives exactly one
 	starting  bool            // waits for a droid process
 	sent      bool            // droid has acknowledged the message
+	spoke     bool            // something of it was shown
 	cancelled bool
 	crash     error // why droid died while the turn ran
 
@@ -299,6 +300,9 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	case ev.Outcome == quirks.Cancelled:
 		s.finish(t, ending{stop: acp.StopReasonCancelled})
 	default:
+		if !t.spoke {
+			s.tell("The model gave an empty answer.")
+		}
 		s.finish(t, ending{stop: acp.StopReasonEndTurn})
 	}
 }

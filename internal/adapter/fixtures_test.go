@@ -1,0 +1,271 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/fixture"
+)
+
+var update = flag.Bool("update", false, "rewrite the acp.golden sections of testdata/fixtures")
+
+const acpGolden = "acp.golden"
+
+// unreachable are fixtures of what the adapter never does to droid, so that no
+// ACP conversation leads there.
+var unreachable = map[string]string{
+	"message_while_streaming": "prompts of a session wait for each other; none is sent into a running turn",
+	"message_while_tool":      "as message_while_streaming",
+	"queue_discarded":         "as message_while_streaming",
+	"rename":                  "there is no ACP method that renames",
+}
+
+// TestFixtures replays recorded droids and compares what the editor sees with
+// the fixture's golden. `go test ./internal/adapter -update` rewrites it.
+func TestFixtures(t *testing.T) {
+	all, err := fixture.LoadAll("../../testdata/fixtures")
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	for _, c := range all {
+		name, _, _ := strings.Cut(c.Name, "_0.")
+		if unreachable[name] != "" {
+			require.Empty(t, c.Golden(acpGolden), "no golden for what cannot happen")
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			var got string
+			synctest.Test(t, func(t *testing.T) { got = replayed(t, c) })
+			if *update {
+				require.NoError(t, c.SetGolden(acpGolden, got))
+				return
+			}
+			require.Equal(t, c.Golden(acpGolden), got)
+		})
+	}
+}
+
+// replayed has an editor do what the recorded client did and returns what the
+// agent sent it, a line a message.
+func replayed(t *testing.T, c *fixture.Conversation) string {
+	script := &recordedClient{t: t, answers: recordedAnswers(c.Steps)}
+	e := connect(t, func(n int) (*droid.Client, error) {
+		if n > 1 { // where droid died, a new process finds no session
+			return nil, &droid.NotFoundError{}
+		}
+		return fakeDroid(fakedroid.Replay(c.Steps)), nil
+	})
+	e.ask, script.end = script.answer, e.done
+	for _, step := range c.Steps {
+		synctest.Wait()
+		time.Sleep(5 * time.Second) // graces and retries are over
+		synctest.Wait()
+		script.act(e, step)
+	}
+	time.Sleep(time.Minute)
+	e.close()
+	return readable(e.received()[1:], c) // without the result of initialize
+}
+
+// recordedClient acts as the client of a recording did.
+type recordedClient struct {
+	t       *testing.T
+	answers []string // in the order of the requests of droid
+	end     <-chan struct{}
+}
+
+func (r *recordedClient) act(e *editor, step fixture.Step) {
+	if step.Dir != fixture.ToDroid {
+		return
+	}
+	var m struct {
+		Method string
+		Params struct{ Text string }
+	}
+	require.NoError(r.t, json.Unmarshal(step.Msg, &m))
+	switch m.Method {
+	case "droid.initialize_session":
+		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
+		require.Nil(r.t, answer.Error)
+		var result struct{ SessionID string }
+		require.NoError(r.t, json.Unmarshal(answer.Result, &result))
+		e.session = result.SessionID
+	case "droid.add_user_message":
+		e.prompt(m.Params.Text)
+	case "droid.interrupt_session":
+		e.cancel()
+	case "":
+		// answered by answer when it was asked
+	default:
+		r.t.Fatalf("the fixture has a %s, which the adapter never sends", m.Method)
+	}
+}
+
+// leftOpen stands for a request that the recorded client did not answer in time.
+const leftOpen = "left open"
+
+// recordedAnswers are the client's answers to droid's requests, one after the
+// other: an option, the answers to questions, or leftOpen where the turn was
+// interrupted first.
+func recordedAnswers(steps []fixture.Step) []string {
+	var answers []string
+	asked := ""
+	for _, step := range steps {
+		var m struct {
+			ID     string
+			Method string
+			Result *struct {
+				SelectedOption string
+				Cancelled      bool
+				Answers        []struct{ Answer string }
+			}
+		}
+		if (step.Dir != fixture.ToDroid && step.Dir != fixture.FromDroid) || json.Unmarshal(step.Msg, &m) != nil {
+			continue
+		}
+		switch {
+		case step.Dir == fixture.FromDroid && (m.Method == "droid.request_permission" || m.Method == "droid.ask_user"):
+			asked = m.ID
+		case step.Dir == fixture.ToDroid && m.Method == "droid.interrupt_session" && asked != "":
+			answers = append(answers, leftOpen)
+			asked = ""
+		case step.Dir == fixture.ToDroid && m.Method == "" && m.ID == asked && m.Result != nil:
+			asked = ""
+			if m.Result.SelectedOption != "" {
+				answers = append(answers, m.Result.SelectedOption)
+			} else if m.Result.Cancelled {
+				answers = append(answers, declineOption)
+			}
+			for _, a := range m.Result.Answers {
+				answers = append(answers, a.Answer)
+			}
+		}
+	}
+	return answers
+}
+
+// answer picks the option that has the recorded answer as id or name.
+func (r *recordedClient) answer(p permission) string {
+	// droid 0.99 has the user pick one of several plans first.
+	if strings.HasPrefix(p.Options[0].OptionID, "plan_") {
+		return p.Options[0].OptionID
+	}
+	if len(r.answers) == 0 {
+		return ""
+	}
+	want := r.answers[0]
+	r.answers = r.answers[1:]
+	if want == leftOpen {
+		<-r.end
+		return ""
+	}
+	for _, o := range p.Options {
+		if o.OptionID == want || o.Name == want {
+			return o.OptionID
+		}
+	}
+	return want
+}
+
+var uuidPattern = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// readable writes messages as "method params", with text chunks of a message
+// joined, the session id left out, and ids that are made anew each time hidden.
+func readable(messages []wireMessage, c *fixture.Conversation) string {
+	recorded := map[string]bool{}
+	for _, step := range c.Steps {
+		for _, id := range uuidPattern.FindAllString(string(step.Msg), -1) {
+			recorded[id] = true
+		}
+	}
+	var lines []string
+	var last *chunk
+	for _, m := range messages {
+		if m.Method == "$/cancel_request" {
+			continue // the SDK sends it from a goroutine of its own: its place varies
+		}
+		if c := chunkOf(m); c != nil {
+			if last != nil && last.key == c.key {
+				last.text += c.text
+				lines[len(lines)-1] = last.line()
+				continue
+			}
+			last = c
+			lines = append(lines, c.line())
+			continue
+		}
+		last = nil
+		lines = append(lines, readableMessage(m))
+	}
+	text := strings.Join(lines, "\n") + "\n"
+	return uuidPattern.ReplaceAllStringFunc(text, func(id string) string {
+		if recorded[id] {
+			return id
+		}
+		return "(new id)"
+	})
+}
+
+// chunk is a text chunk with what tells its message from others.
+type chunk struct{ key, text string }
+
+func (c *chunk) line() string { return fmt.Sprintf("%s %q", c.key, c.text) }
+
+func chunkOf(m wireMessage) *chunk {
+	var p struct {
+		Update struct {
+			SessionUpdate, MessageID string
+			Content                  json.RawMessage
+		}
+	}
+	if json.Unmarshal(m.Params, &p) != nil || !strings.HasSuffix(p.Update.SessionUpdate, "_chunk") {
+		return nil
+	}
+	var content struct{ Text string }
+	_ = json.Unmarshal(p.Update.Content, &content)
+	return &chunk{p.Update.SessionUpdate + " " + p.Update.MessageID, content.Text}
+}
+
+func readableMessage(m wireMessage) string {
+	switch {
+	case m.Method == "session/update":
+		var p struct{ Update json.RawMessage }
+		_ = json.Unmarshal(m.Params, &p)
+		return "update " + compact(p.Update)
+	case m.Method != "":
+		var p map[string]json.RawMessage
+		_ = json.Unmarshal(m.Params, &p)
+		delete(p, "sessionId")
+		params, _ := json.Marshal(p)
+		return "request " + m.Method + " " + compact(params)
+	case m.Error != nil:
+		text, _ := json.Marshal(m.Error)
+		return "error " + compact(text)
+	}
+	return "result " + compact(m.Result)
+}
+
+// compact leaves < > & as they are, for readers.
+func compact(raw json.RawMessage) string {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if dec.Decode(&v) != nil {
+		return string(raw)
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
+	return strings.TrimSpace(out.String())
+}
