@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -228,6 +229,21 @@ func TestSetMode(t *testing.T) {
 				require.Contains(t, e.updates(), "mode "+string(m.Mode))
 			}
 		}
+	})
+}
+
+// TestQuirk14_IgnoredModeIsAnError: droid takes the request and stays as it is.
+// The wire between is made to ask for another mode than the editor did.
+func TestQuirk14_IgnoredModeIsAnError(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) {
+				copy(line, bytes.Replace(line, []byte(`"auto-high"`), []byte(`"normal"   `), 1))
+			}, says("hi"), v), nil
+		})
+		answer := e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-high"}`, e.session))
+		require.NotNil(t, answer.Error)
+		require.Contains(t, answer.Error.Message, `mode_ignored: droid took the request but stays in the mode "normal"`)
 	})
 }
 

@@ -105,7 +105,8 @@ func withoutTitles(updates []string) []string {
 	return out
 }
 
-func TestToolTurnRefused(t *testing.T) {
+// TestQuirk04_RefusalIsAnOrdinaryEnd: droid says "completed" after a refusal.
+func TestQuirk04_RefusalIsAnOrdinaryEnd(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(uses(touch), v))
 		e.ask = rejectOnce
@@ -182,7 +183,8 @@ var plan = fakedroid.Tool{
 	Confirmation: "exit_spec_mode", Details: fakedroid.Fields{"plan": "# Do it\n\n1. now", "title": "Do it"}, Result: `{"approved":true}`,
 }
 
-func TestPlanIsShownAndItsModeFollowed(t *testing.T) {
+// TestQuirk23_PlanIsShownAndItsModeFollowed: an approval changes the mode.
+func TestQuirk23_PlanIsShownAndItsModeFollowed(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(uses(plan), v, fakedroid.WithMode("spec")))
 		e.ask = func(p permission) string {
@@ -392,6 +394,42 @@ func TestQuirk25_WedgedDroidIsKilled(t *testing.T) {
 		require.Less(t, time.Since(asked), interruptGiveUp+5*time.Second)
 		require.Equal(t, "end_turn", e.run("still there?"))
 		require.Contains(t, e.updates(), "agent: I am back")
+	})
+}
+
+// TestQuirk28_SilenceIsNoEnd: a model may take minutes over its first word, and
+// nothing is heard of it meanwhile.
+func TestQuirk28_SilenceIsNoEnd(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			if err := d.Pause(20 * time.Minute); err != nil {
+				return err
+			}
+			return d.Say("", "at last")
+		}), v))
+		id := e.prompt("think hard")
+		time.Sleep(19 * time.Minute)
+		_, ok := e.answered(id)
+		require.False(t, ok)
+		require.Equal(t, "end_turn", ended(e.await(id)))
+		require.Contains(t, e.updates(), "agent: at last")
+	})
+}
+
+// TestQuirk17_ModeDoesNotAnswerAPermission: the user still has the request in
+// front of them after a change of mode.
+func TestQuirk17_ModeDoesNotAnswerAPermission(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(uses(touch), v))
+		e.ask = nil
+		id := e.prompt("go")
+		synctest.Wait()
+		require.Nil(t, e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-high"}`, e.session)).Error)
+		_, ok := e.answered(id)
+		require.False(t, ok)
+		require.NotContains(t, e.updates(), "withdrawn")
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
 	})
 }
 

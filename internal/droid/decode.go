@@ -107,11 +107,11 @@ func (d *decoder) parseVersion(raw []byte) Version {
 
 func (d *decoder) dispatch(line Line, f frame) (Line, error) {
 	hasID := len(f.id) > 0 && string(f.id) != "null"
-	kind := unquote(f.kind)
-	if kind == "" {
-		kind = guessType(f, hasID)
+	kind := inner(f.kind)
+	if len(kind) == 0 {
+		kind = []byte(guessType(f, hasID))
 	}
-	switch kind {
+	switch string(kind) {
 	case typeResponse:
 		line.Response = decodeResponse(f)
 		return line, nil
@@ -125,6 +125,15 @@ func (d *decoder) dispatch(line Line, f frame) (Line, error) {
 		}
 	}
 	return Line{}, ErrNotMessage
+}
+
+// inner is what stands between the quotes of a raw string, still escaped, and
+// nil for any other value. It compares with a word without allocating.
+func inner(raw []byte) []byte {
+	if !isString(raw) {
+		return nil
+	}
+	return raw[1 : len(raw)-1]
 }
 
 // guessType classifies a message without the "type" that every droid sends.
@@ -178,7 +187,7 @@ func decodeRequest(line *Line, f frame) {
 func kindOf(method string) string { return strings.TrimPrefix(method, "droid.") }
 
 func (d *decoder) decodeNotification(line *Line, f frame) {
-	if string(f.method) != `"`+methodNotification+`"` {
+	if string(inner(f.method)) != methodNotification {
 		line.Event = Unknown{Type: kindOf(unquote(f.method)), Raw: bytes.Clone(f.params)}
 		return
 	}
@@ -199,7 +208,7 @@ func (d *decoder) decodeNotification(line *Line, f frame) {
 
 // same returns the string of raw, and old itself when it is that string.
 func same(old string, raw []byte) string {
-	if isString(raw) && string(raw[1:len(raw)-1]) == old {
+	if isString(raw) && string(inner(raw)) == old {
 		return old
 	}
 	return unquote(raw)
@@ -225,12 +234,8 @@ func (d *decoder) decodeEvent(body, params []byte) Event {
 			text = value
 		}
 	}
-	k := kind
-	if isString(kind) {
-		k = kind[1 : len(kind)-1]
-	}
-	thinking := string(k) == "thinking_text_delta"
-	if thinking || string(k) == "assistant_text_delta" {
+	thinking := string(inner(kind)) == "thinking_text_delta"
+	if thinking || string(inner(kind)) == "assistant_text_delta" {
 		if n, ok := smallInt(index); ok && isString(messageID) && isString(text) {
 			d.messageID = same(d.messageID, messageID)
 			return TextDelta{MessageID: d.messageID, BlockIndex: n, Text: unquote(text), Thinking: thinking}

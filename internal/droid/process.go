@@ -53,11 +53,15 @@ func (c Command) environment() []string {
 // its own end; on Linux and Windows it also ends when our process dies.
 //
 // It stays in our process group, because editors end an agent by its group.
+// log may be nil.
 func Start(cmd Command, log *zap.Logger) (*Client, error) {
 	return start(cmd, log, defaultBounds)
 }
 
 func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
+	if log == nil {
+		log = zap.NewNop()
+	}
 	if cmd.Dir != "" {
 		if info, err := os.Stat(cmd.Dir); err != nil {
 			return nil, fmt.Errorf("starting droid: working directory: %w", err)
@@ -65,7 +69,7 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 			return nil, fmt.Errorf("starting droid: working directory %s is no directory", cmd.Dir)
 		}
 	}
-	p, stdin, err := startProcess(cmd, log, b)
+	p, stdin, err := startProcess(cmd, log)
 	if err != nil {
 		return nil, fmt.Errorf("starting droid %s: %w", cmd.Path, err)
 	}
@@ -85,49 +89,61 @@ type process struct {
 	stderrPipe *os.File
 }
 
-// startProcess starts droid on pipes of our own: those of exec.Cmd are closed
-// by Wait and would lose the last lines.
-func startProcess(cmd Command, log *zap.Logger, b bounds) (*process, io.WriteCloser, error) {
-	var opened []*os.File
-	closeAll := func(files ...*os.File) {
-		for _, f := range files {
-			f.Close() // our ends of pipes without content
-		}
+// startProcess starts droid and returns it with its stdin.
+func startProcess(cmd Command, log *zap.Logger) (*process, io.WriteCloser, error) {
+	ours, theirs, err := openPipes()
+	if err != nil {
+		return nil, nil, err
 	}
-	for range 3 {
-		r, w, err := os.Pipe()
-		if err != nil {
-			closeAll(opened...)
-			return nil, nil, err
-		}
-		opened = append(opened, r, w)
-	}
-	inR, inW, outR, outW, errR, errW := opened[0], opened[1], opened[2], opened[3], opened[4], opened[5]
-
 	c := exec.Command(cmd.Path, cmd.arguments()...)
 	c.Dir, c.Env = cmd.Dir, cmd.environment()
-	c.Stdin, c.Stdout, c.Stderr = inR, outW, errW
+	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], theirs[2]
 	p := &process{
 		cmd:        c,
 		log:        log,
-		stdout:     outR,
+		stdout:     ours[1],
 		stderr:     &tail{onLine: func(line string) { log.Debug("droid stderr", zap.String("line", line)) }},
 		reaped:     make(chan struct{}),
 		stderrDone: make(chan struct{}),
-		stderrPipe: errR,
+		stderrPipe: ours[2],
 	}
 	started := make(chan error)
 	go p.run(started)
-	err := <-started
-	closeAll(inR, outW, errW)
+	err = <-started
+	closeFiles(theirs[:])
 	if err != nil {
 		<-p.reaped
-		closeAll(inW, outR, errR)
+		closeFiles(ours[:])
 		return nil, nil, err
 	}
 	go p.readStderr()
 	log.Debug("droid started", zap.Int("pid", c.Process.Pid), zap.Strings("args", c.Args))
-	return p, inW, nil
+	return p, ours[0], nil
+}
+
+// openPipes opens stdin, stdout and stderr. The pipes of exec.Cmd would not do:
+// Wait closes them and loses the last lines.
+func openPipes() (ours, theirs [3]*os.File, err error) {
+	for i := range ours {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeFiles(ours[:i])
+			closeFiles(theirs[:i])
+			return ours, theirs, err
+		}
+		if i == 0 {
+			ours[i], theirs[i] = w, r
+		} else {
+			ours[i], theirs[i] = r, w
+		}
+	}
+	return ours, theirs, nil
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		f.Close() // ends of pipes that nothing was written to
+	}
 }
 
 // run starts the process and waits for it in one goroutine on one thread:

@@ -25,6 +25,7 @@ var (
 // in run, so that nobody waits for a droid that does not read.
 type writer struct {
 	w      io.WriteCloser
+	max    int // bytes of requests in queue
 	wake   chan struct{}
 	failed chan struct{} // closed when a write failed
 	done   chan struct{} // closed when run has ended
@@ -41,6 +42,7 @@ type outLine struct{ data []byte }
 func newWriter(w io.WriteCloser) *writer {
 	return &writer{
 		w:      w,
+		max:    maxBacklog,
 		wake:   make(chan struct{}, 1),
 		failed: make(chan struct{}),
 		done:   make(chan struct{}),
@@ -57,7 +59,7 @@ func (w *writer) put(data []byte, must bool) (*outLine, error) {
 	if w.ending {
 		return nil, ErrClosed
 	}
-	if !must && w.backlog > 0 && w.backlog+len(data) > maxBacklog {
+	if !must && w.backlog > 0 && w.backlog+len(data) > w.max {
 		return nil, ErrBacklog
 	}
 	l := &outLine{data: data}

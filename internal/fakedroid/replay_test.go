@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -119,8 +120,16 @@ func echo(recorded []fixture.Step) error {
 	}()
 	defer outR.Close()
 	out := bufio.NewReader(outR)
+loop:
 	for _, s := range recorded {
 		switch s.Dir {
+		case fixture.Note:
+			if s.Exited() {
+				break loop // a recording may go on with another process
+			}
+			if s.StdinClosed() || strings.Contains(s.Note, "stdin") {
+				_ = inW.Close()
+			}
 		case fixture.FromDroid:
 			line, err := out.ReadBytes('\n')
 			if err != nil {

@@ -26,7 +26,7 @@ func WriteSettings(home, url string) error {
 	settings := map[string]any{
 		"customModels": []map[string]any{{
 			"model": ModelName, "displayName": "Scripted", "baseUrl": url, "apiKey": "none",
-			"provider": "generic-chat-completion-api", "maxOutputTokens": 4096,
+			"provider": "generic-chat-completion-api", "maxOutputTokens": 4096, "noImageSupport": false,
 		}},
 		"sessionDefaultSettings": map[string]any{"model": ModelID},
 	}

@@ -18,8 +18,8 @@ type TurnStarted struct {
 }
 
 // PromptFolded says that droid took the prompt with this request id into the
-// turn that runs, as steering (quirk 2). It gets no turn and no TurnEnded of
-// its own, also when Normalizer.Begin announced it.
+// turn that runs, as steering (quirk 2). It gets no turn of its own. If
+// Normalizer.Begin announced it, a TurnEnded for it follows that of the turn.
 type PromptFolded struct {
 	RequestID string
 	MessageID string // of the user message in droid's history

@@ -6,6 +6,9 @@ package quirks
 // Quirk: 1, last sentence.
 // Fixtures: none recorded; TestQuirk01_LateEventsOfCancelledTurn.
 
+// A prompt that has ended never starts again, so that a late echo begins no turn
+// whose end nobody would say.
+
 // closeMessages makes what comes late for the messages of a cancelled turn
 // vanish. Text that was never announced still passes: nothing is lost.
 func (n *Normalizer) closeMessages() {

@@ -23,10 +23,11 @@ type Normalizer struct {
 	now time.Time
 	out []Event
 
-	turn    *turn   // the one that runs, or nil
-	waiting []*turn // begun prompts that droid has yet to start, oldest first
-	last    ending  // of the turn before
-	state   string  // droid's last working state
+	turn    *turn               // the one that runs, or nil
+	waiting []*turn             // begun prompts that droid has yet to start, oldest first
+	last    ending              // of the turn before
+	over    map[string]struct{} // prompts that have ended
+	state   string              // droid's last working state
 
 	seen     map[string]struct{} // ids of user and system messages
 	messages map[string]*message // assistant messages by droid's id
@@ -47,6 +48,7 @@ type Normalizer struct {
 // stands for one that told none, as droid 0.57 and older do.
 func New(v droid.Version) *Normalizer {
 	n := &Normalizer{
+		over:     map[string]struct{}{},
 		seen:     map[string]struct{}{},
 		messages: map[string]*message{},
 		answered: map[string]struct{}{},

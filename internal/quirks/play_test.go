@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -21,16 +23,19 @@ const fixtures = "../../testdata/fixtures"
 
 // player feeds a conversation to a Normalizer the way the adapter does.
 type player struct {
-	n       *Normalizer
-	start   time.Time
-	prompts int // begun and not ended
-	events  []Event
-	report  func(format string, args ...any) // what the client does
+	n      *Normalizer
+	start  time.Time
+	open   map[string]bool // prompts begun or started by droid, by request id
+	events []Event
+	report func(format string, args ...any) // what the client does
+	check  *checker
 }
 
 func newPlayer(v droid.Version) *player {
 	return &player{
 		n:      New(v),
+		open:   map[string]bool{},
+		check:  newChecker(),
 		start:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		report: func(string, ...any) {},
 	}
@@ -40,12 +45,11 @@ func (p *player) got(events []Event) {
 	for _, ev := range events {
 		switch ev := ev.(type) {
 		case TurnStarted:
-			if ev.RequestID == "" {
-				p.prompts++ // droid's own
-			}
+			p.open[ev.RequestID] = true
 		case TurnEnded:
-			p.prompts--
+			delete(p.open, ev.RequestID)
 		}
+		p.check.event(ev)
 		p.events = append(p.events, ev)
 	}
 }
@@ -81,11 +85,12 @@ func (p *player) toDroid(now time.Time, line json.RawMessage) {
 		return // the recordings try nonsense too
 	}
 	switch {
-	case m.Method == "droid.add_user_message" && p.prompts > 0:
+	case m.Method == "droid.add_user_message" && len(p.open) > 0:
 		p.report("prompt %s while a turn runs", m.ID)
 	case m.Method == "droid.add_user_message":
 		p.report("prompt %s", m.ID)
-		p.prompts++
+		p.open[m.ID] = true
+		p.check.begin(m.ID)
 		p.got(p.n.Begin(now, m.ID))
 	case m.Method == "droid.interrupt_session":
 		p.report("interrupt")
@@ -93,6 +98,7 @@ func (p *player) toDroid(now time.Time, line json.RawMessage) {
 	case m.Method == "" && m.ID != "":
 		refused := m.Result == nil || m.Result.Cancelled || m.Result.SelectedOption == droid.OptionCancel
 		p.report("answer %s refused=%t", short(m.ID), refused)
+		p.check.answer(m.ID)
 		p.got(p.n.Answered(now, m.ID, refused))
 	}
 }
@@ -115,8 +121,15 @@ func (p *player) fromDroid(now time.Time, line json.RawMessage) error {
 	if !l.Version.IsZero() {
 		p.n.SetVersion(l.Version)
 	}
-	if l.Event != nil {
+	switch {
+	case l.Event != nil:
 		p.got(p.n.Push(now, l.Event))
+		return nil
+	case l.Response.Err != nil && p.open[l.Response.ID]:
+		p.report("droid refused %s: %s", l.Response.ID, l.Response.Err.Message)
+		delete(p.open, l.Response.ID)
+		p.check.abort(l.Response.ID)
+		p.got(p.n.Abort(now))
 		return nil
 	}
 	var result struct {
@@ -151,6 +164,23 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
+// TestFilesNameFixtures checks that the fixtures named in the heads of the quirk
+// files exist.
+func TestFilesNameFixtures(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	named := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, name := range regexp.MustCompile(`[a-z_]+_0\.[0-9]+\.txtar`).FindAllString(string(source), -1) {
+			named++
+			require.FileExists(t, filepath.Join(fixtures, name), file)
+		}
+	}
+	require.Greater(t, named, 20)
+}
+
 // stream plays a fixture and writes down what the client did and what came.
 func stream(t *testing.T, c *fixture.Conversation) string {
 	t.Helper()
@@ -169,6 +199,7 @@ func stream(t *testing.T, c *fixture.Conversation) string {
 	}
 	p.settle()
 	flush()
+	require.NoError(t, p.check.err)
 	return b.String()
 }
 
@@ -269,15 +300,4 @@ func or(s *string) string {
 		return "?"
 	}
 	return *s
-}
-
-// recordings returns the raw recordings, or skips the test where there are none.
-func recordings(t *testing.T, dir string) []string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.jsonl"))
-	require.NoError(t, err)
-	if len(paths) == 0 {
-		t.Skip("no recordings; set DROID_ACP_TRANSCRIPTS to their directory")
-	}
-	return paths
 }

@@ -20,10 +20,12 @@ func (n *Normalizer) userMessage(ev droid.MessageCreated) {
 	if ev.RequestID == "" && hidden(ev.Message) || n.repeated(ev.Message.ID) {
 		return
 	}
-	if t := n.turn; t != nil && (t.completed != nil || t.idle && ev.RequestID != t.requestID) {
+	if t := n.turn; t != nil && (t.completed != nil || t.idle) && (ev.RequestID == "" || ev.RequestID != t.requestID) {
 		n.finish() // droid moved on
 	}
-	n.tools.epoch++
+	if _, over := n.over[ev.RequestID]; over && ev.RequestID != "" {
+		return // an echo that comes after the end of its turn, see late_event.go
+	}
 	t, id := n.turn, ev.Message.ID
 	switch {
 	case t != nil && !t.echoed && (ev.RequestID == "" || ev.RequestID == t.requestID):
@@ -34,6 +36,7 @@ func (n *Normalizer) userMessage(ev droid.MessageCreated) {
 	case t != nil && t.echoed:
 		if w := n.waitingTurn(ev.RequestID); w != nil {
 			n.waiting = slices.DeleteFunc(n.waiting, func(o *turn) bool { return o == w })
+			t.folded = append(t.folded, w.requestID)
 		}
 		n.emit(PromptFolded{RequestID: ev.RequestID, MessageID: id})
 	default:

@@ -82,9 +82,6 @@ func (n *Normalizer) textDelta(d droid.TextDelta) {
 		n.live = append(n.live, m)
 		n.modelCalled()
 	}
-	if n.turn != nil {
-		n.turn.refused = false
-	}
 	m.block(d.BlockIndex, d.Thinking).text.WriteString(d.Text)
 	n.emit(Text{MessageID: m.publicID(), Thought: d.Thinking, Text: d.Text})
 }
@@ -107,7 +104,7 @@ func (n *Normalizer) assistantMessage(msg droid.Message) {
 	}
 	n.messageDone(m)
 	if t := n.turn; t != nil {
-		t.awaiting = false
+		t.awaiting, t.refused = false, false
 		t.recovered = t.failure != nil
 		t.complete = !slices.ContainsFunc(msg.Content, isToolUse)
 	}

@@ -10,9 +10,10 @@ import (
 // turn is one prompt on its way through droid.
 type turn struct {
 	requestID string
-	messageID string // of the user message, once droid echoed it
-	echoed    bool   // TurnStarted is out
-	stirred   bool   // droid did something for it, so what comes is of this turn
+	messageID string   // of the user message, once droid echoed it
+	folded    []string // other prompts begun that droid took into this turn
+	echoed    bool     // TurnStarted is out
+	stirred   bool     // droid did something for it, so what comes is of this turn
 
 	interrupted bool // we asked droid to stop
 	stopped     bool // droid said that it was interrupted
@@ -54,10 +55,12 @@ func (n *Normalizer) Begin(now time.Time, requestID string) []Event {
 func (n *Normalizer) Abort(now time.Time) []Event {
 	n.now = now
 	if last := len(n.waiting) - 1; last >= 0 {
+		n.over[n.waiting[last].requestID] = struct{}{}
 		n.waiting = n.waiting[:last]
 	} else if n.turn != nil {
 		n.withdrawAsks()
 		n.endTools()
+		n.over[n.turn.requestID] = struct{}{}
 		n.turn = nil
 	}
 	return n.take()
@@ -147,8 +150,11 @@ func (n *Normalizer) finishAs(end TurnEnded) {
 	t := n.turn
 	n.withdrawAsks()
 	n.endTools()
-	end.RequestID = t.requestID
-	n.emit(end)
+	for _, id := range append([]string{t.requestID}, t.folded...) {
+		end.RequestID = id
+		n.over[id] = struct{}{}
+		n.emit(end)
+	}
 	n.last = ending{messageID: t.messageID, cancelled: end.Outcome == Cancelled}
 	if end.Outcome == Cancelled {
 		n.closeMessages()
@@ -172,6 +178,7 @@ func (n *Normalizer) drop(t *turn, end TurnEnded) {
 		n.waiting = slices.DeleteFunc(n.waiting, func(w *turn) bool { return w == t })
 	}
 	end.RequestID = t.requestID
+	n.over[t.requestID] = struct{}{}
 	n.emit(end)
 }
 

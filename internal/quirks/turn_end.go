@@ -76,6 +76,9 @@ func (n *Normalizer) ending(t *turn) TurnEnded {
 			return TurnEnded{Outcome: Cancelled}
 		case t.failing():
 			return t.fail("")
+		case n.completes && !t.complete && !t.refused:
+			t.failure = &Failure{Message: "droid became idle without saying how the turn ended"}
+			return t.fail("")
 		}
 		n.showFailure(t)
 		return TurnEnded{Outcome: Completed}

@@ -1,0 +1,38 @@
+# Each target works on a fresh clone with Go; e2e also needs npm (Node 20 or newer).
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
+VERSION     ?=
+
+.PHONY: demo build test e2e lint fuzz bench cross clean
+
+demo: build ## run the built-in demo conversation
+	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
+
+build: ## build bin/droid-acp
+	go build -trimpath $(if $(VERSION),-ldflags "-X main.Version=$(VERSION)") -o bin/droid-acp ./cmd/droid-acp
+
+test: ## unit and integration tests with the race detector
+	go test -race ./...
+
+e2e: ## tests with the real droid, in a network namespace without network
+	go test -tags e2e -count=1 -timeout 15m ./e2e
+
+lint: ## formatting, vet, staticcheck, cross compilation, known vulnerabilities
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
+	go vet ./... && go vet -tags e2e ./e2e
+	go run $(STATICCHECK) ./...
+	GOOS=windows go vet ./... && GOOS=darwin go vet ./...
+	GOVULNCHECK=$(GOVULNCHECK) sh scripts/govulncheck.sh
+
+fuzz: ## each fuzz target for 20 s
+	sh scripts/fuzz.sh 20s
+
+bench: ## benchmarks
+	go test -run '^$$' -bench . -benchmem ./internal/...
+
+cross: ## build for all supported systems
+	for os in linux darwin windows; do for arch in amd64 arm64; do GOOS=$$os GOARCH=$$arch go build -o /dev/null ./cmd/droid-acp || exit 1; done; done
+
+clean:
+	rm -rf bin

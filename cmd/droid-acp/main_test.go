@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// TestMain also plays the demo's droid: the program starts itself for that, and
+// here the program is this test.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == demoCommand {
+		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+func command(stdin string, args ...string) result {
+	var stdout, stderr bytes.Buffer
+	code := run(args, strings.NewReader(stdin), &stdout, &stderr)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{
+		{"--no-such-flag"},
+		{"--log-level", "loud"},
+		{"--log-level", "fatal"},
+		{"--log-file", filepath.Join(t.TempDir(), "no", "such", "dir", "log")},
+		{"dance"},
+		{"smoke", "--no-such-flag"},
+		{"smoke", "--permissions", "maybe"},
+		{"smoke", "--timeout", "0s"},
+		{"smoke", "--demo", "--droid", "/bin/true"},
+	} {
+		got := command("", args...)
+		require.Equal(t, exitUsage, got.code, args)
+		require.Empty(t, got.stdout, "stdout belongs to the protocol")
+		require.Contains(t, got.stderr, "droid-acp: ")
+		require.Contains(t, got.stderr, "--help")
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"-h"}, {"smoke", "--help"}} {
+		got := command("", args...)
+		require.Equal(t, exitOK, got.code)
+		require.Equal(t, usage, got.stdout)
+	}
+	got := command("", "--version")
+	require.Equal(t, exitOK, got.code)
+	require.Regexp(t, `^droid-acp \S+\n$`, got.stdout)
+}
+
+func TestSmokeDemo(t *testing.T) {
+	got := command("", "smoke", "--demo", "--permissions", "allow", "Add a greeting")
+	require.Equal(t, exitOK, got.code, got.stderr)
+	require.Empty(t, got.stderr)
+	for _, part := range []string{
+		"you     | Add a greeting",
+		"thought | ", "agent   | ", "tool    | ", "ask     | ", "answer  | Yes, allow",
+		"ask     | Approve plan: ", "answer  | Proceed with implementation", "mode    | normal",
+	} {
+		require.Contains(t, got.stdout, part)
+	}
+}
+
+func TestSmokeDemoRefusesByDefault(t *testing.T) {
+	got := command("", "smoke", "--demo")
+	require.Equal(t, exitOK, got.code, got.stderr)
+	require.Contains(t, got.stdout, "answer  | No, cancel")
+	require.NotContains(t, got.stdout, "answer  | Yes")
+}
+
+func TestSmokeJSON(t *testing.T) {
+	got := command("", "smoke", "--demo", "--json", "--permissions", "allow")
+	require.Equal(t, exitOK, got.code, got.stderr)
+	methods := map[string]int{}
+	in := bufio.NewScanner(strings.NewReader(got.stdout))
+	for in.Scan() {
+		var m struct{ JSONRPC, Method string }
+		require.NoError(t, json.Unmarshal(in.Bytes(), &m), in.Text())
+		require.Equal(t, "2.0", m.JSONRPC)
+		methods[m.Method]++
+	}
+	require.Equal(t, 1, methods["session/prompt"])
+	require.NotZero(t, methods["session/update"])
+	require.Equal(t, 3, methods["session/request_permission"])
+}
+
+func TestSmokeWithoutDroid(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("DROID_ACP_DROID", "")
+	got := command("", "smoke", "hello")
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.stderr, "droid not found")
+	require.Contains(t, got.stderr, "npm i -g droid")
+}
+
+func TestServeWithoutDroid(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("DROID_ACP_DROID", "")
+	log := filepath.Join(t.TempDir(), "log")
+	got := command(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
+{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"`+t.TempDir()+`","mcpServers":[]}}
+nonsense
+`, "--log-file", log, "--log-level", "debug")
+	require.Equal(t, exitOK, got.code)
+	answers := map[string]string{}
+	for _, line := range strings.Split(strings.TrimSpace(got.stdout), "\n") {
+		var m struct {
+			JSONRPC string
+			ID      json.RawMessage
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &m), line)
+		require.Equal(t, "2.0", m.JSONRPC)
+		answers[string(m.ID)] = line
+	}
+	require.Len(t, answers, 3)
+	require.Contains(t, answers["1"], `"protocolVersion":1`, "initialize needs no droid")
+	require.Contains(t, answers["2"], "npm i -g droid", "it says how to install it")
+	require.Contains(t, answers["null"], "-32700")
+
+	file, err := os.Open(log)
+	require.NoError(t, err)
+	defer file.Close()
+	lines, err := io.ReadAll(file)
+	require.NoError(t, err)
+	require.NotEmpty(t, lines)
+	for _, line := range bytes.Split(bytes.TrimSpace(lines), []byte("\n")) {
+		require.True(t, json.Valid(line), string(line))
+	}
+}
+
+// TestLogHoldsNoPrompt: not even at the debug level.
+func TestLogHoldsNoPrompt(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	got := command("", "smoke", "--demo", "--permissions", "allow", "--log-file", log, "--log-level", "debug", "SECRET-PROMPT")
+	require.Equal(t, exitOK, got.code, got.stderr)
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.NotEmpty(t, text)
+	require.NotContains(t, string(text), "SECRET-PROMPT")
+	require.NotContains(t, got.stderr, "SECRET-PROMPT")
+}

@@ -1,0 +1,141 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// cancelLimit is how long a cancelled turn may take to end.
+const cancelLimit = 2 * time.Second
+
+// cancelled cancels the turn and checks its one end.
+func (t turn) cancelled() {
+	t.t.Helper()
+	begin := time.Now()
+	t.notify("session/cancel", map[string]any{"sessionId": t.id})
+	end := t.end(turnLimit)
+	require.Nil(t.t, end.Err)
+	require.Equal(t.t, "cancelled", end.Stop)
+	require.Less(t.t, end.At.Sub(begin), cancelLimit)
+	for _, status := range end.tools() {
+		require.Contains(t.t, []string{"completed", "failed"}, status, "no tool is left open")
+	}
+	t.noUpdateAfter(end, time.Second)
+}
+
+// still checks that the session takes another prompt.
+func (s session) still() {
+	s.t.Helper()
+	end := s.prompt("still there?").end(turnLimit)
+	require.Nil(s.t, end.Err)
+	require.Equal(s.t, "Still here.", end.text())
+}
+
+func TestCancelMidStream(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("long", modelserver.Step{Text: strings.Repeat("word ", 2000), Delay: 25 * time.Millisecond})
+		model.On("still", modelserver.Step{Text: "Still here."})
+		s := startAgent(t, h).open(h)
+		turn := s.prompt("a long story")
+		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+		turn.cancelled()
+		s.still()
+	})
+}
+
+func TestCancelAtOnce(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("long", modelserver.Step{Text: strings.Repeat("word ", 2000), Delay: 25 * time.Millisecond})
+		model.On("still", modelserver.Step{Text: "Still here."})
+		s := startAgent(t, h).open(h)
+		s.prompt("a long story").cancelled()
+		s.still()
+	})
+}
+
+func TestCancelSilentModel(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("silent", modelserver.Step{Hang: true})
+		model.On("still", modelserver.Step{Text: "Still here."})
+		s := startAgent(t, h).open(h)
+		turn := s.prompt("be silent")
+		_, err := model.Await(t.Context(), func(r modelserver.Request) bool { return r.Prompt == "silent" })
+		require.NoError(t, err)
+		turn.cancelled()
+		s.still()
+	})
+}
+
+func TestCancelMidTool(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("sleep", modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("a", "echo started; sleep 297")}})
+		model.On("still", modelserver.Step{Text: "Still here."})
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		s := c.open(h)
+		turn := s.prompt("sleep well")
+		h.awaitProcess(t, "sleep 297")
+		turn.cancelled()
+		h.awaitNone(t, 5*time.Second, func(p process) bool { return strings.Contains(p.command, "sleep 297") })
+		s.still()
+	})
+}
+
+func TestCancelMidPermission(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("touch", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch cancelled")}})
+		model.On("still", modelserver.Step{Text: "Still here."})
+		c := startAgent(t, h)
+		c.onPermission(noAnswer)
+		s := c.open(h)
+		turn := s.prompt("touch it")
+		c.await("a permission request", turn.from, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
+		turn.cancelled()
+		require.NoFileExists(t, h.work+"/cancelled")
+		s.still()
+	})
+}
+
+// $/cancel_request is the newer way to cancel a request: it ends the prompt all
+// the same, as cancelled or with the error that stands for it.
+func TestCancelRequest(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("long", modelserver.Step{Text: strings.Repeat("word ", 2000), Delay: 25 * time.Millisecond})
+		model.On("still", modelserver.Step{Text: "Still here."})
+		s := startAgent(t, h).open(h)
+		turn := s.prompt("a long story")
+		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+		begin := time.Now()
+		s.notify("$/cancel_request", map[string]any{"requestId": turn.request})
+		end := turn.end(turnLimit)
+		require.Less(t, end.At.Sub(begin), cancelLimit)
+		if end.Err != nil {
+			require.Equal(t, -32800, end.Err.Code)
+		} else {
+			require.Equal(t, "cancelled", end.Stop)
+		}
+		turn.noUpdateAfter(end, time.Second)
+		s.still()
+	})
+}
+
+// awaitProcess waits for a process of the home whose command line contains
+// part, and which is neither droid nor a shell around it.
+func (h home) awaitProcess(t *testing.T, part string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		for _, p := range h.processes(t) {
+			if !p.droid && strings.HasPrefix(p.command, part) {
+				return true
+			}
+		}
+		return false
+	}, turnLimit, 50*time.Millisecond, "no process %q", part)
+}

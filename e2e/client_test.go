@@ -1,0 +1,488 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// line is one line that the agent wrote to stdout.
+type line struct {
+	at     time.Time
+	raw    string
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *rpcError       `json:"error"`
+}
+
+type rpcError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+func (e *rpcError) Error() string { return fmt.Sprintf("%d %s %s", e.Code, e.Message, e.Data) }
+
+// permission is a session/request_permission.
+type permission struct {
+	ToolCall json.RawMessage `json:"toolCall"`
+	Options  []struct {
+		OptionID string `json:"optionId"`
+		Name     string `json:"name"`
+		Kind     string `json:"kind"`
+	} `json:"options"`
+}
+
+// option returns the first option of a kind, or "".
+func (p permission) option(kind string) string {
+	for _, o := range p.Options {
+		if o.Kind == kind {
+			return o.OptionID
+		}
+	}
+	return ""
+}
+
+// Answers to permission requests.
+func allowOnce(p permission) string  { return p.option("allow_once") }
+func rejectOnce(p permission) string { return p.option("reject_once") }
+
+// noAnswer leaves a permission request open.
+func noAnswer(permission) string { return "none" }
+
+// failure answers a permission request with an error.
+func failure(permission) string { return "error" }
+
+// client is an ACP client that knows the wire and nothing else: it sends lines,
+// keeps all lines of the agent, and checks that each is a JSON-RPC message.
+type client struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stderr *bytes.Buffer // read it after the end only
+	exited chan struct{}
+
+	mu          sync.Mutex
+	changed     chan struct{} // closed and replaced at each line
+	lines       []line
+	permissions []permission
+	permit      func(permission) string // returns an option id, "" for cancelled, "none" or "error"
+	ended       bool                    // stdout is closed
+	ids         int
+}
+
+// startAgent runs the agent with the droid of h.
+func startAgent(t *testing.T, h home, args ...string) *client {
+	t.Helper()
+	c := &client{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce}
+	c.cmd = exec.Command(programs.Agent, append([]string{"--droid", h.droid}, args...)...)
+	c.cmd.Env, c.cmd.Dir, c.cmd.Stderr = h.env, h.work, c.stderr
+	var err error
+	c.stdin, err = c.cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := c.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.cmd.Start())
+	go func() {
+		defer close(c.exited)
+		c.read(stdout)
+		_ = c.cmd.Wait() // how it ended is in ProcessState
+	}()
+	t.Cleanup(func() { c.end(h) })
+	return c
+}
+
+// end closes the agent's stdin and checks that it and its droid end.
+func (c *client) end(h home) {
+	_ = c.stdin.Close()
+	select {
+	case <-c.exited:
+	case <-time.After(20 * time.Second):
+		c.t.Error("the agent does not end after its stdin was closed")
+		_ = c.cmd.Process.Kill()
+		<-c.exited
+	}
+	h.awaitNoDroid(c.t, 10*time.Second)
+	if c.t.Failed() {
+		c.t.Logf("stdout of the agent:\n%s\nstderr of the agent:\n%s", c.transcript(), c.stderr)
+	}
+}
+
+// transcript is the end of what the agent wrote, for a failed test.
+func (c *client) transcript() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b strings.Builder
+	for _, l := range c.lines[max(0, len(c.lines)-60):] {
+		fmt.Fprintf(&b, "%s %.600s\n", l.at.Format("05.000"), l.raw)
+	}
+	return b.String()
+}
+
+// read takes the agent's stdout to its end.
+func (c *client) read(stdout io.Reader) {
+	in := bufio.NewReader(stdout)
+	for {
+		raw, err := in.ReadString('\n')
+		if raw != "" {
+			c.take(strings.TrimSuffix(raw, "\n"))
+		}
+		if err != nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.ended = true
+			close(c.changed)
+			c.changed = make(chan struct{})
+			return
+		}
+	}
+}
+
+// take records one line and answers a permission request.
+func (c *client) take(raw string) {
+	l := line{at: time.Now(), raw: raw}
+	var version struct {
+		JSONRPC string `json:"jsonrpc"`
+	}
+	if json.Unmarshal([]byte(raw), &version) != nil || version.JSONRPC != "2.0" || json.Unmarshal([]byte(raw), &l) != nil ||
+		(l.Method == "" && l.ID == nil) {
+		c.t.Errorf("this line on stdout is no JSON-RPC message: %.300q", raw)
+	}
+	var answer string
+	c.mu.Lock()
+	c.lines = append(c.lines, l)
+	if l.Method == "session/request_permission" {
+		var p permission
+		if err := json.Unmarshal(l.Params, &p); err != nil {
+			c.t.Errorf("permission request: %v", err)
+		}
+		c.permissions = append(c.permissions, p)
+		answer = c.permit(p)
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+	c.mu.Unlock()
+	switch {
+	case answer == "none":
+	case answer == "error":
+		c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "error": map[string]any{"code": -32603, "message": "no dialog"}})
+	case l.Method == "session/request_permission":
+		outcome := map[string]any{"outcome": "selected", "optionId": answer}
+		if answer == "" {
+			outcome = map[string]any{"outcome": "cancelled"}
+		}
+		c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "result": map[string]any{"outcome": outcome}})
+	case l.Method != "" && l.ID != nil:
+		c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "error": map[string]any{"code": -32601, "message": "no such method"}})
+	}
+}
+
+func (c *client) write(v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		c.t.Errorf("encoding: %v", err)
+	}
+	_, _ = c.stdin.Write(append(data, '\n')) // an agent that is gone shows in what it does not answer
+}
+
+// request sends a request and returns its id.
+func (c *client) request(method string, params any) int {
+	c.mu.Lock()
+	c.ids++
+	id := c.ids
+	c.mu.Unlock()
+	m := map[string]any{"jsonrpc": "2.0", "id": id, "method": method}
+	if params != nil {
+		m["params"] = params
+	}
+	c.write(m)
+	return id
+}
+
+func (c *client) notify(method string, params any) {
+	c.write(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+// await waits for a line that ok accepts, from line number from on, and returns
+// its number.
+func (c *client) await(what string, from int, limit time.Duration, ok func(line) bool) (int, line) {
+	c.t.Helper()
+	timeout := time.After(limit)
+	for {
+		c.mu.Lock()
+		lines, changed, ended := c.lines, c.changed, c.ended
+		c.mu.Unlock()
+		for ; from < len(lines); from++ {
+			if ok(lines[from]) {
+				return from, lines[from]
+			}
+		}
+		if ended {
+			require.Fail(c.t, "the agent closed stdout", "waiting for %s", what)
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			require.Fail(c.t, "timeout", "waiting %v for %s", limit, what)
+		}
+	}
+}
+
+// response waits for the response to a request.
+func (c *client) response(id int, limit time.Duration) (number int, l line) {
+	c.t.Helper()
+	want := fmt.Sprint(id)
+	return c.await("the response to request "+want, 0, limit, func(l line) bool { return l.Method == "" && string(l.ID) == want })
+}
+
+// call sends a request and returns its result.
+func (c *client) call(method string, params any) (json.RawMessage, *rpcError) {
+	c.t.Helper()
+	_, l := c.response(c.request(method, params), 30*time.Second)
+	return l.Result, l.Error
+}
+
+// mustCall is call for requests that succeed.
+func (c *client) mustCall(method string, params, result any) {
+	c.t.Helper()
+	data, err := c.call(method, params)
+	require.Nil(c.t, err, "%s", method)
+	if result != nil {
+		require.NoError(c.t, json.Unmarshal(data, result))
+	}
+}
+
+// seen is how many lines the agent wrote so far.
+func (c *client) seen() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.lines)
+}
+
+// asked returns the permission requests so far.
+func (c *client) asked() []permission {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]permission(nil), c.permissions...)
+}
+
+// onPermission changes how permission requests are answered.
+func (c *client) onPermission(permit func(permission) string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.permit = permit
+}
+
+// signal sends the agent a signal.
+func (c *client) signal(s syscall.Signal) {
+	c.t.Helper()
+	require.NoError(c.t, c.cmd.Process.Signal(s))
+}
+
+// session is one open session of a client.
+type session struct {
+	*client
+	id string
+}
+
+type newSession struct {
+	SessionID string `json:"sessionId"`
+	Modes     struct {
+		CurrentModeID  string `json:"currentModeId"`
+		AvailableModes []struct {
+			ID string `json:"id"`
+		} `json:"availableModes"`
+	} `json:"modes"`
+}
+
+func (c *client) initialize() {
+	c.t.Helper()
+	c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}}, nil)
+}
+
+// open initializes the agent and opens a session in h.
+func (c *client) open(h home) session {
+	c.t.Helper()
+	c.initialize()
+	var result newSession
+	c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, &result)
+	require.NotEmpty(c.t, result.SessionID)
+	return session{c, result.SessionID}
+}
+
+// prompt begins a turn.
+func (s session) prompt(text string) turn {
+	s.t.Helper()
+	from := s.seen()
+	id := s.request("session/prompt", map[string]any{
+		"sessionId": s.id, "prompt": []any{map[string]any{"type": "text", "text": text}},
+	})
+	return turn{s, id, from}
+}
+
+// turn is a prompt that was sent.
+type turn struct {
+	session
+	request int
+	from    int // number of the first line of the turn
+}
+
+// update is one session/update of the kinds that the tests look at.
+type update struct {
+	at            time.Time
+	SessionUpdate string          `json:"sessionUpdate"`
+	Content       json.RawMessage `json:"content"`
+	ToolCallID    string          `json:"toolCallId"`
+	Title         string          `json:"title"`
+	Status        string          `json:"status"`
+	CurrentModeID string          `json:"currentModeId"`
+	raw           string
+}
+
+// text is the text of a message chunk.
+func (u update) text() string {
+	var block struct {
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(u.Content, &block) // content of tools has another form and no text
+	return block.Text
+}
+
+// asUpdate decodes a line; ok is false for other lines.
+func asUpdate(l line) (u update, ok bool) {
+	if l.Method != "session/update" {
+		return u, false
+	}
+	var params struct {
+		Update json.RawMessage `json:"update"`
+	}
+	if json.Unmarshal(l.Params, &params) != nil || json.Unmarshal(params.Update, &u) != nil {
+		return u, false
+	}
+	u.at, u.raw = l.at, string(params.Update)
+	return u, true
+}
+
+// awaitUpdate waits for an update of the turn that ok accepts.
+func (t turn) awaitUpdate(what string, ok func(update) bool) update {
+	t.t.Helper()
+	var found update
+	t.await(what, t.from, 30*time.Second, func(l line) bool {
+		u, isUpdate := asUpdate(l)
+		if !isUpdate || !ok(u) {
+			return false
+		}
+		found = u
+		return true
+	})
+	return found
+}
+
+// ending is how a turn ended.
+type ending struct {
+	Stop    string
+	Err     *rpcError
+	At      time.Time
+	Updates []update // of the turn, in order
+	number  int
+}
+
+// end waits for the turn's response.
+func (t turn) end(limit time.Duration) ending {
+	t.t.Helper()
+	number, l := t.response(t.request, limit)
+	e := ending{Err: l.Error, At: l.at, number: number}
+	var result struct {
+		StopReason string `json:"stopReason"`
+	}
+	if l.Error == nil {
+		require.NoError(t.t, json.Unmarshal(l.Result, &result))
+	}
+	e.Stop = result.StopReason
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.lines[t.from:number] {
+		if u, ok := asUpdate(l); ok {
+			e.Updates = append(e.Updates, u)
+		}
+	}
+	return e
+}
+
+// text is the assistant's text of the turn.
+func (e ending) text() string {
+	var b strings.Builder
+	for _, u := range e.chunks() {
+		b.WriteString(u.text())
+	}
+	return b.String()
+}
+
+func (e ending) chunks() []update {
+	var out []update
+	for _, u := range e.Updates {
+		if u.SessionUpdate == "agent_message_chunk" {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// tools are the last statuses of the turn's tool calls, in the order in which
+// the calls appeared.
+func (e ending) tools() []string {
+	var order []string
+	last := map[string]string{}
+	for _, u := range e.Updates {
+		if u.ToolCallID == "" {
+			continue
+		}
+		if _, ok := last[u.ToolCallID]; !ok {
+			order = append(order, u.ToolCallID)
+		}
+		if u.Status != "" {
+			last[u.ToolCallID] = u.Status
+		}
+	}
+	statuses := []string{}
+	for _, id := range order {
+		statuses = append(statuses, last[id])
+	}
+	return statuses
+}
+
+// noUpdateAfter checks that the agent says nothing of the turn for a while
+// after its response.
+func (t turn) noUpdateAfter(e ending, wait time.Duration) {
+	t.t.Helper()
+	select {
+	case <-time.After(wait):
+	case <-t.exited:
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.lines[e.number+1:] {
+		u, ok := asUpdate(l)
+		if !ok {
+			continue
+		}
+		switch u.SessionUpdate {
+		case "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan":
+			t.t.Errorf("update after the response: %.300s", l.raw)
+		}
+	}
+}

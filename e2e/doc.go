@@ -1,0 +1,11 @@
+// Package e2e runs the built droid-acp binary with real droids from npm, a
+// scripted model on loopback and ACP clients: one of its own that only knows
+// the wire, and acpx. Its tests need the build tag e2e, Linux with user
+// namespaces, npm, and on the first run a network:
+//
+//	go test -tags e2e ./e2e
+//
+// What they download is kept in $DROID_ACP_E2E_CACHE, or in droid-acp/e2e of
+// the user's cache directory. The tests themselves run in a network namespace
+// with nothing but loopback in it.
+package e2e

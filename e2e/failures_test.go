@@ -1,0 +1,84 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// failureLimit is more than the 0.99 takes to give up (4 to 20 s).
+const failureLimit = 60 * time.Second
+
+// loud checks that a turn did not end as if all were well.
+func loud(t *testing.T, end ending, words ...string) {
+	t.Helper()
+	said := end.text()
+	if end.Err != nil {
+		said += " " + end.Err.Error()
+	}
+	t.Logf("the turn ends with %q, it says %q, error %v", end.Stop, end.text(), end.Err)
+	require.NotEmpty(t, said, "the turn ends silently with %s", end.Stop)
+	for _, w := range words {
+		require.Contains(t, said, w)
+	}
+}
+
+func TestModelRefusesTheKey(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("go", modelserver.Step{Status: 401})
+		model.On("still", modelserver.Step{Text: "Still here."})
+		s := startAgent(t, h).open(h)
+		loud(t, s.prompt("go").end(failureLimit), "scripted 401")
+		s.still()
+	})
+}
+
+func TestModelFails(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		if h.version == newDroid && testing.Short() {
+			t.Skip("0.225 repeats the call for minutes")
+		}
+		model.On("go", modelserver.Step{Status: 500})
+		s := startAgent(t, h).open(h)
+		loud(t, s.prompt("go").end(5*time.Minute))
+	})
+}
+
+func TestModelIsNotThere(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{oldDroid, newDroid} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			url, err := modelserver.RefusedURL()
+			require.NoError(t, err)
+			h := newHome(t, version, url)
+			loud(t, startAgent(t, h).open(h).prompt("go").end(failureLimit))
+		})
+	}
+}
+
+func TestModelBreaksOff(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("go", modelserver.Step{Text: "Half of a", Break: true})
+		loud(t, startAgent(t, h).open(h).prompt("go").end(failureLimit))
+	})
+}
+
+// Without a login and without a custom model droid starts, and the first turn
+// fails.
+func TestNoLogin(t *testing.T) {
+	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
+		require.NoError(t, os.Remove(filepath.Join(h.dir, ".factory", "settings.json")))
+		end := startAgent(t, h).open(h).prompt("go").end(failureLimit)
+		require.NotNil(t, end.Err)
+		require.Equal(t, codeAuth, end.Err.Code)
+		require.Contains(t, end.Err.Error(), "/login")
+	})
+}

@@ -1,0 +1,140 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// home is a HOME directory for one droid version with a workspace, so that a
+// test's processes are told from all others.
+type home struct {
+	dir, work, droid, version string
+	env                       []string
+}
+
+// newHome makes a home whose droid uses the model at url.
+func newHome(t *testing.T, version, url string) home {
+	t.Helper()
+	dir := t.TempDir()
+	h := home{dir: dir, work: filepath.Join(dir, "work"), droid: programs.Droids[version], version: version}
+	require.NoError(t, os.Mkdir(h.work, 0o755))
+	require.NoError(t, modelserver.WriteSettings(dir, url))
+	h.env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "FACTORY_DROID_AUTO_UPDATE_ENABLED=false"}
+	return h
+}
+
+// process is a running process of a home.
+type process struct {
+	pid     int
+	droid   bool // its executable is the home's droid
+	command string
+}
+
+// processes are the running processes that have this HOME, but not the agent
+// itself.
+func (h home) processes(t *testing.T) []process {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	require.NoError(t, err)
+	var found []process
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
+		if err != nil || !strings.Contains("\x00"+string(env), "\x00HOME="+h.dir+"\x00") {
+			continue // gone, or not ours
+		}
+		exe, err := os.Readlink(filepath.Join("/proc", e.Name(), "exe"))
+		if err != nil || strings.TrimSuffix(exe, " (deleted)") == programs.Agent {
+			continue
+		}
+		command, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		real, err := filepath.EvalSymlinks(h.droid)
+		require.NoError(t, err)
+		found = append(found, process{pid, exe == real, strings.ReplaceAll(string(command), "\x00", " ")})
+	}
+	return found
+}
+
+// awaitNoDroid checks that every droid of the home is gone within limit.
+func (h home) awaitNoDroid(t *testing.T, limit time.Duration) {
+	t.Helper()
+	h.awaitNone(t, limit, func(p process) bool { return p.droid })
+}
+
+// awaitNone checks that no process of the home that matters is left within
+// limit, and ends what is.
+func (h home) awaitNone(t *testing.T, limit time.Duration, matters func(process) bool) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
+	for {
+		var left []process
+		for _, p := range h.processes(t) {
+			if matters(p) {
+				left = append(left, p)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			for _, p := range left {
+				t.Errorf("process %d is left after %v: %.200s", p.pid, limit, p.command)
+				_ = syscall.Kill(p.pid, syscall.SIGKILL)
+			}
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// endTools ends what tools of the home still run.
+func (h home) endTools(t *testing.T) {
+	t.Helper()
+	for _, p := range h.processes(t) {
+		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	}
+}
+
+// newModel starts a scripted model for one test.
+func newModel(t *testing.T) *modelserver.Server {
+	t.Helper()
+	s, err := modelserver.Start()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// eachVersion runs a test with both droids, each with a model and a home of its
+// own.
+func eachVersion(t *testing.T, test func(t *testing.T, model *modelserver.Server, h home)) {
+	t.Parallel()
+	for _, version := range []string{oldDroid, newDroid} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			model := newModel(t)
+			test(t, model, newHome(t, version, model.URL()))
+		})
+	}
+}
+
+// execute is a call of droid's Execute tool.
+func execute(id, command string) modelserver.ToolCall {
+	return modelserver.ToolCall{ID: id, Name: "Execute", Args: map[string]any{
+		"summary": "Run a command", "command": command, "timeout": 300,
+		"riskLevel": "medium", "riskLevelReason": "a test",
+	}}
+}

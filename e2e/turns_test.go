@@ -1,0 +1,273 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// turnLimit is ample for a turn without failures on a busy machine.
+const turnLimit = 30 * time.Second
+
+func TestTextStreams(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		const text = "One two three four five six seven eight nine ten eleven twelve."
+		model.On("count", modelserver.Step{Thinking: "I can count. ", Text: text, Delay: 80 * time.Millisecond})
+		s := startAgent(t, h).open(h)
+		end := s.prompt("please count").end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "end_turn", end.Stop)
+		require.Equal(t, text, end.text())
+		chunks := end.chunks()
+		require.GreaterOrEqual(t, len(chunks), 5, "the text comes in pieces")
+		require.Greater(t, chunks[len(chunks)-1].at.Sub(chunks[0].at), 400*time.Millisecond, "the pieces come as the model speaks")
+
+		thoughts := ""
+		for _, u := range end.Updates {
+			if u.SessionUpdate == "agent_thought_chunk" {
+				thoughts += u.text()
+			}
+		}
+		require.Equal(t, "I can count. ", thoughts)
+	})
+}
+
+func TestTwoTurns(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("first", modelserver.Step{Text: "The first answer."})
+		model.On("second", modelserver.Step{Text: "The second answer."})
+		s := startAgent(t, h).open(h)
+		require.Equal(t, "The first answer.", s.prompt("first").end(turnLimit).text())
+		require.Equal(t, "The second answer.", s.prompt("second").end(turnLimit).text())
+	})
+}
+
+func TestPermissionRefused(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("touch", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch refused")}})
+		c := startAgent(t, h)
+		s := c.open(h)
+		end := s.prompt("touch it").end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "end_turn", end.Stop)
+		require.Len(t, c.asked(), 1)
+		require.Contains(t, string(c.asked()[0].ToolCall), "touch refused")
+		require.Equal(t, []string{"failed"}, end.tools())
+		require.NoFileExists(t, filepath.Join(h.work, "refused"))
+	})
+}
+
+// What is no clear yes is a no: droid does not run the tool.
+func TestPermissionFailsClosed(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		c := startAgent(t, h)
+		s := c.open(h)
+		answers := map[string]func(permission) string{
+			"unknown":   func(permission) string { return "no-such-option" },
+			"failing":   failure,
+			"cancelled": func(permission) string { return "" },
+		}
+		for name, answer := range answers {
+			model.On(name, modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute(name, "touch "+name)}})
+			c.onPermission(answer)
+			end := s.prompt(name).end(turnLimit)
+			t.Logf("%s: %s %v", name, end.Stop, end.Err)
+			require.Equal(t, []string{"failed"}, end.tools(), name)
+			require.NoFileExists(t, filepath.Join(h.work, name))
+		}
+		require.Len(t, c.asked(), 3)
+	})
+}
+
+func TestPermissionAllowed(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("touch", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch allowed")}},
+			modelserver.Step{Text: "It is there."})
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		end := c.open(h).prompt("touch it").end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "end_turn", end.Stop)
+		require.Equal(t, "I touch it. It is there.", end.text())
+		require.Equal(t, []string{"completed"}, end.tools())
+		require.FileExists(t, filepath.Join(h.work, "allowed"))
+	})
+}
+
+func TestPermissionOfABatch(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("both", modelserver.Step{Text: "Two files. ", Tools: []modelserver.ToolCall{execute("a", "touch one"), execute("b", "touch two")}},
+			modelserver.Step{Text: "Both are there."})
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		end := c.open(h).prompt("both of them").end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "end_turn", end.Stop)
+		require.Len(t, c.asked(), 1, "droid asks once for both")
+		require.Contains(t, string(c.asked()[0].ToolCall), "touch one")
+		require.Contains(t, string(c.asked()[0].ToolCall), "touch two")
+		require.GreaterOrEqual(t, len(end.tools()), 2)
+		for _, status := range end.tools() {
+			require.Equal(t, "completed", status)
+		}
+		require.FileExists(t, filepath.Join(h.work, "one"))
+		require.FileExists(t, filepath.Join(h.work, "two"))
+	})
+}
+
+func TestEditShowsADiff(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		path := filepath.Join(h.work, "new.txt")
+		model.On("create", modelserver.Step{Text: "I write. ", Tools: []modelserver.ToolCall{{
+			ID: "a", Name: "Create", Args: map[string]any{"file_path": path, "content": "hello\n"},
+		}}}, modelserver.Step{Text: "Written."})
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		end := c.open(h).prompt("create it").end(turnLimit)
+		require.Equal(t, "end_turn", end.Stop)
+		require.Contains(t, string(c.asked()[0].ToolCall), `"diff"`)
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, "hello\n", string(content))
+	})
+}
+
+const plan = "# The plan\n\n1. Touch a file named planned.\n"
+
+func spec(model *modelserver.Server) {
+	model.On("plan", modelserver.Step{Text: "Here is the plan. ", Tools: []modelserver.ToolCall{{
+		ID: "spec", Name: "ExitSpecMode", Args: map[string]any{"title": "My plan", "plan": plan},
+	}}},
+		modelserver.Step{Text: "I carry it out. ", Tools: []modelserver.ToolCall{execute("touch", "touch planned")}},
+		modelserver.Step{Text: "It is done."})
+}
+
+// openSpec opens a session in spec mode.
+func openSpec(t *testing.T, c *client, h home) session {
+	t.Helper()
+	c.initialize()
+	var result newSession
+	c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, &result)
+	require.Equal(t, "normal", result.Modes.CurrentModeID)
+	require.Len(t, result.Modes.AvailableModes, 5)
+	c.mustCall("session/set_mode", map[string]any{"sessionId": result.SessionID, "modeId": "spec"}, nil)
+	return session{c, result.SessionID}
+}
+
+// modesAfter are the modes that the agent reported from line number from on.
+func (c *client) modesAfter(from int) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	modes := []string{}
+	for _, l := range c.lines[from:] {
+		if u, ok := asUpdate(l); ok && u.SessionUpdate == "current_mode_update" {
+			modes = append(modes, u.CurrentModeID)
+		}
+	}
+	return modes
+}
+
+func TestSpecApproved(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		spec(model)
+		c := startAgent(t, h)
+		s := openSpec(t, c, h)
+		c.onPermission(allowOnce)
+		turn := s.prompt("plan it")
+		end := turn.end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "end_turn", end.Stop)
+		asked := c.asked()
+		require.Len(t, asked, 2, "the plan, then the command: approval alone allows nothing")
+		require.Contains(t, string(asked[0].ToolCall), "Touch a file named planned", "the plan can be read")
+		names := optionNames(asked[0])
+		require.Contains(t, names, "Proceed with implementation")
+		require.Contains(t, names, "No, keep iterating on spec")
+		require.Equal(t, []string{"normal"}, c.modesAfter(turn.from))
+		require.FileExists(t, filepath.Join(h.work, "planned"))
+		require.True(t, strings.HasSuffix(end.text(), "It is done."), "%q", end.text())
+	})
+}
+
+func optionNames(p permission) []string {
+	var names []string
+	for _, o := range p.Options {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+func TestSpecApprovedWithAutonomy(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		spec(model)
+		c := startAgent(t, h)
+		s := openSpec(t, c, h)
+		c.onPermission(func(p permission) string {
+			for _, o := range p.Options {
+				if strings.Contains(o.Name, "(Medium)") {
+					return o.OptionID
+				}
+			}
+			return ""
+		})
+		turn := s.prompt("plan it")
+		end := turn.end(turnLimit)
+		require.Equal(t, "end_turn", end.Stop)
+		require.Len(t, c.asked(), 1, "the command needs no permission any more")
+		require.Equal(t, []string{"auto-medium"}, c.modesAfter(turn.from))
+		require.FileExists(t, filepath.Join(h.work, "planned"))
+	})
+}
+
+func TestSpecRefused(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		spec(model)
+		c := startAgent(t, h)
+		s := openSpec(t, c, h)
+		turn := s.prompt("plan it")
+		end := turn.end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "end_turn", end.Stop)
+		require.Len(t, c.asked(), 1)
+		require.Empty(t, c.modesAfter(turn.from), "the session stays in spec mode")
+		require.NoFileExists(t, filepath.Join(h.work, "planned"))
+	})
+}
+
+// Everything in a prompt reaches the model.
+func TestPromptContent(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("look", modelserver.Step{Text: "Seen."})
+		c := startAgent(t, h)
+		s := c.open(h)
+		const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+		from := s.seen()
+		id := s.request("session/prompt", map[string]any{"sessionId": s.id, "prompt": []any{
+			map[string]any{"type": "text", "text": "look at this"},
+			map[string]any{"type": "resource_link", "name": "notes.txt", "uri": "file://" + h.work + "/notes.txt"},
+			map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///elsewhere/part.go", "mimeType": "text/plain", "text": "package embedded"}},
+			map[string]any{"type": "image", "mimeType": "image/png", "data": pixel},
+		}})
+		end := turn{s, id, from}.end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "Seen.", end.text())
+		for _, r := range model.Requests() {
+			if r.Prompt == "look" {
+				body := string(r.Body)
+				require.Contains(t, body, "notes.txt")
+				require.Contains(t, body, "package embedded")
+				require.Contains(t, body, "image_url")
+				return
+			}
+		}
+		require.Fail(t, "the model got no request")
+	})
+}

@@ -1,0 +1,306 @@
+package droid
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+const deltaLine = `{"jsonrpc":"2.0","type":"notification","factoryApiVersion":"1.0.0","factoryProtocolVersion":"1.220.0",` +
+	`"method":"droid.session_notification","params":{"sessionId":"5c7effe1-96ff-4200-bdfd-f2fd4d5dae92","notification":` +
+	`{"type":"assistant_text_delta","messageId":"4e76c44c-10e0-45ae-84c4-daf2856f20d3","blockIndex":0,"textDelta":"Hello \"you\" "}},` +
+	`"_meta":{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}`
+
+func notification(body string) string {
+	return `{"jsonrpc":"2.0","type":"notification","factoryApiVersion":"1.0.0","factoryProtocolVersion":"1.220.0",` +
+		`"method":"droid.session_notification","params":{"sessionId":"S","notification":` + body + `}}`
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestDecodeEvents(t *testing.T) {
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	for body, want := range map[string]Event{
+		`{"type":"droid_working_state_changed","newState":"idle"}`: WorkingStateChanged{State: StateIdle},
+		`{"type":"create_message","requestId":"2","message":{"id":"i","role":"user","visibility":"llm_only","parentId":"root","content":[{"type":"text","text":"hi"}]}}`: MessageCreated{
+			RequestID: "2",
+			Message: Message{ID: "i", Role: RoleUser, Visibility: VisibilityLLMOnly, ParentID: "root",
+				Content: []ContentBlock{{Type: "text", Text: "hi", Raw: raw(`{"type":"text","text":"hi"}`)}}},
+		},
+		`{"type":"create_message","message":{"id":"i","role":"assistant","content":[{"type":"future","text":7}]}}`: MessageCreated{
+			Message: Message{ID: "i", Role: RoleAssistant, Content: []ContentBlock{{Type: "future", Raw: raw(`{"type":"future","text":7}`)}}},
+		},
+		`{"type":"assistant_text_delta","messageId":"m","blockIndex":1,"textDelta":"\u00e4\ud83d\ude00\n"}`: TextDelta{MessageID: "m", BlockIndex: 1, Text: "ä😀\n"},
+		`{"type":"thinking_text_delta","messageId":"m","blockIndex":0,"textDelta":""}`:                      TextDelta{MessageID: "m", Thinking: true},
+		`{"type":"assistant_text_delta","messageId":"m","textDelta":"no index"}`:                            TextDelta{MessageID: "m", Text: "no index"},
+		`{"type":"assistant_text_delta","messageId":null,"blockIndex":-1,"textDelta":"x"}`:                  TextDelta{BlockIndex: -1, Text: "x"},
+		`{"\u0074ype":"assistant_text_delta","messageId":"m\u0021","textDelta":"x","blockIndex":0}`:         TextDelta{MessageID: "m!", Text: "x"},
+		`{"type":"assistant_text_complete","messageId":"m","blockIndex":1}`:                                 TextComplete{MessageID: "m", BlockIndex: 1},
+		`{"type":"thinking_text_complete","messageId":"m","blockIndex":0,"durationMs":3}`:                   TextComplete{MessageID: "m", Thinking: true},
+		`{"type":"tool_call","toolUse":{"type":"tool_use","id":"c","name":"Read","input":{"a":[1, 2]}}}`:    ToolCall{ToolUse{ID: "c", Name: "Read", Input: raw(`{"a":[1, 2]}`)}},
+		`{"type":"tool_execution_phase_changed","toolUseId":"c","toolName":"Read","phase":"queued"}`:        ToolPhaseChanged{"c", "Read", "queued"},
+		`{"type":"tool_progress_update","toolUseId":"c","toolName":"Execute","update":{"type":"status","text":"l","fullOutput":"o"}}`: ToolProgress{
+			"c", "Execute", ProgressUpdate{Type: "status", Text: "l", FullOutput: "o"}},
+		`{"type":"tool_result","toolUseId":"c","messageId":"m","content":[{"type":"image"}],"isError":true}`: ToolResult{"c", "m", raw(`[{"type":"image"}]`), true},
+		`{"type":"permission_resolved","requestId":"p","toolUseIds":["c"],"selectedOption":"proceed_once"}`:  PermissionResolved{"p", []string{"c"}, "proceed_once"},
+		`{"type":"settings_updated","requestId":"3","settings":{"autonomyMode":"spec"}}`: SettingsUpdated{
+			Settings: Settings{AutonomyMode: ptr("spec"), Raw: raw(`{"autonomyMode":"spec"}`)}, RequestID: "3"},
+		`{"type":"session_title_updated","title":"T","updateType":"llm_generated"}`: TitleUpdated{Title: "T", UpdateType: "llm_generated"},
+		`{"type":"session_token_usage_changed","tokenUsage":{"inputTokens":1},"lastCallTokenUsage":{"outputTokens":2}}`: TokenUsageChanged{
+			TokenUsage{InputTokens: 1}, TokenUsage{OutputTokens: 2}},
+		`{"type":"agent_turn_completed","reason":"completed","turnId":"u","tokenUsage":{"thinkingTokens":4}}`: TurnCompleted{"completed", "u", TokenUsage{ThinkingTokens: 4}},
+		`{"type":"llm_retry","attempt":2,"reason":"overloaded"}`:                                              LLMRetry{2, "overloaded"},
+		`{"type":"assistant_message_retracted","messageId":"m"}`:                                              MessageRetracted{"m"},
+		`{"type":"queued_messages_discarded","text":"q","requestId":"3"}`:                                     QueuedMessagesDiscarded{"q", "3"},
+		`{"type":"session_compacted","summaryId":"s","removedCount":9}`:                                       SessionCompacted{"s", 9},
+		`{"type":"mcp_status_changed","servers":[{"name":"n","status":"connected"}]}`:                         MCPStatusChanged{[]MCPServerStatus{{Name: "n", Status: "connected"}}},
+		`{"type":"mcp_auth_required","serverName":"n","authUrl":"u","message":"m"}`:                           MCPAuthRequired{"n", "u", "m"},
+		`{"type":"error","message":"401","errorType":"Error","timestamp":1,"error":{"name":"N","message":"M"}}`: Failure{"401", "Error", struct {
+			Name    string `json:"name"`
+			Message string `json:"message"`
+		}{"N", "M"}},
+		`{"type":"hook_execution_started","hookId":"h"}`: Unknown{Type: "hook_execution_started", Raw: raw(`{"type":"hook_execution_started","hookId":"h"}`)},
+		`{}`: Unknown{Raw: raw(`{}`)},
+	} {
+		line, err := DecodeLine([]byte(notification(body)))
+		require.NoError(t, err, body)
+		require.Equal(t, want, line.Event, body)
+		require.Equal(t, Version{1, 220, 0}, line.Version)
+		require.Equal(t, "S", line.SessionID)
+		require.Nil(t, line.Response)
+		if _, unknown := want.(Unknown); !unknown && body[2] == 't' {
+			require.Contains(t, body, `"type":"`+want.Kind()+`"`)
+		}
+	}
+}
+
+// Known events that do not decode are kept, with the reason.
+func TestDecodeUnreadableEvents(t *testing.T) {
+	for _, body := range []string{
+		`{"type":"assistant_text_delta","messageId":"m","blockIndex":"0","textDelta":"x"}`,
+		`{"type":"assistant_text_delta","messageId":"m","blockIndex":1e99,"textDelta":"x"}`,
+		`{"type":"thinking_text_delta","messageId":"m","blockIndex":0,"textDelta":{"x":1}}`,
+		`{"type":"create_message","message":{"content":"text"}}`,
+		`{"type":"settings_updated","settings":[]}`,
+	} {
+		line, err := DecodeLine([]byte(notification(body)))
+		require.NoError(t, err)
+		u, ok := line.Event.(Unknown)
+		require.True(t, ok, body)
+		require.Error(t, u.Err)
+		require.JSONEq(t, body, string(u.Raw))
+		require.Contains(t, body, `"`+u.Type+`"`)
+		require.Nil(t, line.requestID, "a notification is not answered")
+	}
+	for _, body := range []string{`null`, `[]`, `"x"`} {
+		line, err := DecodeLine([]byte(notification(body)))
+		require.NoError(t, err)
+		require.IsType(t, Unknown{}, line.Event)
+		require.Error(t, line.Event.(Unknown).Err)
+	}
+	line, err := DecodeLine([]byte(`{"type":"notification","method":"droid.other","params":{"a":1}}`))
+	require.NoError(t, err)
+	require.Equal(t, Unknown{Type: "other", Raw: json.RawMessage(`{"a":1}`)}, line.Event)
+}
+
+func TestDecodeRequests(t *testing.T) {
+	line, err := DecodeLine([]byte(`{"type":"request","id":"p1","method":"droid.request_permission","params":{"toolUses":[
+		{"toolUse":{"id":"c","name":"Edit","input":{}},"confirmationType":"edit","details":{"type":"edit","filePath":"/f","oldContent":"","newContent":"n"}},
+		{"toolUse":{"id":"d","name":"New","input":{}},"confirmationType":"new","details":{"type":"new","filePath":{"no":"string"}}}],
+		"options":[{"label":"Yes","value":"proceed_once","selectedColor":"#fff"}]}}`))
+	require.NoError(t, err)
+	p, ok := line.Event.(PermissionRequest)
+	require.True(t, ok)
+	require.Nil(t, line.requestID)
+	require.Equal(t, "p1", p.RequestID)
+	require.Equal(t, []PermissionOption{{"Yes", "proceed_once"}}, p.Options)
+	require.Equal(t, "", *p.ToolUses[0].Details.OldContent)
+	require.Nil(t, p.ToolUses[0].Details.Content)
+	require.Equal(t, "new", p.ToolUses[1].Details.Type, "unreadable details keep their type")
+	require.Contains(t, string(p.ToolUses[1].Details.Raw), "no")
+
+	line, err = DecodeLine([]byte(`{"type":"request","id":"q1","method":"droid.ask_user","params":{"toolCallId":"c","questions":[{"index":1,"topic":"T","question":"Q","options":["a"]}]}}`))
+	require.NoError(t, err)
+	require.Equal(t, QuestionRequest{"q1", "c", []Question{{1, "T", "Q", []string{"a"}}}}, line.Event)
+
+	for body, want := range map[string]struct {
+		kind    string
+		id      string
+		invalid bool
+	}{
+		`{"type":"request","id":"x","method":"droid.new","params":{"a":1}}`:                      {"new", `"x"`, false},
+		`{"type":"request","id":"x","method":"droid.request_permission","params":{"options":1}}`: {"request_permission", `"x"`, true},
+		`{"type":"request","id":"x","method":"droid.ask_user"}`:                                  {"ask_user", `"x"`, true},
+		`{"type":"request","id":7,"method":"droid.ask_user","params":{}}`:                        {"ask_user", `7`, true},
+		`{"id":7,"method":"droid.new"}`:                                                          {"new", `7`, false},
+	} {
+		line, err := DecodeLine([]byte(body))
+		require.NoError(t, err)
+		require.Equal(t, want.kind, line.Event.(Unknown).Type)
+		require.Equal(t, want.id, string(line.requestID))
+		require.Equal(t, want.invalid, line.invalid)
+	}
+}
+
+func TestDecodeResponses(t *testing.T) {
+	for body, want := range map[string]Response{
+		`{"type":"response","id":"1","result":{}}`:                                     {ID: "1", Result: json.RawMessage(`{}`)},
+		`{"id":"1","result":null}`:                                                     {ID: "1", Result: json.RawMessage(`null`)},
+		`{"type":"response","id":null,"error":{"code":-32600,"message":"Invalid"}}`:    {Err: &RPCError{Code: -32600, Message: "Invalid"}},
+		`{"type":"response","id":"1","result":{},"error":null}`:                        {ID: "1", Result: json.RawMessage(`{}`)},
+		`{"type":"response","id":"1","error":"text"}`:                                  {ID: "1", Err: &RPCError{Message: "unreadable error", Data: json.RawMessage(`"text"`)}},
+		`{"type":"response","id":"1","error":{"code":1,"message":"m","data":[1,[2]]}}`: {ID: "1", Err: &RPCError{1, "m", json.RawMessage(`[1,[2]]`)}},
+	} {
+		line, err := DecodeLine([]byte(body))
+		require.NoError(t, err)
+		require.Equal(t, &want, line.Response, body)
+	}
+}
+
+func TestDecodeNoMessage(t *testing.T) {
+	for body, want := range map[string]error{
+		``: ErrNotJSON, `hello`: ErrNotJSON, `{`: ErrNotJSON, `[{}]`: ErrNotJSON, `null`: ErrNotJSON, `{"a":1} {}`: ErrNotJSON,
+		`{}`: ErrNotMessage, `{"id":"1"}`: ErrNotMessage, `{"type":"request","method":"m"}`: ErrNotMessage, `{"type":"other","id":"1","result":1}`: ErrNotMessage,
+	} {
+		_, err := DecodeLine([]byte(body))
+		require.ErrorIs(t, err, want, body)
+	}
+}
+
+// What is decoded does not change when the reader overwrites its buffer.
+func TestDecodeSharesNoMemory(t *testing.T) {
+	for _, text := range []string{
+		deltaLine,
+		notification(`{"type":"tool_result","toolUseId":"c","content":"text"}`),
+		notification(`{"type":"new","a":"b"}`),
+		notification(`{"type":"settings_updated","settings":{"x":"y"}}`),
+		`{"type":"request","id":"x","method":"droid.new","params":{"a":1}}`,
+		`{"type":"response","id":"x","result":{"a":1}}`,
+		`{"type":"response","id":"x","error":{"code":1,"data":{"a":1}}}`,
+	} {
+		buf := []byte(text)
+		got, err := DecodeLine(buf)
+		require.NoError(t, err)
+		for i := range buf {
+			buf[i] = '#'
+		}
+		want, err := DecodeLine([]byte(text))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
+// The scanner agrees with encoding/json about the extent of all values.
+func TestScanFields(t *testing.T) {
+	const text = ` { "a" : 1 , "b":"x\\\"}," , "c":{"d":["}",{}]} ,"e":[], "f":true,"g":null,"\u0068":-1.5e+3,"":"" } `
+	var want map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(text), &want))
+	got := map[string]json.RawMessage{}
+	s, ok := scanFields([]byte(text))
+	require.True(t, ok)
+	for name, value, ok := s.next(); ok; name, value, ok = s.next() {
+		got[string(name)] = value
+	}
+	require.Equal(t, want, got)
+	for _, no := range []string{``, ` `, `[]`, `1`, `"{}"`} {
+		_, ok := scanFields([]byte(no))
+		require.False(t, ok, no)
+	}
+}
+
+// FuzzDecodeLine feeds anything and checks the promises of DecodeLine.
+func FuzzDecodeLine(f *testing.F) {
+	f.Add([]byte(deltaLine))
+	f.Add([]byte(`{"type":"request","id":"x","method":"droid.ask_user","params":{"questions":[{"index":1}]}}`))
+	f.Add([]byte(`{"type":"response","id":null,"error":{"code":-32600,"message":"Invalid request format"}}`))
+	f.Add([]byte(`{"type":"request","id":7,"method":"droid.request_permission","params":{"toolUses":[{"details":{"type":1}}]}}`))
+	for _, body := range []string{`{"type":"create_message","message":{"content":[{"type":"text"}]}}`, `{"type":"settings_updated","settings":{"modelId":1}}`, `{"\u0074ype":"\u0061"}`} {
+		f.Add([]byte(notification(body)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		line, err := DecodeLine(data)
+		if err != nil {
+			require.Equal(t, Line{}, line)
+			return
+		}
+		require.True(t, (line.Event == nil) != (line.Response == nil), "one of both")
+		if line.Event != nil {
+			line.Event.Kind()
+		}
+		if line.requestID != nil {
+			require.IsType(t, Unknown{}, line.Event)
+			require.True(t, json.Valid(line.requestID))
+		}
+		var m map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(data, &m))
+		s, ok := scanFields(data)
+		require.True(t, ok)
+		for name, value, ok := s.next(); ok; name, value, ok = s.next() {
+			require.True(t, json.Valid(value))
+			if utf8.Valid(name) {
+				require.Contains(t, m, string(name))
+			}
+		}
+	})
+}
+
+// FuzzTextDelta checks the path without reflection against encoding/json.
+func FuzzTextDelta(f *testing.F) {
+	f.Add("m", 0, "text", false)
+	f.Add("\"\\", 123456789, "\x00\u2028\xff😀</a>", true)
+	f.Fuzz(func(t *testing.T, id string, index int, text string, thinking bool) {
+		want := TextDelta{MessageID: id, BlockIndex: index, Text: text, Thinking: thinking}
+		body, err := json.Marshal(map[string]any{"type": want.Kind(), "messageId": id, "blockIndex": index, "textDelta": text})
+		require.NoError(t, err)
+		line, err := DecodeLine([]byte(notification(string(body))))
+		require.NoError(t, err)
+		want.MessageID, want.Text = strings.ToValidUTF8(id, "\uFFFD"), strings.ToValidUTF8(text, "\uFFFD")
+		if utf8.ValidString(id + text) {
+			require.Equal(t, want, line.Event)
+		} else {
+			require.IsType(t, want, line.Event)
+		}
+	})
+}
+
+func BenchmarkDecodeDelta(b *testing.B) {
+	data := []byte(deltaLine)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	var d decoder
+	for b.Loop() {
+		if line, err := d.decode(data); err != nil || line.Event.(TextDelta).BlockIndex != 0 {
+			b.Fatal(line, err)
+		}
+	}
+}
+
+// BenchmarkStream reads 20,000 deltas through a whole client.
+func BenchmarkStream(b *testing.B) {
+	const deltas = 20_000
+	stream := strings.Repeat(deltaLine+"\n", deltas)
+	b.SetBytes(int64(len(stream)))
+	b.ReportAllocs()
+	for b.Loop() {
+		c := NewClient(strings.NewReader(stream), discard{}, nil)
+		n := 0
+		for e := range c.Events() {
+			if _, ok := e.(TextDelta); ok {
+				n++
+			}
+		}
+		<-c.Exited()
+		if n != deltas {
+			b.Fatal(fmt.Sprint(n, " deltas"))
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) Close() error                { return nil }

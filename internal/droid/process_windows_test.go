@@ -1,0 +1,6 @@
+package droid
+
+import "bufio"
+
+func fakeWithTool(*bufio.Reader) int     { return 0 }
+func fakeStdoutHolder(*bufio.Reader) int { return 0 }

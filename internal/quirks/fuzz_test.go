@@ -1,0 +1,204 @@
+package quirks
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"droid-acp/internal/droid"
+)
+
+// FuzzNormalizer plays whatever the bytes say, which is mostly nonsense that no
+// droid would say, and checks what the honest stream promises all the same.
+func FuzzNormalizer(f *testing.F) {
+	f.Add(uint8(0), []byte("Bsu123d4sAi"))
+	f.Add(uint8(1), []byte{0, 1, 3, 16, 17, 18, 19, 20, 40, 60, 61, 62, 80, 100, 120, 140, 160, 180, 200, 220, 240, 255})
+	f.Add(uint8(2), []byte("the quick brown fox jumps over the lazy dog"))
+	paths, err := filepath.Glob(filepath.Join(fixtures, "*.txtar"))
+	if err != nil || len(paths) == 0 {
+		f.Fatal("no fixtures", err)
+	}
+	for i, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(uint8(i), data[:min(len(data), 400)])
+	}
+	f.Fuzz(func(t *testing.T, version uint8, script []byte) {
+		g := newGame([]droid.Version{v057, v099, v117, v215, v225}[version%5])
+		for len(script) >= 2 {
+			g.move(script[0], script[1])
+			script = script[2:]
+			if g.check.err != nil {
+				t.Fatalf("%v\n%s", g.check.err, strings.Join(g.lines, "\n"))
+			}
+		}
+		g.end()
+		if g.check.err != nil {
+			t.Fatalf("%v\n%s", g.check.err, strings.Join(g.lines, "\n"))
+		}
+	})
+}
+
+// TestNonsense plays many random games, the same ones every time.
+func TestNonsense(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		g := newGame([]droid.Version{v057, v099, v117, v215, v225}[random.IntN(5)])
+		for range random.IntN(80) {
+			g.move(byte(random.IntN(256)), byte(random.IntN(256)))
+		}
+		g.end()
+		if g.check.err != nil {
+			t.Fatalf("%v\n%s", g.check.err, strings.Join(g.lines, "\n"))
+		}
+	}
+}
+
+// game is a conversation made up of bytes.
+type game struct {
+	n       *Normalizer
+	check   *checker
+	now     time.Time
+	prompts int
+	echoed  map[string]bool // prompts that droid spoke of, which it does once
+	lines   []string
+}
+
+func newGame(v droid.Version) *game {
+	return &game{n: New(v), check: newChecker(), now: epoch, echoed: map[string]bool{}}
+}
+
+func (g *game) got(does string, events []Event) []Event {
+	g.lines = append(g.lines, "> "+does[:min(len(does), 150)])
+	for _, ev := range events {
+		g.check.event(ev)
+		g.lines = append(g.lines, describe(ev))
+	}
+	return events
+}
+
+func (g *game) push(ev droid.Event) []Event {
+	return g.got(fmt.Sprintf("%s %+v", ev.Kind(), ev), g.n.Push(g.now, ev))
+}
+
+// move makes one event of a kind and a detail.
+func (g *game) move(kind, detail byte) {
+	id := func(prefix string, n byte) string { return fmt.Sprintf("%s%d", prefix, detail%n) }
+	states := []droid.Event{streaming, executing, idle, droid.WorkingStateChanged{State: droid.StateWaiting}}
+	reasons := []string{"completed", "cancelled", "error", "spec_handoff", "permission_rejected"}
+	switch kind % 22 {
+	case 0:
+		g.prompts++
+		p := fmt.Sprintf("p%d", g.prompts)
+		g.check.begin(p)
+		g.got("begin "+p, g.n.Begin(g.now, p))
+	case 1:
+		g.got("interrupt", g.n.Interrupted(g.now))
+	case 2:
+		r := id("r", 4)
+		g.check.answer(r)
+		g.got("answer "+r, g.n.Answered(g.now, r, detail > 100))
+	case 3, 4:
+		g.now = g.now.Add(time.Duration(detail) * 20 * time.Millisecond)
+		g.got("tick", g.n.Tick(g.now))
+	case 5, 6, 7:
+		g.push(states[int(detail)%len(states)])
+	case 8:
+		if p := fmt.Sprintf("p%d", max(g.prompts-int(detail%3), 0)); !g.echoed[p] {
+			g.echoed[p] = true
+			g.push(user(p, fmt.Sprintf("new%d", len(g.lines))))
+		}
+	case 9:
+		g.push(user("", id("u", 8)))
+	case 10, 11:
+		g.push(droid.TextDelta{MessageID: id("a", 5), BlockIndex: int(detail>>4) % 3, Thinking: detail&8 != 0, Text: string("xyz"[detail%3])})
+	case 12, 13:
+		g.snapshot(id("a", 5), detail)
+	case 14:
+		g.push(toolCall(id("c", 3), []byte([]string{"", "{}", `{"a":1}`, `{"a":`}[detail>>6])))
+	case 15:
+		g.push(droid.ToolProgress{ToolUseID: id("c", 4), Update: droid.ProgressUpdate{Type: "status"}})
+	case 16:
+		g.push(result(id("c", 4), "x"))
+	case 17:
+		if detail%2 == 0 {
+			g.push(permission(id("r", 4), id("c", 3), id("c", 2)))
+		} else {
+			g.push(droid.QuestionRequest{RequestID: id("r", 4), ToolCallID: id("c", 3)})
+		}
+	case 18:
+		g.push(droid.PermissionResolved{RequestID: id("r", 4), ToolUseIDs: []string{id("c", 3)}})
+	case 19:
+		g.push(completed(reasons[int(detail)%len(reasons)], id("u", 16)))
+	case 20:
+		if detail%2 == 0 {
+			g.push(droid.LLMRetry{Attempt: 1})
+		} else {
+			g.push(droid.MessageRetracted{MessageID: id("a", 5)})
+		}
+	case 21:
+		g.misc(detail)
+	}
+}
+
+// snapshot sends an assistant message and checks that its text came out whole.
+func (g *game) snapshot(id string, detail byte) {
+	var blocks []droid.ContentBlock
+	if detail&16 != 0 {
+		blocks = append(blocks, thinking("x"))
+	}
+	if detail&32 != 0 {
+		blocks = append(blocks, text("xyz"[:detail>>6]))
+	}
+	if detail&8 != 0 {
+		blocks = append(blocks, text("yz"), use(fmt.Sprintf("c%d", detail%3), abc))
+	}
+	ev := assistant(id, blocks...)
+	before := g.n.messages[id]
+	dropped := before != nil && before.done // repeated, or of a cancelled turn
+	for _, out := range g.push(ev) {
+		if end, ok := out.(TurnEnded); ok && end.Outcome == Cancelled {
+			dropped = true
+		}
+	}
+	if !dropped {
+		g.check.snapshot(ev.(droid.MessageCreated).Message)
+	}
+}
+
+func (g *game) misc(detail byte) {
+	switch detail % 7 {
+	case 0:
+		g.push(droid.Failure{Message: fmt.Sprintf("error %d", detail%2)})
+	case 1:
+		g.push(system(fmt.Sprintf("s%d", detail), droid.VisibilityUserOnly, "advice"))
+	case 2:
+		g.push(system(fmt.Sprintf("s%d", detail), droid.VisibilityLLMOnly, "Request interrupted by user"))
+	case 3:
+		if p := fmt.Sprintf("p%d", g.prompts); !g.echoed[p] {
+			g.echoed[p] = true
+			g.push(droid.QueuedMessagesDiscarded{RequestID: p})
+		}
+	case 4:
+		g.push(droid.TitleUpdated{Title: fmt.Sprintf("t%d", detail%3)})
+	case 5:
+		g.push(droid.ToolPhaseChanged{ToolUseID: fmt.Sprintf("c%d", detail%4), Phase: []string{"queued", "executing"}[detail%2]})
+	case 6:
+		g.push(droid.TokenUsageChanged{TokenUsage: droid.TokenUsage{InputTokens: int64(detail % 2)}})
+	}
+}
+
+// end lets droid exit, after which every prompt has had its one end.
+func (g *game) end() {
+	g.got("exit", g.n.Exited(g.now))
+	g.check.over()
+	if at, ok := g.n.Deadline(); ok {
+		g.check.fail("a deadline at %v is left", at)
+	}
+}

@@ -1,0 +1,617 @@
+package quirks
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"droid-acp/internal/droid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Versions by the droid that speaks them.
+var (
+	v057  = droid.Version{}
+	v099  = droid.Version{Major: 1, Minor: 15}
+	v117  = droid.Version{Major: 1, Minor: 32}
+	v215  = droid.Version{Major: 1, Minor: 206}
+	v225  = droid.Version{Major: 1, Minor: 220}
+	epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// talk drives a Normalizer by hand. Its clock moves only by after.
+type talk struct {
+	t     *testing.T
+	n     *Normalizer
+	check *checker
+	now   time.Time
+	lines []string
+}
+
+func newTalk(t *testing.T, v droid.Version) *talk {
+	return &talk{t: t, n: New(v), check: newChecker(), now: epoch}
+}
+
+func (k *talk) got(events []Event) *talk {
+	for _, ev := range events {
+		k.check.event(ev)
+		k.lines = append(k.lines, describe(ev))
+	}
+	return k
+}
+
+func (k *talk) begin(id string) *talk {
+	k.check.begin(id)
+	return k.got(k.n.Begin(k.now, id))
+}
+func (k *talk) interrupt() *talk { return k.got(k.n.Interrupted(k.now)) }
+func (k *talk) exit() *talk      { return k.got(k.n.Exited(k.now)) }
+func (k *talk) answer(id string, refused bool) *talk {
+	k.check.answer(id)
+	return k.got(k.n.Answered(k.now, id, refused))
+}
+
+func (k *talk) push(events ...droid.Event) *talk {
+	for _, ev := range events {
+		k.got(k.n.Push(k.now, ev))
+	}
+	return k
+}
+
+// after lets d pass; what is due until then happens.
+func (k *talk) after(d time.Duration) *talk {
+	k.now = k.now.Add(d)
+	if at, ok := k.n.Deadline(); ok && !k.now.Before(at) {
+		k.got(k.n.Tick(k.now))
+	}
+	return k
+}
+
+// says checks what came since the last call.
+func (k *talk) says(lines ...string) *talk {
+	k.t.Helper()
+	require.Equal(k.t, lines, k.lines)
+	require.NoError(k.t, k.check.err)
+	k.lines = nil
+	return k
+}
+
+// started runs a turn up to the model's first word.
+func started(t *testing.T, v droid.Version) *talk {
+	k := newTalk(t, v).begin("p1").push(streaming, user("p1", "u1"))
+	return k.says(`turn started, prompt "p1", message u1`)
+}
+
+var (
+	streaming = droid.WorkingStateChanged{State: droid.StateStreaming}
+	executing = droid.WorkingStateChanged{State: droid.StateExecuting}
+	idle      = droid.WorkingStateChanged{State: droid.StateIdle}
+	abc       = json.RawMessage(`{"command":"abc"}`)
+	xyz       = json.RawMessage(`{"command":"xyz"}`)
+)
+
+func user(requestID, id string) droid.Event {
+	return droid.MessageCreated{RequestID: requestID, Message: droid.Message{ID: id, Role: droid.RoleUser, Content: []droid.ContentBlock{{Type: "text", Text: "do"}}}}
+}
+
+func system(id, visibility, text string) droid.Event {
+	return droid.MessageCreated{Message: droid.Message{ID: id, Role: droid.RoleSystem, Visibility: visibility, Content: []droid.ContentBlock{{Type: "text", Text: text}}}}
+}
+
+func assistant(id string, blocks ...droid.ContentBlock) droid.Event {
+	return droid.MessageCreated{Message: droid.Message{ID: id, Role: droid.RoleAssistant, Content: blocks}}
+}
+
+func text(s string) droid.ContentBlock     { return droid.ContentBlock{Type: "text", Text: s} }
+func thinking(s string) droid.ContentBlock { return droid.ContentBlock{Type: "thinking", Thinking: s} }
+
+func use(id string, input json.RawMessage) droid.ContentBlock {
+	return droid.ContentBlock{Type: "tool_use", ID: id, Name: "Execute", Input: input}
+}
+
+func delta(id, s string) droid.Event { return droid.TextDelta{MessageID: id, Text: s} }
+
+func toolCall(id string, input json.RawMessage) droid.Event {
+	return droid.ToolCall{ToolUse: droid.ToolUse{ID: id, Name: "Execute", Input: input}}
+}
+
+func result(id, s string) droid.Event {
+	content, _ := json.Marshal(s)
+	return droid.ToolResult{ToolUseID: id, Content: content}
+}
+
+func completed(reason, turnID string) droid.Event {
+	return droid.TurnCompleted{Reason: reason, TurnID: turnID}
+}
+
+func permission(id string, tools ...string) droid.Event {
+	ev := droid.PermissionRequest{RequestID: id}
+	for _, tool := range tools {
+		ev.ToolUses = append(ev.ToolUses, droid.PermissionToolUse{ToolUse: droid.ToolUse{ID: tool, Name: "Execute", Input: abc}, Confirmation: "exec"})
+	}
+	return ev
+}
+
+func TestQuirk01_TurnEnd(t *testing.T) {
+	const ended = `turn ended, prompt "p1", completed, reason "completed"`
+	t.Run("completed then idle", func(t *testing.T) {
+		started(t, v225).push(delta("a", "hi"), assistant("a", text("hi")), completed("completed", "u1")).
+			says(`text a "hi"`).push(idle).says(ended)
+	})
+	t.Run("completed without idle", func(t *testing.T) {
+		started(t, v225).push(completed("completed", "u1")).after(999 * time.Millisecond).says().
+			after(time.Millisecond).says(ended)
+	})
+	t.Run("idle before completed", func(t *testing.T) {
+		started(t, v225).push(idle, completed("completed", "u1")).says(ended)
+	})
+	t.Run("completed in an unknown version", func(t *testing.T) {
+		started(t, v057).push(assistant("a", text("hi")), completed("completed", "u1")).says(`text a "hi"`).push(idle).says(ended)
+	})
+	t.Run("work after completed is the next turn's", func(t *testing.T) {
+		started(t, v225).push(completed("completed", "u1"), streaming, user("p2", "u2")).
+			says(ended, `turn started, prompt "p2", message u2`)
+	})
+	t.Run("idle alone on 0.99", func(t *testing.T) {
+		started(t, v099).push(idle).says(`turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("idle when no turn runs", func(t *testing.T) {
+		newTalk(t, v225).push(idle, idle, completed("completed", "u0")).says()
+	})
+}
+
+func TestQuirk01_PrematureIdle(t *testing.T) {
+	const ended = `turn ended, prompt "p1", completed, reason ""`
+	t.Run("message streamed", func(t *testing.T) {
+		started(t, v057).push(delta("a", "he"), idle).says(`text a "he"`).
+			after(500*time.Millisecond).push(assistant("a", text("hello"))).says(`text a "llo"`, ended)
+	})
+	t.Run("message only in its snapshot", func(t *testing.T) {
+		started(t, v057).push(idle).says().push(assistant("a", text("hello"))).says(`text a "hello"`, ended)
+	})
+	t.Run("message never comes", func(t *testing.T) {
+		started(t, v057).push(delta("a", "he"), idle).says(`text a "he"`).after(time.Second).says(ended).
+			push(assistant("a", text("hello"))).says(`text a "llo"`)
+	})
+	t.Run("streamed message on 0.99", func(t *testing.T) {
+		started(t, v099).push(delta("a", "he"), idle, idle).says(`text a "he"`).after(time.Second).says(ended)
+	})
+	t.Run("message calls a tool", func(t *testing.T) {
+		started(t, v057).push(idle, assistant("a", use("c", abc)), executing).
+			says(`tool c started: Execute {"command":"abc"}`).after(time.Minute).says().
+			push(result("c", "ok"), streaming, assistant("b", text("done")), idle).
+			says(`tool c ended "ok"`, `text b "done"`, ended)
+	})
+	t.Run("message calls a tool that was announced", func(t *testing.T) {
+		k := started(t, v057).push(toolCall("c", abc), idle, assistant("a", use("c", abc))).
+			says(`tool c started: Execute {"command":"abc"}`).after(999 * time.Millisecond).says()
+		k.push(executing).after(time.Minute).says()
+	})
+	t.Run("more work takes it back", func(t *testing.T) {
+		started(t, v057).push(idle, delta("a", "x")).says(`text a "x"`).after(time.Minute).says()
+	})
+	t.Run("nothing follows a refusal", func(t *testing.T) {
+		started(t, v057).push(assistant("a", use("c", abc)), permission("r", "c")).
+			says(`tool c started: Execute {"command":"abc"}`, `permission r asked for c Execute (exec); options `).
+			answer("r", true).push(streaming, result("c", "no"), idle).says(`tool c ended "no"`, ended)
+	})
+	t.Run("the model is asked again after a refusal", func(t *testing.T) {
+		started(t, v057).answer("r", true).push(streaming, assistant("a", use("c", abc)), result("c", "x"), streaming, idle).
+			says(`tool c started: Execute {"command":"abc"}`, `tool c ended "x"`).
+			push(assistant("b", text("done"))).says(`text b "done"`, ended)
+	})
+	t.Run("of a turn that droid took up by itself", func(t *testing.T) {
+		newTalk(t, v057).push(streaming, user("p1", "u1"), idle, assistant("a", text("hi"))).
+			says(`turn started, prompt "p1", message u1`, `text a "hi"`, ended)
+	})
+	t.Run("nothing follows an interrupt", func(t *testing.T) {
+		started(t, v057).push(delta("a", "x")).interrupt().push(idle).
+			says(`text a "x"`, `turn ended, prompt "p1", cancelled, reason ""`)
+	})
+	t.Run("an interrupt ends the wait", func(t *testing.T) {
+		started(t, v057).push(delta("a", "x"), idle).interrupt().
+			says(`text a "x"`, `turn ended, prompt "p1", cancelled, reason ""`)
+	})
+}
+
+func TestQuirk01_LateEventsOfCancelledTurn(t *testing.T) {
+	started(t, v117).push(delta("a", "x"), toolCall("c", abc), permission("r", "c")).
+		says(`text a "x"`, `tool c started: Execute {"command":"abc"}`, `permission r asked for c Execute (exec); options `).
+		interrupt().push(droid.PermissionResolved{RequestID: "r", SelectedOption: droid.OptionCancel}, idle).
+		says("ask withdrawn r", "tool c ended unfinished", `turn ended, prompt "p1", cancelled, reason ""`).
+		push(result("c", "late"), result("never seen", "late"), delta("a", "y"), assistant("a", text("xy")),
+			system("s1", droid.VisibilityBoth, "Request cancelled by user")).says().
+		begin("p2").push(system("s2", droid.VisibilityUserOnly, "Error: Request was aborted.")).says().
+		push(delta("new", "kept")).says(`text new "kept"`)
+}
+
+func TestQuirk01_IdleOfThePast(t *testing.T) {
+	for name, v := range map[string]droid.Version{"0.99": v099, "0.225": v225} {
+		t.Run(name, func(t *testing.T) {
+			newTalk(t, v).begin("p1").push(idle).after(time.Minute).says().
+				push(streaming, user("p1", "u1")).says(`turn started, prompt "p1", message u1`)
+		})
+	}
+	t.Run("completed of the turn before", func(t *testing.T) {
+		started(t, v225).push(completed("completed", "u1")).after(time.Second).
+			says(`turn ended, prompt "p1", completed, reason "completed"`).
+			begin("p2").push(completed("completed", "u1"), completed("completed", ""), idle).after(time.Minute).says()
+	})
+	t.Run("droid went idle before the echo", func(t *testing.T) {
+		newTalk(t, v225).begin("p1").push(streaming).interrupt().push(completed("cancelled", "u1"), idle, user("p1", "u1")).
+			says(`turn ended, prompt "p1", cancelled, reason "cancelled"`).
+			begin("p2").push(streaming, user("p2", "u2")).says(`turn started, prompt "p2", message u2`)
+	})
+}
+
+func TestQuirk02_QueuedMessages(t *testing.T) {
+	t.Run("folded into the turn", func(t *testing.T) {
+		started(t, v225).push(user("p2", "u2")).says(`prompt "p2" folded, message u2`).
+			push(completed("completed", "u1"), idle).says(`turn ended, prompt "p1", completed, reason "completed"`)
+	})
+	t.Run("begun and folded", func(t *testing.T) {
+		k := started(t, v099).begin("p2").push(user("p2", "u2"), idle).
+			says(`prompt "p2" folded, message u2`, `turn ended, prompt "p1", completed, reason ""`, `turn ended, prompt "p2", completed, reason ""`)
+		k.exit().says()
+		k.check.over()
+		require.NoError(t, k.check.err)
+	})
+	t.Run("droid takes it up by itself", func(t *testing.T) {
+		started(t, v099).push(idle, streaming, user("p2", "u2"), delta("b", "x"), assistant("b", text("x")), idle).
+			says(`turn ended, prompt "p1", completed, reason ""`, `turn started, prompt "p2", message u2`,
+				`text b "x"`, `turn ended, prompt "p2", completed, reason ""`)
+	})
+	t.Run("another one comes first", func(t *testing.T) {
+		newTalk(t, v099).begin("p2").push(streaming, user("p1", "u1"), idle, idle).
+			says(`turn started, prompt "p1", message u1`, `turn ended, prompt "p1", completed, reason ""`).
+			push(streaming, user("p2", "u2"), idle).
+			says(`turn started, prompt "p2", message u2`, `turn ended, prompt "p2", completed, reason ""`)
+	})
+	t.Run("discarded", func(t *testing.T) {
+		started(t, v225).begin("p2").interrupt().
+			push(droid.QueuedMessagesDiscarded{RequestID: "p2", Text: "do"}, completed("cancelled", "u1"), idle).
+			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", cancelled, reason ""`,
+				`turn ended, prompt "p1", cancelled, reason "cancelled"`)
+	})
+	t.Run("discarded without an id", func(t *testing.T) {
+		started(t, v099).begin("p2").push(droid.QueuedMessagesDiscarded{Text: "do"}).
+			says(`discarded prompt "": "do"`, `turn ended, prompt "p2", cancelled, reason ""`)
+	})
+}
+
+func TestQuirk03_ShutdownIdle(t *testing.T) {
+	t.Run("droid goes on", func(t *testing.T) {
+		started(t, v225).push(delta("a", "x"), idle).says(`text a "x"`).after(2*time.Second).
+			push(delta("a", "y")).says(`text a "y"`).after(time.Minute).says().
+			push(assistant("a", text("xy")), completed("process_exit", "u1"), idle).
+			says(`turn ended, prompt "p1", completed, reason "process_exit"`)
+	})
+	t.Run("twice", func(t *testing.T) {
+		started(t, v225).push(idle, delta("a", "x")).after(time.Minute).push(idle).says(`text a "x"`).after(3 * time.Second).
+			says(`turn ended, prompt "p1", failed, reason "", failure error  "droid became idle without saying how the turn ended" advice ""`)
+	})
+	t.Run("a result gives it more time", func(t *testing.T) {
+		started(t, v225).push(assistant("a", use("c", abc)), idle).after(2*time.Second).push(result("c", "x")).
+			says(`tool c started: Execute {"command":"abc"}`, `tool c ended "x"`).
+			after(2 * time.Second).push(streaming).after(time.Minute).says()
+	})
+	t.Run("nothing follows", func(t *testing.T) {
+		started(t, v225).push(idle).after(3 * time.Second).
+			says(`turn ended, prompt "p1", failed, reason "", failure error  "droid became idle without saying how the turn ended" advice ""`)
+	})
+	t.Run("nothing follows a whole answer", func(t *testing.T) {
+		started(t, v225).push(assistant("a", text("hi")), idle).after(3*time.Second).
+			says(`text a "hi"`, `turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("droid exits", func(t *testing.T) {
+		started(t, v225).push(delta("a", "x"), toolCall("c", nil), permission("r", "c"), idle).exit().
+			says(`text a "x"`, "tool c started: Execute {}", `tool c input: Execute {"command":"abc"}`,
+				`permission r asked for c Execute (exec); options `, "ask withdrawn r", "tool c ended unfinished",
+				`turn ended, prompt "p1", failed, reason "process_exit", failure process_exit  "" advice ""`)
+	})
+	t.Run("droid exits after completed", func(t *testing.T) {
+		started(t, v225).push(completed("completed", "u1")).exit().
+			says(`turn ended, prompt "p1", completed, reason "completed"`)
+	})
+}
+
+func TestQuirk05_InterruptLost(t *testing.T) {
+	newTalk(t, v099).begin("p1").interrupt().
+		push(streaming, user("p1", "u1"), delta("a", "late"), assistant("a", text("late")), idle).
+		says(`turn started, prompt "p1", message u1`, `text a "late"`, `turn ended, prompt "p1", completed, reason ""`)
+}
+
+func TestCancelledUnlessComplete(t *testing.T) {
+	answer := assistant("a", text("hi"))
+	started(t, v099).push(answer).interrupt().push(idle).
+		says(`text a "hi"`, `turn ended, prompt "p1", completed, reason ""`)
+	started(t, v099).push(answer, streaming).interrupt().push(idle).
+		says(`text a "hi"`, `turn ended, prompt "p1", cancelled, reason ""`)
+	started(t, v099).interrupt().push(system("s", droid.VisibilityLLMOnly, "Request interrupted by user"), answer, idle).
+		says(`text a "hi"`, `turn ended, prompt "p1", cancelled, reason ""`)
+	started(t, v225).push(answer).interrupt().push(completed("completed", "u1"), idle).
+		says(`text a "hi"`, `turn ended, prompt "p1", completed, reason "completed"`)
+}
+
+func TestQuirk06_RetryRepeatsText(t *testing.T) {
+	first := []droid.Event{delta("a", "one "), delta("a", "two ")}
+	t.Run("0.99 says nothing", func(t *testing.T) {
+		started(t, v099).push(first...).push(delta("a", "one "), delta("a", "three"), assistant("a", text("one three"))).
+			says(`text a "one "`, `text a "two "`, `text a "one "`, `text a "three"`,
+				"text retracted a", `text a~2 "one three"`)
+	})
+	t.Run("the repeat is the same text", func(t *testing.T) {
+		started(t, v099).push(delta("a", "one "), delta("a", "one "), assistant("a", text("one "))).
+			says(`text a "one "`, `text a "one "`, "text retracted a", `text a~2 "one "`)
+	})
+	t.Run("0.215 says llm_retry", func(t *testing.T) {
+		started(t, v215).push(first...).push(droid.LLMRetry{Attempt: 1, Reason: "timeout"}, delta("a", "three"), assistant("a", text("three"))).
+			says(`text a "one "`, `text a "two "`, "text retracted a", "retrying, attempt 1, timeout", `text a~2 "three"`)
+	})
+	t.Run("0.225 says both, twice", func(t *testing.T) {
+		retry := []droid.Event{droid.LLMRetry{Attempt: 1, Reason: "timeout"}, droid.MessageRetracted{MessageID: "a"}}
+		started(t, v225).push(delta("a", "one")).push(retry...).push(delta("a", "two")).push(retry...).
+			push(delta("a", "three"), assistant("a", text("three"))).
+			says(`text a "one"`, "text retracted a", "retrying, attempt 1, timeout",
+				`text a~2 "two"`, "text retracted a~2", "retrying, attempt 1, timeout", `text a~3 "three"`)
+	})
+	t.Run("retracted alone", func(t *testing.T) {
+		started(t, v225).push(droid.MessageRetracted{MessageID: "a"}, delta("a", "one"), droid.MessageRetracted{MessageID: "a"}, assistant("a", text("two"))).
+			says(`text a "one"`, "text retracted a", `text a~2 "two"`)
+	})
+	t.Run("retracted after its snapshot", func(t *testing.T) {
+		started(t, v225).push(assistant("a", text("two")), droid.MessageRetracted{MessageID: "a"}).says(`text a "two"`)
+	})
+	t.Run("thinking is repeated too", func(t *testing.T) {
+		started(t, v099).push(droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"},
+			droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ok"}, assistant("a", thinking("hm"), text("ok"))).
+			says(`thought a "hm"`, `thought a "hm"`, `text a "ok"`, "text retracted a", `thought a~2 "hm"`, `text a~2 "ok"`)
+	})
+	t.Run("the failed attempt began a tool call", func(t *testing.T) {
+		started(t, v225).push(delta("a", "one"), toolCall("c1", nil), droid.LLMRetry{Attempt: 1}, toolCall("c1", nil), toolCall("c1", abc), assistant("a", use("c1", abc)), result("c1", "ok")).
+			says(`text a "one"`, "tool c1 started: Execute {}", "text retracted a", "tool c1 ended unfinished", "retrying, attempt 1, ",
+				"tool c1~2 started: Execute {}", `tool c1~2 input: Execute {"command":"abc"}`, `tool c1~2 ended "ok"`)
+	})
+	t.Run("the failed attempt began a tool call on 0.99", func(t *testing.T) {
+		started(t, v099).push(delta("a", "one"), toolCall("c1", nil), delta("a", "two"), toolCall("c2", abc), assistant("a", text("two"), use("c2", abc))).
+			says(`text a "one"`, "tool c1 started: Execute {}", `text a "two"`, `tool c2 started: Execute {"command":"abc"}`,
+				"text retracted a", `text a~2 "two"`, "tool c1 ended unfinished")
+	})
+}
+
+func TestTextMeetsSnapshot(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		events []droid.Event
+		want   []string
+	}{
+		{"nothing streamed", []droid.Event{assistant("a", thinking("hm"), text("hi"))}, []string{`thought a "hm"`, `text a "hi"`}},
+		{"suffix missing", []droid.Event{delta("a", "h"), assistant("a", text("hi"))}, []string{`text a "h"`, `text a "i"`}},
+		{"equal", []droid.Event{delta("a", "hi"), assistant("a", text("hi"))}, []string{`text a "hi"`}},
+		{"snapshot and deltas repeated", []droid.Event{delta("a", "hi"), assistant("a", text("hi")), assistant("a", text("hi")), delta("a", "hi")}, []string{`text a "hi"`}},
+		{"thinking not in the snapshot", []droid.Event{droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "hi"}, assistant("a", text("hi"))}, []string{`thought a "hm"`, `text a "hi"`}},
+		{"second block missing", []droid.Event{delta("a", "hi"), assistant("a", text("hi"), use("c", abc), text("ho"))}, []string{`text a "hi"`, `text a "ho"`, `tool c started: Execute {"command":"abc"}`}},
+		{"first block incomplete", []droid.Event{delta("a", "h"), droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, assistant("a", text("hi"), text("ho"))}, []string{`text a "h"`, `text a "ho"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},
+		{"blocks out of order", []droid.Event{droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, delta("a", "hi"), assistant("a", text("hi"), text("ho"))}, []string{`text a "ho"`, `text a "hi"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},
+		{"messages without id", []droid.Event{delta("", "x"), assistant("", text("x")), delta("", "x"), assistant("", text("xy"))}, []string{`text  "x"`, `text  "x"`, `text  "y"`}},
+		{"empty deltas", []droid.Event{delta("a", ""), assistant("a")}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) { started(t, v099).push(test.events...).says(test.want...) })
+	}
+	t.Run("never shown", func(t *testing.T) {
+		hidden := assistant("a", text("secret"), use("c", abc)).(droid.MessageCreated)
+		hidden.Message.Visibility = droid.VisibilityLLMOnly
+		started(t, v099).push(hidden).says()
+	})
+}
+
+func TestQuirk07_SecondResult(t *testing.T) {
+	started(t, v225).push(toolCall("c", abc), result("c", "one"), result("c", "two"), droid.ToolProgress{ToolUseID: "c"},
+		droid.ToolPhaseChanged{ToolUseID: "c", Phase: "executing"}, droid.PermissionResolved{ToolUseIDs: []string{"c"}}, toolCall("c", abc)).
+		says(`tool c started: Execute {"command":"abc"}`, `tool c ended "one"`)
+}
+
+func TestQuirk08_RepeatedToolCall(t *testing.T) {
+	t.Run("input is told once, from the snapshot", func(t *testing.T) {
+		started(t, v099).push(toolCall("c", nil), toolCall("c", xyz), toolCall("c", abc), assistant("a", use("c", abc)), toolCall("c", xyz), permission("r", "c")).
+			says("tool c started: Execute {}", `tool c input: Execute {"command":"abc"}`, "permission r asked for c Execute (exec); options ")
+	})
+	t.Run("the start told it", func(t *testing.T) {
+		spaced := json.RawMessage(`{ "command": "abc" }`)
+		started(t, v099).push(toolCall("c", abc), assistant("a", use("c", spaced)), result("c", "x")).
+			says(`tool c started: Execute {"command":"abc"}`, `tool c ended "x"`)
+	})
+	t.Run("it runs before the snapshot", func(t *testing.T) {
+		started(t, v225).push(toolCall("c", nil), toolCall("c", abc), droid.ToolPhaseChanged{ToolUseID: "c", Phase: "queued"}).
+			says("tool c started: Execute {}").
+			push(droid.ToolPhaseChanged{ToolUseID: "c", Phase: "executing"}, droid.ToolProgress{ToolUseID: "c", Update: droid.ProgressUpdate{Type: "status"}}, assistant("a", use("c", abc))).
+			says(`tool c input: Execute {"command":"abc"}`, "tool c runs", `tool c progress status "" full ""`)
+	})
+	t.Run("first heard of otherwise", func(t *testing.T) {
+		started(t, v099).push(droid.ToolProgress{ToolUseID: "p", ToolName: "Execute", Update: droid.ProgressUpdate{Type: "status"}}, result("r", "x")).
+			says("tool p started: Execute {}", "tool p runs", `tool p progress status "" full ""`, "tool r started:  {}", `tool r ended "x"`)
+	})
+}
+
+func TestQuirk10_ReusedToolID(t *testing.T) {
+	once := []droid.Event{toolCall("c", nil), assistant("a1", use("c", abc)), droid.PermissionResolved{RequestID: "?", ToolUseIDs: []string{"c"}}, result("c", "1"), streaming}
+	k := started(t, v099).push(once...).
+		says("tool c started: Execute {}", `tool c input: Execute {"command":"abc"}`, "tool c runs", `tool c ended "1"`)
+	k.push(toolCall("c", nil), assistant("a2", use("c", abc)), permission("r", "c")).
+		says("tool c~2 started: Execute {}", `tool c~2 input: Execute {"command":"abc"}`, "permission r asked for c~2 Execute (exec); options ").
+		answer("r", false).push(droid.PermissionResolved{RequestID: "r", ToolUseIDs: []string{"c"}}, droid.ToolProgress{ToolUseID: "c", Update: droid.ProgressUpdate{Type: "status"}}, result("c", "2")).
+		says("tool c~2 runs", `tool c~2 progress status "" full ""`, `tool c~2 ended "2"`)
+	t.Run("not without a new model call", func(t *testing.T) {
+		started(t, v099).push(toolCall("c", nil), result("c", "x"), toolCall("c", nil), assistant("a", use("c", abc))).
+			says("tool c started: Execute {}", `tool c ended "x"`)
+	})
+	t.Run("a late repeat is no new call", func(t *testing.T) {
+		k.push(streaming, toolCall("c", abc)).says()
+	})
+	t.Run("a snapshot is", func(t *testing.T) {
+		k.push(assistant("a3", use("c", abc))).says(`tool c~3 started: Execute {"command":"abc"}`)
+	})
+	t.Run("a suffix that the model uses itself", func(t *testing.T) {
+		started(t, v099).push(assistant("a1", use("c", abc), use("c~2", abc)), result("c", ""), result("c~2", ""), streaming, assistant("a2", use("c", abc))).
+			says(`tool c started: Execute {"command":"abc"}`, `tool c~2 started: Execute {"command":"abc"}`, `tool c ended ""`, `tool c~2 ended ""`,
+				`tool c~3 started: Execute {"command":"abc"}`)
+	})
+	t.Run("ids of a loaded history", func(t *testing.T) {
+		k := newTalk(t, v099)
+		k.n.Reserve("c", "c~2")
+		k.push(assistant("a", use("c", abc))).says(`tool c~3 started: Execute {"command":"abc"}`)
+	})
+}
+
+func TestQuirk11_HiddenMessages(t *testing.T) {
+	started(t, v225).push(
+		droid.MessageCreated{Message: droid.Message{ID: "context-1", Role: droid.RoleUser, Visibility: droid.VisibilityLLMOnly}},
+		droid.MessageCreated{Message: droid.Message{ID: "__internal__", Role: droid.RoleUser}},
+		system("s1", droid.VisibilityLLMOnly, "Continue where you left off."),
+		system("s2", droid.VisibilityUserOnly, "/greet is running"),
+		system("s2", droid.VisibilityUserOnly, "/greet is running"),
+		system("s3", "", "to both")).
+		says(`notice "/greet is running"`, `notice "to both"`)
+	t.Run("an echo without content counts", func(t *testing.T) {
+		newTalk(t, v225).begin("p").push(droid.MessageCreated{RequestID: "p", Message: droid.Message{ID: "u", Role: droid.RoleUser}}).
+			says(`turn started, prompt "p", message u`)
+	})
+	t.Run("an interrupt that nobody asked for", func(t *testing.T) {
+		started(t, v099).push(system("s", droid.VisibilityBoth, "Request cancelled by user"), idle).
+			says(`notice "Request cancelled by user"`, `turn ended, prompt "p1", cancelled, reason ""`)
+	})
+}
+
+func TestQuirk16_RepeatedSettings(t *testing.T) {
+	s := func(model, level string) droid.Settings {
+		var s droid.Settings
+		if model != "" {
+			s.ModelID = &model
+		}
+		if level != "" {
+			s.AutonomyLevel = &level
+		}
+		return s
+	}
+	k := newTalk(t, v099).push(droid.SettingsUpdated{Settings: s("m", "off")}).says("settings model=m effort=? mode=normal")
+	k.got(k.n.Settings(s("m", "off"))).says()
+	k.push(droid.SettingsUpdated{Settings: s("", "low")}).says("settings model=m effort=? mode=auto-low")
+	k.push(droid.SettingsUpdated{Settings: s("m", "")}).says()
+	use := droid.TokenUsageChanged{TokenUsage: droid.TokenUsage{InputTokens: 1}}
+	k.push(use, use).says("usage in=1 out=0")
+}
+
+func TestQuirk18_OneAskAtATime(t *testing.T) {
+	question := droid.QuestionRequest{RequestID: "q", ToolCallID: "c", Questions: []droid.Question{{Question: "why?"}}}
+	k := started(t, v225).push(toolCall("c", abc), permission("r1", "c"), permission("r2", "c"), question, permission("r1", "c")).
+		says(`tool c started: Execute {"command":"abc"}`, "permission r1 asked for c Execute (exec); options ", "tool c runs")
+	k.answer("r2", false).says() // held back, so it cannot have been answered; yet it is gone
+	k.answer("r1", false).says(`question q asked by c: "why?" []`)
+	k.push(permission("r3", "c"), completed("cancelled", "u1"), idle).
+		says("ask withdrawn q", "tool c ended unfinished", `turn ended, prompt "p1", cancelled, reason "cancelled"`)
+	k.answer("r3", false).answer("q", true).says()
+	t.Run("outside any turn", func(t *testing.T) {
+		newTalk(t, v099).push(permission("r", "c")).
+			says(`tool c started: Execute {"command":"abc"}`, "permission r asked for c Execute (exec); options ")
+	})
+}
+
+func TestQuirk19_AskWithdrawn(t *testing.T) {
+	resolved := func(id string) droid.Event {
+		return droid.PermissionResolved{RequestID: id, SelectedOption: droid.OptionCancel}
+	}
+	started(t, v225).push(toolCall("c", abc), permission("r1", "c"), permission("r2", "c"), permission("r3", "c")).
+		says(`tool c started: Execute {"command":"abc"}`, "permission r1 asked for c Execute (exec); options ").
+		push(resolved("r2")).says().
+		push(resolved("r1")).says("ask withdrawn r1", "permission r3 asked for c Execute (exec); options ").
+		answer("r3", false).push(resolved("r3"), resolved("r1")).says()
+}
+
+func TestQuirk22_SpecHandoff(t *testing.T) {
+	started(t, v225).push(user("", "u2"), completed("completed", "u2"), idle, completed("spec_handoff", "u1")).
+		says("other create_message", `turn ended, prompt "p1", completed, reason "completed"`).
+		begin("p2").push(completed("spec_handoff", "u1"), streaming, user("p2", "u3"), completed("spec_handoff", "u1")).
+		after(time.Minute).says(`turn started, prompt "p2", message u3`)
+}
+
+func TestQuirk29_DoubleError(t *testing.T) {
+	broken := droid.Failure{Message: "401 no", ErrorType: "Error"}
+	broken.Detail.Name = "AuthenticationError"
+	advice := system("s", droid.VisibilityUserOnly, "Log in.")
+	t.Run("0.225", func(t *testing.T) {
+		started(t, v225).push(broken, advice, completed("model_authentication_failed", "u1"), idle).
+			says(`turn ended, prompt "p1", failed, reason "model_authentication_failed", failure model_authentication_failed AuthenticationError "401 no" advice "Log in."`)
+	})
+	t.Run("0.99", func(t *testing.T) {
+		started(t, v099).push(delta("a", "x"), broken, advice, idle).
+			says(`text a "x"`, `turn ended, prompt "p1", failed, reason "", failure error AuthenticationError "401 no" advice "Log in."`)
+	})
+	t.Run("0.225 gives a reason only", func(t *testing.T) {
+		started(t, v225).push(completed("model_rate_limited", "u1"), idle).
+			says(`turn ended, prompt "p1", failed, reason "model_rate_limited", failure model_rate_limited  "" advice ""`)
+	})
+	t.Run("droid recovers", func(t *testing.T) {
+		started(t, v225).push(broken, advice, assistant("a", text("ok")), completed("completed", "u1"), idle).
+			says(`text a "ok"`, `notice "Log in."`, `turn ended, prompt "p1", completed, reason "completed"`)
+		started(t, v099).push(broken, assistant("a", text("ok")), idle).
+			says(`text a "ok"`, `notice "401 no"`, `turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("another error and another message", func(t *testing.T) {
+		started(t, v099).push(droid.Failure{Message: "first"}, broken, broken, advice, system("s2", droid.VisibilityUserOnly, "More."), idle).
+			says(`notice "first"`, `notice "More."`,
+				`turn ended, prompt "p1", failed, reason "", failure error AuthenticationError "401 no" advice "Log in."`)
+	})
+	t.Run("outside any turn", func(t *testing.T) {
+		newTalk(t, v099).push(broken, system("s", droid.VisibilityUserOnly, "BYOK: 401 no"), system("s2", droid.VisibilityUserOnly, "Hello")).
+			says(`notice "401 no"`, `notice "Hello"`)
+	})
+	t.Run("of an interrupt", func(t *testing.T) {
+		started(t, v099).interrupt().push(droid.Failure{Message: "Request was aborted."}, system("s", droid.VisibilityUserOnly, "Error: Request was aborted."), idle).
+			says(`turn ended, prompt "p1", cancelled, reason ""`)
+	})
+	t.Run("the process dies of it", func(t *testing.T) {
+		started(t, v099).push(broken).exit().
+			says(`turn ended, prompt "p1", failed, reason "process_exit", failure process_exit AuthenticationError "401 no" advice ""`)
+	})
+	for _, test := range []struct{ errorType, name, want string }{
+		{"Error", "", "Error"}, {"Error", "TypeError", "TypeError"}, {"TimeoutError", "TypeError", "TimeoutError"}, {"", "X", "X"},
+	} {
+		f := droid.Failure{ErrorType: test.errorType}
+		f.Detail.Name = test.name
+		require.Equal(t, test.want, errorName(f))
+	}
+}
+
+func TestQuirk30_TitleEcho(t *testing.T) {
+	title := func(kind, s string) droid.Event { return droid.TitleUpdated{UpdateType: kind, Title: s} }
+	newTalk(t, v225).push(title("first_user_message", "do it"), title("first_user_message", "do it"), title("llm_generated", "A task"),
+		title("first_user_message", "do it"), title("manual_rename", "Mine"), title("first_user_message", "do it"), title("", "")).
+		says(`title "do it"`, `title "A task"`, `title "Mine"`)
+	newTalk(t, v099).push(title("", "one"), title("", "two")).says(`title "one"`, `title "two"`)
+}
+
+func TestAbort(t *testing.T) {
+	k := newTalk(t, v225).begin("p1")
+	k.check.abort("p1")
+	k.got(k.n.Abort(k.now)).says()
+	k.begin("p2").push(streaming, user("p2", "u2"), idle).says(`turn started, prompt "p2", message u2`)
+	t.Run("while droid runs another turn", func(t *testing.T) {
+		k := started(t, v099).begin("p2")
+		k.check.abort("p2")
+		k.got(k.n.Abort(k.now)).says()
+		k.push(idle).says(`turn ended, prompt "p1", completed, reason ""`)
+		k.exit().says()
+	})
+}
+
+func TestOtherEventsPass(t *testing.T) {
+	newTalk(t, v225).push(droid.MCPStatusChanged{}, droid.Unknown{Type: "hook_execution_started"}, droid.SessionCompacted{},
+		droid.LateError{}, droid.WorkingStateChanged{State: droid.StateCompacting}, droid.WorkingStateChanged{State: "dreaming"},
+		droid.MessageCreated{Message: droid.Message{Role: "oracle"}}).
+		says("other mcp_status_changed", "other hook_execution_started", "other session_compacted", "other late_error",
+			"other droid_working_state_changed", "other droid_working_state_changed", "other create_message")
+}

@@ -1,0 +1,128 @@
+package quirks
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fixture"
+)
+
+// transcripts is where the raw recordings are, unless DROID_ACP_TRANSCRIPTS
+// names another place. They are not part of the project.
+const transcripts = "../../../shared/field-notes/transcripts"
+
+func TestRecordings(t *testing.T) {
+	dir := os.Getenv("DROID_ACP_TRANSCRIPTS")
+	if dir == "" {
+		dir = transcripts
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.jsonl"))
+	require.NoError(t, err)
+	if len(paths) == 0 {
+		t.Skip("no recordings; set DROID_ACP_TRANSCRIPTS to their directory")
+	}
+	turns := 0
+	for _, path := range paths {
+		if strings.Contains(path, "two_processes") {
+			continue // two droids in one file, and nothing tells them apart
+		}
+		steps, err := fixture.ReadRecording(path)
+		require.NoError(t, err)
+		for _, run := range runs(steps) {
+			turns += playRecording(t, path, run)
+		}
+	}
+	require.Greater(t, turns, 400)
+}
+
+// runs cuts a recording where a droid was started.
+func runs(steps []fixture.Step) [][]fixture.Step {
+	var all [][]fixture.Step
+	start := 0
+	for i, s := range steps {
+		if s.Dir == fixture.Note && strings.Contains(s.Note, `"event":"spawn"`) && i > start {
+			all = append(all, steps[start:i])
+			start = i
+		}
+	}
+	return append(all, steps[start:])
+}
+
+// playRecording returns the number of turns.
+func playRecording(t *testing.T, path string, steps []fixture.Step) int {
+	t.Helper()
+	p := newPlayer(droid.Version{})
+	var snapshots []droid.Message
+	var reasons []string // as droid gave them
+	lossy := false
+	for _, s := range steps {
+		if s.Msg != nil && s.Msg[0] != '{' {
+			lossy = true // a line that was no JSON, or was too long to keep
+			continue
+		}
+		if s.Dir == fixture.FromDroid {
+			l, err := droid.DecodeLine(s.Msg)
+			require.NoError(t, err, path)
+			switch ev := l.Event.(type) {
+			case droid.MessageCreated:
+				if ev.Message.Role == droid.RoleAssistant && ev.Message.Visibility != droid.VisibilityLLMOnly {
+					snapshots = append(snapshots, ev.Message)
+				}
+			case droid.TurnCompleted:
+				if ev.Reason != droid.ReasonSpecHandoff {
+					reasons = append(reasons, ev.Reason)
+				}
+			}
+		}
+		require.NoError(t, p.step(s), path)
+	}
+	end := steps[len(steps)-1].At
+	p.settle()
+	p.got(p.n.Exited(p.start.Add(end)))
+	p.check.over()
+	for _, m := range snapshots {
+		p.check.snapshot(m)
+	}
+	require.NoError(t, p.check.err, path)
+	if lossy {
+		return 0
+	}
+	return checkEndings(t, path, p.events, reasons)
+}
+
+// checkEndings compares how turns ended with what droid said of it.
+func checkEndings(t *testing.T, path string, events []Event, reasons []string) int {
+	t.Helper()
+	turns, unfinished := 0, 0
+	var got []string
+	for _, ev := range events {
+		switch ev := ev.(type) {
+		case ToolEnded:
+			if ev.Unfinished {
+				unfinished++
+			}
+		case TurnEnded:
+			turns++
+			if ev.Reason != "" && ev.Reason != droid.ReasonProcessExit {
+				got = append(got, ev.Reason)
+			}
+			if ev.Outcome == Completed {
+				require.Zero(t, unfinished, "%s: turn completed with unfinished tools", path)
+			}
+			unfinished = 0
+		}
+	}
+	var want []string
+	for _, r := range reasons {
+		if r != droid.ReasonProcessExit { // Exited gives that reason too
+			want = append(want, r)
+		}
+	}
+	require.Equal(t, want, got, path)
+	return turns
+}
