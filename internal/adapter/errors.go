@@ -128,6 +128,7 @@ var remedies = map[string]string{
 	"model_provider_unreachable":  "The model's server cannot be reached. Check the network and the model's baseUrl, then send the prompt again.",
 	"model_provider_unavailable":  "The model's server does not answer properly. Send the prompt again later, or choose another model.",
 	"model_request_rejected":      "The provider rejected the request. If the conversation has grown too long for the model, start a new session or choose a model with a larger context window.",
+	droid.ReasonProcessExit:       "droid was ended while it worked. Send the prompt again; droid is started anew if need be.",
 	"error":                       "Send the prompt again. If this persists, choose another model and check the model's settings.",
 }
 

@@ -40,7 +40,8 @@ type Session struct {
 	unanswered *turn      // has ended, but its response is not written yet
 	queue      []*turn
 	ask        *ask
-	tools      map[string]toolState
+	tools      map[string]string   // ACP status last sent of the calls that have not ended
+	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
 	chunk      chunkPrefix
 	ended      bool
 }
@@ -53,12 +54,6 @@ type chunkPrefix struct {
 	encoded   string
 }
 
-// toolState is what the translation must remember of a tool call.
-type toolState struct {
-	name   string
-	status string // ACP status last sent
-}
-
 func (a *Agent) makeSession(cwd string, servers []droid.MCPServer) *Session {
 	return &Session{
 		agent:   a,
@@ -66,7 +61,8 @@ func (a *Agent) makeSession(cwd string, servers []droid.MCPServer) *Session {
 		mail:    newMailbox(),
 		log:     a.log,
 		servers: servers,
-		tools:   make(map[string]toolState),
+		tools:   make(map[string]string),
+		toolIDs: make(map[string]struct{}),
 	}
 }
 

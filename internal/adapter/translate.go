@@ -70,7 +70,8 @@ func (s *Session) translate(ev quirks.Event) {
 
 func (s *Session) toolStarted(ev quirks.ToolStarted) {
 	in := parseToolInput(ev.Input)
-	s.tools[ev.ID] = toolState{name: ev.Name, status: statusPending}
+	s.tools[ev.ID] = statusPending
+	s.toolIDs[ev.ID] = struct{}{}
 	s.send(toolCall{
 		SessionUpdate: "tool_call",
 		ToolCallID:    ev.ID,
@@ -102,12 +103,10 @@ func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 
 // toolStatus moves a call on, never back.
 func (s *Session) toolStatus(id, status string) {
-	state := s.tools[id]
-	if state.status == status {
+	if s.tools[id] == status {
 		return
 	}
-	state.status = status
-	s.tools[id] = state
+	s.tools[id] = status
 	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Status: status})
 }
 

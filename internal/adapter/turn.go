@@ -3,6 +3,8 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -192,8 +194,8 @@ func (s *Session) restarted(t *turn, client *droid.Client, info *droid.SessionIn
 		s.failTurn(startError(err))
 		return
 	}
-	info.SessionID = s.id
 	s.adopt(client)
+	s.norm.Reserve(slices.Collect(maps.Keys(s.toolIDs))...)
 	s.opened(info)
 	switch {
 	case s.turn != t:
@@ -284,7 +286,7 @@ func (s *Session) insist(now time.Time) {
 // turnEnded takes droid's end of the turn.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	t := s.turn
-	if t == nil || (ev.RequestID != "" && ev.RequestID != t.message.RequestID) {
+	if t == nil || ev.RequestID != t.message.RequestID {
 		s.log.Debug("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
 		return
 	}

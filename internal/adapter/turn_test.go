@@ -515,10 +515,10 @@ func TestCrashMidTurn(t *testing.T) {
 		var e *editor
 		e = begin(t, func(n int) (*droid.Client, error) {
 			if n > 1 {
-				return fakeDroid(says("I am back"), v, fakedroid.WithSession(e.session)), nil
+				return fakeDroid(uses(touch), v, fakedroid.WithSession(e.session)), nil
 			}
 			return fakeDroid(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-				if err := d.Say("", "half a sen"); err != nil {
+				if err := d.Use("", "half a sen", touch); err != nil {
 					return err
 				}
 				return d.Die(1, "")
@@ -527,8 +527,10 @@ func TestCrashMidTurn(t *testing.T) {
 		require.Contains(t, e.run("go"), "-32603 droid_crashed: ")
 		require.Equal(t, "end_turn", e.run("again"))
 		got := e.updates()
-		require.Contains(t, got, "agent: I am back")
+		require.Contains(t, got, "agent: Done.")
 		require.Contains(t, got, "thought: droid had ended and was started again; the session continues.")
+		require.Contains(t, got, "tool_call t1 pending Execute")
+		require.Contains(t, got, "tool_call t1~2 pending Execute", "the new process uses the same id for another call")
 	})
 }
 

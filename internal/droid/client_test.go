@@ -27,33 +27,35 @@ func learn(c *Client, p *peer) {
 }
 
 func TestCallsSerialisedUntilIDsAreKept(t *testing.T) {
-	ctx := testContext(t)
-	update := func(c *Client) func() error {
-		return func() error { return c.UpdateSettings(ctx, SettingsPatch{ModelID: ptr("m")}) }
-	}
-
 	for _, version := range []string{"", old, "1.205.9"} {
-		c, p := newPeer(t, version)
-		learn(c, p)
-		first := beside(update(c))
-		a := p.expect(methodUpdateSettings)
-		second := beside(update(c))
-		third := beside(func() error { return c.Interrupt(ctx) })
-		i := p.expect(methodInterrupt)
-		require.JSONEq(t, `{}`, string(i.Params), "params are never absent")
-		p.refuse("null", -32600, "Invalid request format") // not the interrupt's
-		require.ErrorContains(t, <-first, "Invalid request format")
-		p.reply(i.ID, `{}`)
-		require.NoError(t, <-third)
-		b := p.expect(methodUpdateSettings)
-		require.NotEqual(t, a.ID, b.ID)
-		p.reply(b.ID, `{}`)
-		require.NoError(t, <-second)
+		synctest.Test(t, func(t *testing.T) {
+			c, p := newPeer(t, version)
+			learn(c, p)
+			update := func() error { return c.UpdateSettings(t.Context(), SettingsPatch{ModelID: ptr("m")}) }
+			first := beside(update)
+			a := p.expect(methodUpdateSettings)
+			second := beside(update)
+			synctest.Wait()
+			third := beside(func() error { return c.Interrupt(t.Context()) })
+			i := p.expect(methodInterrupt) // overtakes the second
+			require.JSONEq(t, `{}`, string(i.Params), "params are never absent")
+			p.refuse("null", -32600, "Invalid request format") // not the interrupt's
+			require.ErrorContains(t, <-first, "Invalid request format")
+			p.reply(i.ID, `{}`)
+			require.NoError(t, <-third)
+			b := p.expect(methodUpdateSettings)
+			require.NotEqual(t, a.ID, b.ID)
+			p.reply(b.ID, `{}`)
+			require.NoError(t, <-second)
+		})
 	}
+}
 
+func TestCallsTogetherWhenIDsAreKept(t *testing.T) {
 	c, p := newPeer(t, young)
 	learn(c, p)
-	first, second := beside(update(c)), beside(update(c))
+	update := func() error { return c.UpdateSettings(testContext(t), SettingsPatch{}) }
+	first, second := beside(update), beside(update)
 	a, b := p.expect(methodUpdateSettings), p.expect(methodUpdateSettings)
 	p.refuse("null", -32700, "Invalid JSON") // whose?
 	require.Equal(t, LateError{Err: &RPCError{Code: -32700, Message: "Invalid JSON"}}, <-c.Events())

@@ -87,7 +87,12 @@ func (n *Normalizer) ending(t *turn) TurnEnded {
 	case droid.ReasonCancelled:
 		n.showFailure(t)
 		return TurnEnded{Outcome: Cancelled, Reason: reason}
-	case droid.ReasonCompleted, droid.ReasonPermissionRejected, droid.ReasonProcessExit, "":
+	case droid.ReasonProcessExit:
+		if !t.complete {
+			return t.fail(reason) // droid was ended before its answer was
+		}
+		fallthrough
+	case droid.ReasonCompleted, droid.ReasonPermissionRejected, "":
 		n.showFailure(t)
 		return TurnEnded{Outcome: Completed, Reason: reason}
 	default:

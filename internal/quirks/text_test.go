@@ -1,0 +1,79 @@
+package quirks
+
+import (
+	"testing"
+
+	"droid-acp/internal/droid"
+)
+
+func TestQuirk06_RetryRepeatsText(t *testing.T) {
+	first := []droid.Event{delta("a", "one "), delta("a", "two ")}
+	t.Run("0.99 says nothing", func(t *testing.T) {
+		started(t, v099).push(first...).push(delta("a", "one "), delta("a", "three"), assistant("a", text("one three"))).
+			says(`text a "one "`, `text a "two "`, `text a "one "`, `text a "three"`,
+				"text retracted a", `text a~2 "one three"`)
+	})
+	t.Run("the repeat is the same text", func(t *testing.T) {
+		started(t, v099).push(delta("a", "one "), delta("a", "one "), assistant("a", text("one "))).
+			says(`text a "one "`, `text a "one "`, "text retracted a", `text a~2 "one "`)
+	})
+	t.Run("0.215 says llm_retry", func(t *testing.T) {
+		started(t, v215).push(first...).push(droid.LLMRetry{Attempt: 1, Reason: "timeout"}, delta("a", "three"), assistant("a", text("three"))).
+			says(`text a "one "`, `text a "two "`, "text retracted a", "retrying, attempt 1, timeout", `text a~2 "three"`)
+	})
+	t.Run("0.225 says both, twice", func(t *testing.T) {
+		retry := []droid.Event{droid.LLMRetry{Attempt: 1, Reason: "timeout"}, droid.MessageRetracted{MessageID: "a"}}
+		started(t, v225).push(delta("a", "one")).push(retry...).push(delta("a", "two")).push(retry...).
+			push(delta("a", "three"), assistant("a", text("three"))).
+			says(`text a "one"`, "text retracted a", "retrying, attempt 1, timeout",
+				`text a~2 "two"`, "text retracted a~2", "retrying, attempt 1, timeout", `text a~3 "three"`)
+	})
+	t.Run("retracted alone", func(t *testing.T) {
+		started(t, v225).push(droid.MessageRetracted{MessageID: "a"}, delta("a", "one"), droid.MessageRetracted{MessageID: "a"}, assistant("a", text("two"))).
+			says(`text a "one"`, "text retracted a", `text a~2 "two"`)
+	})
+	t.Run("retracted after its snapshot", func(t *testing.T) {
+		started(t, v225).push(assistant("a", text("two")), droid.MessageRetracted{MessageID: "a"}).says(`text a "two"`)
+	})
+	t.Run("thinking is repeated too", func(t *testing.T) {
+		started(t, v099).push(droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"},
+			droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ok"}, assistant("a", thinking("hm"), text("ok"))).
+			says(`thought a "hm"`, `thought a "hm"`, `text a "ok"`, "text retracted a", `thought a~2 "hm"`, `text a~2 "ok"`)
+	})
+	t.Run("the failed attempt began a tool call", func(t *testing.T) {
+		started(t, v225).push(delta("a", "one"), toolCall("c1", nil), droid.LLMRetry{Attempt: 1}, toolCall("c1", nil), toolCall("c1", abc), assistant("a", use("c1", abc)), result("c1", "ok")).
+			says(`text a "one"`, "tool c1 started: Execute {}", "text retracted a", "tool c1 ended unfinished", "retrying, attempt 1, ",
+				"tool c1~2 started: Execute {}", `tool c1~2 input: Execute {"command":"abc"}`, `tool c1~2 ended "ok"`)
+	})
+	t.Run("the failed attempt began a tool call on 0.99", func(t *testing.T) {
+		started(t, v099).push(delta("a", "one"), toolCall("c1", nil), delta("a", "two"), toolCall("c2", abc), assistant("a", text("two"), use("c2", abc))).
+			says(`text a "one"`, "tool c1 started: Execute {}", `text a "two"`, `tool c2 started: Execute {"command":"abc"}`,
+				"text retracted a", `text a~2 "two"`, "tool c1 ended unfinished")
+	})
+}
+
+func TestTextMeetsSnapshot(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		events []droid.Event
+		want   []string
+	}{
+		{"nothing streamed", []droid.Event{assistant("a", thinking("hm"), text("hi"))}, []string{`thought a "hm"`, `text a "hi"`}},
+		{"suffix missing", []droid.Event{delta("a", "h"), assistant("a", text("hi"))}, []string{`text a "h"`, `text a "i"`}},
+		{"equal", []droid.Event{delta("a", "hi"), assistant("a", text("hi"))}, []string{`text a "hi"`}},
+		{"snapshot and deltas repeated", []droid.Event{delta("a", "hi"), assistant("a", text("hi")), assistant("a", text("hi")), delta("a", "hi")}, []string{`text a "hi"`}},
+		{"thinking not in the snapshot", []droid.Event{droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "hi"}, assistant("a", text("hi"))}, []string{`thought a "hm"`, `text a "hi"`}},
+		{"second block missing", []droid.Event{delta("a", "hi"), assistant("a", text("hi"), use("c", abc), text("ho"))}, []string{`text a "hi"`, `text a "ho"`, `tool c started: Execute {"command":"abc"}`}},
+		{"first block incomplete", []droid.Event{delta("a", "h"), droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, assistant("a", text("hi"), text("ho"))}, []string{`text a "h"`, `text a "ho"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},
+		{"blocks out of order", []droid.Event{droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, delta("a", "hi"), assistant("a", text("hi"), text("ho"))}, []string{`text a "ho"`, `text a "hi"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},
+		{"messages without id", []droid.Event{delta("", "x"), assistant("", text("x")), delta("", "x"), assistant("", text("xy"))}, []string{`text  "x"`, `text  "x"`, `text  "y"`}},
+		{"empty deltas", []droid.Event{delta("a", ""), assistant("a")}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) { started(t, v099).push(test.events...).says(test.want...) })
+	}
+	t.Run("never shown", func(t *testing.T) {
+		hidden := assistant("a", text("secret"), use("c", abc)).(droid.MessageCreated)
+		hidden.Message.Visibility = droid.VisibilityLLMOnly
+		started(t, v099).push(hidden).says()
+	})
+}
