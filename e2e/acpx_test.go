@@ -48,7 +48,8 @@ func TestACPX(t *testing.T) {
 		require.FileExists(t, filepath.Join(h.work, "made"))
 		require.NoError(t, os.Remove(filepath.Join(h.work, "made")))
 
-		out, _ = acpx(t, h, "--deny-all", "exec", "touch it") // what a denied turn exits with is acpx's affair
+		out, err = acpx(t, h, "--deny-all", "exec", "touch it") // what a denied turn exits with is acpx's affair
+		t.Logf("denied: %v\n%s", err, out)
 		require.NotContains(t, out, "It is there.")
 		require.True(t, strings.Contains(out, "I touch it."), out)
 		require.NoFileExists(t, filepath.Join(h.work, "made"))

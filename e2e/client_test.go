@@ -350,6 +350,7 @@ type update struct {
 	Title         string          `json:"title"`
 	Status        string          `json:"status"`
 	CurrentModeID string          `json:"currentModeId"`
+	MessageID     string          `json:"messageId"`
 	raw           string
 }
 

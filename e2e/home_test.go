@@ -62,9 +62,9 @@ func (h home) processes(t *testing.T) []process {
 			continue
 		}
 		command, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		real, err := filepath.EvalSymlinks(h.droid)
+		droid, err := filepath.EvalSymlinks(h.droid)
 		require.NoError(t, err)
-		found = append(found, process{pid, exe == real, strings.ReplaceAll(string(command), "\x00", " ")})
+		found = append(found, process{pid, exe == droid, strings.ReplaceAll(string(command), "\x00", " ")})
 	}
 	return found
 }

@@ -269,6 +269,6 @@ func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 		e.session = result.SessionID
 		require.Equal(t, "end_turn", e.run("go"))
 		told := strings.Contains(strings.Join(e.updates(), "\n"), "ignores MCP servers that an editor passes: files")
-		require.Equal(t, strings.Contains(t.Name(), string(fakedroid.V0_99)), told)
+		require.Equal(t, strings.Contains(t.Name(), string(fakedroid.V099)), told)
 	})
 }

@@ -56,7 +56,7 @@ func uses(tools ...fakedroid.Tool) fakedroid.Script {
 
 // versions runs a test as both kinds of droid.
 func versions(t *testing.T, test func(t *testing.T, option fakedroid.Option)) {
-	for _, v := range []fakedroid.Version{fakedroid.V0_99, fakedroid.V0_225} {
+	for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
 		t.Run(string(v), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(t, fakedroid.WithVersion(v)) })
 		})
@@ -162,7 +162,7 @@ func TestPermissionsFailClosed(t *testing.T) {
 
 func TestBatchIsShownAndAnsweredTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(uses(touch, create), fakedroid.WithVersion(fakedroid.V0_99)))
+		e := begin(t, playing(uses(touch, create), fakedroid.WithVersion(fakedroid.V099)))
 		var asked []permission
 		e.ask = func(p permission) string { asked = append(asked, p); return allowOnce(p) }
 		require.Equal(t, "end_turn", e.run("go"))
@@ -229,7 +229,7 @@ func TestOneOfSeveralPlans(t *testing.T) {
 				var told strings.Builder
 				e := begin(t, func(int) (*droid.Client, error) {
 					return tappedDroid(func(line []byte) { told.Write(line) },
-						uses(plans), fakedroid.WithVersion(fakedroid.V0_99), fakedroid.WithMode("spec")), nil
+						uses(plans), fakedroid.WithVersion(fakedroid.V099), fakedroid.WithMode("spec")), nil
 				})
 				n := 0
 				e.ask = func(p permission) string {
@@ -360,7 +360,7 @@ func TestQuirk05_LostInterruptIsRepeated(t *testing.T) {
 					return err
 				}
 			}
-		}), fakedroid.WithVersion(fakedroid.V0_99)))
+		}), fakedroid.WithVersion(fakedroid.V099)))
 		id := e.prompt("go")
 		synctest.Wait()
 		e.cancel()
@@ -384,7 +384,7 @@ func TestQuirk25_WedgedDroidIsKilled(t *testing.T) {
 						return err
 					}
 				}
-			}), fakedroid.WithVersion(fakedroid.V0_99)), nil
+			}), fakedroid.WithVersion(fakedroid.V099)), nil
 		})
 		id := e.prompt("go")
 		synctest.Wait()

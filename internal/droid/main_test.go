@@ -42,7 +42,7 @@ var fakes = map[string]func(in *bufio.Reader) int{
 	"close-stdout":  func(*bufio.Reader) int { os.Stdout.Close(); select {} },
 	"close-stdin":   func(*bufio.Reader) int { os.Stdin.Close(); say(settingsLine); ignoreSignals(); select {} },
 	"stdout-holder": fakeStdoutHolder,
-	"tool":          func(*bufio.Reader) int { fakeTool(); select {} },
+	"tool":          func(*bufio.Reader) int { fakeTool(); return 0 },
 	"with-tool":     fakeWithTool,
 	"parent":        fakeParent,
 }
@@ -142,7 +142,8 @@ func fakeFlood(in *bufio.Reader) int {
 	}
 }
 
-// fakeTool shows that it lives by a connection to the test's socket.
+// fakeTool shows that it lives by a connection to the test's socket, and ends
+// with the test.
 func fakeTool() {
 	conn, err := net.Dial("unix", os.Getenv(envSocket))
 	if err != nil {

@@ -51,7 +51,7 @@ type Droid struct {
 // Option changes how Run plays.
 type Option func(*Droid)
 
-// WithVersion imitates another version than V0_225.
+// WithVersion imitates another version than V0225.
 func WithVersion(v Version) Option { return func(d *Droid) { d.version = v } }
 
 // WithPace waits that long between streamed pieces. The default is 0.
@@ -78,7 +78,7 @@ func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
 		defer close(done)
 		readLines(in, inbox, stop)
 	}()
-	d := &Droid{version: V0_225, out: out, stderr: io.Discard, inbox: inbox, settings: defaultSettings(), parent: "root"}
+	d := &Droid{version: V0225, out: out, stderr: io.Discard, inbox: inbox, settings: defaultSettings(), parent: "root"}
 	for _, o := range options {
 		o(d)
 	}

@@ -20,24 +20,24 @@ func TestToolTurnInDroidsOrder(t *testing.T) {
 		option  string
 		want    string
 	}{
-		{"0.225 allowed", V0_225, "proceed_once",
+		{"0.225 allowed", V0225, "proceed_once",
 			"RESP S:streaming_assistant_message CM user S:thinking S:streaming_assistant_message assistant_text_delta " +
 				"assistant_text_complete tool_call CM assistant S:executing_tool tool_execution_phase_changed " +
 				"S:waiting_for_tool_confirmation request_permission S:executing_tool permission_resolved " +
 				"tool_execution_phase_changed session_token_usage_changed tool_progress_update tool_result " +
 				"S:streaming_assistant_message S:thinking S:streaming_assistant_message assistant_text_delta " +
 				"assistant_text_complete CM assistant session_token_usage_changed agent_turn_completed S:idle"},
-		{"0.99 allowed", V0_99, "proceed_once",
+		{"0.99 allowed", V099, "proceed_once",
 			"RESP S:streaming_assistant_message CM user session_title_updated assistant_text_delta tool_call CM assistant " +
 				"S:executing_tool S:waiting_for_tool_confirmation request_permission S:streaming_assistant_message " +
 				"permission_resolved tool_progress_update tool_call tool_result S:streaming_assistant_message " +
 				"assistant_text_delta CM assistant S:idle session_token_usage_changed"},
-		{"0.225 refused", V0_225, "cancel",
+		{"0.225 refused", V0225, "cancel",
 			"RESP S:streaming_assistant_message CM user S:thinking S:streaming_assistant_message assistant_text_delta " +
 				"assistant_text_complete tool_call CM assistant S:executing_tool tool_execution_phase_changed " +
 				"S:waiting_for_tool_confirmation request_permission S:streaming_assistant_message permission_resolved " +
 				"tool_result agent_turn_completed S:idle"},
-		{"0.99 refused", V0_99, "cancel",
+		{"0.99 refused", V099, "cancel",
 			"RESP S:streaming_assistant_message CM user session_title_updated assistant_text_delta tool_call CM assistant " +
 				"S:executing_tool S:waiting_for_tool_confirmation request_permission S:streaming_assistant_message " +
 				"permission_resolved tool_call tool_result S:idle session_token_usage_changed"},
@@ -49,7 +49,7 @@ func TestToolTurnInDroidsOrder(t *testing.T) {
 			c.request("add_user_message", Fields{"text": "run it"})
 			c.answer(c.until("request_permission"), tt.option)
 			c.until("S:idle")
-			if tt.version == V0_99 {
+			if tt.version == V099 {
 				c.next()
 			}
 			require.Equal(t, tt.want, strings.Join(withoutRepeats(c.seen), " "))
@@ -99,21 +99,21 @@ func TestInterruptInDroidsOrder(t *testing.T) {
 		at      string             // message at which the client interrupts
 		want    string             // from there on
 	}{
-		{"0.225 mid-stream", V0_225, func(d *Droid) error {
+		{"0.225 mid-stream", V0225, func(d *Droid) error {
 			return inOrder(func() error { return d.stream("assistant", "m", 0, "one") }, d.Silence)
 		},
 			"assistant_text_complete", "CM system CM system RESP agent_turn_completed S:idle"},
-		{"0.99 mid-stream", V0_99, func(d *Droid) error {
+		{"0.99 mid-stream", V099, func(d *Droid) error {
 			return inOrder(func() error { return d.stream("assistant", "m", 0, "one") }, d.Silence)
 		},
 			"assistant_text_delta", "CM system RESP CM system S:idle"},
-		{"0.225 before the first token", V0_225, (*Droid).Silence, "CM user", "RESP CM system CM system agent_turn_completed S:idle"},
-		{"0.99 before the first token", V0_99, (*Droid).Silence, "session_title_updated", "CM system RESP CM system CM system S:idle"},
-		{"0.225 mid-tool", V0_225, slowTool, "tool_progress_update", "tool_result RESP tool_result agent_turn_completed S:idle"},
-		{"0.99 mid-tool", V0_99, slowTool, "tool_progress_update", "tool_call tool_result CM system RESP tool_result S:idle"},
-		{"0.225 permission", V0_225, askingTool, "request_permission", "permission_resolved tool_result tool_result RESP agent_turn_completed S:idle"},
-		{"0.99 permission", V0_99, askingTool, "request_permission", "permission_resolved tool_call tool_result CM system RESP S:idle"},
-		{"0.225 question", V0_225, askingUser, "ask_user", "tool_result RESP tool_result agent_turn_completed S:idle"},
+		{"0.225 before the first token", V0225, (*Droid).Silence, "CM user", "RESP CM system CM system agent_turn_completed S:idle"},
+		{"0.99 before the first token", V099, (*Droid).Silence, "session_title_updated", "CM system RESP CM system CM system S:idle"},
+		{"0.225 mid-tool", V0225, slowTool, "tool_progress_update", "tool_result RESP tool_result agent_turn_completed S:idle"},
+		{"0.99 mid-tool", V099, slowTool, "tool_progress_update", "tool_call tool_result CM system RESP tool_result S:idle"},
+		{"0.225 permission", V0225, askingTool, "request_permission", "permission_resolved tool_result tool_result RESP agent_turn_completed S:idle"},
+		{"0.99 permission", V099, askingTool, "request_permission", "permission_resolved tool_call tool_result CM system RESP S:idle"},
+		{"0.225 question", V0225, askingUser, "ask_user", "tool_result RESP tool_result agent_turn_completed S:idle"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestInterruptInDroidsOrder(t *testing.T) {
 			if last := c.seen[len(c.seen)-1]; last != tt.at {
 				c.until(tt.at)
 			}
-			if tt.version == V0_225 && tt.at == "CM user" {
+			if tt.version == V0225 && tt.at == "CM user" {
 				c.next() // the first one is the hidden context message
 			}
 			c.seen = nil
@@ -203,14 +203,14 @@ func TestSettings(t *testing.T) {
 		mode    string // afterwards
 		events  string
 	}{
-		{"mode", V0_225, Fields{"autonomyMode": "auto-high"}, "auto-high", "settings_updated settings_updated RESP"},
-		{"mode on 0.99", V0_99, Fields{"autonomyMode": "spec"}, "spec", "settings_updated RESP"},
-		{"no change", V0_225, Fields{"autonomyMode": "normal"}, "normal", "settings_updated RESP"},
-		{"no change on 0.99", V0_99, Fields{"autonomyMode": "normal"}, "normal", "RESP"},
-		{"level", V0_225, Fields{"autonomyLevel": "low"}, "auto-low", "settings_updated settings_updated RESP"},
-		{"unknown level is ignored", V0_225, Fields{"autonomyLevel": "spec"}, "normal", "settings_updated RESP"},
-		{"level makes droid ignore mode", V0_225, Fields{"autonomyMode": "spec", "autonomyLevel": "high"}, "auto-high", "settings_updated settings_updated RESP"},
-		{"bad mode", V0_225, Fields{"autonomyMode": "bogus"}, "normal", "ERR"},
+		{"mode", V0225, Fields{"autonomyMode": "auto-high"}, "auto-high", "settings_updated settings_updated RESP"},
+		{"mode on 0.99", V099, Fields{"autonomyMode": "spec"}, "spec", "settings_updated RESP"},
+		{"no change", V0225, Fields{"autonomyMode": "normal"}, "normal", "settings_updated RESP"},
+		{"no change on 0.99", V099, Fields{"autonomyMode": "normal"}, "normal", "RESP"},
+		{"level", V0225, Fields{"autonomyLevel": "low"}, "auto-low", "settings_updated settings_updated RESP"},
+		{"unknown level is ignored", V0225, Fields{"autonomyLevel": "spec"}, "normal", "settings_updated RESP"},
+		{"level makes droid ignore mode", V0225, Fields{"autonomyMode": "spec", "autonomyLevel": "high"}, "auto-high", "settings_updated settings_updated RESP"},
+		{"bad mode", V0225, Fields{"autonomyMode": "bogus"}, "normal", "ERR"},
 		{"unversioned", Unversioned, Fields{"autonomyLevel": "spec"}, "spec", "settings_updated RESP"},
 		{"unversioned bad", Unversioned, Fields{"autonomyLevel": "bogus"}, "normal", "ERR"},
 	}
@@ -246,15 +246,15 @@ func TestRefusedLines(t *testing.T) {
 		code    int
 		id      bool
 	}{
-		{"no JSON", V0_225, `nonsense`, -32700, false},
-		{"two objects", V0_225, `{}{}`, -32700, false},
-		{"numeric id", V0_225, `{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","type":"request","id":7,"method":"droid.interrupt_session","params":{}}`, -32700, false},
-		{"no api version", V0_225, `{"jsonrpc":"2.0","type":"request","id":"x","method":"droid.interrupt_session","params":{}}`, -32700, false},
-		{"batch", V0_225, `[]`, -32700, false},
-		{"unknown method", V0_225, `{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","type":"request","id":"x","method":"droid.no_such","params":{}}`, -32601, true},
-		{"unknown method on 0.99", V0_99, `{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","type":"request","id":"x","method":"droid.no_such","params":{}}`, -32600, false},
-		{"no params", V0_225, `{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","type":"request","id":"x","method":"droid.interrupt_session"}`, -32602, true},
-		{"unknown session", V0_225, `{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","type":"request","id":"x","method":"droid.load_session","params":{"sessionId":"s"}}`, -32004, true},
+		{"no JSON", V0225, `nonsense`, -32700, false},
+		{"two objects", V0225, `{}{}`, -32700, false},
+		{"numeric id", V0225, `{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","type":"request","id":7,"method":"droid.interrupt_session","params":{}}`, -32700, false},
+		{"no api version", V0225, `{"jsonrpc":"2.0","type":"request","id":"x","method":"droid.interrupt_session","params":{}}`, -32700, false},
+		{"batch", V0225, `[]`, -32700, false},
+		{"unknown method", V0225, `{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","type":"request","id":"x","method":"droid.no_such","params":{}}`, -32601, true},
+		{"unknown method on 0.99", V099, `{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","type":"request","id":"x","method":"droid.no_such","params":{}}`, -32600, false},
+		{"no params", V0225, `{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","type":"request","id":"x","method":"droid.interrupt_session"}`, -32602, true},
+		{"unknown session", V0225, `{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","type":"request","id":"x","method":"droid.load_session","params":{"sessionId":"s"}}`, -32004, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -281,7 +281,7 @@ func TestTwoResponsesBeforeInit(t *testing.T) {
 }
 
 func TestProtocolVersionOnEveryLine(t *testing.T) {
-	for _, v := range []Version{Unversioned, V0_99, V0_225} {
+	for _, v := range []Version{Unversioned, V099, V0225} {
 		c := start(t, Demo(), WithVersion(v))
 		l := c.init(nil)
 		require.Equal(t, string(v), l.Proto)

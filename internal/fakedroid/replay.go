@@ -88,9 +88,9 @@ func (r *replay) speak(msg json.RawMessage) error {
 }
 
 func (r *replay) translate(m map[string]any, key, recorded string) bool {
-	real, ok := r.ids[recorded]
+	id, ok := r.ids[recorded]
 	if ok {
-		m[key] = real
+		m[key] = id
 	}
 	return ok
 }

@@ -47,7 +47,7 @@ func TestDemo(t *testing.T) {
 		{"nothing to ask", "auto-low", nil, "auto-low", 1},
 	}
 	for _, tt := range tests {
-		for _, v := range []Version{Unversioned, V0_99, V0_225} {
+		for _, v := range []Version{Unversioned, V099, V0225} {
 			t.Run(tt.name+" "+string(v), func(t *testing.T) {
 				c := start(t, Demo(), WithMode(tt.mode), WithVersion(v))
 				c.init(nil)
@@ -123,7 +123,7 @@ func TestNewSessionChangesTheID(t *testing.T) {
 }
 
 func TestBatchOfTools(t *testing.T) {
-	for v, requests := range map[Version][]int{V0_99: {3}, V0_225: {2, 1}} {
+	for v, requests := range map[Version][]int{V099: {3}, V0225: {2, 1}} {
 		c := start(t, func(d *Droid) error {
 			p, err := d.AwaitPrompt()
 			if err != nil {
@@ -153,10 +153,10 @@ func TestAskUser(t *testing.T) {
 		answer  Fields
 		want    string // error of the building block, or the answer
 	}{
-		{"answered", V0_225, Fields{"answers": []Fields{{"index": 1, "answer": "Red"}}}, "Red"},
-		{"cancelled", V0_225, Fields{"cancelled": true}, ErrRefused.Error()},
-		{"cancelled on 0.99", V0_99, Fields{"cancelled": true}, ""},
-		{"strings", V0_225, Fields{"answers": []string{"Red"}}, ""},
+		{"answered", V0225, Fields{"answers": []Fields{{"index": 1, "answer": "Red"}}}, "Red"},
+		{"cancelled", V0225, Fields{"cancelled": true}, ErrRefused.Error()},
+		{"cancelled on 0.99", V099, Fields{"cancelled": true}, ""},
+		{"strings", V0225, Fields{"answers": []string{"Red"}}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

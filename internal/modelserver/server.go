@@ -27,7 +27,7 @@ type Server struct {
 	calls    sync.WaitGroup
 
 	mu       sync.Mutex
-	scripts  []script
+	scripts  []*script
 	requests []Request
 	changed  chan struct{} // closed and replaced at each request
 }
@@ -36,6 +36,23 @@ type Server struct {
 type script struct {
 	prompt string
 	steps  []Step
+	used   []int // calls that each step answered
+}
+
+// next takes the step after this many answers of the model. Steps that are used
+// up do not count. It returns len(steps) when there is none left.
+func (s *script) next(answers int) int {
+	for i, step := range s.steps {
+		if step.Times > 0 && s.used[i] >= step.Times {
+			continue
+		}
+		if answers == 0 {
+			s.used[i]++
+			return i
+		}
+		answers--
+	}
+	return len(s.steps)
 }
 
 // Request is one call that the server received.
@@ -84,7 +101,7 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + 
 func (s *Server) On(prompt string, steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.scripts = append(s.scripts, script{prompt, steps})
+	s.scripts = append(s.scripts, &script{prompt, steps, make([]int, len(steps))})
 }
 
 // Requests returns what the server received so far.
@@ -147,7 +164,7 @@ func (s *Server) record(r Request) {
 
 // choose finds the step that answers body: the script by the last user message
 // that fits one, the step by the model's answers after it. A failed call that
-// droid repeats thus gets the same step again.
+// droid repeats thus gets the same step again, unless Step.Times says otherwise.
 func (s *Server) choose(body []byte) (Request, Step, error) {
 	var call struct {
 		Messages []Message `json:"messages"`
@@ -183,7 +200,7 @@ func (s *Server) choose(body []byte) (Request, Step, error) {
 // it as a message of its own.
 var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
 
-// match returns the script for messages and how far it has got.
+// match returns the script for messages and the number of its step.
 func (s *Server) match(messages []Message) (*script, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +214,7 @@ func (s *Server) match(messages []Message) (*script, int) {
 			said := reminder.ReplaceAllString(m.Text(), "")
 			for j := len(s.scripts) - 1; j >= 0; j-- {
 				if strings.Contains(said, s.scripts[j].prompt) {
-					return &s.scripts[j], answers
+					return s.scripts[j], s.scripts[j].next(answers)
 				}
 			}
 		}

@@ -164,6 +164,23 @@ func TestFailures(t *testing.T) {
 	require.False(t, a.Done)
 }
 
+func TestFailsOnceThenAnswers(t *testing.T) {
+	s, c := start(t)
+	s.On("go", Step{Status: 500, Times: 2}, Step{Text: "First."}, Step{Text: "Second."})
+	for range 2 {
+		_, err := complete(t, c, s.URL(), body(true, true, user("go")))
+		require.Error(t, err)
+	}
+	for range 2 { // a step without Times stays
+		a, err := complete(t, c, s.URL(), body(true, true, user("go")))
+		require.NoError(t, err)
+		require.Equal(t, "First.", a.Text)
+	}
+	a, err := complete(t, c, s.URL(), body(true, true, user("go"), message{"role": "assistant", "content": "First."}))
+	require.NoError(t, err)
+	require.Equal(t, "Second.", a.Text)
+}
+
 func TestHangEndsWithTheServer(t *testing.T) {
 	s, c := start(t)
 	s.On("hang", Step{Text: "one ", Hang: true})

@@ -32,6 +32,10 @@ type Step struct {
 	// error object of OpenAI's form when Body is empty.
 	Status int
 	Body   string
+
+	// Times, when not 0, is how many calls the step answers before the next step
+	// takes its place: a step that fails once is repeated as the next one.
+	Times int
 }
 
 // ToolCall is one call of a tool. An empty ID gets one that is unique in the
