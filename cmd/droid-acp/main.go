@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
@@ -52,6 +53,10 @@ var Version string
 // demoCommand makes this program the scripted droid of "smoke --demo".
 const demoCommand = "demo-droid"
 
+// demoPace is the time between two words of the scripted droid, so that one
+// sees it stream.
+const demoPace = 15 * time.Millisecond
+
 // Exit codes.
 const (
 	exitOK = iota
@@ -73,7 +78,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case len(args) > 0 && args[0] == "smoke":
 		return runSmoke(ctx, args[1:], stdout, stderr)
 	case len(args) > 0 && args[0] == demoCommand:
-		return fakedroid.ExitCode(fakedroid.Run(stdin, stdout, fakedroid.Demo()))
+		return fakedroid.ExitCode(fakedroid.Run(stdin, stdout, fakedroid.Demo(),
+			fakedroid.WithPace(demoPace), fakedroid.WithStderr(stderr)))
 	}
 	return runServe(ctx, args, stdin, stdout, stderr)
 }

@@ -177,6 +177,9 @@ func (a *Agent) checkInitialized(method string) *acp.RequestError {
 
 // session finds a session by the id in params.
 func (a *Agent) session(id string) (*Session, *acp.RequestError) {
+	if id == "" {
+		return nil, invalidParams("sessionId is missing")
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if s, ok := a.sessions[id]; ok {

@@ -86,7 +86,7 @@ func TestBadInput(t *testing.T) {
 		{"no cwd", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":{"mcpServers":[]}}`, -32602, "cwd is missing"},
 		{"unknown session", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"nope","prompt":[{"type":"text","text":"hi"}]}}`, -32002, "nope"},
 		{"unknown session, mode", `{"jsonrpc":"2.0","id":"x","method":"session/set_mode","params":{"sessionId":"nope","modeId":"spec"}}`, -32002, "nope"},
-		{"no session id", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"prompt":[]}}`, -32002, ""},
+		{"no session id", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"prompt":[]}}`, -32602, "sessionId is missing"},
 		{"second initialize", `{"jsonrpc":"2.0","id":"x","method":"initialize","params":{"protocolVersion":1}}`, -32600, "called once"},
 		{"empty prompt", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION","prompt":[]}}`, -32602, "prompt is empty"},
 		{"no prompt", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION"}}`, -32602, "prompt"},
