@@ -18,8 +18,8 @@ type Version string
 // Versions whose habits the fake knows. Others fall to the next lower one.
 const (
 	Unversioned Version = ""        // droid 0.57.14 (seeds): tells no protocol version
-	V099       Version = "1.15.0"  // droid 0.99.0
-	V0225      Version = "1.220.0" // droid 0.225.2
+	V099        Version = "1.15.0"  // droid 0.99.0
+	V0225       Version = "1.220.0" // droid 0.225.2
 )
 
 // modern tells the habits of 0.215 and later: turn ends are told, ids of
