@@ -22,6 +22,7 @@ import (
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/store"
 )
 
 const usage = `Usage:
@@ -31,6 +32,8 @@ const usage = `Usage:
 Flags of both:
   --droid PATH       the droid executable
                      (default: $DROID_ACP_DROID, then droid in $PATH, then ~/.local/bin/droid)
+  --park-after D     end the droid of a session that rests this long, for example 30m; the
+                     next prompt starts it again (default 15m, 0 for never)
   --log-file FILE    write a structured log (JSON lines) to FILE
   --log-level LEVEL  debug, info, warn or error (default: warn on stderr, info in the file)
   --version          print the version
@@ -98,6 +101,10 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		return usageError(stderr, err)
 	}
 	defer closeLog()
+	root, err := store.Root()
+	if err != nil {
+		return usageError(stderr, err)
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = os.TempDir() // the directory of the spare process alone; sessions name their own
@@ -111,9 +118,11 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 			}
 			return droid.Start(droid.Command{Path: path, Dir: dir}, log)
 		},
-		Dir:     dir,
-		Version: version(),
-		Log:     log,
+		Store:     store.New(root, log),
+		ParkAfter: common.parkAfter,
+		Dir:       dir,
+		Version:   version(),
+		Log:       log,
 	})
 	if err := agent.Serve(ctx, stdin, stdout); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
@@ -123,16 +132,18 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 
 // commonFlags are the flags of every command.
 type commonFlags struct {
-	droid    string
-	logFile  string
-	logLevel string
-	version  bool
+	droid     string
+	parkAfter time.Duration
+	logFile   string
+	logLevel  string
+	version   bool
 }
 
 func (c *commonFlags) flagSet(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // errors are printed by usageError
 	flags.StringVar(&c.droid, "droid", "", "")
+	flags.DurationVar(&c.parkAfter, "park-after", 15*time.Minute, "")
 	flags.StringVar(&c.logFile, "log-file", "", "")
 	flags.StringVar(&c.logLevel, "log-level", "", "")
 	flags.BoolVar(&c.version, "version", false, "")
@@ -150,6 +161,8 @@ func parse(flags *flag.FlagSet, common *commonFlags, args []string, stdout, stde
 	case common.version:
 		fmt.Fprintln(stdout, "droid-acp "+version())
 		return exitOK, true
+	case common.parkAfter < 0:
+		return usageError(stderr, errors.New("--park-after must not be negative")), true
 	}
 	return exitOK, false
 }

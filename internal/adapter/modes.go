@@ -65,23 +65,25 @@ func (a *Agent) setMode(c call) (any, *acp.RequestError) {
 
 // changeMode has droid change its mode and answers on result.
 func (s *Session) changeMode(mode droid.Mode, result chan<- *acp.RequestError) {
-	switch {
-	case !mode.Valid():
+	if !mode.Valid() {
 		result <- invalidParams("unknown modeId %q", mode)
 		return
-	case s.client == nil:
-		result <- internalError("droid_not_running", "droid is not running at the moment; send a prompt first, which starts it again.")
-		return
 	}
-	client := s.client
-	patch := droid.ModeSettings(client.Version(), mode)
-	s.do(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, setModeTime)
-		defer cancel()
-		err := client.UpdateSettings(ctx, patch)
-		if !s.post(func() { result <- s.modeChanged(mode, err) }) {
-			result <- internalError("shutting_down", "the session is ending")
+	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			result <- err
+			return
 		}
+		client := s.client
+		patch := droid.ModeSettings(client.Version(), mode)
+		s.do(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, setModeTime)
+			defer cancel()
+			err := client.UpdateSettings(ctx, patch)
+			if !s.post(func() { result <- s.modeChanged(mode, err) }) {
+				result <- errEnding()
+			}
+		})
 	})
 }
 

@@ -32,7 +32,7 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	ctx := s.beginAsk(&ask{
 		requestID: ev.RequestID,
 		refuse:    func() { s.answerQuestions(ev.RequestID, droid.Answers{Cancelled: true}) },
-		closeUp:   func(string) {},
+		closeUp:   func() {},
 	})
 	session := s.id
 	s.do(func(context.Context) {

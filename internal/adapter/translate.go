@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
 )
 
@@ -63,7 +64,18 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.TurnStarted, quirks.PromptFolded, quirks.UsageChanged:
 		// ACP has no update for a prompt taken, and its usage_update needs the
 		// size of the context window, which droid does not tell here.
+	case quirks.UserText:
+		s.send(userText(ev))
+	case quirks.UserImage:
+		s.send(userImage(ev))
+	case quirks.UserFile:
+		s.send(userFile(ev))
 	case quirks.Other:
+		if switched, ok := ev.Event.(droid.SessionSwitched); ok {
+			// The editor keeps its id; what must be loaded after a restart is
+			// the session that droid went on in (quirk 22).
+			s.droidID = switched.To
+		}
 		s.log.Debug("event without an ACP form", zap.String("type", ev.Event.Kind()))
 	}
 }
