@@ -210,6 +210,19 @@ func TestCancelledSessionNew(t *testing.T) {
 	})
 }
 
+// TestMuteDroidIsGivenUp: a droid that never answers does not hold the editor up
+// for ever.
+func TestMuteDroidIsGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := connect(t, muteDroid)
+		id := e.request("session/new", `{"cwd":"/w","mcpServers":[]}`)
+		time.Sleep(openTime + time.Second)
+		answer, ok := e.answered(id)
+		require.True(t, ok)
+		require.Contains(t, answer.Error.Message, "droid_start_failed: droid could not be started: droid did not answer within a minute")
+	})
+}
+
 func TestSpareIsUsedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))

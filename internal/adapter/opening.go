@@ -3,6 +3,8 @@ package adapter
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"droid-acp/internal/droid"
@@ -42,6 +44,7 @@ func (a *Agent) launch(ctx context.Context, cwd string, open opener) (*droid.Cli
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
+	defer context.AfterFunc(a.ctx, cancel)() // a request's context does not end with the agent
 	info, err := open(ctx, client)
 	if err == nil {
 		return client, info, nil
@@ -49,7 +52,10 @@ func (a *Agent) launch(ctx context.Context, cwd string, open opener) (*droid.Cli
 	client.Kill()
 	<-client.Exited()
 	if errors.Is(context.Cause(ctx), errOpenTime) {
-		err = errors.Join(errOpenTime, client.ExitError())
+		err = errOpenTime
+		if exit := client.ExitError(); exit != nil && len(exit.Stderr) > 0 {
+			err = fmt.Errorf("%w; the last it wrote to stderr: %s", errOpenTime, strings.Join(exit.Stderr, "\n"))
+		}
 	}
 	return nil, nil, err
 }
