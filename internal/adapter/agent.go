@@ -53,7 +53,8 @@ type Agent struct {
 
 	mu          sync.Mutex // guards what follows
 	initialized bool
-	closing     bool // no session is opened any more
+	client      clientCapabilities // set once, before any session
+	closing     bool               // no session is opened any more
 	sessions    map[string]*Session
 	opening     sync.WaitGroup // the sessions' owner goroutines and what opens them
 }

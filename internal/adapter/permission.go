@@ -200,11 +200,7 @@ func planText(d droid.PermissionDetails) string {
 }
 
 func commandText(d droid.PermissionDetails) string {
-	fence := "```"
-	for strings.Contains(d.FullCommand, fence) {
-		fence += "`"
-	}
-	return fence + "sh\n" + d.FullCommand + "\n" + fence + riskText(d)
+	return fenced("sh", d.FullCommand) + riskText(d)
 }
 
 func riskText(d droid.PermissionDetails) string {

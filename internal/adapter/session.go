@@ -40,6 +40,7 @@ type Session struct {
 	unanswered *turn      // has ended, but its response is not written yet
 	queue      []*turn
 	ask        *ask
+	views      views
 	tools      map[string]string   // ACP status last sent of the calls that have not ended
 	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
 	chunk      chunkPrefix
@@ -230,6 +231,9 @@ func (s *Session) nextTick() time.Duration {
 			consider(at)
 		}
 	}
+	if at, ok := s.views.due(); ok {
+		consider(at)
+	}
 	if s.turn != nil && !s.turn.interruptAt.IsZero() {
 		consider(s.turn.interruptAt)
 	}
@@ -241,6 +245,7 @@ func (s *Session) tick() {
 	if s.norm != nil && s.client != nil {
 		s.apply(s.norm.Tick(now))
 	}
+	s.flushViews(now)
 	s.insist(now)
 }
 

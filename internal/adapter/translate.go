@@ -72,7 +72,8 @@ func (s *Session) toolStarted(ev quirks.ToolStarted) {
 	in := parseToolInput(ev.Input)
 	s.tools[ev.ID] = statusPending
 	s.toolIDs[ev.ID] = struct{}{}
-	s.send(toolCall{
+	view := s.views.add(ev.ID, ev.Name)
+	call := toolCall{
 		SessionUpdate: "tool_call",
 		ToolCallID:    ev.ID,
 		Title:         toolTitle(ev.Name, in, s.cwd),
@@ -80,7 +81,11 @@ func (s *Session) toolStarted(ev quirks.ToolStarted) {
 		Status:        statusPending,
 		Locations:     toolLocations(in, s.cwd),
 		RawInput:      object(ev.Input),
-	})
+	}
+	if view.command != nil {
+		s.commandStarted(&call)
+	}
+	s.send(call)
 }
 
 func (s *Session) toolInput(ev quirks.ToolInput) {
@@ -107,14 +112,19 @@ func (s *Session) toolStatus(id, status string) {
 		return
 	}
 	s.tools[id] = status
-	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Status: status})
+	update := toolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Status: status}
+	if s.views.get(id).command != nil {
+		s.commandRuns(&update)
+	}
+	s.send(update)
 }
 
 func (s *Session) toolProgress(ev quirks.ToolProgress) {
-	text := ev.Update.FullOutput
-	if text == "" {
-		text = ev.Update.Text
+	if c := s.views.get(ev.ID).command; c != nil {
+		s.commandProgress(ev.ID, c, ev.Update)
+		return
 	}
+	text := ev.Update.Text
 	if text == "" {
 		text = ev.Update.Error
 	}
@@ -130,21 +140,32 @@ func (s *Session) toolProgress(ev quirks.ToolProgress) {
 
 func (s *Session) toolEnded(ev quirks.ToolEnded) {
 	delete(s.tools, ev.ID)
+	view := s.views.get(ev.ID)
+	defer s.views.remove(ev.ID)
 	update := toolCall{
 		SessionUpdate: "tool_call_update",
 		ToolCallID:    ev.ID,
 		Status:        statusCompleted,
-		Content:       resultContent(ev.Content),
-		RawOutput:     ev.Content,
 	}
-	if ev.IsError {
+	if ev.IsError || isUnknownTool(ev) {
 		update.Status = statusFailed
 	}
-	if ev.Unfinished {
-		update.Content = nil // what it said so far stays
-		update.RawOutput = nil
+	if !ev.Unfinished { // else what it said so far stays
+		update.RawOutput = ev.Content
+	}
+	switch {
+	case view.command != nil:
+		s.commandEnded(ev, view.command, &update)
+	case !ev.Unfinished:
+		update.Content = resultContent(ev.Content)
 	}
 	s.send(update)
+}
+
+// isUnknownTool tells the result of a tool that does not exist, which 0.99 calls
+// no error.
+func isUnknownTool(ev quirks.ToolEnded) bool {
+	return resultText(ev.Content) == "Unknown tool: "+ev.Name
 }
 
 // object passes JSON objects on and leaves out what is still empty.
