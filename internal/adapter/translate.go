@@ -69,19 +69,12 @@ func (s *Session) translate(ev quirks.Event) {
 }
 
 func (s *Session) toolStarted(ev quirks.ToolStarted) {
-	in := parseToolInput(ev.Input)
 	s.tools[ev.ID] = statusPending
 	s.toolIDs[ev.ID] = struct{}{}
 	view := s.views.add(ev.ID, ev.Name)
-	call := toolCall{
-		SessionUpdate: "tool_call",
-		ToolCallID:    ev.ID,
-		Title:         toolTitle(ev.Name, in, s.cwd),
-		Kind:          toolKind(ev.Name),
-		Status:        statusPending,
-		Locations:     toolLocations(in, s.cwd),
-		RawInput:      object(ev.Input),
-	}
+	call := s.describe(ev.ID, ev.Name, ev.Input)
+	call.SessionUpdate = "tool_call"
+	call.Status = statusPending
 	if view.command != nil {
 		s.commandStarted(&call)
 	}
@@ -94,16 +87,33 @@ func (s *Session) toolInput(ev quirks.ToolInput) {
 	s.send(update)
 }
 
-// describe is what a tool call with its complete input looks like.
+// describe is what a tool call with this input looks like, and notes what an
+// edit is about to change.
 func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 	in := parseToolInput(input)
-	return toolCall{
+	call := toolCall{
 		ToolCallID: id,
 		Title:      toolTitle(name, in, s.cwd),
 		Kind:       toolKind(name),
 		Locations:  toolLocations(in, s.cwd),
 		RawInput:   object(input),
 	}
+	if e := s.views.get(id).edit; e != nil && call.RawInput != nil {
+		e.changes = s.plannedChanges(name, input)
+		describeEdit(&call, s.cwd, e.changes)
+	}
+	return call
+}
+
+// describeEdit names the files that change, where the input does not.
+func describeEdit(call *toolCall, cwd string, changes []change) {
+	if len(changes) == 0 {
+		return
+	}
+	if call.Locations == nil {
+		call.Title += " " + changedNames(cwd, changes)
+	}
+	call.Locations = changeLocations(changes)
 }
 
 // toolStatus moves a call on, never back.
@@ -156,6 +166,8 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 	switch {
 	case view.command != nil:
 		s.commandEnded(ev, view.command, &update)
+	case view.edit != nil:
+		s.editEnded(ev, view.edit, &update)
 	case !ev.Unfinished:
 		update.Content = resultContent(ev.Content)
 	}

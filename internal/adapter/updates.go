@@ -61,6 +61,7 @@ type content struct {
 // location is a file that a tool call touches. Path is absolute.
 type location struct {
 	Path string `json:"path"`
+	Line int    `json:"line,omitempty"` // from 1
 }
 
 func textContent(text string) toolContent {

@@ -9,12 +9,14 @@ import (
 // The zero value is ready. The session's owner alone touches them.
 type views struct {
 	open map[string]*view
+	past bool // what is shown is history: the files of its edits have changed since
 }
 
 // view is one open tool call, by its kind.
 type view struct {
 	name    string
 	command *command
+	edit    *edit
 }
 
 // add begins the view of a call.
@@ -23,8 +25,11 @@ func (v *views) add(id, name string) *view {
 		v.open = make(map[string]*view)
 	}
 	one := &view{name: name}
-	if name == "Execute" {
+	switch {
+	case name == "Execute":
 		one.command = &command{}
+	case isEdit(name):
+		one.edit = &edit{}
 	}
 	v.open[id] = one
 	return one
