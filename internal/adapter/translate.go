@@ -72,6 +72,10 @@ func (s *Session) toolStarted(ev quirks.ToolStarted) {
 	s.tools[ev.ID] = statusPending
 	s.toolIDs[ev.ID] = struct{}{}
 	view := s.views.add(ev.ID, ev.Name)
+	if view.todo != nil {
+		view.todo.input = ev.Input
+		return
+	}
 	call := s.describe(ev.ID, ev.Name, ev.Input)
 	call.SessionUpdate = "tool_call"
 	call.Status = statusPending
@@ -82,6 +86,10 @@ func (s *Session) toolStarted(ev quirks.ToolStarted) {
 }
 
 func (s *Session) toolInput(ev quirks.ToolInput) {
+	if t := s.views.get(ev.ID).todo; t != nil {
+		t.input = ev.Input
+		return
+	}
 	update := s.describe(ev.ID, ev.Name, ev.Input)
 	update.SessionUpdate = "tool_call_update"
 	s.send(update)
@@ -122,6 +130,9 @@ func (s *Session) toolStatus(id, status string) {
 		return
 	}
 	s.tools[id] = status
+	if s.views.get(id).todo != nil {
+		return
+	}
 	update := toolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Status: status}
 	if s.views.get(id).command != nil {
 		s.commandRuns(&update)
@@ -130,8 +141,11 @@ func (s *Session) toolStatus(id, status string) {
 }
 
 func (s *Session) toolProgress(ev quirks.ToolProgress) {
-	if c := s.views.get(ev.ID).command; c != nil {
-		s.commandProgress(ev.ID, c, ev.Update)
+	switch view := s.views.get(ev.ID); {
+	case view.todo != nil:
+		return
+	case view.command != nil:
+		s.commandProgress(ev.ID, view.command, ev.Update)
 		return
 	}
 	text := ev.Update.Text
@@ -164,6 +178,9 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 		update.RawOutput = ev.Content
 	}
 	switch {
+	case view.todo != nil:
+		s.todoEnded(ev, view.todo, update)
+		return
 	case view.command != nil:
 		s.commandEnded(ev, view.command, &update)
 	case view.edit != nil:

@@ -17,6 +17,7 @@ type view struct {
 	name    string
 	command *command
 	edit    *edit
+	todo    *todo
 }
 
 // add begins the view of a call.
@@ -28,6 +29,8 @@ func (v *views) add(id, name string) *view {
 	switch {
 	case name == "Execute":
 		one.command = &command{}
+	case name == "TodoWrite":
+		one.todo = &todo{}
 	case isEdit(name):
 		one.edit = &edit{}
 	}
