@@ -59,7 +59,8 @@ type Agent struct {
 
 	mu          sync.Mutex // guards what follows
 	initialized bool
-	closing     bool // no session is opened any more
+	client      clientCapabilities // set once, before any session
+	closing     bool               // no session is opened any more
 	sessions    map[string]*Session
 	running     sync.WaitGroup // the sessions' owner goroutines
 }

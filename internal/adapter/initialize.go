@@ -64,7 +64,7 @@ type agentInfo struct {
 func (a *Agent) initialize(c call) (any, *acp.RequestError) {
 	var params struct {
 		ProtocolVersion json.RawMessage `json:"protocolVersion"`
-		ClientInfo      json.RawMessage `json:"clientInfo"`
+		Capabilities    json.RawMessage `json:"clientCapabilities"`
 	}
 	if err := decode(c.params, &params); err != nil {
 		return nil, err
@@ -74,6 +74,7 @@ func (a *Agent) initialize(c call) (any, *acp.RequestError) {
 	}
 	a.mu.Lock()
 	a.initialized = true
+	a.client = readCapabilities(params.Capabilities)
 	a.mu.Unlock()
 	a.spare.prepare()
 

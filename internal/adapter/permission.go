@@ -141,47 +141,38 @@ func optionKind(value string) acp.PermissionOptionKind {
 // permissionCall describes one tool that waits for permission, with all the
 // user needs to decide.
 func (s *Session) permissionCall(tool droid.PermissionToolUse) toolCall {
+	view := s.views.get(tool.ToolUse.ID)
 	call := s.describe(tool.ToolUse.ID, tool.ToolUse.Name, tool.ToolUse.Input)
 	call.Status = statusPending
-	call.Content = s.permissionContent(tool)
+	call.Content = permissionContent(tool)
+	if changes := s.askedChanges(tool.ToolUse.ID, tool); len(changes) > 0 {
+		if view.edit != nil {
+			view.edit.changes = changes
+		}
+		call.Content = diffs(s.cwd, changes)
+		call.Locations = changeLocations(changes)
+	}
 	if tool.Confirmation == confirmSpec && tool.Details.Title != "" {
 		call.Title = "Approve plan: " + tool.Details.Title
 	}
 	return call
 }
 
-// permissionContent is the plan, the command with its risk, or the change.
-func (s *Session) permissionContent(tool droid.PermissionToolUse) []toolContent {
+// permissionContent is the plan, or the command or tool with its risk.
+func permissionContent(tool droid.PermissionToolUse) []toolContent {
 	d := tool.Details
 	switch tool.Confirmation {
 	case confirmSpec:
 		return []toolContent{textContent(planText(d))}
 	case "exec":
 		return []toolContent{textContent(commandText(d))}
-	case "create":
-		return []toolContent{diffContent(absolute(s.cwd, d.FilePath), nil, d.Content)}
-	case "edit":
-		return []toolContent{diffContent(absolute(s.cwd, d.FilePath), d.OldContent, d.NewContent)}
-	case "apply_patch":
-		return s.patchContent(d)
 	case "mcp_tool":
 		return []toolContent{textContent(toolLabel(d.ToolName) + riskText(d))}
 	}
+	if d.PatchContent != "" {
+		return []toolContent{textContent(fenced("diff", d.PatchContent))}
+	}
 	return []toolContent{textContent(string(d.Raw))}
-}
-
-func (s *Session) patchContent(d droid.PermissionDetails) []toolContent {
-	if len(d.Files) == 0 && d.NewContent != nil {
-		return []toolContent{diffContent(absolute(s.cwd, d.FilePath), d.OldContent, d.NewContent)}
-	}
-	var out []toolContent
-	for _, f := range d.Files {
-		out = append(out, diffContent(absolute(s.cwd, f.FilePath), f.OldContent, f.NewContent))
-	}
-	if len(out) == 0 {
-		out = append(out, textContent(d.PatchContent))
-	}
-	return out
 }
 
 func planText(d droid.PermissionDetails) string {
@@ -196,11 +187,7 @@ func planText(d droid.PermissionDetails) string {
 }
 
 func commandText(d droid.PermissionDetails) string {
-	fence := "```"
-	for strings.Contains(d.FullCommand, fence) {
-		fence += "`"
-	}
-	return fence + "sh\n" + d.FullCommand + "\n" + fence + riskText(d)
+	return fenced("sh", d.FullCommand) + riskText(d)
 }
 
 func riskText(d droid.PermissionDetails) string {

@@ -28,7 +28,7 @@ type Session struct {
 	beside sync.WaitGroup // blocking calls that run beside the owner
 	ctx    context.Context
 	stop   context.CancelFunc // ends the session
-	done   chan struct{}      // closed when it has ended
+	over   chan struct{}      // closed when it has ended
 
 	// owner
 	cwd        string
@@ -51,6 +51,7 @@ type Session struct {
 	queue      []*turn
 	quiet      []func() // called when the running prompt has ended
 	ask        *ask
+	views      views
 	tools      map[string]string   // ACP status last sent of the calls that have not ended
 	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
 	chunk      chunkPrefix
@@ -71,7 +72,7 @@ func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session 
 		id:      id,
 		log:     a.log.With(zap.String("session", id)),
 		mail:    newMailbox(),
-		done:    make(chan struct{}),
+		over:    make(chan struct{}),
 		cwd:     cwd,
 		servers: servers,
 		droidID: id,
@@ -94,7 +95,7 @@ func (s *Session) do(f func(ctx context.Context)) {
 // run is the owner goroutine. It ends when the session is stopped or the agent
 // ends, with droid gone and every prompt answered.
 func (s *Session) run() {
-	defer close(s.done)
+	defer close(s.over)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -210,6 +211,9 @@ func (s *Session) nextTick() time.Duration {
 			consider(at)
 		}
 	}
+	if at, ok := s.views.due(); ok {
+		consider(at)
+	}
 	if s.turn != nil && !s.turn.interruptAt.IsZero() {
 		consider(s.turn.interruptAt)
 	}
@@ -224,6 +228,7 @@ func (s *Session) tick() {
 	if s.norm != nil && s.client != nil {
 		s.apply(s.norm.Tick(now))
 	}
+	s.flushViews(now)
 	s.insist(now)
 	s.park(now)
 }

@@ -241,7 +241,7 @@ func (s *Session) cancelAndWait() {
 	}) {
 		select {
 		case <-quiet:
-		case <-s.done:
+		case <-s.over:
 		}
 	}
 }
@@ -277,7 +277,7 @@ func (a *Agent) deleteSession(c call) (any, *acp.RequestError) {
 			}
 		})
 		s.stop()
-		<-s.done
+		<-s.over
 	}
 	if err := a.cfg.Store.Delete(params.SessionID); err != nil {
 		return nil, internalError("delete_failed", "the session could not be deleted: "+err.Error())

@@ -81,36 +81,59 @@ func (s *Session) translate(ev quirks.Event) {
 }
 
 func (s *Session) toolStarted(ev quirks.ToolStarted) {
-	in := parseToolInput(ev.Input)
 	s.tools[ev.ID] = statusPending
 	s.toolIDs[ev.ID] = struct{}{}
-	s.send(toolCall{
-		SessionUpdate: "tool_call",
-		ToolCallID:    ev.ID,
-		Title:         toolTitle(ev.Name, in, s.cwd),
-		Kind:          toolKind(ev.Name),
-		Status:        statusPending,
-		Locations:     toolLocations(in, s.cwd),
-		RawInput:      object(ev.Input),
-	})
+	view := s.views.add(ev.ID, ev.Name)
+	if view.todo != nil {
+		view.todo.input = ev.Input
+		return
+	}
+	call := s.describe(ev.ID, ev.Name, ev.Input)
+	call.SessionUpdate = "tool_call"
+	call.Status = statusPending
+	if view.command != nil {
+		s.commandStarted(&call)
+	}
+	s.send(call)
 }
 
 func (s *Session) toolInput(ev quirks.ToolInput) {
+	if t := s.views.get(ev.ID).todo; t != nil {
+		t.input = ev.Input
+		return
+	}
 	update := s.describe(ev.ID, ev.Name, ev.Input)
 	update.SessionUpdate = "tool_call_update"
 	s.send(update)
 }
 
-// describe is what a tool call with its complete input looks like.
+// describe is what a tool call with this input looks like, and notes what an
+// edit is about to change.
 func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 	in := parseToolInput(input)
-	return toolCall{
+	call := toolCall{
 		ToolCallID: id,
 		Title:      toolTitle(name, in, s.cwd),
 		Kind:       toolKind(name),
 		Locations:  toolLocations(in, s.cwd),
 		RawInput:   object(input),
 	}
+	if e := s.views.get(id).edit; e != nil && call.RawInput != nil {
+		e.changes = s.plannedChanges(name, input)
+		describeEdit(&call, s.cwd, e.changes)
+	}
+	return call
+}
+
+// describeEdit names the files that change, where the input does not.
+func describeEdit(call *toolCall, cwd string, changes []change) {
+	if len(changes) == 0 {
+		return
+	}
+	if call.Locations == nil {
+		call.Title += " " + changedNames(cwd, changes)
+	}
+	call.Locations = changeLocations(changes)
 }
 
 // toolStatus moves a call on, never back.
@@ -119,14 +142,25 @@ func (s *Session) toolStatus(id, status string) {
 		return
 	}
 	s.tools[id] = status
-	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Status: status})
+	if s.views.get(id).todo != nil {
+		return
+	}
+	update := toolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Status: status}
+	if s.views.get(id).command != nil {
+		s.commandRuns(&update)
+	}
+	s.send(update)
 }
 
 func (s *Session) toolProgress(ev quirks.ToolProgress) {
-	text := ev.Update.FullOutput
-	if text == "" {
-		text = ev.Update.Text
+	switch view := s.views.get(ev.ID); {
+	case view.todo != nil:
+		return
+	case view.command != nil:
+		s.commandProgress(ev.ID, view.command, ev.Update)
+		return
 	}
+	text := ev.Update.Text
 	if text == "" {
 		text = ev.Update.Error
 	}
@@ -142,21 +176,37 @@ func (s *Session) toolProgress(ev quirks.ToolProgress) {
 
 func (s *Session) toolEnded(ev quirks.ToolEnded) {
 	delete(s.tools, ev.ID)
+	view := s.views.get(ev.ID)
+	defer s.views.remove(ev.ID)
 	update := toolCall{
 		SessionUpdate: "tool_call_update",
 		ToolCallID:    ev.ID,
 		Status:        statusCompleted,
-		Content:       resultContent(ev.Content),
-		RawOutput:     ev.Content,
 	}
-	if ev.IsError {
+	if ev.IsError || isUnknownTool(ev) {
 		update.Status = statusFailed
 	}
-	if ev.Unfinished {
-		update.Content = nil // what it said so far stays
-		update.RawOutput = nil
+	if !ev.Unfinished { // else what it said so far stays
+		update.RawOutput = ev.Content
+	}
+	switch {
+	case view.todo != nil:
+		s.todoEnded(ev, view.todo, update)
+		return
+	case view.command != nil:
+		s.commandEnded(ev, view.command, &update)
+	case view.edit != nil:
+		s.editEnded(ev, view.edit, &update)
+	case !ev.Unfinished:
+		update.Content = resultContent(ev.Content)
 	}
 	s.send(update)
+}
+
+// isUnknownTool tells the result of a tool that does not exist, which 0.99 calls
+// no error.
+func isUnknownTool(ev quirks.ToolEnded) bool {
+	return resultText(ev.Content) == "Unknown tool: "+ev.Name
 }
 
 // object passes JSON objects on and leaves out what is still empty.

@@ -36,16 +36,18 @@ type toolCall struct {
 	Locations     []location      `json:"locations,omitempty"`
 	RawInput      json.RawMessage `json:"rawInput,omitempty"`
 	RawOutput     json.RawMessage `json:"rawOutput,omitempty"`
+	Meta          *toolMeta       `json:"_meta,omitempty"`
 }
 
-// toolContent is one item of a tool call's content: text or an image (Content)
-// or a diff (Path, OldText, NewText).
+// toolContent is one item of a tool call's content: text or an image (Content),
+// a diff (Path, OldText, NewText) or a terminal.
 type toolContent struct {
-	Type    string   `json:"type"`
-	Content *content `json:"content,omitempty"`
-	Path    string   `json:"path,omitempty"`
-	OldText *string  `json:"oldText,omitempty"`
-	NewText *string  `json:"newText,omitempty"`
+	Type       string   `json:"type"`
+	Content    *content `json:"content,omitempty"`
+	Path       string   `json:"path,omitempty"`
+	OldText    *string  `json:"oldText,omitempty"`
+	NewText    *string  `json:"newText,omitempty"`
+	TerminalID string   `json:"terminalId,omitempty"`
 }
 
 // content is a text or image content block.
@@ -59,6 +61,7 @@ type content struct {
 // location is a file that a tool call touches. Path is absolute.
 type location struct {
 	Path string `json:"path"`
+	Line int    `json:"line,omitempty"` // from 1
 }
 
 func textContent(text string) toolContent {

@@ -134,7 +134,7 @@ func (d *Droid) run(t Tool) error {
 			return err
 		}
 		output += line + "\n"
-		update := Fields{"type": "status", "text": line, "timestamp": 1795229896723}
+		update := Fields{"type": "status", "text": lastTwoLines(output), "timestamp": 1795229896723}
 		if d.version.modern() {
 			update["terminalId"], update["fullOutput"] = "fa4ed801-0000-4000-8000-00000000000a", output
 		}
@@ -146,6 +146,13 @@ func (d *Droid) run(t Tool) error {
 		return err
 	}
 	return d.result(t, t.Result, t.IsError)
+}
+
+// lastTwoLines is what droid tells of the output of a running command; before
+// the only line it puts an empty one.
+func lastTwoLines(output string) string {
+	lines := strings.Split("\n"+strings.TrimSuffix(output, "\n"), "\n")
+	return strings.Join(lines[len(lines)-2:], "\n")
 }
 
 // result writes the tool_result of t; 0.99 repeats the call before it.

@@ -22,10 +22,14 @@ func (s *Server) WriteSettings(home string) error { return WriteSettings(home, s
 
 // WriteSettings writes .factory/settings.json of home for a model at the base
 // URL url.
-func WriteSettings(home, url string) error {
+func WriteSettings(home, url string) error { return WriteSettingsFor(home, url, ModelName) }
+
+// WriteSettingsFor is WriteSettings for a model with this name: droid chooses
+// the tools that it offers by it, ApplyPatch for names like gpt-5.
+func WriteSettingsFor(home, url, name string) error {
 	settings := map[string]any{
 		"customModels": []map[string]any{{
-			"model": ModelName, "displayName": "Scripted", "baseUrl": url, "apiKey": "none",
+			"model": name, "displayName": "Scripted", "baseUrl": url, "apiKey": "none",
 			"provider": "generic-chat-completion-api", "maxOutputTokens": 4096, "noImageSupport": false,
 		}},
 		"sessionDefaultSettings": map[string]any{"model": ModelID},

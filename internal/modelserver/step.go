@@ -46,6 +46,10 @@ type ToolCall struct {
 	Args any
 }
 
+// Raw are arguments that are sent as they stand: droid takes those of tools like
+// ApplyPatch for text (0.225).
+type Raw string
+
 // errBroken makes the server cut the connection.
 var errBroken = errors.New("the script breaks the stream")
 
@@ -172,6 +176,9 @@ func words(text string) []string {
 }
 
 func (t ToolCall) arguments() (string, error) {
+	if raw, ok := t.Args.(Raw); ok {
+		return string(raw), nil
+	}
 	args, err := json.Marshal(t.Args)
 	if err != nil {
 		return "", fmt.Errorf("encoding the arguments of %s: %w", t.Name, err)

@@ -1,0 +1,232 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// openAs opens a session in h as an editor with these client capabilities.
+func (c *client) openAs(h home, capabilities map[string]any, mcpServers ...any) session {
+	c.t.Helper()
+	c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": capabilities}, nil)
+	var result newSession
+	c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": append([]any{}, mcpServers...)}, &result)
+	require.NotEmpty(c.t, result.SessionID)
+	return session{c, result.SessionID}
+}
+
+// item is one item of a tool call's content.
+type item struct {
+	Type       string
+	Content    struct{ Type, Text string }
+	Path       string
+	OldText    *string
+	NewText    string
+	TerminalID string
+}
+
+// items are the content of a tool call or its update; nil when it has none.
+func (u update) items() []item {
+	var items []item
+	_ = json.Unmarshal(u.Content, &items) // content of messages has another form
+	return items
+}
+
+func itemText(items []item) string {
+	var b strings.Builder
+	for _, i := range items {
+		b.WriteString(i.Content.Text)
+	}
+	return b.String()
+}
+
+// ofTool are the updates of one tool call, its announcement first.
+func (e ending) ofTool(id string) []update {
+	var out []update
+	for _, u := range e.Updates {
+		if u.ToolCallID == id {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+const slowCount = "for i in $(seq 1 25); do echo line $i; sleep 0.2; done"
+
+func counted() string {
+	var b strings.Builder
+	for i := range 25 {
+		b.WriteString("line ")
+		b.WriteString(string(rune('0'+(i+1)/10)) + string(rune('0'+(i+1)%10)))
+		b.WriteString("\n")
+	}
+	return strings.ReplaceAll(b.String(), "line 0", "line ")
+}
+
+func countModel(model *modelserver.Server) {
+	model.On("count", modelserver.Step{Text: "I count. ", Tools: []modelserver.ToolCall{execute("a", slowCount)}}, modelserver.Step{Text: "Counted."})
+}
+
+// Output comes while the command runs, growing, and is complete in the end.
+func TestCommandOutputGrows(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		countModel(model)
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		end := c.open(h).prompt("count").end(turnLimit)
+		require.Nil(t, end.Err)
+		growing, last, final := 0, "", ""
+		for _, u := range end.ofTool("a") {
+			text := itemText(u.items())
+			if u.Status == "completed" {
+				final = text
+				break
+			}
+			if strings.Contains(text, "line") && text != last {
+				require.GreaterOrEqual(t, len(text), len(last), "output does not shrink")
+				last = text
+				growing++
+			}
+		}
+		t.Logf("%d growing updates", growing)
+		require.GreaterOrEqual(t, growing, 10)
+		require.Equal(t, "```console\n"+counted()+"```", final)
+	})
+}
+
+// terminalOf checks that a call follows the rules of terminals in _meta and
+// returns what the terminal shows, its pieces and its exit code.
+func terminalOf(t *testing.T, updates []update) (shown string, pieces int, exit *int) {
+	t.Helper()
+	exits := 0
+	for i, u := range updates {
+		var call struct {
+			Meta struct {
+				Info *struct {
+					ID  string `json:"terminal_id"`
+					CWD string `json:"cwd"`
+				} `json:"terminal_info"`
+				Output *struct {
+					ID   string `json:"terminal_id"`
+					Data string `json:"data"`
+				} `json:"terminal_output"`
+				Exit *struct {
+					ID   string `json:"terminal_id"`
+					Code *int   `json:"exit_code"`
+				} `json:"terminal_exit"`
+			} `json:"_meta"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(u.raw), &call))
+		if i == 0 {
+			require.Equal(t, "tool_call", u.SessionUpdate)
+			require.NotNil(t, call.Meta.Info)
+			require.Equal(t, "terminal", u.items()[0].Type)
+			require.Equal(t, call.Meta.Info.ID, u.items()[0].TerminalID)
+			continue
+		}
+		require.Nil(t, call.Meta.Info)
+		if o := call.Meta.Output; o != nil {
+			require.Equal(t, updates[0].items()[0].TerminalID, o.ID)
+			require.Zero(t, exits, "output after the exit")
+			shown += o.Data
+			pieces++
+		}
+		if call.Meta.Exit != nil {
+			exit = call.Meta.Exit.Code
+			exits++
+		}
+	}
+	require.Equal(t, 1, exits)
+	return shown, pieces, exit
+}
+
+var terminals = map[string]any{"_meta": map[string]any{"terminal_output": true}}
+
+func TestCommandInATerminal(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		countModel(model)
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		end := c.openAs(h, terminals).prompt("count").end(turnLimit)
+		require.Nil(t, end.Err)
+		updates := end.ofTool("a")
+		shown, pieces, exit := terminalOf(t, updates)
+		t.Logf("%d pieces", pieces)
+		require.GreaterOrEqual(t, pieces, 10)
+		require.Equal(t, counted(), shown, "all output, once")
+		require.Equal(t, 0, *exit)
+		items := updates[len(updates)-1].items()
+		require.Len(t, items, 1)
+		require.Equal(t, "terminal", items[0].Type)
+	})
+}
+
+// More output than droid's window of 8 kB.
+func TestLongCommandInATerminal(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("long", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{
+			execute("a", "for i in 1 2 3 4 5 6 7 8; do seq ${i}000 ${i}400; sleep 0.5; done")}}, modelserver.Step{Text: "Done."})
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		end := c.openAs(h, terminals).prompt("long").end(turnLimit)
+		require.Nil(t, end.Err)
+		updates := end.ofTool("a")
+		shown, pieces, exit := terminalOf(t, updates)
+		last := updates[len(updates)-1].items()
+		t.Logf("%d pieces, %d bytes, ends with %s", pieces, len(shown), last[0].Type)
+		require.Equal(t, 0, *exit)
+		text := shown
+		if last[0].Type != "terminal" {
+			text = itemText(last)
+		}
+		require.Contains(t, text, "\n8399\n8400")
+		require.Equal(t, 1, strings.Count(text, "8400"))
+	})
+}
+
+func TestCommandsThatFail(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		slow := execute("b", "echo begin; sleep 60")
+		slow.Args.(map[string]any)["timeout"] = 2
+		model.On("exit", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("a", "echo out; exit 3")}}, modelserver.Step{Text: "Done."})
+		model.On("timeout", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{slow}}, modelserver.Step{Text: "Done."})
+		model.On("stopped", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("c", "echo begin; sleep 60")}})
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		s := c.openAs(h, terminals)
+
+		end := s.prompt("exit").end(turnLimit)
+		require.Equal(t, []string{"failed"}, end.tools())
+		shown, _, exit := terminalOf(t, end.ofTool("a"))
+		require.Equal(t, "out\n", shown)
+		require.Equal(t, 3, *exit)
+
+		end = s.prompt("timeout").end(turnLimit)
+		require.Equal(t, []string{"failed"}, end.tools(), "a timeout is no success")
+		updates := end.ofTool("b")
+		shown, _, exit = terminalOf(t, updates)
+		require.Equal(t, "begin", strings.TrimSpace(shown))
+		require.Nil(t, exit)
+		require.Contains(t, itemText(updates[len(updates)-1].items()), "timed out")
+
+		running := s.prompt("stopped")
+		running.awaitUpdate("output", func(u update) bool { return strings.Contains(u.raw, `"terminal_output"`) })
+		time.Sleep(100 * time.Millisecond)
+		c.notify("session/cancel", map[string]any{"sessionId": s.id})
+		end = running.end(turnLimit)
+		require.Equal(t, "cancelled", end.Stop)
+		updates = end.ofTool("c")
+		shown, _, _ = terminalOf(t, updates)
+		require.Equal(t, "begin", strings.TrimSpace(shown))
+		require.Equal(t, "terminal", updates[len(updates)-1].items()[0].Type, "the output so far stays")
+		h.endTools(t)
+	})
+}

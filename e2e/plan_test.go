@@ -1,0 +1,52 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// The plan is what the todo list says, each time.
+func TestPlan(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		lists := []string{
+			"1. [in_progress] Read\n2. [pending] Change",
+			"1. [completed] Read\n2. [in_progress] Change",
+			"1. [completed] Read\n2. [completed] Change\n3. [pending] Test",
+		}
+		var steps []modelserver.Step
+		for _, list := range lists {
+			steps = append(steps, modelserver.Step{Text: "On. ", Tools: []modelserver.ToolCall{{Name: "TodoWrite", Args: map[string]any{"todos": list}}}})
+		}
+		model.On("plan", append(steps, modelserver.Step{Text: "Planned."})...)
+		c := startAgent(t, h)
+		end := c.open(h).prompt("plan").end(turnLimit)
+		require.Nil(t, end.Err)
+		var plans []string
+		for _, u := range end.Updates {
+			if u.SessionUpdate != "plan" {
+				continue
+			}
+			var p struct {
+				Entries []struct{ Content, Status string }
+			}
+			require.NoError(t, json.Unmarshal([]byte(u.raw), &p))
+			text := ""
+			for _, e := range p.Entries {
+				text += e.Status + " " + e.Content + "\n"
+			}
+			plans = append(plans, text)
+		}
+		require.Equal(t, []string{
+			"in_progress Read\npending Change\n",
+			"completed Read\nin_progress Change\n",
+			"completed Read\ncompleted Change\npending Test\n",
+		}, plans)
+		require.Empty(t, end.tools(), "the calls themselves are not shown")
+	})
+}

@@ -1,0 +1,371 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/patch"
+	"droid-acp/internal/quirks"
+)
+
+const (
+	// maxRead bounds the files that are read to show a change, in bytes.
+	maxRead = 1 << 20
+	// maxDiff bounds what one diff shows, old and new together, in bytes. Of larger
+	// files only the lines that change are shown.
+	maxDiff = 1 << 20
+	// maxRawOutput bounds the result of an edit that is passed on as it is: 0.99
+	// puts the whole file into it.
+	maxRawOutput = 256 << 10
+)
+
+// edit is the view of a call that changes files.
+type edit struct {
+	changes []change
+}
+
+// change is what a call does to one file. Old and new are the whole file, or,
+// where that is not known, the lines that change.
+type change struct {
+	path     string  // absolute
+	old, new *string // nil: there is no such file
+	part     bool    // not the whole file
+	line     int     // first line that changes, from 1; 0 when it is not known
+}
+
+func isEdit(name string) bool {
+	switch name {
+	case "Create", "Edit", "MultiEdit", "ApplyPatch":
+		return true
+	}
+	return false
+}
+
+// whole is a change of which both texts are known.
+func whole(path string, oldText, newText *string) change {
+	c := change{path: path, old: oldText, new: newText}
+	var before, after string
+	if oldText != nil {
+		before = *oldText
+	}
+	if newText != nil {
+		after = *newText
+	}
+	c.line = firstDifference(before, after)
+	return c
+}
+
+// firstDifference is the number of the first line in which two texts differ,
+// from 1.
+func firstDifference(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return 1 + strings.Count(a[:n], "\n")
+}
+
+// replacement is one change of an Edit or MultiEdit (0.99 to 0.225).
+type replacement struct {
+	OldStr    string `json:"old_str"`
+	NewStr    string `json:"new_str"`
+	ChangeAll bool   `json:"change_all"`
+}
+
+// plannedChanges are the changes that the input of a call asks for. Files are
+// read for it, small ones: this is before the call runs. In a conversation of
+// the past they have long changed.
+func (s *Session) plannedChanges(name string, raw json.RawMessage) []change {
+	var in struct {
+		FilePath string        `json:"file_path"`
+		Content  *string       `json:"content"`
+		Changes  []replacement `json:"changes"`
+		Input    string        `json:"input"`
+		replacement
+	}
+	if json.Unmarshal(raw, &in) != nil {
+		return nil
+	}
+	path := absolute(s.cwd, in.FilePath)
+	switch {
+	case name == "ApplyPatch":
+		return s.patchChanges(in.Input)
+	case in.FilePath == "":
+	case name == "Create" && in.Content != nil:
+		old, _ := s.readText(path)
+		return []change{whole(path, old, in.Content)}
+	case name == "Edit" && (in.OldStr != "" || in.NewStr != ""):
+		return s.replacements(path, []replacement{in.replacement})
+	case name == "MultiEdit":
+		return s.replacements(path, in.Changes)
+	}
+	return nil
+}
+
+func (s *Session) replacements(path string, list []replacement) []change {
+	if old, known := s.readText(path); known && old != nil {
+		text, ok := *old, true
+		for _, r := range list {
+			ok = ok && r.OldStr != "" && strings.Contains(text, r.OldStr)
+			if r.ChangeAll {
+				text = strings.ReplaceAll(text, r.OldStr, r.NewStr)
+			} else {
+				text = strings.Replace(text, r.OldStr, r.NewStr, 1)
+			}
+		}
+		if ok {
+			return []change{whole(path, old, &text)}
+		}
+	}
+	var out []change
+	for _, r := range list {
+		out = append(out, change{path: path, old: &r.OldStr, new: &r.NewStr, part: true})
+	}
+	return out
+}
+
+// patchChanges are the changes of an ApplyPatch.
+func (s *Session) patchChanges(text string) []change {
+	files, err := patch.Parse(text)
+	if err != nil {
+		return nil
+	}
+	var out []change
+	for _, f := range files {
+		path := absolute(s.cwd, f.Path)
+		old, known := s.readText(path)
+		switch f.Op {
+		case patch.Add:
+			out = append(out, whole(path, old, &f.Text))
+		case patch.Delete:
+			out = append(out, whole(path, old, nil))
+		case patch.Update:
+			out = append(out, updated(path, absolute(s.cwd, f.MoveTo), old, known, f)...)
+		}
+	}
+	return out
+}
+
+func updated(path, to string, old *string, known bool, f patch.File) []change {
+	if known && old != nil {
+		if text, err := f.Apply(*old); err == nil {
+			if f.MoveTo != "" {
+				return []change{whole(path, old, nil), whole(to, nil, &text)}
+			}
+			return []change{whole(path, old, &text)}
+		}
+	}
+	var out []change
+	for _, h := range f.Hunks {
+		before, after := strings.Join(h.Old, "\n"), strings.Join(h.New, "\n")
+		out = append(out, change{path: path, old: &before, new: &after, part: true})
+	}
+	return out
+}
+
+// readText reads a file to show how it changes: nil when there is none. known is
+// false when it cannot be shown: too large, no regular file, no text, or the
+// conversation is of the past.
+func (s *Session) readText(path string) (text *string, known bool) {
+	if s.views.past {
+		return nil, false
+	}
+	info, err := os.Stat(path)
+	switch {
+	case os.IsNotExist(err):
+		return nil, true
+	case err != nil || !info.Mode().IsRegular() || info.Size() > maxRead:
+		return nil, false
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || !utf8.Valid(data) {
+		return nil, false
+	}
+	content := string(data)
+	return &content, true
+}
+
+// askedChanges are the changes that droid itself describes when it asks for
+// permission. A file that Create replaces, and the files of a patch of 0.99, it
+// does not tell; they are as planned.
+func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change {
+	d := tool.Details
+	var planned []change
+	if e := s.views.get(id).edit; e != nil {
+		planned = e.changes
+	}
+	path := absolute(s.cwd, d.FilePath)
+	switch {
+	case tool.Confirmation == "create" && d.Content != nil:
+		for _, c := range planned {
+			if c.path == path {
+				return []change{whole(path, c.old, d.Content)}
+			}
+		}
+		return []change{whole(path, nil, d.Content)}
+	case len(d.Files) > 0:
+		var out []change
+		for _, f := range d.Files {
+			if f.Operation == "create" && f.OldContent != nil && *f.OldContent == "" {
+				f.OldContent = nil
+			}
+			out = append(out, whole(absolute(s.cwd, f.FilePath), f.OldContent, f.NewContent))
+		}
+		return out
+	case d.NewContent != nil:
+		return []change{whole(path, d.OldContent, d.NewContent)}
+	}
+	return planned
+}
+
+// editEnded shows what an edit has changed, or was refused to change.
+func (s *Session) editEnded(ev quirks.ToolEnded, e *edit, update *toolCall) {
+	if len(update.RawOutput) > maxRawOutput {
+		update.RawOutput = nil
+	}
+	if ev.Unfinished {
+		return
+	}
+	if update.Status == statusCompleted {
+		e.changes = s.done(e.changes, ev)
+	}
+	update.Content = diffs(s.cwd, e.changes)
+	update.Locations = changeLocations(e.changes)
+	if update.Status == statusFailed || len(e.changes) == 0 {
+		update.Content = append(update.Content, resultContent(ev.Content)...)
+	}
+}
+
+// done compares the changes with what is on disk now and with droid's result,
+// which know better where another call or a hook changed the same file.
+func (s *Session) done(changes []change, ev quirks.ToolEnded) []change {
+	lines := diffLines(s.cwd, ev.Content)
+	for i, c := range changes {
+		now, known := s.readText(c.path)
+		switch {
+		case !c.part && (!known || same(now, c.new)):
+		case lines != nil && len(changes) == 1:
+			return []change{*lines}
+		case !c.part && !same(now, c.old):
+			changes[i] = whole(c.path, c.old, now)
+		}
+	}
+	if len(changes) == 0 && lines != nil {
+		return []change{*lines}
+	}
+	if lines != nil && changes[0].part {
+		return []change{*lines}
+	}
+	return changes
+}
+
+func same(a, b *string) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// diffLines reads the lines that an Edit changed from its result (0.99 to
+// 0.225), nil when it has none.
+func diffLines(cwd string, raw json.RawMessage) *change {
+	var result struct {
+		FilePath  string `json:"file_path"`
+		DiffLines []struct {
+			Type       string
+			Content    string
+			LineNumber struct{ Old, New int }
+		} `json:"diffLines"`
+	}
+	text := resultText(raw)
+	if json.Unmarshal([]byte(text), &result) != nil || len(result.DiffLines) == 0 || result.FilePath == "" {
+		return nil
+	}
+	var before, after strings.Builder
+	c := change{path: absolute(cwd, result.FilePath), part: true}
+	for _, l := range result.DiffLines {
+		if l.Type != "added" {
+			before.WriteString(l.Content + "\n")
+		}
+		if l.Type != "removed" {
+			after.WriteString(l.Content + "\n")
+		}
+		if l.Type != "unchanged" && c.line == 0 {
+			c.line = max(l.LineNumber.Old, l.LineNumber.New)
+		}
+	}
+	b, a := before.String(), after.String()
+	c.old, c.new = &b, &a
+	return &c
+}
+
+// diffs show changes as ACP content.
+func diffs(cwd string, changes []change) []toolContent {
+	var out []toolContent
+	for _, c := range changes {
+		out = append(out, c.content(cwd)...)
+	}
+	return out
+}
+
+func (c change) content(cwd string) []toolContent {
+	before, after := "", ""
+	if c.old != nil {
+		before = *c.old
+	}
+	if c.new != nil {
+		after = *c.new
+	}
+	if len(before)+len(after) <= maxDiff {
+		return []toolContent{diffContent(c.path, c.old, c.new)}
+	}
+	size := fmt.Sprintf("%s is large (%.1f MB)", relative(cwd, c.path), float64(max(len(before), len(after)))/1e6)
+	before, after = changedLines(before, after)
+	if len(before)+len(after) > maxDiff {
+		return []toolContent{textContent(size + "; its change is too long to be shown.")}
+	}
+	return []toolContent{diffContent(c.path, &before, &after), textContent(size + "; only the lines that change are shown.")}
+}
+
+// changedLines cuts off the lines that two texts have in common at their
+// beginning and end, but for three.
+func changedLines(a, b string) (string, string) {
+	x, y := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")
+	head := 0
+	for head < len(x) && head < len(y) && x[head] == y[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(x)-head && tail < len(y)-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
+		tail++
+	}
+	const around = 3
+	head, tail = max(0, head-around), max(0, tail-around)
+	return strings.Join(x[head:len(x)-tail], ""), strings.Join(y[head:len(y)-tail], "")
+}
+
+// changeLocations are the files that change, with the first line that does.
+func changeLocations(changes []change) []location {
+	var out []location
+	for _, c := range changes {
+		if !slices.ContainsFunc(out, func(l location) bool { return l.Path == c.path }) {
+			out = append(out, location{Path: c.path, Line: c.line})
+		}
+	}
+	return out
+}
+
+// changedNames names the files that change.
+func changedNames(cwd string, changes []change) string {
+	var names []string
+	for _, l := range changeLocations(changes) {
+		names = append(names, filepath.ToSlash(relative(cwd, l.Path)))
+	}
+	return strings.Join(names, ", ")
+}
