@@ -7,9 +7,11 @@ import (
 
 // replay shows a loaded session's messages as they looked live.
 func (s *Session) replay(info *droid.SessionInfo) {
+	s.views.past = true
 	for _, ev := range quirks.History(info.Messages) {
 		s.translate(ev)
 	}
+	s.views.past = false
 	for id := range s.toolIDs {
 		s.norm.Reserve(id)
 	}

@@ -90,6 +90,26 @@ func TestLoadReplaysWhatWasSeen(t *testing.T) {
 	})
 }
 
+// TestReplayReadsNoFiles: what a file holds today says nothing about an edit of
+// the past.
+func TestReplayReadsNoFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "n.txt")
+		edit := fakedroid.Tool{ID: "e", Name: "Create", Input: fakedroid.Fields{"file_path": path, "content": "then"}, Result: "ok"}
+		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(uses(edit)))
+		live := begin(t, start)
+		require.Equal(t, "end_turn", live.run("write"))
+		live.close()
+		require.NoError(t, os.WriteFile(path, []byte("today"), 0o644))
+		again := connect(t, start)
+		require.Nil(t, again.call("session/load", sessionParamsOf(live.session)).Error)
+		all, err := json.Marshal(again.received())
+		require.NoError(t, err)
+		require.Contains(t, string(all), "then")
+		require.NotContains(t, string(all), "today")
+	})
+}
+
 func TestResumeDoesNotReplay(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		start := shared(v, always(says("hello")))
