@@ -34,7 +34,7 @@ func TestTitle(t *testing.T) {
 			require.Equal(t, test.want, h.title())
 		})
 	}
-	require.Equal(t, "Hello\n\nyou", clean(reminder+"Hello\n"+file+"\nyou")[len("\n"):])
+	require.Equal(t, "Hello you", oneLine(clean(reminder+"Hello\n"+file+"\nyou")))
 }
 
 func TestTitleThatWasGiven(t *testing.T) {
