@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -21,6 +22,7 @@ func (a *Agent) newSession(c call) (any, *acp.RequestError) {
 	var params struct {
 		CWD        string          `json:"cwd"`
 		MCPServers json.RawMessage `json:"mcpServers"`
+		Additional []string        `json:"additionalDirectories"`
 	}
 	if err := decode(c.params, &params); err != nil {
 		return nil, err
@@ -37,6 +39,7 @@ func (a *Agent) newSession(c call) (any, *acp.RequestError) {
 	if failure != nil {
 		return nil, startError(failure)
 	}
+	s.post(func() { s.declineDirectories(params.Additional) })
 	// The editor takes updates of a session once it has the response, which is
 	// written when the request's context ends.
 	context.AfterFunc(c.ctx, func() { s.post(s.register) })
@@ -45,6 +48,14 @@ func (a *Agent) newSession(c call) (any, *acp.RequestError) {
 		return nil, internalError("shutting_down", "the agent is shutting down")
 	}
 	return <-result, nil
+}
+
+// declineDirectories tells that droid knows one directory only. The capability
+// is not advertised; some clients send the list all the same.
+func (s *Session) declineDirectories(list []string) {
+	if len(list) > 0 {
+		s.notices = append(s.notices, "droid works in one directory, "+s.cwd+". It can open files in "+strings.Join(list, ", ")+" by their path, but does not search there by itself.")
+	}
 }
 
 // checkDirectory refuses what droid would take and fail on later (0.99 opens a

@@ -33,11 +33,12 @@ type Session struct {
 	events     <-chan droid.Event
 	norm       *quirks.Normalizer
 	settings   droid.Settings
-	toldMode   droid.Mode // what the editor believes
-	registered bool       // the editor knows the session: its session/new is answered
-	notices    []string   // told with the next prompt
-	turn       *turn      // runs
-	unanswered *turn      // has ended, but its response is not written yet
+	models     []droid.Model // that droid offered when it opened the session
+	toldMode   droid.Mode    // what the editor believes
+	registered bool          // the editor knows the session: its session/new is answered
+	notices    []string      // told with the next prompt
+	turn       *turn         // runs
+	unanswered *turn         // has ended, but its response is not written yet
 	queue      []*turn
 	ask        *ask
 	views      views
@@ -128,6 +129,7 @@ func (s *Session) opened(info *droid.SessionInfo) {
 		return // it died right after; the next prompt starts it again
 	}
 	s.norm.SetVersion(s.client.Version())
+	s.models = info.AvailableModels
 	s.apply(s.norm.Settings(info.Settings))
 	s.id = info.SessionID
 	s.log = s.agent.log.With(zap.String("session", s.id))
