@@ -80,8 +80,9 @@ type client struct {
 	changed     chan struct{} // closed and replaced at each line
 	lines       []line
 	permissions []permission
-	permit      func(permission) string // returns an option id, "" for cancelled, "none" or "error"
-	ended       bool                    // stdout is closed
+	permit      func(permission) string      // returns an option id, "" for cancelled, "none" or "error"
+	form        func(json.RawMessage) string // returns the result of elicitation/create, "" for none; nil: not supported
+	ended       bool                         // stdout is closed
 	ids         int
 }
 
@@ -175,8 +176,13 @@ func (c *client) take(raw string) {
 	}
 	close(c.changed)
 	c.changed = make(chan struct{})
+	form := c.form
 	c.mu.Unlock()
 	switch {
+	case l.Method == "elicitation/create" && form != nil:
+		if result := form(l.Params); result != "" {
+			c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "result": json.RawMessage(result)})
+		}
 	case answer == "none":
 	case answer == "error":
 		c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "error": map[string]any{"code": -32603, "message": "no dialog"}})

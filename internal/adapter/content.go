@@ -34,10 +34,9 @@ type contentBlock struct {
 var imageTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
 
 // userMessage turns a prompt into droid's message. Text stays in order;
-// resources appear in it as a mention where they stood. attach says whether
-// this droid takes attached files (since 0.99); older ones get the text of
-// embedded resources within the message.
-func userMessage(prompt json.RawMessage, attach bool) (droid.UserMessage, *acp.RequestError) {
+// resources appear in it as a mention where they stood. A droid that takes no
+// attached files gets the text of embedded resources within the message.
+func userMessage(prompt json.RawMessage, rules contentRules) (droid.UserMessage, *acp.RequestError) {
 	var blocks []contentBlock
 	if err := json.Unmarshal(prompt, &blocks); err != nil {
 		return droid.UserMessage{}, invalidParams("prompt must be a list of content blocks: %v", err)
@@ -45,7 +44,7 @@ func userMessage(prompt json.RawMessage, attach bool) (droid.UserMessage, *acp.R
 	if len(blocks) == 0 {
 		return droid.UserMessage{}, invalidParams("prompt is empty; send at least one content block")
 	}
-	b := messageBuilder{attach: attach}
+	b := messageBuilder{contentRules: rules}
 	for i, block := range blocks {
 		if err := b.add(block); err != "" {
 			return droid.UserMessage{}, invalidParams("prompt[%d]: %s", i, err)
@@ -57,9 +56,9 @@ func userMessage(prompt json.RawMessage, attach bool) (droid.UserMessage, *acp.R
 
 // messageBuilder collects a droid.UserMessage.
 type messageBuilder struct {
-	attach bool
-	text   strings.Builder
-	msg    droid.UserMessage
+	contentRules
+	text strings.Builder
+	msg  droid.UserMessage
 }
 
 // add takes one block; it returns what is wrong with it, if anything.
@@ -73,7 +72,7 @@ func (b *messageBuilder) add(block contentBlock) string {
 		if block.URI == "" {
 			return "a resource_link needs a uri"
 		}
-		b.mention(mention(block.URI, block.Name))
+		b.mention(b.link(block.URI, block.Name))
 	case "resource":
 		return b.addResource(block)
 	case "audio":
@@ -87,11 +86,15 @@ func (b *messageBuilder) add(block contentBlock) string {
 }
 
 func (b *messageBuilder) addImage(mimeType, data string) string {
-	if !imageTypes[mimeType] {
+	if !imageTypes[mimeType] && mimeType != "image/jpg" {
 		return "images of type " + quoteOrNone(mimeType) + " are not supported; send png, jpeg, gif or webp"
 	}
-	if !isBase64(data) {
-		return "the image's data is not base64"
+	mimeType, problem := imageType(mimeType, data)
+	switch {
+	case problem != "":
+		return problem
+	case b.noImages != "":
+		return "the model " + b.noImages + " cannot see images; choose another model, or send the prompt without the image"
 	}
 	b.msg.Images = append(b.msg.Images, droid.Image{Data: data, MediaType: mimeType})
 	return ""
@@ -103,10 +106,15 @@ func (b *messageBuilder) addResource(block contentBlock) string {
 	case r == nil || r.URI == "":
 		return "a resource needs resource.uri"
 	case r.Text != nil:
+		if len(*r.Text) > maxContent {
+			return tooLarge("the resource "+r.URI, len(*r.Text))
+		}
 		b.addText(r.URI, *r.Text)
 		return ""
 	case r.Blob == nil:
 		return "a resource needs text or blob"
+	case base64.StdEncoding.DecodedLen(len(*r.Blob)) > maxContent+2:
+		return tooLarge("the resource "+r.URI, base64.StdEncoding.DecodedLen(len(*r.Blob)))
 	case strings.HasPrefix(r.MimeType, "image/"):
 		b.mention(mention(r.URI, ""))
 		return b.addImage(r.MimeType, *r.Blob)
@@ -146,6 +154,16 @@ func (b *messageBuilder) mention(ref string) {
 	}
 	b.text.WriteString(ref)
 	b.text.WriteByte(' ')
+}
+
+// link names a resource that droid can open itself. That a file is not there is
+// said: the model could search for it long.
+func (b *messageBuilder) link(uri, name string) string {
+	ref := mention(uri, name)
+	if strings.HasPrefix(ref, "@") && b.missing != nil && b.missing(uriPath(uri)) {
+		ref += " (there is no such file)"
+	}
+	return ref
 }
 
 // mention is how a resource is named to the model: the path of a file with its

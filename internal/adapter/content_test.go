@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"testing"
 
@@ -38,6 +39,9 @@ func TestUserMessage(t *testing.T) {
 		{name: "an image",
 			prompt: `[{"type":"image","mimeType":"image/png","data":"` + png + `"}]`,
 			want:   droid.UserMessage{Images: []droid.Image{{Data: png, MediaType: "image/png"}}}},
+		{name: "an image of another type than declared",
+			prompt: `[{"type":"image","mimeType":"image/jpg","data":"` + png + `"}]`,
+			want:   droid.UserMessage{Images: []droid.Image{{Data: png, MediaType: "image/png"}}}},
 		{name: "an embedded image",
 			prompt: `[{"type":"resource","resource":{"uri":"file:///w/a.png","mimeType":"image/png","blob":"` + png + `"}}]`,
 			want:   droid.UserMessage{Text: "@/w/a.png ", Images: []droid.Image{{Data: png, MediaType: "image/png"}}}},
@@ -51,7 +55,7 @@ func TestUserMessage(t *testing.T) {
 				Files: []droid.File{{MediaType: "text/plain", Data: "a,b", Name: "/w/a.csv"}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := userMessage(json.RawMessage(tc.prompt), !tc.old)
+			got, err := userMessage(json.RawMessage(tc.prompt), contentRules{attach: !tc.old})
 			require.Nil(t, err)
 			require.Equal(t, tc.want, got)
 		})
@@ -66,16 +70,55 @@ func TestUserMessageRefusesWithAWordWhatToDo(t *testing.T) {
 		`[{"type":"audio","data":"AAAA","mimeType":"audio/wav"}]`: "audio is not supported",
 		`[{"type":"video"}]`: "not supported",
 		`[{"text":"hi"}]`:    "needs a type",
-		`[{"type":"image","mimeType":"image/tiff","data":"AAAA"}]`: "png, jpeg, gif or webp",
-		`[{"type":"image","mimeType":"image/png","data":"%%%"}]`:   "not base64",
-		`[{"type":"resource_link","name":"x"}]`:                    "needs a uri",
-		`[{"type":"resource"}]`:                                    "resource.uri",
-		`[{"type":"resource","resource":{"uri":"file:///a"}}]`:     "text or blob",
+		`[{"type":"image","mimeType":"image/tiff","data":"AAAA"}]`:    "png, jpeg, gif or webp",
+		`[{"type":"image","mimeType":"image/png","data":"%%%"}]`:      "not base64",
+		`[{"type":"image","mimeType":"image/png","data":"aGVsbG8="}]`: "declared as \"image/png\", but its data is no png",
+		`[{"type":"resource_link","name":"x"}]`:                       "needs a uri",
+		`[{"type":"resource"}]`:                                       "resource.uri",
+		`[{"type":"resource","resource":{"uri":"file:///a"}}]`:        "text or blob",
 		`[{"type":"text","text":"a"},{"type":"resource","resource":{"uri":"file:///a","mimeType":"application/zip","blob":"AAAA"}}]`: "prompt[1]",
 	} {
-		_, err := userMessage(json.RawMessage(prompt), true)
+		_, err := userMessage(json.RawMessage(prompt), contentRules{attach: true})
 		require.NotNil(t, err, prompt)
 		require.Equal(t, -32602, err.Code)
 		require.Contains(t, err.Message, says)
+	}
+}
+
+func TestUserMessageRules(t *testing.T) {
+	image := `[{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="}]`
+	_, err := userMessage(json.RawMessage(image), contentRules{noImages: "Blind One"})
+	require.NotNil(t, err)
+	require.Contains(t, err.Message, "the model Blind One cannot see images")
+
+	link := `[{"type":"resource_link","uri":"file:///w/gone.txt","name":"gone"},{"type":"resource_link","uri":"file:///w/here.txt","name":"here"},{"type":"resource_link","uri":"https://example.com","name":"x"}]`
+	got, err := userMessage(json.RawMessage(link), contentRules{missing: func(path string) bool { return path == "/w/gone.txt" }})
+	require.Nil(t, err)
+	require.Equal(t, "@/w/gone.txt (there is no such file) @/w/here.txt x (https://example.com) ", got.Text)
+}
+
+func TestContentTooLarge(t *testing.T) {
+	large := base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, maxContent)...))
+	for name, prompt := range map[string]string{
+		"image":    `[{"type":"image","mimeType":"image/png","data":"` + large + `"}]`,
+		"resource": `[{"type":"resource","resource":{"uri":"file:///a.pdf","mimeType":"application/pdf","blob":"` + large + `"}}]`,
+		"text":     `[{"type":"resource","resource":{"uri":"file:///a.txt","text":"` + large + `"}}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := userMessage(json.RawMessage(prompt), contentRules{attach: true})
+			require.NotNil(t, err)
+			require.Equal(t, -32602, err.Code)
+			require.Contains(t, err.Message, "at most 8 MiB")
+		})
+	}
+}
+
+func TestImageTypes(t *testing.T) {
+	for want, data := range map[string]string{
+		"image/png": "\x89PNG\r\n\x1a\n.", "image/jpeg": "\xff\xd8\xff\xe0", "image/gif": "GIF89a..", "image/webp": "RIFF....WEBPVP8 ",
+	} {
+		got, problem := imageType("image/png", base64.StdEncoding.EncodeToString([]byte(data)))
+		require.Empty(t, problem)
+		require.Equal(t, want, got)
 	}
 }

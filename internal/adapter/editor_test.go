@@ -29,6 +29,7 @@ type editor struct {
 	in      *io.PipeWriter // the agent's stdin
 	session string
 	ask     func(permission) string               // picks an option id, "" cancels; nil leaves requests open
+	onForm  func(elicitationParams) string        // the result of elicitation/create; nil leaves it open
 	onAsk   func(id, params json.RawMessage) bool // true when it has dealt with the request itself
 
 	mu      sync.Mutex
@@ -211,8 +212,11 @@ func (e *editor) read(out *io.PipeReader) {
 		if m.Method == "" {
 			e.answers[string(m.ID)] = m
 		}
-		ask, onAsk := e.ask, e.onAsk
+		ask, onAsk, onForm := e.ask, e.onAsk, e.onForm
 		e.mu.Unlock()
+		if m.Method == "elicitation/create" && onForm != nil {
+			go e.fill(m.ID, m.Params, onForm)
+		}
 		if m.Method == "session/request_permission" && (onAsk == nil || !onAsk(m.ID, m.Params)) && ask != nil {
 			go e.answer(m.ID, m.Params, ask)
 		}
@@ -229,6 +233,14 @@ func (e *editor) answer(id, params json.RawMessage, ask func(permission) string)
 		outcome = fmt.Sprintf(`{"outcome":"selected","optionId":%q}`, option)
 	}
 	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":%s}}`, id, outcome))
+}
+
+func (e *editor) fill(id, params json.RawMessage, onForm func(elicitationParams) string) {
+	var p elicitationParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		e.t.Errorf("elicitation %s: %v", params, err)
+	}
+	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, onForm(p)))
 }
 
 func (e *editor) send(line string) {

@@ -146,7 +146,7 @@ func recordedAnswers(steps []fixture.Step) []string {
 			if m.Result.SelectedOption != "" {
 				answers = append(answers, m.Result.SelectedOption)
 			} else if m.Result.Cancelled {
-				answers = append(answers, declineOption)
+				answers = append(answers, "") // dismissed
 			}
 			for _, a := range m.Result.Answers {
 				answers = append(answers, a.Answer)

@@ -41,7 +41,7 @@ func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
 		return nil, startError(failure)
 	}
 	info.SessionID = out.id
-	return a.takeUp(c, client, info, p.CWD, servers)
+	return a.takeUp(c, client, info, p, servers)
 }
 
 // fork has droid copy the session it works on.
@@ -91,5 +91,5 @@ func (a *Agent) forkStored(c call, p sessionParams, servers []droid.MCPServer) (
 		return nil, (&Session{id: p.SessionID}).openError(err)
 	}
 	info.SessionID = forked
-	return a.takeUp(c, client, info, p.CWD, servers)
+	return a.takeUp(c, client, info, p, servers)
 }

@@ -124,8 +124,8 @@ func (g *gate) admit(line []byte) (pass, waits bool) {
 	case len(trimmed) == 0:
 		return false, false
 	case len(line) > maxLine:
-		g.refuse(idOfPrefix(line), acp.NewInvalidRequest(details(
-			"the message is longer than 10 MiB; send large files as resource links instead of embedding them")))
+		g.refuse(idOfPrefix(line), invalidRequest(
+			"the message is longer than 10 MiB; send large files as resource links instead of embedding them"))
 		return false, false
 	case !json.Valid(trimmed):
 		g.refuse(nil, acp.NewParseError(details("the line is not valid JSON; each message is one line of JSON")))

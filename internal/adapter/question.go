@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
@@ -14,45 +15,70 @@ import (
 // declineOption is the id of the button that answers no question.
 const declineOption = "decline"
 
-// askQuestions shows droid's questions one after the other, each as a choice.
-// droid always gets an answer: the choices, or "cancelled" when one was
-// declined or a question has no options to choose from.
+// askQuestions shows droid's questions: in one form where the editor has forms,
+// else one after the other, each as a choice. droid always gets an answer: what
+// the user said, that they declined, or "cancelled" when they dismissed it.
 func (s *Session) askQuestions(ev quirks.QuestionAsked) {
-	if s.ended || (s.turn != nil && s.turn.cancelled) || len(ev.Questions) == 0 {
-		s.answerQuestions(ev.RequestID, droid.Answers{Cancelled: true})
+	cancelled := droid.Answers{Cancelled: true}
+	switch {
+	case s.ended || (s.turn != nil && s.turn.cancelled) || len(ev.Questions) == 0:
+		s.answerQuestions(ev.RequestID, cancelled)
 		return
-	}
-	for _, q := range ev.Questions {
-		if len(q.Options) == 0 {
-			s.tell("droid asked a question that needs an answer in words, which this editor cannot give here: " + q.Question + "\nThe question was declined; answer it in your next prompt.")
-			s.answerQuestions(ev.RequestID, droid.Answers{Cancelled: true})
-			return
-		}
+	case !s.agent.client.forms && !slices.ContainsFunc(ev.Questions, hasOptions):
+		s.tellUnanswerable(ev.Questions)
+		s.answerQuestions(ev.RequestID, cancelled)
+		return
 	}
 	ctx := s.beginAsk(&ask{
 		requestID: ev.RequestID,
-		refuse:    func() { s.answerQuestions(ev.RequestID, droid.Answers{Cancelled: true}) },
+		refuse:    func() { s.answerQuestions(ev.RequestID, cancelled) },
 		closeUp:   func() {},
 	})
+	ask := s.chooseAnswers
+	if s.agent.client.forms {
+		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: questionTitle(ev.Questions)})
+		ask = func(ctx context.Context, session string, ev quirks.QuestionAsked) droid.Answers {
+			return s.fillForm(ctx, questionForm(session, ev.ToolID, ev.Questions), ev.Questions)
+		}
+	} else {
+		s.tellUnanswerable(slices.DeleteFunc(slices.Clone(ev.Questions), hasOptions))
+	}
 	session := s.id
 	s.do(func(context.Context) {
-		answers := droid.Answers{}
-		for i, q := range ev.Questions {
-			params := questionParams(session, ev.ToolID, q, i+1, len(ev.Questions))
-			picked := s.choose(ctx, params)
-			answer, ok := questionAnswer(q, picked)
-			if !ok {
-				answers = droid.Answers{Cancelled: true}
-				break
-			}
-			answers.Answers = append(answers.Answers, answer)
-		}
+		answers := ask(ctx, session, ev)
 		s.post(func() {
 			if s.endAsk(ev.RequestID) {
 				s.answerQuestions(ev.RequestID, answers)
 			}
 		})
 	})
+}
+
+func hasOptions(q droid.Question) bool { return len(q.Options) > 0 }
+
+// tellUnanswerable names the questions that this editor cannot answer.
+func (s *Session) tellUnanswerable(questions []droid.Question) {
+	for _, q := range questions {
+		s.tell("droid asked a question that needs an answer in words, which this editor cannot give here: " + q.Question + "\nThe question was declined; answer it in your next prompt.")
+	}
+}
+
+// chooseAnswers asks one question after the other. The first that is dismissed
+// cancels all.
+func (s *Session) chooseAnswers(ctx context.Context, session string, ev quirks.QuestionAsked) droid.Answers {
+	var answers droid.Answers
+	for i, q := range ev.Questions {
+		answer := answerTo(q, declinedAnswer)
+		if hasOptions(q) {
+			var ok bool
+			picked := s.choose(ctx, questionParams(session, ev.ToolID, q, i+1, len(ev.Questions)))
+			if answer, ok = questionAnswer(q, picked); !ok {
+				return droid.Answers{Cancelled: true}
+			}
+		}
+		answers.Answers = append(answers.Answers, answer)
+	}
+	return answers
 }
 
 // questionParams shows one question. Its tool call is the one of AskUser.
@@ -88,9 +114,12 @@ func answerOption(i int) string { return fmt.Sprintf("answer_%d", i) }
 
 // questionAnswer is the answer that an option stands for, if it is one.
 func questionAnswer(q droid.Question, optionID string) (droid.Answer, bool) {
+	if optionID == declineOption {
+		return answerTo(q, declinedAnswer), true
+	}
 	for i, option := range q.Options {
 		if answerOption(i) == optionID {
-			return droid.Answer{Index: q.Index, Question: q.Question, Answer: option}, true
+			return answerTo(q, option), true
 		}
 	}
 	return droid.Answer{}, false

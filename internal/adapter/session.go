@@ -43,11 +43,12 @@ type Session struct {
 	crashes    int                                           // in a row
 	lastCrash  error
 	settings   droid.Settings
-	toldMode   droid.Mode // what the editor believes
-	registered bool       // the editor knows the session, so it takes updates
-	notices    []string   // told with the next prompt
-	turn       *turn      // runs
-	unanswered *turn      // has ended, but its response is not written yet
+	models     []droid.Model // that droid offered when it opened the session
+	toldMode   droid.Mode    // what the editor believes
+	registered bool          // the editor knows the session, so it takes updates
+	notices    []string      // told with the next prompt
+	turn       *turn         // runs
+	unanswered *turn         // has ended, but its response is not written yet
 	queue      []*turn
 	quiet      []func() // called when the running prompt has ended
 	ask        *ask
@@ -141,6 +142,7 @@ func (s *Session) opened(info *droid.SessionInfo) {
 		s.cwd = info.CWD // a loaded session keeps its own
 	}
 	s.norm.SetVersion(s.client.Version())
+	s.models = info.AvailableModels
 	s.apply(s.norm.Settings(info.Settings))
 	if names := s.ignoredServers(); names != "" {
 		s.notices = append(s.notices, "This version of droid ignores MCP servers that an editor passes: "+names+". Update droid, or add them with `droid mcp add`.")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -40,11 +41,16 @@ func (a *Agent) decodeSession(c call, needsID bool) (sessionParams, []droid.MCPS
 	if err := a.checkDirectory(p.CWD); err != nil {
 		return p, nil, err
 	}
-	if len(p.AdditionalDirectories) > 0 {
-		return p, nil, invalidParams("additionalDirectories are not supported: droid works in one directory; leave them out")
-	}
 	servers, err := mcpServers(p.MCPServers)
 	return p, servers, err
+}
+
+// declineDirectories tells that droid knows one directory only. The capability
+// is not advertised; some clients send the list all the same.
+func (s *Session) declineDirectories(list []string) {
+	if len(list) > 0 {
+		s.notices = append(s.notices, "droid works in one directory, "+s.cwd+". It can open files in "+strings.Join(list, ", ")+" by their path, but does not search there by itself.")
+	}
 }
 
 // checkDirectory refuses what droid would take and fail on later (0.99 opens a
@@ -77,15 +83,16 @@ func (a *Agent) newSession(c call) (any, *acp.RequestError) {
 	if failure != nil {
 		return nil, startError(failure)
 	}
-	return a.takeUp(c, client, info, p.CWD, servers)
+	return a.takeUp(c, client, info, p, servers)
 }
 
 // takeUp makes a session of a process that has just opened it, and the result
 // that names it.
-func (a *Agent) takeUp(c call, client *droid.Client, info *droid.SessionInfo, cwd string, servers []droid.MCPServer) (any, *acp.RequestError) {
-	s := a.makeSession(info.SessionID, cwd, servers)
+func (a *Agent) takeUp(c call, client *droid.Client, info *droid.SessionInfo, p sessionParams, servers []droid.MCPServer) (any, *acp.RequestError) {
+	s := a.makeSession(info.SessionID, p.CWD, servers)
 	s.adopt(client)
 	s.opened(info)
+	s.declineDirectories(p.AdditionalDirectories)
 	result := sessionResult{s.id, s.modes()}
 	// The editor takes updates of a session once it has the response, which is
 	// written when the request's context ends.
@@ -133,6 +140,7 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 	done := make(chan outcome, 1)
 	posted := s.post(func() {
 		s.servers = servers
+		s.declineDirectories(p.AdditionalDirectories)
 		s.reload(c.ctx, replay, func(result sessionResult, err *acp.RequestError) { done <- outcome{result, err} })
 	})
 	c.ordered()

@@ -332,12 +332,3 @@ func TestListAndDelete(t *testing.T) {
 		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, ids[0])).Error, "unknown ids are deleted already")
 	})
 }
-
-func TestAdditionalDirectoriesAreDeclined(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := connect(t, playing(says("hi")))
-		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[],"additionalDirectories":["/other"]}`)
-		require.Equal(t, -32602, answer.Error.Code)
-		require.Contains(t, answer.Error.Message, "additionalDirectories")
-	})
-}

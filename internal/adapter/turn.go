@@ -101,8 +101,7 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 		t.done <- ending{stop: acp.StopReasonCancelled}
 		return
 	}
-	attach := s.client == nil || s.client.Version() != (droid.Version{})
-	message, err := userMessage(prompt, attach)
+	message, err := userMessage(prompt, s.contentRules())
 	if err != nil {
 		t.done <- ending{err: err}
 		return

@@ -266,7 +266,8 @@ func TestQuestionsAsChoices(t *testing.T) {
 		want      []string
 	}{
 		"answered":     {questions, []string{"answer_1", "answer_0"}, []string{"Blue", "S"}},
-		"declined":     {questions, []string{"answer_1", "decline"}, nil},
+		"declined":     {questions, []string{"answer_1", "decline"}, []string{"Blue", declinedAnswer}},
+		"words too":    {append(questions[:1:1], fakedroid.Question{Question: "Your name?"}), []string{"answer_0"}, []string{"Red", declinedAnswer}},
 		"dismissed":    {questions, []string{""}, nil},
 		"needs words":  {[]fakedroid.Question{{Question: "Your name?"}}, nil, nil},
 		"bogus option": {questions, []string{"answer_7"}, nil},

@@ -1,0 +1,126 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+const questionnaire = "1. [question] Which color do you want?\n[topic] Color\n[option] Red\n[option] Blue\n\n" +
+	"2. [question] Which size?\n[topic] Size\n[option] Small\n[option] Large\n\n" +
+	"3. [question] Which shape?\n[topic] Shape\n[option] Round\n[option] Square\n"
+
+func questionModel(model *modelserver.Server, words ...string) {
+	for _, word := range words {
+		model.On(word, modelserver.Step{Text: "I ask. ", Tools: []modelserver.ToolCall{{ID: word, Name: "AskUser", Args: map[string]any{"questionnaire": questionnaire}}}},
+			modelserver.Step{Text: "Thank you."})
+	}
+}
+
+// toldModel is the last request of a prompt, as the model got it.
+func toldModel(model *modelserver.Server, prompt string) string {
+	body := ""
+	for _, r := range model.Requests() {
+		if r.Prompt == prompt {
+			body = string(r.Body)
+		}
+	}
+	return body
+}
+
+func (c *client) onForm(form func(json.RawMessage) string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.form = form
+}
+
+func TestQuestionsInAForm(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		questionModel(model, "fill", "decline", "dismiss", "leave")
+		c := startAgent(t, h)
+		s := c.openAs(h, map[string]any{"elicitation": map[string]any{"form": map[string]any{}}})
+		forms := 0
+		answer := func(result string) {
+			c.onForm(func(params json.RawMessage) string {
+				forms++
+				for _, word := range []string{"Which color", "Which size", "Which shape", `"enum":["Red","Blue"]`, `"mode":"form"`, s.id} {
+					if !strings.Contains(string(params), word) {
+						t.Errorf("the form lacks %q: %s", word, params)
+					}
+				}
+				return result
+			})
+		}
+		answer(`{"action":"accept","content":{"question_01":"Blue","question_02_other":"Gigantic","question_03":"Round"}}`)
+		end := s.prompt("fill").end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "I ask. Thank you.", end.text())
+		for _, word := range []string{"[answer] Blue", "[answer] Gigantic", "[answer] Round"} {
+			require.Contains(t, toldModel(model, "fill"), word)
+		}
+		require.Equal(t, []string{"completed"}, end.tools())
+
+		answer(`{"action":"decline"}`)
+		end = s.prompt("decline").end(turnLimit)
+		require.Equal(t, "I ask. Thank you.", end.text(), "the model goes on without an answer")
+		require.Contains(t, toldModel(model, "decline"), "declined to answer")
+
+		answer(`{"action":"cancel"}`)
+		end = s.prompt("dismiss").end(turnLimit)
+		require.Equal(t, "end_turn", end.Stop)
+		t.Logf("after a cancel: %q %v", end.text(), end.tools())
+
+		answer("") // left open
+		running := s.prompt("leave")
+		_, open := c.await("the form", running.from, turnLimit, func(l line) bool { return l.Method == "elicitation/create" })
+		c.notify("session/cancel", map[string]any{"sessionId": s.id})
+		end = running.end(turnLimit)
+		require.Equal(t, "cancelled", end.Stop)
+		c.await("the withdrawal", running.from, turnLimit, func(l line) bool {
+			return l.Method == "$/cancel_request" && strings.Contains(string(l.Params), string(open.ID))
+		})
+		require.Equal(t, 4, forms)
+		require.Empty(t, c.asked())
+	})
+}
+
+func TestQuestionsAsChoices(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		questionModel(model, "choose", "decline", "dismiss", "leave")
+		c := startAgent(t, h)
+		s := c.open(h)
+		c.onPermission(func(p permission) string { return p.Options[1].OptionID })
+		end := s.prompt("choose").end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Len(t, c.asked(), 3)
+		for i, word := range []string{"Which color", "Which size", "Which shape"} {
+			require.Contains(t, string(c.asked()[i].ToolCall), word, "in order")
+		}
+		for _, word := range []string{"[answer] Blue", "[answer] Large", "[answer] Square"} {
+			require.Contains(t, toldModel(model, "choose"), word)
+		}
+
+		c.onPermission(rejectOnce)
+		end = s.prompt("decline").end(turnLimit)
+		require.Equal(t, "I ask. Thank you.", end.text())
+		require.Contains(t, toldModel(model, "decline"), "declined to answer")
+		require.Len(t, c.asked(), 6)
+
+		c.onPermission(func(permission) string { return "" })
+		end = s.prompt("dismiss").end(turnLimit)
+		require.Equal(t, "end_turn", end.Stop)
+		require.Len(t, c.asked(), 7)
+
+		c.onPermission(noAnswer)
+		running := s.prompt("leave")
+		c.await("the question", running.from, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
+		c.notify("session/cancel", map[string]any{"sessionId": s.id})
+		require.Equal(t, "cancelled", running.end(turnLimit).Stop)
+	})
+}

@@ -1,0 +1,144 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+)
+
+// elicitationParams is the params of elicitation/create with mode "form" (ACP
+// v1, 1.7.0). Own type: the SDK's has neither sessionId nor toolCallId.
+type elicitationParams struct {
+	SessionID  string     `json:"sessionId"`
+	ToolCallID string     `json:"toolCallId,omitempty"`
+	Mode       string     `json:"mode"`
+	Message    string     `json:"message"`
+	Schema     formSchema `json:"requestedSchema"`
+}
+
+// formSchema is the JSON schema of a form.
+type formSchema struct {
+	Type       string               `json:"type"`
+	Properties map[string]formField `json:"properties"`
+	Required   []string             `json:"required,omitempty"`
+}
+
+// formField is a text field, or a choice when it has an Enum.
+type formField struct {
+	Type        string   `json:"type"`
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Enum        []string `json:"enum,omitempty"`
+	MinLength   int      `json:"minLength,omitempty"`
+}
+
+// elicitationResult is the client's answer to it.
+type elicitationResult struct {
+	Action  string                     `json:"action"`
+	Content map[string]json.RawMessage `json:"content"`
+}
+
+// choiceField and wordsField are the fields of the question i. A form shows its
+// fields in the order of their names, or in no order: the titles have numbers.
+func choiceField(i int) string { return fmt.Sprintf("question_%02d", i+1) }
+func wordsField(i int) string  { return fmt.Sprintf("question_%02d_other", i+1) }
+
+// questionForm is one form for all questions. A question with options has a
+// choice and a field for other words; neither is required, one is enough.
+func questionForm(session, toolID string, questions []droid.Question) elicitationParams {
+	p := elicitationParams{SessionID: session, ToolCallID: toolID, Mode: "form", Message: questionTitle(questions),
+		Schema: formSchema{Type: "object", Properties: map[string]formField{}}}
+	for i, q := range questions {
+		title := q.Topic
+		if title == "" {
+			title = "Question"
+		}
+		if len(questions) > 1 {
+			title = fmt.Sprintf("%d. %s", i+1, title)
+		}
+		field := formField{Type: "string", Title: title, Description: q.Question, Enum: q.Options}
+		if len(q.Options) == 0 {
+			field.MinLength = 1
+			p.Schema.Required = append(p.Schema.Required, choiceField(i))
+		} else {
+			p.Schema.Properties[wordsField(i)] = formField{Type: "string", Title: title + ": other",
+				Description: "Your answer in your own words, in place of the choice above"}
+		}
+		p.Schema.Properties[choiceField(i)] = field
+	}
+	return p
+}
+
+// questionTitle is the question, or how many there are.
+func questionTitle(questions []droid.Question) string {
+	if len(questions) == 1 {
+		return questions[0].Question
+	}
+	return fmt.Sprintf("Droid has %d questions", len(questions))
+}
+
+// fillForm shows the form and returns the answers. Without a clear answer the
+// questions are cancelled; one who declines has answered that.
+func (s *Session) fillForm(ctx context.Context, params elicitationParams, questions []droid.Question) droid.Answers {
+	result, err := acp.SendRequest[elicitationResult](s.agent.conn, ctx, "elicitation/create", params)
+	if err != nil {
+		s.agent.log.Info("the editor did not fill the form", zap.Error(err))
+		return droid.Answers{Cancelled: true}
+	}
+	switch result.Action {
+	case "accept":
+		return formAnswers(questions, result.Content)
+	case "decline":
+		return declined(questions)
+	}
+	return droid.Answers{Cancelled: true}
+}
+
+// Answers for the model where the user gave none.
+const (
+	declinedAnswer = "(The user declined to answer this question.)"
+	noAnswer       = "(The user left this question unanswered.)"
+)
+
+func declined(questions []droid.Question) droid.Answers {
+	var a droid.Answers
+	for _, q := range questions {
+		a.Answers = append(a.Answers, answerTo(q, declinedAnswer))
+	}
+	return a
+}
+
+func answerTo(q droid.Question, text string) droid.Answer {
+	return droid.Answer{Index: q.Index, Question: q.Question, Answer: text}
+}
+
+// formAnswers reads a filled form: own words before the choice.
+func formAnswers(questions []droid.Question, filled map[string]json.RawMessage) droid.Answers {
+	var a droid.Answers
+	for i, q := range questions {
+		text := formText(filled[wordsField(i)])
+		if text == "" {
+			text = formText(filled[choiceField(i)])
+		}
+		if text == "" {
+			text = noAnswer
+		}
+		a.Answers = append(a.Answers, answerTo(q, text))
+	}
+	return a
+}
+
+// formText is a field's value; a client may send other types than asked for.
+func formText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return strings.TrimSpace(text)
+	}
+	return string(raw)
+}
