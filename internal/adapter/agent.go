@@ -31,6 +31,8 @@ type Config struct {
 	Locate func() (string, error)
 	// Store is droid's session store.
 	Store *store.Store
+	// Defaults are what new sessions start with.
+	Defaults Defaults
 	// ParkAfter is how long a session may rest before its process is ended, to
 	// be started again by the next prompt; 0 for never.
 	ParkAfter time.Duration
@@ -161,18 +163,19 @@ func (a *Agent) handle(ctx context.Context, method string, params json.RawMessag
 // methods are the ACP methods that this agent has.
 func (a *Agent) methods() map[string]func(call) (any, *acp.RequestError) {
 	return map[string]func(call) (any, *acp.RequestError){
-		acp.AgentMethodInitialize:     a.initialize,
-		acp.AgentMethodAuthenticate:   a.authenticate,
-		acp.AgentMethodSessionNew:     a.newSession,
-		acp.AgentMethodSessionPrompt:  a.prompt,
-		acp.AgentMethodSessionCancel:  a.cancelTurn,
-		acp.AgentMethodSessionSetMode: a.setMode,
-		acp.AgentMethodSessionLoad:    a.loadSession,
-		acp.AgentMethodSessionResume:  a.resumeSession,
-		acp.AgentMethodSessionFork:    a.forkSession,
-		acp.AgentMethodSessionClose:   a.closeSession,
-		acp.AgentMethodSessionDelete:  a.deleteSession,
-		acp.AgentMethodSessionList:    a.listSessions,
+		acp.AgentMethodInitialize:             a.initialize,
+		acp.AgentMethodAuthenticate:           a.authenticate,
+		acp.AgentMethodSessionNew:             a.newSession,
+		acp.AgentMethodSessionPrompt:          a.prompt,
+		acp.AgentMethodSessionCancel:          a.cancelTurn,
+		acp.AgentMethodSessionSetMode:         a.setMode,
+		acp.AgentMethodSessionSetConfigOption: a.setConfigOption,
+		acp.AgentMethodSessionLoad:            a.loadSession,
+		acp.AgentMethodSessionResume:          a.resumeSession,
+		acp.AgentMethodSessionFork:            a.forkSession,
+		acp.AgentMethodSessionClose:           a.closeSession,
+		acp.AgentMethodSessionDelete:          a.deleteSession,
+		acp.AgentMethodSessionList:            a.listSessions,
 	}
 }
 

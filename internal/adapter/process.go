@@ -82,7 +82,7 @@ func (a *Agent) restoreSettings(ctx context.Context, client *droid.Client, wante
 	if patch.IsZero() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, setModeTime)
+	ctx, cancel := context.WithTimeout(ctx, settingsTime)
 	defer cancel()
 	if err := client.UpdateSettings(ctx, patch); err != nil {
 		a.log.Warn("a loaded session did not take its settings back", zap.Error(err))

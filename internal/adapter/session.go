@@ -31,6 +31,7 @@ type Session struct {
 	over   chan struct{}      // closed when it has ended
 
 	// owner
+	controls
 	cwd        string
 	servers    []droid.MCPServer
 	droidID    string        // of the session that the process works on; see sessionSwitched
@@ -43,12 +44,11 @@ type Session struct {
 	crashes    int                                           // in a row
 	lastCrash  error
 	settings   droid.Settings
-	models     []droid.Model // that droid offered when it opened the session
-	toldMode   droid.Mode    // what the editor believes
-	registered bool          // the editor knows the session, so it takes updates
-	notices    []string      // told with the next prompt
-	turn       *turn         // runs
-	unanswered *turn         // has ended, but its response is not written yet
+	toldMode   droid.Mode // what the editor believes
+	registered bool       // the editor knows the session, so it takes updates
+	notices    []string   // told with the next prompt
+	turn       *turn      // runs
+	unanswered *turn      // has ended, but its response is not written yet
 	queue      []*turn
 	quiet      []func() // called when the running prompt has ended
 	ask        *ask
@@ -69,16 +69,17 @@ type chunkPrefix struct {
 
 func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session {
 	s := &Session{
-		agent:   a,
-		id:      id,
-		log:     a.log.With(zap.String("session", id)),
-		mail:    newMailbox(),
-		over:    make(chan struct{}),
-		cwd:     cwd,
-		servers: servers,
-		droidID: id,
-		tools:   make(map[string]string),
-		toolIDs: make(map[string]struct{}),
+		agent:    a,
+		id:       id,
+		log:      a.log.With(zap.String("session", id)),
+		mail:     newMailbox(),
+		over:     make(chan struct{}),
+		cwd:      cwd,
+		servers:  servers,
+		droidID:  id,
+		controls: controls{followUp: a.cfg.Defaults.FollowUp},
+		tools:    make(map[string]string),
+		toolIDs:  make(map[string]struct{}),
 	}
 	s.ctx, s.stop = context.WithCancel(a.ctx)
 	return s
@@ -142,8 +143,11 @@ func (s *Session) opened(info *droid.SessionInfo) {
 		s.cwd = info.CWD // a loaded session keeps its own
 	}
 	s.norm.SetVersion(s.client.Version())
-	s.models = info.AvailableModels
+	if len(info.AvailableModels) > 0 {
+		s.models = info.AvailableModels
+	}
 	s.apply(s.norm.Settings(info.Settings))
+	s.tellOptions()
 	if names := s.ignoredServers(); names != "" {
 		s.notices = append(s.notices, "This version of droid ignores MCP servers that an editor passes: "+names+". Update droid, or add them with `droid mcp add`.")
 	}

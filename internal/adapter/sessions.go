@@ -25,8 +25,9 @@ type sessionParams struct {
 // sessionResult is the result of session/new, load, resume and fork (ACP v1).
 // Those that name the session in their params do not repeat its id.
 type sessionResult struct {
-	SessionID string        `json:"sessionId,omitempty"`
-	Modes     *sessionModes `json:"modes,omitempty"`
+	SessionID     string         `json:"sessionId,omitempty"`
+	Modes         *sessionModes  `json:"modes,omitempty"`
+	ConfigOptions []configOption `json:"configOptions,omitempty"`
 }
 
 // decodeSession reads and checks the params of a method that opens a session.
@@ -79,21 +80,24 @@ func (a *Agent) newSession(c call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	c.ordered() // nobody can refer to the session before it has an id
-	client, info, failure := a.launch(c.ctx, p.CWD, openNew(droid.InitializeParams{CWD: p.CWD, MCPServers: servers}))
+	client, info, failure := a.launch(c.ctx, p.CWD, openNew(droid.InitializeParams{CWD: p.CWD, MCPServers: servers, Settings: a.cfg.Defaults.settings()}))
 	if failure != nil {
 		return nil, startError(failure)
 	}
-	return a.takeUp(c, client, info, p, servers)
+	return a.takeUp(c, client, info, p, servers, (*Session).checkDefaults)
 }
 
 // takeUp makes a session of a process that has just opened it, and the result
 // that names it.
-func (a *Agent) takeUp(c call, client *droid.Client, info *droid.SessionInfo, p sessionParams, servers []droid.MCPServer) (any, *acp.RequestError) {
+func (a *Agent) takeUp(c call, client *droid.Client, info *droid.SessionInfo, p sessionParams, servers []droid.MCPServer, checks ...func(*Session)) (any, *acp.RequestError) {
 	s := a.makeSession(info.SessionID, p.CWD, servers)
 	s.adopt(client)
 	s.opened(info)
 	s.declineDirectories(p.AdditionalDirectories)
-	result := sessionResult{s.id, s.modes()}
+	for _, check := range checks {
+		check(s)
+	}
+	result := sessionResult{s.id, s.modes(), s.options()}
 	// The editor takes updates of a session once it has the response, which is
 	// written when the request's context ends.
 	context.AfterFunc(c.ctx, func() { s.post(s.register) })
@@ -110,6 +114,7 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *droid.SessionInfo, p 
 func (s *Session) register() {
 	s.registered = true
 	s.tellMode()
+	s.tellOptions()
 }
 
 // loadSession opens a stored session and replays its history.
@@ -178,7 +183,7 @@ func (s *Session) reload(ctx context.Context, replay bool, done func(sessionResu
 		if replay {
 			s.replay(info)
 		}
-		done(sessionResult{Modes: s.modes()}, nil)
+		done(sessionResult{Modes: s.modes(), ConfigOptions: s.options()}, nil)
 	}
 	s.withDroid(limit, func(info *droid.SessionInfo, err *acp.RequestError) {
 		if err != nil || info != nil {

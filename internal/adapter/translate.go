@@ -55,6 +55,7 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.SettingsChanged:
 		s.settings = ev.Settings
 		s.tellMode()
+		s.tellOptions()
 	case quirks.TitleChanged:
 		s.send(sessionInfoUpdate{"session_info_update", ev.Title})
 	case quirks.Discarded:

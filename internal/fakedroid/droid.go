@@ -42,6 +42,7 @@ type Droid struct {
 	cwd      string
 	settings settings
 	sessions *Sessions
+	answers  map[string]Answer
 	parent   string // id of the last message
 	queue    []Prompt
 	turn     *turn // nil when idle
@@ -63,6 +64,20 @@ func WithStderr(w io.Writer) Option { return func(d *Droid) { d.stderr = w } }
 // WithMode starts sessions in this autonomyMode, as a settings.json with
 // sessionDefaultSettings does. The default is "normal".
 func WithMode(mode string) Option { return func(d *Droid) { d.settings.setMode(mode) } }
+
+// Answer answers a request: with a result, or with the text of an error when
+// refused is not "".
+type Answer func(params map[string]any) (result any, refused string)
+
+// WithAnswer has the fake answer a method this way instead of its own.
+func WithAnswer(method string, a Answer) Option {
+	return func(d *Droid) {
+		if d.answers == nil {
+			d.answers = map[string]Answer{}
+		}
+		d.answers[method] = a
+	}
+}
 
 // Run speaks as droid on in and out until s has returned and in has ended.
 // It returns the error of s, or nil for io.EOF. When s fails or dies, Run
@@ -206,6 +221,14 @@ func (d *Droid) serve(m *Message) error {
 		return d.ReplyError("", codeParse, "Invalid JSON-RPC message")
 	}
 	var params map[string]any
+	if answer := d.answers[m.Method]; answer != nil {
+		_ = json.Unmarshal(m.Params, &params) // the answer judges what it gets
+		result, refused := answer(params)
+		if refused != "" {
+			return d.ReplyError(m.ID, codeInternal, refused)
+		}
+		return d.Reply(m.ID, result)
+	}
 	if knownMethod(m.Method) && (json.Unmarshal(m.Params, &params) != nil || params == nil) {
 		return d.ReplyError(m.ID, codeParams, "Invalid request for "+m.Method+": params: Required")
 	}
@@ -305,11 +328,7 @@ func (d *Droid) load(id string, params map[string]any) error {
 func (d *Droid) sessionInfo(session Fields) Fields {
 	info := Fields{
 		"sessionId": d.session, "session": session, "settings": d.settings.fields(d.version),
-		"availableModels": []Fields{{
-			"id": d.settings.model, "displayName": "Fake", "shortDisplayName": "Fake",
-			"modelProvider": "generic-chat-completion-api", "isCustom": true,
-			"supportedReasoningEfforts": []string{"none"}, "defaultReasoningEffort": "none",
-		}},
+		"availableModels": models(),
 	}
 	if d.version.modern() {
 		info["hostId"] = "fa4ed801-0000-4000-8000-0000000000ff"

@@ -113,6 +113,11 @@ func (r *reader) once(path string, want func(start) bool) (head, error) {
 		return head{}, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	defer func() { _ = f.Close() }() // it is only read
+	return r.from(f, want)
+}
+
+// from reads a session from its beginning.
+func (r *reader) from(f io.Reader, want func(start) bool) (head, error) {
 	if r.buf == nil {
 		r.buf = make([]byte, maxHead)
 	}
@@ -149,7 +154,7 @@ func (r *reader) once(path string, want func(start) bool) (head, error) {
 }
 
 // fill reads until buf is full or the file ends; n bytes are there already.
-func fill(f *os.File, buf []byte, n int) (int, bool, error) {
+func fill(f io.Reader, buf []byte, n int) (int, bool, error) {
 	for n < len(buf) {
 		m, err := f.Read(buf[n:])
 		n += m

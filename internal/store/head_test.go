@@ -1,23 +1,16 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/iotest"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
-
-// readBytes reads data as a file is read.
-func readBytes(t *testing.T, data []byte) (head, error) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "x"+transcript)
-	require.NoError(t, os.WriteFile(path, data, 0o600))
-	var r reader
-	return r.read(path, nil)
-}
 
 // One reader for many files tells nothing of one in another.
 func TestReaderIsReused(t *testing.T) {
@@ -64,7 +57,8 @@ func FuzzHead(f *testing.F) {
 	f.Add([]byte("\n" + start225("x", "/w", "a", nil) + turn225("a")))
 	f.Add([]byte(start225("x", "/w", "a", nil) + message("user", "text", "") + "{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h, err := readBytes(t, data)
+		var r reader
+		h, err := r.from(iotest.DataErrReader(bytes.NewReader(data)), nil)
 		if err != nil {
 			require.True(t, errors.Is(err, errDamaged) || errors.Is(err, errForeign), "%v", err)
 			return
