@@ -128,7 +128,7 @@ func TestDeleteWithoutPlaceForIt(t *testing.T) {
 func TestDeleteAtOnce(t *testing.T) {
 	s := newStore(t)
 	other := New(s.root, s.log)
-	const sessions = 50
+	const sessions = 20
 	for i := range sessions {
 		path := s.session(uuidLike(i), abs("/w"), i)
 		s.write(filepath.Base(filepath.Dir(path)), uuidLike(i)+".settings.json", "{}", sometime)

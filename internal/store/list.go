@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 )
@@ -54,60 +57,88 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
+	files = slices.DeleteFunc(files, func(c candidate) bool { return !after.before(c.updated, c.id) && !several[c.id] })
 	l := lister{filter: newFilter(q.CWD), skipped: &skipped, several: several, seen: map[string]bool{}}
 	page := Page{}
-	for _, c := range files {
+	for ahead := range slices.Chunk(files, readAhead) {
 		if err := ctx.Err(); err != nil {
 			return Page{}, err
 		}
-		isAfter := after.before(c.updated, c.id)
-		if !isAfter && !several[c.id] {
-			continue
+		for i, look := range l.read(ahead) {
+			c := ahead[i]
+			session, ok := l.accept(c, look)
+			if !ok || !after.before(c.updated, c.id) {
+				continue
+			}
+			if len(page.Sessions) == limit {
+				last := page.Sessions[limit-1]
+				page.NextCursor = cursor{true, last.UpdatedAt, last.ID}.String()
+				return page, nil
+			}
+			page.Sessions = append(page.Sessions, session)
 		}
-		session, ok := l.load(c)
-		if !ok || !isAfter {
-			continue
-		}
-		if len(page.Sessions) == limit {
-			last := page.Sessions[limit-1]
-			page.NextCursor = cursor{true, last.UpdatedAt, last.ID}.String()
-			break
-		}
-		page.Sessions = append(page.Sessions, session)
 	}
 	return page, nil
 }
 
+const (
+	readAhead = 64 // files whose beginnings are read before the first of them is needed
+	readers   = 8  // at a time: the disk is slower than we are when its cache is cold
+)
+
 // lister turns files into sessions.
 type lister struct {
-	reader  reader
+	readers [readers]reader
 	filter  filter
 	skipped *skips
 	several map[string]bool // ids of several files
 	seen    map[string]bool // those of them of which the newest file is done
 }
 
-// load reads one file; the second result says whether it is listed.
-func (l *lister) load(c candidate) (Session, bool) {
+// look is what reading a file gave.
+type look struct {
+	head   head
+	wanted bool // by the filter; the head is complete
+	err    error
+}
+
+// read reads the beginnings of files, in their order.
+func (l *lister) read(files []candidate) []look {
+	looks := make([]look, len(files))
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for i := range l.readers {
+		all.Go(func() {
+			for n := next.Add(1) - 1; n < int64(len(files)); n = next.Add(1) - 1 {
+				c, k := files[n], &looks[n]
+				k.head, k.err = l.readers[i].read(c.path(), func(s start) bool {
+					k.wanted = l.filter.accepts(s, c.dir)
+					return k.wanted
+				})
+			}
+		})
+	}
+	all.Wait()
+	return looks
+}
+
+// accept makes the session of a file; the second result says whether it is
+// listed. Files come in the order of sessions.
+func (l *lister) accept(c candidate, k look) (Session, bool) {
 	if l.seen[c.id] {
 		return Session{}, false
 	}
-	wanted := false
-	h, err := l.reader.read(c.path(), func(s start) bool {
-		wanted = l.filter.accepts(s, c.dir)
-		return wanted
-	})
-	if err != nil {
-		l.skipped.add(c.path(), err)
+	if k.err != nil {
+		l.skipped.add(c.path(), k.err)
 		return Session{}, false
 	}
 	if l.several[c.id] {
 		l.seen[c.id] = true
 	}
-	if !wanted || h.internal() {
+	if !k.wanted || k.head.internal() {
 		return Session{}, false
 	}
-	session := h.session(c.id, c.updated)
+	session := k.head.session(c.id, c.updated)
 	if session.CWD == "" {
 		if session.CWD = l.filter.cwd; session.CWD == "" {
 			l.skipped.add(c.path(), errForeign)
@@ -119,8 +150,8 @@ func (l *lister) load(c candidate) (Session, bool) {
 
 // filter selects sessions by directory.
 type filter struct {
-	cwd, real string            // cleaned, with symbolic links resolved; "" accepts all
-	resolved  map[string]string // directories of sessions
+	cwd, real string    // cleaned, with symbolic links resolved; "" accepts all
+	resolved  *sync.Map // of directories of sessions: string to string
 }
 
 func newFilter(cwd string) filter {
@@ -128,7 +159,7 @@ func newFilter(cwd string) filter {
 		return filter{}
 	}
 	cwd = filepath.Clean(cwd)
-	return filter{cwd, resolve(cwd), map[string]string{}}
+	return filter{cwd, resolve(cwd), new(sync.Map)}
 }
 
 // resolve follows symbolic links; what is not there stays as it is.
@@ -150,10 +181,10 @@ func (f filter) accepts(s start, dir directory) bool {
 	case "":
 		return dir.name != "" && (dir.name == project(f.cwd) || dir.name == project(f.real))
 	}
-	target, known := f.resolved[cwd]
+	target, known := f.resolved.Load(cwd)
 	if !known {
 		target = resolve(cwd)
-		f.resolved[cwd] = target
+		f.resolved.Store(cwd, target)
 	}
 	return target == f.real
 }

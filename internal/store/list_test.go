@@ -264,7 +264,7 @@ func TestListWhileFilesAreWritten(t *testing.T) {
 		}
 		return os.Remove(path)
 	})
-	for range 100 {
+	for range 30 {
 		page, err := s.List(t.Context(), Query{Limit: 100})
 		require.NoError(t, err)
 		got := ids(page.Sessions)
