@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.uber.org/zap"
-
 	"droid-acp/internal/quirks"
 )
 
@@ -64,7 +62,7 @@ func (s *Session) translate(ev quirks.Event) {
 		// ACP has no update for a prompt taken, and its usage_update needs the
 		// size of the context window, which droid does not tell here.
 	case quirks.Other:
-		s.log.Debug("event without an ACP form", zap.String("type", ev.Event.Kind()))
+		s.aside(ev.Event)
 	}
 }
 
@@ -147,6 +145,9 @@ func (s *Session) toolProgress(ev quirks.ToolProgress) {
 	case view.command != nil:
 		s.commandProgress(ev.ID, view.command, ev.Update)
 		return
+	case view.task != nil:
+		s.taskProgress(ev.ID, view.task, ev.Update)
+		return
 	}
 	text := ev.Update.Text
 	if text == "" {
@@ -183,6 +184,8 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 		return
 	case view.command != nil:
 		s.commandEnded(ev, view.command, &update)
+	case view.task != nil:
+		s.taskEnded(ev, view.task, &update)
 	case view.edit != nil:
 		s.editEnded(ev, view.edit, &update)
 	case !ev.Unfinished:
