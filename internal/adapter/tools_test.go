@@ -76,3 +76,21 @@ func TestPermissionOptions(t *testing.T) {
 		{"cancel", "No", acp.PermissionOptionKindRejectOnce},
 	}, got)
 }
+
+func TestPlanDecision(t *testing.T) {
+	for raw, want := range map[string]string{
+		`"{\"approved\":true,\"message\":\"Go on.\",\"filePath\":\"/p.md\"}"`: "Go on.\nThe plan is saved in /p.md",
+		`"{\"approved\":false,\"message\":\"Go on.\"}"`:                       `{"approved":false,"message":"Go on."}`,
+		`"Error: not approved"`:                                               "Error: not approved",
+	} {
+		require.Equal(t, want, texts(planDecision(json.RawMessage(raw))))
+	}
+}
+
+func TestMCPPermissionShowsItsInput(t *testing.T) {
+	require.Equal(t, "tiny: echo\n\n```json\n{\n  \"text\": \"yo\"\n}\n```\n\nRisk: high", mcpText(droid.PermissionToolUse{
+		ToolUse: droid.ToolUse{Name: "tiny___echo", Input: json.RawMessage(`{"text":"yo"}`)},
+		Details: droid.PermissionDetails{ToolName: "tiny___echo", ImpactLevel: "high"},
+	}))
+	require.Equal(t, "tiny: echo", mcpText(droid.PermissionToolUse{Details: droid.PermissionDetails{ToolName: "tiny___echo"}}))
+}

@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"droid-acp/internal/quirks"
@@ -188,10 +189,29 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 		s.taskEnded(ev, view.task, &update)
 	case view.edit != nil:
 		s.editEnded(ev, view.edit, &update)
+	case !ev.Unfinished && ev.Name == "ExitSpecMode":
+		update.Content = planDecision(ev.Content)
 	case !ev.Unfinished:
 		update.Content = resultContent(ev.Content)
 	}
 	s.send(update)
+}
+
+// planDecision is the result of ExitSpecMode in words: droid gives an object once
+// the plan is approved (0.99 to 0.225).
+func planDecision(raw json.RawMessage) []toolContent {
+	var result struct {
+		Approved bool   `json:"approved"`
+		Message  string `json:"message"`
+		FilePath string `json:"filePath"`
+	}
+	if json.Unmarshal([]byte(resultText(raw)), &result) != nil || !result.Approved || result.Message == "" {
+		return resultContent(raw)
+	}
+	if result.FilePath != "" && !strings.Contains(result.Message, result.FilePath) { // 0.99 says it already
+		result.Message += "\nThe plan is saved in " + result.FilePath
+	}
+	return []toolContent{textContent(result.Message)}
 }
 
 // isUnknownTool tells the result of a tool that does not exist, which 0.99 calls
