@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/acptest"
 )
 
 // line is one line that the agent wrote to stdout.
@@ -67,6 +69,15 @@ func noAnswer(permission) string { return "none" }
 // failure answers a permission request with an error.
 func failure(permission) string { return "error" }
 
+// acpSchema checks all that the agent says in these tests.
+var acpSchema = sync.OnceValue(func() *acptest.Validator {
+	v, err := acptest.Load("../testdata/acp-schema/schema.json")
+	if err != nil {
+		panic(err)
+	}
+	return v
+})
+
 // client is an ACP client that knows the wire and nothing else: it sends lines,
 // keeps all lines of the agent, and checks that each is a JSON-RPC message.
 type client struct {
@@ -84,12 +95,13 @@ type client struct {
 	form        func(json.RawMessage) string // returns the result of elicitation/create, "" for none; nil: not supported
 	ended       bool                         // stdout is closed
 	ids         int
+	methods     map[string]string // of the requests sent, by id
 }
 
 // startAgent runs the agent with the droid of h.
 func startAgent(t testing.TB, h home, args ...string) *client {
 	t.Helper()
-	c := &client{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce}
+	c := &client{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce, methods: map[string]string{}}
 	c.cmd = exec.Command(programs.Agent, append([]string{"--droid", h.droid}, args...)...)
 	c.cmd.Env, c.cmd.Dir, c.cmd.Stderr = h.env, h.work, c.stderr
 	var err error
@@ -165,6 +177,9 @@ func (c *client) take(raw string) {
 	}
 	var answer string
 	c.mu.Lock()
+	if err := acpSchema().Check([]byte(raw), c.methods[string(l.ID)]); err != nil {
+		c.t.Errorf("this line does not follow the schema: %.600s\n%v", raw, err)
+	}
 	c.lines = append(c.lines, l)
 	if l.Method == "session/request_permission" {
 		var p permission
@@ -210,6 +225,7 @@ func (c *client) request(method string, params any) int {
 	c.mu.Lock()
 	c.ids++
 	id := c.ids
+	c.methods[fmt.Sprint(id)] = method
 	c.mu.Unlock()
 	m := map[string]any{"jsonrpc": "2.0", "id": id, "method": method}
 	if params != nil {

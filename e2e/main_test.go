@@ -32,6 +32,9 @@ type prepared struct {
 var programs prepared
 
 func TestMain(m *testing.M) {
+	if os.Getenv(mcpEnv) != "" {
+		os.Exit(serveMCP(os.Stdin, os.Stdout))
+	}
 	flag.Parse()
 	code, err := run(m)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 )
@@ -33,13 +34,24 @@ type editor struct {
 	onAsk   func(id, params json.RawMessage) bool // true when it has dealt with the request itself
 
 	mu      sync.Mutex
-	lines   []wireMessage // all that came, in order
+	lines   []wireMessage     // all that came, in order
+	methods map[string]string // of the requests sent, by id
 	answers map[string]wireMessage
 	next    int
 	done    chan struct{} // the agent's stdout has ended
 	served  chan struct{}
 	starts  int // droid processes started
 }
+
+// acpSchema checks all that the agent writes in these tests, the conversations of
+// the fixtures among it.
+var acpSchema = sync.OnceValue(func() *acptest.Validator {
+	v, err := acptest.Load("../../testdata/acp-schema/schema.json")
+	if err != nil {
+		panic(err)
+	}
+	return v
+})
 
 type wireMessage struct {
 	ID     json.RawMessage `json:"id,omitempty"`
@@ -119,7 +131,7 @@ func open(t *testing.T, start starter) *editor {
 	t.Helper()
 	in, agentIn := io.Pipe()
 	agentOut, out := io.Pipe()
-	e := &editor{t: t, in: agentIn, answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce}
+	e := &editor{t: t, in: agentIn, methods: map[string]string{}, answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce}
 	e.agent = New(Config{
 		Locate: func() (string, error) { return "/usr/bin/droid", nil },
 		Start: func(string) (*droid.Client, error) {
@@ -208,6 +220,9 @@ func (e *editor) read(out *io.PipeReader) {
 			continue
 		}
 		e.mu.Lock()
+		if err := acpSchema().Check(line, e.methods[string(m.ID)]); err != nil {
+			e.t.Errorf("the agent wrote %s\n%v", line, err)
+		}
 		e.lines = append(e.lines, m)
 		if m.Method == "" {
 			e.answers[string(m.ID)] = m
@@ -255,6 +270,7 @@ func (e *editor) request(method, params string) string {
 	e.mu.Lock()
 	e.next++
 	id := fmt.Sprint(e.next)
+	e.methods[id] = method
 	e.mu.Unlock()
 	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params))
 	return id

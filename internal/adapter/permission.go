@@ -1,7 +1,9 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -167,7 +169,7 @@ func permissionContent(tool droid.PermissionToolUse) []toolContent {
 	case "exec":
 		return []toolContent{textContent(commandText(d))}
 	case "mcp_tool":
-		return []toolContent{textContent(toolLabel(d.ToolName) + riskText(d))}
+		return []toolContent{textContent(mcpText(tool))}
 	}
 	if d.PatchContent != "" {
 		return []toolContent{textContent(fenced("diff", d.PatchContent))}
@@ -188,6 +190,16 @@ func planText(d droid.PermissionDetails) string {
 
 func commandText(d droid.PermissionDetails) string {
 	return fenced("sh", d.FullCommand) + riskText(d)
+}
+
+// mcpText is the tool of an MCP server with all that it would get.
+func mcpText(tool droid.PermissionToolUse) string {
+	text := toolLabel(tool.Details.ToolName)
+	var input bytes.Buffer
+	if object(tool.ToolUse.Input) != nil && json.Indent(&input, tool.ToolUse.Input, "", "  ") == nil {
+		text += "\n\n" + fenced("json", input.String())
+	}
+	return text + riskText(tool.Details)
 }
 
 func riskText(d droid.PermissionDetails) string {

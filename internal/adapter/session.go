@@ -150,6 +150,8 @@ func (s *Session) opened(info *droid.SessionInfo) {
 	s.tellOptions()
 	if names := s.ignoredServers(); names != "" {
 		s.notices = append(s.notices, "This version of droid ignores MCP servers that an editor passes: "+names+". Update droid, or add them with `droid mcp add`.")
+	} else {
+		s.watchServers()
 	}
 	s.rest()
 }

@@ -23,6 +23,8 @@ var toolKinds = map[string]acp.ToolKind{
 	"FetchUrl":     acp.ToolKindFetch,
 	"WebSearch":    acp.ToolKindFetch,
 	"TodoWrite":    acp.ToolKindThink,
+	"Task":         acp.ToolKindThink,
+	"Skill":        acp.ToolKindRead,
 	"ExitSpecMode": acp.ToolKindSwitchMode,
 }
 
@@ -64,7 +66,7 @@ func parseToolInput(raw json.RawMessage) toolInput {
 		URL:      text("url"),
 		Query:    text("query"),
 		Title:    text("title"),
-		Summary:  text("description"),
+		Summary:  text("description", "skill"),
 	}
 }
 

@@ -26,7 +26,8 @@ func TestToolTitleAndLocations(t *testing.T) {
 		{"ExitSpecMode", `{"title":"My plan"}`, "Approve plan: My plan", acp.ToolKindSwitchMode, ""},
 		{"ExitSpecMode", `{}`, "Approve plan", acp.ToolKindSwitchMode, ""},
 		{"tiny___echo", `{"x":1}`, "tiny: echo", acp.ToolKindOther, ""},
-		{"Task", `{"description":"find it\nnow"}`, "Task find it …", acp.ToolKindOther, ""},
+		{"Task", `{"description":"find it\nnow"}`, "Task find it …", acp.ToolKindThink, ""},
+		{"Skill", `{"skill":"review"}`, "Skill review", acp.ToolKindRead, ""},
 		{"Read", `"not an object"`, "Read", acp.ToolKindRead, ""},
 		{"Read", `{"file_path":7}`, "Read", acp.ToolKindRead, ""},
 		{"", ``, "tool", acp.ToolKindOther, ""},
@@ -74,4 +75,22 @@ func TestPermissionOptions(t *testing.T) {
 		{"surprise", "surprise", acp.PermissionOptionKindRejectOnce},
 		{"cancel", "No", acp.PermissionOptionKindRejectOnce},
 	}, got)
+}
+
+func TestPlanDecision(t *testing.T) {
+	for raw, want := range map[string]string{
+		`"{\"approved\":true,\"message\":\"Go on.\",\"filePath\":\"/p.md\"}"`: "Go on.\nThe plan is saved in /p.md",
+		`"{\"approved\":false,\"message\":\"Go on.\"}"`:                       `{"approved":false,"message":"Go on."}`,
+		`"Error: not approved"`:                                               "Error: not approved",
+	} {
+		require.Equal(t, want, texts(planDecision(json.RawMessage(raw))))
+	}
+}
+
+func TestMCPPermissionShowsItsInput(t *testing.T) {
+	require.Equal(t, "tiny: echo\n\n```json\n{\n  \"text\": \"yo\"\n}\n```\n\nRisk: high", mcpText(droid.PermissionToolUse{
+		ToolUse: droid.ToolUse{Name: "tiny___echo", Input: json.RawMessage(`{"text":"yo"}`)},
+		Details: droid.PermissionDetails{ToolName: "tiny___echo", ImpactLevel: "high"},
+	}))
+	require.Equal(t, "tiny: echo", mcpText(droid.PermissionToolUse{Details: droid.PermissionDetails{ToolName: "tiny___echo"}}))
 }

@@ -3,9 +3,8 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
-
-	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
@@ -77,7 +76,7 @@ func (s *Session) translate(ev quirks.Event) {
 			// the session that droid went on in (quirk 22).
 			s.droidID = switched.To
 		}
-		s.log.Debug("event without an ACP form", zap.String("type", ev.Event.Kind()))
+		s.aside(ev.Event)
 	}
 }
 
@@ -160,6 +159,9 @@ func (s *Session) toolProgress(ev quirks.ToolProgress) {
 	case view.command != nil:
 		s.commandProgress(ev.ID, view.command, ev.Update)
 		return
+	case view.task != nil:
+		s.taskProgress(ev.ID, view.task, ev.Update)
+		return
 	}
 	text := ev.Update.Text
 	if text == "" {
@@ -196,12 +198,33 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 		return
 	case view.command != nil:
 		s.commandEnded(ev, view.command, &update)
+	case view.task != nil:
+		s.taskEnded(ev, view.task, &update)
 	case view.edit != nil:
 		s.editEnded(ev, view.edit, &update)
+	case !ev.Unfinished && ev.Name == "ExitSpecMode":
+		update.Content = planDecision(ev.Content)
 	case !ev.Unfinished:
 		update.Content = resultContent(ev.Content)
 	}
 	s.send(update)
+}
+
+// planDecision is the result of ExitSpecMode in words: droid gives an object once
+// the plan is approved (0.99 to 0.225).
+func planDecision(raw json.RawMessage) []toolContent {
+	var result struct {
+		Approved bool   `json:"approved"`
+		Message  string `json:"message"`
+		FilePath string `json:"filePath"`
+	}
+	if json.Unmarshal([]byte(resultText(raw)), &result) != nil || !result.Approved || result.Message == "" {
+		return resultContent(raw)
+	}
+	if result.FilePath != "" && !strings.Contains(result.Message, result.FilePath) { // 0.99 says it already
+		result.Message += "\nThe plan is saved in " + result.FilePath
+	}
+	return []toolContent{textContent(result.Message)}
 }
 
 // isUnknownTool tells the result of a tool that does not exist, which 0.99 calls

@@ -3,13 +3,17 @@ package adapter
 import (
 	"encoding/json"
 	"time"
+
+	"droid-acp/internal/droid"
 )
 
 // views are the open tool calls that need more than their status to be shown.
 // The zero value is ready. The session's owner alone touches them.
 type views struct {
-	open map[string]*view
-	past bool // what is shown is history: the files of its edits have changed since
+	open     map[string]*view
+	hooks    map[string]droid.HookStarted // that run, by their id
+	reported map[string]struct{}          // what was said once
+	past     bool                         // what is shown is history: the files of its edits have changed since
 }
 
 // view is one open tool call, by its kind.
@@ -18,6 +22,7 @@ type view struct {
 	command *command
 	edit    *edit
 	todo    *todo
+	task    *task
 }
 
 // add begins the view of a call.
@@ -31,6 +36,8 @@ func (v *views) add(id, name string) *view {
 		one.command = &command{}
 	case name == "TodoWrite":
 		one.todo = &todo{}
+	case name == "Task":
+		one.task = &task{}
 	case isEdit(name):
 		one.edit = &edit{}
 	}

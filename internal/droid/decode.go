@@ -281,6 +281,10 @@ func decodeKind(kind string, body []byte) Event {
 		return decodeInto(kind, body, &QueuedMessagesDiscarded{})
 	case "session_compacted":
 		return decodeInto(kind, body, &SessionCompacted{})
+	case "hook_execution_started":
+		return decodeInto(kind, body, &HookStarted{})
+	case "hook_execution_completed":
+		return decodeInto(kind, body, &HookCompleted{})
 	case "mcp_status_changed":
 		return decodeInto(kind, body, &MCPStatusChanged{})
 	case "mcp_auth_required":

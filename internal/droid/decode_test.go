@@ -63,8 +63,11 @@ func TestDecodeEvents(t *testing.T) {
 			Name    string `json:"name"`
 			Message string `json:"message"`
 		}{"N", "M"}},
-		`{"type":"hook_execution_started","hookId":"h"}`: Unknown{Type: "hook_execution_started", Raw: raw(`{"type":"hook_execution_started","hookId":"h"}`)},
-		`{}`: Unknown{Raw: raw(`{}`)},
+		`{"type":"hook_execution_started","hookId":"h"}`: HookStarted{HookID: "h"},
+		`{"type":"hook_execution_completed","hookId":"h","hookResults":[{"exitCode":2,"stderr":"no"}]}`: HookCompleted{
+			HookID: "h", Results: []HookResult{{ExitCode: 2, Stderr: "no"}}},
+		`{"type":"no_such_thing","hookId":"h"}`: Unknown{Type: "no_such_thing", Raw: raw(`{"type":"no_such_thing","hookId":"h"}`)},
+		`{}`:                                    Unknown{Raw: raw(`{}`)},
 	} {
 		line, err := DecodeLine([]byte(notification(body)))
 		require.NoError(t, err, body)

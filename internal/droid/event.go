@@ -142,6 +142,8 @@ type ProgressUpdate struct {
 	FullOutput        string          `json:"fullOutput"`
 	TerminalID        string          `json:"terminalId"`
 	SubagentSessionID string          `json:"subagentSessionId"`
+	ToolName          string          `json:"toolName"` // of a subagent's tool
+	Status            string          `json:"status"`   // of that tool: running, completed, error
 	Details           json.RawMessage `json:"details"`
 	Error             string          `json:"error"`
 }
@@ -254,6 +256,34 @@ type MCPAuthRequired struct {
 	ServerName string `json:"serverName"`
 	AuthURL    string `json:"authUrl"`
 	Message    string `json:"message"`
+}
+
+// HookStarted is hook_execution_started: commands of the user's own that droid
+// runs at certain moments.
+type HookStarted struct {
+	HookID     string `json:"hookId"`
+	EventName  string `json:"hookEventName"` // PreToolUse, PostToolUse, Stop, …
+	ToolCallID string `json:"hookToolCallId"`
+	Commands   []struct {
+		Command string `json:"command"`
+	} `json:"hookCommands"`
+}
+
+// HookCompleted is hook_execution_completed. The names of the event and of the
+// commands came with HookStarted only, before 0.215.
+type HookCompleted struct {
+	HookID    string       `json:"hookId"`
+	EventName string       `json:"hookEventName"`
+	Status    string       `json:"hookStatus"`
+	Results   []HookResult `json:"hookResults"`
+}
+
+// HookResult is how one command of a hook ended.
+type HookResult struct {
+	Command  string `json:"command"`
+	ExitCode int    `json:"exitCode"`
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
 }
 
 // Failure is the notification "error": a model call or droid itself failed.
@@ -450,6 +480,12 @@ func (MCPStatusChanged) Kind() string { return "mcp_status_changed" }
 
 // Kind implements Event.
 func (MCPAuthRequired) Kind() string { return "mcp_auth_required" }
+
+// Kind implements Event.
+func (HookStarted) Kind() string { return "hook_execution_started" }
+
+// Kind implements Event.
+func (HookCompleted) Kind() string { return "hook_execution_completed" }
 
 // Kind implements Event.
 func (Failure) Kind() string { return "error" }

@@ -537,7 +537,7 @@ func TestAbort(t *testing.T) {
 }
 
 func TestOtherEventsPass(t *testing.T) {
-	newTalk(t, v225).push(droid.MCPStatusChanged{}, droid.Unknown{Type: "hook_execution_started"}, droid.SessionCompacted{},
+	newTalk(t, v225).push(droid.MCPStatusChanged{}, droid.HookStarted{}, droid.SessionCompacted{},
 		droid.LateError{}, droid.WorkingStateChanged{State: droid.StateCompacting}, droid.WorkingStateChanged{State: "dreaming"},
 		droid.MessageCreated{Message: droid.Message{Role: "oracle"}}).
 		says("other mcp_status_changed", "other hook_execution_started", "other session_compacted", "other late_error",

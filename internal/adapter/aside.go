@@ -1,0 +1,74 @@
+package adapter
+
+import (
+	"fmt"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+)
+
+// aside takes the events that are no part of a turn's text and tools.
+func (s *Session) aside(ev droid.Event) {
+	switch ev := ev.(type) {
+	case droid.MCPStatusChanged:
+		s.mcpStatus(ev)
+	case droid.MCPAuthRequired:
+		s.mcpAuth(ev)
+	case droid.HookStarted:
+		s.views.hookStarted(ev)
+	case droid.HookCompleted:
+		s.hookCompleted(ev)
+	default:
+		s.log.Debug("event without an ACP form", zap.String("type", ev.Kind()))
+	}
+}
+
+// hookStarted keeps what the end of the hook may not say again.
+func (v *views) hookStarted(ev droid.HookStarted) {
+	if v.hooks == nil {
+		v.hooks = make(map[string]droid.HookStarted)
+	}
+	v.hooks[ev.HookID] = ev
+}
+
+// hookCompleted tells of the commands of a hook that failed. Those that did
+// their work are no news.
+func (s *Session) hookCompleted(ev droid.HookCompleted) {
+	started := s.views.hooks[ev.HookID]
+	delete(s.views.hooks, ev.HookID)
+	event := ev.EventName
+	if event == "" {
+		event = started.EventName
+	}
+	for i, r := range ev.Results {
+		if r.ExitCode == 0 {
+			continue
+		}
+		command := r.Command
+		if command == "" && i < len(started.Commands) {
+			command = started.Commands[i].Command
+		}
+		said := strings.TrimSpace(r.Stderr)
+		if said == "" {
+			said = strings.TrimSpace(r.Stdout)
+		}
+		text := fmt.Sprintf("The %s hook `%s` failed with exit code %d.", event, firstLine(command), r.ExitCode)
+		if said != "" {
+			text += "\n" + shorten(said, maxHookOutput)
+		}
+		s.report(text)
+	}
+}
+
+// maxHookOutput bounds what is told of a failed hook's output, in bytes.
+const maxHookOutput = 500
+
+// shorten cuts text to n bytes at most, with a sign that it did.
+func shorten(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + " …"
+}

@@ -1,0 +1,115 @@
+package adapter
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+// notifies is a script that says these notifications of droid during a turn.
+func notifies(list ...fakedroid.Fields) fakedroid.Script {
+	return turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		for _, f := range list {
+			kind, _ := f["type"].(string)
+			if err := d.Notify(kind, f); err != nil {
+				return err
+			}
+		}
+		return d.Say("", "Done.")
+	})
+}
+
+func TestFailedHooksAreTold(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(notifies(
+			fakedroid.Fields{"type": "hook_execution_started", "hookId": "1", "hookEventName": "PreToolUse", "hookCommands": []fakedroid.Fields{{"command": "lint"}}},
+			fakedroid.Fields{"type": "hook_execution_completed", "hookId": "1", "hookResults": []fakedroid.Fields{{"exitCode": 2, "stderr": "no good\n"}}},
+			fakedroid.Fields{"type": "hook_execution_started", "hookId": "2", "hookEventName": "Stop", "hookCommands": []fakedroid.Fields{{"command": "quiet"}}},
+			fakedroid.Fields{"type": "hook_execution_completed", "hookId": "2", "hookEventName": "Stop", "hookResults": []fakedroid.Fields{{"command": "quiet", "exitCode": 0, "stdout": "fine"}}},
+		), v))
+		require.Equal(t, "end_turn", e.run("go"))
+		told := strings.Join(e.updates(), "\n")
+		require.Contains(t, told, "The PreToolUse hook `lint` failed with exit code 2.\nno good")
+		require.NotContains(t, told, "quiet")
+	})
+}
+
+func TestMCPTroubleIsToldOnce(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		failed := fakedroid.Fields{"type": "mcp_status_changed", "servers": []fakedroid.Fields{
+			{"name": "good", "status": "connected"}, {"name": "bad", "status": "failed", "error": "no answer"}}}
+		auth := fakedroid.Fields{"type": "mcp_auth_required", "serverName": "remote", "authUrl": "https://example.com/login", "message": "Please."}
+		e := begin(t, playing(notifies(failed, failed, auth), v))
+		require.Equal(t, "end_turn", e.run("go"))
+		told := strings.Join(e.updates(), "\n")
+		require.Equal(t, 1, strings.Count(told, "The MCP server bad failed: no answer."))
+		require.Contains(t, told, "The MCP server remote needs you to log in: https://example.com/login\nPlease.")
+		require.NotContains(t, told, "good")
+	})
+}
+
+func TestSubagentUnderItsCall(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		progress := func(f fakedroid.Fields) fakedroid.Fields {
+			return fakedroid.Fields{"toolUseId": "t", "toolName": "Task", "update": f}
+		}
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			use := fakedroid.Fields{"type": "tool_use", "id": "t", "name": "Task", "input": fakedroid.Fields{"description": "Look around"}}
+			if err := d.Notify("tool_call", fakedroid.Fields{"toolUse": use}); err != nil {
+				return err
+			}
+			for _, f := range []fakedroid.Fields{
+				{"type": "status", "text": "Subagent session started", "details": "session: 1"},
+				{"type": "tool_call", "toolName": "Read", "status": "running", "details": "a.txt"},
+				{"type": "tool_result", "toolName": "Read", "status": "completed", "details": "fine"},
+				{"type": "message", "text": "I have read it."},
+				{"type": "error", "error": "it broke"},
+			} {
+				if err := d.Notify("tool_progress_update", progress(f)); err != nil {
+					return err
+				}
+			}
+			return d.Notify("tool_result", fakedroid.Fields{"toolUseId": "t", "content": "All found.", "isError": false})
+		}), v))
+		require.Equal(t, "end_turn", e.run("go"))
+		calls := e.callUpdates()
+		require.Equal(t, "Task Look around", calls[0].Title)
+		last := calls[len(calls)-1]
+		require.Equal(t, statusCompleted, last.Status)
+		require.Equal(t, "- Subagent session started\n- `Read` a.txt\n- I have read it.\n- ❌ it broke\n|All found.", texts(last.Content))
+	})
+}
+
+func TestTaskStepsAreBounded(t *testing.T) {
+	var steps task
+	for i := range 3 * maxTaskSteps {
+		details, err := json.Marshal(strings.Repeat("x", i))
+		require.NoError(t, err)
+		steps.add(droid.ProgressUpdate{Type: "tool_call", ToolName: "Read", Details: details})
+	}
+	require.Len(t, steps.steps, maxTaskSteps)
+	require.True(t, strings.HasPrefix(steps.text(), "- … 60 steps before\n"), steps.text())
+	require.False(t, steps.add(droid.ProgressUpdate{Type: "status"}))
+}
+
+func TestServersThatCannotStartAreTold(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := connect(t, playing(says("hi"), v))
+		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[{"name":"files","command":"no-such-mcp-server","args":[],"env":[]}],"additionalDirectories":["/x"]}`)
+		var result struct{ SessionID string }
+		require.NoError(t, json.Unmarshal(answer.Result, &result))
+		e.session = result.SessionID
+		time.Sleep(time.Minute)
+		require.Equal(t, "end_turn", e.run("go"))
+		told := strings.Join(e.updates(), "\n")
+		old := strings.Contains(t.Name(), string(fakedroid.V099))
+		require.Equal(t, !old, strings.Contains(told, "The MCP server files cannot start:"), told)
+		require.Contains(t, told, "droid works in one directory, /w. It can open files in /x")
+	})
+}

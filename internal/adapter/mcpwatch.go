@@ -1,0 +1,147 @@
+package adapter
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+)
+
+// mcpPatience is when droid is asked, after the session was opened, which of the
+// editor's MCP servers offer tools. droid reports nothing of them by itself, also
+// when they do not start (0.215 to 0.225).
+var mcpPatience = [...]time.Duration{3 * time.Second, 7 * time.Second, 15 * time.Second}
+
+// watchServers tells the user which of the editor's MCP servers do not work.
+func (s *Session) watchServers() {
+	var names []string
+	for _, server := range s.servers {
+		if problem := startProblem(server, s.cwd); problem != "" {
+			s.report("The MCP server " + server.Name + " cannot start: " + problem)
+			continue
+		}
+		names = append(names, server.Name)
+	}
+	client := s.client
+	if len(names) == 0 {
+		return
+	}
+	s.do(func(ctx context.Context) {
+		for _, wait := range mcpPatience {
+			timer := time.NewTimer(wait)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			case <-client.Exited():
+				timer.Stop()
+				return
+			}
+			found, err := serversWithTools(ctx, client)
+			if err != nil {
+				s.agent.log.Debug("listing MCP tools", zap.Error(err))
+				return
+			}
+			names = slices.DeleteFunc(names, func(name string) bool { return found[name] })
+			if len(names) == 0 {
+				return
+			}
+		}
+		s.post(func() {
+			if s.client == client {
+				s.report("These MCP servers have offered no tools so far: " + strings.Join(names, ", ") + ". droid does not say why; check that they start and answer.")
+			}
+		})
+	})
+}
+
+// startProblem is why a server's program is not there, if so.
+func startProblem(server droid.MCPServer, cwd string) string {
+	if server.Command == "" {
+		return ""
+	}
+	command := server.Command
+	if strings.ContainsRune(command, filepath.Separator) {
+		command = absolute(cwd, command)
+	}
+	if _, err := exec.LookPath(command); err != nil {
+		return err.Error() + "."
+	}
+	return ""
+}
+
+// serversWithTools asks droid for its MCP tools. Those of the session's servers
+// are among them, though list_mcp_servers leaves these out (0.215 to 0.225).
+func serversWithTools(ctx context.Context, client *droid.Client) (map[string]bool, error) {
+	var result struct {
+		Tools []struct {
+			ServerName string `json:"serverName"`
+		} `json:"tools"`
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := client.Call(ctx, "droid.list_mcp_tools", struct{}{}, &result); err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, t := range result.Tools {
+		found[t.ServerName] = true
+	}
+	return found, nil
+}
+
+// mcpStatus tells of servers of droid's own configuration that failed, once for
+// each reason.
+func (s *Session) mcpStatus(ev droid.MCPStatusChanged) {
+	for _, server := range ev.Servers {
+		if server.Status != "failed" {
+			continue
+		}
+		text := "The MCP server " + server.Name + " failed"
+		if server.Error != "" {
+			text += ": " + server.Error
+		}
+		s.reportOnce(text + ".")
+	}
+}
+
+// mcpAuth tells that a server wants a login, and where.
+func (s *Session) mcpAuth(ev droid.MCPAuthRequired) {
+	text := "The MCP server " + ev.ServerName + " needs you to log in"
+	if ev.AuthURL != "" {
+		text += ": " + ev.AuthURL
+	}
+	if ev.Message != "" {
+		text += "\n" + ev.Message
+	}
+	s.reportOnce(text)
+}
+
+// report says something that belongs to no turn: now if one runs, else with the
+// next prompt. Editors drop updates of a session that they do not know yet.
+func (s *Session) report(text string) {
+	if s.turn != nil && s.id != "" {
+		s.tell(text)
+		return
+	}
+	s.notices = append(s.notices, text)
+}
+
+// reportOnce is report for what droid repeats.
+func (s *Session) reportOnce(text string) {
+	if _, told := s.views.reported[text]; told {
+		return
+	}
+	if s.views.reported == nil {
+		s.views.reported = make(map[string]struct{})
+	}
+	s.views.reported[text] = struct{}{}
+	s.report(text)
+}

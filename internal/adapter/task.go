@@ -1,0 +1,84 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/quirks"
+)
+
+// maxTaskSteps is how many of a subagent's last steps are shown.
+const maxTaskSteps = 30
+
+// task is the view of a Task: what its subagent does.
+type task struct {
+	steps   []string
+	skipped int
+}
+
+// taskProgress shows a step of the subagent under its call (0.99, 0.117).
+func (s *Session) taskProgress(id string, t *task, u droid.ProgressUpdate) {
+	if !t.add(u) {
+		return
+	}
+	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Content: []toolContent{textContent(t.text())}})
+}
+
+// add notes a step; false when it says nothing new.
+func (t *task) add(u droid.ProgressUpdate) bool {
+	step := taskStep(u)
+	if step == "" || (len(t.steps) > 0 && t.steps[len(t.steps)-1] == step) {
+		return false
+	}
+	t.steps = append(t.steps, step)
+	if len(t.steps) > maxTaskSteps {
+		t.steps = t.steps[1:]
+		t.skipped++
+	}
+	return true
+}
+
+// taskStep is one line on what a subagent does. The end of a tool is told only
+// when it failed.
+func taskStep(u droid.ProgressUpdate) string {
+	var details string
+	_ = json.Unmarshal(u.Details, &details) // droid's details are text or nothing to show
+	switch u.Type {
+	case "error":
+		return "❌ " + firstLine(u.Error)
+	case "message":
+		return firstLine(u.Text)
+	case "tool_call":
+		return strings.TrimSpace("`" + u.ToolName + "` " + shorten(firstLine(details), 200))
+	case "tool_result":
+		if u.Status != "error" {
+			return ""
+		}
+		return strings.TrimSpace("❌ `" + u.ToolName + "` " + shorten(firstLine(details), 200))
+	}
+	return firstLine(u.Text)
+}
+
+func (t *task) text() string {
+	var b strings.Builder
+	if t.skipped > 0 {
+		fmt.Fprintf(&b, "- … %d steps before\n", t.skipped)
+	}
+	for _, step := range t.steps {
+		b.WriteString("- " + step + "\n")
+	}
+	return b.String()
+}
+
+// taskEnded shows the steps, then the result.
+func (s *Session) taskEnded(ev quirks.ToolEnded, t *task, update *toolCall) {
+	if ev.Unfinished {
+		return
+	}
+	if len(t.steps) > 0 {
+		update.Content = []toolContent{textContent(t.text())}
+	}
+	update.Content = append(update.Content, resultContent(ev.Content)...)
+}
