@@ -250,3 +250,97 @@ func TestDefaultsByFlag(t *testing.T) {
 		require.Contains(t, told, "custom:Second-1")
 	})
 }
+
+// Two prompts 50 ms apart, in each follow-up behaviour, at three moments: each
+// has one ending, the model sees both texts in order and nothing twice.
+func TestFollowUps(t *testing.T) {
+	for _, behaviour := range []string{"queue", "steer"} {
+		for _, moment := range []string{"streaming", "tool", "permission"} {
+			t.Run(behaviour+"_"+moment, func(t *testing.T) {
+				eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+					first := modelserver.Step{Text: "One two three four five six seven eight.", Delay: 100 * time.Millisecond}
+					if moment != "streaming" {
+						first = modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("a", "sleep 1; echo ran")}}
+					}
+					model.On("begin", first, modelserver.Step{Text: "Ran."})
+					model.On("then", modelserver.Step{Text: "Followed."})
+					c := startAgent(t, h)
+					c.onPermission(allowOnce)
+					s := c.open(h)
+					s.set("follow_up", behaviour)
+					if moment == "tool" {
+						s.set("mode", "auto-high")
+					}
+					if moment == "permission" {
+						c.onPermission(func(p permission) string { time.Sleep(time.Second); return allowOnce(p) })
+					}
+					one := s.prompt("begin it")
+					switch moment {
+					case "streaming":
+						one.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+					case "tool":
+						one.awaitUpdate("a running tool", func(u update) bool { return u.Status == "in_progress" })
+					case "permission":
+						one.awaitUpdate("a tool", func(u update) bool { return u.SessionUpdate == "tool_call" })
+						time.Sleep(100 * time.Millisecond)
+					}
+					time.Sleep(50 * time.Millisecond)
+					two := s.prompt("then that")
+					require.Equal(t, "end_turn", one.end(turnLimit).Stop)
+					require.Equal(t, "end_turn", two.end(turnLimit).Stop)
+
+					last := lastRequest(model)
+					var said []string
+					for _, m := range last.Messages {
+						for _, text := range []string{"begin it", "then that"} {
+							if m.Role == "user" && strings.Contains(m.Text(), text) {
+								said = append(said, text)
+							}
+						}
+					}
+					require.Equal(t, []string{"begin it", "then that"}, said)
+				})
+			})
+		}
+	}
+}
+
+// Cancel while a steered prompt waits ends both; the next prompt works.
+func TestCancelWithFollowUp(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("begin", modelserver.Step{Text: strings.Repeat("word ", 100), Delay: 100 * time.Millisecond})
+		model.On("after", modelserver.Step{Text: "Still here."})
+		s := startAgent(t, h).open(h)
+		s.set("follow_up", "steer")
+		one := s.prompt("begin it")
+		one.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+		two := s.prompt("then that")
+		time.Sleep(200 * time.Millisecond)
+		s.notify("session/cancel", map[string]any{"sessionId": s.id})
+		end := one.end(5 * time.Second)
+		require.Equal(t, "cancelled", end.Stop)
+		require.Equal(t, "cancelled", two.end(5*time.Second).Stop)
+		require.Equal(t, "Still here.", s.prompt("after").end(turnLimit).text())
+	})
+}
+
+// Cancel while droid repeats a failed call ends the prompt within a second
+// (0.225.2; 0.99.0 repeats silently and takes a little longer).
+func TestCancelDuringRetry(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("busy", modelserver.Step{Status: 529})
+		s := startAgent(t, h).open(h)
+		one := s.prompt("busy")
+		if h.version == newDroid {
+			one.awaitUpdate("the retry", func(u update) bool { return strings.Contains(u.text(), "tries again") })
+		} else {
+			time.Sleep(2 * time.Second)
+		}
+		began := time.Now()
+		s.notify("session/cancel", map[string]any{"sessionId": s.id})
+		require.Equal(t, "cancelled", one.end(10*time.Second).Stop)
+		if h.version == newDroid {
+			require.Less(t, time.Since(began), time.Second)
+		}
+	})
+}

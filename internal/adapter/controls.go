@@ -18,6 +18,7 @@ type controls struct {
 	models      []droid.Model // that droid offers
 	toldOptions []byte        // what the editor believes, encoded
 	followUp    string        // value of optionFollowUp, "" for the default
+	steered     []*turn       // prompts that droid has beside the running one, oldest first
 }
 
 // Defaults are what sessions start with; "" leaves it to droid.
@@ -86,6 +87,3 @@ func text(s *string) string {
 	}
 	return *s
 }
-
-// steer hands waiting prompts to droid while a turn runs, if the user wants that.
-func (s *Session) steer() {}

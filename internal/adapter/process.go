@@ -136,9 +136,14 @@ func (s *Session) droidGone() {
 	if s.turn != nil {
 		s.turn.crash = err
 	}
+	for _, t := range s.steered {
+		t.crash = err
+	}
 	s.apply(s.norm.Exited(time.Now()))
 	s.withdrawAsk()
-	s.failTurn(crashError(err)) // if it had not reached droid yet
+	for s.turn != nil { // what had not reached droid yet
+		s.failTurn(crashError(err))
+	}
 }
 
 // exitTime bounds how long a process may live on after it closed its output.
@@ -170,7 +175,7 @@ func (s *Session) park(now time.Time) {
 		return
 	}
 	s.parkAt = time.Time{}
-	if s.client == nil || s.turn != nil || s.unanswered != nil || len(s.queue) > 0 || s.ask != nil {
+	if s.client == nil || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || s.ask != nil {
 		return // it rests no more; finish sets a new time
 	}
 	if s.client.HasChildren() {

@@ -48,7 +48,7 @@ type Session struct {
 	registered bool       // the editor knows the session, so it takes updates
 	notices    []string   // told with the next prompt
 	turn       *turn      // runs
-	unanswered *turn      // has ended, but its response is not written yet
+	unanswered int        // prompts of droid that have ended, but have no response yet
 	queue      []*turn
 	quiet      []func() // called when the running prompt has ended
 	ask        *ask
@@ -107,7 +107,7 @@ func (s *Session) run() {
 			for _, f := range s.mail.take() {
 				s.guard(f)
 			}
-		case ev, ok := <-s.events:
+		case ev, ok := <-s.nextEvent():
 			s.guard(func() { s.droidSaid(ev, ok) })
 		case <-timer.C:
 			s.guard(s.tick)

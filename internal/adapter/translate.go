@@ -61,7 +61,11 @@ func (s *Session) translate(ev quirks.Event) {
 		s.tell("droid discarded a waiting message: " + ev.Text)
 	case quirks.TurnEnded:
 		s.turnEnded(ev)
-	case quirks.TurnStarted, quirks.PromptFolded, quirks.UsageChanged:
+	case quirks.TurnStarted:
+		s.turnStarted(ev)
+	case quirks.PromptFolded:
+		s.promptFolded(ev)
+	case quirks.UsageChanged:
 		// ACP has no update for a prompt taken, and its usage_update needs the
 		// size of the context window, which droid does not tell here.
 	case quirks.UserText:

@@ -110,11 +110,12 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 	t.message.RequestID = uuid.NewString()
 	s.queue = append(s.queue, t)
 	s.next()
+	s.steer()
 }
 
 // next starts the first waiting prompt if none runs.
 func (s *Session) next() {
-	if s.turn != nil || s.unanswered != nil || len(s.queue) == 0 || s.ended {
+	if s.turn != nil || s.unanswered > 0 || len(s.queue) == 0 || s.ended {
 		return
 	}
 	t := s.queue[0]
@@ -163,6 +164,7 @@ func (s *Session) taken(t *turn, err error) {
 		if t.cancelled {
 			s.interrupt(t)
 		}
+		s.steer()
 	case s.client == nil:
 		s.failTurn(crashError(err))
 	default:
@@ -180,6 +182,7 @@ func (s *Session) cancelTurns() {
 	for _, t := range waiting {
 		s.finish(t, ending{stop: acp.StopReasonCancelled})
 	}
+	s.cancelSteered()
 	if s.turn != nil {
 		s.cancelTurn(s.turn)
 	}
@@ -195,6 +198,7 @@ func (s *Session) cancelTurn(t *turn) {
 		}
 	}
 	if s.turn != t || t.cancelled {
+		t.cancelled = true // droid has it beside the running prompt
 		return
 	}
 	t.cancelled = true
@@ -250,30 +254,36 @@ func (s *Session) insist(now time.Time) {
 	s.sendInterrupt()
 }
 
-// turnEnded takes droid's end of the turn.
+// turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	t := s.turn
 	if t == nil || ev.RequestID != t.message.RequestID {
-		s.log.Debug("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
+		if !s.steeredEnded(ev) {
+			s.log.Debug("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
+		}
 		return
 	}
+	s.finish(t, s.endingOf(t, ev))
+}
+
+// endingOf is how a prompt ends that droid ended.
+func (s *Session) endingOf(t *turn, ev quirks.TurnEnded) ending {
 	switch {
 	case t.cancelled:
 		// ACP: after session/cancel the answer is "cancelled", also when droid
 		// completed or failed in the meantime.
-		s.finish(t, ending{stop: acp.StopReasonCancelled})
+		return ending{stop: acp.StopReasonCancelled}
 	case t.crash != nil:
-		s.finish(t, ending{err: crashError(t.crash)})
+		return ending{err: crashError(t.crash)}
 	case ev.Outcome == quirks.Failed:
-		s.finish(t, ending{err: turnError(ev.Failure)})
+		return ending{err: turnError(ev.Failure)}
 	case ev.Outcome == quirks.Cancelled:
-		s.finish(t, ending{stop: acp.StopReasonCancelled})
-	default:
-		if !t.spoke {
-			s.tell("The model gave an empty answer.")
-		}
-		s.finish(t, ending{stop: acp.StopReasonEndTurn})
+		return ending{stop: acp.StopReasonCancelled}
 	}
+	if !t.spoke {
+		s.tell("The model gave an empty answer.")
+	}
+	return ending{stop: acp.StopReasonEndTurn}
 }
 
 // abortTurn ends a prompt that droid did not take.
@@ -297,26 +307,31 @@ func (s *Session) failTurn(err *acp.RequestError) {
 // finish gives a prompt its one ending. The next prompt starts when the
 // response to this one is written, so that no update of it comes before.
 func (s *Session) finish(t *turn, end ending) {
-	if s.turn == t {
-		s.turn, s.unanswered = nil, t
-		for _, f := range s.quiet {
-			f()
-		}
-		s.quiet = nil
+	ran := s.turn == t
+	if ran {
+		s.turn = nil
 	}
 	if end.err == nil {
 		s.crashes = 0
 	}
 	s.rest()
+	s.unanswered++
 	t.done <- end
-	context.AfterFunc(t.ctx, func() { s.post(func() { s.answered(t) }) })
+	context.AfterFunc(t.ctx, func() { s.post(s.answered) })
+	if ran {
+		s.promote()
+	}
+	if s.turn == nil {
+		for _, f := range s.quiet {
+			f()
+		}
+		s.quiet = nil
+	}
 }
 
 // answered follows the response to a prompt.
-func (s *Session) answered(t *turn) {
-	if s.unanswered == t {
-		s.unanswered = nil
-	}
+func (s *Session) answered() {
+	s.unanswered--
 	s.next()
 }
 
@@ -326,7 +341,7 @@ func (s *Session) finishAll() {
 		s.finish(t, ending{stop: acp.StopReasonCancelled})
 	}
 	s.queue = nil
-	if s.turn != nil {
+	for s.turn != nil {
 		s.finish(s.turn, ending{stop: acp.StopReasonCancelled})
 	}
 }

@@ -42,6 +42,7 @@ type Droid struct {
 	cwd      string
 	settings settings
 	sessions *Sessions
+	folds    bool
 	answers  map[string]Answer
 	parent   string // id of the last message
 	queue    []Prompt
@@ -64,6 +65,10 @@ func WithStderr(w io.Writer) Option { return func(d *Droid) { d.stderr = w } }
 // WithMode starts sessions in this autonomyMode, as a settings.json with
 // sessionDefaultSettings does. The default is "normal".
 func WithMode(mode string) Option { return func(d *Droid) { d.settings.setMode(mode) } }
+
+// WithFolding takes messages that come while tools run into the running turn, as
+// droid does (quirk 2). The default plays each as a turn of its own.
+func WithFolding() Option { return func(d *Droid) { d.folds = true } }
 
 // Answer answers a request: with a result, or with the text of an error when
 // refused is not "".
@@ -340,9 +345,8 @@ func mcpSummary() Fields {
 	return Fields{"total": 0, "connected": 0, "connecting": 0, "failed": 0, "disabled": 0}
 }
 
-// addUserMessage queues the message; the script plays it when it is free. Real
-// droid folds a message that comes while a tool runs into the running turn,
-// the fake always plays it as a turn of its own.
+// addUserMessage queues the message; RunTools folds it into the running turn
+// (WithFolding), or the script plays it when it is free.
 func (d *Droid) addUserMessage(id string, params map[string]any) error {
 	if ok, err := d.required(id, "droid.add_user_message", params, "text"); !ok {
 		return err

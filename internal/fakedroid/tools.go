@@ -83,8 +83,33 @@ func (d *Droid) RunTools(tools ...Tool) error {
 	if d.turn.newSession && d.turn.handoff == "" {
 		return d.handOff(tools[0])
 	}
+	if err := d.fold(); err != nil {
+		return err
+	}
 	return d.state("streaming_assistant_message")
 }
+
+// fold takes waiting messages into the running turn, as droid does when a tool
+// has ended (quirk 2).
+func (d *Droid) fold() error {
+	if !d.folds {
+		return nil
+	}
+	if _, err := d.next(0); err != nil { // what is there already
+		return err
+	}
+	for _, p := range d.queue {
+		if err := d.createMessage(d.newID(), "user", Fields{"content": []Fields{textBlock(p.Text)}}, p.RequestID); err != nil {
+			return err
+		}
+		d.turn.folded = append(d.turn.folded, p.Text)
+	}
+	d.queue = nil
+	return nil
+}
+
+// Folded are the messages that were taken into the running turn so far.
+func (d *Droid) Folded() []string { return d.turn.folded }
 
 // groups splits tools into what one permission request covers.
 func (d *Droid) groups(tools []Tool) [][]Tool {

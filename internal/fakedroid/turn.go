@@ -12,16 +12,17 @@ var ErrRefused = errors.New("permission refused")
 
 // turn is the running turn.
 type turn struct {
-	id          string // of its user message
-	session     string // that it began in
-	interruptID string // request that interrupted it, "" while none has
-	asked       string // open request to the client
-	question    bool   // asked is ask_user, not request_permission
-	open        []Tool // tools without a result
-	spoke       bool   // a delta was sent
-	reason      string // for agent_turn_completed
-	newSession  bool   // the user wants the plan carried out in a new session
-	handoff     string // id of the turn that a new session took over from
+	id          string   // of its user message
+	session     string   // that it began in
+	interruptID string   // request that interrupted it, "" while none has
+	asked       string   // open request to the client
+	question    bool     // asked is ask_user, not request_permission
+	open        []Tool   // tools without a result
+	folded      []string // messages of the user that it took in
+	spoke       bool     // a delta was sent
+	reason      string   // for agent_turn_completed
+	newSession  bool     // the user wants the plan carried out in a new session
+	handoff     string   // id of the turn that a new session took over from
 }
 
 // Turn plays one turn: the echo of p, what body does, and the end. body

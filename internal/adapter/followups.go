@@ -1,0 +1,128 @@
+package adapter
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/quirks"
+)
+
+// A prompt that is sent while another one runs either waits here, or goes to
+// droid at once ("steer"). droid takes a message into the running turn when a
+// tool runs or a permission is open; both prompts then end with that turn. While
+// it streams text, droid keeps the message and runs it next, as a turn of its
+// own (0.99 to 0.225).
+
+// steer hands waiting prompts to droid while a turn runs, if the user wants that.
+func (s *Session) steer() {
+	if s.followUpMode() != followUpSteer || s.client == nil || s.turn == nil || !s.turn.sent || s.turn.cancelled {
+		return
+	}
+	for len(s.queue) > 0 {
+		t := s.queue[0]
+		s.queue = s.queue[1:]
+		s.steered = append(s.steered, t)
+		s.apply(s.norm.Begin(time.Now(), t.message.RequestID))
+		client := s.client
+		s.do(func(ctx context.Context) {
+			err := client.AddUserMessage(ctx, t.message)
+			s.post(func() { s.steeredTaken(t, err) })
+		})
+	}
+}
+
+// steeredTaken says whether droid took a prompt beside the running one.
+func (s *Session) steeredTaken(t *turn, err error) {
+	i := slices.Index(s.steered, t)
+	switch {
+	case s.turn == t: // it runs by now
+		s.taken(t, err)
+	case i < 0: // it has ended already
+	case err == nil:
+		t.sent = true
+		t.message = droid.UserMessage{RequestID: t.message.RequestID} // images need not be kept
+	case s.client == nil: // droidGone ends it
+	default:
+		s.steered = slices.Delete(s.steered, i, i+1)
+		s.apply(s.norm.Abort(time.Now()))
+		s.finish(t, ending{err: startError(err)})
+	}
+}
+
+// steeredTurn finds a prompt that droid has beside the running one.
+func (s *Session) steeredTurn(requestID string) *turn {
+	for _, t := range s.steered {
+		if t.message.RequestID == requestID {
+			return t
+		}
+	}
+	return nil
+}
+
+// turnStarted follows droid to the prompt that it works on.
+func (s *Session) turnStarted(ev quirks.TurnStarted) {
+	t := s.steeredTurn(ev.RequestID)
+	if t == nil {
+		return
+	}
+	s.steered = slices.DeleteFunc(s.steered, func(o *turn) bool { return o == t })
+	if s.turn != nil {
+		s.steered = append([]*turn{s.turn}, s.steered...)
+	}
+	s.turn = t
+}
+
+// promptFolded tells the user that a prompt went into the running turn.
+func (s *Session) promptFolded(ev quirks.PromptFolded) {
+	if s.steeredTurn(ev.RequestID) != nil {
+		s.tell("Your message was added to the running turn.")
+	}
+}
+
+// promote makes the prompt that droid runs next the running one. One that was
+// cancelled while it waited is interrupted now that droid can hear it.
+func (s *Session) promote() {
+	if s.turn != nil || len(s.steered) == 0 {
+		return
+	}
+	t := s.steered[0]
+	s.turn, s.steered = t, s.steered[1:]
+	s.post(func() { // not at once: it may end together with the turn before
+		if s.turn == t && t.cancelled && t.sent && t.interruptAt.IsZero() {
+			s.interrupt(t)
+		}
+	})
+}
+
+// cancelSteered cancels what droid has beside the running prompt; the interrupt
+// of that one makes droid throw it away.
+func (s *Session) cancelSteered() {
+	for _, t := range s.steered {
+		t.cancelled = true
+	}
+}
+
+// steeredEnded ends a prompt that is not the running one. It reports false when
+// there is no such prompt.
+func (s *Session) steeredEnded(ev quirks.TurnEnded) bool {
+	t := s.steeredTurn(ev.RequestID)
+	if t == nil {
+		return false
+	}
+	s.steered = slices.DeleteFunc(s.steered, func(o *turn) bool { return o == t })
+	t.spoke = true // the turn that it went into did
+	s.finish(t, s.endingOf(t, ev))
+	return true
+}
+
+// nextEvent is where the owner reads droid's events: nowhere while a response is
+// being written and the next prompt runs already, so that nothing of it comes
+// before that response.
+func (s *Session) nextEvent() <-chan droid.Event {
+	if s.turn != nil && s.unanswered > 0 {
+		return nil
+	}
+	return s.events
+}

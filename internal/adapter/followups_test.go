@@ -1,0 +1,141 @@
+package adapter
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+// slow is a script with a turn of text, a turn with a slow tool, or one with a
+// permission, by the first prompt; texts collects what the model saw.
+type slow struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (s *slow) saw(texts ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.texts = append(s.texts, texts...)
+}
+
+func (s *slow) script() fakedroid.Script {
+	tool := fakedroid.Tool{ID: "slow", Name: "Execute", Input: fakedroid.Fields{"command": "sleep"}, Progress: []string{"a", "b", "c"}, Result: "done"}
+	return turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		s.saw(p.Text)
+		use := tool
+		use.ID += p.RequestID
+		switch {
+		case strings.HasPrefix(p.Text, "stream"):
+			return d.Say("", "one two three four five six seven eight")
+		case strings.HasPrefix(p.Text, "permission"):
+			use.Confirmation, use.Impact, use.Progress = "exec", "high", nil
+		case !strings.HasPrefix(p.Text, "tool"):
+			return d.Say("", "Answer to "+p.Text)
+		}
+		if err := d.Use("", "Tool. ", use); err != nil {
+			return err
+		}
+		s.saw(d.Folded()...)
+		return d.Say("", "Done.")
+	})
+}
+
+// Two prompts 50 ms apart, in each behaviour, at three moments: each has one
+// ending, the model sees both in order, nothing twice.
+func TestTwoPromptsAtOnce(t *testing.T) {
+	for _, behaviour := range []string{followUpQueue, followUpSteer} {
+		for _, moment := range []string{"stream", "tool", "permission"} {
+			t.Run(behaviour+" "+moment, func(t *testing.T) {
+				versions(t, func(t *testing.T, v fakedroid.Option) {
+					script := new(slow)
+					e := begin(t, playing(script.script(), v, fakedroid.WithFolding(), fakedroid.WithPace(100*time.Millisecond)))
+					if moment == "permission" {
+						e.ask = func(p permission) string { time.Sleep(time.Second); return allowOnce(p) }
+					}
+					require.Nil(t, e.set("follow_up", behaviour).Error)
+					first := e.prompt(moment + " first")
+					time.Sleep(150 * time.Millisecond)
+					second := e.prompt("second")
+					require.Equal(t, "end_turn", ended(e.await(first)))
+					require.Equal(t, "end_turn", ended(e.await(second)))
+					require.Equal(t, "end_turn", e.run("third"))
+					require.Equal(t, []string{moment + " first", "second", "third"}, script.texts)
+
+					got := strings.Join(e.updates(), "\n")
+					folded := behaviour == followUpSteer && moment != "stream"
+					require.Equal(t, folded, strings.Contains(got, "Your message was added to the running turn."))
+					require.Equal(t, folded, !strings.Contains(got, "Answer to second"))
+					require.Equal(t, 3, strings.Count(got, "end end_turn"))
+					if !folded { // nothing of the second turn before the first's response
+						require.Less(t, strings.Index(got, "end end_turn"), strings.Index(got, "agent: Answer to second"))
+					}
+				})
+			})
+		}
+	}
+}
+
+// Cancel ends the running prompt and all that wait, wherever they wait.
+func TestCancelWithFollowUps(t *testing.T) {
+	for _, behaviour := range []string{followUpQueue, followUpSteer} {
+		for _, moment := range []string{"stream", "tool"} {
+			t.Run(behaviour+" "+moment, func(t *testing.T) {
+				versions(t, func(t *testing.T, v fakedroid.Option) {
+					script := new(slow)
+					e := begin(t, playing(script.script(), v, fakedroid.WithPace(100*time.Millisecond)))
+					require.Nil(t, e.set("follow_up", behaviour).Error)
+					ids := []string{e.prompt(moment + " first")}
+					time.Sleep(150 * time.Millisecond)
+					ids = append(ids, e.prompt("second"), e.prompt("third"))
+					synctest.Wait()
+					e.cancel()
+					began := time.Now()
+					for _, id := range ids {
+						require.Equal(t, "cancelled", ended(e.await(id)))
+					}
+					require.Less(t, time.Since(began), time.Second)
+					if behaviour == followUpSteer {
+						got := strings.Join(e.updates(), "\n")
+						require.Contains(t, got, "droid discarded a waiting message: second")
+						require.Contains(t, got, "droid discarded a waiting message: third")
+					}
+					require.Equal(t, "end_turn", e.run("fourth"))
+					require.Equal(t, []string{moment + " first", "fourth"}, script.texts)
+				})
+			})
+		}
+	}
+}
+
+// A droid that dies ends the steered prompts, too.
+func TestCrashWithSteeredPrompts(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
+		e := begin(t, func(n int) (*droid.Client, error) {
+			if n == 1 {
+				return fakeDroid(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+					if err := d.Pause(time.Second); err != nil {
+						return err
+					}
+					return &fakedroid.Death{Code: 3}
+				}), v, sessions), nil
+			}
+			return fakeDroid(says("alive"), v, sessions), nil
+		})
+		require.Nil(t, e.set("follow_up", followUpSteer).Error)
+		first := e.prompt("first")
+		time.Sleep(100 * time.Millisecond)
+		second := e.prompt("second")
+		require.Contains(t, ended(e.await(first)), "droid_crashed")
+		require.Contains(t, ended(e.await(second)), "droid_crashed")
+		require.Equal(t, "end_turn", e.run("third"))
+	})
+}
