@@ -3,6 +3,7 @@ package adapter
 import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/store"
 )
 
 // replay shows a loaded session's messages as they looked live.
@@ -18,8 +19,14 @@ func (s *Session) replay(info *droid.SessionInfo) {
 	if info.HasOlderMessages {
 		s.tell("The session has older messages that droid did not return.")
 	}
-	if info.Title != "" {
-		s.send(sessionInfoUpdate{"session_info_update", info.Title})
+	s.tellTitle(info.Title)
+}
+
+// tellTitle reports the session's title, unless nothing is left of it without
+// what was pasted or injected into the prompt that it was made of.
+func (s *Session) tellTitle(title string) {
+	if title = store.CleanTitle(title); title != "" {
+		s.send(sessionInfoUpdate{"session_info_update", title})
 	}
 }
 

@@ -56,7 +56,7 @@ func (s *Session) translate(ev quirks.Event) {
 		s.tellMode()
 		s.tellOptions()
 	case quirks.TitleChanged:
-		s.send(sessionInfoUpdate{"session_info_update", ev.Title})
+		s.tellTitle(ev.Title)
 	case quirks.Discarded:
 		s.tell("droid discarded a waiting message: " + ev.Text)
 	case quirks.TurnEnded:

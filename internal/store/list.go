@@ -59,6 +59,7 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 	}
 	files = slices.DeleteFunc(files, func(c candidate) bool { return !after.before(c.updated, c.id) && !several[c.id] })
 	l := lister{filter: newFilter(q.CWD), skipped: &skipped, several: several, seen: map[string]bool{}}
+	files = l.promising(files)
 	page := Page{}
 	for ahead := range slices.Chunk(files, readAhead) {
 		if err := ctx.Err(); err != nil {
@@ -93,6 +94,37 @@ type lister struct {
 	skipped *skips
 	several map[string]bool // ids of several files
 	seen    map[string]bool // those of them of which the newest file is done
+}
+
+// samples is how many sessions of another project are looked at to tell whether
+// any of it can match the filter.
+const samples = 2
+
+// promising leaves out the projects that cannot match the filter, so that their
+// files are not read: with a cold disk cache that is most of the time a list
+// takes. droid names a project's directory after the working directory, so a
+// project of another name matches only through a symbolic link, or when its
+// newest sessions moved here (lastCwd). What is left out wrongly is an older
+// session that moved here while newer ones of its project did not.
+func (l *lister) promising(files []candidate) []candidate {
+	if l.filter.cwd == "" {
+		return files
+	}
+	keep := map[string]bool{"": true, project(l.filter.cwd): true, project(l.filter.real): true}
+	sampled := map[string]int{}
+	var ask []candidate
+	for _, c := range files {
+		if name := c.dir.name; !keep[name] && sampled[name] < samples {
+			sampled[name]++
+			ask = append(ask, c)
+		}
+	}
+	for i, k := range l.read(ask) {
+		if k.err != nil || k.wanted {
+			keep[ask[i].dir.name] = true
+		}
+	}
+	return slices.DeleteFunc(files, func(c candidate) bool { return !keep[c.dir.name] && !l.several[c.id] })
 }
 
 // look is what reading a file gave.

@@ -52,6 +52,11 @@ func (h head) title() string {
 	return mark + cut(cleaned, maxOwnTitle)
 }
 
+// CleanTitle makes a title that droid tells fit for a list: one line without
+// injected text, at most 80 characters long. droid's first title is what the user
+// said, with attached files in it (0.99 to 0.225).
+func CleanTitle(title string) string { return cut(oneLine(clean(title)), maxPromptTitle) }
+
 // promptTitle is the first line of prompt that says something.
 func promptTitle(prompt string) string {
 	for line := range strings.Lines(prompt) {

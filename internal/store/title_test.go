@@ -62,3 +62,16 @@ func FuzzClean(f *testing.F) {
 		require.LessOrEqual(t, len(clean(text)), len(text))
 	})
 }
+
+func TestCleanTitle(t *testing.T) {
+	for title, want := range map[string]string{
+		"Fix the parser": "Fix the parser",
+		"look at this <attached-file name=a.txt> body </attached-file> please":   "look at this please",
+		"<system-reminder>today is Monday</system-reminder>\n hi":                "hi",
+		"cut <attached-file name=a.txt> body that droid cut off at its limit...": "cut",
+		strings.Repeat("x", 100): strings.Repeat("x", 79) + "…",
+		"":                       "",
+	} {
+		require.Equal(t, want, CleanTitle(title))
+	}
+}
