@@ -81,7 +81,7 @@ var acpSchema = sync.OnceValue(func() *acptest.Validator {
 // client is an ACP client that knows the wire and nothing else: it sends lines,
 // keeps all lines of the agent, and checks that each is a JSON-RPC message.
 type client struct {
-	t      *testing.T
+	t      testing.TB
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stderr *bytes.Buffer // read it after the end only
@@ -99,7 +99,7 @@ type client struct {
 }
 
 // startAgent runs the agent with the droid of h.
-func startAgent(t *testing.T, h home, args ...string) *client {
+func startAgent(t testing.TB, h home, args ...string) *client {
 	t.Helper()
 	c := &client{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce, methods: map[string]string{}}
 	c.cmd = exec.Command(programs.Agent, append([]string{"--droid", h.droid}, args...)...)

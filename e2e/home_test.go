@@ -24,7 +24,7 @@ type home struct {
 }
 
 // newHome makes a home whose droid uses the model at url.
-func newHome(t *testing.T, version, url string) home {
+func newHome(t testing.TB, version, url string) home {
 	t.Helper()
 	dir := t.TempDir()
 	h := home{dir: dir, work: filepath.Join(dir, "work"), droid: programs.Droids[version], version: version}
@@ -43,7 +43,7 @@ type process struct {
 
 // processes are the running processes that have this HOME, but not the agent
 // itself.
-func (h home) processes(t *testing.T) []process {
+func (h home) processes(t testing.TB) []process {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
 	require.NoError(t, err)
@@ -70,14 +70,14 @@ func (h home) processes(t *testing.T) []process {
 }
 
 // awaitNoDroid checks that every droid of the home is gone within limit.
-func (h home) awaitNoDroid(t *testing.T, limit time.Duration) {
+func (h home) awaitNoDroid(t testing.TB, limit time.Duration) {
 	t.Helper()
 	h.awaitNone(t, limit, func(p process) bool { return p.droid })
 }
 
 // awaitNone checks that no process of the home that matters is left within
 // limit, and ends what is.
-func (h home) awaitNone(t *testing.T, limit time.Duration, matters func(process) bool) {
+func (h home) awaitNone(t testing.TB, limit time.Duration, matters func(process) bool) {
 	t.Helper()
 	deadline := time.Now().Add(limit)
 	for {
@@ -102,7 +102,7 @@ func (h home) awaitNone(t *testing.T, limit time.Duration, matters func(process)
 }
 
 // endTools ends what tools of the home still run.
-func (h home) endTools(t *testing.T) {
+func (h home) endTools(t testing.TB) {
 	t.Helper()
 	for _, p := range h.processes(t) {
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
@@ -110,7 +110,7 @@ func (h home) endTools(t *testing.T) {
 }
 
 // newModel starts a scripted model for one test.
-func newModel(t *testing.T) *modelserver.Server {
+func newModel(t testing.TB) *modelserver.Server {
 	t.Helper()
 	s, err := modelserver.Start()
 	require.NoError(t, err)

@@ -16,12 +16,14 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/store"
 )
 
 const usage = `Usage:
@@ -31,6 +33,15 @@ const usage = `Usage:
 Flags of both:
   --droid PATH       the droid executable
                      (default: $DROID_ACP_DROID, then droid in $PATH, then ~/.local/bin/droid)
+  --park-after D     end the droid of a session that rests this long, for example 30m; the
+                     next prompt starts it again (default 15m, 0 for never)
+  --model ID         the model that new sessions start with (default: $DROID_ACP_MODEL, then droid's own)
+  --mode MODE        the mode that they start in: normal, spec, auto-low, auto-medium, auto-high
+                     (default: $DROID_ACP_MODE, then droid's own)
+  --effort EFFORT    their reasoning effort, for example low or high (default: $DROID_ACP_EFFORT,
+                     then droid's own)
+  --follow-up WHAT   queue (default) or steer: what becomes of a prompt sent while one runs
+                     ($DROID_ACP_FOLLOW_UP)
   --log-file FILE    write a structured log (JSON lines) to FILE
   --log-level LEVEL  debug, info, warn or error (default: warn on stderr, info in the file)
   --version          print the version
@@ -39,7 +50,6 @@ Flags of both:
 Flags of smoke:
   --demo             talk to a scripted droid that is built in; needs no droid and no login
   --permissions P    refuse (default) or allow: how permission requests are answered
-  --mode MODE        the session mode to start in: normal, spec, auto-low, auto-medium, auto-high
   --cwd DIR          the session's directory (default: the current one)
   --timeout D        give up after this time, for example 90s or 5m (default 5m)
   --json             print the protocol lines instead of the readable conversation
@@ -98,6 +108,10 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		return usageError(stderr, err)
 	}
 	defer closeLog()
+	root, err := store.Root()
+	if err != nil {
+		return usageError(stderr, err)
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = os.TempDir() // the directory of the spare process alone; sessions name their own
@@ -111,9 +125,12 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 			}
 			return droid.Start(droid.Command{Path: path, Dir: dir}, log)
 		},
-		Dir:     dir,
-		Version: version(),
-		Log:     log,
+		Store:     store.New(root, log),
+		Defaults:  common.defaults(),
+		ParkAfter: common.parkAfter,
+		Dir:       dir,
+		Version:   version(),
+		Log:       log,
 	})
 	if err := agent.Serve(ctx, stdin, stdout); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
@@ -123,20 +140,35 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 
 // commonFlags are the flags of every command.
 type commonFlags struct {
-	droid    string
-	logFile  string
-	logLevel string
-	version  bool
+	droid     string
+	parkAfter time.Duration
+	model     string
+	mode      string
+	effort    string
+	followUp  string
+	logFile   string
+	logLevel  string
+	version   bool
 }
 
 func (c *commonFlags) flagSet(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // errors are printed by usageError
 	flags.StringVar(&c.droid, "droid", "", "")
+	flags.DurationVar(&c.parkAfter, "park-after", 15*time.Minute, "")
+	flags.StringVar(&c.model, "model", os.Getenv("DROID_ACP_MODEL"), "")
+	flags.StringVar(&c.mode, "mode", os.Getenv("DROID_ACP_MODE"), "")
+	flags.StringVar(&c.effort, "effort", os.Getenv("DROID_ACP_EFFORT"), "")
+	flags.StringVar(&c.followUp, "follow-up", os.Getenv("DROID_ACP_FOLLOW_UP"), "")
 	flags.StringVar(&c.logFile, "log-file", "", "")
 	flags.StringVar(&c.logLevel, "log-level", "", "")
 	flags.BoolVar(&c.version, "version", false, "")
 	return flags
+}
+
+// defaults are what new sessions start with.
+func (c *commonFlags) defaults() adapter.Defaults {
+	return adapter.Defaults{Mode: droid.Mode(c.mode), Model: c.model, Effort: c.effort, FollowUp: c.followUp}
 }
 
 // parse reads the flags; done says that there is nothing left to run.
@@ -150,6 +182,14 @@ func parse(flags *flag.FlagSet, common *commonFlags, args []string, stdout, stde
 	case common.version:
 		fmt.Fprintln(stdout, "droid-acp "+version())
 		return exitOK, true
+	case common.parkAfter < 0:
+		return usageError(stderr, errors.New("--park-after must not be negative")), true
+	case common.mode != "" && !droid.Mode(common.mode).Valid():
+		return usageError(stderr, fmt.Errorf("invalid value %q for flag -mode: normal, spec, auto-low, auto-medium or auto-high", common.mode)), true
+	case common.effort != "" && !droid.ValidEffort(common.effort):
+		return usageError(stderr, fmt.Errorf("invalid value %q for flag -effort: %s", common.effort, strings.Join(droid.Efforts(), ", "))), true
+	case common.followUp != "" && common.followUp != "queue" && common.followUp != "steer":
+		return usageError(stderr, fmt.Errorf("invalid value %q for flag -follow-up: queue or steer", common.followUp)), true
 	}
 	return exitOK, false
 }

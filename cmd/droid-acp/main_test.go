@@ -40,6 +40,7 @@ func TestUsage(t *testing.T) {
 		{"--log-level", "loud"},
 		{"--log-level", "fatal"},
 		{"--log-file", filepath.Join(t.TempDir(), "no", "such", "dir", "log")},
+		{"--park-after", "-1s"},
 		{"dance"},
 		{"smoke", "--no-such-flag"},
 		{"smoke", "--permissions", "maybe"},

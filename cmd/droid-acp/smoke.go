@@ -22,7 +22,6 @@ type smokeFlags struct {
 	commonFlags
 	demo        bool
 	permissions string
-	mode        string
 	cwd         string
 	timeout     time.Duration
 	json        bool
@@ -34,7 +33,6 @@ func runSmoke(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	flags := f.flagSet("droid-acp smoke")
 	flags.BoolVar(&f.demo, "demo", false, "")
 	flags.StringVar(&f.permissions, "permissions", string(smoke.Refuse), "")
-	flags.StringVar(&f.mode, "mode", "", "")
 	flags.StringVar(&f.cwd, "cwd", ".", "")
 	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "")
 	flags.BoolVar(&f.json, "json", false, "")
@@ -64,7 +62,8 @@ func runSmoke(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 			command.Dir = dir
 			return droid.Start(command, log)
 		},
-		Dir: options.CWD, Version: version(), Log: log,
+		Defaults: f.defaults(),
+		Dir:      options.CWD, Version: version(), Log: log,
 	})
 	stop, err := converse(ctx, agent, stdout, options)
 	switch {

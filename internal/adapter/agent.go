@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/store"
 )
 
 // Config is what an Agent needs to know.
@@ -28,6 +29,13 @@ type Config struct {
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail the same way, later.
 	Locate func() (string, error)
+	// Store is droid's session store.
+	Store *store.Store
+	// Defaults are what new sessions start with.
+	Defaults Defaults
+	// ParkAfter is how long a session may rest before its process is ended, to
+	// be started again by the next prompt; 0 for never.
+	ParkAfter time.Duration
 	// Dir is where spare processes are started: the agent's own directory.
 	Dir string
 	// Version of this program, for agentInfo.
@@ -56,7 +64,7 @@ type Agent struct {
 	client      clientCapabilities // set once, before any session
 	closing     bool               // no session is opened any more
 	sessions    map[string]*Session
-	opening     sync.WaitGroup // the sessions' owner goroutines and what opens them
+	running     sync.WaitGroup // the sessions' owner goroutines
 }
 
 // New makes an Agent that has not begun to serve.
@@ -110,7 +118,7 @@ func (a *Agent) shutDown() {
 	a.cancel()
 	a.out.unbound()
 	a.spare.discard()
-	a.opening.Wait()
+	a.running.Wait()
 	if !a.unanswered.wait(flushTime) {
 		a.log.Error("a request of the editor was left without an answer")
 	}
@@ -155,12 +163,19 @@ func (a *Agent) handle(ctx context.Context, method string, params json.RawMessag
 // methods are the ACP methods that this agent has.
 func (a *Agent) methods() map[string]func(call) (any, *acp.RequestError) {
 	return map[string]func(call) (any, *acp.RequestError){
-		acp.AgentMethodInitialize:     a.initialize,
-		acp.AgentMethodAuthenticate:   a.authenticate,
-		acp.AgentMethodSessionNew:     a.newSession,
-		acp.AgentMethodSessionPrompt:  a.prompt,
-		acp.AgentMethodSessionCancel:  a.cancelTurn,
-		acp.AgentMethodSessionSetMode: a.setMode,
+		acp.AgentMethodInitialize:             a.initialize,
+		acp.AgentMethodAuthenticate:           a.authenticate,
+		acp.AgentMethodSessionNew:             a.newSession,
+		acp.AgentMethodSessionPrompt:          a.prompt,
+		acp.AgentMethodSessionCancel:          a.cancelTurn,
+		acp.AgentMethodSessionSetMode:         a.setMode,
+		acp.AgentMethodSessionSetConfigOption: a.setConfigOption,
+		acp.AgentMethodSessionLoad:            a.loadSession,
+		acp.AgentMethodSessionResume:          a.resumeSession,
+		acp.AgentMethodSessionFork:            a.forkSession,
+		acp.AgentMethodSessionClose:           a.closeSession,
+		acp.AgentMethodSessionDelete:          a.deleteSession,
+		acp.AgentMethodSessionList:            a.listSessions,
 	}
 }
 

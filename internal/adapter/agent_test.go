@@ -210,6 +210,19 @@ func TestCancelledSessionNew(t *testing.T) {
 	})
 }
 
+// TestMuteDroidIsGivenUp: a droid that never answers does not hold the editor up
+// for ever.
+func TestMuteDroidIsGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := connect(t, muteDroid)
+		id := e.request("session/new", `{"cwd":"/w","mcpServers":[]}`)
+		time.Sleep(openTime + time.Second)
+		answer, ok := e.answered(id)
+		require.True(t, ok)
+		require.Contains(t, answer.Error.Message, "droid_start_failed: droid could not be started: droid did not answer within a minute")
+	})
+}
+
 func TestSpareIsUsedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
@@ -243,7 +256,7 @@ func TestQuirk14_IgnoredModeIsAnError(t *testing.T) {
 		})
 		answer := e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-high"}`, e.session))
 		require.NotNil(t, answer.Error)
-		require.Contains(t, answer.Error.Message, `mode_ignored: droid took the request but stays in the mode "normal"`)
+		require.Contains(t, answer.Error.Message, `mode_ignored: droid took the request but its mode is "normal"`)
 	})
 }
 

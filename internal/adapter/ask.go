@@ -12,10 +12,10 @@ import (
 // ask is a permission or a question that the user has in front of them. There
 // is one at a time.
 type ask struct {
-	requestID string              // droid's
-	cancel    context.CancelFunc  // takes it back from the editor
-	refuse    func()              // gives droid the refusal
-	closeUp   func(status string) // ends what was shown for it, if anything
+	requestID string             // droid's
+	cancel    context.CancelFunc // takes it back from the editor
+	refuse    func()             // gives droid the refusal
+	closeUp   func()             // undoes what was shown for it alone
 }
 
 // choose shows a choice to the user and returns the option picked, or "" when
@@ -70,7 +70,7 @@ func (s *Session) askWithdrawn(requestID string) {
 func (s *Session) withdrawAsk() {
 	if a := s.ask; a != nil {
 		s.endAsk(a.requestID)
-		a.closeUp(statusFailed)
+		a.closeUp()
 	}
 }
 
@@ -79,7 +79,7 @@ func (s *Session) withdrawAsk() {
 func (s *Session) refuseAsk() {
 	if a := s.ask; a != nil {
 		s.endAsk(a.requestID)
-		a.closeUp(statusFailed)
+		a.closeUp()
 		a.refuse()
 	}
 }

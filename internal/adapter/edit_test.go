@@ -29,7 +29,7 @@ func input(t *testing.T, fields map[string]any) json.RawMessage {
 	return raw
 }
 
-func text(s string) *string { return &s }
+func textOf(s string) *string { return &s }
 
 func TestPlannedChanges(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\ntwo\ntwo\n")
@@ -39,22 +39,22 @@ func TestPlannedChanges(t *testing.T) {
 		input      map[string]any
 		want       []change
 	}{
-		{"a new file", "Create", map[string]any{"file_path": added, "content": "x\n"}, []change{{path: added, new: text("x\n"), line: 1}}},
+		{"a new file", "Create", map[string]any{"file_path": added, "content": "x\n"}, []change{{path: added, new: textOf("x\n"), line: 1}}},
 		{"a file replaced", "Create", map[string]any{"file_path": path, "content": "one\n2\n"},
-			[]change{{path: path, old: text("one\ntwo\ntwo\n"), new: text("one\n2\n"), line: 2}}},
+			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\n"), line: 2}}},
 		{"the first of two", "Edit", map[string]any{"file_path": "a.txt", "old_str": "two", "new_str": "2"},
-			[]change{{path: path, old: text("one\ntwo\ntwo\n"), new: text("one\n2\ntwo\n"), line: 2}}},
+			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\ntwo\n"), line: 2}}},
 		{"all", "Edit", map[string]any{"file_path": path, "old_str": "two", "new_str": "2", "change_all": true},
-			[]change{{path: path, old: text("one\ntwo\ntwo\n"), new: text("one\n2\n2\n"), line: 2}}},
+			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\n2\n"), line: 2}}},
 		{"what is not there", "Edit", map[string]any{"file_path": path, "old_str": "three", "new_str": "3"},
-			[]change{{path: path, old: text("three"), new: text("3"), part: true}}},
+			[]change{{path: path, old: textOf("three"), new: textOf("3"), part: true}}},
 		{"several", "MultiEdit", map[string]any{"file_path": path, "changes": []any{
 			map[string]any{"old_str": "one", "new_str": "1"}, map[string]any{"old_str": "1\ntwo", "new_str": "1\n2"}}},
-			[]change{{path: path, old: text("one\ntwo\ntwo\n"), new: text("1\n2\ntwo\n"), line: 1}}},
+			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("1\n2\ntwo\n"), line: 1}}},
 		{"a patch", "ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n*** Add File: b.txt\n+x\n*** End Patch"},
-			[]change{{path: path, old: text("one\ntwo\ntwo\n"), new: text("one\n2\ntwo\n"), line: 2}, {path: added, new: text("x"), line: 1}}},
+			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\ntwo\n"), line: 2}, {path: added, new: textOf("x"), line: 1}}},
 		{"a patch that does not fit", "ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n-four\n+4\n*** End Patch"},
-			[]change{{path: path, old: text("four"), new: text("4"), part: true}}},
+			[]change{{path: path, old: textOf("four"), new: textOf("4"), part: true}}},
 		{"no input yet", "Edit", map[string]any{"file_path": path}, nil},
 		{"nonsense", "Create", map[string]any{"file_path": 7}, nil},
 	} {
@@ -63,7 +63,7 @@ func TestPlannedChanges(t *testing.T) {
 		})
 	}
 	s.views.past = true
-	require.Equal(t, []change{{path: path, old: text("one"), new: text("1"), part: true}},
+	require.Equal(t, []change{{path: path, old: textOf("one"), new: textOf("1"), part: true}},
 		s.plannedChanges("Edit", input(t, map[string]any{"file_path": path, "old_str": "one", "new_str": "1"})), "no file is read for the past")
 }
 
@@ -73,17 +73,17 @@ const oneLine = `{"file_path":"a.txt","diffLines":[{"type":"unchanged","content"
 // The diff of a finished edit is checked against the disk.
 func TestDoneIsCheckedAgainstTheDisk(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n2\n")
-	planned := whole(path, text("one\ntwo\n"), text("one\n2\n"))
+	planned := whole(path, textOf("one\ntwo\n"), textOf("one\n2\n"))
 	require.Equal(t, []change{planned}, s.done([]change{planned}, endedWith(t, oneLine)))
 
-	wrong := whole(path, text("zero\none\ntwo\n"), text("zero\none\n2\n"))
-	require.Equal(t, []change{{path: path, old: text("one\ntwo\n"), new: text("one\n2\n"), part: true, line: 2}},
+	wrong := whole(path, textOf("zero\none\ntwo\n"), textOf("zero\none\n2\n"))
+	require.Equal(t, []change{{path: path, old: textOf("one\ntwo\n"), new: textOf("one\n2\n"), part: true, line: 2}},
 		s.done([]change{wrong}, endedWith(t, oneLine)), "droid's own lines, where the file is another")
 
-	formatted := whole(path, text("one\ntwo\n"), text("one\n 2\n"))
+	formatted := whole(path, textOf("one\ntwo\n"), textOf("one\n 2\n"))
 	require.Equal(t, []change{planned}, s.done([]change{formatted}, endedWith(t, "File created successfully")), "a hook has changed it again")
 
-	part := change{path: path, old: text("two"), new: text("2"), part: true}
+	part := change{path: path, old: textOf("two"), new: textOf("2"), part: true}
 	require.Equal(t, 2, s.done([]change{part}, endedWith(t, oneLine))[0].line)
 	require.Equal(t, []change{part}, s.done([]change{part}, endedWith(t, "done")))
 }
@@ -97,14 +97,14 @@ func endedWith(t *testing.T, result string) quirks.ToolEnded {
 
 func TestLargeChangesAreBounded(t *testing.T) {
 	long := strings.Repeat("a line\n", 300_000)
-	c := whole("/w/big.txt", text(long+"old\nend\n"), text(long+"new\nend\n"))
+	c := whole("/w/big.txt", textOf(long+"old\nend\n"), textOf(long+"new\nend\n"))
 	require.Equal(t, 300_001, c.line)
 	got := c.content("/w")
 	require.Equal(t, "diff|big.txt is large (2.1 MB); only the lines that change are shown.", texts(got))
 	require.Equal(t, "a line\na line\na line\nold\nend\n", *got[0].OldText)
 	require.Equal(t, "a line\na line\na line\nnew\nend\n", *got[0].NewText)
 
-	got = whole("/w/big.txt", nil, text(strings.Repeat("x", maxDiff+1))).content("/w")
+	got = whole("/w/big.txt", nil, textOf(strings.Repeat("x", maxDiff+1))).content("/w")
 	require.Equal(t, "big.txt is large (1.0 MB); its change is too long to be shown.", texts(got))
 }
 
@@ -125,9 +125,9 @@ func TestReadTextIsBounded(t *testing.T) {
 // droid 0.99 describes a patch of several files by its text alone.
 func TestAskedChangesOfAPatchWithoutFiles(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n")
-	s.views.add("t", "ApplyPatch").edit.changes = []change{whole(path, text("one\n"), text("1\n"))}
+	s.views.add("t", "ApplyPatch").edit.changes = []change{whole(path, textOf("one\n"), textOf("1\n"))}
 	got := s.askedChanges("t", droid.PermissionToolUse{Confirmation: "apply_patch",
-		Details: droid.PermissionDetails{FilePath: "a.txt", OldContent: text(""), PatchContent: "*** Begin Patch"}})
+		Details: droid.PermissionDetails{FilePath: "a.txt", OldContent: textOf(""), PatchContent: "*** Begin Patch"}})
 	require.Equal(t, s.views.get("t").edit.changes, got)
 	require.Equal(t, "```diff\n*** Begin Patch\n```", texts(permissionContent(droid.PermissionToolUse{Confirmation: "apply_patch",
 		Details: droid.PermissionDetails{PatchContent: "*** Begin Patch"}})))

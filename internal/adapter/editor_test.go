@@ -168,13 +168,35 @@ func connect(t *testing.T, start starter) *editor {
 func begin(t *testing.T, start starter) *editor {
 	t.Helper()
 	e := connect(t, start)
-	answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
-	require.Nil(t, answer.Error)
-	var result struct{ SessionID string }
-	require.NoError(t, json.Unmarshal(answer.Result, &result))
-	require.NotEmpty(t, result.SessionID)
-	e.session = result.SessionID
+	e.beginSession()
 	return e
+}
+
+func (e *editor) beginSession() {
+	e.t.Helper()
+	answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
+	require.Nil(e.t, answer.Error)
+	var result struct{ SessionID string }
+	require.NoError(e.t, json.Unmarshal(answer.Result, &result))
+	require.NotEmpty(e.t, result.SessionID)
+	e.session = result.SessionID
+}
+
+// inside runs f in the session's owner goroutine.
+func (e *editor) inside(f func(*Session)) {
+	e.t.Helper()
+	s, err := e.agent.session(e.session)
+	require.Nil(e.t, err)
+	done := make(chan struct{})
+	require.True(e.t, s.post(func() { f(s); close(done) }))
+	<-done
+}
+
+// parked reports whether the session has no process.
+func (e *editor) parked() (parked bool) {
+	synctest.Wait()
+	e.inside(func(s *Session) { parked = s.client == nil })
+	return parked
 }
 
 // close ends the agent's input and waits for its end.
@@ -356,13 +378,11 @@ func shortUpdate(params json.RawMessage) string {
 	}
 	u := p.Update
 	switch u.SessionUpdate {
-	case "agent_message_chunk", "agent_thought_chunk":
+	case "agent_message_chunk", "agent_thought_chunk", "user_message_chunk":
 		var c struct{ Text string }
 		_ = json.Unmarshal(u.Content, &c)
-		if u.SessionUpdate == "agent_message_chunk" {
-			return "agent: " + c.Text
-		}
-		return "thought: " + c.Text
+		who, _, _ := strings.Cut(strings.TrimPrefix(u.SessionUpdate, "agent_"), "_")
+		return map[string]string{"message": "agent", "thought": "thought", "user": "user"}[who] + ": " + c.Text
 	case "tool_call", "tool_call_update":
 		return strings.Join(strings.Fields(u.SessionUpdate+" "+u.ToolCallID+" "+u.Status+" "+u.Title), " ")
 	case "current_mode_update":

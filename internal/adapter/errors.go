@@ -71,6 +71,9 @@ func startError(err error) *acp.RequestError {
 // exitText tells how droid ended, with the last lines of its stderr.
 func exitText(exit *droid.ExitError) string {
 	text := exit.Error()
+	if exit.Signal == "SIGKILL" {
+		text += ", by another program or because memory ran out"
+	}
 	if !strings.HasSuffix(text, ".") {
 		text += "."
 	}
@@ -85,6 +88,21 @@ func crashError(err error) *acp.RequestError {
 		text = exitText(exit)
 	}
 	return internalError("droid_crashed", text+" The next prompt starts droid again and continues this session.")
+}
+
+// keepsCrashing refuses to start a droid that dies again and again.
+func keepsCrashing(last error) *acp.RequestError {
+	text := "droid is gone."
+	var exit *droid.ExitError
+	if errors.As(last, &exit) {
+		text = exitText(exit)
+	}
+	return internalError("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s Run `droid` in a terminal to see what is wrong with it, then load the session again or open a new one.", maxCrashes, text))
+}
+
+// errEnding answers what comes while the session or the agent ends.
+func errEnding() *acp.RequestError {
+	return internalError("shutting_down", "the session is ending")
 }
 
 // turnError turns a failed turn into the error that ends its prompt: what

@@ -196,6 +196,9 @@ func readable(messages []wireMessage, c *fixture.Conversation) string {
 		if m.Method == "$/cancel_request" {
 			continue // the SDK sends it from a goroutine of its own: its place varies
 		}
+		if ownUpdate(m) {
+			continue
+		}
 		if c := chunkOf(m); c != nil {
 			if last != nil && last.key == c.key {
 				last.text += c.text
@@ -216,6 +219,20 @@ func readable(messages []wireMessage, c *fixture.Conversation) string {
 		}
 		return "(new id)"
 	})
+}
+
+// ownUpdate tells updates that are made of other things than the recording, or
+// at times of their own. They have tests of their own.
+func ownUpdate(m wireMessage) bool {
+	var p struct {
+		Update struct{ SessionUpdate string }
+	}
+	_ = json.Unmarshal(m.Params, &p)
+	switch p.Update.SessionUpdate {
+	case "config_option_update", "available_commands_update", "usage_update":
+		return true
+	}
+	return false
 }
 
 // chunk is a text chunk with what tells its message from others.
@@ -264,6 +281,9 @@ func compact(raw json.RawMessage) string {
 	dec.UseNumber()
 	if dec.Decode(&v) != nil {
 		return string(raw)
+	}
+	if result, ok := v.(map[string]any); ok {
+		delete(result, "configOptions") // long, and options_test.go looks at them
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

@@ -19,9 +19,19 @@ type initializeResult struct {
 }
 
 type agentCapabilities struct {
-	LoadSession        bool               `json:"loadSession"`
-	PromptCapabilities promptCapabilities `json:"promptCapabilities"`
-	MCPCapabilities    mcpCapabilities    `json:"mcpCapabilities"`
+	LoadSession         bool                `json:"loadSession"`
+	PromptCapabilities  promptCapabilities  `json:"promptCapabilities"`
+	MCPCapabilities     mcpCapabilities     `json:"mcpCapabilities"`
+	SessionCapabilities sessionCapabilities `json:"sessionCapabilities"`
+}
+
+// sessionCapabilities has an empty object for each method that is supported.
+type sessionCapabilities struct {
+	List   struct{} `json:"list"`
+	Resume struct{} `json:"resume"`
+	Close  struct{} `json:"close"`
+	Delete struct{} `json:"delete"`
+	Fork   struct{} `json:"fork"` // unstable in ACP
 }
 
 type promptCapabilities struct {
@@ -71,6 +81,7 @@ func (a *Agent) initialize(c call) (any, *acp.RequestError) {
 	return initializeResult{
 		ProtocolVersion: acp.ProtocolVersionNumber,
 		AgentCapabilities: agentCapabilities{
+			LoadSession:        true,
 			PromptCapabilities: promptCapabilities{Image: true, EmbeddedContext: true},
 			MCPCapabilities:    mcpCapabilities{HTTP: true},
 		},

@@ -1,10 +1,6 @@
 package adapter
 
 import (
-	"context"
-	"strconv"
-	"time"
-
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
@@ -18,7 +14,7 @@ func (s *Session) modes() *sessionModes {
 	}
 	s.toldMode = current
 	modes := &sessionModes{CurrentModeID: string(current)}
-	for _, m := range droid.Modes() {
+	for _, m := range availableModes(s.settings) {
 		modes.AvailableModes = append(modes.AvailableModes, sessionMode{ID: string(m.Mode), Name: m.Name, Description: m.Description})
 	}
 	return modes
@@ -33,10 +29,6 @@ func (s *Session) tellMode() {
 	s.toldMode = mode
 	s.send(currentModeUpdate{"current_mode_update", string(mode)})
 }
-
-// setModeTime bounds how long droid may take to change its mode (2 to 20 ms were
-// seen).
-const setModeTime = 10 * time.Second
 
 // setMode is session/set_mode. It succeeds when droid reports the mode asked
 // for, since droid takes some values without obeying them (quirk 14).
@@ -65,34 +57,9 @@ func (a *Agent) setMode(c call) (any, *acp.RequestError) {
 
 // changeMode has droid change its mode and answers on result.
 func (s *Session) changeMode(mode droid.Mode, result chan<- *acp.RequestError) {
-	switch {
-	case !mode.Valid():
+	if !mode.Valid() {
 		result <- invalidParams("unknown modeId %q", mode)
 		return
-	case s.client == nil:
-		result <- internalError("droid_not_running", "droid is not running at the moment; send a prompt first, which starts it again.")
-		return
 	}
-	client := s.client
-	patch := droid.ModeSettings(client.Version(), mode)
-	s.do(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, setModeTime)
-		defer cancel()
-		err := client.UpdateSettings(ctx, patch)
-		if !s.post(func() { result <- s.modeChanged(mode, err) }) {
-			result <- internalError("shutting_down", "the session is ending")
-		}
-	})
-}
-
-// modeChanged compares what droid did with what was asked.
-func (s *Session) modeChanged(mode droid.Mode, err error) *acp.RequestError {
-	if err != nil {
-		return internalError("mode_refused", "droid did not change its mode: "+err.Error())
-	}
-	s.drainEvents() // settings_updated comes before the reply
-	if got := s.settings.Mode(); got != mode {
-		return internalError("mode_ignored", "droid took the request but stays in the mode "+strconv.Quote(string(got)))
-	}
-	return nil
+	s.setOption(optionMode, string(mode), func(err *acp.RequestError) { result <- err })
 }

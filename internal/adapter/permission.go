@@ -28,7 +28,7 @@ func (s *Session) askPermission(ev quirks.PermissionAsked) {
 		return
 	}
 	params := permissionParams{SessionID: s.id, Options: options}
-	closeUp := func(string) {}
+	closeUp := func() {}
 	if len(ev.Tools) == 1 {
 		params.ToolCall = s.permissionCall(ev.Tools[0])
 	} else {
@@ -85,15 +85,11 @@ const planTold = 2 * time.Second
 // permissionAnswered gives droid the user's choice, unless droid has stopped
 // waiting. A plan picked is told first: what reaches droid while a permission
 // waits is folded into the running turn (field notes §3).
-func (s *Session) permissionAnswered(requestID, option, plan string, closeUp func(string)) {
+func (s *Session) permissionAnswered(requestID, option, plan string, closeUp func()) {
 	if !s.endAsk(requestID) {
 		return
 	}
-	status := statusCompleted
-	if option == droid.OptionCancel {
-		status = statusFailed
-	}
-	closeUp(status)
+	closeUp()
 	client := s.client
 	if plan == "" || option == droid.OptionCancel || client == nil {
 		s.answerPermission(requestID, option)
@@ -217,11 +213,13 @@ func riskText(d droid.PermissionDetails) string {
 	return text
 }
 
-// showBatch shows several tools under one entry of their own, since ACP asks
-// about one tool call and droid about all at once. closeUp ends the entry.
-func (s *Session) showBatch(ev quirks.PermissionAsked) (call toolCall, closeUp func(status string)) {
+// showBatch shows several tools in the entry of the first, since ACP asks about
+// one tool call and droid about all at once. closeUp gives the entry back what is
+// its own.
+func (s *Session) showBatch(ev quirks.PermissionAsked) (call toolCall, closeUp func()) {
 	titles := make([]string, 0, len(ev.Tools))
-	call = toolCall{ToolCallID: "permission-" + ev.RequestID, Kind: acp.ToolKindOther, Status: statusPending}
+	first := s.permissionCall(ev.Tools[0])
+	call = toolCall{ToolCallID: first.ToolCallID, Kind: first.Kind, Status: statusPending}
 	for _, tool := range ev.Tools {
 		one := s.permissionCall(tool)
 		titles = append(titles, firstLine(one.Title))
@@ -230,10 +228,8 @@ func (s *Session) showBatch(ev quirks.PermissionAsked) (call toolCall, closeUp f
 		call.Locations = append(call.Locations, one.Locations...)
 	}
 	call.Title = fmt.Sprintf("%d actions: %s", len(titles), strings.Join(titles, "; "))
-	shown := call
-	shown.SessionUpdate = "tool_call"
-	s.send(shown)
-	return call, func(status string) {
-		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: call.ToolCallID, Status: status})
+	return call, func() {
+		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: first.ToolCallID,
+			Title: first.Title, Content: first.Content, Locations: first.Locations})
 	}
 }

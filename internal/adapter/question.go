@@ -32,7 +32,7 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	ctx := s.beginAsk(&ask{
 		requestID: ev.RequestID,
 		refuse:    func() { s.answerQuestions(ev.RequestID, cancelled) },
-		closeUp:   func(string) {},
+		closeUp:   func() {},
 	})
 	ask := s.chooseAnswers
 	if s.agent.client.forms {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
@@ -16,30 +17,40 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// Session is one conversation and the droid process that holds it. All fields
-// below "owner" are touched by the goroutine in run alone; everybody else posts
-// work to it.
+// Session is one conversation and the droid process that holds it, while there
+// is one. All fields below "owner" are touched by the goroutine in run alone;
+// everybody else posts work to it.
 type Session struct {
 	agent  *Agent
-	cwd    string
+	id     string // droid's own id of the session, and the editor's
+	log    *zap.Logger
 	mail   *mailbox
 	beside sync.WaitGroup // blocking calls that run beside the owner
+	ctx    context.Context
+	stop   context.CancelFunc // ends the session
+	over   chan struct{}      // closed when it has ended
 
 	// owner
-	id         string // droid's own; "" until droid has opened the session
-	log        *zap.Logger
+	controls
+	cwd        string
 	servers    []droid.MCPServer
+	droidID    string        // of the session that the process works on; see sessionSwitched
 	client     *droid.Client // nil while no process runs
 	events     <-chan droid.Event
 	norm       *quirks.Normalizer
+	waiting    []func(*droid.SessionInfo, *acp.RequestError) // for the process being started
+	leaving    *droid.Client                                 // the parked process, until it is gone
+	parkAt     time.Time                                     // zero when it is not to be parked
+	crashes    int                                           // in a row
+	lastCrash  error
 	settings   droid.Settings
-	models     []droid.Model // that droid offered when it opened the session
-	toldMode   droid.Mode    // what the editor believes
-	registered bool          // the editor knows the session: its session/new is answered
-	notices    []string      // told with the next prompt
-	turn       *turn         // runs
-	unanswered *turn         // has ended, but its response is not written yet
+	toldMode   droid.Mode // what the editor believes
+	registered bool       // the editor knows the session, so it takes updates
+	notices    []string   // told with the next prompt
+	turn       *turn      // runs
+	unanswered *turn      // has ended, but its response is not written yet
 	queue      []*turn
+	quiet      []func() // called when the running prompt has ended
 	ask        *ask
 	views      views
 	tools      map[string]string   // ACP status last sent of the calls that have not ended
@@ -56,16 +67,22 @@ type chunkPrefix struct {
 	encoded   string
 }
 
-func (a *Agent) makeSession(cwd string, servers []droid.MCPServer) *Session {
-	return &Session{
-		agent:   a,
-		cwd:     cwd,
-		mail:    newMailbox(),
-		log:     a.log,
-		servers: servers,
-		tools:   make(map[string]string),
-		toolIDs: make(map[string]struct{}),
+func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session {
+	s := &Session{
+		agent:    a,
+		id:       id,
+		log:      a.log.With(zap.String("session", id)),
+		mail:     newMailbox(),
+		over:     make(chan struct{}),
+		cwd:      cwd,
+		servers:  servers,
+		droidID:  id,
+		controls: controls{followUp: a.cfg.Defaults.FollowUp},
+		tools:    make(map[string]string),
+		toolIDs:  make(map[string]struct{}),
 	}
+	s.ctx, s.stop = context.WithCancel(a.ctx)
+	return s
 }
 
 // post leaves work for the owner; false means that the session has ended.
@@ -74,13 +91,13 @@ func (s *Session) post(f func()) bool { return s.mail.post(f) }
 // do runs a blocking call beside the owner. The session waits for it before it
 // ends; ctx ends when the session does.
 func (s *Session) do(f func(ctx context.Context)) {
-	ctx := s.agent.ctx
-	s.beside.Go(func() { f(ctx) })
+	s.beside.Go(func() { f(s.ctx) })
 }
 
-// run is the owner goroutine. It ends when the agent does, with droid gone and
-// every prompt answered.
+// run is the owner goroutine. It ends when the session is stopped or the agent
+// ends, with droid gone and every prompt answered.
 func (s *Session) run() {
+	defer close(s.over)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -94,7 +111,7 @@ func (s *Session) run() {
 			s.guard(func() { s.droidSaid(ev, ok) })
 		case <-timer.C:
 			s.guard(s.tick)
-		case <-s.agent.ctx.Done():
+		case <-s.ctx.Done():
 			s.guard(s.end)
 			return
 		}
@@ -116,28 +133,27 @@ func (s *Session) guard(f func()) {
 	f()
 }
 
-// adopt makes client the session's process. Its events are read from now on.
-func (s *Session) adopt(client *droid.Client) {
-	s.client, s.events = client, client.Events()
-	s.norm = quirks.New(client.Version())
-}
-
 // opened takes what droid said when it opened or loaded the session.
 func (s *Session) opened(info *droid.SessionInfo) {
 	s.drainEvents()
 	if s.client == nil {
 		return // it died right after; the next prompt starts it again
 	}
+	if info.CWD != "" {
+		s.cwd = info.CWD // a loaded session keeps its own
+	}
 	s.norm.SetVersion(s.client.Version())
-	s.models = info.AvailableModels
+	if len(info.AvailableModels) > 0 {
+		s.models = info.AvailableModels
+	}
 	s.apply(s.norm.Settings(info.Settings))
-	s.id = info.SessionID
-	s.log = s.agent.log.With(zap.String("session", s.id))
+	s.tellOptions()
 	if names := s.ignoredServers(); names != "" {
 		s.notices = append(s.notices, "This version of droid ignores MCP servers that an editor passes: "+names+". Update droid, or add them with `droid mcp add`.")
 	} else {
 		s.watchServers()
 	}
+	s.rest()
 }
 
 // drainEvents handles the events that droid sent before the response that was
@@ -194,38 +210,6 @@ func (s *Session) apply(events []quirks.Event) {
 	}
 }
 
-// droidGone ends what the process was doing.
-func (s *Session) droidGone() {
-	client := s.client
-	awaitExit(client)
-	err := client.ExitError()
-	s.log.Warn("droid has ended", zap.Error(err))
-	s.client, s.events = nil, nil
-	if s.turn != nil {
-		s.turn.crash = err
-	}
-	s.apply(s.norm.Exited(time.Now()))
-	s.withdrawAsk()
-	if s.turn != nil && !s.turn.starting {
-		s.failTurn(crashError(err)) // it had not reached droid yet
-	}
-}
-
-// exitTime bounds how long a process may live on after it closed its output.
-const exitTime = 2 * time.Second
-
-// awaitExit returns when the process is gone.
-func awaitExit(client *droid.Client) {
-	patience := time.NewTimer(exitTime)
-	defer patience.Stop()
-	select {
-	case <-client.Exited():
-	case <-patience.C:
-		client.Kill()
-		<-client.Exited()
-	}
-}
-
 // nextTick is how long the owner may wait before something is due.
 func (s *Session) nextTick() time.Duration {
 	next := time.Hour
@@ -241,6 +225,9 @@ func (s *Session) nextTick() time.Duration {
 	if s.turn != nil && !s.turn.interruptAt.IsZero() {
 		consider(s.turn.interruptAt)
 	}
+	if !s.parkAt.IsZero() {
+		consider(s.parkAt)
+	}
 	return next
 }
 
@@ -251,6 +238,7 @@ func (s *Session) tick() {
 	}
 	s.flushViews(now)
 	s.insist(now)
+	s.park(now)
 }
 
 // end finishes the session: every prompt is answered, droid is gone.
@@ -259,35 +247,46 @@ func (s *Session) end() {
 	s.cancelTurns()
 	s.withdrawAsk()
 	if s.client != nil {
-		closed := make(chan struct{})
-		go func() {
-			defer close(closed)
-			// The bound is Close's own; it returns with the process gone.
-			if err := s.client.Close(context.Background()); err != nil {
-				s.log.Debug("droid ended", zap.Error(err))
-			}
-		}()
-		for ev := range s.events {
-			s.apply(s.norm.Push(time.Now(), ev))
-		}
-		<-closed
+		s.endDroid()
 	}
-	s.finishAll()
+	for {
+		s.beside.Wait()
+		mail := s.mail.take()
+		if len(mail) == 0 {
+			break
+		}
+		for _, f := range mail {
+			s.guard(f)
+		}
+	}
 	for _, f := range s.mail.close() {
 		s.guard(f)
+	}
+	for _, f := range s.waiting {
+		f(nil, errEnding())
 	}
 	s.finishAll()
 	s.beside.Wait()
-	for _, f := range s.mail.close() {
-		s.guard(f)
+}
+
+// endDroid ends the process politely, and hears how its turn ends.
+func (s *Session) endDroid() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		// The bound is Close's own; it returns with the process gone.
+		if err := s.client.Close(context.Background()); err != nil {
+			s.log.Debug("droid ended", zap.Error(err))
+		}
+	}()
+	for ev := range s.events {
+		s.apply(s.norm.Push(time.Now(), ev))
 	}
+	<-closed
 }
 
 // send queues an update for the editor.
 func (s *Session) send(update any) {
-	if s.id == "" {
-		return // droid has not opened the session; the response will tell
-	}
 	line, err := json.Marshal(notification{"2.0", "session/update", sessionNotification{s.id, update}})
 	if err != nil {
 		s.log.Error("an update could not be encoded", zap.Error(err))

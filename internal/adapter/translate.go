@@ -53,6 +53,7 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.SettingsChanged:
 		s.settings = ev.Settings
 		s.tellMode()
+		s.tellOptions()
 	case quirks.TitleChanged:
 		s.send(sessionInfoUpdate{"session_info_update", ev.Title})
 	case quirks.Discarded:
@@ -62,6 +63,12 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.TurnStarted, quirks.PromptFolded, quirks.UsageChanged:
 		// ACP has no update for a prompt taken, and its usage_update needs the
 		// size of the context window, which droid does not tell here.
+	case quirks.UserText:
+		s.send(userText(ev))
+	case quirks.UserImage:
+		s.send(userImage(ev))
+	case quirks.UserFile:
+		s.send(userFile(ev))
 	case quirks.Other:
 		s.aside(ev.Event)
 	}

@@ -3,8 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -126,12 +124,21 @@ func (s *Session) next() {
 		s.tell(notice)
 	}
 	s.notices = nil
-	if s.client == nil {
-		t.starting = true
-		s.restart(t)
-		return
-	}
-	s.begin(t)
+	s.parkAt = time.Time{}
+	t.starting = true
+	crashed := s.lastCrash != nil && s.crashes > 0
+	s.withDroid(1, func(info *droid.SessionInfo, err *acp.RequestError) {
+		switch {
+		case s.turn != t:
+			return // it was cancelled meanwhile
+		case err != nil:
+			s.failTurn(err)
+			return
+		case info != nil && crashed:
+			s.tell("droid had ended and was started again; the session continues.")
+		}
+		s.begin(t)
+	})
 }
 
 // begin hands the prompt to droid.
@@ -166,48 +173,6 @@ func (s *Session) taken(t *turn, err error) {
 	}
 }
 
-// restart starts droid again and loads the session into it, for a prompt that
-// finds no process.
-func (s *Session) restart(t *turn) {
-	a, id, cwd, servers := s.agent, s.id, s.cwd, s.servers
-	s.do(func(ctx context.Context) {
-		client, err := a.cfg.Start(cwd)
-		if err != nil {
-			s.post(func() { s.restarted(t, nil, nil, err) })
-			return
-		}
-		info, err := client.Load(ctx, droid.LoadParams{SessionID: id, MCPServers: servers})
-		if err != nil {
-			client.Kill()
-			<-client.Exited()
-		}
-		if !s.post(func() { s.restarted(t, client, info, err) }) {
-			client.Kill()
-			<-client.Exited()
-		}
-	})
-}
-
-func (s *Session) restarted(t *turn, client *droid.Client, info *droid.SessionInfo, err error) {
-	if err != nil {
-		s.failTurn(startError(err))
-		return
-	}
-	s.adopt(client)
-	s.norm.Reserve(slices.Collect(maps.Keys(s.toolIDs))...)
-	s.opened(info)
-	switch {
-	case s.turn != t:
-	case t.cancelled || s.ended:
-		s.finish(t, ending{stop: acp.StopReasonCancelled})
-	case s.client == nil:
-		s.failTurn(crashError(t.crash))
-	default:
-		s.tell("droid had ended and was started again; the session continues.")
-		s.begin(t)
-	}
-}
-
 // cancelTurns cancels the running prompt and all waiting ones.
 func (s *Session) cancelTurns() {
 	waiting := s.queue
@@ -233,7 +198,10 @@ func (s *Session) cancelTurn(t *turn) {
 		return
 	}
 	t.cancelled = true
-	if t.sent {
+	switch {
+	case t.starting:
+		s.finish(t, ending{stop: acp.StopReasonCancelled})
+	case t.sent:
 		s.interrupt(t)
 	}
 	s.refuseAsk()
@@ -331,7 +299,15 @@ func (s *Session) failTurn(err *acp.RequestError) {
 func (s *Session) finish(t *turn, end ending) {
 	if s.turn == t {
 		s.turn, s.unanswered = nil, t
+		for _, f := range s.quiet {
+			f()
+		}
+		s.quiet = nil
 	}
+	if end.err == nil {
+		s.crashes = 0
+	}
+	s.rest()
 	t.done <- end
 	context.AfterFunc(t.ctx, func() { s.post(func() { s.answered(t) }) })
 }

@@ -17,6 +17,7 @@ const (
 	methodAddUserMessage = "droid.add_user_message"
 	methodInterrupt      = "droid.interrupt_session"
 	methodUpdateSettings = "droid.update_session_settings"
+	methodFork           = "droid.fork_session"
 )
 
 // errNotSent marks a call that ctx ended before droid could see it.

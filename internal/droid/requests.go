@@ -272,3 +272,22 @@ func (c *Client) answer(requestID string, result any) error {
 	_, err = c.out.put(data, true)
 	return err
 }
+
+// CodeSessionNotFound is the code of the RPCError for a session that droid does
+// not know (0.99 to 0.225).
+const CodeSessionNotFound = -32004
+
+// Fork copies the session that the process works on and returns the copy's id.
+// The process stays where it is; Load goes over to the copy (0.99 to 0.225).
+func (c *Client) Fork(ctx context.Context) (sessionID string, err error) {
+	var result struct {
+		NewSessionID string `json:"newSessionId"`
+	}
+	if err := c.Call(ctx, methodFork, nil, &result); err != nil {
+		return "", err
+	}
+	if result.NewSessionID == "" {
+		return "", errors.New("fork_session: droid did not name the copy")
+	}
+	return result.NewSessionID, nil
+}

@@ -29,6 +29,7 @@ type Model struct {
 	NoImageSupport            bool            `json:"noImageSupport"`
 	SupportsPDFs              bool            `json:"supportsPDFs"`
 	Deprecated                bool            `json:"deprecated"`
+	Disabled                  bool            `json:"disabled"` // since 0.225
 	Raw                       json.RawMessage `json:"-"`
 }
 

@@ -3,6 +3,7 @@ package droid
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 )
 
 // Settings are a session's settings as droid reports them. A nil field was not
@@ -202,3 +203,12 @@ func ModeSettings(v Version, m Mode) SettingsPatch {
 func InitialModeSettings(m Mode) SettingsPatch {
 	return ModeSettings(protocol0_117, m)
 }
+
+// Efforts are the reasoning efforts that droid knows (0.99 to 0.225); a model
+// supports some of them. droid refuses to open a session with any other.
+func Efforts() []string {
+	return []string{"none", "dynamic", "off", "minimal", "low", "medium", "high", "xhigh", "max"}
+}
+
+// ValidEffort reports whether droid knows the effort.
+func ValidEffort(effort string) bool { return slices.Contains(Efforts(), effort) }

@@ -115,6 +115,7 @@ func (d *Droid) handOff(plan Tool) error {
 	d.turn.handoff = d.turn.id
 	d.turn.id = d.newID()
 	d.session, d.parent = uuid.NewString(), "root"
+	d.sessions.create(d.session, d.cwd, d.settings)
 	if err := d.notifySettings(""); err != nil {
 		return err
 	}

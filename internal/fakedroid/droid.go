@@ -41,7 +41,8 @@ type Droid struct {
 	session  string
 	cwd      string
 	settings settings
-	history  []Fields
+	sessions *Sessions
+	answers  map[string]Answer
 	parent   string // id of the last message
 	queue    []Prompt
 	turn     *turn // nil when idle
@@ -64,9 +65,19 @@ func WithStderr(w io.Writer) Option { return func(d *Droid) { d.stderr = w } }
 // sessionDefaultSettings does. The default is "normal".
 func WithMode(mode string) Option { return func(d *Droid) { d.settings.setMode(mode) } }
 
-// WithSession gives the fake a stored session, for load_session in a process
-// that did not make it. It has no messages.
-func WithSession(id string) Option { return func(d *Droid) { d.session = id } }
+// Answer answers a request: with a result, or with the text of an error when
+// refused is not "".
+type Answer func(params map[string]any) (result any, refused string)
+
+// WithAnswer has the fake answer a method this way instead of its own.
+func WithAnswer(method string, a Answer) Option {
+	return func(d *Droid) {
+		if d.answers == nil {
+			d.answers = map[string]Answer{}
+		}
+		d.answers[method] = a
+	}
+}
 
 // Run speaks as droid on in and out until s has returned and in has ended.
 // It returns the error of s, or nil for io.EOF. When s fails or dies, Run
@@ -78,7 +89,7 @@ func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
 		defer close(done)
 		readLines(in, inbox, stop)
 	}()
-	d := &Droid{version: V0225, out: out, stderr: io.Discard, inbox: inbox, settings: defaultSettings(), parent: "root"}
+	d := &Droid{version: V0225, out: out, stderr: io.Discard, inbox: inbox, settings: defaultSettings(), sessions: new(Sessions), parent: "root"}
 	for _, o := range options {
 		o(d)
 	}
@@ -210,6 +221,14 @@ func (d *Droid) serve(m *Message) error {
 		return d.ReplyError("", codeParse, "Invalid JSON-RPC message")
 	}
 	var params map[string]any
+	if answer := d.answers[m.Method]; answer != nil {
+		_ = json.Unmarshal(m.Params, &params) // the answer judges what it gets
+		result, refused := answer(params)
+		if refused != "" {
+			return d.ReplyError(m.ID, codeInternal, refused)
+		}
+		return d.Reply(m.ID, result)
+	}
 	if knownMethod(m.Method) && (json.Unmarshal(m.Params, &params) != nil || params == nil) {
 		return d.ReplyError(m.ID, codeParams, "Invalid request for "+m.Method+": params: Required")
 	}
@@ -228,6 +247,8 @@ func (d *Droid) serve(m *Message) error {
 		return d.Reply(m.ID, Fields{})
 	case "droid.update_session_settings":
 		return d.updateSettings(m.ID, params)
+	case "droid.fork_session":
+		return d.Reply(m.ID, Fields{"newSessionId": d.sessions.fork(d.session)})
 	}
 	return d.ReplyError(m.ID, codeMethod, "Unknown method: "+m.Method)
 }
@@ -236,7 +257,7 @@ func (d *Droid) serve(m *Message) error {
 func knownMethod(method string) bool {
 	switch method {
 	case "droid.initialize_session", "droid.load_session", "droid.add_user_message",
-		"droid.interrupt_session", "droid.update_session_settings":
+		"droid.interrupt_session", "droid.update_session_settings", "droid.fork_session":
 		return true
 	}
 	return false
@@ -267,38 +288,47 @@ func (d *Droid) initialize(id string, params map[string]any) error {
 	if d.session == "" {
 		d.session = uuid.NewString() // two fakes of one test must not share an id
 	}
-	d.history = nil
+	d.sessions.create(d.session, d.cwd, d.settings)
 	if err := d.notifySettings(""); err != nil {
 		return err
 	}
 	return d.Reply(id, d.sessionInfo(Fields{"messages": []any{}}))
 }
 
-// load knows the session of this process only.
+// load opens a stored session; its settings come with it.
 func (d *Droid) load(id string, params map[string]any) error {
 	if ok, err := d.required(id, "droid.load_session", params, "sessionId"); !ok {
 		return err
 	}
-	if d.session == "" || params["sessionId"] != d.session {
+	name, _ := params["sessionId"].(string)
+	found, ok := d.sessions.find(name)
+	if !ok {
 		return d.ReplyError(id, codeNotFound, "Session not found")
 	}
-	messages := d.history
+	d.session, d.cwd, d.settings = name, found.cwd, found.settings
+	d.ids = max(d.ids, 1000*(1+len(found.messages))) // ids must not repeat those of the process before
+	messages, older := found.messages, false
+	if d.version.modern() { // the last 100, unless messageLimit says otherwise (quirk 21)
+		limit := 100
+		if n, ok := params["messageLimit"].(float64); ok {
+			limit = int(n)
+		}
+		if older = len(messages) > limit; older {
+			messages = messages[len(messages)-limit:]
+		}
+	}
 	if messages == nil {
 		messages = []Fields{}
 	}
 	info := d.sessionInfo(Fields{"messages": messages, "title": "A fake session"})
-	info["cwd"], info["isAgentLoopInProgress"] = d.cwd, d.turn != nil
+	info["cwd"], info["isAgentLoopInProgress"], info["hasOlderMessages"] = d.cwd, d.turn != nil, older
 	return d.Reply(id, info)
 }
 
 func (d *Droid) sessionInfo(session Fields) Fields {
 	info := Fields{
 		"sessionId": d.session, "session": session, "settings": d.settings.fields(d.version),
-		"availableModels": []Fields{{
-			"id": d.settings.model, "displayName": "Fake", "shortDisplayName": "Fake",
-			"modelProvider": "generic-chat-completion-api", "isCustom": true,
-			"supportedReasoningEfforts": []string{"none"}, "defaultReasoningEffort": "none",
-		}},
+		"availableModels": models(),
 	}
 	if d.version.modern() {
 		info["hostId"] = "fa4ed801-0000-4000-8000-0000000000ff"
@@ -355,6 +385,7 @@ func (d *Droid) updateSettings(id string, params map[string]any) error {
 }
 
 func (d *Droid) notifySettings(requestID string) error {
+	d.sessions.keep(d.session, d.settings)
 	f := Fields{"settings": d.settings.fields(d.version)}
 	if requestID != "" {
 		f["requestId"] = requestID

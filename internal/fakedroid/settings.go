@@ -1,6 +1,9 @@
 package fakedroid
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // settings are what a session runs with. Level is off, low, medium or high.
 type settings struct {
@@ -40,10 +43,7 @@ func (s *settings) setMode(mode string) bool {
 // update takes the settings of an init or update request. What it returns
 // says why droid refuses them, "" when it does not.
 func (s *settings) update(v Version, params map[string]any) string {
-	model, _ := params["modelId"].(string)
-	if model != "" {
-		s.model = model
-	}
+	s.updateModel(v, params)
 	if v == Unversioned {
 		return s.updateUnversioned(params)
 	}
@@ -64,6 +64,40 @@ func (s *settings) update(v Version, params map[string]any) string {
 		s.interaction = interaction
 	}
 	return ""
+}
+
+// models are what the fake offers, in droid's shape.
+func models() []Fields {
+	model := func(id, name string, custom bool, efforts ...string) Fields {
+		return Fields{"id": id, "displayName": name, "shortDisplayName": name, "modelProvider": "generic-chat-completion-api",
+			"isCustom": custom, "supportedReasoningEfforts": efforts, "defaultReasoningEffort": efforts[0]}
+	}
+	old := model("fake-old", "Old", false, "off", "low")
+	old["deprecated"] = true
+	disabled := model("fake-disabled", "Forbidden", false, "off")
+	disabled["disabled"] = true
+	return []Fields{model("fake-thinker", "Thinker", false, "off", "low", "high"), model(defaultSettings().model, "Fake", true, "none"), old, disabled}
+}
+
+// updateModel takes any model id, as droid does, and changes an effort that the
+// model does not support; 0.99 keeps the effort when only the model changes.
+func (s *settings) updateModel(v Version, params map[string]any) {
+	model, _ := params["modelId"].(string)
+	effort, _ := params["reasoningEffort"].(string)
+	if model != "" {
+		s.model = model
+	}
+	if effort != "" {
+		s.effort = effort
+	}
+	if effort == "" && (model == "" || !v.modern()) {
+		return
+	}
+	for _, m := range models() {
+		if efforts := m["supportedReasoningEfforts"].([]string); m["id"] == s.model && !slices.Contains(efforts, s.effort) {
+			s.effort = efforts[0]
+		}
+	}
 }
 
 // updateUnversioned takes the one field of versions without protocol version:

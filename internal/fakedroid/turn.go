@@ -51,7 +51,8 @@ func (d *Droid) beginTurn(p Prompt) error {
 		id = d.newID()
 	}
 	d.turn = &turn{id: id, session: d.session, reason: "completed"}
-	first := len(d.history) == 0
+	past, _ := d.sessions.find(d.session)
+	first := len(past.messages) == 0
 	if err := d.state("streaming_assistant_message"); err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (d *Droid) createMessage(id, role string, f Fields, requestID string) error
 		m[k] = v
 	}
 	d.parent = id
-	d.history = append(d.history, m)
+	d.sessions.add(d.session, m)
 	n := Fields{"message": m}
 	if requestID != "" {
 		n["requestId"] = requestID

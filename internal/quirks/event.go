@@ -40,6 +40,29 @@ type TextRetracted struct {
 	MessageID string
 }
 
+// UserText is what the user wrote, without what droid added to it. It comes
+// from History only: live, the client knows what it sent.
+type UserText struct {
+	MessageID string
+	Text      string
+}
+
+// UserImage is an image that the user attached, as droid kept it, which need
+// not be the bytes that were sent (0.99 makes every image a JPEG).
+type UserImage struct {
+	MessageID string
+	Data      string // base64
+	MediaType string
+}
+
+// UserFile is a file that the user attached, without its content. Name is the
+// one that the client gave it, and may be empty.
+type UserFile struct {
+	MessageID string
+	Name      string
+	MediaType string
+}
+
 // Notice is something that droid tells the user outside the conversation, such
 // as a system message. It is no assistant text.
 type Notice struct {
@@ -170,6 +193,9 @@ func (TurnStarted) honest()     {}
 func (PromptFolded) honest()    {}
 func (Text) honest()            {}
 func (TextRetracted) honest()   {}
+func (UserText) honest()        {}
+func (UserImage) honest()       {}
+func (UserFile) honest()        {}
 func (Notice) honest()          {}
 func (ToolStarted) honest()     {}
 func (ToolInput) honest()       {}

@@ -238,6 +238,12 @@ func describe(ev Event) string {
 		return fmt.Sprintf("%s %s %q", kind, short(ev.MessageID), ev.Text)
 	case TextRetracted:
 		return "text retracted " + short(ev.MessageID)
+	case UserText:
+		return fmt.Sprintf("user %s %q", short(ev.MessageID), ev.Text)
+	case UserImage:
+		return fmt.Sprintf("user %s image %s, %d bytes of base64", short(ev.MessageID), ev.MediaType, len(ev.Data))
+	case UserFile:
+		return fmt.Sprintf("user %s file %q %s", short(ev.MessageID), ev.Name, ev.MediaType)
 	case Notice:
 		return fmt.Sprintf("notice %q", ev.Text)
 	case ToolStarted:

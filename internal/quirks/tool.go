@@ -139,6 +139,9 @@ func (n *Normalizer) toolSnapshot(b droid.ContentBlock) {
 	u := droid.ToolUse{ID: b.ID, Name: b.Name, Input: b.Input}
 	if c := n.claim(u, true); c != nil {
 		c.acted = true
+		if u.Name != "" {
+			c.name = u.Name // of two calls with one id droid keeps the second
+		}
 		n.tellInput(c, input(u.Input))
 	}
 }

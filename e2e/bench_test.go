@@ -1,0 +1,77 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/modelserver"
+)
+
+// BenchmarkUnpark measures the first word of a prompt to a parked session,
+// against a bare droid that is started, loads the same session and gets the same
+// prompt. Run it with
+//
+//	go test -tags e2e -run '^$' -bench Unpark -benchtime 5x ./e2e
+func BenchmarkUnpark(b *testing.B) {
+	for _, version := range []string{oldDroid, newDroid} {
+		b.Run(version, func(b *testing.B) {
+			model := newModel(b)
+			model.On("hello", modelserver.Step{Text: "Hello."})
+			h := newHome(b, version, model.URL())
+			c := startAgent(b, h, "--park-after", "1ms")
+			s := c.open(h)
+			require.Equal(b, "Hello.", s.prompt("hello").end(turnLimit).text())
+
+			var parked, bare []time.Duration
+			for b.Loop() {
+				h.awaitNoDroid(b, 20*time.Second)
+				began := time.Now()
+				turn := s.prompt("hello")
+				turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+				parked = append(parked, time.Since(began))
+				turn.end(turnLimit)
+				h.awaitNoDroid(b, 20*time.Second)
+				bare = append(bare, bareFirstWord(b, h, s.id))
+			}
+			b.ReportMetric(median(parked), "parked-ms")
+			b.ReportMetric(median(bare), "bare-ms")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// bareFirstWord starts droid, loads the session, and times the first word of the
+// answer.
+func bareFirstWord(b *testing.B, h home, id string) time.Duration {
+	b.Helper()
+	ctx := context.Background()
+	began := time.Now()
+	client, err := droid.Start(droid.Command{Path: h.droid, Dir: h.work, Env: h.env}, nil)
+	require.NoError(b, err)
+	defer func() {
+		client.Kill()
+		<-client.Exited()
+	}()
+	_, err = client.Load(ctx, droid.LoadParams{SessionID: id})
+	require.NoError(b, err)
+	require.NoError(b, client.AddUserMessage(ctx, droid.UserMessage{Text: "hello"}))
+	for ev := range client.Events() {
+		if _, ok := ev.(droid.TextDelta); ok {
+			return time.Since(began)
+		}
+	}
+	b.Fatal("droid ended")
+	return 0
+}
+
+func median(d []time.Duration) float64 {
+	slices.Sort(d)
+	return float64(d[len(d)/2].Microseconds()) / 1000
+}

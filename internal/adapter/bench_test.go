@@ -1,0 +1,109 @@
+package adapter
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/store"
+)
+
+// deltas is how many pieces of text the benchmark's turn has.
+const deltas = 20_000
+
+// chatty says a message of that many words.
+func chatty() fakedroid.Script {
+	text := string(bytes.Repeat([]byte("word "), deltas))
+	return turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Say("", text) })
+}
+
+// BenchmarkTurn measures a turn of 20,000 deltas through the whole agent, from
+// droid's pipe to the editor's, against reading the same deltas with
+// droid.Client alone. ratio is the one over the other, in one run.
+func BenchmarkTurn(b *testing.B) {
+	var bridge, bare time.Duration
+	n := 0
+	for b.Loop() {
+		bare += bareTurn(b)
+		bridge += bridgeTurn(b)
+		n++
+	}
+	b.ReportMetric(float64(bridge.Microseconds())/float64(n)/1000, "bridge-ms")
+	b.ReportMetric(float64(bare.Microseconds())/float64(n)/1000, "bare-ms")
+	b.ReportMetric(float64(bridge)/float64(bare), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+func bareTurn(b *testing.B) time.Duration {
+	b.Helper()
+	client := fakeDroid(chatty())
+	ctx := context.Background()
+	_, err := client.Initialize(ctx, droid.InitializeParams{CWD: "/workspace"})
+	require.NoError(b, err)
+	began := time.Now()
+	require.NoError(b, client.AddUserMessage(ctx, droid.UserMessage{Text: "go"}))
+	for ev := range client.Events() {
+		if s, ok := ev.(droid.WorkingStateChanged); ok && s.State == droid.StateIdle {
+			break
+		}
+	}
+	took := time.Since(began)
+	go func() {
+		for range client.Events() {
+		}
+	}()
+	require.NoError(b, client.Close(ctx))
+	return took
+}
+
+func bridgeTurn(b *testing.B) time.Duration {
+	b.Helper()
+	in, agentIn := io.Pipe()
+	agentOut, out := io.Pipe()
+	agent := New(Config{
+		Locate: func() (string, error) { return "droid", nil },
+		Start:  func(string) (*droid.Client, error) { return fakeDroid(chatty()), nil },
+		Store:  store.New(b.TempDir(), zap.NewNop()),
+		Log:    zap.NewNop(),
+	})
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = agent.Serve(context.Background(), in, out)
+		_ = out.Close()
+	}()
+	lines := bufio.NewReaderSize(agentOut, 64<<10)
+	call := func(id int, method, params string) []byte {
+		_, err := fmt.Fprintf(agentIn, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params)
+		require.NoError(b, err)
+		prefix := []byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, id))
+		for {
+			line, err := lines.ReadBytes('\n')
+			require.NoError(b, err)
+			if bytes.HasPrefix(line, prefix) {
+				return line
+			}
+		}
+	}
+	call(1, "initialize", `{"protocolVersion":1}`)
+	answer := call(2, "session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, os.TempDir()))
+	_, after, _ := bytes.Cut(answer, []byte(`"sessionId":"`))
+	id, _, _ := bytes.Cut(after, []byte(`"`))
+	began := time.Now()
+	call(3, "session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}`, id))
+	took := time.Since(began)
+	_ = agentIn.Close()
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	<-served
+	return took
+}

@@ -1,0 +1,83 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"droid-acp/internal/droid"
+)
+
+// openTime bounds how long droid may take to open a session. 0.3 to 2.6 s were
+// seen; what takes longer than this hangs.
+const openTime = time.Minute
+
+// errOpenTime is why droid was given up while it opened a session.
+var errOpenTime = errors.New("droid did not answer within a minute")
+
+// opener has a fresh process open a session.
+type opener func(ctx context.Context, client *droid.Client) (*droid.SessionInfo, error)
+
+func openNew(p droid.InitializeParams) opener {
+	return func(ctx context.Context, client *droid.Client) (*droid.SessionInfo, error) {
+		return client.Initialize(ctx, p)
+	}
+}
+
+func openStored(p droid.LoadParams) opener {
+	return func(ctx context.Context, client *droid.Client) (*droid.SessionInfo, error) {
+		return client.Load(ctx, p)
+	}
+}
+
+// launch starts droid, or takes the spare, and opens a session in it. It blocks.
+// On an error the process is gone.
+func (a *Agent) launch(ctx context.Context, cwd string, open opener) (*droid.Client, *droid.SessionInfo, error) {
+	client := a.spare.take()
+	if client == nil {
+		var err error
+		if client, err = a.cfg.Start(cwd); err != nil {
+			return nil, nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+	defer cancel()
+	defer context.AfterFunc(a.ctx, cancel)() // a request's context does not end with the agent
+	info, err := open(ctx, client)
+	if err == nil {
+		return client, info, nil
+	}
+	client.Kill()
+	<-client.Exited()
+	if errors.Is(context.Cause(ctx), errOpenTime) {
+		err = errOpenTime
+		if exit := client.ExitError(); exit != nil && len(exit.Stderr) > 0 {
+			err = fmt.Errorf("%w; the last it wrote to stderr: %s", errOpenTime, strings.Join(exit.Stderr, "\n"))
+		}
+	}
+	return nil, nil, err
+}
+
+// begin takes up a session: the agent knows it from now on, and its owner runs.
+// It reports false when the agent ends.
+func (a *Agent) begin(s *Session) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closing {
+		return false
+	}
+	a.sessions[s.id] = s
+	a.running.Go(s.run)
+	return true
+}
+
+// forget makes a session unknown. Its owner goes on until it is stopped.
+func (a *Agent) forget(s *Session) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sessions[s.id] == s {
+		delete(a.sessions, s.id)
+	}
+}

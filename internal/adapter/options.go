@@ -1,0 +1,418 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid"
+)
+
+// Ids of the config options.
+const (
+	optionMode       = "mode"
+	optionModel      = "model"
+	optionEffort     = "reasoning_effort"
+	optionSpecModel  = "spec_model"
+	optionSpecEffort = "spec_reasoning_effort"
+	optionFollowUp   = "follow_up"
+)
+
+// Values of optionFollowUp: what becomes of a prompt that is sent while another
+// one runs.
+const (
+	followUpQueue = "queue"
+	followUpSteer = "steer"
+)
+
+// sameModel is the value of optionSpecModel while droid reports none: spec mode
+// uses the session's model. It cannot be chosen, as droid has no way back to it.
+const sameModel = "same"
+
+// configOption is one selector of configOptions (ACP v1).
+type configOption struct {
+	ID           string        `json:"id"`
+	Name         string        `json:"name"`
+	Description  string        `json:"description,omitempty"`
+	Category     string        `json:"category,omitempty"`
+	Type         string        `json:"type"`
+	CurrentValue string        `json:"currentValue"`
+	Options      []optionValue `json:"options"`
+}
+
+type optionValue struct {
+	Value       string `json:"value"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// configOptionUpdate is config_option_update.
+type configOptionUpdate struct {
+	SessionUpdate string         `json:"sessionUpdate"`
+	ConfigOptions []configOption `json:"configOptions"`
+}
+
+// configResult is the result of session/set_config_option.
+type configResult struct {
+	ConfigOptions []configOption `json:"configOptions"`
+}
+
+// offered returns the values that a user can choose of one option, nil when
+// there is no such option now.
+func (s *Session) offered(id string) []optionValue {
+	for _, o := range s.configOptions() {
+		if o.ID == id {
+			return o.Options
+		}
+	}
+	return nil
+}
+
+// options are the config options for a response; the editor believes them from
+// then on.
+func (s *Session) options() []configOption {
+	options := s.configOptions()
+	s.toldOptions, _ = json.Marshal(options) // strings always encode
+	return options
+}
+
+// tellOptions reports the config options if the editor believes others.
+func (s *Session) tellOptions() {
+	if !s.registered {
+		return
+	}
+	told := s.toldOptions
+	options := s.options()
+	if len(options) > 0 && !bytes.Equal(told, s.toldOptions) {
+		s.send(configOptionUpdate{"config_option_update", options})
+	}
+}
+
+// configOptions are all options of the session, with the values that droid has
+// in this version. What droid does not report is not offered.
+func (s *Session) configOptions() []configOption {
+	var out []configOption
+	add := func(o configOption) {
+		if len(o.Options) == 0 {
+			return
+		}
+		o.Type = "select"
+		// ACP wants the current value among the values, also where droid took one
+		// that it does not offer.
+		if !slices.ContainsFunc(o.Options, func(v optionValue) bool { return v.Value == o.CurrentValue }) {
+			o.Options = append([]optionValue{{Value: o.CurrentValue, Name: o.CurrentValue, Description: "Not among what droid offers"}}, o.Options...)
+		}
+		out = append(out, o)
+	}
+	if mode := s.settings.Mode(); mode != "" {
+		o := configOption{ID: optionMode, Name: "Mode", Category: "mode", Description: "How much droid may do without asking", CurrentValue: string(mode)}
+		for _, m := range availableModes(s.settings) {
+			o.Options = append(o.Options, optionValue{string(m.Mode), m.Name, m.Description})
+		}
+		add(o)
+	}
+	if model := s.settings.ModelID; model != nil {
+		add(configOption{ID: optionModel, Name: "Model", Category: "model", CurrentValue: *model, Options: s.modelValues()})
+	}
+	if effort := s.settings.ReasoningEffort; effort != nil {
+		add(configOption{ID: optionEffort, Name: "Reasoning effort", Category: "thought_level",
+			Description: "How much the model thinks before it answers", CurrentValue: *effort, Options: s.effortValues(s.settings.ModelID)})
+	}
+	s.addSpecOptions(add)
+	add(configOption{ID: optionFollowUp, Name: "Follow-up", Description: "What happens to a prompt that is sent while another one runs",
+		CurrentValue: s.followUpMode(), Options: []optionValue{
+			{followUpQueue, "Queue", "It runs when the running one has ended"},
+			{followUpSteer, "Steer", "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
+		}})
+	return out
+}
+
+// addSpecOptions adds model and effort of spec mode, which droid has since 0.99.
+func (s *Session) addSpecOptions(add func(configOption)) {
+	if s.settings.AutonomyMode == nil || len(s.models) == 0 {
+		return
+	}
+	o := configOption{ID: optionSpecModel, Name: "Spec mode model", Description: "The model that makes the plan in spec mode", CurrentValue: sameModel, Options: s.modelValues()}
+	model := s.settings.SpecModeModelID
+	if model == nil {
+		o.Options = append([]optionValue{{sameModel, "Same model", "The session's model"}}, o.Options...)
+	} else {
+		o.CurrentValue = *model
+	}
+	add(o)
+	if effort := s.settings.SpecModeReasoningEffort; model != nil && effort != nil {
+		add(configOption{ID: optionSpecEffort, Name: "Spec mode effort", CurrentValue: *effort, Options: s.effortValues(model)})
+	}
+}
+
+// availableModes are the modes that an administrator left (availableAutonomyLevels,
+// since 0.215); all where droid does not say.
+func availableModes(settings droid.Settings) []droid.ModeInfo {
+	var said struct {
+		Levels []string `json:"availableAutonomyLevels"`
+	}
+	_ = json.Unmarshal(settings.Raw, &said) // settings without the list allow everything
+	modes := droid.Modes()
+	if len(said.Levels) == 0 {
+		return modes
+	}
+	return slices.DeleteFunc(modes, func(m droid.ModeInfo) bool {
+		if m.Mode == settings.Mode() || m.Mode == droid.ModeSpec {
+			return false
+		}
+		level := strings.TrimPrefix(string(m.Mode), "auto-")
+		if m.Mode == droid.ModeNormal {
+			level = "off"
+		}
+		return !slices.Contains(said.Levels, level)
+	})
+}
+
+// modelValues are the models that droid offers, the user's own first.
+func (s *Session) modelValues() []optionValue {
+	var own, others []optionValue
+	for _, m := range s.models {
+		if m.ID == "" {
+			continue
+		}
+		v := optionValue{Value: m.ID, Name: m.DisplayName, Description: m.Provider}
+		if v.Name == "" {
+			v.Name = m.ID
+		}
+		switch {
+		case m.Disabled:
+			v.Name += " (disabled)"
+		case m.Deprecated:
+			v.Name += " (deprecated)"
+		}
+		if m.IsCustom {
+			v.Description = "Custom model"
+			own = append(own, v)
+			continue
+		}
+		others = append(others, v)
+	}
+	return append(own, others...)
+}
+
+// effortValues are the efforts of a model; none where it has no choice.
+func (s *Session) effortValues(model *string) []optionValue {
+	m := s.model(model)
+	if m == nil || len(m.SupportedReasoningEfforts) < 2 {
+		return nil
+	}
+	var out []optionValue
+	for _, effort := range m.SupportedReasoningEfforts {
+		v := optionValue{Value: effort, Name: effortName(effort)}
+		if effort == m.DefaultReasoningEffort {
+			v.Description = "The model's default"
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func effortName(effort string) string {
+	switch effort {
+	case "xhigh":
+		return "Extra high"
+	case "":
+		return "None"
+	}
+	return strings.ToUpper(effort[:1]) + effort[1:]
+}
+
+// model finds a model that droid offers.
+func (s *Session) model(id *string) *droid.Model {
+	if id == nil {
+		return nil
+	}
+	for i := range s.models {
+		if s.models[i].ID == *id {
+			return &s.models[i]
+		}
+	}
+	return nil
+}
+
+func (s *Session) followUpMode() string {
+	if s.followUp == "" {
+		return followUpQueue
+	}
+	return s.followUp
+}
+
+// setConfigOption is session/set_config_option. Like set_mode it succeeds when
+// droid reports the value asked for. Fields that this agent does not know are
+// left alone, "type" among them (field notes acp.md, defect 12).
+func (a *Agent) setConfigOption(c call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string          `json:"sessionId"`
+		ConfigID  string          `json:"configId"`
+		Value     json.RawMessage `json:"value"`
+	}
+	if err := decode(c.params, &params); err != nil {
+		return nil, err
+	}
+	s, err := a.session(params.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	var value string
+	if json.Unmarshal(params.Value, &value) != nil || value == "" {
+		return nil, invalidParams("value must be the id of one of the option's values, as a string")
+	}
+	type outcome struct {
+		options []configOption
+		err     *acp.RequestError
+	}
+	done := make(chan outcome, 1)
+	posted := s.post(func() {
+		s.setOption(params.ConfigID, value, func(err *acp.RequestError) {
+			if err != nil {
+				done <- outcome{err: err} // not s.options: the session may have ended
+				return
+			}
+			done <- outcome{options: s.options()}
+		})
+	})
+	c.ordered()
+	if !posted {
+		return nil, unknownSession(params.SessionID)
+	}
+	out := <-done
+	if out.err != nil {
+		return nil, out.err
+	}
+	return configResult{out.options}, nil
+}
+
+// setOption changes one option and calls done when droid has it, or with why
+// not.
+func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
+	if id == optionFollowUp {
+		if value != followUpQueue && value != followUpSteer {
+			done(unknownValue(id, value, s.offered(id)))
+			return
+		}
+		s.followUp = value
+		s.tellOptions()
+		s.steer()
+		done(nil)
+		return
+	}
+	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			done(err)
+			return
+		}
+		patch, read, err := s.patchFor(id, value)
+		if err != nil {
+			done(err)
+			return
+		}
+		s.updateSettings(patch, func(err error) { done(s.settled(id, value, read, err)) })
+	})
+}
+
+// patchFor is the change of settings that sets an option, and how to read back
+// what droid made of it. Values that are not offered are refused here: droid
+// takes any model id and changes efforts silently (0.99 to 0.225).
+func (s *Session) patchFor(id, value string) (droid.SettingsPatch, func() *string, *acp.RequestError) {
+	var patch droid.SettingsPatch
+	if values := s.offered(id); values == nil {
+		return patch, nil, invalidParams("unknown configId %q, or an option that the model in use does not have", id)
+	} else if value == sameModel || !slices.ContainsFunc(values, func(v optionValue) bool { return v.Value == value }) {
+		return patch, nil, unknownValue(id, value, values)
+	}
+	switch id {
+	case optionMode:
+		return droid.ModeSettings(s.client.Version(), droid.Mode(value)), func() *string { m := string(s.settings.Mode()); return &m }, nil
+	case optionModel:
+		if m := s.model(&value); m != nil && m.Disabled {
+			return patch, nil, invalidParams("the model %q is disabled in droid", value)
+		}
+		patch.ModelID = &value
+		// 0.99 keeps an effort that the new model does not support.
+		if m := s.model(&value); m != nil && s.settings.ReasoningEffort != nil && m.DefaultReasoningEffort != "" &&
+			!slices.Contains(m.SupportedReasoningEfforts, *s.settings.ReasoningEffort) {
+			patch.ReasoningEffort = &m.DefaultReasoningEffort
+		}
+		return patch, func() *string { return s.settings.ModelID }, nil
+	case optionEffort:
+		patch.ReasoningEffort = &value
+		return patch, func() *string { return s.settings.ReasoningEffort }, nil
+	case optionSpecModel:
+		patch.SpecModeModelID = &value
+		// Without an effort of its own droid takes "high", whatever the model supports.
+		if m := s.model(&value); m != nil && m.DefaultReasoningEffort != "" {
+			patch.SpecModeReasoningEffort = &m.DefaultReasoningEffort
+		}
+		return patch, func() *string { return s.settings.SpecModeModelID }, nil
+	default:
+		patch.SpecModeReasoningEffort = &value
+		return patch, func() *string { return s.settings.SpecModeReasoningEffort }, nil
+	}
+}
+
+func unknownValue(id, value string, values []optionValue) *acp.RequestError {
+	var names []string
+	for _, v := range values {
+		if v.Value != sameModel {
+			names = append(names, v.Value)
+		}
+	}
+	const most = 40
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	return invalidParams("%q is no value of %s; the values are %s", value, id, strings.Join(names, ", "))
+}
+
+// updateSettings has droid change settings and calls done in the owner when it
+// has answered.
+func (s *Session) updateSettings(patch droid.SettingsPatch, done func(error)) {
+	client := s.client
+	s.do(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, settingsTime)
+		defer cancel()
+		err := client.UpdateSettings(ctx, patch)
+		if !s.post(func() {
+			s.drainEvents() // settings_updated comes before the reply
+			done(err)
+		}) {
+			done(errSessionEnded)
+		}
+	})
+}
+
+// settingsTime bounds how long droid may take to change its settings (2 to 20 ms
+// were seen).
+const settingsTime = 10 * time.Second
+
+// settled compares what droid did with what was asked.
+func (s *Session) settled(id, value string, read func() *string, err error) *acp.RequestError {
+	what := map[string]string{optionMode: "mode", optionModel: "model", optionEffort: "reasoning effort",
+		optionSpecModel: "spec mode model", optionSpecEffort: "spec mode effort"}[id]
+	kind := strings.ReplaceAll(what, " ", "_")
+	if err == errSessionEnded {
+		return errEnding()
+	}
+	if err != nil {
+		return internalError(kind+"_refused", "droid did not change its "+what+": "+err.Error())
+	}
+	got := read()
+	if got == nil {
+		return internalError(kind+"_ignored", "droid took the request and does not tell its "+what)
+	}
+	if *got != value {
+		return internalError(kind+"_ignored", "droid took the request but its "+what+" is "+strconv.Quote(*got))
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+// optionsOf reads configOptions out of a result or an update.
+func optionsOf(t *testing.T, raw json.RawMessage) map[string]configOption {
+	t.Helper()
+	var r struct{ ConfigOptions []configOption }
+	require.NoError(t, json.Unmarshal(raw, &r))
+	out := map[string]configOption{}
+	for _, o := range r.ConfigOptions {
+		require.Equal(t, "select", o.Type)
+		require.True(t, slices.ContainsFunc(o.Options, func(v optionValue) bool { return v.Value == o.CurrentValue }), "%s is among the values", o.CurrentValue)
+		out[o.ID] = o
+	}
+	return out
+}
+
+func (o configOption) values() (out []string) {
+	for _, v := range o.Options {
+		out = append(out, v.Value)
+	}
+	return out
+}
+
+// lastUpdate is the last session/update of a kind that came, nil when none did.
+func (e *editor) lastUpdate(kind string) json.RawMessage {
+	var last json.RawMessage
+	for _, m := range e.received() {
+		var p struct {
+			Update json.RawMessage
+		}
+		if m.Method == "session/update" && json.Unmarshal(m.Params, &p) == nil && strings.Contains(string(p.Update), `"sessionUpdate":"`+kind+`"`) {
+			last = p.Update
+		}
+	}
+	return last
+}
+
+func (e *editor) set(id, value string) wireMessage {
+	return e.call("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":%q,"type":"select","value":%q,"extra":{"x":1}}`, e.session, id, value))
+}
+
+// current is the value of an option as droid has it.
+func (e *editor) current() (s droid.Settings) {
+	e.inside(func(session *Session) { s = session.settings })
+	return s
+}
+
+func TestConfigOptionsAreOffered(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := connect(t, playing(says("hi"), v))
+		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
+		options := optionsOf(t, answer.Result)
+		require.Equal(t, "mode", options["mode"].Category)
+		require.Equal(t, "model", options["model"].Category)
+		require.Empty(t, options["follow_up"].Category)
+		require.Equal(t, []string{"custom:Fake-0", "fake-thinker", "fake-old", "fake-disabled"}, options["model"].values(), "the user's own come first")
+		require.Contains(t, options["model"].Options[2].Name, "deprecated")
+		require.Contains(t, options["model"].Options[3].Name, "disabled")
+		require.NotContains(t, options, "reasoning_effort", "the model has no choice")
+		require.Equal(t, "same", options["spec_model"].CurrentValue)
+	})
+}
+
+// Every value of mode, model and effort: droid has it afterwards, and the whole
+// list comes back.
+func TestEachValueIsSet(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v))
+		for _, m := range droid.Modes() {
+			answer := e.set("mode", string(m.Mode))
+			require.Nil(t, answer.Error)
+			require.Equal(t, string(m.Mode), optionsOf(t, answer.Result)["mode"].CurrentValue)
+			require.Equal(t, m.Mode, e.current().Mode())
+		}
+		require.Contains(t, e.updates(), "mode auto-high", "modes follow")
+
+		options := optionsOf(t, e.set("model", "fake-thinker").Result)
+		require.Equal(t, "thought_level", options["reasoning_effort"].Category)
+		require.Equal(t, []string{"off", "low", "high"}, options["reasoning_effort"].values())
+		require.Equal(t, "off", options["reasoning_effort"].CurrentValue)
+		for _, effort := range []string{"low", "high", "off", "high"} {
+			answer := e.set("reasoning_effort", effort)
+			require.Nil(t, answer.Error)
+			require.Equal(t, effort, *e.current().ReasoningEffort)
+		}
+		options = optionsOf(t, e.set("model", "custom:Fake-0").Result)
+		require.NotContains(t, options, "reasoning_effort")
+		require.Equal(t, "none", *e.current().ReasoningEffort, "no effort that the model does not support")
+	})
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		for _, c := range [][3]string{
+			{"model", "no-such-model", "no value of model; the values are custom:Fake-0"},
+			{"model", "fake-disabled", "disabled"},
+			{"mode", "yolo", "no value of mode"},
+			{"spec_model", "same", "no value of spec_model"},
+			{"reasoning_effort", "low", "unknown configId"},
+			{"no-such-option", "x", "unknown configId"},
+			{"follow_up", "drop", "no value of follow_up"},
+		} {
+			answer := e.set(c[0], c[1])
+			require.NotNil(t, answer.Error, c)
+			require.Equal(t, -32602, answer.Error.Code)
+			require.Contains(t, answer.Error.Message, c[2])
+		}
+		require.Equal(t, "custom:Fake-0", *e.current().ModelID, "droid was not asked")
+		answer := e.call("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":"model","type":"boolean","value":true}`, e.session))
+		require.Equal(t, -32602, answer.Error.Code)
+		answer = e.call("session/set_config_option", `{"sessionId":"x","configId":"model","value":"y"}`)
+		require.Equal(t, -32002, answer.Error.Code)
+	})
+}
+
+func TestIgnoredValueIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.update_session_settings",
+			func(map[string]any) (any, string) { return fakedroid.Fields{}, "" })))
+		for id, value := range map[string]string{"model": "fake-thinker", "mode": "spec"} {
+			answer := e.set(id, value)
+			require.NotNil(t, answer.Error)
+			require.Contains(t, answer.Error.Message, id+"_ignored: droid took the request but")
+		}
+	})
+}
+
+// set_mode and droid itself change the option, too.
+func TestOptionsFollow(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		always := touch
+		always.Impact = "low"
+		e := begin(t, playing(uses(always), v))
+		require.Nil(t, e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-medium"}`, e.session)).Error)
+		require.Equal(t, "auto-medium", optionsOf(t, e.lastUpdate("config_option_update"))["mode"].CurrentValue)
+		require.Nil(t, e.set("mode", "normal").Error)
+		e.ask = func(p permission) string { return p.optionOf("allow_always") }
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Equal(t, string(e.current().Mode()), optionsOf(t, e.lastUpdate("config_option_update"))["mode"].CurrentValue)
+		require.NotEqual(t, "normal", string(e.current().Mode()), "proceed_always raised it")
+	})
+}
+
+func TestDefaults(t *testing.T) {
+	for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225, fakedroid.Unversioned} {
+		t.Run(string(v), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := connect(t, playing(says("hi"), fakedroid.WithVersion(v)))
+				e.agent.cfg.Defaults = Defaults{Mode: droid.ModeAutoLow, Model: "fake-thinker", Effort: "high", FollowUp: followUpSteer}
+				if v == fakedroid.Unversioned {
+					e.agent.cfg.Defaults.Effort = "" // the seeds tell no way
+				}
+				answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
+				options := optionsOf(t, answer.Result)
+				require.Equal(t, "fake-thinker", options["model"].CurrentValue)
+				require.Equal(t, "steer", options["follow_up"].CurrentValue)
+				var r struct{ SessionID string }
+				require.NoError(t, json.Unmarshal(answer.Result, &r))
+				e.session = r.SessionID
+				synctest.Wait()
+				require.Equal(t, droid.ModeAutoLow, e.current().Mode())
+				require.Equal(t, "end_turn", e.run("hello"))
+				require.NotContains(t, strings.Join(e.updates(), "\n"), "default", "nothing to tell")
+			})
+		})
+	}
+}
+
+// A default that droid changed is told once.
+func TestIgnoredDefaultIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := connect(t, playing(says("hi")))
+		e.agent.cfg.Defaults = Defaults{Model: "no-such-model", Effort: "max"}
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.Equal(t, "end_turn", e.run("again"))
+		all := strings.Join(e.updates(), "\n")
+		require.Equal(t, 1, strings.Count(all, `"no-such-model" is none that droid offers`))
+	})
+}

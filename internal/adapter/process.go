@@ -1,0 +1,209 @@
+package adapter
+
+import (
+	"context"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/quirks"
+)
+
+// maxCrashes is how often in a row droid may die before the session gives up
+// starting it. A turn that completes in between starts the count anew.
+const maxCrashes = 3
+
+// wholeHistory is the message limit that makes droid return all messages: since
+// 0.215 it returns the last 100 without one (quirk 21).
+const wholeHistory = 1_000_000
+
+// parkRetry is when parking is tried again while droid has a process running in
+// the background.
+const parkRetry = time.Minute
+
+// withDroid calls f when the session has a process: now, or when one was started
+// and has loaded the session. info is what droid said then, nil when the process
+// was there before.
+func (s *Session) withDroid(historyLimit int, f func(info *droid.SessionInfo, err *acp.RequestError)) {
+	switch {
+	case s.ended:
+		f(nil, errEnding())
+	case s.client != nil:
+		f(nil, nil)
+	case s.crashes >= maxCrashes:
+		f(nil, keepsCrashing(s.lastCrash))
+	default:
+		s.waiting = append(s.waiting, f)
+		if len(s.waiting) == 1 {
+			s.start(historyLimit)
+		}
+	}
+}
+
+// start starts droid beside the owner and loads the session into it, with the
+// settings it had. A process that is still leaving is no longer waited for: it
+// is idle.
+func (s *Session) start(historyLimit int) {
+	if s.leaving != nil {
+		s.leaving.Kill()
+	}
+	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit, MCPServers: s.servers})
+	cwd, wanted := s.cwd, s.settings
+	s.do(func(ctx context.Context) {
+		client, info, err := s.agent.launch(ctx, cwd, open)
+		if err == nil {
+			s.agent.restoreSettings(ctx, client, wanted, info.Settings)
+		}
+		if !s.post(func() { s.started(client, info, err) }) && err == nil {
+			client.Kill()
+			<-client.Exited()
+		}
+	})
+}
+
+// restoreSettings gives a loaded session the settings that it had here. A value
+// that droid does not take shows in settings_updated, and so to the user.
+func (a *Agent) restoreSettings(ctx context.Context, client *droid.Client, wanted, got droid.Settings) {
+	if wanted.Raw == nil {
+		return // the session was never open here
+	}
+	patch := droid.SettingsPatch{}
+	if mode := wanted.Mode(); mode != "" && mode != got.Mode() {
+		patch = droid.ModeSettings(client.Version(), mode)
+	}
+	if differs(wanted.ModelID, got.ModelID) {
+		patch.ModelID = wanted.ModelID
+	}
+	if differs(wanted.ReasoningEffort, got.ReasoningEffort) {
+		patch.ReasoningEffort = wanted.ReasoningEffort
+	}
+	if patch.IsZero() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, settingsTime)
+	defer cancel()
+	if err := client.UpdateSettings(ctx, patch); err != nil {
+		a.log.Warn("a loaded session did not take its settings back", zap.Error(err))
+	}
+}
+
+func differs(wanted, got *string) bool { return wanted != nil && (got == nil || *wanted != *got) }
+
+// started takes the process that start made, and serves those who waited.
+func (s *Session) started(client *droid.Client, info *droid.SessionInfo, err error) {
+	waiting := s.waiting
+	s.waiting = nil
+	var failure *acp.RequestError
+	switch {
+	case err != nil:
+		failure = s.openError(err)
+	case s.ended:
+		client.Kill()
+		<-client.Exited()
+		failure = errEnding()
+	default:
+		s.adopt(client)
+		s.opened(info)
+		if s.client == nil {
+			failure = crashError(s.lastCrash)
+		}
+	}
+	for _, f := range waiting {
+		f(info, failure)
+	}
+}
+
+// adopt makes client the session's process. Its events are read from now on.
+func (s *Session) adopt(client *droid.Client) {
+	s.client, s.events = client, client.Events()
+	s.norm = quirks.New(client.Version())
+	for id := range s.toolIDs {
+		s.norm.Reserve(id)
+	}
+}
+
+// droidGone ends what the process was doing.
+func (s *Session) droidGone() {
+	client := s.client
+	awaitExit(client)
+	err := client.ExitError()
+	s.log.Warn("droid has ended", zap.Error(err))
+	s.client, s.events = nil, nil
+	s.lastCrash = err
+	s.crashes++
+	if s.turn != nil {
+		s.turn.crash = err
+	}
+	s.apply(s.norm.Exited(time.Now()))
+	s.withdrawAsk()
+	s.failTurn(crashError(err)) // if it had not reached droid yet
+}
+
+// exitTime bounds how long a process may live on after it closed its output.
+const exitTime = 2 * time.Second
+
+// awaitExit returns when the process is gone.
+func awaitExit(client *droid.Client) {
+	patience := time.NewTimer(exitTime)
+	defer patience.Stop()
+	select {
+	case <-client.Exited():
+	case <-patience.C:
+		client.Kill()
+		<-client.Exited()
+	}
+}
+
+// rest notes that the session became idle: it may be parked after a while.
+func (s *Session) rest() {
+	if s.agent.cfg.ParkAfter > 0 {
+		s.parkAt = time.Now().Add(s.agent.cfg.ParkAfter)
+	}
+}
+
+// park ends the process of a session that rests; the next prompt starts one
+// again. A process that droid left running in the background keeps droid.
+func (s *Session) park(now time.Time) {
+	if s.parkAt.IsZero() || now.Before(s.parkAt) {
+		return
+	}
+	s.parkAt = time.Time{}
+	if s.client == nil || s.turn != nil || s.unanswered != nil || len(s.queue) > 0 || s.ask != nil {
+		return // it rests no more; finish sets a new time
+	}
+	if s.client.HasChildren() {
+		s.parkAt = now.Add(parkRetry)
+		return
+	}
+	s.log.Info("session parked")
+	s.leave()
+}
+
+// leave ends the process politely, beside the owner.
+func (s *Session) leave() {
+	client := s.client
+	s.client, s.events = nil, nil
+	s.leaving = client
+	s.do(func(context.Context) {
+		closeDroid(client)
+		s.post(func() {
+			if s.leaving == client {
+				s.leaving = nil
+			}
+		})
+	})
+}
+
+// closeDroid ends a process whose events nobody reads any more.
+func closeDroid(client *droid.Client) {
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		for range client.Events() {
+		}
+	}()
+	_ = client.Close(context.Background()) // how it ended is of no interest
+	<-drained
+}

@@ -1,0 +1,345 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/store"
+)
+
+// sessionParams are the params of session/new, load, resume and fork.
+type sessionParams struct {
+	SessionID             string          `json:"sessionId"`
+	CWD                   string          `json:"cwd"`
+	MCPServers            json.RawMessage `json:"mcpServers"`
+	AdditionalDirectories []string        `json:"additionalDirectories"`
+}
+
+// sessionResult is the result of session/new, load, resume and fork (ACP v1).
+// Those that name the session in their params do not repeat its id.
+type sessionResult struct {
+	SessionID     string         `json:"sessionId,omitempty"`
+	Modes         *sessionModes  `json:"modes,omitempty"`
+	ConfigOptions []configOption `json:"configOptions,omitempty"`
+}
+
+// decodeSession reads and checks the params of a method that opens a session.
+func (a *Agent) decodeSession(c call, needsID bool) (sessionParams, []droid.MCPServer, *acp.RequestError) {
+	var p sessionParams
+	if err := decode(c.params, &p); err != nil {
+		return p, nil, err
+	}
+	if needsID && p.SessionID == "" {
+		return p, nil, invalidParams("sessionId is missing")
+	}
+	if err := a.checkDirectory(p.CWD); err != nil {
+		return p, nil, err
+	}
+	servers, err := mcpServers(p.MCPServers)
+	return p, servers, err
+}
+
+// declineDirectories tells that droid knows one directory only. The capability
+// is not advertised; some clients send the list all the same.
+func (s *Session) declineDirectories(list []string) {
+	if len(list) > 0 {
+		s.notices = append(s.notices, "droid works in one directory, "+s.cwd+". It can open files in "+strings.Join(list, ", ")+" by their path, but does not search there by itself.")
+	}
+}
+
+// checkDirectory refuses what droid would take and fail on later (0.99 opens a
+// session in a directory that does not exist).
+func (a *Agent) checkDirectory(cwd string) *acp.RequestError {
+	if cwd == "" {
+		return invalidParams("cwd is missing; it must be an absolute path")
+	}
+	if !filepath.IsAbs(cwd) {
+		return invalidParams("cwd must be an absolute path, not %q", cwd)
+	}
+	info, err := a.stat(cwd)
+	if err != nil {
+		return invalidParams("cwd cannot be used: %v", err)
+	}
+	if !info.IsDir() {
+		return invalidParams("cwd %q is not a directory", cwd)
+	}
+	return nil
+}
+
+// newSession opens a session in a droid process of its own.
+func (a *Agent) newSession(c call) (any, *acp.RequestError) {
+	p, servers, err := a.decodeSession(c, false)
+	if err != nil {
+		return nil, err
+	}
+	c.ordered() // nobody can refer to the session before it has an id
+	client, info, failure := a.launch(c.ctx, p.CWD, openNew(droid.InitializeParams{CWD: p.CWD, MCPServers: servers, Settings: a.cfg.Defaults.settings()}))
+	if failure != nil {
+		return nil, startError(failure)
+	}
+	return a.takeUp(c, client, info, p, servers, (*Session).checkDefaults)
+}
+
+// takeUp makes a session of a process that has just opened it, and the result
+// that names it.
+func (a *Agent) takeUp(c call, client *droid.Client, info *droid.SessionInfo, p sessionParams, servers []droid.MCPServer, checks ...func(*Session)) (any, *acp.RequestError) {
+	s := a.makeSession(info.SessionID, p.CWD, servers)
+	s.adopt(client)
+	s.opened(info)
+	s.declineDirectories(p.AdditionalDirectories)
+	for _, check := range checks {
+		check(s)
+	}
+	result := sessionResult{s.id, s.modes(), s.options()}
+	// The editor takes updates of a session once it has the response, which is
+	// written when the request's context ends.
+	context.AfterFunc(c.ctx, func() { s.post(s.register) })
+	if !a.begin(s) {
+		client.Kill()
+		<-client.Exited()
+		return nil, errEnding()
+	}
+	return result, nil
+}
+
+// register marks the session as known to the editor and tells it what changed
+// since the response was made.
+func (s *Session) register() {
+	s.registered = true
+	s.tellMode()
+	s.tellOptions()
+}
+
+// loadSession opens a stored session and replays its history.
+func (a *Agent) loadSession(c call) (any, *acp.RequestError) { return a.reopen(c, true) }
+
+// resumeSession opens a stored session without its history.
+func (a *Agent) resumeSession(c call) (any, *acp.RequestError) { return a.reopen(c, false) }
+
+// reopen loads a session: one that is open here in the process it has, another
+// in a new one.
+func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
+	p, servers, err := a.decodeSession(c, true)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.session(p.SessionID)
+	known := err == nil
+	if !known {
+		s = a.makeSession(p.SessionID, p.CWD, servers)
+		if !a.begin(s) {
+			return nil, errEnding()
+		}
+	}
+	type outcome struct {
+		result sessionResult
+		err    *acp.RequestError
+	}
+	done := make(chan outcome, 1)
+	posted := s.post(func() {
+		s.servers = servers
+		s.declineDirectories(p.AdditionalDirectories)
+		s.reload(c.ctx, replay, func(result sessionResult, err *acp.RequestError) { done <- outcome{result, err} })
+	})
+	c.ordered()
+	if !posted {
+		return nil, errEnding()
+	}
+	out := <-done
+	if out.err != nil {
+		if !known {
+			a.forget(s)
+			s.stop()
+		}
+		return nil, out.err
+	}
+	return out.result, nil
+}
+
+// reload has droid tell the session's messages, replays them, and hands done the
+// result. A running prompt is not disturbed: its session cannot be loaded.
+func (s *Session) reload(ctx context.Context, replay bool, done func(sessionResult, *acp.RequestError)) {
+	if s.turn != nil || len(s.queue) > 0 {
+		done(sessionResult{}, invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
+		return
+	}
+	limit := 1
+	if replay {
+		limit = wholeHistory
+	}
+	finish := func(info *droid.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			done(sessionResult{}, err)
+			return
+		}
+		s.registered = true
+		if replay {
+			s.replay(info)
+		}
+		done(sessionResult{Modes: s.modes(), ConfigOptions: s.options()}, nil)
+	}
+	s.withDroid(limit, func(info *droid.SessionInfo, err *acp.RequestError) {
+		if err != nil || info != nil {
+			finish(info, err)
+			return
+		}
+		s.loadAgain(ctx, limit, finish) // the process was there before
+	})
+}
+
+// loadAgain loads the session once more in the process that has it.
+func (s *Session) loadAgain(ctx context.Context, limit int, done func(*droid.SessionInfo, *acp.RequestError)) {
+	client, params := s.client, droid.LoadParams{SessionID: s.droidID, MessageLimit: limit, MCPServers: s.servers}
+	s.do(func(sctx context.Context) {
+		ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+		defer cancel()
+		defer context.AfterFunc(sctx, cancel)()
+		info, err := client.Load(ctx, params)
+		if !s.post(func() {
+			if err != nil {
+				done(nil, s.openError(err))
+				return
+			}
+			s.opened(info)
+			done(info, nil)
+		}) {
+			done(nil, errEnding())
+		}
+	})
+}
+
+// openError explains why the session could not be loaded.
+func (s *Session) openError(err error) *acp.RequestError {
+	var refused *droid.RPCError
+	if errors.As(err, &refused) && refused.Code == droid.CodeSessionNotFound {
+		return unknownSession(s.id)
+	}
+	return startError(err)
+}
+
+// closeSession ends a session as session/cancel would and frees its process,
+// which leaves politely in the background.
+func (a *Agent) closeSession(c call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := decode(c.params, &params); err != nil {
+		return nil, err
+	}
+	s, err := a.session(params.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	a.forget(s)
+	c.ordered()
+	s.cancelAndWait()
+	s.stop()
+	return struct{}{}, nil
+}
+
+// cancelAndWait cancels what the session works on and returns when that has
+// ended.
+func (s *Session) cancelAndWait() {
+	quiet := make(chan struct{})
+	if s.post(func() {
+		s.cancelTurns()
+		s.whenQuiet(func() { close(quiet) })
+	}) {
+		select {
+		case <-quiet:
+		case <-s.over:
+		}
+	}
+}
+
+// whenQuiet calls f when no prompt runs: now, or at the end of the one that does.
+func (s *Session) whenQuiet(f func()) {
+	if s.turn == nil {
+		f()
+		return
+	}
+	s.quiet = append(s.quiet, f)
+}
+
+// deleteSession removes a session from the store. Its files are moved aside, see
+// store.Delete. A session that does not exist is deleted already.
+func (a *Agent) deleteSession(c call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := decode(c.params, &params); err != nil {
+		return nil, err
+	}
+	if params.SessionID == "" {
+		return nil, invalidParams("sessionId is missing")
+	}
+	if s, err := a.session(params.SessionID); err == nil {
+		a.forget(s)
+		c.ordered()
+		s.cancelAndWait()
+		s.post(func() {
+			if s.client != nil {
+				s.client.Kill() // it would write to the files once more as it leaves
+			}
+		})
+		s.stop()
+		<-s.over
+	}
+	if err := a.cfg.Store.Delete(params.SessionID); err != nil {
+		return nil, internalError("delete_failed", "the session could not be deleted: "+err.Error())
+	}
+	return struct{}{}, nil
+}
+
+// listResult is the result of session/list (ACP v1).
+type listResult struct {
+	Sessions   []listedSession `json:"sessions"`
+	NextCursor string          `json:"nextCursor,omitempty"`
+}
+
+type listedSession struct {
+	SessionID string `json:"sessionId"`
+	CWD       string `json:"cwd"`
+	Title     string `json:"title,omitempty"`
+	UpdatedAt string `json:"updatedAt"`
+}
+
+// pageSize is how many sessions session/list returns at once.
+const pageSize = 50
+
+// listSessions lists the stored sessions, newest first, wherever they were made.
+func (a *Agent) listSessions(c call) (any, *acp.RequestError) {
+	var params struct {
+		CWD    string `json:"cwd"`
+		Cursor string `json:"cursor"`
+	}
+	if len(c.params) > 0 {
+		if err := decode(c.params, &params); err != nil {
+			return nil, err
+		}
+	}
+	if params.CWD != "" && !filepath.IsAbs(params.CWD) {
+		return nil, invalidParams("cwd must be an absolute path, not %q", params.CWD)
+	}
+	c.ordered()
+	page, err := a.cfg.Store.List(c.ctx, store.Query{CWD: params.CWD, Cursor: params.Cursor, Limit: pageSize})
+	var bad *store.BadCursorError
+	switch {
+	case errors.As(err, &bad):
+		return nil, invalidParams("unknown cursor; begin again without one")
+	case err != nil:
+		return nil, internalError("list_failed", "the sessions could not be listed: "+err.Error())
+	}
+	result := listResult{Sessions: make([]listedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
+	for _, s := range page.Sessions {
+		result.Sessions = append(result.Sessions, listedSession{s.ID, s.CWD, s.Title, s.UpdatedAt.UTC().Format(time.RFC3339Nano)})
+	}
+	return result, nil
+}

@@ -1,0 +1,334 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/store"
+)
+
+// shared starts fakes that have their sessions in common, as processes with one
+// HOME do. script may differ by process.
+func shared(v fakedroid.Option, script func(n int) fakedroid.Script) starter {
+	sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
+	return func(n int) (*droid.Client, error) { return fakeDroid(script(n), v, sessions), nil }
+}
+
+func always(script fakedroid.Script) func(int) fakedroid.Script {
+	return func(int) fakedroid.Script { return script }
+}
+
+func sessionParamsOf(id string) string {
+	return fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[]}`, id)
+}
+
+// conversation is what the updates of a session amount to: messages and tool
+// calls with their last status. Live and replayed they are the same.
+func conversation(updates []string) []string {
+	var out []string
+	last := map[string]int{}
+	for _, u := range updates {
+		switch {
+		case strings.HasPrefix(u, "agent: "), strings.HasPrefix(u, "user: "):
+			out = append(out, u)
+		case strings.HasPrefix(u, "tool_call"):
+			fields := strings.Fields(u)
+			if _, ok := last[fields[1]]; !ok {
+				last[fields[1]] = len(out)
+				out = append(out, "")
+			}
+			if len(fields) > 2 && (fields[2] == "completed" || fields[2] == "failed") {
+				out[last[fields[1]]] = "tool " + fields[1] + " " + fields[2]
+			}
+		}
+	}
+	return out
+}
+
+// TestLoadReplaysWhatWasSeen: another agent loads the session; the editor sees
+// the same conversation, before the response, and the next prompt works.
+func TestLoadReplaysWhatWasSeen(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		start := shared(v, always(uses(touch, create)))
+		live := begin(t, start)
+		live.ask = rejectOnce
+		require.Equal(t, "end_turn", live.run("first"))
+		live.ask = allowOnce
+		require.Equal(t, "end_turn", live.run("second"))
+		seen := conversation(live.updates())
+		live.close()
+
+		again := connect(t, start)
+		answer := again.call("session/load", sessionParamsOf(live.session))
+		require.Nil(t, answer.Error)
+		require.Contains(t, string(answer.Result), `"modes"`)
+		got := again.received()
+		require.Equal(t, answer.ID, got[len(got)-1].ID, "the response comes after the history")
+		replayed := conversation(again.updates())
+		var withoutUser []string
+		for _, u := range replayed {
+			if !strings.HasPrefix(u, "user: ") {
+				withoutUser = append(withoutUser, u)
+			}
+		}
+		require.Equal(t, seen, withoutUser)
+		require.Contains(t, replayed, "user: first")
+		require.Contains(t, replayed, "user: second")
+
+		again.session = live.session
+		require.Equal(t, "end_turn", again.run("third"))
+	})
+}
+
+// TestReplayReadsNoFiles: what a file holds today says nothing about an edit of
+// the past.
+func TestReplayReadsNoFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "n.txt")
+		edit := fakedroid.Tool{ID: "e", Name: "Create", Input: fakedroid.Fields{"file_path": path, "content": "then"}, Result: "ok"}
+		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(uses(edit)))
+		live := begin(t, start)
+		require.Equal(t, "end_turn", live.run("write"))
+		live.close()
+		require.NoError(t, os.WriteFile(path, []byte("today"), 0o644))
+		again := connect(t, start)
+		require.Nil(t, again.call("session/load", sessionParamsOf(live.session)).Error)
+		all, err := json.Marshal(again.received())
+		require.NoError(t, err)
+		require.Contains(t, string(all), "then")
+		require.NotContains(t, string(all), "today")
+	})
+}
+
+func TestResumeDoesNotReplay(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		start := shared(v, always(says("hello")))
+		live := begin(t, start)
+		require.Equal(t, "end_turn", live.run("first"))
+		live.close()
+
+		again := connect(t, start)
+		require.Nil(t, again.call("session/resume", sessionParamsOf(live.session)).Error)
+		require.Empty(t, again.updates())
+		again.session = live.session
+		require.Equal(t, "end_turn", again.run("second"))
+	})
+}
+
+func TestLoadOfWhatIsOpenHere(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, shared(v, always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if p.Text == "wait" {
+				return d.Silence()
+			}
+			return d.Say("", "re: "+p.Text)
+		}))))
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+		require.Equal(t, 1, e.starts, "in the process it has")
+		require.Equal(t, 2, strings.Count(strings.Join(e.updates(), "\n"), "agent: re: one"))
+		id := e.prompt("wait")
+		synctest.Wait()
+		answer := e.call("session/load", sessionParamsOf(e.session))
+		require.Equal(t, -32600, answer.Error.Code)
+		require.Contains(t, answer.Error.Message, "works on a prompt")
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+	})
+}
+
+func TestLoadOfAnUnknownSession(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := connect(t, shared(v, always(says("hi"))))
+		for _, method := range []string{"session/load", "session/resume", "session/fork"} {
+			answer := e.call(method, sessionParamsOf("6ba7b810-9dad-11d1-80b4-00c04fd430c8"))
+			require.NotNil(t, answer.Error, method)
+			require.Equal(t, -32002, answer.Error.Code, method)
+			require.JSONEq(t, `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8"}`, string(answer.Error.Data))
+		}
+		answer := e.call("session/prompt", `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":[{"type":"text","text":"x"}]}`)
+		require.Equal(t, -32002, answer.Error.Code)
+	})
+}
+
+// TestQuirk21_WholeHistoryIsLoaded: droid since 0.215 returns 100 messages
+// unless told otherwise.
+func TestQuirk21_WholeHistoryIsLoaded(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		start := shared(v, always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) })))
+		live := begin(t, start)
+		for i := range 120 {
+			require.Equal(t, "end_turn", live.run(fmt.Sprint(i)))
+		}
+		live.close()
+		again := connect(t, start)
+		require.Nil(t, again.call("session/load", sessionParamsOf(live.session)).Error)
+		got := again.updates()
+		require.Contains(t, got, "user: 0")
+		require.Contains(t, got, "agent: re: 0")
+		require.Contains(t, got, "agent: re: 119")
+	})
+}
+
+func TestClose(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, shared(v, always(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }))))
+		first, second := e.prompt("one"), e.prompt("two")
+		synctest.Wait()
+		require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
+		require.Equal(t, "cancelled", ended(e.await(first)))
+		require.Equal(t, "cancelled", ended(e.await(second)))
+		require.Equal(t, -32002, e.call("session/prompt", e.promptParams("three")).Error.Code)
+		require.Equal(t, -32002, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error.Code)
+		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error, "it can be loaded again")
+	})
+}
+
+func TestFork(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		for name, closed := range map[string]bool{"open here": false, "stored": true} {
+			t.Log(name)
+			e := begin(t, shared(v, always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) }))))
+			require.Equal(t, "end_turn", e.run("one"))
+			if closed {
+				require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
+			}
+			answer := e.call("session/fork", sessionParamsOf(e.session))
+			require.Nil(t, answer.Error)
+			var result struct{ SessionID string }
+			require.NoError(t, json.Unmarshal(answer.Result, &result))
+			require.NotEmpty(t, result.SessionID)
+			require.NotEqual(t, e.session, result.SessionID)
+			original := e.session
+			e.session = result.SessionID
+			require.Equal(t, "end_turn", e.run("in the copy"))
+			require.Nil(t, e.call("session/load", sessionParamsOf(original)).Error)
+			all := strings.Join(e.updates(), "\n")
+			require.Equal(t, 1, strings.Count(all, "re: in the copy"), "the original is as it was")
+			require.Nil(t, e.call("session/load", sessionParamsOf(result.SessionID)).Error)
+			require.Equal(t, 2, strings.Count(strings.Join(e.updates(), "\n"), "re: in the copy"))
+			e.close()
+		}
+	})
+}
+
+// TestThreeCrashesAreEnough: droid is not started for ever.
+func TestThreeCrashesAreEnough(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		good := false
+		e := begin(t, shared(v, always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if good {
+				return d.Say("", "fine")
+			}
+			return d.Die(137, "")
+		}))))
+		require.Contains(t, e.run("1"), "droid_crashed")
+		require.Contains(t, e.run("2"), "droid_crashed")
+		good = true
+		require.Equal(t, "end_turn", e.run("a good turn in between"))
+		good = false
+		for i := range maxCrashes {
+			require.Contains(t, e.run(fmt.Sprint(i)), "droid_crashed")
+		}
+		starts := e.starts
+		require.Contains(t, e.run("once more"), "droid_keeps_crashing: droid died 3 times in a row")
+		require.Equal(t, starts, e.starts)
+	})
+}
+
+// TestParking: a session that rests has no process; the next prompt starts one,
+// and the mode is as it was.
+func TestParking(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := open(t, shared(v, always(says("hello"))))
+		e.agent.cfg.ParkAfter = 15 * time.Minute
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
+		e.beginSession()
+		require.Nil(t, e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-low"}`, e.session)).Error)
+		require.Equal(t, "end_turn", e.run("one"))
+		time.Sleep(14 * time.Minute)
+		require.False(t, e.parked())
+		require.Equal(t, "end_turn", e.run("two"), "this begins the time anew")
+		time.Sleep(14 * time.Minute)
+		require.False(t, e.parked())
+		time.Sleep(2 * time.Minute)
+		require.True(t, e.parked())
+		require.Equal(t, 1, e.starts)
+		require.Equal(t, "end_turn", e.run("three"))
+		require.Equal(t, 2, e.starts)
+		require.NotContains(t, strings.Join(e.updates(), "\n"), "started again", "nothing went wrong")
+		var mode string
+		e.inside(func(s *Session) { mode = string(s.settings.Mode()) })
+		require.Equal(t, "auto-low", mode)
+		time.Sleep(time.Hour)
+		require.True(t, e.parked())
+		require.Nil(t, e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"spec"}`, e.session)).Error, "a parked session changes its mode")
+	})
+}
+
+// TestNoParkingAtWork: neither while a prompt runs nor while the user decides.
+func TestNoParkingAtWork(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := open(t, shared(v, always(uses(touch))))
+		e.agent.cfg.ParkAfter = time.Minute
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
+		e.beginSession()
+		e.ask = nil
+		id := e.prompt("go")
+		time.Sleep(time.Hour)
+		require.False(t, e.parked())
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		time.Sleep(2 * time.Minute)
+		require.True(t, e.parked())
+	})
+}
+
+func TestListAndDelete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := filepath.Join(t.TempDir(), "sessions")
+		dir := filepath.Join(root, "-workspace")
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		ids := []string{"11111111-0000-4000-8000-000000000001", "11111111-0000-4000-8000-000000000002"}
+		for _, id := range ids {
+			first := fmt.Sprintf(`{"type":"session_start","id":%q,"title":"About %s","cwd":"/workspace"}`, id, id[35:])
+			message := `{"type":"message","id":"m","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}`
+			require.NoError(t, os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(first+"\n"+message+"\n"), 0o644))
+		}
+		e := open(t, playing(says("hi")))
+		e.agent.cfg.Store = store.New(root, nil)
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
+
+		list := func(params string) (result listResult) {
+			answer := e.call("session/list", params)
+			require.Nil(t, answer.Error)
+			require.NoError(t, json.Unmarshal(answer.Result, &result))
+			return result
+		}
+		got := list(`{}`)
+		require.Len(t, got.Sessions, 2)
+		require.Equal(t, "/workspace", got.Sessions[0].CWD)
+		require.Contains(t, got.Sessions[0].Title, "About")
+		_, err := time.Parse(time.RFC3339, got.Sessions[0].UpdatedAt)
+		require.NoError(t, err)
+		require.Len(t, list(`{"cwd":"/workspace"}`).Sessions, 2)
+		require.Empty(t, list(`{"cwd":"/elsewhere"}`).Sessions)
+		require.Contains(t, string(e.call("session/list", `{"cwd":"/elsewhere"}`).Result), `"sessions":[]`)
+		require.Equal(t, -32602, e.call("session/list", `{"cwd":"here"}`).Error.Code)
+		require.Equal(t, -32602, e.call("session/list", `{"cursor":"bogus"}`).Error.Code)
+
+		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, ids[0])).Error)
+		require.Len(t, list(`{}`).Sessions, 1)
+		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, ids[0])).Error, "unknown ids are deleted already")
+	})
+}

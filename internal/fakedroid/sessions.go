@@ -1,0 +1,77 @@
+package fakedroid
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+// Sessions stands for the session store in a HOME: fakes that share one load
+// what another has written. Its zero value is empty.
+type Sessions struct {
+	mu  sync.Mutex
+	all map[string]*stored
+}
+
+// stored is one session of a store.
+type stored struct {
+	cwd      string
+	settings settings
+	messages []Fields
+}
+
+// WithSessions has the fake use a store that others use too. The default is one
+// of its own.
+func WithSessions(s *Sessions) Option { return func(d *Droid) { d.sessions = s } }
+
+// create adds an empty session.
+func (s *Sessions) create(id, cwd string, with settings) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[string]*stored{}
+	}
+	s.all[id] = &stored{cwd: cwd, settings: with}
+}
+
+// find returns a copy of a session.
+func (s *Sessions) find(id string) (stored, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, ok := s.all[id]; ok {
+		c := *one
+		c.messages = slices.Clone(one.messages)
+		return c, true
+	}
+	return stored{}, false
+}
+
+// add appends a message to a session.
+func (s *Sessions) add(id string, m Fields) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, ok := s.all[id]; ok {
+		one.messages = append(one.messages, maps.Clone(m))
+	}
+}
+
+// keep stores the settings of a session.
+func (s *Sessions) keep(id string, with settings) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, ok := s.all[id]; ok {
+		one.settings = with
+	}
+}
+
+// fork copies a session under a new id.
+func (s *Sessions) fork(id string) string {
+	one, _ := s.find(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	copied := uuid.NewString()
+	s.all[copied] = &one
+	return copied
+}

@@ -1,0 +1,213 @@
+package quirks
+
+// What droid does: the history of load_session is what droid keeps for the
+// model. Messages that are hidden lie between those to show, a call that a
+// crash cut off has no result, and the model's ids repeat. Results are messages
+// of the role "tool", whose blocks have toolUseId and isError, and what was a
+// system message has the role "user" here; visibility tells it from the user's.
+// Seen on: 0.99, 0.225.
+// Quirks: 10, 11, 21.
+// Histories: testdata/history.
+
+import (
+	"encoding/json"
+
+	"droid-acp/internal/droid"
+)
+
+// History returns the honest events of the messages of a loaded session, oldest
+// first: those that the live stream gave, except what concerns turns,
+// permissions, progress and settings. Every ToolStarted has its complete input
+// and exactly one ToolEnded.
+//
+// A history does not have everything. Text that an interrupt or a crash cut off
+// is lost, a message that droid made the model repeat is there once and under
+// droid's id, without "~2", and an error that ended a turn is a mere Notice.
+// Results are what the model got; live, droid trims them and puts "Error: "
+// before some. Sessions that were compacted have all their messages still, and
+// those that compact_session made have none from before; the summary is in
+// neither (0.225).
+func History(messages []droid.Message) []Event {
+	h := newHistory(messages)
+	for i, m := range messages {
+		h.message(i, m)
+	}
+	h.endCalls()
+	return h.out
+}
+
+// ToolIDs returns the ids that History gives to the tool calls of messages, for
+// Normalizer.Reserve.
+func ToolIDs(messages []droid.Message) []string { return newHistory(messages).ids }
+
+// history makes the events of a history.
+type history struct {
+	skip  []bool              // by message: hidden or a repetition
+	calls map[place]*pastCall // by the block that makes the call
+	ends  map[place]*pastCall // by the block that is its result
+	ids   []string            // of all calls
+	open  []*pastCall         // started and not ended, oldest first
+	out   []Event
+}
+
+// place is a block of a history.
+type place struct{ message, block int }
+
+// pastCall is a tool call of a history.
+type pastCall struct {
+	id, name string
+	answered bool // a result follows
+}
+
+// newHistory pairs calls with results before any is told, so that a call
+// without one can end as soon as the conversation goes on. A call takes the
+// first result with its id that comes before the next call with that id; what
+// is left over belongs to nobody. One message has one call of each id, as live.
+func newHistory(messages []droid.Message) *history {
+	h := &history{
+		skip:  make([]bool, len(messages)),
+		calls: map[place]*pastCall{},
+		ends:  map[place]*pastCall{},
+	}
+	seen := map[string]bool{}
+	names, newest := newTools(), map[string]*pastCall{}
+	for i, m := range messages {
+		h.skip[i] = injectedMessage(m) || m.Role != droid.RoleTool && again(seen, m.ID)
+		mine := map[string]bool{}
+		for j, b := range m.Content {
+			switch {
+			case isToolUse(b) && m.Role == droid.RoleAssistant && !h.skip[i]:
+				if mine[b.ID] {
+					continue
+				}
+				mine[b.ID] = true
+				c := &pastCall{id: names.uniqueID(b.ID), name: b.Name}
+				h.ids = append(h.ids, c.id)
+				h.calls[place{i, j}], newest[b.ID] = c, c
+			case b.Type == "tool_result":
+				if c := newest[resultOf(b).ToolUseID]; c != nil && !c.answered {
+					c.answered = true
+					h.ends[place{i, j}] = c
+				}
+			}
+		}
+	}
+	return h
+}
+
+// again reports whether id was seen, and notes it. Messages without an id never
+// repeat.
+func again(seen map[string]bool, id string) bool {
+	if id == "" || !seen[id] {
+		seen[id] = true
+		return false
+	}
+	return true
+}
+
+// message tells one message. Results count whoever brings them, so that no call
+// stays without its end because of an odd message.
+func (h *history) message(i int, m droid.Message) {
+	for j, b := range m.Content {
+		if c := h.ends[place{i, j}]; c != nil {
+			r := resultOf(b)
+			h.end(c, ToolEnded{Content: r.Content, IsError: r.IsError})
+		}
+	}
+	if h.skip[i] {
+		return
+	}
+	switch {
+	case m.Role == droid.RoleSystem, m.Role == droid.RoleUser && bySystem(m):
+		if text := plainText(m); text != "" && !ofInterrupt(text) {
+			h.out = append(h.out, Notice{Text: text})
+		}
+	case m.Role == droid.RoleUser:
+		if said := userEvents(m); len(said) > 0 {
+			h.endCalls()
+			h.out = append(h.out, said...)
+		}
+	case m.Role == droid.RoleAssistant:
+		h.endCalls()
+		h.assistant(i, m)
+	}
+}
+
+// bySystem reports whether a message of the role "user" was a system message.
+// Those have a visibility; the user's own have none, or "both" when the session
+// is loaded by the process that has it open (0.99), and then only the words of
+// an interrupt tell them apart.
+func bySystem(m droid.Message) bool {
+	return m.Visibility == droid.VisibilityUserOnly || m.Visibility != "" && ofInterrupt(plainText(m))
+}
+
+func (h *history) assistant(i int, m droid.Message) {
+	for j, b := range m.Content {
+		switch c := h.calls[place{i, j}]; {
+		case c != nil:
+			h.open = append(h.open, c)
+			h.out = append(h.out, ToolStarted{ID: c.id, Name: c.name, Input: input(b.Input)})
+		case b.Type == "text" && b.Text != "":
+			h.out = append(h.out, Text{MessageID: m.ID, Text: b.Text})
+		case b.Type == "thinking" && b.Thinking != "":
+			h.out = append(h.out, Text{MessageID: m.ID, Thought: true, Text: b.Thinking})
+		}
+	}
+}
+
+// end ends c. When c is not open yet, its result stands in its own message,
+// which no droid writes; it then counts as having none.
+func (h *history) end(c *pastCall, end ToolEnded) {
+	for k, o := range h.open {
+		if o == c {
+			h.open = append(h.open[:k:k], h.open[k+1:]...)
+			end.ID, end.Name = c.id, c.name
+			h.out = append(h.out, end)
+			return
+		}
+	}
+	c.answered = false
+}
+
+// endCalls ends the open calls that have no result: the conversation went on
+// without them, or is over.
+func (h *history) endCalls() {
+	var wait []*pastCall
+	for _, c := range h.open {
+		if c.answered {
+			wait = append(wait, c)
+			continue
+		}
+		h.out = append(h.out, ToolEnded{ID: c.id, Name: c.name, IsError: true, Unfinished: true})
+	}
+	h.open = wait
+}
+
+// toolResult is a tool_result block of a history.
+type toolResult struct {
+	ToolUseID string
+	Content   json.RawMessage
+	IsError   bool
+}
+
+// resultOf reads a tool_result, whose fields are toolUseId and isError in the
+// histories of 0.99 to 0.225, unlike in the provider's API that droid.ContentBlock
+// follows.
+func resultOf(b droid.ContentBlock) toolResult {
+	r := toolResult{b.ToolUseID, b.Content, b.IsError}
+	var camel struct {
+		ToolUseID string          `json:"toolUseId"`
+		Content   json.RawMessage `json:"content"`
+		IsError   bool            `json:"isError"`
+	}
+	if json.Unmarshal(b.Raw, &camel) == nil {
+		if camel.ToolUseID != "" {
+			r.ToolUseID = camel.ToolUseID
+		}
+		if len(camel.Content) > 0 {
+			r.Content = camel.Content
+		}
+		r.IsError = r.IsError || camel.IsError
+	}
+	return r
+}

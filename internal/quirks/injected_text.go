@@ -1,0 +1,153 @@
+package quirks
+
+// What droid does: it adds text for the model to what the user says. 0.99 puts
+// it into the user's message, before and after the user's words; since 0.117 it
+// is a message of its own, hidden and with an id that begins with "context-";
+// only the paths of images still stand in the user's message. Such text is in
+// <system-reminder> tags. Of a custom command, 0.225 keeps what it expands to, in
+// <system-notification> tags, and not what the user typed; "/greet is running"
+// before it says that much. create_message leaves the reminders out.
+// Seen on: 0.99, 0.225.
+// Quirk: 21.
+// Histories: testdata/history.
+//
+// A block of injected text is told by where its tags stand: the opening one
+// begins a line or ends it, the closing one ends a line. Tags within a line of
+// the user's stay. The price is that a user who pastes such a block, tags on
+// lines of their own, does not see it again; the model still has it. A block
+// that is never closed hides the rest of its message: hiding too much is the
+// lesser harm.
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"droid-acp/internal/droid"
+)
+
+// injectedMessage reports whether nothing of a message is for the user.
+func injectedMessage(m droid.Message) bool {
+	return m.Visibility == droid.VisibilityLLMOnly ||
+		strings.HasPrefix(m.ID, "context-") ||
+		strings.HasPrefix(m.ID, "__internal__")
+}
+
+// userEvents tells what the user said. Text blocks that follow each other are
+// one text, so that lines do not run together.
+func userEvents(m droid.Message) []Event {
+	var out []Event
+	var strip stripper
+	for _, b := range m.Content {
+		switch b.Type {
+		case "text":
+			text := strip.text(b.Text)
+			if text == "" {
+				continue
+			}
+			if n := len(out) - 1; n >= 0 {
+				if before, ok := out[n].(UserText); ok {
+					before.Text += "\n" + text
+					out[n] = before
+					continue
+				}
+			}
+			out = append(out, UserText{MessageID: m.ID, Text: text})
+		case "image", "document":
+			if ev := attached(m.ID, b); ev != nil {
+				out = append(out, ev)
+			}
+		}
+	}
+	return out
+}
+
+// attached tells an image or a document, or nil when it cannot be read. The
+// shape is that of the requests: source has type, mediaType, data and name.
+func attached(messageID string, b droid.ContentBlock) Event {
+	var block struct {
+		Source struct {
+			MediaType string `json:"mediaType"`
+			Data      string `json:"data"`
+			Name      string `json:"name"`
+		} `json:"source"`
+	}
+	err := json.Unmarshal(b.Raw, &block)
+	switch s := block.Source; {
+	case b.Type == "document":
+		return UserFile{MessageID: messageID, Name: s.Name, MediaType: s.MediaType}
+	case err == nil && s.Data != "":
+		return UserImage{MessageID: messageID, Data: s.Data, MediaType: s.MediaType}
+	}
+	return nil
+}
+
+var (
+	// opening tags of injected text, at the beginning or the end of a line
+	opening = regexp.MustCompile(`(?m)^[ \t]*<(system-reminder|system-notification)>|<(system-reminder|system-notification)>[ \t\r]*$`)
+	// what may follow a closing tag on its line
+	lineEnd = regexp.MustCompile(`^[ \t\r]*(\n|$|<system-)`)
+)
+
+// stripper removes injected text from the text blocks of one message.
+type stripper struct {
+	inside string // the tag that an earlier block left open
+}
+
+// text returns what of a block is the user's.
+func (s *stripper) text(block string) string {
+	var kept strings.Builder
+	rest, cut := block, false
+	for rest != "" {
+		if s.inside != "" {
+			cut = true
+			end := closing(rest, s.inside)
+			if end < 0 {
+				break
+			}
+			rest, s.inside = rest[end:], ""
+			continue
+		}
+		at := opening.FindStringSubmatchIndex(rest)
+		if at == nil {
+			kept.WriteString(rest)
+			break
+		}
+		kept.WriteString(rest[:at[0]])
+		tag := 2 // the first group, or the second
+		if at[tag] < 0 {
+			tag = 4
+		}
+		s.inside, rest = rest[at[tag]:at[tag+1]], rest[at[1]:]
+	}
+	if cut {
+		return strings.TrimSpace(kept.String())
+	}
+	return kept.String()
+}
+
+// closing returns where injected text ends, behind its closing tag, or −1. That
+// is a tag at the end of a line: the text may well have others within, such as
+// those of a file it quotes. If the next block opens before that, or no tag
+// ends a line, it is the first one.
+func closing(text, tag string) int {
+	tag = "</" + tag + ">"
+	first := -1
+	limit := len(text)
+	for from := 0; ; {
+		i := strings.Index(text[from:], tag)
+		if i < 0 || from+i > limit {
+			return first
+		}
+		from += i + len(tag)
+		if lineEnd.MatchString(text[from:]) {
+			return from
+		}
+		if first < 0 {
+			first = from
+			if at := opening.FindStringIndex(text[from:]); at != nil {
+				limit = from + at[0]
+			}
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Why a file is no session.
+var (
+	errDamaged    = errors.New("damaged")      // no complete first line of JSON
+	errForeign    = errors.New("no session")   // something else
+	errUnreadable = errors.New("not readable") // the system says no
+)
+
+const (
+	// firstRead is enough for the first line of nearly every session: it holds the
+	// directory and a title of at most 150 characters.
+	firstRead = 4 << 10
+	// maxHead bounds what is read of a file, however large. The user's first
+	// message comes at 2 kB in 0.99 and at 12 kB in 0.225 of a home without skills.
+	maxHead = 64 << 10
+)
+
+// start is the first line of a session.
+type start struct {
+	Type  string `json:"type"`
+	Title string `json:"title"`
+	// SessionTitle is what 0.99 shows; its title stays the first prompt.
+	SessionTitle string `json:"sessionTitle"`
+	TitleIsUsers bool   `json:"isSessionTitleManuallySet"`
+	// TitleStage is set once a model has named the session.
+	TitleStage string `json:"sessionTitleAutoStage"`
+	Parent     string `json:"parent"`
+	CWD        string `json:"cwd"`
+	LastCWD    string `json:"lastCwd"` // where droid continues, if elsewhere
+	Caller     string `json:"callingSessionId"`
+	// MissionRole is "worker" for what a mission runs by itself.
+	MissionRole string `json:"decompSessionType"`
+}
+
+// parseStart parses the first line of a session.
+func parseStart(line []byte) (start, error) {
+	var s start
+	if err := json.Unmarshal(line, &s); err != nil {
+		var wrongType *json.UnmarshalTypeError
+		if errors.As(err, &wrongType) {
+			return start{}, fmt.Errorf("%w: %w", errForeign, err)
+		}
+		return start{}, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if s.Type != "session_start" {
+		return start{}, fmt.Errorf("%w: it begins with %.40q", errForeign, s.Type)
+	}
+	return s, nil
+}
+
+// cwd is where droid continues the session.
+func (s start) cwd() string {
+	cwd := s.LastCWD
+	if cwd == "" {
+		cwd = s.CWD
+	}
+	if !filepath.IsAbs(cwd) {
+		return ""
+	}
+	return filepath.Clean(cwd)
+}
+
+// head is what the beginning of a file tells.
+type head struct {
+	start
+	spoken bool   // there is more than injected text, or the head ends before one can tell
+	prompt string // what the user first said; "" when unknown
+}
+
+func (h head) session(id string, updated time.Time) Session {
+	return Session{
+		ID: id, CWD: h.cwd(), Title: h.title(), UpdatedAt: updated, Parent: h.Parent, Caller: h.Caller,
+	}
+}
+
+// internal says whether the user did not start the session or never said
+// anything in it.
+func (h head) internal() bool {
+	return h.Caller != "" || h.MissionRole == "worker" || !h.spoken
+}
+
+// reader reads the beginnings of files, one after another.
+type reader struct{ buf []byte }
+
+// read reads the beginning of the session at path. It stops after the first
+// line, with a head that is not complete, if want does not accept it; nil
+// accepts all.
+func (r *reader) read(path string, want func(start) bool) (head, error) {
+	h, err := r.once(path, want)
+	if errors.Is(err, errDamaged) {
+		// droid writes titles in place: what is damaged may only be half written.
+		return r.once(path, want)
+	}
+	return h, err
+}
+
+func (r *reader) once(path string, want func(start) bool) (head, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return head{}, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	return r.from(f, want)
+}
+
+// from reads a session from its beginning.
+func (r *reader) from(f io.Reader, want func(start) bool) (head, error) {
+	if r.buf == nil {
+		r.buf = make([]byte, maxHead)
+	}
+	n, whole, err := fill(f, r.buf[:firstRead], 0)
+	if err != nil {
+		return head{}, err
+	}
+	line, rest := firstLine(r.buf[:n])
+	if rest == nil && !whole {
+		if n, whole, err = fill(f, r.buf, n); err != nil {
+			return head{}, err
+		}
+		if line, rest = firstLine(r.buf[:n]); rest == nil && !whole {
+			return head{}, fmt.Errorf("%w: the first line is longer than %d bytes", errForeign, maxHead)
+		}
+	}
+	s, err := parseStart(line)
+	if err != nil {
+		return head{}, err
+	}
+	h := head{start: s}
+	if want != nil && !want(s) {
+		return h, nil
+	}
+	if !whole && n < len(r.buf) {
+		from := n - len(rest)
+		if n, whole, err = fill(f, r.buf, n); err != nil {
+			return head{}, err
+		}
+		rest = r.buf[from:n]
+	}
+	h.scan(rest, whole)
+	return h, nil
+}
+
+// fill reads until buf is full or the file ends; n bytes are there already.
+func fill(f io.Reader, buf []byte, n int) (int, bool, error) {
+	for n < len(buf) {
+		m, err := f.Read(buf[n:])
+		n += m
+		if errors.Is(err, io.EOF) {
+			return n, true, nil
+		}
+		if err != nil {
+			return n, false, fmt.Errorf("%w: %w", errUnreadable, err)
+		}
+	}
+	return n, false, nil
+}
+
+// firstLine returns the first line that is not blank and what follows it, which
+// is nil when the line does not end.
+func firstLine(data []byte) (line, rest []byte) {
+	for {
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
+		switch {
+		case !ended:
+			return line, nil
+		case len(bytes.TrimSpace(line)) > 0:
+			return line, rest
+		}
+		data = rest
+	}
+}
+
+// entry is a line after the first.
+type entry struct {
+	Type    string `json:"type"`
+	Message struct {
+		Role       string          `json:"role"`
+		Visibility string          `json:"visibility"`
+		Content    json.RawMessage `json:"content"`
+	} `json:"message"`
+}
+
+// scan looks in the lines for the first thing that the user said. whole says
+// that the file ends with them.
+func (h *head) scan(lines []byte, whole bool) {
+	for len(lines) > 0 {
+		line, rest, ended := bytes.Cut(lines, []byte("\n"))
+		if !ended && !whole {
+			break // cut off
+		}
+		lines = rest
+		var e entry
+		if json.Unmarshal(line, &e) != nil {
+			continue // damaged or half written: droid skips it too
+		}
+		switch {
+		case e.Type == "compaction_state":
+			h.spoken = true // what went before is in it
+		case e.Type != "message" || e.Message.Visibility == "llm_only" || e.Message.Visibility == "user_only":
+		case e.Message.Role == "assistant":
+			h.spoken = true
+		case e.Message.Role == "user":
+			text, said := spokenText(e.Message.Content)
+			if !said {
+				continue
+			}
+			h.spoken, h.prompt = true, text
+			return
+		}
+	}
+	if !whole {
+		h.spoken = true
+	}
+}
+
+// spokenText returns the text of a user's message without injected blocks, and
+// whether the user said anything: a message with results of tools or with
+// injected text only is not the user's.
+func spokenText(content json.RawMessage) (string, bool) {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		text = clean(text)
+		return text, strings.TrimSpace(text) != ""
+	}
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(content, &parts) != nil {
+		return "", false
+	}
+	said := false
+	var b strings.Builder
+	for _, p := range parts {
+		switch p.Type {
+		case "image", "document":
+			said = true
+		case "text":
+			b.WriteString(clean(p.Text))
+			b.WriteByte('\n')
+		}
+	}
+	text = b.String()
+	return text, said || strings.TrimSpace(text) != ""
+}

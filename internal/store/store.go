@@ -1,0 +1,163 @@
+// Package store reads the sessions that droid keeps on disk. It knows files
+// only, neither droid's process nor ACP.
+//
+// What is on disk (0.99.0 and 0.225.2, found by running both):
+//
+//	<home>/.factory/sessions/<project>/<id>.jsonl          the conversation
+//	<home>/.factory/sessions/<project>/<id>.settings.json  its settings, 0.225 with a .bak
+//	<home>/.factory/sessions/<id>/attachments/             attached files
+//
+// <project> is the working directory with each separator replaced by "-";
+// 0.225 resolves symbolic links first, 0.99 does not. Different directories can
+// share a name, so the directory of a session is read from its first line. Both
+// versions also load files that lie in sessions/ itself or under another
+// project's name, and none that lies deeper.
+//
+// The first line is {"type":"session_start",…}; droid writes a new title into
+// it in place, after which the modification time is as before. That time is
+// what 0.225 reports as updatedAt. Loading a session does not change it.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// EnvHome names the directory that takes the place of the home directory for
+// droid (0.99 to 0.225); empty counts as unset.
+const EnvHome = "FACTORY_HOME_OVERRIDE"
+
+// Store is droid's session store. It has no state: every call reads the disk,
+// so that what other processes do shows at once. All methods may be called from
+// any goroutine.
+type Store struct {
+	root string
+	log  *zap.Logger
+}
+
+// New returns the store in the directory root, see Root. The directory need not
+// exist.
+func New(root string, log *zap.Logger) *Store { return &Store{root, log} }
+
+// Root returns the sessions directory of the droids that this process starts:
+// .factory/sessions in $FACTORY_HOME_OVERRIDE or the user's home.
+func Root() (string, error) {
+	home := os.Getenv(EnvHome)
+	switch {
+	case home == "":
+		var err error
+		if home, err = os.UserHomeDir(); err != nil {
+			return "", fmt.Errorf("finding droid's sessions: %w", err)
+		}
+	case !filepath.IsAbs(home):
+		// droid takes it relative to its own working directory, which differs from
+		// session to session: there is no one store to read.
+		return "", fmt.Errorf("finding droid's sessions: %s=%q is not an absolute path", EnvHome, home)
+	}
+	return filepath.Join(home, ".factory", "sessions"), nil
+}
+
+// Session is one session of the store.
+type Session struct {
+	ID string // the file's name, which is what droid loads by
+
+	// CWD is the absolute directory in which droid continues the session, as droid
+	// wrote it but cleaned. It may not exist any more. It is empty when the file
+	// does not tell; droid then takes its own.
+	CWD string
+
+	// Title is the name that droid or the user gave the session, else the first
+	// line of what the user first said, without injected text and at most 80
+	// characters long. Empty when there is neither.
+	Title string
+
+	UpdatedAt time.Time // when something was last added; not changed by renaming
+
+	// Parent is the session that this one was forked, rewound or compacted from
+	// (0.225; 0.99 forks and rewinds), "" for none. A session that a plan was handed to has none.
+	Parent string
+
+	// Caller is the session that started this one as its subagent, "" for none.
+	Caller string
+}
+
+// NotFoundError says that the store has no session of this id that could be
+// loaded.
+type NotFoundError struct {
+	ID  string
+	Err error // why the file that there is is none, or nil
+}
+
+// Error names the id.
+func (e *NotFoundError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("session %q not found: %v", e.ID, e.Err)
+	}
+	return fmt.Sprintf("session %q not found", e.ID)
+}
+
+// Unwrap returns the reason, if there is one.
+func (e *NotFoundError) Unwrap() error { return e.Err }
+
+// maxID bounds an id in bytes; a UUID has 36.
+const maxID = 128
+
+// validID says whether id names a file in one directory and nothing else. droid
+// makes UUIDs, but takes other ids from its clients.
+func validID(id string) bool {
+	if id == "" || len(id) > maxID {
+		return false
+	}
+	for i, c := range []byte(id) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case i > 0 && (c == '-' || c == '_' || c == '.'):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Find returns the session of this id, listed or not: subagents and sessions
+// without a message are found too. The error is a *NotFoundError, or that of
+// reading the store.
+func (s *Store) Find(id string) (Session, error) {
+	if !validID(id) {
+		return Session{}, &NotFoundError{ID: id, Err: errors.New("not an id of a session")}
+	}
+	dirs, _, err := s.directories()
+	if err != nil {
+		return Session{}, err
+	}
+	var (
+		found *Session
+		cause error
+		r     reader
+	)
+	for _, dir := range dirs {
+		info, err := os.Stat(dir.file(id + transcript))
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		head, err := r.read(dir.file(id+transcript), nil)
+		if err != nil {
+			cause = err
+			continue
+		}
+		// A session that was copied to another project is the one that was used last.
+		if found == nil || info.ModTime().After(found.UpdatedAt) {
+			session := head.session(id, info.ModTime())
+			found = &session
+		}
+	}
+	if found == nil {
+		return Session{}, &NotFoundError{ID: id, Err: cause}
+	}
+	return *found, nil
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"strings"
+	"unicode"
+)
+
+const (
+	maxPromptTitle = 80  // characters, of a title that is the user's words
+	maxOwnTitle    = 200 // characters, of a name that was given
+)
+
+// placeholder is what droid calls a session that has no name yet.
+const placeholder = "New Session"
+
+// forkMark is what 0.99 puts before the title of a fork.
+const forkMark = "[Fork] "
+
+// title is the session's title as Session documents it.
+//
+// droid's title is first the user's words on one line, cut at 150 characters.
+// A model names the session later (sessionTitle in 0.99, title in 0.225), and
+// the user may. Forks carry either without telling which.
+func (h head) title() string {
+	title := h.SessionTitle
+	if title == "" || title == placeholder {
+		title = h.Title
+	}
+	if title == "" || title == placeholder {
+		return promptTitle(h.prompt)
+	}
+	mark := ""
+	if rest, ok := strings.CutPrefix(title, forkMark); ok {
+		mark, title = forkMark, rest
+	}
+	cleaned := oneLine(clean(title))
+	switch {
+	case cleaned != "" && (h.TitleIsUsers || h.TitleStage != ""):
+		return mark + cut(cleaned, maxOwnTitle)
+	case strings.TrimSpace(h.prompt) == "" || cleaned == "" || cleaned != oneLine(title):
+		// Without the message itself its lines are not known any more.
+		if t := promptTitle(h.prompt); t != "" {
+			return mark + t
+		}
+		if cleaned == "" {
+			return ""
+		}
+		return mark + cut(cleaned, maxPromptTitle)
+	case strings.HasPrefix(oneLine(h.prompt), strings.TrimSuffix(cleaned, "...")):
+		return mark + promptTitle(h.prompt)
+	}
+	return mark + cut(cleaned, maxOwnTitle)
+}
+
+// promptTitle is the first line of prompt that says something.
+func promptTitle(prompt string) string {
+	for line := range strings.Lines(prompt) {
+		if line = oneLine(line); line != "" {
+			return cut(line, maxPromptTitle)
+		}
+	}
+	return ""
+}
+
+// injected are the tags of blocks in a message that the user did not write:
+// droid's own (0.99 puts them into the user's message), and attached files.
+func injected() [2]string { return [2]string{"system-reminder", "attached-file"} }
+
+// clean removes injected blocks. One that does not end was cut off: all after
+// its beginning is removed.
+func clean(text string) string {
+	for _, tag := range injected() {
+		text = without(text, tag)
+	}
+	return text
+}
+
+func without(text, tag string) string {
+	opening, closing := "<"+tag, "</"+tag+">"
+	if !strings.Contains(text, opening) {
+		return text
+	}
+	var b strings.Builder
+	for {
+		before, block, found := strings.Cut(text, opening)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		if block != "" && block[0] != '>' && block[0] != ' ' && block[0] != '\n' {
+			b.WriteString(opening) // another tag, which begins alike
+			text = block
+			continue
+		}
+		_, after, ended := strings.Cut(block, closing)
+		if !ended {
+			return b.String()
+		}
+		text = after
+	}
+}
+
+// oneLine puts one space for each run of white space and drops what is not
+// shown: control characters, and those that turn the direction of text.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.In(r, unicode.Cc, unicode.Bidi_Control):
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// cut shortens text to n characters; the last is then an ellipsis.
+func cut(text string, n int) string {
+	count := 0
+	end := 0 // of the n-1st character
+	for i := range text {
+		if count == n-1 {
+			end = i
+		}
+		if count == n {
+			return strings.TrimRight(text[:end], " ") + "…"
+		}
+		count++
+	}
+	return text
+}
