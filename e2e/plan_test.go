@@ -25,28 +25,53 @@ func TestPlan(t *testing.T) {
 		}
 		model.On("plan", append(steps, modelserver.Step{Text: "Planned."})...)
 		c := startAgent(t, h)
-		end := c.open(h).prompt("plan").end(turnLimit)
+		s := c.open(h)
+		end := s.prompt("plan").end(turnLimit)
 		require.Nil(t, end.Err)
-		var plans []string
-		for _, u := range end.Updates {
-			if u.SessionUpdate != "plan" {
-				continue
-			}
-			var p struct {
-				Entries []struct{ Content, Status string }
-			}
-			require.NoError(t, json.Unmarshal([]byte(u.raw), &p))
-			text := ""
-			for _, e := range p.Entries {
-				text += e.Status + " " + e.Content + "\n"
-			}
-			plans = append(plans, text)
-		}
+		plans := plansOf(t, end.Updates)
 		require.Equal(t, []string{
 			"in_progress Read\npending Change\n",
 			"completed Read\nin_progress Change\n",
 			"completed Read\ncompleted Change\npending Test\n",
 		}, plans)
 		require.Empty(t, end.tools(), "the calls themselves are not shown")
+
+		c.end(h)
+		again := startAgent(t, h)
+		again.initialize()
+		from := again.seen()
+		again.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
+		var replayed []update
+		again.mu.Lock()
+		for _, l := range again.lines[from:] {
+			if u, ok := asUpdate(l); ok {
+				replayed = append(replayed, u)
+			}
+		}
+		again.mu.Unlock()
+		replayedPlans := plansOf(t, replayed)
+		require.NotEmpty(t, replayedPlans)
+		require.Equal(t, plans[len(plans)-1], replayedPlans[len(replayedPlans)-1], "replay ends with the same plan")
 	})
+}
+
+// plansOf are the plans among updates, a line an entry.
+func plansOf(t *testing.T, updates []update) []string {
+	t.Helper()
+	var plans []string
+	for _, u := range updates {
+		if u.SessionUpdate != "plan" {
+			continue
+		}
+		var p struct {
+			Entries []struct{ Content, Status string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(u.raw), &p))
+		text := ""
+		for _, e := range p.Entries {
+			text += e.Status + " " + e.Content + "\n"
+		}
+		plans = append(plans, text)
+	}
+	return plans
 }

@@ -20,6 +20,10 @@ func (s *Session) aside(ev droid.Event) {
 		s.views.hookStarted(ev)
 	case droid.HookCompleted:
 		s.hookCompleted(ev)
+	case droid.SessionSwitched:
+		// The editor keeps its id; what must be loaded after a restart is the
+		// session that droid went on in (quirk 22).
+		s.droidID = ev.To
 	default:
 		s.log.Debug("event without an ACP form", zap.String("type", ev.Kind()))
 	}

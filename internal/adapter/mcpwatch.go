@@ -23,7 +23,7 @@ func (s *Session) watchServers() {
 	var names []string
 	for _, server := range s.servers {
 		if problem := startProblem(server, s.cwd); problem != "" {
-			s.report("The MCP server " + server.Name + " cannot start: " + problem)
+			s.reportOnce("The MCP server " + server.Name + " cannot start: " + problem)
 			continue
 		}
 		names = append(names, server.Name)
@@ -56,7 +56,7 @@ func (s *Session) watchServers() {
 		}
 		s.post(func() {
 			if s.client == client {
-				s.report("These MCP servers have offered no tools so far: " + strings.Join(names, ", ") + ". droid does not say why; check that they start and answer.")
+				s.reportOnce("These MCP servers have offered no tools so far: " + strings.Join(names, ", ") + ". droid does not say why; check that they start and answer.")
 			}
 		})
 	})

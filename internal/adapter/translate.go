@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
 )
 
@@ -75,11 +74,6 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.UserFile:
 		s.send(userFile(ev))
 	case quirks.Other:
-		if switched, ok := ev.Event.(droid.SessionSwitched); ok {
-			// The editor keeps its id; what must be loaded after a restart is
-			// the session that droid went on in (quirk 22).
-			s.droidID = switched.To
-		}
 		s.aside(ev.Event)
 	}
 }
