@@ -344,3 +344,104 @@ func TestCancelDuringRetry(t *testing.T) {
 		}
 	})
 }
+
+// commands are the names in the last available_commands_update.
+func (s session) commands() (names []string) {
+	s.t.Helper()
+	_, l := s.await("the commands", 0, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"available_commands_update"`) })
+	var p struct {
+		Update struct{ AvailableCommands []struct{ Name string } }
+	}
+	require.NoError(s.t, json.Unmarshal(l.Params, &p))
+	for _, c := range p.Update.AvailableCommands {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// TestCommands runs each command on both versions; where droid has no call for
+// it, the answer says so.
+func TestCommands(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		commands := filepath.Join(h.dir, ".factory", "commands")
+		require.NoError(t, os.MkdirAll(commands, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(commands, "greet.md"), []byte("---\ndescription: Greets\n---\nSay hello to $ARGUMENTS now.\n"), 0o600))
+		create := modelserver.ToolCall{ID: "c", Name: "Create", Args: map[string]any{"file_path": filepath.Join(h.work, "made"), "content": "new"}}
+		model.On("first", modelserver.Step{Thinking: "Hm. ", Text: "One. ", Tools: []modelserver.ToolCall{create}}, modelserver.Step{Text: "Made."})
+		model.On("zweitens", modelserver.Step{Text: "Two."})
+		model.On("Say hello to Bob", modelserver.Step{Text: "Hello Bob."})
+		model.On("/nothing", modelserver.Step{Text: "No such command."})
+		model.On("after", modelserver.Step{Text: "Still here."})
+		s := startAgent(t, h, "--mode", "auto-high").open(h)
+		require.Subset(t, s.commands(), []string{"greet", "compact", "rename", "fork", "rewind", "model", "mode", "effort", "context", "usage", "mcp", "sessions", "export", "status", "help"})
+		say := func(text string) string {
+			end := s.prompt(text).end(turnLimit)
+			require.Equal(t, "end_turn", end.Stop, text)
+			return end.text()
+		}
+		modern := h.version == newDroid
+		require.Equal(t, "One. Made.", say("first"))
+		require.Equal(t, "Two.", say("zweitens"))
+		require.Equal(t, "Hello Bob.", say("/greet Bob"))
+		require.Equal(t, "No such command.", say("/nothing here"))
+		require.Contains(t, say("/help"), "/compact")
+		require.Contains(t, say("/status"), s.id)
+		require.Contains(t, say("/model"), modelserver.ModelID)
+		require.Contains(t, say("/mode auto-low"), "auto-low")
+		require.Contains(t, say("/mode yolo"), "no value of mode")
+		require.Contains(t, say("/effort"), "no choice")
+		require.Contains(t, say("/usage"), "| all calls |")
+		require.Contains(t, say("/mcp"), "no MCP servers")
+		require.NotEmpty(t, say("/sessions"))
+		require.Contains(t, say("/fork"), "The copy is the session")
+		if modern {
+			require.Contains(t, say("/context"), "System prompt")
+			require.Contains(t, say("/rename A new name"), "A new name")
+		} else {
+			require.Contains(t, say("/context"), "0.117 and newer can")
+			require.Contains(t, say("/rename A new name"), "0.117 and newer can")
+		}
+		require.Contains(t, say("/export out.html"), "out.html")
+		page, err := os.ReadFile(filepath.Join(h.work, "out.html"))
+		require.NoError(t, err)
+		for _, text := range []string{"One. ", "Hm. ", "&#43; new", "Two."} {
+			require.Contains(t, string(page), text)
+		}
+		require.NotRegexp(t, `(src|href)="[^d]|<script|url\(`, string(page), "nothing to load")
+
+		require.Contains(t, say("/rewind"), "2. zweitens")
+		require.FileExists(t, filepath.Join(h.work, "made"))
+		require.Contains(t, say("/rewind 1 files"), "1 deleted")
+		require.NoFileExists(t, filepath.Join(h.work, "made"))
+		require.Equal(t, "Still here.", say("after"))
+		for _, m := range lastRequest(model).Messages {
+			require.NotContains(t, m.Text(), "zweitens", "the model no longer sees it")
+		}
+		if modern {
+			require.Contains(t, say("/compact"), "became a summary")
+			require.Equal(t, "Still here.", say("after"))
+		} else {
+			require.Contains(t, say("/compact"), "login")
+		}
+		// The process is lost: the next prompt goes on in the session that follows.
+		h.killDroid(t)
+		time.Sleep(200 * time.Millisecond)
+		require.Equal(t, "Still here.", say("after"))
+		for _, m := range lastRequest(model).Messages {
+			require.NotContains(t, m.Text(), "zweitens")
+		}
+	})
+}
+
+// The context window's fill is told after a turn where droid tells it.
+func TestUsageUpdate(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("hi", modelserver.Step{Text: "Hi."})
+		s := startAgent(t, h).open(h)
+		s.prompt("hi").end(turnLimit)
+		if h.version == newDroid {
+			_, l := s.await("usage", 0, 5*time.Second, func(l line) bool { return strings.Contains(l.raw, `"usage_update"`) })
+			require.Regexp(t, `"used":[1-9][0-9]*,"size":[1-9]`, l.raw)
+		}
+	})
+}

@@ -8,17 +8,21 @@ type clientCapabilities struct {
 	terminalOutput bool // takes the output of commands in _meta (Zed)
 	forms          bool // elicitation/create with mode "form"
 	urls           bool // elicitation/create with mode "url"
+	compaction     bool // compaction_update
+	notices        bool // notice
 }
 
 // readCapabilities reads the clientCapabilities of initialize. A capability of
 // an unexpected form counts as not declared.
 func readCapabilities(raw json.RawMessage) clientCapabilities {
 	caps := fields(raw)
-	elicitation := fields(caps["elicitation"])
+	elicitation, session := fields(caps["elicitation"]), fields(caps["session"])
 	return clientCapabilities{
 		terminalOutput: string(fields(caps["_meta"])["terminal_output"]) == "true",
 		forms:          isObject(elicitation["form"]),
 		urls:           isObject(elicitation["url"]),
+		compaction:     isObject(session["compaction"]),
+		notices:        isObject(session["notices"]),
 	}
 }
 

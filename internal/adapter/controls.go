@@ -7,6 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/quirks"
 )
 
 // errSessionEnded says that nobody in the session takes an answer any more.
@@ -15,10 +16,19 @@ var errSessionEnded = errors.New("the session has ended")
 // controls are what the user can steer in a session beside droid's own settings.
 // Only the session's owner touches them.
 type controls struct {
-	models      []droid.Model // that droid offers
-	toldOptions []byte        // what the editor believes, encoded
-	followUp    string        // value of optionFollowUp, "" for the default
-	steered     []*turn       // prompts that droid has beside the running one, oldest first
+	models       []droid.Model // that droid offers
+	toldOptions  []byte        // what the editor believes, encoded
+	followUp     string        // value of optionFollowUp, "" for the default
+	toldUsage    droid.ContextStats
+	retryMessage string                 // of the thought that tells of repeated model calls
+	compaction   string                 // id of the one that runs
+	custom       []availableCommand     // droid's commands and skills
+	listed       bool                   // custom is known
+	toldCommands []byte                 // what the editor believes, encoded
+	fileCommands map[string]commandFile // that droid does not expand itself
+	usage        quirks.UsageChanged    // as last told
+	title        string
+	steered      []*turn // prompts that droid has beside the running one, oldest first
 }
 
 // Defaults are what sessions start with; "" leaves it to droid.

@@ -41,17 +41,25 @@ type editor struct {
 	done    chan struct{} // the agent's stdout has ended
 	served  chan struct{}
 	starts  int // droid processes started
+
+	schema func() *acptest.Validator
 }
 
 // acpSchema checks all that the agent writes in these tests, the conversations of
 // the fixtures among it.
-var acpSchema = sync.OnceValue(func() *acptest.Validator {
-	v, err := acptest.Load("../../testdata/acp-schema/schema.json")
+var acpSchema = sync.OnceValue(func() *acptest.Validator { return loadSchema("schema.json") })
+
+// unstableSchema also knows what an agent may only send to a client that declares
+// it.
+var unstableSchema = sync.OnceValue(func() *acptest.Validator { return loadSchema("schema.unstable.json") })
+
+func loadSchema(name string) *acptest.Validator {
+	v, err := acptest.Load("../../testdata/acp-schema/" + name)
 	if err != nil {
 		panic(err)
 	}
 	return v
-})
+}
 
 type wireMessage struct {
 	ID     json.RawMessage `json:"id,omitempty"`
@@ -131,7 +139,7 @@ func open(t *testing.T, start starter) *editor {
 	t.Helper()
 	in, agentIn := io.Pipe()
 	agentOut, out := io.Pipe()
-	e := &editor{t: t, in: agentIn, methods: map[string]string{}, answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce}
+	e := &editor{t: t, in: agentIn, methods: map[string]string{}, answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce, schema: acpSchema}
 	e.agent = New(Config{
 		Locate: func() (string, error) { return "/usr/bin/droid", nil },
 		Start: func(string) (*droid.Client, error) {
@@ -220,7 +228,7 @@ func (e *editor) read(out *io.PipeReader) {
 			continue
 		}
 		e.mu.Lock()
-		if err := acpSchema().Check(line, e.methods[string(m.ID)]); err != nil {
+		if err := e.schema().Check(line, e.methods[string(m.ID)]); err != nil {
 			e.t.Errorf("the agent wrote %s\n%v", line, err)
 		}
 		e.lines = append(e.lines, m)
@@ -336,6 +344,9 @@ func (e *editor) updates() []string {
 	for _, m := range e.received() {
 		switch m.Method {
 		case "session/update":
+			if ownUpdate(m) {
+				continue // they come at times of their own
+			}
 			out = appendUpdate(out, shortUpdate(m.Params))
 		case "session/request_permission":
 			out = append(out, "ask")

@@ -22,6 +22,9 @@ func (s *Session) steer() {
 	}
 	for len(s.queue) > 0 {
 		t := s.queue[0]
+		if t.command != nil {
+			return // it is not droid's; it and what follows waits
+		}
 		s.queue = s.queue[1:]
 		s.steered = append(s.steered, t)
 		s.apply(s.norm.Begin(time.Now(), t.message.RequestID))

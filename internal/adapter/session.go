@@ -153,6 +153,7 @@ func (s *Session) opened(info *droid.SessionInfo) {
 	} else {
 		s.watchServers()
 	}
+	s.listCommands()
 	s.rest()
 }
 

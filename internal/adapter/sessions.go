@@ -115,6 +115,7 @@ func (s *Session) register() {
 	s.registered = true
 	s.tellMode()
 	s.tellOptions()
+	s.tellCommands()
 }
 
 // loadSession opens a stored session and replays its history.

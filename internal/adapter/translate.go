@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -33,7 +32,7 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.Notice:
 		s.tell(ev.Text)
 	case quirks.Retrying:
-		s.tell(fmt.Sprintf("The model call failed (%s); droid tries again (attempt %d).", ev.Reason, ev.Attempt))
+		s.retrying(ev)
 	case quirks.ToolStarted:
 		s.toolStarted(ev)
 	case quirks.ToolInput:
@@ -55,6 +54,7 @@ func (s *Session) translate(ev quirks.Event) {
 		s.tellMode()
 		s.tellOptions()
 	case quirks.TitleChanged:
+		s.title = ev.Title
 		s.tellTitle(ev.Title)
 	case quirks.Discarded:
 		s.tell("droid discarded a waiting message: " + ev.Text)
@@ -65,8 +65,7 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.PromptFolded:
 		s.promptFolded(ev)
 	case quirks.UsageChanged:
-		// ACP has no update for a prompt taken, and its usage_update needs the
-		// size of the context window, which droid does not tell here.
+		s.usage = ev // usage_update needs the window's size, see tellUsage
 	case quirks.UserText:
 		s.send(userText(ev))
 	case quirks.UserImage:

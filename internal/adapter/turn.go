@@ -30,6 +30,7 @@ type turn struct {
 	done      chan ending     // receives exactly one
 	starting  bool            // waits for a droid process
 	sent      bool            // droid has acknowledged the message
+	command   *slashCommand   // one of this agent's own, instead of message
 	spoke     bool            // something of it was shown
 	cancelled bool
 	crash     error // why droid died while the turn ran
@@ -107,6 +108,8 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 		return
 	}
 	t.message = message
+	t.command = s.commandOf(prompt)
+	t.message.Text = s.expand(message.Text)
 	t.message.RequestID = uuid.NewString()
 	s.queue = append(s.queue, t)
 	s.next()
@@ -121,6 +124,10 @@ func (s *Session) next() {
 	t := s.queue[0]
 	s.queue = s.queue[1:]
 	s.turn = t
+	if t.command != nil {
+		s.runCommand(t)
+		return
+	}
 	for _, notice := range s.notices {
 		s.tell(notice)
 	}
@@ -263,7 +270,9 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		}
 		return
 	}
+	s.progressEnded(t.cancelled)
 	s.finish(t, s.endingOf(t, ev))
+	s.tellUsage()
 }
 
 // endingOf is how a prompt ends that droid ended.

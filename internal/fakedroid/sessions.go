@@ -75,3 +75,10 @@ func (s *Sessions) fork(id string) string {
 	s.all[copied] = &one
 	return copied
 }
+
+// Add adds an empty session and returns its id.
+func (s *Sessions) Add(cwd string) string {
+	id := uuid.NewString()
+	s.create(id, cwd, defaultSettings())
+	return id
+}

@@ -1,0 +1,317 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/google/uuid"
+
+	"droid-acp/internal/droid"
+)
+
+// availableCommand is one entry of available_commands_update (ACP v1).
+type availableCommand struct {
+	Name        string        `json:"name"`
+	Description string        `json:"description"`
+	Input       *commandInput `json:"input,omitempty"`
+}
+
+type commandInput struct {
+	Hint string `json:"hint"`
+}
+
+type availableCommandsUpdate struct {
+	SessionUpdate     string             `json:"sessionUpdate"`
+	AvailableCommands []availableCommand `json:"availableCommands"`
+}
+
+// slashCommand is a prompt that this agent answers itself.
+type slashCommand struct {
+	name, args string
+	run        func(*Session, *turn, string)
+}
+
+// ownCommand is a command of this agent.
+type ownCommand struct {
+	name, description, hint string
+	run                     func(s *Session, t *turn, args string)
+}
+
+// ownCommands are all commands of this agent. A custom command of the user with
+// one of these names wins.
+func ownCommands() []ownCommand {
+	return []ownCommand{
+		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", (*Session).compactCommand},
+		{"rename", "Give the session a title", "title", (*Session).renameCommand},
+		{"fork", "Copy the session as it is now", "", (*Session).forkCommand},
+		{"rewind", "Go back to before one of your prompts", "number of the prompt, and \"files\" to restore files, too", (*Session).rewindCommand},
+		{"model", "Show or choose the model", "model id", optionCommand(optionModel)},
+		{"mode", "Show or choose the mode", "mode", optionCommand(optionMode)},
+		{"effort", "Show or choose the reasoning effort", "effort", optionCommand(optionEffort)},
+		{"context", "Show what fills the context window", "", (*Session).contextCommand},
+		{"usage", "Show the tokens used", "", (*Session).usageCommand},
+		{"mcp", "Show MCP servers and tools, or log in to one", "login SERVER", (*Session).mcpCommand},
+		{"sessions", "List the latest sessions", "", (*Session).sessionsCommand},
+		{"export", "Write the conversation to one HTML file", "file", (*Session).exportCommand},
+		{"status", "Show versions, ids and paths, for bug reports", "", (*Session).statusCommand},
+		{"help", "Show these commands", "", (*Session).helpCommand},
+	}
+}
+
+// commandOf returns the command that a prompt is, nil for all other prompts: text
+// that only looks like one is droid's.
+func (s *Session) commandOf(prompt json.RawMessage) *slashCommand {
+	var blocks []contentBlock
+	if json.Unmarshal(prompt, &blocks) != nil || len(blocks) != 1 || blocks[0].Type != "text" {
+		return nil
+	}
+	name, args, ok := splitCommand(blocks[0].Text)
+	if !ok {
+		return nil
+	}
+	if slices.ContainsFunc(s.custom, func(c availableCommand) bool { return c.Name == name }) {
+		return nil
+	}
+	for _, own := range ownCommands() {
+		if own.name == name {
+			return &slashCommand{name, args, own.run}
+		}
+	}
+	return nil
+}
+
+// splitCommand splits "/name args".
+func splitCommand(text string) (name, args string, ok bool) {
+	text, ok = strings.CutPrefix(strings.TrimSpace(text), "/")
+	if !ok {
+		return "", "", false
+	}
+	end := strings.IndexAny(text, " \t\n")
+	if end < 0 {
+		return text, "", text != ""
+	}
+	if end == 0 {
+		return "", "", false
+	}
+	return text[:end], strings.TrimSpace(text[end:]), true
+}
+
+// runCommand answers a prompt that is a command. It is cancelled at once, like a
+// prompt that waits for droid; what droid then still does changes nothing here.
+func (s *Session) runCommand(t *turn) {
+	t.starting = true
+	t.command.run(s, t, t.command.args)
+}
+
+// reply ends a command with what it has to say.
+func (s *Session) reply(t *turn, text string) {
+	if s.turn != t {
+		return // it was cancelled
+	}
+	s.sendText(uuid.NewString(), text, false)
+	s.finish(t, ending{stop: acp.StopReasonEndTurn})
+}
+
+// replyError ends a command that failed. The prompt was answered, so its ending
+// is an ordinary one.
+func (s *Session) replyError(t *turn, what string, err error) {
+	s.reply(t, what+": "+err.Error()+".")
+}
+
+// withClient calls f with the session's process.
+func (s *Session) withClient(t *turn, f func(client *droid.Client)) {
+	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+		switch {
+		case s.turn != t:
+		case err != nil:
+			s.failTurn(err)
+		default:
+			f(s.client)
+		}
+	})
+}
+
+// askDroid runs f beside the owner and ends the command with its text.
+func (s *Session) askDroid(t *turn, what string, f func(ctx context.Context, client *droid.Client) (string, error)) {
+	s.withClient(t, func(client *droid.Client) {
+		s.do(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, openTime)
+			defer cancel()
+			text, err := f(ctx, client)
+			s.post(func() {
+				if err != nil {
+					s.replyError(t, what, err)
+					return
+				}
+				s.reply(t, text)
+			})
+		})
+	})
+}
+
+// lacks is the answer of a command that this version of droid has no call for.
+func lacks(v droid.Version, what, since string) string {
+	return fmt.Sprintf("This droid (protocol %s) cannot %s; droid %s and newer can. Update droid to use this.", v, what, since)
+}
+
+// commandFile is a command that droid does not expand itself.
+type commandFile struct{ body string }
+
+// listCommands asks droid for its commands and skills, beside the owner, and
+// tells the editor.
+func (s *Session) listCommands() {
+	client, cwd := s.client, s.cwd
+	s.do(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		discovers := client.Version().Features().Discovery
+		var custom []availableCommand
+		files := map[string]commandFile{}
+		if discovers {
+			commands, _ := client.Commands(ctx) // without an answer there are none to offer
+			for _, c := range commands {
+				custom = append(custom, describeCommand(c.Name, c.Description, c.ArgumentHint))
+			}
+		} else {
+			custom = commandFiles(cwd, files)
+		}
+		var skills []droid.Skill
+		if !client.Version().IsZero() {
+			skills, _ = client.Skills(ctx)
+		}
+		for _, skill := range skills {
+			if skill.Name == "" || isFalse(skill.Enabled) || skill.UserInvocable == nil && skill.Location == "builtin" || isFalse(skill.UserInvocable) {
+				continue
+			}
+			if slices.ContainsFunc(custom, func(c availableCommand) bool { return c.Name == skill.Name }) {
+				continue
+			}
+			custom = append(custom, describeCommand(skill.Name, skill.Description, ""))
+			if !discovers {
+				files[skill.Name] = commandFile{"Use your skill \"" + skill.Name + "\" now. $ARGUMENTS"}
+			}
+		}
+		s.post(func() {
+			s.custom, s.fileCommands, s.listed = custom, files, true
+			s.tellCommands()
+		})
+	})
+}
+
+func isFalse(b *bool) bool { return b != nil && !*b }
+
+func describeCommand(name, description, hint string) availableCommand {
+	c := availableCommand{Name: name, Description: firstLine(description)}
+	if c.Description == "" {
+		c.Description = name
+	}
+	if hint == "" {
+		hint = "arguments"
+	}
+	c.Input = &commandInput{hint}
+	return c
+}
+
+// tellCommands reports the commands if the editor believes others. It waits for
+// droid's list, so that a client does not refuse a custom command in between.
+func (s *Session) tellCommands() {
+	if !s.registered || !s.listed {
+		return
+	}
+	commands := s.allCommands()
+	encoded, _ := json.Marshal(commands) // strings always encode
+	if bytes.Equal(encoded, s.toldCommands) {
+		return
+	}
+	s.toldCommands = encoded
+	s.send(availableCommandsUpdate{"available_commands_update", commands})
+}
+
+// allCommands are droid's commands and this agent's.
+func (s *Session) allCommands() []availableCommand {
+	all := slices.Clone(s.custom)
+	for _, own := range ownCommands() {
+		if slices.ContainsFunc(s.custom, func(c availableCommand) bool { return c.Name == own.name }) {
+			continue
+		}
+		c := availableCommand{Name: own.name, Description: own.description}
+		if own.hint != "" {
+			c.Input = &commandInput{own.hint}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// commandFiles reads the command files of the project and the user (0.99 does not
+// expand them in this mode), the project's first.
+func commandFiles(cwd string, files map[string]commandFile) (found []availableCommand) {
+	dirs := []string{filepath.Join(cwd, ".factory", "commands")}
+	if home, err := os.UserHomeDir(); err == nil {
+		dirs = append(dirs, filepath.Join(home, ".factory", "commands"))
+	}
+	const largest = 1 << 20
+	for _, dir := range dirs {
+		paths, _ := filepath.Glob(filepath.Join(dir, "*.md"))
+		for _, path := range paths {
+			name := strings.TrimSuffix(filepath.Base(path), ".md")
+			if _, known := files[name]; known {
+				continue
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.Size() > largest {
+				continue
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				continue
+			}
+			fields, body := frontMatter(string(data))
+			files[name] = commandFile{body}
+			found = append(found, describeCommand(name, cmpOr(fields["description"], firstLine(body)), fields["argument-hint"]))
+		}
+	}
+	return found
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// frontMatter splits a command file into its "key: value" head and its body.
+func frontMatter(text string) (fields map[string]string, body string) {
+	fields = map[string]string{}
+	rest, ok := strings.CutPrefix(text, "---\n")
+	head, after, closed := strings.Cut(rest, "\n---")
+	if !ok || !closed {
+		return fields, text
+	}
+	for line := range strings.Lines(head) {
+		if key, value, ok := strings.Cut(line, ":"); ok {
+			fields[strings.TrimSpace(key)] = strings.Trim(strings.TrimSpace(value), `"'`)
+		}
+	}
+	return fields, strings.TrimLeft(after, "\n")
+}
+
+// expand does for "/name args" what droid does not do itself before 0.215.
+func (s *Session) expand(text string) string {
+	name, args, ok := splitCommand(text)
+	if !ok {
+		return text
+	}
+	if file, ok := s.fileCommands[name]; ok {
+		return strings.ReplaceAll(file.body, "$ARGUMENTS", args)
+	}
+	return text
+}

@@ -1,0 +1,200 @@
+package adapter
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+func TestSplitCommand(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"/help": {"help", ""}, " /rename  My title ": {"rename", "My title"}, "/compact\nkeep it": {"compact", "keep it"},
+		"help": {}, "/": {}, "/ help": {}, "": {},
+	} {
+		name, args, ok := splitCommand(text)
+		require.Equal(t, want[0] != "", ok, text)
+		require.Equal(t, want, [2]string{name, args}, text)
+	}
+}
+
+func TestFrontMatter(t *testing.T) {
+	fields, body := frontMatter("---\ndescription: \"Greets\"\nargument-hint: <name>\n---\nHello $ARGUMENTS\n")
+	require.Equal(t, map[string]string{"description": "Greets", "argument-hint": "<name>"}, fields)
+	require.Equal(t, "Hello $ARGUMENTS\n", body)
+	_, body = frontMatter("---\nnot closed")
+	require.Equal(t, "---\nnot closed", body)
+}
+
+// listing answers droid's questions for commands and skills.
+func listing() []fakedroid.Option {
+	return []fakedroid.Option{
+		fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
+			return fakedroid.Fields{"commands": []any{fakedroid.Fields{"name": "usage", "description": "My own usage", "argumentHint": "<x>"}}}, ""
+		}),
+		fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
+			return fakedroid.Fields{"skills": []any{
+				fakedroid.Fields{"name": "demo", "description": "Demo", "userInvocable": true},
+				fakedroid.Fields{"name": "inner", "description": "Inner", "userInvocable": false},
+			}}, ""
+		}),
+	}
+}
+
+func TestCommandsAreListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) }), listing()...))
+		synctest.Wait()
+		var u struct{ AvailableCommands []availableCommand }
+		require.NoError(t, json.Unmarshal(e.lastUpdate("available_commands_update"), &u))
+		names := map[string]string{}
+		for _, c := range u.AvailableCommands {
+			require.Empty(t, names[c.Name], "once")
+			names[c.Name] = c.Description
+		}
+		require.Equal(t, "My own usage", names["usage"], "the user's own command wins")
+		require.Contains(t, names, "demo")
+		require.NotContains(t, names, "inner")
+		require.Contains(t, names, "compact")
+		for _, text := range []string{"/usage now", "/nothing", "/ help", "see /help", "/demo x"} {
+			require.Equal(t, "end_turn", e.run(text))
+			require.Contains(t, e.updates(), "agent: droid: "+text, "it is droid's")
+		}
+		require.Equal(t, "end_turn", e.run("/help"))
+		require.NotContains(t, strings.Join(e.updates(), "\n"), "droid: /help")
+	})
+}
+
+// The list comes when the editor knows the session, never before the response.
+func TestCommandsFollowTheResponse(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v))
+		got := e.received()
+		answered := false
+		for _, m := range got {
+			answered = answered || strings.Contains(string(m.Result), "sessionId")
+			if strings.Contains(string(m.Params), "available_commands_update") {
+				require.True(t, answered)
+				return
+			}
+		}
+		require.Fail(t, "no commands")
+	})
+}
+
+// A command that droid does not answer is cancelled like any prompt.
+func TestCancelledCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
+			<-release
+			return nil, "too late"
+		})))
+		id := e.prompt("/compact")
+		synctest.Wait()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+	})
+}
+
+// A compacted session goes on under the same id; a new process loads droid's.
+func TestCompactFollowsTheSession(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		store := new(fakedroid.Sessions)
+		var compacted string
+		sessions := fakedroid.WithSessions(store)
+		compact := fakedroid.WithAnswer("droid.compact_session", func(p map[string]any) (any, string) {
+			compacted = store.Add("/workspace")
+			return fakedroid.Fields{"newSessionId": compacted, "removedCount": 4}, ""
+		})
+		e := begin(t, func(int) (*droid.Client, error) { return fakeDroid(says("hi"), v, sessions, compact), nil })
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.Equal(t, "end_turn", e.run("/compact keep names"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "4 messages became a summary")
+		e.inside(func(s *Session) {
+			require.Equal(t, compacted, s.droidID)
+			s.client.Kill()
+		})
+		synctest.Wait() // its end is known
+		require.Equal(t, "end_turn", e.run("again"))
+		e.inside(func(s *Session) { require.Equal(t, compacted, s.droidID) })
+	})
+}
+
+// Retries of one call are one message, which grows.
+func TestRetriesAreOneMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := open(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			for n := 1; n <= 3; n++ {
+				if err := d.Notify("llm_retry", fakedroid.Fields{"attempt": n, "reason": "overloaded"}); err != nil {
+					return err
+				}
+				if err := d.Pause(time.Second); err != nil {
+					return err
+				}
+			}
+			if err := d.Notify("droid_working_state_changed", fakedroid.Fields{"newState": "compacting_conversation"}); err != nil {
+				return err
+			}
+			if err := d.Notify("session_compacted", fakedroid.Fields{"summaryId": "s", "removedCount": 7}); err != nil {
+				return err
+			}
+			return d.Say("", "At last.")
+		})))
+		e.schema = unstableSchema
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"session":{"compaction":{},"notices":{}}}}`).Error)
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("hello"))
+		ids := map[string]bool{}
+		for _, m := range e.received() {
+			if strings.Contains(string(m.Params), "gain (attempt") && strings.Contains(string(m.Params), "_chunk") {
+				var p struct{ Update struct{ MessageID string } }
+				require.NoError(t, json.Unmarshal(m.Params, &p))
+				ids[p.Update.MessageID] = true
+			}
+		}
+		require.Len(t, ids, 1)
+		require.Contains(t, string(e.lastUpdate("notice")), "overloaded")
+		require.Contains(t, string(e.lastUpdate("compaction_update")), `"status":"completed"`)
+	})
+}
+
+func TestUsageIsToldWhereDroidTells(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v, fakedroid.WithAnswer("droid.get_context_stats", func(map[string]any) (any, string) {
+			return fakedroid.Fields{"used": 14087, "limit": 250000, "accuracy": "estimated"}, ""
+		})))
+		require.Equal(t, "end_turn", e.run("hello"))
+		synctest.Wait()
+		if strings.Contains(t.Name(), string(fakedroid.V099)) {
+			require.Nil(t, e.lastUpdate("usage_update"), "0.99 does not tell, and nothing is invented")
+			return
+		}
+		require.JSONEq(t, `{"sessionUpdate":"usage_update","used":14087,"size":250000}`, string(e.lastUpdate("usage_update")))
+	})
+}
+
+func TestExportIsSelfContained(t *testing.T) {
+	info := &droid.SessionInfo{SessionID: "s1", Title: "<b>Title</b>"}
+	require.NoError(t, json.Unmarshal([]byte(`[
+		{"id":"u","role":"user","content":[{"type":"text","text":"Look <script>alert(1)</script> https://example.com/x.png"},
+			{"type":"image","source":{"type":"base64","data":"iVBORw0KGgo=","mediaType":"image/png"}}]},
+		{"id":"a","role":"assistant","content":[{"type":"thinking","thinking":"Hm."},{"type":"text","text":"Done."},
+			{"type":"tool_use","id":"t","name":"Edit","input":{"file_path":"/w/a.txt","old_str":"one","new_str":"two"}}]},
+		{"id":"r","role":"tool","content":[{"type":"tool_result","tool_use_id":"t","content":"edited"}]}
+	]`), &info.Messages))
+	page, err := exportHTML(info, "/w")
+	require.NoError(t, err)
+	for _, want := range []string{"Hm.", "Done.", "- one", "&#43; two", "edited", "Edit a.txt", "&lt;script&gt;", "&lt;b&gt;Title", "data:image/png;base64,iVBORw0KGgo="} {
+		require.Contains(t, page, want)
+	}
+	require.NotContains(t, page, "<script")
+	require.NotRegexp(t, `(src|href)="[^d]`, page)
+}

@@ -1,0 +1,168 @@
+package droid
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// ContextStats is how full the context window is, in tokens.
+type ContextStats struct {
+	Used     int64  `json:"used"`
+	Limit    int64  `json:"limit"`
+	Accuracy string `json:"accuracy"` // "estimated" was seen
+}
+
+// ContextStats asks how full the context window is (since 0.117).
+func (c *Client) ContextStats(ctx context.Context) (s ContextStats, err error) {
+	err = c.Call(ctx, "droid.get_context_stats", nil, &s)
+	return s, err
+}
+
+// ContextBreakdown is what fills the context window, in tokens.
+type ContextBreakdown struct {
+	Model      string `json:"modelDisplayName"`
+	Budget     int64  `json:"contextBudget"`
+	Used       int64  `json:"usedTokens"`
+	Free       int64  `json:"freeTokens"`
+	Categories []struct {
+		Name   string `json:"name"`
+		Tokens int64  `json:"tokens"`
+	} `json:"categories"`
+}
+
+// ContextBreakdown asks what fills the context window (since 0.215).
+func (c *Client) ContextBreakdown(ctx context.Context) (b ContextBreakdown, err error) {
+	err = c.Call(ctx, "droid.get_context_breakdown", nil, &b)
+	return b, err
+}
+
+// Rename gives the session a title (since 0.117). droid first lets a model make
+// a title of its own and answers after 6 to 14 s when it has no network.
+func (c *Client) Rename(ctx context.Context, title string) error {
+	return c.Call(ctx, "droid.rename_session", map[string]string{"title": title}, nil)
+}
+
+// Compact makes a new session with a summary of this one and returns its id and
+// how many messages became the summary. 0.99 needs a Factory login for it. The
+// process stays on the old session; Load goes over (0.99 to 0.225).
+func (c *Client) Compact(ctx context.Context, instructions string) (sessionID string, removed int, err error) {
+	params := map[string]string{}
+	if instructions != "" {
+		params["customInstructions"] = instructions
+	}
+	var r struct {
+		NewSessionID string `json:"newSessionId"`
+		RemovedCount int    `json:"removedCount"`
+	}
+	if err := c.Call(ctx, "droid.compact_session", params, &r); err != nil {
+		return "", 0, err
+	}
+	if r.NewSessionID == "" {
+		return "", 0, errors.New("compact_session: droid did not name the new session")
+	}
+	return r.NewSessionID, r.RemovedCount, nil
+}
+
+// RewindInfo is what going back to a message would do to files. The entries go
+// back to droid as they are.
+type RewindInfo struct {
+	Available []json.RawMessage `json:"availableFiles"` // can be restored
+	Created   []json.RawMessage `json:"createdFiles"`   // did not exist then
+	Evicted   []json.RawMessage `json:"evictedFiles"`   // droid no longer has their old content
+}
+
+// RewindInfo asks what going back to before a message of the user would do.
+func (c *Client) RewindInfo(ctx context.Context, sessionID, messageID string) (r RewindInfo, err error) {
+	err = c.Call(ctx, "droid.get_rewind_info", map[string]string{"sessionId": sessionID, "messageId": messageID}, &r)
+	return r, err
+}
+
+// RewindResult is what Rewind did. The process stays on the old session.
+type RewindResult struct {
+	NewSessionID   string `json:"newSessionId"`
+	Restored       int    `json:"restoredCount"`
+	Deleted        int    `json:"deletedCount"`
+	FailedRestores int    `json:"failedRestoreCount"`
+	FailedDeletes  int    `json:"failedDeleteCount"`
+}
+
+// Rewind makes a new session of what came before a message of the user, and
+// restores and deletes the files of info (0.99 to 0.225).
+func (c *Client) Rewind(ctx context.Context, sessionID, messageID, title string, info RewindInfo) (r RewindResult, err error) {
+	err = c.Call(ctx, "droid.execute_rewind", map[string]any{
+		"sessionId": sessionID, "messageId": messageID, "forkTitle": title,
+		"filesToRestore": append([]json.RawMessage{}, info.Available...), // null is refused
+		"filesToDelete":  append([]json.RawMessage{}, info.Created...),
+	}, &r)
+	if err == nil && r.NewSessionID == "" {
+		err = errors.New("execute_rewind: droid did not name the new session")
+	}
+	return r, err
+}
+
+// CustomCommand is a command of the user or the project.
+type CustomCommand struct {
+	Name         string `json:"name"`
+	Description  string `json:"description"`
+	ArgumentHint string `json:"argumentHint"`
+}
+
+// Commands lists the custom commands, which droid expands in a prompt that
+// begins with "/name" (both since 0.215).
+func (c *Client) Commands(ctx context.Context) ([]CustomCommand, error) {
+	var r struct {
+		Commands []CustomCommand `json:"commands"`
+	}
+	err := c.Call(ctx, "droid.list_commands", nil, &r)
+	return r.Commands, err
+}
+
+// Skill is a skill of the user, the project or droid. Since 0.215 droid expands
+// "/name" in a prompt when UserInvocable.
+type Skill struct {
+	Name          string `json:"name"`
+	Description   string `json:"description"`
+	Location      string `json:"location"` // "builtin", "personal", …
+	Enabled       *bool  `json:"enabled"`
+	UserInvocable *bool  `json:"userInvocable"`
+}
+
+// Skills lists the skills (0.99 to 0.225).
+func (c *Client) Skills(ctx context.Context) ([]Skill, error) {
+	var r struct {
+		Skills []Skill `json:"skills"`
+	}
+	err := c.Call(ctx, "droid.list_skills", nil, &r)
+	return r.Skills, err
+}
+
+// MCPServers lists the MCP servers of droid's own configuration; those that a
+// client passed are not among them (0.99 to 0.225).
+func (c *Client) MCPServers(ctx context.Context) ([]MCPServerStatus, error) {
+	var r struct {
+		Servers []MCPServerStatus `json:"servers"`
+	}
+	err := c.Call(ctx, "droid.list_mcp_servers", nil, &r)
+	return r.Servers, err
+}
+
+// MCPTool is a tool of an MCP server.
+type MCPTool struct {
+	Name       string `json:"name"`
+	ServerName string `json:"serverName"`
+}
+
+// MCPTools lists the tools of all MCP servers that run.
+func (c *Client) MCPTools(ctx context.Context) ([]MCPTool, error) {
+	var r struct {
+		Tools []MCPTool `json:"tools"`
+	}
+	err := c.Call(ctx, "droid.list_mcp_tools", nil, &r)
+	return r.Tools, err
+}
+
+// AuthenticateMCP begins the login to an MCP server (0.225).
+func (c *Client) AuthenticateMCP(ctx context.Context, server string) error {
+	return c.Call(ctx, "droid.authenticate_mcp_server", map[string]string{"serverName": server}, nil)
+}
