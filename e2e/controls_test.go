@@ -445,3 +445,28 @@ func TestUsageUpdate(t *testing.T) {
 		}
 	})
 }
+
+// Programs read and set what the extension methods offer.
+func TestExtensionMethods(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("hi", modelserver.Step{Text: "Hi there."})
+		s := startAgent(t, h).open(h)
+		s.prompt("hi").end(turnLimit)
+		params := map[string]any{"sessionId": s.id, "enabled": false, "path": "out.html"}
+		for name, want := range map[string]string{
+			"state": s.id, "stats": `"inputTokens"`, "messages": "Hi there.", "last_assistant_text": `{"text":"Hi there."}`,
+			"rewind_points": `"text":"hi"`, "commands": `"export"`, "models": modelserver.ModelID, "export": "out.html",
+		} {
+			var result json.RawMessage
+			s.mustCall("_droid/"+name, params, &result)
+			require.Contains(t, string(result), want, name)
+		}
+		_, err := s.call("_droid/set_auto_compaction", params)
+		if h.version == newDroid {
+			require.Nil(t, err)
+		} else {
+			require.Contains(t, err.Error(), "auto_compaction_ignored")
+		}
+		require.Equal(t, "end_turn", s.prompt("hi again").end(turnLimit).Stop)
+	})
+}

@@ -151,6 +151,9 @@ func (a *Agent) handle(ctx context.Context, method string, params json.RawMessag
 		}
 	}()
 	handler, ok := a.methods()[method]
+	if f := extensions()[method]; f != nil {
+		handler, ok = a.extension(f), true
+	}
 	if !ok {
 		return nil, &acp.RequestError{Code: -32601, Message: "Method not found: " + method, Data: map[string]string{"method": method}}
 	}

@@ -16,6 +16,7 @@ type Settings struct {
 	AutonomyLevel           *string         `json:"autonomyLevel"`
 	SpecModeModelID         *string         `json:"specModeModelId"`
 	SpecModeReasoningEffort *string         `json:"specModeReasoningEffort"`
+	AutoCompaction          *bool           `json:"compactionThresholdCheckEnabled,omitempty"` // since 0.215
 	Raw                     json.RawMessage `json:"-"`
 }
 
@@ -43,6 +44,10 @@ func (s *Settings) UnmarshalJSON(data []byte) error {
 			}
 		}
 	}
+	var compaction *bool
+	if json.Unmarshal(fields["compactionThresholdCheckEnabled"], &compaction) == nil {
+		s.AutoCompaction = compaction
+	}
 	return nil
 }
 
@@ -56,6 +61,9 @@ func (s Settings) Merge(o Settings) Settings {
 	overlay(&s.AutonomyLevel, o.AutonomyLevel)
 	overlay(&s.SpecModeModelID, o.SpecModeModelID)
 	overlay(&s.SpecModeReasoningEffort, o.SpecModeReasoningEffort)
+	if o.AutoCompaction != nil {
+		s.AutoCompaction = o.AutoCompaction
+	}
 	s.Raw = mergeRaw(s.Raw, o.Raw)
 	return s
 }
@@ -167,6 +175,7 @@ type SettingsPatch struct {
 	AutonomyLevel           *string `json:"autonomyLevel,omitempty"`
 	SpecModeModelID         *string `json:"specModeModelId,omitempty"`
 	SpecModeReasoningEffort *string `json:"specModeReasoningEffort,omitempty"`
+	AutoCompaction          *bool   `json:"compactionThresholdCheckEnabled,omitempty"` // since 0.215
 }
 
 // IsZero reports whether the patch changes nothing.
@@ -181,6 +190,9 @@ func (p SettingsPatch) Merge(o SettingsPatch) SettingsPatch {
 	overlay(&p.AutonomyLevel, o.AutonomyLevel)
 	overlay(&p.SpecModeModelID, o.SpecModeModelID)
 	overlay(&p.SpecModeReasoningEffort, o.SpecModeReasoningEffort)
+	if o.AutoCompaction != nil {
+		p.AutoCompaction = o.AutoCompaction
+	}
 	return p
 }
 

@@ -1,0 +1,215 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/quirks"
+)
+
+// extensionParams are the params of every extension method.
+type extensionParams struct {
+	SessionID string `json:"sessionId"`
+	Enabled   *bool  `json:"enabled"` // _droid/set_auto_compaction
+	Path      string `json:"path"`    // _droid/export
+}
+
+// answer ends an extension method.
+type answer func(result any, err *acp.RequestError)
+
+// extensions are the methods for programs. Their shapes are in docs/rpc-parity.md.
+func extensions() map[string]func(*Session, extensionParams, answer) {
+	return map[string]func(*Session, extensionParams, answer){
+		"_droid/state":               (*Session).stateExtension,
+		"_droid/stats":               (*Session).statsExtension,
+		"_droid/messages":            (*Session).messagesExtension,
+		"_droid/last_assistant_text": (*Session).lastTextExtension,
+		"_droid/rewind_points":       (*Session).rewindPointsExtension,
+		"_droid/commands":            (*Session).commandsExtension,
+		"_droid/models":              (*Session).modelsExtension,
+		"_droid/set_auto_compaction": (*Session).autoCompactionExtension,
+		"_droid/export":              (*Session).exportExtension,
+	}
+}
+
+// extension serves one of them.
+func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) (any, *acp.RequestError) {
+	return func(c call) (any, *acp.RequestError) {
+		var p extensionParams
+		if err := decode(c.params, &p); err != nil {
+			return nil, err
+		}
+		s, err := a.session(p.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		type outcome struct {
+			result any
+			err    *acp.RequestError
+		}
+		done := make(chan outcome, 1)
+		posted := s.post(func() { f(s, p, func(result any, err *acp.RequestError) { done <- outcome{result, err} }) })
+		c.ordered()
+		if !posted {
+			return nil, unknownSession(p.SessionID)
+		}
+		select {
+		case out := <-done:
+			return out.result, out.err
+		case <-s.done:
+			return nil, errEnding()
+		case <-c.ctx.Done():
+			return nil, acp.NewRequestCancelled(nil)
+		}
+	}
+}
+
+func (s *Session) stateExtension(_ extensionParams, done answer) {
+	protocol := ""
+	if s.client != nil {
+		protocol = s.client.Version().String()
+	}
+	done(map[string]any{
+		"sessionId": s.id, "droidSessionId": s.droidID, "cwd": s.cwd, "title": s.title, "protocolVersion": protocol,
+		"model": text(s.settings.ModelID), "reasoningEffort": text(s.settings.ReasoningEffort), "mode": s.settings.Mode(),
+		"followUp": s.followUpMode(), "isRunning": s.turn != nil, "isCompacting": s.compaction != "",
+		"waitingPrompts": len(s.queue) + len(s.steered), "autoCompaction": s.settings.AutoCompaction, "settings": s.settings.Raw,
+	}, nil)
+}
+
+func (s *Session) statsExtension(_ extensionParams, done answer) {
+	result := map[string]any{"tokens": s.usage.Total, "lastCall": s.usage.LastCall, "context": nil}
+	if s.toldUsage.Limit > 0 {
+		result["context"] = map[string]int64{"used": s.toldUsage.Used, "size": s.toldUsage.Limit}
+	}
+	done(result, nil)
+}
+
+// history has droid tell the whole conversation, which it can while no turn runs.
+func (s *Session) history(done answer, use func(*droid.SessionInfo) any) {
+	if s.turn != nil || len(s.queue) > 0 {
+		done(nil, invalidRequest("the session works on a prompt; ask again when it has ended"))
+		return
+	}
+	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			done(nil, err)
+			return
+		}
+		s.loadAgain(s.ctx, wholeHistory, func(info *droid.SessionInfo, err *acp.RequestError) {
+			if err != nil {
+				done(nil, err)
+				return
+			}
+			done(use(info), nil)
+		})
+	})
+}
+
+func (s *Session) messagesExtension(_ extensionParams, done answer) {
+	type message struct {
+		ID      string            `json:"id"`
+		Role    string            `json:"role"`
+		Content []json.RawMessage `json:"content"`
+	}
+	s.history(done, func(info *droid.SessionInfo) any {
+		messages := []message{}
+		for _, m := range info.Messages {
+			out := message{m.ID, m.Role, []json.RawMessage{}}
+			for _, block := range m.Content {
+				out.Content = append(out.Content, block.Raw)
+			}
+			messages = append(messages, out)
+		}
+		return map[string]any{"messages": messages}
+	})
+}
+
+func (s *Session) lastTextExtension(_ extensionParams, done answer) {
+	s.history(done, func(info *droid.SessionInfo) any {
+		id, last := "", ""
+		for _, ev := range quirks.History(info.Messages) {
+			if said, ok := ev.(quirks.Text); ok && !said.Thought {
+				if said.MessageID != id {
+					id, last = said.MessageID, ""
+				}
+				last += said.Text
+			}
+		}
+		return map[string]any{"text": last}
+	})
+}
+
+func (s *Session) rewindPointsExtension(_ extensionParams, done answer) {
+	s.history(done, func(info *droid.SessionInfo) any {
+		points := []map[string]any{}
+		for i, p := range rewindPoints(info.Messages) {
+			points = append(points, map[string]any{"number": i + 1, "messageId": p.messageID, "text": p.text})
+		}
+		return map[string]any{"points": points}
+	})
+}
+
+func (s *Session) commandsExtension(_ extensionParams, done answer) {
+	done(map[string]any{"commands": s.allCommands()}, nil)
+}
+
+func (s *Session) modelsExtension(_ extensionParams, done answer) {
+	models := []json.RawMessage{}
+	for _, m := range s.models {
+		models = append(models, m.Raw)
+	}
+	done(map[string]any{"currentModelId": text(s.settings.ModelID), "models": models}, nil)
+}
+
+func (s *Session) autoCompactionExtension(p extensionParams, done answer) {
+	if p.Enabled == nil {
+		done(nil, invalidParams("enabled is missing"))
+		return
+	}
+	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			done(nil, err)
+			return
+		}
+		s.updateSettings(droid.SettingsPatch{AutoCompaction: p.Enabled}, func(err error) {
+			got := s.settings.AutoCompaction
+			switch {
+			case err != nil:
+				done(nil, internalError("auto_compaction_refused", "droid did not change it: "+err.Error()))
+			case got == nil || *got != *p.Enabled:
+				done(nil, internalError("auto_compaction_ignored", "droid took the request and did not change it; droid 0.215 and newer can"))
+			default:
+				done(map[string]any{"enabled": *got}, nil)
+			}
+		})
+	})
+}
+
+func (s *Session) exportExtension(p extensionParams, done answer) {
+	if s.turn != nil || len(s.queue) > 0 {
+		done(nil, invalidRequest("the session works on a prompt; export it when that has ended"))
+		return
+	}
+	session, cwd := s.droidID, s.cwd
+	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			done(nil, err)
+			return
+		}
+		client := s.client
+		s.do(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, openTime)
+			defer cancel()
+			path, err := export(ctx, client, session, cwd, p.Path)
+			if err != nil {
+				done(nil, internalError("export_failed", "the conversation was not exported: "+err.Error()))
+				return
+			}
+			done(map[string]any{"path": path}, nil)
+		})
+	})
+}

@@ -1,0 +1,62 @@
+package adapter
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/fakedroid"
+)
+
+// Every extension method of the documentation answers, every one there is stands
+// in it, and no row is without an answer.
+func TestExtensions(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/rpc-parity.md")
+	require.NoError(t, err)
+	documented := map[string]bool{}
+	for _, name := range regexp.MustCompile("_droid/[a-z_]+").FindAllString(string(doc), -1) {
+		documented[name] = true
+	}
+	require.Len(t, documented, len(extensions()))
+	for line := range strings.Lines(string(doc)) {
+		if strings.HasPrefix(line, "| `") {
+			cells := strings.Split(strings.TrimSpace(line), " | ")
+			require.Len(t, cells, 2, line)
+			require.Greater(t, len(strings.Trim(cells[1], " |")), 5, line)
+		}
+	}
+	dir := t.TempDir()
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi there"), v))
+		require.Equal(t, "end_turn", e.run("hello"))
+		synctest.Wait()
+		want := map[string]string{
+			"_droid/state":               `"isRunning":false`,
+			"_droid/stats":               `"tokens":{`,
+			"_droid/messages":            `"role":"assistant"`,
+			"_droid/last_assistant_text": `{"text":"hi there"}`,
+			"_droid/rewind_points":       `"text":"hello"`,
+			"_droid/commands":            `"name":"export"`,
+			"_droid/models":              `"currentModelId":"custom:Fake-0"`,
+			"_droid/export":              `.html"`,
+		}
+		file := dir + "/" + strings.ReplaceAll(t.Name(), "/", "-") + ".html"
+		for name := range documented {
+			answer := e.call(name, fmt.Sprintf(`{"sessionId":%q,"enabled":false,"path":%q}`, e.session, file))
+			if name == "_droid/set_auto_compaction" { // the fake keeps it on, as a droid that ignores it
+				require.NotNil(t, answer.Error)
+				require.Contains(t, answer.Error.Message, "auto_compaction_ignored")
+				continue
+			}
+			require.Nil(t, answer.Error, name)
+			require.Contains(t, string(answer.Result), want[name], name)
+		}
+		require.Equal(t, -32601, e.call("_droid/no_such", `{}`).Error.Code)
+		require.Equal(t, -32002, e.call("_droid/state", `{"sessionId":"x"}`).Error.Code)
+	})
+}
