@@ -59,7 +59,7 @@ func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) 
 		select {
 		case out := <-done:
 			return out.result, out.err
-		case <-s.done:
+		case <-s.over:
 			return nil, errEnding()
 		case <-c.ctx.Done():
 			return nil, acp.NewRequestCancelled(nil)
