@@ -207,8 +207,13 @@ func (s *Session) compactCommand(t *turn, instructions string) {
 // goOn has the process load a session that droid made of this one; the thread
 // keeps its id. done is called when it is there.
 func (s *Session) goOn(t *turn, id string, done func()) {
+	if s.turn != t || s.client == nil { // it was cancelled, and another prompt may run
+		s.compacted("cancelled", "It was cancelled.")
+		s.notices = append(s.notices, "A cancelled command was done by droid all the same; its result is the session "+id+". This thread goes on without it.")
+		return
+	}
 	old := s.droidID
-	s.droidID = id // also if the command is cancelled by now: it has happened
+	s.droidID = id
 	load := func(f func(*droid.SessionInfo, *acp.RequestError)) { s.loadAgain(context.Background(), 1, f) }
 	if s.client != nil && !s.client.Version().Features().Discovery {
 		// 0.99 gives the model the old conversation when the process that made the

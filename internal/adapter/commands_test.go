@@ -92,15 +92,19 @@ func TestCommandsFollowTheResponse(t *testing.T) {
 func TestCancelledCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		defer close(release)
 		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
 			<-release
-			return nil, "too late"
+			return fakedroid.Fields{"newSessionId": "late", "removedCount": 1}, ""
 		})))
 		id := e.prompt("/compact")
 		synctest.Wait()
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
+		close(release) // droid is done with it all the same
+		synctest.Wait()
+		require.Equal(t, "end_turn", e.run("hello"))
+		e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID, "the thread stays where it is") })
+		require.Contains(t, strings.Join(e.updates(), "\n"), "its result is the session late")
 	})
 }
 
