@@ -50,6 +50,7 @@ type Session struct {
 	turn       *turn      // runs
 	unanswered int        // prompts of droid that have ended, but have no response yet
 	queue      []*turn
+	silence    silence
 	quiet      []func() // called when the running prompt has ended
 	ask        *ask
 	views      views
@@ -201,7 +202,9 @@ func (s *Session) droidSaid(ev droid.Event, ok bool) {
 	case droid.Unknown:
 		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
 	}
-	s.apply(s.norm.Push(time.Now(), ev))
+	now := time.Now()
+	s.silence.broken(now)
+	s.apply(s.norm.Push(now, ev))
 }
 
 // apply translates honest events, in order.
@@ -226,6 +229,9 @@ func (s *Session) nextTick() time.Duration {
 	if s.turn != nil && !s.turn.interruptAt.IsZero() {
 		consider(s.turn.interruptAt)
 	}
+	if at, ok := s.silenceDue(); ok {
+		consider(at)
+	}
 	if !s.parkAt.IsZero() {
 		consider(s.parkAt)
 	}
@@ -239,6 +245,7 @@ func (s *Session) tick() {
 	}
 	s.flushViews(now)
 	s.insist(now)
+	s.tellSilence(now)
 	s.park(now)
 }
 

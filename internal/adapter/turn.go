@@ -167,6 +167,7 @@ func (s *Session) taken(t *turn, err error) {
 		return // it has ended already
 	case err == nil:
 		t.sent = true
+		s.silence.broken(time.Now())
 		t.message = droid.UserMessage{RequestID: t.message.RequestID} // images need not be kept
 		if t.cancelled {
 			s.interrupt(t)

@@ -415,6 +415,8 @@ func TestQuirk28_SilenceIsNoEnd(t *testing.T) {
 		require.False(t, ok)
 		require.Equal(t, "end_turn", ended(e.await(id)))
 		require.Contains(t, e.updates(), "agent: at last")
+		require.Contains(t, e.updates(), "thought: droid waits for the model, which has said nothing for 1 min; 2 min; 4 min; 8 min; 16 min",
+			"one message says what droid waits for")
 	})
 }
 
