@@ -392,6 +392,7 @@ func TestCommands(t *testing.T) {
 		require.Contains(t, say("/effort"), "no choice")
 		require.Contains(t, say("/usage"), "| all calls |")
 		require.Contains(t, say("/mcp"), "no MCP servers")
+		require.Contains(t, say("/mcp login nowhere"), "Server not found")
 		require.NotEmpty(t, say("/sessions"))
 		require.Contains(t, say("/fork"), "The copy is the session")
 		if modern {

@@ -132,7 +132,7 @@ func (s *Session) mcpCommand(t *turn, args string) {
 		own[i] = server.Name
 	}
 	if name, ok := strings.CutPrefix(args, "login "); ok {
-		s.askDroid(t, "The login did not begin (droid before 0.225 has no call for it; run `droid` in a terminal and use /mcp)", func(ctx context.Context, client *droid.Client) (string, error) {
+		s.askDroid(t, "The login did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", func(ctx context.Context, client *droid.Client) (string, error) {
 			return "droid begins the login to " + name + "; follow what it shows.", client.AuthenticateMCP(ctx, strings.TrimSpace(name))
 		})
 		return
