@@ -42,6 +42,8 @@ Flags of both:
                      then droid's own)
   --follow-up WHAT   queue (default) or steer: what becomes of a prompt sent while one runs
                      ($DROID_ACP_FOLLOW_UP)
+  --shell            let prompts run shell commands as you, without asking: !COMMAND and /shell COMMAND;
+                     droid is told with the next prompt (default: off, such prompts go to droid)
   --log-file FILE    write a structured log (JSON lines) to FILE
   --log-level LEVEL  debug, info, warn or error (default: warn on stderr, info in the file)
   --version          print the version
@@ -128,6 +130,7 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		Store:     store.New(root, log),
 		Defaults:  common.defaults(),
 		ParkAfter: common.parkAfter,
+		Shell:     common.shell,
 		Dir:       dir,
 		Version:   version(),
 		Log:       log,
@@ -146,6 +149,7 @@ type commonFlags struct {
 	mode      string
 	effort    string
 	followUp  string
+	shell     bool
 	logFile   string
 	logLevel  string
 	version   bool
@@ -160,6 +164,7 @@ func (c *commonFlags) flagSet(name string) *flag.FlagSet {
 	flags.StringVar(&c.mode, "mode", os.Getenv("DROID_ACP_MODE"), "")
 	flags.StringVar(&c.effort, "effort", os.Getenv("DROID_ACP_EFFORT"), "")
 	flags.StringVar(&c.followUp, "follow-up", os.Getenv("DROID_ACP_FOLLOW_UP"), "")
+	flags.BoolVar(&c.shell, "shell", false, "")
 	flags.StringVar(&c.logFile, "log-file", "", "")
 	flags.StringVar(&c.logLevel, "log-level", "", "")
 	flags.BoolVar(&c.version, "version", false, "")

@@ -62,8 +62,8 @@ func runSmoke(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 			command.Dir = dir
 			return droid.Start(command, log)
 		},
-		Defaults: f.defaults(),
-		Dir:      options.CWD, Version: version(), Log: log,
+		Defaults: f.defaults(), Shell: f.shell,
+		Dir: options.CWD, Version: version(), Log: log,
 	})
 	stop, err := converse(ctx, agent, stdout, options)
 	switch {

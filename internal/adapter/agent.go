@@ -36,6 +36,8 @@ type Config struct {
 	// ParkAfter is how long a session may rest before its process is ended, to
 	// be started again by the next prompt; 0 for never.
 	ParkAfter time.Duration
+	// Shell lets the user run shell commands with !COMMAND and /shell.
+	Shell bool
 	// Dir is where spare processes are started: the agent's own directory.
 	Dir string
 	// Version of this program, for agentInfo.

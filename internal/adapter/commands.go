@@ -46,8 +46,8 @@ type ownCommand struct {
 
 // ownCommands are all commands of this agent. A custom command of the user with
 // one of these names wins.
-func ownCommands() []ownCommand {
-	return []ownCommand{
+func (s *Session) ownCommands() []ownCommand {
+	own := []ownCommand{
 		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", (*Session).compactCommand},
 		{"rename", "Give the session a title", "title", (*Session).renameCommand},
 		{"fork", "Copy the session as it is now", "", (*Session).forkCommand},
@@ -63,6 +63,10 @@ func ownCommands() []ownCommand {
 		{"status", "Show versions, ids and paths, for bug reports", "", (*Session).statusCommand},
 		{"help", "Show these commands", "", (*Session).helpCommand},
 	}
+	if s.agent.cfg.Shell {
+		own = append(own, ownCommand{"shell", "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", (*Session).shellCommand})
+	}
+	return own
 }
 
 // commandOf returns the command that a prompt is, nil for all other prompts: text
@@ -72,6 +76,9 @@ func (s *Session) commandOf(prompt json.RawMessage) *slashCommand {
 	if json.Unmarshal(prompt, &blocks) != nil || len(blocks) != 1 || blocks[0].Type != "text" {
 		return nil
 	}
+	if command := s.bangCommand(blocks[0].Text); command != "" {
+		return &slashCommand{"shell", command, (*Session).shellCommand}
+	}
 	name, args, ok := splitCommand(blocks[0].Text)
 	if !ok {
 		return nil
@@ -79,7 +86,7 @@ func (s *Session) commandOf(prompt json.RawMessage) *slashCommand {
 	if slices.ContainsFunc(s.custom, func(c availableCommand) bool { return c.Name == name }) {
 		return nil
 	}
-	for _, own := range ownCommands() {
+	for _, own := range s.ownCommands() {
 		if own.name == name {
 			return &slashCommand{name, args, own.run}
 		}
@@ -237,7 +244,7 @@ func (s *Session) tellCommands() {
 // allCommands are droid's commands and this agent's.
 func (s *Session) allCommands() []availableCommand {
 	all := slices.Clone(s.custom)
-	for _, own := range ownCommands() {
+	for _, own := range s.ownCommands() {
 		if slices.ContainsFunc(s.custom, func(c availableCommand) bool { return c.Name == own.name }) {
 			continue
 		}

@@ -28,7 +28,8 @@ type controls struct {
 	fileCommands map[string]commandFile // that droid does not expand itself
 	usage        quirks.UsageChanged    // as last told
 	title        string
-	steered      []*turn // prompts that droid has beside the running one, oldest first
+	shellNotes   []string // what droid is told of the user's shell commands with the next prompt
+	steered      []*turn  // prompts that droid has beside the running one, oldest first
 }
 
 // Defaults are what sessions start with; "" leaves it to droid.

@@ -43,6 +43,7 @@ type editor struct {
 	starts  int // droid processes started
 
 	schema func() *acptest.Validator
+	real   chan struct{} // has a token when a line came; set where real time passes, outside a bubble
 }
 
 // acpSchema checks all that the agent writes in these tests, the conversations of
@@ -232,6 +233,12 @@ func (e *editor) read(out *io.PipeReader) {
 			e.t.Errorf("the agent wrote %s\n%v", line, err)
 		}
 		e.lines = append(e.lines, m)
+		if e.real != nil {
+			select {
+			case e.real <- struct{}{}:
+			default:
+			}
+		}
 		if m.Method == "" {
 			e.answers[string(m.ID)] = m
 		}
@@ -297,7 +304,7 @@ func (e *editor) notify(method, params string) {
 
 // answered returns the answer to a request if it has come.
 func (e *editor) answered(id string) (wireMessage, bool) {
-	synctest.Wait()
+	e.settle()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	m, ok := e.answers[id]
@@ -331,7 +338,7 @@ func (e *editor) cancel() { e.notify("session/cancel", fmt.Sprintf(`{"sessionId"
 
 // received returns a copy of all that came so far.
 func (e *editor) received() []wireMessage {
-	synctest.Wait()
+	e.settle()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.lines)
@@ -402,9 +409,33 @@ func shortUpdate(params json.RawMessage) string {
 	return u.SessionUpdate + " " + u.Title
 }
 
-// await waits for the answer to a request.
-func (e *editor) await(id string) wireMessage {
+// settle waits until nothing goes on by itself, in a bubble.
+func (e *editor) settle() {
+	if e.real == nil {
+		synctest.Wait()
+	}
+}
+
+// until waits in real time until ok, which is asked again after each line.
+func (e *editor) until(what string, ok func() bool) {
 	e.t.Helper()
+	limit := time.After(20 * time.Second)
+	for !ok() {
+		select {
+		case <-e.real:
+		case <-limit:
+			e.t.Fatalf("%s did not come", what)
+		}
+	}
+}
+
+// await waits for the answer to a request.
+func (e *editor) await(id string) (answer wireMessage) {
+	e.t.Helper()
+	if e.real != nil {
+		e.until("the answer to request "+id, func() (ok bool) { answer, ok = e.answered(id); return ok })
+		return answer
+	}
 	for range 10_000 {
 		if m, ok := e.answered(id); ok {
 			return m

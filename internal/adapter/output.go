@@ -35,6 +35,12 @@ func (o *output) push(u droid.ProgressUpdate) string {
 	} else if u.Text != "" {
 		piece = o.lines(u.Text)
 	}
+	o.add(piece)
+	return piece
+}
+
+// add takes what follows text.
+func (o *output) add(piece string) {
 	o.text += piece
 	if over := len(o.text) - maxOutput; over > 0 {
 		if end := strings.IndexByte(o.text[over:], '\n'); end >= 0 {
@@ -42,7 +48,6 @@ func (o *output) push(u droid.ProgressUpdate) string {
 		}
 		o.text, o.cut = strings.ToValidUTF8(o.text[over:], ""), true
 	}
-	return piece
 }
 
 // window takes the end of the output.

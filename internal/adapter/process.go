@@ -141,7 +141,7 @@ func (s *Session) droidGone() {
 	}
 	s.apply(s.norm.Exited(time.Now()))
 	s.withdrawAsk()
-	for s.turn != nil { // what had not reached droid yet
+	for s.turn != nil && s.turn.stop == nil { // what had not reached droid yet; a shell command goes on
 		s.failTurn(crashError(err))
 	}
 }

@@ -31,6 +31,8 @@ type turn struct {
 	starting  bool            // waits for a droid process
 	sent      bool            // droid has acknowledged the message
 	command   *slashCommand   // one of this agent's own, instead of message
+	stop      func()          // ends the shell command that this is; nil for all others
+	notes     []string        // of shell commands that message begins with
 	spoke     bool            // something of it was shown
 	cancelled bool
 	crash     error // why droid died while the turn ran
@@ -152,6 +154,7 @@ func (s *Session) next() {
 // begin hands the prompt to droid.
 func (s *Session) begin(t *turn) {
 	t.starting = false
+	s.addShellNotes(t)
 	s.apply(s.norm.Begin(time.Now(), t.message.RequestID))
 	client := s.client
 	s.do(func(ctx context.Context) {
@@ -162,6 +165,9 @@ func (s *Session) begin(t *turn) {
 
 // taken says whether droid took the prompt.
 func (s *Session) taken(t *turn, err error) {
+	if err != nil {
+		s.keepShellNotes(t)
+	}
 	switch {
 	case s.turn != t:
 		return // it has ended already
@@ -211,6 +217,8 @@ func (s *Session) cancelTurn(t *turn) {
 	}
 	t.cancelled = true
 	switch {
+	case t.stop != nil:
+		t.stop() // its end is the prompt's
 	case t.starting:
 		s.finish(t, ending{stop: acp.StopReasonCancelled})
 	case t.sent:
@@ -298,6 +306,7 @@ func (s *Session) endingOf(t *turn, ev quirks.TurnEnded) ending {
 
 // abortTurn ends a prompt that droid did not take.
 func (s *Session) abortTurn(err *acp.RequestError) {
+	s.keepShellNotes(s.turn)
 	s.apply(s.norm.Abort(time.Now()))
 	s.failTurn(err)
 }
@@ -318,6 +327,9 @@ func (s *Session) failTurn(err *acp.RequestError) {
 // response to this one is written, so that no update of it comes before.
 func (s *Session) finish(t *turn, end ending) {
 	ran := s.turn == t
+	if t.stop != nil {
+		t.stop()
+	}
 	if ran {
 		s.turn = nil
 	}

@@ -1,0 +1,260 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/google/uuid"
+
+	"droid-acp/internal/quirks"
+)
+
+// A prompt "!command" or "/shell command" is the user's own action, where
+// Config.Shell allows it: nobody is asked, and the model does not see it before
+// the next prompt.
+
+const (
+	// shellKept is how much of a command's output is shown, in bytes. Of what
+	// follows the end is shown, too.
+	shellKept = 1 << 20
+	// shellTail is the length of that end, in bytes.
+	shellTail = 8 << 10
+	// shellTold is how much of the output droid is told, in bytes.
+	shellTold = 16 << 10
+	// shellGrace is how long a cancelled command has to end by itself, and how
+	// long one that has ended may leave its output open to others.
+	shellGrace = time.Second
+)
+
+// bangCommand returns the command of a prompt "!command", "" for all others.
+func (s *Session) bangCommand(text string) string {
+	command, ok := strings.CutPrefix(strings.TrimSpace(text), "!")
+	if !ok || !s.agent.cfg.Shell {
+		return ""
+	}
+	return strings.TrimSpace(command)
+}
+
+// shellRun is one shell command of the user.
+type shellRun struct {
+	id, command string
+	output      shellOutput
+	shown       strings.Builder // the owner's: all that was shown
+}
+
+// shellCommand runs a command beside the owner, as a tool call.
+func (s *Session) shellCommand(t *turn, command string) {
+	if command == "" {
+		s.reply(t, "Say the command, too: `/shell git status`.")
+		return
+	}
+	run := &shellRun{id: uuid.NewString(), command: command}
+	run.output.ready = func() { s.post(func() { s.shellWrote(run, run.output.take()) }) }
+	ctx, stop := context.WithCancel(s.ctx)
+	t.starting, t.stop = false, stop
+	input, _ := json.Marshal(map[string]string{"command": command}) // strings always encode
+	s.translate(quirks.ToolStarted{ID: run.id, Name: "Execute", Input: input})
+	s.translate(quirks.ToolRunning{ID: run.id})
+	cwd := s.cwd
+	s.do(func(context.Context) {
+		defer stop()
+		end := runShell(ctx, cwd, command, &run.output)
+		s.post(func() { s.shellEnded(t, run, end) })
+	})
+}
+
+// shellEnd is how a command ended.
+type shellEnd struct {
+	exitCode *int   // nil when it did not exit by itself
+	note     string // why, then
+}
+
+// runShell runs a command to its end, or until ctx is done. When it returns, the
+// command and what it left in its process group are gone.
+func runShell(ctx context.Context, cwd, command string, out *shellOutput) shellEnd {
+	cmd := shellProcess(ctx, command)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = cwd, out, out, shellGrace
+	var group processGroup
+	cmd.Cancel = group.terminate
+	if err := group.start(cmd); err != nil {
+		if ctx.Err() != nil {
+			return shellEnd{note: "Cancelled."}
+		}
+		return shellEnd{note: "The command was not started: " + err.Error() + "."}
+	}
+	err := cmd.Wait()
+	group.kill()
+	code := cmd.ProcessState.ExitCode()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return shellEnd{note: "Cancelled."}
+	case code >= 0:
+		return shellEnd{exitCode: &code}
+	case errors.As(err, &exit):
+		return shellEnd{note: "Ended by " + exit.Error() + "."}
+	}
+	return shellEnd{note: fmt.Sprintf("Ended: %v.", err)}
+}
+
+// shellWrote shows what the command has written.
+func (s *Session) shellWrote(run *shellRun, piece string) {
+	c := s.views.get(run.id).command
+	if piece == "" || c == nil {
+		return
+	}
+	run.shown.WriteString(piece)
+	if s.agent.client.terminalOutput {
+		s.terminalOutput(run.id, piece)
+		return
+	}
+	c.output.add(piece)
+	c.dirty = true
+	s.flushCommand(run.id, c, time.Now())
+}
+
+// shellEnded ends the tool call and the prompt.
+func (s *Session) shellEnded(t *turn, run *shellRun, end shellEnd) {
+	s.shellWrote(run, run.output.rest())
+	update := toolCall{SessionUpdate: "tool_call_update", ToolCallID: run.id, Status: statusFailed}
+	note := end.note
+	if end.exitCode != nil {
+		note = fmt.Sprintf("Exit code %d", *end.exitCode)
+		if *end.exitCode == 0 {
+			update.Status = statusCompleted
+		}
+	}
+	update.RawOutput, _ = json.Marshal(struct { // an int and a string always encode
+		ExitCode *int   `json:"exitCode"`
+		Note     string `json:"note,omitempty"`
+	}{end.exitCode, end.note})
+	text := run.shown.String()
+	switch {
+	case s.agent.client.terminalOutput:
+		update.Meta = &toolMeta{TerminalExit: &terminalExit{TerminalID: run.id, ExitCode: end.exitCode}}
+		update.Content = append([]toolContent{terminal(run.id)}, notes(end.note)...)
+	case strings.TrimSpace(text) != "":
+		update.Content = []toolContent{textContent(fenced("console", text)), textContent(note)}
+	default:
+		update.Content = notes(note)
+	}
+	delete(s.tools, run.id)
+	s.views.remove(run.id)
+	s.send(update)
+	s.shellNotes = append(s.shellNotes, shellNote(run.command, text, note))
+	switch {
+	case s.turn != t: // it has ended already
+	case t.cancelled:
+		s.finish(t, ending{stop: acp.StopReasonCancelled})
+	default:
+		s.finish(t, ending{stop: acp.StopReasonEndTurn})
+	}
+}
+
+// shellNote is what droid is told of a command.
+func shellNote(command, output, note string) string {
+	text := "I ran this command myself, in the session's directory:\n" + fenced("sh", command) + "\n" + strings.TrimSuffix(note, ".") + ". "
+	if strings.TrimSpace(output) == "" {
+		return text + "It wrote nothing.\n\n"
+	}
+	if over := len(output) - shellTold; over > 0 {
+		head, tail := output[:shellTold/2], output[len(output)-shellTold/2:]
+		output = strings.ToValidUTF8(head, "") + leftOutMark(over) + strings.ToValidUTF8(tail, "")
+	}
+	return text + "Its output:\n" + fenced("console", output) + "\n\n"
+}
+
+func leftOutMark(n int) string { return fmt.Sprintf("\n[… %d bytes left out …]\n", n) }
+
+// addShellNotes puts what the user ran before a prompt. A command that droid
+// expands must begin the message: the notes wait for the prompt after it.
+func (s *Session) addShellNotes(t *turn) {
+	if len(s.shellNotes) == 0 {
+		return
+	}
+	name, _, _ := splitCommand(t.message.Text)
+	if slices.ContainsFunc(s.custom, func(c availableCommand) bool { return c.Name == name }) {
+		return
+	}
+	t.notes, s.shellNotes = s.shellNotes, nil
+	t.message.Text = strings.Join(t.notes, "") + t.message.Text
+}
+
+// keepShellNotes keeps the notes of a prompt that droid did not take for the
+// next one.
+func (s *Session) keepShellNotes(t *turn) {
+	if t != nil {
+		s.shellNotes = append(t.notes, s.shellNotes...)
+		t.notes = nil
+	}
+}
+
+// shellOutput collects what a command writes, within bounds. The command's
+// reader writes, the session's owner takes.
+type shellOutput struct {
+	ready func() // called when there is something to take, once until it is taken
+
+	mu    sync.Mutex
+	told  bool
+	fresh []byte // to be shown
+	kept  int    // bytes that were fresh
+	tail  []byte // the end of what follows
+	over  int    // bytes that followed
+}
+
+func (o *shellOutput) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	n := min(len(p), shellKept-o.kept)
+	o.fresh = append(o.fresh, p[:n]...)
+	o.kept += n
+	o.over += len(p) - n
+	o.tail = append(o.tail, p[n:]...)
+	if cut := len(o.tail) - shellTail; cut > 0 {
+		o.tail = append(o.tail[:0], o.tail[cut:]...)
+	}
+	tell := n > 0 && !o.told
+	o.told = o.told || tell
+	o.mu.Unlock()
+	if tell {
+		o.ready()
+	}
+	return len(p), nil
+}
+
+// take returns what is new, but for the beginning of a character.
+func (o *shellOutput) take() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.told = false
+	end := len(o.fresh)
+	for i := max(0, end-utf8.UTFMax); i < len(o.fresh); i++ {
+		if utf8.RuneStart(o.fresh[i]) && !utf8.FullRune(o.fresh[i:]) {
+			end = i
+			break
+		}
+	}
+	piece := strings.ToValidUTF8(string(o.fresh[:end]), "\uFFFD")
+	o.fresh = append(o.fresh[:0], o.fresh[end:]...)
+	return piece
+}
+
+// rest returns all that was not taken, with the end of what was left out.
+func (o *shellOutput) rest() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	piece := string(o.fresh)
+	o.fresh = nil
+	if o.over > len(o.tail) {
+		piece += leftOutMark(o.over - len(o.tail))
+	}
+	return strings.ToValidUTF8(piece+string(o.tail), "\uFFFD")
+}

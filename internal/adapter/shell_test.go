@@ -1,0 +1,265 @@
+//go:build unix
+
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/fakedroid"
+)
+
+// echoes is a droid that repeats what it is told.
+func echoes() fakedroid.Script {
+	return turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) })
+}
+
+// beginShell begins a session in a directory of its own, in real time: the
+// commands are real.
+func beginShell(t *testing.T, capabilities string) (e *editor, dir string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	e = open(t, playing(echoes()))
+	e.real = make(chan struct{}, 1)
+	e.agent.cfg.Shell = true
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`}`).Error)
+	e.beginSession()
+	e.inside(func(s *Session) { s.cwd = dir })
+	return e, dir
+}
+
+// shellCalls are the tool calls and their updates that came so far.
+func (e *editor) shellCalls() (calls []toolCall) {
+	for _, m := range e.received() {
+		var p struct{ Update toolCall }
+		if json.Unmarshal(m.Params, &p) == nil && strings.HasPrefix(p.Update.SessionUpdate, "tool_call") {
+			calls = append(calls, p.Update)
+		}
+	}
+	return calls
+}
+
+func callText(c toolCall) (text string) {
+	for _, item := range c.Content {
+		if item.Content != nil && item.Content.Text != nil {
+			text += *item.Content.Text
+		}
+	}
+	return text
+}
+
+const noTerminals, withTerminals = `{}`, `{"_meta":{"terminal_output":true}}`
+
+func TestShellShowsOutputAndExitCode(t *testing.T) {
+	e, dir := beginShell(t, noTerminals)
+	for i, prompt := range []string{"!pwd; echo wrong >&2; exit 3", "/shell pwd; echo wrong >&2; exit 3"} {
+		require.Equal(t, "end_turn", e.run(prompt))
+		calls := e.shellCalls()
+		last := calls[len(calls)-1]
+		require.Equal(t, statusFailed, last.Status)
+		require.Equal(t, "```console\n"+dir+"\nwrong\n```Exit code 3", callText(last))
+		require.JSONEq(t, `{"exitCode":3}`, string(last.RawOutput))
+		begun := 0
+		for _, c := range calls {
+			if c.SessionUpdate == "tool_call" {
+				begun++
+				require.Equal(t, "execute", string(c.Kind))
+				require.Equal(t, "pwd; echo wrong >&2; exit 3", c.Title)
+			}
+		}
+		require.Equal(t, i+1, begun)
+	}
+	calls := e.shellCalls()
+	require.NotEqual(t, calls[0].ToolCallID, calls[len(calls)-1].ToolCallID)
+	require.Equal(t, "end_turn", e.run("!true"))
+	calls = e.shellCalls()
+	require.Equal(t, statusCompleted, calls[len(calls)-1].Status)
+	require.Equal(t, "Exit code 0", callText(calls[len(calls)-1]))
+	require.NotContains(t, strings.Join(e.updates(), "\n"), "droid:", "droid took no prompt")
+}
+
+// Each piece comes once, as it is written: the command waits for a file that the
+// test makes when it has seen the first.
+func TestShellStreamsIntoATerminal(t *testing.T) {
+	e, dir := beginShell(t, withTerminals)
+	id := e.prompt("!mkfifo go; echo first; cat go; printf 'ä%.0s' $(seq 3)")
+	shown := func() (text string) {
+		for _, c := range e.shellCalls() {
+			if c.Meta != nil && c.Meta.TerminalOutput != nil {
+				text += c.Meta.TerminalOutput.Data
+			}
+		}
+		return text
+	}
+	e.until("the first line", func() bool { return shown() == "first\n" })
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("second\n"), 0o600))
+	require.Equal(t, "end_turn", ended(e.await(id)))
+	require.Equal(t, "first\nsecond\näää", shown())
+	calls := e.shellCalls()
+	last := calls[len(calls)-1]
+	require.Equal(t, 0, *last.Meta.TerminalExit.ExitCode)
+	require.Equal(t, last.ToolCallID, last.Content[0].TerminalID)
+}
+
+// Cancel ends the whole group, also what ignores a polite signal.
+func TestShellIsCancelled(t *testing.T) {
+	for name, command := range map[string]string{
+		"polite":   "sleep 1000 & echo $! > pid; echo begun; wait",
+		"stubborn": "trap '' TERM; sleep 1000 & echo $! > pid; echo begun; wait; wait",
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, dir := beginShell(t, noTerminals)
+			id := e.prompt("!" + command)
+			e.until("output", func() bool { return strings.Contains(fmt.Sprint(e.texts()), "begun") })
+			data, err := os.ReadFile(filepath.Join(dir, "pid"))
+			require.NoError(t, err)
+			began := time.Now()
+			e.cancel()
+			require.Equal(t, "cancelled", ended(e.await(id)))
+			require.Less(t, time.Since(began), 2*time.Second)
+			requireGone(t, string(data))
+			calls := e.shellCalls()
+			require.Equal(t, statusFailed, calls[len(calls)-1].Status)
+			require.Contains(t, callText(calls[len(calls)-1]), "Cancelled.")
+			require.Equal(t, "end_turn", e.run("go on"), "the session works")
+		})
+	}
+}
+
+func (e *editor) texts() (texts []string) {
+	for _, c := range e.shellCalls() {
+		texts = append(texts, callText(c))
+	}
+	return texts
+}
+
+// requireGone checks that a process has ended; a killed one that nobody has
+// waited for yet counts.
+func requireGone(t *testing.T, pid string) {
+	t.Helper()
+	n, err := strconv.Atoi(strings.TrimSpace(pid))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		if syscall.Kill(n, 0) != nil {
+			return true
+		}
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n))
+		return strings.Contains(string(stat), ") Z ")
+	}, 5*time.Second, 5*time.Millisecond)
+}
+
+// What is left in the background ends with the command, and a command with the
+// editor.
+func TestShellLeavesNothing(t *testing.T) {
+	e, dir := beginShell(t, noTerminals)
+	require.Equal(t, "end_turn", e.run("!sleep 1000 >/dev/null 2>&1 & echo $! > pid"))
+	data, err := os.ReadFile(filepath.Join(dir, "pid"))
+	require.NoError(t, err)
+	requireGone(t, string(data))
+	e.prompt("!echo $$ > pid2; echo begun; sleep 1000")
+	e.until("output", func() bool { return strings.Contains(fmt.Sprint(e.texts()), "begun") })
+	e.close()
+	data, err = os.ReadFile(filepath.Join(dir, "pid2"))
+	require.NoError(t, err)
+	requireGone(t, string(data))
+}
+
+func TestShellResultGoesToDroidOnce(t *testing.T) {
+	e, _ := beginShell(t, noTerminals)
+	require.Equal(t, "end_turn", e.run("!echo one; exit 4"))
+	require.Equal(t, "end_turn", e.run("!seq 1 100000"))
+	require.Equal(t, "end_turn", e.run("what now?"))
+	updates := e.updates()
+	said := updates[len(updates)-2]
+	require.Contains(t, said, "I ran this command myself, in the session's directory:\n```sh\necho one; exit 4\n```\nExit code 4. Its output:\n```console\none\n```\n\n")
+	require.Contains(t, said, "bytes left out …]\n")
+	require.Contains(t, said, "\n100000\n```\n\nwhat now?")
+	require.Less(t, len(said), shellTold+1000)
+	require.Equal(t, "end_turn", e.run("and now?"))
+	updates = e.updates()
+	require.Equal(t, "agent: droid: and now?", updates[len(updates)-2])
+}
+
+func TestShellIsOffByDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(echoes()))
+		for _, text := range []string{"!echo one", "/shell echo one"} {
+			require.Equal(t, "end_turn", e.run(text))
+			require.Contains(t, e.updates(), "agent: droid: "+text)
+		}
+		require.NotContains(t, string(e.lastUpdate("available_commands_update")), `"shell"`)
+	})
+}
+
+func TestShellOutputIsBounded(t *testing.T) {
+	told := 0
+	o := shellOutput{ready: func() { told++ }}
+	for range 300 {
+		n, err := o.Write([]byte(strings.Repeat("x", 8191) + "\n"))
+		require.NoError(t, err)
+		require.Equal(t, 8192, n)
+	}
+	require.Equal(t, 1, told)
+	require.Len(t, o.take(), shellKept)
+	rest := o.rest()
+	left := 300*8192 - shellKept - shellTail
+	require.True(t, strings.HasPrefix(rest, leftOutMark(left)))
+	require.Len(t, rest, len(leftOutMark(left))+shellTail)
+}
+
+func TestShellOutputKeepsCharactersWhole(t *testing.T) {
+	o := shellOutput{ready: func() {}}
+	text, got := "aä€😀z", ""
+	for i := range len(text) {
+		_, _ = o.Write([]byte{text[i]})
+		got += o.take()
+	}
+	_, _ = o.Write([]byte("\xff\xe2"))
+	require.Equal(t, text+"\uFFFD", got+o.take())
+	require.Equal(t, "\uFFFD", o.rest())
+}
+
+// A droid that dies meanwhile is no matter of the command's.
+func TestShellOutlivesDroid(t *testing.T) {
+	e, dir := beginShell(t, noTerminals)
+	id := e.prompt("!mkfifo go; echo begun; cat go")
+	e.until("output", func() bool { return strings.Contains(fmt.Sprint(e.texts()), "begun") })
+	e.inside(func(s *Session) { s.client.Kill() })
+	require.Eventually(t, func() (gone bool) {
+		e.inside(func(s *Session) { gone = s.client == nil })
+		return gone
+	}, 5*time.Second, time.Millisecond)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("second\n"), 0o600))
+	require.Equal(t, "end_turn", ended(e.await(id)))
+	require.Equal(t, "```console\nbegun\nsecond\n```Exit code 0", e.texts()[len(e.texts())-1])
+}
+
+// The notes of a prompt that droid did not take go with the next one, in order.
+func TestShellNotesAreKept(t *testing.T) {
+	s := &Session{controls: controls{shellNotes: []string{"one "}, custom: []availableCommand{{Name: "greet"}}}}
+	greet := &turn{}
+	greet.message.Text = "/greet Bob"
+	s.addShellNotes(greet)
+	require.Equal(t, "/greet Bob", greet.message.Text, "droid expands it")
+	lost := &turn{}
+	s.addShellNotes(lost)
+	s.shellNotes = append(s.shellNotes, "two ")
+	s.keepShellNotes(lost)
+	s.keepShellNotes(lost)
+	next := &turn{}
+	next.message.Text = "/tmp is full"
+	s.addShellNotes(next)
+	require.Equal(t, "one two /tmp is full", next.message.Text)
+	require.Empty(t, s.shellNotes)
+}
