@@ -86,15 +86,22 @@ const planTold = 2 * time.Second
 // waiting. A plan picked is told first: what reaches droid while a permission
 // waits is folded into the running turn (field notes §3).
 func (s *Session) permissionAnswered(requestID, option, plan string, closeUp func()) {
-	if !s.endAsk(requestID) {
-		return
+	answer := func() {
+		if s.endAsk(requestID) { // else it was withdrawn or cancelled meanwhile
+			closeUp()
+			s.answerPermission(requestID, option)
+		}
 	}
-	closeUp()
 	client := s.client
 	if plan == "" || option == droid.OptionCancel || client == nil {
-		s.answerPermission(requestID, option)
+		answer()
 		return
 	}
+	if s.ask == nil || s.ask.requestID != requestID {
+		return
+	}
+	// The request stays open until droid has the pick, so that a cancel in between
+	// still refuses it.
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, planTold)
 		defer cancel()
@@ -105,7 +112,7 @@ func (s *Session) permissionAnswered(requestID, option, plan string, closeUp fun
 				s.tell("droid did not take your choice of plan, so it was not approved.")
 				option = droid.OptionCancel
 			}
-			s.answerPermission(requestID, option)
+			answer()
 		})
 	})
 }

@@ -34,7 +34,7 @@ type Session struct {
 	controls
 	cwd        string
 	servers    []droid.MCPServer
-	droidID    string        // of the session that the process works on; see sessionSwitched
+	droidID    string        // of the session that the process works on, see aside
 	client     *droid.Client // nil while no process runs
 	events     <-chan droid.Event
 	norm       *quirks.Normalizer

@@ -563,10 +563,41 @@ func TestCrashWhilePermissionIsOpen(t *testing.T) {
 	})
 }
 
+// TestCancelWhilePlanIsTold: the user approves one of several plans and cancels
+// before droid has taken their pick. The approval must not follow the cancel.
+func TestCancelWhilePlanIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plans := plan
+		plans.Details = fakedroid.Fields{"plan": "A or B", "optionNames": []string{"Plan A", "Plan B"}}
+		var told strings.Builder
+		var e *editor
+		e = begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) {
+				told.Write(line)
+				if strings.Contains(string(line), "I choose") {
+					e.cancel()
+					time.Sleep(time.Millisecond) // of the bubble: the cancel has its effect first
+				}
+			}, uses(plans), fakedroid.WithVersion(fakedroid.V099), fakedroid.WithMode("spec")), nil
+		})
+		e.ask = func(p permission) string {
+			if strings.HasPrefix(p.Options[0].OptionID, "plan_") {
+				return "plan_0"
+			}
+			return "proceed_auto_run_high"
+		}
+		require.Equal(t, "cancelled", e.run("plan"))
+		require.Contains(t, told.String(), `"selectedOption":"cancel"`)
+		require.NotContains(t, told.String(), `"selectedOption":"proceed`)
+	})
+}
+
 func TestNonsenseIsSurvived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(fakedroid.Nonsense()))
-		end := e.run("go")
-		require.NotEmpty(t, end)
+		for _, prompt := range []string{"go", "huge line", "idle first"} {
+			require.Equal(t, "end_turn", e.run(prompt), prompt)
+		}
+		require.Equal(t, 3, strings.Count(strings.Join(e.updates(), "\n"), fakedroid.NonsenseText), "what it said in earnest is there once a turn")
 	})
 }
