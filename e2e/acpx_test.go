@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,18 +18,19 @@ import (
 )
 
 // acpx runs one prompt through acpx, an ACP client from npm, and returns what
-// it printed.
+// it printed. What the agent said to it follows the schema.
 func acpx(t *testing.T, h home, flags ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	agent := programs.Agent + " --droid " + h.droid
-	args := append([]string{programs.ACPX, "--agent", agent, "--cwd", h.work}, flags...)
+	said, env, agent := newRecording(t)
+	args := append([]string{programs.ACPX, "--agent", agent + " --droid " + h.droid, "--cwd", h.work}, flags...)
 	cmd := exec.CommandContext(ctx, programs.Node, args...)
-	cmd.Dir, cmd.Env = h.work, h.env
+	cmd.Dir, cmd.Env = h.work, slices.Concat(h.env, env)
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
 	h.awaitNoDroid(t, leavingLimit)
+	require.Positive(t, said.check(t))
 	return string(out), err
 }
 

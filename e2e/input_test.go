@@ -177,5 +177,11 @@ func TestSmoke(t *testing.T) {
 			require.Contains(t, string(out), tt.output)
 			h.awaitNone(t, leavingLimit, func(process) bool { return true })
 		}
+		cmd := exec.Command(programs.Agent, "smoke", "--json", "--droid", h.droid, "say", "hello")
+		cmd.Env, cmd.Dir = h.env, h.work
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		require.Positive(t, checkShown(t, out), "%s", out)
+		h.awaitNone(t, leavingLimit, func(process) bool { return true })
 	})
 }
