@@ -22,6 +22,7 @@ var toolKinds = map[string]acp.ToolKind{
 	"Execute":      acp.ToolKindExecute,
 	"FetchUrl":     acp.ToolKindFetch,
 	"WebSearch":    acp.ToolKindFetch,
+	"ToolSearch":   acp.ToolKindSearch,
 	"TodoWrite":    acp.ToolKindThink,
 	"Task":         acp.ToolKindThink,
 	"Skill":        acp.ToolKindRead,
@@ -40,7 +41,8 @@ func toolKind(name string) acp.ToolKind {
 type toolInput struct {
 	Command  string
 	FilePath string
-	Pattern  string
+	Offset   *int   // the line at which Read begins, counted as the version of droid does
+	Pattern  string // several are joined
 	URL      string
 	Query    string
 	Title    string
@@ -59,15 +61,23 @@ func parseToolInput(raw json.RawMessage) toolInput {
 		}
 		return ""
 	}
-	return toolInput{
+	in := toolInput{
 		Command:  text("command"),
-		FilePath: text("file_path", "path", "directory_path"),
-		Pattern:  text("pattern"),
+		FilePath: text("file_path", "path", "directory_path", "folder"),
+		Pattern:  text("pattern", "patterns"),
 		URL:      text("url"),
 		Query:    text("query"),
 		Title:    text("title"),
-		Summary:  text("description", "skill"),
+		Summary:  text("description", "skill", "toolName", "prompt", "task_id"),
 	}
+	var patterns []string
+	if json.Unmarshal(fields["patterns"], &patterns) == nil && in.Pattern == "" {
+		in.Pattern = strings.Join(patterns, ", ")
+	}
+	if json.Unmarshal(fields["offset"], &in.Offset) != nil {
+		in.Offset = nil
+	}
+	return in
 }
 
 // toolTitle names what a call works on: the whole command of an Execute, else
@@ -80,7 +90,10 @@ func toolTitle(name string, in toolInput, cwd string) string {
 	case name == "ExitSpecMode":
 		return strings.TrimSuffix("Approve plan: "+in.Title, ": ")
 	case in.Pattern != "":
-		object = in.Pattern
+		object = firstLine(in.Pattern)
+		if in.FilePath != "" && absolute(cwd, in.FilePath) != filepath.Clean(cwd) {
+			object += " in " + relative(cwd, in.FilePath)
+		}
 	case in.FilePath != "":
 		object = relative(cwd, in.FilePath)
 	case in.URL != "":
@@ -109,17 +122,26 @@ func toolLabel(name string) string {
 	return name
 }
 
-// toolLocations are the files that a call touches, as absolute paths.
-func toolLocations(in toolInput, cwd string) []location {
-	if in.FilePath == "" {
+// toolLocations are the files that a call touches, as absolute paths, and the
+// line at which it reads them. firstLine is the number that droid gives the first
+// line. What a tool of an MCP server calls a path need not be a file here.
+func toolLocations(name string, in toolInput, cwd string, firstLine int) []location {
+	if in.FilePath == "" || isMCP(name) {
 		return nil
 	}
-	return []location{{Path: absolute(cwd, in.FilePath)}}
+	l := location{Path: absolute(cwd, in.FilePath)}
+	if name == "Read" && in.Offset != nil {
+		l.Line = max(1, *in.Offset+1-firstLine)
+	}
+	return []location{l}
 }
+
+// isMCP tells a tool of an MCP server, which droid names "server___tool".
+func isMCP(name string) bool { return strings.Contains(name, "___") }
 
 func absolute(cwd, path string) string {
 	if filepath.IsAbs(path) {
-		return path
+		return filepath.Clean(path)
 	}
 	return filepath.Join(cwd, path)
 }

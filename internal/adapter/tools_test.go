@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -14,18 +15,29 @@ func TestToolTitleAndLocations(t *testing.T) {
 	for _, tc := range []struct {
 		tool, input, title string
 		kind               acp.ToolKind
-		path               string
+		at                 string // path, and line behind a colon
 	}{
 		{"Execute", `{"command":"go test ./...\ngo vet"}`, "go test ./...\ngo vet", acp.ToolKindExecute, ""},
 		{"Execute", `{}`, "Execute", acp.ToolKindExecute, ""},
 		{"Read", `{"file_path":"/w/a/b.go"}`, "Read a/b.go", acp.ToolKindRead, "/w/a/b.go"},
 		{"Read", `{"file_path":"b.go"}`, "Read b.go", acp.ToolKindRead, "/w/b.go"},
 		{"Create", `{"file_path":"/other/b.go","content":"x"}`, "Create /other/b.go", acp.ToolKindEdit, "/other/b.go"},
-		{"Grep", `{"pattern":"foo.*","path":"/w/a"}`, "Grep foo.*", acp.ToolKindSearch, "/w/a"},
+		{"Grep", `{"pattern":"foo.*","path":"/w/a"}`, "Grep foo.* in a", acp.ToolKindSearch, "/w/a"},
+		{"Grep", `{"pattern":"foo","path":"/w/"}`, "Grep foo", acp.ToolKindSearch, "/w"},
+		{"Glob", `{"patterns":["*.go","*.md"],"folder":"sub"}`, "Glob *.go, *.md in sub", acp.ToolKindSearch, "/w/sub"},
+		{"Glob", `{"patterns":"*.go"}`, "Glob *.go", acp.ToolKindSearch, ""},
+		{"LS", `{"directory_path":"/w/a"}`, "LS a", acp.ToolKindSearch, "/w/a"},
+		{"Read", `{"file_path":"b.go","offset":7,"limit":3}`, "Read b.go", acp.ToolKindRead, "/w/b.go:7"},
+		{"Read", `{"file_path":"b.go","offset":-7}`, "Read b.go", acp.ToolKindRead, "/w/b.go:1"},
+		{"Read", `{"file_path":"b.go","offset":"7"}`, "Read b.go", acp.ToolKindRead, "/w/b.go"},
+		{"FetchUrl", `{"url":"https://example.com/a"}`, "FetchUrl https://example.com/a", acp.ToolKindFetch, ""},
+		{"ToolSearch", `{"query":"select:a"}`, "ToolSearch select:a", acp.ToolKindSearch, ""},
+		{"TaskOutput", `{"task_id":"t1"}`, "TaskOutput t1", acp.ToolKindOther, ""},
 		{"WebSearch", `{"query":"go 1.26"}`, "WebSearch go 1.26", acp.ToolKindFetch, ""},
 		{"ExitSpecMode", `{"title":"My plan"}`, "Approve plan: My plan", acp.ToolKindSwitchMode, ""},
 		{"ExitSpecMode", `{}`, "Approve plan", acp.ToolKindSwitchMode, ""},
 		{"tiny___echo", `{"x":1}`, "tiny: echo", acp.ToolKindOther, ""},
+		{"web___get", `{"path":"/api/users"}`, "web: get /api/users", acp.ToolKindOther, ""},
 		{"Task", `{"description":"find it\nnow"}`, "Task find it …", acp.ToolKindThink, ""},
 		{"Skill", `{"skill":"review"}`, "Skill review", acp.ToolKindRead, ""},
 		{"Read", `"not an object"`, "Read", acp.ToolKindRead, ""},
@@ -35,12 +47,23 @@ func TestToolTitleAndLocations(t *testing.T) {
 		in := parseToolInput(json.RawMessage(tc.input))
 		require.Equal(t, tc.title, toolTitle(tc.tool, in, "/w"), tc.tool+tc.input)
 		require.Equal(t, tc.kind, toolKind(tc.tool))
-		if tc.path == "" {
-			require.Empty(t, toolLocations(in, "/w"))
-		} else {
-			require.Equal(t, []location{{Path: tc.path}}, toolLocations(in, "/w"))
+		at := ""
+		for _, l := range toolLocations(tc.tool, in, "/w", 1) {
+			at += l.Path
+			if l.Line != 0 {
+				at += fmt.Sprintf(":%d", l.Line)
+			}
 		}
+		require.Equal(t, tc.at, at, tc.tool+tc.input)
 	}
+}
+
+// Before 0.215 droid counts lines from 0.
+func TestReadLineOfAnOldDroid(t *testing.T) {
+	in := parseToolInput(json.RawMessage(`{"file_path":"/w/a","offset":0}`))
+	require.Equal(t, []location{{Path: "/w/a", Line: 1}}, toolLocations("Read", in, "/w", 0))
+	in = parseToolInput(json.RawMessage(`{"file_path":"/w/a","offset":7}`))
+	require.Equal(t, []location{{Path: "/w/a", Line: 8}}, toolLocations("Read", in, "/w", 0))
 }
 
 func TestResultContent(t *testing.T) {

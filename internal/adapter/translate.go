@@ -112,7 +112,7 @@ func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 		ToolCallID: id,
 		Title:      toolTitle(name, in, s.cwd),
 		Kind:       toolKind(name),
-		Locations:  toolLocations(in, s.cwd),
+		Locations:  toolLocations(name, in, s.cwd, s.firstLine()),
 		RawInput:   object(input),
 	}
 	if e := s.views.get(id).edit; e != nil && call.RawInput != nil {
@@ -120,6 +120,14 @@ func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 		describeEdit(&call, s.cwd, e.changes)
 	}
 	return call
+}
+
+// firstLine is the number that droid gives the first line of a file.
+func (s *Session) firstLine() int {
+	if s.client != nil && s.client.Version().Features().LinesFromOne {
+		return 1
+	}
+	return 0
 }
 
 // describeEdit names the files that change, where the input does not.

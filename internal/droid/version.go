@@ -79,6 +79,7 @@ type Features struct {
 	ContextStats       bool // get_context_stats and rename_session (0.117)
 	Discovery          bool // list_commands, get_context_breakdown; skills are expanded in prompts (0.215)
 	ValidatesDirectory bool // initialize_session refuses a working directory that does not exist (0.215)
+	LinesFromOne       bool // the offset of the Read tool counts from 1; else from 0 (0.215)
 }
 
 // Features returns what this version does. It is the one place that compares
@@ -98,6 +99,7 @@ func (v Version) Features() Features {
 		EarlyInterrupt:     since215,
 		CustomCommands:     since215,
 		ValidatesDirectory: since215,
+		LinesFromOne:       since215,
 		ContextStats:       v.AtLeast(protocol0_117),
 		Discovery:          since215,
 		MessageRetracted:   v.AtLeast(protocol0_225),
