@@ -165,7 +165,8 @@ func testEdits(t *testing.T, model *modelserver.Server, h home, names ...string)
 	}
 }
 
-// A file of several megabytes is shown by the lines that change.
+// A file of several megabytes is shown by the lines that change, or by its
+// beginning.
 func TestEditOfALargeFile(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		path := filepath.Join(h.work, "big.txt")
@@ -197,5 +198,18 @@ func TestEditOfALargeFile(t *testing.T) {
 		}
 		require.Contains(t, string(c.asked()[0].ToolCall), "only the lines that change are shown")
 		require.Less(t, len(c.asked()[0].ToolCall), 10_000)
+
+		c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "normal"}, nil)
+		model.On("created", modelserver.Step{Text: "I create. ", Tools: []modelserver.ToolCall{{
+			ID: "created", Name: "Create", Args: map[string]any{"file_path": filepath.Join(h.work, "new.txt"), "content": text},
+		}}}, modelserver.Step{Text: "Created."})
+		end := s.prompt("created").end(2 * turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, []string{"completed"}, end.tools())
+		require.Contains(t, string(c.asked()[1].ToolCall), "The new text begins")
+		require.Less(t, len(c.asked()[1].ToolCall), 100_000)
+		for _, u := range end.ofTool("created") {
+			require.Less(t, len(u.raw), 100_000)
+		}
 	})
 }

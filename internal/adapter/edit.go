@@ -20,9 +20,9 @@ const (
 	// maxDiff bounds what one diff shows, old and new together, in bytes. Of larger
 	// files only the lines that change are shown.
 	maxDiff = 1 << 20
-	// maxRawOutput bounds the result of an edit that is passed on as it is: 0.99
-	// puts the whole file into it.
-	maxRawOutput = 256 << 10
+	// maxBeginning bounds what is shown of a change that is longer than that, in
+	// bytes.
+	maxBeginning = 16 << 10
 )
 
 // edit is the view of a call that changes files.
@@ -226,9 +226,6 @@ func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change
 
 // editEnded shows what an edit has changed, or was refused to change.
 func (s *Session) editEnded(ev quirks.ToolEnded, e *edit, update *toolCall) {
-	if len(update.RawOutput) > maxRawOutput {
-		update.RawOutput = nil
-	}
 	if ev.Unfinished {
 		return
 	}
@@ -328,9 +325,25 @@ func (c change) content(cwd string) []toolContent {
 	size := fmt.Sprintf("%s is large (%.1f MB)", relative(cwd, c.path), float64(max(len(before), len(after)))/1e6)
 	before, after = changedLines(before, after)
 	if len(before)+len(after) > maxDiff {
-		return []toolContent{textContent(size + "; its change is too long to be shown.")}
+		text := size + "; its change is too long to be shown whole."
+		if after != "" {
+			text += " The new text begins:\n\n" + fenced("", beginning(after))
+		}
+		return []toolContent{textContent(text)}
 	}
 	return []toolContent{diffContent(c.path, &before, &after), textContent(size + "; only the lines that change are shown.")}
+}
+
+// beginning is the first lines of a long text.
+func beginning(text string) string {
+	if len(text) <= maxBeginning {
+		return text
+	}
+	text = text[:maxBeginning]
+	if end := strings.LastIndexByte(text, '\n'); end > 0 {
+		return text[:end+1] + "…"
+	}
+	return strings.ToValidUTF8(text, "") + "…"
 }
 
 // changedLines cuts off the lines that two texts have in common at their

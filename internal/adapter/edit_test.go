@@ -104,8 +104,14 @@ func TestLargeChangesAreBounded(t *testing.T) {
 	require.Equal(t, "a line\na line\na line\nold\nend\n", *got[0].OldText)
 	require.Equal(t, "a line\na line\na line\nnew\nend\n", *got[0].NewText)
 
+	got = whole("/w/big.txt", nil, textOf(long)).content("/w")
+	text, begins, _ := strings.Cut(texts(got), "\n\n")
+	require.Equal(t, "big.txt is large (2.1 MB); its change is too long to be shown whole. The new text begins:", text)
+	require.Equal(t, "```\n"+long[:maxBeginning/7*7]+"…\n```", begins)
 	got = whole("/w/big.txt", nil, textOf(strings.Repeat("x", maxDiff+1))).content("/w")
-	require.Equal(t, "big.txt is large (1.0 MB); its change is too long to be shown.", texts(got))
+	require.Contains(t, texts(got), "\n"+strings.Repeat("x", maxBeginning)+"…\n", "one long line")
+	got = whole("/w/big.txt", textOf(long), nil).content("/w")
+	require.Equal(t, "big.txt is large (2.1 MB); its change is too long to be shown whole.", texts(got), "deleted")
 }
 
 func TestReadTextIsBounded(t *testing.T) {

@@ -113,7 +113,7 @@ func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 		Title:      toolTitle(name, in, s.cwd),
 		Kind:       toolKind(name),
 		Locations:  toolLocations(name, in, s.cwd, s.firstLine()),
-		RawInput:   object(input),
+		RawInput:   boundedInput(object(input)),
 	}
 	if e := s.views.get(id).edit; e != nil && call.RawInput != nil {
 		e.changes = s.plannedChanges(name, input)
@@ -195,7 +195,7 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 		update.Status = statusFailed
 	}
 	if !ev.Unfinished { // else what it said so far stays
-		update.RawOutput = ev.Content
+		update.RawOutput = boundedOutput(ev.Content)
 	}
 	switch {
 	case view.todo != nil:
