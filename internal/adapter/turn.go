@@ -280,8 +280,13 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		return
 	}
 	s.progressEnded(t.cancelled)
-	s.finish(t, s.endingOf(t, ev))
-	s.tellUsage()
+	end := s.endingOf(t, ev)
+	s.finish(t, end)
+	// ACP prompt-turn: nothing of a cancelled turn comes after its response. The
+	// next turn tells what this one used.
+	if end.stop != acp.StopReasonCancelled {
+		s.tellUsage()
+	}
 }
 
 // endingOf is how a prompt ends that droid ended.
