@@ -41,6 +41,7 @@ func (e *rpcError) Error() string { return fmt.Sprintf("%d %s %s", e.Code, e.Mes
 
 // permission is a session/request_permission.
 type permission struct {
+	request  json.RawMessage // id of the request
 	ToolCall json.RawMessage `json:"toolCall"`
 	Options  []struct {
 		OptionID string `json:"optionId"`
@@ -186,6 +187,7 @@ func (c *client) take(raw string) {
 		if err := json.Unmarshal(l.Params, &p); err != nil {
 			c.t.Errorf("permission request: %v", err)
 		}
+		p.request = l.ID
 		c.permissions = append(c.permissions, p)
 		answer = c.permit(p)
 	}
@@ -202,14 +204,19 @@ func (c *client) take(raw string) {
 	case answer == "error":
 		c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "error": map[string]any{"code": -32603, "message": "no dialog"}})
 	case l.Method == "session/request_permission":
-		outcome := map[string]any{"outcome": "selected", "optionId": answer}
-		if answer == "" {
-			outcome = map[string]any{"outcome": "cancelled"}
-		}
-		c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "result": map[string]any{"outcome": outcome}})
+		c.answer(l.ID, answer)
 	case l.Method != "" && l.ID != nil:
 		c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "error": map[string]any{"code": -32601, "message": "no such method"}})
 	}
+}
+
+// answer answers a permission request with an option, or "" for cancelled.
+func (c *client) answer(request json.RawMessage, option string) {
+	outcome := map[string]any{"outcome": "selected", "optionId": option}
+	if option == "" {
+		outcome = map[string]any{"outcome": "cancelled"}
+	}
+	c.write(map[string]any{"jsonrpc": "2.0", "id": request, "result": map[string]any{"outcome": outcome}})
 }
 
 func (c *client) write(v any) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -223,7 +222,6 @@ func TestCommandsThatFail(t *testing.T) {
 
 		running := s.prompt("stopped")
 		running.awaitUpdate("output", func(u update) bool { return strings.Contains(u.raw, `"terminal_output"`) })
-		time.Sleep(100 * time.Millisecond)
 		c.notify("session/cancel", map[string]any{"sessionId": s.id})
 		end = running.end(turnLimit)
 		require.Equal(t, "cancelled", end.Stop)

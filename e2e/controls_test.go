@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -272,7 +273,7 @@ func TestFollowUps(t *testing.T) {
 						s.set("mode", "auto-high")
 					}
 					if moment == "permission" {
-						c.onPermission(func(p permission) string { time.Sleep(time.Second); return allowOnce(p) })
+						c.onPermission(noAnswer)
 					}
 					one := s.prompt("begin it")
 					switch moment {
@@ -281,11 +282,13 @@ func TestFollowUps(t *testing.T) {
 					case "tool":
 						one.awaitUpdate("a running tool", func(u update) bool { return u.Status == "in_progress" })
 					case "permission":
-						one.awaitUpdate("a tool", func(u update) bool { return u.SessionUpdate == "tool_call" })
-						time.Sleep(100 * time.Millisecond)
+						c.await("a permission request", one.from, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
 					}
-					time.Sleep(50 * time.Millisecond)
 					two := s.prompt("then that")
+					if moment == "permission" {
+						asked := c.asked()[0]
+						c.answer(asked.request, allowOnce(asked))
+					}
 					require.Equal(t, "end_turn", one.end(turnLimit).Stop)
 					require.Equal(t, "end_turn", two.end(turnLimit).Stop)
 
@@ -315,7 +318,6 @@ func TestCancelWithFollowUp(t *testing.T) {
 		one := s.prompt("begin it")
 		one.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
 		two := s.prompt("then that")
-		time.Sleep(200 * time.Millisecond)
 		s.notify("session/cancel", map[string]any{"sessionId": s.id})
 		end := one.end(5 * time.Second)
 		require.Equal(t, "cancelled", end.Stop)
@@ -334,7 +336,16 @@ func TestCancelDuringRetry(t *testing.T) {
 		if h.version == newDroid {
 			one.awaitUpdate("the retry", func(u update) bool { return strings.Contains(u.text(), "tries again") })
 		} else {
-			time.Sleep(2 * time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), turnLimit)
+			defer cancel()
+			calls := 0
+			_, err := model.Await(ctx, func(r modelserver.Request) bool {
+				if r.Prompt == "busy" {
+					calls++
+				}
+				return calls == 2
+			})
+			require.NoError(t, err)
 		}
 		began := time.Now()
 		s.notify("session/cancel", map[string]any{"sessionId": s.id})
@@ -426,8 +437,12 @@ func TestCommands(t *testing.T) {
 		}
 		// The process is lost: the next prompt goes on in the session that follows.
 		h.killDroid(t)
-		time.Sleep(200 * time.Millisecond)
-		require.Equal(t, "Still here.", say("after"))
+		end := s.prompt("after").end(turnLimit)
+		if end.Err != nil { // it was sent before the loss was noticed
+			require.Contains(t, end.Err.Message, "droid_")
+			end = s.prompt("after").end(turnLimit)
+		}
+		require.Equal(t, "Still here.", end.text())
 		for _, m := range lastRequest(model).Messages {
 			require.NotContains(t, m.Text(), "zweitens")
 		}
