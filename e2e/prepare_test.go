@@ -17,11 +17,22 @@ import (
 
 // Versions of what the tests take from npm.
 const (
-	oldDroid    = "0.99.0"
-	newDroid    = "0.225.2"
+	oldestDroid = "0.99.0"
+	latestDroid = "0.225.2"
 	acpxVersion = "0.19.1"
 	nodeVersion = "22.23.3" // acpx wants ≥ 22.13
 )
+
+// oldDroid and newDroid are the droids that the tests run, before and since 0.215.
+// $DROID_ACP_E2E_DROIDS may name two others, as "0.117.0 0.215.0".
+var oldDroid, newDroid = droidVersions(os.Getenv("DROID_ACP_E2E_DROIDS"))
+
+func droidVersions(chosen string) (before, since string) {
+	if two := strings.Fields(chosen); len(two) == 2 {
+		return two[0], two[1]
+	}
+	return oldestDroid, latestDroid
+}
 
 // cacheDir keeps downloads between runs.
 func cacheDir() (string, error) {
