@@ -20,19 +20,23 @@ const codeResourceNotFound = -32002
 // this one key. Every error of the adapter carries its whole text there.
 func details(text string) map[string]string { return map[string]string{"details": text} }
 
+// inOneLine is a text for the message of an error, which JSON-RPC wants to be a
+// short sentence; the data keep its lines.
+func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 func invalidParams(format string, args ...any) *acp.RequestError {
 	text := fmt.Sprintf(format, args...)
-	return &acp.RequestError{Code: -32602, Message: "Invalid params: " + text, Data: details(text)}
+	return &acp.RequestError{Code: -32602, Message: "Invalid params: " + inOneLine(text), Data: details(text)}
 }
 
 func invalidRequest(text string) *acp.RequestError {
-	return &acp.RequestError{Code: -32600, Message: "Invalid request: " + text, Data: details(text)}
+	return &acp.RequestError{Code: -32600, Message: "Invalid request: " + inOneLine(text), Data: details(text)}
 }
 
 // internalError says what went wrong and what to do about it. kind is a stable
 // word at the beginning of the message, for programs.
 func internalError(kind, text string) *acp.RequestError {
-	return &acp.RequestError{Code: -32603, Message: kind + ": " + text, Data: details(text)}
+	return &acp.RequestError{Code: -32603, Message: kind + ": " + inOneLine(text), Data: details(text)}
 }
 
 func unknownSession(id string) *acp.RequestError {
