@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(mcpEnv) != "" {
 		os.Exit(serveMCP(os.Stdin, os.Stdout))
 	}
+	if os.Getenv(socatEnv) != "" {
+		os.Exit(pretendSocat(os.Args[1:]))
+	}
 	flag.Parse()
 	code, err := run(m)
 	if err != nil {
