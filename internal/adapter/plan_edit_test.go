@@ -221,3 +221,15 @@ func TestPlanEnded(t *testing.T) {
 		})
 	}
 }
+
+// droid repeats the call's input after the approval (quirk 8).
+func TestEditedPlanOutlivesTheInput(t *testing.T) {
+	s, _ := inDirectory(t, "a.txt", "")
+	s.views.add("t", "ExitSpecMode")
+	s.describe("t", "ExitSpecMode", json.RawMessage(`{"plan":"# A"}`))
+	view := s.views.get("t").plan
+	require.Equal(t, "# A", view.text)
+	view.text, view.edited = "# B", true
+	s.describe("t", "ExitSpecMode", json.RawMessage(`{"plan":"# A"}`))
+	require.Equal(t, "# B", view.text)
+}

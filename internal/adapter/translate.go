@@ -119,7 +119,7 @@ func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 	case view.edit != nil:
 		view.edit.changes = s.plannedChanges(name, input)
 		describeEdit(&call, s.cwd, view.edit.changes)
-	case view.plan != nil:
+	case view.plan != nil && !view.plan.edited:
 		view.plan.text = inputPlan(input)
 	}
 	return call
