@@ -19,8 +19,12 @@ type ask struct {
 }
 
 // choose shows a choice to the user and returns the option picked, or "" when
-// none was: cancelled, not offered, an error, or the editor is gone.
+// none was: cancelled, not offered, an error, or the editor is gone. A choice that
+// was taken back before is not shown.
 func (s *Session) choose(ctx context.Context, params permissionParams) string {
+	if ctx.Err() != nil {
+		return ""
+	}
 	result, err := acp.SendRequest[permissionResult](s.agent.conn, ctx, acp.ClientMethodSessionRequestPermission, params)
 	if err != nil {
 		s.agent.log.Info("the editor gave no answer to a permission request; that is a refusal", zap.Error(err))

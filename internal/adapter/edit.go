@@ -215,7 +215,15 @@ func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change
 			if f.Operation == "create" && f.OldContent != nil && *f.OldContent == "" {
 				f.OldContent = nil
 			}
-			out = append(out, whole(absolute(s.cwd, f.FilePath), f.OldContent, f.NewContent))
+			if f.Operation == "delete" {
+				f.NewContent = nil // droid says ""
+			}
+			path := absolute(s.cwd, f.FilePath)
+			if f.MoveTo != "" {
+				out = append(out, whole(path, f.OldContent, nil), whole(absolute(s.cwd, f.MoveTo), nil, f.NewContent))
+				continue
+			}
+			out = append(out, whole(path, f.OldContent, f.NewContent))
 		}
 		return out
 	case d.NewContent != nil:

@@ -135,6 +135,6 @@ func TestAskedChangesOfAPatchWithoutFiles(t *testing.T) {
 	got := s.askedChanges("t", droid.PermissionToolUse{Confirmation: "apply_patch",
 		Details: droid.PermissionDetails{FilePath: "a.txt", OldContent: textOf(""), PatchContent: "*** Begin Patch"}})
 	require.Equal(t, s.views.get("t").edit.changes, got)
-	require.Equal(t, "```diff\n*** Begin Patch\n```", texts(permissionContent(droid.PermissionToolUse{Confirmation: "apply_patch",
-		Details: droid.PermissionDetails{PatchContent: "*** Begin Patch"}})))
+	require.Equal(t, "```diff\n*** Begin Patch\n```", permissionText(droid.PermissionToolUse{Confirmation: "apply_patch",
+		Details: droid.PermissionDetails{PatchContent: "*** Begin Patch"}}, false))
 }

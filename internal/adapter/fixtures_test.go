@@ -60,14 +60,19 @@ func TestFixtures(t *testing.T) {
 // replayed has an editor do what the recorded client did and returns what the
 // agent sent it, a line a message.
 func replayed(t *testing.T, c *fixture.Conversation) string {
-	script := &recordedClient{t: t, answers: recordedAnswers(c.Steps)}
-	e := connect(t, func(n int) (*droid.Client, error) {
+	script := &recordedClient{t: t, answers: recordedAnswers(c.Steps), plan: editedPlanOf(c.Steps)}
+	e := open(t, func(n int) (*droid.Client, error) {
 		if n > 1 { // where droid died, a new process finds no session
 			return nil, &droid.NotFoundError{}
 		}
 		return fakeDroid(fakedroid.Replay(c.Steps)), nil
 	})
-	e.ask, script.end = script.answer, e.done
+	capabilities := `{}`
+	if script.plan != "" {
+		capabilities = formClient
+	}
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`}`).Error)
+	e.ask, e.onForm, script.end = script.answer, script.fill, e.done
 	for _, step := range c.Steps {
 		synctest.Wait()
 		time.Sleep(5 * time.Second) // graces and retries are over
@@ -83,6 +88,7 @@ func replayed(t *testing.T, c *fixture.Conversation) string {
 type recordedClient struct {
 	t       *testing.T
 	answers []string // in the order of the requests of droid
+	plan    string   // as the client edited it
 	end     <-chan struct{}
 }
 
@@ -156,6 +162,23 @@ func recordedAnswers(steps []fixture.Step) []string {
 	return answers
 }
 
+// editedPlanOf is the plan that the recorded client edited, if it did.
+func editedPlanOf(steps []fixture.Step) string {
+	for _, step := range steps {
+		var m struct {
+			Result struct{ EditedSpecContent string }
+		}
+		if step.Dir == fixture.ToDroid && json.Unmarshal(step.Msg, &m) == nil && m.Result.EditedSpecContent != "" {
+			return m.Result.EditedSpecContent
+		}
+	}
+	return ""
+}
+
+func (r *recordedClient) fill(elicitationParams) string {
+	return fmt.Sprintf(`{"action":"accept","content":{"plan":%q}}`, r.plan)
+}
+
 // answer picks the option that has the recorded answer as id or name.
 func (r *recordedClient) answer(p permission) string {
 	// droid 0.99 has the user pick one of several plans first.
@@ -170,6 +193,9 @@ func (r *recordedClient) answer(p permission) string {
 	if want == leftOpen {
 		<-r.end
 		return ""
+	}
+	if want == droid.OptionEdit {
+		want = editOption
 	}
 	for _, o := range p.Options {
 		if o.OptionID == want || o.Name == want {

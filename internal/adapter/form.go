@@ -36,6 +36,7 @@ type formField struct {
 	Description string   `json:"description,omitempty"`
 	Enum        []string `json:"enum,omitempty"`
 	MinLength   int      `json:"minLength,omitempty"`
+	Default     string   `json:"default,omitempty"`
 }
 
 // elicitationResult is the client's answer to it.

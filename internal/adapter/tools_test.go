@@ -87,6 +87,10 @@ func TestPermissionOptions(t *testing.T) {
 		{Label: "Always", Value: "proceed_always"},
 		{Label: "Low", Value: "proceed_auto_run_low"},
 		{Label: "New", Value: "proceed_new_session_high"},
+		{Label: "Edit", Value: "proceed_edit"},
+		{Label: "Report", Value: "proceed_report_false_positive"},
+		{Label: "Path", Value: "proceed_always_file"},
+		{Label: "More", Value: "proceed_surprise"},
 		{Label: "", Value: "surprise"},
 		{Label: "nothing", Value: ""},
 		{Label: "No", Value: "cancel"},
@@ -95,19 +99,12 @@ func TestPermissionOptions(t *testing.T) {
 		{"proceed_once", "Yes", acp.PermissionOptionKindAllowOnce},
 		{"proceed_always", "Always", acp.PermissionOptionKindAllowAlways},
 		{"proceed_auto_run_low", "Low", acp.PermissionOptionKindAllowAlways},
+		{"proceed_report_false_positive", "Report", acp.PermissionOptionKindAllowOnce},
+		{"proceed_always_file", "Path", acp.PermissionOptionKindAllowAlways},
+		{"proceed_surprise", "More", acp.PermissionOptionKindAllowAlways},
 		{"surprise", "surprise", acp.PermissionOptionKindRejectOnce},
 		{"cancel", "No", acp.PermissionOptionKindRejectOnce},
 	}, got)
-}
-
-func TestPlanDecision(t *testing.T) {
-	for raw, want := range map[string]string{
-		`"{\"approved\":true,\"message\":\"Go on.\",\"filePath\":\"/p.md\"}"`: "Go on.\nThe plan is saved in /p.md",
-		`"{\"approved\":false,\"message\":\"Go on.\"}"`:                       `{"approved":false,"message":"Go on."}`,
-		`"Error: not approved"`:                                               "Error: not approved",
-	} {
-		require.Equal(t, want, texts(planDecision(json.RawMessage(raw))))
-	}
 }
 
 func TestMCPPermissionShowsItsInput(t *testing.T) {

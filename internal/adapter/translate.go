@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"droid-acp/internal/quirks"
@@ -105,7 +104,7 @@ func (s *Session) toolInput(ev quirks.ToolInput) {
 }
 
 // describe is what a tool call with this input looks like, and notes what an
-// edit is about to change.
+// edit is about to change and what a plan says.
 func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 	in := parseToolInput(input)
 	call := toolCall{
@@ -115,9 +114,13 @@ func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 		Locations:  toolLocations(name, in, s.cwd, s.firstLine()),
 		RawInput:   boundedInput(object(input)),
 	}
-	if e := s.views.get(id).edit; e != nil && call.RawInput != nil {
-		e.changes = s.plannedChanges(name, input)
-		describeEdit(&call, s.cwd, e.changes)
+	switch view := s.views.get(id); {
+	case call.RawInput == nil:
+	case view.edit != nil:
+		view.edit.changes = s.plannedChanges(name, input)
+		describeEdit(&call, s.cwd, view.edit.changes)
+	case view.plan != nil && !view.plan.edited:
+		view.plan.text = inputPlan(input)
 	}
 	return call
 }
@@ -207,29 +210,12 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 		s.taskEnded(ev, view.task, &update)
 	case view.edit != nil:
 		s.editEnded(ev, view.edit, &update)
-	case !ev.Unfinished && ev.Name == "ExitSpecMode":
-		update.Content = planDecision(ev.Content)
+	case view.plan != nil:
+		s.planEnded(ev, view.plan, &update)
 	case !ev.Unfinished:
 		update.Content = resultContent(ev.Content)
 	}
 	s.send(update)
-}
-
-// planDecision is the result of ExitSpecMode in words: droid gives an object once
-// the plan is approved (0.99 to 0.225).
-func planDecision(raw json.RawMessage) []toolContent {
-	var result struct {
-		Approved bool   `json:"approved"`
-		Message  string `json:"message"`
-		FilePath string `json:"filePath"`
-	}
-	if json.Unmarshal([]byte(resultText(raw)), &result) != nil || !result.Approved || result.Message == "" {
-		return resultContent(raw)
-	}
-	if result.FilePath != "" && !strings.Contains(result.Message, result.FilePath) { // 0.99 says it already
-		result.Message += "\nThe plan is saved in " + result.FilePath
-	}
-	return []toolContent{textContent(result.Message)}
 }
 
 // isUnknownTool tells the result of a tool that does not exist, which 0.99 calls

@@ -23,6 +23,7 @@ type view struct {
 	edit    *edit
 	todo    *todo
 	task    *task
+	plan    *planView
 }
 
 // add begins the view of a call.
@@ -38,6 +39,8 @@ func (v *views) add(id, name string) *view {
 		one.todo = &todo{}
 	case name == "Task":
 		one.task = &task{}
+	case name == "ExitSpecMode":
+		one.plan = &planView{}
 	case isEdit(name):
 		one.edit = &edit{}
 	}

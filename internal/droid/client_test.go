@@ -140,6 +140,10 @@ func TestRequestsOfDroid(t *testing.T) {
 	require.Equal(t, "u3", m.ID)
 	require.JSONEq(t, `{"selectedOption":"cancel"}`, string(m.Result))
 
+	require.NoError(t, c.ApproveEditedPlan("u6", "# Mine <b>"))
+	require.JSONEq(t, `{"selectedOption":"proceed_edit","editedSpecContent":"# Mine <b>"}`, string(p.next().Result))
+	require.Error(t, c.ApproveEditedPlan("u7", " \n"), "an empty plan is none")
+
 	require.NoError(t, c.AnswerQuestions("u4", Answers{Answers: []Answer{{1, "Which?", "Red <b>"}}}))
 	require.JSONEq(t, `{"cancelled":false,"answers":[{"index":1,"question":"Which?","answer":"Red <b>"}]}`, string(p.next().Result))
 	require.NoError(t, c.AnswerQuestions("u5", Answers{Cancelled: true}))

@@ -331,7 +331,9 @@ type PermissionRequest struct {
 }
 
 // PermissionToolUse is one tool that waits for permission. Confirmation is
-// "exec", "create", "edit", "apply_patch", "mcp_tool", "exit_spec_mode", ….
+// "exec", "create", "edit", "apply_patch", "mcp_tool", "exit_spec_mode",
+// "sandbox_violation", "propose_mission", "start_mission_run", since 0.215 also
+// "droid_shield_violation", "recommend_mission", "exit_mission_planning".
 type PermissionToolUse struct {
 	ToolUse      ToolUse           `json:"toolUse"`
 	Confirmation string            `json:"confirmationType"`
@@ -355,9 +357,22 @@ type PermissionDetails struct {
 	ToolName        string           `json:"toolName"`
 	ServerName      string           `json:"serverName"`
 	Plan            string           `json:"plan"`        // exit_spec_mode
-	Title           string           `json:"title"`       // exit_spec_mode
+	Title           string           `json:"title"`       // exit_spec_mode and missions
 	OptionNames     []string         `json:"optionNames"` // exit_spec_mode, until 0.215
-	Raw             json.RawMessage  `json:"-"`
+
+	Reason    string `json:"reason"`            // sandbox_violation, droid_shield_violation, recommend_mission
+	Command   string `json:"command"`           // droid_shield_violation; of an exec the names of its programs
+	Violating string `json:"violatingToolName"` // sandbox_violation: the tool
+	Target    string `json:"target"`            // sandbox_violation: a path or a host
+	Operation string `json:"operationType"`     // sandbox_violation: read, write, network or tool
+	OrgDeny   bool   `json:"isOrgDeny"`         // sandbox_violation: by the organisation's policy
+
+	Proposal     string `json:"proposal"`            // propose_mission
+	MissionPlan  string `json:"missionPlan"`         // exit_mission_planning
+	Validation   string `json:"validationStrategy"`  // exit_mission_planning
+	RunningCount int    `json:"runningMissionCount"` // start_mission_run
+
+	Raw json.RawMessage `json:"-"`
 }
 
 // UnmarshalJSON decodes the details and keeps their raw JSON. Fields of
@@ -378,10 +393,11 @@ func (d *PermissionDetails) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// PermissionFile is one file of an apply_patch. Operation is "update" or
-// "create".
+// PermissionFile is one file of an apply_patch. Operation is "update", "create"
+// or "delete"; MoveTo is the new path of a file that moves.
 type PermissionFile struct {
 	FilePath   string  `json:"filePath"`
+	MoveTo     string  `json:"moveTo"`
 	Operation  string  `json:"operation"`
 	OldContent *string `json:"oldContent"`
 	NewContent *string `json:"newContent"`
@@ -393,9 +409,13 @@ type PermissionOption struct {
 	Value string `json:"value"`
 }
 
-// OptionCancel is the answer to a PermissionRequest that refuses. droid takes
-// it whether offered or not.
-const OptionCancel = "cancel"
+// Answers to a PermissionRequest. droid takes OptionCancel, which refuses,
+// whether offered or not.
+const (
+	OptionCancel = "cancel"
+	OptionOnce   = "proceed_once"
+	OptionEdit   = "proceed_edit" // see Client.ApproveEditedPlan
+)
 
 // QuestionRequest is the request droid.ask_user. It must be answered once with
 // Client.AnswerQuestions.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -250,6 +251,21 @@ func (c *Client) AnswerPermission(requestID, option string) error {
 	return c.answer(requestID, struct {
 		SelectedOption string `json:"selectedOption"`
 	}{option})
+}
+
+// ApproveEditedPlan answers a PermissionRequest for a plan ("exit_spec_mode")
+// with a plan that the user has edited, where Features.EditedPlan says that droid
+// takes one; droid does not offer it among the options. droid saves the text as
+// the specification, tells the model to read it, and sets the mode to normal. An
+// empty text is an error in 0.225 and an approval in 0.117, so it is refused here.
+func (c *Client) ApproveEditedPlan(requestID, text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("an empty plan cannot be approved")
+	}
+	return c.answer(requestID, struct {
+		SelectedOption    string `json:"selectedOption"`
+		EditedSpecContent string `json:"editedSpecContent"`
+	}{OptionEdit, text})
 }
 
 // AnswerQuestions answers a QuestionRequest. It does not wait, and droid does

@@ -76,6 +76,7 @@ type Features struct {
 	EarlyInterrupt     bool // an interrupt right behind a prompt works; else it is lost (0.215)
 	CustomCommands     bool // "/name args" of a custom command is expanded (0.215)
 	MessageRetracted   bool // assistant_message_retracted (0.225)
+	EditedPlan         bool // a plan can be approved with an edited text; else proceed_edit opens a program of the desktop (0.117)
 	ContextStats       bool // get_context_stats and rename_session (0.117)
 	Discovery          bool // list_commands, get_context_breakdown; skills are expanded in prompts (0.215)
 	ValidatesDirectory bool // initialize_session refuses a working directory that does not exist (0.215)
@@ -100,6 +101,7 @@ func (v Version) Features() Features {
 		CustomCommands:     since215,
 		ValidatesDirectory: since215,
 		LinesFromOne:       since215,
+		EditedPlan:         v.AtLeast(protocol0_117),
 		ContextStats:       v.AtLeast(protocol0_117),
 		Discovery:          since215,
 		MessageRetracted:   v.AtLeast(protocol0_225),

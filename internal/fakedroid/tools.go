@@ -10,9 +10,10 @@ type Tool struct {
 	ID           string // of the model; chosen by the fake when empty
 	Name         string
 	Input        Fields
-	Confirmation string // confirmationType; "" never asks
-	Details      Fields // of the permission request, without type
-	Impact       string // low, medium or high: what autonomy it needs
+	Confirmation string   // confirmationType; "" never asks
+	Details      Fields   // of the permission request, without type
+	Options      []Fields // of the permission request; nil for what Confirmation and Impact lead to
+	Impact       string   // low, medium or high: what autonomy it needs
 	Progress     []string
 	Result       string
 	IsError      bool
@@ -232,10 +233,12 @@ func (d *Droid) askPermission(tools []Tool) error {
 		return err
 	}
 	var result struct {
-		SelectedOption string `json:"selectedOption"`
+		SelectedOption    string  `json:"selectedOption"`
+		EditedSpecContent *string `json:"editedSpecContent"`
 	}
 	_ = json.Unmarshal(answer.Result, &result) // an unreadable answer is cancel, as droid takes it
-	if answer.Error != nil || !knownOption(result.SelectedOption) || result.SelectedOption == "cancel" {
+	noText := result.SelectedOption == "proceed_edit" && result.EditedSpecContent == nil
+	if answer.Error != nil || !knownOption(result.SelectedOption) || result.SelectedOption == "cancel" || noText {
 		return d.refused(id, tools)
 	}
 	return d.allowed(id, ids, tools[0], result.SelectedOption)
@@ -322,6 +325,9 @@ func specLevel(option string) string {
 
 // options are what droid offers for a tool.
 func (d *Droid) options(t Tool) []Fields {
+	if t.Options != nil {
+		return t.Options
+	}
 	if t.Confirmation == "exit_spec_mode" {
 		return d.specOptions()
 	}

@@ -1,0 +1,253 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+var forms = map[string]any{"elicitation": map[string]any{"form": map[string]any{}}}
+
+// inSpec brings a session to spec mode.
+func (s session) inSpec() session {
+	s.t.Helper()
+	s.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "spec"}, nil)
+	return s
+}
+
+// savedPlans are the plans that droid has saved.
+func (h home) savedPlans(t *testing.T) string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(h.dir, ".factory", "specs", "*.md"))
+	require.NoError(t, err)
+	text := ""
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		text += string(data)
+	}
+	return text
+}
+
+// told reports whether the model got a text.
+func told(model *modelserver.Server, text string) bool {
+	return slices.ContainsFunc(model.Requests(), func(r modelserver.Request) bool { return strings.Contains(string(r.Body), text) })
+}
+
+// The user changes the plan in a form: that is what droid saves and the thread
+// shows.
+func TestPlanIsEdited(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		const edited = "# My own plan\n\n1. Touch a file named planned, later.\n"
+		spec(model)
+		c := startAgent(t, h)
+		s := c.openAs(h, forms).inSpec()
+		if h.version == oldDroid {
+			s.prompt("plan it").end(turnLimit)
+			require.Len(t, c.asked(), 1)
+			require.NotContains(t, fmt.Sprint(c.asked()[0].Options), "Edit the plan", "0.99 would open a program of the desktop")
+			return
+		}
+		edit := func(p permission) string {
+			for _, o := range p.Options {
+				if o.Name == "Edit the plan, then proceed" {
+					return o.OptionID
+				}
+			}
+			return p.option("allow_once")
+		}
+		c.onPermission(edit)
+		asked := 0
+		c.onForm(func(params json.RawMessage) string {
+			asked++
+			var form struct {
+				RequestedSchema struct {
+					Properties struct{ Plan struct{ Default string } }
+				}
+			}
+			if json.Unmarshal(params, &form) != nil || form.RequestedSchema.Properties.Plan.Default != strings.TrimSpace(plan) {
+				t.Errorf("the form has not the plan: %s", params)
+			}
+			return fmt.Sprintf(`{"action":"accept","content":{"plan":%q}}`, edited)
+		})
+		turn := s.prompt("plan it")
+		end := turn.end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, 1, asked)
+		require.Equal(t, []string{"completed", "completed"}, end.tools())
+		require.Equal(t, strings.TrimSpace(edited), strings.TrimSpace(h.savedPlans(t)))
+		require.Equal(t, []string{"normal"}, c.modesAfter(turn.from), "as droid reports it")
+		require.Len(t, c.asked(), 2, "the plan, and the command")
+		require.FileExists(t, filepath.Join(h.work, "planned"))
+		updates := end.ofTool("spec")
+		shown := updates[len(updates)-1].items()
+		require.Equal(t, strings.TrimSpace(edited), shown[0].Content.Text)
+		require.Contains(t, itemText(shown), filepath.Join(h.dir, ".factory", "specs"))
+		require.True(t, told(model, "manually edited"), "the model knows that it has to read it")
+
+		c.end(h)
+		again := startAgent(t, h)
+		again.initialize()
+		from := again.seen()
+		again.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
+		_, l := again.await("the plan in the history", from, turnLimit, func(l line) bool {
+			u, ok := asUpdate(l)
+			return ok && u.ToolCallID == "spec" && u.Status == "completed"
+		})
+		require.Contains(t, l.raw, "You edited this plan before you approved it")
+		require.Contains(t, l.raw, "specs/", "and where it is: droid's history has the text no more")
+	})
+}
+
+// A form that is closed leads back to the choice; a cancelled turn takes it back.
+func TestPlanFormIsLeft(t *testing.T) {
+	t.Parallel()
+	model := newModel(t)
+	h := newHome(t, newDroid, model.URL())
+	spec(model)
+	c := startAgent(t, h)
+	s := c.openAs(h, forms).inSpec()
+	asked := 0
+	c.onPermission(func(p permission) string {
+		if asked++; asked == 1 {
+			return "edit_plan"
+		}
+		return rejectOnce(p)
+	})
+	c.onForm(func(json.RawMessage) string { return `{"action":"cancel"}` })
+	end := s.prompt("plan it").end(turnLimit)
+	require.Equal(t, "end_turn", end.Stop)
+	require.Equal(t, 2, asked)
+	require.Equal(t, []string{"failed"}, end.tools())
+
+	c.onPermission(func(permission) string { return "edit_plan" })
+	c.onForm(func(json.RawMessage) string { return "" }) // left open
+	running := s.prompt("plan again")
+	_, open := c.await("the form", running.from, turnLimit, func(l line) bool { return l.Method == "elicitation/create" })
+	c.notify("session/cancel", map[string]any{"sessionId": s.id})
+	require.Equal(t, "cancelled", running.end(turnLimit).Stop)
+	c.await("the withdrawal", running.from, turnLimit, func(l line) bool {
+		return l.Method == "$/cancel_request" && strings.Contains(string(l.Params), string(open.ID))
+	})
+	require.Empty(t, h.savedPlans(t))
+	require.NoFileExists(t, filepath.Join(h.work, "planned"))
+	require.Empty(t, c.modesAfter(running.from), "the session stays in spec mode")
+}
+
+// One of several plans: droid 0.99 names them, and the model hears of the pick.
+func TestOneOfSeveralPlans(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		for _, word := range []string{"propose", "leave", "stop"} {
+			model.On(word, modelserver.Step{Text: "Two plans. ", Tools: []modelserver.ToolCall{{
+				ID: word, Name: "ExitSpecMode", Args: map[string]any{"title": "Plans", "plan": "Plan A: do a.\n\nPlan B: do b.", "optionNames": []string{"Plan A", "Plan B"}},
+			}}}, modelserver.Step{Text: "Carried out."})
+		}
+		c := startAgent(t, h)
+		s := openSpec(t, c, h)
+		if h.version == newDroid { // it knows no names
+			c.onPermission(rejectOnce)
+			s.prompt("propose").end(turnLimit)
+			for _, p := range c.asked() {
+				require.NotContains(t, optionNames(p), "Plan A")
+			}
+			return
+		}
+		answers := func(options ...string) {
+			c.onPermission(func(permission) string {
+				if len(options) == 0 {
+					return ""
+				}
+				option := options[0]
+				options = options[1:]
+				return option
+			})
+		}
+		for word, pick := range map[string][]string{"leave": {"cancel"}, "stop": {"plan_0", "cancel"}} {
+			before := len(c.asked())
+			answers(pick...)
+			turn := s.prompt(word)
+			end := turn.end(turnLimit)
+			require.Equal(t, "end_turn", end.Stop)
+			require.Equal(t, []string{"failed"}, end.tools(), word)
+			require.Len(t, c.asked(), before+len(pick))
+			require.False(t, told(model, "I choose"))
+			require.NotContains(t, end.text(), "Carried out")
+			require.Empty(t, c.modesAfter(turn.from), "the session stays in spec mode")
+		}
+
+		before := len(c.asked())
+		answers("plan_1", "proceed_auto_run_low")
+		turn := s.prompt("propose")
+		end := turn.end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "end_turn", end.Stop)
+		asked := c.asked()[before:]
+		require.Len(t, asked, 2)
+		require.Equal(t, []string{"Plan A", "Plan B", "No, keep iterating on spec"}, optionNames(asked[0]))
+		require.Contains(t, asked[0].text(t), "Plan B: do b.")
+		require.Contains(t, optionNames(asked[1]), "Proceed with implementation")
+		require.Equal(t, []string{"auto-low"}, c.modesAfter(turn.from))
+		require.Equal(t, []string{"completed"}, end.tools())
+		require.True(t, told(model, "I choose this option of the plan: Plan B"), "the model gets the pick")
+		require.Contains(t, end.text(), "Carried out.")
+	})
+}
+
+// "always" raises the mode as the request said, and what it allows is not asked
+// again.
+func TestAlwaysRaisesTheMode(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		create := func(id, name string) modelserver.ToolCall {
+			return modelserver.ToolCall{ID: id, Name: "Create", Args: map[string]any{"file_path": filepath.Join(h.work, name), "content": "x"}}
+		}
+		model.On("write", modelserver.Step{Text: "One. ", Tools: []modelserver.ToolCall{create("a", "one")}},
+			modelserver.Step{Text: "Two. ", Tools: []modelserver.ToolCall{create("b", "two")}}, modelserver.Step{Text: "Done."})
+		model.On("run", modelserver.Step{Text: "Run. ", Tools: []modelserver.ToolCall{execute("c", "touch three")}},
+			modelserver.Step{Text: "Again. ", Tools: []modelserver.ToolCall{execute("d", "touch four")}}, modelserver.Step{Text: "Done."})
+		c := startAgent(t, h)
+		c.onPermission(func(p permission) string { return p.option("allow_always") })
+		s := c.open(h)
+		for i, tc := range []struct{ word, mode string }{{"write", "auto-low"}, {"run", "auto-medium"}} {
+			turn := s.prompt(tc.word)
+			end := turn.end(turnLimit)
+			require.Equal(t, []string{"completed", "completed"}, end.tools())
+			require.Len(t, c.asked(), i+1, "once for each")
+			require.Contains(t, c.asked()[i].text(t), "(mode "+tc.mode+")")
+			require.Equal(t, []string{tc.mode}, c.modesAfter(turn.from))
+		}
+	})
+}
+
+// What "always" keeps for a tool of an MCP server is where the request says.
+func TestAlwaysOfAnMCPTool(t *testing.T) {
+	t.Parallel()
+	model := newModel(t)
+	h := newHome(t, newDroid, model.URL())
+	model.On("use", modelserver.Step{Text: "I call. ", Tools: []modelserver.ToolCall{{ID: "a", Name: "tiny___echo", Args: map[string]any{"text": "one"}}}},
+		modelserver.Step{Text: "Again. ", Tools: []modelserver.ToolCall{{ID: "b", Name: "tiny___echo", Args: map[string]any{"text": "two"}}}}, modelserver.Step{Text: "Called."})
+	c := startAgent(t, h)
+	c.onPermission(func(permission) string { return "proceed_always_tools" })
+	s := c.openAs(h, map[string]any{}, stdioServer(t, "tiny", "said: "))
+	turn := s.prompt("use")
+	end := turn.end(turnLimit)
+	require.Nil(t, end.Err)
+	require.Equal(t, []string{"completed", "completed"}, end.tools())
+	require.Len(t, c.asked(), 1)
+	text := c.asked()[0].text(t)
+	require.Contains(t, text, "tiny: echo")
+	require.Contains(t, text, "mcp.json, for all sessions")
+	require.Empty(t, c.modesAfter(turn.from))
+	data, err := os.ReadFile(filepath.Join(h.dir, ".factory", "mcp.json"))
+	require.NoError(t, err)
+	require.Contains(t, string(data), "persistentPermissions")
+}

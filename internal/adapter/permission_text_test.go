@@ -1,0 +1,127 @@
+package adapter
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+// asked reads a tool of a permission request with these details; the type names
+// the confirmation.
+func asked(t *testing.T, name, input, details string) droid.PermissionToolUse {
+	t.Helper()
+	tool := droid.PermissionToolUse{ToolUse: droid.ToolUse{ID: "t", Name: name, Input: json.RawMessage(input)}}
+	require.NoError(t, json.Unmarshal([]byte(details), &tool.Details))
+	tool.Confirmation = tool.Details.Type
+	return tool
+}
+
+func TestPermissionText(t *testing.T) {
+	for name, tc := range map[string]struct{ tool, input, details, want string }{
+		"command": {"Execute", `{}`, `{"type":"exec","fullCommand":"rm -r x","command":"rm","impactLevel":"high","riskLevelReason":"deletes\n\nRisk: low"}`,
+			"```sh\nrm -r x\n```\n\nRisk: high (deletes Risk: low)"},
+		"command that is not there": {"Execute", `{"command":"rm"}`, `{"type":"exec","fullCommand":7,"impactLevel":"low"}`,
+			"```json\n{\n  \"type\": \"exec\",\n  \"fullCommand\": 7,\n  \"impactLevel\": \"low\"\n}\n```"},
+		"plan":                        {"ExitSpecMode", `{"plan":"# A"}`, `{"type":"exit_spec_mode","plan":"# B"}`, "# B"},
+		"plan only in the input":      {"ExitSpecMode", `{"plan":"# A"}`, `{"type":"exit_spec_mode","plan":" "}`, "# A"},
+		"plan that nobody can read":   {"ExitSpecMode", `{"plan":["a"]}`, `{"type":"exit_spec_mode","plan":["a"]}`, "```json\n{\n  \"type\": \"exit_spec_mode\",\n  \"plan\": [\n    \"a\"\n  ]\n}\n```"},
+		"MCP tool without its name":   {"tiny___echo", `{"a":1}`, `{"type":"mcp_tool","impactLevel":"low"}`, "tiny: echo\n\n```json\n{\n  \"a\": 1\n}\n```\n\nRisk: low"},
+		"patch":                       {"ApplyPatch", `{}`, `{"type":"apply_patch","patchContent":"*** Begin"}`, "```diff\n*** Begin\n```"},
+		"sandbox, read":               {"Read", `{}`, sandboxed("Read", "/s/k.txt", "read", "filesystem-read", "Path is blocked by the deny read list", false), "**Blocked by droid's sandbox:** Read wants to read\n\n```\n/s/k.txt\n```\n\nPath is blocked by the deny read list."},
+		"sandbox, network, by a rule": {"tiny___get", `{}`, sandboxed("tiny___get", "example.test", "network", "network", "Domain is not in the allowed domains list", true), "**Blocked by droid's sandbox:** tiny: get wants to connect to\n\n```\nexample.test\n```\n\nDomain is not in the allowed domains list.\n\nYour organisation's policy forbids it."},
+		"sandbox, of the future":      {"X", `{}`, sandboxed("X", "/dev/mem", "mmap", "memory", "", false), "**Blocked by droid's sandbox:** X wants to reach (mmap)\n\n```\n/dev/mem\n```"},
+		"sandbox, unreadable":         {"X", `{}`, `{"type":"sandbox_violation","target":[1]}`, "```json\n{\n  \"type\": \"sandbox_violation\",\n  \"target\": [\n    1\n  ]\n}\n```"},
+		"shield":                      {"Execute", `{}`, `{"type":"droid_shield_violation","command":"git push","reason":"keys.txt:2 holds a key"}`, "**Stopped by Droid Shield:** the command may give secrets away.\n\n```sh\ngit push\n```\n\n```\nkeys.txt:2 holds a key\n```"},
+		"mission":                     {"ProposeMission", `{}`, `{"type":"propose_mission","proposal":"# Go"}`, "# Go"},
+		"mission plan":                {"ExitMissionPlanning", `{}`, `{"type":"exit_mission_planning","title":"T","missionPlan":"# M","validationStrategy":"Run it"}`, "# M\n\n**How it is checked**\n\nRun it"},
+		"mission, recommended":        {"RecommendMission", `{}`, `{"type":"recommend_mission","reason":"It is large."}`, "It is large."},
+		"mission, started":            {"StartMissionRun", `{}`, `{"type":"start_mission_run","runningMissionCount":2,"runningMissionSessionIds":["a","b"]}`, "Start the mission. Missions that run already: 2."},
+		"of the future":               {"Teleport", `{}`, `{"type":"teleport","to":"moon"}`, "```json\n{\n  \"type\": \"teleport\",\n  \"to\": \"moon\"\n}\n```"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, permissionText(asked(t, tc.tool, tc.input, tc.details), false))
+		})
+	}
+	require.Empty(t, permissionText(asked(t, "Edit", `{}`, `{"type":"edit","filePath":"a"}`), true), "the diff says it")
+}
+
+func sandboxed(tool, target, operation, violation, reason string, org bool) string {
+	data, _ := json.Marshal(map[string]any{"type": "sandbox_violation", "violatingToolName": tool, "target": target,
+		"operationType": operation, "violationType": violation, "reason": reason, "isOrgDeny": org})
+	return string(data)
+}
+
+func TestAlwaysText(t *testing.T) {
+	option := func(value, label string) droid.PermissionOption {
+		return droid.PermissionOption{Label: label, Value: value}
+	}
+	once, no := option("proceed_once", "Yes, allow"), option("cancel", "No, cancel")
+	always := option("proceed_always", "Yes, and always allow x impact commands (some)")
+	of := func(confirmation, impact string) droid.PermissionToolUse {
+		return droid.PermissionToolUse{Confirmation: confirmation, Details: droid.PermissionDetails{ImpactLevel: impact}}
+	}
+	for name, tc := range map[string]struct {
+		tools   []droid.PermissionToolUse
+		options []droid.PermissionOption
+		mode    droid.Mode
+		want    string
+	}{
+		"edit":          {[]droid.PermissionToolUse{of("edit", "")}, []droid.PermissionOption{once, always, no}, droid.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy to low (mode auto-low), for all that follows."},
+		"batch":         {[]droid.PermissionToolUse{of("create", ""), of("exec", "high"), of("exec", "medium")}, []droid.PermissionOption{once, always, no}, droid.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy to high (mode auto-high), for all that follows."},
+		"in spec mode":  {[]droid.PermissionToolUse{of("exec", "medium")}, []droid.PermissionOption{always}, droid.ModeSpec, "“Yes, and always allow x impact commands”: raises the session's autonomy to medium, for all that follows."},
+		"unknown risk":  {[]droid.PermissionToolUse{of("exec", "")}, []droid.PermissionOption{always}, droid.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy, for all that follows."},
+		"nothing lasts": {[]droid.PermissionToolUse{of("exec", "high")}, []droid.PermissionOption{once, no}, droid.ModeNormal, ""},
+		"MCP": {[]droid.PermissionToolUse{of("mcp_tool", "low")}, []droid.PermissionOption{always, option("proceed_always_tools", "Always allow echo"), option("proceed_always_server", `Always allow all "tiny" tools`)}, droid.ModeNormal,
+			"- “Yes, and always allow x impact commands”: raises the session's autonomy to low (mode auto-low), for all that follows.\n- “Always allow echo”, “Always allow all \"tiny\" tools”: kept in droid's mcp.json, for all sessions.\n"},
+		"sandbox": {[]droid.PermissionToolUse{of("sandbox_violation", "")}, []droid.PermissionOption{option("proceed_always", "Allow always (reads from /s)"), option("proceed_always_file", "Allow always (reads from /s/k)")}, droid.ModeNormal,
+			"“Allow always”: kept in droid's settings.json, for all sessions."},
+		"plan": {[]droid.PermissionToolUse{of(confirmSpec, "")}, []droid.PermissionOption{option("proceed_once", "Proceed"), option("proceed_auto_run_high", "Proceed, all (High)"), no}, droid.ModeSpec,
+			"- “Proceed”: sets the mode normal, whatever it was before.\n- “Proceed, all”: sets the mode auto-high.\n"},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, alwaysText(tc.tools, tc.options, tc.mode)) })
+	}
+}
+
+// A patch may delete and move files.
+func TestAskedChangesOfAPatch(t *testing.T) {
+	s, _ := inDirectory(t, "a.txt", "one\n")
+	got := s.askedChanges("t", asked(t, "ApplyPatch", `{}`, `{"type":"apply_patch","filePath":"/w/a","files":[
+		{"filePath":"/w/a","operation":"delete","oldContent":"x","newContent":""},
+		{"filePath":"/w/b","operation":"update","moveTo":"/w/c","oldContent":"x","newContent":"y"}]}`))
+	require.Equal(t, []change{
+		whole("/w/a", textOf("x"), nil),
+		whole("/w/b", textOf("x"), nil),
+		whole("/w/c", nil, textOf("y")),
+	}, got)
+}
+
+// What the sandbox holds back is said, though there is a diff to show as well.
+func TestSandboxViolationOfAnEdit(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		blocked := create
+		blocked.Confirmation = "sandbox_violation"
+		blocked.Details = fakedroid.Fields{"violatingToolName": "Create", "target": "/out/n.txt", "operationType": "write",
+			"violationType": "filesystem-write", "reason": "Path is not in the allowed write list", "isOrgDeny": false}
+		blocked.Options = []fakedroid.Fields{{"label": "Allow once", "value": "proceed_once"},
+			{"label": "Allow always (writes to /out)", "value": "proceed_always"}, {"label": "Deny", "value": "cancel"}}
+		e := begin(t, playing(uses(blocked), v))
+		e.ask = func(p permission) string {
+			require.Equal(t, "**Blocked by droid's sandbox:** Create wants to write to\n\n```\n/out/n.txt\n```\n\nPath is not in the allowed write list.|diff|"+
+				"“Allow always”: kept in droid's settings.json, for all sessions.", texts(p.ToolCall.Content))
+			return "cancel"
+		}
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Contains(t, e.updates(), "tool_call_update t2 failed")
+	})
+}
+
+// The plans to pick from may be in any tool of a batch.
+func TestPlansInABatch(t *testing.T) {
+	plans := droid.PermissionToolUse{Details: droid.PermissionDetails{OptionNames: []string{"A", "B"}}}
+	require.Equal(t, []string{"A", "B"}, planNames([]droid.PermissionToolUse{{}, plans}))
+	require.Empty(t, planNames([]droid.PermissionToolUse{{}}))
+}

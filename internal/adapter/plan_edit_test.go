@@ -1,0 +1,235 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/quirks"
+)
+
+const (
+	editedPlan   = "# Do it\n\n1. later"
+	editedResult = `{"approved":true,"message":"Read the updated plan.","filePath":"/specs/do-it.md","isEdited":true}`
+)
+
+// openPlan begins with a client that has forms and a droid of version v that asks
+// about a plan. told is what droid was told.
+func openPlan(t *testing.T, capabilities string, v fakedroid.Version, tool fakedroid.Tool) (e *editor, told *strings.Builder) {
+	t.Helper()
+	told = &strings.Builder{}
+	e = beginAs(t, capabilities, func(int) (*droid.Client, error) {
+		return tappedDroid(func(line []byte) { told.Write(line) }, uses(tool), fakedroid.WithVersion(v), fakedroid.WithMode("spec")), nil
+	})
+	return e, told
+}
+
+func hasEdit(p permission) bool {
+	for _, o := range p.Options {
+		if o.OptionID == editOption {
+			return true
+		}
+	}
+	return false
+}
+
+// The plan is a form; what the user leaves there is what droid and the thread
+// have.
+func TestEditedPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tool := plan
+		tool.Result = editedResult
+		e, told := openPlan(t, formClient, fakedroid.V0225, tool)
+		e.ask = func(p permission) string {
+			last := p.Options[len(p.Options)-1]
+			require.Equal(t, "cancel", last.OptionID)
+			require.Equal(t, "allow_once", p.Options[len(p.Options)-2].Kind)
+			require.Equal(t, "Edit the plan, then proceed", p.Options[len(p.Options)-2].Name)
+			return editOption
+		}
+		e.onForm = func(p elicitationParams) string {
+			require.Equal(t, e.session, p.SessionID)
+			require.Equal(t, "t3", p.ToolCallID)
+			require.Equal(t, "form", p.Mode)
+			require.Equal(t, []string{"plan"}, p.Schema.Required)
+			require.Equal(t, formField{Type: "string", Title: "Plan", MinLength: 1, Default: "# Do it\n\n1. now"}, p.Schema.Properties["plan"])
+			return fmt.Sprintf(`{"action":"accept","content":{"plan":%q}}`, editedPlan)
+		}
+		require.Equal(t, "end_turn", e.run("plan"))
+		require.Contains(t, told.String(), `{"selectedOption":"proceed_edit","editedSpecContent":"# Do it\n\n1. later"}`)
+		require.Equal(t, 1, strings.Count(told.String(), "selectedOption"))
+		got := e.updates()
+		require.Contains(t, got, "mode normal", "as droid reports it")
+		calls := e.callUpdates()
+		last := calls[len(calls)-1]
+		require.Equal(t, statusCompleted, last.Status)
+		require.Equal(t, editedPlan+"|Read the updated plan.\nThe plan is saved in /specs/do-it.md", texts(last.Content))
+		shown := false
+		for _, c := range calls {
+			shown = shown || texts(c.Content) == editedPlan
+		}
+		require.True(t, shown, "at once, not only when the call ends")
+	})
+}
+
+// A form that brings no new text never approves what the user did not see.
+func TestEditedPlanFailsClosed(t *testing.T) {
+	accept := func(text string) string { return fmt.Sprintf(`{"action":"accept","content":{"plan":%s}}`, text) }
+	for name, tc := range map[string]struct {
+		form  string
+		then  string // what the user picks when the choice comes back
+		again bool   // whether the form is offered again
+		want  string
+	}{
+		"declined, then refused":    {`{"action":"decline"}`, "cancel", true, `"selectedOption":"cancel"`},
+		"cancelled, then approved":  {`{"action":"cancel"}`, "proceed_auto_run_low", true, `"selectedOption":"proceed_auto_run_low"`},
+		"cancelled, then dismissed": {`{"action":"cancel"}`, "", true, `"selectedOption":"cancel"`},
+		"of the future":             {`{"action":"_later","content":{"plan":"x"}}`, "cancel", true, `"selectedOption":"cancel"`},
+		"empty":                     {accept(`""`), "cancel", true, `"selectedOption":"cancel"`},
+		"white space":               {accept(`" \n"`), "cancel", true, `"selectedOption":"cancel"`},
+		"no text":                   {accept(`7`), "cancel", true, `"selectedOption":"cancel"`},
+		"null":                      {accept(`null`), "cancel", true, `"selectedOption":"cancel"`},
+		"no content":                {`{"action":"accept"}`, "cancel", true, `"selectedOption":"cancel"`},
+		"malformed":                 {`"accept"`, "cancel", false, `"selectedOption":"cancel"`},
+		"as it was":                 {accept(`"# Do it\n\n1. now\n"`), "never asked", false, `"selectedOption":"proceed_once"`},
+		"in one line":               {accept(`"# Do it 1. now"`), "never asked", false, `"selectedOption":"proceed_once"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, told := openPlan(t, formClient, fakedroid.V0225, plan)
+				asked := 0
+				e.ask = func(p permission) string {
+					if asked++; asked == 1 {
+						return editOption
+					}
+					require.Equal(t, tc.again, hasEdit(p))
+					require.NotEqual(t, "never asked", tc.then)
+					return tc.then
+				}
+				e.onForm = func(elicitationParams) string { return tc.form }
+				require.Equal(t, "end_turn", e.run("plan"))
+				require.Contains(t, told.String(), tc.want)
+				require.Equal(t, 1, strings.Count(told.String(), "selectedOption"))
+				require.NotContains(t, told.String(), "editedSpecContent")
+			})
+		})
+	}
+}
+
+// A client that answers by itself comes to an end, which is a refusal.
+func TestEditedPlanEndsWithAnAutomaticClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, told := openPlan(t, formClient, fakedroid.V0225, plan)
+		e.ask = func(permission) string { return editOption }
+		e.onForm = func(elicitationParams) string { return `{"action":"cancel"}` }
+		require.Equal(t, "end_turn", e.run("plan"))
+		require.Contains(t, told.String(), `"selectedOption":"cancel"`)
+	})
+}
+
+func TestEditIsOfferedWhereItWorks(t *testing.T) {
+	several := plan
+	several.Details = fakedroid.Fields{"plan": "A or B", "optionNames": []string{"Plan A", "Plan B"}}
+	noGo := plan
+	noGo.Options = []fakedroid.Fields{{"label": "Later", "value": "proceed_auto_run_low"}, {"label": "No", "value": "cancel"}}
+	for name, tc := range map[string]struct {
+		capabilities string
+		version      fakedroid.Version
+		tool         fakedroid.Tool
+		want         bool
+	}{
+		"0.225":                     {formClient, fakedroid.V0225, plan, true},
+		"0.99 opens a program":      {formClient, fakedroid.V099, plan, false},
+		"no forms":                  {`{}`, fakedroid.V0225, plan, false},
+		"only addresses":            {`{"elicitation":{"url":{}}}`, fakedroid.V0225, plan, false},
+		"a command":                 {formClient, fakedroid.V0225, touch, false},
+		"one of several":            {formClient, fakedroid.V0225, several, false},
+		"droid offers no approval":  {formClient, fakedroid.V0225, noGo, false},
+		"an option droid never had": {`{}`, fakedroid.V0225, noGo, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, told := openPlan(t, tc.capabilities, tc.version, tc.tool)
+				first := true
+				e.ask = func(p permission) string {
+					if first {
+						require.Equal(t, tc.want, hasEdit(p))
+						first = false
+						if !tc.want {
+							return editOption // all the same
+						}
+					}
+					return "cancel"
+				}
+				require.Equal(t, "end_turn", e.run("plan"))
+				require.False(t, first)
+				require.Contains(t, told.String(), `"selectedOption":"cancel"`)
+			})
+		})
+	}
+}
+
+// A cancelled turn takes the form back and droid is told "cancel".
+func TestCancelWhileThePlanIsEdited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, told := openPlan(t, formClient, fakedroid.V0225, plan)
+		e.ask = func(permission) string { return editOption }
+		id := e.prompt("plan")
+		require.Contains(t, methods(e), "elicitation/create")
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Contains(t, methods(e), "$/cancel_request")
+		require.Contains(t, told.String(), `"selectedOption":"cancel"`)
+		require.Equal(t, 1, strings.Count(told.String(), "selectedOption"))
+		asked := 0
+		for _, m := range methods(e) {
+			if m == "session/request_permission" {
+				asked++
+			}
+		}
+		require.Equal(t, 1, asked, "the choice does not come back")
+	})
+}
+
+func TestPlanEnded(t *testing.T) {
+	for name, tc := range map[string]struct {
+		view planView
+		raw  string
+		want string
+	}{
+		"approved": {planView{text: "# A"}, `"{\"approved\":true,\"message\":\"Go on.\",\"filePath\":\"/p.md\"}"`, "# A|Go on.\nThe plan is saved in /p.md"},
+		"0.99 repeats the plan": {planView{text: "# A\n"}, `"{\"approved\":true,\"message\":\"Saved. # A Location: /p.md\",\"filePath\":\"/p.md\"}"`,
+			"Saved. # A Location: /p.md"},
+		"edited": {planView{text: "# B", edited: true}, `"{\"approved\":true,\"message\":\"Edited.\",\"filePath\":\"/p.md\",\"isEdited\":true}"`,
+			"# B|Edited.\nThe plan is saved in /p.md"},
+		"edited long ago": {planView{text: "# A"}, `"{\"approved\":true,\"message\":\"Edited.\",\"filePath\":\"/p.md\",\"isEdited\":true}"`,
+			"You edited this plan before you approved it; what was approved is in the file named below. It was proposed as:|# A|Edited.\nThe plan is saved in /p.md"},
+		"of another form": {planView{text: "# A"}, `"{\"approved\":false,\"message\":\"Go on.\"}"`, "# A|" + `{"approved":false,"message":"Go on."}`},
+		"refused":         {planView{text: "# A"}, `"Error: not approved"`, "# A|Error: not approved"},
+		"without a plan":  {planView{}, `"Error: not approved"`, "Error: not approved"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var update toolCall
+			new(Session).planEnded(quirks.ToolEnded{Content: json.RawMessage(tc.raw)}, &tc.view, &update)
+			require.Equal(t, tc.want, texts(update.Content))
+		})
+	}
+}
+
+// droid repeats the call's input after the approval (quirk 8).
+func TestEditedPlanOutlivesTheInput(t *testing.T) {
+	s, _ := inDirectory(t, "a.txt", "")
+	s.views.add("t", "ExitSpecMode")
+	s.describe("t", "ExitSpecMode", json.RawMessage(`{"plan":"# A"}`))
+	view := s.views.get("t").plan
+	require.Equal(t, "# A", view.text)
+	view.text, view.edited = "# B", true
+	s.describe("t", "ExitSpecMode", json.RawMessage(`{"plan":"# A"}`))
+	require.Equal(t, "# B", view.text)
+}
