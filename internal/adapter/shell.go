@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -30,9 +32,11 @@ const (
 	shellTail = 8 << 10
 	// shellTold is how much of the output droid is told, in bytes.
 	shellTold = 16 << 10
-	// shellGrace is how long a cancelled command has to end by itself, and how
-	// long one that has ended may leave its output open to others.
+	// shellGrace is how long a cancelled command has to end by itself.
 	shellGrace = time.Second
+	// shellDrain is how long a command that has ended may leave its output open to
+	// processes that are not of its group.
+	shellDrain = 3 * time.Second
 )
 
 // bangCommand returns the command of a prompt "!command", "" for all others.
@@ -79,20 +83,37 @@ type shellEnd struct {
 }
 
 // runShell runs a command to its end, or until ctx is done. When it returns, the
-// command and what it left in its process group are gone.
-func runShell(ctx context.Context, cwd, command string, out *shellOutput) shellEnd {
-	cmd := shellProcess(ctx, command)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = cwd, out, out, shellGrace
-	var group processGroup
-	cmd.Cancel = group.terminate
-	if err := group.start(cmd); err != nil {
+// command and what it left in its process group are gone, and out has all that
+// they wrote.
+func runShell(ctx context.Context, cwd, command string, out io.Writer) shellEnd {
+	notStarted := func(err error) shellEnd {
 		if ctx.Err() != nil {
 			return shellEnd{note: "Cancelled."}
 		}
 		return shellEnd{note: "The command was not started: " + err.Error() + "."}
 	}
-	err := cmd.Wait()
+	read, write, err := os.Pipe()
+	if err != nil {
+		return notStarted(err)
+	}
+	defer read.Close()
+	cmd := shellProcess(ctx, command)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = cwd, write, write, shellGrace
+	var group processGroup
+	cmd.Cancel = group.terminate
+	err = group.start(cmd)
+	_ = write.Close() // the command has its own
+	if err != nil {
+		return notStarted(err)
+	}
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		_, _ = io.Copy(out, read) // ends with the last writer, or with read.Close
+	}()
+	err = cmd.Wait()
 	group.kill()
+	drain(read, copied)
 	code := cmd.ProcessState.ExitCode()
 	var exit *exec.ExitError
 	switch {
@@ -104,6 +125,19 @@ func runShell(ctx context.Context, cwd, command string, out *shellOutput) shellE
 		return shellEnd{note: "Ended by " + exit.Error() + "."}
 	}
 	return shellEnd{note: fmt.Sprintf("Ended: %v.", err)}
+}
+
+// drain waits for the rest of the output. A process that left the group may hold
+// the pipe open; it is not waited for long.
+func drain(read io.Closer, copied <-chan struct{}) {
+	patience := time.NewTimer(shellDrain)
+	defer patience.Stop()
+	select {
+	case <-copied:
+	case <-patience.C:
+		_ = read.Close()
+		<-copied
+	}
 }
 
 // shellWrote shows what the command has written.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -173,6 +174,22 @@ func TestShellLeavesNothing(t *testing.T) {
 	data, err = os.ReadFile(filepath.Join(dir, "pid2"))
 	require.NoError(t, err)
 	requireGone(t, string(data))
+}
+
+// A process that left the command's group may hold its output open; the prompt
+// ends all the same, with what was written.
+func TestShellDoesNotWaitForOthers(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip(err)
+	}
+	e, dir := beginShell(t, noTerminals)
+	require.Equal(t, "end_turn", e.run("!setsid sh -c 'echo $$ > pid; exec sleep 1000' & until test -s pid; do :; done; echo out"))
+	data, err := os.ReadFile(filepath.Join(dir, "pid"))
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL), "it goes on")
+	require.Contains(t, fmt.Sprint(e.texts()), "out")
 }
 
 func TestShellResultGoesToDroidOnce(t *testing.T) {
