@@ -124,3 +124,38 @@ func TestQuestionsAsChoices(t *testing.T) {
 		require.Equal(t, "cancelled", running.end(turnLimit).Stop)
 	})
 }
+
+// A question that takes several answers is a choice of several in a form, and
+// choices one after the other without (0.225; older droids do not know such
+// questions).
+func TestQuestionOfSeveralAnswers(t *testing.T) {
+	t.Parallel()
+	model := newModel(t)
+	call := modelserver.ToolCall{ID: "q", Name: "AskUser", Args: map[string]any{
+		"questionnaire": "1. [question] Which parts? (multi)\n[topic] Parts\n[option] Doors\n[option] Windows\n[option] Roof\n"}}
+	for _, word := range []string{"form", "choices"} {
+		model.On(word, modelserver.Step{Text: "I ask. ", Tools: []modelserver.ToolCall{call}}, modelserver.Step{Text: "Thank you."})
+	}
+	h := newHome(t, newDroid, model.URL())
+	c := startAgent(t, h)
+	c.onForm(func(params json.RawMessage) string {
+		if !strings.Contains(string(params), `"items":{"type":"string","enum":["Doors","Windows","Roof"]}`) {
+			t.Errorf("no choice of several: %s", params)
+		}
+		return `{"action":"accept","content":{"question_01":["Doors","Roof"],"question_01_other":"Cellar"}}`
+	})
+	s := c.openAs(h, map[string]any{"elicitation": map[string]any{"form": map[string]any{}}})
+	require.Equal(t, "I ask. Thank you.", s.prompt("form").end(turnLimit).text())
+	require.Contains(t, toldModel(model, "form"), "[answer] Doors, Roof, Cellar")
+	c.end(h)
+
+	c = startAgent(t, h)
+	picks := []string{"answer_2", "answer_0", "done"}
+	c.onPermission(func(permission) string {
+		pick := picks[0]
+		picks = picks[1:]
+		return pick
+	})
+	require.Equal(t, "I ask. Thank you.", c.open(h).prompt("choices").end(turnLimit).text())
+	require.Contains(t, toldModel(model, "choices"), "[answer] Roof, Doors")
+}

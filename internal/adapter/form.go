@@ -29,14 +29,22 @@ type formSchema struct {
 	Required   []string             `json:"required,omitempty"`
 }
 
-// formField is a text field, or a choice when it has an Enum.
+// formField is a text field, a choice when it has an Enum, or a choice of several
+// when it has Items.
 type formField struct {
-	Type        string   `json:"type"`
-	Title       string   `json:"title,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Enum        []string `json:"enum,omitempty"`
-	MinLength   int      `json:"minLength,omitempty"`
-	Default     string   `json:"default,omitempty"`
+	Type        string     `json:"type"`
+	Title       string     `json:"title,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Enum        []string   `json:"enum,omitempty"`
+	Items       *formItems `json:"items,omitempty"`
+	MinLength   int        `json:"minLength,omitempty"`
+	Default     string     `json:"default,omitempty"`
+}
+
+// formItems are the options of a choice of several.
+type formItems struct {
+	Type string   `json:"type"`
+	Enum []string `json:"enum"`
 }
 
 // elicitationResult is the client's answer to it.
@@ -64,12 +72,17 @@ func questionForm(session, toolID string, questions []droid.Question) elicitatio
 			title = fmt.Sprintf("%d. %s", i+1, title)
 		}
 		field := formField{Type: "string", Title: title, Description: q.Question, Enum: q.Options}
-		if len(q.Options) == 0 {
+		words := formField{Type: "string", Title: title + ": other", Description: "Your answer in your own words, in place of the choice above"}
+		switch {
+		case len(q.Options) == 0:
 			field.MinLength = 1
 			p.Schema.Required = append(p.Schema.Required, choiceField(i))
-		} else {
-			p.Schema.Properties[wordsField(i)] = formField{Type: "string", Title: title + ": other",
-				Description: "Your answer in your own words, in place of the choice above"}
+		case q.MultiSelect:
+			field.Type, field.Enum, field.Items = "array", nil, &formItems{Type: "string", Enum: q.Options}
+			words.Description = "Your answer in your own words, besides the choices above"
+			p.Schema.Properties[wordsField(i)] = words
+		default:
+			p.Schema.Properties[wordsField(i)] = words
 		}
 		p.Schema.Properties[choiceField(i)] = field
 	}
@@ -119,13 +132,17 @@ func answerTo(q droid.Question, text string) droid.Answer {
 	return droid.Answer{Index: q.Index, Question: q.Question, Answer: text}
 }
 
-// formAnswers reads a filled form: own words before the choice.
+// formAnswers reads a filled form: own words before the choice, or besides it
+// where several may be picked.
 func formAnswers(questions []droid.Question, filled map[string]json.RawMessage) droid.Answers {
 	var a droid.Answers
 	for i, q := range questions {
-		text := formText(filled[wordsField(i)])
-		if text == "" {
-			text = formText(filled[choiceField(i)])
+		text, choice := formText(filled[wordsField(i)]), formText(filled[choiceField(i)])
+		switch {
+		case text == "":
+			text = choice
+		case q.MultiSelect && choice != "":
+			text = choice + ", " + text
 		}
 		if text == "" {
 			text = noAnswer
@@ -135,11 +152,16 @@ func formAnswers(questions []droid.Question, filled map[string]json.RawMessage) 
 	return a
 }
 
-// formText is a field's value; a client may send other types than asked for.
+// formText is a field's value, several as droid has them; a client may send
+// other types than asked for.
 func formText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return strings.TrimSpace(text)
+	}
+	var several []string
+	if json.Unmarshal(raw, &several) == nil {
+		return strings.Join(several, ", ")
 	}
 	return string(raw)
 }

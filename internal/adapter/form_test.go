@@ -3,6 +3,7 @@ package adapter
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -86,4 +87,30 @@ func methods(e *editor) []string {
 		out = append(out, m.Method)
 	}
 	return out
+}
+
+func TestQuestionOfSeveralAnswersInAForm(t *testing.T) {
+	several := fakedroid.Question{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B", "C"}, MultiSelect: true}
+	for content, want := range map[string]string{
+		`{"question_01":["A","C"]}`:                         "A, C",
+		`{"question_01":["A","C"],"question_01_other":"Z"}`: "A, C, Z",
+		`{"question_01":[],"question_01_other":"Z"}`:        "Z",
+		`{"question_01":[]}`:                                noAnswer,
+		`{"question_01":"B"}`:                               "B",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var got []string
+			e := beginAs(t, formClient, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
+				got, err = d.AskUser("", several)
+				return err
+			})))
+			e.onForm = func(p elicitationParams) string {
+				require.Equal(t, formField{Type: "array", Title: "Parts", Description: "Which parts?", Items: &formItems{"string", several.Options}},
+					p.Schema.Properties["question_01"])
+				return `{"action":"accept","content":` + content + `}`
+			}
+			require.Equal(t, "end_turn", e.run("ask me"))
+			require.Equal(t, []string{want}, got, content)
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
@@ -12,8 +13,12 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// declineOption is the id of the button that answers no question.
-const declineOption = "decline"
+// Ids of the buttons that are not droid's options: one answers no question, one
+// ends the picking of several options.
+const (
+	declineOption = "decline"
+	doneOption    = "done"
+)
 
 // askQuestions shows droid's questions: in one form where the editor has forms,
 // else one after the other, each as a choice. droid always gets an answer: what
@@ -71,14 +76,50 @@ func (s *Session) chooseAnswers(ctx context.Context, session string, ev quirks.Q
 		answer := answerTo(q, declinedAnswer)
 		if hasOptions(q) {
 			var ok bool
-			picked := s.choose(ctx, questionParams(session, ev.ToolID, q, i+1, len(ev.Questions)))
-			if answer, ok = questionAnswer(q, picked); !ok {
+			if answer, ok = s.chooseAnswer(ctx, questionParams(session, ev.ToolID, q, i+1, len(ev.Questions)), q); !ok {
 				return droid.Answers{Cancelled: true}
 			}
 		}
 		answers.Answers = append(answers.Answers, answer)
 	}
 	return answers
+}
+
+// chooseAnswer shows the options of one question, again and again where several
+// may be picked, until the user says that it is all. ok is false when they
+// dismissed it.
+func (s *Session) chooseAnswer(ctx context.Context, params permissionParams, q droid.Question) (answer droid.Answer, ok bool) {
+	if !q.MultiSelect {
+		return questionAnswer(q, s.choose(ctx, params))
+	}
+	var picked []string
+	done := permissionOption{OptionID: doneOption, Name: "That is all", Kind: acp.PermissionOptionKindAllowOnce}
+	content := params.ToolCall.Content
+	for len(picked) < len(q.Options) {
+		params.ToolCall.Content = append(slices.Clone(content), textContent(pickedText(picked)))
+		switch option := s.choose(ctx, params); option {
+		case doneOption:
+			return answerTo(q, strings.Join(picked, ", ")), true
+		default:
+			one, ok := questionAnswer(q, option)
+			if !ok || option == declineOption {
+				return one, ok
+			}
+			picked = append(picked, one.Answer)
+			params.Options = slices.DeleteFunc(slices.Clone(params.Options), func(o permissionOption) bool {
+				return o.OptionID == option || o.OptionID == doneOption
+			})
+			params.Options = slices.Insert(params.Options, len(params.Options)-1, done)
+		}
+	}
+	return answerTo(q, strings.Join(picked, ", ")), true
+}
+
+func pickedText(picked []string) string {
+	if len(picked) == 0 {
+		return "You may pick several, one after the other."
+	}
+	return "Picked so far: " + strings.Join(picked, ", ")
 }
 
 // questionParams shows one question. Its tool call is the one of AskUser.

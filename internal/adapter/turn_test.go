@@ -260,17 +260,23 @@ func TestQuestionsAsChoices(t *testing.T) {
 		{Topic: "Color", Question: "Which color?", Options: []string{"Red", "Blue"}},
 		{Topic: "Size", Question: "Which size?", Options: []string{"S", "L"}},
 	}
+	several := []fakedroid.Question{{Question: "Which?", Options: []string{"A", "B", "C"}, MultiSelect: true}}
 	for name, tc := range map[string]struct {
 		questions []fakedroid.Question
 		pick      []string
 		want      []string
 	}{
-		"answered":     {questions, []string{"answer_1", "answer_0"}, []string{"Blue", "S"}},
-		"declined":     {questions, []string{"answer_1", "decline"}, []string{"Blue", declinedAnswer}},
-		"words too":    {append(questions[:1:1], fakedroid.Question{Question: "Your name?"}), []string{"answer_0"}, []string{"Red", declinedAnswer}},
-		"dismissed":    {questions, []string{""}, nil},
-		"needs words":  {[]fakedroid.Question{{Question: "Your name?"}}, nil, nil},
-		"bogus option": {questions, []string{"answer_7"}, nil},
+		"answered":      {questions, []string{"answer_1", "answer_0"}, []string{"Blue", "S"}},
+		"declined":      {questions, []string{"answer_1", "decline"}, []string{"Blue", declinedAnswer}},
+		"words too":     {append(questions[:1:1], fakedroid.Question{Question: "Your name?"}), []string{"answer_0"}, []string{"Red", declinedAnswer}},
+		"dismissed":     {questions, []string{""}, nil},
+		"needs words":   {[]fakedroid.Question{{Question: "Your name?"}}, nil, nil},
+		"bogus option":  {questions, []string{"answer_7"}, nil},
+		"several":       {several, []string{"answer_2", "answer_0", "done"}, []string{"C, A"}},
+		"all":           {several, []string{"answer_2", "answer_0", "answer_1"}, []string{"C, A, B"}},
+		"twice":         {several, []string{"answer_2", "answer_2"}, nil},
+		"none":          {several, []string{"done"}, nil},
+		"declined then": {several, []string{"answer_2", "decline"}, []string{declinedAnswer}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {

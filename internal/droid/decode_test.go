@@ -126,9 +126,9 @@ func TestDecodeRequests(t *testing.T) {
 	require.Equal(t, "new", p.ToolUses[1].Details.Type, "unreadable details keep their type")
 	require.Contains(t, string(p.ToolUses[1].Details.Raw), "no")
 
-	line, err = DecodeLine([]byte(`{"type":"request","id":"q1","method":"droid.ask_user","params":{"toolCallId":"c","questions":[{"index":1,"topic":"T","question":"Q","options":["a"]}]}}`))
+	line, err = DecodeLine([]byte(`{"type":"request","id":"q1","method":"droid.ask_user","params":{"toolCallId":"c","questions":[{"index":1,"topic":"T","question":"Q","options":["a"],"multiSelect":true}]}}`))
 	require.NoError(t, err)
-	require.Equal(t, QuestionRequest{"q1", "c", []Question{{1, "T", "Q", []string{"a"}}}}, line.Event)
+	require.Equal(t, QuestionRequest{"q1", "c", []Question{{1, "T", "Q", []string{"a"}, true}}}, line.Event)
 
 	for body, want := range map[string]struct {
 		kind    string

@@ -428,10 +428,11 @@ type QuestionRequest struct {
 // Question is one question of a QuestionRequest. Options may be empty; free
 // text is always a valid answer.
 type Question struct {
-	Index    int      `json:"index"`
-	Topic    string   `json:"topic"`
-	Question string   `json:"question"`
-	Options  []string `json:"options"`
+	Index       int      `json:"index"`
+	Topic       string   `json:"topic"`
+	Question    string   `json:"question"`
+	Options     []string `json:"options"`
+	MultiSelect bool     `json:"multiSelect"` // several options may be picked; the answer has ", " between them (0.225)
 }
 
 // Kind implements Event.

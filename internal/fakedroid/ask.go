@@ -12,6 +12,7 @@ import (
 type Question struct {
 	Topic, Question string
 	Options         []string
+	MultiSelect     bool // several options may be picked (0.225)
 }
 
 // AskUser plays the AskUser tool: the call, the request, and a result with the
@@ -89,6 +90,9 @@ func wireQuestions(questions []Question) []Fields {
 			options = []string{}
 		}
 		wire[i] = Fields{"index": i + 1, "topic": q.Topic, "question": q.Question, "options": options}
+		if q.MultiSelect {
+			wire[i]["multiSelect"] = true
+		}
 	}
 	return wire
 }
