@@ -97,7 +97,7 @@ func TestPatchOfThreeFilesAsDiffs(t *testing.T) {
 	t.Parallel()
 	model := newModel(t)
 	h := newHome(t, newDroid, model.URL())
-	require.NoError(t, modelserver.WriteSettingsFor(h.dir, model.URL(), "gpt-5-scripted"))
+	require.NoError(t, modelserver.WriteSettingsFor(h.dir, modelserver.Model{URL: model.URL(), Name: "gpt-5-scripted"}))
 	testEdits(t, model, h, "patch")
 }
 
