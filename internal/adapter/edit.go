@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"droid-acp/internal/droid"
 	"droid-acp/internal/patch"
 	"droid-acp/internal/quirks"
 )
@@ -146,19 +145,21 @@ func (s *Session) patchChanges(text string) []change {
 		case patch.Delete:
 			out = append(out, whole(path, old, nil))
 		case patch.Update:
-			out = append(out, updated(path, absolute(s.cwd, f.MoveTo), old, known, f)...)
+			out = append(out, s.updated(path, old, known, f)...)
 		}
 	}
 	return out
 }
 
-func updated(path, to string, old *string, known bool, f patch.File) []change {
+func (s *Session) updated(path string, old *string, known bool, f patch.File) []change {
 	if known && old != nil {
 		if text, err := f.Apply(*old); err == nil {
-			if f.MoveTo != "" {
-				return []change{whole(path, old, nil), whole(to, nil, &text)}
+			if f.MoveTo == "" {
+				return []change{whole(path, old, &text)}
 			}
-			return []change{whole(path, old, &text)}
+			to := absolute(s.cwd, f.MoveTo)
+			replaced, _ := s.readText(to)
+			return []change{whole(path, old, nil), whole(to, replaced, &text)}
 		}
 	}
 	var out []change
@@ -191,39 +192,6 @@ func (s *Session) readText(path string) (text *string, known bool) {
 	return &content, true
 }
 
-// askedChanges are the changes that droid itself describes when it asks for
-// permission. A file that Create replaces, and the files of a patch of 0.99, it
-// does not tell; they are as planned.
-func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change {
-	d := tool.Details
-	var planned []change
-	if e := s.views.get(id).edit; e != nil {
-		planned = e.changes
-	}
-	path := absolute(s.cwd, d.FilePath)
-	switch {
-	case tool.Confirmation == "create" && d.Content != nil:
-		for _, c := range planned {
-			if c.path == path {
-				return []change{whole(path, c.old, d.Content)}
-			}
-		}
-		return []change{whole(path, nil, d.Content)}
-	case len(d.Files) > 0:
-		var out []change
-		for _, f := range d.Files {
-			if f.Operation == "create" && f.OldContent != nil && *f.OldContent == "" {
-				f.OldContent = nil
-			}
-			out = append(out, whole(absolute(s.cwd, f.FilePath), f.OldContent, f.NewContent))
-		}
-		return out
-	case d.NewContent != nil:
-		return []change{whole(path, d.OldContent, d.NewContent)}
-	}
-	return planned
-}
-
 // editEnded shows what an edit has changed, or was refused to change.
 func (s *Session) editEnded(ev quirks.ToolEnded, e *edit, update *toolCall) {
 	if len(update.RawOutput) > maxRawOutput {
@@ -232,10 +200,14 @@ func (s *Session) editEnded(ev quirks.ToolEnded, e *edit, update *toolCall) {
 	if ev.Unfinished {
 		return
 	}
+	var without []change
 	if update.Status == statusCompleted {
-		e.changes = s.done(e.changes, ev)
+		e.changes, without = s.done(e.changes, ev)
 	}
 	update.Content = diffs(s.cwd, e.changes)
+	if len(without) > 0 {
+		update.Content = append(update.Content, textContent("Not changed by droid: "+changedNames(s.cwd, without)))
+	}
 	update.Locations = changeLocations(e.changes)
 	if update.Status == statusFailed || len(e.changes) == 0 {
 		update.Content = append(update.Content, resultContent(ev.Content)...)
@@ -243,26 +215,33 @@ func (s *Session) editEnded(ev quirks.ToolEnded, e *edit, update *toolCall) {
 }
 
 // done compares the changes with what is on disk now and with droid's result,
-// which know better where another call or a hook changed the same file.
-func (s *Session) done(changes []change, ev quirks.ToolEnded) []change {
+// which know better where another call or a hook changed the same file. Files of
+// several that are as they were come back apart: of a patch that adds two files
+// droid 0.99 adds the first, and calls that a success.
+func (s *Session) done(changes []change, ev quirks.ToolEnded) (made, without []change) {
 	lines := diffLines(s.cwd, ev.Content)
-	for i, c := range changes {
+	if len(changes) == 0 && lines != nil {
+		return []change{*lines}, nil
+	}
+	for _, c := range changes {
 		now, known := s.readText(c.path)
 		switch {
 		case !c.part && (!known || same(now, c.new)):
+			made = append(made, c)
 		case lines != nil && len(changes) == 1:
-			return []change{*lines}
+			return []change{*lines}, nil
 		case !c.part && !same(now, c.old):
-			changes[i] = whole(c.path, c.old, now)
+			made = append(made, whole(c.path, c.old, now))
+		case !c.part && len(changes) > 1:
+			without = append(without, c)
+		default:
+			made = append(made, c)
 		}
 	}
-	if len(changes) == 0 && lines != nil {
-		return []change{*lines}
-	}
 	if lines != nil && changes[0].part {
-		return []change{*lines}
+		return []change{*lines}, nil
 	}
-	return changes
+	return made, without
 }
 
 func same(a, b *string) bool {

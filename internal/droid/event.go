@@ -378,11 +378,12 @@ func (d *PermissionDetails) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// PermissionFile is one file of an apply_patch. Operation is "update" or
-// "create".
+// PermissionFile is one file of an apply_patch (0.215 to 0.225). Operation is
+// "update", "create" or "delete"; MoveTo is the new name of an updated file.
 type PermissionFile struct {
 	FilePath   string  `json:"filePath"`
 	Operation  string  `json:"operation"`
+	MoveTo     string  `json:"moveTo"`
 	OldContent *string `json:"oldContent"`
 	NewContent *string `json:"newContent"`
 }
