@@ -18,23 +18,36 @@ func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change
 	case len(d.Files) > 0:
 		var out []change
 		for _, f := range d.Files {
-			out = append(out, s.fileChanges(f, planned)...)
+			out = joined(out, s.fileChanges(f, planned)...)
 		}
 		return out
-	case d.NewContent != nil:
+	case d.NewContent != nil && tool.Confirmation == "apply_patch":
 		return replaced(planned, whole(path, before(planned, path, d.OldContent), d.NewContent))
+	case d.NewContent != nil:
+		return []change{whole(path, d.OldContent, d.NewContent)}
 	}
 	return planned
 }
 
-// fileChanges is what a patch does to one file; a new name makes it two.
+// fileChanges is what a patch does to one file; a new name makes it two. droid
+// gives no new text of a file that goes, nor where the patch does not fit.
 func (s *Session) fileChanges(f droid.PermissionFile, planned []change) []change {
-	path := absolute(s.cwd, f.FilePath)
+	path, to := absolute(s.cwd, f.FilePath), absolute(s.cwd, f.MoveTo)
+	if f.NewContent == nil {
+		var own []change
+		for _, c := range planned {
+			if c.path == path || c.path == to {
+				own = append(own, c)
+			}
+		}
+		if own != nil {
+			return own
+		}
+	}
 	old := before(planned, path, f.OldContent)
 	if f.MoveTo == "" {
 		return []change{whole(path, old, f.NewContent)}
 	}
-	to := absolute(s.cwd, f.MoveTo)
 	return []change{whole(path, old, nil), whole(to, before(planned, to, nil), f.NewContent)}
 }
 

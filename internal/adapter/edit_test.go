@@ -74,7 +74,7 @@ const oneLine = `{"file_path":"a.txt","diffLines":[{"type":"unchanged","content"
 func TestDoneIsCheckedAgainstTheDisk(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n2\n")
 	done := func(planned change, result string) []change {
-		made, without := s.done([]change{planned}, endedWith(t, result))
+		made, without := s.done([]change{planned}, endedWith(t, result).Content)
 		require.Empty(t, without)
 		return made
 	}
@@ -167,9 +167,20 @@ func TestAskedChangesOfAPatch(t *testing.T) {
 			[]change{whole(path, textOf("one\n"), nil), whole(other, nil, textOf("1\n"))}},
 		{"a file goes, 0.225", "*** Delete File: a.txt",
 			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "delete", OldContent: textOf("one\n")}}}, []change{whole(path, textOf("one\n"), nil)}},
+		{"lines that are not there, 0.225", "*** Update File: a.txt\n-nine\n+9",
+			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "update"}}}, []change{{path: path, old: textOf("nine"), new: textOf("9"), part: true}}},
+		{"a file changes twice, 0.225", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1",
+			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "update", OldContent: textOf("one\n"), NewContent: textOf("2\n")},
+				{FilePath: path, Operation: "update", OldContent: textOf("2\n"), NewContent: textOf("1\n")}}}, []change{update}},
+		{"a file changes twice, 0.99", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1", droid.PermissionDetails{FilePath: path}, []change{update}},
 	} {
 		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, ask(tc.patch, tc.details)) })
 	}
+	// An Edit is of one file, whatever droid calls it.
+	link := filepath.Join(s.cwd, "link.txt")
+	s.views.add("e", "Edit").edit.changes = []change{update}
+	require.Equal(t, []change{whole(link, textOf("one\n"), textOf("1\n"))}, s.askedChanges("e", droid.PermissionToolUse{Confirmation: "edit",
+		Details: droid.PermissionDetails{FilePath: link, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}))
 }
 
 // A patch that takes the place of another file shows that file's text.
@@ -190,4 +201,10 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	require.Equal(t, "diff|Not changed by droid: b.txt", texts(update.Content))
 	require.Equal(t, "x\n", *update.Content[0].NewText)
 	require.Len(t, update.Locations, 1)
+
+	// 0.225 goes on with the other files, and calls that a success too.
+	e = &edit{changes: []change{whole(path, nil, textOf("x")), {path: filepath.Join(s.cwd, "b.txt"), old: textOf("8"), new: textOf("9"), part: true}}}
+	update = toolCall{Status: statusCompleted}
+	s.editEnded(endedWith(t, `{"success":true,"files":[{"file_path":"a.txt"},{"file_path":"b.txt","error":"Invalid context"}]}`), e, &update)
+	require.Equal(t, "diff|Not changed by droid: b.txt (Invalid context)", texts(update.Content))
 }
