@@ -4,9 +4,9 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,25 +15,58 @@ import (
 	"droid-acp/internal/modelserver"
 )
 
-const (
-	patchBefore = "line one\nline two\nline three\n"
-	threeFiles  = "*** Begin Patch\n*** Update File: a.X\n@@\n line one\n-line two\n+line 2\n line three\n" +
-		"*** Add File: new.X\n+hello\n+there\n*** Update File: b.X\n@@\n-line three\n+line 3\n*** End Patch"
-)
+const patchBefore = "line one\nline two\nline three\n"
 
-// editing is a call that changes files in the workspace.
+// editing is what a model does to files of the workspace in one answer.
 type editing struct {
-	name string
-	call modelserver.ToolCall
+	name  string
+	calls []modelserver.ToolCall
 }
 
-// editings change files that end in x: droid refuses to edit a file that
-// changed since it knew it.
-func editings(h home, x string) []editing {
+// plainEditings change a file each. Names end in x: droid refuses to edit a file
+// that changed since it knew it.
+func plainEditings(h home, x string) []editing {
 	return []editing{
-		{"create", modelserver.ToolCall{Name: "Create", Args: map[string]any{"file_path": filepath.Join(h.work, "new.c"+x), "content": "hello\nthere\n"}}},
-		{"edit", modelserver.ToolCall{Name: "Edit", Args: map[string]any{"file_path": filepath.Join(h.work, "a.e"+x), "old_str": "line two", "new_str": "line 2"}}},
-		{"patch", modelserver.ToolCall{Name: "ApplyPatch", Args: modelserver.Raw(strings.ReplaceAll(threeFiles, ".X", ".p"+x))}},
+		{"create", []modelserver.ToolCall{{Name: "Create", Args: map[string]any{"file_path": filepath.Join(h.work, "new.c"+x), "content": "hello\nthere\n"}}}},
+		{"edit", []modelserver.ToolCall{{Name: "Edit", Args: map[string]any{"file_path": filepath.Join(h.work, "a.e"+x), "old_str": "line two", "new_str": "line 2"}}}},
+	}
+}
+
+// Parts of patches. X stands for the end of names.
+const (
+	updateA    = "*** Update File: a.X\n@@\n line one\n-line two\n+line 2\n line three\n"
+	updateB    = "*** Update File: b.X\n@@\n-line three\n+line 3\n"
+	updateA3   = "*** Update File: a.X\n@@\n-line three\n+line 3\n"
+	addNew     = "*** Add File: new.X\n+hello\n+there\n"
+	addOther   = "*** Add File: other.X\n+other\n"
+	updateNone = "*** Update File: c.X\n@@\n-line nine\n+line 9\n"
+	replaceB   = "*** Add File: b.X\n+hello\n"
+	deleteC    = "*** Delete File: c.X\n"
+	renameC    = "*** Update File: c.X\n*** Move to: moved.X\n@@\n-line one\n+line 1\n"
+)
+
+// applyPatch is a call of ApplyPatch: a JSON object in 0.99, bare text in 0.225,
+// whatever the API.
+func (h home) applyPatch(x string, parts ...string) modelserver.ToolCall {
+	patch := "*** Begin Patch\n" + strings.ReplaceAll(strings.Join(parts, ""), ".X", "."+x) + "*** End Patch"
+	if h.version == oldDroid {
+		return modelserver.ToolCall{Name: "ApplyPatch", Args: map[string]any{"input": patch}}
+	}
+	return modelserver.ToolCall{Name: "ApplyPatch", Args: modelserver.Raw(patch)}
+}
+
+// patchEditings change three files each, but for the last, which overwrites one.
+// The ApplyPatch of 0.99 can update or add one file, so that three take three
+// calls there.
+func patchEditings(h home, x string) []editing {
+	if h.version == oldDroid {
+		x = "patches" + x
+		return []editing{{"patches", []modelserver.ToolCall{h.applyPatch(x, updateA), h.applyPatch(x, addNew), h.applyPatch(x, updateB)}}}
+	}
+	return []editing{
+		{"delete", []modelserver.ToolCall{h.applyPatch("delete"+x, updateA, addNew, deleteC)}},
+		{"rename", []modelserver.ToolCall{h.applyPatch("rename"+x, updateA, updateB, renameC)}},
+		{"replace", []modelserver.ToolCall{h.applyPatch("replace"+x, replaceB)}},
 	}
 }
 
@@ -51,7 +84,7 @@ func (h home) files(t *testing.T) map[string]string {
 	return all
 }
 
-// diffsOf are the diffs of a tool call, by path.
+// diffsOf are the diffs among items, by path.
 func diffsOf(items []item) map[string]item {
 	out := map[string]item{}
 	for _, i := range items {
@@ -63,106 +96,192 @@ func diffsOf(items []item) map[string]item {
 }
 
 // requireDiffs checks that diffs lead from the texts before to the texts after.
+// A file that goes is one whose text is "": ACP has no other word for it.
 func requireDiffs(t *testing.T, diffs map[string]item, before, after map[string]string) {
 	t.Helper()
-	changed := 0
-	for path, text := range after {
-		if before[path] == text {
+	changed := map[string]bool{}
+	for path := range before {
+		changed[path] = true
+	}
+	for path := range after {
+		changed[path] = true
+	}
+	for path := range changed {
+		old, existed := before[path]
+		text, exists := after[path]
+		if old == text && existed == exists {
+			delete(changed, path)
 			continue
 		}
-		changed++
 		require.Contains(t, diffs, path)
-		if old, existed := before[path]; existed {
+		if existed {
 			require.NotNil(t, diffs[path].OldText)
 			require.Equal(t, old, *diffs[path].OldText)
 		} else {
-			require.Nil(t, diffs[path].OldText)
+			require.Nil(t, diffs[path].OldText, "%s is new", path)
 		}
 		require.Equal(t, text, diffs[path].NewText)
 	}
-	require.Len(t, diffs, changed)
+	require.Len(t, diffs, len(changed))
 }
 
 // The diffs that a client gets, before and after, lead to the bytes on disk;
 // after a refusal they are still there, and nothing has changed.
 func TestEditsAsDiffs(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) { testEdits(t, model, h, plainEditings) })
+}
+
+// gpt5 makes droid offer ApplyPatch in place of Create and Edit: 0.99 to every
+// model of the provider "openai", 0.225 to names like this one of any provider.
+const gpt5 = "gpt-5-scripted"
+
+func TestPatchesAsDiffs(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		testEdits(t, model, h, "create", "edit")
+		require.NoError(t, modelserver.WriteSettingsFor(h.dir, modelserver.Model{URL: model.URL(), Name: gpt5, Provider: modelserver.Responses}))
+		testEdits(t, model, h, patchEditings)
+	})
+	t.Run("chat completions", func(t *testing.T) {
+		t.Parallel()
+		model := newModel(t)
+		h := newHome(t, newDroid, model.URL())
+		require.NoError(t, modelserver.WriteSettingsFor(h.dir, modelserver.Model{URL: model.URL(), Name: gpt5}))
+		testEdits(t, model, h, patchEditings)
 	})
 }
 
-// Models of some names get ApplyPatch in place of Create and Edit. 0.99 fails
-// on a patch of several files by itself.
-func TestPatchOfThreeFilesAsDiffs(t *testing.T) {
-	t.Parallel()
-	model := newModel(t)
-	h := newHome(t, newDroid, model.URL())
-	require.NoError(t, modelserver.WriteSettingsFor(h.dir, model.URL(), "gpt-5-scripted"))
-	testEdits(t, model, h, "patch")
-}
-
-func testEdits(t *testing.T, model *modelserver.Server, h home, names ...string) {
+func testEdits(t *testing.T, model *modelserver.Server, h home, editings func(h home, x string) []editing) {
 	c := startAgent(t, h)
 	s := c.open(h)
-	modes := map[string]func(permission) string{"allowed": allowOnce, "refused": rejectOnce, "unasked": noAnswer}
+	answers := map[string]func(permission) string{"allowed": allowOnce, "refused": rejectOnce, "unasked": noAnswer}
 	for _, how := range []string{"allowed", "refused", "unasked"} {
-		c.onPermission(modes[how])
+		c.onPermission(answers[how])
 		if how == "unasked" {
 			c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "auto-high"}, nil)
 		}
-		for _, name := range []string{"a.e", "a.p", "b.p"} {
-			require.NoError(t, os.WriteFile(filepath.Join(h.work, name+how), []byte(patchBefore), 0o644))
-		}
 		for _, edit := range editings(h, how) {
-			if !slices.Contains(names, edit.name) {
-				continue
+			for _, name := range []string{"a.", "b.", "c."} {
+				h.write(t, name+edit.name+how, patchBefore)
 			}
-			before := h.files(t)
-			word := edit.name + how
-			edit.call.ID = word
-			model.On(word, modelserver.Step{Text: "I change it. ", Tools: []modelserver.ToolCall{edit.call}}, modelserver.Step{Text: "Changed."})
-			asked := len(c.asked())
-			end := s.prompt(word).end(turnLimit)
-			require.Nil(t, end.Err, word)
-			updates := end.ofTool(word)
-			require.NotEmpty(t, updates, word)
-			last := updates[len(updates)-1]
-			after := h.files(t)
-			t.Logf("%s %s: %s, %d permission requests", h.version, word, last.Status, len(c.asked())-asked)
-			if how == "refused" {
-				require.Equal(t, "failed", last.Status)
-				require.Equal(t, before, after)
-				require.NotEmpty(t, diffsOf(last.items()), "the diff stays visible")
-				require.NotEmpty(t, itemText(last.items()), "and why it failed")
-				continue
-			}
-			require.Equal(t, "completed", last.Status, "%s", last.raw)
-			require.NotEqual(t, before, after)
-			requireDiffs(t, diffsOf(last.items()), before, after)
-			if how == "allowed" {
-				require.Len(t, c.asked(), asked+1)
-				var call struct {
-					Content   []item
-					Locations []struct {
-						Path string
-						Line int
-					}
-				}
-				require.NoError(t, json.Unmarshal(c.asked()[asked].ToolCall, &call))
-				for path, diff := range diffsOf(call.Content) {
-					require.Equal(t, before[path] == "", diff.OldText == nil, path)
-					require.Equal(t, strings.TrimSuffix(after[path], "\n"), strings.TrimSuffix(diff.NewText, "\n"))
-				}
-				require.NotEmpty(t, call.Locations)
-				for _, l := range call.Locations {
-					require.True(t, filepath.IsAbs(l.Path))
-					require.Positive(t, l.Line)
-				}
-			} else {
-				require.Len(t, c.asked(), asked, "nothing was asked")
-			}
+			h.write(t, "a.e"+how, patchBefore)
+			testEdit(t, model, s, h, how, edit)
 		}
 	}
+}
+
+// write makes a file of the workspace.
+func (h home) write(t *testing.T, name, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(h.work, name), []byte(text), 0o644))
+}
+
+// testEdit has the model edit files once, and checks what the client sees.
+func testEdit(t *testing.T, model *modelserver.Server, s session, h home, how string, edit editing) {
+	before, word, asked := h.files(t), edit.name+how, len(s.asked())
+	for i := range edit.calls {
+		edit.calls[i].ID = fmt.Sprint(word, i)
+	}
+	model.On(word, modelserver.Step{Text: "I change it. ", Tools: edit.calls}, modelserver.Step{Text: "Changed."})
+	end := s.prompt(word).end(turnLimit)
+	require.Nil(t, end.Err, word)
+	after := h.files(t)
+	var last []item
+	for _, call := range edit.calls {
+		updates := end.ofTool(call.ID)
+		require.NotEmpty(t, updates, call.ID)
+		final := updates[len(updates)-1]
+		last = append(last, final.items()...)
+		if how == "refused" {
+			require.Equal(t, "failed", final.Status)
+			require.NotEmpty(t, diffsOf(final.items()), "the diff stays visible")
+			require.NotEmpty(t, itemText(final.items()), "and why it failed")
+		} else {
+			require.Equal(t, "completed", final.Status, "%s", final.raw)
+		}
+	}
+	if how == "refused" {
+		require.Equal(t, before, after)
+	} else {
+		require.NotEqual(t, before, after)
+		requireDiffs(t, diffsOf(last), before, after)
+	}
+	if how == "unasked" {
+		require.Len(t, s.asked(), asked, "nothing was asked")
+		return
+	}
+	require.Len(t, s.asked(), asked+1)
+	var call struct {
+		Content   []item
+		Locations []struct {
+			Path string
+			Line int
+		}
+	}
+	require.NoError(t, json.Unmarshal(s.asked()[asked].ToolCall, &call))
+	require.NotEmpty(t, call.Locations)
+	for _, l := range call.Locations {
+		require.True(t, filepath.IsAbs(l.Path))
+		require.Positive(t, l.Line)
+	}
+	shown := diffsOf(call.Content)
+	for path, diff := range diffsOf(last) { // what was asked is what was done, but for a newline at the end
+		require.Contains(t, shown, path)
+		require.Equal(t, diff.OldText, shown[path].OldText, path)
+		require.Equal(t, strings.TrimSuffix(diff.NewText, "\n"), strings.TrimSuffix(shown[path].NewText, "\n"), path)
+	}
+	require.Len(t, shown, len(diffsOf(last)))
+}
+
+// A patch of which droid does a part only. The client is asked about all files,
+// and afterwards sees what became of each: the ApplyPatch of 0.99 fails on several
+// files, unless it adds them, then it adds the first and calls that a success;
+// 0.225 leaves out what does not fit.
+func TestPatchesInPart(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		require.NoError(t, modelserver.WriteSettingsFor(h.dir, modelserver.Model{URL: model.URL(), Name: gpt5, Provider: modelserver.Responses}))
+		for _, name := range []string{"a.x", "b.x", "c.x"} {
+			h.write(t, name, patchBefore)
+		}
+		before := h.files(t)
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		s := c.open(h)
+		apply := func(word string, files int, parts ...string) update {
+			call := h.applyPatch("x", parts...)
+			call.ID = word
+			model.On(word, modelserver.Step{Text: "I patch. ", Tools: []modelserver.ToolCall{call}}, modelserver.Step{Text: "Patched."})
+			asked := len(c.asked())
+			end := s.prompt(word).end(turnLimit)
+			require.Nil(t, end.Err)
+			require.Len(t, c.asked(), asked+1)
+			var shown struct{ Content []item }
+			require.NoError(t, json.Unmarshal(c.asked()[asked].ToolCall, &shown))
+			require.Len(t, diffsOf(shown.Content), files, "all files are shown before")
+			updates := end.ofTool(word)
+			return updates[len(updates)-1]
+		}
+		if h.version == oldDroid {
+			last := apply("three", 3, updateA, addNew, deleteC)
+			require.Equal(t, "failed", last.Status)
+			require.Contains(t, itemText(last.items()), "Error: ")
+			require.Equal(t, before, h.files(t))
+
+			last = apply("added", 2, addNew, addOther)
+			require.Equal(t, "completed", last.Status)
+			requireDiffs(t, diffsOf(last.items()), before, h.files(t))
+			require.Contains(t, itemText(last.items()), "Not changed by droid: other.x")
+			return
+		}
+		last := apply("part", 2, updateB, updateNone)
+		require.Equal(t, "completed", last.Status)
+		requireDiffs(t, diffsOf(last.items()), before, h.files(t))
+		require.Contains(t, itemText(last.items()), "Not changed by droid: c.x (")
+
+		before = h.files(t)
+		last = apply("twice", 1, updateA, updateA3)
+		require.Equal(t, "completed", last.Status)
+		requireDiffs(t, diffsOf(last.items()), before, h.files(t))
+		require.Len(t, last.items(), 1)
+	})
 }
 
 // A file of several megabytes is shown by the lines that change, or by its

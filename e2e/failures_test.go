@@ -74,21 +74,15 @@ func TestModelBreaksOff(t *testing.T) {
 // A model that breaks off once and answers when droid asks again makes a normal
 // turn; what came before the break is no part of the last message.
 func TestModelBreaksOffOnce(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+	eachProvider(t, func(t *testing.T, model *modelserver.Server, h home, _ modelserver.Provider) {
 		const whole = "The whole answer, not a half."
-		model.On("go", modelserver.Step{Text: "Half of an ", Break: true, Times: 1}, modelserver.Step{Text: whole})
+		model.On("go", modelserver.Step{Thinking: "Hm. ", Text: "Half of an ", Delay: 50 * time.Millisecond, Break: true, Times: 1}, modelserver.Step{Thinking: "Once more. ", Text: whole})
 		end := startAgent(t, h).open(h).prompt("go").end(failureLimit)
 		require.Nil(t, end.Err)
 		require.Equal(t, "end_turn", end.Stop)
-		last, text := "", ""
-		for _, u := range end.chunks() {
-			if u.MessageID != last {
-				last, text = u.MessageID, ""
-			}
-			text += u.text()
-		}
-		t.Logf("all chunks: %q", end.text())
-		require.Equal(t, whole, text)
+		seen := scene(end.Updates)
+		t.Logf("%q", seen)
+		require.Equal(t, "message: "+whole, seen[len(seen)-1])
 	})
 }
 

@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,47 +13,64 @@ import (
 	"droid-acp/internal/modelserver"
 )
 
-// The plan is what the todo list says, each time.
+// todoForms are the forms of a todo list. droid asks the model for text, whatever
+// the model's name and API, and takes an array as well, also one that is written
+// as text.
+var todoForms = map[string]func(*testing.T, []todo) any{
+	"text": func(_ *testing.T, list []todo) any {
+		text := ""
+		for i, e := range list {
+			text += fmt.Sprintf("%d. [%s] %s\n", i+1, e.Status, e.Content)
+		}
+		return text
+	},
+	"array": func(_ *testing.T, list []todo) any { return list },
+	"written": func(t *testing.T, list []todo) any {
+		text, err := json.Marshal(list)
+		require.NoError(t, err)
+		return string(text)
+	},
+}
+
+type todo struct {
+	ID      string `json:"id"`
+	Content string `json:"content"`
+	Status  string `json:"status"`
+}
+
+// The plan is what the todo list says, each time, and again after loading.
 func TestPlan(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		lists := []string{
-			"1. [in_progress] Read\n2. [pending] Change",
-			"1. [completed] Read\n2. [in_progress] Change",
-			"1. [completed] Read\n2. [completed] Change\n3. [pending] Test",
+		lists := [][]todo{
+			{{"1", "Read", "in_progress"}, {"2", "Change", "pending"}},
+			{{"1", "Read", "completed"}, {"2", "Change", "in_progress"}},
+			{{"1", "Read", "completed"}, {"2", "Change", "completed"}, {"3", "Test", "pending"}},
 		}
-		var steps []modelserver.Step
-		for _, list := range lists {
-			steps = append(steps, modelserver.Step{Text: "On. ", Tools: []modelserver.ToolCall{{Name: "TodoWrite", Args: map[string]any{"todos": list}}}})
-		}
-		model.On("plan", append(steps, modelserver.Step{Text: "Planned."})...)
-		c := startAgent(t, h)
-		s := c.open(h)
-		end := s.prompt("plan").end(turnLimit)
-		require.Nil(t, end.Err)
-		plans := plansOf(t, end.Updates)
-		require.Equal(t, []string{
+		want := []string{
 			"in_progress Read\npending Change\n",
 			"completed Read\nin_progress Change\n",
 			"completed Read\ncompleted Change\npending Test\n",
-		}, plans)
-		require.Empty(t, end.tools(), "the calls themselves are not shown")
-
+		}
+		c := startAgent(t, h)
+		s := c.open(h)
+		for form, args := range todoForms {
+			var steps []modelserver.Step
+			for _, list := range lists {
+				steps = append(steps, modelserver.Step{Text: "On. ", Tools: []modelserver.ToolCall{{Name: "TodoWrite", Args: map[string]any{"todos": args(t, list)}}}})
+			}
+			model.On("plan as "+form, append(steps, modelserver.Step{Text: "Planned."})...)
+			end := s.prompt("plan as " + form).end(turnLimit)
+			require.Nil(t, end.Err)
+			require.Equal(t, want, plansOf(t, end.Updates), form)
+			require.Empty(t, end.tools(), "the calls themselves are not shown")
+		}
 		c.end(h)
+
 		again := startAgent(t, h)
 		again.initialize()
 		from := again.seen()
-		again.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
-		var replayed []update
-		again.mu.Lock()
-		for _, l := range again.lines[from:] {
-			if u, ok := asUpdate(l); ok {
-				replayed = append(replayed, u)
-			}
-		}
-		again.mu.Unlock()
-		replayedPlans := plansOf(t, replayed)
-		require.NotEmpty(t, replayedPlans)
-		require.Equal(t, plans[len(plans)-1], replayedPlans[len(replayedPlans)-1], "replay ends with the same plan")
+		again.mustCall("session/load", h.params(s.id), nil)
+		require.Equal(t, slices.Concat(want, want, want), plansOf(t, again.updatesFrom(from)))
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"droid-acp/internal/droid"
 	"droid-acp/internal/patch"
 	"droid-acp/internal/quirks"
 )
@@ -130,35 +129,46 @@ func (s *Session) replacements(path string, list []replacement) []change {
 	return out
 }
 
-// patchChanges are the changes of an ApplyPatch.
+// patchChanges are the changes of an ApplyPatch. Its parts follow on each other.
 func (s *Session) patchChanges(text string) []change {
 	files, err := patch.Parse(text)
 	if err != nil {
 		return nil
 	}
 	var out []change
+	read := func(path string) (*string, bool) {
+		for _, c := range out {
+			if c.path == path && !c.part {
+				return c.new, true
+			}
+		}
+		return s.readText(path)
+	}
 	for _, f := range files {
 		path := absolute(s.cwd, f.Path)
-		old, known := s.readText(path)
+		old, known := read(path)
 		switch f.Op {
 		case patch.Add:
-			out = append(out, whole(path, old, &f.Text))
+			out = joined(out, whole(path, old, &f.Text))
 		case patch.Delete:
-			out = append(out, whole(path, old, nil))
+			out = joined(out, whole(path, old, nil))
 		case patch.Update:
-			out = append(out, updated(path, absolute(s.cwd, f.MoveTo), old, known, f)...)
+			replaced, _ := read(absolute(s.cwd, f.MoveTo))
+			out = joined(out, s.updated(path, old, known, f, replaced)...)
 		}
 	}
 	return out
 }
 
-func updated(path, to string, old *string, known bool, f patch.File) []change {
+// updated are the changes of a file that a patch updates, and of the one whose
+// name it gets.
+func (s *Session) updated(path string, old *string, known bool, f patch.File, replaced *string) []change {
 	if known && old != nil {
 		if text, err := f.Apply(*old); err == nil {
-			if f.MoveTo != "" {
-				return []change{whole(path, old, nil), whole(to, nil, &text)}
+			if f.MoveTo == "" {
+				return []change{whole(path, old, &text)}
 			}
-			return []change{whole(path, old, &text)}
+			return []change{whole(path, old, nil), whole(absolute(s.cwd, f.MoveTo), replaced, &text)}
 		}
 	}
 	var out []change
@@ -167,6 +177,19 @@ func updated(path, to string, old *string, known bool, f patch.File) []change {
 		out = append(out, change{path: path, old: &before, new: &after, part: true})
 	}
 	return out
+}
+
+// joined are changes with further ones, those of the same file as one.
+func joined(changes []change, more ...change) []change {
+	for _, c := range more {
+		i := slices.IndexFunc(changes, func(other change) bool { return other.path == c.path && !other.part && !c.part })
+		if i < 0 {
+			changes = append(changes, c)
+		} else {
+			changes[i] = whole(c.path, changes[i].old, c.new)
+		}
+	}
+	return changes
 }
 
 // readText reads a file to show how it changes: nil when there is none. known is
@@ -191,56 +214,19 @@ func (s *Session) readText(path string) (text *string, known bool) {
 	return &content, true
 }
 
-// askedChanges are the changes that droid itself describes when it asks for
-// permission. A file that Create replaces, and the files of a patch of 0.99, it
-// does not tell; they are as planned.
-func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change {
-	d := tool.Details
-	var planned []change
-	if e := s.views.get(id).edit; e != nil {
-		planned = e.changes
-	}
-	path := absolute(s.cwd, d.FilePath)
-	switch {
-	case tool.Confirmation == "create" && d.Content != nil:
-		for _, c := range planned {
-			if c.path == path {
-				return []change{whole(path, c.old, d.Content)}
-			}
-		}
-		return []change{whole(path, nil, d.Content)}
-	case len(d.Files) > 0:
-		var out []change
-		for _, f := range d.Files {
-			if f.Operation == "create" && f.OldContent != nil && *f.OldContent == "" {
-				f.OldContent = nil
-			}
-			if f.Operation == "delete" {
-				f.NewContent = nil // droid says ""
-			}
-			path := absolute(s.cwd, f.FilePath)
-			if f.MoveTo != "" {
-				out = append(out, whole(path, f.OldContent, nil), whole(absolute(s.cwd, f.MoveTo), nil, f.NewContent))
-				continue
-			}
-			out = append(out, whole(path, f.OldContent, f.NewContent))
-		}
-		return out
-	case d.NewContent != nil:
-		return []change{whole(path, d.OldContent, d.NewContent)}
-	}
-	return planned
-}
-
 // editEnded shows what an edit has changed, or was refused to change.
 func (s *Session) editEnded(ev quirks.ToolEnded, e *edit, update *toolCall) {
 	if ev.Unfinished {
 		return
 	}
+	var without []change
 	if update.Status == statusCompleted {
-		e.changes = s.done(e.changes, ev)
+		e.changes, without = s.done(e.changes, ev.Content)
 	}
 	update.Content = diffs(s.cwd, e.changes)
+	if len(without) > 0 {
+		update.Content = append(update.Content, textContent(notChanged(s.cwd, without, ev.Content)))
+	}
 	update.Locations = changeLocations(e.changes)
 	if update.Status == statusFailed || len(e.changes) == 0 {
 		update.Content = append(update.Content, resultContent(ev.Content)...)
@@ -248,26 +234,69 @@ func (s *Session) editEnded(ev quirks.ToolEnded, e *edit, update *toolCall) {
 }
 
 // done compares the changes with what is on disk now and with droid's result,
-// which know better where another call or a hook changed the same file.
-func (s *Session) done(changes []change, ev quirks.ToolEnded) []change {
-	lines := diffLines(s.cwd, ev.Content)
-	for i, c := range changes {
+// which know better where another call or a hook changed the same file. Files of
+// several that are as they were come back apart: of a patch that adds two files
+// droid 0.99 adds the first, and 0.225 leaves out what does not fit; both call
+// that a success.
+func (s *Session) done(changes []change, result json.RawMessage) (made, without []change) {
+	lines, failed := diffLines(s.cwd, result), failedFiles(s.cwd, result)
+	if len(changes) == 0 && lines != nil {
+		return []change{*lines}, nil
+	}
+	for _, c := range changes {
 		now, known := s.readText(c.path)
 		switch {
+		case failed[c.path] != "":
+			without = append(without, c)
 		case !c.part && (!known || same(now, c.new)):
+			made = append(made, c)
 		case lines != nil && len(changes) == 1:
-			return []change{*lines}
+			return []change{*lines}, nil
 		case !c.part && !same(now, c.old):
-			changes[i] = whole(c.path, c.old, now)
+			made = append(made, whole(c.path, c.old, now))
+		case !c.part && len(changes) > 1:
+			without = append(without, c)
+		default:
+			made = append(made, c)
 		}
 	}
-	if len(changes) == 0 && lines != nil {
-		return []change{*lines}
-	}
 	if lines != nil && changes[0].part {
-		return []change{*lines}
+		return []change{*lines}, nil
 	}
-	return changes
+	return made, without
+}
+
+// failedFiles are the files that an ApplyPatch did not change, with droid's
+// words for it (0.225).
+func failedFiles(cwd string, raw json.RawMessage) map[string]string {
+	var result struct {
+		Files []struct {
+			FilePath string `json:"file_path"`
+			Error    string `json:"error"`
+		} `json:"files"`
+	}
+	if json.Unmarshal([]byte(resultText(raw)), &result) != nil {
+		return nil
+	}
+	failed := make(map[string]string)
+	for _, f := range result.Files {
+		failed[absolute(cwd, f.FilePath)] = f.Error
+	}
+	return failed
+}
+
+// notChanged names the files that a call left as they were, and why.
+func notChanged(cwd string, changes []change, result json.RawMessage) string {
+	failed := failedFiles(cwd, result)
+	var names []string
+	for _, l := range changeLocations(changes) {
+		name := filepath.ToSlash(relative(cwd, l.Path))
+		if why := failed[l.Path]; why != "" {
+			name += " (" + why + ")"
+		}
+		names = append(names, name)
+	}
+	return "Not changed by droid: " + strings.Join(names, ", ")
 }
 
 func same(a, b *string) bool {

@@ -73,19 +73,24 @@ const oneLine = `{"file_path":"a.txt","diffLines":[{"type":"unchanged","content"
 // The diff of a finished edit is checked against the disk.
 func TestDoneIsCheckedAgainstTheDisk(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n2\n")
+	done := func(planned change, result string) []change {
+		made, without := s.done([]change{planned}, endedWith(t, result).Content)
+		require.Empty(t, without)
+		return made
+	}
 	planned := whole(path, textOf("one\ntwo\n"), textOf("one\n2\n"))
-	require.Equal(t, []change{planned}, s.done([]change{planned}, endedWith(t, oneLine)))
+	require.Equal(t, []change{planned}, done(planned, oneLine))
 
 	wrong := whole(path, textOf("zero\none\ntwo\n"), textOf("zero\none\n2\n"))
 	require.Equal(t, []change{{path: path, old: textOf("one\ntwo\n"), new: textOf("one\n2\n"), part: true, line: 2}},
-		s.done([]change{wrong}, endedWith(t, oneLine)), "droid's own lines, where the file is another")
+		done(wrong, oneLine), "droid's own lines, where the file is another")
 
 	formatted := whole(path, textOf("one\ntwo\n"), textOf("one\n 2\n"))
-	require.Equal(t, []change{planned}, s.done([]change{formatted}, endedWith(t, "File created successfully")), "a hook has changed it again")
+	require.Equal(t, []change{planned}, done(formatted, "File created successfully"), "a hook has changed it again")
 
 	part := change{path: path, old: textOf("two"), new: textOf("2"), part: true}
-	require.Equal(t, 2, s.done([]change{part}, endedWith(t, oneLine))[0].line)
-	require.Equal(t, []change{part}, s.done([]change{part}, endedWith(t, "done")))
+	require.Equal(t, 2, done(part, oneLine)[0].line)
+	require.Equal(t, []change{part}, done(part, "done"))
 }
 
 func endedWith(t *testing.T, result string) quirks.ToolEnded {
@@ -137,4 +142,75 @@ func TestAskedChangesOfAPatchWithoutFiles(t *testing.T) {
 	require.Equal(t, s.views.get("t").edit.changes, got)
 	require.Equal(t, "```diff\n*** Begin Patch\n```", permissionText(droid.PermissionToolUse{Confirmation: "apply_patch",
 		Details: droid.PermissionDetails{PatchContent: "*** Begin Patch"}}, false))
+}
+
+// What droid says of a patch and what the patch says make one picture: nothing
+// that is about to happen to a file is left out.
+func TestAskedChangesOfAPatch(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", "one\n")
+	other := filepath.Join(s.cwd, "b.txt")
+	ask := func(patch string, d droid.PermissionDetails) []change {
+		e := s.views.add("t", "ApplyPatch").edit
+		e.changes = s.plannedChanges("ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n" + patch + "\n*** End Patch"}))
+		return s.askedChanges("t", droid.PermissionToolUse{Confirmation: "apply_patch", Details: d})
+	}
+	update, added := whole(path, textOf("one\n"), textOf("1\n")), whole(other, nil, textOf("x"))
+	for _, tc := range []struct {
+		name, patch string
+		details     droid.PermissionDetails
+		want        []change
+	}{
+		{"0.99 describes a new file as an empty one", "*** Add File: b.txt\n+x",
+			droid.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []change{added}},
+		{"0.99 describes the first of two files", "*** Add File: b.txt\n+x\n*** Update File: a.txt\n-one\n+1",
+			droid.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []change{added, update}},
+		{"a file that is there is overwritten, 0.99", "*** Add File: a.txt\n+1",
+			droid.PermissionDetails{FilePath: path, OldContent: textOf(""), NewContent: textOf("1\n")}, []change{update}},
+		{"a file that is there is overwritten, 0.225", "*** Add File: a.txt\n+1",
+			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "create", OldContent: textOf(""), NewContent: textOf("1\n")}}}, []change{update}},
+		{"a file gets another name, 0.225", "*** Update File: a.txt\n*** Move to: b.txt\n-one\n+1",
+			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "update", MoveTo: other, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}},
+			[]change{whole(path, textOf("one\n"), nil), whole(other, nil, textOf("1\n"))}},
+		{"a file goes, 0.225", "*** Delete File: a.txt",
+			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "delete", OldContent: textOf("one\n")}}}, []change{whole(path, textOf("one\n"), nil)}},
+		{"lines that are not there, 0.225", "*** Update File: a.txt\n-nine\n+9",
+			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "update"}}}, []change{{path: path, old: textOf("nine"), new: textOf("9"), part: true}}},
+		{"a file changes twice, 0.225", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1",
+			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "update", OldContent: textOf("one\n"), NewContent: textOf("2\n")},
+				{FilePath: path, Operation: "update", OldContent: textOf("2\n"), NewContent: textOf("1\n")}}}, []change{update}},
+		{"a file changes twice, 0.99", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1", droid.PermissionDetails{FilePath: path}, []change{update}},
+	} {
+		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, ask(tc.patch, tc.details)) })
+	}
+	// An Edit is of one file, whatever droid calls it.
+	link := filepath.Join(s.cwd, "link.txt")
+	s.views.add("e", "Edit").edit.changes = []change{update}
+	require.Equal(t, []change{whole(link, textOf("one\n"), textOf("1\n"))}, s.askedChanges("e", droid.PermissionToolUse{Confirmation: "edit",
+		Details: droid.PermissionDetails{FilePath: link, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}))
+}
+
+// A patch that takes the place of another file shows that file's text.
+func TestPlannedMoveOverAFile(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", "one\n")
+	other := filepath.Join(s.cwd, "b.txt")
+	require.NoError(t, os.WriteFile(other, []byte("old\n"), 0o644))
+	require.Equal(t, []change{whole(path, textOf("one\n"), nil), whole(other, textOf("old\n"), textOf("1\n"))},
+		s.plannedChanges("ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n-one\n+1\n*** End Patch"})))
+}
+
+// droid 0.99 adds the first of two files and calls that a success.
+func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", "x\n")
+	e := &edit{changes: []change{whole(path, nil, textOf("x")), whole(filepath.Join(s.cwd, "b.txt"), nil, textOf("y"))}}
+	update := toolCall{Status: statusCompleted}
+	s.editEnded(endedWith(t, `{"success":true}`), e, &update)
+	require.Equal(t, "diff|Not changed by droid: b.txt", texts(update.Content))
+	require.Equal(t, "x\n", *update.Content[0].NewText)
+	require.Len(t, update.Locations, 1)
+
+	// 0.225 goes on with the other files, and calls that a success too.
+	e = &edit{changes: []change{whole(path, nil, textOf("x")), {path: filepath.Join(s.cwd, "b.txt"), old: textOf("8"), new: textOf("9"), part: true}}}
+	update = toolCall{Status: statusCompleted}
+	s.editEnded(endedWith(t, `{"success":true,"files":[{"file_path":"a.txt"},{"file_path":"b.txt","error":"Invalid context"}]}`), e, &update)
+	require.Equal(t, "diff|Not changed by droid: b.txt (Invalid context)", texts(update.Content))
 }

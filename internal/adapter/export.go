@@ -108,7 +108,7 @@ func exportParts(messages []droid.Message, cwd string) []exported {
 				parts[i].Error = ev.IsError
 			}
 		case quirks.Notice:
-			parts = append(parts, exported{Kind: "thought", Text: ev.Text})
+			parts = append(parts, exported{Kind: "thought", Text: plain(ev.Text)})
 		}
 		last = ""
 	}

@@ -86,8 +86,8 @@ func TestAlwaysText(t *testing.T) {
 	}
 }
 
-// A patch may delete and move files.
-func TestAskedChangesOfAPatch(t *testing.T) {
+// A patch may delete and move files, as droid alone describes it.
+func TestAskedChangesNotPlanned(t *testing.T) {
 	s, _ := inDirectory(t, "a.txt", "one\n")
 	got := s.askedChanges("t", asked(t, "ApplyPatch", `{}`, `{"type":"apply_patch","filePath":"/w/a","files":[
 		{"filePath":"/w/a","operation":"delete","oldContent":"x","newContent":""},

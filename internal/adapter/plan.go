@@ -41,24 +41,33 @@ func (s *Session) todoEnded(ev quirks.ToolEnded, t *todo, update toolCall) {
 	}
 }
 
-// planEntries reads the list of a TodoWrite: lines of text ("1. [completed] a")
-// or an array of objects (0.99 to 0.225, by what the model sends).
+// planEntries reads the list of a TodoWrite. droid asks the model for lines of
+// text ("1. [completed] a") and takes an array of objects too, also one that is
+// written as text (0.99 to 0.225).
 func planEntries(input json.RawMessage) ([]planEntry, bool) {
 	raw := fields(input)["todos"]
-	entries := []planEntry{} // ACP wants a list, also an empty one
 	var text string
-	if json.Unmarshal(raw, &text) == nil && len(raw) > 0 && string(raw) != "null" {
-		for line := range strings.Lines(text) {
-			if e, ok := planLine(line); ok {
-				entries = append(entries, e)
-			}
-		}
+	if json.Unmarshal(raw, &text) != nil || len(raw) == 0 || string(raw) == "null" {
+		return planList(raw)
+	}
+	if entries, ok := planList([]byte(text)); ok {
 		return entries, true
 	}
+	entries := []planEntry{} // ACP wants a list, also an empty one
+	for line := range strings.Lines(text) {
+		if e, ok := planLine(line); ok {
+			entries = append(entries, e)
+		}
+	}
+	return entries, true
+}
+
+func planList(raw []byte) ([]planEntry, bool) {
 	var list []struct{ Content, Status, Priority string }
 	if json.Unmarshal(raw, &list) != nil || list == nil {
 		return nil, false
 	}
+	entries := []planEntry{}
 	for _, e := range list {
 		entries = append(entries, planEntry{e.Content, planPriority(e.Priority), planStatus(e.Status)})
 	}

@@ -20,6 +20,11 @@ func TestPlanEntries(t *testing.T) {
 			{"a", "medium", "completed"}, {"b", "medium", "pending"}, {"c", "medium", "pending"}, {"d", "medium", "completed"}, {"plain", "medium", "pending"}}},
 		{`{"todos":[{"content":"a","status":"completed","priority":"high"},{"content":"b","status":"strange","priority":"urgent"}]}`, []planEntry{
 			{"a", "high", "completed"}, {"b", "medium", "pending"}}},
+		{`{"todos":"[{\"content\":\"a\",\"status\":\"completed\"},{\"content\":\"b\",\"status\":\"in_progress\"}]"}`, []planEntry{
+			{"a", "medium", "completed"}, {"b", "medium", "in_progress"}}},
+		{`{"todos":" []\n"}`, []planEntry{}},
+		{`{"todos":"[completed] a"}`, []planEntry{{"a", "medium", "completed"}}},
+		{`{"todos":"[1]"}`, []planEntry{}},
 		{`{"todos":""}`, []planEntry{}},
 		{`{"todos":[]}`, []planEntry{}},
 		{`{"todos":null}`, nil},

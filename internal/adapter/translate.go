@@ -29,7 +29,7 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.TextRetracted:
 		s.tell("The model's answer broke off; what it had said of it above is void. It answers again.")
 	case quirks.Notice:
-		s.tell(ev.Text)
+		s.tell(plain(ev.Text))
 	case quirks.Retrying:
 		s.retrying(ev)
 	case quirks.ToolStarted:

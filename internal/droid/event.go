@@ -393,12 +393,12 @@ func (d *PermissionDetails) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// PermissionFile is one file of an apply_patch. Operation is "update", "create"
-// or "delete"; MoveTo is the new path of a file that moves.
+// PermissionFile is one file of an apply_patch (0.215 to 0.225). Operation is
+// "update", "create" or "delete"; MoveTo is the new name of an updated file.
 type PermissionFile struct {
 	FilePath   string  `json:"filePath"`
-	MoveTo     string  `json:"moveTo"`
 	Operation  string  `json:"operation"`
+	MoveTo     string  `json:"moveTo"`
 	OldContent *string `json:"oldContent"`
 	NewContent *string `json:"newContent"`
 }

@@ -1,7 +1,7 @@
-// Package modelserver is a scripted language model on loopback. It speaks the
-// streaming chat-completions format of OpenAI, which droid takes for a custom
-// model ("generic-chat-completion-api"), so that tests run the real droid
-// without a login and without a network.
+// Package modelserver is a scripted language model on loopback, so that tests run
+// the real droid without a login and without a network. It speaks the three APIs
+// that droid knows for a custom model (see Provider), and plays one script in any
+// of them.
 package modelserver
 
 import (
@@ -74,7 +74,9 @@ func Start() (*Server, error) {
 	}
 	s := &Server{listener: l, served: make(chan struct{}), changed: make(chan struct{})}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", s.complete)
+	mux.HandleFunc("POST "+version+"/chat/completions", s.serve(chatCompletions{}))
+	mux.HandleFunc("POST "+version+"/responses", s.serve(responses{}))
+	mux.HandleFunc("POST "+version+"/messages", s.serve(messages{}))
 	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		defer close(s.served)
@@ -91,13 +93,14 @@ func (s *Server) Close() error {
 	return err
 }
 
-// URL is the base of the API, for settings.json.
-func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/v1" }
+// URL is the base of the APIs, with their version.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + version }
 
 // On makes the model answer conversations whose last user message contains
-// prompt, not counting the <system-reminder> blocks that droid adds. The first step answers the message, each further step one round of
-// tool results. After the last step the model says "done". A later script with
-// a prompt that also fits wins over an earlier one.
+// prompt, not counting the <system-reminder> blocks that droid adds. The first
+// step answers the message, each further step one round of tool results. After
+// the last step the model says "done". A later script with a prompt that also
+// fits wins over an earlier one.
 func (s *Server) On(prompt string, steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,69 +134,60 @@ func (s *Server) Await(ctx context.Context, ok func(Request) bool) (Request, err
 	}
 }
 
-// complete answers one chat completion.
-func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
-	s.calls.Add(1)
-	defer s.calls.Done()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // droid went away
-	}
-	req, step, err := s.choose(body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	s.record(req)
-	var call struct {
-		Stream bool `json:"stream"`
-	}
-	_ = json.Unmarshal(body, &call) // the zero value answers without streaming
-	if err := step.play(r.Context(), w, call.Stream); err != nil && !errors.Is(err, context.Canceled) {
-		panic(http.ErrAbortHandler) // a broken stream: net/http resets the connection without a word
+// serve answers the calls of one API.
+func (s *Server) serve(f format) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.calls.Add(1)
+		defer s.calls.Done()
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // droid went away
+		}
+		c, err := f.decode(body)
+		if err != nil {
+			http.Error(w, "decoding the request: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		req, step := s.choose(c)
+		req.Body = body
+		c.number = s.record(req)
+		if err := step.play(r.Context(), w, f, c); err != nil && !errors.Is(err, context.Canceled) {
+			panic(http.ErrAbortHandler) // a broken stream: net/http resets the connection without a word
+		}
 	}
 }
 
-func (s *Server) record(r Request) {
+// record keeps a request and returns its number, from 1.
+func (s *Server) record(r Request) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r)
 	close(s.changed)
 	s.changed = make(chan struct{})
+	return len(s.requests)
 }
 
-// choose finds the step that answers body: the script by the last user message
+// choose finds the step that answers a call: the script by the last user message
 // that fits one, the step by the model's answers after it. A failed call that
 // droid repeats thus gets the same step again, unless Step.Times says otherwise.
-func (s *Server) choose(body []byte) (Request, Step, error) {
-	var call struct {
-		Messages []Message `json:"messages"`
-		Tools    []struct {
-			Function struct {
-				Name string `json:"name"`
-			} `json:"function"`
-		} `json:"tools"`
-	}
-	if err := json.Unmarshal(body, &call); err != nil {
-		return Request{}, Step{}, fmt.Errorf("decoding the request: %w", err)
-	}
-	req := Request{Time: time.Now(), Messages: call.Messages, Body: body}
-	for _, t := range call.Tools {
-		req.Tools = append(req.Tools, t.Function.Name)
+func (s *Server) choose(c call) (Request, Step) {
+	req := Request{Time: time.Now(), Messages: c.messages}
+	for _, t := range c.tools {
+		req.Tools = append(req.Tools, t.name)
 	}
 	if len(req.Tools) == 0 { // only the agent itself offers tools; 0.99 to 0.225 ask for a title without any
 		req.Side = true
-		return req, Step{Text: "A scripted title"}, nil
+		return req, Step{Text: "A scripted title"}
 	}
-	steps, index := s.match(call.Messages)
+	steps, index := s.match(c.messages)
 	if steps == nil {
-		return req, Step{Text: "no script for this prompt"}, nil
+		return req, Step{Text: "no script for this prompt"}
 	}
 	req.Prompt, req.Step = steps.prompt, index
 	if index >= len(steps.steps) {
-		return req, Step{Text: "done"}, nil
+		return req, Step{Text: "done"}
 	}
-	return req, steps.steps[index], nil
+	return req, steps.steps[index]
 }
 
 // reminder is what droid 0.99 adds inside the user's message; newer droids send
@@ -220,27 +214,4 @@ func (s *Server) match(messages []Message) (*script, int) {
 		}
 	}
 	return nil, 0
-}
-
-// Message is one message of a request.
-type Message struct {
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
-}
-
-// Text joins the text of m, whether it came as a string or as parts.
-func (m Message) Text() string {
-	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
-		return text
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	_ = json.Unmarshal(m.Content, &parts) // content without text has none
-	var b strings.Builder
-	for _, p := range parts {
-		b.WriteString(p.Text)
-	}
-	return b.String()
 }

@@ -1,10 +1,7 @@
 package modelserver
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,183 +29,164 @@ func start(t *testing.T) (*Server, *http.Client) {
 	return s, client
 }
 
-type message = map[string]any
-
-func user(text string) message { return message{"role": "user", "content": text} }
-
-func body(stream bool, tools bool, messages ...message) io.Reader {
-	call := map[string]any{"model": ModelName, "stream": stream, "messages": messages}
-	if tools {
-		call["tools"] = []any{map[string]any{"type": "function", "function": map[string]any{"name": "Execute"}}}
-	}
-	data, err := json.Marshal(call)
-	if err != nil {
-		panic(err)
-	}
-	return bytes.NewReader(data)
-}
-
-// answer is what a client of the API makes of a stream.
-type answer struct {
-	Text, Thinking, Args, Name, Finish string
-	Pieces                             int
-	Done                               bool
-}
-
-func complete(t *testing.T, c *http.Client, url string, in io.Reader) (answer, error) {
-	t.Helper()
-	resp, err := c.Post(url+"/chat/completions", "application/json", in)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		text, err := io.ReadAll(resp.Body)
-		require.NoError(t, err)
-		return answer{}, fmt.Errorf("%d %s", resp.StatusCode, text)
-	}
-	var a answer
-	lines := bufio.NewScanner(resp.Body)
-	for lines.Scan() {
-		data, ok := strings.CutPrefix(lines.Text(), "data: ")
-		if !ok {
-			continue
-		}
-		if data == "[DONE]" {
-			a.Done = true
-			continue
-		}
-		var chunk struct {
-			Choices []struct {
-				Delta  delta  `json:"delta"`
-				Finish string `json:"finish_reason"`
-			} `json:"choices"`
-		}
-		require.NoError(t, json.Unmarshal([]byte(data), &chunk))
-		for _, choice := range chunk.Choices {
-			a.Pieces++
-			a.Text += choice.Delta.Content
-			a.Thinking += choice.Delta.Reasoning
-			a.Finish += choice.Finish
-			for _, tool := range choice.Delta.ToolCalls {
-				a.Name += tool.Function.Name
-				a.Args += tool.Function.Arguments
-			}
-		}
-	}
-	return a, lines.Err()
-}
-
 func TestStepsFollowTheConversation(t *testing.T) {
-	s, c := start(t)
-	s.On("run", Step{Thinking: "I think. ", Text: "I run it. ", Tools: []ToolCall{{Name: "Execute", Args: map[string]string{"command": "touch a"}}}},
-		Step{Text: "All done."})
-	s.On("other", Step{Text: "Other."})
+	eachFormat(t, func(t *testing.T, s *Server, c client) {
+		s.On("run", Step{Thinking: "I think. ", Text: "I run it. ", Tools: []ToolCall{{Name: "Execute", Args: map[string]string{"command": "touch a"}}}},
+			Step{Text: "All done."})
+		s.On("other", Step{Text: "Other."})
 
-	a, err := complete(t, c, s.URL(), body(true, true, user("please run")))
-	require.NoError(t, err)
-	require.Equal(t, "I think. ", a.Thinking)
-	require.Equal(t, "I run it. ", a.Text)
-	require.Equal(t, "Execute", a.Name)
-	require.JSONEq(t, `{"command":"touch a"}`, a.Args)
-	require.Equal(t, "tool_calls", a.Finish)
-	require.True(t, a.Done)
+		a, err := c.ask(t, user("please run"))
+		require.NoError(t, err)
+		require.Equal(t, "I think. ", a.Thinking)
+		require.Equal(t, "I run it. ", a.Text)
+		require.Equal(t, "Execute", a.Name)
+		require.JSONEq(t, `{"command":"touch a"}`, a.Args)
+		require.Equal(t, c.finish[1], a.Finish)
+		require.Greater(t, a.Pieces, 10)
+		require.True(t, a.Done)
 
-	history := []message{user("please run"), {"role": "assistant", "content": "I run it."}, {"role": "tool", "content": "ok"}}
-	a, err = complete(t, c, s.URL(), body(true, true, history...))
-	require.NoError(t, err)
-	require.Equal(t, "All done.", a.Text)
-	require.Equal(t, "stop", a.Finish)
+		history := []entry{user("please run"), assistant("I run it."), result("ok")}
+		a, err = c.ask(t, history...)
+		require.NoError(t, err)
+		require.Equal(t, "All done.", a.Text)
+		require.Equal(t, c.finish[0], a.Finish)
 
-	history = append(history, message{"role": "assistant", "content": "All done."})
-	a, err = complete(t, c, s.URL(), body(true, true, history...))
-	require.NoError(t, err)
-	require.Equal(t, "done", a.Text)
+		history = append(history, assistant("All done."))
+		a, err = c.ask(t, history...)
+		require.NoError(t, err)
+		require.Equal(t, "done", a.Text, "the script is over")
 
-	a, err = complete(t, c, s.URL(), body(true, true, append(history, user("<system-reminder>run</system-reminder>the other"))...))
-	require.NoError(t, err)
-	require.Equal(t, "Other.", a.Text)
+		a, err = c.ask(t, append(history, user("<system-reminder>run</system-reminder>the other"))...)
+		require.NoError(t, err)
+		require.Equal(t, "Other.", a.Text)
 
-	requests := s.Requests()
-	require.Len(t, requests, 4)
-	require.Equal(t, []string{"run", "run", "run", "other"}, []string{requests[0].Prompt, requests[1].Prompt, requests[2].Prompt, requests[3].Prompt})
-	require.Equal(t, 1, requests[1].Step)
+		requests := s.Requests()
+		require.Len(t, requests, 4)
+		require.Equal(t, []string{"run", "run", "run", "other"}, []string{requests[0].Prompt, requests[1].Prompt, requests[2].Prompt, requests[3].Prompt})
+		require.Equal(t, 1, requests[1].Step)
+	})
 }
 
 func TestSideCallsUseNoStep(t *testing.T) {
-	s, c := start(t)
-	s.On("hello", Step{Status: 500})
-	resp, err := c.Post(s.URL()+"/chat/completions", "application/json", body(false, false, user("hello")))
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.Contains(t, string(text), "scripted title")
-	require.True(t, s.Requests()[0].Side)
+	eachFormat(t, func(t *testing.T, s *Server, c client) {
+		s.On("hello", Step{Status: 500})
+		resp := c.post(t, false, nil, user("hello"))
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Contains(t, string(text), c.whole)
+		require.True(t, s.Requests()[0].Side)
+	})
+}
+
+// A step that is played again has another id.
+func TestToolIDsAreUnique(t *testing.T) {
+	step := Step{Tools: []ToolCall{{Name: "Execute"}, {Name: "Execute"}, {ID: "own", Name: "Execute"}}}
+	seen := map[string]bool{}
+	for number := range 2 {
+		blocks, err := step.blocks(number)
+		require.NoError(t, err)
+		for _, b := range blocks[:2] {
+			require.False(t, seen[b.id], b.id)
+			seen[b.id] = true
+		}
+		require.Equal(t, "own", blocks[2].id)
+	}
+}
+
+func TestAnswerWithoutStreaming(t *testing.T) {
+	eachFormat(t, func(t *testing.T, s *Server, c client) {
+		s.On("run", Step{Thinking: "I think.", Text: "I run it.", Tools: []ToolCall{{ID: "a", Name: "Execute", Args: map[string]string{"command": "touch a"}}}})
+		resp := c.post(t, false, c.tools, user("run"))
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		for _, part := range []string{"I think.", "I run it.", `"Execute"`, "touch a", c.finish[1]} {
+			require.Contains(t, string(text), part)
+		}
+	})
 }
 
 func TestFailures(t *testing.T) {
-	s, c := start(t)
-	for _, status := range []int{400, 401, 429, 500} {
-		prompt := fmt.Sprintf("fail %d", status)
-		s.On(prompt, Step{Status: status})
-		_, err := complete(t, c, s.URL(), body(true, true, user(prompt)))
-		require.ErrorContains(t, err, fmt.Sprintf("%d {\"error\":", status))
-	}
-	s.On("own body", Step{Status: 400, Body: "<html>"})
-	_, err := complete(t, c, s.URL(), body(true, true, user("own body")))
-	require.EqualError(t, err, "400 <html>")
+	eachFormat(t, func(t *testing.T, s *Server, c client) {
+		for _, status := range []int{400, 401, 403, 404, 429, 500, 529} {
+			prompt := fmt.Sprintf("fail %d", status)
+			s.On(prompt, Step{Status: status})
+			_, err := c.ask(t, user(prompt))
+			require.ErrorContains(t, err, fmt.Sprintf("%d {\"error\":", status))
+			require.ErrorContains(t, err, fmt.Sprintf("scripted %d", status))
+		}
+		_, err := c.ask(t, user("fail 401"))
+		require.EqualError(t, err, "401 "+c.failure)
+		s.On("own body", Step{Status: 400, Body: "<html>"})
+		_, err = c.ask(t, user("own body"))
+		require.EqualError(t, err, "400 <html>")
 
-	s.On("break", Step{Text: "one two three", Break: true})
-	a, err := complete(t, c, s.URL(), body(true, true, user("break")))
-	require.Error(t, err)
-	require.Equal(t, "one two three", a.Text)
-	require.False(t, a.Done)
+		s.On("break", Step{Text: "one two three", Break: true})
+		a, err := c.ask(t, user("break"))
+		require.Error(t, err)
+		require.Equal(t, "one two three", a.Text)
+		require.False(t, a.Done)
+	})
 }
 
 func TestFailsOnceThenAnswers(t *testing.T) {
-	s, c := start(t)
-	s.On("go", Step{Status: 500, Times: 2}, Step{Text: "First."}, Step{Text: "Second."})
-	for range 2 {
-		_, err := complete(t, c, s.URL(), body(true, true, user("go")))
-		require.Error(t, err)
-	}
-	for range 2 { // a step without Times stays
-		a, err := complete(t, c, s.URL(), body(true, true, user("go")))
+	eachFormat(t, func(t *testing.T, s *Server, c client) {
+		s.On("go", Step{Status: 500, Times: 2}, Step{Text: "First."}, Step{Text: "Second."})
+		for range 2 {
+			_, err := c.ask(t, user("go"))
+			require.Error(t, err)
+		}
+		for range 2 { // a step without Times stays
+			a, err := c.ask(t, user("go"))
+			require.NoError(t, err)
+			require.Equal(t, "First.", a.Text)
+		}
+		a, err := c.ask(t, user("go"), assistant("First."), result("ok"))
 		require.NoError(t, err)
-		require.Equal(t, "First.", a.Text)
-	}
-	a, err := complete(t, c, s.URL(), body(true, true, user("go"), message{"role": "assistant", "content": "First."}))
-	require.NoError(t, err)
-	require.Equal(t, "Second.", a.Text)
+		require.Equal(t, "Second.", a.Text)
+	})
 }
 
 func TestHangEndsWithTheServer(t *testing.T) {
-	s, c := start(t)
-	s.On("hang", Step{Text: "one ", Hang: true})
-	done := make(chan error, 1)
-	go func() {
-		resp, err := c.Post(s.URL()+"/chat/completions", "application/json", body(true, true, user("hang")))
-		if err == nil {
-			_, err = io.ReadAll(resp.Body)
+	eachFormat(t, func(t *testing.T, s *Server, c client) {
+		s.On("hang", Step{Text: "one ", Hang: true})
+		done := make(chan error, 1)
+		resp := c.post(t, true, c.tools, user("hang"))
+		go func() {
+			_, err := io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
-		}
-		done <- err
-	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	_, err := s.Await(ctx, func(r Request) bool { return r.Prompt == "hang" })
-	require.NoError(t, err)
-	require.NoError(t, s.http.Close())
-	require.Error(t, <-done)
+			done <- err
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := s.Await(ctx, func(r Request) bool { return r.Prompt == "hang" })
+		require.NoError(t, err)
+		require.NoError(t, s.http.Close())
+		require.Error(t, <-done)
+	})
 }
 
 func TestSettings(t *testing.T) {
 	s, _ := start(t)
+	read := func(home string) string {
+		data, err := os.ReadFile(filepath.Join(home, ".factory", "settings.json"))
+		require.NoError(t, err)
+		return string(data)
+	}
 	home := t.TempDir()
 	require.NoError(t, s.WriteSettings(home))
-	data, err := os.ReadFile(filepath.Join(home, ".factory", "settings.json"))
-	require.NoError(t, err)
-	require.Contains(t, string(data), s.URL())
-	require.Contains(t, string(data), ModelID)
+	require.Contains(t, read(home), s.URL())
+	require.Contains(t, read(home), ModelID)
+	require.Contains(t, read(home), string(ChatCompletions))
+
+	require.NoError(t, WriteSettingsFor(home, Model{URL: s.URL(), Name: "gpt-5", Provider: Responses}))
+	require.Contains(t, read(home), `"baseUrl": "`+s.URL()+`"`)
+	require.Contains(t, read(home), `"model": "gpt-5"`)
+	require.Contains(t, read(home), `"provider": "openai"`)
+
+	require.NoError(t, WriteSettingsFor(home, Model{URL: s.URL(), Provider: Messages}))
+	require.Contains(t, read(home), `"baseUrl": "`+strings.TrimSuffix(s.URL(), "/v1")+`"`, "droid adds the version")
 }
 
 func TestRefusedURL(t *testing.T) {

@@ -1,11 +1,13 @@
 package modelserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ModelName is the model that the settings name to droid; droid calls it
@@ -15,6 +17,36 @@ const (
 	ModelID   = "custom:Scripted-0"
 )
 
+// Provider is droid's word for the API of a custom model (0.99 to 0.225).
+type Provider string
+
+// The APIs that droid has for a custom model.
+const (
+	ChatCompletions Provider = "generic-chat-completion-api" // POST {base}/chat/completions
+	Responses       Provider = "openai"                      // POST {base}/responses
+	Messages        Provider = "anthropic"                   // POST {base}/v1/messages
+)
+
+// Model is a custom model of droid's settings. droid chooses the tools that it
+// offers by it: ApplyPatch, in place of Create and Edit, is for every model of
+// Responses in 0.99, and for names like gpt-5 in 0.225.
+type Model struct {
+	URL      string   // Server.URL or RefusedURL
+	Name     string   // "" for ModelName
+	Provider Provider // "" for ChatCompletions
+}
+
+// base is the model's URL as droid wants it: for Messages it adds the version.
+func (m Model) base() string {
+	if m.Provider == Messages {
+		return strings.TrimSuffix(m.URL, version)
+	}
+	return m.URL
+}
+
+// version ends the URL of a server.
+const version = "/v1"
+
 // WriteSettings makes the droids of this HOME use the model of s for every
 // session without being told: the default is in sessionDefaultSettings.model
 // (0.99 to 0.225).
@@ -22,15 +54,14 @@ func (s *Server) WriteSettings(home string) error { return WriteSettings(home, s
 
 // WriteSettings writes .factory/settings.json of home for a model at the base
 // URL url.
-func WriteSettings(home, url string) error { return WriteSettingsFor(home, url, ModelName) }
+func WriteSettings(home, url string) error { return WriteSettingsFor(home, Model{URL: url}) }
 
-// WriteSettingsFor is WriteSettings for a model with this name: droid chooses
-// the tools that it offers by it, ApplyPatch for names like gpt-5.
-func WriteSettingsFor(home, url, name string) error {
+// WriteSettingsFor is WriteSettings for any model.
+func WriteSettingsFor(home string, m Model) error {
 	settings := map[string]any{
 		"customModels": []map[string]any{{
-			"model": name, "displayName": "Scripted", "baseUrl": url, "apiKey": "none",
-			"provider": "generic-chat-completion-api", "maxOutputTokens": 4096, "noImageSupport": false,
+			"model": cmp.Or(m.Name, ModelName), "displayName": "Scripted", "baseUrl": m.base(), "apiKey": "none",
+			"provider": cmp.Or(m.Provider, ChatCompletions), "maxOutputTokens": 4096, "noImageSupport": false,
 		}},
 		"sessionDefaultSettings": map[string]any{"model": ModelID},
 	}
@@ -55,6 +86,6 @@ func RefusedURL() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("finding a free port: %w", err)
 	}
-	url := "http://" + l.Addr().String() + "/v1"
+	url := "http://" + l.Addr().String() + version
 	return url, l.Close()
 }

@@ -29,7 +29,7 @@ type Step struct {
 	Break bool
 
 	// Status, when not 0, answers with this HTTP status and Body, or with an
-	// error object of OpenAI's form when Body is empty.
+	// error object of the API's form when Body is empty.
 	Status int
 	Body   string
 
@@ -38,62 +38,45 @@ type Step struct {
 	Times int
 }
 
-// ToolCall is one call of a tool. An empty ID gets one that is unique in the
-// step.
+// ToolCall is one call of a tool. An empty ID gets one that no other call has:
+// where an id repeats, droid keeps the result from a model of the provider
+// Responses (0.99 to 0.225).
 type ToolCall struct {
 	ID   string
 	Name string
 	Args any
 }
 
-// Raw are arguments that are sent as they stand: droid takes those of tools like
-// ApplyPatch for text (0.225).
+// Raw are arguments that are sent as they stand: those of a tool that takes
+// text, like ApplyPatch (0.225).
 type Raw string
 
 // errBroken makes the server cut the connection.
 var errBroken = errors.New("the script breaks the stream")
 
-// delta is one piece of a streamed completion, or the message of a whole one.
-type delta struct {
-	Role      string     `json:"role,omitempty"`
-	Content   string     `json:"content,omitempty"`
-	Reasoning string     `json:"reasoning_content,omitempty"`
-	ToolCalls []wireTool `json:"tool_calls,omitempty"`
-}
-
-type wireTool struct {
-	Index    int    `json:"index"`
-	ID       string `json:"id,omitempty"`
-	Type     string `json:"type,omitempty"`
-	Function struct {
-		Name      string `json:"name,omitempty"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
-}
-
 // play writes the step as the answer of one call.
-func (p Step) play(ctx context.Context, w http.ResponseWriter, stream bool) error {
+func (p Step) play(ctx context.Context, w http.ResponseWriter, f format, c call) error {
 	if p.Status != 0 {
-		return p.fail(w)
+		return p.fail(w, f)
 	}
-	if !stream {
-		return p.whole(w)
+	blocks, err := p.blocks(c.number)
+	if err != nil {
+		return err
+	}
+	if !c.stream {
+		w.Header().Set("Content-Type", "application/json")
+		return json.NewEncoder(w).Encode(f.whole(c, blocks))
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	out := sse{w: w, flush: http.NewResponseController(w).Flush}
-	if err := out.flush(); err != nil {
+	s := f.stream(c)
+	if err := out.send(s.begin()); err != nil {
 		return err
 	}
-	pieces, err := p.pieces()
-	if err != nil {
-		return err
-	}
-	for _, d := range pieces {
-		if err := wait(ctx, p.Delay); err != nil {
-			return err
-		}
-		if err := out.delta(d); err != nil {
+	for i, b := range blocks {
+		cut := i == len(blocks)-1 && (p.Hang || p.Break)
+		if err := p.say(ctx, out, s, b, cut); err != nil {
 			return err
 		}
 	}
@@ -104,75 +87,85 @@ func (p Step) play(ctx context.Context, w http.ResponseWriter, stream bool) erro
 	case p.Break:
 		return errBroken
 	}
-	return out.end(p.finish())
+	return out.send(s.finish(blocks))
 }
 
-func (p Step) finish() string {
-	if len(p.Tools) > 0 {
-		return "tool_calls"
+// say streams one block, without its end when the answer is cut there.
+func (p Step) say(ctx context.Context, out sse, s stream, b block, cut bool) error {
+	if err := out.send(s.open(b)); err != nil {
+		return err
 	}
-	return "stop"
+	for _, piece := range b.pieces() {
+		if err := wait(ctx, p.Delay); err != nil {
+			return err
+		}
+		if err := out.send(s.piece(b, piece)); err != nil {
+			return err
+		}
+	}
+	if cut {
+		return nil
+	}
+	return out.send(s.end(b))
 }
 
 // fail answers with Status.
-func (p Step) fail(w http.ResponseWriter) error {
-	body := p.Body
-	if body == "" {
-		body = fmt.Sprintf(`{"error":{"message":"scripted %d","type":"scripted_error","code":"scripted"}}`, p.Status)
+func (p Step) fail(w http.ResponseWriter, f format) error {
+	body := []byte(p.Body)
+	if p.Body == "" {
+		var err error
+		if body, err = json.Marshal(f.failure(p.Status, fmt.Sprintf("scripted %d", p.Status))); err != nil {
+			return err
+		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(p.Status)
-	_, err := w.Write([]byte(body))
+	_, err := w.Write(body)
 	return err
 }
 
-// whole answers a call that does not stream.
-func (p Step) whole(w http.ResponseWriter) error {
-	message := delta{Role: "assistant", Content: p.Text, Reasoning: p.Thinking}
-	for i, t := range p.Tools {
-		args, err := t.arguments()
-		if err != nil {
-			return err
-		}
-		message.ToolCalls = append(message.ToolCalls, t.wire(i, args))
+// blocks are the parts of the answer to the call of this number, in order.
+func (p Step) blocks(number int) ([]block, error) {
+	var out []block
+	add := func(b block) {
+		b.index = len(out)
+		out = append(out, b)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	return json.NewEncoder(w).Encode(map[string]any{
-		"id": "scripted", "object": "chat.completion", "created": 1, "model": ModelName, "usage": usage(),
-		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": p.finish()}},
-	})
-}
-
-// pieces splits the answer as a model streams it.
-func (p Step) pieces() ([]delta, error) {
-	out := []delta{{Role: "assistant"}}
-	for _, w := range words(p.Thinking) {
-		out = append(out, delta{Reasoning: w})
+	if p.Thinking != "" {
+		add(block{kind: thinkingBlock, content: p.Thinking})
 	}
-	for _, w := range words(p.Text) {
-		out = append(out, delta{Content: w})
+	if p.Text != "" {
+		add(block{kind: textBlock, content: p.Text})
 	}
 	for i, t := range p.Tools {
 		args, err := t.arguments()
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, delta{ToolCalls: []wireTool{t.wire(i, "")}})
-		for piece := range slices.Chunk([]byte(args), len(args)/10+1) {
-			w := wireTool{Index: i}
-			w.Function.Arguments = string(piece)
-			out = append(out, delta{ToolCalls: []wireTool{w}})
+		id := t.ID
+		if id == "" {
+			id = fmt.Sprintf("call_%d_%d", number, i)
 		}
+		add(block{kind: toolBlock, id: id, name: t.Name, content: args})
 	}
 	return out, nil
 }
 
-// words splits text after its spaces.
-func words(text string) []string {
-	if text == "" {
-		return nil
+// pieces splits a block as a model streams it.
+func (b block) pieces() []string {
+	if b.kind != toolBlock {
+		words := strings.SplitAfter(b.content, " ")
+		if last := len(words) - 1; words[last] == "" {
+			words = words[:last]
+		}
+		return words
 	}
-	return strings.SplitAfter(text, " ")
+	var out []string
+	runes := []rune(b.content)
+	for piece := range slices.Chunk(runes, len(runes)/10+1) {
+		out = append(out, string(piece))
+	}
+	return out
 }
 
 func (t ToolCall) arguments() (string, error) {
@@ -184,60 +177,6 @@ func (t ToolCall) arguments() (string, error) {
 		return "", fmt.Errorf("encoding the arguments of %s: %w", t.Name, err)
 	}
 	return string(args), nil
-}
-
-func (t ToolCall) wire(index int, args string) wireTool {
-	w := wireTool{Index: index, ID: t.ID, Type: "function"}
-	if w.ID == "" {
-		w.ID = fmt.Sprintf("call_%s_%d", t.Name, index)
-	}
-	w.Function.Name, w.Function.Arguments = t.Name, args
-	return w
-}
-
-func usage() map[string]int {
-	return map[string]int{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-}
-
-// sse writes server-sent events.
-type sse struct {
-	w     http.ResponseWriter
-	flush func() error
-}
-
-func (s sse) event(v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return s.raw(string(data))
-}
-
-func (s sse) raw(data string) error {
-	if _, err := fmt.Fprintf(s.w, "data: %s\n\n", data); err != nil {
-		return err
-	}
-	return s.flush()
-}
-
-func completion(choices []any) map[string]any {
-	return map[string]any{"id": "scripted", "object": "chat.completion.chunk", "created": 1, "model": ModelName, "choices": choices}
-}
-
-func (s sse) delta(d delta) error {
-	return s.event(completion([]any{map[string]any{"index": 0, "delta": d, "finish_reason": nil}}))
-}
-
-func (s sse) end(finish string) error {
-	if err := s.event(completion([]any{map[string]any{"index": 0, "delta": struct{}{}, "finish_reason": finish}})); err != nil {
-		return err
-	}
-	last := completion([]any{})
-	last["usage"] = usage()
-	if err := s.event(last); err != nil {
-		return err
-	}
-	return s.raw("[DONE]")
 }
 
 // wait returns after d, or earlier with the error of ctx.

@@ -1,0 +1,90 @@
+package adapter
+
+import "droid-acp/internal/droid"
+
+// askedChanges are the changes that droid itself describes when it asks for
+// permission, and the planned ones of which it says nothing: of a patch of
+// several files 0.99 describes the first at most.
+func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change {
+	d := tool.Details
+	var planned []change
+	if e := s.views.get(id).edit; e != nil {
+		planned = e.changes
+	}
+	path := absolute(s.cwd, d.FilePath)
+	switch {
+	case tool.Confirmation == "create" && d.Content != nil:
+		return []change{whole(path, before(planned, path, nil), d.Content)}
+	case len(d.Files) > 0:
+		var out []change
+		for _, f := range d.Files {
+			out = joined(out, s.fileChanges(f, planned)...)
+		}
+		return out
+	case d.NewContent != nil && tool.Confirmation == "apply_patch":
+		return replaced(planned, whole(path, before(planned, path, d.OldContent), d.NewContent))
+	case d.NewContent != nil:
+		return []change{whole(path, d.OldContent, d.NewContent)}
+	}
+	return planned
+}
+
+// fileChanges is what a patch does to one file; a new name makes it two. droid
+// gives no new text, or "", of a file that goes, and none where the patch does not
+// fit.
+func (s *Session) fileChanges(f droid.PermissionFile, planned []change) []change {
+	path, to := absolute(s.cwd, f.FilePath), absolute(s.cwd, f.MoveTo)
+	if f.Operation == "delete" {
+		f.NewContent = nil
+	}
+	if f.NewContent == nil {
+		var own []change
+		for _, c := range planned {
+			if c.path == path || c.path == to {
+				own = append(own, c)
+			}
+		}
+		if own != nil {
+			return own
+		}
+	}
+	old := before(planned, path, f.OldContent)
+	if f.MoveTo == "" {
+		return []change{whole(path, old, f.NewContent)}
+	}
+	return []change{whole(path, old, nil), whole(to, before(planned, to, nil), f.NewContent)}
+}
+
+// before is the text of a file before a call. droid leaves it out, or says "",
+// of a file that the call makes, also where the call overwrites one (0.99 to
+// 0.225); what was read when the call was planned is right then.
+func before(planned []change, path string, told *string) *string {
+	if told != nil && *told != "" {
+		return told
+	}
+	for _, c := range planned {
+		if c.path == path && !c.part {
+			return c.old
+		}
+	}
+	return nil
+}
+
+// replaced are the planned changes with what droid tells of one file in place of
+// theirs.
+func replaced(planned []change, told change) []change {
+	var out []change
+	put := false
+	for _, c := range planned {
+		switch {
+		case c.path != told.path:
+			out = append(out, c)
+		case !put:
+			out, put = append(out, told), true
+		}
+	}
+	if !put {
+		out = append([]change{told}, out...)
+	}
+	return out
+}
