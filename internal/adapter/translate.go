@@ -28,6 +28,10 @@ func (s *Session) translate(ev quirks.Event) {
 		s.sendText(ev.MessageID, ev.Text, ev.Thought)
 	case quirks.TextRetracted:
 		s.tell("The model's answer broke off; what it had said of it above is void. It answers again.")
+	case quirks.TextRestarted:
+		if ev.Void > 0 { // of thinking that came twice nothing need be said
+			s.tell("The model's answer broke off and came again: above, what stands before “" + shorten(firstLine(ev.Text), 60) + "” is void.")
+		}
 	case quirks.Notice:
 		s.tell(plain(ev.Text))
 	case quirks.Retrying:

@@ -64,6 +64,8 @@ func (c *checker) event(ev Event) {
 			c.fail("retracted message %q has no text", ev.MessageID)
 		}
 		c.retracted[ev.MessageID] = true
+	case TextRestarted:
+		c.restarted(ev)
 	case ToolStarted, ToolInput, ToolRunning, ToolProgress, ToolEnded:
 		c.tool(ev)
 	case PermissionAsked:
@@ -102,14 +104,24 @@ func (c *checker) text(ev Text) {
 	if c.texts[ev.MessageID] == nil {
 		c.texts[ev.MessageID] = new([2]strings.Builder)
 	}
-	c.texts[ev.MessageID][kind(ev.Thought)].WriteString(ev.Text)
+	c.texts[ev.MessageID][kindOf(ev.Thought)].WriteString(ev.Text)
 }
 
-func kind(thought bool) int {
-	if thought {
-		return 1
+// restarted forgets what is void.
+func (c *checker) restarted(ev TextRestarted) {
+	t := c.texts[ev.MessageID]
+	if t == nil || ev.Void < 0 || ev.VoidThought < 0 || ev.Void+ev.VoidThought == 0 {
+		c.fail("restarted message %q: %+v", ev.MessageID, ev)
+		return
 	}
-	return 0
+	for i, void := range []int{ev.Void, ev.VoidThought} {
+		rest := t[i].String()[void:]
+		t[i].Reset()
+		t[i].WriteString(rest)
+	}
+	if t[0].String() != ev.Text {
+		c.fail("restarted message %q has %q, not %q", ev.MessageID, t[0].String(), ev.Text)
+	}
 }
 
 func (c *checker) tool(ev Event) {

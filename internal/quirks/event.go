@@ -40,6 +40,16 @@ type TextRetracted struct {
 	MessageID string
 }
 
+// TextRestarted says that the first Void bytes of text and the first VoidThought
+// bytes of thinking sent under MessageID are void: the model's answer broke off
+// and came again. Text is the whole text that holds; it has been sent.
+type TextRestarted struct {
+	MessageID   string
+	Text        string
+	Void        int
+	VoidThought int
+}
+
 // UserText is what the user wrote, without what droid added to it. It comes
 // from History only: live, the client knows what it sent.
 type UserText struct {
@@ -193,6 +203,7 @@ func (TurnStarted) honest()     {}
 func (PromptFolded) honest()    {}
 func (Text) honest()            {}
 func (TextRetracted) honest()   {}
+func (TextRestarted) honest()   {}
 func (UserText) honest()        {}
 func (UserImage) honest()       {}
 func (UserFile) honest()        {}

@@ -238,6 +238,8 @@ func describe(ev Event) string {
 		return fmt.Sprintf("%s %s %q", kind, short(ev.MessageID), ev.Text)
 	case TextRetracted:
 		return "text retracted " + short(ev.MessageID)
+	case TextRestarted:
+		return fmt.Sprintf("text %s holds from byte %d of text and %d of thought: %q", short(ev.MessageID), ev.Void, ev.VoidThought, ev.Text)
 	case UserText:
 		return fmt.Sprintf("user %s %q", short(ev.MessageID), ev.Text)
 	case UserImage:

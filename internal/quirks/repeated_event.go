@@ -12,7 +12,7 @@ package quirks
 // messageDone marks m as told in full and forgets its text.
 func (n *Normalizer) messageDone(m *message) {
 	m.done = true
-	m.blocks = nil
+	m.forget()
 	for i, l := range n.live {
 		if l == m {
 			n.live = append(n.live[:i:i], n.live[i+1:]...)

@@ -11,6 +11,7 @@ package quirks
 
 import (
 	"slices"
+	"strings"
 
 	"droid-acp/internal/droid"
 )
@@ -22,7 +23,29 @@ func (n *Normalizer) retract(m *message) {
 	}
 	n.emit(TextRetracted{MessageID: m.publicID()})
 	m.attempt++
-	m.blocks, m.mixed = nil, false
+	m.forget()
+}
+
+// restarted reports whether what was sent of m ends with its snapshot, so that
+// only the beginning is void: the answer broke off, unsaid, and came again in
+// full (0.99, 0.117).
+func (n *Normalizer) restarted(m *message, content []droid.ContentBlock) bool {
+	text, thinking := readable(content)
+	if len(text) == 0 {
+		return false
+	}
+	ev := TextRestarted{MessageID: m.publicID(), Text: strings.Join(text, "")}
+	said, holds := m.said[kindOf(false)].String(), strings.HasSuffix(m.said[kindOf(false)].String(), ev.Text)
+	ev.Void = len(said) - len(ev.Text)
+	if len(thinking) > 0 { // else this version may leave it out of its history
+		said, whole := m.said[kindOf(true)].String(), strings.Join(thinking, "")
+		holds = holds && strings.HasSuffix(said, whole)
+		ev.VoidThought = len(said) - len(whole)
+	}
+	if holds && ev.Void+ev.VoidThought > 0 {
+		n.emit(ev)
+	}
+	return holds
 }
 
 func (n *Normalizer) messageRetracted(ev droid.MessageRetracted) {

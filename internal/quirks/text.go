@@ -15,6 +15,7 @@ type message struct {
 	done    bool // the snapshot came or the turn was cancelled: the rest is repetition
 	mixed   bool // blocks did not come in order
 	blocks  []*block
+	said    [2]strings.Builder // text and thinking, in the order in which they were sent
 }
 
 // block is the text sent of one content block.
@@ -31,6 +32,9 @@ func (m *message) publicID() string {
 	}
 	return fmt.Sprintf("%s~%d", m.id, m.attempt)
 }
+
+// forget forgets what was sent.
+func (m *message) forget() { m.blocks, m.mixed, m.said = nil, false, [2]strings.Builder{} }
 
 // block returns the block that a delta belongs to, the last one as a rule.
 func (m *message) block(index int, thought bool) *block {
@@ -83,6 +87,7 @@ func (n *Normalizer) textDelta(d droid.TextDelta) {
 		n.modelCalled()
 	}
 	m.block(d.BlockIndex, d.Thinking).text.WriteString(d.Text)
+	m.said[kindOf(d.Thinking)].WriteString(d.Text)
 	n.emit(Text{MessageID: m.publicID(), Thought: d.Thinking, Text: d.Text})
 }
 
@@ -114,7 +119,7 @@ func (n *Normalizer) assistantMessage(msg droid.Message) {
 // fillIn sends what the snapshot has and the deltas had not, and the tool calls.
 func (n *Normalizer) fillIn(m *message, content []droid.ContentBlock) {
 	rest, ok := m.missing(content)
-	if !ok {
+	if !ok && !n.restarted(m, content) {
 		n.retract(m)
 		rest, _ = m.missing(content)
 	}
@@ -191,6 +196,14 @@ func readable(content []droid.ContentBlock) (text, thinking []string) {
 		}
 	}
 	return text, thinking
+}
+
+// kindOf indexes what is kept of text and of thinking.
+func kindOf(thought bool) int {
+	if thought {
+		return 1
+	}
+	return 0
 }
 
 func isToolUse(b droid.ContentBlock) bool { return b.Type == "tool_use" }

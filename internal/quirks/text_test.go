@@ -11,11 +11,11 @@ func TestQuirk06_RetryRepeatsText(t *testing.T) {
 	t.Run("0.99 says nothing", func(t *testing.T) {
 		started(t, v099).push(first...).push(delta("a", "one "), delta("a", "three"), assistant("a", text("one three"))).
 			says(`text a "one "`, `text a "two "`, `text a "one "`, `text a "three"`,
-				"text retracted a", `text a~2 "one three"`)
+				`text a holds from byte 8 of text and 0 of thought: "one three"`)
 	})
 	t.Run("the repeat is the same text", func(t *testing.T) {
 		started(t, v099).push(delta("a", "one "), delta("a", "one "), assistant("a", text("one "))).
-			says(`text a "one "`, `text a "one "`, "text retracted a", `text a~2 "one "`)
+			says(`text a "one "`, `text a "one "`, `text a holds from byte 4 of text and 0 of thought: "one "`)
 	})
 	t.Run("0.215 says llm_retry", func(t *testing.T) {
 		started(t, v215).push(first...).push(droid.LLMRetry{Attempt: 1, Reason: "timeout"}, delta("a", "three"), assistant("a", text("three"))).
@@ -38,7 +38,16 @@ func TestQuirk06_RetryRepeatsText(t *testing.T) {
 	t.Run("thinking is repeated too", func(t *testing.T) {
 		started(t, v099).push(droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"},
 			droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ok"}, assistant("a", thinking("hm"), text("ok"))).
-			says(`thought a "hm"`, `thought a "hm"`, `text a "ok"`, "text retracted a", `thought a~2 "hm"`, `text a~2 "ok"`)
+			says(`thought a "hm"`, `thought a "hm"`, `text a "ok"`, `text a holds from byte 0 of text and 2 of thought: "ok"`)
+	})
+	t.Run("thinking and text are repeated", func(t *testing.T) {
+		hm, ok := droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ok"}
+		started(t, v099).push(hm, delta("a", "o"), hm, ok, assistant("a", thinking("hm"), text("ok"))).
+			says(`thought a "hm"`, `text a "o"`, `thought a "hm"`, `text a "ok"`, `text a holds from byte 1 of text and 2 of thought: "ok"`)
+	})
+	t.Run("the snapshot is not what came last", func(t *testing.T) {
+		started(t, v099).push(first...).push(assistant("a", text("one three"))).
+			says(`text a "one "`, `text a "two "`, "text retracted a", `text a~2 "one three"`)
 	})
 	t.Run("the failed attempt began a tool call", func(t *testing.T) {
 		started(t, v225).push(delta("a", "one"), toolCall("c1", nil), droid.LLMRetry{Attempt: 1}, toolCall("c1", nil), toolCall("c1", abc), assistant("a", use("c1", abc)), result("c1", "ok")).
@@ -48,7 +57,7 @@ func TestQuirk06_RetryRepeatsText(t *testing.T) {
 	t.Run("the failed attempt began a tool call on 0.99", func(t *testing.T) {
 		started(t, v099).push(delta("a", "one"), toolCall("c1", nil), delta("a", "two"), toolCall("c2", abc), assistant("a", text("two"), use("c2", abc))).
 			says(`text a "one"`, "tool c1 started: Execute {}", `text a "two"`, `tool c2 started: Execute {"command":"abc"}`,
-				"text retracted a", `text a~2 "two"`, "tool c1 ended unfinished")
+				`text a holds from byte 3 of text and 0 of thought: "two"`, "tool c1 ended unfinished")
 	})
 }
 
