@@ -11,7 +11,8 @@ import (
 type viewer struct {
 	w     io.Writer
 	raw   bool
-	block string // what is being printed: "agent", "thought", or "" at a line's beginning
+	block string            // what is being printed: "agent", "thought", or "" at a line's beginning
+	calls map[string]string // titles of the tool calls, by id
 }
 
 // update is a session/update as far as it is shown.
@@ -77,6 +78,7 @@ func (v *viewer) update(params json.RawMessage) {
 	case "agent_thought_chunk":
 		v.chunk("thought", textOf(up.Content))
 	case "tool_call":
+		v.title(up.ToolCallID, up.Title)
 		v.entry("tool    | %s [%s]", up.Title, up.Status)
 	case "tool_call_update":
 		v.toolUpdate(up.ToolCallID, up.Title, up.Status, textOf(up.Content))
@@ -87,13 +89,24 @@ func (v *viewer) update(params json.RawMessage) {
 	}
 }
 
-func (v *viewer) toolUpdate(id, title, status, text string) {
-	head := title
-	if status != "" {
-		head = strings.TrimSpace(head + " [" + status + "]")
+// title notes the title of a call, and returns the one it has.
+func (v *viewer) title(id, title string) string {
+	if v.calls == nil {
+		v.calls = make(map[string]string)
 	}
-	if head != "" {
-		v.entry("tool    | %s", head)
+	if title != "" {
+		v.calls[id] = title
+	}
+	return v.calls[id]
+}
+
+func (v *viewer) toolUpdate(id, title, status, text string) {
+	known := v.title(id, title)
+	switch {
+	case status != "":
+		v.entry("tool    | %s [%s]", known, status)
+	case title != "":
+		v.entry("tool    | %s", title)
 	}
 	if text != "" {
 		v.entry("%s", indent(text, "        |   "))
