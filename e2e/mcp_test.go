@@ -281,8 +281,11 @@ func TestMCPServers(t *testing.T) {
 // prompt for long; one that hangs over HTTP neither. The user is told.
 func TestMCPServersThatHang(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("use", modelserver.Step{Text: "I run. ", Tools: []modelserver.ToolCall{execute("x", "echo hi")}}, modelserver.Step{Text: "I call. ", Tools: []modelserver.ToolCall{
-			{ID: "use-tiny", Name: "tiny___echo", Args: map[string]any{"text": "tiny"}}}}, modelserver.Step{Text: "Called."})
+		if h.version == newDroid {
+			useMCP(model, "use", "tiny")
+		} else { // it does not offer the tool before
+			model.On("use", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("x", "echo hi")}})
+		}
 		hanging := make(chan struct{})
 		t.Cleanup(func() { close(hanging) })
 		url := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hanging }))
@@ -295,12 +298,10 @@ func TestMCPServersThatHang(t *testing.T) {
 		require.Less(t, time.Since(started), 25*time.Second, "droid gives the server 30 s and more")
 		turn := s.prompt("use")
 		turn.awaitUpdate("what it waits for", func(u update) bool { return strings.Contains(u.raw, "Waiting for the MCP servers to start: ") })
-		end := turn.end(4 * turnLimit)
+		end := turn.end(2 * turnLimit) // a call of an MCP tool waits until droid gives the server up, after 30 s
 		require.Nil(t, end.Err)
 		require.Contains(t, end.thoughts(), "These MCP servers have not answered for 10s: mute")
-		if h.version == newDroid {
-			require.Equal(t, "completed hello tiny", end.results()["use-tiny"], "the others work")
-		}
+		require.Equal(t, []string{"completed"}, end.tools(), "all else works")
 	})
 }
 
@@ -396,5 +397,26 @@ func TestMCPServersBesideRuntimeSettings(t *testing.T) {
 		}
 		c.end(h)
 		h.unchanged(t, before, "hello ")
+	})
+}
+
+// A droid that cannot read the settings that bring it the servers, as behind a
+// wrapper, is passed them with the session.
+func TestMCPServersWithoutSettings(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		useMCP(model, "use", "tiny")
+		wrapper := filepath.Join(t.TempDir(), "droid")
+		script := fmt.Sprintf("#!/bin/sh\nif [ -n \"$FACTORY_RUNTIME_SETTINGS_PATH\" ]; then FACTORY_RUNTIME_SETTINGS_PATH=/nowhere.json; fi\nexec %q \"$@\"\n", h.droid)
+		require.NoError(t, os.WriteFile(wrapper, []byte(script), 0o755))
+		h.droid = wrapper
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		end := c.openAs(h, map[string]any{}, stdioServer(t, "tiny", "hello ")).prompt("use").end(turnLimit)
+		require.Nil(t, end.Err)
+		if h.version == newDroid {
+			require.Equal(t, "completed hello tiny", end.results()["use-tiny"])
+		} else {
+			require.Contains(t, end.thoughts(), "ignores MCP servers that an editor passes: tiny")
+		}
 	})
 }

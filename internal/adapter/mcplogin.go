@@ -83,7 +83,8 @@ func (s *Session) loginBegan(ev droid.MCPAuthRequired) {
 		t, s.loginCommand = c.turn, nil
 		c.cancel() // how the login ends is an event, too
 	}
-	if t == nil && s.client != nil && !s.client.Version().Features().MCPAuthWaits {
+	asked := t != nil
+	if !asked && s.client != nil && !s.client.Version().Features().MCPAuthWaits {
 		s.reportOnce(loginHint(ev.ServerName))
 		return
 	}
@@ -97,10 +98,10 @@ func (s *Session) loginBegan(ev droid.MCPAuthRequired) {
 	if s.agent.client.urls && isWebAddress(l.url) {
 		text = "Your editor asks you to log in to the MCP server " + l.server + "."
 		s.showLogin(l)
-	} else if t == nil {
+	} else if !asked {
 		s.reportOnce(text)
 	}
-	if t != nil {
+	if asked {
 		s.reply(t, text)
 	}
 }
