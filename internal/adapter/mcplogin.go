@@ -32,7 +32,6 @@ type login struct {
 type loginCommand struct {
 	server string
 	turn   *turn
-	cancel context.CancelFunc // no longer waits for droid's answer
 }
 
 // urlElicitation is the params of elicitation/create with mode "url" (ACP v1,
@@ -50,21 +49,26 @@ type elicitationComplete struct {
 	ElicitationID string `json:"elicitationId"`
 }
 
-// beginLogin is "/mcp login NAME". It ends when droid has an address to open.
+// beginLogin is "/mcp login NAME". It ends when droid has an address to open; how
+// the login then ends is an event.
 func (s *Session) beginLogin(t *turn, name string) {
 	if own := toolPrefix(name); slices.Contains(serverNames(s.servers), own) {
 		name = own
 	}
 	s.withClient(t, func(client *droid.Client) {
-		ctx, cancel := context.WithTimeout(s.ctx, loginTime)
-		command := &loginCommand{name, t, cancel}
-		s.loginCommand = command
-		s.do(func(context.Context) {
+		command := &loginCommand{name, t}
+		s.loggingIn = command
+		s.do(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, loginTime)
 			defer cancel()
+			defer context.AfterFunc(t.ctx, cancel)() // older droids take no other call meanwhile
 			err := client.AuthenticateMCP(ctx, name)
 			s.post(func() {
-				if s.loginCommand == command {
-					s.loginCommand = nil
+				if s.loggingIn == command {
+					s.loggingIn = nil
+					if t.cancelled {
+						s.cancelAuth(name)
+					}
 				}
 				if err != nil {
 					s.replyError(t, "The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
@@ -79,9 +83,8 @@ func (s *Session) beginLogin(t *turn, name string) {
 // loginBegan shows the user where to log in.
 func (s *Session) loginBegan(ev droid.MCPAuthRequired) {
 	var t *turn
-	if c := s.loginCommand; c != nil && toolPrefix(c.server) == toolPrefix(ev.ServerName) {
-		t, s.loginCommand = c.turn, nil
-		c.cancel() // how the login ends is an event, too
+	if c := s.loggingIn; c != nil && toolPrefix(c.server) == toolPrefix(ev.ServerName) {
+		t, s.loggingIn = c.turn, nil
 	}
 	asked := t != nil
 	if !asked && s.client != nil && !s.client.Version().Features().MCPAuthWaits {
@@ -166,16 +169,23 @@ func (s *Session) loginAnswered(l *login, action string, err error) {
 	case action != "accept":
 		s.endLogin(l.server)
 		s.report("You did not log in to the MCP server " + l.server + ". `/mcp login " + l.server + "` starts it again.")
-		if client := s.client; client != nil {
-			s.do(func(ctx context.Context) {
-				ctx, cancel := context.WithTimeout(ctx, settingsTime)
-				defer cancel()
-				if err := client.CancelMCPAuth(ctx, l.server); err != nil {
-					s.agent.log.Debug("cancelling a login", zap.Error(err))
-				}
-			})
-		}
+		s.cancelAuth(l.server)
 	}
+}
+
+// cancelAuth has droid no longer wait for a login.
+func (s *Session) cancelAuth(server string) {
+	client := s.client
+	if client == nil {
+		return
+	}
+	s.do(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, settingsTime)
+		defer cancel()
+		if err := client.CancelMCPAuth(ctx, server); err != nil {
+			s.agent.log.Debug("cancelling a login", zap.Error(err))
+		}
+	})
 }
 
 // loginEnded tells how a login ended. One that the user declined is no news.

@@ -157,7 +157,7 @@ func TestLoginOfAnOldDroid(t *testing.T) {
 		require.Zero(t, e.count("elicitation/create"))
 
 		e.inside(func(s *Session) {
-			s.loginCommand = &loginCommand{"safe", &turn{}, func() {}}
+			s.loggingIn = &loginCommand{"safe", &turn{}}
 		})
 		e.auth(loginAt("https://example.com/asked"))
 		_, p := e.askedFor(t)

@@ -54,13 +54,12 @@ type Session struct {
 	ask        *ask
 	starting   *starting         // MCP servers of the process, until all have started or failed
 	logins     map[string]*login // to MCP servers, that have begun
-
-	loginCommand *loginCommand
-	views        views
-	tools        map[string]string   // ACP status last sent of the calls that have not ended
-	toolIDs      map[string]struct{} // shown so far; a new droid must not use them again
-	chunk        chunkPrefix
-	ended        bool
+	loggingIn  *loginCommand     // waits for where to log in
+	views      views
+	tools      map[string]string   // ACP status last sent of the calls that have not ended
+	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
+	chunk      chunkPrefix
+	ended      bool
 }
 
 // chunkPrefix is the encoded beginning of the text chunk sent last. Most deltas
