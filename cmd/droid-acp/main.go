@@ -120,12 +120,12 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	}
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { return droid.Find(common.droid) },
-		Start: func(dir string) (*droid.Client, error) {
+		Start: func(dir string, mcp bool) (*droid.Client, error) {
 			path, err := droid.Find(common.droid)
 			if err != nil {
 				return nil, err
 			}
-			return droid.Start(droid.Command{Path: path, Dir: dir}, log)
+			return droid.Start(droid.Command{Path: path, Dir: dir, MCPServers: mcp}, log)
 		},
 		Store:     store.New(root, log),
 		Defaults:  common.defaults(),

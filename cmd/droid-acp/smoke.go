@@ -54,12 +54,12 @@ func runSmoke(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	locate := f.locate
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { command, err := locate(); return command.Path, err },
-		Start: func(dir string) (*droid.Client, error) {
+		Start: func(dir string, mcp bool) (*droid.Client, error) {
 			command, err := locate()
 			if err != nil {
 				return nil, err
 			}
-			command.Dir = dir
+			command.Dir, command.MCPServers = dir, mcp
 			return droid.Start(command, log)
 		},
 		Defaults: f.defaults(), Shell: f.shell,

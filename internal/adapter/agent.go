@@ -24,8 +24,9 @@ import (
 
 // Config is what an Agent needs to know.
 type Config struct {
-	// Start starts a droid process. dir is the directory to start it in.
-	Start func(dir string) (*droid.Client, error)
+	// Start starts a droid process in the directory dir. With mcp it takes MCP
+	// servers, where that can be done.
+	Start func(dir string, mcp bool) (*droid.Client, error)
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail the same way, later.
 	Locate func() (string, error)
@@ -78,7 +79,7 @@ func New(cfg Config) *Agent {
 
 		stat: os.Stat,
 	}
-	a.spare = &spare{start: func() (*droid.Client, error) { return cfg.Start(cfg.Dir) }, log: cfg.Log}
+	a.spare = &spare{start: func() (*droid.Client, error) { return cfg.Start(cfg.Dir, true) }, log: cfg.Log}
 	return a
 }
 

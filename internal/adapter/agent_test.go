@@ -92,7 +92,7 @@ func TestBadInput(t *testing.T) {
 		{"no prompt", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION"}}`, -32602, "prompt"},
 		{"audio", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION","prompt":[{"type":"audio","data":"","mimeType":"audio/wav"}]}}`, -32602, "audio"},
 		{"unknown mode", `{"jsonrpc":"2.0","id":"x","method":"session/set_mode","params":{"sessionId":"SESSION","modeId":"yolo"}}`, -32602, "yolo"},
-		{"bad MCP server", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":{"cwd":"/w","mcpServers":[{"type":"sse","name":"a","url":"http://x"}]}}`, -32602, "sse"},
+		{"bad MCP server", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":{"cwd":"/w","mcpServers":[{"type":"sse","name":"a"}]}}`, -32602, "needs a url"},
 		{"unknown auth method", `{"jsonrpc":"2.0","id":"x","method":"authenticate","params":{"methodId":"magic"}}`, -32602, "magic"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -15,7 +15,9 @@ func (s *Session) aside(ev droid.Event) {
 	case droid.MCPStatusChanged:
 		s.mcpStatus(ev)
 	case droid.MCPAuthRequired:
-		s.mcpAuth(ev)
+		s.loginBegan(ev)
+	case droid.MCPAuthCompleted:
+		s.loginEnded(ev)
 	case droid.HookStarted:
 		s.views.hookStarted(ev)
 	case droid.HookCompleted:

@@ -49,7 +49,11 @@ func TestMCPTroubleIsToldOnce(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("go"))
 		told := strings.Join(e.updates(), "\n")
 		require.Equal(t, 1, strings.Count(told, "The MCP server bad failed: no answer."))
-		require.Contains(t, told, "The MCP server remote needs you to log in: https://example.com/login\nPlease.")
+		want := "The MCP server remote needs you to log in: https://example.com/login\nPlease."
+		if strings.Contains(t.Name(), string(fakedroid.V099)) {
+			want = loginHint("remote") // nothing waits at that address
+		}
+		require.Contains(t, told, want)
 		require.NotContains(t, told, "good")
 	})
 }

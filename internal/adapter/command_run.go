@@ -127,16 +127,11 @@ func (s *Session) usageCommand(t *turn, _ string) {
 }
 
 func (s *Session) mcpCommand(t *turn, args string) {
-	own := make([]string, len(s.servers))
-	for i, server := range s.servers {
-		own[i] = server.Name
-	}
 	if name, ok := strings.CutPrefix(args, "login "); ok {
-		s.askDroid(t, "The login did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", func(ctx context.Context, client *droid.Client) (string, error) {
-			return "droid begins the login to " + name + "; follow what it shows.", client.AuthenticateMCP(ctx, strings.TrimSpace(name))
-		})
+		s.beginLogin(t, strings.TrimSpace(name))
 		return
 	}
+	own := serverNames(s.servers)
 	s.askDroid(t, "droid did not tell its MCP servers", func(ctx context.Context, client *droid.Client) (string, error) {
 		servers, err := client.MCPServers(ctx)
 		if err != nil {
@@ -150,7 +145,7 @@ func (s *Session) mcpCommand(t *turn, args string) {
 		if len(servers) == 0 {
 			b.WriteString("droid has no MCP servers of its own (`droid mcp add` adds one).\n")
 		}
-		if len(own) > 0 {
+		if len(own) > 0 && !client.TakesMCPServers() {
 			fmt.Fprintf(&b, "\nFrom the editor: %s. droid does not tell their state.\n", strings.Join(own, ", "))
 		}
 		for _, tool := range tools {

@@ -143,7 +143,7 @@ func open(t *testing.T, start starter) *editor {
 	e := &editor{t: t, in: agentIn, methods: map[string]string{}, answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce, schema: acpSchema}
 	e.agent = New(Config{
 		Locate: func() (string, error) { return "/usr/bin/droid", nil },
-		Start: func(string) (*droid.Client, error) {
+		Start: func(string, bool) (*droid.Client, error) {
 			e.mu.Lock()
 			e.starts++
 			n := e.starts

@@ -12,13 +12,13 @@ import (
 // forkSession copies a session. The copy gets a process of its own; the session
 // it was made from stays as it is.
 func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
-	p, servers, err := a.decodeSession(c, true)
+	p, err := a.decodeSession(c, true)
 	if err != nil {
 		return nil, err
 	}
 	s, err := a.session(p.SessionID)
 	if err != nil {
-		return a.forkStored(c, p, servers)
+		return a.forkStored(c, p)
 	}
 	type outcome struct {
 		id  string
@@ -36,12 +36,12 @@ func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
 	if out.err != nil {
 		return nil, out.err
 	}
-	client, info, failure := a.launch(c.ctx, p.CWD, openStored(droid.LoadParams{SessionID: out.id, MessageLimit: 1, MCPServers: servers}))
+	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: out.id, MessageLimit: 1}))
 	if failure != nil {
 		return nil, startError(failure)
 	}
 	info.SessionID = out.id
-	return a.takeUp(c, client, info, p, servers)
+	return a.takeUp(c, client, info, p)
 }
 
 // fork has droid copy the session it works on.
@@ -72,10 +72,10 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 
 // forkStored copies a session that is not open here: one process loads it, copies
 // it and goes on with the copy.
-func (a *Agent) forkStored(c call, p sessionParams, servers []droid.MCPServer) (any, *acp.RequestError) {
+func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
 	c.ordered()
 	var forked string
-	open := func(ctx context.Context, client *droid.Client) (*droid.SessionInfo, error) {
+	open := func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*droid.SessionInfo, error) {
 		if _, err := client.Load(ctx, droid.LoadParams{SessionID: p.SessionID, MessageLimit: 1}); err != nil {
 			return nil, err
 		}
@@ -84,12 +84,12 @@ func (a *Agent) forkStored(c call, p sessionParams, servers []droid.MCPServer) (
 			return nil, fmt.Errorf("forking: %w", err)
 		}
 		forked = id
-		return client.Load(ctx, droid.LoadParams{SessionID: id, MessageLimit: 1, MCPServers: servers})
+		return openStored(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
 	}
-	client, info, err := a.launch(c.ctx, p.CWD, open)
+	client, info, err := a.launch(c.ctx, p.CWD, p.servers, open)
 	if err != nil {
 		return nil, (&Session{id: p.SessionID}).openError(err)
 	}
 	info.SessionID = forked
-	return a.takeUp(c, client, info, p, servers)
+	return a.takeUp(c, client, info, p)
 }

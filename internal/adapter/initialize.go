@@ -83,7 +83,7 @@ func (a *Agent) initialize(c call) (any, *acp.RequestError) {
 		AgentCapabilities: agentCapabilities{
 			LoadSession:        true,
 			PromptCapabilities: promptCapabilities{Image: true, EmbeddedContext: true},
-			MCPCapabilities:    mcpCapabilities{HTTP: true},
+			MCPCapabilities:    mcpCapabilities{HTTP: true, SSE: true},
 		},
 		AuthMethods: []authMethod{a.loginMethod()},
 		AgentInfo:   agentInfo{Name: "droid-acp", Title: "Factory Droid", Version: a.cfg.Version},

@@ -2,6 +2,9 @@ package adapter
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -25,36 +28,80 @@ type nameValue struct {
 	Value string `json:"value"`
 }
 
-// mcpServers turns the editor's MCP servers into droid's shape, where env is an
-// object (quirk 24).
-func mcpServers(raw json.RawMessage) ([]droid.MCPServer, *acp.RequestError) {
+// mcpServers turns the editor's MCP servers into droid's shape. A server that
+// droid cannot take does not keep the session from opening: notices tell of it.
+func mcpServers(raw json.RawMessage) (servers []droid.MCPServer, notices []string, err *acp.RequestError) {
 	if len(raw) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	var list []mcpServer
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, invalidParams("mcpServers must be a list of servers: %v", err)
+		return nil, nil, invalidParams("mcpServers must be a list of servers: %v", err)
 	}
-	var out []droid.MCPServer
+	names := map[string]bool{}
 	for i, s := range list {
-		switch {
-		case s.Name == "":
-			return nil, invalidParams("mcpServers[%d] needs a name", i)
-		case s.Type == "http" && s.URL != "":
-			headers := make([]droid.MCPHeader, 0, len(s.Headers))
-			for _, h := range s.Headers {
-				headers = append(headers, droid.MCPHeader(h))
-			}
-			out = append(out, droid.MCPServer{Name: s.Name, URL: s.URL, Headers: headers})
-		case (s.Type == "" || s.Type == "stdio") && s.Command != "":
-			env := make(map[string]string, len(s.Env))
-			for _, e := range s.Env {
-				env[e.Name] = e.Value
-			}
-			out = append(out, droid.MCPServer{Name: s.Name, Command: s.Command, Args: s.Args, Env: env})
-		default:
-			return nil, invalidParams("mcpServers[%d] (%s): droid takes stdio servers with a command and http servers with a url, not type %q", i, s.Name, s.Type)
+		if s.Name == "" {
+			return nil, nil, invalidParams("mcpServers[%d] needs a name", i)
 		}
+		server, known, err := s.forDroid()
+		switch {
+		case err != "":
+			return nil, nil, invalidParams("mcpServers[%d] (%s) %s", i, s.Name, err)
+		case !known:
+			notices = append(notices, fmt.Sprintf("The MCP server %s is not there: droid takes stdio, http and sse servers, not %q.", s.Name, s.Type))
+			continue
+		}
+		server.Name = toolPrefix(s.Name)
+		for n := 2; names[server.Name]; n++ {
+			server.Name = fmt.Sprintf("%s-%d", toolPrefix(s.Name), n)
+		}
+		if server.Name != toolPrefix(s.Name) {
+			notices = append(notices, fmt.Sprintf("Two MCP servers would be called %s in droid; this one is %s there.", toolPrefix(s.Name), server.Name))
+		}
+		names[server.Name] = true
+		servers = append(servers, server)
 	}
-	return out, nil
+	return servers, notices, nil
+}
+
+// forDroid is the server in droid's shape, but for the name. known is false for
+// a type that droid does not have.
+func (s mcpServer) forDroid() (server droid.MCPServer, known bool, problem string) {
+	switch s.Type {
+	case "", "stdio":
+		if s.Command == "" {
+			return server, true, "needs a command"
+		}
+		env := make(map[string]string, len(s.Env))
+		for _, e := range s.Env {
+			env[e.Name] = e.Value
+		}
+		return droid.MCPServer{Command: s.Command, Args: s.Args, Env: env}, true, ""
+	case "http", "sse":
+		if s.URL == "" {
+			return server, true, "needs a url"
+		}
+		headers := make([]droid.MCPHeader, 0, len(s.Headers))
+		for _, h := range s.Headers {
+			headers = append(headers, droid.MCPHeader(h))
+		}
+		return droid.MCPServer{URL: s.URL, Headers: headers, SSE: s.Type == "sse"}, true, ""
+	}
+	return server, false, ""
+}
+
+var (
+	notInToolNames = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+	underscores    = regexp.MustCompile(`___+`)
+)
+
+// toolPrefix is a server's name as the beginning of the names of its tools,
+// SERVER___TOOL, which model providers take letters, digits, "_" and "-" in: 0.99
+// would pass on others, and the provider refuse every prompt.
+func toolPrefix(name string) string {
+	name = underscores.ReplaceAllString(notInToolNames.ReplaceAllString(name, "-"), "__")
+	if strings.Trim(name, "-_") == "" {
+		return "mcp"
+	}
+	return name
 }

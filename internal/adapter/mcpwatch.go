@@ -14,12 +14,29 @@ import (
 )
 
 // mcpPatience is when droid is asked, after the session was opened, which of the
-// editor's MCP servers offer tools. droid reports nothing of them by itself, also
-// when they do not start (0.215 to 0.225).
+// MCP servers that it was passed with the session offer tools. droid reports nothing
+// of them by itself, also when they do not start (0.215 to 0.225).
 var mcpPatience = [...]time.Duration{3 * time.Second, 7 * time.Second, 15 * time.Second}
 
-// watchServers tells the user which of the editor's MCP servers do not work.
+// watchServers tells the user which of the editor's MCP servers do not work. Of
+// those that the process has from its start droid tells by itself; those passed
+// with the session it may ignore (quirk 24), and says nothing of them.
 func (s *Session) watchServers() {
+	features := s.client.Version().Features()
+	switch has := s.client.TakesMCPServers(); {
+	case has && !features.MCPSettings:
+		s.starting = nil
+		s.ignored(serverNames(s.servers))
+		return
+	case has:
+		if s.starting != nil {
+			s.starting.heard = false // what came before the session told nothing of them
+		}
+		return
+	case !features.MCPServers:
+		s.ignored(serverNames(s.servers))
+		return
+	}
 	var names []string
 	for _, server := range s.servers {
 		if problem := startProblem(server, s.cwd); problem != "" {
@@ -97,31 +114,19 @@ func serversWithTools(ctx context.Context, client *droid.Client) (map[string]boo
 	return found, nil
 }
 
-// mcpStatus tells of servers of droid's own configuration that failed, once for
-// each reason.
-func (s *Session) mcpStatus(ev droid.MCPStatusChanged) {
-	for _, server := range ev.Servers {
-		if server.Status != "failed" {
-			continue
-		}
-		text := "The MCP server " + server.Name + " failed"
-		if server.Error != "" {
-			text += ": " + server.Error
-		}
-		s.reportOnce(text + ".")
+// ignored tells that droid does not start the editor's servers.
+func (s *Session) ignored(names []string) {
+	if len(names) > 0 {
+		s.reportOnce("This version of droid ignores MCP servers that an editor passes: " + strings.Join(names, ", ") + ". Update droid, or add them with `droid mcp add`.")
 	}
 }
 
-// mcpAuth tells that a server wants a login, and where.
-func (s *Session) mcpAuth(ev droid.MCPAuthRequired) {
-	text := "The MCP server " + ev.ServerName + " needs you to log in"
-	if ev.AuthURL != "" {
-		text += ": " + ev.AuthURL
+func serverNames(servers []droid.MCPServer) []string {
+	names := make([]string, len(servers))
+	for i, server := range servers {
+		names[i] = server.Name
 	}
-	if ev.Message != "" {
-		text += "\n" + ev.Message
-	}
-	s.reportOnce(text)
+	return names
 }
 
 // report says something that belongs to no turn: now if one runs, else with the

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"droid-acp/internal/droid"
 )
 
@@ -17,37 +19,72 @@ const openTime = time.Minute
 // errOpenTime is why droid was given up while it opened a session.
 var errOpenTime = errors.New("droid did not answer within a minute")
 
-// opener has a fresh process open a session.
-type opener func(ctx context.Context, client *droid.Client) (*droid.SessionInfo, error)
+// opener has a process open a session. The servers are for a process that does
+// not have them yet.
+type opener func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*droid.SessionInfo, error)
 
 func openNew(p droid.InitializeParams) opener {
-	return func(ctx context.Context, client *droid.Client) (*droid.SessionInfo, error) {
+	return func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*droid.SessionInfo, error) {
+		p := p
+		p.MCPServers = servers
 		return client.Initialize(ctx, p)
 	}
 }
 
 func openStored(p droid.LoadParams) opener {
-	return func(ctx context.Context, client *droid.Client) (*droid.SessionInfo, error) {
+	return func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*droid.SessionInfo, error) {
+		p := p
+		p.MCPServers = servers
 		return client.Load(ctx, p)
 	}
 }
 
 // launch starts droid, or takes the spare, and opens a session in it. It blocks.
-// On an error the process is gone.
-func (a *Agent) launch(ctx context.Context, cwd string, open opener) (*droid.Client, *droid.SessionInfo, error) {
+// On an error the process is gone. A droid that does not start when it is to take
+// MCP servers is started once more without.
+func (a *Agent) launch(ctx context.Context, cwd string, servers []droid.MCPServer, open opener) (*droid.Client, *droid.SessionInfo, error) {
 	client := a.spare.take()
 	if client == nil {
 		var err error
-		if client, err = a.cfg.Start(cwd); err != nil {
+		if client, err = a.cfg.Start(cwd, len(servers) > 0); err != nil {
 			return nil, nil, err
 		}
 	}
+	info, err := a.openIn(ctx, client, servers, open)
+	var exit *droid.ExitError
+	if client.TakesMCPServers() && errors.As(err, &exit) && !exit.Started {
+		a.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
+		if client, err = a.cfg.Start(cwd, false); err != nil {
+			return nil, nil, err
+		}
+		info, err = a.openIn(ctx, client, servers, open)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return client, info, nil
+}
+
+// giveServers gives a process its MCP servers where it takes them. The others,
+// passed with the session, are returned.
+func (a *Agent) giveServers(client *droid.Client, servers []droid.MCPServer) (others []droid.MCPServer) {
+	if !client.TakesMCPServers() {
+		return servers
+	}
+	if err := client.SetMCPServers(servers); err != nil {
+		a.log.Warn("droid does not get its MCP servers", zap.Error(err))
+	}
+	return nil
+}
+
+// openIn opens a session in a process. On an error the process is gone.
+func (a *Agent) openIn(ctx context.Context, client *droid.Client, servers []droid.MCPServer, open opener) (*droid.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)() // a request's context does not end with the agent
-	info, err := open(ctx, client)
+	info, err := open(ctx, client, a.giveServers(client, servers))
 	if err == nil {
-		return client, info, nil
+		return info, nil
 	}
 	client.Kill()
 	<-client.Exited()
@@ -57,7 +94,7 @@ func (a *Agent) launch(ctx context.Context, cwd string, open opener) (*droid.Cli
 			err = fmt.Errorf("%w; the last it wrote to stderr: %s", errOpenTime, strings.Join(exit.Stderr, "\n"))
 		}
 	}
-	return nil, nil, err
+	return nil, err
 }
 
 // begin takes up a session: the agent knows it from now on, and its owner runs.

@@ -49,10 +49,10 @@ func (s *Session) start(historyLimit int) {
 	if s.leaving != nil {
 		s.leaving.Kill()
 	}
-	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit, MCPServers: s.servers})
-	cwd, wanted := s.cwd, s.settings
+	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
+	cwd, servers, wanted := s.cwd, s.servers, s.settings
 	s.do(func(ctx context.Context) {
-		client, info, err := s.agent.launch(ctx, cwd, open)
+		client, info, err := s.agent.launch(ctx, cwd, servers, open)
 		if err == nil {
 			s.agent.restoreSettings(ctx, client, wanted, info.Settings)
 		}
@@ -119,6 +119,7 @@ func (s *Session) started(client *droid.Client, info *droid.SessionInfo, err err
 func (s *Session) adopt(client *droid.Client) {
 	s.client, s.events = client, client.Events()
 	s.norm = quirks.New(client.Version())
+	s.starting = startingServers(client, s.servers)
 	for id := range s.toolIDs {
 		s.norm.Reserve(id)
 	}
@@ -130,7 +131,8 @@ func (s *Session) droidGone() {
 	awaitExit(client)
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
-	s.client, s.events = nil, nil
+	s.client, s.events, s.starting = nil, nil, nil
+	s.endLogins()
 	s.lastCrash = err
 	s.crashes++
 	if s.turn != nil {
@@ -178,7 +180,7 @@ func (s *Session) park(now time.Time) {
 	if s.client == nil || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || s.ask != nil {
 		return // it rests no more; finish sets a new time
 	}
-	if s.client.HasChildren() {
+	if s.client.HasChildren() || s.logsIn(now) {
 		s.parkAt = now.Add(parkRetry)
 		return
 	}
@@ -189,7 +191,8 @@ func (s *Session) park(now time.Time) {
 // leave ends the process politely, beside the owner.
 func (s *Session) leave() {
 	client := s.client
-	s.client, s.events = nil, nil
+	s.client, s.events, s.starting = nil, nil, nil
+	s.endLogins()
 	s.leaving = client
 	s.do(func(context.Context) {
 		closeDroid(client)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
@@ -53,6 +52,9 @@ type Session struct {
 	silence    silence
 	quiet      []func() // called when the running prompt has ended
 	ask        *ask
+	starting   *starting         // MCP servers of the process, until all have started or failed
+	logins     map[string]*login // to MCP servers, that have begun
+	loggingIn  *loginCommand     // waits for where to log in
 	views      views
 	tools      map[string]string   // ACP status last sent of the calls that have not ended
 	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
@@ -149,11 +151,7 @@ func (s *Session) opened(info *droid.SessionInfo) {
 	}
 	s.apply(s.norm.Settings(info.Settings))
 	s.tellOptions()
-	if names := s.ignoredServers(); names != "" {
-		s.notices = append(s.notices, "This version of droid ignores MCP servers that an editor passes: "+names+". Update droid, or add them with `droid mcp add`.")
-	} else {
-		s.watchServers()
-	}
+	s.watchServers()
 	s.listCommands()
 	s.rest()
 }
@@ -172,19 +170,6 @@ func (s *Session) drainEvents() {
 			return
 		}
 	}
-}
-
-// ignoredServers names the editor's MCP servers if this droid will not start
-// them (quirk 24).
-func (s *Session) ignoredServers() string {
-	if s.client.Version().Features().MCPServers {
-		return ""
-	}
-	names := make([]string, len(s.servers))
-	for i, server := range s.servers {
-		names[i] = server.Name
-	}
-	return strings.Join(names, ", ")
 }
 
 // droidSaid takes one event, or the end of the process.
@@ -232,6 +217,9 @@ func (s *Session) nextTick() time.Duration {
 	if at, ok := s.silenceDue(); ok {
 		consider(at)
 	}
+	if at, ok := s.starting.due(); ok {
+		consider(at)
+	}
 	if !s.parkAt.IsZero() {
 		consider(s.parkAt)
 	}
@@ -246,6 +234,7 @@ func (s *Session) tick() {
 	s.flushViews(now)
 	s.insist(now)
 	s.tellSilence(now)
+	s.tellStarting(now)
 	s.park(now)
 }
 
@@ -254,6 +243,7 @@ func (s *Session) end() {
 	s.ended = true
 	s.cancelTurns()
 	s.withdrawAsk()
+	s.endLogins()
 	if s.client != nil {
 		s.endDroid()
 	}
@@ -295,9 +285,14 @@ func (s *Session) endDroid() {
 
 // send queues an update for the editor.
 func (s *Session) send(update any) {
-	line, err := json.Marshal(notification{"2.0", "session/update", sessionNotification{s.id, update}})
+	s.write("session/update", sessionNotification{s.id, update})
+}
+
+// write queues a notification for the editor.
+func (s *Session) write(method string, params any) {
+	line, err := json.Marshal(notification{"2.0", method, params})
 	if err != nil {
-		s.log.Error("an update could not be encoded", zap.Error(err))
+		s.log.Error("a notification could not be encoded", zap.String("method", method), zap.Error(err))
 		return
 	}
 	// An error means that the editor is gone, which ends the session by itself.

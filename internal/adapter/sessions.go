@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ type sessionParams struct {
 	CWD                   string          `json:"cwd"`
 	MCPServers            json.RawMessage `json:"mcpServers"`
 	AdditionalDirectories []string        `json:"additionalDirectories"`
+
+	servers []droid.MCPServer // of MCPServers
+	notices []string          // about them
 }
 
 // sessionResult is the result of session/new, load, resume and fork (ACP v1).
@@ -31,25 +35,28 @@ type sessionResult struct {
 }
 
 // decodeSession reads and checks the params of a method that opens a session.
-func (a *Agent) decodeSession(c call, needsID bool) (sessionParams, []droid.MCPServer, *acp.RequestError) {
+func (a *Agent) decodeSession(c call, needsID bool) (sessionParams, *acp.RequestError) {
 	var p sessionParams
 	if err := decode(c.params, &p); err != nil {
-		return p, nil, err
+		return p, err
 	}
 	if needsID && p.SessionID == "" {
-		return p, nil, invalidParams("sessionId is missing")
+		return p, invalidParams("sessionId is missing")
 	}
 	if err := a.checkDirectory(p.CWD); err != nil {
-		return p, nil, err
+		return p, err
 	}
-	servers, err := mcpServers(p.MCPServers)
-	return p, servers, err
+	var err *acp.RequestError
+	p.servers, p.notices, err = mcpServers(p.MCPServers)
+	return p, err
 }
 
-// declineDirectories tells that droid knows one directory only. The capability
-// is not advertised; some clients send the list all the same.
-func (s *Session) declineDirectories(list []string) {
-	if len(list) > 0 {
+// decline tells of what the editor asked for and does not get: MCP servers, and
+// directories, since droid knows one only. That capability is not advertised; some
+// clients send the list all the same.
+func (s *Session) decline(p sessionParams) {
+	s.notices = append(s.notices, p.notices...)
+	if list := p.AdditionalDirectories; len(list) > 0 {
 		s.notices = append(s.notices, "droid works in one directory, "+s.cwd+". It can open files in "+strings.Join(list, ", ")+" by their path, but does not search there by itself.")
 	}
 }
@@ -75,25 +82,25 @@ func (a *Agent) checkDirectory(cwd string) *acp.RequestError {
 
 // newSession opens a session in a droid process of its own.
 func (a *Agent) newSession(c call) (any, *acp.RequestError) {
-	p, servers, err := a.decodeSession(c, false)
+	p, err := a.decodeSession(c, false)
 	if err != nil {
 		return nil, err
 	}
 	c.ordered() // nobody can refer to the session before it has an id
-	client, info, failure := a.launch(c.ctx, p.CWD, openNew(droid.InitializeParams{CWD: p.CWD, MCPServers: servers, Settings: a.cfg.Defaults.settings()}))
+	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openNew(droid.InitializeParams{CWD: p.CWD, Settings: a.cfg.Defaults.settings()}))
 	if failure != nil {
 		return nil, startError(failure)
 	}
-	return a.takeUp(c, client, info, p, servers, (*Session).checkDefaults)
+	return a.takeUp(c, client, info, p, (*Session).checkDefaults)
 }
 
 // takeUp makes a session of a process that has just opened it, and the result
 // that names it.
-func (a *Agent) takeUp(c call, client *droid.Client, info *droid.SessionInfo, p sessionParams, servers []droid.MCPServer, checks ...func(*Session)) (any, *acp.RequestError) {
-	s := a.makeSession(info.SessionID, p.CWD, servers)
+func (a *Agent) takeUp(c call, client *droid.Client, info *droid.SessionInfo, p sessionParams, checks ...func(*Session)) (any, *acp.RequestError) {
+	s := a.makeSession(info.SessionID, p.CWD, p.servers)
 	s.adopt(client)
 	s.opened(info)
-	s.declineDirectories(p.AdditionalDirectories)
+	s.decline(p)
 	for _, check := range checks {
 		check(s)
 	}
@@ -116,6 +123,7 @@ func (s *Session) register() {
 	s.tellMode()
 	s.tellOptions()
 	s.tellCommands()
+	s.showLogins()
 }
 
 // loadSession opens a stored session and replays its history.
@@ -127,14 +135,14 @@ func (a *Agent) resumeSession(c call) (any, *acp.RequestError) { return a.reopen
 // reopen loads a session: one that is open here in the process it has, another
 // in a new one.
 func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
-	p, servers, err := a.decodeSession(c, true)
+	p, err := a.decodeSession(c, true)
 	if err != nil {
 		return nil, err
 	}
 	s, err := a.session(p.SessionID)
 	known := err == nil
 	if !known {
-		s = a.makeSession(p.SessionID, p.CWD, servers)
+		s = a.makeSession(p.SessionID, p.CWD, p.servers)
 		if !a.begin(s) {
 			return nil, errEnding()
 		}
@@ -145,9 +153,7 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 	}
 	done := make(chan outcome, 1)
 	posted := s.post(func() {
-		s.servers = servers
-		s.declineDirectories(p.AdditionalDirectories)
-		s.reload(c.ctx, replay, func(result sessionResult, err *acp.RequestError) { done <- outcome{result, err} })
+		s.reload(c.ctx, p, replay, func(result sessionResult, err *acp.RequestError) { done <- outcome{result, err} })
 	})
 	c.ordered()
 	if !posted {
@@ -166,11 +172,13 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 
 // reload has droid tell the session's messages, replays them, and hands done the
 // result. A running prompt is not disturbed: its session cannot be loaded.
-func (s *Session) reload(ctx context.Context, replay bool, done func(sessionResult, *acp.RequestError)) {
+func (s *Session) reload(ctx context.Context, p sessionParams, replay bool, done func(sessionResult, *acp.RequestError)) {
 	if s.turn != nil || len(s.queue) > 0 {
 		done(sessionResult{}, invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 		return
 	}
+	s.decline(p)
+	s.useServers(p.servers)
 	limit := 1
 	if replay {
 		limit = wholeHistory
@@ -181,6 +189,7 @@ func (s *Session) reload(ctx context.Context, replay bool, done func(sessionResu
 			return
 		}
 		s.registered = true
+		s.showLogins()
 		if replay {
 			s.replay(info)
 		}
@@ -195,14 +204,30 @@ func (s *Session) reload(ctx context.Context, replay bool, done func(sessionResu
 	})
 }
 
+// useServers makes these the session's MCP servers. A process that has others ends,
+// and the next one takes the session up.
+func (s *Session) useServers(servers []droid.MCPServer) {
+	if reflect.DeepEqual(s.servers, servers) {
+		return
+	}
+	s.servers = servers
+	if s.client != nil {
+		s.leave()
+	}
+}
+
 // loadAgain loads the session once more in the process that has it.
 func (s *Session) loadAgain(ctx context.Context, limit int, done func(*droid.SessionInfo, *acp.RequestError)) {
-	client, params := s.client, droid.LoadParams{SessionID: s.droidID, MessageLimit: limit, MCPServers: s.servers}
+	client, servers := s.client, s.servers
+	if client.TakesMCPServers() {
+		servers = nil // it has them
+	}
+	load := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
 	s.do(func(sctx context.Context) {
 		ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 		defer cancel()
 		defer context.AfterFunc(sctx, cancel)()
-		info, err := client.Load(ctx, params)
+		info, err := load(ctx, client, servers)
 		if !s.post(func() {
 			if err != nil {
 				done(nil, s.openError(err))

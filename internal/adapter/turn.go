@@ -147,7 +147,11 @@ func (s *Session) next() {
 		case info != nil && crashed:
 			s.tell("droid had ended and was started again; the session continues.")
 		}
-		s.begin(t)
+		s.whenServersStarted(func() {
+			if s.turn == t {
+				s.begin(t)
+			}
+		})
 	})
 }
 

@@ -190,6 +190,7 @@ func TestInitializeAndLoad(t *testing.T) {
 			{Name: "b", Command: "c", Args: []string{"x"}, Env: map[string]string{"K": "V"}},
 			{Name: "h", URL: "http://x"},
 			{Name: "i", URL: "http://x", Headers: []MCPHeader{{"K", "V"}}},
+			{Name: "s", URL: "http://x", SSE: true},
 		},
 	})
 	m = p.expect(methodInitialize)
@@ -197,7 +198,8 @@ func TestInitializeAndLoad(t *testing.T) {
 		{"name":"a","command":"c","args":[],"env":{}},
 		{"name":"b","command":"c","args":["x"],"env":{"K":"V"}},
 		{"type":"http","name":"h","url":"http://x","headers":[]},
-		{"type":"http","name":"i","url":"http://x","headers":[{"name":"K","value":"V"}]}]}`, string(m.Params))
+		{"type":"http","name":"i","url":"http://x","headers":[{"name":"K","value":"V"}]},
+		{"type":"sse","name":"s","url":"http://x","headers":[]}]}`, string(m.Params))
 	p.reply(m.ID, `{"sessionId":"s","session":{"messages":[]},"settings":{"modelId":"M","autonomyMode":"spec"},
 		"availableModels":[{"id":"M","displayName":"Model","extra":1},{"id":"N","isCustom":"yes"}]}`)
 	o := <-ch

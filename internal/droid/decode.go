@@ -287,6 +287,8 @@ func decodeKind(kind string, body []byte) Event {
 		return decodeInto(kind, body, &HookCompleted{})
 	case "mcp_status_changed":
 		return decodeInto(kind, body, &MCPStatusChanged{})
+	case "mcp_auth_completed":
+		return decodeInto(kind, body, &MCPAuthCompleted{})
 	case "mcp_auth_required":
 		return decodeInto(kind, body, &MCPAuthRequired{})
 	case "error":

@@ -137,8 +137,9 @@ func (c *Client) Skills(ctx context.Context) ([]Skill, error) {
 	return r.Skills, err
 }
 
-// MCPServers lists the MCP servers of droid's own configuration; those that a
-// client passed are not among them (0.99 to 0.225).
+// MCPServers lists the MCP servers of droid's configuration, those of
+// SetMCPServers among them; those passed with Initialize or Load are not (0.99
+// to 0.225). While one of them connects, 0.99 does not answer, up to a minute.
 func (c *Client) MCPServers(ctx context.Context) ([]MCPServerStatus, error) {
 	var r struct {
 		Servers []MCPServerStatus `json:"servers"`
@@ -162,7 +163,15 @@ func (c *Client) MCPTools(ctx context.Context) ([]MCPTool, error) {
 	return r.Tools, err
 }
 
-// AuthenticateMCP begins the login to an MCP server (0.225).
+// AuthenticateMCP begins the login to an MCP server. droid tells the address by
+// MCPAuthRequired and answers when the login has ended, after minutes at most;
+// MCPAuthCompleted says the same (0.99 to 0.225). Before 0.215 other calls wait for
+// this one: end ctx once the address is known, which does not end the login.
 func (c *Client) AuthenticateMCP(ctx context.Context, server string) error {
 	return c.Call(ctx, "droid.authenticate_mcp_server", map[string]string{"serverName": server}, nil)
+}
+
+// CancelMCPAuth ends the login to an MCP server that has begun.
+func (c *Client) CancelMCPAuth(ctx context.Context, server string) error {
+	return c.Call(ctx, "droid.cancel_mcp_auth", map[string]string{"serverName": server}, nil)
 }

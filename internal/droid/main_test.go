@@ -44,6 +44,8 @@ var fakes = map[string]func(in *bufio.Reader) int{
 	"stdout-holder": fakeStdoutHolder,
 	"tool":          func(*bufio.Reader) int { fakeTool(); return 0 },
 	"with-tool":     fakeWithTool,
+	"with-server":   fakeWithServer,
+	"settings":      fakeSettings,
 	"parent":        fakeParent,
 }
 

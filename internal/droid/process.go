@@ -22,6 +22,9 @@ type Command struct {
 	Args []string // put before "exec"
 	Dir  string   // working directory, "" for ours
 	Env  []string // nil for ours
+	// MCPServers makes the process take MCP servers where that can be done, see
+	// Client.SetMCPServers.
+	MCPServers bool
 }
 
 // arguments are the whole command line behind the program. The flags --model,
@@ -78,11 +81,12 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 
 // process is one running droid.
 type process struct {
-	cmd    *exec.Cmd
-	log    *zap.Logger
-	stdout *os.File
-	stderr *tail
-	os     osProcess // what the operating system needs to end it
+	cmd      *exec.Cmd
+	log      *zap.Logger
+	settings *settingsFile // nil without one
+	stdout   *os.File
+	stderr   *tail
+	os       osProcess // what the operating system needs to end it
 
 	reaped     chan struct{} // closed when Wait has returned
 	stderrDone chan struct{} // closed when stderr was read
@@ -97,10 +101,15 @@ func startProcess(cmd Command, log *zap.Logger) (*process, io.WriteCloser, error
 	}
 	c := exec.Command(cmd.Path, cmd.arguments()...)
 	c.Dir, c.Env = cmd.Dir, cmd.environment()
+	var settings *settingsFile
+	if cmd.MCPServers {
+		c.Env, settings = addSettings(c.Env, log)
+	}
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], theirs[2]
 	p := &process{
 		cmd:        c,
 		log:        log,
+		settings:   settings,
 		stdout:     ours[1],
 		stderr:     &tail{onLine: func(line string) { log.Debug("droid stderr", zap.String("line", line)) }},
 		reaped:     make(chan struct{}),
@@ -153,6 +162,9 @@ func (p *process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(p.reaped)
+	if p.settings != nil {
+		defer p.settings.close()
+	}
 	err := p.os.start(p.cmd)
 	started <- err
 	if err != nil {

@@ -29,6 +29,7 @@ type osProcess struct {
 type relative struct {
 	pid     int
 	started uint64 // clock ticks after boot
+	group   int    // its process group
 }
 
 func (o *osProcess) start(c *exec.Cmd) error {
@@ -90,7 +91,7 @@ func descendants(pid int) []relative {
 			continue
 		}
 		if s, err := readStat(n); err == nil {
-			children[s.parent] = append(children[s.parent], relative{n, s.started})
+			children[s.parent] = append(children[s.parent], relative{n, s.started, s.group})
 		}
 	}
 	var found []relative
@@ -105,6 +106,7 @@ func descendants(pid int) []relative {
 
 type procStat struct {
 	parent  int
+	group   int
 	started uint64
 }
 
@@ -123,11 +125,15 @@ func readStat(pid int) (procStat, error) {
 	if err != nil {
 		return procStat{}, err
 	}
+	group, err := strconv.Atoi(string(fields[2])) // field 5
+	if err != nil {
+		return procStat{}, err
+	}
 	started, err := strconv.ParseUint(string(fields[19]), 10, 64) // field 22
 	if err != nil {
 		return procStat{}, err
 	}
-	return procStat{parent, started}, nil
+	return procStat{parent, group, started}, nil
 }
 
 // signalName names the signal that ended the process.

@@ -3,4 +3,5 @@ package droid
 import "bufio"
 
 func fakeWithTool(*bufio.Reader) int     { return 0 }
+func fakeWithServer(*bufio.Reader) int   { return 0 }
 func fakeStdoutHolder(*bufio.Reader) int { return 0 }

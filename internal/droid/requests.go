@@ -34,7 +34,7 @@ type LoadParams struct {
 }
 
 // MCPServer is an MCP server that droid starts for the session. URL set means
-// HTTP, else Command is run.
+// HTTP, or server-sent events if SSE is set, else Command is run.
 type MCPServer struct {
 	Name    string
 	Command string
@@ -42,6 +42,18 @@ type MCPServer struct {
 	Env     map[string]string
 	URL     string
 	Headers []MCPHeader
+	SSE     bool
+}
+
+// kind is droid's word for the transport.
+func (s MCPServer) kind() string {
+	switch {
+	case s.URL == "":
+		return "stdio"
+	case s.SSE:
+		return "sse"
+	}
+	return "http"
 }
 
 // MCPHeader is one HTTP header.
@@ -59,7 +71,7 @@ func (s MCPServer) MarshalJSON() ([]byte, error) {
 			Name    string      `json:"name"`
 			URL     string      `json:"url"`
 			Headers []MCPHeader `json:"headers"`
-		}{"http", s.Name, s.URL, append([]MCPHeader{}, s.Headers...)})
+		}{s.kind(), s.Name, s.URL, append([]MCPHeader{}, s.Headers...)})
 	}
 	env := s.Env
 	if env == nil {

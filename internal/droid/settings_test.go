@@ -50,8 +50,8 @@ func TestFeatures(t *testing.T) {
 		return n
 	}
 	require.Equal(t, Features{}, Version{}.Features())
-	require.Equal(t, Features{AutonomyMode: true}, Version{1, 15, 0}.Features())
-	require.Equal(t, Features{AutonomyMode: true, SettingsEcho: true, ContextStats: true, EditedPlan: true}, Version{1, 32, 0}.Features())
+	require.Equal(t, Features{AutonomyMode: true, MCPSettings: true}, Version{1, 15, 0}.Features())
+	require.Equal(t, Features{AutonomyMode: true, MCPSettings: true, MCPEachAtOnce: true, SettingsEcho: true, ContextStats: true, EditedPlan: true}, Version{1, 32, 0}.Features())
 	require.Equal(t, Version{1, 32, 0}.Features(), Version{1, 205, 99}.Features())
 	require.Equal(t, len(all(Version{}))-1, count(Version{1, 206, 0}))
 	require.False(t, Version{1, 219, 0}.Features().MessageRetracted)

@@ -71,7 +71,10 @@ type Features struct {
 	TextCompleted      bool // …_text_complete, tool_execution_phase_changed, the state "thinking", params.sessionId (0.215)
 	LLMRetry           bool // llm_retry (0.215)
 	MessageID          bool // add_user_message honours messageId (0.215)
-	MCPServers         bool // mcpServers are started; else echoed and ignored (0.215)
+	MCPServers         bool // mcpServers of Initialize and Load are started; else echoed and ignored (0.215)
+	MCPSettings        bool // those of SetMCPServers are started (0.99)
+	MCPAuthWaits       bool // an mcp_auth_required that nobody asked for has a login behind it; else its address leads nowhere (0.215)
+	MCPEachAtOnce      bool // the tools of an MCP server are offered while others still connect (0.117)
 	MessageLimit       bool // load_session returns the last 100 messages unless messageLimit says more; else all (0.215)
 	EarlyInterrupt     bool // an interrupt right behind a prompt works; else it is lost (0.215)
 	CustomCommands     bool // "/name args" of a custom command is expanded (0.215)
@@ -96,6 +99,9 @@ func (v Version) Features() Features {
 		LLMRetry:           since215,
 		MessageID:          since215,
 		MCPServers:         since215,
+		MCPSettings:        !v.IsZero(),
+		MCPAuthWaits:       since215,
+		MCPEachAtOnce:      v.AtLeast(protocol0_117),
 		MessageLimit:       since215,
 		EarlyInterrupt:     since215,
 		CustomCommands:     since215,

@@ -1,0 +1,190 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+const urlClient = `{"elicitation":{"url":{}}}`
+
+func loginAt(url string) droid.MCPAuthRequired {
+	return droid.MCPAuthRequired{ServerName: "safe", AuthURL: url, Message: "Please."}
+}
+
+// askedFor is the elicitation that came last.
+func (e *editor) askedFor(t *testing.T) (id string, p urlElicitation) {
+	t.Helper()
+	for _, m := range e.received() {
+		if m.Method == "elicitation/create" {
+			id = string(m.ID)
+			require.NoError(t, json.Unmarshal(m.Params, &p))
+		}
+	}
+	return id, p
+}
+
+func (e *editor) count(method string) (n int) {
+	for _, m := range e.received() {
+		if m.Method == method {
+			n++
+		}
+	}
+	return n
+}
+
+func (e *editor) auth(ev droid.Event) { e.inside(func(s *Session) { s.aside(ev) }) }
+
+// The address of a login is shown by the editor, holds up no turn, and its end is
+// told.
+func TestLoginByElicitation(t *testing.T) {
+	for _, tc := range []struct{ outcome, told string }{
+		{"success", "You are logged in to the MCP server safe."},
+		{"error", "The login to the MCP server safe failed: It broke. `/mcp login safe` starts it again."},
+	} {
+		bubble(t, func(t *testing.T) {
+			e := beginAs(t, urlClient, playing(says("hi")))
+			e.auth(loginAt("https://example.com/login"))
+			id, p := e.askedFor(t)
+			require.Equal(t, urlElicitation{e.session, "url", p.ElicitationID, "https://example.com/login", "The MCP server safe needs you to log in."}, p)
+			require.NotEmpty(t, p.ElicitationID)
+			require.Equal(t, "end_turn", e.run("go on meanwhile"))
+			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept"}}`, id))
+			require.Zero(t, e.count("elicitation/complete"))
+			e.auth(droid.MCPAuthCompleted{ServerName: "safe", Outcome: tc.outcome, Message: "It broke."})
+			require.Equal(t, 1, e.count("elicitation/complete"))
+			require.Zero(t, e.count("$/cancel_request"))
+			require.Equal(t, "end_turn", e.run("go"))
+			require.Contains(t, e.told(), tc.told)
+			require.NotContains(t, e.told(), "https://")
+		})
+	}
+}
+
+// Who says no is told how to begin again, and hears no more of it.
+func TestLoginDeclined(t *testing.T) {
+	for _, action := range []string{"decline", "cancel", "_later"} {
+		bubble(t, func(t *testing.T) {
+			e := beginAs(t, urlClient, playing(says("hi")))
+			e.auth(loginAt("https://example.com/login"))
+			id, _ := e.askedFor(t)
+			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":%q}}`, id, action))
+			e.settle()
+			e.auth(droid.MCPAuthCompleted{ServerName: "safe", Outcome: "cancelled", Message: "Cancelled."})
+			require.Equal(t, "end_turn", e.run("go"))
+			require.Contains(t, e.told(), "You did not log in to the MCP server safe. `/mcp login safe` starts it again.")
+			require.NotContains(t, e.told(), "failed")
+			require.Zero(t, e.count("elicitation/complete"))
+		})
+	}
+}
+
+// An editor that cannot do what it declared leaves the link.
+func TestLoginThatTheEditorDoesNotShow(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := beginAs(t, urlClient, playing(says("hi")))
+		e.auth(loginAt("https://example.com/login"))
+		id, _ := e.askedFor(t)
+		e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, id))
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Contains(t, e.told(), "The MCP server safe needs you to log in: https://example.com/login\nPlease.")
+	})
+}
+
+// No dialog without the capability, and none for what is no web address.
+func TestLoginWithoutElicitation(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://example.com/login": "The MCP server safe needs you to log in: https://example.com/login\nPlease.",
+		"javascript:alert(1)":       "The MCP server safe needs you to log in\nPlease.",
+		"file:///etc/passwd":        "The MCP server safe needs you to log in\nPlease.",
+	} {
+		bubble(t, func(t *testing.T) {
+			capabilities := urlClient
+			if isWebAddress(address) {
+				capabilities = `{"elicitation":{"form":{}}}`
+			}
+			e := beginAs(t, capabilities, playing(says("hi")))
+			e.auth(loginAt(address))
+			require.Equal(t, "end_turn", e.run("go"))
+			require.Contains(t, e.told(), want)
+			require.Equal(t, isWebAddress(address), strings.Contains(e.told(), address))
+			require.Zero(t, e.count("elicitation/create"))
+		})
+	}
+}
+
+// The dialog goes with what it belongs to: a newer address, the process, the
+// session.
+func TestLoginIsWithdrawn(t *testing.T) {
+	for name, end := range map[string]func(e *editor){
+		"by a newer one": func(e *editor) { e.auth(loginAt("https://example.com/newer")) },
+		"with the session": func(e *editor) {
+			e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
+		},
+		"with the process": func(e *editor) { e.inside(func(s *Session) { s.client.Kill() }) },
+		"at its end":       func(e *editor) { e.auth(droid.MCPAuthCompleted{ServerName: "safe", Outcome: "success"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				e := beginAs(t, urlClient, playing(says("hi")))
+				e.auth(loginAt("https://example.com/login"))
+				_, p := e.askedFor(t)
+				end(e)
+				require.Equal(t, 1, e.count("$/cancel_request"))
+				if name == "by a newer one" {
+					_, newer := e.askedFor(t)
+					require.NotEqual(t, p.ElicitationID, newer.ElicitationID)
+				}
+			})
+		})
+	}
+}
+
+// Before 0.215 an address that nobody asked for leads nowhere.
+func TestLoginOfAnOldDroid(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := beginAs(t, urlClient, playing(says("hi"), fakedroid.WithVersion(fakedroid.V099)))
+		e.auth(loginAt("https://example.com/login"))
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Contains(t, e.told(), "The MCP server safe needs you to log in: type `/mcp login safe`.")
+		require.Zero(t, e.count("elicitation/create"))
+
+		e.inside(func(s *Session) {
+			s.loggingIn = &loginCommand{"safe", &turn{}}
+		})
+		e.auth(loginAt("https://example.com/asked"))
+		_, p := e.askedFor(t)
+		require.Equal(t, "https://example.com/asked", p.URL)
+	})
+}
+
+// A session that rests while the user logs in is not parked: the login ends at
+// its process.
+func TestLoginKeepsTheProcess(t *testing.T) {
+	s := &Session{}
+	require.False(t, s.logsIn(time.Now()))
+	s.logins = map[string]*login{"safe": {began: time.Now()}}
+	require.True(t, s.logsIn(time.Now()))
+	require.False(t, s.logsIn(time.Now().Add(loginTime)))
+}
+
+// One that begins while the session opens is shown once the editor knows it.
+func TestLoginBeforeTheEditorKnowsTheSession(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := beginAs(t, urlClient, playing(says("hi")))
+		e.settle()
+		e.inside(func(s *Session) { s.registered = false })
+		e.auth(loginAt("https://example.com/login"))
+		require.Zero(t, e.count("elicitation/create"))
+		e.inside((*Session).register)
+		e.inside((*Session).register)
+		require.Equal(t, 1, e.count("elicitation/create"))
+	})
+}

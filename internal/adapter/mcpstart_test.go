@@ -1,0 +1,123 @@
+package adapter
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+func status(name, status string) droid.MCPServerStatus {
+	return droid.MCPServerStatus{Name: name, Status: status}
+}
+
+// beginWith begins a session whose process is starting these MCP servers.
+func beginWith(t *testing.T, option fakedroid.Option, names ...string) *editor {
+	e := begin(t, playing(says("hi"), option))
+	e.inside(func(s *Session) { s.starting = newStarting(names) })
+	return e
+}
+
+// hear has droid tell of its servers.
+func (e *editor) hear(list ...droid.MCPServerStatus) {
+	e.inside(func(s *Session) { s.mcpStatus(droid.MCPStatusChanged{Servers: list}) })
+}
+
+func (e *editor) told() string { return strings.Join(e.updates(), "\n") }
+
+// A prompt waits until the servers have started or failed.
+func TestPromptWaitsForServers(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginWith(t, v, "a", "b")
+		prompt := e.prompt("go")
+		e.hear(status("a", "connecting"), status("b", "connecting"), status("other", "connected"))
+		e.hear(status("a", "connected"), status("b", "connecting"))
+		_, over := e.answered(prompt)
+		require.False(t, over)
+		e.hear(status("a", "connected"), droid.MCPServerStatus{Name: "b", Status: "failed", Error: "no answer"})
+		require.Equal(t, "end_turn", ended(e.await(prompt)))
+		told := e.told()
+		require.Contains(t, told, "The MCP server b failed: no answer.")
+		require.NotContains(t, told, "Waiting")
+		require.NotContains(t, told, "MCP server a")
+		require.Equal(t, "end_turn", e.run("again"))
+	})
+}
+
+// It waits for a bounded time, and says so.
+func TestPromptGoesOnWithoutLateServers(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginWith(t, v, "slow", "mute")
+		began := time.Now()
+		prompt := e.prompt("go")
+		e.hear(status("slow", "connecting"), status("mute", "connecting"))
+		require.Equal(t, "end_turn", ended(e.await(prompt)))
+		require.InDelta(t, serversTime.Seconds(), time.Since(began).Seconds(), 1)
+		told := e.told()
+		require.Contains(t, told, "Waiting for the MCP servers to start: slow, mute.")
+		require.Contains(t, told, "These MCP servers have not answered for 10s: slow, mute.")
+		require.Equal(t, strings.Contains(t.Name(), string(fakedroid.V099)), strings.Contains(told, "does not offer them to the model before"))
+
+		e.hear(status("slow", "connected"), status("mute", "connecting"))
+		began = time.Now()
+		require.Equal(t, "end_turn", e.run("again"))
+		require.Less(t, time.Since(began), time.Second, "no second wait")
+		require.Contains(t, e.told(), "The MCP server slow is there now.")
+	})
+}
+
+// One that is cancelled meanwhile does not reach droid, and the next one does.
+func TestCancelWhileServersStart(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginWith(t, v, "slow")
+		prompt := e.prompt("go")
+		e.settle()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(prompt)))
+		next := e.prompt("again")
+		e.hear(status("slow", "connected"))
+		require.Equal(t, "end_turn", ended(e.await(next)))
+		require.Equal(t, 1, strings.Count(e.told(), "agent: hi"))
+	})
+}
+
+// Servers that droid does not name are ignored by it; where it has named none at
+// all, nothing is known.
+func TestServersThatDroidDoesNotKnow(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginWith(t, v, "a")
+		e.hear(status("other", "connected"))
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Contains(t, e.told(), "ignores MCP servers that an editor passes: a.")
+	})
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginWith(t, v, "a")
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Contains(t, e.told(), "have not answered for 10s: a.")
+	})
+}
+
+func TestTroubleOfServers(t *testing.T) {
+	s := &Session{logins: map[string]*login{"busy": {}}}
+	for _, tc := range []struct {
+		server droid.MCPServerStatus
+		want   string
+	}{
+		{status("a", "connected"), ""},
+		{status("a", "connecting"), ""},
+		{status("a", "disabled"), ""},
+		{status("a", "failed"), "The MCP server a failed."},
+		{droid.MCPServerStatus{Name: "a", Status: "failed", Error: "Connection closed."}, "The MCP server a failed: Connection closed."},
+		{droid.MCPServerStatus{Name: "a", Status: "disabled", Blocked: true}, "The MCP server a is blocked by a policy of your organisation."},
+		{droid.MCPServerStatus{Name: "a", Status: "failed", Error: needsLogin}, loginHint("a")},
+		{droid.MCPServerStatus{Name: "a", Status: "failed", RequiresAuth: true}, loginHint("a")},
+		{droid.MCPServerStatus{Name: "a", Status: "failed", RequiresAuth: true, HasTokens: true, Error: "gone"}, "The MCP server a failed: gone."},
+		{droid.MCPServerStatus{Name: "busy", Status: "failed", RequiresAuth: true}, ""},
+	} {
+		require.Equal(t, tc.want, s.trouble(tc.server))
+	}
+}

@@ -1,0 +1,28 @@
+//go:build !linux
+
+package droid
+
+import "os"
+
+// openSettingsFile writes the settings to a temporary file that only the user can
+// read, since they may hold secrets.
+func openSettingsFile(data []byte) (*settingsFile, error) {
+	f, err := os.CreateTemp("", "droid-acp-settings-*.json")
+	if err != nil {
+		return nil, err
+	}
+	path := f.Name()
+	s := &settingsFile{
+		path:    path,
+		replace: func(data []byte) error { return os.WriteFile(path, data, 0o600) },
+		close:   func() { _ = os.Remove(path) }, // nothing can be done where that fails
+	}
+	if err = f.Close(); err == nil {
+		err = s.replace(data)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}

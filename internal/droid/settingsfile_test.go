@@ -1,0 +1,98 @@
+package droid
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fakeSettings tells with each session what its settings file holds.
+func fakeSettings(in *bufio.Reader) int {
+	path := os.Getenv(envSettings)
+	serve(in, func(string) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		told, _ := json.Marshal(map[string]string{"type": "settings_file", "path": path, "text": string(data)})
+		say(notify(string(told)))
+	})
+	return 0
+}
+
+// toldSettings is the next thing that fakeSettings tells.
+func toldSettings(t *testing.T, c *Client) (path, text string) {
+	t.Helper()
+	ev, ok := (<-c.Events()).(Unknown)
+	require.True(t, ok)
+	var told struct{ Path, Text string }
+	require.NoError(t, json.Unmarshal(ev.Raw, &told))
+	return told.Path, told.Text
+}
+
+func startTaking(t *testing.T, env ...string) *Client {
+	t.Helper()
+	cmd := fakeCommand("settings", env...)
+	cmd.MCPServers = true
+	c, err := start(cmd, nil, shortBounds)
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Kill(); <-c.Exited() })
+	return c
+}
+
+func TestSetMCPServers(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir) // where a file may be while the process runs
+	c := startTaking(t)
+	require.True(t, c.TakesMCPServers())
+	ctx := testContext(t)
+	require.NoError(t, c.SetMCPServers([]MCPServer{
+		{Name: "tiny", Command: "tiny-mcp", Args: []string{"-v"}, Env: map[string]string{"A": "b\nc"}},
+		{Name: "web", URL: "http://x/", Headers: []MCPHeader{{"H", "1"}, {"H", "2"}}},
+		{Name: "old", URL: "http://y/", SSE: true},
+	}))
+	_, err := c.Initialize(ctx, InitializeParams{CWD: "/x"})
+	require.NoError(t, err)
+	path, text := toldSettings(t, c)
+	require.JSONEq(t, `{"mcp":{"mcpServers":{
+		"tiny":{"type":"stdio","command":"tiny-mcp","args":["-v"],"env":{"A":"b\nc"}},
+		"web":{"type":"http","url":"http://x/","headers":{"H":"2"}},
+		"old":{"type":"sse","url":"http://y/"}}}}`, text)
+
+	require.NoError(t, c.SetMCPServers(nil))
+	_, err = c.Load(ctx, LoadParams{SessionID: "s1"})
+	require.NoError(t, err)
+	_, text = toldSettings(t, c)
+	require.JSONEq(t, `{"mcp":{"mcpServers":{}}}`, text, "shorter than before")
+
+	require.NoError(t, c.Close(ctx))
+	_, err = os.Stat(path)
+	require.Error(t, err, "the file goes with the process")
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// A user who has such settings keeps them.
+func TestUsersOwnRuntimeSettings(t *testing.T) {
+	c := startTaking(t, envSettings+"=/mine.json")
+	require.False(t, c.TakesMCPServers())
+	require.Error(t, c.SetMCPServers(nil))
+	_, err := c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
+	require.NoError(t, err)
+	path, _ := toldSettings(t, c)
+	require.Equal(t, "/mine.json", path)
+}
+
+func TestNoSettingsUnlessAsked(t *testing.T) {
+	c := startFake(t, shortBounds, "settings")
+	require.False(t, c.TakesMCPServers())
+	_, err := c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
+	require.NoError(t, err)
+	path, _ := toldSettings(t, c)
+	require.Empty(t, path)
+}
