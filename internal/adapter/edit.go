@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -220,8 +221,13 @@ func (s *Session) readText(path string) (text *string, known bool) {
 	case err != nil || !info.Mode().IsRegular() || info.Size() > maxRead:
 		return nil, false
 	}
-	data, err := os.ReadFile(path)
-	if err != nil || !utf8.Valid(data) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, false
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxRead+1)) // its size may be wrong, as of /proc
+	if err != nil || len(data) > maxRead || !utf8.Valid(data) {
 		return nil, false
 	}
 	content := string(data)

@@ -156,6 +156,10 @@ func TestReadTextIsBounded(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte{0xff, 0xfe}, 0o644))
 	_, known = s.readText(path)
 	require.False(t, known, "no text")
+	if _, err := os.Stat("/proc/self/pagemap"); err == nil {
+		_, known = s.readText("/proc/self/pagemap")
+		require.False(t, known, "says that it has 0 bytes, and has terabytes")
+	}
 }
 
 // droid 0.99 describes a patch of several files by its text alone.
