@@ -281,6 +281,11 @@ func TestPatchesInPart(t *testing.T) {
 		require.Equal(t, "completed", last.Status)
 		requireDiffs(t, diffsOf(last.items()), before, h.files(t))
 		require.Len(t, last.items(), 1)
+
+		h.write(t, "d.x", "\xff\xfe") // no text that a diff could show
+		last = apply("binary", 0, "*** Delete File: d.x\n")
+		require.Equal(t, "completed", last.Status)
+		require.Equal(t, "Deletes d.x", itemText(last.items()))
 	})
 }
 

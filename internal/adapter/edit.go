@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,9 @@ import (
 const (
 	// maxRead bounds the files that are read to show a change, in bytes.
 	maxRead = 1 << 20
+	// maxReplaced bounds the text that replacing makes, in bytes: a short text in
+	// many places may become a long one in each.
+	maxReplaced = 4 << 20
 	// maxDiff bounds what one diff shows, old and new together, in bytes. Of larger
 	// files only the lines that change are shown.
 	maxDiff = 1 << 20
@@ -35,6 +39,7 @@ type change struct {
 	path     string  // absolute
 	old, new *string // nil: there is no such file
 	part     bool    // not the whole file
+	from     string  // name until now of a file that cannot be read, absolute
 	line     int     // first line that changes, from 1; 0 when it is not known
 }
 
@@ -109,16 +114,7 @@ func (s *Session) plannedChanges(name string, raw json.RawMessage) []change {
 
 func (s *Session) replacements(path string, list []replacement) []change {
 	if old, known := s.readText(path); known && old != nil {
-		text, ok := *old, true
-		for _, r := range list {
-			ok = ok && r.OldStr != "" && strings.Contains(text, r.OldStr)
-			if r.ChangeAll {
-				text = strings.ReplaceAll(text, r.OldStr, r.NewStr)
-			} else {
-				text = strings.Replace(text, r.OldStr, r.NewStr, 1)
-			}
-		}
-		if ok {
+		if text, ok := replacedIn(*old, list); ok {
 			return []change{whole(path, old, &text)}
 		}
 	}
@@ -127,6 +123,22 @@ func (s *Session) replacements(path string, list []replacement) []change {
 		out = append(out, change{path: path, old: &r.OldStr, new: &r.NewStr, part: true})
 	}
 	return out
+}
+
+// replacedIn is a text after replacements, false when one does not fit or the text
+// gets too long.
+func replacedIn(text string, list []replacement) (string, bool) {
+	for _, r := range list {
+		n := strings.Count(text, r.OldStr)
+		if !r.ChangeAll {
+			n = min(n, 1)
+		}
+		if r.OldStr == "" || n == 0 || len(text)+n*(len(r.NewStr)-len(r.OldStr)) > maxReplaced {
+			return "", false
+		}
+		text = strings.Replace(text, r.OldStr, r.NewStr, n)
+	}
+	return text, true
 }
 
 // patchChanges are the changes of an ApplyPatch. Its parts follow on each other.
@@ -176,6 +188,9 @@ func (s *Session) updated(path string, old *string, known bool, f patch.File, re
 		before, after := strings.Join(h.Old, "\n"), strings.Join(h.New, "\n")
 		out = append(out, change{path: path, old: &before, new: &after, part: true})
 	}
+	if f.MoveTo != "" {
+		out = append(out, change{path: absolute(s.cwd, f.MoveTo), from: path, part: true})
+	}
 	return out
 }
 
@@ -206,8 +221,13 @@ func (s *Session) readText(path string) (text *string, known bool) {
 	case err != nil || !info.Mode().IsRegular() || info.Size() > maxRead:
 		return nil, false
 	}
-	data, err := os.ReadFile(path)
-	if err != nil || !utf8.Valid(data) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, false
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxRead+1)) // its size may be wrong, as of /proc
+	if err != nil || len(data) > maxRead || !utf8.Valid(data) {
 		return nil, false
 	}
 	content := string(data)
@@ -349,6 +369,15 @@ func diffs(cwd string, changes []change) []toolContent {
 }
 
 func (c change) content(cwd string) []toolContent {
+	name := relative(cwd, c.path)
+	switch {
+	case c.from != "":
+		return []toolContent{textContent("Renames " + relative(cwd, c.from) + " to " + name)}
+	case c.new == nil && c.old == nil:
+		return []toolContent{textContent("Deletes " + name)}
+	case c.new == nil && len(*c.old) > maxDiff:
+		return []toolContent{textContent(fmt.Sprintf("Deletes %s (%.1f MB)", name, float64(len(*c.old))/1e6))}
+	}
 	before, after := "", ""
 	if c.old != nil {
 		before = *c.old
@@ -359,7 +388,7 @@ func (c change) content(cwd string) []toolContent {
 	if len(before)+len(after) <= maxDiff {
 		return []toolContent{diffContent(c.path, c.old, c.new)}
 	}
-	size := fmt.Sprintf("%s is large (%.1f MB)", relative(cwd, c.path), float64(max(len(before), len(after)))/1e6)
+	size := fmt.Sprintf("%s is large (%.1f MB)", name, float64(max(len(before), len(after)))/1e6)
 	before, after = changedLines(before, after)
 	if len(before)+len(after) > maxDiff {
 		text := size + "; its change is too long to be shown whole."

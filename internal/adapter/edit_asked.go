@@ -18,7 +18,11 @@ func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change
 	case len(d.Files) > 0:
 		var out []change
 		for _, f := range d.Files {
-			out = joined(out, s.fileChanges(f, planned)...)
+			changes := s.fileChanges(f, planned)
+			if changes == nil {
+				return planned
+			}
+			out = joined(out, changes...)
 		}
 		return out
 	case d.NewContent != nil && tool.Confirmation == "apply_patch":
@@ -31,7 +35,7 @@ func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change
 
 // fileChanges is what a patch does to one file; a new name makes it two. droid
 // gives no new text, or "", of a file that goes, and none where the patch does not
-// fit.
+// fit: then the planned changes count. It is nil where there are none either.
 func (s *Session) fileChanges(f droid.PermissionFile, planned []change) []change {
 	path, to := absolute(s.cwd, f.FilePath), absolute(s.cwd, f.MoveTo)
 	if f.Operation == "delete" {
@@ -44,7 +48,7 @@ func (s *Session) fileChanges(f droid.PermissionFile, planned []change) []change
 				own = append(own, c)
 			}
 		}
-		if own != nil {
+		if own != nil || f.Operation != "delete" {
 			return own
 		}
 	}

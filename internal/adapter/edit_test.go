@@ -67,6 +67,29 @@ func TestPlannedChanges(t *testing.T) {
 		s.plannedChanges("Edit", input(t, map[string]any{"file_path": path, "old_str": "one", "new_str": "1"})), "no file is read for the past")
 }
 
+// What the model writes must not make a text that fills the memory.
+func TestReplacementsAreBounded(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", strings.Repeat("x", 1<<10))
+	long := strings.Repeat("y", 1<<13)
+	for _, old := range []string{"", "x"} {
+		list := []replacement{{OldStr: old, NewStr: long, ChangeAll: true}}
+		require.Equal(t, []change{{path: path, old: &old, new: &long, part: true}}, s.replacements(path, list))
+	}
+}
+
+// Of an input that is too large to be passed on there is a diff all the same.
+func TestLargeInputIsDescribed(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", "one\n")
+	var changes []any
+	for range maxRaw / maxRawText {
+		changes = append(changes, map[string]any{"old_str": "none", "new_str": strings.Repeat("x", maxRawText)})
+	}
+	s.views.add("t", "MultiEdit")
+	call := s.describe("t", "MultiEdit", input(t, map[string]any{"file_path": path, "changes": changes}))
+	require.Nil(t, call.RawInput)
+	require.Len(t, s.views.get("t").edit.changes, len(changes))
+}
+
 const oneLine = `{"file_path":"a.txt","diffLines":[{"type":"unchanged","content":"one","lineNumber":{"old":1,"new":1}},` +
 	`{"type":"removed","content":"two","lineNumber":{"old":2}},{"type":"added","content":"2","lineNumber":{"new":2}}]}`
 
@@ -116,7 +139,9 @@ func TestLargeChangesAreBounded(t *testing.T) {
 	got = whole("/w/big.txt", nil, textOf(strings.Repeat("x", maxDiff+1))).content("/w")
 	require.Contains(t, texts(got), "\n"+strings.Repeat("x", maxBeginning)+"…\n", "one long line")
 	got = whole("/w/big.txt", textOf(long), nil).content("/w")
-	require.Equal(t, "big.txt is large (2.1 MB); its change is too long to be shown whole.", texts(got), "deleted")
+	require.Equal(t, "Deletes big.txt (2.1 MB)", texts(got))
+	got = whole("/w/big.txt", textOf(long), textOf("")).content("/w")
+	require.Equal(t, "big.txt is large (2.1 MB); its change is too long to be shown whole.", texts(got), "emptied")
 }
 
 func TestReadTextIsBounded(t *testing.T) {
@@ -131,6 +156,10 @@ func TestReadTextIsBounded(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte{0xff, 0xfe}, 0o644))
 	_, known = s.readText(path)
 	require.False(t, known, "no text")
+	if _, err := os.Stat("/proc/self/pagemap"); err == nil {
+		_, known = s.readText("/proc/self/pagemap")
+		require.False(t, known, "says that it has 0 bytes, and has terabytes")
+	}
 }
 
 // droid 0.99 describes a patch of several files by its text alone.
@@ -196,6 +225,23 @@ func TestPlannedMoveOverAFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, []byte("old\n"), 0o644))
 	require.Equal(t, []change{whole(path, textOf("one\n"), nil), whole(other, textOf("old\n"), textOf("1\n"))},
 		s.plannedChanges("ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n-one\n+1\n*** End Patch"})))
+}
+
+// A file that cannot be read is not shown as an empty one when a patch deletes it,
+// and its new name is not left out.
+func TestPatchOfAFileThatCannotBeRead(t *testing.T) {
+	s, _ := inDirectory(t, "a.bin", "\xff\xfe\n")
+	for patch, want := range map[string]string{
+		"*** Delete File: a.bin":                                     "Deletes a.bin",
+		"*** Update File: a.bin\n*** Move to: b.bin":                 "Renames a.bin to b.bin",
+		"*** Update File: a.bin\n*** Move to: b.bin\n@@\n-one\n+two": "diff|Renames a.bin to b.bin",
+	} {
+		changes := s.plannedChanges("ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n" + patch + "\n*** End Patch"}))
+		require.Equal(t, want, texts(diffs(s.cwd, changes)))
+		if strings.HasPrefix(want, "diff|") {
+			require.Len(t, changeLocations(changes), 2)
+		}
+	}
 }
 
 // droid 0.99 adds the first of two files and calls that a success.

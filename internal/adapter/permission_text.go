@@ -11,20 +11,29 @@ import (
 )
 
 // permissionText says in words what droid asks for: the plan, the command with
-// its risk, what the sandbox holds back. It is "" where shown says that diffs do.
-// What is not known or lacks what it should have is shown as JSON.
+// its risk, what the sandbox holds back. It is "" where diffs are shown that say it
+// all. What is not known or lacks what it should have is shown as JSON.
 func permissionText(tool droid.PermissionToolUse, shown bool) string {
 	if text := confirmationText(tool); text != "" {
 		return text
 	}
-	d := tool.Details
-	switch {
-	case shown:
+	switch d := tool.Details; {
+	case shown && changesFiles(tool):
 		return ""
 	case d.PatchContent != "":
 		return fenced("diff", d.PatchContent)
+	default:
+		return rawText(d.Raw)
 	}
-	return rawText(d.Raw)
+}
+
+// changesFiles tells a request to change files, and nothing else.
+func changesFiles(tool droid.PermissionToolUse) bool {
+	switch tool.Confirmation {
+	case "edit", "create", "apply_patch":
+		return true
+	}
+	return false
 }
 
 func confirmationText(tool droid.PermissionToolUse) string {
@@ -227,8 +236,7 @@ func highestRisk(tools []droid.PermissionToolUse) string {
 	highest := 0
 	for _, t := range tools {
 		risk := t.Details.ImpactLevel
-		switch t.Confirmation {
-		case "edit", "create", "apply_patch":
+		if changesFiles(t) {
 			risk = "low"
 		}
 		i := slices.Index(autonomyLevels, risk)

@@ -46,7 +46,12 @@ func TestPermissionText(t *testing.T) {
 			require.Equal(t, tc.want, permissionText(asked(t, tc.tool, tc.input, tc.details), false))
 		})
 	}
-	require.Empty(t, permissionText(asked(t, "Edit", `{}`, `{"type":"edit","filePath":"a"}`), true), "the diff says it")
+	for _, kind := range []string{"edit", "create", "apply_patch"} {
+		require.Empty(t, permissionText(asked(t, "Edit", `{}`, `{"type":"`+kind+`","filePath":"a"}`), true), "the diff says it")
+	}
+	for _, kind := range []string{"teleport", "sandbox_violation"} {
+		require.Contains(t, permissionText(asked(t, "Edit", `{}`, `{"type":"`+kind+`","to":"moon"}`), true), `"to": "moon"`, "no diff says that")
+	}
 }
 
 func sandboxed(tool, target, operation, violation, reason string, org bool) string {
@@ -97,6 +102,16 @@ func TestAskedChangesNotPlanned(t *testing.T) {
 		whole("/w/b", textOf("x"), nil),
 		whole("/w/c", nil, textOf("y")),
 	}, got)
+}
+
+// Of a file without a new text nothing is known, unless it goes: it is not shown as
+// deleted.
+func TestAskedChangesWithoutTexts(t *testing.T) {
+	s, _ := inDirectory(t, "a.txt", "one\n")
+	tool := asked(t, "ApplyPatch", `{}`, `{"type":"apply_patch","patchContent":"*** odd","files":[
+		{"filePath":"a.txt","operation":"update","oldContent":"one\n"},{"filePath":"b.txt","operation":"create","newContent":"x"}]}`)
+	require.Empty(t, s.askedChanges("t", tool))
+	require.Equal(t, "```diff\n*** odd\n```", texts(s.permissionCall(tool).Content))
 }
 
 // What the sandbox holds back is said, though there is a diff to show as well.

@@ -41,7 +41,7 @@ func toolKind(name string) acp.ToolKind {
 type toolInput struct {
 	Command  string
 	FilePath string
-	Offset   *int   // the line at which Read begins, counted as the version of droid does
+	Offset   *int32 // the line at which Read begins, counted as the version of droid does
 	Pattern  string // several are joined
 	URL      string
 	Query    string
@@ -75,7 +75,7 @@ func parseToolInput(raw json.RawMessage) toolInput {
 		in.Pattern = strings.Join(patterns, ", ")
 	}
 	if json.Unmarshal(fields["offset"], &in.Offset) != nil {
-		in.Offset = nil
+		in.Offset = nil // also of more than 32 bits, which are no line of ACP's
 	}
 	return in
 }
@@ -131,7 +131,7 @@ func toolLocations(name string, in toolInput, cwd string, firstLine int) []locat
 	}
 	l := location{Path: absolute(cwd, in.FilePath)}
 	if name == "Read" && in.Offset != nil {
-		l.Line = max(1, *in.Offset+1-firstLine)
+		l.Line = max(1, int(*in.Offset)+1-firstLine)
 	}
 	return []location{l}
 }

@@ -111,15 +111,16 @@ func (s *Session) toolInput(ev quirks.ToolInput) {
 // edit is about to change and what a plan says.
 func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 	in := parseToolInput(input)
+	raw := object(input)
 	call := toolCall{
 		ToolCallID: id,
 		Title:      toolTitle(name, in, s.cwd),
 		Kind:       toolKind(name),
 		Locations:  toolLocations(name, in, s.cwd, s.firstLine()),
-		RawInput:   boundedInput(object(input)),
+		RawInput:   boundedInput(raw),
 	}
 	switch view := s.views.get(id); {
-	case call.RawInput == nil:
+	case raw == nil:
 	case view.edit != nil:
 		view.edit.changes = s.plannedChanges(name, input)
 		describeEdit(&call, s.cwd, view.edit.changes)

@@ -148,7 +148,7 @@ func (f File) Apply(text string) (string, error) {
 		n := len(lines)
 		if len(h.Old) > 0 {
 			n = find(lines, h.Old, at, h.AtEnd)
-		} else if lines[n-1] == "" {
+		} else if n > 0 && lines[n-1] == "" {
 			n-- // before the newline at the end
 		}
 		if n < 0 {

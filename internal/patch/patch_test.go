@@ -61,6 +61,15 @@ func TestAppend(t *testing.T) {
 	require.Equal(t, "one\nend\n", got)
 }
 
+// A part that removes every line of a file leaves none to look at.
+func TestInsertAfterEveryLineIsRemoved(t *testing.T) {
+	files, err := Parse("*** Begin Patch\n*** Update File: a\n@@\n-one\n@@\n+two\n*** End Patch")
+	require.NoError(t, err)
+	got, err := files[0].Apply("one")
+	require.NoError(t, err)
+	require.Equal(t, "two", got)
+}
+
 func TestParseRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "*** Begin Patch", "*** Begin Patch\n*** End Patch", "*** Begin Patch\nwhat\n*** End Patch",
@@ -74,6 +83,7 @@ func TestParseRefuses(t *testing.T) {
 func FuzzPatch(f *testing.F) {
 	f.Add("*** Begin Patch\n*** Update File: a\n@@ x\n-b\n+c\n*** End of File\n*** End Patch", "a\nb\n")
 	f.Add("*** Begin Patch\n*** Update File: a\n*** Move to: b\n+c\n*** End Patch", "")
+	f.Add("*** Begin Patch\n*** Update File: a\n@@\n-b\n@@\n+c\n*** End Patch", "b")
 	f.Fuzz(func(t *testing.T, text, old string) {
 		files, err := Parse(text)
 		if err != nil {

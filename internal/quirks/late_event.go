@@ -14,7 +14,7 @@ package quirks
 func (n *Normalizer) closeMessages() {
 	for _, m := range n.live {
 		m.done = true
-		m.blocks = nil
+		m.forget()
 	}
 }
 

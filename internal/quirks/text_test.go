@@ -3,6 +3,8 @@ package quirks
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"droid-acp/internal/droid"
 )
 
@@ -85,4 +87,21 @@ func TestTextMeetsSnapshot(t *testing.T) {
 		hidden.Message.Visibility = droid.VisibilityLLMOnly
 		started(t, v099).push(hidden).says()
 	})
+}
+
+// A session may go on for days: of a message that is done nothing is kept.
+func TestTextOfADoneMessageIsForgotten(t *testing.T) {
+	for name, end := range map[string]func(k *talk){
+		"completed": func(k *talk) { k.push(assistant("a", text("hi"))) },
+		"cancelled": func(k *talk) { k.interrupt().push(idle) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := started(t, v099).push(delta("a", "hi"))
+			require.Equal(t, "hi", k.n.messages["a"].said[kindOf(false)].String())
+			end(k)
+			require.True(t, k.n.messages["a"].done)
+			require.Empty(t, k.n.messages["a"].blocks)
+			require.Zero(t, k.n.messages["a"].said[kindOf(false)].Len())
+		})
+	}
 }
