@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -125,12 +126,31 @@ var (
 // elicitation is the params of an elicitation/create with mode "url".
 type elicitation struct{ SessionID, Mode, ElicitationID, URL, Message string }
 
-// awaitHint waits until a turn says that a server wants a login.
+// awaitHint waits until the agent says that a server wants a login.
 func (s session) awaitHint(t *testing.T, server string) {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		return strings.Contains(s.prompt("hello").end(turnLimit).thoughts(), "The MCP server "+server+" needs you to log in: type `/mcp login "+server+"`.")
-	}, turnLimit, 200*time.Millisecond)
+	s.awaitTold(t, 0, "The MCP server "+server+" needs you to log in: type `/mcp login "+server+"`.")
+}
+
+// awaitTold sends prompts until the agent has said something, from line number
+// from on: what belongs to no turn comes with the next one, or with one that runs.
+func (s session) awaitTold(t *testing.T, from int, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(turnLimit); !s.told(from, text); {
+		require.True(t, time.Now().Before(deadline), "not told: %s", text)
+		require.Nil(t, s.prompt("hello").end(turnLimit).Err)
+	}
+}
+
+// told reports whether the agent itself has said something, from line number from
+// on.
+func (c *client) told(from int, text string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.lines[from:], func(l line) bool {
+		u, ok := asUpdate(l)
+		return ok && u.SessionUpdate == "agent_thought_chunk" && strings.Contains(u.text(), text)
+	})
 }
 
 // A server of the editor that wants a login: the user is told, logs in by way of
@@ -154,8 +174,8 @@ func TestMCPLoginInTheEditor(t *testing.T) {
 		c.await("the end of the login", 0, turnLimit, func(l line) bool {
 			return l.Method == "elicitation/complete" && strings.Contains(string(l.Params), p.ElicitationID)
 		})
+		s.awaitTold(t, 0, "You are logged in to the MCP server safe.")
 		end := s.prompt("use").end(turnLimit)
-		require.Contains(t, end.thoughts(), "You are logged in to the MCP server safe.")
 		require.Equal(t, "completed over http: safe", end.results()["use-safe"])
 		require.Equal(t, p.URL, strings.TrimSpace(opened()), "what droid opens by itself")
 	})
@@ -175,12 +195,11 @@ func TestMCPLoginByALink(t *testing.T) {
 		said := s.prompt("/mcp login safe").end(turnLimit).text()
 		require.Contains(t, said, "The MCP server safe needs you to log in: http://")
 		browse(t, webLinks.FindString(said))
-		loggedIn := func() bool {
-			return strings.Contains(s.prompt("/mcp").end(turnLimit).text(), "- safe: connected")
+		s.awaitTold(t, 0, "You are logged in to the MCP server safe.")
+		for deadline := time.Now().Add(turnLimit); !strings.Contains(s.prompt("/mcp").end(turnLimit).text(), "- safe: connected"); {
+			require.True(t, time.Now().Before(deadline), "the server does not connect")
 		}
-		require.Eventually(t, loggedIn, turnLimit, 200*time.Millisecond)
 		end := s.prompt("use").end(turnLimit)
-		require.Contains(t, end.thoughts(), "You are logged in to the MCP server safe.")
 		require.Equal(t, "completed over http: safe", end.results()["use-safe"])
 		require.Contains(t, s.prompt("/mcp login nobody").end(turnLimit).text(), "The login to nobody did not begin")
 	})
@@ -198,7 +217,7 @@ func TestMCPLoginDeclined(t *testing.T) {
 			from := c.seen()
 			s.prompt("/mcp login safe").end(turnLimit)
 			c.await("the address", from, turnLimit, func(l line) bool { return l.Method == "elicitation/create" })
-			require.Contains(t, s.prompt("hello").end(turnLimit).thoughts(), "You did not log in to the MCP server safe. `/mcp login safe` starts it again.")
+			s.awaitTold(t, from, "You did not log in to the MCP server safe. `/mcp login safe` starts it again.")
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
