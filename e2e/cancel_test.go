@@ -12,8 +12,9 @@ import (
 	"droid-acp/internal/modelserver"
 )
 
-// cancelLimit is how long a cancelled turn may take to end.
-const cancelLimit = 2 * time.Second
+// cancelLimit is how long a cancelled turn may take to end: 2 s for droid on a
+// machine that runs several, and 2 s from then on. droid is killed after 8 s.
+const cancelLimit = 4 * time.Second
 
 // cancelled cancels the turn and checks its one end.
 func (t turn) cancelled() {

@@ -52,7 +52,7 @@ func TestPlanIsEdited(t *testing.T) {
 		spec(model)
 		c := startAgent(t, h)
 		s := c.openAs(h, forms).inSpec()
-		if h.version == oldDroid {
+		if h.version == oldestDroid {
 			s.prompt("plan it").end(turnLimit)
 			require.Len(t, c.asked(), 1)
 			require.NotContains(t, fmt.Sprint(c.asked()[0].Options), "Edit the plan", "0.99 would open a program of the desktop")
