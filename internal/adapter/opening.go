@@ -51,8 +51,7 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []droid.MCPServe
 		}
 	}
 	info, err := a.openIn(ctx, client, servers, open)
-	var exit *droid.ExitError
-	if client.TakesMCPServers() && errors.As(err, &exit) && !exit.Started {
+	if client.TakesMCPServers() && cannotTake(err) {
 		a.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
 		if client, err = a.cfg.Start(cwd, false); err != nil {
 			return nil, nil, err
@@ -65,16 +64,26 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []droid.MCPServe
 	return client, info, nil
 }
 
+// errServers is why a process that takes MCP servers did not get them.
+var errServers = errors.New("droid did not get its MCP servers")
+
+// cannotTake tells whether a process that is to take MCP servers failed for that:
+// it did not get them, or it ended before it said a word.
+func cannotTake(err error) bool {
+	var exit *droid.ExitError
+	return errors.Is(err, errServers) || errors.As(err, &exit) && !exit.Started
+}
+
 // giveServers gives a process its MCP servers where it takes them. The others,
 // passed with the session, are returned.
-func (a *Agent) giveServers(client *droid.Client, servers []droid.MCPServer) (others []droid.MCPServer) {
+func giveServers(client *droid.Client, servers []droid.MCPServer) (others []droid.MCPServer, err error) {
 	if !client.TakesMCPServers() {
-		return servers
+		return servers, nil
 	}
 	if err := client.SetMCPServers(servers); err != nil {
-		a.log.Warn("droid does not get its MCP servers", zap.Error(err))
+		return nil, fmt.Errorf("%w: %w", errServers, err)
 	}
-	return nil
+	return nil, nil
 }
 
 // openIn opens a session in a process. On an error the process is gone.
@@ -82,9 +91,12 @@ func (a *Agent) openIn(ctx context.Context, client *droid.Client, servers []droi
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)() // a request's context does not end with the agent
-	info, err := open(ctx, client, a.giveServers(client, servers))
+	others, err := giveServers(client, servers)
 	if err == nil {
-		return info, nil
+		var info *droid.SessionInfo
+		if info, err = open(ctx, client, others); err == nil {
+			return info, nil
+		}
 	}
 	client.Kill()
 	<-client.Exited()

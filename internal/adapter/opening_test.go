@@ -1,0 +1,39 @@
+package adapter
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+)
+
+// MCP servers that a process cannot be given are not lost: the session is opened
+// in another one.
+func TestServersThatAProcessDoesNotGet(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere the settings are a file that can be written at any time")
+	}
+	program := filepath.Join(t.TempDir(), "droid")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755))
+	client, err := droid.Start(droid.Command{Path: program, Dir: t.TempDir(), MCPServers: true}, zap.NewNop())
+	require.NoError(t, err)
+	servers := []droid.MCPServer{{Name: "files", Command: "files"}}
+	others, err := giveServers(client, servers)
+	require.NoError(t, err)
+	require.Empty(t, others, "it has them")
+	client.Kill()
+	<-client.Exited()
+	_, err = giveServers(client, servers)
+	require.ErrorIs(t, err, errServers)
+	require.True(t, cannotTake(err))
+	require.True(t, cannotTake(&droid.ExitError{}))
+	require.False(t, cannotTake(&droid.ExitError{Started: true}))
+	require.False(t, cannotTake(errors.New("droid refused")))
+	require.False(t, cannotTake(nil))
+}
