@@ -15,25 +15,28 @@ import (
 // it streams text, droid keeps the message and runs it next, as a turn of its
 // own (0.99 to 0.225).
 
-// steer hands waiting prompts to droid while a turn runs, if the user wants that.
+// steer hands waiting prompts to droid while a turn runs, if the user wants that:
+// the next one when droid has taken the one before, so that they keep their order.
 func (s *Session) steer() {
 	if s.followUpMode() != followUpSteer || s.client == nil || s.turn == nil || !s.turn.sent || s.turn.cancelled {
 		return
 	}
-	for len(s.queue) > 0 {
-		t := s.queue[0]
-		if t.command != nil {
-			return // it is not droid's; it and what follows waits
-		}
-		s.queue = s.queue[1:]
-		s.steered = append(s.steered, t)
-		s.apply(s.norm.Begin(time.Now(), t.message.RequestID))
-		client := s.client
-		s.do(func(ctx context.Context) {
-			err := client.AddUserMessage(ctx, t.message)
-			s.post(func() { s.steeredTaken(t, err) })
-		})
+	unsent := func(t *turn) bool { return !t.sent }
+	if len(s.queue) == 0 || slices.ContainsFunc(s.steered, unsent) {
+		return
 	}
+	t := s.queue[0]
+	if t.command != nil {
+		return // it is not droid's; it and what follows waits
+	}
+	s.queue = s.queue[1:]
+	s.steered = append(s.steered, t)
+	s.apply(s.norm.Begin(time.Now(), t.message.RequestID))
+	client := s.client
+	s.do(func(ctx context.Context) {
+		err := client.AddUserMessage(ctx, t.message)
+		s.post(func() { s.steeredTaken(t, err) })
+	})
 }
 
 // steeredTaken says whether droid took a prompt beside the running one.
@@ -46,11 +49,13 @@ func (s *Session) steeredTaken(t *turn, err error) {
 	case err == nil:
 		t.sent = true
 		t.message = droid.UserMessage{RequestID: t.message.RequestID} // images need not be kept
+		s.steer()
 	case s.client == nil: // droidGone ends it
 	default:
 		s.steered = slices.Delete(s.steered, i, i+1)
-		s.apply(s.norm.Abort(time.Now()))
+		s.apply(s.norm.Abort(time.Now(), t.message.RequestID))
 		s.finish(t, ending{err: startError(err)})
+		s.steer()
 	}
 }
 

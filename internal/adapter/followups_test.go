@@ -83,36 +83,65 @@ func TestTwoPromptsAtOnce(t *testing.T) {
 	}
 }
 
-// Cancel ends the running prompt and all that wait, wherever they wait.
+// Cancel ends the running prompt and all that wait, wherever they wait, and
+// whether droid tells of those before or after its idle.
 func TestCancelWithFollowUps(t *testing.T) {
-	for _, behaviour := range []string{followUpQueue, followUpSteer} {
-		for _, moment := range []string{"stream", "tool"} {
-			t.Run(behaviour+" "+moment, func(t *testing.T) {
-				versions(t, func(t *testing.T, v fakedroid.Option) {
-					script := new(slow)
-					e := begin(t, playing(script.script(), v, fakedroid.WithPace(100*time.Millisecond)))
-					require.Nil(t, e.set("follow_up", behaviour).Error)
-					ids := []string{e.prompt(moment + " first")}
-					time.Sleep(150 * time.Millisecond)
-					ids = append(ids, e.prompt("second"), e.prompt("third"))
-					synctest.Wait()
-					e.cancel()
-					began := time.Now()
-					for _, id := range ids {
-						require.Equal(t, "cancelled", ended(e.await(id)))
-					}
-					require.Less(t, time.Since(began), time.Second)
-					if behaviour == followUpSteer {
-						got := strings.Join(e.updates(), "\n")
-						require.Contains(t, got, "droid discarded a waiting message: second")
-						require.Contains(t, got, "droid discarded a waiting message: third")
-					}
-					require.Equal(t, "end_turn", e.run("fourth"))
-					require.Equal(t, []string{moment + " first", "fourth"}, script.texts)
-				})
-			})
+	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, " late": fakedroid.WithLateDiscard()} {
+		for _, behaviour := range []string{followUpQueue, followUpSteer} {
+			testCancelWithFollowUps(t, behaviour, name, late)
 		}
 	}
+}
+
+func testCancelWithFollowUps(t *testing.T, behaviour, name string, late fakedroid.Option) {
+	for _, moment := range []string{"stream", "tool"} {
+		t.Run(behaviour+" "+moment+name, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				script := new(slow)
+				e := begin(t, playing(script.script(), v, late, fakedroid.WithPace(100*time.Millisecond)))
+				require.Nil(t, e.set("follow_up", behaviour).Error)
+				ids := []string{e.prompt(moment + " first")}
+				time.Sleep(150 * time.Millisecond)
+				ids = append(ids, e.prompt("second"), e.prompt("third"))
+				synctest.Wait()
+				e.cancel()
+				began := time.Now()
+				for _, id := range ids {
+					require.Equal(t, "cancelled", ended(e.await(id)))
+				}
+				require.Less(t, time.Since(began), time.Second)
+				if behaviour == followUpSteer {
+					got := strings.Join(e.updates(), "\n")
+					require.Contains(t, got, "droid discarded a waiting message: second")
+					require.Contains(t, got, "droid discarded a waiting message: third")
+				}
+				require.Equal(t, "end_turn", e.run("fourth"))
+				require.Equal(t, []string{moment + " first", "fourth"}, script.texts)
+			})
+		})
+	}
+}
+
+// Of prompts sent into a running turn, the one that droid refuses ends with the
+// error, and the others run.
+func TestRefusedFollowUp(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		refuse := fakedroid.WithAnswer("droid.add_user_message", func(params map[string]any) (any, string) {
+			if params["text"] == "second" {
+				return nil, "not now"
+			}
+			return nil, ""
+		})
+		script := new(slow)
+		e := begin(t, playing(script.script(), v, refuse, fakedroid.WithPace(100*time.Millisecond)))
+		require.Nil(t, e.set("follow_up", followUpSteer).Error)
+		first := e.prompt("stream first")
+		second, third := e.prompt("second"), e.prompt("third")
+		require.Contains(t, e.await(second).Error.Message, "not now")
+		require.Equal(t, "end_turn", ended(e.await(first)))
+		require.Equal(t, "end_turn", ended(e.await(third)))
+		require.Equal(t, []string{"stream first", "third"}, script.texts)
+	})
 }
 
 // A droid that dies ends the steered prompts, too.

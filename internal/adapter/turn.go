@@ -316,7 +316,7 @@ func (s *Session) endingOf(t *turn, ev quirks.TurnEnded) ending {
 // abortTurn ends a prompt that droid did not take.
 func (s *Session) abortTurn(err *acp.RequestError) {
 	s.keepShellNotes(s.turn)
-	s.apply(s.norm.Abort(time.Now()))
+	s.apply(s.norm.Abort(time.Now(), s.turn.message.RequestID))
 	s.failTurn(err)
 }
 

@@ -43,11 +43,13 @@ type Droid struct {
 	settings settings
 	sessions *Sessions
 	folds    bool
-	answers  map[string]Answer
-	parent   string // id of the last message
-	queue    []Prompt
-	turn     *turn // nil when idle
-	usage    int   // model calls so far
+
+	discardsLate bool
+	answers      map[string]Answer
+	parent       string // id of the last message
+	queue        []Prompt
+	turn         *turn // nil when idle
+	usage        int   // model calls so far
 }
 
 // Option changes how Run plays.
@@ -70,8 +72,12 @@ func WithMode(mode string) Option { return func(d *Droid) { d.settings.setMode(m
 // droid does (quirk 2). The default plays each as a turn of its own.
 func WithFolding() Option { return func(d *Droid) { d.folds = true } }
 
+// WithLateDiscard tells of waiting messages that an interrupt throws away after
+// idle, as 0.99 does with one that comes while it stops. The default is before.
+func WithLateDiscard() Option { return func(d *Droid) { d.discardsLate = true } }
+
 // Answer answers a request: with a result, or with the text of an error when
-// refused is not "".
+// refused is not "". With neither, the fake answers as it would without it.
 type Answer func(params map[string]any) (result any, refused string)
 
 // WithAnswer has the fake answer a method this way instead of its own.
@@ -229,10 +235,12 @@ func (d *Droid) serve(m *Message) error {
 	if answer := d.answers[m.Method]; answer != nil {
 		_ = json.Unmarshal(m.Params, &params) // the answer judges what it gets
 		result, refused := answer(params)
-		if refused != "" {
+		switch {
+		case refused != "":
 			return d.ReplyError(m.ID, codeInternal, refused)
+		case result != nil:
+			return d.Reply(m.ID, result)
 		}
-		return d.Reply(m.ID, result)
 	}
 	if knownMethod(m.Method) && (json.Unmarshal(m.Params, &params) != nil || params == nil) {
 		return d.ReplyError(m.ID, codeParams, "Invalid request for "+m.Method+": params: Required")

@@ -4,8 +4,10 @@ package fakedroid
 // the turn. The order differs by version and by what ran (20_*, 20b to 20g).
 func (d *Droid) interrupted() error {
 	t := d.turn
-	if err := d.discardQueue(); err != nil {
-		return err
+	if !d.discardsLate {
+		if err := d.discardQueue(); err != nil {
+			return err
+		}
 	}
 	switch {
 	case t.asked != "" && !t.question:

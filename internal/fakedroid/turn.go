@@ -37,7 +37,10 @@ func (d *Droid) Turn(p Prompt, body func() error) error {
 		if err := d.interrupted(); err != nil {
 			return err
 		}
-		return d.endTurn("cancelled")
+		if err := d.endTurn("cancelled"); err != nil || !d.discardsLate {
+			return err
+		}
+		return d.discardQueue()
 	}
 	if err != nil && !errors.Is(err, ErrRefused) {
 		d.turn = nil

@@ -41,7 +41,7 @@ func (c *checker) fail(format string, args ...any) {
 }
 
 func (c *checker) begin(requestID string) { c.begun[requestID]++ }
-func (c *checker) abort(requestID string) { c.begun[requestID]--; c.ask = "" }
+func (c *checker) abort(requestID string) { c.begun[requestID]-- }
 
 func (c *checker) answer(requestID string) {
 	if c.ask == requestID {

@@ -173,7 +173,7 @@ func (g *game) snapshot(id string, detail byte) {
 }
 
 func (g *game) misc(detail byte) {
-	switch detail % 7 {
+	switch detail % 8 {
 	case 0:
 		g.push(droid.Failure{Message: fmt.Sprintf("error %d", detail%2)})
 	case 1:
@@ -181,7 +181,9 @@ func (g *game) misc(detail byte) {
 	case 2:
 		g.push(system(fmt.Sprintf("s%d", detail), droid.VisibilityLLMOnly, "Request interrupted by user"))
 	case 3:
-		if p := fmt.Sprintf("p%d", g.prompts); !g.echoed[p] {
+		if detail >= 200 {
+			g.push(droid.QueuedMessagesDiscarded{}) // which it is, old versions do not say
+		} else if p := fmt.Sprintf("p%d", g.prompts); !g.echoed[p] {
 			g.echoed[p] = true
 			g.push(droid.QueuedMessagesDiscarded{RequestID: p})
 		}
@@ -191,6 +193,12 @@ func (g *game) misc(detail byte) {
 		g.push(droid.ToolPhaseChanged{ToolUseID: fmt.Sprintf("c%d", detail%4), Phase: []string{"queued", "executing"}[detail%2]})
 	case 6:
 		g.push(droid.TokenUsageChanged{TokenUsage: droid.TokenUsage{InputTokens: int64(detail % 2)}})
+	case 7: // droid refuses a prompt that it did not take up
+		if p := fmt.Sprintf("p%d", g.prompts-int(detail>>6)); !g.echoed[p] && g.check.begun[p] > g.check.ended[p] && g.check.started[p] == 0 {
+			g.echoed[p] = true
+			g.check.abort(p)
+			g.got("abort "+p, g.n.Abort(g.now, p))
+		}
 	}
 }
 

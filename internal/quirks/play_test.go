@@ -129,7 +129,7 @@ func (p *player) fromDroid(now time.Time, line json.RawMessage) error {
 		p.report("droid refused %s: %s", l.Response.ID, l.Response.Err.Message)
 		delete(p.open, l.Response.ID)
 		p.check.abort(l.Response.ID)
-		p.got(p.n.Abort(now))
+		p.got(p.n.Abort(now, l.Response.ID))
 		return nil
 	}
 	var result struct {

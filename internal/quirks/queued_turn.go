@@ -60,12 +60,14 @@ func (n *Normalizer) startOther(requestID, messageID string) {
 }
 
 // discarded passes on that a waiting message was thrown away, and ends its
-// turn. Before 0.215 droid does not say which message it was.
+// turn. Before 0.215 droid does not say which message it was, and says it after
+// idle where the message came while droid stopped: then it is the one expected
+// next.
 func (n *Normalizer) discarded(ev droid.QueuedMessagesDiscarded) {
 	n.emit(Discarded{RequestID: ev.RequestID, Text: ev.Text})
 	t := n.unechoed(ev.RequestID)
-	if t == nil && ev.RequestID == "" && len(n.waiting) > 0 {
-		t = n.waiting[0]
+	if t == nil && ev.RequestID == "" {
+		t = n.nextUnechoed()
 	}
 	if t != nil {
 		n.drop(t, TurnEnded{Outcome: Cancelled})

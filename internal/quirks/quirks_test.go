@@ -281,6 +281,21 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 		started(t, v099).begin("p2").push(droid.QueuedMessagesDiscarded{Text: "do"}).
 			says(`discarded prompt "": "do"`, `turn ended, prompt "p2", cancelled, reason ""`)
 	})
+	// A message that reaches droid while it stops, as one sent just before a
+	// cancel: the turn before is over by then.
+	t.Run("discarded without an id after idle", func(t *testing.T) {
+		started(t, v099).begin("p2").interrupt().push(idle).
+			says(`turn ended, prompt "p1", cancelled, reason ""`).
+			push(droid.QueuedMessagesDiscarded{Text: "do"}).
+			says(`discarded prompt "": "do"`, `turn ended, prompt "p2", cancelled, reason ""`)
+	})
+	t.Run("two discarded without an id after idle", func(t *testing.T) {
+		started(t, v099).begin("p2").begin("p3").interrupt().push(idle).
+			says(`turn ended, prompt "p1", cancelled, reason ""`).
+			push(droid.QueuedMessagesDiscarded{Text: "do"}, droid.QueuedMessagesDiscarded{Text: "this"}).
+			says(`discarded prompt "": "do"`, `turn ended, prompt "p3", cancelled, reason ""`,
+				`discarded prompt "": "this"`, `turn ended, prompt "p2", cancelled, reason ""`)
+	})
 }
 
 func TestQuirk03_ShutdownIdle(t *testing.T) {
@@ -525,13 +540,29 @@ func TestQuirk30_TitleEcho(t *testing.T) {
 func TestAbort(t *testing.T) {
 	k := newTalk(t, v225).begin("p1")
 	k.check.abort("p1")
-	k.got(k.n.Abort(k.now)).says()
+	k.got(k.n.Abort(k.now, "p1")).says()
 	k.begin("p2").push(streaming, user("p2", "u2"), idle).says(`turn started, prompt "p2", message u2`)
 	t.Run("while droid runs another turn", func(t *testing.T) {
 		k := started(t, v099).begin("p2")
 		k.check.abort("p2")
-		k.got(k.n.Abort(k.now)).says()
+		k.got(k.n.Abort(k.now, "p2")).says()
 		k.push(idle).says(`turn ended, prompt "p1", completed, reason ""`)
+		k.exit().says()
+	})
+	t.Run("while others wait", func(t *testing.T) {
+		k := started(t, v099).begin("p2").begin("p3")
+		k.check.abort("p2")
+		k.got(k.n.Abort(k.now, "p2")).says()
+		k.push(idle, streaming, user("p3", "u3"), idle).says(`turn ended, prompt "p1", completed, reason ""`,
+			`turn started, prompt "p3", message u3`, `turn ended, prompt "p3", completed, reason ""`)
+		k.exit().says()
+	})
+	t.Run("before the ones that wait", func(t *testing.T) {
+		k := newTalk(t, v099).begin("p1").begin("p2")
+		k.check.abort("p1")
+		k.got(k.n.Abort(k.now, "p1")).says()
+		k.push(streaming, user("p2", "u2"), idle).
+			says(`turn started, prompt "p2", message u2`, `turn ended, prompt "p2", completed, reason ""`)
 		k.exit().says()
 	})
 }

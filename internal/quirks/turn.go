@@ -49,19 +49,20 @@ func (n *Normalizer) Begin(now time.Time, requestID string) []Event {
 	return n.take()
 }
 
-// Abort says that droid did not take the prompt that was begun last. Its turn
+// Abort says that droid did not take the prompt with this request id. Its turn
 // is over without a TurnEnded, as the caller knows better why; what is open in
 // it ends.
-func (n *Normalizer) Abort(now time.Time) []Event {
+func (n *Normalizer) Abort(now time.Time, requestID string) []Event {
 	n.now = now
-	if last := len(n.waiting) - 1; last >= 0 {
-		n.over[n.waiting[last].requestID] = struct{}{}
-		n.waiting = n.waiting[:last]
-	} else if n.turn != nil {
+	switch t := n.waitingTurn(requestID); {
+	case t != nil:
+		n.over[requestID] = struct{}{}
+		n.waiting = slices.DeleteFunc(n.waiting, func(w *turn) bool { return w == t })
+	case n.turn != nil && n.turn.requestID == requestID:
+		n.over[requestID] = struct{}{}
 		n.withdrawAsks()
 		n.endTools()
-		n.over[n.turn.requestID] = struct{}{}
-		n.turn = nil
+		n.next()
 	}
 	return n.take()
 }
@@ -189,6 +190,20 @@ func (n *Normalizer) unechoed(requestID string) *turn {
 		return t
 	}
 	return n.waitingTurn(requestID)
+}
+
+// nextUnechoed returns the oldest prompt that waits for the running turn, or
+// else the one that is expected to run now, if droid has not echoed it.
+func (n *Normalizer) nextUnechoed() *turn {
+	for _, t := range n.waiting {
+		if !t.echoed {
+			return t
+		}
+	}
+	if n.turn != nil && !n.turn.echoed {
+		return n.turn
+	}
+	return nil
 }
 
 func (n *Normalizer) waitingTurn(requestID string) *turn {
