@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -100,6 +101,26 @@ func TestCancelMidPermission(t *testing.T) {
 		c.await("a permission request", turn.from, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
 		turn.cancelled()
 		require.NoFileExists(t, h.work+"/cancelled")
+		s.still()
+	})
+}
+
+// A droid that a signal stopped hears nothing, not even the prompt. Stop ends the
+// prompt all the same, and the next one goes to a new process.
+func TestCancelStoppedDroid(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("first", modelserver.Step{Text: "First."})
+		model.On("still", modelserver.Step{Text: "Still here."})
+		s := startAgent(t, h).open(h)
+		require.Equal(t, "First.", s.prompt("the first").end(turnLimit).text())
+		for _, p := range h.processes(t) {
+			require.NoError(t, syscall.Kill(p.pid, syscall.SIGSTOP))
+		}
+		turn := s.prompt("never heard")
+		turn.notify("session/cancel", map[string]any{"sessionId": s.id})
+		end := turn.end(15 * time.Second)
+		require.Nil(t, end.Err)
+		require.Equal(t, "cancelled", end.Stop)
 		s.still()
 	})
 }

@@ -21,8 +21,7 @@ func (s *Session) steer() {
 	if s.followUpMode() != followUpSteer || s.client == nil || s.turn == nil || !s.turn.sent || s.turn.cancelled {
 		return
 	}
-	unsent := func(t *turn) bool { return !t.sent }
-	if len(s.queue) == 0 || slices.ContainsFunc(s.steered, unsent) {
+	if len(s.queue) == 0 || s.steering() {
 		return
 	}
 	t := s.queue[0]
@@ -39,24 +38,36 @@ func (s *Session) steer() {
 	})
 }
 
+// steering reports whether a steered prompt is on its way to droid.
+func (s *Session) steering() bool {
+	return slices.ContainsFunc(s.steered, func(t *turn) bool { return !t.sent })
+}
+
 // steeredTaken says whether droid took a prompt beside the running one.
 func (s *Session) steeredTaken(t *turn, err error) {
+	if err != nil {
+		s.drainEvents() // of a droid that is gone, that ends it
+	}
 	i := slices.Index(s.steered, t)
 	switch {
 	case s.turn == t: // it runs by now
 		s.taken(t, err)
+		return
 	case i < 0: // it has ended already
 	case err == nil:
 		t.sent = true
 		t.message = droid.UserMessage{RequestID: t.message.RequestID} // images need not be kept
-		s.steer()
 	case s.client == nil: // droidGone ends it
+		return
 	default:
 		s.steered = slices.Delete(s.steered, i, i+1)
 		s.apply(s.norm.Abort(time.Now(), t.message.RequestID))
-		s.finish(t, ending{err: startError(err)})
-		s.steer()
+		s.fail(t, startError(err))
 	}
+	if s.turn != nil && s.turn.cancelled {
+		s.interrupt(s.turn)
+	}
+	s.steer()
 }
 
 // steeredTurn finds a prompt that droid has beside the running one.
@@ -98,7 +109,7 @@ func (s *Session) promote() {
 	t := s.steered[0]
 	s.turn, s.steered = t, s.steered[1:]
 	s.post(func() { // not at once: it may end together with the turn before
-		if s.turn == t && t.cancelled && t.sent && t.interruptAt.IsZero() {
+		if s.turn == t && t.cancelled && t.interruptAt.IsZero() {
 			s.interrupt(t)
 		}
 	})

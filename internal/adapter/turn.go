@@ -225,23 +225,29 @@ func (s *Session) cancelTurn(t *turn) {
 		t.stop() // its end is the prompt's
 	case t.starting:
 		s.finish(t, ending{stop: acp.StopReasonCancelled})
-	case t.sent:
+	case t.command == nil:
 		s.interrupt(t)
 	}
 	s.refuseAsk()
 }
 
-// interrupt asks droid to stop, and makes insist ask again.
+// interrupt asks droid to stop, and makes insist ask again. A message that is on
+// its way to droid goes first, since droid starts a turn with one that comes
+// after the interrupt; taken and steeredTaken call again.
 func (s *Session) interrupt(t *turn) {
 	now := time.Now()
-	s.apply(s.norm.Interrupted(now))
 	t.interruptEvery = interruptAgain
 	t.interruptAt = now.Add(interruptAgain)
-	t.interruptEnd = now.Add(interruptGiveUp)
-	s.sendInterrupt()
+	if t.interruptEnd.IsZero() {
+		t.interruptEnd = now.Add(interruptGiveUp)
+	}
+	if t.sent && !s.steering() {
+		s.sendInterrupt()
+	}
 }
 
 func (s *Session) sendInterrupt() {
+	s.apply(s.norm.Interrupted(time.Now()))
 	client := s.client
 	if client == nil {
 		return
@@ -320,15 +326,20 @@ func (s *Session) abortTurn(err *acp.RequestError) {
 	s.failTurn(err)
 }
 
-// failTurn ends the running prompt, if any, with an error, or as cancelled if
-// that is what the editor asked for.
+// failTurn ends the running prompt, if any, with an error.
 func (s *Session) failTurn(err *acp.RequestError) {
-	switch {
-	case s.turn == nil:
-	case s.turn.cancelled:
-		s.finish(s.turn, ending{stop: acp.StopReasonCancelled})
-	default:
-		s.finish(s.turn, ending{err: err})
+	if s.turn != nil {
+		s.fail(s.turn, err)
+	}
+}
+
+// fail ends a prompt with an error, or as cancelled if that is what the editor
+// asked for.
+func (s *Session) fail(t *turn, err *acp.RequestError) {
+	if t.cancelled {
+		s.finish(t, ending{stop: acp.StopReasonCancelled})
+	} else {
+		s.finish(t, ending{err: err})
 	}
 }
 

@@ -405,6 +405,47 @@ func TestQuirk25_WedgedDroidIsKilled(t *testing.T) {
 	})
 }
 
+// TestMuteDroidIsKilled: droid does not even say that it has the prompt, as one
+// that was stopped by a signal. Stop ends the prompt all the same.
+func TestMuteDroidIsKilled(t *testing.T) {
+	for _, moment := range []string{"prompt", "follow-up"} {
+		t.Run(moment, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := fakedroid.WithSessions(new(fakedroid.Sessions))
+				wake := make(chan struct{})
+				mute := fakedroid.WithAnswer("droid.add_user_message", func(params map[string]any) (any, string) {
+					if params["text"] == "mute" {
+						<-wake
+					}
+					return nil, ""
+				})
+				e := begin(t, func(n int) (*droid.Client, error) {
+					if n > 1 {
+						return fakeDroid(says("I am back"), store), nil
+					}
+					return fakeDroid(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }), mute, store), nil
+				})
+				var ids []string
+				if moment == "follow-up" {
+					require.Nil(t, e.set("follow_up", followUpSteer).Error)
+					ids = append(ids, e.prompt("go"))
+				}
+				ids = append(ids, e.prompt("mute"))
+				synctest.Wait()
+				asked := time.Now()
+				e.cancel()
+				for _, id := range ids {
+					require.Equal(t, "cancelled", ended(e.await(id)))
+				}
+				require.Less(t, time.Since(asked), interruptGiveUp+5*time.Second)
+				require.Equal(t, "end_turn", e.run("still there?"))
+				require.Contains(t, e.updates(), "agent: I am back")
+				close(wake)
+			})
+		})
+	}
+}
+
 // TestQuirk28_SilenceIsNoEnd: a model may take minutes over its first word, and
 // nothing is heard of it meanwhile.
 func TestQuirk28_SilenceIsNoEnd(t *testing.T) {
