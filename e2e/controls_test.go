@@ -330,6 +330,25 @@ func TestCancelWithFollowUp(t *testing.T) {
 	})
 }
 
+// Cancel of the running request alone: the prompt steered behind it is thrown
+// away by droid, sent again and answered.
+func TestCancelRequestSparesFollowUp(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("begin", modelserver.Step{Text: strings.Repeat("word ", 100), Delay: 100 * time.Millisecond})
+		model.On("then", modelserver.Step{Text: "Done, too."})
+		s := startAgent(t, h).open(h)
+		s.set("follow_up", "steer")
+		one := s.prompt("begin it")
+		one.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+		two := s.prompt("then that")
+		s.notify("$/cancel_request", map[string]any{"requestId": one.request})
+		require.Equal(t, "cancelled", one.end(turnLimit).Stop)
+		end := two.end(turnLimit)
+		require.Equal(t, "end_turn", end.Stop)
+		require.Contains(t, end.text(), "Done, too.")
+	})
+}
+
 // Cancel while droid repeats a failed call ends the prompt within a second
 // (0.225.2; 0.99.0 repeats silently and takes a little longer).
 func TestCancelDuringRetry(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
 )
@@ -56,7 +58,6 @@ func (s *Session) steeredTaken(t *turn, err error) {
 	case i < 0: // it has ended already
 	case err == nil:
 		t.sent = true
-		t.message = droid.UserMessage{RequestID: t.message.RequestID} // images need not be kept
 	case s.client == nil: // droidGone ends it
 		return
 	default:
@@ -80,10 +81,22 @@ func (s *Session) steeredTurn(requestID string) *turn {
 	return nil
 }
 
+// promptOf finds a prompt that droid has.
+func (s *Session) promptOf(requestID string) *turn {
+	if s.turn != nil && s.turn.message.RequestID == requestID {
+		return s.turn
+	}
+	return s.steeredTurn(requestID)
+}
+
 // turnStarted follows droid to the prompt that it works on.
 func (s *Session) turnStarted(ev quirks.TurnStarted) {
-	t := s.steeredTurn(ev.RequestID)
+	t := s.promptOf(ev.RequestID)
 	if t == nil {
+		return
+	}
+	t.message = droid.UserMessage{RequestID: ev.RequestID} // images need not be kept
+	if t == s.turn {
 		return
 	}
 	s.steered = slices.DeleteFunc(s.steered, func(o *turn) bool { return o == t })
@@ -98,6 +111,39 @@ func (s *Session) promptFolded(ev quirks.PromptFolded) {
 	if s.steeredTurn(ev.RequestID) != nil {
 		s.tell("Your message was added to the running turn.")
 	}
+}
+
+// discarded tells what became of a message that droid threw away: a prompt that
+// the user cancelled. Any other is sent again.
+func (s *Session) discarded(ev quirks.Discarded) {
+	if t := s.promptOf(ev.RequestID); t == nil || t.cancelled {
+		s.tell("droid discarded a waiting message: " + ev.Text)
+	}
+}
+
+// sendAgain takes back a prompt that an interrupt of another one made droid throw
+// away. It reports false when there is none, or the user cancelled it.
+func (s *Session) sendAgain(requestID string) bool {
+	t := s.promptOf(requestID)
+	if t == nil || t.cancelled {
+		return false
+	}
+	s.log.Info("droid threw a prompt away; it is sent again")
+	t.message.RequestID = uuid.NewString()
+	t.sent, t.again = false, true
+	first := slices.IndexFunc(s.queue, func(t *turn) bool { return !t.again })
+	if first < 0 {
+		first = len(s.queue)
+	}
+	s.queue = slices.Insert(s.queue, first, t)
+	if s.turn == t {
+		s.turn = nil
+		s.promote()
+	} else {
+		s.steered = slices.DeleteFunc(s.steered, func(o *turn) bool { return o == t })
+	}
+	s.next()
+	return true
 }
 
 // promote makes the prompt that droid runs next the running one. One that was

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -84,9 +85,9 @@ func TestTwoPromptsAtOnce(t *testing.T) {
 }
 
 // Cancel ends the running prompt and all that wait, wherever they wait, and
-// whether droid tells of those before or after its idle.
+// whether droid has stopped with its idle or a little later.
 func TestCancelWithFollowUps(t *testing.T) {
-	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, " late": fakedroid.WithLateDiscard()} {
+	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, " late": fakedroid.WithLateInterrupts()} {
 		for _, behaviour := range []string{followUpQueue, followUpSteer} {
 			testCancelWithFollowUps(t, behaviour, name, late)
 		}
@@ -117,6 +118,30 @@ func testCancelWithFollowUps(t *testing.T, behaviour, name string, late fakedroi
 				}
 				require.Equal(t, "end_turn", e.run("fourth"))
 				require.Equal(t, []string{moment + " first", "fourth"}, script.texts)
+			})
+		})
+	}
+}
+
+// Who cancels the running prompt alone gets the others: droid throws them away,
+// and they are sent again, in order.
+func TestCancelRequestSparesFollowUps(t *testing.T) {
+	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, "late": fakedroid.WithLateInterrupts()} {
+		t.Run(name, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				script := new(slow)
+				e := begin(t, playing(script.script(), v, late, fakedroid.WithPace(100*time.Millisecond)))
+				require.Nil(t, e.set("follow_up", followUpSteer).Error)
+				first := e.prompt("stream first")
+				time.Sleep(150 * time.Millisecond)
+				second, third := e.prompt("second"), e.prompt("third")
+				synctest.Wait()
+				e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, first))
+				require.Equal(t, "cancelled", ended(e.await(first)))
+				require.Equal(t, "end_turn", ended(e.await(second)))
+				require.Equal(t, "end_turn", ended(e.await(third)))
+				require.Equal(t, []string{"stream first", "second", "third"}, script.texts)
+				require.NotContains(t, strings.Join(e.updates(), "\n"), "discarded")
 			})
 		})
 	}

@@ -48,6 +48,7 @@ type Session struct {
 	notices    []string   // told with the next prompt
 	turn       *turn      // runs
 	unanswered int        // prompts of droid that have ended, but have no response yet
+	interrupts int        // sent and not answered yet
 	queue      []*turn
 	silence    silence
 	quiet      []func() // called when the running prompt has ended

@@ -60,7 +60,7 @@ func (s *Session) translate(ev quirks.Event) {
 		s.title = ev.Title
 		s.tellTitle(ev.Title)
 	case quirks.Discarded:
-		s.tell("droid discarded a waiting message: " + ev.Text)
+		s.discarded(ev)
 	case quirks.TurnEnded:
 		s.turnEnded(ev)
 	case quirks.TurnStarted:

@@ -21,6 +21,7 @@ const (
 	interruptAgain   = 200 * time.Millisecond // then twice as long each time
 	interruptAgainTo = 1600 * time.Millisecond
 	interruptGiveUp  = 8 * time.Second
+	interruptTime    = 2 * time.Second // for an answer, which came within 40 ms
 )
 
 // turn is one prompt on its way to its one ending.
@@ -30,6 +31,7 @@ type turn struct {
 	done      chan ending     // receives exactly one
 	starting  bool            // waits for a droid process
 	sent      bool            // droid has acknowledged the message
+	again     bool            // droid threw it away once
 	command   *slashCommand   // one of this agent's own, instead of message
 	stop      func()          // ends the shell command that this is; nil for all others
 	notes     []string        // of shell commands that message begins with
@@ -118,9 +120,10 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 	s.steer()
 }
 
-// next starts the first waiting prompt if none runs.
+// next starts the first waiting prompt if none runs, and if no interrupt of one
+// before can still reach it.
 func (s *Session) next() {
-	if s.turn != nil || s.unanswered > 0 || len(s.queue) == 0 || s.ended {
+	if s.turn != nil || s.unanswered > 0 || s.interrupts > 0 || len(s.queue) == 0 || s.ended {
 		return
 	}
 	t := s.queue[0]
@@ -178,7 +181,6 @@ func (s *Session) taken(t *turn, err error) {
 	case err == nil:
 		t.sent = true
 		s.silence.broken(time.Now())
-		t.message = droid.UserMessage{RequestID: t.message.RequestID} // images need not be kept
 		if t.cancelled {
 			s.interrupt(t)
 		}
@@ -252,12 +254,17 @@ func (s *Session) sendInterrupt() {
 	if client == nil {
 		return
 	}
+	s.interrupts++
 	s.do(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, interruptGiveUp)
+		ctx, cancel := context.WithTimeout(ctx, interruptTime)
 		defer cancel()
 		if err := client.Interrupt(ctx); err != nil {
 			s.agent.log.Debug("interrupt", zap.Error(err))
 		}
+		s.post(func() {
+			s.interrupts--
+			s.next()
+		})
 	})
 }
 
@@ -283,6 +290,9 @@ func (s *Session) insist(now time.Time) {
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	t := s.turn
+	if ev.Outcome == quirks.Dropped && s.sendAgain(ev.RequestID) {
+		return
+	}
 	if t == nil || ev.RequestID != t.message.RequestID {
 		if !s.steeredEnded(ev) {
 			s.log.Debug("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))

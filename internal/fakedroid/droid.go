@@ -44,12 +44,12 @@ type Droid struct {
 	sessions *Sessions
 	folds    bool
 
-	discardsLate bool
-	answers      map[string]Answer
-	parent       string // id of the last message
-	queue        []Prompt
-	turn         *turn // nil when idle
-	usage        int   // model calls so far
+	late    bool
+	answers map[string]Answer
+	parent  string // id of the last message
+	queue   []Prompt
+	turn    *turn // nil when idle
+	usage   int   // model calls so far
 }
 
 // Option changes how Run plays.
@@ -72,9 +72,10 @@ func WithMode(mode string) Option { return func(d *Droid) { d.settings.setMode(m
 // droid does (quirk 2). The default plays each as a turn of its own.
 func WithFolding() Option { return func(d *Droid) { d.folds = true } }
 
-// WithLateDiscard tells of waiting messages that an interrupt throws away after
-// idle, as 0.99 does with one that comes while it stops. The default is before.
-func WithLateDiscard() Option { return func(d *Droid) { d.discardsLate = true } }
+// WithLateInterrupts finishes an interrupt 50 ms after the idle, as 0.99 does on
+// a busy machine: it throws away what waits by then, and answers. The default is
+// to do both before.
+func WithLateInterrupts() Option { return func(d *Droid) { d.late = true } }
 
 // Answer answers a request: with a result, or with the text of an error when
 // refused is not "". With neither, the fake answers as it would without it.

@@ -1,10 +1,12 @@
 package fakedroid
 
+import "time"
+
 // interrupted writes what droid says between interrupt_session and the end of
 // the turn. The order differs by version and by what ran (20_*, 20b to 20g).
 func (d *Droid) interrupted() error {
 	t := d.turn
-	if !d.discardsLate {
+	if !d.late {
 		if err := d.discardQueue(); err != nil {
 			return err
 		}
@@ -33,7 +35,23 @@ func (d *Droid) discardQueue() error {
 	return nil
 }
 
-func (d *Droid) replyInterrupt(t *turn) error { return d.Reply(t.interruptID, Fields{}) }
+func (d *Droid) replyInterrupt(t *turn) error {
+	if d.late {
+		return nil // see lateInterrupt
+	}
+	return d.Reply(t.interruptID, Fields{})
+}
+
+// lateInterrupt is what is left of an interrupt after idle, WithLateInterrupts.
+func (d *Droid) lateInterrupt(id string) error {
+	if err := d.Pause(50 * time.Millisecond); err != nil {
+		return err
+	}
+	if err := d.discardQueue(); err != nil {
+		return err
+	}
+	return d.Reply(id, Fields{})
+}
 
 // interruptedAsking: the open permission request is withdrawn by
 // permission_resolved alone (quirk 19).

@@ -37,10 +37,11 @@ func (d *Droid) Turn(p Prompt, body func() error) error {
 		if err := d.interrupted(); err != nil {
 			return err
 		}
-		if err := d.endTurn("cancelled"); err != nil || !d.discardsLate {
+		id := d.turn.interruptID
+		if err := d.endTurn("cancelled"); err != nil || !d.late {
 			return err
 		}
-		return d.discardQueue()
+		return d.lateInterrupt(id)
 	}
 	if err != nil && !errors.Is(err, ErrRefused) {
 		d.turn = nil

@@ -153,7 +153,8 @@ type Retrying struct {
 	Reason  string
 }
 
-// Discarded reports a user message that droid threw away unanswered.
+// Discarded reports a user message that droid threw away unanswered. RequestID
+// is "" when it is not known which one that was.
 type Discarded struct {
 	RequestID string
 	Text      string
@@ -167,11 +168,12 @@ const (
 	Completed Outcome = iota // droid finished, also after a refusal by the user
 	Cancelled                // interrupted
 	Failed                   // Failure says why
+	Dropped                  // droid threw the prompt away before it began with it
 )
 
 // String names the outcome.
 func (o Outcome) String() string {
-	return [...]string{"completed", "cancelled", "failed"}[o]
+	return [...]string{"completed", "cancelled", "failed", "dropped"}[o]
 }
 
 // Failure is why a turn failed. Reason is droid's machine-readable one (see

@@ -64,12 +64,14 @@ func (n *Normalizer) startOther(requestID, messageID string) {
 // idle where the message came while droid stopped: then it is the one expected
 // next.
 func (n *Normalizer) discarded(ev droid.QueuedMessagesDiscarded) {
-	n.emit(Discarded{RequestID: ev.RequestID, Text: ev.Text})
 	t := n.unechoed(ev.RequestID)
 	if t == nil && ev.RequestID == "" {
-		t = n.nextUnechoed()
+		t = n.oldestQueued()
 	}
-	if t != nil {
-		n.drop(t, TurnEnded{Outcome: Cancelled})
+	if t == nil {
+		n.emit(Discarded{RequestID: ev.RequestID, Text: ev.Text})
+		return
 	}
+	n.emit(Discarded{RequestID: t.requestID, Text: ev.Text})
+	n.drop(t, TurnEnded{Outcome: Dropped})
 }

@@ -274,12 +274,12 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 	t.Run("discarded", func(t *testing.T) {
 		started(t, v225).begin("p2").interrupt().
 			push(droid.QueuedMessagesDiscarded{RequestID: "p2", Text: "do"}, completed("cancelled", "u1"), idle).
-			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", cancelled, reason ""`,
+			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`,
 				`turn ended, prompt "p1", cancelled, reason "cancelled"`)
 	})
 	t.Run("discarded without an id", func(t *testing.T) {
 		started(t, v099).begin("p2").push(droid.QueuedMessagesDiscarded{Text: "do"}).
-			says(`discarded prompt "": "do"`, `turn ended, prompt "p2", cancelled, reason ""`)
+			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`)
 	})
 	// A message that reaches droid while it stops, as one sent just before a
 	// cancel: the turn before is over by then.
@@ -287,14 +287,14 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 		started(t, v099).begin("p2").interrupt().push(idle).
 			says(`turn ended, prompt "p1", cancelled, reason ""`).
 			push(droid.QueuedMessagesDiscarded{Text: "do"}).
-			says(`discarded prompt "": "do"`, `turn ended, prompt "p2", cancelled, reason ""`)
+			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`)
 	})
 	t.Run("two discarded without an id after idle", func(t *testing.T) {
 		started(t, v099).begin("p2").begin("p3").interrupt().push(idle).
 			says(`turn ended, prompt "p1", cancelled, reason ""`).
 			push(droid.QueuedMessagesDiscarded{Text: "do"}, droid.QueuedMessagesDiscarded{Text: "this"}).
-			says(`discarded prompt "": "do"`, `turn ended, prompt "p3", cancelled, reason ""`,
-				`discarded prompt "": "this"`, `turn ended, prompt "p2", cancelled, reason ""`)
+			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`,
+				`discarded prompt "p3": "this"`, `turn ended, prompt "p3", dropped, reason ""`)
 	})
 }
 

@@ -12,6 +12,7 @@ type turn struct {
 	requestID string
 	messageID string   // of the user message, once droid echoed it
 	folded    []string // other prompts begun that droid took into this turn
+	queued    bool     // it was begun while another one ran, so droid may keep it back
 	echoed    bool     // TurnStarted is out
 	stirred   bool     // droid did something for it, so what comes is of this turn
 
@@ -44,6 +45,7 @@ func (n *Normalizer) Begin(now time.Time, requestID string) []Event {
 	if n.turn == nil {
 		n.turn = t
 	} else {
+		t.queued = true
 		n.waiting = append(n.waiting, t)
 	}
 	return n.take()
@@ -192,18 +194,22 @@ func (n *Normalizer) unechoed(requestID string) *turn {
 	return n.waitingTurn(requestID)
 }
 
-// nextUnechoed returns the oldest prompt that waits for the running turn, or
-// else the one that is expected to run now, if droid has not echoed it.
-func (n *Normalizer) nextUnechoed() *turn {
+// oldestQueued returns the oldest prompt that droid may keep back, or else the
+// one that it has not begun with, or nil.
+func (n *Normalizer) oldestQueued() *turn {
+	var unechoed *turn
+	if n.turn != nil && !n.turn.echoed {
+		unechoed = n.turn
+	}
+	if unechoed != nil && unechoed.queued {
+		return unechoed
+	}
 	for _, t := range n.waiting {
 		if !t.echoed {
 			return t
 		}
 	}
-	if n.turn != nil && !n.turn.echoed {
-		return n.turn
-	}
-	return nil
+	return unechoed
 }
 
 func (n *Normalizer) waitingTurn(requestID string) *turn {
