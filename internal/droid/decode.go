@@ -58,7 +58,7 @@ type decoder struct {
 
 // frame is a line taken apart; the slices alias the line.
 type frame struct {
-	kind, id, method, params, result, err []byte
+	kind, id, method, params, result, err, meta []byte
 }
 
 func (d *decoder) decode(data []byte) (Line, error) {
@@ -89,6 +89,8 @@ func (d *decoder) decode(data []byte) (Line, error) {
 			f.result = value
 		case "error":
 			f.err = value
+		case "_meta":
+			f.meta = value
 		case "factoryProtocolVersion":
 			line.Version = d.parseVersion(value)
 		}
@@ -204,6 +206,25 @@ func (d *decoder) decodeNotification(line *Line, f frame) {
 		}
 	}
 	line.Event = d.decodeEvent(body, f.params)
+	if state, ok := line.Event.(WorkingStateChanged); ok {
+		state.Trace = traceID(f.meta)
+		line.Event = state
+	}
+}
+
+// traceID is the second part of meta's W3C traceparent, or "".
+func traceID(meta []byte) string {
+	var m struct {
+		Traceparent string `json:"traceparent"`
+	}
+	if len(meta) == 0 || json.Unmarshal(meta, &m) != nil {
+		return ""
+	}
+	parts := strings.Split(m.Traceparent, "-")
+	if len(parts) != 4 {
+		return ""
+	}
+	return parts[1]
 }
 
 // same returns the string of raw, and old itself when it is that string.

@@ -22,6 +22,22 @@ func notification(body string) string {
 
 func ptr[T any](v T) *T { return &v }
 
+func TestTraceOfAState(t *testing.T) {
+	body := `{"type":"droid_working_state_changed","newState":"idle"}`
+	for meta, want := range map[string]string{
+		"": "",
+		`,"_meta":{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`: "0af7651916cd43dd8448eb211c80319c",
+		`,"_meta":{"traceparent":"0af7651916cd43dd8448eb211c80319c"}`:                        "",
+		`,"_meta":{"traceparent":7}`: "",
+		`,"_meta":[]`:                "",
+	} {
+		line := notification(body)
+		got, err := DecodeLine([]byte(line[:len(line)-1] + meta + "}"))
+		require.NoError(t, err)
+		require.Equal(t, WorkingStateChanged{State: StateIdle, Trace: want}, got.Event, meta)
+	}
+}
+
 func TestDecodeEvents(t *testing.T) {
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	for body, want := range map[string]Event{

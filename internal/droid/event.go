@@ -34,9 +34,12 @@ const (
 	VisibilityBoth     = "both"
 )
 
-// WorkingStateChanged is droid_working_state_changed.
+// WorkingStateChanged is droid_working_state_changed. Trace is the trace id of
+// the line's W3C traceparent, "" when it has none: an idle has that of the first
+// state of the turn that it ends (0.99 to 0.225).
 type WorkingStateChanged struct {
 	State string `json:"newState"`
+	Trace string `json:"-"`
 }
 
 // MessageCreated is create_message: the snapshot of one message. RequestID is

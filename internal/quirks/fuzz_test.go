@@ -90,7 +90,7 @@ func (g *game) push(ev droid.Event) []Event {
 // move makes one event of a kind and a detail.
 func (g *game) move(kind, detail byte) {
 	id := func(prefix string, n byte) string { return fmt.Sprintf("%s%d", prefix, detail%n) }
-	states := []droid.Event{streaming, executing, idle, droid.WorkingStateChanged{State: droid.StateWaiting}}
+	states := []droid.WorkingStateChanged{streaming, executing, idle, {State: droid.StateWaiting}}
 	reasons := []string{"completed", "cancelled", "error", "spec_handoff", "permission_rejected"}
 	switch kind % 22 {
 	case 0:
@@ -108,7 +108,9 @@ func (g *game) move(kind, detail byte) {
 		g.now = g.now.Add(time.Duration(detail) * 20 * time.Millisecond)
 		g.got("tick", g.n.Tick(g.now))
 	case 5, 6, 7:
-		g.push(states[int(detail)%len(states)])
+		state := states[int(detail)%len(states)]
+		state.Trace = []string{"", "", "a", "b"}[detail>>6]
+		g.push(state)
 	case 8:
 		if p := fmt.Sprintf("p%d", max(g.prompts-int(detail%3), 0)); !g.echoed[p] {
 			g.echoed[p] = true

@@ -140,7 +140,7 @@ func (n *Normalizer) workingState(ev droid.WorkingStateChanged) {
 	n.state = ev.State
 	switch ev.State {
 	case droid.StateIdle:
-		n.idled()
+		n.idled(ev.Trace)
 	case droid.StateStreaming, droid.StateThinking:
 		n.busy()
 		n.modelCalled()
@@ -152,6 +152,9 @@ func (n *Normalizer) workingState(ev droid.WorkingStateChanged) {
 	default:
 		n.busy()
 		n.emit(Other{Event: ev})
+	}
+	if t := n.turn; t != nil && t.trace == "" {
+		t.trace = ev.Trace
 	}
 }
 

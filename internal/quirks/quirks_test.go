@@ -537,6 +537,36 @@ func TestQuirk30_TitleEcho(t *testing.T) {
 	newTalk(t, v099).push(title("", "one"), title("", "two")).says(`title "one"`, `title "two"`)
 }
 
+func TestQuirk31_TwoTurnsAtOnce(t *testing.T) {
+	state := func(name, trace string) droid.Event { return droid.WorkingStateChanged{State: name, Trace: trace} }
+	two := func(t *testing.T) *talk {
+		k := newTalk(t, v099).begin("p1").push(state(droid.StateStreaming, "a"), user("p1", "u1"), delta("a", "x")).
+			says(`turn started, prompt "p1", message u1`, `text a "x"`)
+		return k.begin("p2").push(state(droid.StateStreaming, "b"), user("p2", "u2"), delta("b", "y"), assistant("b", text("y"))).
+			says(`prompt "p2" folded, message u2`, `text b "y"`)
+	}
+	ended := func(outcome string) []string {
+		return []string{`turn ended, prompt "p1", ` + outcome + `, reason ""`, `turn ended, prompt "p2", ` + outcome + `, reason ""`}
+	}
+	t.Run("both go on to their end", func(t *testing.T) {
+		two(t).push(state(droid.StateIdle, "b"), delta("a", "z")).says(`text a "z"`).after(time.Minute).says().
+			push(assistant("a", text("xz")), state(droid.StateIdle, "a")).says(ended("completed")...)
+	})
+	t.Run("the second alone hears the interrupt", func(t *testing.T) {
+		two(t).interrupt().push(state(droid.StateIdle, "b")).interrupt().says().push(delta("a", "z")).says(`text a "z"`).
+			interrupt().after(time.Minute).says().push(state(droid.StateIdle, "a")).says(ended("cancelled")...)
+	})
+	t.Run("the first says nothing more", func(t *testing.T) {
+		two(t).push(assistant("a", text("x")), state(droid.StateIdle, "b")).says().after(ownIdle).says(ended("completed")...)
+	})
+	t.Run("the idle of one that has ended", func(t *testing.T) {
+		newTalk(t, v099).begin("p1").push(state(droid.StateStreaming, "a"), user("p1", "u1"), state(droid.StateIdle, "z")).
+			says(`turn started, prompt "p1", message u1`).
+			push(delta("a", "x"), assistant("a", text("x")), state(droid.StateIdle, "a")).
+			says(`text a "x"`, `turn ended, prompt "p1", completed, reason ""`)
+	})
+}
+
 func TestAbort(t *testing.T) {
 	k := newTalk(t, v225).begin("p1")
 	k.check.abort("p1")

@@ -16,17 +16,19 @@ type turn struct {
 	echoed    bool     // TurnStarted is out
 	stirred   bool     // droid did something for it, so what comes is of this turn
 
-	interrupted bool // we asked droid to stop
-	stopped     bool // droid said that it was interrupted
-	refused     bool // the user refused a request of this turn
-	awaiting    bool // the model was called and its message is not there yet
-	complete    bool // the last thing that came is a message without tool calls
+	interrupted bool   // we asked droid to stop
+	stopped     bool   // droid said that it was interrupted
+	refused     bool   // the user refused a request of this turn
+	trace       string // of droid's first state in this turn, "" if it told none
+	awaiting    bool   // the model was called and its message is not there yet
+	complete    bool   // the last thing that came is a message without tool calls
 
 	failure   *Failure // last error
 	recovered bool     // droid went on after it
 
 	completed *droid.TurnCompleted
 	idle      bool      // idle came but does not count yet
+	beside    bool      // that idle seems to be of another turn
 	hold      time.Time // when the turn ends if nothing else comes; zero: never
 }
 
@@ -75,7 +77,7 @@ func (n *Normalizer) Interrupted(now time.Time) []Event {
 	n.now = now
 	if t := n.turn; t != nil {
 		t.interrupted = true
-		if t.idle {
+		if t.idle && !t.beside {
 			n.finish()
 		}
 	}
@@ -131,7 +133,7 @@ func (n *Normalizer) busy() {
 	}
 	t.stirred = true
 	t.complete = false
-	t.idle = false
+	t.idle, t.beside = false, false
 	t.hold = time.Time{}
 }
 

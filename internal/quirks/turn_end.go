@@ -43,10 +43,13 @@ func (n *Normalizer) turnCompleted(ev droid.TurnCompleted) {
 
 // idled judges an idle. One that comes before droid did anything for the
 // running turn belongs to the past.
-func (n *Normalizer) idled() {
+func (n *Normalizer) idled(trace string) {
 	t := n.turn
 	switch {
 	case t == nil || !t.stirred:
+	case n.ofAnother(trace):
+		t.beside = true
+		n.holdIdle(ownIdle)
 	case t.completed != nil || t.interrupted:
 		n.finish()
 	case n.completes:

@@ -1,0 +1,23 @@
+package quirks
+
+// What droid does: on a busy machine, a message that is sent while a turn runs
+// which itself followed another one at once starts a second turn beside the
+// first, instead of waiting. Both stream, and each ends with an idle of its own;
+// no interrupt reaches the first one any more. The message's echo looks like
+// that of one taken into the running turn, and so both end with the last idle.
+// Seen on: 0.99, with two cores and a load of eleven.
+// Quirk: 31 (not among the field notes).
+// Fixtures: none recorded; TestQuirk31_TwoTurnsAtOnce.
+
+import "time"
+
+// ownIdle is how long an idle of another trace waits for a sign that the running
+// turn goes on. In the recordings none ever ended a turn.
+const ownIdle = 2 * time.Second
+
+// ofAnother tells the idle of a turn beside the running one, by the trace that
+// droid puts on its states. From 0.215 on agent_turn_completed names the turn.
+func (n *Normalizer) ofAnother(trace string) bool {
+	t := n.turn
+	return !n.completes && trace != "" && t.trace != "" && trace != t.trace
+}
