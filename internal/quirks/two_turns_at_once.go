@@ -5,7 +5,7 @@ package quirks
 // first, instead of waiting. Both stream, and each ends with an idle of its own;
 // no interrupt reaches the first one any more. The message's echo looks like
 // that of one taken into the running turn, and so both end with the last idle.
-// Seen on: 0.99, with two cores and a load of eleven.
+// Seen on: 0.99, where eleven processes shared two cores.
 // Quirk: 31 (not among the field notes).
 // Fixtures: none recorded; TestQuirk31_TwoTurnsAtOnce.
 
