@@ -43,13 +43,12 @@ type Droid struct {
 	settings settings
 	sessions *Sessions
 	folds    bool
-
-	late    bool
-	answers map[string]Answer
-	parent  string // id of the last message
-	queue   []Prompt
-	turn    *turn // nil when idle
-	usage   int   // model calls so far
+	late     bool
+	answers  map[string]Answer
+	parent   string // id of the last message
+	queue    []Prompt
+	turn     *turn // nil when idle
+	usage    int   // model calls so far
 }
 
 // Option changes how Run plays.
