@@ -65,6 +65,8 @@ func (s *Session) translate(ev quirks.Event) {
 		s.turnEnded(ev)
 	case quirks.TurnStarted:
 		s.turnStarted(ev)
+	case quirks.TurnBeside:
+		s.turnBeside(ev)
 	case quirks.PromptFolded:
 		s.promptFolded(ev)
 	case quirks.UsageChanged:

@@ -42,6 +42,7 @@ type turn struct {
 	interruptAt    time.Time // next interrupt; zero when none is due
 	interruptEvery time.Duration
 	interruptEnd   time.Time // when patience ends
+	deaf           bool      // no interrupt reaches it (quirk 31)
 }
 
 // ending is how a prompt ends: a stop reason or an error.
@@ -243,6 +244,9 @@ func (s *Session) interrupt(t *turn) {
 	if t.interruptEnd.IsZero() {
 		t.interruptEnd = now.Add(interruptGiveUp)
 	}
+	if t.deaf {
+		t.interruptEnd = t.interruptAt
+	}
 	if t.sent && !s.steering() {
 		s.sendInterrupt()
 	}
@@ -266,6 +270,19 @@ func (s *Session) sendInterrupt() {
 			s.next()
 		})
 	})
+}
+
+// turnBeside notes that the running turn hears no interrupt, so that one who
+// wants it to stop need not wait.
+func (s *Session) turnBeside(ev quirks.TurnBeside) {
+	t := s.promptOf(ev.RequestID)
+	if t == nil {
+		return
+	}
+	t.deaf = true
+	if s.turn == t && t.cancelled {
+		s.interrupt(t)
+	}
 }
 
 // insist repeats an interrupt that had no effect yet, and at last kills droid.

@@ -405,6 +405,48 @@ func TestQuirk25_WedgedDroidIsKilled(t *testing.T) {
 	})
 }
 
+// TestQuirk31_DeafTurnIsKilled: droid runs a second turn beside the first, so that
+// no interrupt reaches that. Stop kills droid at once, whenever it comes.
+func TestQuirk31_DeafTurnIsKilled(t *testing.T) {
+	for name, after := range map[string]time.Duration{"before the idle": 0, "after the idle": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := fakedroid.WithSessions(new(fakedroid.Sessions))
+				e := begin(t, func(n int) (*droid.Client, error) {
+					if n > 1 {
+						return fakeDroid(says("I am back"), store), nil
+					}
+					deaf := turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+						_ = d.Pause(500 * time.Millisecond) // or until the interrupt
+						d.Trace("b")
+						if err := d.Notify("droid_working_state_changed", fakedroid.Fields{"newState": "idle"}); err != nil {
+							return err
+						}
+						d.Trace("a")
+						for range 400 { // goes on for 20 s, whatever comes
+							_ = d.Say("", "word ")
+						}
+						return nil
+					})
+					traced := func(d *fakedroid.Droid) error {
+						d.Trace("a")
+						return deaf(d)
+					}
+					return fakeDroid(traced, fakedroid.WithVersion(fakedroid.V099), fakedroid.WithPace(50*time.Millisecond), store), nil
+				})
+				id := e.prompt("go")
+				time.Sleep(after)
+				asked := time.Now()
+				e.cancel()
+				require.Equal(t, "cancelled", ended(e.await(id)))
+				require.Less(t, time.Since(asked), time.Second)
+				require.Equal(t, "end_turn", e.run("still there?"))
+				require.Contains(t, e.updates(), "agent: I am back")
+			})
+		})
+	}
+}
+
 // TestMuteDroidIsKilled: droid does not even say that it has the prompt, as one
 // that was stopped by a signal. Stop ends the prompt all the same.
 func TestMuteDroidIsKilled(t *testing.T) {

@@ -44,6 +44,7 @@ type Droid struct {
 	sessions *Sessions
 	folds    bool
 	late     bool
+	trace    string
 	answers  map[string]Answer
 	parent   string // id of the last message
 	queue    []Prompt

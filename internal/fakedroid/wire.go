@@ -186,6 +186,10 @@ func withoutSession(kind string) bool {
 	return strings.HasPrefix(kind, "hook_")
 }
 
+// Trace puts a W3C traceparent with this trace id on the notifications from here
+// on, as droid does with one for each turn; "" leaves it out, the default.
+func (d *Droid) Trace(id string) { d.trace = id }
+
 // Notify writes a session notification of this kind.
 func (d *Droid) Notify(kind string, f Fields) error {
 	notification := Fields{"type": kind}
@@ -196,7 +200,11 @@ func (d *Droid) Notify(kind string, f Fields) error {
 	if d.version.modern() && d.session != "" && !withoutSession(kind) {
 		params["sessionId"] = d.session
 	}
-	return d.Send(d.envelope("notification", Fields{"method": "droid.session_notification", "params": params}))
+	line := d.envelope("notification", Fields{"method": "droid.session_notification", "params": params})
+	if d.trace != "" {
+		line["_meta"] = Fields{"traceparent": "00-" + d.trace + "-0000000000000001-01"}
+	}
+	return d.Send(line)
 }
 
 // Request writes a request to the client and returns its id.

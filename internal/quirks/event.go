@@ -160,6 +160,10 @@ type Discarded struct {
 	Text      string
 }
 
+// TurnBeside says that droid runs another turn beside the one of this prompt,
+// which no interrupt reaches any more.
+type TurnBeside struct{ RequestID string }
+
 // Outcome is how a turn ended.
 type Outcome int
 
@@ -223,5 +227,6 @@ func (TitleChanged) honest()    {}
 func (UsageChanged) honest()    {}
 func (Retrying) honest()        {}
 func (Discarded) honest()       {}
+func (TurnBeside) honest()      {}
 func (TurnEnded) honest()       {}
 func (Other) honest()           {}

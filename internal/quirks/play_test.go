@@ -289,6 +289,8 @@ func describe(ev Event) string {
 		return fmt.Sprintf("usage in=%d out=%d", ev.Total.InputTokens, ev.Total.OutputTokens)
 	case Retrying:
 		return fmt.Sprintf("retrying, attempt %d, %s", ev.Attempt, ev.Reason)
+	case TurnBeside:
+		return fmt.Sprintf("a turn beside prompt %q", ev.RequestID)
 	case Discarded:
 		return fmt.Sprintf("discarded prompt %q: %q", ev.RequestID, ev.Text)
 	case TurnEnded:

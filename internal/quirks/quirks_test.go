@@ -549,19 +549,29 @@ func TestQuirk31_TwoTurnsAtOnce(t *testing.T) {
 		return []string{`turn ended, prompt "p1", ` + outcome + `, reason ""`, `turn ended, prompt "p2", ` + outcome + `, reason ""`}
 	}
 	t.Run("both go on to their end", func(t *testing.T) {
-		two(t).push(state(droid.StateIdle, "b"), delta("a", "z")).says(`text a "z"`).after(time.Minute).says().
+		two(t).push(state(droid.StateIdle, "b"), delta("a", "z")).says(`a turn beside prompt "p1"`, `text a "z"`).after(time.Minute).says().
 			push(assistant("a", text("xz")), state(droid.StateIdle, "a")).says(ended("completed")...)
 	})
 	t.Run("the second alone hears the interrupt", func(t *testing.T) {
-		two(t).interrupt().push(state(droid.StateIdle, "b")).interrupt().says().push(delta("a", "z")).says(`text a "z"`).
+		two(t).interrupt().push(state(droid.StateIdle, "b")).interrupt().says(`a turn beside prompt "p1"`).push(delta("a", "z")).says(`text a "z"`).
 			interrupt().after(time.Minute).says().push(state(droid.StateIdle, "a")).says(ended("cancelled")...)
 	})
+	t.Run("the first ends right behind the second", func(t *testing.T) {
+		two(t).push(state(droid.StateIdle, "b"), assistant("a", text("x"))).says(`a turn beside prompt "p1"`).
+			push(state(droid.StateIdle, "a")).says(ended("completed")...)
+	})
+	t.Run("the first calls a tool", func(t *testing.T) {
+		two(t).push(state(droid.StateIdle, "b"), assistant("a", text("x"), use("c1", abc))).
+			says(`a turn beside prompt "p1"`, `tool c1 started: Execute {"command":"abc"}`).after(time.Minute).says().
+			push(result("c1", "done"), state(droid.StateIdle, "a")).
+			says(append([]string{`tool c1 ended "done"`}, ended("completed")...)...)
+	})
 	t.Run("the first says nothing more", func(t *testing.T) {
-		two(t).push(assistant("a", text("x")), state(droid.StateIdle, "b")).says().after(ownIdle).says(ended("completed")...)
+		two(t).push(assistant("a", text("x")), state(droid.StateIdle, "b")).says(`a turn beside prompt "p1"`).after(ownIdle).says(ended("completed")...)
 	})
 	t.Run("the idle of one that has ended", func(t *testing.T) {
 		newTalk(t, v099).begin("p1").push(state(droid.StateStreaming, "a"), user("p1", "u1"), state(droid.StateIdle, "z")).
-			says(`turn started, prompt "p1", message u1`).
+			says(`turn started, prompt "p1", message u1`, `a turn beside prompt "p1"`).
 			push(delta("a", "x"), assistant("a", text("x")), state(droid.StateIdle, "a")).
 			says(`text a "x"`, `turn ended, prompt "p1", completed, reason ""`)
 	})

@@ -97,7 +97,7 @@ func (n *Normalizer) assistantMessage(msg droid.Message) {
 	if m.done {
 		return
 	}
-	held := n.turn != nil && n.turn.idle && !n.completes
+	held := n.turn != nil && n.turn.idle && !n.turn.beside && !n.completes
 	if !held {
 		n.busy()
 	}

@@ -48,6 +48,7 @@ func (n *Normalizer) idled(trace string) {
 	switch {
 	case t == nil || !t.stirred:
 	case n.ofAnother(trace):
+		n.emit(TurnBeside{RequestID: t.requestID})
 		t.beside = true
 		n.holdIdle(ownIdle)
 	case t.completed != nil || t.interrupted:
