@@ -254,61 +254,66 @@ func rewindPoints(messages []droid.Message) (points []rewindPoint) {
 }
 
 func (s *Session) rewindCommand(t *turn, args string) {
-	session := s.droidID
-	s.withClient(t, func(client *droid.Client) {
+	const failed = "The session was not rewound"
+	s.withHistory(t, failed, func(info *droid.SessionInfo) {
+		points, fields := rewindPoints(info.Messages), strings.Fields(args)
+		switch {
+		case len(points) == 0:
+			s.reply(t, "There is nothing to go back to.")
+			return
+		case len(fields) == 0:
+			s.reply(t, listRewindPoints(points))
+			return
+		}
+		n, err := strconv.Atoi(fields[0])
+		if err != nil || n < 1 || n > len(points) {
+			s.replyError(t, failed, fmt.Errorf("%q is none of the prompts 1 to %d", fields[0], len(points)))
+			return
+		}
+		files := len(fields) > 1 && fields[1] == "files"
+		client, session := s.client, s.droidID
 		s.do(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, openTime)
 			defer cancel()
-			text, to, err := rewind(ctx, client, session, args)
+			text, to, err := rewind(ctx, client, session, points[n-1], files)
 			s.post(func() {
-				switch {
-				case err != nil:
-					s.replyError(t, "The session was not rewound", err)
-				case to == "":
-					s.reply(t, text)
-				default:
-					s.goOn(t, to, func() { s.reply(t, text+s.newSessionHint()) })
+				if err != nil {
+					s.replyError(t, failed, err)
+					return
 				}
+				s.goOn(t, to, func() {
+					s.reply(t, fmt.Sprintf("This thread is back to before prompt %d; ", n)+text+s.newSessionHint())
+				})
 			})
 		})
 	})
 }
 
-// rewind lists the prompts, or goes back to before one; to is the new session.
-func rewind(ctx context.Context, client *droid.Client, session, args string) (text, to string, err error) {
-	history, err := client.Load(ctx, droid.LoadParams{SessionID: session, MessageLimit: wholeHistory})
-	if err != nil {
-		return "", "", err
+func listRewindPoints(points []rewindPoint) string {
+	var b strings.Builder
+	b.WriteString("`/rewind N` goes back to before prompt N, `/rewind N files` restores the files, too:\n\n")
+	for i, p := range points {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, firstLine(p.text))
 	}
-	points := rewindPoints(history.Messages)
-	fields := strings.Fields(args)
-	if len(points) == 0 {
-		return "There is nothing to go back to.", "", nil
-	}
-	if len(fields) == 0 {
-		var b strings.Builder
-		for i, p := range points {
-			fmt.Fprintf(&b, "%d. %s\n", i+1, firstLine(p.text))
-		}
-		return "`/rewind N` goes back to before prompt N, `/rewind N files` restores the files, too:\n\n" + b.String(), "", nil
-	}
-	n, err := strconv.Atoi(fields[0])
-	if err != nil || n < 1 || n > len(points) {
-		return "", "", fmt.Errorf("%q is none of the prompts 1 to %d", fields[0], len(points))
-	}
-	info, err := client.RewindInfo(ctx, session, points[n-1].messageID)
+	return b.String()
+}
+
+// rewind goes back to before a prompt, with the files if wanted. It returns what
+// became of the files, and the new session.
+func rewind(ctx context.Context, client *droid.Client, session string, p rewindPoint, files bool) (text, to string, err error) {
+	info, err := client.RewindInfo(ctx, session, p.messageID)
 	if err != nil {
 		return "", "", err
 	}
 	lost := len(info.Evicted)
-	if len(fields) < 2 || fields[1] != "files" {
+	if !files {
 		info = droid.RewindInfo{}
 	}
-	r, err := client.Rewind(ctx, session, points[n-1].messageID, firstLine(points[n-1].text), info)
+	r, err := client.Rewind(ctx, session, p.messageID, firstLine(p.text), info)
 	if err != nil {
 		return "", "", err
 	}
-	text = fmt.Sprintf("This thread is back to before prompt %d; %d files were restored and %d deleted.", n, r.Restored, r.Deleted)
+	text = fmt.Sprintf("%d files were restored and %d deleted.", r.Restored, r.Deleted)
 	if failed := r.FailedRestores + r.FailedDeletes; failed > 0 {
 		text += fmt.Sprintf(" %d files could not be.", failed)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -160,6 +161,19 @@ func (s *Session) askDroid(t *turn, what string, f func(ctx context.Context, cli
 				s.reply(t, text)
 			})
 		})
+	})
+}
+
+// withHistory calls f with the whole conversation.
+func (s *Session) withHistory(t *turn, what string, f func(info *droid.SessionInfo)) {
+	s.loadWhole(func(info *droid.SessionInfo, err *acp.RequestError) {
+		switch {
+		case s.turn != t:
+		case err != nil:
+			s.replyError(t, what, errors.New(err.Message))
+		default:
+			f(info)
+		}
 	})
 }
 

@@ -152,24 +152,28 @@ func inputLines(raw json.RawMessage) (lines []diffLine) {
 
 // exportCommand writes the conversation to one HTML file.
 func (s *Session) exportCommand(t *turn, file string) {
-	session, cwd := s.droidID, s.cwd
-	s.askDroid(t, "The conversation was not exported", func(ctx context.Context, client *droid.Client) (string, error) {
-		path, err := export(ctx, client, session, cwd, file)
-		return "The conversation is in `" + path + "`.", err
+	s.withHistory(t, "The conversation was not exported", func(info *droid.SessionInfo) {
+		session, cwd := s.droidID, s.cwd
+		s.do(func(context.Context) {
+			path, err := export(info, session, cwd, file)
+			s.post(func() {
+				if err != nil {
+					s.replyError(t, "The conversation was not exported", err)
+					return
+				}
+				s.reply(t, "The conversation is in `"+path+"`.")
+			})
+		})
 	})
 }
 
 // export writes a session to file, droid-SESSION.html in cwd when it is "". A
 // file that exists is not overwritten.
-func export(ctx context.Context, client *droid.Client, session, cwd, file string) (string, error) {
+func export(info *droid.SessionInfo, session, cwd, file string) (string, error) {
 	if file == "" {
 		file = "droid-" + session + ".html"
 	}
 	path := absolute(cwd, file)
-	info, err := client.Load(ctx, droid.LoadParams{SessionID: session, MessageLimit: wholeHistory})
-	if err != nil {
-		return "", err
-	}
 	page, err := exportHTML(info, cwd)
 	if err != nil {
 		return "", err

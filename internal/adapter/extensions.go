@@ -88,24 +88,18 @@ func (s *Session) statsExtension(_ extensionParams, done answer) {
 	done(result, nil)
 }
 
-// history has droid tell the whole conversation, which it can while no turn runs.
+// history answers with what use makes of the whole conversation.
 func (s *Session) history(done answer, use func(*droid.SessionInfo) any) {
 	if s.turn != nil || len(s.queue) > 0 {
 		done(nil, invalidRequest("the session works on a prompt; ask again when it has ended"))
 		return
 	}
-	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+	s.loadWhole(func(info *droid.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			done(nil, err)
 			return
 		}
-		s.loadAgain(s.ctx, wholeHistory, func(info *droid.SessionInfo, err *acp.RequestError) {
-			if err != nil {
-				done(nil, err)
-				return
-			}
-			done(use(info), nil)
-		})
+		done(use(info), nil)
 	})
 }
 
@@ -194,17 +188,14 @@ func (s *Session) exportExtension(p extensionParams, done answer) {
 		done(nil, invalidRequest("the session works on a prompt; export it when that has ended"))
 		return
 	}
-	session, cwd := s.droidID, s.cwd
-	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+	s.loadWhole(func(info *droid.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			done(nil, err)
 			return
 		}
-		client := s.client
-		s.do(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, openTime)
-			defer cancel()
-			path, err := export(ctx, client, session, cwd, p.Path)
+		session, cwd := s.droidID, s.cwd
+		s.do(func(context.Context) {
+			path, err := export(info, session, cwd, p.Path)
 			if err != nil {
 				done(nil, internalError("export_failed", "the conversation was not exported: "+err.Error()))
 				return

@@ -216,7 +216,15 @@ func (s *Session) useServers(servers []droid.MCPServer) {
 	}
 }
 
-// loadAgain loads the session once more in the process that has it.
+// loadAgainTime bounds a load in a process that has the session; up to 0.25 s
+// was seen.
+const loadAgainTime = 10 * time.Second
+
+var errLoadHangs = errors.New("droid does not answer")
+
+// loadAgain loads the session once more in the process that has it. 0.99 may hang
+// for good when that comes within a second of a turn (quirk 32): a process that
+// does not answer is replaced by one that loads the session.
 func (s *Session) loadAgain(ctx context.Context, limit int, done func(*droid.SessionInfo, *acp.RequestError)) {
 	client, servers := s.client, s.servers
 	if client.TakesMCPServers() {
@@ -224,20 +232,38 @@ func (s *Session) loadAgain(ctx context.Context, limit int, done func(*droid.Ses
 	}
 	load := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
 	s.do(func(sctx context.Context) {
-		ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+		ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 		defer cancel()
 		defer context.AfterFunc(sctx, cancel)()
 		info, err := load(ctx, client, servers)
+		hangs := context.Cause(ctx) == errLoadHangs
 		if !s.post(func() {
-			if err != nil {
+			switch {
+			case err == nil:
+				s.opened(info)
+				done(info, nil)
+			case hangs && s.client == client:
+				s.log.Warn("droid hangs while it loads the session; another one takes it up")
+				s.leave()
+				s.withDroid(limit, done)
+			default:
 				done(nil, s.openError(err))
-				return
 			}
-			s.opened(info)
-			done(info, nil)
 		}) {
 			done(nil, errEnding())
 		}
+	})
+}
+
+// loadWhole calls f with the whole conversation, which droid can tell while no
+// turn runs.
+func (s *Session) loadWhole(f func(*droid.SessionInfo, *acp.RequestError)) {
+	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			f(nil, err)
+			return
+		}
+		s.loadAgain(s.ctx, wholeHistory, f)
 	})
 }
 

@@ -333,3 +333,50 @@ func TestListAndDelete(t *testing.T) {
 		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, ids[0])).Error, "unknown ids are deleted already")
 	})
 }
+
+// TestQuirk32_HungLoad: a droid that hangs while it loads the session once more is
+// replaced, and what wanted the history gets it.
+func TestQuirk32_HungLoad(t *testing.T) {
+	for name, ask := range map[string]func(e *editor) string{
+		"session/load": func(e *editor) string {
+			require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+			return strings.Join(e.updates(), "\n")
+		},
+		"/rewind": func(e *editor) string {
+			require.Equal(t, "end_turn", e.run("/rewind"))
+			return strings.Join(e.updates(), "\n")
+		},
+		"/export": func(e *editor) string {
+			file := filepath.Join(t.TempDir(), "out.html")
+			require.Equal(t, "end_turn", e.run("/export "+file))
+			page, err := os.ReadFile(file)
+			require.NoError(t, err)
+			return string(page)
+		},
+		"messages": func(e *editor) string { return string(e.call("_droid/messages", sessionParamsOf(e.session)).Result) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := fakedroid.WithSessions(new(fakedroid.Sessions))
+				wake := make(chan struct{})
+				hang := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) {
+					<-wake
+					return nil, ""
+				})
+				e := begin(t, func(n int) (*droid.Client, error) {
+					if n == 1 {
+						return fakeDroid(says("I was there"), fakedroid.WithVersion(fakedroid.V099), store, hang), nil
+					}
+					return fakeDroid(says("I am back"), fakedroid.WithVersion(fakedroid.V099), store), nil
+				})
+				require.Equal(t, "end_turn", e.run("hello there"))
+				began := time.Now()
+				require.Contains(t, ask(e), "hello there")
+				require.Less(t, time.Since(began), loadAgainTime+time.Second)
+				require.Equal(t, "end_turn", e.run("go on"))
+				require.Contains(t, e.updates(), "agent: I am back")
+				close(wake)
+			})
+		})
+	}
+}
