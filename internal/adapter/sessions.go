@@ -220,7 +220,7 @@ func (s *Session) useServers(servers []droid.MCPServer) {
 // was seen.
 const loadAgainTime = 10 * time.Second
 
-var errLoadHangs = errors.New("droid does not answer")
+var errLoadHangs = errors.New("droid did not answer within 10 s")
 
 // loadAgain loads the session once more in the process that has it. 0.99 may hang
 // for good when that comes within a second of a turn (quirk 32): a process that
@@ -242,6 +242,10 @@ func (s *Session) loadAgain(ctx context.Context, limit int, done func(*droid.Ses
 			case err == nil:
 				s.opened(info)
 				done(info, nil)
+			case hangs && s.client == client && s.turn != nil && s.turn.command == nil:
+				s.log.Warn("droid hangs while it loads the session; it is killed")
+				client.Kill() // a prompt came meanwhile; the end of the process is its end
+				done(nil, s.openError(errLoadHangs))
 			case hangs && s.client == client:
 				s.log.Warn("droid hangs while it loads the session; another one takes it up")
 				s.leave()

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -331,6 +332,38 @@ func TestListAndDelete(t *testing.T) {
 		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, ids[0])).Error)
 		require.Len(t, list(`{}`).Sessions, 1)
 		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, ids[0])).Error, "unknown ids are deleted already")
+	})
+}
+
+// TestQuirk32_HungLoadBesideAPrompt: the load alone goes unanswered, and droid
+// works on a prompt that came meanwhile. That prompt has its end.
+func TestQuirk32_HungLoadBesideAPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fakedroid.WithSessions(new(fakedroid.Sessions))
+		nothing := []byte(`{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","type":"notification","method":"none"}`)
+		e := begin(t, func(n int) (*droid.Client, error) {
+			if n > 1 {
+				return fakeDroid(says("I am back"), store), nil
+			}
+			return tappedDroid(func(line []byte) {
+				if bytes.Contains(line, []byte("droid.load_session")) {
+					rest := line[copy(line, nothing) : len(line)-1]
+					copy(rest, bytes.Repeat([]byte(" "), len(rest)))
+				}
+			}, turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+				if p.Text == "meanwhile" {
+					return d.Pause(2 * loadAgainTime)
+				}
+				return d.Say("", "I was there")
+			}), store), nil
+		})
+		require.Equal(t, "end_turn", e.run("hello"))
+		load := e.request("session/load", sessionParamsOf(e.session))
+		synctest.Wait()
+		require.Contains(t, e.run("meanwhile"), "droid_crashed")
+		require.Contains(t, e.await(load).Error.Message, "droid did not answer within 10 s")
+		require.Equal(t, "end_turn", e.run("go on"))
+		require.Contains(t, e.updates(), "agent: I am back")
 	})
 }
 

@@ -21,7 +21,7 @@ const (
 	interruptAgain   = 200 * time.Millisecond // then twice as long each time
 	interruptAgainTo = 1600 * time.Millisecond
 	interruptGiveUp  = 8 * time.Second
-	interruptTime    = 2 * time.Second // for an answer, which came within 40 ms
+	interruptTime    = 2 * time.Second // for an answer, which came within 0.14 s on a busy machine
 )
 
 // turn is one prompt on its way to its one ending.
@@ -42,7 +42,7 @@ type turn struct {
 	interruptAt    time.Time // next interrupt; zero when none is due
 	interruptEvery time.Duration
 	interruptEnd   time.Time // when patience ends
-	deaf           bool      // no interrupt reaches it (quirk 31)
+	deaf           bool      // an interrupt may not reach it (quirk 31)
 }
 
 // ending is how a prompt ends: a stop reason or an error.
@@ -272,7 +272,7 @@ func (s *Session) sendInterrupt() {
 	})
 }
 
-// turnBeside notes that the running turn hears no interrupt, so that one who
+// turnBeside notes that the running turn may hear no interrupt, so that one who
 // wants it to stop need not wait.
 func (s *Session) turnBeside(ev quirks.TurnBeside) {
 	t := s.promptOf(ev.RequestID)

@@ -36,7 +36,7 @@ const (
 
 // WorkingStateChanged is droid_working_state_changed. Trace is the trace id of
 // the line's W3C traceparent, "" when it has none: an idle has that of the first
-// state of the turn that it ends (0.99 to 0.225).
+// state of the turn that it ends (0.99.0, 0.225.2).
 type WorkingStateChanged struct {
 	State string `json:"newState"`
 	Trace string `json:"-"`

@@ -160,8 +160,8 @@ type Discarded struct {
 	Text      string
 }
 
-// TurnBeside says that droid runs another turn beside the one of this prompt,
-// which no interrupt reaches any more.
+// TurnBeside says that droid ran another turn beside the one of this prompt, which
+// an interrupt may no longer reach.
 type TurnBeside struct{ RequestID string }
 
 // Outcome is how a turn ended.

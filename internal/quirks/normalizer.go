@@ -153,9 +153,7 @@ func (n *Normalizer) workingState(ev droid.WorkingStateChanged) {
 		n.busy()
 		n.emit(Other{Event: ev})
 	}
-	if t := n.turn; t != nil && t.trace == "" {
-		t.trace = ev.Trace
-	}
+	n.traced(ev.Trace)
 }
 
 func (n *Normalizer) emit(ev Event) { n.out = append(n.out, ev) }

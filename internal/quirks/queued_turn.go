@@ -75,3 +75,21 @@ func (n *Normalizer) discarded(ev droid.QueuedMessagesDiscarded) {
 	n.emit(Discarded{RequestID: t.requestID, Text: ev.Text})
 	n.drop(t, TurnEnded{Outcome: Dropped})
 }
+
+// oldestQueued returns the oldest prompt that droid may keep back, or else the
+// one that it has not begun with, or nil.
+func (n *Normalizer) oldestQueued() *turn {
+	var unechoed *turn
+	if n.turn != nil && !n.turn.echoed {
+		unechoed = n.turn
+	}
+	if unechoed != nil && unechoed.queued {
+		return unechoed
+	}
+	for _, t := range n.waiting {
+		if !t.echoed {
+			return t
+		}
+	}
+	return unechoed
+}

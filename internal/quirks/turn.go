@@ -15,13 +15,13 @@ type turn struct {
 	queued    bool     // it was begun while another one ran, so droid may keep it back
 	echoed    bool     // TurnStarted is out
 	stirred   bool     // droid did something for it, so what comes is of this turn
+	trace     string   // of droid's first state in it, "" if it told none
 
-	interrupted bool   // we asked droid to stop
-	stopped     bool   // droid said that it was interrupted
-	refused     bool   // the user refused a request of this turn
-	trace       string // of droid's first state in this turn, "" if it told none
-	awaiting    bool   // the model was called and its message is not there yet
-	complete    bool   // the last thing that came is a message without tool calls
+	interrupted bool // we asked droid to stop
+	stopped     bool // droid said that it was interrupted
+	refused     bool // the user refused a request of this turn
+	awaiting    bool // the model was called and its message is not there yet
+	complete    bool // the last thing that came is a message without tool calls
 
 	failure   *Failure // last error
 	recovered bool     // droid went on after it
@@ -194,24 +194,6 @@ func (n *Normalizer) unechoed(requestID string) *turn {
 		return t
 	}
 	return n.waitingTurn(requestID)
-}
-
-// oldestQueued returns the oldest prompt that droid may keep back, or else the
-// one that it has not begun with, or nil.
-func (n *Normalizer) oldestQueued() *turn {
-	var unechoed *turn
-	if n.turn != nil && !n.turn.echoed {
-		unechoed = n.turn
-	}
-	if unechoed != nil && unechoed.queued {
-		return unechoed
-	}
-	for _, t := range n.waiting {
-		if !t.echoed {
-			return t
-		}
-	}
-	return unechoed
 }
 
 func (n *Normalizer) waitingTurn(requestID string) *turn {

@@ -12,8 +12,16 @@ package quirks
 import "time"
 
 // ownIdle is how long an idle of another trace waits for a sign that the running
-// turn goes on. In the recordings none ever ended a turn.
+// turn goes on. None ever ended a turn in 53 processes of the e2e tests (0.99.0,
+// 0.225.2).
 const ownIdle = 2 * time.Second
+
+// traced keeps the trace of the first state in a turn.
+func (n *Normalizer) traced(trace string) {
+	if t := n.turn; t != nil && t.trace == "" {
+		t.trace = trace
+	}
+}
 
 // ofAnother tells the idle of a turn beside the running one, by the trace that
 // droid puts on its states. From 0.215 on agent_turn_completed names the turn.
