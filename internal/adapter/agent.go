@@ -54,10 +54,10 @@ type Agent struct {
 
 	stat func(path string) (os.FileInfo, error) // tests use directories that do not exist
 
-	out        *outbox
-	unanswered *unanswered
-	gate       *gate
-	conn       *acp.Connection
+	out      *outbox
+	requests *requests
+	gate     *gate
+	conn     *acp.Connection
 
 	ctx    context.Context // ends when the editor is gone or Serve is told to stop
 	cancel context.CancelFunc
@@ -93,14 +93,14 @@ func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	defer a.cancel()
 	a.out = newOutbox(out)
-	a.unanswered = newUnanswered()
-	a.gate = newGate(in, a.out, a.unanswered)
+	a.requests = newRequests()
+	a.gate = newGate(in, a.out, a.out.crowded, a.requests)
 
 	ready := make(chan struct{})
 	a.conn = acp.NewConnection(func(ctx context.Context, method string, params json.RawMessage) (any, *acp.RequestError) {
 		<-ready
 		return a.handle(ctx, method, params)
-	}, answers{a.out, a.unanswered}, a.gate)
+	}, answers{a.out, a.requests}, a.gate)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would log prompts; the gate answers what it refuses
 	close(ready)
 
@@ -119,10 +119,9 @@ func (a *Agent) shutDown() {
 	a.closing = true
 	a.mu.Unlock()
 	a.cancel()
-	a.out.unbound()
 	a.spare.discard()
 	a.running.Wait()
-	if !a.unanswered.wait(flushTime) {
+	if !a.requests.wait(flushTime) {
 		a.log.Error("a request of the editor was left without an answer")
 	}
 	a.out.close()
@@ -135,8 +134,9 @@ func (a *Agent) shutDown() {
 
 // call is one message from the editor on its way through its handler.
 type call struct {
-	ctx    context.Context
-	params json.RawMessage
+	ctx     context.Context
+	params  json.RawMessage
+	request *request // nil for a notification
 	// ordered is called once what this message does is ordered against later
 	// messages. It may be called more than once.
 	ordered func()
@@ -163,7 +163,7 @@ func (a *Agent) handle(ctx context.Context, method string, params json.RawMessag
 	if err := a.checkInitialized(method); err != nil {
 		return nil, err
 	}
-	return handler(call{ctx: ctx, params: params, ordered: ordered})
+	return handler(call{ctx: ctx, params: params, request: a.gate.current, ordered: ordered})
 }
 
 // methods are the ACP methods that this agent has.

@@ -28,6 +28,7 @@ type editor struct {
 	t       *testing.T
 	agent   *Agent
 	in      *io.PipeWriter // the agent's stdin
+	out     *pausedReader  // its stdout
 	session string
 	ask     func(permission) string               // picks an option id, "" cancels; nil leaves requests open
 	onForm  func(elicitationParams) string        // the result of elicitation/create; nil leaves it open
@@ -140,7 +141,7 @@ func open(t *testing.T, start starter) *editor {
 	t.Helper()
 	in, agentIn := io.Pipe()
 	agentOut, out := io.Pipe()
-	e := &editor{t: t, in: agentIn, methods: map[string]string{}, answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce, schema: acpSchema}
+	e := &editor{t: t, in: agentIn, out: &pausedReader{in: agentOut}, methods: map[string]string{}, answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce, schema: acpSchema}
 	e.agent = New(Config{
 		Locate: func() (string, error) { return "/usr/bin/droid", nil },
 		Start: func(string, bool) (*droid.Client, error) {
@@ -160,7 +161,7 @@ func open(t *testing.T, start starter) *editor {
 		_ = out.Close()
 		_ = in.Close()
 	}()
-	go e.read(agentOut)
+	go e.read(e.out)
 	t.Cleanup(e.close)
 	return e
 }
@@ -210,12 +211,13 @@ func (e *editor) parked() (parked bool) {
 
 // close ends the agent's input and waits for its end.
 func (e *editor) close() {
+	e.out.resume()
 	_ = e.in.Close()
 	<-e.served
 	<-e.done
 }
 
-func (e *editor) read(out *io.PipeReader) {
+func (e *editor) read(out io.Reader) {
 	defer close(e.done)
 	in := bufio.NewReader(out)
 	for {

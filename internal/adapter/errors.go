@@ -41,6 +41,12 @@ func internalError(kind, text string) *acp.RequestError {
 	return &acp.RequestError{Code: -32603, Message: kind + ": " + inOneLine(text), Data: details(text)}
 }
 
+// requestCancelled answers a request that the editor took back by
+// $/cancel_request (ACP v1, cancellation).
+func requestCancelled() *acp.RequestError {
+	return &acp.RequestError{Code: -32800, Message: "Request cancelled", Data: details("the request was cancelled")}
+}
+
 func unknownSession(id string) *acp.RequestError {
 	return &acp.RequestError{
 		Code:    codeResourceNotFound,

@@ -181,13 +181,3 @@ func (s *Session) steeredEnded(ev quirks.TurnEnded) bool {
 	s.finish(t, s.endingOf(t, ev))
 	return true
 }
-
-// nextEvent is where the owner reads droid's events: nowhere while a response is
-// being written and the next prompt runs already, so that nothing of it comes
-// before that response.
-func (s *Session) nextEvent() <-chan droid.Event {
-	if s.turn != nil && s.unanswered > 0 {
-		return nil
-	}
-	return s.events
-}

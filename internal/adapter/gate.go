@@ -30,24 +30,27 @@ const methodCancelRequest = "$/cancel_request"
 // reach it: the gate answers them itself, with the error that JSON-RPC 2.0
 // names, and goes on.
 type gate struct {
-	in         *bufio.Reader
-	answer     io.Writer // takes whole lines
-	unanswered *unanswered
+	in       *bufio.Reader
+	answer   io.Writer              // takes whole lines
+	crowded  func() <-chan struct{} // nil while answers find room, else closed when they do
+	requests *requests
 
-	rest     []byte // what is left of the line being handed over
-	waiting  bool   // the line handed over last has a handler that will release
+	rest     []byte   // what is left of the line being handed over
+	current  *request // the request handed over last, if it was one; for its handler until it releases
+	waiting  bool     // the line handed over last has a handler that will release
 	released chan struct{}
 	closed   chan struct{}
 	closeOne sync.Once
 }
 
-func newGate(in io.Reader, answer io.Writer, unanswered *unanswered) *gate {
+func newGate(in io.Reader, answer io.Writer, crowded func() <-chan struct{}, requests *requests) *gate {
 	return &gate{
-		in:         bufio.NewReaderSize(in, 64<<10),
-		answer:     answer,
-		unanswered: unanswered,
-		released:   make(chan struct{}, 1),
-		closed:     make(chan struct{}),
+		in:       bufio.NewReaderSize(in, 64<<10),
+		answer:   answer,
+		crowded:  crowded,
+		requests: requests,
+		released: make(chan struct{}, 1),
+		closed:   make(chan struct{}),
 	}
 }
 
@@ -73,13 +76,32 @@ func (g *gate) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if pass, waits := g.admit(line); pass {
+		pass, waits := g.admit(line)
+		if (!pass || g.current != nil) && !g.hasRoom() {
+			return 0, io.EOF
+		}
+		if pass {
 			g.rest, g.waiting = append(line, '\n'), waits
 		}
 	}
 	n := copy(p, g.rest)
 	g.rest = g.rest[n:]
 	return n, nil
+}
+
+// hasRoom waits until an answer finds room in the outbox: an editor that asks and
+// asks and reads no answers is not read either. It reports false when the gate is
+// closed. A notification, a cancel above all, and a response need no answer and do
+// not wait.
+func (g *gate) hasRoom() bool {
+	for wait := g.crowded(); wait != nil; wait = g.crowded() {
+		select {
+		case <-wait:
+		case <-g.closed:
+			return false
+		}
+	}
+	return true
 }
 
 // readLine returns the next line without its newline. Of a line that is too
@@ -119,6 +141,7 @@ type frame struct {
 // admit reports whether a line goes to the connection, and whether a handler
 // will release the gate for it. Lines refused are answered here.
 func (g *gate) admit(line []byte) (pass, waits bool) {
+	g.current = nil
 	trimmed := bytes.TrimSpace(line)
 	switch {
 	case len(trimmed) == 0:
@@ -145,7 +168,7 @@ func (g *gate) admit(line []byte) (pass, waits bool) {
 	}
 	isNotification := len(f.ID) == 0
 	if f.Method != "" && !isNotification {
-		g.unanswered.add()
+		g.current = g.requests.add(f.ID)
 	}
 	return true, f.Method != "" && !(isNotification && f.Method == methodCancelRequest)
 }

@@ -11,12 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// roomy is an outbox with room for all answers.
+func roomy() <-chan struct{} { return nil }
+
 // readThrough hands input to a gate, releases after every line that has a
 // handler, and returns what passed and what the gate answered.
 func readThrough(t *testing.T, input io.Reader) (passed []string, answers []string) {
 	t.Helper()
 	var out bytes.Buffer
-	g := newGate(input, &out, newUnanswered())
+	g := newGate(input, &out, roomy, newRequests())
 	buf := make([]byte, maxLine+1)
 	for {
 		n, err := g.Read(buf)
@@ -118,7 +121,7 @@ func TestGateLongestLinePasses(t *testing.T) {
 // TestGateHoldsTheNextLine shows that a line waits for the release of the one
 // before.
 func TestGateHoldsTheNextLine(t *testing.T) {
-	g := newGate(strings.NewReader("{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n"), io.Discard, newUnanswered())
+	g := newGate(strings.NewReader("{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n"), io.Discard, roomy, newRequests())
 	buf := make([]byte, 1024)
 	_, err := g.Read(buf)
 	require.NoError(t, err)
@@ -147,19 +150,6 @@ func TestIDOfPrefix(t *testing.T) {
 		``:                                       "",
 	} {
 		require.Equal(t, want, string(idOfPrefix([]byte(prefix))), prefix)
-	}
-}
-
-func TestIsResponse(t *testing.T) {
-	for line, want := range map[string]bool{
-		`{"jsonrpc":"2.0","id":1,"result":{"method":1}}`:    true,
-		`{"jsonrpc":"2.0","id":"a","error":{"code":1}}`:     true,
-		`{"jsonrpc":"2.0","id":1,"method":"m","params":{}}`: false,
-		`{"jsonrpc":"2.0","method":"session/update"}`:       false,
-		`{"jsonrpc":"2.0","id":1}`:                          false,
-		`[1]`:                                               false,
-	} {
-		require.Equal(t, want, isResponse([]byte(line)), line)
 	}
 }
 

@@ -45,26 +45,76 @@ func TestOutboxKeepsOrderAndMergesWaitingText(t *testing.T) {
 	})
 }
 
-func TestOutboxBlocksSendersOfASlowEditor(t *testing.T) {
+// isFull asks like a session that holds something to send.
+func isFull(wait <-chan struct{}) bool {
+	select {
+	case <-wait:
+		return false
+	default:
+		return wait != nil
+	}
+}
+
+func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
+	fill := map[string]func(*outbox){
+		"lines": func(o *outbox) {
+			for range maxQueuedLines {
+				_ = o.put([]byte("x\n"))
+			}
+		},
+		"bytes": func(o *outbox) { _ = o.put(make([]byte, maxQueuedBytes)) },
+		"text": func(o *outbox) {
+			for range maxQueuedBytes/maxMerged + 1 {
+				o.sendText("A:", strings.Repeat("x", maxMerged))
+			}
+		},
+	}
+	for name, fill := range fill {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &slowWriter{tokens: make(chan struct{})}
+				o := newOutbox(w)
+				_, _ = o.Write([]byte("taken by the writer\n"))
+				synctest.Wait()
+				require.Nil(t, o.full())
+				fill(o)
+				wait := o.full()
+				require.True(t, isFull(wait))
+				require.Nil(t, o.crowded(), "the editor's requests are still taken")
+				for range crowdedAt {
+					fill(o)
+				}
+				crowded := o.crowded()
+				require.True(t, isFull(crowded))
+				close(w.tokens) // the editor is gone
+				synctest.Wait()
+				require.False(t, isFull(wait))
+				require.False(t, isFull(crowded))
+				require.Nil(t, o.full())
+			})
+		})
+	}
+}
+
+// TestOutboxHasRoomAgain: who waits is told when the editor has read enough, and
+// not before.
+func TestOutboxHasRoomAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{})}
 		o := newOutbox(w)
-		_, _ = o.Write([]byte("taken by the writer\n"))
+		line := append(bytes.Repeat([]byte("x"), maxBatch), '\n') // one a Write
+		for range maxQueuedBytes/len(line) + 2 {
+			_ = o.put(line)
+		}
 		synctest.Wait()
-		sent := 0
-		go func() {
-			for range maxQueuedLines + 10 {
-				_, _ = o.Write([]byte("x\n"))
-				sent++
-			}
-		}()
+		wait := o.full()
+		require.True(t, isFull(wait))
+		w.tokens <- struct{}{}
 		synctest.Wait()
-		require.Equal(t, maxQueuedLines, sent, "no more is taken than fits")
-		o.unbound()
-		synctest.Wait()
-		require.Equal(t, maxQueuedLines+10, sent, "nobody waits any more when the agent ends")
-		close(w.tokens)
+		require.False(t, isFull(wait))
+		require.Nil(t, o.full())
 		o.close()
+		close(w.tokens)
 		<-o.done
 	})
 }

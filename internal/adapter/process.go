@@ -177,7 +177,7 @@ func (s *Session) park(now time.Time) {
 		return
 	}
 	s.parkAt = time.Time{}
-	if s.client == nil || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || s.ask != nil {
+	if s.client == nil || s.turn != nil || s.unanswered > 0 || s.replaying != nil || len(s.queue) > 0 || s.ask != nil {
 		return // it rests no more; finish sets a new time
 	}
 	if s.client.HasChildren() || s.logsIn(now) {

@@ -1,25 +1,70 @@
 package adapter
 
 import (
+	"context"
+
+	acp "github.com/coder/acp-go-sdk"
+
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/store"
 )
 
-// replay shows a loaded session's messages as they looked live.
-func (s *Session) replay(info *droid.SessionInfo) {
-	s.views.past = true
-	for _, ev := range quirks.History(info.Messages) {
-		s.translate(ev)
+// replay is the history of a loaded session on its way to the editor. A long one
+// is shown as the editor takes it, so that it does not wait here a second time.
+type replay struct {
+	ctx    context.Context // of the request to load
+	info   *droid.SessionInfo
+	events []quirks.Event // still to be shown
+	done   func(*acp.RequestError)
+}
+
+// beginReplay shows a loaded session's messages as they looked live, and then
+// calls done. No prompt runs meanwhile.
+func (s *Session) beginReplay(ctx context.Context, info *droid.SessionInfo, done func(*acp.RequestError)) {
+	s.replaying = &replay{ctx, info, quirks.History(info.Messages), done}
+	info.Messages = nil // the events have what is shown of them
+}
+
+// replayOn goes on with the replay while there is room in the outbox. When there
+// is none, it returns a channel that is closed when there is again.
+func (s *Session) replayOn() (room <-chan struct{}) {
+	r := s.replaying
+	if r == nil {
+		return nil
 	}
-	s.views.past = false
+	s.views.past = true
+	defer func() { s.views.past = false }()
+	for len(r.events) > 0 {
+		if r.ctx.Err() != nil {
+			s.endReplay(requestCancelled())
+			return nil
+		}
+		if room := s.agent.out.full(); room != nil {
+			return room
+		}
+		s.translate(r.events[0])
+		r.events[0] = nil
+		r.events = r.events[1:]
+	}
 	for id := range s.toolIDs {
 		s.norm.Reserve(id)
 	}
-	if info.HasOlderMessages {
+	if r.info.HasOlderMessages {
 		s.tell("The session has older messages that droid did not return.")
 	}
-	s.tellTitle(info.Title)
+	s.tellTitle(r.info.Title)
+	s.endReplay(nil)
+	return nil
+}
+
+// endReplay ends the replay, if there is one, and lets prompts run.
+func (s *Session) endReplay(err *acp.RequestError) {
+	if r := s.replaying; r != nil {
+		s.replaying = nil
+		r.done(err)
+		s.next()
+	}
 }
 
 // tellTitle reports the session's title, unless nothing is left of it without

@@ -36,6 +36,7 @@ type Session struct {
 	droidID    string        // of the session that the process works on, see aside
 	client     *droid.Client // nil while no process runs
 	events     <-chan droid.Event
+	paused     bool // they are not read at present, see nextEvent
 	norm       *quirks.Normalizer
 	waiting    []func(*droid.SessionInfo, *acp.RequestError) // for the process being started
 	leaving    *droid.Client                                 // the parked process, until it is gone
@@ -50,6 +51,7 @@ type Session struct {
 	unanswered int        // prompts of droid that have ended, but have no response yet
 	interrupts int        // sent and not answered yet
 	queue      []*turn
+	replaying  *replay // of a session that is being loaded; nil for none
 	silence    silence
 	quiet      []func() // called when the running prompt has ended
 	ask        *ask
@@ -105,14 +107,17 @@ func (s *Session) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
+		events, room := s.nextEvent()
 		timer.Reset(s.nextTick())
 		select {
 		case <-s.mail.wake:
 			for _, f := range s.mail.take() {
 				s.guard(f)
 			}
-		case ev, ok := <-s.nextEvent():
+		case ev, ok := <-events:
 			s.guard(func() { s.droidSaid(ev, ok) })
+		case <-room:
+			s.silence.broken(time.Now()) // droid was not heard
 		case <-timer.C:
 			s.guard(s.tick)
 		case <-s.ctx.Done():
@@ -128,7 +133,9 @@ func (s *Session) guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("panic in a session", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			s.failTurn(internalError("internal_error", fmt.Sprintf("droid-acp failed: %v. The details are in its log; please report this.", p)))
+			failure := internalError("internal_error", fmt.Sprintf("droid-acp failed: %v. The details are in its log; please report this.", p))
+			s.failTurn(failure)
+			s.endReplay(failure)
 			if s.client != nil {
 				s.client.Kill()
 			}
@@ -204,7 +211,7 @@ func (s *Session) apply(events []quirks.Event) {
 func (s *Session) nextTick() time.Duration {
 	next := time.Hour
 	consider := func(at time.Time) { next = min(next, max(0, time.Until(at))) }
-	if s.norm != nil && s.client != nil {
+	if s.norm != nil && s.client != nil && !s.paused {
 		if at, ok := s.norm.Deadline(); ok {
 			consider(at)
 		}
@@ -229,7 +236,7 @@ func (s *Session) nextTick() time.Duration {
 
 func (s *Session) tick() {
 	now := time.Now()
-	if s.norm != nil && s.client != nil {
+	if s.norm != nil && s.client != nil && !s.paused {
 		s.apply(s.norm.Tick(now))
 	}
 	s.flushViews(now)
@@ -245,6 +252,7 @@ func (s *Session) end() {
 	s.cancelTurns()
 	s.withdrawAsk()
 	s.endLogins()
+	s.endReplay(errEnding())
 	if s.client != nil {
 		s.endDroid()
 	}
@@ -297,7 +305,7 @@ func (s *Session) write(method string, params any) {
 		return
 	}
 	// An error means that the editor is gone, which ends the session by itself.
-	_, _ = s.agent.out.Write(append(line, '\n'))
+	_ = s.agent.out.put(append(line, '\n'))
 }
 
 // sendText queues a piece of a message or of a thought.

@@ -105,9 +105,8 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *droid.SessionInfo, p 
 		check(s)
 	}
 	result := sessionResult{s.id, s.modes(), s.options()}
-	// The editor takes updates of a session once it has the response, which is
-	// written when the request's context ends.
-	context.AfterFunc(c.ctx, func() { s.post(s.register) })
+	// The editor takes updates of a session once it has the response.
+	c.request.whenAnswered(func() { s.post(s.register) })
 	if !a.begin(s) {
 		client.Kill()
 		<-client.Exited()
@@ -173,7 +172,7 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 // reload has droid tell the session's messages, replays them, and hands done the
 // result. A running prompt is not disturbed: its session cannot be loaded.
 func (s *Session) reload(ctx context.Context, p sessionParams, replay bool, done func(sessionResult, *acp.RequestError)) {
-	if s.turn != nil || len(s.queue) > 0 {
+	if s.turn != nil || s.replaying != nil || len(s.queue) > 0 {
 		done(sessionResult{}, invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 		return
 	}
@@ -190,10 +189,14 @@ func (s *Session) reload(ctx context.Context, p sessionParams, replay bool, done
 		}
 		s.registered = true
 		s.showLogins()
-		if replay {
-			s.replay(info)
+		answer := func(err *acp.RequestError) {
+			done(sessionResult{Modes: s.modes(), ConfigOptions: s.options()}, err)
 		}
-		done(sessionResult{Modes: s.modes(), ConfigOptions: s.options()}, nil)
+		if !replay {
+			answer(nil)
+			return
+		}
+		s.beginReplay(ctx, info, answer)
 	}
 	s.withDroid(limit, func(info *droid.SessionInfo, err *acp.RequestError) {
 		if err != nil || info != nil {

@@ -17,6 +17,9 @@ const (
 
 // translate gives one honest event to the editor.
 func (s *Session) translate(ev quirks.Event) {
+	if s.isVoid(ev) {
+		return
+	}
 	switch ev.(type) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
 		if s.turn != nil {

@@ -27,15 +27,16 @@ const (
 // turn is one prompt on its way to its one ending.
 type turn struct {
 	message   droid.UserMessage
-	ctx       context.Context // of the request; it ends once the response is written
-	done      chan ending     // receives exactly one
-	starting  bool            // waits for a droid process
-	sent      bool            // droid has acknowledged the message
-	again     bool            // droid threw it away once
-	command   *slashCommand   // one of this agent's own, instead of message
-	stop      func()          // ends the shell command that this is; nil for all others
-	notes     []string        // of shell commands that message begins with
-	spoke     bool            // something of it was shown
+	ctx       context.Context // of the request; it ends when that is cancelled, or answered
+	request   *request
+	done      chan ending   // receives exactly one
+	starting  bool          // waits for a droid process
+	sent      bool          // droid has acknowledged the message
+	again     bool          // droid threw it away once
+	command   *slashCommand // one of this agent's own, instead of message
+	stop      func()        // ends the shell command that this is; nil for all others
+	notes     []string      // of shell commands that message begins with
+	spoke     bool          // something of it was shown
 	cancelled bool
 	crash     error // why droid died while the turn ran
 
@@ -69,7 +70,7 @@ func (a *Agent) prompt(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{ctx: c.ctx, done: make(chan ending, 1)}
+	t := &turn{ctx: c.ctx, request: c.request, done: make(chan ending, 1)}
 	if !s.post(func() { s.accept(t, params.Prompt) }) {
 		return nil, unknownSession(params.SessionID)
 	}
@@ -124,7 +125,7 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 // next starts the first waiting prompt if none runs, and if no interrupt of one
 // before can still reach it.
 func (s *Session) next() {
-	if s.turn != nil || s.unanswered > 0 || s.interrupts > 0 || len(s.queue) == 0 || s.ended {
+	if s.turn != nil || s.unanswered > 0 || s.interrupts > 0 || s.replaying != nil || len(s.queue) == 0 || s.ended {
 		return
 	}
 	t := s.queue[0]
@@ -386,7 +387,7 @@ func (s *Session) finish(t *turn, end ending) {
 	s.rest()
 	s.unanswered++
 	t.done <- end
-	context.AfterFunc(t.ctx, func() { s.post(s.answered) })
+	t.request.whenAnswered(func() { s.post(s.answered) })
 	if ran {
 		s.promote()
 	}

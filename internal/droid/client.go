@@ -12,7 +12,7 @@ import (
 )
 
 // eventBuffer is how many events may wait before droid's reader does.
-const eventBuffer = 256
+const eventBuffer = 64
 
 // bounds are the limits of waiting; tests shorten them.
 type bounds struct {

@@ -1,0 +1,251 @@
+package adapter
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+// pausedReader is the agent's stdout as an editor sees it that reads only while
+// it wants to.
+type pausedReader struct {
+	in io.Reader
+
+	mu   sync.Mutex
+	wait chan struct{} // closed when the pause ends; nil while there is none
+}
+
+func (r *pausedReader) pause() {
+	r.mu.Lock()
+	r.wait = make(chan struct{})
+	r.mu.Unlock()
+}
+
+func (r *pausedReader) resume() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wait != nil {
+		close(r.wait)
+		r.wait = nil
+	}
+}
+
+func (r *pausedReader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	wait := r.wait
+	r.mu.Unlock()
+	if wait != nil {
+		<-wait
+	}
+	return r.in.Read(p)
+}
+
+// told counts the requests of a method that droid gets.
+type told struct {
+	method string
+
+	mu sync.Mutex
+	n  int
+}
+
+func (c *told) tap(line []byte) {
+	if strings.Contains(string(line), `"`+c.method+`"`) {
+		c.mu.Lock()
+		c.n++
+		c.mu.Unlock()
+	}
+}
+
+func (c *told) count() int {
+	synctest.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
+
+// endless writes words until it is interrupted.
+func endless() fakedroid.Script {
+	return turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		if p.Text != "endless" {
+			return d.Say("", "here I am")
+		}
+		for {
+			if err := d.Say("", strings.Repeat("word ", 10_000)); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// TestCancelIsHeardWhileTheEditorReadsNothing: the model writes without end, and
+// the editor reads nothing of it. Its cancel reaches droid all the same, droid
+// is read to the end of its turn, and what the editor then reads is what was said
+// before the cancel, whole and in order, and the one answer.
+func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		interrupts := &told{method: "droid.interrupt_session"}
+		e := begin(t, func(int) (*droid.Client, error) { return tappedDroid(interrupts.tap, endless(), v), nil })
+		e.out.pause()
+		id := e.prompt("endless")
+		synctest.Wait() // all that fits is on its way
+		require.Zero(t, interrupts.count())
+		began := time.Now()
+		e.cancel()
+		require.NotZero(t, interrupts.count(), "droid hears of the cancel")
+		var idle bool
+		e.inside(func(s *Session) { idle = s.turn == nil && s.client != nil })
+		require.True(t, idle, "the turn has ended, and droid was not killed for it")
+		require.Zero(t, time.Since(began), "nothing waited for a time to pass")
+
+		e.out.resume()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		got := e.updates()
+		require.Equal(t, "end cancelled", got[len(got)-1])
+		text := strings.TrimPrefix(got[len(got)-2], "agent: ")
+		require.NotEmpty(t, text)
+		require.True(t, strings.HasPrefix(strings.Repeat("word ", len(text)/5+1), text), "no piece is missing in between")
+		require.Equal(t, "end_turn", e.run("still there?"))
+		require.Contains(t, e.updates(), "agent: here I am")
+	})
+}
+
+// TestASlowEditorSlowsDroid: without a cancel nothing is dropped, and droid is
+// read no further than the outbox has room.
+func TestASlowEditorSlowsDroid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const messages = 100
+		line := strings.Repeat("x", 1<<20)
+		said := 0
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			for range messages {
+				if err := d.Say("", line); err != nil {
+					return err
+				}
+				said++
+			}
+			return nil
+		})))
+		e.out.pause()
+		id := e.prompt("go")
+		synctest.Wait()
+		require.Less(t, said, messages/4, "droid waits for the editor")
+		e.out.resume()
+		require.Equal(t, "end_turn", ended(e.await(id)))
+		total := 0
+		for _, u := range e.updates() {
+			total += strings.Count(u, "x")
+		}
+		require.Equal(t, messages*len(line), total)
+	})
+}
+
+// TestNothingOvertakesTheAnswerToACancelledRequest: $/cancel_request ends the
+// context of a request before its response is written. What comes next in the
+// session is shown after that response.
+func TestNothingOvertakesTheAnswerToACancelledRequest(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if p.Text == "next" {
+				return d.Say("", "the next answer")
+			}
+			return d.Silence()
+		}), v))
+		for range 50 {
+			first := e.prompt("silent")
+			next := e.prompt("next")
+			synctest.Wait()
+			before := len(e.received())
+			e.notify("$/cancel_request", `{"requestId":`+first+`}`)
+			require.Equal(t, "end_turn", ended(e.await(next)))
+			require.Equal(t, "cancelled", ended(e.await(first)))
+			var got []string
+			for _, m := range e.received()[before:] {
+				switch {
+				case string(m.ID) == first:
+					got = append(got, "answer")
+				case strings.HasPrefix(shortUpdate(m.Params), "agent: "):
+					got = append(got, "text")
+				}
+			}
+			require.Equal(t, "answer", got[0], "%v", got)
+		}
+	})
+}
+
+// TestALongHistoryWaitsForTheEditor: a history is shown as the editor takes it,
+// whole, before the response and before the prompt that was sent right behind.
+func TestALongHistoryWaitsForTheEditor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const messages = 40
+		text := strings.Repeat("x", maxQueuedBytes/4)
+		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if p.Text == "short" {
+				return d.Say("", "short")
+			}
+			for range messages {
+				if err := d.Say("", text); err != nil {
+					return err
+				}
+			}
+			return nil
+		})))
+		live := begin(t, start)
+		require.Equal(t, "end_turn", live.run("long"))
+		live.close()
+
+		again := connect(t, start)
+		again.session = live.session
+		again.out.pause()
+		load := again.request("session/load", sessionParamsOf(live.session))
+		prompt := again.prompt("short")
+		synctest.Wait()
+		again.agent.out.mu.Lock()
+		waiting := again.agent.out.bytes
+		again.agent.out.mu.Unlock()
+		require.LessOrEqual(t, waiting, 2*maxQueuedBytes, "the history does not wait a second time")
+		again.out.resume()
+		require.Nil(t, again.await(load).Error)
+		require.Equal(t, "end_turn", ended(again.await(prompt)))
+		shown, answered := 0, false
+		for _, m := range again.received() {
+			switch {
+			case string(m.ID) == load:
+				answered = true
+				require.Equal(t, messages*len(text), shown, "the whole history comes before the response")
+			case strings.HasSuffix(shortUpdate(m.Params), "agent: short"):
+				require.True(t, answered, "the prompt waits for the history")
+			case strings.HasPrefix(shortUpdate(m.Params), "agent: "):
+				shown += strings.Count(shortUpdate(m.Params), "x")
+			}
+		}
+	})
+}
+
+// TestTheAgentEndsWhileAHistoryWaits: the load has its answer before the agent
+// ends, though nobody reads it.
+func TestTheAgentEndsWhileAHistoryWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(says(strings.Repeat("x", 3*maxQueuedBytes))))
+		live := begin(t, start)
+		for range 3 {
+			require.Equal(t, "end_turn", live.run("long"))
+		}
+		live.close()
+		again := connect(t, start)
+		again.out.pause()
+		again.request("session/load", sessionParamsOf(live.session))
+		synctest.Wait()
+		require.False(t, again.agent.requests.wait(0), "the load goes on")
+		_ = again.in.Close() // the editor ends and reads nothing more
+		<-again.served
+		require.True(t, again.agent.requests.wait(0), "the load was answered")
+	})
+}
