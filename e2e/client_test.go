@@ -102,6 +102,13 @@ type client struct {
 // startAgent runs the agent with the droid of h.
 func startAgent(t testing.TB, h home, args ...string) *client {
 	t.Helper()
+	return startAgentReading(t, h, func(stdout io.Reader) io.Reader { return stdout }, args...)
+}
+
+// startAgentReading is startAgent with a client that reads through what reading
+// makes of the agent's stdout.
+func startAgentReading(t testing.TB, h home, reading func(io.Reader) io.Reader, args ...string) *client {
+	t.Helper()
 	c := &client{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce, methods: map[string]string{}}
 	c.cmd = exec.Command(programs.Agent, append([]string{"--droid", h.droid}, args...)...)
 	c.cmd.Env, c.cmd.Dir, c.cmd.Stderr = h.env, h.work, c.stderr
@@ -113,7 +120,7 @@ func startAgent(t testing.TB, h home, args ...string) *client {
 	require.NoError(t, c.cmd.Start())
 	go func() {
 		defer close(c.exited)
-		c.read(stdout)
+		c.read(reading(stdout))
 		_ = c.cmd.Wait() // how it ended is in ProcessState
 	}()
 	t.Cleanup(func() { c.end(h) })

@@ -64,6 +64,7 @@ type Request struct {
 	Messages []Message
 	Tools    []string // names offered to the model
 	Body     json.RawMessage
+	Ended    <-chan struct{} // closed when the answer has ended, or the client went away
 }
 
 // Start listens on a free loopback port.
@@ -149,7 +150,9 @@ func (s *Server) serve(f format) http.HandlerFunc {
 			return
 		}
 		req, step := s.choose(c)
-		req.Body = body
+		ended := make(chan struct{})
+		defer close(ended)
+		req.Body, req.Ended = body, ended
 		c.number = s.record(req)
 		if err := step.play(r.Context(), w, f, c); err != nil && !errors.Is(err, context.Canceled) {
 			panic(http.ErrAbortHandler) // a broken stream: net/http resets the connection without a word

@@ -15,14 +15,14 @@ type message struct {
 	done    bool // the snapshot came or the turn was cancelled: the rest is repetition
 	mixed   bool // blocks did not come in order
 	blocks  []*block
-	said    [2]strings.Builder // text and thinking, in the order in which they were sent
+	said    [2]heard // text and thinking, in the order in which they were sent
 }
 
 // block is the text sent of one content block.
 type block struct {
 	index   int
 	thought bool
-	text    strings.Builder
+	text    heard
 }
 
 // publicID is the id that the message's text goes by.
@@ -34,7 +34,7 @@ func (m *message) publicID() string {
 }
 
 // forget forgets what was sent.
-func (m *message) forget() { m.blocks, m.mixed, m.said = nil, false, [2]strings.Builder{} }
+func (m *message) forget() { m.blocks, m.mixed, m.said = nil, false, [2]heard{} }
 
 // block returns the block that a delta belongs to, the last one as a rule.
 func (m *message) block(index int, thought bool) *block {
@@ -53,11 +53,11 @@ func (m *message) block(index int, thought bool) *block {
 }
 
 // sent returns what was sent of each block of text, or of thinking.
-func (m *message) sent(thought bool) []string {
-	var sent []string
+func (m *message) sent(thought bool) []*heard {
+	var sent []*heard
 	for _, b := range m.blocks {
 		if b.thought == thought {
-			sent = append(sent, b.text.String())
+			sent = append(sent, &b.text)
 		}
 	}
 	return sent
@@ -86,8 +86,9 @@ func (n *Normalizer) textDelta(d droid.TextDelta) {
 		n.live = append(n.live, m)
 		n.modelCalled()
 	}
-	m.block(d.BlockIndex, d.Thinking).text.WriteString(d.Text)
-	m.said[kindOf(d.Thinking)].WriteString(d.Text)
+	keep := n.turn == nil || !n.turn.interrupted
+	m.block(d.BlockIndex, d.Thinking).text.add(d.Text, keep)
+	m.said[kindOf(d.Thinking)].add(d.Text, keep)
 	n.emit(Text{MessageID: m.publicID(), Thought: d.Thinking, Text: d.Text})
 }
 
@@ -165,7 +166,7 @@ func (m *message) missing(content []droid.ContentBlock) (rest []Text, ok bool) {
 
 // suffixes returns what must follow sent to make whole. Only the last block
 // sent may be incomplete.
-func suffixes(sent, whole []string) (missing []string, ok bool) {
+func suffixes(sent []*heard, whole []string) (missing []string, ok bool) {
 	if len(sent) > len(whole) {
 		return nil, false
 	}
@@ -174,7 +175,7 @@ func suffixes(sent, whole []string) (missing []string, ok bool) {
 			missing = append(missing, w)
 			continue
 		}
-		rest, fits := strings.CutPrefix(w, sent[i])
+		rest, fits := sent[i].begins(w)
 		if !fits || rest != "" && i != len(sent)-1 {
 			return nil, false
 		}

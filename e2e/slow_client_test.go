@@ -1,0 +1,183 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"droid-acp/internal/modelserver"
+)
+
+// unlimited is the rate of a client that reads as fast as it can.
+const unlimited = -1
+
+// throttle reads the agent's stdout at a rate that may change, in bytes a second.
+type throttle struct {
+	in io.Reader
+
+	mu      sync.Mutex
+	rate    int
+	changed chan struct{} // closed and replaced when rate changes
+}
+
+func newThrottle() *throttle { return &throttle{rate: unlimited, changed: make(chan struct{})} }
+
+func (r *throttle) reading(stdout io.Reader) io.Reader {
+	r.in = stdout
+	return r
+}
+
+func (r *throttle) set(rate int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rate = rate
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+func (r *throttle) Read(p []byte) (int, error) {
+	const steps = 20 // a second
+	for {
+		r.mu.Lock()
+		rate, changed := r.rate, r.changed
+		r.mu.Unlock()
+		switch {
+		case rate == unlimited:
+			return r.in.Read(p)
+		case rate == 0:
+			<-changed
+			continue
+		}
+		select {
+		case <-changed:
+		case <-time.After(time.Second / steps):
+			return r.in.Read(p[:min(len(p), max(1, rate/steps))])
+		}
+	}
+}
+
+// full waits until the agent can write no more into its stdout.
+func (r *throttle) full(t testing.TB) {
+	t.Helper()
+	pipe := int(r.in.(*os.File).Fd())
+	require.Eventually(t, func() bool {
+		n, err := unix.IoctlGetInt(pipe, unix.TIOCINQ)
+		return err == nil && n > 48<<10
+	}, turnLimit, 10*time.Millisecond, "the agent writes until nothing more fits")
+}
+
+// flood is an answer of n bytes whose pieces are counted, and which ends only
+// when droid no longer wants it. It comes at some 10 MB/s: what comes faster keeps
+// droid 0.99 so busy that it hears no interrupt before the end.
+func flood(n int) modelserver.Step {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		fmt.Fprintf(&b, "%09d%s ", i, strings.Repeat("x", 1000))
+	}
+	return modelserver.Step{Text: b.String(), Delay: 50 * time.Microsecond, Hang: true}
+}
+
+// A client that reads nothing any more cancels: the model's call ends while it
+// still reads nothing, and what it reads afterwards is the beginning of what the
+// model said, and the one answer.
+func TestCancelOfAClientThatReadsNothing(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		story := flood(24 << 20)
+		model.On("flood", story)
+		model.On("still", modelserver.Step{Text: "Still here."})
+		r := newThrottle()
+		s := startAgentReading(t, h, r.reading).open(h)
+		turn := s.prompt("a flood")
+		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+		r.set(0)
+		r.full(t)
+		call, err := model.Await(t.Context(), func(r modelserver.Request) bool { return r.Prompt == "flood" })
+		require.NoError(t, err)
+		select {
+		case <-call.Ended:
+			t.Fatal("the model does not wait for the client")
+		case <-time.After(time.Second): // by now the agent, too, has all that it takes
+		}
+		turn.notify("session/cancel", map[string]any{"sessionId": s.id})
+		select {
+		case <-call.Ended:
+		case <-time.After(turnLimit):
+			t.Fatal("the model writes on")
+		}
+		r.set(unlimited)
+		end := turn.end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "cancelled", end.Stop)
+		require.True(t, strings.HasPrefix(story.Text, end.text()), "a beginning of the story, without a gap")
+		s.still()
+	})
+}
+
+// BenchmarkCancelOfASlowClient measures the time from a cancel to the end of the
+// model's call, and the agent's memory above what it had before the prompt, with
+// clients that read at different rates.
+//
+//	go test -tags e2e -run '^$' -bench CancelOfASlowClient -benchtime 3x ./e2e
+func BenchmarkCancelOfASlowClient(b *testing.B) {
+	story := flood(200 << 20)
+	for _, version := range []string{oldDroid, newDroid} {
+		for _, rate := range []int{0, 1000, 1_000_000} {
+			b.Run(fmt.Sprintf("%s/%d", version, rate), func(b *testing.B) {
+				var cancelled, memory float64
+				for b.Loop() {
+					c, m := cancelSlowly(b, version, story, rate)
+					cancelled, memory = max(cancelled, c), max(memory, m)
+				}
+				b.ReportMetric(cancelled, "worst-ms")
+				b.ReportMetric(memory, "worst-MB")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+func cancelSlowly(b *testing.B, version string, story modelserver.Step, rate int) (ms, mb float64) {
+	model := newModel(b)
+	model.On("flood", story)
+	h := newHome(b, version, model.URL())
+	r := newThrottle()
+	c := startAgentReading(b, h, r.reading)
+	s := c.open(h)
+	rest := peakMemory(b, c.cmd.Process.Pid)
+	turn := s.prompt("a flood")
+	turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+	r.set(rate)
+	time.Sleep(3 * time.Second) // all that fits is on its way
+	call, err := model.Await(b.Context(), func(r modelserver.Request) bool { return r.Prompt == "flood" })
+	require.NoError(b, err)
+	began := time.Now()
+	turn.notify("session/cancel", map[string]any{"sessionId": s.id})
+	<-call.Ended
+	ms = float64(time.Since(began).Milliseconds())
+	r.set(unlimited)
+	end := turn.end(turnLimit)
+	require.Equal(b, "cancelled", end.Stop)
+	require.True(b, strings.HasPrefix(story.Text, end.text()))
+	return ms, peakMemory(b, c.cmd.Process.Pid) - rest
+}
+
+// peakMemory is the most memory that a process has had so far, in MB.
+func peakMemory(b *testing.B, pid int) float64 {
+	b.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	require.NoError(b, err)
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	kb, err := strconv.ParseFloat(strings.Fields(after)[0], 64)
+	require.NoError(b, err)
+	return kb / 1000
+}
