@@ -87,12 +87,20 @@ func (s *Session) terminalOutput(id, data string) {
 		Meta: &toolMeta{TerminalOutput: &terminalOutput{id, data}}})
 }
 
-// flushCommand repeats the output, if it changed and it is time to.
+// flushCommand repeats the output, if it changed and it is time to. An editor that
+// has enough to read gets it later, in one piece.
 func (s *Session) flushCommand(id string, c *command, now time.Time) {
 	if !c.dirty || now.Before(c.sent.Add(outputEvery)) {
 		return
 	}
-	c.dirty, c.sent = false, now
+	c.sent = now
+	if s.agent.out.full() == nil {
+		s.showOutput(id, c)
+	}
+}
+
+func (s *Session) showOutput(id string, c *command) {
+	c.dirty = false
 	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id,
 		Content: []toolContent{textContent(fenced("console", c.output.shown()))}})
 }
@@ -108,8 +116,9 @@ func (s *Session) commandEnded(ev quirks.ToolEnded, c *command, update *toolCall
 		return
 	}
 	if ev.Unfinished {
-		c.sent = time.Time{}
-		s.flushCommand(ev.ID, c, time.Now())
+		if c.dirty {
+			s.showOutput(ev.ID, c)
+		}
 		return
 	}
 	text := result.output

@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/quirks"
 )
 
 // pausedReader is the agent's stdout as an editor sees it that reads only while
@@ -247,5 +248,44 @@ func TestTheAgentEndsWhileAHistoryWaits(t *testing.T) {
 		_ = again.in.Close() // the editor ends and reads nothing more
 		<-again.served
 		require.True(t, again.agent.requests.wait(0), "the load was answered")
+	})
+}
+
+// TestOutputIsNotRepeatedToAnEditorThatReadsNothing: a command may run for hours
+// and write all the time.
+func TestOutputIsNotRepeatedToAnEditorThatReadsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		e.out.pause()
+		var run *command
+		e.inside(func(s *Session) {
+			s.translate(quirks.ToolStarted{ID: "x", Name: "Execute"})
+			run = s.views.get("x").command
+			s.sendText("m1", strings.Repeat("x", maxBatch), false) // the writer waits with it
+		})
+		synctest.Wait()
+		waiting := func() (n int) {
+			e.inside(func(s *Session) {
+				s.agent.out.mu.Lock()
+				defer s.agent.out.mu.Unlock()
+				n = len(s.agent.out.queue)
+			})
+			return n
+		}
+		e.inside(func(s *Session) { s.sendText("m2", strings.Repeat("x", maxQueuedBytes), false) })
+		before := waiting()
+		for range 50 {
+			e.inside(func(s *Session) {
+				run.output.add("more ")
+				run.dirty = true
+				s.flushCommand("x", run, time.Now())
+			})
+			time.Sleep(outputEvery)
+		}
+		require.Equal(t, before, waiting())
+		e.inside(func(s *Session) {
+			s.translate(quirks.ToolEnded{ID: "x", Name: "Execute", Unfinished: true})
+		})
+		require.Greater(t, waiting(), before, "the end is told all the same")
 	})
 }
