@@ -78,8 +78,9 @@ const (
 
 func main() {
 	// A write to an editor that is gone becomes an error, not a death that would
-	// leave droid behind.
-	signal.Ignore(syscall.SIGPIPE)
+	// leave droid behind. The signal is caught rather than ignored: commands that
+	// we start would inherit that, and then write into broken pipes for ever.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
