@@ -14,11 +14,15 @@ import (
 	"go.uber.org/goleak"
 )
 
+// envProgram makes this test binary the program, for tests of what a process
+// does: signals, blocked streams.
+const envProgram = "DROID_ACP_TEST_PROGRAM"
+
 // TestMain also plays the demo's droid: the program starts itself for that, and
 // here the program is this test.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == demoCommand {
-		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	if os.Getenv(envProgram) != "" || len(os.Args) > 1 && os.Args[1] == demoCommand {
+		main()
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -1,0 +1,241 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// patience is what a test allows for what should take milliseconds.
+const patience = 20 * time.Second
+
+// agentProcess is the program as a process of its own, with a droid that is a
+// shell script around the demo's.
+type agentProcess struct {
+	t       *testing.T
+	dir     string // the session's
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	stdout  io.ReadCloser
+	stderr  *os.File // nobody reads it unless the test does
+	lines   chan agentLine
+	exited  chan struct{}
+	session string
+}
+
+type agentLine struct {
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  json.RawMessage
+	raw    string
+}
+
+// startAgent starts the program. before is what droid, a script, does first; the
+// demo's droid is "$DROID". env replaces variables; one without "=" goes away.
+func startAgent(t *testing.T, before string, env []string, args ...string) *agentProcess {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	script := filepath.Join(dir, "droid")
+	text := fmt.Sprintf("#!/bin/sh\nDROID='%s %s'\ncd %s\necho $$ >> pids\n%s\nexec $DROID\n", self, demoCommand, dir, before)
+	require.NoError(t, os.WriteFile(script, []byte(text), 0o700))
+	a := &agentProcess{t: t, dir: dir, lines: make(chan agentLine, 10_000), exited: make(chan struct{})}
+	a.cmd = exec.Command(self, append([]string{"--droid", script}, args...)...)
+	a.cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", envProgram + "=1"}
+	for _, v := range env {
+		name, _, set := strings.Cut(v, "=")
+		if !set {
+			a.cmd.Env = a.without(name)
+			continue
+		}
+		a.cmd.Env = append(a.cmd.Env, v)
+	}
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	a.stderr, a.cmd.Stderr, a.cmd.Dir = read, write, dir
+	a.stdin, err = a.cmd.StdinPipe()
+	require.NoError(t, err)
+	a.stdout, err = a.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, a.cmd.Start())
+	require.NoError(t, write.Close())
+	read1 := make(chan struct{})
+	go func() { defer close(read1); a.read() }()
+	go func() {
+		defer close(a.exited)
+		<-read1
+		_ = a.cmd.Wait() // how it ended is in ProcessState
+	}()
+	t.Cleanup(func() {
+		_ = a.cmd.Process.Kill()
+		_ = a.stdin.Close()
+		_ = a.stdout.Close()
+		<-a.exited
+		_ = read.Close()
+	})
+	return a
+}
+
+func (a *agentProcess) without(name string) (env []string) {
+	for _, v := range a.cmd.Env {
+		if !strings.HasPrefix(v, name+"=") {
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+func (a *agentProcess) read() {
+	defer close(a.lines)
+	in := bufio.NewReader(a.stdout)
+	for {
+		raw, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		l := agentLine{raw: raw}
+		if json.Unmarshal([]byte(raw), &l) == nil {
+			a.lines <- l
+		}
+	}
+}
+
+func (a *agentProcess) send(line string, args ...any) {
+	_, _ = fmt.Fprintf(a.stdin, line+"\n", args...)
+}
+
+// await reads lines until ok accepts one.
+func (a *agentProcess) await(what string, ok func(agentLine) bool) agentLine {
+	a.t.Helper()
+	limit := time.After(patience)
+	for {
+		select {
+		case l, open := <-a.lines:
+			require.True(a.t, open, "the program closed stdout; waiting for %s", what)
+			if ok(l) {
+				return l
+			}
+		case <-limit:
+			require.FailNow(a.t, "no "+what)
+		}
+	}
+}
+
+func (a *agentProcess) response(id int) agentLine {
+	a.t.Helper()
+	return a.await(fmt.Sprintf("response to request %d", id), func(l agentLine) bool {
+		return l.Method == "" && string(l.ID) == strconv.Itoa(id)
+	})
+}
+
+func (a *agentProcess) initialize() agentLine {
+	a.t.Helper()
+	a.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
+	return a.response(1)
+}
+
+// begin opens a session.
+func (a *agentProcess) begin() {
+	a.t.Helper()
+	a.initialize()
+	a.send(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, a.dir)
+	var result struct{ SessionID string }
+	answer := a.response(2)
+	require.NoError(a.t, json.Unmarshal(answer.Result, &result), answer.raw)
+	a.session = result.SessionID
+}
+
+// prompt begins the turn with the id 3.
+func (a *agentProcess) prompt(text string) {
+	a.send(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`, a.session, text)
+}
+
+func (a *agentProcess) awaitText(part string) {
+	a.t.Helper()
+	a.await(part, func(l agentLine) bool { return strings.Contains(l.raw, part) })
+}
+
+// awaitEnd checks that the program ends in time.
+func (a *agentProcess) awaitEnd(limit time.Duration) {
+	a.t.Helper()
+	select {
+	case <-a.exited:
+	case <-time.After(limit):
+		require.FailNow(a.t, "the program does not end", "in %v", limit)
+	}
+}
+
+// awaitFile waits until a file in the session's directory has lines, and returns
+// them.
+func (a *agentProcess) awaitFile(name string) []string {
+	a.t.Helper()
+	var lines []string
+	require.Eventually(a.t, func() bool {
+		data, _ := os.ReadFile(filepath.Join(a.dir, name))
+		lines = strings.Fields(string(data))
+		return len(lines) > 0
+	}, patience, time.Millisecond)
+	return lines
+}
+
+// requireGone checks that the processes in a file have ended; a killed one that
+// nobody has waited for yet counts.
+func (a *agentProcess) requireGone(name string) {
+	a.t.Helper()
+	for _, line := range a.awaitFile(name) {
+		pid, err := strconv.Atoi(line)
+		require.NoError(a.t, err)
+		require.Eventually(a.t, func() bool {
+			stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			return syscall.Kill(pid, 0) != nil || strings.Contains(string(stat), ") Z ")
+		}, 5*time.Second, time.Millisecond, "process %d of %s lives", pid, name)
+	}
+}
+
+// noise has droid write 3,000 lines that are no messages, of 100 bytes each:
+// more than a pipe takes.
+const noise = `i=0; while [ $i -lt 3000 ]; do echo "NOISE-SECRET $i 2345678901234567890123456789012345678901234567890123456789012345678901234567890"; i=$((i+1)); done`
+
+// An editor that does not read stderr is served like any other: requests are
+// answered, a cancel is heard, the end is obeyed.
+func TestNobodyReadsStderr(t *testing.T) {
+	for _, level := range []string{"", "debug"} {
+		for name, end := range map[string]func(*agentProcess){
+			"EOF":     func(a *agentProcess) { _ = a.stdin.Close() },
+			"SIGTERM": func(a *agentProcess) { _ = a.cmd.Process.Signal(syscall.SIGTERM) },
+		} {
+			t.Run(level+" "+name, func(t *testing.T) {
+				t.Parallel()
+				var args []string
+				if level != "" {
+					args = []string{"--log-level", level}
+				}
+				a := startAgent(t, noise, nil, args...)
+				a.begin()
+				a.prompt("hello")
+				a.awaitText("session/request_permission")
+				a.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`, a.session)
+				require.Contains(t, string(a.response(3).Result), `"cancelled"`)
+				end(a)
+				a.awaitEnd(patience)
+			})
+		}
+	}
+}
