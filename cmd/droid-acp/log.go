@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"droid-acp/internal/droid"
 )
 
 // logFileTime bounds how long the log file may take to open: a pipe opens when
@@ -74,7 +77,36 @@ func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level) (core zapc
 		defer line.Free()
 		return bytes.Clone(line.Bytes())
 	})
-	return zapcore.NewCore(encoder, writer, level), func() { writer.close() }
+	return discreet{zapcore.NewCore(encoder, writer, level)}, func() { writer.close() }
+}
+
+// discreet is a core that takes what droid wrote out of errors: it may be part of
+// a prompt or of an answer.
+type discreet struct{ zapcore.Core }
+
+func (d discreet) With(fields []zapcore.Field) zapcore.Core {
+	return discreet{d.Core.With(withoutDroidsWords(fields))}
+}
+
+func (d discreet) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if d.Enabled(e.Level) {
+		return to.AddCore(e, d)
+	}
+	return to
+}
+
+func (d discreet) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	return d.Core.Write(e, withoutDroidsWords(fields))
+}
+
+func withoutDroidsWords(fields []zapcore.Field) []zapcore.Field {
+	fields = slices.Clone(fields) // other cores get them, too
+	for i, f := range fields {
+		if err, ok := f.Interface.(error); ok && f.Type == zapcore.ErrorType {
+			fields[i] = zap.String(f.Key, droid.LogText(err))
+		}
+	}
+	return fields
 }
 
 // openLogFile opens the file, or gives up after logFileTime.

@@ -239,3 +239,61 @@ func TestNobodyReadsStderr(t *testing.T) {
 		}
 	}
 }
+
+// A log file that does not open is a usage error, not a program that hangs.
+func TestLogFileIsAPipe(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	a := startAgent(t, "", nil, "--log-file", pipe)
+	text, err := io.ReadAll(a.stderr)
+	require.NoError(t, err)
+	a.awaitEnd(patience)
+	require.Equal(t, exitUsage, a.cmd.ProcessState.ExitCode())
+	require.Contains(t, string(text), "is it a pipe that nobody reads")
+	file, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+}
+
+// What droid writes to stderr, or to stdout by mistake, may be part of an answer:
+// the log tells how much there was, not what. The user is told why droid ended.
+func TestLogHoldsNothingOfDroids(t *testing.T) {
+	t.Parallel()
+	a := startAgent(t, `echo 'STDERR-SECRET' >&2; echo '{"text":"STDOUT-SECRET", }'; echo STDOUT-SECRET`, nil, "--log-level", "debug", "--log-file", "log")
+	a.begin()
+	a.prompt("hello")
+	a.awaitText("session/request_permission")
+	pid, err := strconv.Atoi(a.awaitFile("pids")[0])
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	require.Contains(t, string(a.response(3).Error), "STDERR-SECRET", "the user is told")
+	require.NoError(t, a.stdin.Close())
+	text, err := io.ReadAll(a.stderr)
+	require.NoError(t, err)
+	a.awaitEnd(patience)
+	log, err := os.ReadFile(filepath.Join(a.dir, "log"))
+	require.NoError(t, err)
+	for where, text := range map[string]string{"stderr": string(text), "the log file": string(log)} {
+		require.NotContains(t, text, "SECRET", where)
+		require.Contains(t, text, "no message", where)
+		require.Contains(t, text, "SIGKILL", where)
+		require.Regexp(t, `"stderrLines": ?1\b`, text, where)
+	}
+	require.Contains(t, string(log), `"at":26`, "where a line is broken")
+	require.Contains(t, string(log), `"bytes":13`)
+}
+
+// Of thousands of lines that are no messages a few are told, then their number.
+func TestNoiseIsToldInBrief(t *testing.T) {
+	t.Parallel()
+	a := startAgent(t, noise, nil, "--log-level", "debug", "--log-file", "log")
+	a.begin()
+	require.NoError(t, a.stdin.Close())
+	a.awaitEnd(patience)
+	log, err := os.ReadFile(filepath.Join(a.dir, "log"))
+	require.NoError(t, err)
+	require.Equal(t, 20, strings.Count(string(log), "droid wrote a line that is no message"))
+	require.Equal(t, 1, strings.Count(string(log), "further ones are only counted"))
+	require.Contains(t, string(log), `"noMessages":3000`)
+}
