@@ -32,6 +32,7 @@ type outbox struct {
 	closed bool
 	err    error
 	done   chan struct{} // the writer has ended
+	failed chan struct{} // closed when a write failed: nobody reads any more
 }
 
 // outgoing is one line to be, either encoded or still a text chunk.
@@ -50,7 +51,7 @@ type textChunk struct {
 const textChunkSuffix = "}}}}\n"
 
 func newOutbox(w io.Writer) *outbox {
-	o := &outbox{w: w, done: make(chan struct{})}
+	o := &outbox{w: w, done: make(chan struct{}), failed: make(chan struct{})}
 	o.change = sync.NewCond(&o.mu)
 	go o.run()
 	return o
@@ -154,6 +155,7 @@ func (o *outbox) fail(err error) {
 	o.err, o.queue = err, nil
 	o.change.Broadcast()
 	o.mu.Unlock()
+	close(o.failed)
 }
 
 func (i outgoing) appendLine(buf []byte) []byte {
