@@ -85,19 +85,21 @@ func main() {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	switch {
-	case len(args) > 0 && args[0] == "smoke":
-		return runSmoke(ctx, args[1:], stdout, stderr)
-	case len(args) > 0 && args[0] == demoCommand:
+	if len(args) > 0 && args[0] == demoCommand {
 		return fakedroid.ExitCode(fakedroid.Run(stdin, stdout, fakedroid.Demo(),
 			fakedroid.WithPace(demoPace), fakedroid.WithStderr(stderr)))
 	}
-	return runServe(ctx, args, stdin, stdout, stderr)
+	leaving, stop := awaitSignals()
+	defer stop()
+	return leaving.orHurry(func() int {
+		if len(args) > 0 && args[0] == "smoke" {
+			return runSmoke(leaving, args[1:], stdout, stderr)
+		}
+		return runServe(leaving, args, stdin, stdout, stderr)
+	})
 }
 
-func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var common commonFlags
 	flags := common.flagSet("droid-acp")
 	if code, done := parse(flags, &common, args, stdout, stderr); done {
@@ -136,7 +138,8 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		Version:   version(),
 		Log:       log,
 	})
-	if err := agent.Serve(ctx, stdin, stdout); err != nil && !errors.Is(err, context.Canceled) {
+	leaving.onHurry(agent.Kill)
+	if err := agent.Serve(leaving.ctx, stdin, stdout); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
 	}
 	return exitOK

@@ -49,6 +49,12 @@ type agentLine struct {
 // demo's droid is "$DROID". env replaces variables; one without "=" goes away.
 func startAgent(t *testing.T, before string, env []string, args ...string) *agentProcess {
 	t.Helper()
+	return startUnder(t, nil, before, env, args...)
+}
+
+// startUnder starts the program by another one, that gets its path and arguments.
+func startUnder(t *testing.T, under []string, before string, env []string, args ...string) *agentProcess {
+	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -57,7 +63,8 @@ func startAgent(t *testing.T, before string, env []string, args ...string) *agen
 	text := fmt.Sprintf("#!/bin/sh\nDROID='%s %s'\ncd %s\necho $$ >> pids\n%s\nexec $DROID\n", self, demoCommand, dir, before)
 	require.NoError(t, os.WriteFile(script, []byte(text), 0o700))
 	a := &agentProcess{t: t, dir: dir, lines: make(chan agentLine, 10_000), exited: make(chan struct{})}
-	a.cmd = exec.Command(self, append([]string{"--droid", script}, args...)...)
+	command := append(append(under, self, "--droid", script), args...)
+	a.cmd = exec.Command(command[0], command[1:]...)
 	a.cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", envProgram + "=1"}
 	for _, v := range env {
 		name, _, set := strings.Cut(v, "=")
