@@ -126,3 +126,37 @@ func quoted(text string) string {
 	raw, _ := json.Marshal(text) // strings always encode
 	return string(raw)
 }
+
+// The spare is for the first session. When none comes it does not stay for ever;
+// a session that comes later starts a process of its own.
+func TestSpareDoesNotStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var clients []*droid.Client
+		e := connect(t, func(int) (*droid.Client, error) {
+			clients = append(clients, fakeDroid(says("hi")))
+			return clients[len(clients)-1], nil
+		})
+		time.Sleep(spareTime - time.Second)
+		require.Len(t, clients, 1)
+		require.Nil(t, clients[0].ExitError(), "it waits for the session")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.NotNil(t, clients[0].ExitError())
+		e.beginSession()
+		require.Len(t, clients, 2)
+		require.Equal(t, "end_turn", e.run("go"))
+		time.Sleep(2 * spareTime)
+		synctest.Wait()
+		require.Nil(t, clients[1].ExitError(), "a session's process is no spare")
+	})
+}
+
+// A spare that became a session's is not ended.
+func TestTakenSpareStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		time.Sleep(2 * spareTime)
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Equal(t, 1, e.starts)
+	})
+}
