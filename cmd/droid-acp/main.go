@@ -23,7 +23,6 @@ import (
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/store"
 )
 
 const usage = `Usage:
@@ -81,6 +80,7 @@ func main() {
 	// leave droid behind. The signal is caught rather than ignored: commands that
 	// we start would inherit that, and then write into broken pipes for ever.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ensureHome()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -113,10 +113,6 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 		return usageError(stderr, err)
 	}
 	defer closeLog()
-	root, err := store.Root()
-	if err != nil {
-		return usageError(stderr, err)
-	}
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = os.TempDir() // the directory of the spare process alone; sessions name their own
@@ -130,7 +126,7 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 			}
 			return droid.Start(droid.Command{Path: path, Dir: dir, MCPServers: mcp}, log)
 		},
-		Store:     store.New(root, log),
+		Store:     sessionStore(log),
 		Defaults:  common.defaults(),
 		ParkAfter: common.parkAfter,
 		Shell:     common.shell,

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -303,4 +304,43 @@ func TestNoiseIsToldInBrief(t *testing.T) {
 	require.Equal(t, 20, strings.Count(string(log), "droid wrote a line that is no message"))
 	require.Equal(t, 1, strings.Count(string(log), "further ones are only counted"))
 	require.Contains(t, string(log), `"noMessages":3000`)
+}
+
+// Where HOME is not set the user's entry in the system's list says it, to droid
+// too.
+func TestHomeIsFoundWithoutHOME(t *testing.T) {
+	me, err := user.Current()
+	require.NoError(t, err)
+	for _, unset := range []string{"HOME", "HOME="} {
+		t.Run(unset, func(t *testing.T) {
+			t.Parallel()
+			a := startAgent(t, `echo "$HOME" > home`, []string{unset})
+			a.begin()
+			require.Equal(t, []string{me.HomeDir}, a.awaitFile("home"))
+		})
+	}
+}
+
+// Who has no home can ask what we are all the same; what needs droid's store says
+// what is missing.
+func TestInitializeNeedsNoHome(t *testing.T) {
+	for name, env := range map[string][]string{
+		"override": {"FACTORY_HOME_OVERRIDE=relative/dir"},
+		"HOME":     {"HOME=relative/dir"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := startAgent(t, "", env)
+			require.NotEmpty(t, a.initialize().Result)
+			for id, call := range map[int]string{
+				2: `"session/list","params":{}`,
+				3: `"session/delete","params":{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8"}`,
+			} {
+				a.send(`{"jsonrpc":"2.0","id":%d,"method":%s}`, id, call)
+				answer := string(a.response(id).Error)
+				require.Contains(t, answer, "relative/dir")
+				require.Contains(t, answer, "absolute path")
+			}
+		})
+	}
 }
