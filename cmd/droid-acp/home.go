@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/user"
 	"runtime"
@@ -27,6 +28,15 @@ func ensureHome() {
 		name = "USERPROFILE"
 	}
 	_ = os.Setenv(name, me.HomeDir) // fails for names that are none
+}
+
+// needHome says what to do for a droid that would not find its home: it dies then
+// without a word of that (0.99 to 0.225).
+func needHome() error {
+	if _, err := os.UserHomeDir(); err != nil {
+		return fmt.Errorf("%w, and droid needs it; set HOME to your home directory and start the agent again", err)
+	}
+	return nil
 }
 
 // sessionStore is droid's store, or one that says why it cannot be found.

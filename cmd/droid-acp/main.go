@@ -120,6 +120,9 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { return droid.Find(common.droid) },
 		Start: func(dir string, mcp bool) (*droid.Client, error) {
+			if err := needHome(); err != nil {
+				return nil, err
+			}
 			path, err := droid.Find(common.droid)
 			if err != nil {
 				return nil, err
