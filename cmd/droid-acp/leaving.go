@@ -8,10 +8,11 @@ import (
 	"syscall"
 )
 
-// leaving is how the user ends the program by signals: the first begins the end,
+// leaving is how the program is ended from outside: a first signal begins the end,
 // a second does not wait for it.
 type leaving struct {
 	ctx   context.Context // ends with the first signal
+	begin func()          // begins the end as that does
 	hurry chan struct{}   // closed by the second
 
 	mu   sync.Mutex
@@ -21,7 +22,7 @@ type leaving struct {
 // awaitSignals begins to listen. stop ends that.
 func awaitSignals() (l *leaving, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	l = &leaving{ctx: ctx, hurry: make(chan struct{}), kill: func() {}}
+	l = &leaving{ctx: ctx, begin: cancel, hurry: make(chan struct{}), kill: func() {}}
 	signals, stopped, done := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) { // by nohup, or a script that runs us in the background

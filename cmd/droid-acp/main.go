@@ -138,6 +138,9 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 		Log:       log,
 	})
 	leaving.onHurry(agent.Kill)
+	if file, ok := stdout.(*os.File); ok {
+		onHangup(file, leaving.begin)
+	}
 	if err := agent.Serve(leaving.ctx, stdin, stdout); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
 	}

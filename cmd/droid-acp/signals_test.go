@@ -3,6 +3,7 @@
 package main
 
 import (
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -68,15 +69,30 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 }
 
 // An editor that closes its end of stdout and keeps stdin open ends the turn and
-// the program.
+// the program, also while there is nothing to write.
 func TestEditorClosesStdoutAlone(t *testing.T) {
-	t.Parallel()
-	a := startAgent(t, "", nil)
-	a.begin()
-	require.NoError(t, a.stdout.Close())
-	a.prompt("hello")
-	a.awaitEnd(patience)
-	a.requireGone("pids")
+	t.Run("while it is written", func(t *testing.T) {
+		t.Parallel()
+		a := startAgent(t, "", nil)
+		a.begin()
+		require.NoError(t, a.stdout.Close())
+		a.prompt("hello")
+		a.awaitEnd(patience)
+		a.requireGone("pids")
+	})
+	t.Run("while a command is silent", func(t *testing.T) {
+		if runtime.GOOS != "linux" {
+			t.Skip("shown on Linux alone")
+		}
+		t.Parallel()
+		a := startAgent(t, "", nil, "--shell")
+		a.begin()
+		a.prompt("!echo be''gun; sleep 900")
+		a.awaitText("begun")
+		require.NoError(t, a.stdout.Close())
+		a.awaitEnd(patience)
+		a.requireGone("pids")
+	})
 }
 
 // A command of the user's ends with the program also when that is killed: the
