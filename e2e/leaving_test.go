@@ -26,6 +26,7 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(*client){
 		"EOF":     func(c *client) { _ = c.stdin.Close() },
+		"deaf":    func(c *client) { _ = c.stdout.Close() },
 		"SIGTERM": func(c *client) { c.signal(syscall.SIGTERM) },
 		"SIGINT":  func(c *client) { c.signal(syscall.SIGINT) },
 		"SIGHUP":  func(c *client) { c.signal(syscall.SIGHUP) },

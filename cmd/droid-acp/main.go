@@ -91,6 +91,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	leaving, stop := awaitSignals()
 	defer stop()
+	if file, ok := stdout.(*os.File); ok {
+		onHangup(file, leaving.begin)
+	}
 	return leaving.orHurry(func() int {
 		if len(args) > 0 && args[0] == "smoke" {
 			return runSmoke(leaving, args[1:], stdout, stderr)
@@ -138,9 +141,6 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 		Log:       log,
 	})
 	leaving.onHurry(agent.Kill)
-	if file, ok := stdout.(*os.File); ok {
-		onHangup(file, leaving.begin)
-	}
 	if err := agent.Serve(leaving.ctx, stdin, stdout); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
 	}
