@@ -85,6 +85,7 @@ type client struct {
 	t      testing.TB
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
+	stdout io.Closer
 	stderr *bytes.Buffer // read it after the end only
 	exited chan struct{}
 
@@ -117,6 +118,7 @@ func startAgentReading(t testing.TB, h home, reading func(io.Reader) io.Reader, 
 	require.NoError(t, err)
 	stdout, err := c.cmd.StdoutPipe()
 	require.NoError(t, err)
+	c.stdout = stdout
 	require.NoError(t, c.cmd.Start())
 	go func() {
 		defer close(c.exited)

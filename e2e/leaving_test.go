@@ -15,6 +15,10 @@ import (
 // leavingLimit is how long droid may outlive the agent.
 const leavingLimit = 10 * time.Second
 
+// hurryLimit is how long it may after a second signal; 0.225 takes 5 s to leave
+// by itself.
+const hurryLimit = 3 * time.Second
+
 // Every way in which an editor leaves ends droid, and what droid's tools run:
 // 0.225 ends its tools itself when it is killed, 0.99 cannot, so that its tools
 // survive a SIGKILL of the agent alone.
@@ -22,11 +26,22 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(*client){
 		"EOF":     func(c *client) { _ = c.stdin.Close() },
+		"deaf":    func(c *client) { _ = c.stdout.Close() },
 		"SIGTERM": func(c *client) { c.signal(syscall.SIGTERM) },
 		"SIGINT":  func(c *client) { c.signal(syscall.SIGINT) },
+		"SIGHUP":  func(c *client) { c.signal(syscall.SIGHUP) },
 		"SIGKILL": func(c *client) { c.signal(syscall.SIGKILL) },
+		"twice": func(c *client) {
+			c.signal(syscall.SIGTERM)
+			time.Sleep(50 * time.Millisecond) // two of one kind are one while the first waits
+			c.signal(syscall.SIGTERM)
+		},
 	}
 	for name, leave := range ways {
+		limit := leavingLimit
+		if name == "twice" {
+			limit = hurryLimit
+		}
 		t.Run(name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 				t.Run("idle", func(t *testing.T) {
@@ -34,7 +49,7 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 					c.open(h)
 					require.NotEmpty(t, h.processes(t), "a droid runs until the end")
 					leave(c)
-					c.gone(h, func(process) bool { return true })
+					c.gone(h, limit, func(process) bool { return true })
 				})
 				t.Run("mid-tool", func(t *testing.T) {
 					model.On("sleep", modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("a", "sleep 298")}})
@@ -44,7 +59,7 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 					h.awaitProcess(t, "sleep 298")
 					leave(c)
 					orphans := name == "SIGKILL" && h.version == oldDroid
-					c.gone(h, func(p process) bool { return p.droid || !orphans })
+					c.gone(h, limit, func(p process) bool { return p.droid || !orphans })
 					h.endTools(t)
 				})
 			})
@@ -53,9 +68,9 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 }
 
 // gone checks that the agent and the processes that matter end.
-func (c *client) gone(h home, matters func(process) bool) {
+func (c *client) gone(h home, limit time.Duration, matters func(process) bool) {
 	c.t.Helper()
-	h.awaitNone(c.t, leavingLimit, matters)
+	h.awaitNone(c.t, limit, matters)
 	select {
 	case <-c.exited:
 	case <-time.After(time.Second):

@@ -1,16 +1,26 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"droid-acp/internal/droid"
 )
 
+// logFileTime bounds how long the log file may take to open: a pipe opens when
+// somebody reads it, a dead mount never does.
+const logFileTime = 2 * time.Second
+
 // logger makes the log: short lines on stderr, JSON lines in the log file if
-// there is one. Neither holds prompts or answers. close flushes it.
+// there is one. Neither holds prompts or answers, and neither makes anybody wait
+// who logs. close writes what is left.
 func (c *commonFlags) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
 	if c.logLevel != "" {
@@ -20,24 +30,108 @@ func (c *commonFlags) logger(stderr io.Writer) (log *zap.Logger, closeLog func()
 		}
 		toStderr, toFile = level, level
 	}
-	console := zapcore.NewConsoleEncoder(zapcore.EncoderConfig{
+	var file *os.File
+	if c.logFile != "" {
+		if file, err = openLogFile(c.logFile); err != nil {
+			return nil, nil, fmt.Errorf("the log file cannot be opened: %w", err)
+		}
+	}
+	core, closeStderr := logTo(stderr, lineEncoder(), toStderr)
+	if file == nil {
+		return zap.New(core), closeStderr, nil
+	}
+	fileCore, closeFile := logTo(file, jsonEncoder(), toFile)
+	return zap.New(zapcore.NewTee(core, fileCore)), func() {
+		closeStderr()
+		closeFile()
+		_ = file.Close() // what could be written is written
+	}, nil
+}
+
+func lineEncoder() zapcore.Encoder {
+	return zapcore.NewConsoleEncoder(zapcore.EncoderConfig{
 		MessageKey: "msg", LevelKey: "level", NameKey: "name", LineEnding: "\n",
 		EncodeLevel: func(l zapcore.Level, enc zapcore.PrimitiveArrayEncoder) {
 			enc.AppendString("droid-acp " + l.String() + ":")
 		},
 		EncodeDuration: zapcore.StringDurationEncoder, ConsoleSeparator: " ",
 	})
-	core := zapcore.NewCore(console, zapcore.Lock(zapcore.AddSync(stderr)), toStderr)
-	closeLog = func() {}
-	if c.logFile != "" {
-		file, err := os.OpenFile(c.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+func jsonEncoder() zapcore.Encoder {
+	config := zap.NewProductionEncoderConfig()
+	config.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	return zapcore.NewJSONEncoder(config)
+}
+
+// logTo is a core that writes to w through a logWriter.
+func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level) (core zapcore.Core, closeIt func()) {
+	writer := newLogWriter(w, func(n int) []byte {
+		line, err := encoder.EncodeEntry(zapcore.Entry{
+			Level: zapcore.WarnLevel, Time: time.Now(),
+			Message: "log lines were lost here, because nobody read them in time",
+		}, []zapcore.Field{zap.Int("lines", n)})
 		if err != nil {
-			return nil, nil, fmt.Errorf("the log file cannot be opened: %w", err)
+			return nil
 		}
-		encoder := zap.NewProductionEncoderConfig()
-		encoder.EncodeTime = zapcore.RFC3339NanoTimeEncoder
-		core = zapcore.NewTee(core, zapcore.NewCore(zapcore.NewJSONEncoder(encoder), zapcore.Lock(file), toFile))
-		closeLog = func() { _ = file.Close() } // every line was written as it came
+		defer line.Free()
+		return bytes.Clone(line.Bytes())
+	})
+	return discreet{zapcore.NewCore(encoder, writer, level)}, func() { writer.close() }
+}
+
+// discreet is a core that takes what droid wrote out of errors: it may be part of
+// a prompt or of an answer.
+type discreet struct{ zapcore.Core }
+
+func (d discreet) With(fields []zapcore.Field) zapcore.Core {
+	return discreet{d.Core.With(withoutDroidsWords(fields))}
+}
+
+func (d discreet) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if d.Enabled(e.Level) {
+		return to.AddCore(e, d)
 	}
-	return zap.New(core), closeLog, nil
+	return to
+}
+
+func (d discreet) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	return d.Core.Write(e, withoutDroidsWords(fields))
+}
+
+func withoutDroidsWords(fields []zapcore.Field) []zapcore.Field {
+	fields = slices.Clone(fields) // other cores get them, too
+	for i, f := range fields {
+		if err, ok := f.Interface.(error); ok && f.Type == zapcore.ErrorType {
+			fields[i] = zap.String(f.Key, droid.LogText(err))
+		}
+	}
+	return fields
+}
+
+// openLogFile opens the file, or gives up after logFileTime.
+func openLogFile(path string) (*os.File, error) {
+	type opened struct {
+		file *os.File
+		err  error
+	}
+	result := make(chan opened)
+	given := make(chan struct{})
+	defer close(given)
+	go func() {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		select {
+		case result <- opened{file, err}:
+		case <-given:
+			_ = file.Close() // nothing was written; closing no file is an error of no interest
+		}
+	}()
+	patience := time.NewTimer(logFileTime)
+	defer patience.Stop()
+	select {
+	case r := <-result:
+		return r.file, r.err
+	case <-patience.C:
+		return nil, fmt.Errorf("%s did not open within %v; is it a pipe that nobody reads, or on a file system that does not answer?", path, logFileTime)
+	}
 }

@@ -23,7 +23,6 @@ import (
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/store"
 )
 
 const usage = `Usage:
@@ -78,25 +77,32 @@ const (
 
 func main() {
 	// A write to an editor that is gone becomes an error, not a death that would
-	// leave droid behind.
-	signal.Ignore(syscall.SIGPIPE)
+	// leave droid behind. The signal is caught rather than ignored: commands that
+	// we start would inherit that, and then write into broken pipes for ever.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ensureHome()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	switch {
-	case len(args) > 0 && args[0] == "smoke":
-		return runSmoke(ctx, args[1:], stdout, stderr)
-	case len(args) > 0 && args[0] == demoCommand:
+	if len(args) > 0 && args[0] == demoCommand {
 		return fakedroid.ExitCode(fakedroid.Run(stdin, stdout, fakedroid.Demo(),
 			fakedroid.WithPace(demoPace), fakedroid.WithStderr(stderr)))
 	}
-	return runServe(ctx, args, stdin, stdout, stderr)
+	leaving, stop := awaitSignals()
+	defer stop()
+	if file, ok := stdout.(*os.File); ok {
+		onHangup(file, leaving.begin)
+	}
+	return leaving.orHurry(func() int {
+		if len(args) > 0 && args[0] == "smoke" {
+			return runSmoke(leaving, args[1:], stdout, stderr)
+		}
+		return runServe(leaving, args, stdin, stdout, stderr)
+	})
 }
 
-func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var common commonFlags
 	flags := common.flagSet("droid-acp")
 	if code, done := parse(flags, &common, args, stdout, stderr); done {
@@ -110,10 +116,6 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		return usageError(stderr, err)
 	}
 	defer closeLog()
-	root, err := store.Root()
-	if err != nil {
-		return usageError(stderr, err)
-	}
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = os.TempDir() // the directory of the spare process alone; sessions name their own
@@ -121,13 +123,16 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { return droid.Find(common.droid) },
 		Start: func(dir string, mcp bool) (*droid.Client, error) {
+			if err := needHome(); err != nil {
+				return nil, err
+			}
 			path, err := droid.Find(common.droid)
 			if err != nil {
 				return nil, err
 			}
 			return droid.Start(droid.Command{Path: path, Dir: dir, MCPServers: mcp}, log)
 		},
-		Store:     store.New(root, log),
+		Store:     sessionStore(log),
 		Defaults:  common.defaults(),
 		ParkAfter: common.parkAfter,
 		Shell:     common.shell,
@@ -135,7 +140,8 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		Version:   version(),
 		Log:       log,
 	})
-	if err := agent.Serve(ctx, stdin, stdout); err != nil && !errors.Is(err, context.Canceled) {
+	leaving.onHurry(agent.Kill)
+	if err := agent.Serve(leaving.ctx, stdin, stdout); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
 	}
 	return exitOK

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -14,11 +15,15 @@ import (
 	"go.uber.org/goleak"
 )
 
+// envProgram makes this test binary the program, for tests of what a process
+// does: signals, blocked streams.
+const envProgram = "DROID_ACP_TEST_PROGRAM"
+
 // TestMain also plays the demo's droid: the program starts itself for that, and
 // here the program is this test.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == demoCommand {
-		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	if os.Getenv(envProgram) != "" || len(os.Args) > 1 && os.Args[1] == demoCommand {
+		main()
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -145,6 +150,29 @@ nonsense
 	require.NotEmpty(t, lines)
 	for _, line := range bytes.Split(bytes.TrimSpace(lines), []byte("\n")) {
 		require.True(t, json.Valid(line), string(line))
+	}
+}
+
+// Who has no home at all, not even in the system's list of users, learns what to
+// do from each request that needs one; droid would die without a word of that.
+func TestServeWithoutHome(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Setenv("USERPROFILE", "")
+	}
+	t.Setenv("HOME", "")
+	t.Setenv("DROID_ACP_DROID", os.Args[0])
+	got := command(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
+{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"` + t.TempDir() + `","mcpServers":[]}}
+{"jsonrpc":"2.0","id":3,"method":"session/list","params":{}}
+`)
+	require.Equal(t, exitOK, got.code)
+	for _, line := range strings.Split(strings.TrimSpace(got.stdout), "\n") {
+		if strings.Contains(line, `"id":1`) {
+			require.Contains(t, line, `"protocolVersion":1`)
+			continue
+		}
+		require.Contains(t, line, `"error"`)
+		require.Contains(t, line, "set HOME to your home directory")
 	}
 }
 

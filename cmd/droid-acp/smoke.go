@@ -28,7 +28,7 @@ type smokeFlags struct {
 }
 
 // runSmoke runs one prompt against the agent in this process.
-func runSmoke(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func runSmoke(leaving *leaving, args []string, stdout, stderr io.Writer) int {
 	var f smokeFlags
 	flags := f.flagSet("droid-acp smoke")
 	flags.BoolVar(&f.demo, "demo", false, "")
@@ -49,7 +49,7 @@ func runSmoke(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	}
 	defer closeLog()
 
-	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("no end of the turn within %v", f.timeout))
+	ctx, cancel := context.WithTimeoutCause(leaving.ctx, f.timeout, fmt.Errorf("no end of the turn within %v", f.timeout))
 	defer cancel()
 	locate := f.locate
 	agent := adapter.New(adapter.Config{
@@ -65,6 +65,7 @@ func runSmoke(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 		Defaults: f.defaults(), Shell: f.shell,
 		Dir: options.CWD, Version: version(), Log: log,
 	})
+	leaving.onHurry(agent.Kill)
 	stop, err := converse(ctx, agent, stdout, options)
 	switch {
 	case err != nil:

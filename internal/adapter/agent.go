@@ -7,6 +7,7 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -48,9 +49,10 @@ type Config struct {
 
 // Agent serves one editor. Make it with New, run it with Serve.
 type Agent struct {
-	cfg   Config
-	log   *zap.Logger
-	spare *spare
+	cfg    Config
+	log    *zap.Logger
+	droids droids
+	spare  *spare
 
 	stat func(path string) (os.FileInfo, error) // tests use directories that do not exist
 
@@ -79,16 +81,38 @@ func New(cfg Config) *Agent {
 
 		stat: os.Stat,
 	}
-	a.spare = &spare{start: func() (*droid.Client, error) { return cfg.Start(cfg.Dir, true) }, log: cfg.Log}
+	a.cfg.Start = func(dir string, mcp bool) (*droid.Client, error) {
+		client, err := cfg.Start(dir, mcp)
+		if err == nil {
+			a.droids.add(client)
+		}
+		return client, err
+	}
+	a.spare = &spare{start: func() (*droid.Client, error) { return a.cfg.Start(cfg.Dir, true) }, log: cfg.Log}
 	return a
 }
+
+// Kill ends every droid at once and returns when they are gone, or after a bounded
+// time. It is for who cannot wait for the end of Serve; nothing works after it.
+func (a *Agent) Kill() { a.droids.kill() }
+
+// endTime bounds how long the sessions may take to end. A droid has up to 9 s of
+// politeness (1 s for its turn, 6 s after its input ended, 2 s after SIGTERM) and
+// 2 s for its last output; a session that takes longer is stuck, in a read of a
+// dead file system for example.
+const endTime = 12 * time.Second
 
 // flushTime bounds how long an editor that no longer reads can hold up the end
 // of Serve.
 const flushTime = 2 * time.Second
 
-// Serve answers the editor until in ends or ctx is done. When it returns, every
-// droid process has ended and what could be written to out is written.
+// errStuck is why Serve did not end in order.
+var errStuck = errors.New("a session did not end in time; its droid was killed")
+
+// Serve answers the editor until in ends, nobody reads out any more, or ctx is
+// done. When it returns, every droid process has ended and what could be written
+// to out is written. It returns endTime, killTime and twice flushTime later at
+// the latest.
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	defer a.cancel()
@@ -108,19 +132,23 @@ func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	case <-a.conn.Done():
 	case <-a.ctx.Done():
 		a.gate.close()
+	case <-a.out.failed:
+		a.log.Warn("the editor does not read any more, so the sessions end")
+		a.gate.close()
 	}
-	a.shutDown()
+	if err := a.shutDown(); err != nil {
+		return err
+	}
 	return ctx.Err()
 }
 
 // shutDown ends all sessions at once, then the way out.
-func (a *Agent) shutDown() {
+func (a *Agent) shutDown() error {
 	a.mu.Lock()
 	a.closing = true
 	a.mu.Unlock()
 	a.cancel()
-	a.spare.discard()
-	a.running.Wait()
+	err := a.endSessions()
 	if !a.requests.wait(flushTime) {
 		a.log.Error("a request of the editor was left without an answer")
 	}
@@ -130,6 +158,28 @@ func (a *Agent) shutDown() {
 	case <-time.After(flushTime):
 		a.log.Warn("the editor did not take the last messages in time")
 	}
+	return err
+}
+
+// endSessions waits for the end of all sessions and of the spare. When that takes
+// too long, it kills every droid.
+func (a *Agent) endSessions() error {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		a.spare.discard()
+		a.running.Wait()
+	}()
+	patience := time.NewTimer(endTime)
+	defer patience.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-patience.C:
+	}
+	a.log.Error(errStuck.Error())
+	a.droids.kill()
+	return errStuck
 }
 
 // call is one message from the editor on its way through its handler.

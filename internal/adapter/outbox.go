@@ -42,6 +42,7 @@ type outbox struct {
 	closed bool
 	err    error
 	done   chan struct{} // the writer has ended
+	failed chan struct{} // closed when a write failed: nobody reads any more
 }
 
 // outgoing is one line to be, either encoded or still a text chunk.
@@ -60,7 +61,7 @@ type textChunk struct {
 const textChunkSuffix = "}}}}\n"
 
 func newOutbox(w io.Writer) *outbox {
-	o := &outbox{w: w, done: make(chan struct{})}
+	o := &outbox{w: w, done: make(chan struct{}), failed: make(chan struct{})}
 	o.change = sync.NewCond(&o.mu)
 	go o.run()
 	return o
@@ -212,6 +213,7 @@ func (o *outbox) fail(err error) {
 	o.err, o.queue, o.bytes = err, nil, 0
 	o.makeRoom()
 	o.mu.Unlock()
+	close(o.failed)
 }
 
 // size is what counts of an item against the limits, in bytes.

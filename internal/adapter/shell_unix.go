@@ -4,29 +4,63 @@ package adapter
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"syscall"
 )
 
-// shellProcess runs a command in a process group of its own.
+// shellProcess is a command that runs in the process group of its guard.
 func shellProcess(ctx context.Context, command string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	return cmd
+	return exec.CommandContext(ctx, "sh", "-c", command)
 }
 
+// guardScript waits for the end of its input, which comes when we die, however we
+// do, and ends its process group. It outlives the polite signals of a cancel.
+const guardScript = `trap '' HUP INT TERM; read -r end; kill -s KILL 0`
+
 // processGroup is a command with what it started. A process that makes a session
-// of its own leaves it.
-type processGroup struct{ cmd *exec.Cmd }
+// or a group of its own leaves it, and then outlives us.
+//
+// The group's leader is a guard. Linux's parent-death signal would not do: it
+// ends the command alone and not what that started, and other systems have none.
+type processGroup struct {
+	guard *exec.Cmd
+	alive *os.File // the guard's input; it ends with us
+}
 
 func (g *processGroup) start(cmd *exec.Cmd) error {
-	g.cmd = cmd
-	return cmd.Start()
+	input, alive, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	guard := exec.Command("sh", "-c", guardScript)
+	guard.Stdin = input
+	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err = guard.Start()
+	_ = input.Close() // the guard has its own
+	if err != nil {
+		_ = alive.Close()
+		return err
+	}
+	g.guard, g.alive = guard, alive
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: guard.Process.Pid}
+	if err := cmd.Start(); err != nil {
+		g.kill()
+		return err
+	}
+	return nil
 }
 
 // terminate asks the group to end.
-func (g *processGroup) terminate() error { return syscall.Kill(-g.cmd.Process.Pid, syscall.SIGTERM) }
+func (g *processGroup) terminate() error { return g.signal(syscall.SIGTERM) }
 
-// kill ends what is left of the group. Its id is not given to another one while
-// a process is left; where none is, there is no such group.
-func (g *processGroup) kill() { _ = syscall.Kill(-g.cmd.Process.Pid, syscall.SIGKILL) }
+// kill ends what is left of the group, and the guard with it.
+func (g *processGroup) kill() {
+	_ = g.signal(syscall.SIGKILL) // the guard is there, or its body
+	_ = g.guard.Wait()            // killed
+	_ = g.alive.Close()
+}
+
+// signal reaches the whole group. Its id is that of the guard, so nobody else has
+// it before kill has waited for the guard.
+func (g *processGroup) signal(s syscall.Signal) error { return syscall.Kill(-g.guard.Process.Pid, s) }

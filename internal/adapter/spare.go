@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -11,7 +12,8 @@ import (
 // spare keeps one droid process that was started before it is needed, since a
 // droid takes 0.3 s (0.225) to 1 s (0.99) until it answers. The directory it
 // was started in does not matter: that of initialize_session wins (field notes
-// §1). A spare is never started again; it serves the first session.
+// §1). A spare is never started again; it serves the first session, or ends when
+// none comes.
 type spare struct {
 	start func() (*droid.Client, error)
 	log   *zap.Logger
@@ -19,8 +21,14 @@ type spare struct {
 	mu        sync.Mutex
 	discarded bool
 	starting  sync.WaitGroup
+	waiting   sync.WaitGroup // for a session
 	client    *droid.Client
+	taken     chan struct{} // closed when client was
 }
+
+// spareTime is how long the spare waits for a session: an editor that wants one
+// opens it in seconds, and one that only asked what we are never does.
+const spareTime = 5 * time.Minute
 
 // prepare starts the spare in the background. A failure is only logged: the
 // session that needs droid tries again and tells the user.
@@ -38,8 +46,21 @@ func (s *spare) prepare() {
 			<-client.Exited()
 			return
 		}
-		s.client = client
+		s.client, s.taken = client, make(chan struct{})
+		s.waiting.Go(s.expire)
 	})
+}
+
+// expire ends the spare when no session takes it.
+func (s *spare) expire() {
+	patience := time.NewTimer(spareTime)
+	defer patience.Stop()
+	select {
+	case <-s.taken:
+	case <-patience.C:
+		s.log.Info("no session was opened; the droid that was started ahead ends")
+		s.end()
+	}
 }
 
 // take hands over the spare if there is one and it still runs, else nil.
@@ -47,7 +68,10 @@ func (s *spare) take() *droid.Client {
 	s.starting.Wait()
 	s.mu.Lock()
 	client := s.client
-	s.client = nil
+	if client != nil {
+		s.client = nil
+		close(s.taken)
+	}
 	s.mu.Unlock()
 	if client == nil {
 		return nil
@@ -61,12 +85,17 @@ func (s *spare) take() *droid.Client {
 	}
 }
 
-// discard ends the spare. It has no session, so there is nothing to be polite
-// about.
+// discard ends the spare, and returns when it is gone.
 func (s *spare) discard() {
 	s.mu.Lock()
 	s.discarded = true
 	s.mu.Unlock()
+	s.end()
+	s.waiting.Wait()
+}
+
+// end kills the spare. It has no session, so there is nothing to be polite about.
+func (s *spare) end() {
 	if client := s.take(); client != nil {
 		client.Kill()
 		<-client.Exited()

@@ -1,6 +1,7 @@
 package droid
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -184,7 +185,7 @@ func (c *Client) supervise() {
 	c.out.abort()
 	<-c.out.done
 	c.proc.stdout.Close() // read to its end
-	c.log.Debug("droid ended", zap.Error(exit))
+	c.log.Debug("droid ended", zap.Error(exit), zap.Int64("noMessages", c.stats.malformed.Load()))
 }
 
 func (c *Client) superviseStreams() {
@@ -294,11 +295,28 @@ func (c *Client) read() {
 	}
 }
 
+// maxNoise is how many lines that are no messages are told one by one; the log of
+// droid's end has their number.
+const maxNoise = 20
+
+// malformed counts a line that is no message. The log tells where it is broken,
+// not what it says.
 func (c *Client) malformed(err error, data []byte) {
 	c.stats.lines.Add(1)
-	c.stats.malformed.Add(1)
-	c.log.Warn("droid wrote a line that is no message", zap.Error(err), zap.Int("bytes", len(data)))
-	c.log.Debug("the line", zap.ByteString("start", data[:min(len(data), 200)]))
+	n := c.stats.malformed.Add(1)
+	if n > maxNoise {
+		return
+	}
+	text := "droid wrote a line that is no message"
+	if n == maxNoise {
+		text += "; further ones are only counted"
+	}
+	fields := []zap.Field{zap.Error(err), zap.Int("bytes", len(data))}
+	var syntax *json.SyntaxError
+	if errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) && len(data) > 0 {
+		fields = append(fields, zap.Int64("at", syntax.Offset))
+	}
+	c.log.Warn(text, fields...)
 }
 
 // handle processes one line.

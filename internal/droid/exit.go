@@ -2,6 +2,8 @@ package droid
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -26,6 +28,13 @@ type ExitError struct {
 
 // Error names the cause and what droid wrote to stderr.
 func (e *ExitError) Error() string {
+	if len(e.Stderr) == 0 {
+		return e.cause()
+	}
+	return e.cause() + ": " + strings.Join(e.Stderr, "\n")
+}
+
+func (e *ExitError) cause() string {
 	var b strings.Builder
 	switch {
 	case e.Signal != "":
@@ -41,21 +50,42 @@ func (e *ExitError) Error() string {
 	if e.Err != nil {
 		fmt.Fprintf(&b, " (%v)", e.Err)
 	}
-	if len(e.Stderr) > 0 {
-		b.WriteString(": " + strings.Join(e.Stderr, "\n"))
-	}
 	return b.String()
 }
 
 // Unwrap returns Err.
 func (e *ExitError) Unwrap() error { return e.Err }
 
+// LogText is the text of an error without what droid wrote: that may be part of a
+// prompt or of an answer, which no log holds.
+func LogText(err error) string {
+	text := err.Error()
+	var exit *ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		text = strings.ReplaceAll(text, exit.Error(), fmt.Sprintf("%s, after %d lines on stderr", exit.cause(), len(exit.Stderr)))
+	}
+	var refused *RPCError
+	if errors.As(err, &refused) {
+		text = strings.ReplaceAll(text, refused.Error(), fmt.Sprintf("droid refused with code %d", refused.Code))
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		text = strings.ReplaceAll(text, syntax.Error(), fmt.Sprintf("no JSON at byte %d", syntax.Offset))
+	}
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		kind, _, _ := strings.Cut(mismatch.Value, " ")
+		text = strings.ReplaceAll(text, mismatch.Error(), fmt.Sprintf("a %s in the field %q", kind, mismatch.Field))
+	}
+	return text
+}
+
 // tail keeps the last lines of what is written to it.
 type tail struct {
 	mu      sync.Mutex
 	lines   []string
+	count   int    // of all lines, kept or not
 	partial []byte // of the current line, at most stderrLineMax bytes
-	onLine  func(string)
 }
 
 // Write implements io.Writer; it never fails.
@@ -81,19 +111,18 @@ func (t *tail) flush() {
 	if line == "" {
 		return
 	}
-	if t.onLine != nil {
-		t.onLine(line)
-	}
+	t.count++
 	if len(t.lines) == stderrLines {
 		t.lines = append(t.lines[:0], t.lines[1:]...)
 	}
 	t.lines = append(t.lines, line)
 }
 
-// last returns the kept lines, with an unfinished last one.
-func (t *tail) last() []string {
+// last returns the kept lines, with an unfinished last one, and how many there
+// were.
+func (t *tail) last() (lines []string, count int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flush()
-	return append([]string(nil), t.lines...)
+	return append([]string(nil), t.lines...), t.count
 }

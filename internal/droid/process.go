@@ -111,7 +111,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, io.WriteCloser, error
 		log:        log,
 		settings:   settings,
 		stdout:     ours[1],
-		stderr:     &tail{onLine: func(line string) { log.Debug("droid stderr", zap.String("line", line)) }},
+		stderr:     &tail{},
 		reaped:     make(chan struct{}),
 		stderrDone: make(chan struct{}),
 		stderrPipe: ours[2],
@@ -199,9 +199,14 @@ func (p *process) drainStderr(limit time.Duration) {
 	}
 }
 
-// exitError describes the reaped process.
+// exitError describes the reaped process. Its stderr goes to the user with the
+// error; the log gets the number of lines alone.
 func (p *process) exitError() *ExitError {
-	e := &ExitError{Code: -1, Stderr: p.stderr.last()}
+	lines, count := p.stderr.last()
+	if count > 0 {
+		p.log.Debug("droid wrote to stderr", zap.Int("stderrLines", count))
+	}
+	e := &ExitError{Code: -1, Stderr: lines}
 	if s := p.cmd.ProcessState; s != nil {
 		e.Code = s.ExitCode()
 		e.Signal = signalName(s)

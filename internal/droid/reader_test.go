@@ -2,6 +2,7 @@ package droid
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -92,19 +93,18 @@ func FuzzLineReader(f *testing.F) {
 }
 
 func TestTail(t *testing.T) {
-	var seen int
-	tail := &tail{onLine: func(string) { seen++ }}
+	tail := &tail{}
 	for i := range stderrLines + 5 {
 		fmt.Fprintf(tail, "line ")
 		fmt.Fprintf(tail, "%d\r\n\n", i)
 	}
-	lines := tail.last()
+	lines, seen := tail.last()
 	require.Len(t, lines, stderrLines)
 	require.Equal(t, "line 5", lines[0])
 	require.Equal(t, stderrLines+5, seen)
 
 	fmt.Fprint(tail, strings.Repeat("x", stderrLineMax-1)+"\xff\xff"+strings.Repeat("y", 1<<20))
-	lines = tail.last()
+	lines, _ = tail.last()
 	require.Equal(t, strings.Repeat("x", stderrLineMax-1)+"\uFFFD", lines[stderrLines-1])
 	require.LessOrEqual(t, cap(tail.partial), 2*stderrLineMax)
 }
@@ -119,4 +119,18 @@ func TestExitErrorText(t *testing.T) {
 		require.EqualError(t, &e, want)
 	}
 	require.ErrorIs(t, &ExitError{Err: io.EOF}, io.EOF)
+}
+
+func TestLogTextHoldsNothingOfDroids(t *testing.T) {
+	var number struct{ Count string }
+	for want, err := range map[string]error{
+		`load: droid exited with code 1, after 2 lines on stderr`: fmt.Errorf("load: %w", &ExitError{Code: 1, Started: true, Stderr: []string{"SECRET", "SECRET"}}),
+		`interrupt: droid refused with code -32603`:               fmt.Errorf("interrupt: %w", &RPCError{Code: -32603, Message: "SECRET"}),
+		`no JSON at byte 2`:                json.Unmarshal([]byte("{SECRET"), &number),
+		`a number in the field "Count"`:    json.Unmarshal([]byte(`{"Count":4711}`), &number),
+		`working directory is no more`:     errors.New("working directory is no more"),
+		`droid was ended by signal "KILL"`: &ExitError{Signal: "KILL", Started: true},
+	} {
+		require.Equal(t, want, LogText(err))
+	}
 }

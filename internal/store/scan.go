@@ -33,6 +33,9 @@ func (d directory) file(name string) string { return filepath.Join(d.path, name)
 // link. There are none when the store does not exist. The second result counts
 // entries that cannot be told.
 func (s *Store) directories() ([]directory, int, error) {
+	if s.err != nil {
+		return nil, 0, s.err
+	}
 	entries, err := os.ReadDir(s.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil

@@ -37,27 +37,32 @@ const EnvHome = "FACTORY_HOME_OVERRIDE"
 // any goroutine.
 type Store struct {
 	root string
+	err  error // why root is not known, or nil
 	log  *zap.Logger
 }
 
 // New returns the store in the directory root, see Root. The directory need not
 // exist.
-func New(root string, log *zap.Logger) *Store { return &Store{root, log} }
+func New(root string, log *zap.Logger) *Store { return &Store{root: root, log: log} }
+
+// Unknown returns a store whose place is not known: each use of it returns err.
+func Unknown(err error) *Store { return &Store{err: err} }
 
 // Root returns the sessions directory of the droids that this process starts:
 // .factory/sessions in $FACTORY_HOME_OVERRIDE or the user's home.
 func Root() (string, error) {
-	home := os.Getenv(EnvHome)
-	switch {
-	case home == "":
+	name, home := EnvHome, os.Getenv(EnvHome)
+	if home == "" {
 		var err error
+		name = "HOME"
 		if home, err = os.UserHomeDir(); err != nil {
-			return "", fmt.Errorf("finding droid's sessions: %w", err)
+			return "", fmt.Errorf("finding droid's sessions: %w; set HOME to your home directory and start the agent again", err)
 		}
-	case !filepath.IsAbs(home):
+	}
+	if !filepath.IsAbs(home) {
 		// droid takes it relative to its own working directory, which differs from
 		// session to session: there is no one store to read.
-		return "", fmt.Errorf("finding droid's sessions: %s=%q is not an absolute path", EnvHome, home)
+		return "", fmt.Errorf("finding droid's sessions: %s=%q is not an absolute path; set it to one and start the agent again", name, home)
 	}
 	return filepath.Join(home, ".factory", "sessions"), nil
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"runtime"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/store"
+)
+
+// ensureHome sets $HOME, where it is not set, to what the system's list of users
+// says: launchers of services and checkers of registries leave it out, and droid,
+// its sessions and its commands are found by it. Who is not in the list has no
+// home; what needs one says so.
+func ensureHome() {
+	if _, err := os.UserHomeDir(); err == nil {
+		return
+	}
+	me, err := user.Current()
+	if err != nil || me.HomeDir == "" {
+		return
+	}
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	_ = os.Setenv(name, me.HomeDir) // fails for names that are none
+}
+
+// needHome says what to do for a droid that would not find its home: it dies then
+// without a word of that (0.99 to 0.225).
+func needHome() error {
+	if _, err := os.UserHomeDir(); err != nil {
+		return fmt.Errorf("%w, and droid needs it; set HOME to your home directory and start the agent again", err)
+	}
+	return nil
+}
+
+// sessionStore is droid's store, or one that says why it cannot be found.
+func sessionStore(log *zap.Logger) *store.Store {
+	root, err := store.Root()
+	if err != nil {
+		log.Warn("there are no sessions to list or to delete", zap.Error(err))
+		return store.Unknown(err)
+	}
+	return store.New(root, log)
+}

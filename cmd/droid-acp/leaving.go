@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// leaving is how the program is ended from outside: a first signal begins the end,
+// a second does not wait for it.
+type leaving struct {
+	ctx   context.Context // ends with the first signal
+	begin func()          // begins the end as that does
+	hurry chan struct{}   // closed by the second
+
+	mu   sync.Mutex
+	kill func() // ends what would outlive the program
+}
+
+// awaitSignals begins to listen. stop ends that.
+func awaitSignals() (l *leaving, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	l = &leaving{ctx: ctx, begin: cancel, hurry: make(chan struct{}), kill: func() {}}
+	signals, stopped, done := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // by nohup, or a script that runs us in the background
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		defer close(done)
+		for _, act := range []func(){cancel, func() { close(l.hurry) }} {
+			select {
+			case <-signals:
+				act()
+			case <-stopped:
+				return
+			}
+		}
+	}()
+	return l, func() {
+		signal.Stop(signals)
+		close(stopped)
+		<-done
+		cancel()
+	}
+}
+
+// onHurry sets what a second signal does before the program ends.
+func (l *leaving) onHurry(kill func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kill = kill
+}
+
+// orHurry runs f and returns its exit code; when a second signal comes, it ends
+// the droids and does not wait for f.
+func (l *leaving) orHurry(f func() int) int {
+	code := make(chan int, 1)
+	go func() { code <- f() }()
+	select {
+	case c := <-code:
+		return c
+	case <-l.hurry:
+	}
+	l.mu.Lock()
+	kill := l.kill
+	l.mu.Unlock()
+	kill()
+	return exitFailed
+}
