@@ -24,6 +24,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/store"
+	"droid-acp/internal/visible"
 )
 
 const usage = `Usage:
@@ -86,6 +87,7 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	stderr = visible.Writer(stderr) // it repeats what others wrote
 	switch {
 	case len(args) > 0 && args[0] == "smoke":
 		return runSmoke(ctx, args[1:], stdout, stderr)
