@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
 )
 
 // extensionParams are the params of every extension method.
@@ -73,7 +74,7 @@ func (s *Session) stateExtension(_ extensionParams, done answer) {
 		protocol = s.client.Version().String()
 	}
 	done(map[string]any{
-		"sessionId": s.id, "droidSessionId": s.droidID, "cwd": s.cwd, "title": s.title, "protocolVersion": protocol,
+		"sessionId": s.id, "droidSessionId": s.droidID, "cwd": s.cwd, "title": visible.Line(s.title), "protocolVersion": protocol,
 		"model": text(s.settings.ModelID), "reasoningEffort": text(s.settings.ReasoningEffort), "mode": s.settings.Mode(),
 		"followUp": s.followUpMode(), "isRunning": s.turn != nil, "isCompacting": s.compaction != "",
 		"waitingPrompts": len(s.queue) + len(s.steered), "autoCompaction": s.settings.AutoCompaction, "settings": s.settings.Raw,

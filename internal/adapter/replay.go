@@ -4,6 +4,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/store"
+	"droid-acp/internal/visible"
 )
 
 // replay shows a loaded session's messages as they looked live.
@@ -48,6 +49,6 @@ func userImage(ev quirks.UserImage) userChunk {
 // userFile names an attached file. Its body is not shown: the user had it in
 // front of them, and it may be long.
 func userFile(ev quirks.UserFile) userChunk {
-	text := "[attached: " + ev.Name + "]"
+	text := "[attached: " + visible.Line(ev.Name) + "]"
 	return userChunk{"user_message_chunk", ev.MessageID, content{Type: "text", Text: &text}}
 }

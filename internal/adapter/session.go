@@ -14,6 +14,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
 )
 
 // Session is one conversation and the droid process that holds it, while there
@@ -318,4 +319,4 @@ func (s *Session) sendText(messageID, text string, thought bool) {
 
 // tell says something of droid-acp's own to the user, as a thought: it is no
 // part of the model's answer.
-func (s *Session) tell(text string) { s.sendText(uuid.NewString(), text, true) }
+func (s *Session) tell(text string) { s.sendText(uuid.NewString(), visible.Text(text), true) }
