@@ -51,15 +51,17 @@ func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) 
 			result any
 			err    *acp.RequestError
 		}
-		done := make(chan outcome, 1)
-		posted := s.post(func() { f(s, p, func(result any, err *acp.RequestError) { done <- outcome{result, err} }) })
+		done := promised[outcome](s)
+		posted := s.post(func() { f(s, p, func(result any, err *acp.RequestError) { done.give(outcome{result, err}) }) })
 		c.ordered()
 		if !posted {
 			return nil, unknownSession(p.SessionID)
 		}
 		select {
-		case out := <-done:
+		case out := <-done.given:
 			return out.result, out.err
+		case <-done.lost:
+			return nil, errLost()
 		case <-s.over:
 			return nil, errEnding()
 		case <-c.ctx.Done():

@@ -71,19 +71,30 @@ func (g *gate) Read(p []byte) (int, error) {
 			}
 		}
 		line, long, err := g.readLine()
-		switch {
-		case err != nil:
+		if err != nil {
 			return 0, err
-		case long != nil:
-			g.rest = g.refuse(long, invalidRequest(
-				"the message is longer than 10 MiB; send large files as resource links instead of embedding them"))
-		default:
-			g.rest, g.waiting = g.admit(line)
 		}
+		g.rest, g.waiting = g.judge(line, long)
 	}
 	n := copy(p, g.rest)
 	g.rest = g.rest[n:]
 	return n, nil
+}
+
+// judge returns what goes to the connection for a line, and whether a handler will
+// release the gate for it. It runs in a goroutine of the SDK's, where a panic
+// would end the program: here it is the answer to the line.
+func (g *gate) judge(line []byte, long *outline) (pass []byte, waits bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			pass, waits = g.refuseLine(line, panicError(p)), false
+		}
+	}()
+	if long != nil {
+		return g.refuse(long, invalidRequest(
+			"the message is longer than 10 MiB; send large files as resource links instead of embedding them")), false
+	}
+	return g.admit(line)
 }
 
 // readLine returns the next line without its newline. Of a line longer than

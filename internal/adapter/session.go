@@ -3,8 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -29,6 +27,7 @@ type Session struct {
 	ctx    context.Context
 	stop   context.CancelFunc // ends the session
 	over   chan struct{}      // closed when it has ended
+	panics alarm
 
 	// owner
 	controls
@@ -94,9 +93,13 @@ func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session 
 func (s *Session) post(f func()) bool { return s.mail.post(f) }
 
 // do runs a blocking call beside the owner. The session waits for it before it
-// ends; ctx ends when the session does.
-func (s *Session) do(f func(ctx context.Context)) {
-	s.beside.Go(func() { f(s.ctx) })
+// ends; ctx ends when the session does. Should the call panic, the session loses
+// its turn and its process, and the owner does failed.
+func (s *Session) do(f func(ctx context.Context), failed ...func()) {
+	s.beside.Go(func() {
+		defer s.besidePanicked(failed)
+		f(s.ctx)
+	})
 }
 
 // run is the owner goroutine. It ends when the session is stopped or the agent
@@ -106,36 +109,24 @@ func (s *Session) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		timer.Reset(s.nextTick())
+		next, events := time.Hour, (<-chan droid.Event)(nil)
+		s.guard(func() { next, events = s.nextTick(), s.nextEvent() })
+		timer.Reset(next)
 		select {
 		case <-s.mail.wake:
 			for _, f := range s.mail.take() {
 				s.guard(f)
 			}
-		case ev, ok := <-s.nextEvent():
+		case ev, ok := <-events:
 			s.guard(func() { s.droidSaid(ev, ok) })
 		case <-timer.C:
 			s.guard(s.tick)
 		case <-s.ctx.Done():
 			s.guard(s.end)
+			s.guard(s.afterEnd)
 			return
 		}
 	}
-}
-
-// guard keeps a panic from taking the other sessions along: this one loses its
-// turn and its process, both with a word to the user.
-func (s *Session) guard(f func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.Error("panic in a session", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			s.failTurn(internalError("internal_error", fmt.Sprintf("droid-acp failed: %v. The details are in its log; please report this.", p)))
-			if s.client != nil {
-				s.client.Kill()
-			}
-		}
-	}()
-	f()
 }
 
 // opened takes what droid said when it opened or loaded the session.
@@ -269,16 +260,26 @@ func (s *Session) end() {
 	s.beside.Wait()
 }
 
+// afterEnd does what end did not come to, where that panicked.
+func (s *Session) afterEnd() {
+	s.finishAll()
+	if s.client != nil {
+		<-s.client.Exited()
+	}
+}
+
 // endDroid ends the process politely, and hears how its turn ends.
 func (s *Session) endDroid() {
 	closed := make(chan struct{})
-	go func() {
+	client := s.client
+	s.do(func(context.Context) {
 		defer close(closed)
+		defer client.Kill() // it is gone by then, unless Close panicked
 		// The bound is Close's own; it returns with the process gone.
-		if err := s.client.Close(context.Background()); err != nil {
+		if err := client.Close(context.Background()); err != nil {
 			s.log.Debug("droid ended", zap.Error(err))
 		}
-	}()
+	})
 	for ev := range s.events {
 		s.apply(s.norm.Push(time.Now(), ev))
 	}

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"runtime/debug"
 	"sync"
 
 	"go.uber.org/zap"
@@ -26,6 +27,11 @@ type spare struct {
 // session that needs droid tries again and tells the user.
 func (s *spare) prepare() {
 	s.starting.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.Error("panic while droid was started ahead", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			}
+		}()
 		client, err := s.start()
 		if err != nil {
 			s.log.Info("no droid could be started ahead of the first session", zap.Error(err))
