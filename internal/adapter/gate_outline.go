@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -39,10 +40,13 @@ type outline struct {
 
 // read takes the next piece of the line.
 func (o *outline) read(piece []byte) {
-	for _, c := range piece {
-		if o.mistaken {
+	for len(piece) > 0 && !o.mistaken {
+		piece = o.skip(piece)
+		if len(piece) == 0 {
 			return
 		}
+		c := piece[0]
+		piece = piece[1:]
 		switch {
 		case o.text:
 			o.readText(c)
@@ -56,6 +60,17 @@ func (o *outline) read(piece []byte) {
 			o.readSign(c)
 		}
 	}
+}
+
+// skip passes over what is only text, and most of a long line is that.
+func (o *outline) skip(piece []byte) []byte {
+	if !o.text || o.escaped || (o.depth == 1 && len(o.kept) < maxMember) {
+		return piece
+	}
+	if i := bytes.IndexAny(piece, `"\\`); i >= 0 {
+		return piece[i:]
+	}
+	return nil
 }
 
 func (o *outline) readText(c byte) {

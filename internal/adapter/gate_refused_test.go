@@ -125,12 +125,12 @@ func TestRefusedAnswerToAPermissionIsARefusal(t *testing.T) {
 	})
 }
 
-// TestGateReadsEndlessLineInBoundedMemory: the id behind half a GB is found, and
+// TestGateReadsEndlessLineInBoundedMemory: the id behind a quarter of a GB is found, and
 // the line is not kept.
 func TestGateReadsEndlessLineInBoundedMemory(t *testing.T) {
 	line := io.MultiReader(
 		strings.NewReader(`{"jsonrpc":"2.0","method":"m","params":"`),
-		io.LimitReader(letters{}, 512<<20),
+		io.LimitReader(letters{}, 256<<20),
 		strings.NewReader(`","id":"end"}`+"\n"))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
