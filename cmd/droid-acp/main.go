@@ -23,6 +23,7 @@ import (
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/visible"
 )
 
 const usage = `Usage:
@@ -85,6 +86,7 @@ func main() {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stderr = visible.Writer(stderr) // it repeats what others wrote
 	if len(args) > 0 && args[0] == demoCommand {
 		return fakedroid.ExitCode(fakedroid.Run(stdin, stdout, fakedroid.Demo(),
 			fakedroid.WithPace(demoPace), fakedroid.WithStderr(stderr)))

@@ -200,7 +200,7 @@ func (a *Agent) handle(ctx context.Context, method string, params json.RawMessag
 	defer func() {
 		if p := recover(); p != nil {
 			a.log.Error("panic in a handler", zap.String("method", method), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			rerr = internalError("internal_error", fmt.Sprintf("droid-acp failed while handling %s: %v. The details are in its log; please report this.", method, p))
+			result, rerr = nil, internalError("internal_error", fmt.Sprintf("droid-acp failed while handling %s: %v. The details are in its log; please report this.", method, p))
 		}
 	}()
 	handler, ok := a.methods()[method]
@@ -213,7 +213,15 @@ func (a *Agent) handle(ctx context.Context, method string, params json.RawMessag
 	if err := a.checkInitialized(method); err != nil {
 		return nil, err
 	}
-	return handler(call{ctx: ctx, params: params, request: a.gate.current, ordered: ordered})
+	result, rerr = handler(call{ctx: ctx, params: params, request: a.gate.current, ordered: ordered})
+	if rerr != nil || result == nil {
+		return nil, rerr
+	}
+	raw, err := json.Marshal(result) // here, where a panic is the request's alone
+	if err != nil {
+		return nil, internalError("internal_error", "the result could not be encoded: "+err.Error())
+	}
+	return json.RawMessage(raw), nil
 }
 
 // methods are the ACP methods that this agent has.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/visible"
 )
 
 // availableCommand is one entry of available_commands_update (ACP v1).
@@ -123,7 +124,7 @@ func (s *Session) reply(t *turn, text string) {
 	if s.turn != t {
 		return // it was cancelled
 	}
-	s.sendText(uuid.NewString(), text, false)
+	s.sendText(uuid.NewString(), visible.Text(text), false)
 	s.finish(t, ending{stop: acp.StopReasonEndTurn})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
 )
 
 // codeResourceNotFound is ACP's "Resource not found", used for unknown sessions.
@@ -20,11 +21,11 @@ const codeResourceNotFound = -32002
 
 // details is the error data that Zed shows as it stands, provided that it has
 // this one key. Every error of the adapter carries its whole text there.
-func details(text string) map[string]string { return map[string]string{"details": text} }
+func details(text string) map[string]string { return map[string]string{"details": visible.Text(text)} }
 
 // inOneLine is a text for the message of an error, which JSON-RPC wants to be a
 // short sentence; the data keep its lines.
-func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+func inOneLine(text string) string { return visible.Line(strings.Join(strings.Fields(text), " ")) }
 
 func invalidParams(format string, args ...any) *acp.RequestError {
 	text := fmt.Sprintf(format, args...)

@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
 )
 
 // extensionParams are the params of every extension method.
@@ -50,15 +51,17 @@ func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) 
 			result any
 			err    *acp.RequestError
 		}
-		done := make(chan outcome, 1)
-		posted := s.post(func() { f(s, p, func(result any, err *acp.RequestError) { done <- outcome{result, err} }) })
+		done := promised[outcome](s)
+		posted := s.post(func() { f(s, p, func(result any, err *acp.RequestError) { done.give(outcome{result, err}) }) })
 		c.ordered()
 		if !posted {
 			return nil, unknownSession(p.SessionID)
 		}
 		select {
-		case out := <-done:
+		case out := <-done.given:
 			return out.result, out.err
+		case <-done.lost:
+			return nil, errLost()
 		case <-s.over:
 			return nil, errEnding()
 		case <-c.ctx.Done():
@@ -73,7 +76,7 @@ func (s *Session) stateExtension(_ extensionParams, done answer) {
 		protocol = s.client.Version().String()
 	}
 	done(map[string]any{
-		"sessionId": s.id, "droidSessionId": s.droidID, "cwd": s.cwd, "title": s.title, "protocolVersion": protocol,
+		"sessionId": s.id, "droidSessionId": s.droidID, "cwd": s.cwd, "title": visible.Line(s.title), "protocolVersion": protocol,
 		"model": text(s.settings.ModelID), "reasoningEffort": text(s.settings.ReasoningEffort), "mode": s.settings.Mode(),
 		"followUp": s.followUpMode(), "isRunning": s.turn != nil, "isCompacting": s.compaction != "",
 		"waitingPrompts": len(s.queue) + len(s.steered), "autoCompaction": s.settings.AutoCompaction, "settings": s.settings.Raw,

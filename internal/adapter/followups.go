@@ -108,7 +108,8 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 
 // promptFolded tells the user that a prompt went into the running turn.
 func (s *Session) promptFolded(ev quirks.PromptFolded) {
-	if s.steeredTurn(ev.RequestID) != nil {
+	if t := s.steeredTurn(ev.RequestID); t != nil {
+		t.spoke = true // the turn that answers it does
 		s.tell("Your message was added to the running turn.")
 	}
 }

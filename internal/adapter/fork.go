@@ -24,17 +24,20 @@ func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
 		id  string
 		err *acp.RequestError
 	}
-	done := make(chan outcome, 1)
+	done := promised[outcome](s)
 	posted := s.post(func() {
-		s.fork(c.ctx, func(id string, err *acp.RequestError) { done <- outcome{id, err} })
+		s.fork(c.ctx, func(id string, err *acp.RequestError) { done.give(outcome{id, err}) })
 	})
 	c.ordered()
 	if !posted {
 		return nil, errEnding()
 	}
-	out := <-done
-	if out.err != nil {
-		return nil, out.err
+	out, err := done.wait()
+	if err == nil {
+		err = out.err
+	}
+	if err != nil {
+		return nil, err
 	}
 	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: out.id, MessageLimit: 1}))
 	if failure != nil {

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/visible"
 )
 
 // elicitationParams is the params of elicitation/create with mode "form" (ACP
@@ -137,7 +138,7 @@ func answerTo(q droid.Question, text string) droid.Answer {
 func formAnswers(questions []droid.Question, filled map[string]json.RawMessage) droid.Answers {
 	var a droid.Answers
 	for i, q := range questions {
-		text, choice := formText(filled[wordsField(i)]), formText(filled[choiceField(i)])
+		text, choice := formText(filled[wordsField(i)]), formText(filled[choiceField(i)], q.Options...)
 		switch {
 		case text == "":
 			text = choice
@@ -153,14 +154,25 @@ func formAnswers(questions []droid.Question, filled map[string]json.RawMessage) 
 }
 
 // formText is a field's value, several as droid has them; a client may send
-// other types than asked for.
-func formText(raw json.RawMessage) string {
+// other types than asked for. One of the options shown is told in droid's words.
+func formText(raw json.RawMessage, options ...string) string {
+	asOffered := func(text string) string {
+		for _, option := range options {
+			if visible.Line(option) == text {
+				return option
+			}
+		}
+		return text
+	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return strings.TrimSpace(text)
+		return strings.TrimSpace(asOffered(text))
 	}
 	var several []string
 	if json.Unmarshal(raw, &several) == nil {
+		for i, one := range several {
+			several[i] = asOffered(one)
+		}
 		return strings.Join(several, ", ")
 	}
 	return string(raw)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ const methodCancelRequest = "$/cancel_request"
 //
 // Lines that the connection would drop without an answer, or die of, never
 // reach it: the gate answers them itself, with the error that JSON-RPC 2.0
-// names, and goes on.
+// names and under the id of the request wherever that can be known, and goes on.
 type gate struct {
 	in       *bufio.Reader
 	answer   io.Writer              // takes whole lines
@@ -72,17 +73,15 @@ func (g *gate) Read(p []byte) (int, error) {
 				return 0, io.EOF
 			}
 		}
-		line, err := g.readLine()
+		line, long, err := g.readLine()
 		if err != nil {
 			return 0, err
 		}
-		pass, waits := g.admit(line)
-		if (!pass || g.current != nil) && !g.hasRoom() {
+		pass, waits := g.judge(line, long)
+		if (pass == nil || g.current != nil) && !g.hasRoom() {
 			return 0, io.EOF
 		}
-		if pass {
-			g.rest, g.waiting = append(line, '\n'), waits
-		}
+		g.rest, g.waiting = pass, waits
 	}
 	n := copy(p, g.rest)
 	g.rest = g.rest[n:]
@@ -104,25 +103,44 @@ func (g *gate) hasRoom() bool {
 	return true
 }
 
-// readLine returns the next line without its newline. Of a line that is too
-// long it keeps only the beginning, which is over maxLine and so is refused by
-// admit.
-func (g *gate) readLine() ([]byte, error) {
-	var line []byte
+// judge returns what goes to the connection for a line, and whether a handler will
+// release the gate for it. It runs in a goroutine of the SDK's, where a panic
+// would end the program: here it is the answer to the line.
+func (g *gate) judge(line []byte, long *outline) (pass []byte, waits bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			pass, waits = g.refuseLine(line, panicError(p)), false
+		}
+	}()
+	g.current = nil
+	if long != nil {
+		return g.refuse(long, invalidRequest(
+			"the message is longer than 10 MiB; send large files as resource links instead of embedding them")), false
+	}
+	return g.admit(line)
+}
+
+// readLine returns the next line without its newline. Of a line longer than
+// maxLine there is the outline alone.
+func (g *gate) readLine() (line []byte, long *outline, err error) {
 	for {
 		part, err := g.in.ReadSlice('\n')
-		if len(line) <= maxLine {
-			line = append(line, part...)
+		if long != nil {
+			long.read(part)
+		} else if line = append(line, part...); len(bytes.TrimRight(line, "\r\n")) > maxLine {
+			long = new(outline)
+			long.read(line)
+			line = nil
 		}
 		switch {
 		case err == nil:
-			return bytes.TrimRight(line, "\r\n"), nil
+			return bytes.TrimRight(line, "\r\n"), long, nil
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) > 0:
-			return line, nil
+		case errors.Is(err, io.EOF) && (long != nil || len(line) > 0):
+			return line, long, nil
 		default:
-			return nil, err
+			return nil, nil, err
 		}
 	}
 }
@@ -138,39 +156,38 @@ type frame struct {
 	Error   *acp.RequestError `json:"error"`
 }
 
-// admit reports whether a line goes to the connection, and whether a handler
+// whiteSpace is what JSON allows around a message.
+const whiteSpace = " \t\r\n"
+
+// admit returns what goes to the connection for a line, and whether a handler
 // will release the gate for it. Lines refused are answered here.
-func (g *gate) admit(line []byte) (pass, waits bool) {
-	g.current = nil
-	trimmed := bytes.TrimSpace(line)
-	switch {
-	case len(trimmed) == 0:
-		return false, false
-	case len(line) > maxLine:
-		g.refuse(idOfPrefix(line), invalidRequest(
-			"the message is longer than 10 MiB; send large files as resource links instead of embedding them"))
-		return false, false
-	case !json.Valid(trimmed):
-		g.refuse(nil, acp.NewParseError(details("the line is not valid JSON; each message is one line of JSON")))
-		return false, false
-	case trimmed[0] == '[':
-		g.refuse(nil, acp.NewInvalidRequest(details("ACP has no batches; send each message on a line of its own")))
-		return false, false
+func (g *gate) admit(line []byte) (pass []byte, waits bool) {
+	trimmed := bytes.Trim(line, whiteSpace)
+	if len(trimmed) == 0 {
+		return nil, false
 	}
 	var f frame
-	if err := json.Unmarshal(trimmed, &f); err != nil || trimmed[0] != '{' {
-		g.refuse(nil, acp.NewInvalidRequest(details("the line is not a JSON-RPC message")))
-		return false, false
-	}
-	if err := f.check(); err != nil {
-		g.refuse(f.answerID(), err)
-		return false, false
+	if err := f.decode(trimmed); err != nil {
+		return g.refuseLine(trimmed, err), false
 	}
 	isNotification := len(f.ID) == 0
 	if f.Method != "" && !isNotification {
 		g.current = g.requests.add(f.ID)
 	}
-	return true, f.Method != "" && !(isNotification && f.Method == methodCancelRequest)
+	return append(line, '\n'), f.Method != "" && !(isNotification && f.Method == methodCancelRequest)
+}
+
+// decode reads a message that the connection will understand.
+func (f *frame) decode(line []byte) *acp.RequestError {
+	switch {
+	case !json.Valid(line):
+		return acp.NewParseError(details("the line is not valid JSON; each message is one line of JSON"))
+	case line[0] == '[':
+		return acp.NewInvalidRequest(details("ACP has no batches; send each message on a line of its own"))
+	case line[0] != '{' || json.Unmarshal(line, f) != nil:
+		return acp.NewInvalidRequest(details("the line is not a JSON-RPC message"))
+	}
+	return f.check()
 }
 
 // check finds what the SDK's connection would take for something else or drop.
@@ -197,7 +214,53 @@ func (f *frame) answerID() json.RawMessage {
 	return f.ID
 }
 
-func (g *gate) refuse(id json.RawMessage, e *acp.RequestError) {
+// refuseLine answers a line that does not go to the connection, each request of
+// a batch by itself. What it returns goes there instead.
+func (g *gate) refuseLine(line []byte, e *acp.RequestError) []byte {
+	var batch []json.RawMessage
+	if json.Unmarshal(line, &batch) != nil {
+		batch = []json.RawMessage{line}
+	}
+	var pass []byte
+	answered := 0
+	for _, message := range batch {
+		o := new(outline)
+		o.read(message)
+		if o.deepest > maxDepth {
+			e = acp.NewInvalidRequest(details(fmt.Sprintf("the message has more than %d levels of lists and objects", maxDepth)))
+		}
+		if len(batch) > 1 && o.id == nil {
+			continue // nobody waits for it
+		}
+		pass = append(pass, g.refuse(o, e)...)
+		answered++
+	}
+	if answered == 0 {
+		g.answerError(nil, e)
+	}
+	return pass
+}
+
+// refuse answers a message with an error, under its id where it is known. A
+// response belongs to a request of the agent's own, which gets the error: the
+// line returned, for the connection.
+func (g *gate) refuse(o *outline, e *acp.RequestError) []byte {
+	switch {
+	case o.blank():
+		return nil
+	case o.isResponse():
+		return errorLine(o.id, e)
+	}
+	g.answerError(o.id, e)
+	return nil
+}
+
+func (g *gate) answerError(id json.RawMessage, e *acp.RequestError) {
+	_, _ = g.answer.Write(errorLine(id, e)) // a client that is gone needs no answer
+}
+
+// errorLine is an error response. An id that is not known is null.
+func errorLine(id json.RawMessage, e *acp.RequestError) []byte {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
@@ -207,30 +270,7 @@ func (g *gate) refuse(id json.RawMessage, e *acp.RequestError) {
 		Error   *acp.RequestError `json:"error"`
 	}{"2.0", id, e})
 	if err != nil {
-		return // ids and errors of our own making always encode
+		return nil // ids and errors of our own making always encode
 	}
-	_, _ = g.answer.Write(append(line, '\n')) // a client that is gone needs no answer
-}
-
-// idOfPrefix finds the id of a request of which only the beginning is known, so
-// that its sender is not left waiting. It is nil when the id comes later.
-func idOfPrefix(prefix []byte) json.RawMessage {
-	dec := json.NewDecoder(bytes.NewReader(prefix))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil
-	}
-	for {
-		key, err := dec.Token()
-		if err != nil {
-			return nil
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil
-		}
-		if key == "id" {
-			f := frame{ID: value}
-			return f.answerID()
-		}
-	}
+	return append(line, '\n')
 }

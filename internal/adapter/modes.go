@@ -44,22 +44,26 @@ func (a *Agent) setMode(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	result := make(chan *acp.RequestError, 1)
+	result := promised[*acp.RequestError](s)
 	if !s.post(func() { s.changeMode(params.ModeID, result) }) {
 		return nil, unknownSession(params.SessionID)
 	}
 	c.ordered()
-	if err := <-result; err != nil {
+	refused, err := result.wait()
+	if refused != nil {
+		err = refused
+	}
+	if err != nil {
 		return nil, err
 	}
 	return struct{}{}, nil
 }
 
 // changeMode has droid change its mode and answers on result.
-func (s *Session) changeMode(mode droid.Mode, result chan<- *acp.RequestError) {
+func (s *Session) changeMode(mode droid.Mode, result promise[*acp.RequestError]) {
 	if !mode.Valid() {
-		result <- invalidParams("unknown modeId %q", mode)
+		result.give(invalidParams("unknown modeId %q", mode))
 		return
 	}
-	s.setOption(optionMode, string(mode), func(err *acp.RequestError) { result <- err })
+	s.setOption(optionMode, string(mode), result.give)
 }

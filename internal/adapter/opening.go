@@ -91,10 +91,17 @@ func (a *Agent) openIn(ctx context.Context, client *droid.Client, servers []droi
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)() // a request's context does not end with the agent
+	opened := false
+	defer func() {
+		if !opened {
+			client.Kill() // also where this panics
+		}
+	}()
 	others, err := giveServers(client, servers)
 	if err == nil {
 		var info *droid.SessionInfo
 		if info, err = open(ctx, client, others); err == nil {
+			opened = true
 			return info, nil
 		}
 	}

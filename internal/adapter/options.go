@@ -272,23 +272,26 @@ func (a *Agent) setConfigOption(c call) (any, *acp.RequestError) {
 		options []configOption
 		err     *acp.RequestError
 	}
-	done := make(chan outcome, 1)
+	done := promised[outcome](s)
 	posted := s.post(func() {
 		s.setOption(params.ConfigID, value, func(err *acp.RequestError) {
 			if err != nil {
-				done <- outcome{err: err} // not s.options: the session may have ended
+				done.give(outcome{err: err}) // not s.options: the session may have ended
 				return
 			}
-			done <- outcome{options: s.options()}
+			done.give(outcome{options: s.options()})
 		})
 	})
 	c.ordered()
 	if !posted {
 		return nil, unknownSession(params.SessionID)
 	}
-	out := <-done
-	if out.err != nil {
-		return nil, out.err
+	out, err := done.wait()
+	if err == nil {
+		err = out.err
+	}
+	if err != nil {
+		return nil, err
 	}
 	return configResult{out.options}, nil
 }

@@ -8,12 +8,18 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/visible"
 )
 
-// permissionText says in words what droid asks for: the plan, the command with
+// permissionText is what a permission request says, safe to show.
+func permissionText(tool droid.PermissionToolUse, shown bool) string {
+	return visible.Text(askedText(tool, shown))
+}
+
+// askedText says in words what droid asks for: the plan, the command with
 // its risk, what the sandbox holds back. It is "" where diffs are shown that say it
 // all. What is not known or lacks what it should have is shown as JSON.
-func permissionText(tool droid.PermissionToolUse, shown bool) string {
+func askedText(tool droid.PermissionToolUse, shown bool) string {
 	if text := confirmationText(tool); text != "" {
 		return text
 	}

@@ -60,7 +60,7 @@ func (s *Session) start(historyLimit int) {
 			client.Kill()
 			<-client.Exited()
 		}
-	})
+	}, func() { s.started(nil, nil, errPanic) })
 }
 
 // restoreSettings gives a loaded session the settings that it had here. A value

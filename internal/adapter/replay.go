@@ -8,6 +8,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/store"
+	"droid-acp/internal/visible"
 )
 
 // replay is the history of a loaded session on its way to the editor. A long one
@@ -93,6 +94,6 @@ func userImage(ev quirks.UserImage) userChunk {
 // userFile names an attached file. Its body is not shown: the user had it in
 // front of them, and it may be long.
 func userFile(ev quirks.UserFile) userChunk {
-	text := "[attached: " + ev.Name + "]"
+	text := "[attached: " + visible.Line(ev.Name) + "]"
 	return userChunk{"user_message_chunk", ev.MessageID, content{Type: "text", Text: &text}}
 }

@@ -3,8 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
 )
 
 // Session is one conversation and the droid process that holds it, while there
@@ -28,6 +27,7 @@ type Session struct {
 	ctx    context.Context
 	stop   context.CancelFunc // ends the session
 	over   chan struct{}      // closed when it has ended
+	panics alarm
 
 	// owner
 	controls
@@ -95,9 +95,13 @@ func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session 
 func (s *Session) post(f func()) bool { return s.mail.post(f) }
 
 // do runs a blocking call beside the owner. The session waits for it before it
-// ends; ctx ends when the session does.
-func (s *Session) do(f func(ctx context.Context)) {
-	s.beside.Go(func() { f(s.ctx) })
+// ends; ctx ends when the session does. Should the call panic, the session loses
+// its turn and its process, and the owner does failed.
+func (s *Session) do(f func(ctx context.Context), failed ...func()) {
+	s.beside.Go(func() {
+		defer s.besidePanicked(failed)
+		f(s.ctx)
+	})
 }
 
 // run is the owner goroutine. It ends when the session is stopped or the agent
@@ -107,8 +111,12 @@ func (s *Session) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		events, room := s.nextEvent()
-		timer.Reset(s.nextTick())
+		next, events, room := time.Hour, (<-chan droid.Event)(nil), (<-chan struct{})(nil)
+		s.guard(func() {
+			events, room = s.nextEvent()
+			next = s.nextTick()
+		})
+		timer.Reset(next)
 		select {
 		case <-s.mail.wake:
 			for _, f := range s.mail.take() {
@@ -122,26 +130,10 @@ func (s *Session) run() {
 			s.guard(s.tick)
 		case <-s.ctx.Done():
 			s.guard(s.end)
+			s.guard(s.afterEnd)
 			return
 		}
 	}
-}
-
-// guard keeps a panic from taking the other sessions along: this one loses its
-// turn and its process, both with a word to the user.
-func (s *Session) guard(f func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.Error("panic in a session", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			failure := internalError("internal_error", fmt.Sprintf("droid-acp failed: %v. The details are in its log; please report this.", p))
-			s.failTurn(failure)
-			s.endReplay(failure)
-			if s.client != nil {
-				s.client.Kill()
-			}
-		}
-	}()
-	f()
 }
 
 // opened takes what droid said when it opened or loaded the session.
@@ -276,16 +268,26 @@ func (s *Session) end() {
 	s.beside.Wait()
 }
 
+// afterEnd does what end did not come to, where that panicked.
+func (s *Session) afterEnd() {
+	s.finishAll()
+	if s.client != nil {
+		<-s.client.Exited()
+	}
+}
+
 // endDroid ends the process politely, and hears how its turn ends.
 func (s *Session) endDroid() {
 	closed := make(chan struct{})
-	go func() {
+	client := s.client
+	s.do(func(context.Context) {
 		defer close(closed)
+		defer client.Kill() // it is gone by then, unless Close panicked
 		// The bound is Close's own; it returns with the process gone.
-		if err := s.client.Close(context.Background()); err != nil {
+		if err := client.Close(context.Background()); err != nil {
 			s.log.Debug("droid ended", zap.Error(err))
 		}
-	}()
+	})
 	for ev := range s.events {
 		s.apply(s.norm.Push(time.Now(), ev))
 	}
@@ -326,4 +328,4 @@ func (s *Session) sendText(messageID, text string, thought bool) {
 
 // tell says something of droid-acp's own to the user, as a thought: it is no
 // part of the model's answer.
-func (s *Session) tell(text string) { s.sendText(uuid.NewString(), text, true) }
+func (s *Session) tell(text string) { s.sendText(uuid.NewString(), visible.Text(text), true) }

@@ -150,21 +150,24 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 		result sessionResult
 		err    *acp.RequestError
 	}
-	done := make(chan outcome, 1)
+	done := promised[outcome](s)
 	posted := s.post(func() {
-		s.reload(c.ctx, p, replay, func(result sessionResult, err *acp.RequestError) { done <- outcome{result, err} })
+		s.reload(c.ctx, p, replay, func(result sessionResult, err *acp.RequestError) { done.give(outcome{result, err}) })
 	})
 	c.ordered()
 	if !posted {
 		return nil, errEnding()
 	}
-	out := <-done
-	if out.err != nil {
+	out, err := done.wait()
+	if err == nil {
+		err = out.err
+	}
+	if err != nil {
 		if !known {
 			a.forget(s)
 			s.stop()
 		}
-		return nil, out.err
+		return nil, err
 	}
 	return out.result, nil
 }
@@ -306,15 +309,12 @@ func (a *Agent) closeSession(c call) (any, *acp.RequestError) {
 // cancelAndWait cancels what the session works on and returns when that has
 // ended.
 func (s *Session) cancelAndWait() {
-	quiet := make(chan struct{})
+	quiet := promised[struct{}](s)
 	if s.post(func() {
 		s.cancelTurns()
-		s.whenQuiet(func() { close(quiet) })
+		s.whenQuiet(func() { quiet.give(struct{}{}) })
 	}) {
-		select {
-		case <-quiet:
-		case <-s.over:
-		}
+		_, _ = quiet.wait() // after a panic there is nothing to wait for
 	}
 }
 

@@ -107,13 +107,22 @@ func runShell(ctx context.Context, cwd, command string, out io.Writer) shellEnd 
 		return notStarted(err)
 	}
 	copied := make(chan struct{})
+	var panicked any
 	go func() {
 		defer close(copied)
+		defer func() {
+			if panicked = recover(); panicked != nil {
+				group.kill()
+			}
+		}()
 		_, _ = io.Copy(out, read) // ends with the last writer, or with read.Close
 	}()
 	err = cmd.Wait()
 	group.kill()
 	drain(read, copied)
+	if panicked != nil {
+		panic(panicked) // in the goroutine that is guarded
+	}
 	code := cmd.ProcessState.ExitCode()
 	var exit *exec.ExitError
 	switch {

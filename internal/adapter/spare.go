@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -34,6 +35,11 @@ const spareTime = 5 * time.Minute
 // session that needs droid tries again and tells the user.
 func (s *spare) prepare() {
 	s.starting.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.Error("panic while droid was started ahead", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			}
+		}()
 		client, err := s.start()
 		if err != nil {
 			s.log.Info("no droid could be started ahead of the first session", zap.Error(err))

@@ -71,6 +71,7 @@ func (a *Agent) prompt(c call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	t := &turn{ctx: c.ctx, request: c.request, done: make(chan ending, 1)}
+	lost := s.panics.listen()
 	if !s.post(func() { s.accept(t, params.Prompt) }) {
 		return nil, unknownSession(params.SessionID)
 	}
@@ -79,7 +80,7 @@ func (a *Agent) prompt(c call) (any, *acp.RequestError) {
 	// cancelled like by session/cancel, and answered with its stop reason.
 	stop := context.AfterFunc(c.ctx, func() { s.post(func() { s.cancelTurn(t) }) })
 	defer stop()
-	end := <-t.done
+	end := s.endOf(t, lost)
 	if end.err != nil {
 		return nil, end.err
 	}
@@ -266,11 +267,13 @@ func (s *Session) sendInterrupt() {
 		if err := client.Interrupt(ctx); err != nil {
 			s.agent.log.Debug("interrupt", zap.Error(err))
 		}
-		s.post(func() {
-			s.interrupts--
-			s.next()
-		})
-	})
+		s.post(s.interruptDone)
+	}, s.interruptDone)
+}
+
+func (s *Session) interruptDone() {
+	s.interrupts--
+	s.next()
 }
 
 // turnBeside notes that the running turn may hear no interrupt, so that one who

@@ -159,18 +159,7 @@ func (c *Client) await(ctx context.Context, id string, p *call, l *outLine) (jso
 // a LateError: droid answers a user message without a session twice, first with
 // a result.
 func (c *Client) respond(r *Response) {
-	c.mu.Lock()
-	id := r.ID
-	if id == "" && r.Err != nil {
-		id = c.ownerOfNullID()
-	}
-	p := c.state.pending[id]
-	delete(c.state.pending, id)
-	if p != nil && r.Err != nil && p.began {
-		c.setBusy(false)
-	}
-	c.mu.Unlock()
-
+	p := c.retire(r)
 	switch {
 	case p != nil && r.Err != nil:
 		p.done <- outcome{err: r.Err}
@@ -182,6 +171,23 @@ func (c *Client) respond(r *Response) {
 	default:
 		c.log.Debug("response that nobody waits for", zap.String("id", r.ID))
 	}
+}
+
+// retire takes the call that a response belongs to out of those outstanding, nil
+// when there is none.
+func (c *Client) retire(r *Response) *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := r.ID
+	if id == "" && r.Err != nil {
+		id = c.ownerOfNullID()
+	}
+	p := c.state.pending[id]
+	delete(c.state.pending, id)
+	if p != nil && r.Err != nil && p.began {
+		c.setBusy(false)
+	}
+	return p
 }
 
 // ownerOfNullID returns the id of the only call that an error without id can

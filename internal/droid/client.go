@@ -116,9 +116,9 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logg
 			idle:     idle,
 		},
 	}
-	go c.out.run()
-	go c.read()
-	go c.supervise()
+	c.guard(c.out.run)
+	c.guard(c.read)
+	c.guard(c.supervise)
 	return c
 }
 
@@ -343,11 +343,15 @@ func (c *Client) handle(d *decoder, data []byte) {
 	case Unknown:
 		c.unknown(e, line)
 	case WorkingStateChanged:
-		c.mu.Lock()
-		c.setBusy(e.State != StateIdle)
-		c.mu.Unlock()
+		c.noteState(e.State)
 	}
 	c.emit(line.Event)
+}
+
+func (c *Client) noteState(state string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.setBusy(state != StateIdle)
 }
 
 func (c *Client) learnVersion(v Version) {

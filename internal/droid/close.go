@@ -50,7 +50,7 @@ func (c *Client) beginClose() <-chan struct{} {
 	if c.shutdown == nil {
 		c.shutdown = make(chan struct{})
 		c.setClosing()
-		go c.runShutdown(c.shutdown)
+		c.guard(func() { c.runShutdown(c.shutdown) })
 	}
 	return c.shutdown
 }

@@ -116,8 +116,8 @@ func startProcess(cmd Command, log *zap.Logger) (*process, io.WriteCloser, error
 		stderrDone: make(chan struct{}),
 		stderrPipe: ours[2],
 	}
-	started := make(chan error)
-	go p.run(started)
+	started := make(chan error, 1)
+	p.guard(func() { p.run(started) }, started)
 	err = <-started
 	closeFiles(theirs[:])
 	if err != nil {
@@ -125,9 +125,31 @@ func startProcess(cmd Command, log *zap.Logger) (*process, io.WriteCloser, error
 		closeFiles(ours[:])
 		return nil, nil, err
 	}
-	go p.readStderr()
+	p.guard(p.readStderr, nil)
 	log.Debug("droid started", zap.Int("pid", c.Process.Pid), zap.Strings("args", c.Args))
 	return p, ours[0], nil
+}
+
+// guard runs f in a goroutine of its own. A panic there ends this process alone;
+// started, if somebody waits for it, gets it as an error.
+func (p *process) guard(f func(), started chan<- error) {
+	go func() {
+		defer func() {
+			r := recover()
+			if r == nil {
+				return
+			}
+			logPanic(p.log, r)
+			select {
+			case started <- panicError(r):
+			default: // nobody waits
+			}
+			if p.cmd.Process != nil {
+				_ = p.cmd.Process.Kill() // it may be gone
+			}
+		}()
+		f()
+	}()
 }
 
 // openPipes opens stdin, stdout and stderr. The pipes of exec.Cmd would not do:

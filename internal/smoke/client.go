@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // client speaks ACP to an agent, strictly in the order in which lines arrive.
@@ -205,9 +204,4 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, w io.Writer, o Option
 		return "", fmt.Errorf("session/prompt: %w", err)
 	}
 	return done.StopReason, nil
-}
-
-// indent puts a margin before each line.
-func indent(text, margin string) string {
-	return margin + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+margin)
 }

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"droid-acp/internal/visible"
 )
 
-// viewer shows a conversation: raw protocol lines, or text a person can read.
+// viewer shows a conversation: raw protocol lines, or text a person can read. What
+// others wrote comes out safe to show, and never at the margin, where this
+// program's own words stand.
 type viewer struct {
 	w     io.Writer
 	raw   bool
@@ -30,46 +34,62 @@ type update struct {
 // line shows a protocol line in raw form.
 func (v *viewer) line(line []byte) {
 	if v.raw {
-		_, _ = v.w.Write(line) // a closed terminal is no reason to stop
+		_, _ = io.WriteString(v.w, visible.JSON(string(line))) // a closed terminal is no reason to stop
 	}
 }
 
-func (v *viewer) printf(format string, args ...any) {
+func (v *viewer) print(text string) {
 	if !v.raw {
-		_, _ = fmt.Fprintf(v.w, format, args...)
+		_, _ = io.WriteString(v.w, visible.Text(text))
 	}
 }
 
 // entry ends a running text block and prints one line of its own.
-func (v *viewer) entry(format string, args ...any) {
+func (v *viewer) entry(label, text string) {
 	v.end()
-	v.printf(format+"\n", args...)
+	v.print(fmt.Sprintf("%-7s | %s\n", label, visible.Line(text)))
 }
+
+// details prints text below an entry.
+func (v *viewer) details(text string) {
+	if text != "" {
+		v.end()
+		v.print(margin + "  " + inMargin(strings.TrimRight(text, "\n"), margin+"  ") + "\n")
+	}
+}
+
+// margin stands before the lines of a text but the first.
+const margin = "        | "
+
+func inMargin(text, margin string) string { return strings.ReplaceAll(text, "\n", "\n"+margin) }
 
 // end ends a running text block.
 func (v *viewer) end() {
 	if v.block != "" {
-		v.printf("\n")
+		v.print("\n")
 		v.block = ""
 	}
 }
 
-func (v *viewer) prompt(text string) { v.entry("you     | %s", text) }
+func (v *viewer) prompt(text string) {
+	v.chunk("you", text)
+	v.end()
+}
 
 // chunk continues a text block, or begins one.
 func (v *viewer) chunk(block, text string) {
 	if v.block != block {
 		v.end()
-		v.printf("%-7s | ", block)
+		v.print(fmt.Sprintf("%-7s | ", block))
 		v.block = block
 	}
-	v.printf("%s", strings.ReplaceAll(text, "\n", "\n        | "))
+	v.print(inMargin(text, margin))
 }
 
 func (v *viewer) update(params json.RawMessage) {
 	var u update
 	if err := json.Unmarshal(params, &u); err != nil {
-		v.entry("?       | %s", params)
+		v.entry("?", string(params))
 		return
 	}
 	switch up := u.Update; up.SessionUpdate {
@@ -79,13 +99,13 @@ func (v *viewer) update(params json.RawMessage) {
 		v.chunk("thought", textOf(up.Content))
 	case "tool_call":
 		v.title(up.ToolCallID, up.Title)
-		v.entry("tool    | %s [%s]", up.Title, up.Status)
+		v.entry("tool", withStatus(up.Title, up.Status))
 	case "tool_call_update":
 		v.toolUpdate(up.ToolCallID, up.Title, up.Status, textOf(up.Content))
 	case "current_mode_update":
-		v.entry("mode    | %s", up.CurrentModeID)
+		v.entry("mode", up.CurrentModeID)
 	case "session_info_update":
-		v.entry("title   | %s", up.Title)
+		v.entry("title", up.Title)
 	}
 }
 
@@ -104,14 +124,14 @@ func (v *viewer) toolUpdate(id, title, status, text string) {
 	known := v.title(id, title)
 	switch {
 	case status != "":
-		v.entry("tool    | %s [%s]", known, status)
+		v.entry("tool", withStatus(known, status))
 	case title != "":
-		v.entry("tool    | %s", title)
+		v.entry("tool", title)
 	}
-	if text != "" {
-		v.entry("%s", indent(text, "        |   "))
-	}
+	v.details(text)
 }
+
+func withStatus(title, status string) string { return title + " [" + status + "]" }
 
 // permission shows what was asked, with the plan, command or change it is about,
 // and what was answered.
@@ -121,14 +141,12 @@ func (v *viewer) permission(p permissionRequest, answer string) {
 		Content any    `json:"content"`
 	}
 	_ = json.Unmarshal(p.ToolCall, &call) // an unreadable call is shown without details
-	v.entry("ask     | %s", call.Title)
-	if text := textOf(call.Content); text != "" {
-		v.entry("%s", indent(text, "        |   "))
-	}
+	v.entry("ask", call.Title)
+	v.details(textOf(call.Content))
 	for _, o := range p.Options {
-		v.entry("        | - %s", o.Name)
+		v.entry("", "- "+o.Name)
 	}
-	v.entry("answer  | %s", answer)
+	v.entry("answer", answer)
 }
 
 // textOf collects the text of a content block, or of a list of tool contents.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -142,16 +143,26 @@ func (l *lister) read(files []candidate) []look {
 	for i := range l.readers {
 		all.Go(func() {
 			for n := next.Add(1) - 1; n < int64(len(files)); n = next.Add(1) - 1 {
-				c, k := files[n], &looks[n]
-				k.head, k.err = l.readers[i].read(c.path(), func(s start) bool {
-					k.wanted = l.filter.accepts(s, c.dir)
-					return k.wanted
-				})
+				looks[n] = l.look(&l.readers[i], files[n])
 			}
 		})
 	}
 	all.Wait()
 	return looks
+}
+
+// look reads the beginning of one file. A panic is the file's alone.
+func (l *lister) look(r *reader, c candidate) (k look) {
+	defer func() {
+		if p := recover(); p != nil {
+			k = look{err: fmt.Errorf("droid-acp failed: %v", p)}
+		}
+	}()
+	k.head, k.err = r.read(c.path(), func(s start) bool {
+		k.wanted = l.filter.accepts(s, c.dir)
+		return k.wanted
+	})
+	return k
 }
 
 // accept makes the session of a file; the second result says whether it is

@@ -1,0 +1,292 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+// asking are droids of one store. A prompt "wait" lasts until a permission is
+// answered.
+func asking() starter {
+	store := fakedroid.WithSessions(new(fakedroid.Sessions))
+	return func(int) (*droid.Client, error) {
+		return fakeDroid(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if p.Text == "wait" {
+				return d.Use("", "", touch)
+			}
+			return d.Say("", "said")
+		}), store), nil
+	}
+}
+
+// twoSessions is an editor with two open sessions. The second, which is its
+// current one, has a prompt that runs until a permission is answered.
+func twoSessions(t *testing.T, start starter) (e *editor, other, running string) {
+	e = begin(t, start)
+	e.ask = nil
+	other = e.session
+	e.beginSession()
+	running = e.prompt("wait")
+	synctest.Wait()
+	require.NotEqual(t, other, e.session)
+	return e, other, running
+}
+
+// posts has the owner of the current session do f, which may panic.
+func (e *editor) posts(f func(s *Session)) {
+	s, err := e.agent.session(e.session)
+	require.Nil(e.t, err)
+	require.True(e.t, s.post(func() { f(s) }))
+	synctest.Wait()
+}
+
+// TestPanicBesideTheOwnerEndsOneTurn: as one in the owner does. The prompt ends
+// with an error that says so, its process goes, all else lives on.
+func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
+	for name, act := range map[string]func(s *Session){
+		"in the owner":     func(*Session) { panic("test") },
+		"beside the owner": func(s *Session) { s.do(func(context.Context) { panic("test") }) },
+		"at the end of a prompt": func(s *Session) {
+			s.quiet = append(s.quiet, func() { panic("test") })
+			s.failTurn(internalError("x", "y"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				e, other, running := twoSessions(t, asking())
+				var client *droid.Client
+				e.inside(func(s *Session) { client = s.client })
+				e.posts(act)
+				m := e.await(running)
+				require.NotNil(t, m.Error)
+				if name != "at the end of a prompt" {
+					require.Contains(t, m.Error.Message, "internal_error: droid-acp failed: test")
+				}
+				<-client.Exited()
+				require.Equal(t, "end_turn", e.run("go on"), "the session has a new process")
+				e.session = other
+				require.Equal(t, "end_turn", e.run("hello"))
+			})
+		})
+	}
+}
+
+// TestPanicLeavesNoRequestWithoutAnswer: whoever waits for what the owner or a
+// call beside it was about to do.
+func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
+	for name, method := range map[string][2]string{
+		"mode":      {"session/set_mode", `{"sessionId":%q,"modeId":"spec"}`},
+		"option":    {"session/set_config_option", `{"sessionId":%q,"configId":"mode","value":"spec"}`},
+		"load":      {"session/load", `{"sessionId":%q,"cwd":"/w","mcpServers":[]}`},
+		"fork":      {"session/fork", `{"sessionId":%q,"cwd":"/w","mcpServers":[]}`},
+		"close":     {"session/close", `{"sessionId":%q}`},
+		"extension": {"_droid/state", `{"sessionId":%q}`},
+		"prompt":    {"session/prompt", `{"sessionId":%q,"prompt":[{"type":"text","text":"hi"}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				e := begin(t, asking())
+				gate := make(chan struct{})
+				s, err := e.agent.session(e.session)
+				require.Nil(t, err)
+				s.post(func() { <-gate }) // the owner is busy while the request comes
+				synctest.Wait()
+				id := e.request(method[0], fmt.Sprintf(method[1], e.session))
+				synctest.Wait()
+				s.mail.mu.Lock()
+				require.NotEmpty(t, s.mail.mail)
+				for i := range s.mail.mail {
+					s.mail.mail[i] = func() { panic("test") }
+				}
+				s.mail.mu.Unlock()
+				close(gate)
+				m := e.await(id)
+				if name != "close" { // which then has nothing to wait for
+					require.NotNil(t, m.Error)
+					require.Contains(t, m.Error.Message, "droid-acp failed")
+				}
+			})
+		})
+	}
+}
+
+// TestPanicWhileDroidStarts: the request that waits for the process is answered,
+// and the next one starts another.
+func TestPanicWhileDroidStarts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		start := asking()
+		e := begin(t, func(n int) (*droid.Client, error) {
+			if n == 2 {
+				panic("test")
+			}
+			return start(n)
+		})
+		e.inside(func(s *Session) { s.client.Kill() })
+		synctest.Wait()
+		require.Contains(t, e.run("one"), "droid-acp failed")
+		require.Equal(t, "end_turn", e.run("two"))
+	})
+}
+
+// TestPanicOfTheSpare: the process that is started ahead.
+func TestPanicOfTheSpare(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := connect(t, func(n int) (*droid.Client, error) {
+			if n == 1 {
+				panic("test")
+			}
+			return fakeDroid(says("hi")), nil
+		})
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("go"))
+	})
+}
+
+// TestPanicWhileAnInterruptRuns: the next prompt does not wait for it for ever.
+func TestPanicWhileAnInterruptRuns(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e, _, running := twoSessions(t, asking())
+		e.posts(func(s *Session) {
+			client := s.client
+			s.client = nil // calls on it panic
+			s.interrupts++
+			s.do(func(context.Context) { panic("test") }, func() { s.interruptDone() })
+			s.client = client
+		})
+		require.Contains(t, ended(e.await(running)), "droid-acp failed")
+		require.Equal(t, "end_turn", e.run("next"))
+	})
+}
+
+// TestPanicAtTheEndOfASession: the agent ends, and every prompt has its answer.
+func TestPanicAtTheEndOfASession(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e, _, running := twoSessions(t, asking())
+		waiting := e.prompt("later")
+		e.posts(func(s *Session) {
+			s.ask = &ask{requestID: "x", closeUp: func() { panic("test") }, cancel: func() {}}
+		})
+		e.close()
+		for _, id := range []string{running, waiting} {
+			_, ok := e.answered(id)
+			require.True(t, ok)
+		}
+	})
+}
+
+// TestPanicInTheClientOfDroid: reading from droid, and writing to it.
+func TestPanicInTheClientOfDroid(t *testing.T) {
+	for _, side := range []string{"reading", "writing"} {
+		t.Run(side, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				start, store := asking(), fakedroid.WithSessions(new(fakedroid.Sessions))
+				e := begin(t, func(n int) (*droid.Client, error) {
+					switch n {
+					case 2:
+						return brittleDroid(side, "break", store), nil
+					case 3:
+						return fakeDroid(says("said"), store), nil
+					}
+					return start(n)
+				})
+				other := e.session
+				e.beginSession()
+				require.Contains(t, e.run("break"), "droid-acp failed")
+				require.Equal(t, "end_turn", e.run("go on"))
+				e.session = other
+				require.Equal(t, "end_turn", e.run("hello"))
+			})
+		})
+	}
+}
+
+// brittleDroid is a droid in whose streams the program panics once word passes.
+func brittleDroid(side, word string, store fakedroid.Option) *droid.Client {
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	go func() {
+		_ = fakedroid.Run(in, out, turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", p.Text) }), store)
+		_ = in.CloseWithError(io.ErrClosedPipe)
+		_ = out.Close()
+	}()
+	b := brittle{ReadCloser: stdout, WriteCloser: stdin, side: side, word: word}
+	return droid.NewClient(b.reader(), b.writer(), zap.NewNop())
+}
+
+type brittle struct {
+	io.ReadCloser
+	io.WriteCloser
+	side, word string
+}
+
+func (b brittle) check(side string, p []byte) {
+	if side == b.side && strings.Contains(string(p), b.word) {
+		panic("test")
+	}
+}
+
+func (b brittle) reader() io.Reader      { return brittleReader{b} }
+func (b brittle) writer() io.WriteCloser { return brittleWriter{b} }
+
+type brittleReader struct{ b brittle }
+
+func (r brittleReader) Close() error { return r.b.ReadCloser.Close() }
+func (r brittleReader) Read(p []byte) (int, error) {
+	n, err := r.b.ReadCloser.Read(p)
+	r.b.check("reading", p[:n])
+	return n, err
+}
+
+type brittleWriter struct{ b brittle }
+
+func (w brittleWriter) Close() error { return w.b.WriteCloser.Close() }
+func (w brittleWriter) Write(p []byte) (int, error) {
+	w.b.check("writing", p)
+	return w.b.WriteCloser.Write(p)
+}
+
+// TestPanicWithTheOutputOfACommand: it reaches the caller, with the command gone.
+func TestPanicWithTheOutputOfACommand(t *testing.T) {
+	require.PanicsWithValue(t, "test", func() {
+		runShell(t.Context(), t.TempDir(), "echo hi; sleep 60", brittleOutput{})
+	})
+}
+
+type brittleOutput struct{}
+
+func (brittleOutput) Write([]byte) (int, error) { panic("test") }
+
+// TestPanicInTheGate: a line that the gate fails on is answered, and the next one
+// passes.
+func TestPanicInTheGate(t *testing.T) {
+	var out strings.Builder
+	g := newGate(strings.NewReader("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n"), &out, roomy, nil) // nil: counting panics
+	buf := make([]byte, 1024)
+	n, err := g.Read(buf)
+	require.NoError(t, err)
+	require.Contains(t, string(buf[:n]), `"b"`)
+	require.Contains(t, out.String(), `"id":7`)
+	require.Contains(t, out.String(), "-32603")
+}
+
+// TestResultsAreEncodedWhereAPanicIsGuarded: the SDK would do it in a goroutine
+// of its own, where one ends the program.
+func TestResultsAreEncodedWhereAPanicIsGuarded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		result, err := e.agent.handle(t.Context(), "session/set_mode", json.RawMessage(fmt.Sprintf(`{"sessionId":%q,"modeId":"normal"}`, e.session)))
+		require.Nil(t, err)
+		require.IsType(t, json.RawMessage{}, result)
+	})
+}

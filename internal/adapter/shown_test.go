@@ -1,0 +1,174 @@
+package adapter
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
+)
+
+// hostile is what a title must not bring to the screen.
+const hostile = "\x1b[2K\x1b[1A\r\u202e\u009b1A\u200b\nsecond"
+
+// TestTitlesAndNamesAreOneSafeLine: each type that leaves for the editor, with
+// every field that is shown as a title, a name or a label.
+func TestTitlesAndNamesAreOneSafeLine(t *testing.T) {
+	for name, v := range map[string]any{
+		"tool call":      toolCall{Title: hostile},
+		"session title":  sessionInfoUpdate{Title: hostile},
+		"listed session": listedSession{Title: hostile},
+		"mode":           sessionMode{Name: hostile, Description: hostile},
+		"button":         permissionOption{Name: hostile},
+		"plan entry":     planEntry{Content: hostile},
+		"command":        availableCommand{Name: hostile, Description: hostile, Input: &commandInput{hostile}},
+		"option":         configOption{Name: hostile, Description: hostile},
+		"option's value": optionValue{Name: hostile, Description: hostile},
+		"notice":         noticeUpdate{Title: hostile},
+		"field":          formField{Title: hostile},
+		"choice":         formField{Enum: []string{hostile}},
+		"choices":        formItems{Enum: []string{hostile}},
+		"error":          internalError("kind", hostile),
+		"params":         invalidParams("%s", hostile),
+	} {
+		t.Run(name, func(t *testing.T) {
+			shown := encoded(t, v)
+			if e, ok := v.(*acp.RequestError); ok {
+				shown = e.Message
+			}
+			requireSafe(t, shown, false)
+			require.Contains(t, shown, "second")
+		})
+	}
+}
+
+// TestTextsOfDialogsAreSafe: what may have several lines keeps them.
+func TestTextsOfDialogsAreSafe(t *testing.T) {
+	for name, v := range map[string]any{
+		"form":             elicitationParams{Message: hostile},
+		"form's field":     formField{Description: hostile},
+		"login":            urlElicitation{Message: hostile},
+		"permission":       permissionParams{ToolCall: toolCall{Content: []toolContent{textContent(hostile)}}},
+		"error's details":  internalError("kind", hostile).Data,
+		"shown permission": permissionText(droid.PermissionToolUse{Confirmation: "exec", Details: droid.PermissionDetails{FullCommand: hostile, ImpactLevel: "low", RiskLevelReason: hostile}}, false),
+	} {
+		t.Run(name, func(t *testing.T) { requireSafe(t, encoded(t, v), true) })
+	}
+}
+
+// TestDiffsAndTextsOfTheModelStayAsTheyAre: also in a permission request a diff is
+// what will be written.
+func TestDiffsAndTextsOfTheModelStayAsTheyAre(t *testing.T) {
+	text := hostile
+	p := permissionParams{ToolCall: toolCall{Content: []toolContent{diffContent("/w/"+hostile, &text, &text)}, RawInput: json.RawMessage(`{"a":"` + "\u202e" + `"}`)}}
+	var got permissionParams
+	require.NoError(t, json.Unmarshal([]byte(encoded(t, p)), &got))
+	require.Equal(t, p, got)
+	update := toolCall{Content: []toolContent{textContent(hostile)}}
+	var same toolCall
+	require.NoError(t, json.Unmarshal([]byte(encoded(t, update)), &same))
+	require.Equal(t, update, same)
+	bubble(t, func(t *testing.T) {
+		e := begin(t, playing(says("Answer"+hostile)))
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Contains(t, e.updates(), "agent: Answer"+hostile)
+	})
+}
+
+// TestEncodingChangesNoText: a value that is encoded is not changed itself.
+func TestEncodingChangesNoText(t *testing.T) {
+	p := permissionParams{ToolCall: toolCall{Title: hostile, Content: []toolContent{textContent(hostile)}}, Options: []permissionOption{{Name: hostile}}}
+	encoded(t, p)
+	require.Equal(t, hostile, p.ToolCall.Title)
+	require.Equal(t, hostile, *p.ToolCall.Content[0].Content.Text)
+	require.Equal(t, hostile, p.Options[0].Name)
+}
+
+// TestPermissionShowsWhatItRuns: from droid to the editor's buttons.
+func TestPermissionShowsWhatItRuns(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		tool := touch
+		tool.Input = fakedroid.Fields{"command": "rm -rf /" + hostile}
+		tool.Details = fakedroid.Fields{"fullCommand": "rm -rf /" + hostile, "impactLevel": "medium"}
+		e := begin(t, playing(uses(tool), v))
+		var raw json.RawMessage
+		e.onAsk = func(_, params json.RawMessage) bool { raw = params; return false }
+		require.Equal(t, "end_turn", e.run("go"))
+		var p permission
+		require.NoError(t, json.Unmarshal(raw, &p))
+		require.Contains(t, p.ToolCall.Title, `rm -rf /\x1b[2K\x1b[1A`)
+		requireSafe(t, encoded(t, p.ToolCall.Title), false)
+		require.Contains(t, *p.ToolCall.Content[0].Content.Text, `rm -rf /\x1b[2K\x1b[1A`)
+		requireSafe(t, encoded(t, *p.ToolCall.Content[0].Content.Text), true)
+	})
+}
+
+// TestOwnWordsAreSafe: what this agent says of titles, servers and files.
+func TestOwnWordsAreSafe(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		e.inside(func(s *Session) { s.translate(quirks.TitleChanged{Title: hostile}); s.tell("title: " + hostile) })
+		got := strings.Join(e.updates(), "\n")
+		require.Contains(t, got, `title: \x1b[2K`)
+		for line := range strings.Lines(got) {
+			requireSafe(t, strings.TrimSuffix(line, "\n"), false)
+		}
+	})
+}
+
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	if text, ok := v.(string); ok {
+		v = text
+	}
+	out, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(out)
+}
+
+// requireSafe looks at all texts in a piece of JSON.
+func requireSafe(t *testing.T, shown string, lines bool) {
+	t.Helper()
+	var v any
+	if json.Unmarshal([]byte(shown), &v) != nil {
+		v = shown
+	}
+	var look func(v any)
+	look = func(v any) {
+		switch v := v.(type) {
+		case string:
+			for _, r := range v {
+				require.True(t, unicode.IsPrint(r) || (lines && r == '\n'), "%q in %q", r, v)
+			}
+		case map[string]any:
+			for _, one := range v {
+				look(one)
+			}
+		case []any:
+			for _, one := range v {
+				look(one)
+			}
+		}
+	}
+	look(v)
+}
+
+// TestChoiceOfAFormIsToldInDroidsWords: the editor gives back the option as it was
+// shown.
+func TestChoiceOfAFormIsToldInDroidsWords(t *testing.T) {
+	options := []string{"plain", hostile}
+	for raw, want := range map[string]string{
+		encoded(t, visible.Line(hostile)):                            strings.TrimSpace(hostile),
+		encoded(t, []string{"plain", visible.Line(hostile), "more"}): "plain, " + hostile + ", more",
+		`"own words"`: "own words",
+	} {
+		require.Equal(t, want, formText(json.RawMessage(raw), options...))
+	}
+}

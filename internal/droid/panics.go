@@ -1,0 +1,29 @@
+package droid
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"go.uber.org/zap"
+)
+
+// guard runs f in a goroutine of its own. A mistake in this program that panics
+// there ends this droid alone: calls return the panic as the reason of its end.
+func (c *Client) guard(f func()) {
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				logPanic(c.log, p)
+				c.fail(&ExitError{Code: -1, Err: panicError(p)})
+				c.Kill()
+			}
+		}()
+		f()
+	}()
+}
+
+func panicError(p any) error { return fmt.Errorf("droid-acp failed: %v", p) }
+
+func logPanic(log *zap.Logger, p any) {
+	log.Error("panic in the client of droid", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+}

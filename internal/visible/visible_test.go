@@ -1,0 +1,101 @@
+package visible
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestText(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                            "",
+		"plain\n\ttext ~":             "plain\n\ttext ~",
+		"ä 漢字 عربي 👍🏽 ✓ ␛":            "ä 漢字 عربي 👍🏽 ✓ ␛",
+		"rm -rf /\x1b[2K\x1b[1A":      `rm -rf /\x1b[2K\x1b[1A`,
+		"a\rb":                        `a\rb`,
+		"a\r\nb\r\n":                  "a\nb\n",
+		"\a\b\f\v\x00\x7f":            `\x07\x08\x0c\x0b\x00\x7f`,
+		"csi \u009b2K, nel \u0085":    `csi \u009b2K, nel \u0085`,
+		"ls \u202e/ fr- mr":           `ls \u202e/ fr- mr`,
+		"\u202a\u202b\u202c\u202d":    `\u202a\u202b\u202c\u202d`,
+		"\u2066\u2067\u2068\u2069":    `\u2066\u2067\u2068\u2069`,
+		"\u200e\u200f\u061c":          `\u200e\u200f\u061c`,
+		"a\u200bb\u2060c\ufeffd":      `a\u200bb\u2060c\ufeffd`,
+		"soft\u00adhyphen":            `soft\u00adhyphen`,
+		"lines\u2028and\u2029more":    `lines\u2028and\u2029more`,
+		"filler \u3164 \u115f":        `filler \u3164 \u115f`,
+		"tag \U000e0041":              `tag \U000e0041`,
+		"no \xff\xfe UTF-8":           `no \xff\xfe UTF-8`,
+		"a real \ufffd":               "a real \ufffd",
+		"👨‍👩‍👧":                       "👨‍👩‍👧",
+		"می‌خواهم":                    "می‌خواهم",
+		"pay\u200dpal":                `pay\u200dpal`,
+		"\u200d":                      `\u200d`,
+		"👍\u200d":                     "👍\u200d",
+		"\u0600 has a shape":          "\u0600 has a shape",
+		`printf '\x1b[1A' is no sign`: `printf '\x1b[1A' is no sign`,
+	} {
+		require.Equal(t, want, Text(in))
+		require.Equal(t, want, Text(want), "again it is the same")
+	}
+}
+
+func TestLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":               "plain",
+		"one\ntwo\r\n\nthree": "one ⏎ two ⏎ three",
+		"\n  one\t\n":         "one",
+		"a\tb":                "a b",
+		"x\n\x1b[1A\u202ey":   `x ⏎ \x1b[1A\u202ey`,
+		"a\rb":                `a\rb`,
+		"\n\n":                "",
+	} {
+		require.Equal(t, want, Line(in))
+	}
+}
+
+func TestJSON(t *testing.T) {
+	line := `{"a":"x` + "\u009b\u202e\U000e0041\u2028" + `","b":1}` + "\n"
+	got := JSON(line)
+	require.Equal(t, `{"a":"x\u009b\u202e\udb40\udc41\u2028","b":1}`+"\n", got)
+	require.JSONEq(t, line, got, "it means the same")
+}
+
+func TestWriter(t *testing.T) {
+	var out bytes.Buffer
+	n, err := Writer(&out).Write([]byte("a\x1b[1A\n"))
+	require.NoError(t, err)
+	require.Equal(t, 6, n)
+	require.Equal(t, `a\x1b[1A`+"\n", out.String())
+}
+
+// FuzzText checks that nothing passes that hides something, that doing it twice
+// changes nothing, and that no text is lost.
+func FuzzText(f *testing.F) {
+	f.Add("a\x1b[2Kb\r\n\u202e\xff\u200d👍")
+	f.Fuzz(func(t *testing.T, s string) {
+		text, line := Text(s), Line(s)
+		require.True(t, utf8.ValidString(text))
+		require.Equal(t, text, Text(text))
+		require.Equal(t, line, Line(line))
+		require.NotContains(t, line, "\n")
+		for _, shown := range []string{text, line} {
+			for _, r := range shown {
+				require.False(t, hides(r) && !joins(r), "%q", r)
+				require.True(t, r == '\n' || r == '\t' || !unicode.IsControl(r))
+			}
+		}
+		for _, word := range strings.FieldsFunc(s, func(r rune) bool { return hides(r) || r == utf8.RuneError || unicode.IsSpace(r) }) {
+			require.Contains(t, text, word)
+			require.Contains(t, line, word)
+		}
+		if json.Valid([]byte(s)) && utf8.ValidString(s) {
+			require.JSONEq(t, s, JSON(s))
+		}
+	})
+}
