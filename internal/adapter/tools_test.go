@@ -84,32 +84,6 @@ func TestResultContent(t *testing.T) {
 	}
 }
 
-func TestPermissionOptions(t *testing.T) {
-	got := permissionOptions([]droid.PermissionOption{
-		{Label: "Yes", Value: "proceed_once"},
-		{Label: "Always", Value: "proceed_always"},
-		{Label: "Low", Value: "proceed_auto_run_low"},
-		{Label: "New", Value: "proceed_new_session_high"},
-		{Label: "Edit", Value: "proceed_edit"},
-		{Label: "Report", Value: "proceed_report_false_positive"},
-		{Label: "Path", Value: "proceed_always_file"},
-		{Label: "More", Value: "proceed_surprise"},
-		{Label: "", Value: "surprise"},
-		{Label: "nothing", Value: ""},
-		{Label: "No", Value: "cancel"},
-	})
-	require.Equal(t, []permissionOption{
-		{"proceed_once", "Yes", acp.PermissionOptionKindAllowOnce},
-		{"proceed_always", "Always", acp.PermissionOptionKindAllowAlways},
-		{"proceed_auto_run_low", "Low", acp.PermissionOptionKindAllowAlways},
-		{"proceed_report_false_positive", "Report", acp.PermissionOptionKindAllowOnce},
-		{"proceed_always_file", "Path", acp.PermissionOptionKindAllowAlways},
-		{"proceed_surprise", "More", acp.PermissionOptionKindAllowAlways},
-		{"surprise", "surprise", acp.PermissionOptionKindRejectOnce},
-		{"cancel", "No", acp.PermissionOptionKindRejectOnce},
-	}, got)
-}
-
 func TestMCPPermissionShowsItsInput(t *testing.T) {
 	require.Equal(t, "tiny: echo\n\n```json\n{\n  \"text\": \"yo\"\n}\n```\n\nRisk: high", mcpText(droid.PermissionToolUse{
 		ToolUse: droid.ToolUse{Name: "tiny___echo", Input: json.RawMessage(`{"text":"yo"}`)},
