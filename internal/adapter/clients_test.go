@@ -296,8 +296,8 @@ func TestPlanIsToldWhereTheCallDoesNotShowIt(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
 				e := beginNamed(t, client, "{}", playing(uses(tool), v, fakedroid.WithMode("spec")))
 				e.ask = func(permission) string {
-					want := map[string]string{"ExitSpecMode": "1. now", "tiny___echo": `"text": "yo"`, "Execute": "Risk"}[tool.Name]
-					if told && tool.Name != "Execute" { // whose title is the command
+					want := map[string]string{"ExitSpecMode": "1. now", "tiny___echo": `"text": "yo"`, "Execute": "Risk: medium"}[tool.Name]
+					if told {
 						require.Equal(t, 1, strings.Count(e.messages(), want), client)
 					} else {
 						require.NotContains(t, e.messages(), want, client)
@@ -308,6 +308,23 @@ func TestPlanIsToldWhereTheCallDoesNotShowIt(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A client that shows no content of calls at all is told the diff too.
+func TestDiffIsToldWhereOnlyTitlesShow(t *testing.T) {
+	for _, client := range []string{"acp-ui", "vscode-acp-client", "mitto", "Agentic.nvim"} {
+		for _, tools := range [][]fakedroid.Tool{{create}, {touch, create}} {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				e := beginNamed(t, client, "{}", playing(uses(tools...), v))
+				told := ""
+				e.ask = func(permission) string { told = e.messages(); return "proceed_once" }
+				require.Equal(t, "end_turn", e.run("go"))
+				require.Equal(t, 1, strings.Count(told, "**n.txt**\n\n```diff\n+x\n```"), told)
+			})
+		}
+	}
+	require.Equal(t, "**a/b.go**\n\n```diff\n-one\n-two\n+one\n+2\n```",
+		diffText("/w", diffContent("/w/a/b.go", textOf("one\ntwo"), textOf("one\n2"))))
 }
 
 // agent-shell shows the command of rawInput by itself.

@@ -99,11 +99,7 @@ func planNames(tools []droid.PermissionToolUse) []string {
 
 // tellPlans shows several plans to a user who could pick one only blindly.
 func (s *Session) tellPlans(ev quirks.PermissionAsked, plans []string) {
-	for _, tool := range ev.Tools {
-		if text := s.messageText(tool); text != "" {
-			s.say(text)
-		}
-	}
+	s.sayTools(ev.Tools)
 	s.say("This editor is not known to show which plan an answer would pick, so none was approved. Say in your next prompt which one to carry out: " + strings.Join(plans, "; ") + ".")
 }
 

@@ -21,28 +21,75 @@ func (s *Session) showBefore(ev quirks.PermissionAsked, call toolCall) {
 	}
 	call.SessionUpdate = "tool_call_update"
 	s.send(call)
-	if client.callContent {
-		return
-	}
-	for _, tool := range ev.Tools {
-		if text := s.messageText(tool); text != "" {
-			s.say(text)
-		}
+	switch {
+	case client.callContent:
+	case client.titleOnly:
+		s.say(contentText(s.cwd, call.Content))
+	default:
+		s.sayTools(ev.Tools)
 	}
 }
 
-// messageText is what no title says of a tool that waits for permission: a
-// command is its title, and a diff is for editors that show diffs.
-func (s *Session) messageText(tool droid.PermissionToolUse) string {
-	if tool.Confirmation == "exec" || changesFiles(tool) {
-		return ""
+// sayTools tells what no title says of tools that wait for permission.
+func (s *Session) sayTools(tools []droid.PermissionToolUse) {
+	for _, tool := range tools {
+		s.say(messageText(tool))
 	}
-	return strings.TrimSpace(permissionText(tool, false))
+}
+
+// messageText is what no title says of a tool that waits for permission, for a
+// client that may show diffs: a command is the title of its call.
+func messageText(tool droid.PermissionToolUse) string {
+	switch {
+	case changesFiles(tool):
+		return ""
+	case tool.Confirmation == "exec" && tool.Details.FullCommand != "":
+		return riskText(tool.Details)
+	}
+	return permissionText(tool, false)
+}
+
+// contentText is the content of a call as one text.
+func contentText(cwd string, content []toolContent) string {
+	var parts []string
+	for _, c := range content {
+		switch {
+		case c.Content != nil && c.Content.Text != nil:
+			parts = append(parts, *c.Content.Text)
+		case c.Type == "diff":
+			parts = append(parts, diffText(cwd, c))
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// diffText is a diff for clients that show none.
+func diffText(cwd string, c toolContent) string {
+	before, after := "", *c.NewText
+	if c.OldText != nil {
+		before = *c.OldText
+	}
+	before, after = changedLines(before, after)
+	text := signed("-", beginning(before)) + signed("+", beginning(after))
+	return "**" + relative(cwd, c.Path) + "**\n\n" + fenced("diff", text)
+}
+
+// signed puts a sign before each line.
+func signed(sign, text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(sign + strings.TrimSuffix(line, "\n") + "\n")
+	}
+	return b.String()
 }
 
 // say tells the user something that they have to see, as a message of its own:
 // thoughts may be folded away.
-func (s *Session) say(text string) { s.sendText(uuid.NewString(), text+"\n\n", false) }
+func (s *Session) say(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		s.sendText(uuid.NewString(), text+"\n\n", false)
+	}
+}
 
 // askedText is permissionText without a command that the client shows from the
 // input of the call by itself.
