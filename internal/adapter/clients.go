@@ -9,7 +9,7 @@ type clientTraits struct {
 	optionNames    bool // shows what the options of a permission request are called, and picks by that
 	requestContent bool // shows the content of a permission request
 	callContent    bool // shows the content of a call that waits for permission
-	titleOnly      bool // shows no content of a call at all
+	noDiffs        bool // shows no diff of a call that waits for permission
 	ownCommand     bool // shows the command in the input of a call by itself
 	firstTitle     bool // keeps the first title of a call
 }
@@ -29,14 +29,14 @@ var knownClients = map[string]clientTraits{
 	// Qt Creator 20, seen; name read in src/plugins/acpclient/acpchatcontroller.cpp.
 	"QtCreator": {optionNames: true, callContent: true},
 	// acp-ui 0.1.15, seen; name read in src/stores/session.ts.
-	"acp-ui": {optionNames: true, titleOnly: true},
+	"acp-ui": {optionNames: true, noDiffs: true},
 	// vscode-acp 0.2.0, seen; name read in src/core/ConnectionManager.ts.
-	"vscode-acp-client": {optionNames: true, titleOnly: true},
+	"vscode-acp-client": {optionNames: true, noDiffs: true},
 	// agentic.nvim of November 2025, seen; name read in lua/agentic/acp/acp_client.lua,
-	// where it stands among the capabilities.
-	"Agentic.nvim": {optionNames: true, titleOnly: true, firstTitle: true},
+	// where it stands among the capabilities. Of a diff it shows the path.
+	"Agentic.nvim": {optionNames: true, callContent: true, noDiffs: true, firstTitle: true},
 	// mitto 0.3.0, seen; name read in internal/web/shared_acp_process.go.
-	"mitto": {optionNames: true, titleOnly: true, firstTitle: true},
+	"mitto": {optionNames: true, noDiffs: true, firstTitle: true},
 	// acpx 0.19.1, read: takes the first option of a kind by policy.
 	"acpx": {callContent: true},
 	// This program's own smoke test: takes the first option of a kind by policy.

@@ -310,8 +310,8 @@ func TestPlanIsToldWhereTheCallDoesNotShowIt(t *testing.T) {
 	}
 }
 
-// A client that shows no content of calls at all is told the diff too.
-func TestDiffIsToldWhereOnlyTitlesShow(t *testing.T) {
+// A client that shows no diff of a call is told it.
+func TestDiffIsToldWhereNoneShows(t *testing.T) {
 	for _, client := range []string{"acp-ui", "vscode-acp-client", "mitto", "Agentic.nvim"} {
 		for _, tools := range [][]fakedroid.Tool{{create}, {touch, create}} {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
@@ -320,6 +320,7 @@ func TestDiffIsToldWhereOnlyTitlesShow(t *testing.T) {
 				e.ask = func(permission) string { told = e.messages(); return "proceed_once" }
 				require.Equal(t, "end_turn", e.run("go"))
 				require.Equal(t, 1, strings.Count(told, "**n.txt**\n\n```diff\n+x\n```"), told)
+				require.Equal(t, len(tools) == 2 && client != "Agentic.nvim", strings.Contains(told, "Risk"), "%s: %s", client, told)
 			})
 		}
 	}
@@ -344,5 +345,25 @@ func TestCommandIsShownOnce(t *testing.T) {
 				require.Equal(t, "end_turn", e.run("go"))
 			})
 		}
+	}
+}
+
+// Who names itself not at all, wrongly or as nobody known shows nothing that is
+// known.
+func TestUnknownClientHasNoTraits(t *testing.T) {
+	for _, tc := range []struct {
+		info, capabilities string
+		names              bool
+	}{
+		{`{"name":"zed","version":"1"}`, `{}`, true},
+		{``, `{"clientInfo":{"name":"Agentic.nvim"}}`, true},
+		{`{"name":"CodeCompanion.nvim"}`, `{"clientInfo":{"name":"zed"}}`, false},
+		{`{"name":"Zed"}`, ``, false},
+		{`{"title":"zed"}`, `{}`, false},
+		{`{"name":["zed"]}`, `7`, false},
+		{`"zed"`, `[]`, false},
+		{``, ``, false},
+	} {
+		require.Equal(t, tc.names, readTraits(json.RawMessage(tc.info), json.RawMessage(tc.capabilities)).optionNames, tc.info)
 	}
 }

@@ -3,6 +3,7 @@ package adapter
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -22,10 +23,11 @@ func (s *Session) showBefore(ev quirks.PermissionAsked, call toolCall) {
 	call.SessionUpdate = "tool_call_update"
 	s.send(call)
 	switch {
-	case client.callContent:
-	case client.titleOnly:
+	case client.callContent && client.noDiffs:
+		s.say(contentText(s.cwd, slices.DeleteFunc(slices.Clone(call.Content), func(c toolContent) bool { return c.Type != "diff" })))
+	case client.noDiffs:
 		s.say(contentText(s.cwd, call.Content))
-	default:
+	case !client.callContent:
 		s.sayTools(ev.Tools)
 	}
 }

@@ -38,12 +38,9 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}
-	retitle := func() { // the row has had the title of its last question
-		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: questionsTitle(questionTexts(ev.Questions))})
-	}
 	closeUp := func() {}
 	if !s.agent.client.forms && len(ev.Questions) > 1 {
-		closeUp = retitle
+		closeUp = func() { s.titleQuestions(ev) } // the row has had the title of its last question
 	}
 	ctx := s.beginAsk(&ask{
 		requestID: ev.RequestID,
@@ -52,7 +49,7 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	})
 	ask := s.chooseAnswers
 	if s.agent.client.forms {
-		retitle()
+		s.titleQuestions(ev)
 		ask = func(ctx context.Context, session string, ev quirks.QuestionAsked) droid.Answers {
 			return s.fillForm(ctx, questionForm(session, ev.ToolID, ev.Questions), ev.Questions)
 		}
@@ -87,6 +84,11 @@ func (s *Session) tellUnanswerable(questions []droid.Question) {
 		text += "\n"
 	}
 	s.say(text + "This editor cannot give an answer here: please answer in your next prompt.")
+}
+
+// titleQuestions gives the call of questions its title.
+func (s *Session) titleQuestions(ev quirks.QuestionAsked) {
+	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: questionsTitle(questionTexts(ev.Questions))})
 }
 
 // questionTexts are the questions themselves.
