@@ -347,9 +347,13 @@ type newSession struct {
 	} `json:"modes"`
 }
 
+// knownEditor is the clientInfo of these tests: a client that is known to show
+// what options are called.
+var knownEditor = map[string]any{"name": "zed", "version": "1"}
+
 func (c *client) initialize() {
 	c.t.Helper()
-	c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}}, nil)
+	c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}, "clientInfo": knownEditor}, nil)
 }
 
 // open initializes the agent and opens a session in h.

@@ -15,7 +15,13 @@ import (
 // openAs opens a session in h as an editor with these client capabilities.
 func (c *client) openAs(h home, capabilities map[string]any, mcpServers ...any) session {
 	c.t.Helper()
-	c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": capabilities}, nil)
+	return c.openNamed(h, knownEditor, capabilities, mcpServers...)
+}
+
+// openNamed is openAs as a client that says this of itself.
+func (c *client) openNamed(h home, info, capabilities map[string]any, mcpServers ...any) session {
+	c.t.Helper()
+	c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": info}, nil)
 	var result newSession
 	c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": append([]any{}, mcpServers...)}, &result)
 	require.NotEmpty(c.t, result.SessionID)

@@ -202,6 +202,76 @@ func TestOneOfSeveralPlans(t *testing.T) {
 	})
 }
 
+// byKind is a client that acts on the kinds of options: of several of a kind its
+// key takes the last, and it shows no content of a call that waits.
+var byKind = map[string]any{"name": "CodeCompanion.nvim", "version": "1.0.0"}
+
+func (p permission) lastOf(kind string) string {
+	last := ""
+	for _, o := range p.Options {
+		if o.Kind == kind {
+			last = o.OptionID
+		}
+	}
+	return last
+}
+
+// The key "always accept" of such a client gives away the least that droid offers,
+// what it decides on was shown before, and questions are not answered blindly.
+func TestOneKeyGrantsTheLeast(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		spec(model)
+		questionModel(model, "ask")
+		c := startAgent(t, h)
+		c.onPermission(func(p permission) string { return p.lastOf("allow_always") })
+		s := c.openNamed(h, byKind, map[string]any{}).inSpec()
+		turn := s.prompt("plan it")
+		end := turn.end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, []string{"completed", "completed"}, end.tools())
+		require.Equal(t, []string{"auto-low", "auto-medium"}, c.modesAfter(turn.from), "the plan, then a command of medium risk")
+		require.Len(t, c.asked(), 2)
+		for _, p := range c.asked() {
+			require.LessOrEqual(t, len(p.Options), 3)
+		}
+		require.Equal(t, 1, strings.Count(end.text(), strings.TrimSpace(plan)), "the plan is a message too")
+		c.shownBefore(turn.from)
+
+		end = s.prompt("ask").end(turnLimit)
+		require.Equal(t, "end_turn", end.Stop)
+		require.Len(t, c.asked(), 2)
+		for _, word := range []string{"Which color", "Blue", "next prompt"} {
+			require.Contains(t, end.text(), word)
+		}
+		for _, word := range []string{"[answer] Red", "[answer] Blue"} {
+			require.NotContains(t, toldModel(model, "ask"), word)
+		}
+	})
+}
+
+// shownBefore checks that the content of each permission request was in its call
+// before, and that the first title of each call is that of its request.
+func (c *client) shownBefore(from int) {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	titles, contents := map[string]string{}, map[string]string{}
+	for _, l := range c.lines[from:] {
+		if u, ok := asUpdate(l); ok && u.ToolCallID != "" {
+			if u.SessionUpdate == "tool_call" {
+				titles[u.ToolCallID] = u.Title
+			}
+			contents[u.ToolCallID] = string(u.Content)
+		}
+		if l.Method == "session/request_permission" {
+			var p struct{ ToolCall update }
+			require.NoError(c.t, json.Unmarshal(l.Params, &p))
+			require.JSONEq(c.t, string(p.ToolCall.Content), contents[p.ToolCall.ToolCallID])
+			require.Equal(c.t, p.ToolCall.Title, titles[p.ToolCall.ToolCallID])
+		}
+	}
+}
+
 // "always" raises the mode as the request said, and what it allows is not asked
 // again.
 func TestAlwaysRaisesTheMode(t *testing.T) {
@@ -235,8 +305,8 @@ func TestAlwaysOfAnMCPTool(t *testing.T) {
 	model.On("use", modelserver.Step{Text: "I call. ", Tools: []modelserver.ToolCall{{ID: "a", Name: "tiny___echo", Args: map[string]any{"text": "one"}}}},
 		modelserver.Step{Text: "Again. ", Tools: []modelserver.ToolCall{{ID: "b", Name: "tiny___echo", Args: map[string]any{"text": "two"}}}}, modelserver.Step{Text: "Called."})
 	c := startAgent(t, h)
-	c.onPermission(func(permission) string { return "proceed_always_tools" })
-	s := c.openAs(h, map[string]any{}, stdioServer(t, "tiny", "said: "))
+	c.onPermission(func(p permission) string { return p.lastOf("allow_always") })
+	s := c.openNamed(h, byKind, map[string]any{}, stdioServer(t, "tiny", "said: "))
 	turn := s.prompt("use")
 	end := turn.end(turnLimit)
 	require.Nil(t, end.Err)

@@ -212,7 +212,7 @@ func TestSpecApprovedWithAutonomy(t *testing.T) {
 		s := openSpec(t, c, h)
 		c.onPermission(func(p permission) string {
 			for _, o := range p.Options {
-				if strings.Contains(o.Name, "(Medium)") {
+				if strings.HasPrefix(o.Name, "Medium: ") {
 					return o.OptionID
 				}
 			}

@@ -10,11 +10,12 @@ type clientCapabilities struct {
 	urls           bool // elicitation/create with mode "url"
 	compaction     bool // compaction_update
 	notices        bool // notice
+	clientTraits
 }
 
-// readCapabilities reads the clientCapabilities of initialize. A capability of
-// an unexpected form counts as not declared.
-func readCapabilities(raw json.RawMessage) clientCapabilities {
+// readCapabilities reads the clientCapabilities and the clientInfo of initialize.
+// A capability of an unexpected form counts as not declared.
+func readCapabilities(raw, info json.RawMessage) clientCapabilities {
 	caps := fields(raw)
 	elicitation, session := fields(caps["elicitation"]), fields(caps["session"])
 	return clientCapabilities{
@@ -23,6 +24,7 @@ func readCapabilities(raw json.RawMessage) clientCapabilities {
 		urls:           isObject(elicitation["url"]),
 		compaction:     isObject(session["compaction"]),
 		notices:        isObject(session["notices"]),
+		clientTraits:   readTraits(info, raw),
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // inDirectory is a session in a directory with one file.
 func inDirectory(t *testing.T, name, text string) (*Session, string) {
 	t.Helper()
-	s := &Session{cwd: t.TempDir()}
+	s := &Session{agent: &Agent{}, cwd: t.TempDir()}
 	path := filepath.Join(s.cwd, name)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	return s, path

@@ -65,6 +65,7 @@ func (a *Agent) initialize(c call) (any, *acp.RequestError) {
 	var params struct {
 		ProtocolVersion json.RawMessage `json:"protocolVersion"`
 		Capabilities    json.RawMessage `json:"clientCapabilities"`
+		Info            json.RawMessage `json:"clientInfo"`
 	}
 	if err := decode(c.params, &params); err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (a *Agent) initialize(c call) (any, *acp.RequestError) {
 	}
 	a.mu.Lock()
 	a.initialized = true
-	a.client = readCapabilities(params.Capabilities)
+	a.client = readCapabilities(params.Capabilities, params.Info)
 	a.mu.Unlock()
 	a.spare.prepare()
 

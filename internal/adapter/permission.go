@@ -28,21 +28,27 @@ type decision struct {
 // askPermission shows what droid wants to do and gives droid the user's answer.
 // Whatever is not a clear choice of an offered option is "cancel".
 func (s *Session) askPermission(ev quirks.PermissionAsked) {
-	options := permissionOptions(ev.Options)
+	options := permissionOptions(ev.Options, ev.Tools, s.agent.client.optionNames)
 	if s.ended || (s.turn != nil && s.turn.cancelled) || len(ev.Tools) == 0 || len(options) == 0 {
 		s.refusePermission(ev.RequestID)
 		return
 	}
+	if plans := planNames(ev.Tools); len(plans) > 1 && !s.agent.client.optionNames {
+		s.tellPlans(ev, plans)
+		s.refusePermission(ev.RequestID)
+		return
+	}
 	params := permissionParams{SessionID: s.id, Options: options}
-	closeUp := func() {}
+	var closeUp func()
 	if len(ev.Tools) == 1 {
-		params.ToolCall = s.permissionCall(ev.Tools[0])
+		params.ToolCall, closeUp = s.showOne(ev.Tools[0])
 	} else {
 		params.ToolCall, closeUp = s.showBatch(ev)
 	}
-	if text := alwaysText(ev.Tools, ev.Options, s.settings.Mode()); text != "" {
+	if text := alwaysText(ev.Tools, options, s.settings.Mode()); text != "" {
 		params.ToolCall.Content = append(params.ToolCall.Content, textContent(text))
 	}
+	s.showBefore(ev, params.ToolCall)
 	ctx := s.beginAsk(&ask{
 		requestID: ev.RequestID,
 		refuse:    func() { s.refusePermission(ev.RequestID) },
@@ -89,6 +95,12 @@ func planNames(tools []droid.PermissionToolUse) []string {
 		}
 	}
 	return nil
+}
+
+// tellPlans shows several plans to a user who could pick one only blindly.
+func (s *Session) tellPlans(ev quirks.PermissionAsked, plans []string) {
+	s.sayTools(ev.Tools)
+	s.say("This editor is not known to show which plan an answer would pick, so none was approved. Say in your next prompt which one to carry out: " + strings.Join(plans, "; ") + ".")
 }
 
 // choosePlan lets the user pick one of several plans before they decide how it
@@ -161,43 +173,6 @@ func (s *Session) giveAnswer(ev quirks.PermissionAsked, d decision) {
 	s.answerPermission(ev.RequestID, d.option)
 }
 
-// permissionOptions are droid's options with its own words. Options that move
-// the conversation to another session are left out: the editor would keep a
-// session that droid has left (quirk 22). So is proceed_edit, which needs a text
-// with it, see editablePlan.
-func permissionOptions(offered []droid.PermissionOption) []permissionOption {
-	var out []permissionOption
-	for _, o := range offered {
-		if strings.HasPrefix(o.Value, "proceed_new_session") || o.Value == droid.OptionEdit || o.Value == "" {
-			continue
-		}
-		label := o.Label
-		if label == "" {
-			label = o.Value
-		}
-		out = append(out, permissionOption{OptionID: o.Value, Name: label, Kind: optionKind(o.Value)})
-	}
-	return out
-}
-
-// optionKind is the ACP kind of an option of droid's. A client may act on the
-// kind by itself: one that rejects must not hit what proceeds, and one that
-// allows once must not hit what may allow more. "proceed" begins all options that
-// approve (0.99 to 0.225).
-func optionKind(value string) acp.PermissionOptionKind {
-	switch {
-	case value == droid.OptionOnce, value == "proceed_report_false_positive":
-		return acp.PermissionOptionKindAllowOnce
-	case strings.HasPrefix(value, "proceed"):
-		return acp.PermissionOptionKindAllowAlways
-	}
-	return acp.PermissionOptionKindRejectOnce
-}
-
-func offers(options []droid.PermissionOption, value string) bool {
-	return slices.ContainsFunc(options, func(o droid.PermissionOption) bool { return o.Value == value })
-}
-
 // permissionCall describes one tool that waits for permission, with all the
 // user needs to decide.
 func (s *Session) permissionCall(tool droid.PermissionToolUse) toolCall {
@@ -212,18 +187,29 @@ func (s *Session) permissionCall(tool droid.PermissionToolUse) toolCall {
 		call.Content = diffs(s.cwd, changes)
 		call.Locations = changeLocations(changes)
 	}
-	if text := permissionText(tool, len(changes) > 0); text != "" {
+	if text := s.askedText(tool, len(changes) > 0); text != "" {
 		call.Content = slices.Insert(call.Content, 0, textContent(text))
 	}
+	call.Title = permissionTitle(tool, call.Title)
 	if tool.Confirmation == confirmSpec {
 		if view.plan != nil {
 			view.plan.text = askedPlan(tool)
 		}
-		if tool.Details.Title != "" {
-			call.Title = "Approve plan: " + tool.Details.Title
-		}
 	}
 	return call
+}
+
+// showOne shows one tool in its own entry. closeUp gives the entry its title back
+// where the request has one of its own.
+func (s *Session) showOne(tool droid.PermissionToolUse) (call toolCall, closeUp func()) {
+	call = s.permissionCall(tool)
+	if tool.Confirmation != "sandbox_violation" {
+		return call, func() {}
+	}
+	title := toolTitle(tool.ToolUse.Name, parseToolInput(tool.ToolUse.Input), s.cwd)
+	return call, func() {
+		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: call.ToolCallID, Title: title})
+	}
 }
 
 // showBatch shows several tools in the entry of the first, since ACP asks about

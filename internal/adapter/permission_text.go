@@ -128,11 +128,7 @@ func sandboxText(d droid.PermissionDetails) string {
 	if d.Target == "" {
 		return ""
 	}
-	verb := sandboxVerbs[d.Operation]
-	if verb == "" {
-		verb = strings.TrimSpace("reach (" + d.Operation + ")")
-	}
-	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", toolLabel(d.Violating), verb, fenced("", d.Target))
+	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", toolLabel(d.Violating), sandboxVerb(d), fenced("", d.Target))
 	if d.Reason != "" {
 		text += "\n\n" + d.Reason + "."
 	}
@@ -140,6 +136,18 @@ func sandboxText(d droid.PermissionDetails) string {
 		text += "\n\nYour organisation's policy forbids it."
 	}
 	return text
+}
+
+func sandboxVerb(d droid.PermissionDetails) string {
+	if verb := sandboxVerbs[d.Operation]; verb != "" {
+		return verb
+	}
+	return strings.TrimSpace("reach (" + d.Operation + ")")
+}
+
+// sandboxTitle says so in a line; what is the title of the call.
+func sandboxTitle(d droid.PermissionDetails, what string) string {
+	return fmt.Sprintf("Blocked by droid's sandbox (%s %s): %s", sandboxVerb(d), firstLine(d.Target), what)
 }
 
 // shieldText says what Droid Shield found in a command that is about to publish
@@ -175,17 +183,17 @@ func rawText(raw json.RawMessage) string {
 	return fenced("json", out.String())
 }
 
-// alwaysText says what the options that last longer than the call bring with
-// them, as far as droid's labels do not (0.99 to 0.225: they name a risk, a path or
+// alwaysText says what those of the options shown that last longer than the call
+// bring with them, as far as droid's labels do not (0.99 to 0.225: they name a risk, a path or
 // a server, but not the mode that follows nor that files keep it).
-func alwaysText(tools []droid.PermissionToolUse, options []droid.PermissionOption, mode droid.Mode) string {
+func alwaysText(tools []droid.PermissionToolUse, options []permissionOption, mode droid.Mode) string {
 	var lines []string
 	add := func(text string, values ...string) {
 		var labels []string
 		for _, o := range options {
-			label, _, _ := strings.Cut(o.Label, " (")
+			label, _, _ := strings.Cut(o.Name, " (")
 			label = "“" + label + "”"
-			if o.Label != "" && slices.Contains(values, o.Value) && !slices.Contains(labels, label) {
+			if slices.Contains(values, o.OptionID) && !slices.Contains(labels, label) {
 				labels = append(labels, label)
 			}
 		}
@@ -237,13 +245,16 @@ var autonomyLevels = []string{"low", "medium", "high"}
 
 // highestRisk is the autonomy that all tools together need: low for edits, the
 // impact of commands and MCP tools (0.99 to 0.225). It is "" where droid tells
-// none.
+// none, and for requests of other kinds.
 func highestRisk(tools []droid.PermissionToolUse) string {
 	highest := 0
 	for _, t := range tools {
-		risk := t.Details.ImpactLevel
-		if changesFiles(t) {
+		risk := ""
+		switch {
+		case changesFiles(t):
 			risk = "low"
+		case t.Confirmation == "exec", t.Confirmation == "mcp_tool":
+			risk = t.Details.ImpactLevel
 		}
 		i := slices.Index(autonomyLevels, risk)
 		if i < 0 {

@@ -85,9 +85,11 @@ func TestAlwaysText(t *testing.T) {
 		"sandbox": {[]droid.PermissionToolUse{of("sandbox_violation", "")}, []droid.PermissionOption{option("proceed_always", "Allow always (reads from /s)"), option("proceed_always_file", "Allow always (reads from /s/k)")}, droid.ModeNormal,
 			"“Allow always”: kept in droid's settings.json, for all sessions."},
 		"plan": {[]droid.PermissionToolUse{of(confirmSpec, "")}, []droid.PermissionOption{option("proceed_once", "Proceed"), option("proceed_auto_run_high", "Proceed, all (High)"), no}, droid.ModeSpec,
-			"- “Proceed”: sets the mode normal, whatever it was before.\n- “Proceed, all”: sets the mode auto-high.\n"},
+			"- “Proceed”: sets the mode normal, whatever it was before.\n- “High: proceed, all”: sets the mode auto-high.\n"},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, alwaysText(tc.tools, tc.options, tc.mode)) })
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, alwaysText(tc.tools, permissionOptions(tc.options, tc.tools, true), tc.mode))
+		})
 	}
 }
 
@@ -127,10 +129,12 @@ func TestSandboxViolationOfAnEdit(t *testing.T) {
 		e.ask = func(p permission) string {
 			require.Equal(t, "**Blocked by droid's sandbox:** Create wants to write to\n\n```\n/out/n.txt\n```\n\nPath is not in the allowed write list.|diff|"+
 				"“Allow always”: kept in droid's settings.json, for all sessions.", texts(p.ToolCall.Content))
+			require.Equal(t, "Blocked by droid's sandbox (write to /out/n.txt): Create n.txt", p.ToolCall.Title, "also where no more than the title shows")
 			return "cancel"
 		}
 		require.Equal(t, "end_turn", e.run("go"))
 		require.Contains(t, e.updates(), "tool_call_update t2 failed")
+		require.Contains(t, e.updates(), "tool_call_update t2 Create n.txt", "the row has its own title again")
 	})
 }
 

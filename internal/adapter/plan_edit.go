@@ -22,11 +22,12 @@ const editOption = "edit_plan"
 const planForms = 5
 
 // editablePlan is the plan that the user may edit before they approve it, "" when
-// they may not: droid does not take one, the editor has no forms, or there is more
-// to decide on than one plan that droid lets go ahead.
+// they may not: droid does not take one, the editor has no forms or is not known to
+// show what the button is called, or there is more to decide on than one plan that
+// droid lets go ahead.
 func (s *Session) editablePlan(ev quirks.PermissionAsked) string {
 	switch {
-	case !s.agent.client.forms, s.client == nil || !s.client.Version().Features().EditedPlan,
+	case !s.agent.client.forms, !s.agent.client.optionNames, s.client == nil || !s.client.Version().Features().EditedPlan,
 		len(ev.Tools) != 1 || ev.Tools[0].Confirmation != confirmSpec, len(planNames(ev.Tools)) > 1,
 		!offers(ev.Options, droid.OptionOnce):
 		return ""

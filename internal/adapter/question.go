@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,26 +23,33 @@ const (
 
 // askQuestions shows droid's questions: in one form where the editor has forms,
 // else one after the other, each as a choice. droid always gets an answer: what
-// the user said, that they declined, or "cancelled" when they dismissed it.
+// the user said, that they declined, or "cancelled" when they dismissed it. A
+// client that is not known to show what the options are called would have them
+// answered blindly: it is told the questions, and the user answers them with the
+// next prompt.
 func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	cancelled := droid.Answers{Cancelled: true}
 	switch {
 	case s.ended || (s.turn != nil && s.turn.cancelled) || len(ev.Questions) == 0:
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
-	case !s.agent.client.forms && !slices.ContainsFunc(ev.Questions, hasOptions):
+	case !s.agent.client.forms && (!s.agent.client.optionNames || !slices.ContainsFunc(ev.Questions, hasOptions)):
 		s.tellUnanswerable(ev.Questions)
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}
+	closeUp := func() {}
+	if !s.agent.client.forms && len(ev.Questions) > 1 {
+		closeUp = func() { s.titleQuestions(ev) } // the row has had the title of its last question
+	}
 	ctx := s.beginAsk(&ask{
 		requestID: ev.RequestID,
 		refuse:    func() { s.answerQuestions(ev.RequestID, cancelled) },
-		closeUp:   func() {},
+		closeUp:   closeUp,
 	})
 	ask := s.chooseAnswers
 	if s.agent.client.forms {
-		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: questionTitle(ev.Questions)})
+		s.titleQuestions(ev)
 		ask = func(ctx context.Context, session string, ev quirks.QuestionAsked) droid.Answers {
 			return s.fillForm(ctx, questionForm(session, ev.ToolID, ev.Questions), ev.Questions)
 		}
@@ -53,6 +61,7 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 		answers := ask(ctx, session, ev)
 		s.post(func() {
 			if s.endAsk(ev.RequestID) {
+				closeUp()
 				s.answerQuestions(ev.RequestID, answers)
 			}
 		})
@@ -61,11 +70,61 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 
 func hasOptions(q droid.Question) bool { return len(q.Options) > 0 }
 
-// tellUnanswerable names the questions that this editor cannot answer.
+// tellUnanswerable tells the questions that this editor cannot answer.
 func (s *Session) tellUnanswerable(questions []droid.Question) {
-	for _, q := range questions {
-		s.tell("droid asked a question that needs an answer in words, which this editor cannot give here: " + q.Question + "\nThe question was declined; answer it in your next prompt.")
+	if len(questions) == 0 {
+		return
 	}
+	text := ""
+	for _, q := range questions {
+		text += q.Question + "\n"
+		for _, option := range q.Options {
+			text += "- " + option + "\n"
+		}
+		text += "\n"
+	}
+	s.say(text + "This editor cannot give an answer here: please answer in your next prompt.")
+}
+
+// titleQuestions gives the call of questions its title.
+func (s *Session) titleQuestions(ev quirks.QuestionAsked) {
+	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: questionsTitle(questionTexts(ev.Questions))})
+}
+
+// questionTexts are the questions themselves.
+func questionTexts(questions []droid.Question) []string {
+	var texts []string
+	for _, q := range questions {
+		texts = append(texts, q.Question)
+	}
+	return texts
+}
+
+// questionsTitle is the title of a call that asks these questions, "" for none.
+func questionsTitle(questions []string) string {
+	if len(questions) == 1 {
+		return firstLine(questions[0])
+	}
+	var lines []string
+	for _, q := range questions {
+		lines = append(lines, firstLine(q))
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d questions: %s", len(lines), strings.Join(lines, "; "))
+}
+
+// questionPattern finds the questions in the input of an AskUser (0.99 to 0.225).
+var questionPattern = regexp.MustCompile(`(?m)^\s*\d+\.\s*\[question\]\s*(.+?)\s*(?:\(multi\))?\s*$`)
+
+// inputQuestions are the questions in the input of an AskUser.
+func inputQuestions(questionnaire string) []string {
+	var questions []string
+	for _, m := range questionPattern.FindAllStringSubmatch(questionnaire, -1) {
+		questions = append(questions, m[1])
+	}
+	return questions
 }
 
 // chooseAnswers asks one question after the other. The first that is dismissed

@@ -47,6 +47,7 @@ type toolInput struct {
 	Query    string
 	Title    string
 	Summary  string
+	Asks     []string // the questions of AskUser
 }
 
 func parseToolInput(raw json.RawMessage) toolInput {
@@ -69,6 +70,7 @@ func parseToolInput(raw json.RawMessage) toolInput {
 		Query:    text("query"),
 		Title:    text("title"),
 		Summary:  text("description", "skill", "toolName", "prompt", "task_id"),
+		Asks:     inputQuestions(text("questionnaire")),
 	}
 	var patterns []string
 	if json.Unmarshal(fields["patterns"], &patterns) == nil && in.Pattern == "" {
@@ -89,6 +91,8 @@ func toolTitle(name string, in toolInput, cwd string) string {
 		return in.Command
 	case name == "ExitSpecMode":
 		return strings.TrimSuffix("Approve plan: "+in.Title, ": ")
+	case name == "AskUser" && len(in.Asks) > 0:
+		return questionsTitle(in.Asks)
 	case in.Pattern != "":
 		object = firstLine(in.Pattern)
 		if in.FilePath != "" && absolute(cwd, in.FilePath) != filepath.Clean(cwd) {

@@ -39,6 +39,9 @@ func TestToolTitleAndLocations(t *testing.T) {
 		{"WebSearch", `{"query":"go 1.26"}`, "WebSearch go 1.26", acp.ToolKindFetch, ""},
 		{"ExitSpecMode", `{"title":"My plan"}`, "Approve plan: My plan", acp.ToolKindSwitchMode, ""},
 		{"ExitSpecMode", `{}`, "Approve plan", acp.ToolKindSwitchMode, ""},
+		{"AskUser", `{"questionnaire":"1. [question] Which color?\n[topic] Color\n[option] Red\n"}`, "Which color?", acp.ToolKindOther, ""},
+		{"AskUser", `{"questionnaire":"1. [question] Which parts? (multi)\n[option] A\n\n2. [question] Why?\n"}`, "2 questions: Which parts?; Why?", acp.ToolKindOther, ""},
+		{"AskUser", `{"questionnaire":"Why?"}`, "AskUser", acp.ToolKindOther, ""},
 		{"tiny___echo", `{"x":1}`, "tiny: echo", acp.ToolKindOther, ""},
 		{"web___get", `{"path":"/api/users"}`, "web: get /api/users", acp.ToolKindOther, ""},
 		{"Task", `{"description":"find it\nnow"}`, "Task find it …", acp.ToolKindThink, ""},
@@ -82,32 +85,6 @@ func TestResultContent(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, want, string(got), raw)
 	}
-}
-
-func TestPermissionOptions(t *testing.T) {
-	got := permissionOptions([]droid.PermissionOption{
-		{Label: "Yes", Value: "proceed_once"},
-		{Label: "Always", Value: "proceed_always"},
-		{Label: "Low", Value: "proceed_auto_run_low"},
-		{Label: "New", Value: "proceed_new_session_high"},
-		{Label: "Edit", Value: "proceed_edit"},
-		{Label: "Report", Value: "proceed_report_false_positive"},
-		{Label: "Path", Value: "proceed_always_file"},
-		{Label: "More", Value: "proceed_surprise"},
-		{Label: "", Value: "surprise"},
-		{Label: "nothing", Value: ""},
-		{Label: "No", Value: "cancel"},
-	})
-	require.Equal(t, []permissionOption{
-		{"proceed_once", "Yes", acp.PermissionOptionKindAllowOnce},
-		{"proceed_always", "Always", acp.PermissionOptionKindAllowAlways},
-		{"proceed_auto_run_low", "Low", acp.PermissionOptionKindAllowAlways},
-		{"proceed_report_false_positive", "Report", acp.PermissionOptionKindAllowOnce},
-		{"proceed_always_file", "Path", acp.PermissionOptionKindAllowAlways},
-		{"proceed_surprise", "More", acp.PermissionOptionKindAllowAlways},
-		{"surprise", "surprise", acp.PermissionOptionKindRejectOnce},
-		{"cancel", "No", acp.PermissionOptionKindRejectOnce},
-	}, got)
 }
 
 func TestMCPPermissionShowsItsInput(t *testing.T) {

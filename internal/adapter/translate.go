@@ -26,6 +26,9 @@ func (s *Session) translate(ev quirks.Event) {
 			s.turn.spoke = true
 		}
 	}
+	if s.announceFor(ev) {
+		return
+	}
 	switch ev := ev.(type) {
 	case quirks.Text:
 		s.sendText(ev.MessageID, ev.Text, ev.Thought)
@@ -93,15 +96,13 @@ func (s *Session) toolStarted(ev quirks.ToolStarted) {
 		view.todo.input = ev.Input
 		return
 	}
-	call := s.describe(ev.ID, ev.Name, ev.Input)
-	call.SessionUpdate = "tool_call"
-	call.Status = statusPending
-	if view.command != nil {
-		s.commandStarted(&call)
+	s.hold(ev)
+	if s.views.past {
+		s.announce(ev.ID) // with its whole input
 	}
-	s.send(call)
 }
 
+// toolInput shows the input of a call that was announced without.
 func (s *Session) toolInput(ev quirks.ToolInput) {
 	if t := s.views.get(ev.ID).todo; t != nil {
 		t.input = ev.Input

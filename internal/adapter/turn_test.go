@@ -82,8 +82,7 @@ func TestToolTurnAllowed(t *testing.T) {
 		got := withoutTitles(e.updates())
 		require.Equal(t, []string{
 			"agent: On it. ",
-			"tool_call t1 pending Execute",
-			"tool_call_update t1 touch a",
+			"tool_call t1 pending touch a",
 			"ask",
 			"tool_call_update t1 in_progress",
 			"tool_call_update t1 completed",
@@ -594,8 +593,8 @@ func TestCrashMidTurn(t *testing.T) {
 		got := e.updates()
 		require.Contains(t, got, "agent: Done.")
 		require.Contains(t, got, "thought: droid had ended and was started again; the session continues.")
-		require.Contains(t, got, "tool_call t1 pending Execute")
-		require.Contains(t, got, "tool_call t1~2 pending Execute", "the new process uses the same id for another call")
+		require.Contains(t, got, "tool_call t1 pending touch a")
+		require.Contains(t, got, "tool_call t1~2 pending touch a", "the new process uses the same id for another call")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 // The zero value is ready. The session's owner alone touches them.
 type views struct {
 	open     map[string]*view
+	held     []heldCall                   // not announced yet, in order
 	hooks    map[string]droid.HookStarted // that run, by their id
 	reported map[string]struct{}          // what was said once
 	past     bool                         // what is shown is history: the files of its edits have changed since
@@ -58,8 +59,13 @@ func (v *views) get(id string) *view {
 
 func (v *views) remove(id string) { delete(v.open, id) }
 
-// due is when output waits to be shown; false when none does.
+// due is when output or a call waits to be shown; false when none does.
 func (v *views) due() (at time.Time, ok bool) {
+	for _, h := range v.held {
+		if !h.at.IsZero() && (!ok || h.at.Before(at)) {
+			at, ok = h.at, true
+		}
+	}
 	for _, one := range v.open {
 		if c := one.command; c != nil && c.dirty {
 			next := c.sent.Add(outputEvery)
@@ -71,8 +77,9 @@ func (v *views) due() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// flushViews shows the output that is due.
+// flushViews shows the output and the calls that are due.
 func (s *Session) flushViews(now time.Time) {
+	s.announceDue(now)
 	for id, one := range s.views.open {
 		if one.command != nil {
 			s.flushCommand(id, one.command, now)

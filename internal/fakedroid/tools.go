@@ -334,7 +334,7 @@ func (d *Droid) options(t Tool) []Fields {
 	always := map[string]string{
 		"low":    "Yes, and always allow low impact commands (file edits and read-only commands)",
 		"medium": "Yes, and always allow medium impact commands (all commands that are reversible)",
-		"high":   "Yes, and always allow all commands",
+		"high":   "Yes, and always allow high impact commands (all commands)",
 	}[t.Impact]
 	return []Fields{
 		{"label": "Yes, allow", "value": "proceed_once", "selectedColor": "#d78700"},

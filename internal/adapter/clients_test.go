@@ -1,0 +1,369 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/fixture"
+)
+
+// beginNamed is beginAs as a client that gives itself a name, or none.
+func beginNamed(t *testing.T, name, capabilities string, start starter) *editor {
+	t.Helper()
+	e := open(t, start)
+	info := ""
+	if name != "" {
+		info = fmt.Sprintf(`,"clientInfo":{"name":%q,"version":"1"}`, name)
+	}
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+info+`}`).Error)
+	e.beginSession()
+	return e
+}
+
+// recordedRequests are the permission requests of all fixtures, as droid made
+// them.
+func recordedRequests(t *testing.T) map[string]fakedroid.Fields {
+	all, err := fixture.LoadAll("../../testdata/fixtures")
+	require.NoError(t, err)
+	requests := map[string]fakedroid.Fields{}
+	for _, c := range all {
+		for i, step := range c.Steps {
+			var m struct {
+				Method string
+				Params fakedroid.Fields
+			}
+			if json.Unmarshal(step.Msg, &m) == nil && m.Method == "droid.request_permission" {
+				requests[fmt.Sprintf("%s %d", c.Name, i)] = m.Params
+			}
+		}
+	}
+	require.NotEmpty(t, requests)
+	return requests
+}
+
+// grants says how much an option gives away, by droid's own words: the more, the
+// higher; -1 for what these tests do not know.
+func grants(value, label string) int {
+	level := regexp.MustCompile(`(?i)\b(low|medium|high)\b`).FindString(label)
+	at := 10 * (1 + slices.Index([]string{"low", "medium", "high"}, strings.ToLower(level)))
+	switch {
+	case value == "cancel":
+		return 0
+	case value == "proceed_once":
+		return 1
+	case value == "proceed_always_tools", value == "proceed_always_file":
+		return 2
+	case value == "proceed_always_server", strings.HasPrefix(label, "Allow always ("):
+		return 3
+	case at > 0 && (value == "proceed_always" || strings.HasPrefix(value, "proceed_auto_run_")):
+		return at
+	}
+	return -1
+}
+
+// A client that acts on the kind of an option, or is not known to show what the
+// options are called, gets no more by one key than the least of that kind.
+func TestOneKeyGrantsTheLeast(t *testing.T) {
+	requests := recordedRequests(t)
+	var mcp fakedroid.Fields
+	require.NoError(t, json.Unmarshal([]byte(`{"toolUses":[{"toolUse":{"id":"t","name":"tiny___echo","input":{}},"confirmationType":"mcp_tool",
+		"details":{"type":"mcp_tool","toolName":"tiny___echo","impactLevel":"high"}}],
+		"options":[{"label":"Yes, allow","value":"proceed_once"},{"label":"Yes, and always allow high impact commands (all commands)","value":"proceed_always"},
+		{"label":"Always allow echo","value":"proceed_always_tools"},{"label":"Always allow all \"tiny\" tools","value":"proceed_always_server"},
+		{"label":"Sure","value":"allow_forever"},{"label":"More","value":"proceed_surprise"},{"label":"No, cancel","value":"cancel"}]}`), &mcp))
+	requests["MCP tool (0.225), and what no droid has yet"] = mcp
+	for name, request := range requests {
+		for _, client := range []string{"", "CodeCompanion.nvim", "acpx", "an editor of the future"} {
+			synctest.Test(t, func(t *testing.T) {
+				e := beginNamed(t, client, formClient, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+					_, err := d.Request("droid.request_permission", request)
+					time.Sleep(time.Minute) // for the answer
+					return err
+				})))
+				var asked *permission
+				e.ask = func(p permission) string { asked = &p; return "cancel" }
+				require.Equal(t, "end_turn", e.run("go"))
+				if strings.Contains(fmt.Sprint(request), "optionNames") {
+					require.Nil(t, asked, "of several plans none is picked blindly")
+					return
+				}
+				require.NotNil(t, asked, name)
+				checkOneKey(t, name+" to "+client, *asked, request)
+			})
+		}
+	}
+}
+
+func checkOneKey(t *testing.T, name string, p permission, request fakedroid.Fields) {
+	t.Helper()
+	labels, least := map[string]string{}, map[string]int{}
+	offered, _ := request["options"].([]any)
+	for _, o := range offered {
+		o, _ := o.(map[string]any)
+		value, label := fmt.Sprint(o["value"]), fmt.Sprint(o["label"])
+		labels[value] = label
+		kind := "allow_always"
+		switch value {
+		case "proceed_once":
+			kind = "allow_once"
+		case "cancel":
+			kind = "reject_once"
+		}
+		if g := grants(value, label); g >= 0 && (least[kind] == 0 || g < least[kind]) {
+			least[kind] = g
+		}
+	}
+	for _, pick := range []string{"first", "last"} {
+		keys := map[string]string{}
+		for _, o := range p.Options {
+			if _, taken := keys[o.Kind]; !taken || pick == "last" {
+				keys[o.Kind] = o.OptionID
+			}
+		}
+		require.Contains(t, keys, "allow_once", name)
+		require.Equal(t, "cancel", keys["reject_once"], name)
+		for kind, value := range keys {
+			require.Equal(t, least[kind], grants(value, labels[value]), "%s: %s, %s wins: %s", name, kind, pick, value)
+		}
+	}
+	require.LessOrEqual(t, len(p.Options), 3, name)
+}
+
+// An option whose place in the order is not known is not offered where names do
+// not show; the refusal always is.
+func TestUnknownOptionsAreNotOfferedBlindly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		odd := touch
+		odd.Confirmation = "teleport"
+		odd.Options = []fakedroid.Fields{{"label": "Go", "value": "proceed_always"}, {"label": "Far", "value": "proceed_far"},
+			{"label": "Sure", "value": "allow"}, {"label": "No", "value": "cancel"}}
+		e := beginNamed(t, "", "{}", playing(uses(odd)))
+		var asked []permission
+		e.ask = func(p permission) string { asked = append(asked, p); return p.Options[0].OptionID }
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Len(t, asked, 1)
+		require.Len(t, asked[0].Options, 1)
+		require.Equal(t, "cancel", asked[0].Options[0].OptionID)
+	})
+}
+
+// Who answers with an option of droid's that this client was not shown refuses.
+func TestHiddenOptionIsARefusal(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		for _, hidden := range []string{"proceed_auto_run_high", "proceed_auto_run_medium", "edit_plan", "plan_0"} {
+			var told strings.Builder
+			e := beginNamed(t, "", formClient, func(int) (*droid.Client, error) {
+				return tappedDroid(func(line []byte) { told.Write(line) }, uses(plan), v, fakedroid.WithMode("spec")), nil
+			})
+			e.ask = func(permission) string { return hidden }
+			require.Equal(t, "end_turn", e.run("go"))
+			require.Contains(t, told.String(), `"selectedOption":"cancel"`, hidden)
+			e.close()
+		}
+	})
+}
+
+// soFar is what came until now, also while something goes on.
+func (e *editor) soFar() []wireMessage {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.lines)
+}
+
+// messages are the agent's messages so far.
+func (e *editor) messages() string {
+	var all strings.Builder
+	for _, m := range e.soFar() {
+		if text, ok := strings.CutPrefix(shortUpdate(m.Params), "agent: "); ok && m.Method == "session/update" {
+			all.WriteString(text)
+		}
+	}
+	return all.String()
+}
+
+// Questions would be answered blindly by kind: such a client is told them, and the
+// user answers with the next prompt.
+func TestQuestionsWhereNamesDoNotShow(t *testing.T) {
+	for _, client := range []string{"", "CodeCompanion.nvim", "acpx", "an editor of the future"} {
+		versions(t, func(t *testing.T, v fakedroid.Option) {
+			var got []string
+			refused := false
+			e := beginNamed(t, client, "{}", playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
+				got, err = d.AskUser("", threeQuestions...)
+				refused = err != nil
+				return err
+			}), v))
+			e.ask = func(p permission) string { t.Errorf("asked %q", p.ToolCall.Title); return "" }
+			require.Equal(t, "end_turn", e.run("ask me"))
+			require.True(t, refused || slices.Equal(got, []string{"", "", ""}))
+			for _, word := range []string{"Which color?", "Red", "Blue", "Which size?", "Your name?", "next prompt"} {
+				require.Contains(t, e.messages(), word)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		e := beginNamed(t, "", formClient, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			_, err := d.AskUser("", threeQuestions...)
+			return err
+		})))
+		forms := 0
+		e.onForm = func(elicitationParams) string { forms++; return `{"action":"decline"}` }
+		require.Equal(t, "end_turn", e.run("ask me"))
+		require.Equal(t, 1, forms, "a form names what it asks")
+	})
+}
+
+// Of several plans none is picked blindly.
+func TestSeveralPlansWhereNamesDoNotShow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plans := plan
+		plans.Details = fakedroid.Fields{"plan": "A or B", "optionNames": []string{"Plan A", "Plan B"}}
+		var told strings.Builder
+		e := beginNamed(t, "CodeCompanion.nvim", "{}", func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) { told.Write(line) }, uses(plans), fakedroid.WithVersion(fakedroid.V099), fakedroid.WithMode("spec")), nil
+		})
+		e.ask = func(p permission) string { t.Errorf("asked %q", p.ToolCall.Title); return "" }
+		require.Equal(t, "end_turn", e.run("plan"))
+		require.Contains(t, told.String(), `"selectedOption":"cancel"`)
+		for _, word := range []string{"A or B", "Plan A", "Plan B", "next prompt"} {
+			require.Contains(t, e.messages(), word)
+		}
+	})
+}
+
+// echo is a tool of an MCP server.
+var echo = fakedroid.Tool{ID: "t4", Name: "tiny___echo", Input: fakedroid.Fields{"text": "yo"}, Confirmation: "mcp_tool", Impact: "high",
+	Details: fakedroid.Fields{"toolName": "tiny___echo", "impactLevel": "high"}, Result: "yo"}
+
+// lastContent is the content that the updates before a request show of a call.
+func (e *editor) lastContent(id string) (content string) {
+	for _, m := range e.soFar() {
+		var p struct {
+			Update struct {
+				ToolCallID string
+				Content    json.RawMessage
+			}
+		}
+		_ = json.Unmarshal(m.Params, &p)
+		if m.Method == "session/update" && p.Update.ToolCallID == id && len(p.Update.Content) > 0 {
+			content = string(p.Update.Content)
+		}
+	}
+	return content
+}
+
+// What the user decides on is in the call before they are asked, not in the
+// request alone: many clients show no more of that than its title.
+func TestWhatIsDecidedOnIsShownBefore(t *testing.T) {
+	for client, before := range map[string]bool{"": true, "QtCreator": true, "CodeCompanion.nvim": true, "acp-ui": true, "zed": false, "agent-shell": false} {
+		for _, tools := range [][]fakedroid.Tool{{touch}, {create}, {plan}, {echo}, {touch, create}} {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				e := beginNamed(t, client, "{}", playing(uses(tools...), v, fakedroid.WithMode("spec")))
+				asked := 0
+				e.ask = func(p permission) string {
+					asked++
+					content, _ := json.Marshal(p.ToolCall.Content)
+					require.NotEmpty(t, p.ToolCall.Content, "the request has it in any case")
+					if before {
+						require.JSONEq(t, string(content), e.lastContent(p.ToolCall.ToolCallID))
+					} else { // it would be shown twice
+						require.Empty(t, e.lastContent(p.ToolCall.ToolCallID))
+					}
+					return "cancel"
+				}
+				require.Equal(t, "end_turn", e.run("go"))
+				require.Positive(t, asked)
+			})
+		}
+	}
+}
+
+// A client that shows no content of a waiting call is told what to decide on, and
+// no other is told it twice.
+func TestPlanIsToldWhereTheCallDoesNotShowIt(t *testing.T) {
+	for client, told := range map[string]bool{"": true, "CodeCompanion.nvim": true, "acp-ui": true, "of the future": true, "zed": false, "agent-shell": false, "toad": false} {
+		for _, tool := range []fakedroid.Tool{plan, echo, touch} {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				e := beginNamed(t, client, "{}", playing(uses(tool), v, fakedroid.WithMode("spec")))
+				e.ask = func(permission) string {
+					want := map[string]string{"ExitSpecMode": "1. now", "tiny___echo": `"text": "yo"`, "Execute": "Risk: medium"}[tool.Name]
+					if told {
+						require.Equal(t, 1, strings.Count(e.messages(), want), client)
+					} else {
+						require.NotContains(t, e.messages(), want, client)
+					}
+					return "cancel"
+				}
+				require.Equal(t, "end_turn", e.run("go"))
+			})
+		}
+	}
+}
+
+// A client that shows no diff of a call is told it.
+func TestDiffIsToldWhereNoneShows(t *testing.T) {
+	for _, client := range []string{"acp-ui", "vscode-acp-client", "mitto", "Agentic.nvim"} {
+		for _, tools := range [][]fakedroid.Tool{{create}, {touch, create}} {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				e := beginNamed(t, client, "{}", playing(uses(tools...), v))
+				told := ""
+				e.ask = func(permission) string { told = e.messages(); return "proceed_once" }
+				require.Equal(t, "end_turn", e.run("go"))
+				require.Equal(t, 1, strings.Count(told, "**n.txt**\n\n```diff\n+x\n```"), told)
+				require.Equal(t, len(tools) == 2 && client != "Agentic.nvim", strings.Contains(told, "Risk"), "%s: %s", client, told)
+			})
+		}
+	}
+	require.Equal(t, "**a/b.go**\n\n```diff\n-one\n-two\n+one\n+2\n```",
+		diffText("/w", diffContent("/w/a/b.go", textOf("one\ntwo"), textOf("one\n2"))))
+}
+
+// agent-shell shows the command of rawInput by itself.
+func TestCommandIsShownOnce(t *testing.T) {
+	for client, times := range map[string]int{"agent-shell": 0, "zed": 1, "": 1} {
+		other := touch
+		other.Details = fakedroid.Fields{"fullCommand": "rm -r x", "impactLevel": "high"}
+		for tool, times := range map[*fakedroid.Tool]int{&touch: times, &other: 1} { // a command that is not that of the input is always shown
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				e := beginNamed(t, client, "{}", playing(uses(*tool), v))
+				e.ask = func(p permission) string {
+					require.Equal(t, times, strings.Count(texts(p.ToolCall.Content), tool.Details["fullCommand"].(string)), client)
+					require.Contains(t, texts(p.ToolCall.Content), "Risk: ")
+					require.Equal(t, tool.Details["fullCommand"], p.ToolCall.Title, "what runs is what the title says")
+					return "cancel"
+				}
+				require.Equal(t, "end_turn", e.run("go"))
+			})
+		}
+	}
+}
+
+// Who names itself not at all, wrongly or as nobody known shows nothing that is
+// known.
+func TestUnknownClientHasNoTraits(t *testing.T) {
+	for _, tc := range []struct {
+		info, capabilities string
+		names              bool
+	}{
+		{`{"name":"zed","version":"1"}`, `{}`, true},
+		{``, `{"clientInfo":{"name":"Agentic.nvim"}}`, true},
+		{`{"name":"CodeCompanion.nvim"}`, `{"clientInfo":{"name":"zed"}}`, false},
+		{`{"name":"Zed"}`, ``, false},
+		{`{"title":"zed"}`, `{}`, false},
+		{`{"name":["zed"]}`, `7`, false},
+		{`"zed"`, `[]`, false},
+		{``, ``, false},
+	} {
+		require.Equal(t, tc.names, readTraits(json.RawMessage(tc.info), json.RawMessage(tc.capabilities)).optionNames, tc.info)
+	}
+}

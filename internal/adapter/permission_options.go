@@ -1,0 +1,147 @@
+package adapter
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid"
+)
+
+// power is how much an option gives away, the more the higher.
+type power int
+
+const (
+	unknownPower power = iota
+	powerOnce          // this call
+	powerTool          // this tool, or this file, from now on
+	powerServer        // all tools of a server, or a directory
+	powerLow           // all that droid calls low risk, and so on
+	powerMedium
+	powerHigh
+)
+
+// riskPowers are the powers of droid's levels of risk and autonomy.
+var riskPowers = map[string]power{"low": powerLow, "medium": powerMedium, "high": powerHigh}
+
+// optionPower is what an option gives away in a request for these tools (0.99 to
+// 0.225). The same option means different things in different requests; what it
+// means in one of another kind is unknown, and so is it where droid's label names
+// another level.
+func optionPower(o droid.PermissionOption, tools []droid.PermissionToolUse) power {
+	if o.Value == droid.OptionOnce {
+		return powerOnce
+	}
+	level, _ := labelLevel(o.Label)
+	switch {
+	case all(tools, confirmSpec):
+		if of := strings.TrimPrefix(o.Value, "proceed_auto_run_"); level == "" || level == of {
+			return riskPowers[of]
+		}
+	case all(tools, "sandbox_violation"):
+		return map[string]power{"proceed_always_file": powerTool, "proceed_always": powerServer}[o.Value]
+	case all(tools, "mcp_tool") && o.Value == "proceed_always_tools":
+		return powerTool
+	case all(tools, "mcp_tool") && o.Value == "proceed_always_server":
+		return powerServer
+	case o.Value == "proceed_always" && level == highestRisk(tools):
+		return riskPowers[level]
+	}
+	return unknownPower
+}
+
+// offeredOption is an option of droid's as the editor gets it.
+type offeredOption struct {
+	permissionOption
+	power power
+}
+
+// permissionOptions are droid's options, from the least: a client may have a key
+// for the first of a kind. A client that is not known to show their names gets one
+// of a kind, the least, and none whose power is not known. Options that move the
+// conversation to another session are left out: the editor would keep a session
+// that droid has left (quirk 22). So is proceed_edit, which needs a text with it,
+// see editablePlan.
+func permissionOptions(offered []droid.PermissionOption, tools []droid.PermissionToolUse, names bool) []permissionOption {
+	var options []offeredOption
+	for _, o := range offered {
+		if strings.HasPrefix(o.Value, "proceed_new_session") || o.Value == droid.OptionEdit || o.Value == "" {
+			continue
+		}
+		p := optionPower(o, tools)
+		options = append(options, offeredOption{permissionOption{OptionID: o.Value, Name: optionName(o, p), Kind: optionKind(o.Value)}, p})
+	}
+	slices.SortStableFunc(options, func(a, b offeredOption) int { return cmp.Compare(a.place(), b.place()) })
+	var out []permissionOption
+	for _, o := range options {
+		taken := slices.ContainsFunc(out, func(other permissionOption) bool { return other.Kind == o.Kind })
+		if names || (!taken && (o.power != unknownPower || o.OptionID == droid.OptionCancel)) {
+			out = append(out, o.permissionOption)
+		}
+	}
+	return out
+}
+
+// place orders options: those that allow, from the least to what nobody knows,
+// then the refusal.
+func (o offeredOption) place() int {
+	switch {
+	case o.OptionID == droid.OptionCancel:
+		return int(powerHigh) + 2
+	case o.power == unknownPower:
+		return int(powerHigh) + 1
+	}
+	return int(o.power)
+}
+
+// optionKind is the ACP kind of an option of droid's. A client may act on the
+// kind by itself: one that rejects must not hit what may allow, and one that
+// allows once must not hit what may allow more. So what is not known allows
+// always.
+func optionKind(value string) acp.PermissionOptionKind {
+	switch value {
+	case droid.OptionOnce, "proceed_report_false_positive":
+		return acp.PermissionOptionKindAllowOnce
+	case droid.OptionCancel:
+		return acp.PermissionOptionKindRejectOnce
+	}
+	return acp.PermissionOptionKindAllowAlways
+}
+
+var (
+	levelAtEnd  = regexp.MustCompile(`^(.+?)\s*\((Low|Medium|High)\)$`)
+	levelWithin = regexp.MustCompile(`\b(low|medium|high) impact\b`)
+)
+
+// labelLevel is the level that a label of droid's names, "" for none, and the
+// label without it where it stands in brackets at the end (0.99 to 0.225).
+func labelLevel(label string) (level, rest string) {
+	if m := levelAtEnd.FindStringSubmatch(label); m != nil {
+		return strings.ToLower(m[2]), m[1]
+	}
+	if m := levelWithin.FindStringSubmatch(label); m != nil {
+		return m[1], label
+	}
+	return "", label
+}
+
+// optionName is droid's label with the level in front, where clients with little
+// room do not cut it off. It stays as it is where what the option gives away is not
+// known.
+func optionName(o droid.PermissionOption, p power) string {
+	level, rest := labelLevel(o.Label)
+	switch {
+	case o.Label == "":
+		return o.Value
+	case level == "" || riskPowers[level] != p:
+		return o.Label
+	}
+	return strings.ToUpper(level[:1]) + level[1:] + ": " + strings.ToLower(rest[:1]) + rest[1:]
+}
+
+func offers(options []droid.PermissionOption, value string) bool {
+	return slices.ContainsFunc(options, func(o droid.PermissionOption) bool { return o.Value == value })
+}

@@ -1,0 +1,93 @@
+package adapter
+
+import (
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+)
+
+func TestPermissionOptions(t *testing.T) {
+	exec := []droid.PermissionToolUse{{Confirmation: "exec", Details: droid.PermissionDetails{ImpactLevel: "medium"}}}
+	got := permissionOptions([]droid.PermissionOption{
+		{Label: "", Value: "surprise"},
+		{Label: "No", Value: "cancel"},
+		{Label: "More", Value: "proceed_surprise"},
+		{Label: "Yes, and always allow medium impact commands (some)", Value: "proceed_always"},
+		{Label: "New", Value: "proceed_new_session_high"},
+		{Label: "Edit", Value: "proceed_edit"},
+		{Label: "Report", Value: "proceed_report_false_positive"},
+		{Label: "Tools", Value: "proceed_always_tools"},
+		{Label: "nothing", Value: ""},
+		{Label: "Yes", Value: "proceed_once"},
+	}, exec, true)
+	require.Equal(t, []permissionOption{
+		{"proceed_once", "Yes", acp.PermissionOptionKindAllowOnce},
+		{"proceed_always", "Medium: yes, and always allow medium impact commands (some)", acp.PermissionOptionKindAllowAlways},
+		{"surprise", "surprise", acp.PermissionOptionKindAllowAlways},
+		{"proceed_surprise", "More", acp.PermissionOptionKindAllowAlways},
+		{"proceed_report_false_positive", "Report", acp.PermissionOptionKindAllowOnce},
+		{"proceed_always_tools", "Tools", acp.PermissionOptionKindAllowAlways},
+		{"cancel", "No", acp.PermissionOptionKindRejectOnce},
+	}, got)
+}
+
+// What an option gives away depends on what is asked; where it is not known, a
+// client that acts on kinds does not get it.
+func TestOptionPower(t *testing.T) {
+	of := func(confirmation, impact string) droid.PermissionToolUse {
+		return droid.PermissionToolUse{Confirmation: confirmation, Details: droid.PermissionDetails{ImpactLevel: impact}}
+	}
+	const low, high = "Always allow low impact commands", "Always allow high impact commands"
+	for name, tc := range map[string]struct {
+		value, label string
+		tools        []droid.PermissionToolUse
+		want         power
+	}{
+		"once":                        {"proceed_once", "Yes", []droid.PermissionToolUse{of("teleport", "")}, powerOnce},
+		"low":                         {"proceed_always", low, []droid.PermissionToolUse{of("edit", "")}, powerLow},
+		"batch":                       {"proceed_always", high, []droid.PermissionToolUse{of("edit", ""), of("exec", "high")}, powerHigh},
+		"label says more":             {"proceed_always", high, []droid.PermissionToolUse{of("exec", "low")}, unknownPower},
+		"label says nothing":          {"proceed_always", "Always", []droid.PermissionToolUse{of("exec", "low")}, unknownPower},
+		"details say nothing":         {"proceed_always", low, []droid.PermissionToolUse{of("exec", "")}, unknownPower},
+		"another kind of request":     {"proceed_always", low, []droid.PermissionToolUse{of("teleport", "low")}, unknownPower},
+		"tools of no MCP server":      {"proceed_always_tools", "Always", []droid.PermissionToolUse{of("exec", "low")}, unknownPower},
+		"MCP tool":                    {"proceed_always_tools", "Always", []droid.PermissionToolUse{of("mcp_tool", "high")}, powerTool},
+		"MCP server":                  {"proceed_always_server", "Always", []droid.PermissionToolUse{of("mcp_tool", "high")}, powerServer},
+		"MCP tool in a mixed batch":   {"proceed_always_tools", "Always", []droid.PermissionToolUse{of("mcp_tool", "high"), of("exec", "low")}, unknownPower},
+		"file":                        {"proceed_always_file", "Always", []droid.PermissionToolUse{of("sandbox_violation", "")}, powerTool},
+		"directory":                   {"proceed_always", "Always", []droid.PermissionToolUse{of("sandbox_violation", "")}, powerServer},
+		"sandbox in a mixed batch":    {"proceed_always", low, []droid.PermissionToolUse{of("sandbox_violation", ""), of("edit", "")}, unknownPower},
+		"plan":                        {"proceed_auto_run_medium", "Go (Medium)", []droid.PermissionToolUse{of(confirmSpec, "")}, powerMedium},
+		"plan, label says more":       {"proceed_auto_run_low", "Go (High)", []droid.PermissionToolUse{of(confirmSpec, "")}, unknownPower},
+		"plan, of the future":         {"proceed_auto_run_max", "Go", []droid.PermissionToolUse{of(confirmSpec, "")}, unknownPower},
+		"auto run of another request": {"proceed_auto_run_low", "Go (Low)", []droid.PermissionToolUse{of("exec", "low")}, unknownPower},
+		"false positive":              {"proceed_report_false_positive", "Report", []droid.PermissionToolUse{of("droid_shield_violation", "")}, unknownPower},
+		"refusal":                     {"cancel", "No", []droid.PermissionToolUse{of("exec", "low")}, unknownPower},
+	} {
+		require.Equal(t, tc.want, optionPower(droid.PermissionOption{Value: tc.value, Label: tc.label}, tc.tools), name)
+	}
+}
+
+// Clients with little room cut a name off before the word that decides.
+func TestOptionNamesBeginWithTheLevel(t *testing.T) {
+	plan := []droid.PermissionToolUse{{Confirmation: confirmSpec}}
+	edit := []droid.PermissionToolUse{{Confirmation: "edit"}}
+	for _, tc := range []struct {
+		value, label, want string
+		tools              []droid.PermissionToolUse
+	}{
+		{"proceed_auto_run_low", "Proceed, and allow file edits and read-only commands (Low)", "Low: proceed, and allow file edits and read-only commands", plan},
+		{"proceed_auto_run_high", "Proceed, and allow all commands (High)", "High: proceed, and allow all commands", plan},
+		{"proceed_once", "Proceed with implementation", "Proceed with implementation", plan},
+		{"proceed_always", "Yes, and always allow low impact commands (file edits)", "Low: yes, and always allow low impact commands (file edits)", edit},
+		{"proceed_always", "Yes, and always allow high impact commands", "Yes, and always allow high impact commands", edit},
+		{"proceed_always", "(Low)", "(Low)", edit},
+		{"proceed_always", "", "proceed_always", edit},
+	} {
+		o := droid.PermissionOption{Value: tc.value, Label: tc.label}
+		require.Equal(t, tc.want, optionName(o, optionPower(o, tc.tools)))
+	}
+}

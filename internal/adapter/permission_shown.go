@@ -1,0 +1,133 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/quirks"
+)
+
+// showBefore shows what the user is about to decide on outside of the request, for
+// clients that show no more of that than its title: in the entry of the call, and
+// as a message where that is not known to show either.
+func (s *Session) showBefore(ev quirks.PermissionAsked, call toolCall) {
+	client := s.agent.client
+	if client.requestContent {
+		return
+	}
+	call.SessionUpdate = "tool_call_update"
+	s.send(call)
+	switch {
+	case client.callContent && client.noDiffs:
+		s.say(contentText(s.cwd, slices.DeleteFunc(slices.Clone(call.Content), func(c toolContent) bool { return c.Type != "diff" })))
+	case client.noDiffs:
+		s.say(contentText(s.cwd, call.Content))
+	case !client.callContent:
+		s.sayTools(ev.Tools)
+	}
+}
+
+// sayTools tells what no title says of tools that wait for permission.
+func (s *Session) sayTools(tools []droid.PermissionToolUse) {
+	for _, tool := range tools {
+		s.say(messageText(tool))
+	}
+}
+
+// messageText is what no title says of a tool that waits for permission, for a
+// client that may show diffs: a command is the title of its call.
+func messageText(tool droid.PermissionToolUse) string {
+	switch {
+	case changesFiles(tool):
+		return ""
+	case tool.Confirmation == "exec" && tool.Details.FullCommand != "":
+		return riskText(tool.Details)
+	}
+	return permissionText(tool, false)
+}
+
+// contentText is the content of a call as one text.
+func contentText(cwd string, content []toolContent) string {
+	var parts []string
+	for _, c := range content {
+		switch {
+		case c.Content != nil && c.Content.Text != nil:
+			parts = append(parts, *c.Content.Text)
+		case c.Type == "diff":
+			parts = append(parts, diffText(cwd, c))
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// diffText is a diff for clients that show none.
+func diffText(cwd string, c toolContent) string {
+	before, after := "", *c.NewText
+	if c.OldText != nil {
+		before = *c.OldText
+	}
+	before, after = changedLines(before, after)
+	text := signed("-", beginning(before)) + signed("+", beginning(after))
+	return "**" + relative(cwd, c.Path) + "**\n\n" + fenced("diff", text)
+}
+
+// signed puts a sign before each line.
+func signed(sign, text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(sign + strings.TrimSuffix(line, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// say tells the user something that they have to see, as a message of its own:
+// thoughts may be folded away.
+func (s *Session) say(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		s.sendText(uuid.NewString(), text+"\n\n", false)
+	}
+}
+
+// askedText is permissionText without a command that the client shows from the
+// input of the call by itself.
+func (s *Session) askedText(tool droid.PermissionToolUse, shown bool) string {
+	d, input := tool.Details, tool.ToolUse.Input
+	if s.agent.client.ownCommand && tool.Confirmation == "exec" && d.FullCommand != "" &&
+		d.FullCommand == parseToolInput(input).Command && len(input) <= maxRaw {
+		return strings.TrimSpace(riskText(d))
+	}
+	return permissionText(tool, shown)
+}
+
+// permissionTitle says what a request is about, as far as a line can: many clients
+// show no more. other is the title of the call.
+func permissionTitle(tool droid.PermissionToolUse, other string) string {
+	switch d := tool.Details; {
+	case tool.Confirmation == "exec" && d.FullCommand != "":
+		return d.FullCommand // droid's word on what will run
+	case tool.Confirmation == confirmSpec && d.Title != "":
+		return "Approve plan: " + d.Title
+	case tool.Confirmation == "sandbox_violation" && d.Target != "":
+		return sandboxTitle(d, other)
+	case tool.Confirmation == "mcp_tool":
+		return strings.TrimSpace(other + " " + shorten(compactJSON(tool.ToolUse.Input), maxTitleInput))
+	}
+	return other
+}
+
+// maxTitleInput bounds the input of an MCP tool in a title, in characters.
+const maxTitleInput = 200
+
+// compactJSON is an object on one line, "" for what is none.
+func compactJSON(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if object(raw) == nil || json.Compact(&out, raw) != nil {
+		return ""
+	}
+	return out.String()
+}
