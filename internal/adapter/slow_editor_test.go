@@ -260,6 +260,7 @@ func TestOutputIsNotRepeatedToAnEditorThatReadsNothing(t *testing.T) {
 		var run *command
 		e.inside(func(s *Session) {
 			s.translate(quirks.ToolStarted{ID: "x", Name: "Execute"})
+			s.announce("x")
 			run = s.views.get("x").command
 			s.sendText("m1", strings.Repeat("x", maxBatch), false) // the writer waits with it
 		})
