@@ -52,7 +52,8 @@ type Agent struct {
 	log   *zap.Logger
 	spare *spare
 
-	stat func(path string) (os.FileInfo, error) // tests use directories that do not exist
+	stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
+	files *files
 
 	out        *outbox
 	unanswered *unanswered
@@ -77,7 +78,8 @@ func New(cfg Config) *Agent {
 		log:      cfg.Log,
 		sessions: make(map[string]*Session),
 
-		stat: os.Stat,
+		stat:  os.Stat,
+		files: newFiles(),
 	}
 	a.spare = &spare{start: func() (*droid.Client, error) { return cfg.Start(cfg.Dir, true) }, log: cfg.Log}
 	return a

@@ -3,20 +3,15 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"droid-acp/internal/patch"
 	"droid-acp/internal/quirks"
 )
 
 const (
-	// maxRead bounds the files that are read to show a change, in bytes.
-	maxRead = 1 << 20
 	// maxReplaced bounds the text that replacing makes, in bytes: a short text in
 	// many places may become a long one in each.
 	maxReplaced = 4 << 20
@@ -205,33 +200,6 @@ func joined(changes []change, more ...change) []change {
 		}
 	}
 	return changes
-}
-
-// readText reads a file to show how it changes: nil when there is none. known is
-// false when it cannot be shown: too large, no regular file, no text, or the
-// conversation is of the past.
-func (s *Session) readText(path string) (text *string, known bool) {
-	if s.views.past {
-		return nil, false
-	}
-	info, err := os.Stat(path)
-	switch {
-	case os.IsNotExist(err):
-		return nil, true
-	case err != nil || !info.Mode().IsRegular() || info.Size() > maxRead:
-		return nil, false
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, false
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxRead+1)) // its size may be wrong, as of /proc
-	if err != nil || len(data) > maxRead || !utf8.Valid(data) {
-		return nil, false
-	}
-	content := string(data)
-	return &content, true
 }
 
 // editEnded shows what an edit has changed, or was refused to change.

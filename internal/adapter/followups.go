@@ -184,9 +184,9 @@ func (s *Session) steeredEnded(ev quirks.TurnEnded) bool {
 
 // nextEvent is where the owner reads droid's events: nowhere while a response is
 // being written and the next prompt runs already, so that nothing of it comes
-// before that response.
+// before that response, and while files are read for what droid said before.
 func (s *Session) nextEvent() <-chan droid.Event {
-	if s.turn != nil && s.unanswered > 0 {
+	if s.turn != nil && s.unanswered > 0 || s.reading != nil {
 		return nil
 	}
 	return s.events
