@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,11 +91,11 @@ func TestKernelFilesAreNotRead(t *testing.T) {
 // while they do.
 func TestReadingsThatHangAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hang, begun := make(chan struct{}), 0
+		hang, begun := make(chan struct{}), new(atomic.Int32)
 		f := newFiles()
 		f.readText = func(path string) fileText {
 			if path != "fine" {
-				begun++ // readOne waits between them
+				begun.Add(1)
 				<-hang
 			}
 			return fileText{known: true}
@@ -109,7 +110,7 @@ func TestReadingsThatHangAreBounded(t *testing.T) {
 			f.read(context.Background(), []string{strings.Repeat("x", i)})
 		}
 		synctest.Wait()
-		require.Equal(t, maxReadings, begun)
+		require.EqualValues(t, maxReadings, begun.Load())
 		require.Equal(t, map[string]fileText{"fine": {}}, f.read(context.Background(), []string{"fine"}), "none is left")
 		close(hang)
 		synctest.Wait()
