@@ -255,3 +255,26 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	s.editEnded(endedWith(t, `{"success":true,"files":[{"file_path":"a.txt"},{"file_path":"b.txt","error":"Invalid context"}]}`), e, &update)
 	require.Equal(t, "diff|Not changed by droid: b.txt (Invalid context)", texts(update.Content))
 }
+
+// A call that changes more than a person can look at is shown in part, told in
+// full, and looked at in bounded time. BenchmarkLargeEdits has the times.
+func TestLargeCallsAreShownInPart(t *testing.T) {
+	s := &Session{cwd: t.TempDir()}
+	shown := func(tool string, raw json.RawMessage) []toolContent {
+		changes := planned(s, tool, raw)
+		require.LessOrEqual(t, len(changeLocations(changes)), maxChanges)
+		return diffs(s.cwd, changes)
+	}
+	got := shown(manyReplacements(t, s))
+	require.Len(t, got, maxChanges+1)
+	require.Equal(t, "line 19999 ", *got[0].OldText)
+	require.Equal(t, "19900 more changes are too many to be shown here: big.txt", texts(got[maxChanges:]))
+
+	got = shown(manyFiles(t))
+	require.Len(t, got, maxChanges+1)
+	require.Equal(t, "49900 more changes are too many to be shown here: dir/100, dir/101, dir/102, dir/103, dir/104, dir/105, dir/106, dir/107, dir/108, dir/109 and 49890 more",
+		texts(got[maxChanges:]))
+
+	got = shown(manyLines(t, s))
+	require.Equal(t, "diff|big.txt is large (0.5 MB); only the lines that change are shown.", texts(got), "the lines of the patch")
+}

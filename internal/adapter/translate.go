@@ -146,7 +146,7 @@ func describeEdit(call *toolCall, cwd string, changes []change) {
 		return
 	}
 	if call.Locations == nil {
-		call.Title += " " + changedNames(cwd, changes)
+		call.Title += " " + fileNames(cwd, changes, nil)
 	}
 	call.Locations = changeLocations(changes)
 }
