@@ -204,9 +204,6 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 	if ev.IsError || isUnknownTool(ev) {
 		update.Status = statusFailed
 	}
-	if !ev.Unfinished { // else what it said so far stays
-		update.RawOutput = boundedOutput(ev.Content)
-	}
 	switch {
 	case view.todo != nil:
 		s.todoEnded(ev, view.todo, update)
@@ -219,7 +216,7 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 		s.editEnded(ev, view.edit, &update)
 	case view.plan != nil:
 		s.planEnded(ev, view.plan, &update)
-	case !ev.Unfinished:
+	case !ev.Unfinished: // else what it said so far stays
 		update.Content = resultContent(ev.Content)
 	}
 	s.send(update)
