@@ -32,6 +32,7 @@ const (
 // edit is the view of a call that changes files.
 type edit struct {
 	changes []change
+	texts   map[string]fileText // read for it before it is described
 }
 
 // change is what a call does to one file. Old and new are the whole file, or,

@@ -56,7 +56,21 @@ func (s *Session) filesRead(texts map[string]fileText) {
 	s.reading, s.texts = nil, texts
 	s.translate(r.first)
 	s.texts = nil
+	if started, ok := r.first.(quirks.ToolStarted); ok {
+		if e := s.views.get(started.ID).edit; e != nil && e.changes == nil {
+			e.texts = texts // it is described later
+		}
+	}
 	s.apply(r.held)
+}
+
+// plan notes what the input of a call is about to change.
+func (s *Session) plan(e *edit, name string, input json.RawMessage) {
+	if s.texts == nil {
+		s.texts = e.texts
+		defer func() { s.texts = nil }()
+	}
+	e.changes, e.texts = s.plannedChanges(name, input), nil
 }
 
 // readNoMore has what waits for files told without them: the session or its
@@ -121,6 +135,9 @@ func (s *Session) inputFiles(name string, raw json.RawMessage) (paths []string) 
 // time, cannot be shown, or was not read, as in a conversation of the past, whose
 // files have changed since.
 func (s *Session) readText(path string) (text *string, known bool) {
+	if s.views.past {
+		return nil, false
+	}
 	t := s.texts[path]
 	return t.text, t.known
 }

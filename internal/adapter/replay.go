@@ -6,12 +6,13 @@ import (
 	"droid-acp/internal/store"
 )
 
-// replay shows a loaded session's messages as they looked live. No file is read
-// for it: those that it tells of have changed since.
+// replay shows a loaded session's messages as they looked live.
 func (s *Session) replay(info *droid.SessionInfo) {
+	s.views.past = true
 	for _, ev := range quirks.History(info.Messages) {
 		s.translate(ev)
 	}
+	s.views.past = false
 	for id := range s.toolIDs {
 		s.norm.Reserve(id)
 	}

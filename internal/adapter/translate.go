@@ -124,7 +124,7 @@ func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 	switch view := s.views.get(id); {
 	case raw == nil:
 	case view.edit != nil:
-		view.edit.changes = s.plannedChanges(name, input)
+		s.plan(view.edit, name, input)
 		describeEdit(&call, s.cwd, view.edit.changes)
 	case view.plan != nil && !view.plan.edited:
 		view.plan.text = inputPlan(input)

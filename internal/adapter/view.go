@@ -13,6 +13,7 @@ type views struct {
 	open     map[string]*view
 	hooks    map[string]droid.HookStarted // that run, by their id
 	reported map[string]struct{}          // what was said once
+	past     bool                         // what is shown is history: the files of its edits have changed since
 }
 
 // view is one open tool call, by its kind.
