@@ -35,12 +35,13 @@ func (n *Normalizer) restarted(m *message, content []droid.ContentBlock) bool {
 		return false
 	}
 	ev := TextRestarted{MessageID: m.publicID(), Text: strings.Join(text, "")}
-	said, holds := m.said[kindOf(false)].String(), strings.HasSuffix(m.said[kindOf(false)].String(), ev.Text)
-	ev.Void = len(said) - len(ev.Text)
+	said := &m.said[kindOf(false)]
+	ev.Void = said.size - len(ev.Text)
+	holds := said.has(ev.Void, ev.Text)
 	if len(thinking) > 0 { // else this version may leave it out of its history
-		said, whole := m.said[kindOf(true)].String(), strings.Join(thinking, "")
-		holds = holds && strings.HasSuffix(said, whole)
-		ev.VoidThought = len(said) - len(whole)
+		said, whole := &m.said[kindOf(true)], strings.Join(thinking, "")
+		ev.VoidThought = said.size - len(whole)
+		holds = holds && said.has(ev.VoidThought, whole)
 	}
 	if holds && ev.Void+ev.VoidThought > 0 {
 		n.emit(ev)

@@ -15,14 +15,15 @@ type message struct {
 	done    bool // the snapshot came or the turn was cancelled: the rest is repetition
 	mixed   bool // blocks did not come in order
 	blocks  []*block
-	said    [2]strings.Builder // text and thinking, in the order in which they were sent
+	said    [2]said // text and thinking, in the order in which they were sent
 }
 
-// block is the text sent of one content block.
+// block is the text sent of one content block: a part of what was said, unless the
+// blocks did not come in order.
 type block struct {
-	index   int
-	thought bool
-	text    strings.Builder
+	index       int
+	thought     bool
+	start, size int
 }
 
 // publicID is the id that the message's text goes by.
@@ -34,7 +35,7 @@ func (m *message) publicID() string {
 }
 
 // forget forgets what was sent.
-func (m *message) forget() { m.blocks, m.mixed, m.said = nil, false, [2]strings.Builder{} }
+func (m *message) forget() { m.blocks, m.mixed, m.said = nil, false, [2]said{} }
 
 // block returns the block that a delta belongs to, the last one as a rule.
 func (m *message) block(index int, thought bool) *block {
@@ -47,17 +48,17 @@ func (m *message) block(index int, thought bool) *block {
 	if len(m.blocks) > 0 && m.blocks[len(m.blocks)-1].index > index {
 		m.mixed = true
 	}
-	b := &block{index: index, thought: thought}
+	b := &block{index: index, thought: thought, start: m.said[kindOf(thought)].size}
 	m.blocks = append(m.blocks, b)
 	return b
 }
 
 // sent returns what was sent of each block of text, or of thinking.
-func (m *message) sent(thought bool) []string {
-	var sent []string
+func (m *message) sent(thought bool) []*block {
+	var sent []*block
 	for _, b := range m.blocks {
 		if b.thought == thought {
-			sent = append(sent, b.text.String())
+			sent = append(sent, b)
 		}
 	}
 	return sent
@@ -86,8 +87,8 @@ func (n *Normalizer) textDelta(d droid.TextDelta) {
 		n.live = append(n.live, m)
 		n.modelCalled()
 	}
-	m.block(d.BlockIndex, d.Thinking).text.WriteString(d.Text)
-	m.said[kindOf(d.Thinking)].WriteString(d.Text)
+	m.block(d.BlockIndex, d.Thinking).size += len(d.Text)
+	m.said[kindOf(d.Thinking)].add(d.Text)
 	n.emit(Text{MessageID: m.publicID(), Thought: d.Thinking, Text: d.Text})
 }
 
@@ -150,11 +151,10 @@ func (m *message) missing(content []droid.ContentBlock) (rest []Text, ok bool) {
 		thought bool
 		whole   []string
 	}{{true, thinking}, {false, text}} {
-		sent := m.sent(kind.thought)
 		if kind.thought && len(kind.whole) == 0 {
 			continue
 		}
-		missing, fits := suffixes(sent, kind.whole)
+		missing, fits := m.suffixes(kind.thought, kind.whole)
 		ok = ok && fits
 		for _, s := range missing {
 			rest = append(rest, Text{Thought: kind.thought, Text: s})
@@ -163,9 +163,10 @@ func (m *message) missing(content []droid.ContentBlock) (rest []Text, ok bool) {
 	return rest, ok
 }
 
-// suffixes returns what must follow sent to make whole. Only the last block
-// sent may be incomplete.
-func suffixes(sent, whole []string) (missing []string, ok bool) {
+// suffixes returns what must follow what was sent to make whole. Only the last
+// block sent may be incomplete.
+func (m *message) suffixes(thought bool, whole []string) (missing []string, ok bool) {
+	sent, said := m.sent(thought), &m.said[kindOf(thought)]
 	if len(sent) > len(whole) {
 		return nil, false
 	}
@@ -174,12 +175,12 @@ func suffixes(sent, whole []string) (missing []string, ok bool) {
 			missing = append(missing, w)
 			continue
 		}
-		rest, fits := strings.CutPrefix(w, sent[i])
-		if !fits || rest != "" && i != len(sent)-1 {
+		n := sent[i].size
+		if n > len(w) || n < len(w) && i != len(sent)-1 || !said.has(sent[i].start, w[:n]) {
 			return nil, false
 		}
-		if rest != "" {
-			missing = append(missing, rest)
+		if n < len(w) {
+			missing = append(missing, w[n:])
 		}
 	}
 	return missing, true

@@ -97,11 +97,11 @@ func TestTextOfADoneMessageIsForgotten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := started(t, v099).push(delta("a", "hi"))
-			require.Equal(t, "hi", k.n.messages["a"].said[kindOf(false)].String())
+			require.True(t, k.n.messages["a"].said[kindOf(false)].has(0, "hi"))
 			end(k)
 			require.True(t, k.n.messages["a"].done)
 			require.Empty(t, k.n.messages["a"].blocks)
-			require.Zero(t, k.n.messages["a"].said[kindOf(false)].Len())
+			require.Zero(t, k.n.messages["a"].said[kindOf(false)].size)
 		})
 	}
 }
