@@ -110,6 +110,7 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		return usageError(stderr, err)
 	}
 	defer closeLog()
+	limitMemory()
 	root, err := store.Root()
 	if err != nil {
 		return usageError(stderr, err)
