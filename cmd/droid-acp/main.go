@@ -118,6 +118,7 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 		return usageError(stderr, err)
 	}
 	defer closeLog()
+	limitMemory()
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = os.TempDir() // the directory of the spare process alone; sessions name their own

@@ -54,7 +54,8 @@ type Agent struct {
 	droids droids
 	spare  *spare
 
-	stat func(path string) (os.FileInfo, error) // tests use directories that do not exist
+	stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
+	files *files
 
 	out      *outbox
 	requests *requests
@@ -79,7 +80,8 @@ func New(cfg Config) *Agent {
 		log:      cfg.Log,
 		sessions: make(map[string]*Session),
 
-		stat: os.Stat,
+		stat:  os.Stat,
+		files: newFiles(),
 	}
 	a.cfg.Start = func(dir string, mcp bool) (*droid.Client, error) {
 		client, err := cfg.Start(dir, mcp)

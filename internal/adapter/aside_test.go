@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -115,5 +116,16 @@ func TestServersThatCannotStartAreTold(t *testing.T) {
 		old := strings.Contains(t.Name(), string(fakedroid.V099))
 		require.Equal(t, !old, strings.Contains(told, "The MCP server files cannot start:"), told)
 		require.Contains(t, told, "droid works in one directory, /w. It can open files in /x")
+	})
+}
+
+// What droid sent and nobody could read is told, with its size and what to do.
+func TestLostLineIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hello")))
+		e.inside(func(s *Session) { s.droidSaid(droid.Lost{Type: "create_message", Size: 314_572_800}, true) })
+		require.Contains(t, e.updates(), "thought: droid sent a message of the conversation of 314.6 MB. That is lost, as droid-acp reads 268.4 MB at once at most. "+
+			"The session goes on; ask for less at a time, or have it written to a file.")
+		require.Equal(t, "end_turn", e.run("go"))
 	})
 }

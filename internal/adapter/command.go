@@ -163,11 +163,18 @@ func notes(note string) []toolContent {
 	return []toolContent{textContent(note)}
 }
 
-// fenced makes text a code block of Markdown.
+// fenced makes text a code block of Markdown, between fences longer than any run
+// of backticks in it.
 func fenced(language, text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
+	longest, run := 2, 0
+	for i := range len(text) {
+		if text[i] != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
 	}
+	fence := strings.Repeat("`", longest+1)
 	return fence + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }

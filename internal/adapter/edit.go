@@ -2,24 +2,25 @@ package adapter
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"droid-acp/internal/patch"
 	"droid-acp/internal/quirks"
 )
 
 const (
-	// maxRead bounds the files that are read to show a change, in bytes.
-	maxRead = 1 << 20
 	// maxReplaced bounds the text that replacing makes, in bytes: a short text in
 	// many places may become a long one in each.
 	maxReplaced = 4 << 20
+	// maxScanned bounds the text that replacements are looked for in, in bytes, each
+	// time it is gone through anew; some 100 ms of work.
+	maxScanned = 128 << 20
+	// maxChanges and maxShown bound the changes of one call that are shown, by their
+	// number and in bytes. The others are told.
+	maxChanges = 100
+	maxShown   = 4 << 20
+	// maxNames bounds the names in a sentence.
+	maxNames = 10
 	// maxDiff bounds what one diff shows, old and new together, in bytes. Of larger
 	// files only the lines that change are shown.
 	maxDiff = 1 << 20
@@ -31,6 +32,7 @@ const (
 // edit is the view of a call that changes files.
 type edit struct {
 	changes []change
+	texts   map[string]fileText // read for it before it is described
 }
 
 // change is what a call does to one file. Old and new are the whole file, or,
@@ -125,15 +127,19 @@ func (s *Session) replacements(path string, list []replacement) []change {
 	return out
 }
 
-// replacedIn is a text after replacements, false when one does not fit or the text
-// gets too long.
+// replacedIn is a text after replacements, false when one does not fit, the text
+// gets too long, or it would take too long.
 func replacedIn(text string, list []replacement) (string, bool) {
+	scanned := 0
 	for _, r := range list {
-		n := strings.Count(text, r.OldStr)
-		if !r.ChangeAll {
-			n = min(n, 1)
+		if scanned += len(text); scanned > maxScanned || !strings.Contains(text, r.OldStr) || r.OldStr == "" {
+			return "", false
 		}
-		if r.OldStr == "" || n == 0 || len(text)+n*(len(r.NewStr)-len(r.OldStr)) > maxReplaced {
+		n := 1
+		if r.ChangeAll {
+			n = strings.Count(text, r.OldStr)
+		}
+		if len(text)+n*(len(r.NewStr)-len(r.OldStr)) > maxReplaced {
 			return "", false
 		}
 		text = strings.Replace(text, r.OldStr, r.NewStr, n)
@@ -147,12 +153,10 @@ func (s *Session) patchChanges(text string) []change {
 	if err != nil {
 		return nil
 	}
-	var out []change
+	var out changeList
 	read := func(path string) (*string, bool) {
-		for _, c := range out {
-			if c.path == path && !c.part {
-				return c.new, true
-			}
+		if c := out.whole(path); c != nil {
+			return c.new, true
 		}
 		return s.readText(path)
 	}
@@ -161,15 +165,15 @@ func (s *Session) patchChanges(text string) []change {
 		old, known := read(path)
 		switch f.Op {
 		case patch.Add:
-			out = joined(out, whole(path, old, &f.Text))
+			out.add(whole(path, old, &f.Text))
 		case patch.Delete:
-			out = joined(out, whole(path, old, nil))
+			out.add(whole(path, old, nil))
 		case patch.Update:
 			replaced, _ := read(absolute(s.cwd, f.MoveTo))
-			out = joined(out, s.updated(path, old, known, f, replaced)...)
+			out.add(s.updated(path, old, known, f, replaced)...)
 		}
 	}
-	return out
+	return out.list
 }
 
 // updated are the changes of a file that a patch updates, and of the one whose
@@ -192,46 +196,6 @@ func (s *Session) updated(path string, old *string, known bool, f patch.File, re
 		out = append(out, change{path: absolute(s.cwd, f.MoveTo), from: path, part: true})
 	}
 	return out
-}
-
-// joined are changes with further ones, those of the same file as one.
-func joined(changes []change, more ...change) []change {
-	for _, c := range more {
-		i := slices.IndexFunc(changes, func(other change) bool { return other.path == c.path && !other.part && !c.part })
-		if i < 0 {
-			changes = append(changes, c)
-		} else {
-			changes[i] = whole(c.path, changes[i].old, c.new)
-		}
-	}
-	return changes
-}
-
-// readText reads a file to show how it changes: nil when there is none. known is
-// false when it cannot be shown: too large, no regular file, no text, or the
-// conversation is of the past.
-func (s *Session) readText(path string) (text *string, known bool) {
-	if s.views.past {
-		return nil, false
-	}
-	info, err := os.Stat(path)
-	switch {
-	case os.IsNotExist(err):
-		return nil, true
-	case err != nil || !info.Mode().IsRegular() || info.Size() > maxRead:
-		return nil, false
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, false
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxRead+1)) // its size may be wrong, as of /proc
-	if err != nil || len(data) > maxRead || !utf8.Valid(data) {
-		return nil, false
-	}
-	content := string(data)
-	return &content, true
 }
 
 // editEnded shows what an edit has changed, or was refused to change.
@@ -308,15 +272,12 @@ func failedFiles(cwd string, raw json.RawMessage) map[string]string {
 // notChanged names the files that a call left as they were, and why.
 func notChanged(cwd string, changes []change, result json.RawMessage) string {
 	failed := failedFiles(cwd, result)
-	var names []string
-	for _, l := range changeLocations(changes) {
-		name := filepath.ToSlash(relative(cwd, l.Path))
-		if why := failed[l.Path]; why != "" {
-			name += " (" + why + ")"
+	return "Not changed by droid: " + fileNames(cwd, changes, func(path string) string {
+		if why := failed[path]; why != "" {
+			return " (" + why + ")"
 		}
-		names = append(names, name)
-	}
-	return "Not changed by droid: " + strings.Join(names, ", ")
+		return ""
+	})
 }
 
 func same(a, b *string) bool {
@@ -357,94 +318,4 @@ func diffLines(cwd string, raw json.RawMessage) *change {
 	b, a := before.String(), after.String()
 	c.old, c.new = &b, &a
 	return &c
-}
-
-// diffs show changes as ACP content.
-func diffs(cwd string, changes []change) []toolContent {
-	var out []toolContent
-	for _, c := range changes {
-		out = append(out, c.content(cwd)...)
-	}
-	return out
-}
-
-func (c change) content(cwd string) []toolContent {
-	name := relative(cwd, c.path)
-	switch {
-	case c.from != "":
-		return []toolContent{textContent("Renames " + relative(cwd, c.from) + " to " + name)}
-	case c.new == nil && c.old == nil:
-		return []toolContent{textContent("Deletes " + name)}
-	case c.new == nil && len(*c.old) > maxDiff:
-		return []toolContent{textContent(fmt.Sprintf("Deletes %s (%.1f MB)", name, float64(len(*c.old))/1e6))}
-	}
-	before, after := "", ""
-	if c.old != nil {
-		before = *c.old
-	}
-	if c.new != nil {
-		after = *c.new
-	}
-	if len(before)+len(after) <= maxDiff {
-		return []toolContent{diffContent(c.path, c.old, c.new)}
-	}
-	size := fmt.Sprintf("%s is large (%.1f MB)", name, float64(max(len(before), len(after)))/1e6)
-	before, after = changedLines(before, after)
-	if len(before)+len(after) > maxDiff {
-		text := size + "; its change is too long to be shown whole."
-		if after != "" {
-			text += " The new text begins:\n\n" + fenced("", beginning(after))
-		}
-		return []toolContent{textContent(text)}
-	}
-	return []toolContent{diffContent(c.path, &before, &after), textContent(size + "; only the lines that change are shown.")}
-}
-
-// beginning is the first lines of a long text.
-func beginning(text string) string {
-	if len(text) <= maxBeginning {
-		return text
-	}
-	text = text[:maxBeginning]
-	if end := strings.LastIndexByte(text, '\n'); end > 0 {
-		return text[:end+1] + "…"
-	}
-	return strings.ToValidUTF8(text, "") + "…"
-}
-
-// changedLines cuts off the lines that two texts have in common at their
-// beginning and end, but for three.
-func changedLines(a, b string) (string, string) {
-	x, y := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")
-	head := 0
-	for head < len(x) && head < len(y) && x[head] == y[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(x)-head && tail < len(y)-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
-		tail++
-	}
-	const around = 3
-	head, tail = max(0, head-around), max(0, tail-around)
-	return strings.Join(x[head:len(x)-tail], ""), strings.Join(y[head:len(y)-tail], "")
-}
-
-// changeLocations are the files that change, with the first line that does.
-func changeLocations(changes []change) []location {
-	var out []location
-	for _, c := range changes {
-		if !slices.ContainsFunc(out, func(l location) bool { return l.Path == c.path }) {
-			out = append(out, location{Path: c.path, Line: c.line})
-		}
-	}
-	return out
-}
-
-// changedNames names the files that change.
-func changedNames(cwd string, changes []change) string {
-	var names []string
-	for _, l := range changeLocations(changes) {
-		names = append(names, filepath.ToSlash(relative(cwd, l.Path)))
-	}
-	return strings.Join(names, ", ")
 }

@@ -7,46 +7,44 @@ import "droid-acp/internal/droid"
 // several files 0.99 describes the first at most.
 func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change {
 	d := tool.Details
-	var planned []change
+	planned := &changeList{}
 	if e := s.views.get(id).edit; e != nil {
-		planned = e.changes
+		planned = listed(e.changes)
 	}
 	path := absolute(s.cwd, d.FilePath)
 	switch {
 	case tool.Confirmation == "create" && d.Content != nil:
 		return []change{whole(path, before(planned, path, nil), d.Content)}
 	case len(d.Files) > 0:
-		var out []change
+		var out changeList
 		for _, f := range d.Files {
 			changes := s.fileChanges(f, planned)
 			if changes == nil {
-				return planned
+				return planned.list
 			}
-			out = joined(out, changes...)
+			out.add(changes...)
 		}
-		return out
+		return out.list
 	case d.NewContent != nil && tool.Confirmation == "apply_patch":
-		return replaced(planned, whole(path, before(planned, path, d.OldContent), d.NewContent))
+		return replaced(planned.list, whole(path, before(planned, path, d.OldContent), d.NewContent))
 	case d.NewContent != nil:
 		return []change{whole(path, d.OldContent, d.NewContent)}
 	}
-	return planned
+	return planned.list
 }
 
 // fileChanges is what a patch does to one file; a new name makes it two. droid
 // gives no new text, or "", of a file that goes, and none where the patch does not
 // fit: then the planned changes count. It is nil where there are none either.
-func (s *Session) fileChanges(f droid.PermissionFile, planned []change) []change {
+func (s *Session) fileChanges(f droid.PermissionFile, planned *changeList) []change {
 	path, to := absolute(s.cwd, f.FilePath), absolute(s.cwd, f.MoveTo)
 	if f.Operation == "delete" {
 		f.NewContent = nil
 	}
 	if f.NewContent == nil {
-		var own []change
-		for _, c := range planned {
-			if c.path == path || c.path == to {
-				own = append(own, c)
-			}
+		own := planned.of(path)
+		if to != path {
+			own = append(own, planned.of(to)...)
 		}
 		if own != nil || f.Operation != "delete" {
 			return own
@@ -62,14 +60,12 @@ func (s *Session) fileChanges(f droid.PermissionFile, planned []change) []change
 // before is the text of a file before a call. droid leaves it out, or says "",
 // of a file that the call makes, also where the call overwrites one (0.99 to
 // 0.225); what was read when the call was planned is right then.
-func before(planned []change, path string, told *string) *string {
+func before(planned *changeList, path string, told *string) *string {
 	if told != nil && *told != "" {
 		return told
 	}
-	for _, c := range planned {
-		if c.path == path && !c.part {
-			return c.old
-		}
+	if c := planned.whole(path); c != nil {
+		return c.old
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -20,6 +21,15 @@ func inDirectory(t *testing.T, name, text string) (*Session, string) {
 	path := filepath.Join(s.cwd, name)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	return s, path
+}
+
+// readNow reads files as for an event, so that what follows knows them.
+func readNow(s *Session, paths ...string) { s.texts = newFiles().read(context.Background(), paths) }
+
+// planned are the changes of an input whose files were read.
+func planned(s *Session, tool string, raw json.RawMessage) []change {
+	readNow(s, s.inputFiles(tool, raw)...)
+	return s.plannedChanges(tool, raw)
 }
 
 func input(t *testing.T, fields map[string]any) json.RawMessage {
@@ -59,10 +69,10 @@ func TestPlannedChanges(t *testing.T) {
 		{"nonsense", "Create", map[string]any{"file_path": 7}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, s.plannedChanges(tc.tool, input(t, tc.input)))
+			require.Equal(t, tc.want, planned(s, tc.tool, input(t, tc.input)))
 		})
 	}
-	s.views.past = true
+	s.texts = nil
 	require.Equal(t, []change{{path: path, old: textOf("one"), new: textOf("1"), part: true}},
 		s.plannedChanges("Edit", input(t, map[string]any{"file_path": path, "old_str": "one", "new_str": "1"})), "no file is read for the past")
 }
@@ -72,6 +82,7 @@ func TestReplacementsAreBounded(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", strings.Repeat("x", 1<<10))
 	long := strings.Repeat("y", 1<<13)
 	for _, old := range []string{"", "x"} {
+		readNow(s, path)
 		list := []replacement{{OldStr: old, NewStr: long, ChangeAll: true}}
 		require.Equal(t, []change{{path: path, old: &old, new: &long, part: true}}, s.replacements(path, list))
 	}
@@ -97,6 +108,7 @@ const oneLine = `{"file_path":"a.txt","diffLines":[{"type":"unchanged","content"
 func TestDoneIsCheckedAgainstTheDisk(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n2\n")
 	done := func(planned change, result string) []change {
+		readNow(s, path)
 		made, without := s.done([]change{planned}, endedWith(t, result).Content)
 		require.Empty(t, without)
 		return made
@@ -144,24 +156,6 @@ func TestLargeChangesAreBounded(t *testing.T) {
 	require.Equal(t, "big.txt is large (2.1 MB); its change is too long to be shown whole.", texts(got), "emptied")
 }
 
-func TestReadTextIsBounded(t *testing.T) {
-	s, path := inDirectory(t, "big", strings.Repeat("x", maxRead+1))
-	_, known := s.readText(path)
-	require.False(t, known)
-	_, known = s.readText(s.cwd)
-	require.False(t, known, "a directory")
-	got, known := s.readText(filepath.Join(s.cwd, "none"))
-	require.True(t, known)
-	require.Nil(t, got)
-	require.NoError(t, os.WriteFile(path, []byte{0xff, 0xfe}, 0o644))
-	_, known = s.readText(path)
-	require.False(t, known, "no text")
-	if _, err := os.Stat("/proc/self/pagemap"); err == nil {
-		_, known = s.readText("/proc/self/pagemap")
-		require.False(t, known, "says that it has 0 bytes, and has terabytes")
-	}
-}
-
 // droid 0.99 describes a patch of several files by its text alone.
 func TestAskedChangesOfAPatchWithoutFiles(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n")
@@ -180,7 +174,7 @@ func TestAskedChangesOfAPatch(t *testing.T) {
 	other := filepath.Join(s.cwd, "b.txt")
 	ask := func(patch string, d droid.PermissionDetails) []change {
 		e := s.views.add("t", "ApplyPatch").edit
-		e.changes = s.plannedChanges("ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n" + patch + "\n*** End Patch"}))
+		e.changes = planned(s, "ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n" + patch + "\n*** End Patch"}))
 		return s.askedChanges("t", droid.PermissionToolUse{Confirmation: "apply_patch", Details: d})
 	}
 	update, added := whole(path, textOf("one\n"), textOf("1\n")), whole(other, nil, textOf("x"))
@@ -224,7 +218,7 @@ func TestPlannedMoveOverAFile(t *testing.T) {
 	other := filepath.Join(s.cwd, "b.txt")
 	require.NoError(t, os.WriteFile(other, []byte("old\n"), 0o644))
 	require.Equal(t, []change{whole(path, textOf("one\n"), nil), whole(other, textOf("old\n"), textOf("1\n"))},
-		s.plannedChanges("ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n-one\n+1\n*** End Patch"})))
+		planned(s, "ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n-one\n+1\n*** End Patch"})))
 }
 
 // A file that cannot be read is not shown as an empty one when a patch deletes it,
@@ -236,7 +230,7 @@ func TestPatchOfAFileThatCannotBeRead(t *testing.T) {
 		"*** Update File: a.bin\n*** Move to: b.bin":                 "Renames a.bin to b.bin",
 		"*** Update File: a.bin\n*** Move to: b.bin\n@@\n-one\n+two": "diff|Renames a.bin to b.bin",
 	} {
-		changes := s.plannedChanges("ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n" + patch + "\n*** End Patch"}))
+		changes := planned(s, "ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n" + patch + "\n*** End Patch"}))
 		require.Equal(t, want, texts(diffs(s.cwd, changes)))
 		if strings.HasPrefix(want, "diff|") {
 			require.Len(t, changeLocations(changes), 2)
@@ -249,6 +243,7 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "x\n")
 	e := &edit{changes: []change{whole(path, nil, textOf("x")), whole(filepath.Join(s.cwd, "b.txt"), nil, textOf("y"))}}
 	update := toolCall{Status: statusCompleted}
+	readNow(s, path, filepath.Join(s.cwd, "b.txt"))
 	s.editEnded(endedWith(t, `{"success":true}`), e, &update)
 	require.Equal(t, "diff|Not changed by droid: b.txt", texts(update.Content))
 	require.Equal(t, "x\n", *update.Content[0].NewText)
@@ -259,4 +254,27 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	update = toolCall{Status: statusCompleted}
 	s.editEnded(endedWith(t, `{"success":true,"files":[{"file_path":"a.txt"},{"file_path":"b.txt","error":"Invalid context"}]}`), e, &update)
 	require.Equal(t, "diff|Not changed by droid: b.txt (Invalid context)", texts(update.Content))
+}
+
+// A call that changes more than a person can look at is shown in part, told in
+// full, and looked at in bounded time. BenchmarkLargeEdits has the times.
+func TestLargeCallsAreShownInPart(t *testing.T) {
+	s := &Session{cwd: t.TempDir()}
+	shown := func(tool string, raw json.RawMessage) []toolContent {
+		changes := planned(s, tool, raw)
+		require.LessOrEqual(t, len(changeLocations(changes)), maxChanges)
+		return diffs(s.cwd, changes)
+	}
+	got := shown(manyReplacements(t, s))
+	require.Len(t, got, maxChanges+1)
+	require.Equal(t, "line 19999 ", *got[0].OldText)
+	require.Equal(t, "19900 more changes are too many to be shown here: big.txt", texts(got[maxChanges:]))
+
+	got = shown(manyFiles(t))
+	require.Len(t, got, maxChanges+1)
+	require.Equal(t, "49900 more changes are too many to be shown here: dir/100, dir/101, dir/102, dir/103, dir/104, dir/105, dir/106, dir/107, dir/108, dir/109 and 49890 more",
+		texts(got[maxChanges:]))
+
+	got = shown(manyLines(t, s))
+	require.Equal(t, "diff|big.txt is large (0.5 MB); only the lines that change are shown.", texts(got), "the lines of the patch")
 }

@@ -238,6 +238,9 @@ func (e *editor) read(out io.Reader) {
 		if err := e.schema().Check(line, e.methods[string(m.ID)]); err != nil {
 			e.t.Errorf("the agent wrote %s\n%v", line, err)
 		}
+		if err := strictError(m); err != nil {
+			e.t.Errorf("the agent wrote %s\n%v", line, err)
+		}
 		e.lines = append(e.lines, m)
 		if e.real != nil {
 			select {

@@ -117,7 +117,7 @@ func (s *Session) messagesExtension(_ extensionParams, done answer) {
 		for _, m := range info.Messages {
 			out := message{m.ID, m.Role, []json.RawMessage{}}
 			for _, block := range m.Content {
-				out.Content = append(out.Content, block.Raw)
+				out.Content = append(out.Content, block.JSON())
 			}
 			messages = append(messages, out)
 		}

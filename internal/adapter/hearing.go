@@ -15,6 +15,7 @@ func (s *Session) nextEvent() (events <-chan droid.Event, room <-chan struct{}) 
 	case s.turn != nil && s.unanswered > 0:
 		// The next prompt runs already and the response to the one before is not
 		// out: an update of the next one would overtake it. The response wakes us.
+	case s.reading != nil: // files are read for what droid said before; that they are wakes us
 	case s.stopping():
 		events = s.events // what it says is dropped, so it needs no room
 	default:

@@ -211,24 +211,3 @@ func (s *Session) showOne(tool droid.PermissionToolUse) (call toolCall, closeUp 
 		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: call.ToolCallID, Title: title})
 	}
 }
-
-// showBatch shows several tools in the entry of the first, since ACP asks about
-// one tool call and droid about all at once. closeUp gives the entry back what is
-// its own.
-func (s *Session) showBatch(ev quirks.PermissionAsked) (call toolCall, closeUp func()) {
-	titles := make([]string, 0, len(ev.Tools))
-	first := s.permissionCall(ev.Tools[0])
-	call = toolCall{ToolCallID: first.ToolCallID, Kind: first.Kind, Status: statusPending}
-	for _, tool := range ev.Tools {
-		one := s.permissionCall(tool)
-		titles = append(titles, firstLine(one.Title))
-		call.Content = append(call.Content, textContent("**"+firstLine(one.Title)+"**"))
-		call.Content = append(call.Content, one.Content...)
-		call.Locations = append(call.Locations, one.Locations...)
-	}
-	call.Title = fmt.Sprintf("%d actions: %s", len(titles), strings.Join(titles, "; "))
-	return call, func() {
-		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: first.ToolCallID,
-			Title: first.Title, Content: first.Content, Locations: first.Locations})
-	}
-}

@@ -36,7 +36,7 @@ func (s *Session) todoEnded(ev quirks.ToolEnded, t *todo, update toolCall) {
 	default:
 		call := s.describe(ev.ID, ev.Name, t.input)
 		call.SessionUpdate = "tool_call"
-		call.Status, call.RawOutput, call.Content = update.Status, update.RawOutput, resultContent(ev.Content)
+		call.Status, call.Content = update.Status, resultContent(ev.Content)
 		s.send(call)
 	}
 }

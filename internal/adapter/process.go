@@ -141,6 +141,7 @@ func (s *Session) droidGone() {
 	for _, t := range s.steered {
 		t.crash = err
 	}
+	s.readNoMore()
 	s.apply(s.norm.Exited(time.Now()))
 	s.withdrawAsk()
 	for s.turn != nil && s.turn.stop == nil { // what had not reached droid yet; a shell command goes on

@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	// maxRaw bounds the input and the result of a call that are passed on as they
-	// are, in bytes. Editors show them only where they have nothing better, and 0.99
-	// puts whole files into them.
+	// maxRaw bounds the input of a call that is passed on as it is, in bytes. Editors
+	// show it only where they have nothing better.
 	maxRaw = 256 << 10
 	// maxRawText bounds each text in an input that is larger than that.
 	maxRawText = 4 << 10
@@ -51,13 +50,4 @@ func shortened(value any) any {
 		}
 	}
 	return value
-}
-
-// boundedOutput is a result that is not too large; the content of the call has
-// what there is to show of it.
-func boundedOutput(raw json.RawMessage) json.RawMessage {
-	if len(raw) > maxRaw {
-		return nil
-	}
-	return raw
 }

@@ -59,6 +59,8 @@ type Session struct {
 	logins     map[string]*login // to MCP servers, that have begun
 	loggingIn  *loginCommand     // waits for where to log in
 	views      views
+	reading    *reading            // files for an event; nil when none waits
+	texts      map[string]fileText // files read for the event that is being told
 	tools      map[string]string   // ACP status last sent of the calls that have not ended
 	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
 	chunk      chunkPrefix
@@ -192,13 +194,6 @@ func (s *Session) droidSaid(ev droid.Event, ok bool) {
 	s.apply(s.norm.Push(now, ev))
 }
 
-// apply translates honest events, in order.
-func (s *Session) apply(events []quirks.Event) {
-	for _, ev := range events {
-		s.translate(ev)
-	}
-}
-
 // nextTick is how long the owner may wait before something is due.
 func (s *Session) nextTick() time.Duration {
 	next := time.Hour
@@ -241,6 +236,7 @@ func (s *Session) tick() {
 // end finishes the session: every prompt is answered, droid is gone.
 func (s *Session) end() {
 	s.ended = true
+	s.readNoMore()
 	s.cancelTurns()
 	s.withdrawAsk()
 	s.endLogins()

@@ -45,6 +45,9 @@ func conversation(updates []string) []string {
 			out = append(out, u)
 		case strings.HasPrefix(u, "tool_call"):
 			fields := strings.Fields(u)
+			if strings.HasPrefix(fields[1], batchID("")) {
+				continue // a request is no part of the conversation
+			}
 			if _, ok := last[fields[1]]; !ok {
 				last[fields[1]] = len(out)
 				out = append(out, "")

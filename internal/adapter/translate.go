@@ -128,7 +128,7 @@ func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
 	switch view := s.views.get(id); {
 	case raw == nil:
 	case view.edit != nil:
-		view.edit.changes = s.plannedChanges(name, input)
+		s.plan(view.edit, name, input)
 		describeEdit(&call, s.cwd, view.edit.changes)
 	case view.plan != nil && !view.plan.edited:
 		view.plan.text = inputPlan(input)
@@ -150,7 +150,7 @@ func describeEdit(call *toolCall, cwd string, changes []change) {
 		return
 	}
 	if call.Locations == nil {
-		call.Title += " " + changedNames(cwd, changes)
+		call.Title += " " + fileNames(cwd, changes, nil)
 	}
 	call.Locations = changeLocations(changes)
 }
@@ -208,9 +208,6 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 	if ev.IsError || isUnknownTool(ev) {
 		update.Status = statusFailed
 	}
-	if !ev.Unfinished { // else what it said so far stays
-		update.RawOutput = boundedOutput(ev.Content)
-	}
 	switch {
 	case view.todo != nil:
 		s.todoEnded(ev, view.todo, update)
@@ -223,7 +220,7 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 		s.editEnded(ev, view.edit, &update)
 	case view.plan != nil:
 		s.planEnded(ev, view.plan, &update)
-	case !ev.Unfinished:
+	case !ev.Unfinished: // else what it said so far stays
 		update.Content = resultContent(ev.Content)
 	}
 	s.send(update)

@@ -173,8 +173,7 @@ func TestBatchIsShownAndAnsweredTogether(t *testing.T) {
 		got := e.updates()
 		require.Contains(t, got, "tool_call_update t1 completed")
 		require.Contains(t, got, "tool_call_update t2 completed")
-		require.Equal(t, "t1", asked[0].ToolCall.ToolCallID)
-		require.Contains(t, got, "tool_call_update t1 touch a", "the entry is its own again")
+		require.NotContains(t, []string{"t1", "t2"}, asked[0].ToolCall.ToolCallID)
 	})
 }
 

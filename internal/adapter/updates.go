@@ -25,7 +25,10 @@ type sessionNotification struct {
 
 // toolCall is a tool_call or tool_call_update, by SessionUpdate, or the
 // toolCall of a permission request, where SessionUpdate is empty. Fields left
-// out of an update stay as they are; Content and Locations replace.
+// out of an update stay as they are; Content and Locations replace. RawInput and
+// RawOutput are objects, which clients insist on where ACP allows anything; what a
+// tool of droid's answers is in Content and not here as well, since there are
+// clients that show both.
 type toolCall struct {
 	SessionUpdate string          `json:"sessionUpdate,omitempty"`
 	ToolCallID    string          `json:"toolCallId"`
@@ -40,14 +43,20 @@ type toolCall struct {
 }
 
 // toolContent is one item of a tool call's content: text or an image (Content),
-// a diff (Path, OldText, NewText) or a terminal.
+// a diff or a terminal.
 type toolContent struct {
-	Type       string   `json:"type"`
-	Content    *content `json:"content,omitempty"`
-	Path       string   `json:"path,omitempty"`
-	OldText    *string  `json:"oldText,omitempty"`
-	NewText    *string  `json:"newText,omitempty"`
-	TerminalID string   `json:"terminalId,omitempty"`
+	Type    string   `json:"type"`
+	Content *content `json:"content,omitempty"`
+	*Diff
+	TerminalID string `json:"terminalId,omitempty"`
+}
+
+// Diff is what a diff has beside its type. OldText is null for a new file: Toad
+// shows no diff without the key.
+type Diff struct {
+	Path    string  `json:"path"`
+	OldText *string `json:"oldText"`
+	NewText *string `json:"newText"`
 }
 
 // content is a text or image content block.
@@ -72,7 +81,7 @@ func diffContent(path string, oldText, newText *string) toolContent {
 	if newText == nil {
 		newText = new(string) // ACP requires it; a file without content is empty
 	}
-	return toolContent{Type: "diff", Path: path, OldText: oldText, NewText: newText}
+	return toolContent{Type: "diff", Diff: &Diff{path, oldText, newText}}
 }
 
 // currentModeUpdate is current_mode_update.

@@ -23,6 +23,7 @@ type bounds struct {
 	drain     time.Duration // for the rest of the output of a process that is gone
 	broken    time.Duration // for a process to end that closed stdin or stdout
 	stall     time.Duration // while closing: for the reader of Events, before events are dropped
+	line      int           // the longest line that is read, in bytes
 }
 
 var defaultBounds = bounds{
@@ -32,6 +33,7 @@ var defaultBounds = bounds{
 	drain:     time.Second,
 	broken:    2 * time.Second,
 	stall:     250 * time.Millisecond,
+	line:      maxLine,
 }
 
 // Client talks to one droid. Its methods may be called from any goroutine, but
@@ -277,19 +279,21 @@ func (r countingReader) Read(p []byte) (int, error) {
 func (c *Client) read() {
 	defer close(c.readDone)
 	defer close(c.events)
-	lines := newLineReader(countingReader{c}, maxLine)
+	lines := newLineReader(countingReader{c}, c.bounds.line)
 	var d decoder
 	for {
 		data, err := lines.next()
+		var tooLong *lineTooLong
 		switch {
-		case errors.Is(err, errLineTooLong):
-			c.malformed(err, nil)
+		case errors.As(err, &tooLong):
+			c.lost(tooLong)
 		case err != nil:
 			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
 				c.log.Warn("reading from droid", zap.Error(err))
 			}
 			return
 		case len(data) > 0:
+			d.owned = lines.owned()
 			c.handle(&d, data)
 		}
 	}

@@ -49,6 +49,7 @@ type decoder struct {
 	version     Version
 	sessionID   string
 	messageID   string
+	owned       bool // the line's memory is not used again, so what is large may share it
 
 	// What the client last learnt, see Client.handle.
 	started  bool
@@ -115,7 +116,7 @@ func (d *decoder) dispatch(line Line, f frame) (Line, error) {
 	}
 	switch string(kind) {
 	case typeResponse:
-		line.Response = decodeResponse(f)
+		line.Response = d.decodeResponse(f)
 		return line, nil
 	case typeNotification:
 		d.decodeNotification(&line, f)
@@ -151,8 +152,11 @@ func guessType(f frame, hasID bool) string {
 	return ""
 }
 
-func decodeResponse(f frame) *Response {
-	r := &Response{ID: unquote(f.id), Result: bytes.Clone(f.result)}
+func (d *decoder) decodeResponse(f frame) *Response {
+	r := &Response{ID: unquote(f.id), Result: f.result} // the most of the line
+	if !d.owned {
+		r.Result = bytes.Clone(f.result)
+	}
 	if f.err == nil || string(f.err) == "null" {
 		return r
 	}

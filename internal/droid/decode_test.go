@@ -45,7 +45,7 @@ func TestDecodeEvents(t *testing.T) {
 		`{"type":"create_message","requestId":"2","message":{"id":"i","role":"user","visibility":"llm_only","parentId":"root","content":[{"type":"text","text":"hi"}]}}`: MessageCreated{
 			RequestID: "2",
 			Message: Message{ID: "i", Role: RoleUser, Visibility: VisibilityLLMOnly, ParentID: "root",
-				Content: []ContentBlock{{Type: "text", Text: "hi", Raw: raw(`{"type":"text","text":"hi"}`)}}},
+				Content: []ContentBlock{{Type: "text", Text: "hi"}}},
 		},
 		`{"type":"create_message","message":{"id":"i","role":"assistant","content":[{"type":"future","text":7}]}}`: MessageCreated{
 			Message: Message{ID: "i", Role: RoleAssistant, Content: []ContentBlock{{Type: "future", Raw: raw(`{"type":"future","text":7}`)}}},

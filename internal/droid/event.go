@@ -59,39 +59,6 @@ type Message struct {
 	ParentID   string         `json:"parentId"`
 }
 
-// ContentBlock is one block of a message. Which fields are set follows Type:
-// "text", "thinking", "tool_use", "tool_result", "image" or "document"; Raw
-// keeps the whole block.
-type ContentBlock struct {
-	Type      string          `json:"type"`
-	Text      string          `json:"text"`
-	Thinking  string          `json:"thinking"`
-	ID        string          `json:"id"`          // tool_use
-	Name      string          `json:"name"`        // tool_use
-	Input     json.RawMessage `json:"input"`       // tool_use
-	ToolUseID string          `json:"tool_use_id"` // tool_result
-	Content   json.RawMessage `json:"content"`     // tool_result
-	IsError   bool            `json:"is_error"`    // tool_result
-	Raw       json.RawMessage `json:"-"`
-}
-
-// UnmarshalJSON decodes the block and keeps its raw JSON. A block whose known
-// fields have unexpected types is kept with its Type and Raw alone.
-func (b *ContentBlock) UnmarshalJSON(data []byte) error {
-	type plain ContentBlock
-	var p plain
-	if err := json.Unmarshal(data, &p); err != nil {
-		var t struct {
-			Type string `json:"type"`
-		}
-		_ = json.Unmarshal(data, &t) // a block without a readable type is unknown, not an error
-		p = plain{Type: t.Type}
-	}
-	p.Raw = append(json.RawMessage(nil), data...)
-	*b = ContentBlock(p)
-	return nil
-}
-
 // TextDelta is assistant_text_delta, or thinking_text_delta when Thinking.
 type TextDelta struct {
 	MessageID  string `json:"messageId"`

@@ -36,6 +36,7 @@ const (
 const (
 	codeMethodNotFound = -32601
 	codeInvalidParams  = -32602
+	codeInternal       = -32603
 )
 
 // request is a request of ours. droid refuses an id that is no string and a

@@ -26,6 +26,7 @@ var shortBounds = bounds{
 	drain:     100 * time.Millisecond,
 	broken:    100 * time.Millisecond,
 	stall:     20 * time.Millisecond,
+	line:      4 << 20,
 }
 
 // patience is what a test allows for what should take milliseconds.

@@ -36,26 +36,34 @@ func TestLineReaderLimit(t *testing.T) {
 	const limit = 2 * readBufferSize
 	over := strings.Repeat("a", limit+1)
 	l := newLineReader(strings.NewReader(over+"\nx\n"+over), limit)
+	var tooLong *lineTooLong
 	_, err := l.next()
-	require.ErrorIs(t, err, errLineTooLong)
+	require.ErrorAs(t, err, &tooLong)
+	require.EqualValues(t, limit+2, tooLong.size)
+	require.Equal(t, over[:lineHead], string(tooLong.head))
 	got, err := l.next()
 	require.NoError(t, err)
 	require.Equal(t, "x", string(got))
 	_, err = l.next()
-	require.ErrorIs(t, err, errLineTooLong)
+	require.ErrorAs(t, err, &tooLong)
 	_, err = l.next()
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// The buffer of a huge line is given back with the next line.
-func TestLineReaderShrinks(t *testing.T) {
-	l := newLineReader(strings.NewReader(strings.Repeat("a", 2*keepLineBuffer)+"\nx\n"), maxLine)
-	_, err := l.next()
+// The memory of a long line is not used again, so what is decoded of it may share
+// it. That of a short one is.
+func TestLongLineIsOwned(t *testing.T) {
+	long := strings.Repeat("a", 2*partSize)
+	l := newLineReader(strings.NewReader(long+"\nx\n"+strings.Repeat("b", 2*partSize)+"\n"), maxLine)
+	first, err := l.next()
 	require.NoError(t, err)
-	require.Greater(t, cap(l.long), keepLineBuffer)
+	require.True(t, l.owned())
 	_, err = l.next()
 	require.NoError(t, err)
-	require.Zero(t, cap(l.long))
+	require.False(t, l.owned())
+	_, err = l.next()
+	require.NoError(t, err)
+	require.Equal(t, long, string(first))
 }
 
 func TestLineReaderError(t *testing.T) {

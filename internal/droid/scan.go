@@ -2,7 +2,9 @@ package droid
 
 import (
 	"bytes"
-	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -127,11 +129,83 @@ func unquote(raw []byte) string {
 	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
 		return string(body)
 	}
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
+	return unescape(body)
+}
+
+// unescape is the string that the inside of a valid raw JSON string stands for. It
+// makes one copy, where encoding/json makes two.
+func unescape(body []byte) string {
+	var out strings.Builder
+	out.Grow(len(body))
+	for len(body) > 0 {
+		plain := bytes.IndexByte(body, '\\')
+		if plain < 0 {
+			plain = len(body)
+		}
+		writeValid(&out, body[:plain])
+		if body = body[plain:]; len(body) < 2 {
+			break
+		}
+		body = body[min(len(body), writeEscape(&out, body)):]
 	}
-	return s
+	return out.String()
+}
+
+// writeValid writes text with each byte that is no UTF-8 as U+FFFD.
+func writeValid(out *strings.Builder, text []byte) {
+	if utf8.Valid(text) {
+		out.Write(text)
+		return
+	}
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		out.WriteRune(r)
+		text = text[n:]
+	}
+}
+
+// writeEscape writes what the escape that body begins with stands for, and returns
+// its length.
+func writeEscape(out *strings.Builder, body []byte) int {
+	switch c := body[1]; c {
+	case 'b':
+		out.WriteByte('\b')
+	case 'f':
+		out.WriteByte('\f')
+	case 'n':
+		out.WriteByte('\n')
+	case 'r':
+		out.WriteByte('\r')
+	case 't':
+		out.WriteByte('\t')
+	case 'u':
+		r := hexRune(body)
+		if utf16.IsSurrogate(r) {
+			if both := utf16.DecodeRune(r, hexRune(body[min(6, len(body)):])); both != utf8.RuneError {
+				out.WriteRune(both)
+				return 12
+			}
+			r = utf8.RuneError
+		}
+		out.WriteRune(r)
+		return 6
+	default: // a quote, a slash, a backslash
+		out.WriteByte(c)
+	}
+	return 2
+}
+
+// hexRune is the number in an escape "\u0000" at the beginning of body, -1 when
+// there is none.
+func hexRune(body []byte) rune {
+	if len(body) < 6 || body[0] != '\\' || body[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(body[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
 }
 
 // smallInt reads a plain non-negative integer of at most nine digits.

@@ -56,8 +56,8 @@ func (s *SessionInfo) UnmarshalJSON(data []byte) error {
 	var r struct {
 		SessionID string `json:"sessionId"`
 		Session   struct {
-			Title    string            `json:"title"`
-			Messages []json.RawMessage `json:"messages"`
+			Title    string     `json:"title"`
+			Messages []borrowed `json:"messages"`
 		} `json:"session"`
 		Settings         Settings   `json:"settings"`
 		AvailableModels  []Model    `json:"availableModels"`

@@ -1,6 +1,9 @@
 package patch
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,4 +100,140 @@ func FuzzPatch(f *testing.F) {
 			_ = strings.TrimSpace(file.Text)
 		}
 	})
+}
+
+// equalLines is a file of a million bytes of equal lines, and a patch of half as
+// many that does not fit: each line begins a search that fails late.
+func equalLines(t testing.TB) (File, string) {
+	t.Helper()
+	text := strings.Repeat("a\n", 500_000)
+	files, err := Parse("*** Begin Patch\n*** Update File: a\n" + strings.Repeat(" a\n", 250_000) + "-b\n+c\n*** End Patch")
+	require.NoError(t, err)
+	return files[0], text
+}
+
+// What takes too long is not tried to its end.
+func TestWorkIsBounded(t *testing.T) {
+	file, text := equalLines(t)
+	_, err := file.Apply(text)
+	require.ErrorIs(t, err, ErrTooLarge)
+	file, text = manyHunks(t)
+	_, err = file.Apply(text)
+	require.ErrorIs(t, err, ErrTooLarge)
+
+	// 2,000 hunks in a file of a million bytes are no trouble.
+	_, text = manyHunks(t)
+	var patch strings.Builder
+	for i := range 2_000 {
+		fmt.Fprintf(&patch, "@@\n-line %d \n+LINE %d\n", 10*i, i)
+	}
+	files, err := Parse("*** Begin Patch\n*** Update File: a\n" + patch.String() + "*** End Patch")
+	require.NoError(t, err)
+	got, err := files[0].Apply(text)
+	require.NoError(t, err)
+	require.Equal(t, 2_000, strings.Count(got, "LINE"))
+}
+
+// naive is Apply without bounds: every hunk copies the text.
+func naive(f File, text string) (string, bool) {
+	all, at := strings.Split(text, "\n"), 0
+	find := func(want []string, last bool) int {
+		for _, trim := range []func(string) string{func(s string) string { return s }, strings.TrimSpace} {
+			found := -1
+			for n := at; n+len(want) <= len(all) && (found < 0 || last); n++ {
+				same := true
+				for i, w := range want {
+					same = same && trim(all[n+i]) == trim(w)
+				}
+				if same {
+					found = n
+				}
+			}
+			if found >= 0 {
+				return found
+			}
+		}
+		return -1
+	}
+	for _, h := range f.Hunks {
+		if h.Anchor != "" {
+			n := find([]string{h.Anchor}, false)
+			if n < 0 {
+				return "", false
+			}
+			at = n + 1
+		}
+		n := len(all)
+		if len(h.Old) > 0 {
+			n = find(h.Old, h.AtEnd)
+		} else if n > 0 && all[n-1] == "" {
+			n-- // before the newline at the end
+		}
+		if n < 0 {
+			return "", false
+		}
+		all = slices.Concat(all[:n], h.New, all[n+len(h.Old):])
+		at = n + len(h.New)
+	}
+	return strings.Join(all, "\n"), true
+}
+
+// Apply does what the naive way does, on many small patches.
+func TestApplyIsTheNaiveWay(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	some := func(most int) []string {
+		var out []string
+		for range random.IntN(most + 1) {
+			out = append(out, []string{"", "a", "b", " a", "b ", "c"}[random.IntN(6)])
+		}
+		return out
+	}
+	fits := 0
+	for range 200_000 {
+		var f File
+		for range 1 + random.IntN(3) {
+			h := Hunk{Old: some(2), New: some(2), AtEnd: random.IntN(4) == 0}
+			if random.IntN(3) == 0 {
+				h.Anchor = "a"
+			}
+			f.Hunks = append(f.Hunks, h)
+		}
+		text := strings.Join(some(7), "\n")
+		want, ok := naive(f, text)
+		got, err := f.Apply(text)
+		require.Equal(t, ok, err == nil, "%q %+v", text, f)
+		require.Equal(t, want, got, "%q %+v", text, f)
+		if ok {
+			fits++
+		}
+	}
+	require.Greater(t, fits, 10_000)
+}
+
+func BenchmarkEqualLines(b *testing.B) {
+	file, text := equalLines(b)
+	for b.Loop() {
+		_, _ = file.Apply(text)
+	}
+}
+
+// manyHunks is a patch of 20,000 hunks for a file of a million bytes, each of which
+// fits but for space.
+func manyHunks(t testing.TB) (File, string) {
+	t.Helper()
+	var patch, text strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&patch, "@@\n-line %d\n+LINE %d\n", i, i)
+		fmt.Fprintf(&text, "line %d \n%s\n", i, strings.Repeat("x", 40))
+	}
+	files, err := Parse("*** Begin Patch\n*** Update File: a\n" + patch.String() + "*** End Patch")
+	require.NoError(t, err)
+	return files[0], text.String()
+}
+
+func BenchmarkManyHunks(b *testing.B) {
+	file, text := manyHunks(b)
+	for b.Loop() {
+		_, _ = file.Apply(text)
+	}
 }

@@ -36,12 +36,12 @@ func (n *Normalizer) restarted(m *message, content []droid.ContentBlock) bool {
 	}
 	ev := TextRestarted{MessageID: m.publicID(), Text: strings.Join(text, "")}
 	said := &m.said[kindOf(false)]
-	holds := said.endsIn(ev.Text)
-	ev.Void = said.len() - len(ev.Text)
+	ev.Void = said.size - len(ev.Text)
+	holds := said.has(ev.Void, ev.Text)
 	if len(thinking) > 0 { // else this version may leave it out of its history
 		said, whole := &m.said[kindOf(true)], strings.Join(thinking, "")
-		holds = holds && said.endsIn(whole)
-		ev.VoidThought = said.len() - len(whole)
+		ev.VoidThought = said.size - len(whole)
+		holds = holds && said.has(ev.VoidThought, whole)
 	}
 	if holds && ev.Void+ev.VoidThought > 0 {
 		n.emit(ev)

@@ -37,7 +37,7 @@ func (n *Normalizer) claim(u droid.ToolUse, snapshot bool) *call {
 		return c
 	}
 	in := input(u.Input)
-	repeats := !snapshot && string(in) != noInput && sameJSON(in, c.latest)
+	repeats := !snapshot && string(in) != noInput && digestOf(in) == c.ran
 	if n.tools.epoch == c.epoch || repeats {
 		return nil
 	}

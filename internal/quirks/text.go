@@ -2,6 +2,7 @@ package quirks
 
 import (
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -15,14 +16,16 @@ type message struct {
 	done    bool // the snapshot came or the turn was cancelled: the rest is repetition
 	mixed   bool // blocks did not come in order
 	blocks  []*block
-	said    [2]heard // text and thinking, in the order in which they were sent
+	said    [2]said // text and thinking, in the order in which they were sent
 }
 
-// block is the text sent of one content block.
+// block is the text sent of one content block: a part of what was said, unless the
+// blocks did not come in order.
 type block struct {
-	index   int
-	thought bool
-	text    heard
+	index       int
+	thought     bool
+	start, size int
+	sum         *maphash.Hash // of the text, once that is not kept any more
 }
 
 // publicID is the id that the message's text goes by.
@@ -33,8 +36,31 @@ func (m *message) publicID() string {
 	return fmt.Sprintf("%s~%d", m.id, m.attempt)
 }
 
+// unkeep keeps of the message's text, from now on, the size and a hash of each
+// block. A model that was asked to stop may say a lot before it does.
+func (m *message) unkeep() {
+	for _, b := range m.blocks {
+		if b.sum == nil {
+			b.sum = new(maphash.Hash)
+			m.said[kindOf(b.thought)].each(b.start, b.size, func(piece string) {
+				_, _ = b.sum.WriteString(piece) // never fails
+			})
+		}
+	}
+	m.said[kindOf(false)].drop()
+	m.said[kindOf(true)].drop()
+}
+
+// isText reports whether text, of the size of block b, is what was sent of it.
+func (m *message) isText(b *block, text string) bool {
+	if b.sum != nil {
+		return maphash.String(b.sum.Seed(), text) == b.sum.Sum64()
+	}
+	return m.said[kindOf(b.thought)].has(b.start, text)
+}
+
 // forget forgets what was sent.
-func (m *message) forget() { m.blocks, m.mixed, m.said = nil, false, [2]heard{} }
+func (m *message) forget() { m.blocks, m.mixed, m.said = nil, false, [2]said{} }
 
 // block returns the block that a delta belongs to, the last one as a rule.
 func (m *message) block(index int, thought bool) *block {
@@ -47,17 +73,17 @@ func (m *message) block(index int, thought bool) *block {
 	if len(m.blocks) > 0 && m.blocks[len(m.blocks)-1].index > index {
 		m.mixed = true
 	}
-	b := &block{index: index, thought: thought}
+	b := &block{index: index, thought: thought, start: m.said[kindOf(thought)].size}
 	m.blocks = append(m.blocks, b)
 	return b
 }
 
 // sent returns what was sent of each block of text, or of thinking.
-func (m *message) sent(thought bool) []*heard {
-	var sent []*heard
+func (m *message) sent(thought bool) []*block {
+	var sent []*block
 	for _, b := range m.blocks {
 		if b.thought == thought {
-			sent = append(sent, &b.text)
+			sent = append(sent, b)
 		}
 	}
 	return sent
@@ -86,9 +112,15 @@ func (n *Normalizer) textDelta(d droid.TextDelta) {
 		n.live = append(n.live, m)
 		n.modelCalled()
 	}
-	keep := n.turn == nil || !n.turn.interrupted
-	m.block(d.BlockIndex, d.Thinking).text.add(d.Text, keep)
-	m.said[kindOf(d.Thinking)].add(d.Text, keep)
+	b := m.block(d.BlockIndex, d.Thinking)
+	if n.turn != nil && n.turn.interrupted {
+		m.unkeep()
+	}
+	if b.sum != nil {
+		_, _ = b.sum.WriteString(d.Text) // never fails
+	}
+	b.size += len(d.Text)
+	m.said[kindOf(d.Thinking)].add(d.Text)
 	n.emit(Text{MessageID: m.publicID(), Thought: d.Thinking, Text: d.Text})
 }
 
@@ -151,11 +183,10 @@ func (m *message) missing(content []droid.ContentBlock) (rest []Text, ok bool) {
 		thought bool
 		whole   []string
 	}{{true, thinking}, {false, text}} {
-		sent := m.sent(kind.thought)
 		if kind.thought && len(kind.whole) == 0 {
 			continue
 		}
-		missing, fits := suffixes(sent, kind.whole)
+		missing, fits := m.suffixes(kind.thought, kind.whole)
 		ok = ok && fits
 		for _, s := range missing {
 			rest = append(rest, Text{Thought: kind.thought, Text: s})
@@ -164,9 +195,10 @@ func (m *message) missing(content []droid.ContentBlock) (rest []Text, ok bool) {
 	return rest, ok
 }
 
-// suffixes returns what must follow sent to make whole. Only the last block
-// sent may be incomplete.
-func suffixes(sent []*heard, whole []string) (missing []string, ok bool) {
+// suffixes returns what must follow what was sent to make whole. Only the last
+// block sent may be incomplete.
+func (m *message) suffixes(thought bool, whole []string) (missing []string, ok bool) {
+	sent := m.sent(thought)
 	if len(sent) > len(whole) {
 		return nil, false
 	}
@@ -175,12 +207,12 @@ func suffixes(sent []*heard, whole []string) (missing []string, ok bool) {
 			missing = append(missing, w)
 			continue
 		}
-		rest, fits := sent[i].begins(w)
-		if !fits || rest != "" && i != len(sent)-1 {
+		n := sent[i].size
+		if n > len(w) || n < len(w) && i != len(sent)-1 || !m.isText(sent[i], w[:n]) {
 			return nil, false
 		}
-		if rest != "" {
-			missing = append(missing, rest)
+		if n < len(w) {
+			missing = append(missing, w[n:])
 		}
 	}
 	return missing, true

@@ -97,11 +97,34 @@ func TestTextOfADoneMessageIsForgotten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := started(t, v099).push(delta("a", "hi"))
-			require.Equal(t, "hi", k.n.messages["a"].said[kindOf(false)].text.String())
+			require.True(t, k.n.messages["a"].said[kindOf(false)].has(0, "hi"))
 			end(k)
 			require.True(t, k.n.messages["a"].done)
 			require.Empty(t, k.n.messages["a"].blocks)
-			require.Zero(t, k.n.messages["a"].said[kindOf(false)].len())
+			require.Zero(t, k.n.messages["a"].said[kindOf(false)].size)
+		})
+	}
+}
+
+// TestTextAfterAnInterruptIsNotKept: a snapshot that comes all the same is compared
+// with the text by its hash.
+func TestTextAfterAnInterruptIsNotKept(t *testing.T) {
+	for name, tc := range map[string]struct {
+		snapshot string
+		says     []string
+	}{
+		"the same":       {"hi there", nil},
+		"more":           {"hi there, you", []string{`text a ", you"`}},
+		"something else": {"hello", []string{"text retracted a", `text a~2 "hello"`}},
+		"less":           {"hi", []string{"text retracted a", `text a~2 "hi"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := started(t, v099).push(delta("a", "hi")).interrupt().push(delta("a", " "), delta("a", "there"))
+			said := &k.n.messages["a"].said[kindOf(false)]
+			require.Empty(t, said.pieces)
+			require.Zero(t, said.tail.Len())
+			k.says(`text a "hi"`, `text a " "`, `text a "there"`)
+			k.push(assistant("a", text(tc.snapshot))).says(tc.says...)
 		})
 	}
 }

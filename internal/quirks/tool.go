@@ -11,8 +11,9 @@ import (
 // call is one tool call. Its id is unique, the model's raw id need not be.
 type call struct {
 	id, name string
-	first    json.RawMessage // input told with ToolStarted
-	latest   json.RawMessage // newest input seen
+	first    json.RawMessage // input told with ToolStarted, while the call is open
+	latest   json.RawMessage // newest input seen, while the call is open
+	ran      digest          // of the newest input, once it has ended
 	told     bool            // the complete input is known and told
 	acted    bool            // droid took the call up, it is not just being spelled out
 	running  bool
@@ -113,6 +114,7 @@ func (n *Normalizer) run(c *call) {
 func (n *Normalizer) endCall(c *call, end ToolEnded) {
 	c.ended = true
 	c.epoch = n.tools.epoch
+	c.ran, c.first, c.latest = digestOf(c.latest), nil, nil // calls are remembered, their inputs may be files
 	end.ID, end.Name = c.id, c.name
 	n.tools.open = slices.DeleteFunc(n.tools.open, func(o *call) bool { return o == c })
 	n.emit(end)

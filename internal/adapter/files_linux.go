@@ -1,0 +1,41 @@
+package adapter
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// openFlags keep opening a file that became a pipe or a terminal from waiting and
+// from having an effect.
+const openFlags = unix.O_NONBLOCK | unix.O_NOCTTY
+
+// isKernelPath tells paths under which the kernel shows itself: opening a device
+// may do something, and /proc/self is this program, not droid.
+func isKernelPath(path string) bool {
+	path = filepath.Clean(path)
+	for _, dir := range []string{"/proc", "/sys", "/dev"} {
+		if path == dir || strings.HasPrefix(path, dir+"/") {
+			return !strings.HasPrefix(path, "/dev/shm/")
+		}
+	}
+	return false
+}
+
+// isKernelFile tells files of the kernel's own filesystems, wherever they are
+// mounted and however they were reached.
+func isKernelFile(file *os.File) bool {
+	var fs unix.Statfs_t
+	if unix.Fstatfs(int(file.Fd()), &fs) != nil {
+		return true // not known what it is
+	}
+	switch int64(fs.Type) {
+	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC,
+		unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.BPF_FS_MAGIC, unix.PSTOREFS_MAGIC, unix.EFIVARFS_MAGIC,
+		unix.SELINUX_MAGIC, unix.DEVPTS_SUPER_MAGIC:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,99 @@
+package droid
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// ContentBlock is one block of a message. Which fields are set follows Type:
+// "text", "thinking", "tool_use", "tool_result", "image" or "document". Raw keeps
+// the whole block, unless it is a text and nothing else.
+type ContentBlock struct {
+	Type      string
+	Text      string
+	Thinking  string
+	ID        string          // tool_use
+	Name      string          // tool_use
+	Input     json.RawMessage // tool_use; shares Raw
+	ToolUseID string          // tool_result
+	Content   json.RawMessage // tool_result; shares Raw
+	IsError   bool            // tool_result
+	Raw       json.RawMessage
+}
+
+// borrowed is a raw value that shares the memory of the JSON it stands in, where
+// json.RawMessage would copy it.
+type borrowed []byte
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *borrowed) UnmarshalJSON(data []byte) error {
+	*b = data
+	return nil
+}
+
+// UnmarshalJSON decodes the block. A block whose known fields have unexpected types
+// is kept with its Type and Raw alone. Blocks may be hundreds of megabytes long, so
+// nothing in them is copied twice.
+func (b *ContentBlock) UnmarshalJSON(data []byte) error {
+	if text, ok := bareText(data); ok {
+		*b = ContentBlock{Type: "text", Text: text}
+		return nil
+	}
+	raw := bytes.Clone(data)
+	var p struct {
+		Type      string   `json:"type"`
+		Text      string   `json:"text"`
+		Thinking  string   `json:"thinking"`
+		ID        string   `json:"id"`
+		Name      string   `json:"name"`
+		Input     borrowed `json:"input"`
+		ToolUseID string   `json:"tool_use_id"`
+		Content   borrowed `json:"content"`
+		IsError   bool     `json:"is_error"`
+	}
+	if err := json.Unmarshal(raw, &p); err != nil {
+		var t struct {
+			Type string `json:"type"`
+		}
+		_ = json.Unmarshal(raw, &t) // a block without a readable type is unknown, not an error
+		*b = ContentBlock{Type: t.Type, Raw: raw}
+		return nil
+	}
+	*b = ContentBlock{p.Type, p.Text, p.Thinking, p.ID, p.Name, json.RawMessage(p.Input), p.ToolUseID, json.RawMessage(p.Content), p.IsError, raw}
+	return nil
+}
+
+// bareText is the text of a block that has a type, a text and nothing else.
+func bareText(data []byte) (text string, ok bool) {
+	fields, ok := scanFields(data)
+	if !ok {
+		return "", false
+	}
+	var kind, raw []byte
+	for name, value, more := fields.next(); more; name, value, more = fields.next() {
+		switch string(name) {
+		case "type":
+			kind = value
+		case "text":
+			raw = value
+		default:
+			return "", false
+		}
+	}
+	if string(inner(kind)) != "text" || !isString(raw) {
+		return "", false
+	}
+	return unquote(raw), true
+}
+
+// JSON returns the block as droid wrote it, but for space.
+func (b ContentBlock) JSON() json.RawMessage {
+	if b.Raw != nil {
+		return b.Raw
+	}
+	raw, _ := json.Marshal(struct { // two strings always encode
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}{b.Type, b.Text})
+	return raw
+}

@@ -1,0 +1,45 @@
+package droid
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A line that is too long is not lost without a word: it is an event, the caller
+// who waits for it gets an error, and droid, where it waits, a refusal.
+func TestLineThatIsTooLongIsTold(t *testing.T) {
+	c, p := newPeer(t, "1.220.0")
+	long := strings.Repeat("x", shortBounds.line)
+	size := func(e Event) Event {
+		lost, ok := e.(Lost)
+		require.True(t, ok, "%T", e)
+		require.Greater(t, lost.Size, int64(shortBounds.line))
+		lost.Size = 0
+		return lost
+	}
+	p.send(`"type":"notification","method":"droid.session_notification","params":{"sessionId":"s","notification":{"type":"create_message","message":{"id":"m","text":"%s"}}}`, long)
+	require.Equal(t, Lost{Type: "create_message"}, size(<-c.Events()))
+
+	p.send(`"type":"request","method":"droid.request_permission","id":"q","params":{"toolUses":"%s"}`, long)
+	require.Equal(t, Lost{Type: "request_permission"}, size(<-c.Events()))
+	answer := p.next()
+	require.Equal(t, "q", answer.ID)
+	require.NotNil(t, answer.Error, "a refusal")
+
+	failed := make(chan error)
+	go func() {
+		_, err := c.Load(context.Background(), LoadParams{SessionID: "s"})
+		failed <- err
+	}()
+	id := p.expect(methodLoad).ID
+	p.send(`"type":"response","id":"%s","result":{"session":{"title":"%s"}}`, id, long)
+	require.ErrorContains(t, <-failed, "droid's answer of 4.2 MB is too long")
+
+	_, err := p.out.Write([]byte(long + long + "\n"))
+	require.NoError(t, err)
+	require.Equal(t, Lost{}, size(<-c.Events()), "no JSON at all")
+	require.EqualValues(t, 4, c.Stats().Malformed)
+}

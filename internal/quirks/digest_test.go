@@ -1,0 +1,43 @@
+package quirks
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+)
+
+// The input of a call is kept as long as the call is open: it may be a file, and
+// there may be thousands of calls.
+func TestInputsOfEndedCallsAreNotKept(t *testing.T) {
+	n := New(droid.Version{})
+	use := droid.ToolUse{ID: "t", Name: "Create", Input: json.RawMessage(`{"content": "a file"}`)}
+	n.Begin(time.Time{}, "p")
+	n.Push(time.Time{}, droid.ToolCall{ToolUse: use})
+	n.Push(time.Time{}, droid.ToolResult{ToolUseID: "t", Content: json.RawMessage(`"ok"`)})
+	c := n.tools.newest["t"]
+	require.True(t, c.ended)
+	require.Empty(t, c.first)
+	require.Empty(t, c.latest)
+
+	use.Input = json.RawMessage(`{"content":"a file"}`)
+	require.Empty(t, n.Push(time.Time{}, droid.ToolCall{ToolUse: use}), "the same call again is still known")
+}
+
+func FuzzDigest(f *testing.F) {
+	f.Add(`{"a": [1, "x \" y"], "b":"\\" }`, `{"a":[1,"x \" y"],"b":"\\"}`)
+	f.Add(`" a"`, `"a"`)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if !json.Valid([]byte(a)) || !json.Valid([]byte(b)) {
+			return
+		}
+		var x, y bytes.Buffer
+		require.NoError(t, json.Compact(&x, []byte(a)))
+		require.NoError(t, json.Compact(&y, []byte(b)))
+		require.Equal(t, bytes.Equal(x.Bytes(), y.Bytes()), digestOf([]byte(a)) == digestOf([]byte(b)))
+	})
+}

@@ -1,0 +1,86 @@
+package quirks
+
+import "strings"
+
+const (
+	// saidPiece is how much text is collected before it becomes a piece, in bytes.
+	saidPiece = 64 << 10
+	// saidWhole is the length from which a text becomes a piece as it is, uncopied.
+	saidWhole = 4 << 10
+)
+
+// said is a text that grows and is compared with others. It is kept in pieces: one
+// string would be copied again and again, and may be hundreds of megabytes long.
+type said struct {
+	pieces []string
+	tail   strings.Builder
+	size   int
+	gone   bool // the text is not kept any more
+}
+
+// add lengthens the text.
+func (s *said) add(text string) {
+	s.size += len(text)
+	if s.gone {
+		return
+	}
+	if s.tail.Len()+len(text) > saidPiece || len(text) >= saidWhole {
+		s.seal()
+	}
+	switch {
+	case len(text) >= saidWhole:
+		s.pieces = append(s.pieces, text)
+	default:
+		s.tail.WriteString(text)
+	}
+}
+
+// seal makes a piece of the tail.
+func (s *said) seal() {
+	if s.tail.Len() > 0 {
+		s.pieces = append(s.pieces, s.tail.String())
+		s.tail.Reset()
+	}
+}
+
+// drop keeps nothing but the size.
+func (s *said) drop() { *s = said{size: s.size, gone: true} }
+
+// each calls f with the pieces of n bytes from a place in the text.
+func (s *said) each(at, n int, f func(piece string)) {
+	s.seal()
+	for _, piece := range s.pieces {
+		if at >= len(piece) {
+			at -= len(piece)
+			continue
+		}
+		piece = piece[at:min(len(piece), at+n)]
+		f(piece)
+		if n, at = n-len(piece), 0; n == 0 {
+			return
+		}
+	}
+}
+
+// has reports whether text stands at a place in the text; of one that is not kept
+// any more that is not known.
+func (s *said) has(at int, text string) bool {
+	if s.gone || at < 0 || at+len(text) > s.size {
+		return false
+	}
+	s.seal()
+	for _, piece := range s.pieces {
+		if at >= len(piece) {
+			at -= len(piece)
+			continue
+		}
+		n := min(len(piece)-at, len(text))
+		if piece[at:at+n] != text[:n] {
+			return false
+		}
+		if text, at = text[n:], 0; text == "" {
+			return true
+		}
+	}
+	return text == ""
+}

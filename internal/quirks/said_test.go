@@ -1,0 +1,35 @@
+package quirks
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What was said is the text that was added, wherever its pieces end.
+func TestSaidIsWhatWasAdded(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var s said
+		text := ""
+		for range random.IntN(40) {
+			piece := strings.Repeat(string(rune('a'+random.IntN(26))), []int{0, 1, 7, 300, saidWhole, saidPiece}[random.IntN(6)]+random.IntN(3))
+			s.add(piece)
+			text += piece
+			if random.IntN(4) == 0 {
+				require.True(t, s.has(0, text))
+			}
+		}
+		require.Equal(t, len(text), s.size)
+		for range 20 {
+			from := random.IntN(len(text) + 1)
+			to := from + random.IntN(len(text)-from+1)
+			require.True(t, s.has(from, text[from:to]))
+			require.False(t, s.has(from, text[from:to]+"!"))
+			require.Equal(t, strings.HasPrefix(text[from:], "az"), s.has(from, "az"))
+		}
+		require.False(t, s.has(-1, ""))
+	}
+}
