@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"syscall"
 	"testing"
@@ -54,6 +55,11 @@ func run(m *testing.M) (int, error) {
 	if inside := os.Getenv(preparedEnv); inside != "" {
 		if err := json.Unmarshal([]byte(inside), &programs); err != nil {
 			return 0, fmt.Errorf("reading $%s: %w", preparedEnv, err)
+		}
+		for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+			if signal.Ignored(s) { // by nohup: the agents would inherit that
+				signal.Notify(make(chan os.Signal, 1), s)
+			}
 		}
 		if err := loopbackUp(); err != nil {
 			return 0, err

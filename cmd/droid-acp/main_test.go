@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +26,11 @@ const envProgram = "DROID_ACP_TEST_PROGRAM"
 func TestMain(m *testing.M) {
 	if os.Getenv(envProgram) != "" || len(os.Args) > 1 && os.Args[1] == demoCommand {
 		main()
+	}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(s) { // by nohup: what the tests start would inherit that
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
