@@ -38,7 +38,7 @@ func (s *Session) choose(ctx context.Context, params permissionParams) string {
 			return o.OptionID
 		}
 	}
-	s.agent.log.Warn("the editor picked an option that was not offered; that is a refusal", zap.String("option", result.Outcome.OptionID))
+	s.agent.log.Warn("the editor picked an option that was not offered; that is a refusal")
 	return ""
 }
 
