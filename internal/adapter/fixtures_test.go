@@ -28,6 +28,7 @@ var unreachable = map[string]string{
 	"message_while_streaming": "prompts of a session wait for each other; none is sent into a running turn",
 	"message_while_tool":      "as message_while_streaming",
 	"queue_discarded":         "as message_while_streaming",
+	"two_turns_at_once":       "as message_while_streaming, but with the follow-up option; see TestQuirk31_TwoTurnsAtOnce",
 	"rename":                  "there is no ACP method that renames",
 	"interrupt_again":         "the adapter repeats a lost interrupt at its own times, see TestQuirk05_LostInterruptIsRepeated",
 	"interrupt_immediately":   "as interrupt_again",

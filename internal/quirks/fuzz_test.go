@@ -109,12 +109,14 @@ func (g *game) move(kind, detail byte) {
 		g.got("tick", g.n.Tick(g.now))
 	case 5, 6, 7:
 		state := states[int(detail)%len(states)]
-		state.Trace = []string{"", "", "a", "b"}[detail>>6]
+		state.Trace = []string{"", "a", "b", "c"}[detail>>6]
 		g.push(state)
 	case 8:
 		if p := fmt.Sprintf("p%d", max(g.prompts-int(detail%3), 0)); !g.echoed[p] {
 			g.echoed[p] = true
-			g.push(user(p, fmt.Sprintf("new%d", len(g.lines))))
+			echo := user(p, fmt.Sprintf("new%d", len(g.lines))).(droid.MessageCreated)
+			echo.Trace = []string{"", "a", "b", "c"}[detail>>6]
+			g.push(echo)
 		}
 	case 9:
 		g.push(user("", id("u", 8)))

@@ -29,6 +29,7 @@ func (n *Normalizer) userMessage(ev droid.MessageCreated) {
 	t, id := n.turn, ev.Message.ID
 	switch {
 	case t != nil && !t.echoed && (ev.RequestID == "" || ev.RequestID == t.requestID):
+		t.echoedIn(ev.Trace)
 		n.start(t, id)
 	case t != nil && t.echoed && ev.RequestID == "":
 		n.emit(Other{Event: ev}) // droid speaks to the model, as after a plan in a new session
@@ -38,19 +39,21 @@ func (n *Normalizer) userMessage(ev droid.MessageCreated) {
 			n.waiting = slices.DeleteFunc(n.waiting, func(o *turn) bool { return o == w })
 			t.folded = append(t.folded, w.requestID)
 		}
+		t.echoedIn(ev.Trace)
 		n.emit(PromptFolded{RequestID: ev.RequestID, MessageID: id})
 	default:
-		n.startOther(ev.RequestID, id)
+		n.startOther(ev, id)
 	}
 }
 
 // startOther starts a turn that is not the one expected next; the expected one
 // goes on waiting.
-func (n *Normalizer) startOther(requestID, messageID string) {
-	t := n.waitingTurn(requestID)
+func (n *Normalizer) startOther(ev droid.MessageCreated, messageID string) {
+	t := n.waitingTurn(ev.RequestID)
 	if t == nil {
-		t = &turn{requestID: requestID, awaiting: n.state == droid.StateStreaming}
+		t = &turn{requestID: ev.RequestID, awaiting: n.state == droid.StateStreaming}
 	}
+	t.echoedIn(ev.Trace)
 	n.waiting = slices.DeleteFunc(n.waiting, func(w *turn) bool { return w == t })
 	if n.turn != nil {
 		n.turn.stirred = false

@@ -575,6 +575,39 @@ func TestQuirk31_TwoTurnsAtOnce(t *testing.T) {
 			push(delta("a", "x"), assistant("a", text("x")), state(droid.StateIdle, "a")).
 			says(`text a "x"`, `turn ended, prompt "p1", completed, reason ""`)
 	})
+	echo := func(requestID, id, trace string) droid.Event {
+		ev := user(requestID, id).(droid.MessageCreated)
+		ev.Trace = trace
+		return ev
+	}
+	t.Run("the first ends while the second goes on", func(t *testing.T) {
+		newTalk(t, v099).begin("p1").push(state(droid.StateStreaming, "a"), echo("p1", "u1", "a"), delta("a", "x")).
+			begin("p2").push(state(droid.StateStreaming, "b")).interrupt().push(echo("p2", "u2", "b"), assistant("a", text("x")), state(droid.StateIdle, "a")).
+			says(`turn started, prompt "p1", message u1`, `text a "x"`, `prompt "p2" folded, message u2`, `a turn beside prompt "p1"`).
+			interrupt().after(time.Minute).says().
+			push(delta("b", "y"), assistant("b", text("y")), state(droid.StateIdle, "b")).
+			says(append([]string{`text b "y"`}, ended("completed")...)...)
+	})
+	t.Run("the second is echoed first", func(t *testing.T) {
+		newTalk(t, v099).begin("p1").push(state(droid.StateStreaming, "a")).begin("p2").push(state(droid.StateStreaming, "b")).
+			push(echo("p2", "u2", "b")).interrupt().push(echo("p1", "u1", "a"), state(droid.StateIdle, "b")).
+			says(`turn started, prompt "p2", message u2`, `prompt "p1" folded, message u1`, `a turn beside prompt "p2"`).
+			interrupt().after(time.Minute).says().
+			push(delta("a", "x"), assistant("a", text("x")), state(droid.StateIdle, "a")).
+			says(`text a "x"`, `turn ended, prompt "p2", completed, reason ""`, `turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("three", func(t *testing.T) {
+		newTalk(t, v099).begin("p1").push(state(droid.StateStreaming, "a"), echo("p1", "u1", "a")).
+			begin("p2").begin("p3").push(echo("p2", "u2", "b"), echo("p3", "u3", "c"), state(droid.StateIdle, "b"), state(droid.StateIdle, "b")).
+			says(`turn started, prompt "p1", message u1`, `prompt "p2" folded, message u2`, `prompt "p3" folded, message u3`, `a turn beside prompt "p1"`).
+			push(delta("a", "x"), assistant("a", text("x")), state(droid.StateIdle, "a")).says(`text a "x"`, `a turn beside prompt "p1"`).
+			push(state(droid.StateIdle, "c")).says(append(ended("completed"), `turn ended, prompt "p3", completed, reason ""`)...)
+	})
+	t.Run("a prompt taken into the turn runs no turn of its own", func(t *testing.T) {
+		newTalk(t, v099).begin("p1").push(state(droid.StateStreaming, "a"), echo("p1", "u1", "a")).
+			begin("p2").push(state(droid.StateStreaming, "c"), echo("p2", "u2", "a"), state(droid.StateStreaming, "a"), state(droid.StateIdle, "a")).
+			says(append([]string{`turn started, prompt "p1", message u1`, `prompt "p2" folded, message u2`}, ended("completed")...)...)
+	})
 }
 
 func TestAbort(t *testing.T) {

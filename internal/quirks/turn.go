@@ -15,7 +15,7 @@ type turn struct {
 	queued    bool     // it was begun while another one ran, so droid may keep it back
 	echoed    bool     // TurnStarted is out
 	stirred   bool     // droid did something for it, so what comes is of this turn
-	trace     string   // of droid's first state in it, "" if it told none
+	traces    traces   // of the turns of droid that it is made of
 
 	interrupted bool // we asked droid to stop
 	stopped     bool // droid said that it was interrupted

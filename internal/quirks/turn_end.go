@@ -47,10 +47,7 @@ func (n *Normalizer) idled(trace string) {
 	t := n.turn
 	switch {
 	case t == nil || !t.stirred:
-	case n.ofAnother(trace):
-		n.emit(TurnBeside{RequestID: t.requestID})
-		t.beside = true
-		n.holdIdle(ownIdle)
+	case n.besides(t, trace): // see two_turns_at_once.go
 	case t.completed != nil || t.interrupted:
 		n.finish()
 	case n.completes:
