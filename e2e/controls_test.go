@@ -331,6 +331,27 @@ func TestCancelWithFollowUp(t *testing.T) {
 	})
 }
 
+// Of several prompts that wait in droid, an interrupt throws all away in one word:
+// each has its end, without droid being killed for it.
+func TestCancelWithTwoFollowUps(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("begin", modelserver.Step{Text: strings.Repeat("word ", 300), Delay: 100 * time.Millisecond})
+		s := startAgent(t, h).open(h)
+		s.set("follow_up", "steer")
+		one := s.prompt("begin it")
+		one.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+		two, three := s.prompt("then that"), s.prompt("at last this")
+		time.Sleep(500 * time.Millisecond) // droid has them
+		begin := time.Now()
+		s.notify("session/cancel", map[string]any{"sessionId": s.id})
+		for _, t := range []turn{one, two, three} {
+			end := t.end(turnLimit)
+			require.Equal(t.t, "cancelled", end.Stop)
+			require.Less(t.t, end.At.Sub(begin), cancelLimit)
+		}
+	})
+}
+
 // Cancel of the running request alone: the prompt steered behind it is thrown
 // away by droid, sent again and answered.
 func TestCancelRequestSparesFollowUp(t *testing.T) {

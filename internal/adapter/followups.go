@@ -32,7 +32,7 @@ func (s *Session) steer() {
 	}
 	s.queue = s.queue[1:]
 	s.steered = append(s.steered, t)
-	s.apply(s.norm.Begin(time.Now(), t.message.RequestID))
+	s.apply(s.norm.Begin(time.Now(), t.message.RequestID, t.message.Text))
 	client := s.client
 	s.do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, t.message)

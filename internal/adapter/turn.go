@@ -163,7 +163,7 @@ func (s *Session) next() {
 func (s *Session) begin(t *turn) {
 	t.starting = false
 	s.addShellNotes(t)
-	s.apply(s.norm.Begin(time.Now(), t.message.RequestID))
+	s.apply(s.norm.Begin(time.Now(), t.message.RequestID, t.message.Text))
 	client := s.client
 	s.do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, t.message)

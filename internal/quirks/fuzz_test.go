@@ -97,7 +97,7 @@ func (g *game) move(kind, detail byte) {
 		g.prompts++
 		p := fmt.Sprintf("p%d", g.prompts)
 		g.check.begin(p)
-		g.got("begin "+p, g.n.Begin(g.now, p))
+		g.got("begin "+p, g.n.Begin(g.now, p, p))
 	case 1:
 		g.got("interrupt", g.n.Interrupted(g.now))
 	case 2:
@@ -186,7 +186,7 @@ func (g *game) misc(detail byte) {
 		g.push(system(fmt.Sprintf("s%d", detail), droid.VisibilityLLMOnly, "Request interrupted by user"))
 	case 3:
 		if detail >= 200 {
-			g.push(droid.QueuedMessagesDiscarded{}) // which it is, old versions do not say
+			g.push(droid.QueuedMessagesDiscarded{Text: []string{"", fmt.Sprintf("p%d\np%d", g.prompts-1, g.prompts)}[detail>>3&1]}) // which it is, old versions do not say
 		} else if p := fmt.Sprintf("p%d", g.prompts); !g.echoed[p] {
 			g.echoed[p] = true
 			g.push(droid.QueuedMessagesDiscarded{RequestID: p})

@@ -91,7 +91,7 @@ func (p *player) toDroid(now time.Time, line json.RawMessage) {
 		p.report("prompt %s", m.ID)
 		p.open[m.ID] = true
 		p.check.begin(m.ID)
-		p.got(p.n.Begin(now, m.ID))
+		p.got(p.n.Begin(now, m.ID, m.Params.Text))
 	case m.Method == "droid.interrupt_session":
 		p.report("interrupt")
 		p.got(p.n.Interrupted(now))
@@ -107,6 +107,9 @@ func (p *player) toDroid(now time.Time, line json.RawMessage) {
 type request struct {
 	ID     string `json:"id"`
 	Method string `json:"method"`
+	Params struct {
+		Text string `json:"text"`
+	} `json:"params"`
 	Result *struct {
 		SelectedOption string `json:"selectedOption"`
 		Cancelled      bool   `json:"cancelled"`

@@ -44,9 +44,10 @@ func (k *talk) got(events []Event) *talk {
 	return k
 }
 
-func (k *talk) begin(id string) *talk {
+func (k *talk) begin(id string) *talk { return k.prompt(id, "") }
+func (k *talk) prompt(id, text string) *talk {
 	k.check.begin(id)
-	return k.got(k.n.Begin(k.now, id))
+	return k.got(k.n.Begin(k.now, id, text))
 }
 func (k *talk) interrupt() *talk { return k.got(k.n.Interrupted(k.now)) }
 func (k *talk) exit() *talk      { return k.got(k.n.Exited(k.now)) }
@@ -288,6 +289,20 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 			says(`turn ended, prompt "p1", cancelled, reason ""`).
 			push(droid.QueuedMessagesDiscarded{Text: "do"}).
 			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`)
+	})
+	t.Run("several discarded at once", func(t *testing.T) {
+		for _, border := range []string{"\n\n", "\n"} {
+			started(t, v225).prompt("p2", "go").prompt("p3", "").prompt("p4", "go on\nthere ").interrupt().
+				push(droid.QueuedMessagesDiscarded{Text: "go" + border + "go on\nthere "}).
+				says(`discarded prompt "p2": "go"`, `turn ended, prompt "p2", dropped, reason ""`,
+					`discarded prompt "p4": "go on\nthere "`, `turn ended, prompt "p4", dropped, reason ""`).
+				push(idle).says(`turn ended, prompt "p1", cancelled, reason ""`).
+				push(streaming, user("p3", "u3")).says(`turn started, prompt "p3", message u3`)
+		}
+	})
+	t.Run("of two that begin alike the one that was discarded", func(t *testing.T) {
+		started(t, v099).prompt("p2", "go").prompt("p3", "go on").push(droid.QueuedMessagesDiscarded{Text: "go on"}).
+			says(`discarded prompt "p3": "go on"`, `turn ended, prompt "p3", dropped, reason ""`)
 	})
 	t.Run("two discarded without an id after idle", func(t *testing.T) {
 		started(t, v099).begin("p2").begin("p3").interrupt().push(idle).
