@@ -72,11 +72,9 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.UsageChanged:
 		s.usage = ev // usage_update needs the window's size, see tellUsage
 	case quirks.UserText:
-		s.send(userText(ev))
+		s.send(s.userText(ev))
 	case quirks.UserImage:
 		s.send(userImage(ev))
-	case quirks.UserFile:
-		s.send(userFile(ev))
 	case quirks.Other:
 		s.aside(ev.Event)
 	}

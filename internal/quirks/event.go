@@ -50,11 +50,13 @@ type TextRestarted struct {
 	VoidThought int
 }
 
-// UserText is what the user wrote, without what droid added to it. It comes
-// from History only: live, the client knows what it sent.
+// UserText is what the user wrote, without what droid added to it, and the files
+// that they attached. It comes once a message, before its images, and from History
+// only: live, the client knows what it sent. Text is empty where only files were sent.
 type UserText struct {
 	MessageID string
 	Text      string
+	Files     []UserFile
 }
 
 // UserImage is an image that the user attached, as droid kept it, which need
@@ -68,7 +70,6 @@ type UserImage struct {
 // UserFile is a file that the user attached, without its content. Name is the
 // one that the client gave it, and may be empty.
 type UserFile struct {
-	MessageID string
 	Name      string
 	MediaType string
 }
@@ -212,7 +213,6 @@ func (TextRetracted) honest()   {}
 func (TextRestarted) honest()   {}
 func (UserText) honest()        {}
 func (UserImage) honest()       {}
-func (UserFile) honest()        {}
 func (Notice) honest()          {}
 func (ToolStarted) honest()     {}
 func (ToolInput) honest()       {}

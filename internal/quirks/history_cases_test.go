@@ -76,7 +76,9 @@ func TestHistoryCases(t *testing.T) {
 			 {"type":"image","source":{"type":"url","url":"https://example.com"}},{"type":"image"},
 			 {"type":"document","source":{"type":"text","mediaType":"text/plain","data":"BODY","name":"n.txt"}},{"type":"document","source":5},
 			 {"type":"text","text":"c"}]}`,
-			[]string{`user u "a\nb"`, `user u image image/png, 4 bytes of base64`, `user u file "n.txt" text/plain`, `user u file "" `, `user u "c"`}},
+			[]string{`user u "a\nb\nc" with "n.txt" text/plain, "" `, `user u image image/png, 4 bytes of base64`}},
+		{"an attachment alone", `{"id":"u","role":"user","content":[{"type":"document","source":{"type":"base64","mediaType":"application/pdf","name":"n.pdf"}}]}`,
+			[]string{`user u "" with "n.pdf" application/pdf`}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

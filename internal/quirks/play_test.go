@@ -244,11 +244,13 @@ func describe(ev Event) string {
 	case TextRestarted:
 		return fmt.Sprintf("text %s holds from byte %d of text and %d of thought: %q", short(ev.MessageID), ev.Void, ev.VoidThought, ev.Text)
 	case UserText:
-		return fmt.Sprintf("user %s %q", short(ev.MessageID), ev.Text)
+		line := fmt.Sprintf("user %s %q", short(ev.MessageID), ev.Text)
+		for i, f := range ev.Files {
+			line += fmt.Sprintf("%s %q %s", []string{" with", ","}[min(i, 1)], f.Name, f.MediaType)
+		}
+		return line
 	case UserImage:
 		return fmt.Sprintf("user %s image %s, %d bytes of base64", short(ev.MessageID), ev.MediaType, len(ev.Data))
-	case UserFile:
-		return fmt.Sprintf("user %s file %q %s", short(ev.MessageID), ev.Name, ev.MediaType)
 	case Notice:
 		return fmt.Sprintf("notice %q", ev.Text)
 	case ToolStarted:
