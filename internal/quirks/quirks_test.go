@@ -496,6 +496,35 @@ func TestQuirk22_SpecHandoff(t *testing.T) {
 		after(time.Minute).says(`turn started, prompt "p2", message u3`)
 }
 
+// A turn whose call has no result did not complete: 0.117 says idle and leaves when
+// its stdin ends while a permission waits.
+func TestQuirk03_IdleWithAnOpenCall(t *testing.T) {
+	asked := func(t *testing.T) *talk {
+		return started(t, v117).push(assistant("a", use("c", abc)), permission("r", "c")).
+			says(`tool c started: Execute {"command":"abc"}`, "permission r asked for c Execute (exec); options ")
+	}
+	withdrawn := droid.PermissionResolved{RequestID: "r", SelectedOption: droid.OptionCancel}
+	t.Run("and droid leaves", func(t *testing.T) {
+		asked(t).push(withdrawn, idle).exit().
+			says("ask withdrawn r", "tool c ended unfinished", `turn ended, prompt "p1", failed, reason "process_exit", failure process_exit  "" advice ""`)
+	})
+	t.Run("and droid stays", func(t *testing.T) {
+		asked(t).push(withdrawn, idle).says("ask withdrawn r").after(snapshotAfterIdle).
+			says("tool c ended unfinished", `turn ended, prompt "p1", failed, reason "", failure error  "droid became idle while a tool call had no result" advice ""`)
+	})
+	t.Run("and the result comes late", func(t *testing.T) {
+		asked(t).push(withdrawn, idle, result("c", "no")).says("ask withdrawn r", `tool c ended "no"`).
+			after(snapshotAfterIdle).says(`turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("that the user refused", func(t *testing.T) {
+		asked(t).answer("r", true).push(withdrawn, idle).says("tool c ended unfinished", `turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("that was only spelled out", func(t *testing.T) {
+		started(t, v099).push(toolCall("c", abc), assistant("a", text("no"))).push(idle).
+			says(`tool c started: Execute {"command":"abc"}`, `text a "no"`, "tool c ended unfinished", `turn ended, prompt "p1", completed, reason ""`)
+	})
+}
+
 func TestQuirk29_DoubleError(t *testing.T) {
 	broken := droid.Failure{Message: "401 no", ErrorType: "Error"}
 	broken.Detail.Name = "AuthenticationError"

@@ -108,7 +108,7 @@ func (n *Normalizer) Exited(now time.Time) []Event {
 	n.now = now
 	for n.turn != nil {
 		t := n.turn
-		if t.completed != nil || t.idle && !n.completes {
+		if t.completed != nil || t.idle && !n.completes && !n.cutOff(t) {
 			n.finish()
 			continue
 		}
