@@ -111,7 +111,7 @@ func (h *history) message(i int, m droid.Message) {
 	for j, b := range m.Content {
 		if c := h.ends[place{i, j}]; c != nil {
 			r := resultOf(b)
-			h.end(c, ToolEnded{Content: r.Content, IsError: r.IsError})
+			h.end(c, oneErrorWord(ToolEnded{Content: r.Content, IsError: r.IsError}))
 		}
 	}
 	if h.skip[i] {

@@ -2,6 +2,7 @@ package quirks
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -494,6 +495,30 @@ func TestQuirk22_SpecHandoff(t *testing.T) {
 		says("other create_message", `turn ended, prompt "p1", completed, reason "completed"`).
 		begin("p2").push(completed("spec_handoff", "u1"), streaming, user("p2", "u3"), completed("spec_handoff", "u1")).
 		after(time.Minute).says(`turn started, prompt "p2", message u3`)
+}
+
+// The word "Error" stands once before what a tool said of its failure, live and in a
+// history.
+func TestErrorWordOnce(t *testing.T) {
+	for said, want := range map[string]string{
+		"Error: Error: Tool cancelled: Spec mode is active": "Error: Tool cancelled: Spec mode is active",
+		"Error: Error reading file: ENOENT":                 "Error: Error reading file: ENOENT",
+		"Error: it failed":                                  "Error: it failed",
+		"Error: Errors: 3":                                  "Error: Errors: 3",
+		"Error: Error: Error: x":                            "Error: x",
+	} {
+		failed := result("c", said).(droid.ToolResult)
+		failed.IsError = true
+		started(t, v225).push(toolCall("c", abc), failed).
+			says(`tool c started: Execute {"command":"abc"}`, fmt.Sprintf("tool c failed %q", want))
+		content, err := json.Marshal(said)
+		require.NoError(t, err)
+		events := History(messages(t, `[{"id":"a","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Read"}]},
+			{"id":"t","role":"tool","content":[{"type":"tool_result","toolUseId":"c","isError":true,"content":`+string(content)+`}]}]`))
+		require.Equal(t, fmt.Sprintf("tool c failed %q", want), describe(events[1]))
+	}
+	started(t, v225).push(toolCall("c", abc), result("c", "Error: Error: in a log")).
+		says(`tool c started: Execute {"command":"abc"}`, `tool c ended "Error: Error: in a log"`)
 }
 
 // A turn whose call has no result did not complete: 0.117 says idle and leaves when
