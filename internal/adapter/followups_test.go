@@ -76,7 +76,7 @@ func TestTwoPromptsAtOnce(t *testing.T) {
 					require.Equal(t, folded, !strings.Contains(got, "Answer to second"))
 					require.Equal(t, 3, strings.Count(got, "end end_turn"))
 					if !folded { // nothing of the second turn before the first's response
-						require.Less(t, strings.Index(got, "end end_turn"), strings.Index(got, "agent: Answer to second"))
+						require.Less(t, strings.Index(got, "end end_turn"), strings.Index(got, "Answer to second"))
 					}
 				})
 			})

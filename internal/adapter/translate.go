@@ -26,6 +26,8 @@ func (s *Session) translate(ev quirks.Event) {
 	switch ev := ev.(type) {
 	case quirks.Text:
 		s.sendText(ev.MessageID, ev.Text, ev.Thought)
+	case quirks.AnswerContinues:
+		s.border.message.open = false
 	case quirks.TextRetracted:
 		s.tell("The model's answer broke off; what it had said of it above is void. It answers again.")
 	case quirks.TextRestarted:

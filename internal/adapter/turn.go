@@ -112,6 +112,7 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 		t.done <- ending{err: err}
 		return
 	}
+	s.border.prompted()
 	t.message = message
 	t.command = s.commandOf(prompt)
 	t.message.Text = s.expand(message.Text)

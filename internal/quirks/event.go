@@ -34,6 +34,9 @@ type Text struct {
 	Text      string
 }
 
+// AnswerContinues says that the next message goes on where the last one was cut.
+type AnswerContinues struct{}
+
 // TextRetracted says that the text sent under MessageID is void: droid made
 // the model repeat its answer. What replaces it follows under another id.
 type TextRetracted struct {
@@ -209,6 +212,7 @@ type Other struct{ Event droid.Event }
 func (TurnStarted) honest()     {}
 func (PromptFolded) honest()    {}
 func (Text) honest()            {}
+func (AnswerContinues) honest() {}
 func (TextRetracted) honest()   {}
 func (TextRestarted) honest()   {}
 func (UserText) honest()        {}

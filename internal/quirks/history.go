@@ -114,6 +114,9 @@ func (h *history) message(i int, m droid.Message) {
 			h.end(c, oneErrorWord(ToolEnded{Content: r.Content, IsError: r.IsError}))
 		}
 	}
+	if continues(m) {
+		h.out = append(h.out, AnswerContinues{})
+	}
 	if h.skip[i] {
 		return
 	}

@@ -99,7 +99,7 @@ func checkHistory(events []Event) error {
 			if ev.Data == "" {
 				return fmt.Errorf("empty image of %s", ev.MessageID)
 			}
-		case Notice:
+		case Notice, AnswerContinues:
 		default:
 			return fmt.Errorf("a history has no %T", ev)
 		}

@@ -239,6 +239,8 @@ func describe(ev Event) string {
 			kind = "thought"
 		}
 		return fmt.Sprintf("%s %s %q", kind, short(ev.MessageID), ev.Text)
+	case AnswerContinues:
+		return "the answer continues"
 	case TextRetracted:
 		return "text retracted " + short(ev.MessageID)
 	case TextRestarted:

@@ -434,7 +434,7 @@ func TestQuirk11_HiddenMessages(t *testing.T) {
 		system("s2", droid.VisibilityUserOnly, "/greet is running"),
 		system("s2", droid.VisibilityUserOnly, "/greet is running"),
 		system("s3", "", "to both")).
-		says(`notice "/greet is running"`, `notice "to both"`)
+		says("the answer continues", `notice "/greet is running"`, `notice "to both"`)
 	t.Run("an echo without content counts", func(t *testing.T) {
 		newTalk(t, v225).begin("p").push(droid.MessageCreated{RequestID: "p", Message: droid.Message{ID: "u", Role: droid.RoleUser}}).
 			says(`turn started, prompt "p", message u`)
