@@ -3,6 +3,8 @@ package quirks
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -677,6 +679,55 @@ func TestQuirk31_TwoTurnsAtOnce(t *testing.T) {
 			begin("p2").push(state(droid.StateStreaming, "c"), echo("p2", "u2", "a"), state(droid.StateStreaming, "a"), state(droid.StateIdle, "a")).
 			says(append([]string{`turn started, prompt "p1", message u1`, `prompt "p2" folded, message u2`}, ended("completed")...)...)
 	})
+}
+
+// However droid's lines about turns at once are mixed, a prompt ends once, after all
+// that its turn says.
+func TestQuirk31_AnyOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 1))
+	for range 5000 {
+		const turns = 3
+		var lines [turns][]func(k *talk)
+		k := newTalk(t, v099)
+		for i := range lines {
+			p, trace, m := fmt.Sprintf("p%d", i), fmt.Sprintf("t%d", i), fmt.Sprintf("m%d", i)
+			say := func(ev droid.Event) { lines[i] = append(lines[i], func(k *talk) { k.push(ev) }) }
+			lines[i] = append(lines[i], func(k *talk) { k.begin(p) })
+			say(droid.WorkingStateChanged{State: droid.StateStreaming, Trace: trace})
+			echo := user(p, "u"+p).(droid.MessageCreated)
+			echo.Trace = trace
+			say(echo)
+			if random.IntN(2) == 0 {
+				lines[i] = append(lines[i], func(k *talk) { k.interrupt() })
+			}
+			say(delta(m, "x"))
+			say(delta(m, "y"))
+			say(assistant(m, text("xy")))
+			say(droid.WorkingStateChanged{State: droid.StateIdle, Trace: trace})
+		}
+		for left, begun := turns, 0; left > 0; {
+			i := random.IntN(turns)
+			if len(lines[i]) == 0 || i > begun {
+				continue // prompts begin in order
+			}
+			begun = max(begun, i+1)
+			lines[i][0](k)
+			if lines[i] = lines[i][1:]; len(lines[i]) == 0 {
+				left--
+			}
+		}
+		k.after(time.Minute)
+		require.NoError(t, k.check.err)
+		said := strings.Join(k.lines, "\n")
+		for i := range turns {
+			end := strings.Index(said, fmt.Sprintf(`turn ended, prompt "p%d"`, i))
+			require.Greater(t, end, strings.LastIndex(said, fmt.Sprintf("text m%d ", i)), said)
+			require.Equal(t, 2, strings.Count(said, fmt.Sprintf("text m%d ", i)), said)
+		}
+		k.exit()
+		k.check.over()
+		require.NoError(t, k.check.err, said)
+	}
 }
 
 func TestAbort(t *testing.T) {
