@@ -74,7 +74,7 @@ func userWords(ev quirks.UserText, cwd string) string {
 }
 
 // noteOnMention is what link adds to the mention of a file, for the model.
-var noteOnMention = regexp.MustCompile(`(@[^@\n]*?)` + regexp.QuoteMeta(noSuchFile))
+var noteOnMention = regexp.MustCompile(`(@(?:/|[A-Za-z]:\\)[^@\n]*?)` + regexp.QuoteMeta(noSuchFile))
 
 // mentions reports whether text mentions the attached file of this name: by its
 // path, or, where droid has the last part of that alone (addResource), by that.

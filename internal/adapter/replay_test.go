@@ -1,10 +1,12 @@
 package adapter
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
 )
 
@@ -29,7 +31,12 @@ func TestUserWords(t *testing.T) {
 		{"", files("/w/a.txt"), "[attached: /w/a.txt]"},
 		{"see @/w/my notes.txt (there is no such file) and @/w/b (there is no such file) ", nil, "see @/w/my notes.txt and @/w/b "},
 		{"(there is no such file) says ls", nil, "(there is no such file) says ls"},
+		{"ask @me (there is no such file)", nil, "ask @me (there is no such file)"},
 	} {
 		require.Equal(t, c.want, userWords(quirks.UserText{Text: c.text, Files: c.files}, "/w"))
 	}
+	var messages []droid.Message
+	require.NoError(t, json.Unmarshal([]byte(`[{"id":"u","role":"user","content":[
+		{"type":"document","source":{"type":"text","mediaType":"text/plain","name":"/w/a.txt"}},{"type":"text","text":"read it"}]}]`), &messages))
+	require.Equal(t, []exported{{Kind: "user", Text: "read it\n\n[attached: /w/a.txt]"}}, exportParts(messages, "/w"))
 }
