@@ -89,7 +89,7 @@ func TestQuirk31_TwoTurnsAtOnce(t *testing.T) {
 // that its turn says.
 func TestQuirk31_AnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
-	for range 5000 {
+	for range 2000 {
 		const turns = 3
 		var lines [turns][]func(k *talk)
 		k := newTalk(t, v099)
