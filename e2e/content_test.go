@@ -86,6 +86,47 @@ func TestContent(t *testing.T) {
 	})
 }
 
+// A prompt with attachments comes back from droid's history as one text and its
+// images: what is mentioned in the text has no word of its own.
+func TestLoadedPromptIsAsItWasSent(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("look", modelserver.Step{Text: "Seen."})
+		require.NoError(t, os.WriteFile(filepath.Join(h.work, "here.txt"), []byte("here\n"), 0o644))
+		resource := func(uri, mimeType, key, body string) map[string]any {
+			return map[string]any{"type": "resource", "resource": map[string]any{"uri": uri, "mimeType": mimeType, key: body}}
+		}
+		c := startAgent(t, h)
+		s := c.open(h)
+		end := s.send("look at @here.txt,",
+			resource("file://"+h.work+"/here.txt", "text/plain", "text", "here\n"),
+			map[string]any{"type": "resource_link", "name": "gone", "uri": "file://" + h.work + "/gone.txt"},
+			map[string]any{"type": "text", "text": "and"},
+			resource("file:///elsewhere/part.go", "text/plain", "text", "package part\n"),
+			resource("file:///elsewhere/some.pdf", "application/pdf", "blob", base64.StdEncoding.EncodeToString([]byte("%PDF-1.4\ntrailer<<>>\n"))),
+			imageBlock("image/png", png(t, 100)),
+		).end(turnLimit)
+		require.Nil(t, end.Err)
+		from := c.seen()
+		c.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
+		var said []string
+		images := 0
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, l := range c.lines[from:] {
+			u, ok := asUpdate(l)
+			switch {
+			case !ok || u.SessionUpdate != "user_message_chunk":
+			case strings.Contains(u.raw, `"type":"image"`):
+				images++
+			default:
+				said = append(said, u.text())
+			}
+		}
+		require.Equal(t, []string{"look at @here.txt, @" + h.work + "/gone.txt and @/elsewhere/part.go @/elsewhere/some.pdf "}, said)
+		require.Equal(t, 1, images)
+	})
+}
+
 // A model that cannot see gets no image; the user is told.
 func TestImageForABlindModel(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {

@@ -290,7 +290,11 @@ func TestFollowUps(t *testing.T) {
 						c.answer(asked.request, allowOnce(asked))
 					}
 					require.Equal(t, "end_turn", one.end(turnLimit).Stop)
-					require.Equal(t, "end_turn", two.end(turnLimit).Stop)
+					end := two.end(turnLimit)
+					require.Equal(t, "end_turn", end.Stop)
+					if moment == "streaming" { // two answers that nothing stands between
+						require.True(t, strings.HasSuffix(end.text(), "eight.\n\nFollowed."), "%q", end.text())
+					}
 
 					last := lastRequest(model)
 					var said []string
@@ -327,6 +331,27 @@ func TestCancelWithFollowUp(t *testing.T) {
 			require.Equal(t, "cancelled", one.end(12*time.Second).Stop)
 			require.Equal(t, "cancelled", two.end(12*time.Second).Stop)
 			require.Equal(t, "Still here.", s.prompt("after").end(turnLimit).text())
+		}
+	})
+}
+
+// Of several prompts that wait in droid, an interrupt throws all away in one word:
+// each has its end, without droid being killed for it.
+func TestCancelWithTwoFollowUps(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("begin", modelserver.Step{Text: strings.Repeat("word ", 300), Delay: 100 * time.Millisecond})
+		s := startAgent(t, h).open(h)
+		s.set("follow_up", "steer")
+		one := s.prompt("begin it")
+		one.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+		two, three := s.prompt("then that"), s.prompt("at last this")
+		time.Sleep(500 * time.Millisecond) // droid has them
+		begin := time.Now()
+		s.notify("session/cancel", map[string]any{"sessionId": s.id})
+		for _, t := range []turn{one, two, three} {
+			end := t.end(turnLimit)
+			require.Equal(t.t, "cancelled", end.Stop)
+			require.Less(t.t, end.At.Sub(begin), cancelLimit)
 		}
 	})
 }

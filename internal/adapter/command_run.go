@@ -245,10 +245,10 @@ func rewindPoints(messages []droid.Message) (points []rewindPoint) {
 			continue
 		}
 		if n := len(points); n > 0 && points[n-1].messageID == said.MessageID {
-			points[n-1].text += said.Text
+			points[n-1].text += userWords(said, "")
 			continue
 		}
-		points = append(points, rewindPoint{said.MessageID, said.Text})
+		points = append(points, rewindPoint{said.MessageID, userWords(said, "")})
 	}
 	return points
 }

@@ -158,7 +158,7 @@ func TestRetriesAreOneMessage(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("hello"))
 		ids := map[string]bool{}
 		for _, m := range e.received() {
-			if strings.Contains(string(m.Params), "gain (attempt") && strings.Contains(string(m.Params), "_chunk") {
+			if strings.Contains(string(m.Params), " attempt") && strings.Contains(string(m.Params), "_chunk") {
 				var p struct{ Update struct{ MessageID string } }
 				require.NoError(t, json.Unmarshal(m.Params, &p))
 				ids[p.Update.MessageID] = true

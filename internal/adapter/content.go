@@ -44,7 +44,7 @@ func userMessage(prompt json.RawMessage, rules contentRules) (droid.UserMessage,
 	if len(blocks) == 0 {
 		return droid.UserMessage{}, invalidParams("prompt is empty; send at least one content block")
 	}
-	b := messageBuilder{contentRules: rules}
+	b := messageBuilder{contentRules: rules, mentioned: mentionedFiles(blocks, rules.cwd)}
 	for i, block := range blocks {
 		if err := b.add(block); err != "" {
 			return droid.UserMessage{}, invalidParams("prompt[%d]: %s", i, err)
@@ -57,8 +57,26 @@ func userMessage(prompt json.RawMessage, rules contentRules) (droid.UserMessage,
 // messageBuilder collects a droid.UserMessage.
 type messageBuilder struct {
 	contentRules
-	text strings.Builder
-	msg  droid.UserMessage
+	mentioned map[string]bool // files that the user's own text mentions
+	text      strings.Builder
+	msg       droid.UserMessage
+}
+
+// mentionedFiles are the paths that the text blocks mention as "@path", as some
+// clients leave it there when they send the file too.
+func mentionedFiles(blocks []contentBlock, cwd string) map[string]bool {
+	files := map[string]bool{}
+	for _, block := range blocks {
+		if block.Type != "text" {
+			continue
+		}
+		for _, word := range strings.Fields(block.Text) {
+			if path, ok := strings.CutPrefix(strings.TrimLeft(word, "(\"'`"), "@"); ok {
+				files[absolute(cwd, strings.TrimRight(path, ".,:;!?)\"'`"))] = true
+			}
+		}
+	}
+	return files
 }
 
 // add takes one block; it returns what is wrong with it, if anything.
@@ -147,8 +165,12 @@ func (b *messageBuilder) addText(uri, text string) {
 	b.text.WriteString("\n<attached-file name=" + strings.ReplaceAll(name, "\n", " ") + ">\n" + text + "\n</attached-file>\n")
 }
 
-// mention writes a reference, kept apart from the words around it.
+// mention writes a reference, kept apart from the words around it, unless the text
+// has it already.
 func (b *messageBuilder) mention(ref string) {
+	if path, ok := strings.CutPrefix(ref, "@"); ok && b.mentioned[path] {
+		return
+	}
 	if s := b.text.String(); s != "" && !strings.HasSuffix(s, " ") && !strings.HasSuffix(s, "\n") {
 		b.text.WriteByte(' ')
 	}
@@ -156,12 +178,15 @@ func (b *messageBuilder) mention(ref string) {
 	b.text.WriteByte(' ')
 }
 
+// noSuchFile follows the mention of a file that is not there.
+const noSuchFile = " (there is no such file)"
+
 // link names a resource that droid can open itself. That a file is not there is
 // said: the model could search for it long.
 func (b *messageBuilder) link(uri, name string) string {
 	ref := mention(uri, name)
 	if strings.HasPrefix(ref, "@") && b.missing != nil && b.missing(uriPath(uri)) {
-		ref += " (there is no such file)"
+		ref += noSuchFile
 	}
 	return ref
 }

@@ -53,9 +53,16 @@ func TestUserMessage(t *testing.T) {
 			prompt: `[{"type":"resource","resource":{"uri":"file:///w/a.csv","mimeType":"text/csv","blob":"YSxi"}}]`,
 			want: droid.UserMessage{Text: "@/w/a.csv ",
 				Files: []droid.File{{MediaType: "text/plain", Data: "a,b", Name: "/w/a.csv"}}}},
+		{name: "what the text mentions is not mentioned again",
+			prompt: `[{"type":"resource_link","uri":"file:///w/sub/b.go","name":"b"},{"type":"text","text":"(see @a.txt, and @/w/sub/b.go)"},{"type":"resource","resource":{"uri":"file:///w/a.txt","text":"body"}}]`,
+			want: droid.UserMessage{Text: "(see @a.txt, and @/w/sub/b.go)",
+				Files: []droid.File{{MediaType: "text/plain", Data: "body", Name: "/w/a.txt"}}}},
+		{name: "another file of that name, or other lines, are mentioned",
+			prompt: `[{"type":"text","text":"see @b.go"},{"type":"resource_link","uri":"file:///w/sub/b.go","name":"b"},{"type":"resource_link","uri":"file:///w/b.go#L3","name":"b"}]`,
+			want:   droid.UserMessage{Text: "see @b.go @/w/sub/b.go @/w/b.go (L3) "}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := userMessage(json.RawMessage(tc.prompt), contentRules{attach: !tc.old})
+			got, err := userMessage(json.RawMessage(tc.prompt), contentRules{attach: !tc.old, cwd: "/w"})
 			require.Nil(t, err)
 			require.Equal(t, tc.want, got)
 		})

@@ -20,7 +20,7 @@ type controls struct {
 	toldOptions  []byte        // what the editor believes, encoded
 	followUp     string        // value of optionFollowUp, "" for the default
 	toldUsage    droid.ContextStats
-	retryMessage string                 // of the thought that tells of repeated model calls
+	retries      retries
 	compaction   string                 // id of the one that runs
 	custom       []availableCommand     // droid's commands and skills
 	listed       bool                   // custom is known

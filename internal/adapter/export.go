@@ -79,7 +79,7 @@ func exportParts(messages []droid.Message, cwd string) []exported {
 	for _, ev := range quirks.History(messages) {
 		switch ev := ev.(type) {
 		case quirks.UserText:
-			text("user", ev.MessageID, ev.Text)
+			text("user", ev.MessageID, userWords(ev, cwd))
 			continue
 		case quirks.Text:
 			kind := "agent"

@@ -23,6 +23,9 @@ var update = flag.Bool("update", false, "rewrite the acp.golden sections of test
 
 const acpGolden = "acp.golden"
 
+// deafTurn is the one recording that no ACP conversation leads to.
+const deafTurn = "two_turns_at_once_0.99"
+
 // TestFixtures replays recorded droids and compares what the editor sees with
 // the fixture's golden. `go test ./internal/adapter -update` rewrites it.
 func TestFixtures(t *testing.T) {
@@ -31,6 +34,9 @@ func TestFixtures(t *testing.T) {
 	require.NotEmpty(t, all)
 	for _, c := range all {
 		t.Run(c.Name, func(t *testing.T) {
+			if c.Name == deafTurn {
+				t.Skip("the agent kills a droid that stop does not reach, and the recorded client goes on with it; see TestQuirk31_TwoTurnsAtOnce in quirks")
+			}
 			var got string
 			synctest.Test(t, func(t *testing.T) { got = replayed(t, c) })
 			if *update {

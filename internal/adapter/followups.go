@@ -15,7 +15,8 @@ import (
 // droid at once ("steer"). droid takes a message into the running turn when a
 // tool runs or a permission is open; both prompts then end with that turn. While
 // it streams text, droid keeps the message and runs it next, as a turn of its
-// own (0.99 to 0.225).
+// own (0.99 to 0.225); on a busy machine 0.99 may run it at once beside the first, and
+// both end when both have.
 
 // steer hands waiting prompts to droid while a turn runs, if the user wants that:
 // the next one when droid has taken the one before, so that they keep their order.
@@ -32,7 +33,7 @@ func (s *Session) steer() {
 	}
 	s.queue = s.queue[1:]
 	s.steered = append(s.steered, t)
-	s.apply(s.norm.Begin(time.Now(), t.message.RequestID))
+	s.apply(s.norm.Begin(time.Now(), t.message.RequestID, t.message.Text))
 	client := s.client
 	s.do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, t.message)

@@ -13,6 +13,7 @@ const maxContent = 8 << 20
 
 // contentRules are what the session at hand can take.
 type contentRules struct {
+	cwd      string                 // what mentions in the text are relative to
 	attach   bool                   // this droid takes attached files (since 0.99)
 	noImages string                 // the model in use, when it cannot see images
 	missing  func(path string) bool // whether there is no such file; nil when nobody can tell
@@ -59,6 +60,7 @@ func tooLarge(what string, size int) string {
 // contentRules are the rules for the next prompt.
 func (s *Session) contentRules() contentRules {
 	return contentRules{
+		cwd:      s.cwd,
 		attach:   s.client == nil || !s.client.Version().IsZero(),
 		noImages: s.blindModel(),
 		missing: func(path string) bool {

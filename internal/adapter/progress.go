@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,16 +58,45 @@ func (s *Session) tellUsage() {
 	})
 }
 
-// retrying shows that droid repeats a model call: one message for all attempts.
+// retries are the repeated calls of one model call.
+type retries struct {
+	message string // the thought that tells of them; "" when there are none
+	reason  string
+	told    int // the attempt that was told last
+	last    int
+}
+
+// retrying shows that droid repeats a model call: one message for all attempts,
+// which grows when the reason is another or there are twice as many.
 func (s *Session) retrying(ev quirks.Retrying) {
-	text := fmt.Sprintf("The model call failed (%s); droid tries again (attempt %d).", ev.Reason, ev.Attempt)
-	if s.retryMessage == "" {
-		s.retryMessage = uuid.NewString()
-		s.notify("warning", strings.TrimSuffix(text, "."))
-	} else {
-		text = fmt.Sprintf(" Again (attempt %d).", ev.Attempt)
+	r := &s.retries
+	if r.message != "" && ev.Attempt <= r.last {
+		s.retried() // those were of another call
 	}
-	s.sendText(s.retryMessage, text, true)
+	text := ""
+	switch {
+	case r.message == "":
+		r.message = uuid.NewString()
+		text = fmt.Sprintf("The model call failed (%s); droid tries again (attempt %d)", ev.Reason, ev.Attempt)
+		s.notify("warning", text)
+	case ev.Reason != r.reason:
+		text = fmt.Sprintf(" Now it failed otherwise (%s); attempt %d", ev.Reason, ev.Attempt)
+	case ev.Attempt >= 2*r.told:
+		text = fmt.Sprintf(" Attempt %d", ev.Attempt)
+	}
+	r.reason, r.last = ev.Reason, ev.Attempt
+	if text != "" {
+		r.told = ev.Attempt
+		s.sendText(r.message, text+".", true)
+	}
+}
+
+// retried ends the message of retrying with how many attempts there were.
+func (s *Session) retried() {
+	if r := s.retries; r.last > r.told {
+		s.sendText(r.message, fmt.Sprintf(" %d attempts in all.", r.last), true)
+	}
+	s.retries = retries{}
 }
 
 // notify sends a notice to a client that shows them.
@@ -107,9 +135,10 @@ func (s *Session) compacted(status, text string) {
 
 // progressEnded ends what a turn showed of its progress.
 func (s *Session) progressEnded(cancelled bool) {
-	s.retryMessage = ""
 	if cancelled {
+		s.retries = retries{}
 		s.compacted("cancelled", "It was cancelled.")
 	}
+	s.retried()
 	s.compacted("completed", "Done.")
 }

@@ -2,6 +2,9 @@ package adapter
 
 import (
 	"context"
+	"path/filepath"
+	"regexp"
+	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -83,17 +86,47 @@ type userChunk struct {
 	Content       content `json:"content"`
 }
 
-func userText(ev quirks.UserText) userChunk {
-	return userChunk{"user_message_chunk", ev.MessageID, content{Type: "text", Text: &ev.Text}}
+func (s *Session) userText(ev quirks.UserText) userChunk {
+	text := userWords(ev, s.cwd)
+	return userChunk{"user_message_chunk", ev.MessageID, content{Type: "text", Text: &text}}
 }
 
 func userImage(ev quirks.UserImage) userChunk {
 	return userChunk{"user_message_chunk", ev.MessageID, content{Type: "image", Data: ev.Data, MimeType: ev.MediaType}}
 }
 
-// userFile names an attached file. Its body is not shown: the user had it in
-// front of them, and it may be long.
-func userFile(ev quirks.UserFile) userChunk {
-	text := "[attached: " + visible.Line(ev.Name) + "]"
-	return userChunk{"user_message_chunk", ev.MessageID, content{Type: "text", Text: &text}}
+// userWords is what the user wrote, with a word for each attached file that is not
+// mentioned in it. The bodies are not shown: the user had them in front of them, and
+// they may be long.
+func userWords(ev quirks.UserText, cwd string) string {
+	text := ev.Text
+	if strings.Contains(text, noSuchFile) {
+		text = noteOnMention.ReplaceAllString(text, "$1")
+	}
+	for _, f := range ev.Files {
+		if mentions(text, f.Name, cwd) {
+			continue
+		}
+		if text != "" {
+			text += "\n\n"
+		}
+		if f.Name == "" {
+			f.Name = "a file"
+		}
+		text += "[attached: " + visible.Line(f.Name) + "]"
+	}
+	return text
+}
+
+// noteOnMention is what link adds to the mention of a file, for the model.
+var noteOnMention = regexp.MustCompile(`(@(?:/|[A-Za-z]:\\)[^@\n]*?)` + regexp.QuoteMeta(noSuchFile))
+
+// mentions reports whether text mentions the attached file of this name: by its
+// path, or, where droid has the last part of that alone (addResource), by that.
+func mentions(text, name, cwd string) bool {
+	if name == "" {
+		return false
+	}
+	return strings.Contains(text, "@"+name) || strings.Contains(text, "@"+relative(cwd, name)) ||
+		!filepath.IsAbs(name) && strings.Contains(text, string(filepath.Separator)+name)
 }

@@ -64,6 +64,7 @@ type Session struct {
 	tools      map[string]string   // ACP status last sent of the calls that have not ended
 	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
 	chunk      chunkPrefix
+	border     border
 	ended      bool
 }
 
@@ -292,6 +293,7 @@ func (s *Session) endDroid() {
 
 // send queues an update for the editor.
 func (s *Session) send(update any) {
+	s.border.shown(update)
 	s.write("session/update", sessionNotification{s.id, update})
 }
 
@@ -319,7 +321,7 @@ func (s *Session) sendText(messageID, text string, thought bool) {
 			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(session) +
 				`,"update":{"sessionUpdate":"` + kind + `","messageId":` + string(message) + `,"content":{"type":"text","text":`}
 	}
-	s.agent.out.sendText(s.chunk.encoded, text)
+	s.agent.out.sendText(s.chunk.encoded, s.border.before(messageID, text, thought)+text)
 }
 
 // tell says something of droid-acp's own to the user, as a thought: it is no

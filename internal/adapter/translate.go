@@ -32,6 +32,8 @@ func (s *Session) translate(ev quirks.Event) {
 	switch ev := ev.(type) {
 	case quirks.Text:
 		s.sendText(ev.MessageID, ev.Text, ev.Thought)
+	case quirks.AnswerContinues:
+		s.border.message.open = false
 	case quirks.TextRetracted:
 		s.tell("The model's answer broke off; what it had said of it above is void. It answers again.")
 	case quirks.TextRestarted:
@@ -78,11 +80,9 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.UsageChanged:
 		s.usage = ev // usage_update needs the window's size, see tellUsage
 	case quirks.UserText:
-		s.send(userText(ev))
+		s.send(s.userText(ev))
 	case quirks.UserImage:
 		s.send(userImage(ev))
-	case quirks.UserFile:
-		s.send(userFile(ev))
 	case quirks.Other:
 		s.aside(ev.Event)
 	}

@@ -114,6 +114,7 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 		t.done <- ending{err: err}
 		return
 	}
+	s.border.prompted()
 	t.message = message
 	t.command = s.commandOf(prompt)
 	t.message.Text = s.expand(message.Text)
@@ -165,7 +166,7 @@ func (s *Session) next() {
 func (s *Session) begin(t *turn) {
 	t.starting = false
 	s.addShellNotes(t)
-	s.apply(s.norm.Begin(time.Now(), t.message.RequestID))
+	s.apply(s.norm.Begin(time.Now(), t.message.RequestID, t.message.Text))
 	client := s.client
 	s.do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, t.message)

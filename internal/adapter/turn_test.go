@@ -533,7 +533,7 @@ func TestPromptsOfASessionRunInTurn(t *testing.T) {
 		for _, id := range []string{third, second, first} {
 			require.Equal(t, "end_turn", ended(e.await(id)))
 		}
-		require.Equal(t, []string{"agent: re: one", "end end_turn", "agent: re: two", "end end_turn", "agent: re: three", "end end_turn"},
+		require.Equal(t, []string{"agent: re: one", "end end_turn", "agent: \n\nre: two", "end end_turn", "agent: \n\nre: three", "end end_turn"},
 			withoutTitles(e.updates()), "no update of a turn comes before the answer to the one before")
 	})
 }

@@ -210,9 +210,13 @@ func (d *decoder) decodeNotification(line *Line, f frame) {
 		}
 	}
 	line.Event = d.decodeEvent(body, f.params)
-	if state, ok := line.Event.(WorkingStateChanged); ok {
-		state.Trace = traceID(f.meta)
-		line.Event = state
+	switch ev := line.Event.(type) {
+	case WorkingStateChanged:
+		ev.Trace = traceID(f.meta)
+		line.Event = ev
+	case MessageCreated:
+		ev.Trace = traceID(f.meta)
+		line.Event = ev
 	}
 }
 

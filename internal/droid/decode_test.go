@@ -22,8 +22,9 @@ func notification(body string) string {
 
 func ptr[T any](v T) *T { return &v }
 
-func TestTraceOfAState(t *testing.T) {
-	body := `{"type":"droid_working_state_changed","newState":"idle"}`
+func TestTrace(t *testing.T) {
+	state := `{"type":"droid_working_state_changed","newState":"idle"}`
+	message := `{"type":"create_message","message":{"id":"i","role":"user"}}`
 	for meta, want := range map[string]string{
 		"": "",
 		`,"_meta":{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`: "0af7651916cd43dd8448eb211c80319c",
@@ -31,10 +32,15 @@ func TestTraceOfAState(t *testing.T) {
 		`,"_meta":{"traceparent":7}`: "",
 		`,"_meta":[]`:                "",
 	} {
-		line := notification(body)
-		got, err := DecodeLine([]byte(line[:len(line)-1] + meta + "}"))
-		require.NoError(t, err)
-		require.Equal(t, WorkingStateChanged{State: StateIdle, Trace: want}, got.Event, meta)
+		for body, want := range map[string]Event{
+			state:   WorkingStateChanged{State: StateIdle, Trace: want},
+			message: MessageCreated{Message: Message{ID: "i", Role: RoleUser}, Trace: want},
+		} {
+			line := notification(body)
+			got, err := DecodeLine([]byte(line[:len(line)-1] + meta + "}"))
+			require.NoError(t, err)
+			require.Equal(t, want, got.Event, meta)
+		}
 	}
 }
 

@@ -43,10 +43,12 @@ type WorkingStateChanged struct {
 }
 
 // MessageCreated is create_message: the snapshot of one message. RequestID is
-// the id of the add_user_message request that a user message echoes.
+// the id of the add_user_message request that a user message echoes. Trace is
+// that of the turn that the message is of, as in WorkingStateChanged.
 type MessageCreated struct {
 	Message   Message `json:"message"`
 	RequestID string  `json:"requestId"`
+	Trace     string  `json:"-"`
 }
 
 // Message is one entry of a conversation, in create_message and in the result

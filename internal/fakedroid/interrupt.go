@@ -1,6 +1,9 @@
 package fakedroid
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // interrupted writes what droid says between interrupt_session and the end of
 // the turn. The order differs by version and by what ran (20_*, 20b to 20g).
@@ -20,19 +23,26 @@ func (d *Droid) interrupted() error {
 	return d.interruptedText(t)
 }
 
-// discardQueue throws waiting messages of the user away.
+// discardQueue throws waiting messages of the user away, and says so once: of
+// several it gives the texts in one and no id.
 func (d *Droid) discardQueue() error {
+	if len(d.queue) == 0 {
+		return nil
+	}
+	var texts []string
 	for _, p := range d.queue {
-		f := Fields{"text": p.Text}
-		if d.version.modern() {
-			f["requestId"] = p.RequestID
-		}
-		if err := d.Notify("queued_messages_discarded", f); err != nil {
-			return err
-		}
+		texts = append(texts, p.Text)
+	}
+	border := "\n\n"
+	if d.version.modern() {
+		border = "\n"
+	}
+	f := Fields{"text": strings.Join(texts, border)}
+	if d.version.modern() && len(texts) == 1 {
+		f["requestId"] = d.queue[0].RequestID
 	}
 	d.queue = nil
-	return nil
+	return d.Notify("queued_messages_discarded", f)
 }
 
 func (d *Droid) replyInterrupt(t *turn) error {

@@ -16,7 +16,7 @@ import (
 func TestInputsOfEndedCallsAreNotKept(t *testing.T) {
 	n := New(droid.Version{})
 	use := droid.ToolUse{ID: "t", Name: "Create", Input: json.RawMessage(`{"content": "a file"}`)}
-	n.Begin(time.Time{}, "p")
+	n.Begin(time.Time{}, "p", "")
 	n.Push(time.Time{}, droid.ToolCall{ToolUse: use})
 	n.Push(time.Time{}, droid.ToolResult{ToolUseID: "t", Content: json.RawMessage(`"ok"`)})
 	c := n.tools.newest["t"]

@@ -34,6 +34,9 @@ type Text struct {
 	Text      string
 }
 
+// AnswerContinues says that the next message goes on where the last one was cut.
+type AnswerContinues struct{}
+
 // TextRetracted says that the text sent under MessageID is void: droid made
 // the model repeat its answer. What replaces it follows under another id.
 type TextRetracted struct {
@@ -50,11 +53,13 @@ type TextRestarted struct {
 	VoidThought int
 }
 
-// UserText is what the user wrote, without what droid added to it. It comes
-// from History only: live, the client knows what it sent.
+// UserText is what the user wrote, without what droid added to it, and the files
+// that they attached. It comes once a message, before its images, and from History
+// only: live, the client knows what it sent. Text is empty where only files were sent.
 type UserText struct {
 	MessageID string
 	Text      string
+	Files     []UserFile
 }
 
 // UserImage is an image that the user attached, as droid kept it, which need
@@ -68,7 +73,6 @@ type UserImage struct {
 // UserFile is a file that the user attached, without its content. Name is the
 // one that the client gave it, and may be empty.
 type UserFile struct {
-	MessageID string
 	Name      string
 	MediaType string
 }
@@ -208,11 +212,11 @@ type Other struct{ Event droid.Event }
 func (TurnStarted) honest()     {}
 func (PromptFolded) honest()    {}
 func (Text) honest()            {}
+func (AnswerContinues) honest() {}
 func (TextRetracted) honest()   {}
 func (TextRestarted) honest()   {}
 func (UserText) honest()        {}
 func (UserImage) honest()       {}
-func (UserFile) honest()        {}
 func (Notice) honest()          {}
 func (ToolStarted) honest()     {}
 func (ToolInput) honest()       {}

@@ -97,7 +97,7 @@ func (g *game) move(kind, detail byte) {
 		g.prompts++
 		p := fmt.Sprintf("p%d", g.prompts)
 		g.check.begin(p)
-		g.got("begin "+p, g.n.Begin(g.now, p))
+		g.got("begin "+p, g.n.Begin(g.now, p, p))
 	case 1:
 		g.got("interrupt", g.n.Interrupted(g.now))
 	case 2:
@@ -109,12 +109,14 @@ func (g *game) move(kind, detail byte) {
 		g.got("tick", g.n.Tick(g.now))
 	case 5, 6, 7:
 		state := states[int(detail)%len(states)]
-		state.Trace = []string{"", "", "a", "b"}[detail>>6]
+		state.Trace = []string{"", "a", "b", "c"}[detail>>6]
 		g.push(state)
 	case 8:
 		if p := fmt.Sprintf("p%d", max(g.prompts-int(detail%3), 0)); !g.echoed[p] {
 			g.echoed[p] = true
-			g.push(user(p, fmt.Sprintf("new%d", len(g.lines))))
+			echo := user(p, fmt.Sprintf("new%d", len(g.lines))).(droid.MessageCreated)
+			echo.Trace = []string{"", "a", "b", "c"}[detail>>6]
+			g.push(echo)
 		}
 	case 9:
 		g.push(user("", id("u", 8)))
@@ -184,7 +186,7 @@ func (g *game) misc(detail byte) {
 		g.push(system(fmt.Sprintf("s%d", detail), droid.VisibilityLLMOnly, "Request interrupted by user"))
 	case 3:
 		if detail >= 200 {
-			g.push(droid.QueuedMessagesDiscarded{}) // which it is, old versions do not say
+			g.push(droid.QueuedMessagesDiscarded{Text: []string{"", fmt.Sprintf("p%d\np%d", g.prompts-1, g.prompts)}[detail>>3&1]}) // which it is, old versions do not say
 		} else if p := fmt.Sprintf("p%d", g.prompts); !g.echoed[p] {
 			g.echoed[p] = true
 			g.push(droid.QueuedMessagesDiscarded{RequestID: p})

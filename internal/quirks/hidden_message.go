@@ -40,6 +40,9 @@ func (n *Normalizer) systemMessage(msg droid.Message) {
 			return
 		}
 	}
+	if continues(msg) {
+		n.emit(AnswerContinues{})
+	}
 	if msg.Visibility == droid.VisibilityLLMOnly || text == "" || n.advice(text) {
 		return
 	}

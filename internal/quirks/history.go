@@ -20,8 +20,8 @@ import (
 // permissions, progress and settings. Every ToolStarted has its complete input
 // and exactly one ToolEnded.
 //
-// A history does not have everything. Text that an interrupt or a crash cut off
-// is lost, a message that droid made the model repeat is there once and under
+// A history does not have everything. Text that an interrupt cut off is there only
+// while the process that said it lives, and lost with a crash; a message that droid made the model repeat is there once and under
 // droid's id, without "~2", and an error that ended a turn is a mere Notice.
 // Results are what the model got; live, droid trims them and puts "Error: "
 // before some. Sessions that were compacted have all their messages still, and
@@ -111,8 +111,11 @@ func (h *history) message(i int, m droid.Message) {
 	for j, b := range m.Content {
 		if c := h.ends[place{i, j}]; c != nil {
 			r := resultOf(b)
-			h.end(c, ToolEnded{Content: r.Content, IsError: r.IsError})
+			h.end(c, oneErrorWord(ToolEnded{Content: r.Content, IsError: r.IsError}))
 		}
+	}
+	if continues(m) {
+		h.out = append(h.out, AnswerContinues{})
 	}
 	if h.skip[i] {
 		return

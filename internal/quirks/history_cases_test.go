@@ -55,6 +55,10 @@ func TestHistoryCases(t *testing.T) {
 		{"call and result in one message",
 			`{"id":"a1","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Read"},{"type":"tool_result","toolUseId":"c","content":"x"}]}`,
 			[]string{`tool c started: Read {}`, "tool c ended unfinished"}},
+		{"an answer that was cut", `{"id":"a1","role":"assistant","content":[{"type":"text","text":"one "}]},
+			{"id":"x","role":"user","visibility":"llm_only","content":[{"type":"text","text":"Your previous response ended before completion. Continue where you left off."}]},
+			{"id":"a2","role":"assistant","content":[{"type":"text","text":"two"}]}`,
+			[]string{`text a1 "one "`, "the answer continues", `text a2 "two"`}},
 		{"hidden ids",
 			`{"id":"context-1","role":"user","content":[{"type":"text","text":"a"}]},{"id":"__internal__x","role":"user","content":[{"type":"text","text":"b"}]}`, nil},
 		{"hidden answer", `{"id":"a1","role":"assistant","visibility":"llm_only","content":[{"type":"text","text":"a"},{"type":"tool_use","id":"c","name":"Read"}]},` + result, nil},
@@ -76,7 +80,9 @@ func TestHistoryCases(t *testing.T) {
 			 {"type":"image","source":{"type":"url","url":"https://example.com"}},{"type":"image"},
 			 {"type":"document","source":{"type":"text","mediaType":"text/plain","data":"BODY","name":"n.txt"}},{"type":"document","source":5},
 			 {"type":"text","text":"c"}]}`,
-			[]string{`user u "a\nb"`, `user u image image/png, 4 bytes of base64`, `user u file "n.txt" text/plain`, `user u file "" `, `user u "c"`}},
+			[]string{`user u "a\nb\nc" with "n.txt" text/plain, "" `, `user u image image/png, 4 bytes of base64`}},
+		{"an attachment alone", `{"id":"u","role":"user","content":[{"type":"document","source":{"type":"base64","mediaType":"application/pdf","name":"n.pdf"}}]}`,
+			[]string{`user u "" with "n.pdf" application/pdf`}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

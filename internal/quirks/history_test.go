@@ -92,14 +92,14 @@ func checkHistory(events []Event) error {
 				return fmt.Errorf("empty text of %s", ev.MessageID)
 			}
 		case UserText:
-			if ev.Text == "" {
+			if ev.Text == "" && len(ev.Files) == 0 {
 				return fmt.Errorf("empty text of %s", ev.MessageID)
 			}
 		case UserImage:
 			if ev.Data == "" {
 				return fmt.Errorf("empty image of %s", ev.MessageID)
 			}
-		case UserFile, Notice:
+		case Notice, AnswerContinues:
 		default:
 			return fmt.Errorf("a history has no %T", ev)
 		}

@@ -33,53 +33,50 @@ func injectedMessage(m droid.Message) bool {
 		strings.HasPrefix(m.ID, "__internal__")
 }
 
-// userEvents tells what the user said. Text blocks that follow each other are
-// one text, so that lines do not run together.
+// userEvents tells what the user said: one text, then the images, in whatever
+// order droid keeps them. It puts what was attached before the text (0.99 to 0.225).
 func userEvents(m droid.Message) []Event {
-	var out []Event
+	var texts []string
+	var files []UserFile
+	var images []Event
 	var strip stripper
 	for _, b := range m.Content {
 		switch b.Type {
 		case "text":
-			text := strip.text(b.Text)
-			if text == "" {
-				continue
+			if text := strip.text(b.Text); text != "" {
+				texts = append(texts, text)
 			}
-			if n := len(out) - 1; n >= 0 {
-				if before, ok := out[n].(UserText); ok {
-					before.Text += "\n" + text
-					out[n] = before
-					continue
-				}
-			}
-			out = append(out, UserText{MessageID: m.ID, Text: text})
-		case "image", "document":
-			if ev := attached(m.ID, b); ev != nil {
-				out = append(out, ev)
+		case "document":
+			s := sourceOf(b)
+			files = append(files, UserFile{Name: s.Name, MediaType: s.MediaType})
+		case "image":
+			if s := sourceOf(b); s.Data != "" {
+				images = append(images, UserImage{MessageID: m.ID, Data: s.Data, MediaType: s.MediaType})
 			}
 		}
 	}
-	return out
+	if len(texts)+len(files) == 0 {
+		return images
+	}
+	return append([]Event{UserText{MessageID: m.ID, Text: strings.Join(texts, "\n"), Files: files}}, images...)
 }
 
-// attached tells an image or a document, or nil when it cannot be read. The
-// shape is that of the requests: source has type, mediaType, data and name.
-func attached(messageID string, b droid.ContentBlock) Event {
+// source is where an image or a document comes from.
+type source struct {
+	MediaType string `json:"mediaType"`
+	Data      string `json:"data"`
+	Name      string `json:"name"`
+}
+
+// sourceOf reads the source of a block, which is empty where it cannot be read.
+func sourceOf(b droid.ContentBlock) source {
 	var block struct {
-		Source struct {
-			MediaType string `json:"mediaType"`
-			Data      string `json:"data"`
-			Name      string `json:"name"`
-		} `json:"source"`
+		Source source `json:"source"`
 	}
-	err := json.Unmarshal(b.Raw, &block)
-	switch s := block.Source; {
-	case b.Type == "document":
-		return UserFile{MessageID: messageID, Name: s.Name, MediaType: s.MediaType}
-	case err == nil && s.Data != "":
-		return UserImage{MessageID: messageID, Data: s.Data, MediaType: s.MediaType}
+	if json.Unmarshal(b.Raw, &block) != nil {
+		return source{}
 	}
-	return nil
+	return block.Source
 }
 
 var (

@@ -91,7 +91,7 @@ func (p *player) toDroid(now time.Time, line json.RawMessage) {
 		p.report("prompt %s", m.ID)
 		p.open[m.ID] = true
 		p.check.begin(m.ID)
-		p.got(p.n.Begin(now, m.ID))
+		p.got(p.n.Begin(now, m.ID, m.Params.Text))
 	case m.Method == "droid.interrupt_session":
 		p.report("interrupt")
 		p.got(p.n.Interrupted(now))
@@ -107,6 +107,9 @@ func (p *player) toDroid(now time.Time, line json.RawMessage) {
 type request struct {
 	ID     string `json:"id"`
 	Method string `json:"method"`
+	Params struct {
+		Text string `json:"text"`
+	} `json:"params"`
 	Result *struct {
 		SelectedOption string `json:"selectedOption"`
 		Cancelled      bool   `json:"cancelled"`
@@ -236,16 +239,20 @@ func describe(ev Event) string {
 			kind = "thought"
 		}
 		return fmt.Sprintf("%s %s %q", kind, short(ev.MessageID), ev.Text)
+	case AnswerContinues:
+		return "the answer continues"
 	case TextRetracted:
 		return "text retracted " + short(ev.MessageID)
 	case TextRestarted:
 		return fmt.Sprintf("text %s holds from byte %d of text and %d of thought: %q", short(ev.MessageID), ev.Void, ev.VoidThought, ev.Text)
 	case UserText:
-		return fmt.Sprintf("user %s %q", short(ev.MessageID), ev.Text)
+		line := fmt.Sprintf("user %s %q", short(ev.MessageID), ev.Text)
+		for i, f := range ev.Files {
+			line += fmt.Sprintf("%s %q %s", []string{" with", ","}[min(i, 1)], f.Name, f.MediaType)
+		}
+		return line
 	case UserImage:
 		return fmt.Sprintf("user %s image %s, %d bytes of base64", short(ev.MessageID), ev.MediaType, len(ev.Data))
-	case UserFile:
-		return fmt.Sprintf("user %s file %q %s", short(ev.MessageID), ev.Name, ev.MediaType)
 	case Notice:
 		return fmt.Sprintf("notice %q", ev.Text)
 	case ToolStarted:

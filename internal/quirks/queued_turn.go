@@ -3,13 +3,16 @@ package quirks
 // What droid does: a message sent while droid streams text waits, and after
 // idle droid takes it up by itself as a turn of its own. A message sent while
 // a tool runs or a permission is pending goes into the running turn instead
-// and gets no idle of its own. An interrupt throws waiting messages away.
+// and gets no idle of its own. An interrupt throws waiting messages away, and
+// says so once for all of them: their texts with an empty line between (0.99,
+// 0.117) or none (0.215, 0.225), and, of one alone since 0.215, its request id.
 // Seen on: 0.99, 0.117, 0.215, 0.225.
 // Quirk: 2, 11.
 // Fixtures: message_while_tool_0.225.txtar, message_while_streaming_0.225.txtar.
 
 import (
 	"slices"
+	"strings"
 
 	"droid-acp/internal/droid"
 )
@@ -29,6 +32,7 @@ func (n *Normalizer) userMessage(ev droid.MessageCreated) {
 	t, id := n.turn, ev.Message.ID
 	switch {
 	case t != nil && !t.echoed && (ev.RequestID == "" || ev.RequestID == t.requestID):
+		t.echoedIn(ev.Trace)
 		n.start(t, id)
 	case t != nil && t.echoed && ev.RequestID == "":
 		n.emit(Other{Event: ev}) // droid speaks to the model, as after a plan in a new session
@@ -38,19 +42,21 @@ func (n *Normalizer) userMessage(ev droid.MessageCreated) {
 			n.waiting = slices.DeleteFunc(n.waiting, func(o *turn) bool { return o == w })
 			t.folded = append(t.folded, w.requestID)
 		}
+		t.echoedIn(ev.Trace)
 		n.emit(PromptFolded{RequestID: ev.RequestID, MessageID: id})
 	default:
-		n.startOther(ev.RequestID, id)
+		n.startOther(ev, id)
 	}
 }
 
 // startOther starts a turn that is not the one expected next; the expected one
 // goes on waiting.
-func (n *Normalizer) startOther(requestID, messageID string) {
-	t := n.waitingTurn(requestID)
+func (n *Normalizer) startOther(ev droid.MessageCreated, messageID string) {
+	t := n.waitingTurn(ev.RequestID)
 	if t == nil {
-		t = &turn{requestID: requestID, awaiting: n.state == droid.StateStreaming}
+		t = &turn{requestID: ev.RequestID, awaiting: n.state == droid.StateStreaming}
 	}
+	t.echoedIn(ev.Trace)
 	n.waiting = slices.DeleteFunc(n.waiting, func(w *turn) bool { return w == t })
 	if n.turn != nil {
 		n.turn.stirred = false
@@ -59,21 +65,51 @@ func (n *Normalizer) startOther(requestID, messageID string) {
 	n.start(t, messageID)
 }
 
-// discarded passes on that a waiting message was thrown away, and ends its
-// turn. Before 0.215 droid does not say which message it was, and says it after
-// idle where the message came while droid stopped: then it is the one expected
-// next.
+// discarded passes on that waiting messages were thrown away, and ends their
+// turns. It says so after idle where a message came while droid stopped.
 func (n *Normalizer) discarded(ev droid.QueuedMessagesDiscarded) {
-	t := n.unechoed(ev.RequestID)
-	if t == nil && ev.RequestID == "" {
-		t = n.oldestQueued()
-	}
-	if t == nil {
-		n.emit(Discarded{RequestID: ev.RequestID, Text: ev.Text})
+	if t := n.unechoed(ev.RequestID); t != nil {
+		n.discard(t, ev.Text)
 		return
 	}
-	n.emit(Discarded{RequestID: t.requestID, Text: ev.Text})
+	of := n.textsOf(ev)
+	if t := n.oldestQueued(); ev.RequestID == "" && len(of) == 0 && t != nil {
+		n.discard(t, ev.Text)
+		return
+	}
+	if len(of) == 0 {
+		n.emit(Discarded{RequestID: ev.RequestID, Text: ev.Text})
+	}
+	for _, t := range of {
+		n.discard(t, t.text)
+	}
+}
+
+func (n *Normalizer) discard(t *turn, text string) {
+	n.emit(Discarded{RequestID: t.requestID, Text: text})
 	n.drop(t, TurnEnded{Outcome: Dropped})
+}
+
+// textsOf finds the prompts that a discarded text is made of, where droid does
+// not name one: each is a part of it that ends with a line.
+func (n *Normalizer) textsOf(ev droid.QueuedMessagesDiscarded) []*turn {
+	if ev.RequestID != "" {
+		return nil
+	}
+	var of []*turn
+	rest := strings.TrimSpace(ev.Text)
+	for _, t := range append([]*turn{n.turn}, n.waiting...) {
+		if t == nil || t.echoed {
+			continue
+		}
+		said := strings.TrimSpace(t.text)
+		after, ok := strings.CutPrefix(rest, said)
+		if said == "" || !ok || after != "" && after[0] != '\n' {
+			continue
+		}
+		of, rest = append(of, t), strings.TrimSpace(after)
+	}
+	return of
 }
 
 // oldestQueued returns the oldest prompt that droid may keep back, or else the

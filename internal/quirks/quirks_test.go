@@ -2,6 +2,7 @@ package quirks
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -44,9 +45,10 @@ func (k *talk) got(events []Event) *talk {
 	return k
 }
 
-func (k *talk) begin(id string) *talk {
+func (k *talk) begin(id string) *talk { return k.prompt(id, "") }
+func (k *talk) prompt(id, text string) *talk {
 	k.check.begin(id)
-	return k.got(k.n.Begin(k.now, id))
+	return k.got(k.n.Begin(k.now, id, text))
 }
 func (k *talk) interrupt() *talk { return k.got(k.n.Interrupted(k.now)) }
 func (k *talk) exit() *talk      { return k.got(k.n.Exited(k.now)) }
@@ -289,6 +291,20 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 			push(droid.QueuedMessagesDiscarded{Text: "do"}).
 			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`)
 	})
+	t.Run("several discarded at once", func(t *testing.T) {
+		for _, border := range []string{"\n\n", "\n"} {
+			started(t, v225).prompt("p2", "go").prompt("p3", "").prompt("p4", "go on\nthere ").interrupt().
+				push(droid.QueuedMessagesDiscarded{Text: "go" + border + "go on\nthere "}).
+				says(`discarded prompt "p2": "go"`, `turn ended, prompt "p2", dropped, reason ""`,
+					`discarded prompt "p4": "go on\nthere "`, `turn ended, prompt "p4", dropped, reason ""`).
+				push(idle).says(`turn ended, prompt "p1", cancelled, reason ""`).
+				push(streaming, user("p3", "u3")).says(`turn started, prompt "p3", message u3`)
+		}
+	})
+	t.Run("of two that begin alike the one that was discarded", func(t *testing.T) {
+		started(t, v099).prompt("p2", "go").prompt("p3", "go on").push(droid.QueuedMessagesDiscarded{Text: "go on"}).
+			says(`discarded prompt "p3": "go on"`, `turn ended, prompt "p3", dropped, reason ""`)
+	})
 	t.Run("two discarded without an id after idle", func(t *testing.T) {
 		started(t, v099).begin("p2").begin("p3").interrupt().push(idle).
 			says(`turn ended, prompt "p1", cancelled, reason ""`).
@@ -418,7 +434,7 @@ func TestQuirk11_HiddenMessages(t *testing.T) {
 		system("s2", droid.VisibilityUserOnly, "/greet is running"),
 		system("s2", droid.VisibilityUserOnly, "/greet is running"),
 		system("s3", "", "to both")).
-		says(`notice "/greet is running"`, `notice "to both"`)
+		says("the answer continues", `notice "/greet is running"`, `notice "to both"`)
 	t.Run("an echo without content counts", func(t *testing.T) {
 		newTalk(t, v225).begin("p").push(droid.MessageCreated{RequestID: "p", Message: droid.Message{ID: "u", Role: droid.RoleUser}}).
 			says(`turn started, prompt "p", message u`)
@@ -481,6 +497,59 @@ func TestQuirk22_SpecHandoff(t *testing.T) {
 		after(time.Minute).says(`turn started, prompt "p2", message u3`)
 }
 
+// The word "Error" stands once before what a tool said of its failure, live and in a
+// history.
+func TestErrorWordOnce(t *testing.T) {
+	for said, want := range map[string]string{
+		"Error: Error: Tool cancelled: Spec mode is active": "Error: Tool cancelled: Spec mode is active",
+		"Error: Error reading file: ENOENT":                 "Error: Error reading file: ENOENT",
+		"Error: it failed":                                  "Error: it failed",
+		"Error: Errors: 3":                                  "Error: Errors: 3",
+		"Error: Error: Error: x":                            "Error: x",
+	} {
+		failed := result("c", said).(droid.ToolResult)
+		failed.IsError = true
+		started(t, v225).push(toolCall("c", abc), failed).
+			says(`tool c started: Execute {"command":"abc"}`, fmt.Sprintf("tool c failed %q", want))
+		content, err := json.Marshal(said)
+		require.NoError(t, err)
+		events := History(messages(t, `[{"id":"a","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Read"}]},
+			{"id":"t","role":"tool","content":[{"type":"tool_result","toolUseId":"c","isError":true,"content":`+string(content)+`}]}]`))
+		require.Equal(t, fmt.Sprintf("tool c failed %q", want), describe(events[1]))
+	}
+	started(t, v225).push(toolCall("c", abc), result("c", "Error: Error: in a log")).
+		says(`tool c started: Execute {"command":"abc"}`, `tool c ended "Error: Error: in a log"`)
+}
+
+// A turn whose call has no result did not complete: 0.117 says idle and leaves when
+// its stdin ends while a permission waits.
+func TestQuirk03_IdleWithAnOpenCall(t *testing.T) {
+	asked := func(t *testing.T) *talk {
+		return started(t, v117).push(assistant("a", use("c", abc)), permission("r", "c")).
+			says(`tool c started: Execute {"command":"abc"}`, "permission r asked for c Execute (exec); options ")
+	}
+	withdrawn := droid.PermissionResolved{RequestID: "r", SelectedOption: droid.OptionCancel}
+	t.Run("and droid leaves", func(t *testing.T) {
+		asked(t).push(withdrawn, idle).exit().
+			says("ask withdrawn r", "tool c ended unfinished", `turn ended, prompt "p1", failed, reason "process_exit", failure process_exit  "" advice ""`)
+	})
+	t.Run("and droid stays", func(t *testing.T) {
+		asked(t).push(withdrawn, idle).says("ask withdrawn r").after(snapshotAfterIdle).
+			says("tool c ended unfinished", `turn ended, prompt "p1", failed, reason "", failure error  "droid became idle while a tool call had no result" advice ""`)
+	})
+	t.Run("and the result comes late", func(t *testing.T) {
+		asked(t).push(withdrawn, idle, result("c", "no")).says("ask withdrawn r", `tool c ended "no"`).
+			after(snapshotAfterIdle).says(`turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("that the user refused", func(t *testing.T) {
+		asked(t).answer("r", true).push(withdrawn, idle).says("tool c ended unfinished", `turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("that was only spelled out", func(t *testing.T) {
+		started(t, v099).push(toolCall("c", abc), assistant("a", text("no"))).push(idle).
+			says(`tool c started: Execute {"command":"abc"}`, `text a "no"`, "tool c ended unfinished", `turn ended, prompt "p1", completed, reason ""`)
+	})
+}
+
 func TestQuirk29_DoubleError(t *testing.T) {
 	broken := droid.Failure{Message: "401 no", ErrorType: "Error"}
 	broken.Detail.Name = "AuthenticationError"
@@ -535,46 +604,6 @@ func TestQuirk30_TitleEcho(t *testing.T) {
 		title("first_user_message", "do it"), title("manual_rename", "Mine"), title("first_user_message", "do it"), title("", "")).
 		says(`title "do it"`, `title "A task"`, `title "Mine"`)
 	newTalk(t, v099).push(title("", "one"), title("", "two")).says(`title "one"`, `title "two"`)
-}
-
-func TestQuirk31_TwoTurnsAtOnce(t *testing.T) {
-	state := func(name, trace string) droid.Event { return droid.WorkingStateChanged{State: name, Trace: trace} }
-	two := func(t *testing.T) *talk {
-		k := newTalk(t, v099).begin("p1").push(state(droid.StateStreaming, "a"), user("p1", "u1"), delta("a", "x")).
-			says(`turn started, prompt "p1", message u1`, `text a "x"`)
-		return k.begin("p2").push(state(droid.StateStreaming, "b"), user("p2", "u2"), delta("b", "y"), assistant("b", text("y"))).
-			says(`prompt "p2" folded, message u2`, `text b "y"`)
-	}
-	ended := func(outcome string) []string {
-		return []string{`turn ended, prompt "p1", ` + outcome + `, reason ""`, `turn ended, prompt "p2", ` + outcome + `, reason ""`}
-	}
-	t.Run("both go on to their end", func(t *testing.T) {
-		two(t).push(state(droid.StateIdle, "b"), delta("a", "z")).says(`a turn beside prompt "p1"`, `text a "z"`).after(time.Minute).says().
-			push(assistant("a", text("xz")), state(droid.StateIdle, "a")).says(ended("completed")...)
-	})
-	t.Run("the second alone hears the interrupt", func(t *testing.T) {
-		two(t).interrupt().push(state(droid.StateIdle, "b")).interrupt().says(`a turn beside prompt "p1"`).push(delta("a", "z")).says(`text a "z"`).
-			interrupt().after(time.Minute).says().push(state(droid.StateIdle, "a")).says(ended("cancelled")...)
-	})
-	t.Run("the first ends right behind the second", func(t *testing.T) {
-		two(t).push(state(droid.StateIdle, "b"), assistant("a", text("x"))).says(`a turn beside prompt "p1"`).
-			push(state(droid.StateIdle, "a")).says(ended("completed")...)
-	})
-	t.Run("the first calls a tool", func(t *testing.T) {
-		two(t).push(state(droid.StateIdle, "b"), assistant("a", text("x"), use("c1", abc))).
-			says(`a turn beside prompt "p1"`, `tool c1 started: Execute {"command":"abc"}`).after(time.Minute).says().
-			push(result("c1", "done"), state(droid.StateIdle, "a")).
-			says(append([]string{`tool c1 ended "done"`}, ended("completed")...)...)
-	})
-	t.Run("the first says nothing more", func(t *testing.T) {
-		two(t).push(assistant("a", text("x")), state(droid.StateIdle, "b")).says(`a turn beside prompt "p1"`).after(ownIdle).says(ended("completed")...)
-	})
-	t.Run("the idle of one that has ended", func(t *testing.T) {
-		newTalk(t, v099).begin("p1").push(state(droid.StateStreaming, "a"), user("p1", "u1"), state(droid.StateIdle, "z")).
-			says(`turn started, prompt "p1", message u1`, `a turn beside prompt "p1"`).
-			push(delta("a", "x"), assistant("a", text("x")), state(droid.StateIdle, "a")).
-			says(`text a "x"`, `turn ended, prompt "p1", completed, reason ""`)
-	})
 }
 
 func TestAbort(t *testing.T) {

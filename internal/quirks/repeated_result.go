@@ -18,6 +18,6 @@ func (n *Normalizer) toolResult(ev droid.ToolResult) {
 		return
 	}
 	n.tellInput(c, c.latest)
-	n.endCall(c, ToolEnded{Content: ev.Content, IsError: ev.IsError})
+	n.endCall(c, oneErrorWord(ToolEnded{Content: ev.Content, IsError: ev.IsError}))
 	n.resultArrived()
 }

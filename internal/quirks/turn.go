@@ -10,12 +10,13 @@ import (
 // turn is one prompt on its way through droid.
 type turn struct {
 	requestID string
+	text      string   // of the prompt, until droid echoed it
 	messageID string   // of the user message, once droid echoed it
 	folded    []string // other prompts begun that droid took into this turn
 	queued    bool     // it was begun while another one ran, so droid may keep it back
 	echoed    bool     // TurnStarted is out
 	stirred   bool     // droid did something for it, so what comes is of this turn
-	trace     string   // of droid's first state in it, "" if it told none
+	traces    traces   // of the turns of droid that it is made of
 
 	interrupted bool // we asked droid to stop
 	stopped     bool // droid said that it was interrupted
@@ -38,12 +39,12 @@ type ending struct {
 	cancelled bool
 }
 
-// Begin announces that the prompt with this request id is about to be sent.
+// Begin announces that the prompt with this request id and text is about to be sent.
 // The turn runs from here on. If one runs already, as when droid takes up a
 // queued message by itself, the prompt waits until that one has ended.
-func (n *Normalizer) Begin(now time.Time, requestID string) []Event {
+func (n *Normalizer) Begin(now time.Time, requestID, text string) []Event {
 	n.now = now
-	t := &turn{requestID: requestID}
+	t := &turn{requestID: requestID, text: text}
 	if n.turn == nil {
 		n.turn = t
 	} else {
@@ -107,7 +108,7 @@ func (n *Normalizer) Exited(now time.Time) []Event {
 	n.now = now
 	for n.turn != nil {
 		t := n.turn
-		if t.completed != nil || t.idle && !n.completes {
+		if t.completed != nil || t.idle && !n.completes && !n.cutOff(t) {
 			n.finish()
 			continue
 		}
@@ -142,6 +143,7 @@ func (n *Normalizer) start(t *turn, messageID string) {
 	n.turn = t
 	t.messageID = messageID
 	t.echoed = true
+	t.text = ""
 	t.stirred = true
 	n.emit(TurnStarted{RequestID: t.requestID, MessageID: messageID})
 }

@@ -47,16 +47,15 @@ func (n *Normalizer) idled(trace string) {
 	t := n.turn
 	switch {
 	case t == nil || !t.stirred:
-	case n.ofAnother(trace):
-		n.emit(TurnBeside{RequestID: t.requestID})
-		t.beside = true
-		n.holdIdle(ownIdle)
+	case n.besides(t, trace): // see two_turns_at_once.go
 	case t.completed != nil || t.interrupted:
 		n.finish()
 	case n.completes:
 		n.holdIdle(completedBeforeIdle) // quirk 3, see shutdown_idle.go
 	case n.outstanding() && !t.failing():
 		n.holdIdle(snapshotAfterIdle) // see premature_idle.go
+	case n.cutOff(t):
+		n.holdIdle(snapshotAfterIdle) // see shutdown_idle.go
 	default:
 		n.finish()
 	}
@@ -79,6 +78,9 @@ func (n *Normalizer) ending(t *turn) TurnEnded {
 			n.showFailure(t)
 			return TurnEnded{Outcome: Cancelled}
 		case t.failing():
+			return t.fail("")
+		case n.cutOff(t):
+			t.failure = &Failure{Message: "droid became idle while a tool call had no result"}
 			return t.fail("")
 		case n.completes && !t.complete && !t.refused:
 			t.failure = &Failure{Message: "droid became idle without saying how the turn ended"}

@@ -1,31 +1,71 @@
 package quirks
 
 // What droid does: on a busy machine, a message that is sent while a turn runs
-// which itself followed another one at once starts a second turn beside the
-// first, instead of waiting. Both stream, and each ends with an idle of its own;
-// no interrupt reaches the first one any more. The message's echo looks like
-// that of one taken into the running turn, and so both end with the last idle.
-// Seen on: 0.99, where eleven processes shared two cores.
+// may start a second turn beside the first, instead of waiting. Both stream, and
+// each ends with an idle of its own, in any order; an interrupt reaches one of
+// them at most. The second message's echo may come before that of the first.
+// Seen on: 0.99, where several processes shared two cores.
 // Quirk: 31 (not among the field notes).
-// Fixtures: none recorded; TestQuirk31_TwoTurnsAtOnce.
+// Fixtures: two_turns_at_once_0.99.txtar.
+//
+// The trace that droid puts on echoes and idles tells turns apart: the echo of a
+// message taken into the running turn has the trace of that turn. Prompts whose
+// turns run side by side are told as one turn, which ends when all of them have.
+// The trace of other states tells nothing: that after an answered permission has
+// one of its own. From 0.215 on agent_turn_completed names the turn.
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// ownIdle is how long an idle of another trace waits for a sign that the running
-// turn goes on. None ever ended a turn in 53 processes of the e2e tests (0.99.0,
-// 0.225.2).
+// ownIdle is how long an idle of a trace that no echo had waits for a sign that
+// the running turn goes on. None ever ended a turn in 53 processes of the e2e
+// tests (0.99.0, 0.225.2).
 const ownIdle = 2 * time.Second
+
+// traces are those of the turns of droid that make up one turn here.
+type traces struct {
+	running []string // the turn's own comes first, when it is known
+	over    []string // had their idle
+}
 
 // traced keeps the trace of the first state in a turn.
 func (n *Normalizer) traced(trace string) {
-	if t := n.turn; t != nil && t.trace == "" {
-		t.trace = trace
+	if t := n.turn; t != nil && trace != "" && len(t.traces.running)+len(t.traces.over) == 0 {
+		t.traces.running = []string{trace}
 	}
 }
 
-// ofAnother tells the idle of a turn beside the running one, by the trace that
-// droid puts on its states. From 0.215 on agent_turn_completed names the turn.
-func (n *Normalizer) ofAnother(trace string) bool {
-	t := n.turn
-	return !n.completes && trace != "" && t.trace != "" && trace != t.trace
+// echoedIn notes the trace of a user message's echo in t: one that is new there
+// is that of another turn of droid's.
+func (t *turn) echoedIn(trace string) {
+	if trace == "" || slices.Contains(t.traces.running, trace) {
+		return
+	}
+	if !t.echoed {
+		t.traces = traces{} // the state before was of another turn
+	}
+	t.traces.running = append(t.traces.running, trace)
+}
+
+// besides reports whether an idle ends only one of the turns that t is made of,
+// or none of them, and takes note of it.
+func (n *Normalizer) besides(t *turn, trace string) bool {
+	running := t.traces.running
+	if n.completes || trace == "" || len(running) == 0 || len(running) == 1 && running[0] == trace {
+		return false
+	}
+	if slices.Contains(t.traces.over, trace) {
+		return true
+	}
+	n.emit(TurnBeside{RequestID: t.requestID})
+	if i := slices.Index(running, trace); i >= 0 {
+		t.traces.over = append(t.traces.over, trace)
+		t.traces.running = slices.Delete(running, i, i+1)
+		return true
+	}
+	t.beside = true
+	n.holdIdle(ownIdle)
+	return true
 }

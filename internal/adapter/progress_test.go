@@ -1,0 +1,56 @@
+package adapter
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/fakedroid"
+)
+
+// Nine attempts at a model call are few words: the first, each time that there are
+// twice as many, when the reason is another, and how many there were.
+func TestRetriesAreToldInFewWords(t *testing.T) {
+	type retry struct {
+		attempt int
+		reason  string
+	}
+	row := func(reason string, n int) (all []retry) {
+		for i := range n {
+			all = append(all, retry{i + 1, reason})
+		}
+		return all
+	}
+	const first = "The model call failed (overloaded); droid tries again (attempt 1)."
+	for name, c := range map[string]struct {
+		retries []retry
+		want    string
+	}{
+		"one":            {row("overloaded", 1), first},
+		"nine":           {row("overloaded", 9), first + " Attempt 2. Attempt 4. Attempt 8. 9 attempts in all."},
+		"eight":          {row("overloaded", 8), first + " Attempt 2. Attempt 4. Attempt 8."},
+		"another reason": {append(row("overloaded", 2), retry{3, "timeout"}), first + " Attempt 2. Now it failed otherwise (timeout); attempt 3."},
+		"two calls":      {append(row("overloaded", 3), row("overloaded", 1)...), first + " Attempt 2. 3 attempts in all.\n\n" + first},
+	} {
+		got := ""
+		synctest.Test(t, func(t *testing.T) {
+			e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+				for _, r := range c.retries {
+					if err := d.Notify("llm_retry", fakedroid.Fields{"attempt": r.attempt, "reason": r.reason}); err != nil {
+						return err
+					}
+				}
+				return d.Say("", "At last.")
+			})))
+			require.Equal(t, "end_turn", e.run("go"))
+			for _, u := range e.updates() {
+				if text, ok := strings.CutPrefix(u, "thought: "); ok {
+					got += text
+				}
+			}
+		})
+		require.Equal(t, c.want, got, name)
+	}
+}

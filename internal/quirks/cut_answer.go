@@ -1,0 +1,20 @@
+package quirks
+
+// What droid does: it lets the model go on with an answer that was cut at its
+// output limit, in a message of its own. A hidden system message before it, of the
+// role "user" in a history, says so.
+// Seen on: 0.99 (the words say "truncated"), 0.225.
+// Quirk: 11.
+// Fixtures: finish_length_0.225.txtar.
+
+import (
+	"strings"
+
+	"droid-acp/internal/droid"
+)
+
+// continues reports whether a message tells the model to go on where it stopped.
+func continues(m droid.Message) bool {
+	return m.Visibility == droid.VisibilityLLMOnly && m.Role != droid.RoleAssistant &&
+		strings.HasSuffix(plainText(m), "Continue where you left off.")
+}

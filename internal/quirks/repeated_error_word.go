@@ -1,0 +1,20 @@
+package quirks
+
+// What droid does: it puts "Error: " before the words of a failed tool, also where
+// they begin with it already, as when spec mode refuses an edit.
+// Seen on: 0.99, 0.225.
+// Fixtures: none; TestErrorWordOnce.
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// oneErrorWord leaves out what stands before words that begin with it.
+func oneErrorWord(end ToolEnded) ToolEnded {
+	const word = "Error: "
+	for end.IsError && bytes.HasPrefix(end.Content, []byte(`"`+word+word)) {
+		end.Content = append(json.RawMessage(`"`), end.Content[len(`"`+word):]...)
+	}
+	return end
+}
