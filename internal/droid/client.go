@@ -118,7 +118,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logg
 		},
 	}
 	go c.out.run()
-	go c.read()
+	go c.read(b.line)
 	go c.supervise()
 	return c
 }
@@ -273,12 +273,12 @@ func (r countingReader) Read(p []byte) (int, error) {
 	return r.c.stdout.Read(p)
 }
 
-// read is the reader goroutine: it decodes droid's stdout, hands responses to
-// their calls and events to Events.
-func (c *Client) read() {
+// read is the reader goroutine: it decodes droid's stdout, in lines of at most
+// longest bytes, hands responses to their calls and events to Events.
+func (c *Client) read(longest int) {
 	defer close(c.readDone)
 	defer close(c.events)
-	lines := newLineReader(countingReader{c}, c.bounds.line)
+	lines := newLineReader(countingReader{c}, longest)
 	var d decoder
 	for {
 		data, err := lines.next()

@@ -131,4 +131,3 @@ func (f *File) parseHunks(lines []string) error {
 	}
 	return nil
 }
-
