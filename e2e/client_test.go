@@ -190,6 +190,9 @@ func (c *client) take(raw string) {
 	if err := acpSchema().Check([]byte(raw), c.methods[string(l.ID)]); err != nil {
 		c.t.Errorf("this line does not follow the schema: %.600s\n%v", raw, err)
 	}
+	if err := strictError(raw); err != nil {
+		c.t.Errorf("strict clients do not take this line: %.600s\n%v", raw, err)
+	}
 	c.lines = append(c.lines, l)
 	if l.Method == "session/request_permission" {
 		var p permission

@@ -119,7 +119,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logg
 		},
 	}
 	c.guard(c.out.run)
-	c.guard(c.read)
+	c.guard(func() { c.read(b.line) })
 	c.guard(c.supervise)
 	return c
 }
@@ -274,12 +274,12 @@ func (r countingReader) Read(p []byte) (int, error) {
 	return r.c.stdout.Read(p)
 }
 
-// read is the reader goroutine: it decodes droid's stdout, hands responses to
-// their calls and events to Events.
-func (c *Client) read() {
+// read is the reader goroutine: it decodes droid's stdout, in lines of at most
+// longest bytes, hands responses to their calls and events to Events.
+func (c *Client) read(longest int) {
 	defer close(c.readDone)
 	defer close(c.events)
-	lines := newLineReader(countingReader{c}, c.bounds.line)
+	lines := newLineReader(countingReader{c}, longest)
 	var d decoder
 	for {
 		data, err := lines.next()

@@ -189,7 +189,7 @@ func TestApplyIsTheNaiveWay(t *testing.T) {
 		return out
 	}
 	fits := 0
-	for range 200_000 {
+	for range 50_000 {
 		var f File
 		for range 1 + random.IntN(3) {
 			h := Hunk{Old: some(2), New: some(2), AtEnd: random.IntN(4) == 0}
@@ -207,7 +207,7 @@ func TestApplyIsTheNaiveWay(t *testing.T) {
 			fits++
 		}
 	}
-	require.Greater(t, fits, 10_000)
+	require.Greater(t, fits, 5_000)
 }
 
 func BenchmarkEqualLines(b *testing.B) {
