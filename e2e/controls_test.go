@@ -291,6 +291,9 @@ func TestFollowUps(t *testing.T) {
 					}
 					require.Equal(t, "end_turn", one.end(turnLimit).Stop)
 					require.Equal(t, "end_turn", two.end(turnLimit).Stop)
+					for _, u := range c.updatesFrom(one.from) {
+						require.NotContains(t, u.text(), "empty answer")
+					}
 
 					last := lastRequest(model)
 					var said []string
