@@ -64,6 +64,7 @@ func TestJSON(t *testing.T) {
 	got := JSON(line)
 	require.Equal(t, `{"a":"x\u009b\u202e\udb40\udc41\u2028","b":1}`+"\n", got)
 	require.JSONEq(t, line, got, "it means the same")
+	require.Equal(t, "{ \n}", JSON("{\r\n}"))
 }
 
 func TestWriter(t *testing.T) {
@@ -78,6 +79,7 @@ func TestWriter(t *testing.T) {
 // changes nothing, and that no text is lost.
 func FuzzText(f *testing.F) {
 	f.Add("a\x1b[2Kb\r\n\u202e\xff\u200d👍")
+	f.Add("[\"\u202e\",\r3]")
 	f.Fuzz(func(t *testing.T, s string) {
 		text, line := Text(s), Line(s)
 		require.True(t, utf8.ValidString(text))
