@@ -33,7 +33,7 @@ func TestText(t *testing.T) {
 		"no \xff\xfe UTF-8":           `no \xff\xfe UTF-8`,
 		"a real \ufffd":               "a real \ufffd",
 		"👨‍👩‍👧":                       "👨‍👩‍👧",
-		"می‌خواهم":                    "می‌خواهم",
+		"می\u200cخواهم":               "می\u200cخواهم",
 		"pay\u200dpal":                `pay\u200dpal`,
 		"\u200d":                      `\u200d`,
 		"👍\u200d":                     "👍\u200d",
