@@ -122,6 +122,7 @@ func TestIsResponse(t *testing.T) {
 		`{"jsonrpc":"2.0","id":"a","error":{"code":1}}`:     true,
 		`{"jsonrpc":"2.0","id":1,"method":"m","params":{}}`: false,
 		`{"jsonrpc":"2.0","method":"session/update"}`:       false,
+		`{"jsonrpc":"2.0","id":1,"method":"m","result":{}}`: false,
 		`{"jsonrpc":"2.0","id":1}`:                          false,
 		`[1]`:                                               false,
 	} {
