@@ -92,3 +92,29 @@ func TestHooksOutputIsBounded(t *testing.T) {
 		require.Less(t, strings.Count(told, "x"), 2*maxHookOutput)
 	})
 }
+
+// TestCompactionIsShown: from what droid says first, which differs by version.
+func TestCompactionIsShown(t *testing.T) {
+	began := droid.WorkingStateChanged{State: droid.StateCompacting}
+	ended := droid.SessionCompacted{RemovedCount: 7}
+	for name, events := range map[string][]droid.Event{"both": {began, began, ended}, "the end alone": {ended}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				e := begin(t, playing(says("hi")))
+				e.inside(func(s *Session) {
+					for _, ev := range events {
+						s.aside(ev)
+					}
+				})
+				told := strings.Join(e.updates(), "\n")
+				require.Equal(t, 1, strings.Count(told, "droid compacts the conversation"), told)
+				require.Equal(t, 1, strings.Count(told, "7 messages became a summary"), told)
+			})
+		})
+	}
+	bubble(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		e.inside(func(s *Session) { s.aside(began) })
+		require.Contains(t, strings.Join(e.updates(), "\n"), "droid compacts the conversation", "while it does")
+	})
+}

@@ -20,3 +20,20 @@ func TestFindTakesTheNewestCopy(t *testing.T) {
 		require.Equal(t, abs(newest), found.CWD)
 	}
 }
+
+// TestHiddenMessagesAreNotThePrompt: what droid writes for the model or for the
+// screen alone was not said by the user.
+func TestHiddenMessagesAreNotThePrompt(t *testing.T) {
+	for _, visibility := range []string{"llm_only", "user_only"} {
+		var h head
+		h.scan([]byte(`{"type":"message","message":{"role":"user","visibility":"`+visibility+`","content":"hidden"}}
+{"type":"message","message":{"role":"user","content":"said"}}
+`), true)
+		require.Equal(t, "said", h.prompt)
+		require.True(t, h.spoken)
+
+		h = head{}
+		h.scan([]byte(`{"type":"message","message":{"role":"user","visibility":"`+visibility+`","content":"hidden"}}`), true)
+		require.False(t, h.spoken)
+	}
+}
