@@ -25,8 +25,8 @@ lint: ## formatting, vet, staticcheck, cross compilation, known vulnerabilities
 	GOOS=windows go vet ./... && GOOS=darwin go vet ./...
 	GOVULNCHECK=$(GOVULNCHECK) sh scripts/govulncheck.sh
 
-fuzz: ## each fuzz target for 20 s
-	sh scripts/fuzz.sh 20s
+fuzz: ## each fuzz target 100,000 times
+	sh scripts/fuzz.sh 100000x
 
 bench: ## benchmarks
 	go test -run '^$$' -bench . -benchmem ./internal/...

@@ -295,6 +295,9 @@ func TestFollowUps(t *testing.T) {
 					if moment == "streaming" { // two answers that nothing stands between
 						require.True(t, strings.HasSuffix(end.text(), "eight.\n\nFollowed."), "%q", end.text())
 					}
+					for _, u := range c.updatesFrom(one.from) {
+						require.NotContains(t, u.text(), "empty answer")
+					}
 
 					last := lastRequest(model)
 					var said []string

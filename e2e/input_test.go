@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -159,6 +160,9 @@ func TestSmoke(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello from the scripted model."})
 		model.On("fail", modelserver.Step{Status: 401})
+		const signs = "\x1b[2K\x1b[1A\u202e\u200b"
+		model.On("hide", modelserver.Step{Text: "I run it." + signs, Tools: []modelserver.ToolCall{execute("h", "touch hidden # "+signs)}},
+			modelserver.Step{Text: "Refused."})
 		tests := []struct {
 			args   []string
 			code   int
@@ -166,6 +170,7 @@ func TestSmoke(t *testing.T) {
 		}{
 			{[]string{"--droid", h.droid, "say", "hello"}, 0, "Hello from the scripted model."},
 			{[]string{"--droid", h.droid, "fail"}, 1, "401"},
+			{[]string{"--droid", h.droid, "hide"}, 0, `touch hidden # \x1b[2K\x1b[1A\u202e\u200b`},
 			{[]string{"--demo", "--mode", "spec", "--permissions", "allow"}, 0, "greet.go"},
 			{[]string{"--permissions", "maybe"}, 2, "maybe"},
 		}
@@ -175,6 +180,9 @@ func TestSmoke(t *testing.T) {
 			out, _ := cmd.CombinedOutput() // the exit code is compared
 			require.Equal(t, tt.code, cmd.ProcessState.ExitCode(), "%v\n%s", tt.args, out)
 			require.Contains(t, string(out), tt.output)
+			for _, r := range string(out) {
+				require.True(t, strings.ContainsRune("\n\t", r) || unicode.IsPrint(r), "%q is shown in %q", r, out)
+			}
 			h.awaitNone(t, leavingLimit, func(process) bool { return true })
 		}
 		cmd := exec.Command(programs.Agent, "smoke", "--json", "--droid", h.droid, "say", "hello")

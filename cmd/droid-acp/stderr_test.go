@@ -12,12 +12,24 @@ func TestStderrIsSafeToShow(t *testing.T) {
 	for _, args := range [][]string{
 		{"smoke", "--droid", "/no\x1b[2K\u202edroid\u009b1A"},
 		{"no\x1b[2K\u202esuch command"},
+		{"--no\x1b[2K\u202esuch flag"},
 	} {
 		got := command("", args...)
 		require.Contains(t, got.stderr, `\x1b[2K`)
 		require.Contains(t, got.stderr, `\u202e`)
 		for _, r := range got.stderr {
 			require.True(t, r == '\n' || unicode.IsPrint(r), "%q", r)
+		}
+	}
+}
+
+// TestUnknownDefaultsAreRefused: at the start, not by droid, which ignores them.
+func TestUnknownDefaultsAreRefused(t *testing.T) {
+	for _, flag := range []string{"--mode", "--effort", "--follow-up"} {
+		for _, before := range [][]string{nil, {"smoke"}} {
+			got := command("", append(before, flag, "sideways")...)
+			require.Equal(t, exitUsage, got.code, flag)
+			require.Contains(t, got.stderr, "sideways")
 		}
 	}
 }

@@ -139,7 +139,7 @@ func (o *outline) close() {
 func (o *outline) end() {
 	o.after = true
 	switch {
-	case o.depth != 1 || !o.object:
+	case o.depth != 1:
 	case o.name:
 		o.member = ""
 		if len(o.kept) < maxMember {

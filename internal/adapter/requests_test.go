@@ -15,6 +15,7 @@ func TestResponseID(t *testing.T) {
 		`{"jsonrpc":"2.0","id":"a","error":{"code":1}}`:     `"a"`,
 		`{"jsonrpc":"2.0","id":1,"method":"m","params":{}}`: "",
 		`{"jsonrpc":"2.0","method":"session/update"}`:       "",
+		`{"jsonrpc":"2.0","id":1,"method":"m","result":{}}`: "",
 		`{"jsonrpc":"2.0","id":1}`:                          "",
 		`[1]`:                                               "",
 	} {
@@ -44,16 +45,32 @@ func TestRequestIsAnsweredByItsOwnResponse(t *testing.T) {
 	}
 }
 
-// TestRequestsWithOneID: nothing keeps an editor from using an id twice.
-func TestRequestsWithOneID(t *testing.T) {
+// TestRequestsAreWaitedFor: until the last response, or the limit. Two may have one
+// id, since nothing keeps an editor from using it twice.
+func TestRequestsAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRequests()
-		r.add(json.RawMessage(`1`))
-		r.add(json.RawMessage(`1`))
-		r.responded(json.RawMessage(`1`))
-		require.False(t, r.wait(time.Second), "one has no response yet")
-		r.responded(json.RawMessage(`1`))
-		require.True(t, r.wait(time.Second))
+		r, id := newRequests(), json.RawMessage(`1`)
+		begin := time.Now()
+		require.True(t, r.wait(time.Second), "nothing to wait for")
+		require.Zero(t, time.Since(begin))
+
+		r.add(id)
+		r.add(id)
+		require.False(t, r.wait(time.Second))
+		require.Equal(t, time.Second, time.Since(begin))
+
+		all := make(chan bool, 1)
+		go func() { all <- r.wait(time.Minute) }()
+		r.responded(id)
+		synctest.Wait()
+		require.Empty(t, all, "one is missing")
+		r.responded(id)
+		synctest.Wait()
+		require.Len(t, all, 1)
+		require.True(t, <-all)
+
+		r.add(id) // a token left from before is no answer to what came since
+		require.False(t, r.wait(time.Second))
 	})
 }
 

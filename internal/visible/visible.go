@@ -115,6 +115,9 @@ func human(r rune, invalid byte) string {
 // inJSON is an escape of JSON's. Bytes that are no UTF-8 become what decoders
 // make of them.
 func inJSON(r rune, _ byte) string {
+	if r == '\r' {
+		return " " // it is white space there, as texts have it escaped
+	}
 	if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
 		return fmt.Sprintf(`\u%04x\u%04x`, high, low)
 	}

@@ -1,0 +1,120 @@
+package adapter
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+// TestSessionSwitchedIsFollowed: what is loaded after a restart is the session
+// that droid went on in; the editor keeps its id.
+func TestSessionSwitchedIsFollowed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		const other = "11111111-2222-4333-8444-555555555555"
+		e.inside(func(s *Session) {
+			s.aside(droid.SessionSwitched{From: s.id, To: other})
+			require.Equal(t, other, s.droidID)
+			require.Equal(t, e.session, s.id)
+		})
+	})
+}
+
+// TestSilenceBeginsAnew: after droid has said something the next silence is told
+// from its beginning, in a message of its own.
+func TestSilenceBeginsAnew(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			for range 2 {
+				if err := d.Pause(3 * time.Minute); err != nil {
+					return err
+				}
+				if err := d.Say("", "word "); err != nil {
+					return err
+				}
+			}
+			return nil
+		}), v))
+		id := e.prompt("go")
+		time.Sleep(7 * time.Minute)
+		require.Equal(t, "end_turn", ended(e.await(id)))
+		told := strings.Join(e.updates(), "\n")
+		require.Equal(t, 2, strings.Count(told, "which has said nothing for 1 min; 2 min"), told)
+		require.NotContains(t, told, "4 min")
+	})
+}
+
+// TestSilenceOfACancelledTurnIsNotTold: nor while a tool runs or the user is asked.
+func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		client := fakeDroid(says("hi"))
+		defer func() { client.Kill(); <-client.Exited() }()
+		fresh := func() *Session {
+			return &Session{client: client, turn: &turn{sent: true}, silence: silence{since: now}}
+		}
+		at, ok := fresh().silenceDue()
+		require.True(t, ok)
+		require.Equal(t, now.Add(silentAfter), at)
+		for name, change := range map[string]func(*Session){
+			"no turn":           func(s *Session) { s.turn = nil },
+			"not taken yet":     func(s *Session) { s.turn.sent = false },
+			"cancelled":         func(s *Session) { s.turn.cancelled = true },
+			"an own command":    func(s *Session) { s.turn.command = &slashCommand{} },
+			"no process":        func(s *Session) { s.client = nil },
+			"the user is asked": func(s *Session) { s.ask = &ask{} },
+			"a tool runs":       func(s *Session) { s.tools = map[string]string{"t": statusInProgress} },
+		} {
+			s := fresh()
+			change(s)
+			_, ok := s.silenceDue()
+			require.False(t, ok, name)
+		}
+	})
+}
+
+// TestHooksOutputIsBounded: a failed hook may write much.
+func TestHooksOutputIsBounded(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(notifies(
+			fakedroid.Fields{"type": "hook_execution_completed", "hookId": "1", "hookEventName": "Stop",
+				"hookResults": []fakedroid.Fields{{"command": "lint", "exitCode": 1, "stdout": strings.Repeat("x", 100_000)}}},
+		), v))
+		require.Equal(t, "end_turn", e.run("go"))
+		told := strings.Join(e.updates(), "\n")
+		require.Contains(t, told, "The Stop hook `lint` failed with exit code 1.\nxxx")
+		require.Less(t, strings.Count(told, "x"), 2*maxHookOutput)
+	})
+}
+
+// TestCompactionIsShown: from what droid says first, which differs by version.
+func TestCompactionIsShown(t *testing.T) {
+	began := droid.WorkingStateChanged{State: droid.StateCompacting}
+	ended := droid.SessionCompacted{RemovedCount: 7}
+	for name, events := range map[string][]droid.Event{"both": {began, began, ended}, "the end alone": {ended}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				e := begin(t, playing(says("hi")))
+				e.inside(func(s *Session) {
+					for _, ev := range events {
+						s.aside(ev)
+					}
+				})
+				told := strings.Join(e.updates(), "\n")
+				require.Equal(t, 1, strings.Count(told, "droid compacts the conversation"), told)
+				require.Equal(t, 1, strings.Count(told, "7 messages became a summary"), told)
+			})
+		})
+	}
+	bubble(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		e.inside(func(s *Session) { s.aside(began) })
+		require.Contains(t, strings.Join(e.updates(), "\n"), "droid compacts the conversation", "while it does")
+	})
+}
