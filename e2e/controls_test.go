@@ -476,6 +476,24 @@ func TestCommands(t *testing.T) {
 	})
 }
 
+// While an MCP server connects, 0.99 does not say which there are, for up to a
+// minute. A prompt after a cancelled /mcp does not wait for that.
+func TestCancelledCommandHoldsNoPrompt(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		require.NoError(t, os.WriteFile(filepath.Join(h.dir, ".factory", "mcp.json"),
+			[]byte(`{"mcpServers":{"mute":{"type":"stdio","command":"sleep","args":["300"]}}}`), 0o600))
+		model.On("hello", modelserver.Step{Text: "Hello."})
+		s := startAgent(t, h).open(h)
+		listing := s.prompt("/mcp")
+		if h.version == oldestDroid {
+			time.Sleep(300 * time.Millisecond) // droid has the question and leaves it open
+		}
+		s.notify("session/cancel", map[string]any{"sessionId": s.id})
+		listing.end(turnLimit) // newer ones answer at once
+		require.Equal(t, "Hello.", s.prompt("hello").end(20*time.Second).text())
+	})
+}
+
 // The context window's fill is told after a turn where droid tells it.
 func TestUsageUpdate(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {

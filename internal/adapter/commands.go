@@ -112,9 +112,11 @@ func splitCommand(text string) (name, args string, ok bool) {
 }
 
 // runCommand answers a prompt that is a command. It is cancelled at once, like a
-// prompt that waits for droid; what droid then still does changes nothing here.
+// prompt that waits for droid. What it then waits for is given up, so that the next
+// prompt does not wait for it; what droid still does changes nothing here.
 func (s *Session) runCommand(t *turn) {
 	t.starting = true
+	t.work, t.giveUp = context.WithCancel(s.ctx)
 	t.command.run(s, t, t.command.args)
 }
 
@@ -149,19 +151,42 @@ func (s *Session) withClient(t *turn, f func(client *droid.Client)) {
 // askDroid runs f beside the owner and ends the command with its text.
 func (s *Session) askDroid(t *turn, what string, f func(ctx context.Context, client *droid.Client) (string, error)) {
 	s.withClient(t, func(client *droid.Client) {
-		s.do(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, openTime)
+		s.do(func(context.Context) {
+			ctx, cancel := context.WithTimeoutCause(t.work, openTime, errOpenTime)
 			defer cancel()
 			text, err := f(ctx, client)
 			s.post(func() {
 				if err != nil {
-					s.replyError(t, what, err)
+					s.replyError(t, what, outOfTime(ctx, err))
 					return
 				}
 				s.reply(t, text)
 			})
 		})
 	})
+}
+
+// outOfTime is err, or why ctx ended when it ran out of time.
+func outOfTime(ctx context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// lateResult tells of a session that droid made for a command which nobody waits
+// for any more: it was cancelled or took too long.
+func (s *Session) lateResult(ev droid.LateResult) {
+	var made struct {
+		NewSessionID string `json:"newSessionId"`
+	}
+	if json.Unmarshal(ev.Result, &made) == nil && made.NewSessionID != "" { // of other calls nothing remains to be told
+		s.tellLateSession(made.NewSessionID)
+	}
+}
+
+func (s *Session) tellLateSession(id string) {
+	s.notices = append(s.notices, "A command that was given up was done by droid all the same; its result is the session "+id+". This thread goes on without it.")
 }
 
 // withHistory calls f with the whole conversation.

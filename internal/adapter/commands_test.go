@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,6 +106,69 @@ func TestCancelledCommand(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("hello"))
 		e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID, "the thread stays where it is") })
 		require.Contains(t, strings.Join(e.updates(), "\n"), "its result is the session late")
+	})
+}
+
+// unansweredBy makes a droid that never answers these questions.
+func unansweredBy(methods ...string) (options []fakedroid.Option) {
+	for _, m := range methods {
+		options = append(options, fakedroid.WithAnswer("droid."+m, func(map[string]any) (any, string) { return fakedroid.NoAnswer{}, "" }))
+	}
+	return options
+}
+
+// What droid does not answer holds up no prompt once it is cancelled, also where
+// calls wait for each other (0.99).
+func TestPromptAfterACancelledCommand(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		options := unansweredBy("list_mcp_servers", "compact_session", "fork_session", "authenticate_mcp_server")
+		options = append(options, v, fakedroid.WithAnswer("droid.cancel_mcp_auth", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }))
+		e := begin(t, playing(says("hi"), options...))
+		for _, command := range []string{"/mcp", "/compact", "/fork", "/mcp login x"} {
+			id := e.prompt(command)
+			synctest.Wait()
+			began := time.Now()
+			e.cancel()
+			require.Equal(t, "cancelled", ended(e.await(id)), command)
+			require.Equal(t, "end_turn", e.run("hello"), command)
+			require.Less(t, time.Since(began), time.Second, command)
+		}
+	})
+}
+
+// A compaction that hangs ends after ten minutes; one that is cancelled is not
+// left running where droid can end it, and the user sees at once that it is over.
+func TestCompactionIsBounded(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var heard []string
+		var lock sync.Mutex
+		tap := func(line []byte) {
+			lock.Lock()
+			defer lock.Unlock()
+			heard = append(heard, string(line))
+		}
+		e := begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(tap, says("hi"), append(unansweredBy("compact_session"), v)...), nil
+		})
+		id := e.prompt("/compact")
+		time.Sleep(9 * time.Minute)
+		_, over := e.answered(id)
+		require.False(t, over)
+		time.Sleep(time.Minute + time.Second)
+		require.Equal(t, "end_turn", ended(e.await(id)))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "droid did not answer within 10 minutes")
+		require.Equal(t, "end_turn", e.run("hello"))
+
+		id = e.prompt("/compact")
+		synctest.Wait()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		shown := strings.Join(e.updates(), "\n")
+		require.Contains(t, shown, "It was cancelled.\nend cancelled", "before the response")
+		lock.Lock()
+		require.Contains(t, heard[len(heard)-1], "droid.interrupt_session")
+		lock.Unlock()
+		require.Equal(t, "end_turn", e.run("hello"))
 	})
 }
 

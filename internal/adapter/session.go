@@ -185,6 +185,9 @@ func (s *Session) droidSaid(ev droid.Event, ok bool) {
 			s.abortTurn(internalError("droid_refused", "droid refused the prompt: "+ev.Err.Message))
 		}
 		return
+	case droid.LateResult:
+		s.lateResult(ev)
+		return
 	case droid.Unknown:
 		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
 	}

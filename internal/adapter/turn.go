@@ -34,6 +34,8 @@ type turn struct {
 	again     bool            // droid threw it away once
 	command   *slashCommand   // one of this agent's own, instead of message
 	stop      func()          // ends the shell command that this is; nil for all others
+	work      context.Context // of what the command asks droid for; ends with the prompt
+	giveUp    func()          // ends work; nil for what is no command
 	notes     []string        // of shell commands that message begins with
 	spoke     bool            // something of it was shown
 	cancelled bool
@@ -376,6 +378,9 @@ func (s *Session) finish(t *turn, end ending) {
 	ran := s.turn == t
 	if t.stop != nil {
 		t.stop()
+	}
+	if t.giveUp != nil {
+		t.giveUp()
 	}
 	if ran {
 		s.turn = nil

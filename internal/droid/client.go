@@ -64,6 +64,7 @@ type clientState struct {
 	version  Version
 	started  bool // droid has said a line
 	pending  map[string]*call
+	calls    int64           // sent so far
 	opened   bool            // Initialize or Load was done
 	sessions map[string]bool // ids that the process has worked on
 	session  string          // the one it works on
