@@ -26,6 +26,7 @@ func (s *Session) aside(ev droid.Event) {
 		// The editor keeps its id; what must be loaded after a restart is the
 		// session that droid went on in (quirk 22).
 		s.droidID = ev.To
+		s.holdStored()
 	case droid.WorkingStateChanged:
 		if ev.State == droid.StateCompacting {
 			s.compacting()

@@ -61,6 +61,7 @@ type Session struct {
 	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
 	chunk      chunkPrefix
 	ended      bool
+	holding    holding
 }
 
 // chunkPrefix is the encoded beginning of the text chunk sent last. Most deltas
@@ -154,6 +155,7 @@ func (s *Session) opened(info *droid.SessionInfo) {
 	s.tellOptions()
 	s.watchServers()
 	s.listCommands()
+	s.holdStored()
 	s.rest()
 }
 
@@ -269,6 +271,7 @@ func (s *Session) end() {
 	}
 	s.finishAll()
 	s.beside.Wait()
+	s.letGo()
 }
 
 // endDroid ends the process politely, and hears how its turn ends.

@@ -38,11 +38,14 @@ const EnvHome = "FACTORY_HOME_OVERRIDE"
 type Store struct {
 	root string
 	log  *zap.Logger
+	system
 }
 
 // New returns the store in the directory root, see Root. The directory need not
 // exist.
-func New(root string, log *zap.Logger) *Store { return &Store{root, log} }
+func New(root string, log *zap.Logger) *Store {
+	return &Store{root, log, system{os.Link, os.Remove}}
+}
 
 // Root returns the sessions directory of the droids that this process starts:
 // .factory/sessions in $FACTORY_HOME_OVERRIDE or the user's home.
