@@ -176,6 +176,49 @@ func TestModesAndEfforts(t *testing.T) {
 	})
 }
 
+// Every value that is offered can be set, and what is current can be set once more,
+// also after a load, as clients do that apply what they have stored.
+func TestEveryOfferedValueIsAccepted(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("one turn", modelserver.Step{Text: "Kept."})
+		s := startAgent(t, h).open(h)
+		require.Equal(t, "end_turn", s.prompt("one turn").end(turnLimit).Stop, "droid stores a session with its first turn")
+		const thinker = "claude-opus-4-6" // has efforts in all versions; no call is made
+		s.set("model", thinker)
+		offered := s.set("spec_model", thinker)
+		require.Len(t, offered.ConfigOptions, 6)
+		tried := 0
+		for _, o := range offered.ConfigOptions {
+			for _, value := range o.Options {
+				s.set(o.ID, value.Value)
+				tried++
+			}
+			s.set(o.ID, o.CurrentValue)
+		}
+		t.Logf("%d values", tried)
+		again := func() optionList {
+			var loaded optionList
+			s.mustCall("session/load", h.params(s.id), &loaded)
+			for _, o := range loaded.ConfigOptions {
+				s.set(o.ID, o.CurrentValue)
+			}
+			return loaded
+		}
+		s.set("spec_model", thinker)
+		s.set("spec_reasoning_effort", "low")
+		s.set("spec_model", "same")
+		require.Equal(t, "same", again().current("spec_model"))
+		require.NotContains(t, again().ids(), "spec_reasoning_effort")
+	})
+}
+
+func (l optionList) ids() (ids []string) {
+	for _, o := range l.ConfigOptions {
+		ids = append(ids, o.ID)
+	}
+	return ids
+}
+
 // The behaviour follows the mode: in auto-low a file is created without asking,
 // in spec mode it is refused.
 func TestModeDecides(t *testing.T) {
