@@ -29,10 +29,10 @@ func (s *Session) aside(ev droid.Event) {
 		s.holdStored()
 	case droid.WorkingStateChanged:
 		if ev.State == droid.StateCompacting {
-			s.compacting()
+			s.compacting(windowFull)
 		}
 	case droid.SessionCompacted:
-		s.compacting() // where droid did not say before that it does
+		s.compacting(windowFull) // where droid did not say before that it does
 		s.compacted("completed", fmt.Sprintf("%d messages became a summary.", ev.RemovedCount))
 	default:
 		s.log.Debug("event without an ACP form", zap.String("type", ev.Kind()))

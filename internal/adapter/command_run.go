@@ -179,7 +179,7 @@ func (s *Session) sessionsCommand(t *turn, _ string) {
 
 func (s *Session) compactCommand(t *turn, instructions string) {
 	s.withClient(t, func(client *droid.Client) {
-		s.compacting()
+		s.compacting(userAsked)
 		s.endCompaction(t)
 		s.do(func(context.Context) {
 			ctx, cancel := context.WithTimeoutCause(t.work, compactTime, errCompactTime)

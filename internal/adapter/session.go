@@ -131,7 +131,7 @@ func (s *Session) guard(f func()) {
 			s.log.Error("panic in a session", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 			s.failTurn(internalError("internal_error", fmt.Sprintf("droid-acp failed: %v. The details are in its log; please report this.", p)))
 			if s.client != nil {
-				s.client.Kill()
+				s.client.KillFor("droid-acp itself failed")
 			}
 		}
 	}()
@@ -184,7 +184,7 @@ func (s *Session) droidSaid(ev droid.Event, ok bool) {
 	switch ev := ev.(type) {
 	case droid.LateError:
 		if s.turn != nil && s.turn.message.RequestID == ev.RequestID {
-			s.abortTurn(internalError("droid_refused", "droid refused the prompt: "+ev.Err.Message))
+			s.abortTurn(promptError(ev.Err))
 		}
 		return
 	case droid.LateResult:

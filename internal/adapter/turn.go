@@ -193,7 +193,7 @@ func (s *Session) taken(t *turn, err error) {
 	default:
 		s.drainEvents()
 		if s.turn == t {
-			s.abortTurn(startError(err))
+			s.abortTurn(promptError(err))
 		}
 	}
 }
@@ -297,7 +297,7 @@ func (s *Session) insist(now time.Time) {
 		t.interruptAt = time.Time{}
 		s.log.Warn("droid does not stop; it is killed")
 		if s.client != nil {
-			s.client.Kill()
+			s.client.KillFor("it did not stop when a turn was cancelled")
 		}
 		return
 	}
