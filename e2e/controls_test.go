@@ -519,6 +519,26 @@ func TestCommands(t *testing.T) {
 	})
 }
 
+// A custom command is found in a directory of any name, and one that was written on
+// Windows is taken without its head.
+func TestCustomCommandsOfAnyDirectory(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h.work = filepath.Join(h.work, "a [x]*")
+		commands := filepath.Join(h.work, ".factory", "commands")
+		require.NoError(t, os.MkdirAll(commands, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(commands, "greet.md"), []byte("---\r\ndescription: Greets\r\n---\r\nSay hello to $ARGUMENTS now.\r\n"), 0o600))
+		model.On("Say hello to Bob", modelserver.Step{Text: "Hello Bob."})
+		s := startAgent(t, h).open(h)
+		require.Contains(t, s.commands(), "greet")
+		require.Equal(t, "Hello Bob.", s.prompt("/greet Bob").end(turnLimit).text())
+		for _, m := range lastRequest(model).Messages {
+			if strings.Contains(m.Text(), "Say hello to Bob") {
+				require.NotContains(t, m.Text(), "description: Greets")
+			}
+		}
+	})
+}
+
 // While an MCP server connects, 0.99 does not say which there are, for up to a
 // minute. A prompt after a cancelled /mcp does not wait for that.
 func TestCancelledCommandHoldsNoPrompt(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -207,9 +205,6 @@ func lacks(v droid.Version, what, since string) string {
 	return fmt.Sprintf("This droid (protocol %s) cannot %s; droid %s and newer can. Update droid to use this.", v, what, since)
 }
 
-// commandFile is a command that droid does not expand itself.
-type commandFile struct{ body string }
-
 // listCommands asks droid for its commands and skills, beside the owner, and
 // tells the editor.
 func (s *Session) listCommands() {
@@ -296,68 +291,9 @@ func (s *Session) allCommands() []availableCommand {
 	return all
 }
 
-// commandFiles reads the command files of the project and the user (0.99 does not
-// expand them in this mode), the project's first.
-func commandFiles(cwd string, files map[string]commandFile) (found []availableCommand) {
-	dirs := []string{filepath.Join(cwd, ".factory", "commands")}
-	if home, err := os.UserHomeDir(); err == nil {
-		dirs = append(dirs, filepath.Join(home, ".factory", "commands"))
-	}
-	const largest = 1 << 20
-	for _, dir := range dirs {
-		paths, _ := filepath.Glob(filepath.Join(dir, "*.md"))
-		for _, path := range paths {
-			name := strings.TrimSuffix(filepath.Base(path), ".md")
-			if _, known := files[name]; known {
-				continue
-			}
-			info, err := os.Stat(path)
-			if err != nil || info.Size() > largest {
-				continue
-			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				continue
-			}
-			fields, body := frontMatter(string(data))
-			files[name] = commandFile{body}
-			found = append(found, describeCommand(name, cmpOr(fields["description"], firstLine(body)), fields["argument-hint"]))
-		}
-	}
-	return found
-}
-
 func cmpOr(a, b string) string {
 	if a != "" {
 		return a
 	}
 	return b
-}
-
-// frontMatter splits a command file into its "key: value" head and its body.
-func frontMatter(text string) (fields map[string]string, body string) {
-	fields = map[string]string{}
-	rest, ok := strings.CutPrefix(text, "---\n")
-	head, after, closed := strings.Cut(rest, "\n---")
-	if !ok || !closed {
-		return fields, text
-	}
-	for line := range strings.Lines(head) {
-		if key, value, ok := strings.Cut(line, ":"); ok {
-			fields[strings.TrimSpace(key)] = strings.Trim(strings.TrimSpace(value), `"'`)
-		}
-	}
-	return fields, strings.TrimLeft(after, "\n")
-}
-
-// expand does for "/name args" what droid does not do itself before 0.215.
-func (s *Session) expand(text string) string {
-	name, args, ok := splitCommand(text)
-	if !ok {
-		return text
-	}
-	if file, ok := s.fileCommands[name]; ok {
-		return strings.ReplaceAll(file.body, "$ARGUMENTS", args)
-	}
-	return text
 }
