@@ -180,12 +180,19 @@ func (s *Session) sessionsCommand(t *turn, _ string) {
 func (s *Session) compactCommand(t *turn, instructions string) {
 	s.withClient(t, func(client *droid.Client) {
 		s.compacting(userAsked)
-		s.endCompaction(t)
+		answered, giveUp := false, t.giveUp
+		t.giveUp = func() {
+			giveUp()
+			if !answered {
+				s.endCompaction(t, client)
+			}
+		}
 		s.do(func(context.Context) {
 			ctx, cancel := context.WithTimeoutCause(t.work, compactTime, errCompactTime)
 			defer cancel()
 			id, removed, err := client.Compact(ctx, instructions)
 			s.post(func() {
+				answered = !errors.Is(err, context.DeadlineExceeded)
 				if err != nil {
 					s.compactFailed(t, outOfTime(ctx, err))
 					return
@@ -216,16 +223,16 @@ const compactTime = 10 * time.Minute
 
 var errCompactTime = errors.New("droid did not answer within 10 minutes")
 
-// endCompaction has the user see, when the command is cancelled, that the compaction
-// is over, and droid stop it: 0.225 ends the call of the model then, 0.117 goes on.
-func (s *Session) endCompaction(t *turn) {
-	giveUp := t.giveUp
-	t.giveUp = func() {
-		giveUp()
-		if t.cancelled {
-			s.compacted("cancelled", "It was cancelled.")
-			s.sendInterrupt()
-		}
+// endCompaction ends a compaction that the user cancelled or that takes too long.
+// droid hears no interrupt then and has the model go on (0.117 to 0.225), so the
+// process ends, unless that would end something else of the user's.
+func (s *Session) endCompaction(t *turn, client *droid.Client) {
+	if t.cancelled {
+		s.compacted("cancelled", "It was cancelled.")
+	}
+	s.compacted("failed", "It failed.")
+	if s.client == client && !client.HasChildren() && !s.logsIn(time.Now()) {
+		s.leave()
 	}
 }
 

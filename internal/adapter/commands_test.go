@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,15 +118,16 @@ func TestCommandsFollowTheResponse(t *testing.T) {
 	})
 }
 
-// A command that droid does not answer is cancelled like any prompt.
+// A command that droid does not answer is cancelled like any prompt. What droid made
+// all the same is told.
 func TestCancelledCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
+		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.fork_session", func(map[string]any) (any, string) {
 			<-release
-			return fakedroid.Fields{"newSessionId": "late", "removedCount": 1}, ""
+			return fakedroid.Fields{"newSessionId": "late"}, ""
 		})))
-		id := e.prompt("/compact")
+		id := e.prompt("/fork")
 		synctest.Wait()
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
@@ -153,6 +153,7 @@ func TestPromptAfterACancelledCommand(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		options := unansweredBy("list_mcp_servers", "compact_session", "fork_session", "authenticate_mcp_server")
 		options = append(options, v, fakedroid.WithAnswer("droid.cancel_mcp_auth", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }))
+		options = append(options, fakedroid.WithSessions(new(fakedroid.Sessions)))
 		e := begin(t, playing(says("hi"), options...))
 		for _, command := range []string{"/mcp", "/compact", "/fork", "/mcp login x"} {
 			id := e.prompt(command)
@@ -166,20 +167,11 @@ func TestPromptAfterACancelledCommand(t *testing.T) {
 	})
 }
 
-// A compaction that hangs ends after ten minutes; one that is cancelled is not
-// left running where droid can end it, and the user sees at once that it is over.
+// A compaction that hangs ends after ten minutes, one that is cancelled at once.
+// droid does not stop it, so its process goes and the next prompt has another.
 func TestCompactionIsBounded(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var heard []string
-		var lock sync.Mutex
-		tap := func(line []byte) {
-			lock.Lock()
-			defer lock.Unlock()
-			heard = append(heard, string(line))
-		}
-		e := begin(t, func(int) (*droid.Client, error) {
-			return tappedDroid(tap, says("hi"), append(unansweredBy("compact_session"), v)...), nil
-		})
+		e := begin(t, playing(says("hi"), append(unansweredBy("compact_session"), v, fakedroid.WithSessions(new(fakedroid.Sessions)))...))
 		id := e.prompt("/compact")
 		time.Sleep(9 * time.Minute)
 		_, over := e.answered(id)
@@ -187,18 +179,17 @@ func TestCompactionIsBounded(t *testing.T) {
 		time.Sleep(time.Minute + time.Second)
 		require.Equal(t, "end_turn", ended(e.await(id)))
 		require.Contains(t, strings.Join(e.updates(), "\n"), "droid did not answer within 10 minutes")
+		require.True(t, e.parked())
 		require.Equal(t, "end_turn", e.run("hello"))
 
 		id = e.prompt("/compact")
 		synctest.Wait()
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
-		shown := strings.Join(e.updates(), "\n")
-		require.Contains(t, shown, "It was cancelled.\nend cancelled", "before the response")
-		lock.Lock()
-		require.Contains(t, heard[len(heard)-1], "droid.interrupt_session")
-		lock.Unlock()
+		require.Contains(t, strings.Join(e.updates(), "\n"), "It was cancelled.\nend cancelled", "before the response")
+		require.True(t, e.parked())
 		require.Equal(t, "end_turn", e.run("hello"))
+		require.Equal(t, 3, e.starts)
 	})
 }
 
