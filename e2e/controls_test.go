@@ -176,6 +176,49 @@ func TestModesAndEfforts(t *testing.T) {
 	})
 }
 
+// Every value that is offered can be set, and what is current can be set once more,
+// also after a load, as clients do that apply what they have stored.
+func TestEveryOfferedValueIsAccepted(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("one turn", modelserver.Step{Text: "Kept."})
+		s := startAgent(t, h).open(h)
+		require.Equal(t, "end_turn", s.prompt("one turn").end(turnLimit).Stop, "droid stores a session with its first turn")
+		const thinker = "claude-opus-4-6" // has efforts in all versions; no call is made
+		s.set("model", thinker)
+		offered := s.set("spec_model", thinker)
+		require.Len(t, offered.ConfigOptions, 6)
+		tried := 0
+		for _, o := range offered.ConfigOptions {
+			for _, value := range o.Options {
+				s.set(o.ID, value.Value)
+				tried++
+			}
+			s.set(o.ID, o.CurrentValue)
+		}
+		t.Logf("%d values", tried)
+		again := func() optionList {
+			var loaded optionList
+			s.mustCall("session/load", h.params(s.id), &loaded)
+			for _, o := range loaded.ConfigOptions {
+				s.set(o.ID, o.CurrentValue)
+			}
+			return loaded
+		}
+		s.set("spec_model", thinker)
+		s.set("spec_reasoning_effort", "low")
+		s.set("spec_model", "same")
+		require.Equal(t, "same", again().current("spec_model"))
+		require.NotContains(t, again().ids(), "spec_reasoning_effort")
+	})
+}
+
+func (l optionList) ids() (ids []string) {
+	for _, o := range l.ConfigOptions {
+		ids = append(ids, o.ID)
+	}
+	return ids
+}
+
 // The behaviour follows the mode: in auto-low a file is created without asking,
 // in spec mode it is refused.
 func TestModeDecides(t *testing.T) {
@@ -501,6 +544,44 @@ func TestCommands(t *testing.T) {
 		for _, m := range lastRequest(model).Messages {
 			require.NotContains(t, m.Text(), "zweitens")
 		}
+	})
+}
+
+// A custom command is found in a directory of any name, and one that was written on
+// Windows is taken without its head.
+func TestCustomCommandsOfAnyDirectory(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h.work = filepath.Join(h.work, "a [x]*")
+		commands := filepath.Join(h.work, ".factory", "commands")
+		require.NoError(t, os.MkdirAll(commands, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(commands, "greet.md"), []byte("---\r\ndescription: Greets\r\n---\r\nSay hello to $ARGUMENTS now.\r\n"), 0o600))
+		model.On("Say hello to Bob", modelserver.Step{Text: "Hello Bob."})
+		s := startAgent(t, h).open(h)
+		require.Contains(t, s.commands(), "greet")
+		require.Equal(t, "Hello Bob.", s.prompt("/greet Bob").end(turnLimit).text())
+		for _, m := range lastRequest(model).Messages {
+			if strings.Contains(m.Text(), "Say hello to Bob") {
+				require.NotContains(t, m.Text(), "description: Greets")
+			}
+		}
+	})
+}
+
+// While an MCP server connects, 0.99 does not say which there are, for up to a
+// minute. A prompt after a cancelled /mcp does not wait for that.
+func TestCancelledCommandHoldsNoPrompt(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		require.NoError(t, os.WriteFile(filepath.Join(h.dir, ".factory", "mcp.json"),
+			[]byte(`{"mcpServers":{"mute":{"type":"stdio","command":"sleep","args":["300"]}}}`), 0o600))
+		model.On("hello", modelserver.Step{Text: "Hello."})
+		s := startAgent(t, h).open(h)
+		listing := s.prompt("/mcp")
+		if h.version == oldestDroid {
+			time.Sleep(300 * time.Millisecond) // droid has the question and leaves it open
+		}
+		s.notify("session/cancel", map[string]any{"sessionId": s.id})
+		listing.end(turnLimit) // newer ones answer at once
+		require.Equal(t, "Hello.", s.prompt("hello").end(20*time.Second).text())
 	})
 }
 

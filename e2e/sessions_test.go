@@ -268,12 +268,23 @@ func TestTwoAgentsOnOneHome(t *testing.T) {
 		require.Equal(t, "Hello.", sa.prompt("hello from a").end(turnLimit).text())
 		require.Equal(t, "Hello.", sb.prompt("hello from b").end(turnLimit).text())
 		require.ElementsMatch(t, []string{sa.id, sb.id}, a.listed(h))
+		// What the other agent has open is not deleted from under its droid, which on
+		// 0.99 would go on in a file without a beginning.
+		_, err := b.call("session/delete", map[string]any{"sessionId": sa.id})
+		require.NotNil(t, err)
+		require.Contains(t, err.Message, "close it there first")
 		b.mustCall("session/delete", map[string]any{"sessionId": sb.id}, nil)
 		require.Equal(t, []string{sa.id}, a.listed(h))
 		require.Equal(t, "Hello.", sa.prompt("hello again").end(turnLimit).text())
 		// Each agent's clean-up checks that no droid of the home is left.
 		require.NoError(t, a.stdin.Close())
 		<-a.exited
+		loaded := b.seen()
+		b.mustCall("session/load", h.params(sa.id), nil)
+		messages, _ := b.messages(loaded)
+		require.Len(t, messages, 4, "the conversation is whole")
+		b.mustCall("session/delete", map[string]any{"sessionId": sa.id}, nil)
+		require.Empty(t, b.listed(h))
 	})
 }
 

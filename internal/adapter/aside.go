@@ -27,14 +27,15 @@ func (s *Session) aside(ev droid.Event) {
 		// The editor keeps its id; what must be loaded after a restart is the
 		// session that droid went on in (quirk 22).
 		s.droidID = ev.To
+		s.holdStored()
 	case droid.Lost:
 		s.tell(lostText(ev))
 	case droid.WorkingStateChanged:
 		if ev.State == droid.StateCompacting {
-			s.compacting()
+			s.compacting(windowFull)
 		}
 	case droid.SessionCompacted:
-		s.compacting() // where droid did not say before that it does
+		s.compacting(windowFull) // where droid did not say before that it does
 		s.compacted("completed", fmt.Sprintf("%d messages became a summary.", ev.RemovedCount))
 	default:
 		s.log.Debug("event without an ACP form", zap.String("type", ev.Kind()))

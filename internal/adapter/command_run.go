@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -178,16 +179,22 @@ func (s *Session) sessionsCommand(t *turn, _ string) {
 
 func (s *Session) compactCommand(t *turn, instructions string) {
 	s.withClient(t, func(client *droid.Client) {
-		s.compacting()
-		s.do(func(ctx context.Context) {
+		s.compacting(userAsked)
+		answered, giveUp := false, t.giveUp
+		t.giveUp = func() {
+			giveUp()
+			if !answered {
+				s.endCompaction(t, client)
+			}
+		}
+		s.do(func(context.Context) {
+			ctx, cancel := context.WithTimeoutCause(t.work, compactTime, errCompactTime)
+			defer cancel()
 			id, removed, err := client.Compact(ctx, instructions)
 			s.post(func() {
+				answered = !errors.Is(err, context.DeadlineExceeded)
 				if err != nil {
-					s.compacted("failed", "It failed.")
-					if strings.Contains(err.Error(), "No access token") {
-						err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + strings.TrimSuffix(loginRemedy, "."))
-					}
-					s.replyError(t, "The conversation was not compacted", err)
+					s.compactFailed(t, outOfTime(ctx, err))
 					return
 				}
 				s.goOn(t, id, func() {
@@ -199,12 +206,41 @@ func (s *Session) compactCommand(t *turn, instructions string) {
 	})
 }
 
+func (s *Session) compactFailed(t *turn, err error) {
+	if s.turn != t {
+		return // it was cancelled, and another compaction may run
+	}
+	s.compacted("failed", "It failed.")
+	if strings.Contains(err.Error(), "No access token") {
+		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + strings.TrimSuffix(loginRemedy, "."))
+	}
+	s.replyError(t, "The conversation was not compacted", err)
+}
+
+// compactTime bounds how long droid may take to compact a conversation: one or
+// several calls of the model with all of it.
+const compactTime = 10 * time.Minute
+
+var errCompactTime = errors.New("droid did not answer within 10 minutes")
+
+// endCompaction ends a compaction that the user cancelled or that takes too long.
+// droid hears no interrupt then and has the model go on (0.117 to 0.225), so the
+// process ends, unless that would end something else of the user's.
+func (s *Session) endCompaction(t *turn, client *droid.Client) {
+	if t.cancelled {
+		s.compacted("cancelled", "It was cancelled.")
+	}
+	s.compacted("failed", "It failed.")
+	if s.client == client && !client.HasChildren() && !s.logsIn(time.Now()) {
+		s.leave()
+	}
+}
+
 // goOn has the process load a session that droid made of this one; the thread
 // keeps its id. done is called when it is there.
 func (s *Session) goOn(t *turn, id string, done func()) {
 	if s.turn != t || s.client == nil { // it was cancelled, and another prompt may run
-		s.compacted("cancelled", "It was cancelled.")
-		s.notices = append(s.notices, "A cancelled command was done by droid all the same; its result is the session "+id+". This thread goes on without it.")
+		s.tellLateSession(id)
 		return
 	}
 	old := s.droidID
@@ -272,13 +308,13 @@ func (s *Session) rewindCommand(t *turn, args string) {
 		}
 		files := len(fields) > 1 && fields[1] == "files"
 		client, session := s.client, s.droidID
-		s.do(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, openTime)
+		s.do(func(context.Context) {
+			ctx, cancel := context.WithTimeoutCause(t.work, openTime, errOpenTime)
 			defer cancel()
 			text, to, err := rewind(ctx, client, session, points[n-1], files)
 			s.post(func() {
 				if err != nil {
-					s.replyError(t, failed, err)
+					s.replyError(t, failed, outOfTime(ctx, err))
 					return
 				}
 				s.goOn(t, to, func() {

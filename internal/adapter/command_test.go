@@ -15,7 +15,7 @@ import (
 func beginAs(t *testing.T, capabilities string, start starter) *editor {
 	t.Helper()
 	e := open(t, start)
-	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+named+`}`).Error)
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+asZed+`}`).Error)
 	answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
 	require.Nil(t, answer.Error)
 	var result struct{ SessionID string }

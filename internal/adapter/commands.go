@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -113,9 +111,11 @@ func splitCommand(text string) (name, args string, ok bool) {
 }
 
 // runCommand answers a prompt that is a command. It is cancelled at once, like a
-// prompt that waits for droid; what droid then still does changes nothing here.
+// prompt that waits for droid. What it then waits for is given up, so that the next
+// prompt does not wait for it; what droid still does changes nothing here.
 func (s *Session) runCommand(t *turn) {
 	t.starting = true
+	t.work, t.giveUp = context.WithCancel(s.ctx)
 	t.command.run(s, t, t.command.args)
 }
 
@@ -150,19 +150,42 @@ func (s *Session) withClient(t *turn, f func(client *droid.Client)) {
 // askDroid runs f beside the owner and ends the command with its text.
 func (s *Session) askDroid(t *turn, what string, f func(ctx context.Context, client *droid.Client) (string, error)) {
 	s.withClient(t, func(client *droid.Client) {
-		s.do(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, openTime)
+		s.do(func(context.Context) {
+			ctx, cancel := context.WithTimeoutCause(t.work, openTime, errOpenTime)
 			defer cancel()
 			text, err := f(ctx, client)
 			s.post(func() {
 				if err != nil {
-					s.replyError(t, what, err)
+					s.replyError(t, what, outOfTime(ctx, err))
 					return
 				}
 				s.reply(t, text)
 			})
 		})
 	})
+}
+
+// outOfTime is err, or why ctx ended when it ran out of time.
+func outOfTime(ctx context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// lateResult tells of a session that droid made for a command which nobody waits
+// for any more: it was cancelled or took too long.
+func (s *Session) lateResult(ev droid.LateResult) {
+	var made struct {
+		NewSessionID string `json:"newSessionId"`
+	}
+	if json.Unmarshal(ev.Result, &made) == nil && made.NewSessionID != "" { // of other calls nothing remains to be told
+		s.tellLateSession(made.NewSessionID)
+	}
+}
+
+func (s *Session) tellLateSession(id string) {
+	s.notices = append(s.notices, "A command that was given up was done by droid all the same; its result is the session "+id+". This thread goes on without it.")
 }
 
 // withHistory calls f with the whole conversation.
@@ -182,9 +205,6 @@ func (s *Session) withHistory(t *turn, what string, f func(info *droid.SessionIn
 func lacks(v droid.Version, what, since string) string {
 	return fmt.Sprintf("This droid (protocol %s) cannot %s; droid %s and newer can. Update droid to use this.", v, what, since)
 }
-
-// commandFile is a command that droid does not expand itself.
-type commandFile struct{ body string }
 
 // listCommands asks droid for its commands and skills, beside the owner, and
 // tells the editor.
@@ -272,68 +292,9 @@ func (s *Session) allCommands() []availableCommand {
 	return all
 }
 
-// commandFiles reads the command files of the project and the user (0.99 does not
-// expand them in this mode), the project's first.
-func commandFiles(cwd string, files map[string]commandFile) (found []availableCommand) {
-	dirs := []string{filepath.Join(cwd, ".factory", "commands")}
-	if home, err := os.UserHomeDir(); err == nil {
-		dirs = append(dirs, filepath.Join(home, ".factory", "commands"))
-	}
-	const largest = 1 << 20
-	for _, dir := range dirs {
-		paths, _ := filepath.Glob(filepath.Join(dir, "*.md"))
-		for _, path := range paths {
-			name := strings.TrimSuffix(filepath.Base(path), ".md")
-			if _, known := files[name]; known {
-				continue
-			}
-			info, err := os.Stat(path)
-			if err != nil || info.Size() > largest {
-				continue
-			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				continue
-			}
-			fields, body := frontMatter(string(data))
-			files[name] = commandFile{body}
-			found = append(found, describeCommand(name, cmpOr(fields["description"], firstLine(body)), fields["argument-hint"]))
-		}
-	}
-	return found
-}
-
 func cmpOr(a, b string) string {
 	if a != "" {
 		return a
 	}
 	return b
-}
-
-// frontMatter splits a command file into its "key: value" head and its body.
-func frontMatter(text string) (fields map[string]string, body string) {
-	fields = map[string]string{}
-	rest, ok := strings.CutPrefix(text, "---\n")
-	head, after, closed := strings.Cut(rest, "\n---")
-	if !ok || !closed {
-		return fields, text
-	}
-	for line := range strings.Lines(head) {
-		if key, value, ok := strings.Cut(line, ":"); ok {
-			fields[strings.TrimSpace(key)] = strings.Trim(strings.TrimSpace(value), `"'`)
-		}
-	}
-	return fields, strings.TrimLeft(after, "\n")
-}
-
-// expand does for "/name args" what droid does not do itself before 0.215.
-func (s *Session) expand(text string) string {
-	name, args, ok := splitCommand(text)
-	if !ok {
-		return text
-	}
-	if file, ok := s.fileCommands[name]; ok {
-		return strings.ReplaceAll(file.body, "$ARGUMENTS", args)
-	}
-	return text
 }

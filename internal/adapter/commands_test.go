@@ -2,6 +2,8 @@ package adapter
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,6 +32,34 @@ func TestFrontMatter(t *testing.T) {
 	require.Equal(t, "Hello $ARGUMENTS\n", body)
 	_, body = frontMatter("---\nnot closed")
 	require.Equal(t, "---\nnot closed", body)
+}
+
+// The directory may have any name, and the files may come from Windows.
+func TestCommandFiles(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("HOME", filepath.Join(root, "me [at] home*"))
+	t.Setenv("USERPROFILE", os.Getenv("HOME"))
+	cwd := filepath.Join(root, "[x]")
+	write := func(dir, name, text string) {
+		dir = filepath.Join(dir, ".factory", "commands")
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write(cwd, "greet.md", "\ufeff---\r\ndescription: \"Greets\"\r\nargument-hint: <name>\r\n---\r\n\r\nHello $ARGUMENTS\r\nBye\r\n")
+	write(cwd, "twice.md", "The project's")
+	write(cwd, "not.txt", "no command")
+	write(os.Getenv("HOME"), "twice.md", "The user's")
+	write(os.Getenv("HOME"), "plain.md", "Just do it")
+	require.NoError(t, os.Mkdir(filepath.Join(cwd, ".factory", "commands", "dir.md"), 0o755))
+
+	files := map[string]commandFile{}
+	found := commandFiles(cwd, files)
+	require.Equal(t, []availableCommand{
+		{"greet", "Greets", &commandInput{"<name>"}},
+		{"twice", "The project's", &commandInput{"arguments"}},
+		{"plain", "Just do it", &commandInput{"arguments"}},
+	}, found)
+	require.Equal(t, map[string]commandFile{"greet": {"Hello $ARGUMENTS\nBye\n"}, "twice": {"The project's"}, "plain": {"Just do it"}}, files)
 }
 
 // listing answers droid's questions for commands and skills.
@@ -88,15 +118,16 @@ func TestCommandsFollowTheResponse(t *testing.T) {
 	})
 }
 
-// A command that droid does not answer is cancelled like any prompt.
+// A command that droid does not answer is cancelled like any prompt. What droid made
+// all the same is told.
 func TestCancelledCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
+		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.fork_session", func(map[string]any) (any, string) {
 			<-release
-			return fakedroid.Fields{"newSessionId": "late", "removedCount": 1}, ""
+			return fakedroid.Fields{"newSessionId": "late"}, ""
 		})))
-		id := e.prompt("/compact")
+		id := e.prompt("/fork")
 		synctest.Wait()
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
@@ -105,6 +136,60 @@ func TestCancelledCommand(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("hello"))
 		e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID, "the thread stays where it is") })
 		require.Contains(t, strings.Join(e.updates(), "\n"), "its result is the session late")
+	})
+}
+
+// unansweredBy makes a droid that never answers these questions.
+func unansweredBy(methods ...string) (options []fakedroid.Option) {
+	for _, m := range methods {
+		options = append(options, fakedroid.WithAnswer("droid."+m, func(map[string]any) (any, string) { return fakedroid.NoAnswer{}, "" }))
+	}
+	return options
+}
+
+// What droid does not answer holds up no prompt once it is cancelled, also where
+// calls wait for each other (0.99).
+func TestPromptAfterACancelledCommand(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		options := unansweredBy("list_mcp_servers", "compact_session", "fork_session", "authenticate_mcp_server")
+		options = append(options, v, fakedroid.WithAnswer("droid.cancel_mcp_auth", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }))
+		options = append(options, fakedroid.WithSessions(new(fakedroid.Sessions)))
+		e := begin(t, playing(says("hi"), options...))
+		for _, command := range []string{"/mcp", "/compact", "/fork", "/mcp login x"} {
+			id := e.prompt(command)
+			synctest.Wait()
+			began := time.Now()
+			e.cancel()
+			require.Equal(t, "cancelled", ended(e.await(id)), command)
+			require.Equal(t, "end_turn", e.run("hello"), command)
+			require.Less(t, time.Since(began), time.Second, command)
+		}
+	})
+}
+
+// A compaction that hangs ends after ten minutes, one that is cancelled at once.
+// droid does not stop it, so its process goes and the next prompt has another.
+func TestCompactionIsBounded(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), append(unansweredBy("compact_session"), v, fakedroid.WithSessions(new(fakedroid.Sessions)))...))
+		id := e.prompt("/compact")
+		time.Sleep(9 * time.Minute)
+		_, over := e.answered(id)
+		require.False(t, over)
+		time.Sleep(time.Minute + time.Second)
+		require.Equal(t, "end_turn", ended(e.await(id)))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "droid did not answer within 10 minutes")
+		require.True(t, e.parked())
+		require.Equal(t, "end_turn", e.run("hello"))
+
+		id = e.prompt("/compact")
+		synctest.Wait()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "It was cancelled.\nend cancelled", "before the response")
+		require.True(t, e.parked())
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.Equal(t, 3, e.starts)
 	})
 }
 

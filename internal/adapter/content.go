@@ -6,7 +6,9 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -90,6 +92,9 @@ func (b *messageBuilder) add(block contentBlock) string {
 		if block.URI == "" {
 			return "a resource_link needs a uri"
 		}
+		if problem := checkURI(block.URI); problem != "" {
+			return problem
+		}
 		b.mention(b.link(block.URI, block.Name))
 	case "resource":
 		return b.addResource(block)
@@ -123,6 +128,8 @@ func (b *messageBuilder) addResource(block contentBlock) string {
 	switch {
 	case r == nil || r.URI == "":
 		return "a resource needs resource.uri"
+	case checkURI(r.URI) != "":
+		return checkURI(r.URI)
 	case r.Text != nil:
 		if len(*r.Text) > maxContent {
 			return tooLarge("the resource "+r.URI, len(*r.Text))
@@ -194,10 +201,9 @@ func (b *messageBuilder) link(uri, name string) string {
 // mention is how a resource is named to the model: the path of a file with its
 // lines, or the address of anything else.
 func mention(uri, name string) string {
-	u, err := url.Parse(uri)
-	if err == nil && u.Scheme == "file" {
-		ref := "@" + uriPath(uri)
-		if u.Fragment != "" {
+	if path, ok := filePath(uri); ok {
+		ref := "@" + path
+		if u, err := url.Parse(uri); err == nil && u.Fragment != "" {
 			ref += " (" + u.Fragment + ")"
 		}
 		return ref
@@ -210,16 +216,34 @@ func mention(uri, name string) string {
 
 // uriPath is the file path of a file URI, or the URI itself.
 func uriPath(uri string) string {
+	if path, ok := filePath(uri); ok {
+		return path
+	}
+	return uri
+}
+
+// filePath is the path of a file URI. A file of another machine has none here, and
+// one whose name has control characters is told by its address, in which they are
+// escaped.
+func filePath(uri string) (path string, ok bool) {
 	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" {
-		return uri
+	if err != nil || u.Scheme != "file" || u.Path == "" || u.Host != "" && u.Host != "localhost" || strings.ContainsFunc(u.Path, unicode.IsControl) {
+		return "", false
 	}
 	p := u.Path
 	// file:///C:/x parses to /C:/x, which is no path on Windows.
 	if len(p) > 2 && p[0] == '/' && p[2] == ':' {
 		p = p[1:]
 	}
-	return filepath.FromSlash(p)
+	return filepath.FromSlash(p), true
+}
+
+// checkURI returns what is wrong with the address of a resource, if anything.
+func checkURI(uri string) string {
+	if u, err := url.Parse(uri); err == nil && u.Scheme == "file" && strings.Contains(u.Path, "\x00") {
+		return "the uri " + strconv.Quote(uri) + " names a file with a NUL in its name, and there is none"
+	}
+	return ""
 }
 
 func isBase64(s string) bool {

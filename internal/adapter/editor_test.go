@@ -166,15 +166,15 @@ func open(t *testing.T, start starter) *editor {
 	return e
 }
 
-// named is the clientInfo of a client that is known to show what options are
+// asZed is the clientInfo of a client that is known to show what options are
 // called.
-const named = `"clientInfo":{"name":"zed","version":"1"}`
+const asZed = `"clientInfo":{"name":"zed","version":"1"}`
 
 // connect opens and initializes.
 func connect(t *testing.T, start starter) *editor {
 	t.Helper()
 	e := open(t, start)
-	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+named+`}`).Error)
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+asZed+`}`).Error)
 	return e
 }
 

@@ -49,11 +49,8 @@ func requestCancelled() *acp.RequestError {
 }
 
 func unknownSession(id string) *acp.RequestError {
-	return &acp.RequestError{
-		Code:    codeResourceNotFound,
-		Message: "Unknown session " + strconv.Quote(id) + "; create one with session/new",
-		Data:    map[string]string{"sessionId": id},
-	}
+	text := "There is no session " + strconv.Quote(id) + ". Create one with session/new, or take one that session/list has."
+	return &acp.RequestError{Code: codeResourceNotFound, Message: "Unknown session " + strconv.Quote(id) + "; create one with session/new", Data: details(text)}
 }
 
 const loginRemedy = "Run `droid` in a terminal and log in with /login, or set FACTORY_API_KEY in the environment of this agent, then try again. A custom model in ~/.factory/settings.json needs no login."
@@ -63,11 +60,10 @@ func authRequired() *acp.RequestError {
 	return &acp.RequestError{Code: -32000, Message: "Authentication required: " + text, Data: details(text)}
 }
 
-// startError explains why no droid process could be had for a session.
+// startError explains why there is no droid process.
 func startError(err error) *acp.RequestError {
 	var notFound *droid.NotFoundError
 	var exit *droid.ExitError
-	var refused *droid.RPCError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return acp.NewRequestCancelled(nil)
@@ -75,18 +71,65 @@ func startError(err error) *acp.RequestError {
 		return internalError("droid_not_found", notFound.Error()+". "+notFound.Remedy())
 	case errors.As(err, &exit):
 		return internalError("droid_exited", exitText(exit)+" Check that `droid exec --help` works in a terminal.")
-	case errors.As(err, &refused):
-		return internalError("droid_refused", "droid refused to open the session: "+refused.Message)
 	}
 	return internalError("droid_start_failed", "droid could not be started: "+err.Error())
+}
+
+// openError explains why a process was not started with a session in it. id is the
+// session's, "" for a new one.
+func openError(id string, err error) *acp.RequestError {
+	var refused *droid.RPCError
+	switch {
+	case !errors.As(err, &refused):
+	case refused.Code == droid.CodeSessionNotFound && id != "":
+		return unknownSession(id)
+	default:
+		return refusal("to open the session", refused)
+	}
+	if errors.Is(err, errLoadHangs) {
+		return internalError("droid_failed", "droid did not load the session: "+err.Error())
+	}
+	return startError(err)
+}
+
+// promptError explains why droid did not take a prompt.
+func promptError(err error) *acp.RequestError {
+	var refused *droid.RPCError
+	var exit *droid.ExitError
+	switch {
+	case errors.As(err, &refused):
+		return refusal("the prompt", refused)
+	case errors.As(err, &exit):
+		return crashError(err)
+	case errors.Is(err, context.Canceled):
+		return acp.NewRequestCancelled(nil)
+	}
+	return internalError("droid_failed", "droid did not take the prompt: "+err.Error())
+}
+
+// forkError explains why droid made no copy of a session.
+func forkError(err error) *acp.RequestError {
+	var refused *droid.RPCError
+	var exit *droid.ExitError
+	switch {
+	case errors.As(err, &refused):
+		return refusal("to copy the session", refused)
+	case errors.As(err, &exit):
+		return crashError(err)
+	case errors.Is(err, context.Canceled):
+		return acp.NewRequestCancelled(nil)
+	}
+	return internalError("droid_failed", "droid did not copy the session: "+err.Error())
+}
+
+// refusal is droid's no to what it was asked for.
+func refusal(what string, err *droid.RPCError) *acp.RequestError {
+	return internalError("droid_refused", "droid refused "+what+": "+err.Message)
 }
 
 // exitText tells how droid ended, with the last lines of its stderr.
 func exitText(exit *droid.ExitError) string {
 	text := exit.Error()
-	if exit.Signal == "SIGKILL" {
-		text += ", by another program or because memory ran out"
-	}
 	if !strings.HasSuffix(text, ".") {
 		text += "."
 	}

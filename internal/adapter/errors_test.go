@@ -2,9 +2,11 @@ package adapter
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 )
 
@@ -51,4 +53,75 @@ func TestProvidersWordsWithoutJSON(t *testing.T) {
 	} {
 		require.Equal(t, want, plain(text))
 	}
+}
+
+// An error says what droid was asked for: a prompt or a copy is no opening.
+func TestRefusalsSayWhatWasRefused(t *testing.T) {
+	refuse := func(method string) fakedroid.Option {
+		return fakedroid.WithAnswer("droid."+method, func(map[string]any) (any, string) { return nil, "not today" })
+	}
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v, refuse("add_user_message"), refuse("fork_session"), refuse("load_session")))
+		require.Equal(t, "-32603 droid_refused: droid refused the prompt: not today", e.run("hello"))
+		require.Equal(t, "-32603 droid_refused: droid refused to copy the session: not today", ended(e.call("session/fork", sessionParamsOf(e.session))))
+		require.Equal(t, "-32603 droid_refused: droid refused to open the session: not today", ended(e.call("session/load", sessionParamsOf(e.session))))
+	})
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		sessions := new(fakedroid.Sessions)
+		e := connect(t, playing(says("hi"), v, fakedroid.WithSessions(sessions), refuse("fork_session")))
+		require.Equal(t, "-32603 droid_refused: droid refused to copy the session: not today",
+			ended(e.call("session/fork", sessionParamsOf(sessions.Add("/workspace")))))
+	})
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := connect(t, playing(says("hi"), v, refuse("initialize_session")))
+		require.Equal(t, "-32603 droid_refused: droid refused to open the session: not today",
+			ended(e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)))
+	})
+}
+
+func TestUnknownSessionHasDetails(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := connect(t, playing(says("hi"), v))
+		for _, method := range []string{"session/load", "session/close", "session/prompt"} {
+			answer := e.call(method, sessionParamsOf("no-such"))
+			require.Equal(t, -32002, answer.Error.Code, method)
+			require.JSONEq(t, `{"details":"There is no session \"no-such\". Create one with session/new, or take one that session/list has."}`, string(answer.Error.Data), method)
+		}
+	})
+}
+
+// The user's own /compact has another reason than a full context window.
+func TestCompactionSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi"), unansweredBy("compact_session")...))
+		id := e.prompt("/compact")
+		synctest.Wait()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Contains(t, e.updates(), "thought: droid compacts the conversation. It was cancelled.")
+	})
+}
+
+// What droid-acp did itself is not put down to others.
+func TestExitTextNamesWhoKilledIt(t *testing.T) {
+	for want, exit := range map[string]*droid.ExitError{
+		`droid was ended by signal "SIGKILL", by another program or because memory ran out: last words.`: {Code: -1, Signal: "SIGKILL", Started: true, Stderr: []string{"last words"}},
+		`droid was killed by droid-acp, because it had closed its stdout and did not end: last words.`:   {Code: -1, Signal: "SIGKILL", Started: true, KilledFor: "it had closed its stdout and did not end", Stderr: []string{"last words"}},
+		`droid was killed by droid-acp.`:       {Code: -1, Signal: "SIGKILL", Started: true, Requested: true},
+		`droid was ended by signal "SIGTERM".`: {Code: -1, Signal: "SIGTERM", Started: true},
+	} {
+		require.Equal(t, want, exitText(exit))
+	}
+}
+
+// A prompt that ends with a droid which hung says so.
+func TestKilledDroidSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		e.inside(func(s *Session) { s.client.KillFor("it did not answer") })
+		synctest.Wait()
+		e.inside(func(s *Session) {
+			require.Contains(t, crashError(s.lastCrash).Message, "droid was killed by droid-acp, because it did not answer")
+		})
+	})
 }

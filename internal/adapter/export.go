@@ -3,7 +3,10 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"html/template"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,13 +181,59 @@ func export(info *droid.SessionInfo, session, cwd, file string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	f, err := os.OpenFile(filepath.Clean(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return "", err
-	}
-	if _, err := f.WriteString(page); err != nil {
-		_ = f.Close()
-		return "", err
-	}
-	return path, f.Close()
+	return path, writeNew(filepath.Clean(path), func(w io.Writer) error {
+		_, err := io.WriteString(w, page)
+		return err
+	})
 }
+
+// writeNew makes a file that is not there yet, whole or not at all: it gets its name
+// when it is written.
+func writeNew(path string, write func(io.Writer) error) error {
+	if _, err := os.Lstat(path); err == nil {
+		return &existsError{path}
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".droid-acp-export-*")
+	if err != nil {
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			at.Path = path // the name that the user knows
+		}
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // fails when the file has its name
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return err
+	}
+	err = os.Link(f.Name(), path)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = renameNew(f.Name(), path) // this filesystem has no links
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return &existsError{path}
+	}
+	return err
+}
+
+// renameNew renames a file to a name that nobody has: an empty file takes the name
+// before, which no two writers can make.
+func renameNew(from, to string) error {
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Close(), os.Rename(from, to)); err != nil {
+		_ = os.Remove(to)
+		return err
+	}
+	return nil
+}
+
+// existsError says that a file is not overwritten.
+type existsError struct{ path string }
+
+func (e *existsError) Error() string {
+	return e.path + " exists and is not overwritten; give another name"
+}
+
+func (e *existsError) Unwrap() error { return fs.ErrExist }

@@ -63,7 +63,7 @@ func replayed(t *testing.T, c *fixture.Conversation) string {
 	if script.plan != "" {
 		capabilities = formClient
 	}
-	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+named+`}`).Error)
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+asZed+`}`).Error)
 	e.ask, e.onForm, script.end = script.answer, script.fill, e.done
 	for _, step := range c.Steps {
 		if step.Dir != fixture.ToDroid {

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -41,7 +42,7 @@ func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
 	}
 	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: out.id, MessageLimit: 1}))
 	if failure != nil {
-		return nil, startError(failure)
+		return nil, openError(out.id, failure)
 	}
 	info.SessionID = out.id
 	return a.takeUp(c, client, info, p)
@@ -65,13 +66,16 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 			defer context.AfterFunc(sctx, cancel)()
 			id, err := client.Fork(ctx)
 			if err != nil {
-				done("", startError(err))
+				done("", forkError(err))
 				return
 			}
 			done(id, nil)
 		})
 	})
 }
+
+// errFork marks that the copying failed, not the opening before or after it.
+var errFork = errors.New("copying the session")
 
 // forkStored copies a session that is not open here: one process loads it, copies
 // it and goes on with the copy.
@@ -84,14 +88,17 @@ func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
 		}
 		id, err := client.Fork(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("forking: %w", err)
+			return nil, fmt.Errorf("%w: %w", errFork, err)
 		}
 		forked = id
 		return openStored(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
 	}
 	client, info, err := a.launch(c.ctx, p.CWD, p.servers, open)
-	if err != nil {
-		return nil, (&Session{id: p.SessionID}).openError(err)
+	switch {
+	case errors.Is(err, errFork):
+		return nil, forkError(err)
+	case err != nil:
+		return nil, openError(p.SessionID, err)
 	}
 	info.SessionID = forked
 	return a.takeUp(c, client, info, p)

@@ -87,7 +87,7 @@ func (a *Agent) initialize(c call) (any, *acp.RequestError) {
 			MCPCapabilities:    mcpCapabilities{HTTP: true, SSE: true},
 		},
 		AuthMethods: []authMethod{a.loginMethod()},
-		AgentInfo:   agentInfo{Name: "droid-acp", Title: "Factory Droid", Version: a.cfg.Version},
+		AgentInfo:   agentInfo{Name: "droid-acp", Title: "droid-acp (bridge to Factory's droid)", Version: a.cfg.Version},
 	}, nil
 }
 

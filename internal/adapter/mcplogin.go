@@ -58,10 +58,9 @@ func (s *Session) beginLogin(t *turn, name string) {
 	s.withClient(t, func(client *droid.Client) {
 		command := &loginCommand{name, t}
 		s.loggingIn = command
-		s.do(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, loginTime)
+		s.do(func(context.Context) {
+			ctx, cancel := context.WithTimeout(t.work, loginTime) // older droids take no other call meanwhile
 			defer cancel()
-			defer context.AfterFunc(t.ctx, cancel)() // older droids take no other call meanwhile
 			err := client.AuthenticateMCP(ctx, name)
 			s.post(func() {
 				if s.loggingIn == command {

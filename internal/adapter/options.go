@@ -32,7 +32,7 @@ const (
 )
 
 // sameModel is the value of optionSpecModel while droid reports none: spec mode
-// uses the session's model. It cannot be chosen, as droid has no way back to it.
+// uses the session's model.
 const sameModel = "same"
 
 // configOption is one selector of configOptions (ACP v1).
@@ -106,7 +106,7 @@ func (s *Session) configOptions() []configOption {
 		// ACP wants the current value among the values, also where droid took one
 		// that it does not offer.
 		if !slices.ContainsFunc(o.Options, func(v optionValue) bool { return v.Value == o.CurrentValue }) {
-			o.Options = append([]optionValue{{Value: o.CurrentValue, Name: o.CurrentValue, Description: "Not among what droid offers"}}, o.Options...)
+			o.Options = append([]optionValue{{Value: o.CurrentValue, Name: o.CurrentValue, Description: notOffered}}, o.Options...)
 		}
 		out = append(out, o)
 	}
@@ -122,13 +122,13 @@ func (s *Session) configOptions() []configOption {
 	}
 	if effort := s.settings.ReasoningEffort; effort != nil {
 		add(configOption{ID: optionEffort, Name: "Reasoning effort", Category: "thought_level",
-			Description: "How much the model thinks before it answers", CurrentValue: *effort, Options: s.effortValues(s.settings.ModelID)})
+			Description: "How much the model thinks before it answers", CurrentValue: *effort, Options: named("Effort: ", s.effortValues(s.settings.ModelID))})
 	}
 	s.addSpecOptions(add)
 	add(configOption{ID: optionFollowUp, Name: "Follow-up", Description: "What happens to a prompt that is sent while another one runs",
 		CurrentValue: s.followUpMode(), Options: []optionValue{
-			{followUpQueue, "Queue", "It runs when the running one has ended"},
-			{followUpSteer, "Steer", "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
+			{followUpQueue, "Follow-ups: queue", "It runs when the running one has ended"},
+			{followUpSteer, "Follow-ups: steer", "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
 		}})
 	return out
 }
@@ -138,94 +138,16 @@ func (s *Session) addSpecOptions(add func(configOption)) {
 	if s.settings.AutonomyMode == nil || len(s.models) == 0 {
 		return
 	}
-	o := configOption{ID: optionSpecModel, Name: "Spec mode model", Description: "The model that makes the plan in spec mode", CurrentValue: sameModel, Options: s.modelValues()}
+	o := configOption{ID: optionSpecModel, Name: "Spec mode model", Description: "The model that makes the plan in spec mode", CurrentValue: sameModel,
+		Options: append([]optionValue{{sameModel, "Spec: same model", "The session's model"}}, named("Spec: ", s.modelValues())...)}
 	model := s.settings.SpecModeModelID
-	if model == nil {
-		o.Options = append([]optionValue{{sameModel, "Same model", "The session's model"}}, o.Options...)
-	} else {
+	if model != nil {
 		o.CurrentValue = *model
 	}
 	add(o)
 	if effort := s.settings.SpecModeReasoningEffort; model != nil && effort != nil {
-		add(configOption{ID: optionSpecEffort, Name: "Spec mode effort", CurrentValue: *effort, Options: s.effortValues(model)})
+		add(configOption{ID: optionSpecEffort, Name: "Spec mode effort", CurrentValue: *effort, Options: named("Spec effort: ", s.effortValues(model))})
 	}
-}
-
-// availableModes are the modes that an administrator left (availableAutonomyLevels,
-// since 0.215); all where droid does not say.
-func availableModes(settings droid.Settings) []droid.ModeInfo {
-	var said struct {
-		Levels []string `json:"availableAutonomyLevels"`
-	}
-	_ = json.Unmarshal(settings.Raw, &said) // settings without the list allow everything
-	modes := droid.Modes()
-	if len(said.Levels) == 0 {
-		return modes
-	}
-	return slices.DeleteFunc(modes, func(m droid.ModeInfo) bool {
-		if m.Mode == settings.Mode() || m.Mode == droid.ModeSpec {
-			return false
-		}
-		level := strings.TrimPrefix(string(m.Mode), "auto-")
-		if m.Mode == droid.ModeNormal {
-			level = "off"
-		}
-		return !slices.Contains(said.Levels, level)
-	})
-}
-
-// modelValues are the models that droid offers, the user's own first.
-func (s *Session) modelValues() []optionValue {
-	var own, others []optionValue
-	for _, m := range s.models {
-		if m.ID == "" {
-			continue
-		}
-		v := optionValue{Value: m.ID, Name: m.DisplayName, Description: m.Provider}
-		if v.Name == "" {
-			v.Name = m.ID
-		}
-		switch {
-		case m.Disabled:
-			v.Name += " (disabled)"
-		case m.Deprecated:
-			v.Name += " (deprecated)"
-		}
-		if m.IsCustom {
-			v.Description = "Custom model"
-			own = append(own, v)
-			continue
-		}
-		others = append(others, v)
-	}
-	return append(own, others...)
-}
-
-// effortValues are the efforts of a model; none where it has no choice.
-func (s *Session) effortValues(model *string) []optionValue {
-	m := s.model(model)
-	if m == nil || len(m.SupportedReasoningEfforts) < 2 {
-		return nil
-	}
-	var out []optionValue
-	for _, effort := range m.SupportedReasoningEfforts {
-		v := optionValue{Value: effort, Name: effortName(effort)}
-		if effort == m.DefaultReasoningEffort {
-			v.Description = "The model's default"
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
-func effortName(effort string) string {
-	switch effort {
-	case "xhigh":
-		return "Extra high"
-	case "":
-		return "None"
-	}
-	return strings.ToUpper(effort[:1]) + effort[1:]
 }
 
 // model finds a model that droid offers.
@@ -315,6 +237,10 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 			done(err)
 			return
 		}
+		if s.isOnlyCurrent(id, value) {
+			done(nil)
+			return
+		}
 		patch, read, err := s.patchFor(id, value)
 		if err != nil {
 			done(err)
@@ -324,6 +250,20 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 	})
 }
 
+// isOnlyCurrent reports whether a value is there because it is the current one, and
+// not for choosing: droid has it already, and might not take it once more.
+func (s *Session) isOnlyCurrent(id, value string) bool {
+	for _, o := range s.configOptions() {
+		if o.ID == id && o.CurrentValue == value {
+			return slices.ContainsFunc(o.Options, func(v optionValue) bool { return v.Value == value && v.Description == notOffered })
+		}
+	}
+	return false
+}
+
+// notOffered describes a current value that droid does not offer.
+const notOffered = "Not among what droid offers"
+
 // patchFor is the change of settings that sets an option, and how to read back
 // what droid made of it. Values that are not offered are refused here: droid
 // takes any model id and changes efforts silently (0.99 to 0.225).
@@ -331,16 +271,15 @@ func (s *Session) patchFor(id, value string) (droid.SettingsPatch, func() *strin
 	var patch droid.SettingsPatch
 	if values := s.offered(id); values == nil {
 		return patch, nil, invalidParams("unknown configId %q, or an option that the model in use does not have", id)
-	} else if value == sameModel || !slices.ContainsFunc(values, func(v optionValue) bool { return v.Value == value }) {
+	} else if m := s.model(&value); m != nil && m.Disabled && (id == optionModel || id == optionSpecModel) {
+		return patch, nil, invalidParams("the model %q is disabled in droid", value)
+	} else if !slices.ContainsFunc(values, func(v optionValue) bool { return v.Value == value }) {
 		return patch, nil, unknownValue(id, value, values)
 	}
 	switch id {
 	case optionMode:
 		return droid.ModeSettings(s.client.Version(), droid.Mode(value)), func() *string { m := string(s.settings.Mode()); return &m }, nil
 	case optionModel:
-		if m := s.model(&value); m != nil && m.Disabled {
-			return patch, nil, invalidParams("the model %q is disabled in droid", value)
-		}
 		patch.ModelID = &value
 		// 0.99 keeps an effort that the new model does not support.
 		if m := s.model(&value); m != nil && s.settings.ReasoningEffort != nil && m.DefaultReasoningEffort != "" &&
@@ -352,24 +291,36 @@ func (s *Session) patchFor(id, value string) (droid.SettingsPatch, func() *strin
 		patch.ReasoningEffort = &value
 		return patch, func() *string { return s.settings.ReasoningEffort }, nil
 	case optionSpecModel:
+		if value == sameModel {
+			patch.NoSpecModeModel = true
+			return patch, s.specModel, nil
+		}
 		patch.SpecModeModelID = &value
 		// Without an effort of its own droid takes "high", whatever the model supports.
 		if m := s.model(&value); m != nil && m.DefaultReasoningEffort != "" {
 			patch.SpecModeReasoningEffort = &m.DefaultReasoningEffort
 		}
-		return patch, func() *string { return s.settings.SpecModeModelID }, nil
+		return patch, s.specModel, nil
 	default:
+		patch.SpecModeModelID = s.settings.SpecModeModelID // without it 0.99 and 0.117 ignore the effort
 		patch.SpecModeReasoningEffort = &value
 		return patch, func() *string { return s.settings.SpecModeReasoningEffort }, nil
 	}
 }
 
+// specModel is the value of optionSpecModel.
+func (s *Session) specModel() *string {
+	if model := s.settings.SpecModeModelID; model != nil {
+		return model
+	}
+	same := sameModel
+	return &same
+}
+
 func unknownValue(id, value string, values []optionValue) *acp.RequestError {
 	var names []string
 	for _, v := range values {
-		if v.Value != sameModel {
-			names = append(names, v.Value)
-		}
+		names = append(names, v.Value)
 	}
 	const most = 40
 	if len(names) > most {

@@ -67,11 +67,14 @@ func TestConfigOptionsAreOffered(t *testing.T) {
 		require.Equal(t, "mode", options["mode"].Category)
 		require.Equal(t, "model", options["model"].Category)
 		require.Empty(t, options["follow_up"].Category)
-		require.Equal(t, []string{"custom:Fake-0", "fake-thinker", "fake-old", "fake-disabled"}, options["model"].values(), "the user's own come first")
-		require.Contains(t, options["model"].Options[2].Name, "deprecated")
-		require.Contains(t, options["model"].Options[3].Name, "disabled")
+		require.Equal(t, []string{"custom:Fake-0", "fake-thinker", "fake-old"}, options["model"].values(), "the user's own come first")
+		require.Equal(t, "Old [Deprecated]", options["model"].Options[2].Name, "once")
 		require.NotContains(t, options, "reasoning_effort", "the model has no choice")
 		require.Equal(t, "same", options["spec_model"].CurrentValue)
+		// Some clients show the name of a value alone.
+		require.Equal(t, "Spec: same model", options["spec_model"].Options[0].Name)
+		require.Equal(t, "Spec: Fake", options["spec_model"].Options[1].Name)
+		require.Equal(t, "Follow-ups: queue", options["follow_up"].Options[0].Name)
 	})
 }
 
@@ -103,6 +106,67 @@ func TestEachValueIsSet(t *testing.T) {
 	})
 }
 
+// Whatever is offered can be set, back and forth, and what is current can be set
+// once more, also after a load: clients apply again what they have stored.
+func TestEveryOfferedValueIsAccepted(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		store := fakedroid.WithSessions(new(fakedroid.Sessions))
+		e := begin(t, playing(says("hi"), v, store))
+		offered := func() map[string]configOption {
+			answer := e.set("follow_up", "queue")
+			require.Nil(t, answer.Error)
+			return optionsOf(t, answer.Result)
+		}
+		set := func(id, value string) {
+			t.Helper()
+			answer := e.set(id, value)
+			require.Nil(t, answer.Error, "%s %s", id, value)
+			require.Equal(t, value, optionsOf(t, answer.Result)[id].CurrentValue)
+		}
+		all := func() {
+			t.Helper()
+			for id, o := range offered() {
+				for _, value := range o.values() {
+					set(id, value)
+					set(id, value)
+					set(id, o.CurrentValue)
+				}
+			}
+		}
+		again := func() {
+			t.Helper()
+			answer := e.call("session/load", sessionParamsOf(e.session))
+			require.Nil(t, answer.Error)
+			for id, o := range optionsOf(t, answer.Result) {
+				set(id, o.CurrentValue)
+			}
+		}
+		all()
+		set("model", "fake-thinker")
+		set("spec_model", "fake-thinker")
+		all()
+		again()
+		set("spec_model", "same")
+		require.NotContains(t, offered(), "spec_reasoning_effort")
+		require.Nil(t, e.current().SpecModeModelID, "droid has none")
+		again()
+	})
+}
+
+// What droid has without offering it can be set to what it is.
+func TestCurrentValueIsAccepted(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := connect(t, playing(says("hi"), v))
+		e.agent.cfg.Defaults = Defaults{Model: "fake-disabled"}
+		e.beginSession()
+		require.Nil(t, e.set("model", "fake-disabled").Error)
+		require.Nil(t, e.set("model", "fake-thinker").Error)
+		answer := e.set("model", "fake-disabled")
+		require.NotNil(t, answer.Error)
+		require.Contains(t, answer.Error.Message, "disabled")
+	})
+}
+
 func TestWhatIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
@@ -110,7 +174,8 @@ func TestWhatIsRefused(t *testing.T) {
 			{"model", "no-such-model", "no value of model; the values are custom:Fake-0"},
 			{"model", "fake-disabled", "disabled"},
 			{"mode", "yolo", "no value of mode"},
-			{"spec_model", "same", "no value of spec_model"},
+			{"spec_model", "no-such-model", "no value of spec_model; the values are same"},
+			{"spec_model", "fake-disabled", "disabled"},
 			{"reasoning_effort", "low", "unknown configId"},
 			{"no-such-option", "x", "unknown configId"},
 			{"follow_up", "drop", "no value of follow_up"},

@@ -51,7 +51,7 @@ func (s *Session) lose(p any) {
 		}
 	}()
 	if s.client != nil {
-		s.client.Kill()
+		s.client.KillFor("droid-acp itself failed")
 	}
 	s.failTurn(panicError(p))
 	s.endReplay(panicError(p))

@@ -159,7 +159,7 @@ func awaitExit(client *droid.Client) {
 	select {
 	case <-client.Exited():
 	case <-patience.C:
-		client.Kill()
+		client.KillFor("it had closed its stdout and did not end")
 		<-client.Exited()
 	}
 }

@@ -106,8 +106,8 @@ func (s *Session) notify(severity, title string) {
 	}
 }
 
-// compacting shows that droid makes room in the context window.
-func (s *Session) compacting() {
+// compacting shows that droid replaces the conversation by a summary, and why.
+func (s *Session) compacting(why string) {
 	if s.compaction != "" {
 		return
 	}
@@ -116,8 +116,14 @@ func (s *Session) compacting() {
 		s.send(compactionUpdate{"compaction_update", s.compaction, "in_progress"})
 		return
 	}
-	s.sendText(s.compaction, "The context window is full: droid compacts the conversation.", true)
+	s.sendText(s.compaction, why, true)
 }
+
+// Why droid compacts the conversation.
+const (
+	windowFull = "The context window is full: droid compacts the conversation."
+	userAsked  = "droid compacts the conversation."
+)
 
 // compacted ends what compacting began.
 func (s *Session) compacted(status, text string) {

@@ -66,6 +66,7 @@ type Session struct {
 	chunk      chunkPrefix
 	border     border
 	ended      bool
+	holding    holding
 }
 
 // chunkPrefix is the encoded beginning of the text chunk sent last. Most deltas
@@ -156,6 +157,7 @@ func (s *Session) opened(info *droid.SessionInfo) {
 	s.tellOptions()
 	s.watchServers()
 	s.listCommands()
+	s.holdStored()
 	s.rest()
 }
 
@@ -184,8 +186,11 @@ func (s *Session) droidSaid(ev droid.Event, ok bool) {
 	switch ev := ev.(type) {
 	case droid.LateError:
 		if s.turn != nil && s.turn.message.RequestID == ev.RequestID {
-			s.abortTurn(internalError("droid_refused", "droid refused the prompt: "+ev.Err.Message))
+			s.abortTurn(promptError(ev.Err))
 		}
+		return
+	case droid.LateResult:
+		s.lateResult(ev)
 		return
 	case droid.Unknown:
 		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
@@ -263,6 +268,7 @@ func (s *Session) end() {
 	}
 	s.finishAll()
 	s.beside.Wait()
+	s.letGo()
 }
 
 // afterEnd does what end did not come to, where that panicked.

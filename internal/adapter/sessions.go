@@ -89,7 +89,7 @@ func (a *Agent) newSession(c call) (any, *acp.RequestError) {
 	c.ordered() // nobody can refer to the session before it has an id
 	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openNew(droid.InitializeParams{CWD: p.CWD, Settings: a.cfg.Defaults.settings()}))
 	if failure != nil {
-		return nil, startError(failure)
+		return nil, openError("", failure)
 	}
 	return a.takeUp(c, client, info, p, (*Session).checkDefaults)
 }
@@ -250,7 +250,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, done func(*droid.Ses
 				done(info, nil)
 			case hangs && s.client == client && s.turn != nil && s.turn.command == nil:
 				s.log.Warn("droid hangs while it loads the session; it is killed")
-				client.Kill() // a prompt came meanwhile; the end of the process is its end
+				client.KillFor("it did not answer for 10 s while it loaded the session") // a prompt came meanwhile; the end of the process is its end
 				done(nil, s.openError(errLoadHangs))
 			case hangs && s.client == client:
 				s.log.Warn("droid hangs while it loads the session; another one takes it up")
@@ -278,13 +278,7 @@ func (s *Session) loadWhole(f func(*droid.SessionInfo, *acp.RequestError)) {
 }
 
 // openError explains why the session could not be loaded.
-func (s *Session) openError(err error) *acp.RequestError {
-	var refused *droid.RPCError
-	if errors.As(err, &refused) && refused.Code == droid.CodeSessionNotFound {
-		return unknownSession(s.id)
-	}
-	return startError(err)
-}
+func (s *Session) openError(err error) *acp.RequestError { return openError(s.id, err) }
 
 // closeSession ends a session as session/cancel would and frees its process,
 // which leaves politely in the background.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
@@ -159,7 +160,7 @@ func TestLoadOfAnUnknownSession(t *testing.T) {
 			answer := e.call(method, sessionParamsOf("6ba7b810-9dad-11d1-80b4-00c04fd430c8"))
 			require.NotNil(t, answer.Error, method)
 			require.Equal(t, -32002, answer.Error.Code, method)
-			require.JSONEq(t, `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8"}`, string(answer.Error.Data))
+			require.Contains(t, string(answer.Error.Data), `{"details":"There is no session \"6ba7b810-9dad-11d1-80b4-00c04fd430c8\"`)
 		}
 		answer := e.call("session/prompt", `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":[{"type":"text","text":"x"}]}`)
 		require.Equal(t, -32002, answer.Error.Code)
@@ -335,6 +336,57 @@ func TestListAndDelete(t *testing.T) {
 		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, ids[0])).Error)
 		require.Len(t, list(`{}`).Sessions, 1)
 		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, ids[0])).Error, "unknown ids are deleted already")
+	})
+}
+
+// One agent does not delete what another one has open, whichever session droid
+// works on there.
+func TestDeleteWhatAnotherAgentHasOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := filepath.Join(t.TempDir(), "sessions")
+		stored := new(fakedroid.Sessions)
+		var compacted string
+		compact := fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
+			compacted = stored.Add("/workspace")
+			return fakedroid.Fields{"newSessionId": compacted, "removedCount": 4}, ""
+		})
+		agent := func() *editor {
+			e := open(t, playing(says("hi"), fakedroid.WithSessions(stored), compact))
+			e.agent.cfg.Store = store.New(root, zap.NewNop())
+			require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
+			return e
+		}
+		write := func(id string) string {
+			path := filepath.Join(root, "-workspace", id+".jsonl")
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o644))
+			return path
+		}
+		one, other := agent(), agent()
+		one.beginSession()
+		path := write(one.session)
+		remove := func(e *editor, id string) *wireError {
+			synctest.Wait()
+			return e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, id)).Error
+		}
+		refused := remove(other, one.session)
+		require.NotNil(t, refused)
+		require.Contains(t, refused.Message, "close it there first")
+		require.FileExists(t, path)
+
+		require.Equal(t, "end_turn", one.run("/compact"))
+		write(compacted)
+		refused = remove(other, compacted)
+		require.NotNil(t, refused)
+		require.Nil(t, remove(other, one.session), "nobody writes there any more")
+
+		require.Nil(t, one.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, one.session)).Error)
+		time.Sleep(time.Minute) // droid has left
+		require.Nil(t, remove(other, compacted))
+		other.beginSession()
+		path = write(other.session)
+		require.Nil(t, remove(other, other.session), "its own it ends before")
+		require.NoFileExists(t, path)
 	})
 }
 

@@ -34,7 +34,7 @@ func beginShell(t *testing.T, capabilities string) (e *editor, dir string) {
 	e = open(t, playing(echoes()))
 	e.real = make(chan struct{}, 1)
 	e.agent.cfg.Shell = true
-	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+named+`}`).Error)
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+asZed+`}`).Error)
 	e.beginSession()
 	e.inside(func(s *Session) { s.cwd = dir })
 	return e, dir

@@ -29,14 +29,16 @@ type turn struct {
 	message   droid.UserMessage
 	ctx       context.Context // of the request; it ends when that is cancelled, or answered
 	request   *request
-	done      chan ending   // receives exactly one
-	starting  bool          // waits for a droid process
-	sent      bool          // droid has acknowledged the message
-	again     bool          // droid threw it away once
-	command   *slashCommand // one of this agent's own, instead of message
-	stop      func()        // ends the shell command that this is; nil for all others
-	notes     []string      // of shell commands that message begins with
-	spoke     bool          // something of it was shown
+	done      chan ending     // receives exactly one
+	starting  bool            // waits for a droid process
+	sent      bool            // droid has acknowledged the message
+	again     bool            // droid threw it away once
+	command   *slashCommand   // one of this agent's own, instead of message
+	stop      func()          // ends the shell command that this is; nil for all others
+	work      context.Context // of what the command asks droid for; ends with the prompt
+	giveUp    func()          // ends work; nil for what is no command
+	notes     []string        // of shell commands that message begins with
+	spoke     bool            // something of it was shown
 	cancelled bool
 	crash     error // why droid died while the turn ran
 
@@ -194,7 +196,7 @@ func (s *Session) taken(t *turn, err error) {
 	default:
 		s.drainEvents()
 		if s.turn == t {
-			s.abortTurn(startError(err))
+			s.abortTurn(promptError(err))
 		}
 	}
 }
@@ -300,7 +302,7 @@ func (s *Session) insist(now time.Time) {
 		t.interruptAt = time.Time{}
 		s.log.Warn("droid does not stop; it is killed")
 		if s.client != nil {
-			s.client.Kill()
+			s.client.KillFor("it did not stop when a turn was cancelled")
 		}
 		return
 	}
@@ -381,6 +383,9 @@ func (s *Session) finish(t *turn, end ending) {
 	ran := s.turn == t
 	if t.stop != nil {
 		t.stop()
+	}
+	if t.giveUp != nil {
+		t.giveUp()
 	}
 	if ran {
 		s.turn = nil

@@ -26,9 +26,12 @@ var errNotSent = errors.New("not sent")
 // call is one outstanding request. It is retired exactly once: whoever takes it
 // out of clientState.pending sends its outcome.
 type call struct {
-	method string
-	began  bool         // it made the client busy
-	done   chan outcome // buffered
+	method  string
+	number  int64        // calls are sent in this order
+	began   bool         // it made the client busy
+	givenUp bool         // nobody waits for its answer
+	read    bool         // droid has read it and refused it not
+	done    chan outcome // buffered
 }
 
 type outcome struct {
@@ -42,7 +45,9 @@ type outcome struct {
 //
 // droid before 0.215 loses the id of some errors. Until the version is known to
 // keep it, calls wait for each other, so that such an error has one owner;
-// interrupts do not wait, and are never answered like that.
+// interrupts do not wait, and are never answered like that. A call that ctx ends
+// no longer holds up the others; what droid still answers becomes a LateResult
+// or a LateError.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return c.callID(ctx, c.newID(), method, params, result)
 }
@@ -122,7 +127,8 @@ func (c *Client) send(id, method string, data []byte) (*call, *outLine, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &call{method: method, done: make(chan outcome, 1)}
+	s.calls++
+	p := &call{method: method, number: s.calls, done: make(chan outcome, 1)}
 	s.pending[id] = p
 	if method == methodAddUserMessage && !s.busy {
 		p.began = true
@@ -140,16 +146,17 @@ func (c *Client) await(ctx context.Context, id string, p *call, l *outLine) (jso
 	case <-ctx.Done():
 	}
 	c.mu.Lock()
-	if c.state.pending[id] == p {
-		delete(c.state.pending, id)
-	}
+	answered := c.state.pending[id] != p
+	p.givenUp = !answered
 	c.mu.Unlock()
-	select {
-	case o := <-p.done: // it came in the same moment
+	if answered { // in the same moment
+		o := <-p.done
 		return o.result, o.err
-	default:
 	}
 	if c.out.withdraw(l) {
+		c.mu.Lock()
+		delete(c.state.pending, id)
+		c.mu.Unlock()
 		return nil, fmt.Errorf("%w: %w", errNotSent, ctx.Err())
 	}
 	return nil, ctx.Err()
@@ -157,54 +164,80 @@ func (c *Client) await(ctx context.Context, id string, p *call, l *outLine) (jso
 
 // respond hands a response to its call. An error that no call waits for becomes
 // a LateError: droid answers a user message without a session twice, first with
-// a result.
+// a result. The result of a call that was given up becomes a LateResult.
 func (c *Client) respond(r *Response) {
-	p := c.retire(r)
+	p, id, waits := c.retire(r)
 	switch {
-	case p != nil && r.Err != nil:
+	case waits && r.Err != nil:
 		p.done <- outcome{err: r.Err}
-	case p != nil:
+	case waits:
 		p.done <- outcome{result: r.Result}
 	case r.Err != nil:
-		c.log.Debug("late error from droid", zap.String("id", r.ID), zap.Int("code", r.Err.Code))
-		c.emit(LateError{RequestID: r.ID, Err: r.Err})
+		c.log.Debug("late error from droid", zap.String("id", id), zap.Int("code", r.Err.Code))
+		c.emit(LateError{RequestID: id, Err: r.Err})
+	case p != nil:
+		c.log.Debug("late result from droid", zap.String("id", id), zap.String("method", p.method))
+		c.emit(LateResult{kindOf(p.method), r.Result})
 	default:
-		c.log.Debug("response that nobody waits for", zap.String("id", r.ID))
+		c.log.Debug("response that nobody waits for", zap.String("id", id))
 	}
 }
 
 // retire takes the call that a response belongs to out of those outstanding, nil
-// when there is none.
-func (c *Client) retire(r *Response) *call {
+// when there is none. id is that of the response, also where droid left it out, and
+// waits says whether somebody still waits for it.
+func (c *Client) retire(r *Response) (p *call, id string, waits bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id := r.ID
+	id = r.ID
 	if id == "" && r.Err != nil {
 		id = c.ownerOfNullID()
 	}
-	p := c.state.pending[id]
+	p = c.state.pending[id]
 	delete(c.state.pending, id)
 	if p != nil && r.Err != nil && p.began {
 		c.setBusy(false)
 	}
-	return p
+	if p != nil && r.ID != "" {
+		c.readBefore(p)
+	}
+	return p, id, p != nil && !p.givenUp
 }
 
-// ownerOfNullID returns the id of the only call that an error without id can
-// belong to, "" when there is none or more than one. The caller holds mu.
+// readBefore notes that droid has read the calls before p, as it has answered p:
+// it reads in order, and refuses what it does not understand when it reads it. So
+// an error without id is none of theirs (0.99, 0.117). The caller holds mu.
+func (c *Client) readBefore(p *call) {
+	for _, q := range c.state.pending {
+		q.read = q.read || q.number < p.number
+	}
+}
+
+// ownerOfNullID returns the id of the call that an error without id belongs to:
+// of the calls that droid may not have read yet the first, as it reads in order.
+// It returns "" when there is none, or when more than one caller waits. The
+// caller holds mu.
 func (c *Client) ownerOfNullID() string {
 	owner, interrupt := "", ""
+	waiting := 0
 	for id, p := range c.state.pending {
 		switch {
 		case p.method == methodInterrupt:
 			interrupt = id
-		case owner != "":
-			return ""
-		default:
+			continue
+		case !p.givenUp:
+			waiting++
+		case p.read:
+			continue
+		}
+		if owner == "" || p.number < c.state.pending[owner].number {
 			owner = id
 		}
 	}
-	if owner == "" {
+	switch {
+	case waiting > 1:
+		return ""
+	case owner == "":
 		return interrupt
 	}
 	return owner

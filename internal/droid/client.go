@@ -64,16 +64,18 @@ type Client struct {
 
 // clientState is what mu guards.
 type clientState struct {
-	version  Version
-	started  bool // droid has said a line
-	pending  map[string]*call
-	opened   bool            // Initialize or Load was done
-	sessions map[string]bool // ids that the process has worked on
-	session  string          // the one it works on
-	busy     bool
-	idle     chan struct{} // closed while not busy
-	closing  bool
-	exit     *ExitError // once set, all calls return it
+	version   Version
+	started   bool // droid has said a line
+	pending   map[string]*call
+	calls     int64           // sent so far
+	opened    bool            // Initialize or Load was done
+	sessions  map[string]bool // ids that the process has worked on
+	session   string          // the one it works on
+	busy      bool
+	idle      chan struct{} // closed while not busy
+	closing   bool
+	killedFor string     // see ExitError
+	exit      *ExitError // once set, all calls return it
 }
 
 // Stats counts what the client has seen.
@@ -215,6 +217,7 @@ func (c *Client) endBroken(stream string) {
 	case <-t.C:
 	}
 	c.log.Warn("droid closed a stream but did not end; killing it", zap.String("stream", stream))
+	c.noteKill("it had closed its " + stream + " and did not end")
 	c.killProcess()
 }
 
@@ -254,7 +257,7 @@ func (c *Client) fail(exit *ExitError) {
 	if c.state.exit != nil {
 		return
 	}
-	exit.Started, exit.Requested = c.state.started, c.state.closing
+	exit.Started, exit.Requested, exit.KilledFor = c.state.started, c.state.closing, c.state.killedFor
 	c.state.exit = exit
 	for id, p := range c.state.pending {
 		p.done <- outcome{err: exit}

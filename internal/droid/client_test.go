@@ -101,6 +101,54 @@ func TestNullIDWithoutCall(t *testing.T) {
 	require.ErrorContains(t, <-interrupt, "interrupt_session: droid: no")
 }
 
+// droid answers a call that was given up all the same. That answer is not taken
+// for that of the call that came after it.
+func TestGivenUpCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newPeer(t, old)
+		learn(c, p)
+		giveUp := func() message {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			compact := beside(func() error { _, _, err := c.Compact(ctx, ""); return err })
+			m := p.expect("droid.compact_session")
+			cancel()
+			require.ErrorIs(t, <-compact, context.Canceled)
+			return m
+		}
+		next := func() (<-chan error, message) {
+			sent := beside(func() error { return c.AddUserMessage(t.Context(), UserMessage{Text: "next"}) })
+			return sent, p.expect(methodAddUserMessage)
+		}
+
+		// An error without id.
+		first := giveUp()
+		sent, m := next()
+		p.refuse("null", -32600, "Invalid request format")
+		require.Equal(t, LateError{first.ID, &RPCError{Code: -32600, Message: "Invalid request format"}}, <-c.Events())
+		require.Empty(t, sent)
+		p.reply(m.ID, `{}`)
+		require.NoError(t, <-sent)
+
+		// droid reads in order: what it has read without a word is not refused later.
+		first = giveUp()
+		sent, m = next()
+		p.reply(m.ID, `{}`)
+		require.NoError(t, <-sent)
+		sent, m = next()
+		p.refuse("null", -32600, "Invalid request format")
+		require.ErrorContains(t, <-sent, "Invalid request format")
+
+		// It may have done what was asked.
+		p.reply(first.ID, `{"newSessionId":"late"}`)
+		require.Equal(t, LateResult{"compact_session", json.RawMessage(`{"newSessionId":"late"}`)}, <-c.Events())
+		p.reply(first.ID, `{"newSessionId":"late"}`)
+		p.reply(m.ID, `{}`)
+		synctest.Wait()
+		require.Empty(t, c.Events(), "once, and of given-up calls only")
+	})
+}
+
 // A result and then an error for one request: the call has returned, and the
 // error is an event.
 func TestDoubleResponse(t *testing.T) {

@@ -42,6 +42,24 @@ func (c *Client) Kill() {
 	c.killProcess()
 }
 
+// KillFor is Kill with a reason, for ExitError: "it …". The first one counts.
+func (c *Client) KillFor(reason string) {
+	c.noteKill(reason)
+	c.Kill()
+}
+
+// noteKill notes why a process that lives is about to be killed.
+func (c *Client) noteKill(reason string) {
+	if c.proc != nil && c.proc.isReaped() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state.killedFor == "" {
+		c.state.killedFor = reason
+	}
+}
+
 // beginClose starts the shutdown once and returns the channel that is closed
 // when it has done all it can.
 func (c *Client) beginClose() <-chan struct{} {

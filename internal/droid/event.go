@@ -7,7 +7,7 @@ import "encoding/json"
 // droid wrote them. The concrete types are the ones in this file.
 type Event interface {
 	// Kind is droid's own name of the event: the notification's type, or the
-	// request's method without its "droid." prefix. LateError and
+	// request's method without its "droid." prefix. LateError, LateResult and
 	// SessionSwitched have names of our own.
 	Kind() string
 }
@@ -303,6 +303,13 @@ type LateError struct {
 	Err       *RPCError
 }
 
+// LateResult is the result of a call that the caller gave up: droid did what was
+// asked all the same.
+type LateResult struct {
+	Method string // without its "droid." prefix
+	Result json.RawMessage
+}
+
 // SessionSwitched says that the process now works on another session, which no
 // call of ours asked for: droid implements an approved plan in a new one
 // (proceed_new_session). Versions before 0.215 do not show it.
@@ -507,6 +514,9 @@ func (u Unknown) Kind() string { return u.Type }
 
 // Kind implements Event.
 func (LateError) Kind() string { return "late_error" }
+
+// Kind implements Event.
+func (LateResult) Kind() string { return "late_result" }
 
 // Kind implements Event.
 func (SessionSwitched) Kind() string { return "session_switched" }

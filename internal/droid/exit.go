@@ -23,6 +23,7 @@ type ExitError struct {
 	Stderr    []string // last 20 lines, each cut at 2 kB
 	Started   bool     // droid had said at least one line on stdout
 	Requested bool     // Close or Kill asked for it
+	KilledFor string   // why this program killed it unasked, or for KillFor; "" otherwise
 	Err       error    // what else is known, such as a failed write
 }
 
@@ -37,6 +38,15 @@ func (e *ExitError) Error() string {
 func (e *ExitError) cause() string {
 	var b strings.Builder
 	switch {
+	case e.KilledFor != "":
+		b.WriteString("droid was killed by droid-acp, because " + e.KilledFor)
+		if !e.Started {
+			b.WriteByte(',')
+		}
+	case e.Signal == "SIGKILL" && e.Requested:
+		b.WriteString("droid was killed by droid-acp")
+	case e.Signal == "SIGKILL":
+		b.WriteString("droid was ended by signal \"SIGKILL\", by another program or because memory ran out")
 	case e.Signal != "":
 		fmt.Fprintf(&b, "droid was ended by signal %q", e.Signal)
 	case e.Code >= 0:

@@ -310,12 +310,14 @@ func TestBrokenStreams(t *testing.T) {
 	c := startFake(t, shortBounds, "close-stdout")
 	within(t, "kill", c.Exited())
 	require.False(t, c.ExitError().Requested)
+	require.Equal(t, "it had closed its stdout and did not end", c.ExitError().KilledFor)
 
 	c = startFake(t, shortBounds, "close-stdin")
 	<-c.Events()
 	var exit *ExitError
 	require.ErrorAs(t, c.Interrupt(testContext(t)), &exit)
 	within(t, "kill", c.Exited())
+	require.Equal(t, "it had closed its stdin and did not end", c.ExitError().KilledFor)
 }
 
 func TestHugeLine(t *testing.T) {

@@ -120,9 +120,11 @@ func TestTail(t *testing.T) {
 func TestExitErrorText(t *testing.T) {
 	for want, e := range map[string]ExitError{
 		`droid exited with code 1 before it said anything: a` + "\n" + `b`: {Code: 1, Stderr: []string{"a", "b"}},
-		`droid exited with code 0`:                    {Started: true},
-		`droid was ended by signal "SIGKILL"`:         {Code: -1, Signal: "SIGKILL", Started: true},
-		`droid is gone before it said anything (EOF)`: {Code: -1, Err: io.EOF},
+		`droid exited with code 0`: {Started: true},
+		`droid was ended by signal "SIGKILL", by another program or because memory ran out: a`: {Code: -1, Signal: "SIGKILL", Started: true, Stderr: []string{"a"}},
+		`droid was killed by droid-acp`:                                               {Code: -1, Signal: "SIGKILL", Started: true, Requested: true},
+		`droid was killed by droid-acp, because it was mute, before it said anything`: {Code: -1, KilledFor: "it was mute"},
+		`droid is gone before it said anything (EOF)`:                                 {Code: -1, Err: io.EOF},
 	} {
 		require.EqualError(t, &e, want)
 	}

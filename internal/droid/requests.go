@@ -253,6 +253,12 @@ func (c *Client) Interrupt(ctx context.Context) error {
 // values that it does not like: the truth is in SettingsUpdated, which 0.99
 // does not send when nothing changed.
 func (c *Client) UpdateSettings(ctx context.Context, p SettingsPatch) error {
+	if p.NoSpecModeModel {
+		return c.Call(ctx, methodUpdateSettings, struct {
+			SettingsPatch
+			None *string `json:"specModeModelId"` // null
+		}{SettingsPatch: p}, nil)
+	}
 	return c.Call(ctx, methodUpdateSettings, p, nil)
 }
 

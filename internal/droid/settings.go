@@ -52,8 +52,13 @@ func (s *Settings) UnmarshalJSON(data []byte) error {
 }
 
 // Merge returns s with all that o reports laid over it; Raw is merged key by
-// key.
+// key. A report with a model is a whole one: where it has no model of spec mode
+// there is none (0.99 to 0.225).
 func (s Settings) Merge(o Settings) Settings {
+	if o.ModelID != nil && o.SpecModeModelID == nil {
+		s.SpecModeModelID, s.SpecModeReasoningEffort = nil, nil
+		s.Raw = withoutKeys(s.Raw, "specModeModelId", "specModeReasoningEffort")
+	}
 	overlay(&s.ModelID, o.ModelID)
 	overlay(&s.ReasoningEffort, o.ReasoningEffort)
 	overlay(&s.AutonomyMode, o.AutonomyMode)
@@ -72,6 +77,25 @@ func overlay(to **string, from *string) {
 	if from != nil {
 		*to = from
 	}
+}
+
+func withoutKeys(raw json.RawMessage, keys ...string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return raw
+	}
+	before := len(fields)
+	for _, key := range keys {
+		delete(fields, key)
+	}
+	if len(fields) == before {
+		return raw
+	}
+	less, err := json.Marshal(fields)
+	if err != nil {
+		return raw
+	}
+	return less
 }
 
 func mergeRaw(a, b json.RawMessage) json.RawMessage {
@@ -174,8 +198,9 @@ type SettingsPatch struct {
 	InteractionMode         *string `json:"interactionMode,omitempty"`
 	AutonomyLevel           *string `json:"autonomyLevel,omitempty"`
 	SpecModeModelID         *string `json:"specModeModelId,omitempty"`
-	SpecModeReasoningEffort *string `json:"specModeReasoningEffort,omitempty"`
+	SpecModeReasoningEffort *string `json:"specModeReasoningEffort,omitempty"`         // before 0.215 ignored without SpecModeModelID
 	AutoCompaction          *bool   `json:"compactionThresholdCheckEnabled,omitempty"` // since 0.215
+	NoSpecModeModel         bool    `json:"-"`                                         // spec mode takes the session's model; for UpdateSettings only
 }
 
 // IsZero reports whether the patch changes nothing.
@@ -193,6 +218,7 @@ func (p SettingsPatch) Merge(o SettingsPatch) SettingsPatch {
 	if o.AutoCompaction != nil {
 		p.AutoCompaction = o.AutoCompaction
 	}
+	p.NoSpecModeModel = p.NoSpecModeModel || o.NoSpecModeModel
 	return p
 }
 

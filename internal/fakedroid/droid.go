@@ -81,6 +81,9 @@ func WithLateInterrupts() Option { return func(d *Droid) { d.late = true } }
 // refused is not "". With neither, the fake answers as it would without it.
 type Answer func(params map[string]any) (result any, refused string)
 
+// NoAnswer is the result of an Answer that leaves the request open.
+type NoAnswer struct{}
+
 // WithAnswer has the fake answer a method this way instead of its own.
 func WithAnswer(method string, a Answer) Option {
 	return func(d *Droid) {
@@ -239,6 +242,8 @@ func (d *Droid) serve(m *Message) error {
 		switch {
 		case refused != "":
 			return d.ReplyError(m.ID, codeInternal, refused)
+		case result == NoAnswer{}:
+			return nil
 		case result != nil:
 			return d.Reply(m.ID, result)
 		}

@@ -5,9 +5,11 @@ import (
 	"strings"
 )
 
-// settings are what a session runs with. Level is off, low, medium or high.
+// settings are what a session runs with. Level is off, low, medium or high;
+// specModel is "" for the session's model.
 type settings struct {
 	model, effort, level, interaction string
+	specModel, specEffort             string
 }
 
 func defaultSettings() settings {
@@ -44,6 +46,7 @@ func (s *settings) setMode(mode string) bool {
 // says why droid refuses them, "" when it does not.
 func (s *settings) update(v Version, params map[string]any) string {
 	s.updateModel(v, params)
+	s.updateSpecModel(v, params)
 	if v == Unversioned {
 		return s.updateUnversioned(params)
 	}
@@ -72,7 +75,7 @@ func models() []Fields {
 		return Fields{"id": id, "displayName": name, "shortDisplayName": name, "modelProvider": "generic-chat-completion-api",
 			"isCustom": custom, "supportedReasoningEfforts": efforts, "defaultReasoningEffort": efforts[0]}
 	}
-	old := model("fake-old", "Old", false, "off", "low")
+	old := model("fake-old", "Old [Deprecated]", false, "off", "low")
 	old["deprecated"] = true
 	disabled := model("fake-disabled", "Forbidden", false, "off")
 	disabled["disabled"] = true
@@ -96,6 +99,25 @@ func (s *settings) updateModel(v Version, params map[string]any) {
 	for _, m := range models() {
 		if efforts := m["supportedReasoningEfforts"].([]string); m["id"] == s.model && !slices.Contains(efforts, s.effort) {
 			s.effort = efforts[0]
+		}
+	}
+}
+
+// updateSpecModel takes the model of spec mode, null for none of its own, and its
+// effort, which older droids take beside the model only.
+func (s *settings) updateSpecModel(v Version, params map[string]any) {
+	effort, _ := params["specModeReasoningEffort"].(string)
+	switch model := params["specModeModelId"].(type) {
+	case string:
+		if effort == "" {
+			effort = "high"
+		}
+		s.specModel, s.specEffort = model, effort
+	case nil:
+		if _, ok := params["specModeModelId"]; ok {
+			s.specModel, s.specEffort = "", ""
+		} else if effort != "" && v.modern() && s.specModel != "" {
+			s.specEffort = effort
 		}
 	}
 }
@@ -128,6 +150,9 @@ func (s settings) fields(v Version) Fields {
 	f := Fields{
 		"modelId": s.model, "reasoningEffort": s.effort,
 		"autonomyMode": s.mode(), "interactionMode": s.interaction, "autonomyLevel": s.level,
+	}
+	if s.specModel != "" {
+		f["specModeModelId"], f["specModeReasoningEffort"] = s.specModel, s.specEffort
 	}
 	if v.modern() {
 		f["availableAutonomyLevels"] = []string{"off", "low", "medium", "high"}

@@ -6,11 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
 )
-
-// trashName is the directory beside the store that deleted sessions go to.
-const trashName = "droid-acp-trash"
 
 // companions end the names of the files that droid keeps beside a conversation.
 // They are named one by one: an id may begin like another one.
@@ -25,97 +22,83 @@ func companions() []string {
 //
 // in which they lie as in the store, with the times they had. Moving what that
 // directory holds back into <home>/.factory/sessions brings the session back;
-// nothing empties the trash.
+// nothing empties the trash. All files move or none, also to another filesystem
+// and when the move is interrupted: a directory of the trash whose name ends in
+// ".part" is one that was, and the store still has its session.
 //
 // An id that the store does not have, or could not have, is no error, nor is
-// one that another process deletes at the same time. The session should not be
-// open: 0.99 would begin a new file without a beginning under the same name,
-// 0.225 would lose what comes after.
+// one that another process deletes at the same time. A session that some process
+// holds (Hold) is not deleted: 0.99 would begin a new file without a beginning
+// under the same name, 0.225 would lose what comes after. A droid that nobody
+// holds a session for, such as one in a terminal, is not noticed: it keeps no file
+// open (0.99 to 0.225).
 func (s *Store) Delete(id string) error {
 	if !validID(id) {
 		return nil
 	}
-	dirs, _, err := s.directories()
+	from, err := s.conversations(id)
+	if err == nil && len(from) > 0 && s.held(id) {
+		err = errHeld
+	}
+	if err == nil && len(from) > 0 {
+		err = s.trash(id, from)
+	}
 	if err != nil {
-		return err
-	}
-	var from []directory
-	for _, d := range dirs {
-		info, err := os.Lstat(d.file(id + transcript))
-		switch {
-		case err == nil && !info.IsDir():
-			from = append(from, d)
-		case err != nil && !missing(err):
-			return fmt.Errorf("deleting session %s: %w", id, err)
-		}
-	}
-	if len(from) == 0 {
-		return nil
-	}
-	if err := s.trash(id, from); err != nil {
 		return fmt.Errorf("deleting session %s: %w", id, err)
 	}
 	return nil
+}
+
+var errHeld = errors.New("it is open in another window or program of yours; close it there first")
+
+// conversations are the directories that have a file of this id. A directory that
+// two names lead to is one.
+func (s *Store) conversations(id string) (from []directory, err error) {
+	dirs, _, err := s.directories()
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, d := range dirs {
+		info, err := os.Lstat(d.file(id + transcript))
+		switch {
+		case err != nil && !missing(err):
+			return nil, err
+		case err != nil || info.IsDir():
+			continue
+		}
+		place, err := s.inside(d)
+		if err != nil {
+			return nil, err
+		}
+		if !seen[place] {
+			seen[place] = true
+			from = append(from, d)
+		}
+	}
+	return from, nil
+}
+
+// inside returns where d really lies, and an error when that is not in the store:
+// droid reads and writes sessions there too (0.99 to 0.225), but whoever made the
+// link keeps more than droid's files there.
+func (s *Store) inside(d directory) (string, error) {
+	root, err := filepath.EvalSymlinks(s.root)
+	if err != nil {
+		return "", err
+	}
+	place, err := filepath.EvalSymlinks(d.path)
+	if err != nil {
+		return "", err
+	}
+	if place != root && !strings.HasPrefix(place, root+string(filepath.Separator)) {
+		return "", fmt.Errorf("it lies in %s, outside of droid's store, where the symbolic link %s leads; remove it there yourself", place, d.path)
+	}
+	return place, nil
 }
 
 // missing says that a file is not there, also because its directory is gone or
 // cannot be searched, in which case droid does not find it either.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
-}
-
-// trash moves the session's files out of these directories.
-func (s *Store) trash(id string, from []directory) error {
-	bin := filepath.Join(filepath.Dir(s.root), trashName)
-	if err := os.MkdirAll(bin, 0o700); err != nil {
-		return err
-	}
-	bin, err := os.MkdirTemp(bin, time.Now().UTC().Format("20060102T150405Z")+"-"+id+"-")
-	if err != nil {
-		return err
-	}
-	moved := false
-	for _, d := range from {
-		ok, err := d.moveTo(filepath.Join(bin, d.name), id)
-		if err != nil {
-			_ = os.Remove(bin) // keeps what was moved: only an empty directory goes
-			return err
-		}
-		moved = moved || ok
-	}
-	if !moved {
-		return os.Remove(bin)
-	}
-	_, err = move(filepath.Join(s.root, id), filepath.Join(bin, id))
-	return err
-}
-
-// moveTo moves the conversation and then what belongs to it. Whoever moved the
-// conversation moves the rest, so that two processes do not share it out.
-func (d directory) moveTo(target, id string) (bool, error) {
-	if err := os.MkdirAll(target, 0o700); err != nil {
-		return false, err
-	}
-	moved, err := move(d.file(id+transcript), filepath.Join(target, id+transcript))
-	if !moved && d.name != "" {
-		_ = os.Remove(target) // it is empty, and its absence is not relied on
-	}
-	if !moved {
-		return false, err
-	}
-	for _, end := range companions() {
-		if _, err := move(d.file(id+end), filepath.Join(target, id+end)); err != nil {
-			return true, err
-		}
-	}
-	return true, nil
-}
-
-// move renames a file; it returns false if there is none.
-func move(from, to string) (bool, error) {
-	err := os.Rename(from, to)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
 }

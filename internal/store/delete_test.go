@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 )
 
 // files are the files below dir, by path relative to it.
-func files(t *testing.T, dir string) []string {
+func files(t testing.TB, dir string) []string {
 	t.Helper()
 	var list []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -166,4 +167,245 @@ func TestTrashName(t *testing.T) {
 	at, err := time.Parse("20060102T150405Z", stamp)
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now(), at, time.Minute)
+}
+
+// elsewhere is a directory on another filesystem than the test's.
+func elsewhere(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "droid-acp-test-")
+	if err != nil {
+		t.Skip("no other filesystem here:", err)
+	}
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	if !acrossFilesystems(t, dir) {
+		t.Skip("/dev/shm is no other filesystem")
+	}
+	return dir
+}
+
+func acrossFilesystems(t *testing.T, dir string) bool {
+	t.Helper()
+	from := filepath.Join(dir, "probe")
+	require.NoError(t, os.WriteFile(from, nil, 0o600))
+	err := os.Link(from, filepath.Join(t.TempDir(), "probe"))
+	require.NoError(t, os.Remove(from))
+	return err != nil
+}
+
+// The store lies on another filesystem than the trash beside it.
+func TestDeleteToAnotherFilesystem(t *testing.T) {
+	s := newStore(t)
+	other := elsewhere(t)
+	require.NoError(t, os.Remove(s.root))
+	require.NoError(t, os.Symlink(other, s.root))
+	path := s.session("gone", abs("/w"), 1)
+	dir := filepath.Base(filepath.Dir(path))
+	s.write(dir, "gone.settings.json", "{}", sometime)
+	s.write("gone/attachments", "f.txt", "attached", sometime)
+	require.NoError(t, os.Symlink("f.txt", filepath.Join(s.root, "gone", "attachments", "link")))
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	require.NoError(t, s.Delete("gone"))
+	require.Empty(t, files(t, other))
+	require.NoDirExists(t, filepath.Join(other, "gone"))
+	require.Len(t, s.bins(), 1)
+	bin := s.bins()[0]
+	require.Equal(t, []string{dir + "/gone.jsonl", dir + "/gone.settings.json", "gone/attachments/f.txt", "gone/attachments/link"}, files(t, bin))
+	moved, err := os.ReadFile(filepath.Join(bin, dir, "gone.jsonl"))
+	require.NoError(t, err)
+	require.Equal(t, content, moved)
+	info, err := os.Stat(filepath.Join(bin, dir, "gone.jsonl"))
+	require.NoError(t, err)
+	require.Equal(t, sometime.Add(time.Second), info.ModTime().UTC())
+	require.Equal(t, fs.FileMode(0o600), info.Mode())
+	target, err := os.Readlink(filepath.Join(bin, "gone", "attachments", "link"))
+	require.NoError(t, err)
+	require.Equal(t, "f.txt", target)
+}
+
+// A project directory that is a symbolic link out of the store: what lies there is
+// not droid-acp's to move.
+func TestDeleteMovesNothingOutsideTheStore(t *testing.T) {
+	s := newStore(t)
+	outside := t.TempDir()
+	mine := filepath.Join(outside, "kept"+transcript)
+	require.NoError(t, os.WriteFile(mine, []byte("mine"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "kept.settings.json"), []byte("mine"), 0o600))
+	require.NoError(t, os.Symlink(outside, filepath.Join(s.root, "-w")))
+	s.session("kept", abs("/v"), 1) // a copy that lies in the store
+	before := files(t, s.root)
+
+	err := s.Delete("kept")
+	require.ErrorContains(t, err, outside)
+	require.ErrorContains(t, err, "symbolic link")
+	require.FileExists(t, mine)
+	require.FileExists(t, filepath.Join(outside, "kept.settings.json"))
+	require.Equal(t, before, files(t, s.root), "all or nothing")
+	require.Empty(t, s.bins())
+}
+
+// The files of a session may themselves be links: those go, not what they lead to.
+func TestDeleteTakesTheLinkNotItsTarget(t *testing.T) {
+	s := newStore(t)
+	outside := filepath.Join(t.TempDir(), "mine")
+	require.NoError(t, os.MkdirAll(outside, 0o700))
+	target := filepath.Join(outside, "x")
+	require.NoError(t, os.WriteFile(target, []byte("mine"), 0o600))
+	require.NoError(t, os.MkdirAll(filepath.Join(s.root, "-w"), 0o700))
+	require.NoError(t, os.Symlink(target, filepath.Join(s.root, "-w", "a"+transcript)))
+	require.NoError(t, os.Symlink(outside, filepath.Join(s.root, "a")))
+	require.NoError(t, s.Delete("a"))
+	require.FileExists(t, target)
+	require.Empty(t, files(t, s.root))
+	require.Len(t, s.bins(), 1)
+}
+
+// full writes a session with all that droid keeps of one, in two places, and
+// returns the files.
+func (s testStore) full(id string) []string {
+	s.t.Helper()
+	dir := filepath.Base(filepath.Dir(s.session(id, abs("/w"), 1)))
+	s.write(dir, id+".settings.json", "{}", sometime)
+	s.write(dir, id+".settings.json.bak", "{}", sometime)
+	s.write("", id+transcript, start225(id, abs("/w"), "a", nil)+turn225("a"), sometime)
+	s.write(id+"/attachments", "f.txt", "attached", sometime)
+	return files(s.t, s.root)
+}
+
+// The n-th step of a deletion is the last one that happens, or fails: either way
+// the store or the trash has the whole session.
+func TestDeleteIsAllOrNothing(t *testing.T) {
+	type killed struct{}
+	errStep := errors.New("no space left")
+	for _, tc := range []struct {
+		name string
+		stop func() error // in place of the step
+		link error        // of all links: files are copied
+	}{
+		{"killed", func() error { panic(killed{}) }, nil},
+		{"killed while copying", func() error { panic(killed{}) }, errStep},
+		{"failing", func() error { return errStep }, nil},
+		{"failing while copying", func() error { return errStep }, errStep},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for step := 0; ; step++ {
+				s := newStore(t)
+				all := s.full("gone")
+				left := step
+				do := func(call func() error) error {
+					if left--; left == -1 {
+						return tc.stop()
+					}
+					return call()
+				}
+				s.link = func(from, to string) error {
+					return do(func() error {
+						if tc.link != nil {
+							return tc.link
+						}
+						return os.Link(from, to)
+					})
+				}
+				s.remove = func(path string) error { return do(func() error { return os.Remove(path) }) }
+				err := func() error {
+					defer func() {
+						if p := recover(); p != nil && p != any(killed{}) {
+							panic(p)
+						}
+					}()
+					return s.Delete("gone")
+				}()
+				if left >= 0 {
+					require.NoError(t, err)
+					require.Greater(t, step, 2*len(all)-1, "all steps were stopped at")
+					return
+				}
+				whole := len(s.bins()) == 1 && !strings.HasSuffix(s.bins()[0], unfinished) && slices.Equal(all, files(t, s.bins()[0]))
+				require.True(t, whole || slices.Equal(all, files(t, s.root)), "step %d: store %v", step, files(t, s.root))
+				if err != nil {
+					require.Equal(t, all, files(t, s.root), "what failed left everything where it was")
+					require.Empty(t, s.bins())
+				}
+				// The next attempt gets to the end.
+				s.link, s.remove = os.Link, os.Remove
+				require.NoError(t, s.Delete("gone"))
+				_, err = s.Find("gone")
+				require.Error(t, err)
+			}
+		})
+	}
+}
+
+// A droid writes while the files are copied: what it wrote must not be lost.
+func TestDeleteWhileItIsWritten(t *testing.T) {
+	s := newStore(t)
+	path := s.session("busy", abs("/w"), 1)
+	s.link = func(_, to string) error {
+		if strings.HasSuffix(to, ".bak") { // the conversation was copied before
+			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			require.NoError(t, err)
+			_, err = f.WriteString("more\n")
+			require.NoError(t, err)
+			require.NoError(t, f.Close())
+		}
+		return errors.ErrUnsupported
+	}
+	s.write(filepath.Base(filepath.Dir(path)), "busy.settings.json.bak", "{}", sometime)
+	require.ErrorContains(t, s.Delete("busy"), "a droid has it open")
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(content), "more\n")
+	require.Empty(t, s.bins())
+}
+
+func TestDeleteOfAHeldSession(t *testing.T) {
+	s := newStore(t)
+	path := s.session("mine", abs("/w"), 1)
+	other := New(s.root, s.log)
+	release, err := s.Hold("mine")
+	require.NoError(t, err)
+	again, err := other.Hold("mine")
+	require.NoError(t, err, "several may hold it")
+
+	require.ErrorContains(t, s.Delete("mine"), "close it there first")
+	release()
+	require.ErrorContains(t, s.Delete("mine"), "close it there first")
+	require.FileExists(t, path)
+	require.NoError(t, s.Delete("mine.2"), "not that one")
+	again()
+	require.NoError(t, s.Delete("mine"))
+	require.NoFileExists(t, path)
+	require.Empty(t, files(t, filepath.Join(filepath.Dir(s.root), openName)))
+
+	_, err = s.Hold("../mine")
+	require.Error(t, err)
+	path = s.session("died", abs("/w"), 1) // its holder left the file behind
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(s.root), openName, "died"), nil, 0o600))
+	require.NoError(t, s.Delete("died"))
+	require.NoFileExists(t, path)
+	require.Empty(t, files(t, filepath.Join(filepath.Dir(s.root), openName)))
+}
+
+// Whoever comes while the last holder leaves holds a file that the next one sees.
+func TestHoldAtOnce(t *testing.T) {
+	s := newStore(t)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 200 {
+				release, err := s.Hold("mine")
+				if err != nil {
+					t.Errorf("holding: %v", err)
+					return
+				}
+				if !s.held("mine") {
+					t.Error("it is held and nobody sees it")
+				}
+				release()
+			}
+		})
+	}
+	all.Wait()
+	require.False(t, s.held("mine"))
 }

@@ -39,11 +39,14 @@ type Store struct {
 	root string
 	err  error // why root is not known, or nil
 	log  *zap.Logger
+	system
 }
 
 // New returns the store in the directory root, see Root. The directory need not
 // exist.
-func New(root string, log *zap.Logger) *Store { return &Store{root: root, log: log} }
+func New(root string, log *zap.Logger) *Store {
+	return &Store{root: root, log: log, system: system{os.Link, os.Remove}}
+}
 
 // Unknown returns a store whose place is not known: each use of it returns err.
 func Unknown(err error) *Store { return &Store{err: err} }

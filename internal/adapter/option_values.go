@@ -1,0 +1,93 @@
+package adapter
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/droid"
+)
+
+// availableModes are the modes that an administrator left (availableAutonomyLevels,
+// since 0.215); all where droid does not say.
+func availableModes(settings droid.Settings) []droid.ModeInfo {
+	var said struct {
+		Levels []string `json:"availableAutonomyLevels"`
+	}
+	_ = json.Unmarshal(settings.Raw, &said) // settings without the list allow everything
+	modes := droid.Modes()
+	if len(said.Levels) == 0 {
+		return modes
+	}
+	return slices.DeleteFunc(modes, func(m droid.ModeInfo) bool {
+		if m.Mode == settings.Mode() || m.Mode == droid.ModeSpec {
+			return false
+		}
+		level := strings.TrimPrefix(string(m.Mode), "auto-")
+		if m.Mode == droid.ModeNormal {
+			level = "off"
+		}
+		return !slices.Contains(said.Levels, level)
+	})
+}
+
+// named puts a word before the names of values: some clients show those alone, so
+// that "Same model" would not say of what.
+func named(what string, values []optionValue) []optionValue {
+	for i := range values {
+		values[i].Name = what + values[i].Name
+	}
+	return values
+}
+
+// modelValues are the models that droid offers and that can be chosen, the user's
+// own first.
+func (s *Session) modelValues() []optionValue {
+	var own, others []optionValue
+	for _, m := range s.models {
+		if m.ID == "" || m.Disabled {
+			continue
+		}
+		v := optionValue{Value: m.ID, Name: m.DisplayName, Description: m.Provider}
+		if v.Name == "" {
+			v.Name = m.ID
+		}
+		if m.Deprecated && !strings.Contains(strings.ToLower(v.Name), "deprecated") { // droid's own names say it
+			v.Name += " [Deprecated]"
+		}
+		if m.IsCustom {
+			v.Description = "Custom model"
+			own = append(own, v)
+			continue
+		}
+		others = append(others, v)
+	}
+	return append(own, others...)
+}
+
+// effortValues are the efforts of a model; none where it has no choice.
+func (s *Session) effortValues(model *string) []optionValue {
+	m := s.model(model)
+	if m == nil || len(m.SupportedReasoningEfforts) < 2 {
+		return nil
+	}
+	var out []optionValue
+	for _, effort := range m.SupportedReasoningEfforts {
+		v := optionValue{Value: effort, Name: effortName(effort)}
+		if effort == m.DefaultReasoningEffort {
+			v.Description = "The model's default"
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func effortName(effort string) string {
+	switch effort {
+	case "xhigh":
+		return "extra high"
+	case "":
+		return "none"
+	}
+	return effort
+}

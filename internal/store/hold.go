@@ -1,0 +1,46 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// openName is the directory beside the store that has a file for each session that
+// a process holds. A lock on the file, which ends with the process, tells whether
+// one still does.
+const openName = "droid-acp-open"
+
+// Hold notes for all processes that a droid has this session open, so that none
+// deletes it. Several may hold it. It is held until release is called, or until
+// the process ends.
+func (s *Store) Hold(id string) (release func(), err error) {
+	path, err := s.holdPath(id)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		release, err = holdFile(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("holding session %q: %w", id, err)
+	}
+	return release, nil
+}
+
+// held reports whether a process holds the session. What a process that died has
+// left is removed.
+func (s *Store) held(id string) bool {
+	path, err := s.holdPath(id)
+	return err == nil && fileHeld(path)
+}
+
+func (s *Store) holdPath(id string) (string, error) {
+	if s.err != nil {
+		return "", s.err
+	}
+	if !validID(id) {
+		return "", &NotFoundError{ID: id}
+	}
+	return filepath.Join(filepath.Dir(s.root), openName, id), nil
+}
