@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"droid-acp/internal/sessionid"
 )
 
 // trashName is the directory beside the store that deleted sessions go to.
@@ -32,7 +34,7 @@ func companions() []string {
 // open: 0.99 would begin a new file without a beginning under the same name,
 // 0.225 would lose what comes after.
 func (s *Store) Delete(id string) error {
-	if !validID(id) {
+	if !sessionid.Valid(id) {
 		return nil
 	}
 	dirs, _, err := s.directories()
