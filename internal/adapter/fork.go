@@ -73,7 +73,10 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 // forkStored copies a session that is not open here: one process loads it, copies
 // it and goes on with the copy.
 func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
+	before, free := a.reserve(p.SessionID)
+	defer free()
 	c.ordered()
+	before.wait()
 	var forked string
 	open := func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*droid.SessionInfo, error) {
 		if _, err := client.Load(ctx, droid.LoadParams{SessionID: p.SessionID, MessageLimit: 1}); err != nil {
