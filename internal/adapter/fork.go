@@ -55,17 +55,25 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 			done("", err)
 			return
 		}
-		client := s.client
-		s.do(func(sctx context.Context) {
-			ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
-			defer cancel()
-			defer context.AfterFunc(sctx, cancel)()
-			id, err := client.Fork(ctx)
-			if err != nil {
-				done("", startError(err))
+		s.alone(func(end func()) {
+			client := s.client
+			if client == nil {
+				done("", startError(errDroidGone))
+				end()
 				return
 			}
-			done(id, nil)
+			s.do(func(sctx context.Context) {
+				ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+				defer cancel()
+				defer context.AfterFunc(sctx, cancel)()
+				id, err := client.Fork(ctx)
+				s.post(end)
+				if err != nil {
+					done("", startError(err))
+					return
+				}
+				done(id, nil)
+			})
 		})
 	})
 }

@@ -120,9 +120,9 @@ func (s *Session) started(client *droid.Client, info *droid.SessionInfo, err err
 	s.nextReload()
 }
 
-// alone runs f when those before it have called their end. Changes of settings and
-// loads go to droid one after the other, since the answer to a load tells the
-// settings, too: what came later would be taken for what is.
+// alone runs f when those before it have called their end. Changes of settings,
+// loads and forks go to droid one after the other: the answer to a load tells the
+// settings, too, and a process is not left while one of them is under way.
 func (s *Session) alone(f func(end func())) {
 	s.calls = append(s.calls, f)
 	if len(s.calls) == 1 {
@@ -203,7 +203,7 @@ func (s *Session) park(now time.Time) {
 		return
 	}
 	s.parkAt = time.Time{}
-	if s.client == nil || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || len(s.reloads) > 0 || s.ask != nil {
+	if s.client == nil || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || len(s.reloads) > 0 || len(s.calls) > 0 || s.ask != nil {
 		return // it rests no more; the end of the prompt or load sets a new time
 	}
 	if s.client.HasChildren() || s.logsIn(now) {

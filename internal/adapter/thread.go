@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"context"
 	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -30,7 +29,6 @@ func (s *Session) goOn(t *turn, id string, fresh bool, done func(hint string)) {
 		return
 	}
 	old := s.droidID
-	s.droidID = id
 	loaded := func(_ *droid.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			s.droidID = old
@@ -47,12 +45,18 @@ func (s *Session) goOn(t *turn, id string, fresh bool, done func(hint string)) {
 		}
 		done(hint)
 	}
-	if fresh {
-		s.leave()
-		s.withDroid(1, loaded)
-		return
-	}
-	s.loadAgain(context.Background(), 1, loaded)
+	s.alone(func(end func()) {
+		defer end()
+		s.droidID = id
+		if fresh {
+			if s.client != nil {
+				s.leave()
+			}
+			s.withDroid(1, loaded)
+			return
+		}
+		s.loadAgain(s.ctx, 1, loaded)
+	})
 }
 
 // newSessionHint tells where the old conversation and the new one are.
