@@ -67,18 +67,20 @@ type Agent struct {
 
 	mu          sync.Mutex // guards what follows
 	initialized bool
-	client      clientCapabilities // set once, before any session
-	closing     bool               // no session is opened any more
-	sessions    map[string]*Session
+	client      clientCapabilities  // set once, before any session
+	closing     bool                // no session is opened any more
+	sessions    map[string]*Session // by each of their ids
+	departing   map[string]*departure
 	running     sync.WaitGroup // the sessions' owner goroutines
 }
 
 // New makes an Agent that has not begun to serve.
 func New(cfg Config) *Agent {
 	a := &Agent{
-		cfg:      cfg,
-		log:      cfg.Log,
-		sessions: make(map[string]*Session),
+		cfg:       cfg,
+		log:       cfg.Log,
+		sessions:  make(map[string]*Session),
+		departing: make(map[string]*departure),
 
 		stat:  os.Stat,
 		files: newFiles(),
@@ -259,8 +261,8 @@ func (a *Agent) checkInitialized(method string) *acp.RequestError {
 
 // session finds a session by the id in params.
 func (a *Agent) session(id string) (*Session, *acp.RequestError) {
-	if id == "" {
-		return nil, invalidParams("sessionId is missing")
+	if err := checkSessionID(id); err != nil {
+		return nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

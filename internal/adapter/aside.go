@@ -24,10 +24,7 @@ func (s *Session) aside(ev droid.Event) {
 	case droid.HookCompleted:
 		s.hookCompleted(ev)
 	case droid.SessionSwitched:
-		// The editor keeps its id; what must be loaded after a restart is the
-		// session that droid went on in (quirk 22).
-		s.droidID = ev.To
-		s.holdStored()
+		s.followTo(ev.To)
 	case droid.Lost:
 		s.tell(lostText(ev))
 	case droid.WorkingStateChanged:

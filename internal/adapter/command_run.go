@@ -197,9 +197,11 @@ func (s *Session) compactCommand(t *turn, instructions string) {
 					s.compactFailed(t, outOfTime(ctx, err))
 					return
 				}
-				s.goOn(t, id, func() {
+				// A process that made the summary goes on giving the model the whole old
+				// conversation, also after loading the new session (0.99 to 0.225).
+				s.goOn(t, id, true, func(hint string) {
 					s.compacted("completed", "Done.")
-					s.reply(t, fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed)+s.newSessionHint())
+					s.reply(t, fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed)+hint)
 				})
 			})
 		})
@@ -234,40 +236,6 @@ func (s *Session) endCompaction(t *turn, client *droid.Client) {
 	if s.client == client && !client.HasChildren() && !s.logsIn(time.Now()) {
 		s.leave()
 	}
-}
-
-// goOn has the process load a session that droid made of this one; the thread
-// keeps its id. done is called when it is there.
-func (s *Session) goOn(t *turn, id string, done func()) {
-	if s.turn != t || s.client == nil { // it was cancelled, and another prompt may run
-		s.tellLateSession(id)
-		return
-	}
-	old := s.droidID
-	s.droidID = id
-	load := func(f func(*droid.SessionInfo, *acp.RequestError)) { s.loadAgain(context.Background(), 1, f) }
-	if s.client != nil && !s.client.Version().Features().Discovery {
-		// 0.99 gives the model the old conversation when the process that made the
-		// new session loads it; a fresh one does not.
-		load = func(f func(*droid.SessionInfo, *acp.RequestError)) {
-			s.leave()
-			s.withDroid(1, f)
-		}
-	}
-	load(func(info *droid.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			s.droidID = old
-			s.compacted("failed", "It failed.")
-			s.reply(t, "droid made the session "+id+" and did not load it: "+err.Message)
-			return
-		}
-		done()
-	})
-}
-
-// newSessionHint tells where the old conversation and the new one are.
-func (s *Session) newSessionHint() string {
-	return fmt.Sprintf(" The conversation before stays in the session `%s`; the new one is `%s`, which is what to open after a restart of the editor.", s.id, s.droidID)
 }
 
 // rewindPoint is a prompt that the user can go back to.
@@ -317,8 +285,10 @@ func (s *Session) rewindCommand(t *turn, args string) {
 					s.replyError(t, failed, outOfTime(ctx, err))
 					return
 				}
-				s.goOn(t, to, func() {
-					s.reply(t, fmt.Sprintf("This thread is back to before prompt %d; ", n)+text+s.newSessionHint())
+				// As after compaction; since 0.215 the process that rewound the session can
+				// go over to the new one.
+				s.goOn(t, to, !client.Version().Features().Discovery, func(hint string) {
+					s.reply(t, fmt.Sprintf("This thread is back to before prompt %d; ", n)+text+hint)
 				})
 			})
 		})

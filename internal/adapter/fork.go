@@ -59,17 +59,25 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 			done("", err)
 			return
 		}
-		client := s.client
-		s.do(func(sctx context.Context) {
-			ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
-			defer cancel()
-			defer context.AfterFunc(sctx, cancel)()
-			id, err := client.Fork(ctx)
-			if err != nil {
-				done("", forkError(err))
+		s.alone(func(end func()) {
+			client := s.client
+			if client == nil {
+				done("", startError(errDroidGone))
+				end()
 				return
 			}
-			done(id, nil)
+			s.do(func(sctx context.Context) {
+				ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+				defer cancel()
+				defer context.AfterFunc(sctx, cancel)()
+				id, err := client.Fork(ctx)
+				s.post(end)
+				if err != nil {
+					done("", forkError(err))
+					return
+				}
+				done(id, nil)
+			}, end)
 		})
 	})
 }
@@ -80,7 +88,10 @@ var errFork = errors.New("copying the session")
 // forkStored copies a session that is not open here: one process loads it, copies
 // it and goes on with the copy.
 func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
+	before, free := a.reserve(p.SessionID)
+	defer free()
 	c.ordered()
+	before.wait()
 	var forked string
 	open := func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*droid.SessionInfo, error) {
 		if _, err := client.Load(ctx, droid.LoadParams{SessionID: p.SessionID, MessageLimit: 1}); err != nil {

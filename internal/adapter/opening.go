@@ -115,25 +115,3 @@ func (a *Agent) openIn(ctx context.Context, client *droid.Client, servers []droi
 	}
 	return nil, err
 }
-
-// begin takes up a session: the agent knows it from now on, and its owner runs.
-// It reports false when the agent ends.
-func (a *Agent) begin(s *Session) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closing {
-		return false
-	}
-	a.sessions[s.id] = s
-	a.running.Go(s.run)
-	return true
-}
-
-// forget makes a session unknown. Its owner goes on until it is stopped.
-func (a *Agent) forget(s *Session) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.sessions[s.id] == s {
-		delete(a.sessions, s.id)
-	}
-}

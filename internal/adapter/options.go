@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -332,19 +333,30 @@ func unknownValue(id, value string, values []optionValue) *acp.RequestError {
 // updateSettings has droid change settings and calls done in the owner when it
 // has answered.
 func (s *Session) updateSettings(patch droid.SettingsPatch, done func(error)) {
-	client := s.client
-	s.do(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, settingsTime)
-		defer cancel()
-		err := client.UpdateSettings(ctx, patch)
-		if !s.post(func() {
-			s.drainEvents() // settings_updated comes before the reply
-			done(err)
-		}) {
-			done(errSessionEnded)
+	s.alone(func(end func()) {
+		client := s.client
+		if client == nil {
+			done(errDroidGone)
+			end()
+			return
 		}
+		s.do(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, settingsTime)
+			defer cancel()
+			err := client.UpdateSettings(ctx, patch)
+			if !s.post(func() {
+				defer end()
+				s.drainEvents() // settings_updated comes before the reply
+				done(err)
+			}) {
+				done(errSessionEnded)
+			}
+		}, end)
 	})
 }
+
+// errDroidGone is why a change of settings that had to wait failed.
+var errDroidGone = errors.New("droid has ended meanwhile")
 
 // settingsTime bounds how long droid may take to change its settings (2 to 20 ms
 // were seen).

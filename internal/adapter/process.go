@@ -12,7 +12,8 @@ import (
 )
 
 // maxCrashes is how often in a row droid may die before the session gives up
-// starting it. A turn that completes in between starts the count anew.
+// starting it. A turn that droid completes in between starts the count anew, and
+// so does loading the session.
 const maxCrashes = 3
 
 // wholeHistory is the message limit that makes droid return all messages: since
@@ -43,15 +44,18 @@ func (s *Session) withDroid(historyLimit int, f func(info *droid.SessionInfo, er
 }
 
 // start starts droid beside the owner and loads the session into it, with the
-// settings it had. A process that is still leaving is no longer waited for: it
-// is idle.
+// settings it had. A process that still leaves is idle: it goes at once, and is
+// gone before the next one has the session.
 func (s *Session) start(historyLimit int) {
-	if s.leaving != nil {
-		s.leaving.Kill()
-	}
+	leaving := s.leaving
 	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
 	cwd, servers, wanted := s.cwd, s.servers, s.settings
 	s.do(func(ctx context.Context) {
+		s.before.wait()
+		if leaving != nil {
+			leaving.Kill()
+			<-leaving.Exited()
+		}
 		client, info, err := s.agent.launch(ctx, cwd, servers, open)
 		if err == nil {
 			s.agent.restoreSettings(ctx, client, wanted, info.Settings)
@@ -113,6 +117,40 @@ func (s *Session) started(client *droid.Client, info *droid.SessionInfo, err err
 	for _, f := range waiting {
 		f(info, failure)
 	}
+	s.nextReload()
+}
+
+// alone runs f when those before it have called their end. Changes of settings,
+// loads and forks go to droid one after the other: the answer to a load tells the
+// settings, too, and a process is not left while one of them is under way.
+func (s *Session) alone(f func(end func())) {
+	s.calls = append(s.calls, f)
+	if len(s.calls) == 1 {
+		s.nextCall()
+	}
+}
+
+// nextCall runs the first call that waits. Its end counts once; a panic is one, too.
+func (s *Session) nextCall() {
+	ended := false
+	end := func() {
+		if ended {
+			return
+		}
+		ended = true
+		if s.calls = s.calls[1:]; len(s.calls) > 0 {
+			s.nextCall()
+			return
+		}
+		s.nextReload()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			s.post(end)
+			panic(p)
+		}
+	}()
+	s.calls[0](end)
 }
 
 // adopt makes client the session's process. Its events are read from now on.
@@ -134,7 +172,9 @@ func (s *Session) droidGone() {
 	s.client, s.events, s.starting = nil, nil, nil
 	s.endLogins()
 	s.lastCrash = err
-	s.crashes++
+	if s.turn == nil || !s.turn.cancelled { // else it was most likely killed because it did not stop
+		s.crashes++
+	}
 	if s.turn != nil {
 		s.turn.crash = err
 	}
@@ -178,8 +218,8 @@ func (s *Session) park(now time.Time) {
 		return
 	}
 	s.parkAt = time.Time{}
-	if s.client == nil || s.turn != nil || s.unanswered > 0 || s.replaying != nil || len(s.queue) > 0 || s.ask != nil {
-		return // it rests no more; finish sets a new time
+	if s.client == nil || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || len(s.reloads) > 0 || len(s.calls) > 0 || s.ask != nil {
+		return // it rests no more; the end of the prompt or load sets a new time
 	}
 	if s.client.HasChildren() || s.logsIn(now) {
 		s.parkAt = now.Add(parkRetry)
@@ -196,7 +236,7 @@ func (s *Session) leave() {
 	s.endLogins()
 	s.leaving = client
 	s.do(func(context.Context) {
-		closeDroid(client)
+		closeDroid(s.polite, client)
 		s.post(func() {
 			if s.leaving == client {
 				s.leaving = nil
@@ -205,14 +245,15 @@ func (s *Session) leave() {
 	})
 }
 
-// closeDroid ends a process whose events nobody reads any more.
-func closeDroid(client *droid.Client) {
+// closeDroid ends a process whose events nobody reads any more; at once when ctx
+// ends.
+func closeDroid(ctx context.Context, client *droid.Client) {
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
 		for range client.Events() {
 		}
 	}()
-	_ = client.Close(context.Background()) // how it ended is of no interest
+	_ = client.Close(ctx) // how it ended is of no interest
 	<-drained
 }

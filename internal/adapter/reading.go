@@ -46,7 +46,7 @@ func (s *Session) readFirst(ev quirks.Event) bool {
 				s.filesRead(texts)
 			}
 		})
-	})
+	}, s.readNoMore)
 	return true
 }
 

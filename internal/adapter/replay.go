@@ -62,12 +62,11 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 	return nil
 }
 
-// endReplay ends the replay, if there is one, and lets prompts run.
+// endReplay ends the replay, if there is one.
 func (s *Session) endReplay(err *acp.RequestError) {
 	if r := s.replaying; r != nil {
 		s.replaying = nil
 		r.done(err)
-		s.next()
 	}
 }
 

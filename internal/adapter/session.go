@@ -20,7 +20,6 @@ import (
 // everybody else posts work to it.
 type Session struct {
 	agent  *Agent
-	id     string // droid's own id of the session, and the editor's
 	log    *zap.Logger
 	mail   *mailbox
 	beside sync.WaitGroup // blocking calls that run beside the owner
@@ -28,9 +27,15 @@ type Session struct {
 	stop   context.CancelFunc // ends the session
 	over   chan struct{}      // closed when it has ended
 	panics alarm
+	before *departure         // what the session waits for before it starts droid
+	polite context.Context    // a process that leaves may take its time until this ends
+	hurry  context.CancelFunc // ends polite
+
+	departing *departure // set when the agent has forgotten the session; guarded by Agent.mu
 
 	// owner
 	controls
+	id         string // by which the editor used the session last, one of droid's
 	cwd        string
 	servers    []droid.MCPServer
 	droidID    string        // of the session that the process works on, see aside
@@ -51,7 +56,11 @@ type Session struct {
 	unanswered int        // prompts of droid that have ended, but have no response yet
 	interrupts int        // sent and not answered yet
 	queue      []*turn
-	replaying  *replay // of a session that is being loaded; nil for none
+	replaying  *replay            // the history of the load that runs; nil for none
+	calls      []func(end func()) // that wait for each other, see alone; the first one runs
+	reloads    []*reload          // the first one runs when reloading
+	reloading  bool
+	unopened   *acp.RequestError // why the session was never opened
 	silence    silence
 	quiet      []func() // called when the running prompt has ended
 	ask        *ask
@@ -92,6 +101,7 @@ func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session 
 		toolIDs:  make(map[string]struct{}),
 	}
 	s.ctx, s.stop = context.WithCancel(a.ctx)
+	s.polite, s.hurry = context.WithCancel(context.Background())
 	return s
 }
 
@@ -266,6 +276,7 @@ func (s *Session) end() {
 	for _, f := range s.waiting {
 		f(nil, errEnding())
 	}
+	s.endReloads()
 	s.finishAll()
 	s.beside.Wait()
 	s.letGo()
@@ -287,7 +298,7 @@ func (s *Session) endDroid() {
 		defer close(closed)
 		defer client.Kill() // it is gone by then, unless Close panicked
 		// The bound is Close's own; it returns with the process gone.
-		if err := client.Close(context.Background()); err != nil {
+		if err := client.Close(s.polite); err != nil {
 			s.log.Debug("droid ended", zap.Error(err))
 		}
 	})
@@ -295,6 +306,13 @@ func (s *Session) endDroid() {
 		s.apply(s.norm.Push(time.Now(), ev))
 	}
 	<-closed
+}
+
+// tellAs has all updates go out under this id from now on.
+func (s *Session) tellAs(id string) {
+	if id != s.id {
+		s.id, s.chunk = id, chunkPrefix{}
+	}
 }
 
 // send queues an update for the editor.

@@ -1,11 +1,9 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"time"
 
@@ -40,8 +38,10 @@ func (a *Agent) decodeSession(c call, needsID bool) (sessionParams, *acp.Request
 	if err := decode(c.params, &p); err != nil {
 		return p, err
 	}
-	if needsID && p.SessionID == "" {
-		return p, invalidParams("sessionId is missing")
+	if needsID {
+		if err := checkSessionID(p.SessionID); err != nil {
+			return p, err
+		}
 	}
 	if err := a.checkDirectory(p.CWD); err != nil {
 		return p, err
@@ -107,10 +107,11 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *droid.SessionInfo, p 
 	result := sessionResult{s.id, s.modes(), s.options()}
 	// The editor takes updates of a session once it has the response.
 	c.request.whenAnswered(func() { s.post(s.register) })
-	if !a.begin(s) {
+	if err := a.begin(s); err != nil {
+		s.stop()
 		client.Kill()
 		<-client.Exited()
-		return nil, errEnding()
+		return nil, err
 	}
 	return result, nil
 }
@@ -125,163 +126,12 @@ func (s *Session) register() {
 	s.showLogins()
 }
 
-// loadSession opens a stored session and replays its history.
-func (a *Agent) loadSession(c call) (any, *acp.RequestError) { return a.reopen(c, true) }
-
-// resumeSession opens a stored session without its history.
-func (a *Agent) resumeSession(c call) (any, *acp.RequestError) { return a.reopen(c, false) }
-
-// reopen loads a session: one that is open here in the process it has, another
-// in a new one.
-func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
-	p, err := a.decodeSession(c, true)
-	if err != nil {
-		return nil, err
-	}
-	s, err := a.session(p.SessionID)
-	known := err == nil
-	if !known {
-		s = a.makeSession(p.SessionID, p.CWD, p.servers)
-		if !a.begin(s) {
-			return nil, errEnding()
-		}
-	}
-	type outcome struct {
-		result sessionResult
-		err    *acp.RequestError
-	}
-	done := promised[outcome](s)
-	posted := s.post(func() {
-		s.reload(c.ctx, p, replay, func(result sessionResult, err *acp.RequestError) { done.give(outcome{result, err}) })
-	})
-	c.ordered()
-	if !posted {
-		return nil, errEnding()
-	}
-	out, err := done.wait()
-	if err == nil {
-		err = out.err
-	}
-	if err != nil {
-		if !known {
-			a.forget(s)
-			s.stop()
-		}
-		return nil, err
-	}
-	return out.result, nil
-}
-
-// reload has droid tell the session's messages, replays them, and hands done the
-// result. A running prompt is not disturbed: its session cannot be loaded.
-func (s *Session) reload(ctx context.Context, p sessionParams, replay bool, done func(sessionResult, *acp.RequestError)) {
-	if s.turn != nil || s.replaying != nil || len(s.queue) > 0 {
-		done(sessionResult{}, invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
-		return
-	}
-	s.decline(p)
-	s.useServers(p.servers)
-	limit := 1
-	if replay {
-		limit = wholeHistory
-	}
-	finish := func(info *droid.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			done(sessionResult{}, err)
-			return
-		}
-		s.registered = true
-		s.showLogins()
-		answer := func(err *acp.RequestError) {
-			done(sessionResult{Modes: s.modes(), ConfigOptions: s.options()}, err)
-		}
-		if !replay {
-			answer(nil)
-			return
-		}
-		s.beginReplay(ctx, info, answer)
-	}
-	s.withDroid(limit, func(info *droid.SessionInfo, err *acp.RequestError) {
-		if err != nil || info != nil {
-			finish(info, err)
-			return
-		}
-		s.loadAgain(ctx, limit, finish) // the process was there before
-	})
-}
-
-// useServers makes these the session's MCP servers. A process that has others ends,
-// and the next one takes the session up.
-func (s *Session) useServers(servers []droid.MCPServer) {
-	if reflect.DeepEqual(s.servers, servers) {
-		return
-	}
-	s.servers = servers
-	if s.client != nil {
-		s.leave()
-	}
-}
-
-// loadAgainTime bounds a load in a process that has the session; up to 0.25 s
-// was seen.
-const loadAgainTime = 10 * time.Second
-
-var errLoadHangs = errors.New("droid did not answer within 10 s")
-
-// loadAgain loads the session once more in the process that has it. 0.99 may hang
-// for good when that comes within a second of a turn (quirk 32): a process that
-// does not answer is replaced by one that loads the session.
-func (s *Session) loadAgain(ctx context.Context, limit int, done func(*droid.SessionInfo, *acp.RequestError)) {
-	client, servers := s.client, s.servers
-	if client.TakesMCPServers() {
-		servers = nil // it has them
-	}
-	load := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
-	s.do(func(sctx context.Context) {
-		ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
-		defer cancel()
-		defer context.AfterFunc(sctx, cancel)()
-		info, err := load(ctx, client, servers)
-		hangs := context.Cause(ctx) == errLoadHangs
-		if !s.post(func() {
-			switch {
-			case err == nil:
-				s.opened(info)
-				done(info, nil)
-			case hangs && s.client == client && s.turn != nil && s.turn.command == nil:
-				s.log.Warn("droid hangs while it loads the session; it is killed")
-				client.KillFor("it did not answer for 10 s while it loaded the session") // a prompt came meanwhile; the end of the process is its end
-				done(nil, s.openError(errLoadHangs))
-			case hangs && s.client == client:
-				s.log.Warn("droid hangs while it loads the session; another one takes it up")
-				s.leave()
-				s.withDroid(limit, done)
-			default:
-				done(nil, s.openError(err))
-			}
-		}) {
-			done(nil, errEnding())
-		}
-	})
-}
-
-// loadWhole calls f with the whole conversation, which droid can tell while no
-// turn runs.
-func (s *Session) loadWhole(f func(*droid.SessionInfo, *acp.RequestError)) {
-	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			f(nil, err)
-			return
-		}
-		s.loadAgain(s.ctx, wholeHistory, f)
-	})
-}
-
 // openError explains why the session could not be loaded.
 func (s *Session) openError(err error) *acp.RequestError { return openError(s.id, err) }
 
 // closeSession ends a session as session/cancel would and frees its process,
-// which leaves politely in the background.
+// which leaves politely in the background, or at once when the session is opened
+// again before it has.
 func (a *Agent) closeSession(c call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string `json:"sessionId"`
@@ -330,12 +180,17 @@ func (a *Agent) deleteSession(c call) (any, *acp.RequestError) {
 	if err := decode(c.params, &params); err != nil {
 		return nil, err
 	}
-	if params.SessionID == "" {
-		return nil, invalidParams("sessionId is missing")
+	if err := checkSessionID(params.SessionID); err != nil {
+		return nil, err
 	}
-	if s, err := a.session(params.SessionID); err == nil {
+	s, err := a.session(params.SessionID)
+	if err == nil {
 		a.forget(s)
-		c.ordered()
+	}
+	before, free := a.reserve(params.SessionID)
+	defer free()
+	c.ordered()
+	if err == nil {
 		s.cancelAndWait()
 		s.post(func() {
 			if s.client != nil {
@@ -343,8 +198,8 @@ func (a *Agent) deleteSession(c call) (any, *acp.RequestError) {
 			}
 		})
 		s.stop()
-		<-s.over
 	}
+	before.wait()
 	if err := a.cfg.Store.Delete(params.SessionID); err != nil {
 		return nil, internalError("delete_failed", "the session could not be deleted: "+err.Error())
 	}

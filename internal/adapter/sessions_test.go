@@ -391,7 +391,8 @@ func TestDeleteWhatAnotherAgentHasOpen(t *testing.T) {
 }
 
 // TestQuirk32_HungLoadBesideAPrompt: the load alone goes unanswered, and droid
-// works on a prompt that came meanwhile. That prompt has its end.
+// works on a prompt that came meanwhile. That prompt has its end. (Behind a
+// session/load it would wait.)
 func TestQuirk32_HungLoadBesideAPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fakedroid.WithSessions(new(fakedroid.Sessions))
@@ -413,7 +414,7 @@ func TestQuirk32_HungLoadBesideAPrompt(t *testing.T) {
 			}), store), nil
 		})
 		require.Equal(t, "end_turn", e.run("hello"))
-		load := e.request("session/load", sessionParamsOf(e.session))
+		load := e.request("_droid/messages", sessionParamsOf(e.session))
 		synctest.Wait()
 		require.Contains(t, e.run("meanwhile"), "droid_crashed")
 		require.Contains(t, e.await(load).Error.Message, "droid did not answer within 10 s")

@@ -27,6 +27,7 @@ const (
 // turn is one prompt on its way to its one ending.
 type turn struct {
 	message   droid.UserMessage
+	session   string          // the id that the editor sent it to
 	ctx       context.Context // of the request; it ends when that is cancelled, or answered
 	request   *request
 	done      chan ending     // receives exactly one
@@ -72,7 +73,7 @@ func (a *Agent) prompt(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{ctx: c.ctx, request: c.request, done: make(chan ending, 1)}
+	t := &turn{session: params.SessionID, ctx: c.ctx, request: c.request, done: make(chan ending, 1)}
 	lost := s.panics.listen()
 	if !s.post(func() { s.accept(t, params.Prompt) }) {
 		return nil, unknownSession(params.SessionID)
@@ -111,6 +112,10 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 		t.done <- ending{stop: acp.StopReasonCancelled}
 		return
 	}
+	if s.unopened != nil {
+		t.done <- ending{err: s.unopened}
+		return
+	}
 	message, err := userMessage(prompt, s.contentRules())
 	if err != nil {
 		t.done <- ending{err: err}
@@ -129,12 +134,13 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 // next starts the first waiting prompt if none runs, and if no interrupt of one
 // before can still reach it.
 func (s *Session) next() {
-	if s.turn != nil || s.unanswered > 0 || s.interrupts > 0 || s.replaying != nil || len(s.queue) == 0 || s.ended {
+	if s.turn != nil || s.unanswered > 0 || s.interrupts > 0 || len(s.reloads) > 0 || len(s.queue) == 0 || s.ended {
 		return
 	}
 	t := s.queue[0]
 	s.queue = s.queue[1:]
 	s.turn = t
+	s.tellAs(t.session)
 	if t.command != nil {
 		s.runCommand(t)
 		return
@@ -350,6 +356,7 @@ func (s *Session) endingOf(t *turn, ev quirks.TurnEnded) ending {
 	if !t.spoke {
 		s.tell("The model gave an empty answer.")
 	}
+	s.crashes = 0
 	return ending{stop: acp.StopReasonEndTurn}
 }
 
@@ -390,9 +397,6 @@ func (s *Session) finish(t *turn, end ending) {
 	if ran {
 		s.turn = nil
 	}
-	if end.err == nil {
-		s.crashes = 0
-	}
 	s.rest()
 	s.unanswered++
 	t.done <- end
@@ -411,6 +415,7 @@ func (s *Session) finish(t *turn, end ending) {
 // answered follows the response to a prompt.
 func (s *Session) answered() {
 	s.unanswered--
+	s.nextReload()
 	s.next()
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/sessionid"
 )
 
 // eventBuffer is how many events may wait before droid's reader does.
@@ -377,6 +379,10 @@ func (c *Client) learnVersion(v Version) {
 // moved to one that nobody asked for. The ids that it worked on before may
 // still appear: agent_turn_completed of the old one comes last.
 func (c *Client) sawSession(id string) {
+	if !sessionid.Valid(id) {
+		c.log.Warn("droid says something of a session whose id is none", zap.String("session", id[:min(len(id), 80)]))
+		return
+	}
 	c.mu.Lock()
 	from := c.state.session
 	known := c.state.sessions[id]

@@ -3,7 +3,6 @@ package droid
 import (
 	"context"
 	"encoding/json"
-	"errors"
 )
 
 // ContextStats is how full the context window is, in tokens.
@@ -58,10 +57,7 @@ func (c *Client) Compact(ctx context.Context, instructions string) (sessionID st
 	if err := c.Call(ctx, "droid.compact_session", params, &r); err != nil {
 		return "", 0, err
 	}
-	if r.NewSessionID == "" {
-		return "", 0, errors.New("compact_session: droid did not name the new session")
-	}
-	return r.NewSessionID, r.RemovedCount, nil
+	return r.NewSessionID, r.RemovedCount, checkID("compact_session", r.NewSessionID)
 }
 
 // RewindInfo is what going back to a message would do to files. The entries go
@@ -95,8 +91,8 @@ func (c *Client) Rewind(ctx context.Context, sessionID, messageID, title string,
 		"filesToRestore": append([]json.RawMessage{}, info.Available...), // null is refused
 		"filesToDelete":  append([]json.RawMessage{}, info.Created...),
 	}, &r)
-	if err == nil && r.NewSessionID == "" {
-		err = errors.New("execute_rewind: droid did not name the new session")
+	if err == nil {
+		err = checkID("execute_rewind", r.NewSessionID)
 	}
 	return r, err
 }

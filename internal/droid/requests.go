@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/google/uuid"
+
+	"droid-acp/internal/sessionid"
 )
 
 // ErrHasSession is returned by Initialize when the process already has a
@@ -200,6 +203,9 @@ func (c *Client) open(ctx context.Context, method string, params any, id string)
 	if info.SessionID == "" { // load_session does not repeat it
 		info.SessionID = id
 	}
+	if err := checkID(method, info.SessionID); err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	c.state.sessions[info.SessionID] = true
 	c.state.session = info.SessionID
@@ -320,8 +326,14 @@ func (c *Client) Fork(ctx context.Context) (sessionID string, err error) {
 	if err := c.Call(ctx, methodFork, nil, &result); err != nil {
 		return "", err
 	}
-	if result.NewSessionID == "" {
-		return "", errors.New("fork_session: droid did not name the copy")
+	return result.NewSessionID, checkID(methodFork, result.NewSessionID)
+}
+
+// checkID refuses an id that droid gave a session and that is no name of one file
+// in its store, none at all included.
+func checkID(method, id string) error {
+	if !sessionid.Valid(id) {
+		return fmt.Errorf("%s: droid named the session %.80q, which is no id of a session", strings.TrimPrefix(method, "droid."), id)
 	}
-	return result.NewSessionID, nil
+	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"droid-acp/internal/sessionid"
 )
 
 // companions end the names of the files that droid keeps beside a conversation.
@@ -33,7 +35,7 @@ func companions() []string {
 // holds a session for, such as one in a terminal, is not noticed: it keeps no file
 // open (0.99 to 0.225).
 func (s *Store) Delete(id string) error {
-	if !validID(id) {
+	if !sessionid.Valid(id) {
 		return nil
 	}
 	from, err := s.conversations(id)

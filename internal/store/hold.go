@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"droid-acp/internal/sessionid"
 )
 
 // openName is the directory beside the store that has a file for each session that
@@ -39,7 +41,7 @@ func (s *Store) holdPath(id string) (string, error) {
 	if s.err != nil {
 		return "", s.err
 	}
-	if !validID(id) {
+	if !sessionid.Valid(id) {
 		return "", &NotFoundError{ID: id}
 	}
 	return filepath.Join(filepath.Dir(s.root), openName, id), nil

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"droid-acp/internal/sessionid"
 )
 
 // transcript ends the name of a session's conversation.
@@ -136,7 +138,7 @@ func (d directory) each(ctx context.Context, skipped *skips, f func(candidate)) 
 			if !named {
 				continue
 			}
-			if !validID(id) {
+			if !sessionid.Valid(id) {
 				skipped.add(d.file(e.Name()), errForeign)
 				continue
 			}

@@ -26,6 +26,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/sessionid"
 )
 
 // EnvHome names the directory that takes the place of the home directory for
@@ -112,31 +114,11 @@ func (e *NotFoundError) Error() string {
 // Unwrap returns the reason, if there is one.
 func (e *NotFoundError) Unwrap() error { return e.Err }
 
-// maxID bounds an id in bytes; a UUID has 36.
-const maxID = 128
-
-// validID says whether id names a file in one directory and nothing else. droid
-// makes UUIDs, but takes other ids from its clients.
-func validID(id string) bool {
-	if id == "" || len(id) > maxID {
-		return false
-	}
-	for i, c := range []byte(id) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case i > 0 && (c == '-' || c == '_' || c == '.'):
-		default:
-			return false
-		}
-	}
-	return true
-}
-
 // Find returns the session of this id, listed or not: subagents and sessions
 // without a message are found too. The error is a *NotFoundError, or that of
 // reading the store.
 func (s *Store) Find(id string) (Session, error) {
-	if !validID(id) {
+	if !sessionid.Valid(id) {
 		return Session{}, &NotFoundError{ID: id, Err: errors.New("not an id of a session")}
 	}
 	dirs, _, err := s.directories()

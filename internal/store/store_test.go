@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/sessionid"
 )
 
 func TestRoot(t *testing.T) {
@@ -153,7 +155,7 @@ func TestFindRefusesTricks(t *testing.T) {
 	outside := filepath.Join(filepath.Dir(s.root), "outside.jsonl")
 	require.NoError(t, os.WriteFile(outside, []byte(start225("outside", abs("/w"), "a", nil)), 0o600))
 	for _, id := range []string{"", ".", "..", "../outside", `..\outside`, "a/b", "/etc/passwd", "-", ".hidden", "a\x00b", "a b", "ü", "a*", "C:x",
-		strings.Repeat("a", maxID+1)} {
+		strings.Repeat("a", sessionid.MaxLen+1)} {
 		_, err := s.Find(id)
 		var missing *NotFoundError
 		require.ErrorAs(t, err, &missing, "%q", id)

@@ -1,0 +1,262 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// droids counts the running droids of a home.
+func (h home) droids(t *testing.T) (n int) {
+	t.Helper()
+	for _, p := range h.processes(t) {
+		if p.droid {
+			n++
+		}
+	}
+	return n
+}
+
+// since are the lines of the agent from this number on.
+func (c *client) since(from int) []line {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lines[from:len(c.lines):len(c.lines)]
+}
+
+// stored is the file of a session in droid's store.
+func (h home) stored(t *testing.T, id string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(h.dir, ".factory", "sessions", "*", id+".jsonl"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	return files[0]
+}
+
+// TestHostileSessionIDs: a conversation beside the store is not reached by its
+// path, whatever the method.
+func TestHostileSessionIDs(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("remember", modelserver.Step{Text: "I keep MEDLAR in mind."})
+		model.On("still", modelserver.Step{Text: "Still here."})
+		c := startAgent(t, h)
+		s := c.open(h)
+		require.Equal(t, "end_turn", s.prompt("remember MEDLAR").end(turnLimit).Stop)
+		outside := filepath.Join(h.dir, "outside")
+		require.NoError(t, os.Mkdir(outside, 0o755))
+		conversation, err := os.ReadFile(h.stored(t, s.id))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(outside, "victim.jsonl"), conversation, 0o600))
+		from := c.seen()
+		for _, id := range []string{
+			"../../outside/victim", "../../../outside/victim", "../" + s.id, filepath.Join(outside, "victim"), `..\..\outside\victim`,
+			"..", ".", "victim\x00", "C:victim", "victim.jsonl::$DATA", strings.Repeat("../", 2000),
+		} {
+			for method, params := range map[string]map[string]any{
+				"session/load": h.params(id), "session/resume": h.params(id), "session/fork": h.params(id),
+				"session/delete": {"sessionId": id}, "session/close": {"sessionId": id},
+				"session/prompt":            {"sessionId": id, "prompt": []any{map[string]any{"type": "text", "text": "still"}}},
+				"session/set_mode":          {"sessionId": id, "modeId": "spec"},
+				"session/set_config_option": {"sessionId": id, "configId": "mode", "value": "spec"},
+				"_droid/messages":           {"sessionId": id}, "_droid/export": {"sessionId": id, "path": "out.html"},
+			} {
+				_, err := c.call(method, params)
+				require.NotNil(t, err, "%s %.40q", method, id)
+				require.Equal(t, -32602, err.Code, "%s %.40q", method, id)
+			}
+		}
+		require.Equal(t, 1, h.droids(t), "none was started for it")
+		require.Equal(t, "Still here.", s.prompt("still").end(turnLimit).text())
+		c.end(h)
+		for _, l := range c.since(from) {
+			require.NotContains(t, l.raw, "MEDLAR", "nothing of it is told")
+		}
+		entries, err := os.ReadDir(outside)
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		after, err := os.ReadFile(filepath.Join(outside, "victim.jsonl"))
+		require.NoError(t, err)
+		require.Equal(t, string(conversation), string(after))
+		require.NoFileExists(t, filepath.Join(h.work, "out.html"))
+	})
+}
+
+// requestText is what the model was asked in the last call of the conversation,
+// and in how many messages of user, assistant and tools.
+func requestText(t *testing.T, model *modelserver.Server) (text string, messages int) {
+	t.Helper()
+	r := lastRequest(model)
+	for _, m := range r.Messages {
+		if m.Role != "system" {
+			messages++
+		}
+	}
+	body, err := json.Marshal(r.Messages)
+	require.NoError(t, err)
+	return string(body), messages
+}
+
+// TestThreadWithTwoIDs: after /compact and /rewind the thread is one session under
+// its ids, in one droid, whose model gets the new conversation; deleting the id
+// that droid works on leaves nothing of it behind.
+func TestThreadWithTwoIDs(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("first", modelserver.Step{Text: "QUINCE it is."})
+		model.On("second", modelserver.Step{Text: "MEDLAR it is."})
+		model.On("third", modelserver.Step{Text: "Third."})
+		model.On("fourth", modelserver.Step{Text: "Fourth."})
+		c := startAgent(t, h)
+		s := c.open(h)
+		say := func(s session, text string) string {
+			t.Helper()
+			end := s.prompt(text).end(turnLimit)
+			require.Equal(t, "end_turn", end.Stop, "%v", end.Err)
+			return end.text()
+		}
+		// newID is the session that a command made.
+		newID := func(said, before string) string {
+			t.Helper()
+			require.Contains(t, said, "before stays in the session `"+before+"`")
+			_, rest, ok := strings.Cut(said, "the new one is `")
+			require.True(t, ok, said)
+			id, _, _ := strings.Cut(rest, "`")
+			return id
+		}
+		say(s, "first")
+		say(s, "second")
+		works := newID(say(s, "/rewind 2"), s.id)
+		require.Equal(t, "Third.", say(s, "third"))
+		text, _ := requestText(t, model)
+		require.Contains(t, text, "QUINCE")
+		require.NotContains(t, text, "MEDLAR", "it was gone back behind that")
+		if h.version == newDroid { // 0.99 needs a login to compact
+			works = newID(say(s, "/compact"), works)
+			require.Equal(t, "Fourth.", say(s, "fourth"))
+			text, messages := requestText(t, model)
+			t.Logf("%d messages reach the model after the summary", messages)
+			require.NotContains(t, text, "QUINCE it is.", "a summary took its place")
+			require.NotContains(t, text, "Third.")
+		} else {
+			require.Equal(t, "Fourth.", say(s, "fourth"))
+		}
+
+		from := c.seen()
+		c.mustCall("session/load", h.params(works), nil)
+		replayed, _ := c.messages(from)
+		require.Contains(t, replayed, said{"agent", "Fourth."})
+		for _, l := range c.since(from) {
+			if strings.Contains(l.raw, "_message_chunk") {
+				require.Contains(t, l.raw, `"sessionId":"`+works+`"`)
+			}
+		}
+		other := session{c, works}
+		require.Equal(t, "Fourth.", say(other, "fourth again"))
+		require.Equal(t, "Fourth.", say(s, "fourth by the first id"))
+		require.Equal(t, 1, h.droids(t), "one droid has it")
+
+		file := h.stored(t, works)
+		c.mustCall("session/delete", map[string]any{"sessionId": works}, nil)
+		require.NoFileExists(t, file)
+		h.awaitNoDroid(t, 10*time.Second)
+		require.NoFileExists(t, file, "nobody wrote it again")
+		require.NotContains(t, c.listed(h), works)
+		require.Contains(t, c.listed(h), s.id)
+		for _, id := range []string{s.id, works} {
+			require.Equal(t, codeNotFound, session{c, id}.prompt("gone").end(turnLimit).Err.Code)
+		}
+	})
+}
+
+// TestPipelinedOpens: who opens, closes and prompts without waiting gets each
+// wish, in one droid at a time.
+func TestPipelinedOpens(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("one", modelserver.Step{Text: "First answer."})
+		model.On("two", modelserver.Step{Text: "Second answer."})
+		model.On("three", modelserver.Step{Text: "Third answer."})
+		c := startAgent(t, h)
+		s := c.open(h)
+		require.Equal(t, "First answer.", s.prompt("one").end(turnLimit).text())
+		require.Equal(t, "Second answer.", s.prompt("two").end(turnLimit).text())
+		history := []said{{"user", "one"}, {"agent", "First answer."}, {"user", "two"}, {"agent", "Second answer."}}
+
+		// Closed and loaded at once: the droid that leaves is gone before.
+		c.request("session/close", map[string]any{"sessionId": s.id})
+		from := c.seen()
+		load := c.request("session/load", h.params(s.id))
+		number, l := c.response(load, 30*time.Second)
+		require.Nil(t, l.Error)
+		require.Equal(t, 1, h.droids(t))
+		replayed, _ := c.messages(from)
+		require.Equal(t, history, replayed)
+
+		// The commands, and the context's fill where droid tells it, come again.
+		s.await("the commands", number, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"available_commands_update"`) })
+		if h.version == newDroid {
+			_, l := s.await("usage", number, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"usage_update"`) })
+			require.Regexp(t, `"used":[1-9][0-9]*,"size":[1-9]`, l.raw)
+		}
+
+		// Without a process: the second opener gets all of the history and its
+		// servers, and the prompt behind it begins after its response.
+		h.killDroid(t)
+		h.awaitNoDroid(t, 10*time.Second)
+		require.Eventually(t, func() bool {
+			var state struct{ ProtocolVersion string }
+			c.mustCall("_droid/state", map[string]any{"sessionId": s.id}, &state)
+			return state.ProtocolVersion == ""
+		}, 10*time.Second, 20*time.Millisecond)
+		from = c.seen()
+		mode := c.request("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "auto-low"})
+		with := h.params(s.id)
+		with["mcpServers"] = []any{stdioServer(t, "tiny", "hello ")}
+		load = c.request("session/load", with)
+		turn := s.prompt("three")
+		_, l = c.response(mode, 30*time.Second)
+		require.Nil(t, l.Error)
+		number, l = c.response(load, 30*time.Second)
+		require.Nil(t, l.Error)
+		end := turn.end(turnLimit)
+		require.Equal(t, "end_turn", end.Stop)
+		for i, l := range c.since(from)[:end.number-from] {
+			switch u, _ := asUpdate(l); {
+			case u.SessionUpdate == "user_message_chunk":
+				require.Less(t, from+i, number, "the history comes before the response")
+			case strings.Contains(l.raw, "Third answer"):
+				require.Greater(t, from+i, number, "the answer comes behind it")
+			}
+		}
+		replayed, _ = c.messages(from)
+		require.Equal(t, append(history, said{"agent", "Third answer."}), replayed)
+		require.Contains(t, string(lastRequest(model).Body), "tiny___echo", "its server's tools are there")
+		require.Equal(t, 1, h.droids(t))
+	})
+}
+
+// TestLoadIsTheWayOutOfCrashes: droid is killed three times in a row.
+func TestLoadIsTheWayOutOfCrashes(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("silent", modelserver.Step{Text: "Wait. ", Hang: true})
+		model.On("fine", modelserver.Step{Text: "All is fine."})
+		s := startAgent(t, h).open(h)
+		for range 3 {
+			turn := s.prompt("be silent")
+			turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+			h.killDroid(t)
+			require.Contains(t, turn.end(turnLimit).Err.Message, "droid_crashed")
+			require.Equal(t, "end_turn", s.prompt("/help").end(turnLimit).Stop)
+		}
+		require.Contains(t, s.prompt("is all fine?").end(turnLimit).Err.Message, "droid_keeps_crashing")
+		s.mustCall("session/load", h.params(s.id), nil)
+		require.Equal(t, "All is fine.", s.prompt("is all fine?").end(turnLimit).text())
+	})
+}

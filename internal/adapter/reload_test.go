@@ -1,0 +1,198 @@
+package adapter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/fakedroid"
+)
+
+// parkedEditor has a session of two turns without a process.
+func parkedEditor(t *testing.T, f *fleet) *editor {
+	t.Helper()
+	e := begin(t, f.start)
+	require.Equal(t, "end_turn", e.run("one"))
+	require.Equal(t, "end_turn", e.run("two"))
+	e.inside(func(s *Session) { s.leave() })
+	require.Zero(t, f.alive())
+	return e
+}
+
+// Who opens a session that is being opened already gets what it asked for.
+func TestSecondOpenerGetsItsHistory(t *testing.T) {
+	for name, first := range map[string]func(e *editor) string{
+		"resume": func(e *editor) string { return e.request("session/resume", sessionParamsOf(e.session)) },
+		"load":   func(e *editor) string { return e.request("session/load", sessionParamsOf(e.session)) },
+		"set_mode": func(e *editor) string {
+			return e.request("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"spec"}`, e.session))
+		},
+		"messages": func(e *editor) string {
+			return e.request("_droid/messages", fmt.Sprintf(`{"sessionId":%q}`, e.session))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				e := parkedEditor(t, newFleet(t, v, repeats()))
+				seen := len(e.of(e.session))
+				before := first(e)
+				load := e.request("session/load", sessionParamsOf(e.session))
+				behind := e.request("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-low"}`, e.session))
+				for _, id := range []string{before, load, behind} {
+					require.Nil(t, e.await(id).Error)
+				}
+				told := slices.DeleteFunc(e.of(e.session)[seen:], func(u string) bool { return strings.HasPrefix(u, "mode ") })
+				history := []string{"user: one", "agent: re: one", "user: two", "agent: re: two"}
+				if name == "load" {
+					history = append(history, history...)
+				}
+				require.Equal(t, history, told)
+				var mode string
+				e.inside(func(s *Session) { mode = string(s.settings.Mode()) })
+				require.Equal(t, "auto-low", mode)
+			})
+		})
+	}
+}
+
+// The MCP servers of a load reach droid, also while a process is being started.
+func TestServersReachAProcessThatStarts(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f := newFleet(t, v, repeats())
+		e := parkedEditor(t, f)
+		mode := e.request("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"spec"}`, e.session))
+		load := e.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[{"name":"files","command":"mcp-files","args":[],"env":[]}]}`, e.session))
+		behind := e.request("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-low"}`, e.session))
+		for _, id := range []string{mode, load, behind} {
+			require.Nil(t, e.await(id).Error)
+		}
+		require.Equal(t, 1, f.alive())
+		require.Contains(t, f.raw[len(f.raw)-1], "mcp-files")
+		require.Equal(t, "end_turn", e.run("three"))
+	})
+}
+
+// A prompt that is sent behind a load begins when the load has its response: the
+// history comes in one piece, and not as an answer. Then the editor is told again
+// what it knew before.
+func TestPromptBehindALoad(t *testing.T) {
+	for name, closed := range map[string]bool{"open": false, "stored": true} {
+		t.Run(name, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				f := newFleet(t, v, repeats())
+				e := begin(t, f.start)
+				require.Equal(t, "end_turn", e.run("one"))
+				synctest.Wait()
+				if closed {
+					require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
+					require.Zero(t, f.alive())
+				}
+				seen := len(e.received())
+				load := e.request("session/load", sessionParamsOf(e.session))
+				prompt := e.prompt("two")
+				require.Equal(t, "end_turn", ended(e.await(prompt)))
+				var got []string
+				commands, usage := 0, 0
+				for _, m := range e.received()[seen:] {
+					switch {
+					case string(m.ID) == load:
+						require.Nil(t, m.Error)
+						got = append(got, "loaded")
+					case string(m.ID) == prompt:
+						got = append(got, "answered")
+					case strings.Contains(string(m.Params), "available_commands_update"):
+						require.Contains(t, got, "loaded")
+						commands++
+					case strings.Contains(string(m.Params), "usage_update"):
+						require.Contains(t, got, "loaded")
+						usage++
+					case m.Method == "session/update" && !ownUpdate(m):
+						got = appendUpdate(got, shortUpdate(m.Params))
+					}
+				}
+				got = slices.DeleteFunc(got, func(u string) bool { return strings.HasPrefix(u, "session_info") })
+				require.Equal(t, []string{"user: one", "agent: re: one", "loaded", "agent: \n\nre: two", "answered"}, got)
+				require.Equal(t, 1, commands, "the commands are told again, once")
+				if !strings.Contains(t.Name(), string(fakedroid.V099)) && !strings.Contains(t.Name(), string(fakedroid.Unversioned)) {
+					require.Equal(t, 1, usage, "so is how full the context is")
+				}
+			})
+		})
+	}
+}
+
+// Nothing that came behind a load that fails is left without an answer.
+func TestBehindALoadThatFails(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := connect(t, newFleet(t, v, repeats()).start)
+		e.session = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+		ids := []string{
+			e.request("session/resume", sessionParamsOf(e.session)),
+			e.request("session/load", sessionParamsOf(e.session)),
+			e.prompt("hello"),
+		}
+		for _, id := range ids {
+			answer := e.await(id)
+			require.NotNil(t, answer.Error)
+			require.Equal(t, -32002, answer.Error.Code, answer.Error.Message)
+		}
+		require.Contains(t, e.run("again"), "-32002")
+	})
+}
+
+// Loading the session is the way out after three crashes; a command that droid
+// never heard of is none, nor is a prompt that was cancelled.
+func TestLoadAfterThreeCrashes(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		good := false
+		f := newFleet(t, v, turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if good {
+				return d.Say("", "fine")
+			}
+			return d.Die(137, "")
+		}))
+		e := begin(t, f.start)
+		for i := range maxCrashes {
+			require.Contains(t, e.run(fmt.Sprint(i)), "droid_crashed")
+			require.Equal(t, "end_turn", e.run("/help"))
+		}
+		require.Contains(t, e.run("once more"), "droid_keeps_crashing")
+		for _, method := range []string{"session/load", "session/resume"} {
+			require.Nil(t, e.call(method, sessionParamsOf(e.session)).Error)
+			for i := range maxCrashes {
+				require.Contains(t, e.run(fmt.Sprint(i)), "droid_crashed", "the count began anew")
+			}
+			require.Contains(t, e.run("once more"), "droid_keeps_crashing")
+		}
+		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+		good = true
+		require.Equal(t, "end_turn", e.run("at last"))
+		require.Contains(t, e.updates(), "agent: fine")
+	})
+}
+
+// A droid that is killed because it does not stop has not crashed.
+func TestKilledForACancelIsNoCrash(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f := newFleet(t, v, turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if p.Text == "hang" {
+				time.Sleep(time.Minute) // deaf
+			}
+			return d.Say("", "fine")
+		}))
+		e := begin(t, f.start)
+		for range maxCrashes + 1 {
+			id := e.prompt("hang")
+			synctest.Wait()
+			e.cancel()
+			require.Equal(t, "cancelled", ended(e.await(id)))
+		}
+		require.Equal(t, "end_turn", e.run("hello"))
+		time.Sleep(2 * time.Minute) // the deaf ones end
+	})
+}

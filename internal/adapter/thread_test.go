@@ -1,0 +1,393 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/store"
+)
+
+// fleet are the droids of a test. They have their sessions in common and, as the
+// real one, take a while to leave when their input ends.
+type fleet struct {
+	t       *testing.T
+	store   fakedroid.Sessions
+	options []fakedroid.Option
+	script  fakedroid.Script
+
+	mu      sync.Mutex
+	clients []*droid.Client
+	told    [][]string // to each of them: "method session"
+	raw     []string   // all that each of them was told
+	has     []string   // the session that each of them was told to load last
+	loaded  []string   // the sessions made by compacting and rewinding, in order
+}
+
+const leavesAfter = 5 * time.Second
+
+func newFleet(t *testing.T, v fakedroid.Option, script fakedroid.Script) *fleet {
+	f := &fleet{t: t, script: script}
+	made := func(map[string]any) (any, string) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.loaded = append(f.loaded, f.store.Add("/workspace"))
+		return fakedroid.Fields{"newSessionId": f.loaded[len(f.loaded)-1], "removedCount": 4}, ""
+	}
+	f.options = []fakedroid.Option{v, fakedroid.WithSessions(&f.store),
+		fakedroid.WithAnswer("droid.compact_session", made), fakedroid.WithAnswer("droid.execute_rewind", made),
+		fakedroid.WithAnswer("droid.get_rewind_info", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }),
+		fakedroid.WithAnswer("droid.get_context_stats", func(map[string]any) (any, string) {
+			return fakedroid.Fields{"used": 14087, "limit": 250000, "accuracy": "estimated"}, ""
+		}),
+	}
+	return f
+}
+
+// start is a starter.
+func (f *fleet) start(int) (*droid.Client, error) {
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	f.mu.Lock()
+	n := len(f.clients)
+	f.told, f.raw, f.has = append(f.told, nil), append(f.raw, ""), append(f.has, "")
+	client := droid.NewClient(stdout, tapped{stdin, func(line []byte) { f.hear(n, line) }}, zap.NewNop())
+	f.clients = append(f.clients, client)
+	f.mu.Unlock()
+	go func() {
+		_ = fakedroid.Run(in, out, f.script, f.options...)
+		_ = in.CloseWithError(io.ErrClosedPipe)
+		select {
+		case <-time.After(leavesAfter):
+		case <-client.Exited():
+		}
+		_ = out.Close()
+	}()
+	return client, nil
+}
+
+// hear notes what a droid is told. A session is open in one of them at a time.
+func (f *fleet) hear(n int, line []byte) {
+	var m struct {
+		Method string
+		Params struct{ SessionID string }
+	}
+	_ = json.Unmarshal(line, &m) // answers have no method
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.raw[n] += string(line)
+	if m.Method == "" {
+		return
+	}
+	f.told[n] = append(f.told[n], strings.TrimPrefix(m.Method, "droid.")+" "+m.Params.SessionID)
+	if m.Method != "droid.load_session" {
+		return
+	}
+	for i, client := range f.clients {
+		select {
+		case <-client.Exited():
+			continue
+		default:
+		}
+		if i != n && f.has[i] == m.Params.SessionID {
+			f.t.Errorf("droid %d is told to load %s, which droid %d still has", n+1, m.Params.SessionID, i+1)
+		}
+	}
+	f.has[n] = m.Params.SessionID
+}
+
+// alive counts the droids that have not left, after those that leave have.
+func (f *fleet) alive() (n int) {
+	time.Sleep(2 * leavesAfter)
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, client := range f.clients {
+		select {
+		case <-client.Exited():
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// made is the session that the last command made.
+func (f *fleet) made() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.loaded[len(f.loaded)-1]
+}
+
+// of are the updates that came for one id, in short, without titles.
+func (e *editor) of(session string) (out []string) {
+	for _, m := range e.received() {
+		var p struct{ SessionID string }
+		if m.Method == "session/update" && json.Unmarshal(m.Params, &p) == nil && p.SessionID == session && !ownUpdate(m) && !strings.Contains(string(m.Params), "session_info_update") {
+			out = appendUpdate(out, shortUpdate(m.Params))
+		}
+	}
+	return out
+}
+
+func repeats() fakedroid.Script {
+	return turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) })
+}
+
+// A thread that went on in another session of droid's is one session under both
+// ids, in one process.
+func TestThreadIsFoundByBothIDs(t *testing.T) {
+	for _, command := range []string{"/compact", "/rewind 1"} {
+		t.Run(command[1:], func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				f := newFleet(t, v, repeats())
+				e := begin(t, f.start)
+				first := e.session
+				require.Equal(t, "end_turn", e.run("one"))
+				require.Equal(t, "end_turn", e.run(command))
+				second := f.made()
+				require.Equal(t, "end_turn", e.run("two"))
+				require.Nil(t, e.call("session/load", sessionParamsOf(second)).Error)
+				require.Equal(t, []string{"user: two", "agent: re: two"}, e.of(second), "the history comes under the id that was asked for")
+				require.Equal(t, 1, f.alive(), "one droid has it")
+
+				e.session = second
+				require.Equal(t, "end_turn", e.run("three"))
+				require.Contains(t, strings.Join(e.of(second), "\n"), "re: three")
+				e.session = first
+				require.Equal(t, "end_turn", e.run("four"))
+				require.Contains(t, strings.Join(e.of(first), "\n"), "re: four")
+				require.NotContains(t, strings.Join(e.of(second), "\n"), "re: four")
+				require.Nil(t, e.call("session/resume", sessionParamsOf(second)).Error)
+				require.Nil(t, e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-low"}`, second)).Error)
+				require.Contains(t, e.of(second), "mode auto-low")
+				require.Equal(t, 1, f.alive())
+
+				answer := e.call("session/fork", sessionParamsOf(second))
+				require.Nil(t, answer.Error)
+				var forked struct{ SessionID string }
+				require.NoError(t, json.Unmarshal(answer.Result, &forked))
+				require.Nil(t, e.call("session/load", sessionParamsOf(forked.SessionID)).Error)
+				require.Contains(t, e.of(forked.SessionID), "agent: re: four", "the copy is of what the thread works on")
+
+				require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, second)).Error)
+				for _, id := range []string{first, second} {
+					e.session = id
+					require.Contains(t, e.run("gone"), "-32002")
+				}
+				require.Equal(t, 1, f.alive(), "the copy")
+				require.Nil(t, e.call("session/load", sessionParamsOf(first)).Error, "now it is the conversation of before")
+				require.Equal(t, []string{"user: one", "agent: re: one"}, e.of(first)[len(e.of(first))-2:])
+			})
+		})
+	}
+}
+
+// Deleting either id ends the thread before files are moved.
+func TestDeleteByEitherID(t *testing.T) {
+	for name, pick := range map[string]func(first, second string) string{
+		"the editor's": func(first, _ string) string { return first },
+		"droid's":      func(_, second string) string { return second },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+				root := filepath.Join(t.TempDir(), "sessions")
+				e := open(t, f.start)
+				e.agent.cfg.Store = store.New(root, zap.NewNop())
+				require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
+				e.beginSession()
+				require.Equal(t, "end_turn", e.run("one"))
+				require.Equal(t, "end_turn", e.run("/compact"))
+				dir := filepath.Join(root, "-workspace")
+				require.NoError(t, os.MkdirAll(dir, 0o755))
+				ids := []string{e.session, f.made()}
+				for _, id := range ids {
+					lines := fmt.Sprintf(`{"type":"session_start","id":%q,"title":"T","cwd":"/workspace"}`, id) + "\n" +
+						`{"type":"message","id":"m","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}` + "\n"
+					require.NoError(t, os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(lines), 0o644))
+				}
+				deleted := pick(ids[0], ids[1])
+				require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, deleted)).Error)
+				require.Zero(t, f.alive())
+				require.NoFileExists(t, filepath.Join(dir, deleted+".jsonl"))
+				list := string(e.call("session/list", `{}`).Result)
+				for _, id := range ids {
+					require.Equal(t, id != deleted, strings.Contains(list, id))
+					e.session = id
+					require.Contains(t, e.run("gone"), "-32002")
+				}
+			})
+		})
+	}
+}
+
+// A droid that made a summary goes on giving the model the whole conversation, so
+// that another one takes the new session up.
+func TestCompactedSessionGetsAFreshProcess(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f := newFleet(t, v, repeats())
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Equal(t, "end_turn", e.run("/compact"))
+		require.Equal(t, "end_turn", e.run("two"))
+		require.Len(t, f.told, 2)
+		require.Contains(t, f.told[0], "compact_session ")
+		require.NotContains(t, f.told[0], "load_session "+f.made())
+		require.Contains(t, f.told[1], "load_session "+f.made())
+		require.Contains(t, f.told[1], "add_user_message ")
+	})
+}
+
+// Each command tells the session that it was given in, and the one that it made.
+func TestCommandsNameBothSessions(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f := newFleet(t, v, repeats())
+		e := begin(t, f.start)
+		before := e.session
+		for _, command := range []string{"/compact", "/rewind 1", "/compact"} {
+			require.Equal(t, "end_turn", e.run("something"))
+			seen := len(e.updates())
+			require.Equal(t, "end_turn", e.run(command))
+			said := strings.Join(e.updates()[seen:], "\n")
+			require.Contains(t, said, "before stays in the session `"+before+"`", command)
+			require.Contains(t, said, "the new one is `"+f.made()+"`")
+			before = f.made()
+		}
+	})
+}
+
+// What droid made of a session and the editor opened as a session of its own before
+// the thread could go on in it stays that.
+func TestNewSessionThatIsOpenAlready(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		taken := f.store.Add("/workspace")
+		require.Nil(t, e.call("session/load", sessionParamsOf(taken)).Error)
+		f.options = append(f.options, fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
+			return fakedroid.Fields{"newSessionId": taken, "removedCount": 4}, ""
+		}))
+		e.inside(func(s *Session) { s.client.Kill() }) // the next one answers so
+		synctest.Wait()
+		require.Equal(t, "end_turn", e.run("/compact"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "has been opened as a thread of its own already")
+		require.Equal(t, "end_turn", e.run("two"))
+		require.Equal(t, 2, f.alive())
+		e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID) })
+	})
+}
+
+// A command that is cancelled while the new session is loaded was done all the
+// same, and the user is told.
+func TestCancelWhileTheThreadMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		hold := make(chan struct{})
+		e := begin(t, func(n int) (*droid.Client, error) {
+			if n == 2 {
+				<-hold
+			}
+			return f.start(n)
+		})
+		require.Equal(t, "end_turn", e.run("one"))
+		id := e.prompt("/compact")
+		synctest.Wait()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		close(hold)
+		synctest.Wait()
+		require.Equal(t, "end_turn", e.run("two"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "done by droid all the same. The conversation before stays in the session `"+e.session+"`")
+		e.inside(func(s *Session) { require.Equal(t, f.made(), s.droidID) })
+	})
+}
+
+// A process that leaves is gone before another one has its session, however the
+// session is opened again.
+func TestOneProcessAtATime(t *testing.T) {
+	server := `[{"name":"files","command":"files","args":[],"env":[]}]`
+	for name, again := range map[string]func(e *editor){
+		"close, load": func(e *editor) {
+			e.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
+			require.Nil(e.t, e.call("session/load", sessionParamsOf(e.session)).Error)
+			require.Equal(e.t, "end_turn", e.run("two"))
+		},
+		"close, load, close, load": func(e *editor) {
+			e.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
+			e.request("session/load", sessionParamsOf(e.session))
+			e.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
+			require.Nil(e.t, e.call("session/load", sessionParamsOf(e.session)).Error)
+			require.Equal(e.t, "end_turn", e.run("two"))
+		},
+		"close, fork": func(e *editor) {
+			require.Nil(e.t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
+			require.Nil(e.t, e.call("session/fork", sessionParamsOf(e.session)).Error)
+		},
+		"close, fork, load": func(e *editor) {
+			require.Nil(e.t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
+			fork := e.request("session/fork", sessionParamsOf(e.session))
+			require.Nil(e.t, e.call("session/load", sessionParamsOf(e.session)).Error)
+			require.Nil(e.t, e.await(fork).Error)
+		},
+		"other servers": func(e *editor) {
+			require.Nil(e.t, e.call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":%s}`, e.session, server)).Error)
+			require.Equal(e.t, "end_turn", e.run("two"))
+		},
+		"a new session from a command": func(e *editor) {
+			require.Equal(e.t, "end_turn", e.run("/compact"))
+			require.Equal(e.t, "end_turn", e.run("/compact"))
+			require.Equal(e.t, "end_turn", e.run("two"))
+		},
+		"parked": func(e *editor) {
+			e.inside(func(s *Session) { s.leave() })
+			require.Equal(e.t, "end_turn", e.run("two"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				f := newFleet(t, v, repeats())
+				e := begin(t, f.start)
+				require.Equal(t, "end_turn", e.run("one"))
+				id := e.session
+				require.Nil(t, e.call("session/resume", sessionParamsOf(id)).Error) // so that droid was told its id
+				began := time.Now()
+				again(e)
+				require.Less(t, time.Since(began), leavesAfter, "who is idle is not waited for")
+			})
+		})
+	}
+}
+
+// Deleting behind a close waits for the process, and loading behind a delete for
+// the files.
+func TestDeleteBehindClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		e := open(t, f.start)
+		e.agent.cfg.Store = store.New(t.TempDir(), zap.NewNop())
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
+		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
+		select {
+		case <-f.clients[0].Exited():
+		default:
+			t.Error("its files were moved while droid had it")
+		}
+	})
+}
