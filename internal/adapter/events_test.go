@@ -90,6 +90,11 @@ func TestHooksOutputIsBounded(t *testing.T) {
 		told := strings.Join(e.updates(), "\n")
 		require.Contains(t, told, "The Stop hook `lint` failed with exit code 1.\nxxx")
 		require.Less(t, strings.Count(told, "x"), 2*maxHookOutput)
+		e.inside(func(s *Session) {
+			s.views.hookStarted(droid.HookStarted{HookID: "2"})
+			s.hookCompleted(droid.HookCompleted{HookID: "2"})
+			require.Empty(t, s.views.hooks, "one that has ended is forgotten")
+		})
 	})
 }
 

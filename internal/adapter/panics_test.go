@@ -290,3 +290,17 @@ func TestResultsAreEncodedWhereAPanicIsGuarded(t *testing.T) {
 		require.IsType(t, json.RawMessage{}, result)
 	})
 }
+
+// TestPanicLeavesWaitingPromptsInTheQueue: those behind the one that was lost run
+// next, and are answered once.
+func TestPanicLeavesWaitingPromptsInTheQueue(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e, _, running := twoSessions(t, asking())
+		later := e.prompt("later")
+		synctest.Wait()
+		e.posts(func(*Session) { panic("test") })
+		require.NotNil(t, e.await(running).Error)
+		require.Equal(t, "end_turn", ended(e.await(later)))
+		require.Contains(t, e.updates(), "agent: said")
+	})
+}
