@@ -97,7 +97,9 @@ func runShell(ctx context.Context, cwd, command string, out io.Writer) shellEnd 
 		return notStarted(err)
 	}
 	defer read.Close()
-	cmd := shellProcess(ctx, command)
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := shellProcess(running, command)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = cwd, write, write, shellGrace
 	var group processGroup
 	cmd.Cancel = group.terminate
@@ -112,7 +114,7 @@ func runShell(ctx context.Context, cwd, command string, out io.Writer) shellEnd 
 		defer close(copied)
 		defer func() {
 			if panicked = recover(); panicked != nil {
-				group.kill()
+				stop()
 			}
 		}()
 		_, _ = io.Copy(out, read) // ends with the last writer, or with read.Close
