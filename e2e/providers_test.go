@@ -35,6 +35,9 @@ func scene(updates []update) []string {
 	var out []string
 	last := ""
 	for _, u := range updates {
+		if strings.HasPrefix(u.ToolCallID, "ask-") {
+			continue // the entry of a request for several tools, which no history has
+		}
 		switch u.SessionUpdate {
 		case "user_message_chunk", "agent_message_chunk", "agent_thought_chunk":
 			who := strings.TrimSuffix(strings.TrimPrefix(u.SessionUpdate, "agent_"), "_chunk")

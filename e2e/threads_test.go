@@ -236,7 +236,7 @@ func TestPipelinedOpens(t *testing.T) {
 			}
 		}
 		replayed, _ = c.messages(from)
-		require.Equal(t, append(history, said{"agent", "Third answer."}), replayed)
+		require.Equal(t, append(history, said{"agent", "\n\nThird answer."}), replayed)
 		require.Contains(t, string(lastRequest(model).Body), "tiny___echo", "its server's tools are there")
 		require.Equal(t, 1, h.droids(t))
 	})

@@ -64,7 +64,7 @@ type Request struct {
 	Messages []Message
 	Tools    []string // names offered to the model
 	Body     json.RawMessage
-	Ended    <-chan struct{} // closed when the answer has ended, or the client went away
+	Ended    <-chan struct{} `json:"-"` // closed when the answer has ended, or the client went away
 }
 
 // Start listens on a free loopback port.
