@@ -236,7 +236,9 @@ func TestPipelinedOpens(t *testing.T) {
 			}
 		}
 		replayed, _ = c.messages(from)
-		require.Equal(t, append(history, said{"agent", "\n\nThird answer."}), replayed)
+		last := &replayed[len(replayed)-1]
+		last.text = strings.TrimSpace(last.text) // a break before it depends on when the prompt came
+		require.Equal(t, append(history, said{"agent", "Third answer."}), replayed)
 		require.Contains(t, string(lastRequest(model).Body), "tiny___echo", "its server's tools are there")
 		require.Equal(t, 1, h.droids(t))
 	})

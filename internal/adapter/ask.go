@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
@@ -25,6 +26,10 @@ func (s *Session) choose(ctx context.Context, params permissionParams) string {
 	if ctx.Err() != nil {
 		return ""
 	}
+	options := params.Options
+	if !s.agent.client.optionNames {
+		params.Options = namedByKind(options)
+	}
 	result, err := acp.SendRequest[permissionResult](s.agent.conn, ctx, acp.ClientMethodSessionRequestPermission, params)
 	if err != nil {
 		s.agent.log.Info("the editor gave no answer to a permission request; that is a refusal", zap.Error(err))
@@ -33,13 +38,26 @@ func (s *Session) choose(ctx context.Context, params permissionParams) string {
 	if result.Outcome.Outcome != "selected" {
 		return ""
 	}
-	for _, o := range params.Options {
+	for i, o := range params.Options {
 		if o.OptionID == result.Outcome.OptionID {
-			return o.OptionID
+			return options[i].OptionID
 		}
 	}
 	s.agent.log.Warn("the editor picked an option that was not offered; that is a refusal")
 	return ""
+}
+
+// namedByKind gives each option its kind for an id, where there is one of a kind: of
+// the clients that act on the kind, avante knows these ids alone.
+func namedByKind(options []permissionOption) []permissionOption {
+	named := slices.Clone(options)
+	for i, o := range options {
+		if slices.ContainsFunc(named[:i], func(other permissionOption) bool { return other.OptionID == string(o.Kind) }) {
+			return options
+		}
+		named[i].OptionID = string(o.Kind)
+	}
+	return named
 }
 
 // begin makes a the open ask. Its context ends when it is withdrawn.

@@ -54,7 +54,7 @@ func TestCommandIsNotSteered(t *testing.T) {
 		got := strings.Join(e.updates(), "\n")
 		require.NotContains(t, got, "added to the running turn")
 		require.Less(t, strings.Index(got, "agent: Done."), strings.Index(got, "/compact"))
-		require.Less(t, strings.Index(got, "/compact"), strings.Index(got, "agent: Answer to third"))
+		require.Less(t, strings.Index(got, "/compact"), strings.Index(got, "Answer to third"))
 	})
 }
 

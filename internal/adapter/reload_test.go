@@ -116,7 +116,10 @@ func TestPromptBehindALoad(t *testing.T) {
 					}
 				}
 				got = slices.DeleteFunc(got, func(u string) bool { return strings.HasPrefix(u, "session_info") })
-				require.Equal(t, []string{"user: one", "agent: re: one", "loaded", "agent: \n\nre: two", "answered"}, got)
+				for i := range got { // a break before an answer depends on when the prompt came
+					got[i] = strings.Replace(got[i], "agent: \n\n", "agent: ", 1)
+				}
+				require.Equal(t, []string{"user: one", "agent: re: one", "loaded", "agent: re: two", "answered"}, got)
 				require.Equal(t, 1, commands, "the commands are told again, once")
 				if !strings.Contains(t.Name(), string(fakedroid.V099)) && !strings.Contains(t.Name(), string(fakedroid.Unversioned)) {
 					require.Equal(t, 1, usage, "so is how full the context is")
