@@ -50,7 +50,8 @@ func requestCancelled() *acp.RequestError {
 
 func unknownSession(id string) *acp.RequestError {
 	text := "There is no session " + strconv.Quote(id) + ". Create one with session/new, or take one that session/list has."
-	return &acp.RequestError{Code: codeResourceNotFound, Message: "Unknown session " + strconv.Quote(id) + "; create one with session/new", Data: details(text)}
+	return &acp.RequestError{Code: codeResourceNotFound, Message: "Unknown session " + strconv.Quote(id) + "; create one with session/new",
+		Data: map[string]string{"details": text, "sessionId": id}}
 }
 
 const loginRemedy = "Run `droid` in a terminal and log in with /login, or set FACTORY_API_KEY in the environment of this agent, then try again. A custom model in ~/.factory/settings.json needs no login."

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"unicode/utf8"
 )
 
 // Limits of what waits in the outbox for a slow editor. At either one it is full:
@@ -55,7 +56,8 @@ type outgoing struct {
 // encoded line up to the text; chunks with the same prefix belong together.
 type textChunk struct {
 	prefix string
-	text   []byte
+	text   string
+	merged []byte // the text, once another one was added to it
 }
 
 const textChunkSuffix = "}}}}\n"
@@ -84,20 +86,38 @@ func (o *outbox) put(line []byte) error {
 	return o.append(outgoing{line: line}, len(line))
 }
 
-// sendText queues a text chunk, or lengthens the one that waits last. Of an
-// editor that is gone its sender learns by its own end.
+// sendText queues a text chunk, or lengthens the one that waits last. A long text
+// becomes several, which are encoded one by one when they are written. Of an editor
+// that is gone its sender learns by its own end.
 func (o *outbox) sendText(prefix, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if n := len(o.queue); n > 0 {
 		last := o.queue[n-1].text
-		if last != nil && last.prefix == prefix && len(last.text)+len(text) <= maxMerged {
-			last.text = append(last.text, text...)
+		if last != nil && last.prefix == prefix && last.size()+len(text) <= maxMerged {
+			last.add(text)
 			o.bytes += len(text)
 			return
 		}
 	}
-	_ = o.append(outgoing{text: &textChunk{prefix: prefix, text: []byte(text)}}, len(text))
+	for len(text) > maxMerged {
+		n := maxMerged
+		for n > maxMerged-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		_ = o.append(outgoing{text: &textChunk{prefix: prefix, text: text[:n]}}, n)
+		text = text[n:]
+	}
+	_ = o.append(outgoing{text: &textChunk{prefix: prefix, text: text}}, len(text))
+}
+
+func (c *textChunk) size() int { return max(len(c.text), len(c.merged)) }
+
+func (c *textChunk) add(text string) {
+	if c.merged == nil {
+		c.merged = append(make([]byte, 0, 2*(len(c.text)+len(text))), c.text...)
+	}
+	c.merged = append(c.merged, text...)
 }
 
 // append queues an item. The caller holds mu.
@@ -219,7 +239,7 @@ func (o *outbox) fail(err error) {
 // size is what counts of an item against the limits, in bytes.
 func (i outgoing) size() int {
 	if i.text != nil {
-		return len(i.text.text)
+		return i.text.size()
 	}
 	return len(i.line)
 }
@@ -228,7 +248,11 @@ func (i outgoing) appendLine(buf []byte) []byte {
 	if i.text == nil {
 		return append(buf, i.line...)
 	}
-	quoted, err := json.Marshal(string(i.text.text))
+	text := i.text.text
+	if i.text.merged != nil {
+		text = string(i.text.merged)
+	}
+	quoted, err := json.Marshal(text)
 	if err != nil {
 		return buf // a string always encodes
 	}

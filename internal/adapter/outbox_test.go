@@ -160,3 +160,21 @@ func BenchmarkOutboxText(b *testing.B) {
 	o.close()
 	<-o.done
 }
+
+// TestOutboxCutsLongText between characters, and loses none.
+func TestOutboxCutsLongText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{tokens: make(chan struct{}, 100)}
+		for range cap(w.tokens) {
+			w.tokens <- struct{}{}
+		}
+		o := newOutbox(w)
+		text := "x" + strings.Repeat("€", maxMerged) // 3 bytes each, so that no cut fits
+		o.sendText("A:", text)
+		o.close()
+		<-o.done
+		got := strings.NewReplacer("A:\"", "", "\""+textChunkSuffix, "").Replace(w.out.String())
+		require.Equal(t, text, got)
+		require.Equal(t, 4, strings.Count(w.out.String(), "A:"))
+	})
+}
