@@ -72,6 +72,9 @@ func (c *told) count() int {
 	return c.n
 }
 
+// longWord is what the endless script repeats.
+var longWord = strings.Repeat("w", 999) + " "
+
 // endless writes words until it is interrupted.
 func endless() fakedroid.Script {
 	return turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
@@ -79,7 +82,7 @@ func endless() fakedroid.Script {
 			return d.Say("", "here I am")
 		}
 		for {
-			if err := d.Say("", strings.Repeat("word ", 10_000)); err != nil {
+			if err := d.Say("", strings.Repeat(longWord, 50)); err != nil {
 				return err
 			}
 		}
@@ -112,7 +115,7 @@ func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
 		require.Equal(t, "end cancelled", got[len(got)-1])
 		text := strings.ReplaceAll(strings.TrimPrefix(got[len(got)-2], "agent: "), "\n\n", "") // between messages
 		require.NotEmpty(t, text)
-		require.True(t, strings.HasPrefix(strings.Repeat("word ", len(text)/5+1), text), "no piece is missing in between")
+		require.True(t, strings.HasPrefix(strings.Repeat(longWord, len(text)/len(longWord)+1), text), "no piece is missing in between")
 		require.Equal(t, "end_turn", e.run("still there?"))
 		require.Contains(t, e.updates(), "agent: here I am")
 	})
@@ -122,8 +125,8 @@ func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
 // read no further than the outbox has room.
 func TestASlowEditorSlowsDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const messages = 100
-		line := strings.Repeat("x", 1<<20)
+		const messages = 80
+		line := strings.Repeat("x", maxQueuedBytes/8)
 		said := 0
 		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			for range messages {
@@ -137,7 +140,7 @@ func TestASlowEditorSlowsDroid(t *testing.T) {
 		e.out.pause()
 		id := e.prompt("go")
 		synctest.Wait()
-		require.Less(t, said, messages/4, "droid waits for the editor")
+		require.Less(t, said, messages/2, "droid waits for the editor")
 		e.out.resume()
 		require.Equal(t, "end_turn", ended(e.await(id)))
 		total := 0
@@ -185,8 +188,8 @@ func TestNothingOvertakesTheAnswerToACancelledRequest(t *testing.T) {
 // whole, before the response and before the prompt that was sent right behind.
 func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const messages = 40
-		text := strings.Repeat("x", maxQueuedBytes/4)
+		const messages = 24
+		text := strings.Repeat("x", maxQueuedBytes/8)
 		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if p.Text == "short" {
 				return d.Say("", "short")
@@ -234,7 +237,7 @@ func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 // ends, though nobody reads it.
 func TestTheAgentEndsWhileAHistoryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(says(strings.Repeat("x", 3*maxQueuedBytes))))
+		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(says(strings.Repeat("x", maxQueuedBytes))))
 		live := begin(t, start)
 		for range 3 {
 			require.Equal(t, "end_turn", live.run("long"))
