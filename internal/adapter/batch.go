@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	acp "github.com/coder/acp-go-sdk"
+
 	"droid-acp/internal/quirks"
 )
 
@@ -13,14 +15,11 @@ import (
 // had.
 func (s *Session) showBatch(ev quirks.PermissionAsked) (call toolCall, closeUp func()) {
 	titles := make([]string, 0, len(ev.Tools))
-	call = toolCall{ToolCallID: batchID(ev.RequestID), Status: statusPending}
+	call = toolCall{ToolCallID: batchID(ev.RequestID), Kind: acp.ToolKindOther, Status: statusPending} // it is no command or edit itself
 	var own []toolCall
 	for _, tool := range ev.Tools {
 		one := s.permissionCall(tool)
 		titles = append(titles, firstLine(one.Title))
-		if call.Kind == "" {
-			call.Kind = one.Kind
-		}
 		call.Content = append(call.Content, textContent("**"+firstLine(one.Title)+"**"))
 		call.Content = append(call.Content, one.Content...)
 		call.Locations = append(call.Locations, one.Locations...)

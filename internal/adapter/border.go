@@ -58,5 +58,8 @@ func (b *border) shown(update any) {
 	b.prompted()
 }
 
+// uncover takes what came after the last message for unseen.
+func (b *border) uncover() { b.message.open = b.message.messageID != "" }
+
 // prompted notes that the user sees a prompt of theirs.
 func (b *border) prompted() { b.message.open, b.thought.open = false, false }

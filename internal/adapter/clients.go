@@ -9,6 +9,8 @@ type clientTraits struct {
 	optionNames    bool // shows what the options of a permission request are called, and picks by that
 	requestContent bool // shows the content of a permission request
 	callContent    bool // shows the content of a call that waits for permission
+	callDiffs      bool // shows the diffs of a call that waits, besides the content of the request
+	oneDiff        bool // shows the diff of a request that begins with one
 	noDiffs        bool // shows no diff of a call that waits for permission
 	ownCommand     bool // shows the command in the input of a call by itself
 	firstTitle     bool // keeps the first title of a call
@@ -21,8 +23,9 @@ var knownClients = map[string]clientTraits{
 	// Zed, read: crates/agent_servers/src/acp.rs and its acp_thread. The request
 	// is merged into the entry of the call.
 	"zed": {optionNames: true, requestContent: true},
-	// agent-shell 0.74.3 (Emacs), seen; name read in agent-shell.el.
-	"agent-shell": {optionNames: true, requestContent: true, ownCommand: true},
+	// agent-shell 0.74.3 (Emacs), seen; name read in agent-shell.el. A diff in the
+	// request alone is seen only after a key.
+	"agent-shell": {optionNames: true, requestContent: true, callDiffs: true, ownCommand: true},
 	// Toad 0.6.18, seen; name read in src/toad/__init__.py. Its keys for a kind
 	// pick the first option of it.
 	"toad": {optionNames: true, requestContent: true},
@@ -37,14 +40,15 @@ var knownClients = map[string]clientTraits{
 	"Agentic.nvim": {optionNames: true, callContent: true, noDiffs: true, firstTitle: true},
 	// mitto 0.3.0, seen; name read in internal/web/shared_acp_process.go.
 	"mitto": {optionNames: true, noDiffs: true, firstTitle: true},
-	// acpx 0.19.1, read: takes the first option of a kind by policy.
-	"acpx": {callContent: true},
+	// acpx 0.19.1, read: takes the first option of a kind by policy; seen: it shows
+	// nothing of a call that waits but its title.
+	"acpx": {},
 	// This program's own smoke test: takes the first option of a kind by policy.
 	"droid-acp smoke": {requestContent: true},
 	// CodeCompanion 9.9.1 (Neovim), seen, and read in
 	// lua/codecompanion/interactions/chat/acp/request_permission.lua: of several
 	// options of a kind its key takes the last. It holds back calls that wait.
-	"CodeCompanion.nvim": {},
+	"CodeCompanion.nvim": {oneDiff: true},
 	// avante (Neovim) does the same and gives itself no name.
 }
 

@@ -289,8 +289,17 @@ func TestWhatIsDecidedOnIsShownBefore(t *testing.T) {
 					require.NotEmpty(t, p.ToolCall.Content, "the request has it in any case")
 					if before {
 						require.JSONEq(t, string(content), e.lastContent(p.ToolCall.ToolCallID))
-					} else { // it would be shown twice
-						require.Empty(t, e.lastContent(p.ToolCall.ToolCallID))
+					} else { // it would be shown twice; but for diffs, where they are seen in the call alone
+						var shown []toolContent
+						_ = json.Unmarshal([]byte(e.lastContent(p.ToolCall.ToolCallID)), &shown)
+						want := []toolContent{}
+						if client == "agent-shell" {
+							want = onlyDiffs(p.ToolCall.Content)
+						}
+						require.Len(t, shown, len(want))
+						for _, c := range shown {
+							require.Equal(t, "diff", c.Type)
+						}
 					}
 					return "cancel"
 				}
@@ -397,4 +406,45 @@ func TestOptionsGoByTheirKindWhereNamesDoNotShow(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("again"))
 		require.Contains(t, strings.Join(e.updates(), "\n"), " failed")
 	})
+}
+
+// Nobody hands over everything by one key whose name they may not have seen: some
+// of these clients answer what comes later by the kind of an earlier answer.
+func TestNothingRaisesToHighWhereNamesDoNotShow(t *testing.T) {
+	high := touch
+	high.Impact = "high"
+	for client, offered := range map[string]bool{"": false, "CodeCompanion.nvim": false, "acpx": false, "zed": true} {
+		versions(t, func(t *testing.T, v fakedroid.Option) {
+			e := beginNamed(t, client, "{}", playing(uses(high), v))
+			var asked permission
+			e.ask = func(p permission) string { asked = p; return p.optionOf("allow_once") }
+			require.Equal(t, "end_turn", e.run("go"))
+			require.NotEmpty(t, asked.optionOf("allow_once"))
+			require.Equal(t, offered, asked.optionOf("allow_always") != "", client)
+		})
+	}
+}
+
+// A request for several tools, a new file, and what "always" raises are told to
+// who may see none of it, apart from what the model says.
+func TestAllIsToldWhereNothingShows(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tools []fakedroid.Tool
+		want  []string
+	}{
+		"several":  {[]fakedroid.Tool{touch, create}, []string{"**touch a**", "**n.txt**", "+x"}},
+		"new file": {[]fakedroid.Tool{create}, []string{"On it. \n\n**n.txt**", "+x", "raises"}},
+		"command":  {[]fakedroid.Tool{touch}, []string{"On it. \n\nRisk: medium", "raises"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := beginNamed(t, "", "{}", playing(uses(tc.tools...), fakedroid.WithVersion(fakedroid.V099)))
+				e.ask = rejectOnce
+				require.Equal(t, "end_turn", e.run("go"))
+				for _, want := range tc.want {
+					require.Contains(t, e.messages(), want)
+				}
+			})
+		})
+	}
 }

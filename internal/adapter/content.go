@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -60,6 +61,7 @@ func userMessage(prompt json.RawMessage, rules contentRules) (droid.UserMessage,
 type messageBuilder struct {
 	contentRules
 	mentioned map[string]bool // files that the user's own text mentions
+	wordsLast bool            // the block before was text
 	text      strings.Builder
 	msg       droid.UserMessage
 }
@@ -83,8 +85,12 @@ func mentionedFiles(blocks []contentBlock, cwd string) map[string]bool {
 
 // add takes one block; it returns what is wrong with it, if anything.
 func (b *messageBuilder) add(block contentBlock) string {
+	defer func() { b.wordsLast = block.Type == "text" }()
 	switch block.Type {
 	case "text":
+		if b.wordsLast && runsOn(b.text.String(), block.Text) {
+			b.text.WriteByte('\n')
+		}
 		b.text.WriteString(block.Text)
 	case "image":
 		return b.addImage(block.MimeType, block.Data)
@@ -106,6 +112,13 @@ func (b *messageBuilder) add(block contentBlock) string {
 		return "content of type " + block.Type + " is not supported; send text, images or resources"
 	}
 	return ""
+}
+
+// runsOn reports whether two text blocks would become one word.
+func runsOn(before, text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(text)
+	return before != "" && text != "" && !unicode.IsSpace(last) && !unicode.IsSpace(first)
 }
 
 func (b *messageBuilder) addImage(mimeType, data string) string {

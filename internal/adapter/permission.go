@@ -45,10 +45,11 @@ func (s *Session) askPermission(ev quirks.PermissionAsked) {
 	} else {
 		params.ToolCall, closeUp = s.showBatch(ev)
 	}
-	if text := alwaysText(ev.Tools, options, s.settings.Mode()); text != "" {
-		params.ToolCall.Content = append(params.ToolCall.Content, textContent(text))
+	always := alwaysText(ev.Tools, options, s.settings.Mode())
+	if always != "" {
+		params.ToolCall.Content = append(params.ToolCall.Content, textContent(always))
 	}
-	s.showBefore(ev, params.ToolCall)
+	s.showBefore(ev, params.ToolCall, always)
 	ctx := s.beginAsk(&ask{
 		requestID: ev.RequestID,
 		refuse:    func() { s.refusePermission(ev.RequestID) },

@@ -61,7 +61,10 @@ type offeredOption struct {
 
 // permissionOptions are droid's options, from the least: a client may have a key
 // for the first of a kind. A client that is not known to show their names gets one
-// of a kind, the least, and none whose power is not known. Options that move the
+// of a kind, the least, and none whose power is not known or which raises to high:
+// some of these clients answer later requests by the kind of an earlier answer, so
+// that one key would in the end allow everything. They also get droid's own words,
+// as one of them sorts by them. Options that move the
 // conversation to another session are left out: the editor would keep a session
 // that droid has left (quirk 22). So is proceed_edit, which needs a text with it,
 // see editablePlan.
@@ -72,13 +75,17 @@ func permissionOptions(offered []droid.PermissionOption, tools []droid.Permissio
 			continue
 		}
 		p := optionPower(o, tools)
-		options = append(options, offeredOption{permissionOption{OptionID: o.Value, Name: optionName(o, p), Kind: optionKind(o.Value)}, p})
+		name := optionName(o, p)
+		if !names && o.Label != "" {
+			name = o.Label
+		}
+		options = append(options, offeredOption{permissionOption{OptionID: o.Value, Name: name, Kind: optionKind(o.Value)}, p})
 	}
 	slices.SortStableFunc(options, func(a, b offeredOption) int { return cmp.Compare(a.place(), b.place()) })
 	var out []permissionOption
 	for _, o := range options {
 		taken := slices.ContainsFunc(out, func(other permissionOption) bool { return other.Kind == o.Kind })
-		if names || (!taken && (o.power != unknownPower || o.OptionID == droid.OptionCancel)) {
+		if names || !taken && (o.OptionID == droid.OptionCancel || o.power != unknownPower && o.power < powerHigh) {
 			out = append(out, o.permissionOption)
 		}
 	}

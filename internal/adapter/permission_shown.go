@@ -14,22 +14,34 @@ import (
 
 // showBefore shows what the user is about to decide on outside of the request, for
 // clients that show no more of that than its title: in the entry of the call, and
-// as a message where that is not known to show either.
-func (s *Session) showBefore(ev quirks.PermissionAsked, call toolCall) {
+// as a message where that is not known to show either. always is what an option
+// raises.
+func (s *Session) showBefore(ev quirks.PermissionAsked, call toolCall, always string) {
 	client := s.agent.client
+	call.SessionUpdate = "tool_call_update"
 	if client.requestContent {
+		if diffs := onlyDiffs(call.Content); client.callDiffs && len(diffs) > 0 {
+			s.send(toolCall{SessionUpdate: call.SessionUpdate, ToolCallID: call.ToolCallID, Content: diffs})
+		}
 		return
 	}
-	call.SessionUpdate = "tool_call_update"
 	s.send(call)
 	switch {
 	case client.callContent && client.noDiffs:
-		s.say(contentText(s.cwd, slices.DeleteFunc(slices.Clone(call.Content), func(c toolContent) bool { return c.Type != "diff" })))
-	case client.noDiffs:
+		s.say(contentText(s.cwd, onlyDiffs(call.Content)))
+	case client.noDiffs, !client.callContent && len(ev.Tools) > 1:
 		s.say(contentText(s.cwd, call.Content))
 	case !client.callContent:
 		s.sayTools(ev.Tools)
+		if diffs := onlyDiffs(call.Content); !client.oneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
+			s.say(contentText(s.cwd, diffs)) // of a new file some show nothing
+		}
+		s.say(always)
 	}
+}
+
+func onlyDiffs(content []toolContent) []toolContent {
+	return slices.DeleteFunc(slices.Clone(content), func(c toolContent) bool { return c.Type != "diff" })
 }
 
 // sayTools tells what no title says of tools that wait for permission.
@@ -89,7 +101,10 @@ func signed(sign, text string) string {
 // thoughts may be folded away.
 func (s *Session) say(text string) {
 	if text = strings.TrimSpace(text); text != "" {
-		s.sendText(uuid.NewString(), text+"\n\n", false)
+		id := uuid.NewString()
+		text += "\n\n"
+		s.border.uncover() // some of the clients that need it hold the call back that stands between
+		s.sendText(id, s.border.before(id, text, false)+text, false)
 	}
 }
 

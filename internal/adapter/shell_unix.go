@@ -4,6 +4,7 @@ package adapter
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
@@ -16,7 +17,8 @@ func shellProcess(ctx context.Context, command string) *exec.Cmd {
 
 // guardScript waits for the end of its input, which comes when we die, however we
 // do, and ends its process group. It outlives the polite signals of a cancel.
-const guardScript = `trap '' HUP INT TERM; read -r end; kill -s KILL 0`
+// It says when it no longer hears them.
+const guardScript = `trap '' HUP INT TERM; echo; read -r end; kill -s KILL 0`
 
 // processGroup is a command with what it started. A process that makes a session
 // or a group of its own leaves it, and then outlives us.
@@ -36,13 +38,20 @@ func (g *processGroup) start(cmd *exec.Cmd) error {
 	guard := exec.Command("sh", "-c", guardScript)
 	guard.Stdin = input
 	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	err = guard.Start()
+	ready, err := guard.StdoutPipe()
+	if err == nil {
+		err = guard.Start()
+	}
 	_ = input.Close() // the guard has its own
 	if err != nil {
 		_ = alive.Close()
 		return err
 	}
 	g.guard, g.alive = guard, alive
+	if _, err := ready.Read(make([]byte, 1)); err != nil {
+		g.kill()
+		return fmt.Errorf("starting the guard of its processes: %w", err)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: guard.Process.Pid}
 	if err := cmd.Start(); err != nil {
 		g.kill()
