@@ -62,6 +62,11 @@ func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
 				_ = o.put([]byte("x\n"))
 			}
 		},
+		"merged text": func(o *outbox) {
+			for range maxQueuedBytes >> 10 {
+				o.sendText("A:", strings.Repeat("x", 1<<10))
+			}
+		},
 		"bytes": func(o *outbox) { _ = o.put(make([]byte, maxQueuedBytes)) },
 		"text": func(o *outbox) {
 			for range maxQueuedBytes/maxMerged + 1 {
@@ -176,5 +181,26 @@ func TestOutboxCutsLongText(t *testing.T) {
 		got := strings.NewReplacer("A:\"", "", "\""+textChunkSuffix, "").Replace(w.out.String())
 		require.Equal(t, text, got)
 		require.Equal(t, 4, strings.Count(w.out.String(), "A:"))
+	})
+}
+
+// TestOutboxKeepsLinesOfItsOwn: who wrote a line may use its memory again; and a
+// closed outbox takes no more.
+func TestOutboxKeepsLinesOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{tokens: make(chan struct{}, 10)}
+		o := newOutbox(w)
+		_, _ = o.Write([]byte("first\n"))
+		line := []byte("second\n")
+		_, _ = o.Write(line)
+		copy(line, "broken")
+		for range cap(w.tokens) {
+			w.tokens <- struct{}{}
+		}
+		o.close()
+		<-o.done
+		require.Equal(t, "first\nsecond\n", w.out.String())
+		_, err := o.Write(line)
+		require.ErrorIs(t, err, errOutboxClosed)
 	})
 }

@@ -52,6 +52,7 @@ func (s *Session) lose(p any) {
 	}()
 	if s.client != nil {
 		s.client.KillFor("droid-acp itself failed")
+		s.dying = true
 	}
 	s.failTurn(panicError(p))
 	s.endReplay(panicError(p))

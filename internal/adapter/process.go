@@ -169,7 +169,7 @@ func (s *Session) droidGone() {
 	awaitExit(client)
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
-	s.client, s.events, s.starting = nil, nil, nil
+	s.client, s.events, s.starting, s.dying = nil, nil, nil, false
 	s.endLogins()
 	s.lastCrash = err
 	if s.turn == nil || !s.turn.cancelled { // else it was most likely killed because it did not stop
@@ -187,6 +187,7 @@ func (s *Session) droidGone() {
 	for s.turn != nil && s.turn.stop == nil { // what had not reached droid yet; a shell command goes on
 		s.failTurn(crashError(err))
 	}
+	s.next()
 }
 
 // exitTime bounds how long a process may live on after it closed its output.
@@ -232,7 +233,7 @@ func (s *Session) park(now time.Time) {
 // leave ends the process politely, beside the owner.
 func (s *Session) leave() {
 	client := s.client
-	s.client, s.events, s.starting = nil, nil, nil
+	s.client, s.events, s.starting, s.dying = nil, nil, nil, false
 	s.endLogins()
 	s.leaving = client
 	s.do(func(context.Context) {

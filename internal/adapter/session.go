@@ -42,6 +42,7 @@ type Session struct {
 	client     *droid.Client // nil while no process runs
 	events     <-chan droid.Event
 	paused     bool // they are not read at present, see nextEvent
+	dying      bool // the process was killed although a prompt may wait; its end is awaited
 	norm       *quirks.Normalizer
 	waiting    []func(*droid.SessionInfo, *acp.RequestError) // for the process being started
 	leaving    *droid.Client                                 // the parked process, until it is gone

@@ -141,11 +141,13 @@ func TestASlowEditorSlowsDroid(t *testing.T) {
 		id := e.prompt("go")
 		synctest.Wait()
 		require.Less(t, said, messages/2, "droid waits for the editor")
+		time.Sleep(5 * silentAfter)
 		e.out.resume()
 		require.Equal(t, "end_turn", ended(e.await(id)))
 		total := 0
 		for _, u := range e.updates() {
 			total += strings.Count(u, "x")
+			require.NotContains(t, u, "has said nothing", "it is not the model that is silent")
 		}
 		require.Equal(t, messages*len(line), total)
 	})

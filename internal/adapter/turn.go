@@ -134,7 +134,7 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 // next starts the first waiting prompt if none runs, and if no interrupt of one
 // before can still reach it.
 func (s *Session) next() {
-	if s.turn != nil || s.unanswered > 0 || s.interrupts > 0 || len(s.reloads) > 0 || len(s.queue) == 0 || s.ended {
+	if s.turn != nil || s.unanswered > 0 || s.interrupts > 0 || len(s.reloads) > 0 || s.dying || len(s.queue) == 0 || s.ended {
 		return
 	}
 	t := s.queue[0]
