@@ -122,7 +122,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logg
 			idle:     idle,
 		},
 	}
-	c.guard(c.out.run)
+	c.guard(func() { c.out.run(c.failFirst) })
 	c.guard(func() { c.read(b.line) })
 	c.guard(c.supervise)
 	return c
@@ -284,6 +284,7 @@ func (r countingReader) Read(p []byte) (int, error) {
 func (c *Client) read(longest int) {
 	defer close(c.readDone)
 	defer close(c.events)
+	defer c.failFirst()
 	lines := newLineReader(countingReader{c}, longest)
 	var d decoder
 	for {

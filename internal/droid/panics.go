@@ -22,6 +22,15 @@ func (c *Client) guard(f func()) {
 	}()
 }
 
+// failFirst is deferred before what tells others of the end of a goroutine: a panic
+// is the reason of the client's end before they find one of their own.
+func (c *Client) failFirst() {
+	if p := recover(); p != nil {
+		c.fail(&ExitError{Code: -1, Err: panicError(p)})
+		panic(p)
+	}
+}
+
 func panicError(p any) error { return fmt.Errorf("droid-acp failed: %v", p) }
 
 func logPanic(log *zap.Logger, p any) {

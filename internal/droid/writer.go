@@ -106,10 +106,12 @@ func (w *writer) signal() {
 	}
 }
 
-// run writes until finish, abort or the first error.
-func (w *writer) run() {
+// run writes until finish, abort or the first error. failFirst is deferred before
+// anybody learns of its end, see Client.failFirst.
+func (w *writer) run(failFirst func()) {
 	defer close(w.done)
 	defer w.w.Close() // nothing more is written; abort may have closed it
+	defer failFirst()
 	for range w.wake {
 		for {
 			l, ending := w.pop()

@@ -32,7 +32,7 @@ func TestBacklogOfTheWriter(t *testing.T) {
 	w.finish()
 	_, err = w.put([]byte("late\n"), true)
 	require.ErrorIs(t, err, ErrClosed)
-	w.run()
+	w.run(func() {})
 	require.Equal(t, "answer\n", out.String())
 	require.Zero(t, w.backlog)
 }
