@@ -84,8 +84,23 @@ func diffText(cwd string, c toolContent) string {
 		before = *c.OldText
 	}
 	before, after = changedLines(before, after)
-	text := signed("-", beginning(before)) + signed("+", beginning(after))
-	return "**" + relative(cwd, c.Path) + "**\n\n" + fenced("diff", text)
+	return "**" + relative(cwd, c.Path) + "**\n\n" + fenced("diff", signedLines(beginning(before), beginning(after)))
+}
+
+// signedLines are the lines of two texts with the signs of a diff: those that both
+// begin and end with stand once.
+func signedLines(before, after string) string {
+	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
+	begin, end := 0, 0
+	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
+		begin++
+	}
+	for end < min(len(a), len(b))-begin && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	join := func(lines []string) string { return strings.Join(lines, "") }
+	return signed(" ", join(a[:begin])) + signed("-", join(a[begin:len(a)-end])) +
+		signed("+", join(b[begin:len(b)-end])) + signed(" ", join(a[len(a)-end:]))
 }
 
 // signed puts a sign before each line.
