@@ -314,7 +314,8 @@ func TestHomeIsFoundWithoutHOME(t *testing.T) {
 	for _, unset := range []string{"HOME", "HOME="} {
 		t.Run(unset, func(t *testing.T) {
 			t.Parallel()
-			a := startAgent(t, `echo "$HOME" > home`, []string{unset})
+			store := "FACTORY_HOME_OVERRIDE=" + t.TempDir() // nothing is written into the real home
+			a := startAgent(t, `echo "$HOME" > home`, []string{unset, store})
 			a.begin()
 			require.Equal(t, []string{me.HomeDir}, a.awaitFile("home"))
 		})

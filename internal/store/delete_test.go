@@ -387,6 +387,24 @@ func TestDeleteOfAHeldSession(t *testing.T) {
 	require.Empty(t, files(t, filepath.Join(filepath.Dir(s.root), openName)))
 }
 
+// What processes that were killed have left does not gather.
+func TestHoldSweepsWhatIsLeft(t *testing.T) {
+	s := newStore(t)
+	kept, err := s.Hold("kept")
+	require.NoError(t, err)
+	dir := filepath.Join(filepath.Dir(s.root), openName)
+	for _, id := range []string{"died", "died too"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, id), nil, 0o600))
+	}
+	release, err := s.Hold("mine")
+	require.NoError(t, err)
+	require.Len(t, files(t, dir), 2)
+	require.True(t, s.held("kept"))
+	release()
+	kept()
+	require.Empty(t, files(t, dir))
+}
+
 // Whoever comes while the last holder leaves holds a file that the next one sees.
 func TestHoldAtOnce(t *testing.T) {
 	s := newStore(t)

@@ -22,12 +22,29 @@ func (s *Store) Hold(id string) (release func(), err error) {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
+		sweep(filepath.Dir(path))
 		release, err = holdFile(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("holding session %q: %w", id, err)
 	}
 	return release, nil
+}
+
+// swept is how many files one Hold looks at for what the dead have left.
+const swept = 100
+
+// sweep removes files that nobody holds: those of processes that were killed.
+func sweep(dir string) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(swept) // what cannot be read stays
+	for _, name := range names {
+		fileHeld(filepath.Join(dir, name))
+	}
 }
 
 // held reports whether a process holds the session. What a process that died has
