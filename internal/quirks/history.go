@@ -21,8 +21,9 @@ import (
 // and exactly one ToolEnded.
 //
 // A history does not have everything. Text that an interrupt cut off is there only
-// while the process that said it lives, and lost with a crash; a message that droid made the model repeat is there once and under
-// droid's id, without "~2", and an error that ended a turn is a mere Notice.
+// while the process that said it lives, and lost with a crash; a message that
+// droid made the model repeat is there once and under droid's id, without "~2", and
+// an error that ended a turn is a mere Notice.
 // Results are what the model got; live, droid trims them and puts "Error: "
 // before some. Sessions that were compacted have all their messages still, and
 // those that compact_session made have none from before; the summary is in
