@@ -7,6 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
 )
 
 // showBatch shows several tools that droid asks about at once. ACP asks about one
@@ -32,7 +33,7 @@ func (s *Session) showBatch(ev quirks.PermissionAsked) (call toolCall, closeUp f
 	s.send(toolCall{SessionUpdate: "tool_call", ToolCallID: call.ToolCallID, Title: call.Title, Kind: call.Kind, Status: call.Status})
 	return call, func() {
 		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: call.ToolCallID, Status: statusCompleted,
-			Title: "Asked about " + call.Title, Content: []toolContent{textContent(strings.Join(titles, "\n\n"))}})
+			Title: "Asked about " + call.Title, Content: []toolContent{textContent(visible.Text(strings.Join(titles, "\n\n")))}})
 		for _, update := range own {
 			s.send(update)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
 )
 
 // showBefore shows what the user is about to decide on outside of the request, for
@@ -18,7 +19,7 @@ import (
 // raises.
 func (s *Session) showBefore(ev quirks.PermissionAsked, call toolCall, always string) {
 	client := s.agent.client
-	call.SessionUpdate = "tool_call_update"
+	call.SessionUpdate, call.Content = "tool_call_update", safeContent(call.Content)
 	if client.requestContent {
 		if diffs := onlyDiffs(call.Content); client.callDiffs && len(diffs) > 0 {
 			s.send(toolCall{SessionUpdate: call.SessionUpdate, ToolCallID: call.ToolCallID, Content: diffs})
@@ -115,7 +116,7 @@ func signed(sign, text string) string {
 // say tells the user something that they have to see, as a message of its own:
 // thoughts may be folded away.
 func (s *Session) say(text string) {
-	if text = strings.TrimSpace(text); text != "" {
+	if text = visible.Text(strings.TrimSpace(text)); text != "" {
 		id := uuid.NewString()
 		text += "\n\n"
 		s.border.uncover() // some of the clients that need it hold the call back that stands between

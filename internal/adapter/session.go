@@ -38,7 +38,7 @@ type Session struct {
 	id         string // by which the editor used the session last, one of droid's
 	cwd        string
 	servers    []droid.MCPServer
-	droidID    string        // of the session that the process works on, see aside
+	droidID    string        // of the session that the process works on, see thread.go
 	client     *droid.Client // nil while no process runs
 	events     <-chan droid.Event
 	paused     bool // they are not read at present, see nextEvent

@@ -22,13 +22,20 @@ func (c toolCall) MarshalJSON() ([]byte, error) {
 // be what is seen. A diff is what will be written.
 func (p permissionParams) MarshalJSON() ([]byte, error) {
 	type plain permissionParams
-	p.ToolCall.Content = slices.Clone(p.ToolCall.Content)
-	for i, c := range p.ToolCall.Content {
+	p.ToolCall.Content = safeContent(p.ToolCall.Content)
+	return json.Marshal(plain(p))
+}
+
+// safeContent is content for the eyes of who approves something, in the request and
+// wherever else it is shown for that.
+func safeContent(content []toolContent) []toolContent {
+	safe := slices.Clone(content)
+	for i, c := range safe {
 		if c.Content != nil && c.Content.Text != nil {
-			p.ToolCall.Content[i] = textContent(visible.Text(*c.Content.Text))
+			safe[i] = textContent(visible.Text(*c.Content.Text))
 		}
 	}
-	return json.Marshal(plain(p))
+	return safe
 }
 
 // MarshalJSON puts the name in one safe line.

@@ -172,3 +172,35 @@ func TestChoiceOfAFormIsToldInDroidsWords(t *testing.T) {
 		require.Equal(t, want, formText(json.RawMessage(raw), options...))
 	}
 }
+
+// TestWhatIsShownBeforeIsSafe: what an editor shows that shows no more of a request
+// than its title is as safe as the request.
+func TestWhatIsShownBeforeIsSafe(t *testing.T) {
+	steered := touch
+	steered.Input = fakedroid.Fields{"command": "touch a" + hostile}
+	steered.Details = fakedroid.Fields{"fullCommand": "touch a" + hostile, "impactLevel": "medium", "riskLevelReason": "none" + hostile}
+	for name, tools := range map[string][]fakedroid.Tool{"one": {steered}, "several": {steered, create}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				e := beginNamed(t, "", "{}", playing(uses(tools...), fakedroid.WithVersion(fakedroid.V099)))
+				var before []string
+				e.ask = func(p permission) string {
+					before = append(before, e.messages())
+					var content []toolContent
+					_ = json.Unmarshal([]byte(e.lastContent(p.ToolCall.ToolCallID)), &content)
+					for _, c := range content {
+						if c.Content != nil && c.Content.Text != nil {
+							before = append(before, *c.Content.Text)
+						}
+					}
+					return ""
+				}
+				require.Equal(t, "end_turn", e.run("go"))
+				require.Contains(t, strings.Join(before, ""), `touch a\x1b[2K`)
+				for _, text := range before {
+					requireSafe(t, encoded(t, text), true)
+				}
+			})
+		})
+	}
+}
