@@ -27,8 +27,7 @@ const (
 // turn is one prompt on its way to its one ending.
 type turn struct {
 	message   droid.UserMessage
-	session   string          // the id that the editor sent it to
-	ctx       context.Context // of the request; it ends when that is cancelled, or answered
+	session   string // the id that the editor sent it to
 	request   *request
 	done      chan ending     // receives exactly one
 	starting  bool            // waits for a droid process
@@ -73,7 +72,7 @@ func (a *Agent) prompt(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{session: params.SessionID, ctx: c.ctx, request: c.request, done: make(chan ending, 1)}
+	t := &turn{session: params.SessionID, request: c.request, done: make(chan ending, 1)}
 	lost := s.panics.listen()
 	if !s.post(func() { s.accept(t, params.Prompt) }) {
 		return nil, unknownSession(params.SessionID)
