@@ -66,13 +66,18 @@ func (r *throttle) Read(p []byte) (int, error) {
 	}
 }
 
-// full waits until the agent can write no more into its stdout.
+// full waits until the agent writes no more into its stdout. How much fits depends
+// on the size of the pieces.
 func (r *throttle) full(t testing.TB) {
 	t.Helper()
 	pipe := int(r.in.(*os.File).Fd())
+	last, since := 0, time.Now()
 	require.Eventually(t, func() bool {
 		n, err := unix.IoctlGetInt(pipe, unix.TIOCINQ)
-		return err == nil && n > 48<<10
+		if err != nil || n != last {
+			last, since = n, time.Now()
+		}
+		return n > 0 && time.Since(since) > 300*time.Millisecond
 	}, turnLimit, 10*time.Millisecond, "the agent writes until nothing more fits")
 }
 
@@ -97,6 +102,7 @@ func TestCancelOfAClientThatReadsNothing(t *testing.T) {
 		model.On("still", modelserver.Step{Text: "Still here."})
 		r := newThrottle()
 		s := startAgentReading(t, h, r.reading).open(h)
+		t.Cleanup(func() { r.set(unlimited) }) // else a failure would wait for the agent's end for ever
 		turn := s.prompt("a flood")
 		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
 		r.set(0)
