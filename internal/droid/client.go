@@ -286,7 +286,7 @@ func (c *Client) read(longest int) {
 	defer close(c.events)
 	defer c.failFirst()
 	lines := newLineReader(countingReader{c}, longest)
-	var d decoder
+	var l listener
 	for {
 		data, err := lines.next()
 		var tooLong *lineTooLong
@@ -299,8 +299,7 @@ func (c *Client) read(longest int) {
 			}
 			return
 		case len(data) > 0:
-			d.owned = lines.owned()
-			c.handle(&d, data)
+			c.handle(&l, data, lines.owned())
 		}
 	}
 }
@@ -329,24 +328,33 @@ func (c *Client) malformed(err error, data []byte) {
 	c.log.Warn(text, fields...)
 }
 
-// handle processes one line.
-func (c *Client) handle(d *decoder, data []byte) {
-	line, err := d.decode(data)
+// listener is what the reader goroutine remembers from line to line: what it told
+// the client last.
+type listener struct {
+	decoder Decoder
+	started bool
+	version Version
+	session string // its id
+}
+
+// handle processes one line. With owned its memory is not used again.
+func (c *Client) handle(l *listener, data []byte, owned bool) {
+	line, err := l.decoder.Decode(data, owned)
 	if err != nil {
 		c.malformed(err, data)
 		return
 	}
 	c.stats.lines.Add(1)
-	if !d.started || line.Version != d.reported {
-		d.started, d.reported = true, line.Version
+	if !l.started || line.Version != l.version {
+		l.started, l.version = true, line.Version
 		c.learnVersion(line.Version)
 	}
 	if line.Response != nil {
 		c.respond(line.Response)
 		return
 	}
-	if line.SessionID != "" && line.SessionID != d.seen {
-		d.seen = line.SessionID
+	if line.SessionID != "" && line.SessionID != l.session {
+		l.session = line.SessionID
 		c.sawSession(line.SessionID)
 	}
 	switch e := line.Event.(type) {
@@ -402,14 +410,14 @@ func (c *Client) sawSession(id string) {
 func (c *Client) unknown(e Unknown, line Line) {
 	c.stats.unknown.Add(1)
 	c.log.Debug("droid sent something unknown", zap.String("type", e.Type), zap.Error(e.Err), zap.Int("bytes", len(e.Raw)))
-	if line.requestID == nil {
+	if line.RequestID == nil {
 		return
 	}
 	code, text := codeMethodNotFound, "Method not found"
-	if line.invalid {
+	if line.Invalid {
 		code, text = codeInvalidParams, "Invalid params"
 	}
-	if data, err := encodeError(line.requestID, code, text); err == nil {
+	if data, err := encodeError(line.RequestID, code, text); err == nil {
 		c.out.put(data, true) // fails when droid is gone, and then nobody waits
 	}
 }

@@ -31,7 +31,7 @@ func TestCallsSerialisedUntilIDsAreKept(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c, p := newPeer(t, version)
 			learn(c, p)
-			update := func() error { return c.UpdateSettings(t.Context(), SettingsPatch{ModelID: ptr("m")}) }
+			update := func() error { return c.UpdateSettings(t.Context(), SettingsPatch{ModelID: new("m")}) }
 			first := beside(update)
 			a := p.expect(methodUpdateSettings)
 			second := beside(update)

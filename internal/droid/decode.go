@@ -21,8 +21,8 @@ type Line struct {
 	Event     Event
 	Response  *Response
 
-	requestID json.RawMessage // of a request that became Unknown, to refuse it
-	invalid   bool            // that request has a known method
+	RequestID json.RawMessage // of a request that became Unknown, to refuse it
+	Invalid   bool            // that request has a known method
 }
 
 // Response is droid's answer to a request of ours. ID is "" when droid lost it
@@ -38,23 +38,18 @@ type Response struct {
 // decode, become Unknown events; only a line that is no JSON-RPC message at all
 // is an error.
 func DecodeLine(data []byte) (Line, error) {
-	var d decoder
-	return d.decode(data)
+	var d Decoder
+	return d.Decode(data, false)
 }
 
-// decoder decodes the lines of one droid. It remembers the strings that repeat
+// Decoder decodes the lines of one droid. It remembers the strings that repeat
 // on every line.
-type decoder struct {
+type Decoder struct {
 	versionText []byte
 	version     Version
 	sessionID   string
 	messageID   string
-	owned       bool // the line's memory is not used again, so what is large may share it
-
-	// What the client last learnt, see Client.handle.
-	started  bool
-	reported Version
-	seen     string // session id
+	owned       bool
 }
 
 // frame is a line taken apart; the slices alias the line.
@@ -62,7 +57,11 @@ type frame struct {
 	kind, id, method, params, result, err, meta []byte
 }
 
-func (d *decoder) decode(data []byte) (Line, error) {
+// Decode is DecodeLine for the next line of one droid. With owned the line's memory
+// is not used again, so that what is large in the result may share it.
+func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
+	d.owned = owned
+
 	if !json.Valid(data) {
 		return Line{}, ErrNotJSON
 	}
@@ -100,7 +99,7 @@ func (d *decoder) decode(data []byte) (Line, error) {
 }
 
 // parseVersion treats a version that does not parse as none.
-func (d *decoder) parseVersion(raw []byte) Version {
+func (d *Decoder) parseVersion(raw []byte) Version {
 	if !bytes.Equal(raw, d.versionText) {
 		d.versionText = bytes.Clone(raw)
 		d.version, _ = ParseVersion(unquote(raw)) // unreadable means unknown
@@ -108,7 +107,7 @@ func (d *decoder) parseVersion(raw []byte) Version {
 	return d.version
 }
 
-func (d *decoder) dispatch(line Line, f frame) (Line, error) {
+func (d *Decoder) dispatch(line Line, f frame) (Line, error) {
 	hasID := len(f.id) > 0 && string(f.id) != "null"
 	kind := inner(f.kind)
 	if len(kind) == 0 {
@@ -152,7 +151,7 @@ func guessType(f frame, hasID bool) string {
 	return ""
 }
 
-func (d *decoder) decodeResponse(f frame) *Response {
+func (d *Decoder) decodeResponse(f frame) *Response {
 	r := &Response{ID: unquote(f.id), Result: f.result} // the most of the line
 	if !d.owned {
 		r.Result = bytes.Clone(f.result)
@@ -178,21 +177,21 @@ func decodeRequest(line *Line, f frame) {
 		line.Event = decodeInto(kindOf(method), f.params, &e)
 	default:
 		line.Event = Unknown{Type: kindOf(method), Raw: bytes.Clone(f.params)}
-		line.requestID = bytes.Clone(f.id)
+		line.RequestID = bytes.Clone(f.id)
 		return
 	}
 	if u, bad := line.Event.(Unknown); bad || !isString(f.id) {
 		if !bad {
 			u = Unknown{Type: kindOf(method), Raw: bytes.Clone(f.params), Err: errors.New("request id is no string")}
 		}
-		line.Event, line.requestID, line.invalid = u, bytes.Clone(f.id), true
+		line.Event, line.RequestID, line.Invalid = u, bytes.Clone(f.id), true
 	}
 }
 
 // kindOf is the method without its prefix.
 func kindOf(method string) string { return strings.TrimPrefix(method, "droid.") }
 
-func (d *decoder) decodeNotification(line *Line, f frame) {
+func (d *Decoder) decodeNotification(line *Line, f frame) {
 	if string(inner(f.method)) != methodNotification {
 		line.Event = Unknown{Type: kindOf(unquote(f.method)), Raw: bytes.Clone(f.params)}
 		return
@@ -245,7 +244,7 @@ func same(old string, raw []byte) string {
 
 // decodeEvent decodes a notification object. params is what is kept when there
 // is none.
-func (d *decoder) decodeEvent(body, params []byte) Event {
+func (d *Decoder) decodeEvent(body, params []byte) Event {
 	fields, ok := scanFields(body)
 	if !ok {
 		return Unknown{Type: kindOf(methodNotification), Raw: bytes.Clone(params), Err: errors.New("no notification object")}

@@ -2,7 +2,6 @@ package droid
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -119,7 +118,7 @@ func TestDecodeUnreadableEvents(t *testing.T) {
 		require.Error(t, u.Err)
 		require.JSONEq(t, body, string(u.Raw))
 		require.Contains(t, body, `"`+u.Type+`"`)
-		require.Nil(t, line.requestID, "a notification is not answered")
+		require.Nil(t, line.RequestID, "a notification is not answered")
 	}
 	for _, body := range []string{`null`, `[]`, `"x"`} {
 		line, err := DecodeLine([]byte(notification(body)))
@@ -140,7 +139,7 @@ func TestDecodeRequests(t *testing.T) {
 	require.NoError(t, err)
 	p, ok := line.Event.(PermissionRequest)
 	require.True(t, ok)
-	require.Nil(t, line.requestID)
+	require.Nil(t, line.RequestID)
 	require.Equal(t, "p1", p.RequestID)
 	require.Equal(t, []PermissionOption{{"Yes", "proceed_once"}}, p.Options)
 	require.Equal(t, "", *p.ToolUses[0].Details.OldContent)
@@ -166,8 +165,8 @@ func TestDecodeRequests(t *testing.T) {
 		line, err := DecodeLine([]byte(body))
 		require.NoError(t, err)
 		require.Equal(t, want.kind, line.Event.(Unknown).Type)
-		require.Equal(t, want.id, string(line.requestID))
-		require.Equal(t, want.invalid, line.invalid)
+		require.Equal(t, want.id, string(line.RequestID))
+		require.Equal(t, want.invalid, line.Invalid)
 	}
 }
 
@@ -256,9 +255,9 @@ func FuzzDecodeLine(f *testing.F) {
 		if line.Event != nil {
 			line.Event.Kind()
 		}
-		if line.requestID != nil {
+		if line.RequestID != nil {
 			require.IsType(t, Unknown{}, line.Event)
-			require.True(t, json.Valid(line.requestID))
+			require.True(t, json.Valid(line.RequestID))
 		}
 		var m map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(data, &m))
@@ -297,36 +296,10 @@ func BenchmarkDecodeDelta(b *testing.B) {
 	data := []byte(deltaLine)
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
-	var d decoder
+	var d Decoder
 	for b.Loop() {
-		if line, err := d.decode(data); err != nil || line.Event.(TextDelta).BlockIndex != 0 {
+		if line, err := d.Decode(data, false); err != nil || line.Event.(TextDelta).BlockIndex != 0 {
 			b.Fatal(line, err)
 		}
 	}
 }
-
-// BenchmarkStream reads 20,000 deltas through a whole client.
-func BenchmarkStream(b *testing.B) {
-	const deltas = 20_000
-	stream := strings.Repeat(deltaLine+"\n", deltas)
-	b.SetBytes(int64(len(stream)))
-	b.ReportAllocs()
-	for b.Loop() {
-		c := NewClient(strings.NewReader(stream), discard{}, nil)
-		n := 0
-		for e := range c.Events() {
-			if _, ok := e.(TextDelta); ok {
-				n++
-			}
-		}
-		<-c.Exited()
-		if n != deltas {
-			b.Fatal(fmt.Sprint(n, " deltas"))
-		}
-	}
-}
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-func (discard) Close() error                { return nil }

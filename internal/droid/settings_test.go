@@ -124,24 +124,3 @@ func TestSettingsPatch(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"modelId":"m","autonomyLevel":"spec","reasoningEffort":""}`, string(data))
 }
-
-// A whole report without a model of spec mode says that there is none; a part of
-// one says nothing of what it lacks.
-func TestSpecModelIsTakenBack(t *testing.T) {
-	var with, whole, part Settings
-	require.NoError(t, json.Unmarshal([]byte(`{"modelId":"m","autonomyMode":"spec","specModeModelId":"s","specModeReasoningEffort":"low"}`), &with))
-	require.NoError(t, json.Unmarshal([]byte(`{"modelId":"m","autonomyMode":"spec"}`), &whole))
-	require.NoError(t, json.Unmarshal([]byte(`{"autonomyMode":"normal"}`), &part))
-	require.Equal(t, "s", *with.Merge(part).SpecModeModelID)
-	without := with.Merge(whole)
-	require.Nil(t, without.SpecModeModelID)
-	require.Nil(t, without.SpecModeReasoningEffort)
-	require.JSONEq(t, `{"modelId":"m","autonomyMode":"spec"}`, string(without.Raw))
-
-	c, p := newPeer(t, old)
-	sent := beside(func() error { return c.UpdateSettings(testContext(t), SettingsPatch{NoSpecModeModel: true}) })
-	m := p.expect(methodUpdateSettings)
-	require.JSONEq(t, `{"specModeModelId":null}`, string(m.Params))
-	p.reply(m.ID, `{}`)
-	require.NoError(t, <-sent)
-}

@@ -1,0 +1,37 @@
+package droid
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const benchedDelta = `{"jsonrpc":"2.0","type":"notification","factoryApiVersion":"1.0.0","factoryProtocolVersion":"1.220.0",` +
+	`"method":"droid.session_notification","params":{"sessionId":"5c7effe1-96ff-4200-bdfd-f2fd4d5dae92","notification":` +
+	`{"type":"assistant_text_delta","messageId":"4e76c44c-10e0-45ae-84c4-daf2856f20d3","blockIndex":0,"textDelta":"Hello \"you\" "}}}`
+
+// BenchmarkStream reads 20,000 deltas through a whole client.
+func BenchmarkStream(b *testing.B) {
+	const deltas = 20_000
+	stream := strings.Repeat(benchedDelta+"\n", deltas)
+	b.SetBytes(int64(len(stream)))
+	b.ReportAllocs()
+	for b.Loop() {
+		c := NewClient(strings.NewReader(stream), discard{}, nil)
+		n := 0
+		for e := range c.Events() {
+			if _, ok := e.(TextDelta); ok {
+				n++
+			}
+		}
+		<-c.Exited()
+		if n != deltas {
+			b.Fatal(fmt.Sprint(n, " deltas"))
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) Close() error                { return nil }
