@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/modelserver"
 )
 
@@ -63,9 +64,9 @@ func bareFirstWord(b *testing.B, h home, id string) time.Duration {
 	}()
 	_, err = client.Load(ctx, droid.LoadParams{SessionID: id})
 	require.NoError(b, err)
-	require.NoError(b, client.AddUserMessage(ctx, droid.UserMessage{Text: "hello"}))
+	require.NoError(b, client.AddUserMessage(ctx, stream.UserMessage{Text: "hello"}))
 	for ev := range client.Events() {
-		if _, ok := ev.(droid.TextDelta); ok {
+		if _, ok := ev.(stream.TextDelta); ok {
 			return time.Since(began)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/visible"
 )
@@ -182,7 +183,7 @@ func (c *commonFlags) flagSet(name string) *flag.FlagSet {
 
 // defaults are what new sessions start with.
 func (c *commonFlags) defaults() adapter.Defaults {
-	return adapter.Defaults{Mode: droid.Mode(c.mode), Model: c.model, Effort: c.effort, FollowUp: c.followUp}
+	return adapter.Defaults{Mode: stream.Mode(c.mode), Model: c.model, Effort: c.effort, FollowUp: c.followUp}
 }
 
 // parse reads the flags; done says that there is nothing left to run.
@@ -198,10 +199,10 @@ func parse(flags *flag.FlagSet, common *commonFlags, args []string, stdout, stde
 		return exitOK, true
 	case common.parkAfter < 0:
 		return usageError(stderr, errors.New("--park-after must not be negative")), true
-	case common.mode != "" && !droid.Mode(common.mode).Valid():
+	case common.mode != "" && !stream.Mode(common.mode).Valid():
 		return usageError(stderr, fmt.Errorf("invalid value %q for flag -mode: normal, spec, auto-low, auto-medium or auto-high", common.mode)), true
-	case common.effort != "" && !droid.ValidEffort(common.effort):
-		return usageError(stderr, fmt.Errorf("invalid value %q for flag -effort: %s", common.effort, strings.Join(droid.Efforts(), ", "))), true
+	case common.effort != "" && !stream.ValidEffort(common.effort):
+		return usageError(stderr, fmt.Errorf("invalid value %q for flag -effort: %s", common.effort, strings.Join(stream.Efforts(), ", "))), true
 	case common.followUp != "" && common.followUp != "queue" && common.followUp != "steer":
 		return usageError(stderr, fmt.Errorf("invalid value %q for flag -follow-up: queue or steer", common.followUp)), true
 	}

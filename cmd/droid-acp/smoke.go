@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/smoke"
 )
 
@@ -102,7 +103,7 @@ func (f *smokeFlags) options(args []string) (smoke.Options, error) {
 		o.Prompt = defaultPrompt
 	}
 	if f.demo && o.Mode == "" {
-		o.Mode = string(droid.ModeSpec) // so that the demo shows a plan to approve
+		o.Mode = string(stream.ModeSpec) // so that the demo shows a plan to approve
 	}
 	if o.Allow != smoke.Allow && o.Allow != smoke.Refuse {
 		return o, fmt.Errorf("invalid value %q for flag -permissions: refuse or allow", f.permissions)

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 )
 
@@ -236,10 +237,10 @@ func TestSpareIsUsedOnce(t *testing.T) {
 func TestSetMode(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v))
-		for _, m := range droid.Modes() {
+		for _, m := range stream.Modes() {
 			answer := e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":%q}`, e.session, m.Mode))
 			require.Nil(t, answer.Error)
-			if m.Mode != droid.ModeNormal { // that one was current
+			if m.Mode != stream.ModeNormal { // that one was current
 				require.Contains(t, e.updates(), "mode "+string(m.Mode))
 			}
 		}

@@ -8,30 +8,31 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // aside takes the events that are no part of a turn's text and tools.
-func (s *Session) aside(ev droid.Event) {
+func (s *Session) aside(ev stream.Event) {
 	switch ev := ev.(type) {
-	case droid.MCPStatusChanged:
+	case stream.MCPStatusChanged:
 		s.mcpStatus(ev)
-	case droid.MCPAuthRequired:
+	case stream.MCPAuthRequired:
 		s.loginBegan(ev)
-	case droid.MCPAuthCompleted:
+	case stream.MCPAuthCompleted:
 		s.loginEnded(ev)
-	case droid.HookStarted:
+	case stream.HookStarted:
 		s.views.hookStarted(ev)
-	case droid.HookCompleted:
+	case stream.HookCompleted:
 		s.hookCompleted(ev)
-	case droid.SessionSwitched:
+	case stream.SessionSwitched:
 		s.followTo(ev.To)
-	case droid.Lost:
+	case stream.Lost:
 		s.tell(lostText(ev))
-	case droid.WorkingStateChanged:
-		if ev.State == droid.StateCompacting {
+	case stream.WorkingStateChanged:
+		if ev.State == stream.StateCompacting {
 			s.compacting(windowFull)
 		}
-	case droid.SessionCompacted:
+	case stream.SessionCompacted:
 		s.compacting(windowFull) // where droid did not say before that it does
 		s.compacted("completed", fmt.Sprintf("%d messages became a summary.", ev.RemovedCount))
 	default:
@@ -40,16 +41,16 @@ func (s *Session) aside(ev droid.Event) {
 }
 
 // hookStarted keeps what the end of the hook may not say again.
-func (v *views) hookStarted(ev droid.HookStarted) {
+func (v *views) hookStarted(ev stream.HookStarted) {
 	if v.hooks == nil {
-		v.hooks = make(map[string]droid.HookStarted)
+		v.hooks = make(map[string]stream.HookStarted)
 	}
 	v.hooks[ev.HookID] = ev
 }
 
 // hookCompleted tells of the commands of a hook that failed. Those that did
 // their work are no news.
-func (s *Session) hookCompleted(ev droid.HookCompleted) {
+func (s *Session) hookCompleted(ev stream.HookCompleted) {
 	started := s.views.hooks[ev.HookID]
 	delete(s.views.hooks, ev.HookID)
 	event := ev.EventName
@@ -88,7 +89,7 @@ func shorten(text string, n int) string {
 }
 
 // lostText tells of something that droid sent and that is too long to be read.
-func lostText(ev droid.Lost) string {
+func lostText(ev stream.Lost) string {
 	what := map[string]string{
 		"create_message":       "a message of the conversation",
 		"assistant_text_delta": "a piece of the model's answer",

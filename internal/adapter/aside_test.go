@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 )
 
@@ -96,11 +96,11 @@ func TestTaskStepsAreBounded(t *testing.T) {
 	for i := range 3 * maxTaskSteps {
 		details, err := json.Marshal(strings.Repeat("x", i))
 		require.NoError(t, err)
-		steps.add(droid.ProgressUpdate{Type: "tool_call", ToolName: "Read", Details: details})
+		steps.add(stream.ProgressUpdate{Type: "tool_call", ToolName: "Read", Details: details})
 	}
 	require.Len(t, steps.steps, maxTaskSteps)
 	require.True(t, strings.HasPrefix(steps.text(), "- … 60 steps before\n"), steps.text())
-	require.False(t, steps.add(droid.ProgressUpdate{Type: "status"}))
+	require.False(t, steps.add(stream.ProgressUpdate{Type: "status"}))
 }
 
 func TestServersThatCannotStartAreTold(t *testing.T) {
@@ -123,7 +123,7 @@ func TestServersThatCannotStartAreTold(t *testing.T) {
 func TestLostLineIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hello")))
-		e.inside(func(s *Session) { s.droidSaid(droid.Lost{Type: "create_message", Size: 314_572_800}, true) })
+		e.inside(func(s *Session) { s.droidSaid(stream.Lost{Type: "create_message", Size: 314_572_800}, true) })
 		require.Contains(t, e.updates(), "thought: droid sent a message of the conversation of 314.6 MB. That is lost, as droid-acp reads 268.4 MB at once at most. "+
 			"The session goes on; ask for less at a time, or have it written to a file.")
 		require.Equal(t, "end_turn", e.run("go"))

@@ -7,7 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // ask is a permission or a question that the user has in front of them. There
@@ -108,7 +108,7 @@ func (s *Session) refuseAsk() {
 
 // refusePermission tells droid "cancel".
 func (s *Session) refusePermission(requestID string) {
-	s.answerPermission(requestID, droid.OptionCancel)
+	s.answerPermission(requestID, stream.OptionCancel)
 }
 
 // answerPermission gives droid its answer.
@@ -118,5 +118,5 @@ func (s *Session) answerPermission(requestID, option string) {
 			s.log.Warn("droid did not take the answer to a permission request", zap.Error(err))
 		}
 	}
-	s.droidAnswered(requestID, option == droid.OptionCancel)
+	s.droidAnswered(requestID, option == stream.OptionCancel)
 }

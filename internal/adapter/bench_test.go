@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/store"
 )
@@ -51,9 +52,9 @@ func bareTurn(b *testing.B) time.Duration {
 	_, err := client.Initialize(ctx, droid.InitializeParams{CWD: "/workspace"})
 	require.NoError(b, err)
 	began := time.Now()
-	require.NoError(b, client.AddUserMessage(ctx, droid.UserMessage{Text: "go"}))
+	require.NoError(b, client.AddUserMessage(ctx, stream.UserMessage{Text: "go"}))
 	for ev := range client.Events() {
-		if s, ok := ev.(droid.WorkingStateChanged); ok && s.State == droid.StateIdle {
+		if s, ok := ev.(stream.WorkingStateChanged); ok && s.State == stream.StateIdle {
 			break
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -66,7 +66,7 @@ func (s *Session) commandRuns(call *toolCall) {
 }
 
 // commandProgress shows what a command has written.
-func (s *Session) commandProgress(id string, c *command, u droid.ProgressUpdate) {
+func (s *Session) commandProgress(id string, c *command, u stream.ProgressUpdate) {
 	last := c.output.last
 	piece := c.output.push(u)
 	switch {

@@ -12,6 +12,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/store"
 )
@@ -120,7 +121,7 @@ func (s *Session) contextCommand(t *turn, _ string) {
 }
 
 func (s *Session) usageCommand(t *turn, _ string) {
-	line := func(name string, u droid.TokenUsage) string {
+	line := func(name string, u stream.TokenUsage) string {
 		return fmt.Sprintf("| %s | %d | %d | %d | %d | %d |\n", name, u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens)
 	}
 	s.reply(t, "Tokens of this session, as far as droid told them:\n\n| | input | output | cache read | cache written | thinking |\n|---|---|---|---|---|---|\n"+
@@ -242,7 +243,7 @@ func (s *Session) endCompaction(t *turn, client *droid.Client) {
 type rewindPoint struct{ messageID, text string }
 
 // rewindPoints are the user's prompts in a history, oldest first.
-func rewindPoints(messages []droid.Message) (points []rewindPoint) {
+func rewindPoints(messages []stream.Message) (points []rewindPoint) {
 	for _, ev := range quirks.History(messages) {
 		said, ok := ev.(quirks.UserText)
 		if !ok || said.MessageID == "" {
@@ -259,7 +260,7 @@ func rewindPoints(messages []droid.Message) (points []rewindPoint) {
 
 func (s *Session) rewindCommand(t *turn, args string) {
 	const failed = "The session was not rewound"
-	s.withHistory(t, failed, func(info *droid.SessionInfo) {
+	s.withHistory(t, failed, func(info *stream.SessionInfo) {
 		points, fields := rewindPoints(info.Messages), strings.Fields(args)
 		switch {
 		case len(points) == 0:

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/visible"
 )
 
@@ -136,7 +137,7 @@ func (s *Session) replyError(t *turn, what string, err error) {
 
 // withClient calls f with the session's process.
 func (s *Session) withClient(t *turn, f func(client *droid.Client)) {
-	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		switch {
 		case s.turn != t:
 		case err != nil:
@@ -175,7 +176,7 @@ func outOfTime(ctx context.Context, err error) error {
 
 // lateResult tells of a session that droid made for a command which nobody waits
 // for any more: it was cancelled or took too long.
-func (s *Session) lateResult(ev droid.LateResult) {
+func (s *Session) lateResult(ev stream.LateResult) {
 	var made struct {
 		NewSessionID string `json:"newSessionId"`
 	}
@@ -189,8 +190,8 @@ func (s *Session) tellLateSession(id string) {
 }
 
 // withHistory calls f with the whole conversation.
-func (s *Session) withHistory(t *turn, what string, f func(info *droid.SessionInfo)) {
-	s.loadWhole(func(info *droid.SessionInfo, err *acp.RequestError) {
+func (s *Session) withHistory(t *turn, what string, f func(info *stream.SessionInfo)) {
+	s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
 		switch {
 		case s.turn != t:
 		case err != nil:
@@ -202,7 +203,7 @@ func (s *Session) withHistory(t *turn, what string, f func(info *droid.SessionIn
 }
 
 // lacks is the answer of a command that this version of droid has no call for.
-func lacks(v droid.Version, what, since string) string {
+func lacks(v stream.Version, what, since string) string {
 	return fmt.Sprintf("This droid (protocol %s) cannot %s; droid %s and newer can. Update droid to use this.", v, what, since)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 )
 
@@ -271,7 +272,7 @@ func TestUsageIsToldWhereDroidTells(t *testing.T) {
 }
 
 func TestExportIsSelfContained(t *testing.T) {
-	info := &droid.SessionInfo{SessionID: "s1", Title: "<b>Title</b>"}
+	info := &stream.SessionInfo{SessionID: "s1", Title: "<b>Title</b>"}
 	require.NoError(t, json.Unmarshal([]byte(`[
 		{"id":"u","role":"user","content":[{"type":"text","text":"Look <script>alert(1)</script> https://example.com/x.png"},
 			{"type":"image","source":{"type":"base64","data":"iVBORw0KGgo=","mediaType":"image/png"}}]},

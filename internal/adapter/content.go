@@ -13,7 +13,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // contentBlock is one block of a prompt (ACP v1, ContentBlock). Own type: the
@@ -39,18 +39,18 @@ var imageTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/g
 // userMessage turns a prompt into droid's message. Text stays in order;
 // resources appear in it as a mention where they stood. A droid that takes no
 // attached files gets the text of embedded resources within the message.
-func userMessage(prompt json.RawMessage, rules contentRules) (droid.UserMessage, *acp.RequestError) {
+func userMessage(prompt json.RawMessage, rules contentRules) (stream.UserMessage, *acp.RequestError) {
 	var blocks []contentBlock
 	if err := json.Unmarshal(prompt, &blocks); err != nil {
-		return droid.UserMessage{}, invalidParams("prompt must be a list of content blocks: %v", err)
+		return stream.UserMessage{}, invalidParams("prompt must be a list of content blocks: %v", err)
 	}
 	if len(blocks) == 0 {
-		return droid.UserMessage{}, invalidParams("prompt is empty; send at least one content block")
+		return stream.UserMessage{}, invalidParams("prompt is empty; send at least one content block")
 	}
 	b := messageBuilder{contentRules: rules, mentioned: mentionedFiles(blocks, rules.cwd)}
 	for i, block := range blocks {
 		if err := b.add(block); err != "" {
-			return droid.UserMessage{}, invalidParams("prompt[%d]: %s", i, err)
+			return stream.UserMessage{}, invalidParams("prompt[%d]: %s", i, err)
 		}
 	}
 	b.msg.Text = b.text.String()
@@ -63,7 +63,7 @@ type messageBuilder struct {
 	mentioned map[string]bool // files that the user's own text mentions
 	wordsLast bool            // the block before was text
 	text      strings.Builder
-	msg       droid.UserMessage
+	msg       stream.UserMessage
 }
 
 // mentionedFiles are the paths that the text blocks mention as "@path", as some
@@ -132,7 +132,7 @@ func (b *messageBuilder) addImage(mimeType, data string) string {
 	case b.noImages != "":
 		return "the model " + b.noImages + " cannot see images; choose another model, or send the prompt without the image"
 	}
-	b.msg.Images = append(b.msg.Images, droid.Image{Data: data, MediaType: mimeType})
+	b.msg.Images = append(b.msg.Images, stream.Image{Data: data, MediaType: mimeType})
 	return ""
 }
 
@@ -160,7 +160,7 @@ func (b *messageBuilder) addResource(block contentBlock) string {
 		return "the resource's blob is not base64"
 	case r.MimeType == "application/pdf" && b.attach:
 		b.mention(mention(r.URI, ""))
-		b.msg.Files = append(b.msg.Files, droid.File{
+		b.msg.Files = append(b.msg.Files, stream.File{
 			MediaType: r.MimeType, Data: *r.Blob, Base64: true, Name: path.Base(uriPath(r.URI))})
 		return ""
 	case strings.HasPrefix(r.MimeType, "text/"):
@@ -179,7 +179,7 @@ func (b *messageBuilder) addText(uri, text string) {
 	b.mention(mention(uri, ""))
 	name := uriPath(uri)
 	if b.attach {
-		b.msg.Files = append(b.msg.Files, droid.File{MediaType: "text/plain", Data: text, Name: name})
+		b.msg.Files = append(b.msg.Files, stream.File{MediaType: "text/plain", Data: text, Name: name})
 		return
 	}
 	b.text.WriteString("\n<attached-file name=" + strings.ReplaceAll(name, "\n", " ") + ">\n" + text + "\n</attached-file>\n")

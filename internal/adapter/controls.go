@@ -7,6 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -16,9 +17,9 @@ var errSessionEnded = errors.New("the session has ended")
 // controls are what the user can steer in a session beside droid's own settings.
 // Only the session's owner touches them.
 type controls struct {
-	models       []droid.Model // that droid offers
-	toldOptions  []byte        // what the editor believes, encoded
-	followUp     string        // value of optionFollowUp, "" for the default
+	models       []stream.Model // that droid offers
+	toldOptions  []byte         // what the editor believes, encoded
+	followUp     string         // value of optionFollowUp, "" for the default
 	toldUsage    droid.ContextStats
 	retries      retries
 	compaction   string                 // id of the one that runs
@@ -34,17 +35,17 @@ type controls struct {
 
 // Defaults are what sessions start with; "" leaves it to droid.
 type Defaults struct {
-	Mode     droid.Mode
+	Mode     stream.Mode
 	Model    string
 	Effort   string
 	FollowUp string // "queue" or "steer"
 }
 
 // settings are the defaults for droid's initialize_session.
-func (d Defaults) settings() droid.SettingsPatch {
-	var patch droid.SettingsPatch
+func (d Defaults) settings() stream.SettingsPatch {
+	var patch stream.SettingsPatch
 	if d.Mode != "" {
-		patch = droid.InitialModeSettings(d.Mode)
+		patch = stream.InitialModeSettings(d.Mode)
 	}
 	if d.Model != "" {
 		patch.ModelID = &d.Model

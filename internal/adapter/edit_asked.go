@@ -1,11 +1,11 @@
 package adapter
 
-import "droid-acp/internal/droid"
+import "droid-acp/internal/droid/stream"
 
 // askedChanges are the changes that droid itself describes when it asks for
 // permission, and the planned ones of which it says nothing: of a patch of
 // several files 0.99 describes the first at most.
-func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change {
+func (s *Session) askedChanges(id string, tool stream.PermissionToolUse) []change {
 	d := tool.Details
 	planned := &changeList{}
 	if e := s.views.get(id).edit; e != nil {
@@ -36,7 +36,7 @@ func (s *Session) askedChanges(id string, tool droid.PermissionToolUse) []change
 // fileChanges is what a patch does to one file; a new name makes it two. droid
 // gives no new text, or "", of a file that goes, and none where the patch does not
 // fit: then the planned changes count. It is nil where there are none either.
-func (s *Session) fileChanges(f droid.PermissionFile, planned *changeList) []change {
+func (s *Session) fileChanges(f stream.PermissionFile, planned *changeList) []change {
 	path, to := absolute(s.cwd, f.FilePath), absolute(s.cwd, f.MoveTo)
 	if f.Operation == "delete" {
 		f.NewContent = nil

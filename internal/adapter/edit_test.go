@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -160,11 +160,11 @@ func TestLargeChangesAreBounded(t *testing.T) {
 func TestAskedChangesOfAPatchWithoutFiles(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n")
 	s.views.add("t", "ApplyPatch").edit.changes = []change{whole(path, textOf("one\n"), textOf("1\n"))}
-	got := s.askedChanges("t", droid.PermissionToolUse{Confirmation: "apply_patch",
-		Details: droid.PermissionDetails{FilePath: "a.txt", OldContent: textOf(""), PatchContent: "*** Begin Patch"}})
+	got := s.askedChanges("t", stream.PermissionToolUse{Confirmation: "apply_patch",
+		Details: stream.PermissionDetails{FilePath: "a.txt", OldContent: textOf(""), PatchContent: "*** Begin Patch"}})
 	require.Equal(t, s.views.get("t").edit.changes, got)
-	require.Equal(t, "```diff\n*** Begin Patch\n```", permissionText(droid.PermissionToolUse{Confirmation: "apply_patch",
-		Details: droid.PermissionDetails{PatchContent: "*** Begin Patch"}}, false))
+	require.Equal(t, "```diff\n*** Begin Patch\n```", permissionText(stream.PermissionToolUse{Confirmation: "apply_patch",
+		Details: stream.PermissionDetails{PatchContent: "*** Begin Patch"}}, false))
 }
 
 // What droid says of a patch and what the patch says make one picture: nothing
@@ -172,44 +172,44 @@ func TestAskedChangesOfAPatchWithoutFiles(t *testing.T) {
 func TestAskedChangesOfAPatch(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n")
 	other := filepath.Join(s.cwd, "b.txt")
-	ask := func(patch string, d droid.PermissionDetails) []change {
+	ask := func(patch string, d stream.PermissionDetails) []change {
 		e := s.views.add("t", "ApplyPatch").edit
 		e.changes = planned(s, "ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n" + patch + "\n*** End Patch"}))
-		return s.askedChanges("t", droid.PermissionToolUse{Confirmation: "apply_patch", Details: d})
+		return s.askedChanges("t", stream.PermissionToolUse{Confirmation: "apply_patch", Details: d})
 	}
 	update, added := whole(path, textOf("one\n"), textOf("1\n")), whole(other, nil, textOf("x"))
 	for _, tc := range []struct {
 		name, patch string
-		details     droid.PermissionDetails
+		details     stream.PermissionDetails
 		want        []change
 	}{
 		{"0.99 describes a new file as an empty one", "*** Add File: b.txt\n+x",
-			droid.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []change{added}},
+			stream.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []change{added}},
 		{"0.99 describes the first of two files", "*** Add File: b.txt\n+x\n*** Update File: a.txt\n-one\n+1",
-			droid.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []change{added, update}},
+			stream.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []change{added, update}},
 		{"a file that is there is overwritten, 0.99", "*** Add File: a.txt\n+1",
-			droid.PermissionDetails{FilePath: path, OldContent: textOf(""), NewContent: textOf("1\n")}, []change{update}},
+			stream.PermissionDetails{FilePath: path, OldContent: textOf(""), NewContent: textOf("1\n")}, []change{update}},
 		{"a file that is there is overwritten, 0.225", "*** Add File: a.txt\n+1",
-			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "create", OldContent: textOf(""), NewContent: textOf("1\n")}}}, []change{update}},
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "create", OldContent: textOf(""), NewContent: textOf("1\n")}}}, []change{update}},
 		{"a file gets another name, 0.225", "*** Update File: a.txt\n*** Move to: b.txt\n-one\n+1",
-			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "update", MoveTo: other, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}},
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "update", MoveTo: other, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}},
 			[]change{whole(path, textOf("one\n"), nil), whole(other, nil, textOf("1\n"))}},
 		{"a file goes, 0.225", "*** Delete File: a.txt",
-			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "delete", OldContent: textOf("one\n")}}}, []change{whole(path, textOf("one\n"), nil)}},
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "delete", OldContent: textOf("one\n")}}}, []change{whole(path, textOf("one\n"), nil)}},
 		{"lines that are not there, 0.225", "*** Update File: a.txt\n-nine\n+9",
-			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "update"}}}, []change{{path: path, old: textOf("nine"), new: textOf("9"), part: true}}},
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "update"}}}, []change{{path: path, old: textOf("nine"), new: textOf("9"), part: true}}},
 		{"a file changes twice, 0.225", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1",
-			droid.PermissionDetails{Files: []droid.PermissionFile{{FilePath: path, Operation: "update", OldContent: textOf("one\n"), NewContent: textOf("2\n")},
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "update", OldContent: textOf("one\n"), NewContent: textOf("2\n")},
 				{FilePath: path, Operation: "update", OldContent: textOf("2\n"), NewContent: textOf("1\n")}}}, []change{update}},
-		{"a file changes twice, 0.99", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1", droid.PermissionDetails{FilePath: path}, []change{update}},
+		{"a file changes twice, 0.99", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1", stream.PermissionDetails{FilePath: path}, []change{update}},
 	} {
 		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, ask(tc.patch, tc.details)) })
 	}
 	// An Edit is of one file, whatever droid calls it.
 	link := filepath.Join(s.cwd, "link.txt")
 	s.views.add("e", "Edit").edit.changes = []change{update}
-	require.Equal(t, []change{whole(link, textOf("one\n"), textOf("1\n"))}, s.askedChanges("e", droid.PermissionToolUse{Confirmation: "edit",
-		Details: droid.PermissionDetails{FilePath: link, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}))
+	require.Equal(t, []change{whole(link, textOf("one\n"), textOf("1\n"))}, s.askedChanges("e", stream.PermissionToolUse{Confirmation: "edit",
+		Details: stream.PermissionDetails{FilePath: link, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}))
 }
 
 // A patch that takes the place of another file shows that file's text.

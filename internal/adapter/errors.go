@@ -12,6 +12,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
 )
@@ -79,10 +80,10 @@ func startError(err error) *acp.RequestError {
 // openError explains why a process was not started with a session in it. id is the
 // session's, "" for a new one.
 func openError(id string, err error) *acp.RequestError {
-	var refused *droid.RPCError
+	var refused *stream.RPCError
 	switch {
 	case !errors.As(err, &refused):
-	case refused.Code == droid.CodeSessionNotFound && id != "":
+	case refused.Code == stream.CodeSessionNotFound && id != "":
 		return unknownSession(id)
 	default:
 		return refusal("to open the session", refused)
@@ -95,7 +96,7 @@ func openError(id string, err error) *acp.RequestError {
 
 // promptError explains why droid did not take a prompt.
 func promptError(err error) *acp.RequestError {
-	var refused *droid.RPCError
+	var refused *stream.RPCError
 	var exit *droid.ExitError
 	switch {
 	case errors.As(err, &refused):
@@ -110,7 +111,7 @@ func promptError(err error) *acp.RequestError {
 
 // forkError explains why droid made no copy of a session.
 func forkError(err error) *acp.RequestError {
-	var refused *droid.RPCError
+	var refused *stream.RPCError
 	var exit *droid.ExitError
 	switch {
 	case errors.As(err, &refused):
@@ -124,7 +125,7 @@ func forkError(err error) *acp.RequestError {
 }
 
 // refusal is droid's no to what it was asked for.
-func refusal(what string, err *droid.RPCError) *acp.RequestError {
+func refusal(what string, err *stream.RPCError) *acp.RequestError {
 	return internalError("droid_refused", "droid refused "+what+": "+err.Message)
 }
 
@@ -226,7 +227,7 @@ var remedies = map[string]string{
 	"model_provider_unreachable":  "The model's server cannot be reached. Check the network and the model's baseUrl, then send the prompt again.",
 	"model_provider_unavailable":  "The model's server does not answer properly. Send the prompt again later, or choose another model.",
 	"model_request_rejected":      "The provider rejected the request. If the conversation has grown too long for the model, start a new session or choose a model with a larger context window.",
-	droid.ReasonProcessExit:       "droid was ended while it worked. Send the prompt again; droid is started anew if need be.",
+	stream.ReasonProcessExit:      "droid was ended while it worked. Send the prompt again; droid is started anew if need be.",
 	"error":                       "Send the prompt again. If this persists, choose another model and check the model's settings.",
 }
 

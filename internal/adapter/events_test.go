@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 )
 
@@ -19,7 +19,7 @@ func TestSessionSwitchedIsFollowed(t *testing.T) {
 		e := begin(t, playing(says("hi")))
 		const other = "11111111-2222-4333-8444-555555555555"
 		e.inside(func(s *Session) {
-			s.aside(droid.SessionSwitched{From: s.id, To: other})
+			s.aside(stream.SessionSwitched{From: s.id, To: other})
 			require.Equal(t, other, s.droidID)
 			require.Equal(t, e.session, s.id)
 		})
@@ -91,8 +91,8 @@ func TestHooksOutputIsBounded(t *testing.T) {
 		require.Contains(t, told, "The Stop hook `lint` failed with exit code 1.\nxxx")
 		require.Less(t, strings.Count(told, "x"), 2*maxHookOutput)
 		e.inside(func(s *Session) {
-			s.views.hookStarted(droid.HookStarted{HookID: "2"})
-			s.hookCompleted(droid.HookCompleted{HookID: "2"})
+			s.views.hookStarted(stream.HookStarted{HookID: "2"})
+			s.hookCompleted(stream.HookCompleted{HookID: "2"})
 			require.Empty(t, s.views.hooks, "one that has ended is forgotten")
 		})
 	})
@@ -100,9 +100,9 @@ func TestHooksOutputIsBounded(t *testing.T) {
 
 // TestCompactionIsShown: from what droid says first, which differs by version.
 func TestCompactionIsShown(t *testing.T) {
-	began := droid.WorkingStateChanged{State: droid.StateCompacting}
-	ended := droid.SessionCompacted{RemovedCount: 7}
-	for name, events := range map[string][]droid.Event{"both": {began, began, ended}, "the end alone": {ended}} {
+	began := stream.WorkingStateChanged{State: stream.StateCompacting}
+	ended := stream.SessionCompacted{RemovedCount: 7}
+	for name, events := range map[string][]stream.Event{"both": {began, began, ended}, "the end alone": {ended}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				e := begin(t, playing(says("hi")))

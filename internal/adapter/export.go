@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -54,7 +54,7 @@ pre{font:.82rem/1.4 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:an
 `))
 
 // exportHTML renders a loaded session as one HTML page.
-func exportHTML(info *droid.SessionInfo, cwd string) (string, error) {
+func exportHTML(info *stream.SessionInfo, cwd string) (string, error) {
 	title := info.Title
 	if title == "" {
 		title = "droid session"
@@ -67,7 +67,7 @@ func exportHTML(info *droid.SessionInfo, cwd string) (string, error) {
 	return b.String(), err
 }
 
-func exportParts(messages []droid.Message, cwd string) []exported {
+func exportParts(messages []stream.Message, cwd string) []exported {
 	var parts []exported
 	last := ""
 	tools := map[string]int{}
@@ -155,7 +155,7 @@ func inputLines(raw json.RawMessage) (lines []diffLine) {
 
 // exportCommand writes the conversation to one HTML file.
 func (s *Session) exportCommand(t *turn, file string) {
-	s.withHistory(t, "The conversation was not exported", func(info *droid.SessionInfo) {
+	s.withHistory(t, "The conversation was not exported", func(info *stream.SessionInfo) {
 		session, cwd := s.droidID, s.cwd
 		s.do(func(context.Context) {
 			path, err := export(info, session, cwd, file)
@@ -172,7 +172,7 @@ func (s *Session) exportCommand(t *turn, file string) {
 
 // export writes a session to file, droid-SESSION.html in cwd when it is "". A
 // file that exists is not overwritten.
-func export(info *droid.SessionInfo, session, cwd, file string) (string, error) {
+func export(info *stream.SessionInfo, session, cwd, file string) (string, error) {
 	if file == "" {
 		file = "droid-" + session + ".html"
 	}

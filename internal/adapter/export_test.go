@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // An export that fails halfway leaves nothing, so that the next one can have the
@@ -42,9 +42,9 @@ func TestFailedExportLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 
-	_, err = export(new(droid.SessionInfo), "s", dir, "out.html")
+	_, err = export(new(stream.SessionInfo), "s", dir, "out.html")
 	require.ErrorContains(t, err, "out.html exists")
-	_, err = export(new(droid.SessionInfo), "s", dir, "no/such/out.html")
+	_, err = export(new(stream.SessionInfo), "s", dir, "no/such/out.html")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.NotContains(t, err.Error(), "droid-acp-export")
 

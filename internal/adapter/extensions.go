@@ -6,7 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
 )
@@ -92,12 +92,12 @@ func (s *Session) statsExtension(_ extensionParams, done answer) {
 }
 
 // history answers with what use makes of the whole conversation.
-func (s *Session) history(done answer, use func(*droid.SessionInfo) any) {
+func (s *Session) history(done answer, use func(*stream.SessionInfo) any) {
 	if s.turn != nil || len(s.queue) > 0 {
 		done(nil, invalidRequest("the session works on a prompt; ask again when it has ended"))
 		return
 	}
-	s.loadWhole(func(info *droid.SessionInfo, err *acp.RequestError) {
+	s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			done(nil, err)
 			return
@@ -112,7 +112,7 @@ func (s *Session) messagesExtension(_ extensionParams, done answer) {
 		Role    string            `json:"role"`
 		Content []json.RawMessage `json:"content"`
 	}
-	s.history(done, func(info *droid.SessionInfo) any {
+	s.history(done, func(info *stream.SessionInfo) any {
 		messages := []message{}
 		for _, m := range info.Messages {
 			out := message{m.ID, m.Role, []json.RawMessage{}}
@@ -126,7 +126,7 @@ func (s *Session) messagesExtension(_ extensionParams, done answer) {
 }
 
 func (s *Session) lastTextExtension(_ extensionParams, done answer) {
-	s.history(done, func(info *droid.SessionInfo) any {
+	s.history(done, func(info *stream.SessionInfo) any {
 		id, last := "", ""
 		for _, ev := range quirks.History(info.Messages) {
 			if said, ok := ev.(quirks.Text); ok && !said.Thought {
@@ -141,7 +141,7 @@ func (s *Session) lastTextExtension(_ extensionParams, done answer) {
 }
 
 func (s *Session) rewindPointsExtension(_ extensionParams, done answer) {
-	s.history(done, func(info *droid.SessionInfo) any {
+	s.history(done, func(info *stream.SessionInfo) any {
 		points := []map[string]any{}
 		for i, p := range rewindPoints(info.Messages) {
 			points = append(points, map[string]any{"number": i + 1, "messageId": p.messageID, "text": p.text})
@@ -167,12 +167,12 @@ func (s *Session) autoCompactionExtension(p extensionParams, done answer) {
 		done(nil, invalidParams("enabled is missing"))
 		return
 	}
-	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			done(nil, err)
 			return
 		}
-		s.updateSettings(droid.SettingsPatch{AutoCompaction: p.Enabled}, func(err error) {
+		s.updateSettings(stream.SettingsPatch{AutoCompaction: p.Enabled}, func(err error) {
 			got := s.settings.AutoCompaction
 			switch {
 			case err != nil:
@@ -191,7 +191,7 @@ func (s *Session) exportExtension(p extensionParams, done answer) {
 		done(nil, invalidRequest("the session works on a prompt; export it when that has ended"))
 		return
 	}
-	s.loadWhole(func(info *droid.SessionInfo, err *acp.RequestError) {
+	s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			done(nil, err)
 			return

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/fixture"
 )
@@ -208,7 +209,7 @@ func (r *recordedClient) answer(p permission) string {
 		<-r.end
 		return ""
 	}
-	if want == droid.OptionEdit {
+	if want == stream.OptionEdit {
 		want = editOption
 	}
 	for _, o := range p.Options {

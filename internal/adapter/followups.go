@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -96,7 +96,7 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 	if t == nil {
 		return
 	}
-	t.message = droid.UserMessage{RequestID: ev.RequestID} // images need not be kept
+	t.message = stream.UserMessage{RequestID: ev.RequestID} // images need not be kept
 	if t == s.turn {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // forkSession copies a session. The copy gets a process of its own; the session
@@ -54,7 +55,7 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 		done("", invalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
 		return
 	}
-	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			done("", err)
 			return
@@ -93,7 +94,7 @@ func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
 	c.ordered()
 	before.wait()
 	var forked string
-	open := func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*droid.SessionInfo, error) {
+	open := func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*stream.SessionInfo, error) {
 		if _, err := client.Load(ctx, droid.LoadParams{SessionID: p.SessionID, MessageLimit: 1}); err != nil {
 			return nil, err
 		}

@@ -9,7 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/visible"
 )
 
@@ -61,7 +61,7 @@ func wordsField(i int) string  { return fmt.Sprintf("question_%02d_other", i+1) 
 
 // questionForm is one form for all questions. A question with options has a
 // choice and a field for other words; neither is required, one is enough.
-func questionForm(session, toolID string, questions []droid.Question) elicitationParams {
+func questionForm(session, toolID string, questions []stream.Question) elicitationParams {
 	p := elicitationParams{SessionID: session, ToolCallID: toolID, Mode: "form", Message: questionTitle(questions),
 		Schema: formSchema{Type: "object", Properties: map[string]formField{}}}
 	for i, q := range questions {
@@ -91,7 +91,7 @@ func questionForm(session, toolID string, questions []droid.Question) elicitatio
 }
 
 // questionTitle is the question, or how many there are.
-func questionTitle(questions []droid.Question) string {
+func questionTitle(questions []stream.Question) string {
 	if len(questions) == 1 {
 		return questions[0].Question
 	}
@@ -100,11 +100,11 @@ func questionTitle(questions []droid.Question) string {
 
 // fillForm shows the form and returns the answers. Without a clear answer the
 // questions are cancelled; one who declines has answered that.
-func (s *Session) fillForm(ctx context.Context, params elicitationParams, questions []droid.Question) droid.Answers {
+func (s *Session) fillForm(ctx context.Context, params elicitationParams, questions []stream.Question) stream.Answers {
 	result, err := acp.SendRequest[elicitationResult](s.agent.conn, ctx, "elicitation/create", params)
 	if err != nil {
 		s.agent.log.Info("the editor did not fill the form", zap.Error(err))
-		return droid.Answers{Cancelled: true}
+		return stream.Answers{Cancelled: true}
 	}
 	switch result.Action {
 	case "accept":
@@ -112,7 +112,7 @@ func (s *Session) fillForm(ctx context.Context, params elicitationParams, questi
 	case "decline":
 		return declined(questions)
 	}
-	return droid.Answers{Cancelled: true}
+	return stream.Answers{Cancelled: true}
 }
 
 // Answers for the model where the user gave none.
@@ -121,22 +121,22 @@ const (
 	noAnswer       = "(The user left this question unanswered.)"
 )
 
-func declined(questions []droid.Question) droid.Answers {
-	var a droid.Answers
+func declined(questions []stream.Question) stream.Answers {
+	var a stream.Answers
 	for _, q := range questions {
 		a.Answers = append(a.Answers, answerTo(q, declinedAnswer))
 	}
 	return a
 }
 
-func answerTo(q droid.Question, text string) droid.Answer {
-	return droid.Answer{Index: q.Index, Question: q.Question, Answer: text}
+func answerTo(q stream.Question, text string) stream.Answer {
+	return stream.Answer{Index: q.Index, Question: q.Question, Answer: text}
 }
 
 // formAnswers reads a filled form: own words before the choice, or besides it
 // where several may be picked.
-func formAnswers(questions []droid.Question, filled map[string]json.RawMessage) droid.Answers {
-	var a droid.Answers
+func formAnswers(questions []stream.Question, filled map[string]json.RawMessage) stream.Answers {
+	var a stream.Answers
 	for i, q := range questions {
 		text, choice := formText(filled[wordsField(i)]), formText(filled[choiceField(i)], q.Options...)
 		switch {

@@ -1,14 +1,14 @@
 package adapter
 
 import (
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
 // nextEvent is where the owner reads droid's next event, nil while droid is not to
 // be read. If what it waits for is room in the outbox, room is closed when there
 // is some.
-func (s *Session) nextEvent() (events <-chan droid.Event, room <-chan struct{}) {
+func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	s.guard(func() { room = s.replayOn() })
 	switch {
 	case s.replaying != nil: // the history comes first

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // loginTime is how long a login may take. droid itself gives up after minutes.
@@ -80,7 +81,7 @@ func (s *Session) beginLogin(t *turn, name string) {
 }
 
 // loginBegan shows the user where to log in.
-func (s *Session) loginBegan(ev droid.MCPAuthRequired) {
+func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
 	var t *turn
 	if c := s.loggingIn; c != nil && toolPrefix(c.server) == toolPrefix(ev.ServerName) {
 		t, s.loggingIn = c.turn, nil
@@ -188,7 +189,7 @@ func (s *Session) cancelAuth(server string) {
 }
 
 // loginEnded tells how a login ended. One that the user declined is no news.
-func (s *Session) loginEnded(ev droid.MCPAuthCompleted) {
+func (s *Session) loginEnded(ev stream.MCPAuthCompleted) {
 	l := s.logins[ev.ServerName]
 	if l != nil && l.id != "" {
 		s.write("elicitation/complete", elicitationComplete{l.id})

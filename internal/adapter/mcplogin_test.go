@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 )
 
 const urlClient = `{"elicitation":{"url":{}}}`
 
-func loginAt(url string) droid.MCPAuthRequired {
-	return droid.MCPAuthRequired{ServerName: "safe", AuthURL: url, Message: "Please."}
+func loginAt(url string) stream.MCPAuthRequired {
+	return stream.MCPAuthRequired{ServerName: "safe", AuthURL: url, Message: "Please."}
 }
 
 // askedFor is the elicitation that came last.
@@ -40,7 +40,7 @@ func (e *editor) count(method string) (n int) {
 	return n
 }
 
-func (e *editor) auth(ev droid.Event) { e.inside(func(s *Session) { s.aside(ev) }) }
+func (e *editor) auth(ev stream.Event) { e.inside(func(s *Session) { s.aside(ev) }) }
 
 // The address of a login is shown by the editor, holds up no turn, and its end is
 // told.
@@ -58,7 +58,7 @@ func TestLoginByElicitation(t *testing.T) {
 			require.Equal(t, "end_turn", e.run("go on meanwhile"))
 			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept"}}`, id))
 			require.Zero(t, e.count("elicitation/complete"))
-			e.auth(droid.MCPAuthCompleted{ServerName: "safe", Outcome: tc.outcome, Message: "It broke."})
+			e.auth(stream.MCPAuthCompleted{ServerName: "safe", Outcome: tc.outcome, Message: "It broke."})
 			require.Equal(t, 1, e.count("elicitation/complete"))
 			require.Zero(t, e.count("$/cancel_request"))
 			require.Equal(t, "end_turn", e.run("go"))
@@ -77,7 +77,7 @@ func TestLoginDeclined(t *testing.T) {
 			id, _ := e.askedFor(t)
 			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":%q}}`, id, action))
 			e.settle()
-			e.auth(droid.MCPAuthCompleted{ServerName: "safe", Outcome: "cancelled", Message: "Cancelled."})
+			e.auth(stream.MCPAuthCompleted{ServerName: "safe", Outcome: "cancelled", Message: "Cancelled."})
 			require.Equal(t, "end_turn", e.run("go"))
 			require.Contains(t, e.told(), "You did not log in to the MCP server safe. `/mcp login safe` starts it again.")
 			require.NotContains(t, e.told(), "failed")
@@ -129,7 +129,7 @@ func TestLoginIsWithdrawn(t *testing.T) {
 			e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
 		},
 		"with the process": func(e *editor) { e.inside(func(s *Session) { s.client.Kill() }) },
-		"at its end":       func(e *editor) { e.auth(droid.MCPAuthCompleted{ServerName: "safe", Outcome: "success"}) },
+		"at its end":       func(e *editor) { e.auth(stream.MCPAuthCompleted{ServerName: "safe", Outcome: "success"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // A prompt waits for MCP servers that are still starting, so that the model knows
@@ -42,7 +43,7 @@ func newStarting(names []string) *starting {
 
 // hear takes what droid said of its servers. It returns those that are there after
 // the user was told that they are late.
-func (w *starting) hear(servers []droid.MCPServerStatus) (arrived []string) {
+func (w *starting) hear(servers []stream.MCPServerStatus) (arrived []string) {
 	w.heard = true
 	for _, server := range servers {
 		i := slices.Index(w.names, server.Name)
@@ -125,7 +126,7 @@ func (s *Session) goOnWithServers() {
 }
 
 // mcpStatus tells of MCP servers that failed, once for each reason.
-func (s *Session) mcpStatus(ev droid.MCPStatusChanged) {
+func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 	if w := s.starting; w != nil {
 		for _, name := range w.hear(ev.Servers) {
 			s.report("The MCP server " + name + " is there now.")
@@ -146,7 +147,7 @@ func (s *Session) mcpStatus(ev droid.MCPStatusChanged) {
 const needsLogin = "Authentication required"
 
 // trouble is what the user must know of a server, "" for nothing.
-func (s *Session) trouble(server droid.MCPServerStatus) string {
+func (s *Session) trouble(server stream.MCPServerStatus) string {
 	name := "The MCP server " + server.Name
 	switch {
 	case server.Blocked:

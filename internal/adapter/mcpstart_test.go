@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 )
 
-func status(name, status string) droid.MCPServerStatus {
-	return droid.MCPServerStatus{Name: name, Status: status}
+func status(name, status string) stream.MCPServerStatus {
+	return stream.MCPServerStatus{Name: name, Status: status}
 }
 
 // beginWith begins a session whose process is starting these MCP servers.
@@ -23,8 +23,8 @@ func beginWith(t *testing.T, option fakedroid.Option, names ...string) *editor {
 }
 
 // hear has droid tell of its servers.
-func (e *editor) hear(list ...droid.MCPServerStatus) {
-	e.inside(func(s *Session) { s.mcpStatus(droid.MCPStatusChanged{Servers: list}) })
+func (e *editor) hear(list ...stream.MCPServerStatus) {
+	e.inside(func(s *Session) { s.mcpStatus(stream.MCPStatusChanged{Servers: list}) })
 }
 
 func (e *editor) told() string { return strings.Join(e.updates(), "\n") }
@@ -38,7 +38,7 @@ func TestPromptWaitsForServers(t *testing.T) {
 		e.hear(status("a", "connected"), status("b", "connecting"))
 		_, over := e.answered(prompt)
 		require.False(t, over)
-		e.hear(status("a", "connected"), droid.MCPServerStatus{Name: "b", Status: "failed", Error: "no answer"})
+		e.hear(status("a", "connected"), stream.MCPServerStatus{Name: "b", Status: "failed", Error: "no answer"})
 		require.Equal(t, "end_turn", ended(e.await(prompt)))
 		told := e.told()
 		require.Contains(t, told, "The MCP server b failed: no answer.")
@@ -104,19 +104,19 @@ func TestServersThatDroidDoesNotKnow(t *testing.T) {
 func TestTroubleOfServers(t *testing.T) {
 	s := &Session{logins: map[string]*login{"busy": {}}}
 	for _, tc := range []struct {
-		server droid.MCPServerStatus
+		server stream.MCPServerStatus
 		want   string
 	}{
 		{status("a", "connected"), ""},
 		{status("a", "connecting"), ""},
 		{status("a", "disabled"), ""},
 		{status("a", "failed"), "The MCP server a failed."},
-		{droid.MCPServerStatus{Name: "a", Status: "failed", Error: "Connection closed."}, "The MCP server a failed: Connection closed."},
-		{droid.MCPServerStatus{Name: "a", Status: "disabled", Blocked: true}, "The MCP server a is blocked by a policy of your organisation."},
-		{droid.MCPServerStatus{Name: "a", Status: "failed", Error: needsLogin}, loginHint("a")},
-		{droid.MCPServerStatus{Name: "a", Status: "failed", RequiresAuth: true}, loginHint("a")},
-		{droid.MCPServerStatus{Name: "a", Status: "failed", RequiresAuth: true, HasTokens: true, Error: "gone"}, "The MCP server a failed: gone."},
-		{droid.MCPServerStatus{Name: "busy", Status: "failed", RequiresAuth: true}, ""},
+		{stream.MCPServerStatus{Name: "a", Status: "failed", Error: "Connection closed."}, "The MCP server a failed: Connection closed."},
+		{stream.MCPServerStatus{Name: "a", Status: "disabled", Blocked: true}, "The MCP server a is blocked by a policy of your organisation."},
+		{stream.MCPServerStatus{Name: "a", Status: "failed", Error: needsLogin}, loginHint("a")},
+		{stream.MCPServerStatus{Name: "a", Status: "failed", RequiresAuth: true}, loginHint("a")},
+		{stream.MCPServerStatus{Name: "a", Status: "failed", RequiresAuth: true, HasTokens: true, Error: "gone"}, "The MCP server a failed: gone."},
+		{stream.MCPServerStatus{Name: "busy", Status: "failed", RequiresAuth: true}, ""},
 	} {
 		require.Equal(t, tc.want, s.trouble(tc.server))
 	}

@@ -3,7 +3,7 @@ package adapter
 import (
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // modes are the modes for session/new, nil when droid does not tell its mode.
@@ -34,8 +34,8 @@ func (s *Session) tellMode() {
 // for, since droid takes some values without obeying them (quirk 14).
 func (a *Agent) setMode(c call) (any, *acp.RequestError) {
 	var params struct {
-		SessionID string     `json:"sessionId"`
-		ModeID    droid.Mode `json:"modeId"`
+		SessionID string      `json:"sessionId"`
+		ModeID    stream.Mode `json:"modeId"`
 	}
 	if err := decode(c.params, &params); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (a *Agent) setMode(c call) (any, *acp.RequestError) {
 }
 
 // changeMode has droid change its mode and answers on result.
-func (s *Session) changeMode(mode droid.Mode, result promise[*acp.RequestError]) {
+func (s *Session) changeMode(mode stream.Mode, result promise[*acp.RequestError]) {
 	if !mode.Valid() {
 		result.give(invalidParams("unknown modeId %q", mode))
 		return

@@ -5,26 +5,26 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // availableModes are the modes that an administrator left (availableAutonomyLevels,
 // since 0.215); all where droid does not say.
-func availableModes(settings droid.Settings) []droid.ModeInfo {
+func availableModes(settings stream.Settings) []stream.ModeInfo {
 	var said struct {
 		Levels []string `json:"availableAutonomyLevels"`
 	}
 	_ = json.Unmarshal(settings.Raw, &said) // settings without the list allow everything
-	modes := droid.Modes()
+	modes := stream.Modes()
 	if len(said.Levels) == 0 {
 		return modes
 	}
-	return slices.DeleteFunc(modes, func(m droid.ModeInfo) bool {
-		if m.Mode == settings.Mode() || m.Mode == droid.ModeSpec {
+	return slices.DeleteFunc(modes, func(m stream.ModeInfo) bool {
+		if m.Mode == settings.Mode() || m.Mode == stream.ModeSpec {
 			return false
 		}
 		level := strings.TrimPrefix(string(m.Mode), "auto-")
-		if m.Mode == droid.ModeNormal {
+		if m.Mode == stream.ModeNormal {
 			level = "off"
 		}
 		return !slices.Contains(said.Levels, level)

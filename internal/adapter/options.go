@@ -12,7 +12,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // Ids of the config options.
@@ -152,7 +152,7 @@ func (s *Session) addSpecOptions(add func(configOption)) {
 }
 
 // model finds a model that droid offers.
-func (s *Session) model(id *string) *droid.Model {
+func (s *Session) model(id *string) *stream.Model {
 	if id == nil {
 		return nil
 	}
@@ -233,7 +233,7 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 		done(nil)
 		return
 	}
-	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			done(err)
 			return
@@ -268,8 +268,8 @@ const notOffered = "Not among what droid offers"
 // patchFor is the change of settings that sets an option, and how to read back
 // what droid made of it. Values that are not offered are refused here: droid
 // takes any model id and changes efforts silently (0.99 to 0.225).
-func (s *Session) patchFor(id, value string) (droid.SettingsPatch, func() *string, *acp.RequestError) {
-	var patch droid.SettingsPatch
+func (s *Session) patchFor(id, value string) (stream.SettingsPatch, func() *string, *acp.RequestError) {
+	var patch stream.SettingsPatch
 	if values := s.offered(id); values == nil {
 		return patch, nil, invalidParams("unknown configId %q, or an option that the model in use does not have", id)
 	} else if m := s.model(&value); m != nil && m.Disabled && (id == optionModel || id == optionSpecModel) {
@@ -279,7 +279,7 @@ func (s *Session) patchFor(id, value string) (droid.SettingsPatch, func() *strin
 	}
 	switch id {
 	case optionMode:
-		return droid.ModeSettings(s.client.Version(), droid.Mode(value)), func() *string { m := string(s.settings.Mode()); return &m }, nil
+		return stream.ModeSettings(s.client.Version(), stream.Mode(value)), func() *string { m := string(s.settings.Mode()); return &m }, nil
 	case optionModel:
 		patch.ModelID = &value
 		// 0.99 keeps an effort that the new model does not support.
@@ -332,7 +332,7 @@ func unknownValue(id, value string, values []optionValue) *acp.RequestError {
 
 // updateSettings has droid change settings and calls done in the owner when it
 // has answered.
-func (s *Session) updateSettings(patch droid.SettingsPatch, done func(error)) {
+func (s *Session) updateSettings(patch stream.SettingsPatch, done func(error)) {
 	s.alone(func(end func()) {
 		client := s.client
 		if client == nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 )
 
@@ -54,7 +54,7 @@ func (e *editor) set(id, value string) wireMessage {
 }
 
 // current is the value of an option as droid has it.
-func (e *editor) current() (s droid.Settings) {
+func (e *editor) current() (s stream.Settings) {
 	e.inside(func(session *Session) { s = session.settings })
 	return s
 }
@@ -83,7 +83,7 @@ func TestConfigOptionsAreOffered(t *testing.T) {
 func TestEachValueIsSet(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v))
-		for _, m := range droid.Modes() {
+		for _, m := range stream.Modes() {
 			answer := e.set("mode", string(m.Mode))
 			require.Nil(t, answer.Error)
 			require.Equal(t, string(m.Mode), optionsOf(t, answer.Result)["mode"].CurrentValue)
@@ -226,7 +226,7 @@ func TestDefaults(t *testing.T) {
 		t.Run(string(v), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := connect(t, playing(says("hi"), fakedroid.WithVersion(v)))
-				e.agent.cfg.Defaults = Defaults{Mode: droid.ModeAutoLow, Model: "fake-thinker", Effort: "high", FollowUp: followUpSteer}
+				e.agent.cfg.Defaults = Defaults{Mode: stream.ModeAutoLow, Model: "fake-thinker", Effort: "high", FollowUp: followUpSteer}
 				if v == fakedroid.Unversioned {
 					e.agent.cfg.Defaults.Effort = "" // the seeds tell no way
 				}
@@ -238,7 +238,7 @@ func TestDefaults(t *testing.T) {
 				require.NoError(t, json.Unmarshal(answer.Result, &r))
 				e.session = r.SessionID
 				synctest.Wait()
-				require.Equal(t, droid.ModeAutoLow, e.current().Mode())
+				require.Equal(t, stream.ModeAutoLow, e.current().Mode())
 				require.Equal(t, "end_turn", e.run("hello"))
 				require.NotContains(t, strings.Join(e.updates(), "\n"), "default", "nothing to tell")
 			})

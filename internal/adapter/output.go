@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 const (
@@ -28,7 +28,7 @@ type output struct {
 }
 
 // push takes a report and returns what it adds to text.
-func (o *output) push(u droid.ProgressUpdate) string {
+func (o *output) push(u stream.ProgressUpdate) string {
 	piece := ""
 	if u.FullOutput != "" {
 		piece = o.window(u.FullOutput)

@@ -7,16 +7,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // reports are droid's reports of a growing output: the whole of it, at most the
 // last size bytes, or its last two lines when size is 0.
-func reports(lines []string, size int) []droid.ProgressUpdate {
-	var out []droid.ProgressUpdate
+func reports(lines []string, size int) []stream.ProgressUpdate {
+	var out []stream.ProgressUpdate
 	for i := range lines {
 		whole := strings.Join(lines[:i+1], "\n") + "\n"
-		update := droid.ProgressUpdate{Type: "status"}
+		update := stream.ProgressUpdate{Type: "status"}
 		if size > 0 {
 			update.FullOutput = whole[max(0, len(whole)-size):]
 		} else {
@@ -43,7 +43,7 @@ func TestOutputGrowsToTheResult(t *testing.T) {
 	shortened := strings.Join(many[:30], "\n") + "\n[... 1940 lines skipped ...]\n" + strings.Join(many[1970:], "\n") + "\n"
 	for _, tc := range []struct {
 		name   string
-		pushed []droid.ProgressUpdate
+		pushed []stream.ProgressUpdate
 		result string
 	}{
 		{"cumulative", reports(numbered(9), 8000), strings.Join(numbered(9), "\n") + "\n"},
@@ -51,7 +51,7 @@ func TestOutputGrowsToTheResult(t *testing.T) {
 		{"more in the result", reports(numbered(3), 8000), strings.Join(numbered(9), "\n") + "\n"},
 		{"two lines", reports(numbered(9), 0), strings.Join(numbered(9), "\n") + "\n"},
 		{"two lines, some unreported", append(reports(numbered(3), 0), reports(numbered(9), 0)[6:]...), strings.Join(numbered(9), "\n") + "\n"},
-		{"a line that grows", []droid.ProgressUpdate{{Text: "\n1"}, {Text: "\n12"}, {Text: "12\na"}, {Text: "12\nabc"}}, "12\nabcd"},
+		{"a line that grows", []stream.ProgressUpdate{{Text: "\n1"}, {Text: "\n12"}, {Text: "12\na"}, {Text: "12\nabc"}}, "12\nabcd"},
 		{"nothing reported", nil, "done\n"},
 		{"a result that droid shortened", reports(many, 3000), shortened},
 	} {
@@ -75,7 +75,7 @@ func TestOutputGrowsToTheResult(t *testing.T) {
 // Where droid did not report what lies in between, that is said, and the result
 // takes the place of what was shown.
 func TestOutputWithAGap(t *testing.T) {
-	for name, pushed := range map[string][]droid.ProgressUpdate{
+	for name, pushed := range map[string][]stream.ProgressUpdate{
 		"windows":       {{FullOutput: strings.Join(numbered(9), "\n")}, {FullOutput: "far away\nand more"}},
 		"repeated line": {{Text: "\nok"}, {Text: "ok\nok"}, {Text: "ok\nlast"}},
 	} {
@@ -89,7 +89,7 @@ func TestOutputWithAGap(t *testing.T) {
 		})
 	}
 	var o output
-	o.push(droid.ProgressUpdate{Text: "a\nb"})
+	o.push(stream.ProgressUpdate{Text: "a\nb"})
 	require.Equal(t, "[…]\na\nb", o.shown())
 	rest, ok := o.rest("x\na\nb\n")
 	require.True(t, ok, "what is kept apart is not in the terminal")
@@ -100,8 +100,8 @@ func TestOutputIsBounded(t *testing.T) {
 	var o output
 	line := strings.Repeat("é", 500) + "\n"
 	for i := range 400 {
-		o.push(droid.ProgressUpdate{FullOutput: strings.Repeat(line, i+1)[max(0, (i+1)*len(line)-8000):]})
-		o.push(droid.ProgressUpdate{FullOutput: fmt.Sprint(i) + line})
+		o.push(stream.ProgressUpdate{FullOutput: strings.Repeat(line, i+1)[max(0, (i+1)*len(line)-8000):]})
+		o.push(stream.ProgressUpdate{FullOutput: fmt.Sprint(i) + line})
 	}
 	require.LessOrEqual(t, len(o.text), maxOutput)
 	require.True(t, o.cut)
@@ -139,9 +139,9 @@ func FuzzOutput(f *testing.F) {
 			var o output
 			shown := ""
 			for _, text := range []string{first, second} {
-				u := droid.ProgressUpdate{Text: text}
+				u := stream.ProgressUpdate{Text: text}
 				if full {
-					u = droid.ProgressUpdate{FullOutput: text}
+					u = stream.ProgressUpdate{FullOutput: text}
 				}
 				shown += o.push(u)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -68,7 +68,7 @@ func (s *Session) decider(ev quirks.PermissionAsked) func(context.Context, permi
 	plans := planNames(ev.Tools)
 	plan := s.editablePlan(ev)
 	return func(ctx context.Context, params permissionParams) decision {
-		refused := decision{option: droid.OptionCancel}
+		refused := decision{option: stream.OptionCancel}
 		var d decision
 		if len(plans) > 1 {
 			if d.plan = s.choosePlan(ctx, params, plans); d.plan == "" {
@@ -89,7 +89,7 @@ func (s *Session) decider(ev quirks.PermissionAsked) func(context.Context, permi
 
 // planNames are the names of the plans that the user has to pick one of
 // (optionNames, droid ≤0.215).
-func planNames(tools []droid.PermissionToolUse) []string {
+func planNames(tools []stream.PermissionToolUse) []string {
 	for _, t := range tools {
 		if len(t.Details.OptionNames) > 1 {
 			return t.Details.OptionNames
@@ -114,7 +114,7 @@ func (s *Session) choosePlan(ctx context.Context, params permissionParams, plans
 			OptionID: fmt.Sprintf("plan_%d", i), Name: name, Kind: acp.PermissionOptionKindAllowOnce})
 	}
 	for _, o := range params.Options {
-		if o.OptionID == droid.OptionCancel {
+		if o.OptionID == stream.OptionCancel {
 			choice.Options = append(choice.Options, o)
 		}
 	}
@@ -141,7 +141,7 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d decision, clos
 		}
 	}
 	client := s.client
-	if d.plan == "" || d.option == droid.OptionCancel || client == nil {
+	if d.plan == "" || d.option == stream.OptionCancel || client == nil {
 		answer()
 		return
 	}
@@ -153,12 +153,12 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d decision, clos
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, planTold)
 		defer cancel()
-		err := client.AddUserMessage(ctx, droid.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.plan})
+		err := client.AddUserMessage(ctx, stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.plan})
 		s.post(func() {
 			if err != nil {
 				s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
 				s.tell("droid did not take your choice of plan, so it was not approved.")
-				d.option = droid.OptionCancel
+				d.option = stream.OptionCancel
 			}
 			answer()
 		})
@@ -167,7 +167,7 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d decision, clos
 
 // giveAnswer gives droid a decision, which may be an edited plan.
 func (s *Session) giveAnswer(ev quirks.PermissionAsked, d decision) {
-	if d.option == droid.OptionEdit {
+	if d.option == stream.OptionEdit {
 		s.approveEdited(ev, d.edited)
 		return
 	}
@@ -176,7 +176,7 @@ func (s *Session) giveAnswer(ev quirks.PermissionAsked, d decision) {
 
 // permissionCall describes one tool that waits for permission, with all the
 // user needs to decide.
-func (s *Session) permissionCall(tool droid.PermissionToolUse) toolCall {
+func (s *Session) permissionCall(tool stream.PermissionToolUse) toolCall {
 	view := s.views.get(tool.ToolUse.ID)
 	call := s.describe(tool.ToolUse.ID, tool.ToolUse.Name, tool.ToolUse.Input)
 	call.Status = statusPending
@@ -202,7 +202,7 @@ func (s *Session) permissionCall(tool droid.PermissionToolUse) toolCall {
 
 // showOne shows one tool in its own entry. closeUp gives the entry its title back
 // where the request has one of its own.
-func (s *Session) showOne(tool droid.PermissionToolUse) (call toolCall, closeUp func()) {
+func (s *Session) showOne(tool stream.PermissionToolUse) (call toolCall, closeUp func()) {
 	call = s.permissionCall(tool)
 	if tool.Confirmation != "sandbox_violation" {
 		return call, func() {}

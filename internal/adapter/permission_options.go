@@ -8,7 +8,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // power is how much an option gives away, the more the higher.
@@ -31,8 +31,8 @@ var riskPowers = map[string]power{"low": powerLow, "medium": powerMedium, "high"
 // 0.225). The same option means different things in different requests; what it
 // means in one of another kind is unknown, and so is it where droid's label names
 // another level.
-func optionPower(o droid.PermissionOption, tools []droid.PermissionToolUse) power {
-	if o.Value == droid.OptionOnce {
+func optionPower(o stream.PermissionOption, tools []stream.PermissionToolUse) power {
+	if o.Value == stream.OptionOnce {
 		return powerOnce
 	}
 	level, _ := labelLevel(o.Label)
@@ -68,10 +68,10 @@ type offeredOption struct {
 // conversation to another session are left out: the editor would keep a session
 // that droid has left (quirk 22). So is proceed_edit, which needs a text with it,
 // see editablePlan.
-func permissionOptions(offered []droid.PermissionOption, tools []droid.PermissionToolUse, names bool) []permissionOption {
+func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, names bool) []permissionOption {
 	var options []offeredOption
 	for _, o := range offered {
-		if strings.HasPrefix(o.Value, "proceed_new_session") || o.Value == droid.OptionEdit || o.Value == "" {
+		if strings.HasPrefix(o.Value, "proceed_new_session") || o.Value == stream.OptionEdit || o.Value == "" {
 			continue
 		}
 		p := optionPower(o, tools)
@@ -85,7 +85,7 @@ func permissionOptions(offered []droid.PermissionOption, tools []droid.Permissio
 	var out []permissionOption
 	for _, o := range options {
 		taken := slices.ContainsFunc(out, func(other permissionOption) bool { return other.Kind == o.Kind })
-		if names || !taken && (o.OptionID == droid.OptionCancel || o.power != unknownPower && o.power < powerHigh) {
+		if names || !taken && (o.OptionID == stream.OptionCancel || o.power != unknownPower && o.power < powerHigh) {
 			out = append(out, o.permissionOption)
 		}
 	}
@@ -96,7 +96,7 @@ func permissionOptions(offered []droid.PermissionOption, tools []droid.Permissio
 // then the refusal.
 func (o offeredOption) place() int {
 	switch {
-	case o.OptionID == droid.OptionCancel:
+	case o.OptionID == stream.OptionCancel:
 		return int(powerHigh) + 2
 	case o.power == unknownPower:
 		return int(powerHigh) + 1
@@ -110,9 +110,9 @@ func (o offeredOption) place() int {
 // always.
 func optionKind(value string) acp.PermissionOptionKind {
 	switch value {
-	case droid.OptionOnce, "proceed_report_false_positive":
+	case stream.OptionOnce, "proceed_report_false_positive":
 		return acp.PermissionOptionKindAllowOnce
-	case droid.OptionCancel:
+	case stream.OptionCancel:
 		return acp.PermissionOptionKindRejectOnce
 	}
 	return acp.PermissionOptionKindAllowAlways
@@ -138,7 +138,7 @@ func labelLevel(label string) (level, rest string) {
 // optionName is droid's label with the level in front, where clients with little
 // room do not cut it off. It stays as it is where what the option gives away is not
 // known.
-func optionName(o droid.PermissionOption, p power) string {
+func optionName(o stream.PermissionOption, p power) string {
 	level, rest := labelLevel(o.Label)
 	switch {
 	case o.Label == "":
@@ -149,6 +149,6 @@ func optionName(o droid.PermissionOption, p power) string {
 	return strings.ToUpper(level[:1]) + level[1:] + ": " + strings.ToLower(rest[:1]) + rest[1:]
 }
 
-func offers(options []droid.PermissionOption, value string) bool {
-	return slices.ContainsFunc(options, func(o droid.PermissionOption) bool { return o.Value == value })
+func offers(options []stream.PermissionOption, value string) bool {
+	return slices.ContainsFunc(options, func(o stream.PermissionOption) bool { return o.Value == value })
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
 )
@@ -46,7 +46,7 @@ func onlyDiffs(content []toolContent) []toolContent {
 }
 
 // sayTools tells what no title says of tools that wait for permission.
-func (s *Session) sayTools(tools []droid.PermissionToolUse) {
+func (s *Session) sayTools(tools []stream.PermissionToolUse) {
 	for _, tool := range tools {
 		s.say(messageText(tool))
 	}
@@ -54,7 +54,7 @@ func (s *Session) sayTools(tools []droid.PermissionToolUse) {
 
 // messageText is what no title says of a tool that waits for permission, for a
 // client that may show diffs: a command is the title of its call.
-func messageText(tool droid.PermissionToolUse) string {
+func messageText(tool stream.PermissionToolUse) string {
 	switch {
 	case changesFiles(tool):
 		return ""
@@ -126,7 +126,7 @@ func (s *Session) say(text string) {
 
 // askedText is permissionText without a command that the client shows from the
 // input of the call by itself.
-func (s *Session) askedText(tool droid.PermissionToolUse, shown bool) string {
+func (s *Session) askedText(tool stream.PermissionToolUse, shown bool) string {
 	d, input := tool.Details, tool.ToolUse.Input
 	if s.agent.client.ownCommand && tool.Confirmation == "exec" && d.FullCommand != "" &&
 		d.FullCommand == parseToolInput(input).Command && len(input) <= maxRaw {
@@ -137,7 +137,7 @@ func (s *Session) askedText(tool droid.PermissionToolUse, shown bool) string {
 
 // permissionTitle says what a request is about, as far as a line can: many clients
 // show no more. other is the title of the call.
-func permissionTitle(tool droid.PermissionToolUse, other string) string {
+func permissionTitle(tool stream.PermissionToolUse, other string) string {
 	switch d := tool.Details; {
 	case tool.Confirmation == "exec" && d.FullCommand != "":
 		return d.FullCommand // droid's word on what will run

@@ -7,19 +7,19 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/visible"
 )
 
 // permissionText is what a permission request says, safe to show.
-func permissionText(tool droid.PermissionToolUse, shown bool) string {
+func permissionText(tool stream.PermissionToolUse, shown bool) string {
 	return visible.Text(askedText(tool, shown))
 }
 
 // askedText says in words what droid asks for: the plan, the command with
 // its risk, what the sandbox holds back. It is "" where diffs are shown that say it
 // all. What is not known or lacks what it should have is shown as JSON.
-func askedText(tool droid.PermissionToolUse, shown bool) string {
+func askedText(tool stream.PermissionToolUse, shown bool) string {
 	if text := confirmationText(tool); text != "" {
 		return text
 	}
@@ -34,7 +34,7 @@ func askedText(tool droid.PermissionToolUse, shown bool) string {
 }
 
 // changesFiles tells a request to change files, and nothing else.
-func changesFiles(tool droid.PermissionToolUse) bool {
+func changesFiles(tool stream.PermissionToolUse) bool {
 	switch tool.Confirmation {
 	case "edit", "create", "apply_patch":
 		return true
@@ -42,7 +42,7 @@ func changesFiles(tool droid.PermissionToolUse) bool {
 	return false
 }
 
-func confirmationText(tool droid.PermissionToolUse) string {
+func confirmationText(tool stream.PermissionToolUse) string {
 	d := tool.Details
 	switch tool.Confirmation {
 	case confirmSpec:
@@ -69,7 +69,7 @@ func confirmationText(tool droid.PermissionToolUse) string {
 
 // askedPlan is the plan to approve. Where the details lack it, it is what the model
 // wrote.
-func askedPlan(tool droid.PermissionToolUse) string {
+func askedPlan(tool stream.PermissionToolUse) string {
 	if strings.TrimSpace(tool.Details.Plan) != "" {
 		return tool.Details.Plan
 	}
@@ -77,7 +77,7 @@ func askedPlan(tool droid.PermissionToolUse) string {
 }
 
 // planText is the plan with the names of its options.
-func planText(tool droid.PermissionToolUse) string {
+func planText(tool stream.PermissionToolUse) string {
 	text := askedPlan(tool)
 	if names := tool.Details.OptionNames; len(names) > 0 {
 		text += "\n\nOptions:\n"
@@ -88,7 +88,7 @@ func planText(tool droid.PermissionToolUse) string {
 	return text
 }
 
-func commandText(d droid.PermissionDetails) string {
+func commandText(d stream.PermissionDetails) string {
 	if d.FullCommand == "" {
 		return ""
 	}
@@ -96,7 +96,7 @@ func commandText(d droid.PermissionDetails) string {
 }
 
 // mcpText is the tool of an MCP server with all that it would get.
-func mcpText(tool droid.PermissionToolUse) string {
+func mcpText(tool stream.PermissionToolUse) string {
 	name := tool.Details.ToolName
 	if name == "" {
 		name = tool.ToolUse.Name
@@ -109,7 +109,7 @@ func mcpText(tool droid.PermissionToolUse) string {
 	return text + riskText(tool.Details)
 }
 
-func riskText(d droid.PermissionDetails) string {
+func riskText(d stream.PermissionDetails) string {
 	if d.ImpactLevel == "" {
 		return ""
 	}
@@ -124,7 +124,7 @@ func riskText(d droid.PermissionDetails) string {
 var sandboxVerbs = map[string]string{"read": "read", "write": "write to", "network": "connect to", "tool": "use"}
 
 // sandboxText says what droid's sandbox holds back, and why.
-func sandboxText(d droid.PermissionDetails) string {
+func sandboxText(d stream.PermissionDetails) string {
 	if d.Target == "" {
 		return ""
 	}
@@ -138,7 +138,7 @@ func sandboxText(d droid.PermissionDetails) string {
 	return text
 }
 
-func sandboxVerb(d droid.PermissionDetails) string {
+func sandboxVerb(d stream.PermissionDetails) string {
 	if verb := sandboxVerbs[d.Operation]; verb != "" {
 		return verb
 	}
@@ -146,13 +146,13 @@ func sandboxVerb(d droid.PermissionDetails) string {
 }
 
 // sandboxTitle says so in a line; what is the title of the call.
-func sandboxTitle(d droid.PermissionDetails, what string) string {
+func sandboxTitle(d stream.PermissionDetails, what string) string {
 	return fmt.Sprintf("Blocked by droid's sandbox (%s %s): %s", sandboxVerb(d), firstLine(d.Target), what)
 }
 
 // shieldText says what Droid Shield found in a command that is about to publish
 // it.
-func shieldText(d droid.PermissionDetails) string {
+func shieldText(d stream.PermissionDetails) string {
 	if d.Command == "" && d.Reason == "" {
 		return ""
 	}
@@ -166,7 +166,7 @@ func shieldText(d droid.PermissionDetails) string {
 	return text
 }
 
-func missionText(d droid.PermissionDetails) string {
+func missionText(d stream.PermissionDetails) string {
 	text := d.MissionPlan
 	if text != "" && d.Validation != "" {
 		text += "\n\n**How it is checked**\n\n" + d.Validation
@@ -186,7 +186,7 @@ func rawText(raw json.RawMessage) string {
 // alwaysText says what those of the options shown that last longer than the call
 // bring with them, as far as droid's labels do not (0.99 to 0.225: they name a risk, a path or
 // a server, but not the mode that follows nor that files keep it).
-func alwaysText(tools []droid.PermissionToolUse, options []permissionOption, mode droid.Mode) string {
+func alwaysText(tools []stream.PermissionToolUse, options []permissionOption, mode stream.Mode) string {
 	var lines []string
 	add := func(text string, values ...string) {
 		var labels []string
@@ -205,7 +205,7 @@ func alwaysText(tools []droid.PermissionToolUse, options []permissionOption, mod
 	case all(tools, "sandbox_violation"):
 		add("kept in droid's settings.json, for all sessions.", "proceed_always", "proceed_always_file")
 	case all(tools, confirmSpec):
-		add("sets the mode normal, whatever it was before.", droid.OptionOnce)
+		add("sets the mode normal, whatever it was before.", stream.OptionOnce)
 		for _, level := range autonomyLevels {
 			add("sets the mode auto-"+level+".", "proceed_auto_run_"+level)
 		}
@@ -225,19 +225,19 @@ func alwaysText(tools []droid.PermissionToolUse, options []permissionOption, mod
 
 // raises says what proceed_always does for tools of this risk. In spec mode the
 // autonomy is raised too, but the mode stays.
-func raises(risk string, mode droid.Mode) string {
+func raises(risk string, mode stream.Mode) string {
 	text := "raises the session's autonomy"
 	if risk != "" {
 		text += " to " + risk
-		if mode != droid.ModeSpec {
+		if mode != stream.ModeSpec {
 			text += " (mode auto-" + risk + ")"
 		}
 	}
 	return text + ", for all that follows."
 }
 
-func all(tools []droid.PermissionToolUse, confirmation string) bool {
-	return !slices.ContainsFunc(tools, func(t droid.PermissionToolUse) bool { return t.Confirmation != confirmation })
+func all(tools []stream.PermissionToolUse, confirmation string) bool {
+	return !slices.ContainsFunc(tools, func(t stream.PermissionToolUse) bool { return t.Confirmation != confirmation })
 }
 
 // autonomyLevels are droid's levels above "off", from the lowest.
@@ -246,7 +246,7 @@ var autonomyLevels = []string{"low", "medium", "high"}
 // highestRisk is the autonomy that all tools together need: low for edits, the
 // impact of commands and MCP tools (0.99 to 0.225). It is "" where droid tells
 // none, and for requests of other kinds.
-func highestRisk(tools []droid.PermissionToolUse) string {
+func highestRisk(tools []stream.PermissionToolUse) string {
 	highest := 0
 	for _, t := range tools {
 		risk := ""

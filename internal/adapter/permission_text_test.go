@@ -6,15 +6,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 )
 
 // asked reads a tool of a permission request with these details; the type names
 // the confirmation.
-func asked(t *testing.T, name, input, details string) droid.PermissionToolUse {
+func asked(t *testing.T, name, input, details string) stream.PermissionToolUse {
 	t.Helper()
-	tool := droid.PermissionToolUse{ToolUse: droid.ToolUse{ID: "t", Name: name, Input: json.RawMessage(input)}}
+	tool := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "t", Name: name, Input: json.RawMessage(input)}}
 	require.NoError(t, json.Unmarshal([]byte(details), &tool.Details))
 	tool.Confirmation = tool.Details.Type
 	return tool
@@ -61,30 +61,30 @@ func sandboxed(tool, target, operation, violation, reason string, org bool) stri
 }
 
 func TestAlwaysText(t *testing.T) {
-	option := func(value, label string) droid.PermissionOption {
-		return droid.PermissionOption{Label: label, Value: value}
+	option := func(value, label string) stream.PermissionOption {
+		return stream.PermissionOption{Label: label, Value: value}
 	}
 	once, no := option("proceed_once", "Yes, allow"), option("cancel", "No, cancel")
 	always := option("proceed_always", "Yes, and always allow x impact commands (some)")
-	of := func(confirmation, impact string) droid.PermissionToolUse {
-		return droid.PermissionToolUse{Confirmation: confirmation, Details: droid.PermissionDetails{ImpactLevel: impact}}
+	of := func(confirmation, impact string) stream.PermissionToolUse {
+		return stream.PermissionToolUse{Confirmation: confirmation, Details: stream.PermissionDetails{ImpactLevel: impact}}
 	}
 	for name, tc := range map[string]struct {
-		tools   []droid.PermissionToolUse
-		options []droid.PermissionOption
-		mode    droid.Mode
+		tools   []stream.PermissionToolUse
+		options []stream.PermissionOption
+		mode    stream.Mode
 		want    string
 	}{
-		"edit":          {[]droid.PermissionToolUse{of("edit", "")}, []droid.PermissionOption{once, always, no}, droid.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy to low (mode auto-low), for all that follows."},
-		"batch":         {[]droid.PermissionToolUse{of("create", ""), of("exec", "high"), of("exec", "medium")}, []droid.PermissionOption{once, always, no}, droid.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy to high (mode auto-high), for all that follows."},
-		"in spec mode":  {[]droid.PermissionToolUse{of("exec", "medium")}, []droid.PermissionOption{always}, droid.ModeSpec, "“Yes, and always allow x impact commands”: raises the session's autonomy to medium, for all that follows."},
-		"unknown risk":  {[]droid.PermissionToolUse{of("exec", "")}, []droid.PermissionOption{always}, droid.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy, for all that follows."},
-		"nothing lasts": {[]droid.PermissionToolUse{of("exec", "high")}, []droid.PermissionOption{once, no}, droid.ModeNormal, ""},
-		"MCP": {[]droid.PermissionToolUse{of("mcp_tool", "low")}, []droid.PermissionOption{always, option("proceed_always_tools", "Always allow echo"), option("proceed_always_server", `Always allow all "tiny" tools`)}, droid.ModeNormal,
+		"edit":          {[]stream.PermissionToolUse{of("edit", "")}, []stream.PermissionOption{once, always, no}, stream.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy to low (mode auto-low), for all that follows."},
+		"batch":         {[]stream.PermissionToolUse{of("create", ""), of("exec", "high"), of("exec", "medium")}, []stream.PermissionOption{once, always, no}, stream.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy to high (mode auto-high), for all that follows."},
+		"in spec mode":  {[]stream.PermissionToolUse{of("exec", "medium")}, []stream.PermissionOption{always}, stream.ModeSpec, "“Yes, and always allow x impact commands”: raises the session's autonomy to medium, for all that follows."},
+		"unknown risk":  {[]stream.PermissionToolUse{of("exec", "")}, []stream.PermissionOption{always}, stream.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy, for all that follows."},
+		"nothing lasts": {[]stream.PermissionToolUse{of("exec", "high")}, []stream.PermissionOption{once, no}, stream.ModeNormal, ""},
+		"MCP": {[]stream.PermissionToolUse{of("mcp_tool", "low")}, []stream.PermissionOption{always, option("proceed_always_tools", "Always allow echo"), option("proceed_always_server", `Always allow all "tiny" tools`)}, stream.ModeNormal,
 			"- “Yes, and always allow x impact commands”: raises the session's autonomy to low (mode auto-low), for all that follows.\n- “Always allow echo”, “Always allow all \"tiny\" tools”: kept in droid's mcp.json, for all sessions.\n"},
-		"sandbox": {[]droid.PermissionToolUse{of("sandbox_violation", "")}, []droid.PermissionOption{option("proceed_always", "Allow always (reads from /s)"), option("proceed_always_file", "Allow always (reads from /s/k)")}, droid.ModeNormal,
+		"sandbox": {[]stream.PermissionToolUse{of("sandbox_violation", "")}, []stream.PermissionOption{option("proceed_always", "Allow always (reads from /s)"), option("proceed_always_file", "Allow always (reads from /s/k)")}, stream.ModeNormal,
 			"“Allow always”: kept in droid's settings.json, for all sessions."},
-		"plan": {[]droid.PermissionToolUse{of(confirmSpec, "")}, []droid.PermissionOption{option("proceed_once", "Proceed"), option("proceed_auto_run_high", "Proceed, all (High)"), no}, droid.ModeSpec,
+		"plan": {[]stream.PermissionToolUse{of(confirmSpec, "")}, []stream.PermissionOption{option("proceed_once", "Proceed"), option("proceed_auto_run_high", "Proceed, all (High)"), no}, stream.ModeSpec,
 			"- “Proceed”: sets the mode normal, whatever it was before.\n- “High: proceed, all”: sets the mode auto-high.\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestSandboxViolationOfAnEdit(t *testing.T) {
 
 // The plans to pick from may be in any tool of a batch.
 func TestPlansInABatch(t *testing.T) {
-	plans := droid.PermissionToolUse{Details: droid.PermissionDetails{OptionNames: []string{"A", "B"}}}
-	require.Equal(t, []string{"A", "B"}, planNames([]droid.PermissionToolUse{{}, plans}))
-	require.Empty(t, planNames([]droid.PermissionToolUse{{}}))
+	plans := stream.PermissionToolUse{Details: stream.PermissionDetails{OptionNames: []string{"A", "B"}}}
+	require.Equal(t, []string{"A", "B"}, planNames([]stream.PermissionToolUse{{}, plans}))
+	require.Empty(t, planNames([]stream.PermissionToolUse{{}}))
 }

@@ -9,7 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -29,7 +29,7 @@ func (s *Session) editablePlan(ev quirks.PermissionAsked) string {
 	switch {
 	case !s.agent.client.forms, !s.agent.client.optionNames, s.client == nil || !s.client.Version().Features().EditedPlan,
 		len(ev.Tools) != 1 || ev.Tools[0].Confirmation != confirmSpec, len(planNames(ev.Tools)) > 1,
-		!offers(ev.Options, droid.OptionOnce):
+		!offers(ev.Options, stream.OptionOnce):
 		return ""
 	}
 	return strings.TrimSpace(ev.Tools[0].Details.Plan)
@@ -52,9 +52,9 @@ func (s *Session) chooseOrEdit(ctx context.Context, params permissionParams, pla
 			return s.choose(ctx, params), ""
 		case text == "":
 		case slices.Equal(strings.Fields(text), strings.Fields(plan)): // forms may alter white space
-			return droid.OptionOnce, ""
+			return stream.OptionOnce, ""
 		default:
-			return droid.OptionEdit, text
+			return stream.OptionEdit, text
 		}
 	}
 	return "", ""

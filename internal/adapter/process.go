@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -27,7 +28,7 @@ const parkRetry = time.Minute
 // withDroid calls f when the session has a process: now, or when one was started
 // and has loaded the session. info is what droid said then, nil when the process
 // was there before.
-func (s *Session) withDroid(historyLimit int, f func(info *droid.SessionInfo, err *acp.RequestError)) {
+func (s *Session) withDroid(historyLimit int, f func(info *stream.SessionInfo, err *acp.RequestError)) {
 	switch {
 	case s.ended:
 		f(nil, errEnding())
@@ -69,13 +70,13 @@ func (s *Session) start(historyLimit int) {
 
 // restoreSettings gives a loaded session the settings that it had here. A value
 // that droid does not take shows in settings_updated, and so to the user.
-func (a *Agent) restoreSettings(ctx context.Context, client *droid.Client, wanted, got droid.Settings) {
+func (a *Agent) restoreSettings(ctx context.Context, client *droid.Client, wanted, got stream.Settings) {
 	if wanted.Raw == nil {
 		return // the session was never open here
 	}
-	patch := droid.SettingsPatch{}
+	patch := stream.SettingsPatch{}
 	if mode := wanted.Mode(); mode != "" && mode != got.Mode() {
-		patch = droid.ModeSettings(client.Version(), mode)
+		patch = stream.ModeSettings(client.Version(), mode)
 	}
 	if differs(wanted.ModelID, got.ModelID) {
 		patch.ModelID = wanted.ModelID
@@ -96,7 +97,7 @@ func (a *Agent) restoreSettings(ctx context.Context, client *droid.Client, wante
 func differs(wanted, got *string) bool { return wanted != nil && (got == nil || *wanted != *got) }
 
 // started takes the process that start made, and serves those who waited.
-func (s *Session) started(client *droid.Client, info *droid.SessionInfo, err error) {
+func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {
 	waiting := s.waiting
 	s.waiting = nil
 	var failure *acp.RequestError

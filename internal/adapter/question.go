@@ -10,7 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -28,7 +28,7 @@ const (
 // answered blindly: it is told the questions, and the user answers them with the
 // next prompt.
 func (s *Session) askQuestions(ev quirks.QuestionAsked) {
-	cancelled := droid.Answers{Cancelled: true}
+	cancelled := stream.Answers{Cancelled: true}
 	switch {
 	case s.ended || (s.turn != nil && s.turn.cancelled) || len(ev.Questions) == 0:
 		s.answerQuestions(ev.RequestID, cancelled)
@@ -50,7 +50,7 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	ask := s.chooseAnswers
 	if s.agent.client.forms {
 		s.titleQuestions(ev)
-		ask = func(ctx context.Context, session string, ev quirks.QuestionAsked) droid.Answers {
+		ask = func(ctx context.Context, session string, ev quirks.QuestionAsked) stream.Answers {
 			return s.fillForm(ctx, questionForm(session, ev.ToolID, ev.Questions), ev.Questions)
 		}
 	} else {
@@ -68,10 +68,10 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	})
 }
 
-func hasOptions(q droid.Question) bool { return len(q.Options) > 0 }
+func hasOptions(q stream.Question) bool { return len(q.Options) > 0 }
 
 // tellUnanswerable tells the questions that this editor cannot answer.
-func (s *Session) tellUnanswerable(questions []droid.Question) {
+func (s *Session) tellUnanswerable(questions []stream.Question) {
 	if len(questions) == 0 {
 		return
 	}
@@ -92,7 +92,7 @@ func (s *Session) titleQuestions(ev quirks.QuestionAsked) {
 }
 
 // questionTexts are the questions themselves.
-func questionTexts(questions []droid.Question) []string {
+func questionTexts(questions []stream.Question) []string {
 	var texts []string
 	for _, q := range questions {
 		texts = append(texts, q.Question)
@@ -129,14 +129,14 @@ func inputQuestions(questionnaire string) []string {
 
 // chooseAnswers asks one question after the other. The first that is dismissed
 // cancels all.
-func (s *Session) chooseAnswers(ctx context.Context, session string, ev quirks.QuestionAsked) droid.Answers {
-	var answers droid.Answers
+func (s *Session) chooseAnswers(ctx context.Context, session string, ev quirks.QuestionAsked) stream.Answers {
+	var answers stream.Answers
 	for i, q := range ev.Questions {
 		answer := answerTo(q, declinedAnswer)
 		if hasOptions(q) {
 			var ok bool
 			if answer, ok = s.chooseAnswer(ctx, questionParams(session, ev.ToolID, q, i+1, len(ev.Questions)), q); !ok {
-				return droid.Answers{Cancelled: true}
+				return stream.Answers{Cancelled: true}
 			}
 		}
 		answers.Answers = append(answers.Answers, answer)
@@ -147,7 +147,7 @@ func (s *Session) chooseAnswers(ctx context.Context, session string, ev quirks.Q
 // chooseAnswer shows the options of one question, again and again where several
 // may be picked, until the user says that it is all. ok is false when they
 // dismissed it.
-func (s *Session) chooseAnswer(ctx context.Context, params permissionParams, q droid.Question) (answer droid.Answer, ok bool) {
+func (s *Session) chooseAnswer(ctx context.Context, params permissionParams, q stream.Question) (answer stream.Answer, ok bool) {
 	if !q.MultiSelect {
 		return questionAnswer(q, s.choose(ctx, params))
 	}
@@ -182,7 +182,7 @@ func pickedText(picked []string) string {
 }
 
 // questionParams shows one question. Its tool call is the one of AskUser.
-func questionParams(session, toolID string, q droid.Question, number, of int) permissionParams {
+func questionParams(session, toolID string, q stream.Question, number, of int) permissionParams {
 	title := q.Question
 	if of > 1 {
 		title = fmt.Sprintf("(%d of %d) %s", number, of, q.Question)
@@ -213,7 +213,7 @@ func questionParams(session, toolID string, q droid.Question, number, of int) pe
 func answerOption(i int) string { return fmt.Sprintf("answer_%d", i) }
 
 // questionAnswer is the answer that an option stands for, if it is one.
-func questionAnswer(q droid.Question, optionID string) (droid.Answer, bool) {
+func questionAnswer(q stream.Question, optionID string) (stream.Answer, bool) {
 	if optionID == declineOption {
 		return answerTo(q, declinedAnswer), true
 	}
@@ -222,10 +222,10 @@ func questionAnswer(q droid.Question, optionID string) (droid.Answer, bool) {
 			return answerTo(q, option), true
 		}
 	}
-	return droid.Answer{}, false
+	return stream.Answer{}, false
 }
 
-func (s *Session) answerQuestions(requestID string, answers droid.Answers) {
+func (s *Session) answerQuestions(requestID string, answers stream.Answers) {
 	if s.client != nil {
 		if err := s.client.AnswerQuestions(requestID, answers); err != nil {
 			s.log.Warn("droid did not take the answer to its question", zap.Error(err))

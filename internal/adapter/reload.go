@@ -9,6 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // reload is one session/load or session/resume.
@@ -96,8 +97,8 @@ func (s *Session) nextReload() {
 		limit = wholeHistory
 	}
 	s.useServers(r.params.servers)
-	finish := func(info *droid.SessionInfo, err *acp.RequestError) { s.reloaded(r, info, err) }
-	s.withDroid(limit, func(info *droid.SessionInfo, err *acp.RequestError) {
+	finish := func(info *stream.SessionInfo, err *acp.RequestError) { s.reloaded(r, info, err) }
+	s.withDroid(limit, func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil || info != nil {
 			finish(info, err)
 			return
@@ -108,7 +109,7 @@ func (s *Session) nextReload() {
 
 // reloaded replays what droid told, if that was wanted, and hands the result over.
 // From now on the editor knows the session by the id that it asked for.
-func (s *Session) reloaded(r *reload, info *droid.SessionInfo, err *acp.RequestError) {
+func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.RequestError) {
 	if s.ended {
 		r.done(sessionResult{}, errEnding())
 		return
@@ -204,7 +205,7 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 // loadAgain loads the session once more in the process that has it. 0.99 may hang
 // for good when that comes within a second of a turn (quirk 32): a process that
 // does not answer is replaced by one that loads the session.
-func (s *Session) loadAgain(ctx context.Context, limit int, done func(*droid.SessionInfo, *acp.RequestError)) {
+func (s *Session) loadAgain(ctx context.Context, limit int, done func(*stream.SessionInfo, *acp.RequestError)) {
 	s.alone(func(end func()) {
 		client, servers := s.client, s.servers
 		if client == nil { // it has gone while the load waited
@@ -235,7 +236,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, done func(*droid.Ses
 }
 
 // loadedAgain takes the outcome of loadAgain.
-func (s *Session) loadedAgain(client *droid.Client, limit int, info *droid.SessionInfo, err error, done func(*droid.SessionInfo, *acp.RequestError)) {
+func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, done func(*stream.SessionInfo, *acp.RequestError)) {
 	hangs := err == errLoadHangs && s.client == client
 	switch {
 	case err == nil:
@@ -256,8 +257,8 @@ func (s *Session) loadedAgain(client *droid.Client, limit int, info *droid.Sessi
 
 // loadWhole calls f with the whole conversation, which droid can tell while no
 // turn runs.
-func (s *Session) loadWhole(f func(*droid.SessionInfo, *acp.RequestError)) {
-	s.withDroid(1, func(_ *droid.SessionInfo, err *acp.RequestError) {
+func (s *Session) loadWhole(f func(*stream.SessionInfo, *acp.RequestError)) {
+	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			f(nil, err)
 			return

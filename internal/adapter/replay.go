@@ -8,7 +8,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/store"
 	"droid-acp/internal/visible"
@@ -18,14 +18,14 @@ import (
 // is shown as the editor takes it, so that it does not wait here a second time.
 type replay struct {
 	ctx    context.Context // of the request to load
-	info   *droid.SessionInfo
+	info   *stream.SessionInfo
 	events []quirks.Event // still to be shown
 	done   func(*acp.RequestError)
 }
 
 // beginReplay shows a loaded session's messages as they looked live, and then
 // calls done. No prompt runs meanwhile.
-func (s *Session) beginReplay(ctx context.Context, info *droid.SessionInfo, done func(*acp.RequestError)) {
+func (s *Session) beginReplay(ctx context.Context, info *stream.SessionInfo, done func(*acp.RequestError)) {
 	s.replaying = &replay{ctx, info, quirks.History(info.Messages), done}
 	info.Messages = nil // the events have what is shown of them
 }

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
 )
@@ -40,22 +41,22 @@ type Session struct {
 	servers    []droid.MCPServer
 	droidID    string        // of the session that the process works on, see thread.go
 	client     *droid.Client // nil while no process runs
-	events     <-chan droid.Event
+	events     <-chan stream.Event
 	paused     bool // they are not read at present, see nextEvent
 	dying      bool // the process was killed although a prompt may wait; its end is awaited
 	norm       *quirks.Normalizer
-	waiting    []func(*droid.SessionInfo, *acp.RequestError) // for the process being started
-	leaving    *droid.Client                                 // the parked process, until it is gone
-	parkAt     time.Time                                     // zero when it is not to be parked
-	crashes    int                                           // in a row
+	waiting    []func(*stream.SessionInfo, *acp.RequestError) // for the process being started
+	leaving    *droid.Client                                  // the parked process, until it is gone
+	parkAt     time.Time                                      // zero when it is not to be parked
+	crashes    int                                            // in a row
 	lastCrash  error
-	settings   droid.Settings
-	toldMode   droid.Mode // what the editor believes
-	registered bool       // the editor knows the session, so it takes updates
-	notices    []string   // told with the next prompt
-	turn       *turn      // runs
-	unanswered int        // prompts of droid that have ended, but have no response yet
-	interrupts int        // sent and not answered yet
+	settings   stream.Settings
+	toldMode   stream.Mode // what the editor believes
+	registered bool        // the editor knows the session, so it takes updates
+	notices    []string    // told with the next prompt
+	turn       *turn       // runs
+	unanswered int         // prompts of droid that have ended, but have no response yet
+	interrupts int         // sent and not answered yet
 	queue      []*turn
 	replaying  *replay            // the history of the load that runs; nil for none
 	calls      []func(end func()) // that wait for each other, see alone; the first one runs
@@ -126,7 +127,7 @@ func (s *Session) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		next, events, room := time.Hour, (<-chan droid.Event)(nil), (<-chan struct{})(nil)
+		next, events, room := time.Hour, (<-chan stream.Event)(nil), (<-chan struct{})(nil)
 		s.guard(func() {
 			events, room = s.nextEvent()
 			next = s.nextTick()
@@ -152,7 +153,7 @@ func (s *Session) run() {
 }
 
 // opened takes what droid said when it opened or loaded the session.
-func (s *Session) opened(info *droid.SessionInfo) {
+func (s *Session) opened(info *stream.SessionInfo) {
 	s.drainEvents()
 	if s.client == nil {
 		return // it died right after; the next prompt starts it again
@@ -189,21 +190,21 @@ func (s *Session) drainEvents() {
 }
 
 // droidSaid takes one event, or the end of the process.
-func (s *Session) droidSaid(ev droid.Event, ok bool) {
+func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	if !ok {
 		s.droidGone()
 		return
 	}
 	switch ev := ev.(type) {
-	case droid.LateError:
+	case stream.LateError:
 		if s.turn != nil && s.turn.message.RequestID == ev.RequestID {
 			s.abortTurn(promptError(ev.Err))
 		}
 		return
-	case droid.LateResult:
+	case stream.LateResult:
 		s.lateResult(ev)
 		return
-	case droid.Unknown:
+	case stream.Unknown:
 		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
 	}
 	now := time.Now()

@@ -10,6 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/store"
 )
 
@@ -96,7 +97,7 @@ func (a *Agent) newSession(c call) (any, *acp.RequestError) {
 
 // takeUp makes a session of a process that has just opened it, and the result
 // that names it.
-func (a *Agent) takeUp(c call, client *droid.Client, info *droid.SessionInfo, p sessionParams, checks ...func(*Session)) (any, *acp.RequestError) {
+func (a *Agent) takeUp(c call, client *droid.Client, info *stream.SessionInfo, p sessionParams, checks ...func(*Session)) (any, *acp.RequestError) {
 	s := a.makeSession(info.SessionID, p.CWD, p.servers)
 	s.adopt(client)
 	s.opened(info)

@@ -9,7 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
@@ -57,7 +57,7 @@ func TestTextsOfDialogsAreSafe(t *testing.T) {
 		"login":            urlElicitation{Message: hostile},
 		"permission":       permissionParams{ToolCall: toolCall{Content: []toolContent{textContent(hostile)}}},
 		"error's details":  internalError("kind", hostile).Data,
-		"shown permission": permissionText(droid.PermissionToolUse{Confirmation: "exec", Details: droid.PermissionDetails{FullCommand: hostile, ImpactLevel: "low", RiskLevelReason: hostile}}, false),
+		"shown permission": permissionText(stream.PermissionToolUse{Confirmation: "exec", Details: stream.PermissionDetails{FullCommand: hostile, ImpactLevel: "low", RiskLevelReason: hostile}}, false),
 	} {
 		t.Run(name, func(t *testing.T) { requireSafe(t, encoded(t, v), true) })
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -19,7 +19,7 @@ type task struct {
 }
 
 // taskProgress shows a step of the subagent under its call (0.99, 0.117).
-func (s *Session) taskProgress(id string, t *task, u droid.ProgressUpdate) {
+func (s *Session) taskProgress(id string, t *task, u stream.ProgressUpdate) {
 	if !t.add(u) {
 		return
 	}
@@ -27,7 +27,7 @@ func (s *Session) taskProgress(id string, t *task, u droid.ProgressUpdate) {
 }
 
 // add notes a step; false when it says nothing new.
-func (t *task) add(u droid.ProgressUpdate) bool {
+func (t *task) add(u stream.ProgressUpdate) bool {
 	step := taskStep(u)
 	if step == "" || (len(t.steps) > 0 && t.steps[len(t.steps)-1] == step) {
 		return false
@@ -42,7 +42,7 @@ func (t *task) add(u droid.ProgressUpdate) bool {
 
 // taskStep is one line on what a subagent does. The end of a tool is told only
 // when it failed.
-func taskStep(u droid.ProgressUpdate) string {
+func taskStep(u stream.ProgressUpdate) string {
 	var details string
 	_ = json.Unmarshal(u.Details, &details) // droid's details are text or nothing to show
 	switch u.Type {

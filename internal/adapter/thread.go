@@ -6,7 +6,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // A thread is what the editor shows as one conversation. /compact and /rewind have
@@ -28,7 +28,7 @@ func (s *Session) goOn(t *turn, id string, fresh bool, done func(hint string)) {
 		return
 	}
 	old := s.droidID
-	loaded := func(_ *droid.SessionInfo, err *acp.RequestError) {
+	loaded := func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			s.droidID = old
 			if id != old && id != s.id {

@@ -8,7 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 func TestToolTitleAndLocations(t *testing.T) {
@@ -88,9 +88,9 @@ func TestResultContent(t *testing.T) {
 }
 
 func TestMCPPermissionShowsItsInput(t *testing.T) {
-	require.Equal(t, "tiny: echo\n\n```json\n{\n  \"text\": \"yo\"\n}\n```\n\nRisk: high", mcpText(droid.PermissionToolUse{
-		ToolUse: droid.ToolUse{Name: "tiny___echo", Input: json.RawMessage(`{"text":"yo"}`)},
-		Details: droid.PermissionDetails{ToolName: "tiny___echo", ImpactLevel: "high"},
+	require.Equal(t, "tiny: echo\n\n```json\n{\n  \"text\": \"yo\"\n}\n```\n\nRisk: high", mcpText(stream.PermissionToolUse{
+		ToolUse: stream.ToolUse{Name: "tiny___echo", Input: json.RawMessage(`{"text":"yo"}`)},
+		Details: stream.PermissionDetails{ToolName: "tiny___echo", ImpactLevel: "high"},
 	}))
-	require.Equal(t, "tiny: echo", mcpText(droid.PermissionToolUse{Details: droid.PermissionDetails{ToolName: "tiny___echo"}}))
+	require.Equal(t, "tiny: echo", mcpText(stream.PermissionToolUse{Details: stream.PermissionDetails{ToolName: "tiny___echo"}}))
 }

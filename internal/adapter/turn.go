@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -26,7 +26,7 @@ const (
 
 // turn is one prompt on its way to its one ending.
 type turn struct {
-	message   droid.UserMessage
+	message   stream.UserMessage
 	session   string // the id that the editor sent it to
 	request   *request
 	done      chan ending     // receives exactly one
@@ -151,7 +151,7 @@ func (s *Session) next() {
 	s.parkAt = time.Time{}
 	t.starting = true
 	crashed := s.lastCrash != nil && s.crashes > 0
-	s.withDroid(1, func(info *droid.SessionInfo, err *acp.RequestError) {
+	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
 		switch {
 		case s.turn != t:
 			return // it was cancelled meanwhile

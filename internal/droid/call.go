@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // Methods that we call on droid (all versions observed).
@@ -67,7 +69,7 @@ func (c *Client) callID(ctx context.Context, id, method string, params, result a
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", kindOf(method), err)
+		return fmt.Errorf("%s: %w", stream.KindOf(method), err)
 	}
 	return nil
 }
@@ -165,7 +167,7 @@ func (c *Client) await(ctx context.Context, id string, p *call, l *outLine) (jso
 // respond hands a response to its call. An error that no call waits for becomes
 // a LateError: droid answers a user message without a session twice, first with
 // a result. The result of a call that was given up becomes a LateResult.
-func (c *Client) respond(r *Response) {
+func (c *Client) respond(r *stream.Response) {
 	p, id, waits := c.retire(r)
 	switch {
 	case waits && r.Err != nil:
@@ -174,10 +176,10 @@ func (c *Client) respond(r *Response) {
 		p.done <- outcome{result: r.Result}
 	case r.Err != nil:
 		c.log.Debug("late error from droid", zap.String("id", id), zap.Int("code", r.Err.Code))
-		c.emit(LateError{RequestID: id, Err: r.Err})
+		c.emit(stream.LateError{RequestID: id, Err: r.Err})
 	case p != nil:
 		c.log.Debug("late result from droid", zap.String("id", id), zap.String("method", p.method))
-		c.emit(LateResult{kindOf(p.method), r.Result})
+		c.emit(stream.LateResult{Method: stream.KindOf(p.method), Result: r.Result})
 	default:
 		c.log.Debug("response that nobody waits for", zap.String("id", id))
 	}
@@ -186,7 +188,7 @@ func (c *Client) respond(r *Response) {
 // retire takes the call that a response belongs to out of those outstanding, nil
 // when there is none. id is that of the response, also where droid left it out, and
 // waits says whether somebody still waits for it.
-func (c *Client) retire(r *Response) (p *call, id string, waits bool) {
+func (c *Client) retire(r *stream.Response) (p *call, id string, waits bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id = r.ID

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sessionid"
 )
 
@@ -46,7 +47,7 @@ type Client struct {
 	bounds bounds
 	proc   *process // nil for a client without a process
 	stdout io.Reader
-	events chan Event
+	events chan stream.Event
 	out    *writer
 
 	turnstile chan struct{} // holds a token while a call has it, see Call
@@ -66,7 +67,7 @@ type Client struct {
 
 // clientState is what mu guards.
 type clientState struct {
-	version   Version
+	version   stream.Version
 	started   bool // droid has said a line
 	pending   map[string]*call
 	calls     int64           // sent so far
@@ -109,7 +110,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logg
 		bounds:    b,
 		proc:      p,
 		stdout:    stdout,
-		events:    make(chan Event, eventBuffer),
+		events:    make(chan stream.Event, eventBuffer),
 		out:       newWriter(stdin),
 		turnstile: make(chan struct{}, 1),
 		closing:   make(chan struct{}),
@@ -132,11 +133,11 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logg
 // is closed after the last one, when droid's stdout has ended. Its buffer is
 // bounded: a reader that is slow slows droid. Once Close or Kill was called,
 // events that are not read promptly are dropped.
-func (c *Client) Events() <-chan Event { return c.events }
+func (c *Client) Events() <-chan stream.Event { return c.events }
 
 // Version returns droid's protocol version: the zero Version until the first
 // line has arrived, and when droid tells none.
-func (c *Client) Version() Version {
+func (c *Client) Version() stream.Version {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state.version
@@ -331,9 +332,9 @@ func (c *Client) malformed(err error, data []byte) {
 // listener is what the reader goroutine remembers from line to line: what it told
 // the client last.
 type listener struct {
-	decoder Decoder
+	decoder stream.Decoder
 	started bool
-	version Version
+	version stream.Version
 	session string // its id
 }
 
@@ -358,9 +359,9 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 		c.sawSession(line.SessionID)
 	}
 	switch e := line.Event.(type) {
-	case Unknown:
+	case stream.Unknown:
 		c.unknown(e, line)
-	case WorkingStateChanged:
+	case stream.WorkingStateChanged:
 		c.noteState(e.State)
 	}
 	c.emit(line.Event)
@@ -369,10 +370,10 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 func (c *Client) noteState(state string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.setBusy(state != StateIdle)
+	c.setBusy(state != stream.StateIdle)
 }
 
-func (c *Client) learnVersion(v Version) {
+func (c *Client) learnVersion(v stream.Version) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.state.started {
@@ -401,13 +402,13 @@ func (c *Client) sawSession(id string) {
 	}
 	c.mu.Unlock()
 	if !known && from != "" {
-		c.emit(SessionSwitched{From: from, To: id})
+		c.emit(stream.SessionSwitched{From: from, To: id})
 	}
 }
 
 // unknown counts an event without a type, and refuses it when it is a request:
 // droid waits for an answer to each.
-func (c *Client) unknown(e Unknown, line Line) {
+func (c *Client) unknown(e stream.Unknown, line stream.Line) {
 	c.stats.unknown.Add(1)
 	c.log.Debug("droid sent something unknown", zap.String("type", e.Type), zap.Error(e.Err), zap.Int("bytes", len(e.Raw)))
 	if line.RequestID == nil {
@@ -424,7 +425,7 @@ func (c *Client) unknown(e Unknown, line Line) {
 
 // emit delivers an event. It waits for the reader of Events, but not for ever
 // once the client is closing.
-func (c *Client) emit(e Event) {
+func (c *Client) emit(e stream.Event) {
 	select {
 	case c.events <- e:
 		return

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
 )
 
 const (
@@ -31,7 +33,7 @@ func TestCallsSerialisedUntilIDsAreKept(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c, p := newPeer(t, version)
 			learn(c, p)
-			update := func() error { return c.UpdateSettings(t.Context(), SettingsPatch{ModelID: new("m")}) }
+			update := func() error { return c.UpdateSettings(t.Context(), stream.SettingsPatch{ModelID: new("m")}) }
 			first := beside(update)
 			a := p.expect(methodUpdateSettings)
 			second := beside(update)
@@ -54,18 +56,18 @@ func TestCallsSerialisedUntilIDsAreKept(t *testing.T) {
 func TestCallsTogetherWhenIDsAreKept(t *testing.T) {
 	c, p := newPeer(t, young)
 	learn(c, p)
-	update := func() error { return c.UpdateSettings(testContext(t), SettingsPatch{}) }
+	update := func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{}) }
 	first, second := beside(update), beside(update)
 	a, b := p.expect(methodUpdateSettings), p.expect(methodUpdateSettings)
 	p.refuse("null", -32700, "Invalid JSON") // whose?
-	require.Equal(t, LateError{Err: &RPCError{Code: -32700, Message: "Invalid JSON"}}, <-c.Events())
+	require.Equal(t, stream.LateError{Err: &stream.RPCError{Code: -32700, Message: "Invalid JSON"}}, <-c.Events())
 	p.reply(b.ID, `{}`)
 	p.refuse(fmt.Sprintf("%q", a.ID), -32602, "bad")
 	errs := []error{<-first, <-second}
 	if errs[0] == nil { // either may have been a
 		errs[0], errs[1] = errs[1], errs[0]
 	}
-	var refused *RPCError
+	var refused *stream.RPCError
 	require.ErrorAs(t, errs[0], &refused)
 	require.Equal(t, -32602, refused.Code)
 	require.NoError(t, errs[1])
@@ -74,11 +76,11 @@ func TestCallsTogetherWhenIDsAreKept(t *testing.T) {
 // A call that waits for its turn is ended by its context and by droid's death.
 func TestWaitForTurnEnds(t *testing.T) {
 	c, p := newPeer(t, old)
-	first := beside(func() error { return c.UpdateSettings(testContext(t), SettingsPatch{}) })
+	first := beside(func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{}) })
 	p.expect(methodUpdateSettings)
 	ctx, cancel := context.WithCancel(t.Context())
-	second := beside(func() error { return c.UpdateSettings(ctx, SettingsPatch{}) })
-	third := beside(func() error { return c.UpdateSettings(testContext(t), SettingsPatch{}) })
+	second := beside(func() error { return c.UpdateSettings(ctx, stream.SettingsPatch{}) })
+	third := beside(func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{}) })
 	cancel()
 	err := <-second
 	require.ErrorIs(t, err, context.Canceled)
@@ -93,7 +95,7 @@ func TestWaitForTurnEnds(t *testing.T) {
 func TestNullIDWithoutCall(t *testing.T) {
 	c, p := newPeer(t, old)
 	p.refuse("null", -32603, "Session interrupted by user")
-	require.Equal(t, LateError{Err: &RPCError{Code: -32603, Message: "Session interrupted by user"}}, <-c.Events())
+	require.Equal(t, stream.LateError{Err: &stream.RPCError{Code: -32603, Message: "Session interrupted by user"}}, <-c.Events())
 
 	interrupt := beside(func() error { return c.Interrupt(testContext(t)) })
 	p.expect(methodInterrupt)
@@ -117,7 +119,7 @@ func TestGivenUpCall(t *testing.T) {
 			return m
 		}
 		next := func() (<-chan error, message) {
-			sent := beside(func() error { return c.AddUserMessage(t.Context(), UserMessage{Text: "next"}) })
+			sent := beside(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{Text: "next"}) })
 			return sent, p.expect(methodAddUserMessage)
 		}
 
@@ -125,7 +127,7 @@ func TestGivenUpCall(t *testing.T) {
 		first := giveUp()
 		sent, m := next()
 		p.refuse("null", -32600, "Invalid request format")
-		require.Equal(t, LateError{first.ID, &RPCError{Code: -32600, Message: "Invalid request format"}}, <-c.Events())
+		require.Equal(t, stream.LateError{RequestID: first.ID, Err: &stream.RPCError{Code: -32600, Message: "Invalid request format"}}, <-c.Events())
 		require.Empty(t, sent)
 		p.reply(m.ID, `{}`)
 		require.NoError(t, <-sent)
@@ -141,7 +143,7 @@ func TestGivenUpCall(t *testing.T) {
 
 		// It may have done what was asked.
 		p.reply(first.ID, `{"newSessionId":"late"}`)
-		require.Equal(t, LateResult{"compact_session", json.RawMessage(`{"newSessionId":"late"}`)}, <-c.Events())
+		require.Equal(t, stream.LateResult{Method: "compact_session", Result: json.RawMessage(`{"newSessionId":"late"}`)}, <-c.Events())
 		p.reply(first.ID, `{"newSessionId":"late"}`)
 		p.reply(m.ID, `{}`)
 		synctest.Wait()
@@ -154,14 +156,14 @@ func TestGivenUpCall(t *testing.T) {
 func TestDoubleResponse(t *testing.T) {
 	c, p := newPeer(t, young)
 	sent := beside(func() error {
-		return c.AddUserMessage(testContext(t), UserMessage{RequestID: "p1", Text: "x"})
+		return c.AddUserMessage(testContext(t), stream.UserMessage{RequestID: "p1", Text: "x"})
 	})
 	p.expect(methodAddUserMessage)
 	p.reply("p1", `{}`)
 	p.refuse(`"p1"`, -32603, "No active session.")
 	p.reply("p1", `{}`) // a third says nothing new
 	require.NoError(t, <-sent)
-	require.Equal(t, LateError{"p1", &RPCError{Code: -32603, Message: "No active session."}}, <-c.Events())
+	require.Equal(t, stream.LateError{RequestID: "p1", Err: &stream.RPCError{Code: -32603, Message: "No active session."}}, <-c.Events())
 	require.Empty(t, c.Events())
 }
 
@@ -169,22 +171,22 @@ func TestRequestsOfDroid(t *testing.T) {
 	c, p := newPeer(t, young)
 	p.send(`"type":"request","id":"u1","method":"droid.do_something","params":{"x":1}`)
 	m := p.next()
-	require.Equal(t, message{JSONRPC: "2.0", Type: typeResponse, FactoryAPIVersion: "1.0.0", ID: "u1",
-		Error: &RPCError{Code: -32601, Message: "Method not found"}}, m)
-	require.Equal(t, Unknown{Type: "do_something", Raw: json.RawMessage(`{"x":1}`)}, <-c.Events())
+	require.Equal(t, message{JSONRPC: "2.0", Type: stream.TypeResponse, FactoryAPIVersion: "1.0.0", ID: "u1",
+		Error: &stream.RPCError{Code: -32601, Message: "Method not found"}}, m)
+	require.Equal(t, stream.Unknown{Type: "do_something", Raw: json.RawMessage(`{"x":1}`)}, <-c.Events())
 
 	p.send(`"type":"request","id":"u2","method":"droid.request_permission","params":{"toolUses":"?"}`)
 	m = p.next()
 	require.Equal(t, "u2", m.ID)
 	require.Equal(t, codeInvalidParams, m.Error.Code)
-	require.Error(t, (<-c.Events()).(Unknown).Err)
+	require.Error(t, (<-c.Events()).(stream.Unknown).Err)
 	require.Equal(t, int64(2), c.Stats().Unknown)
 
 	p.send(`"type":"request","id":"u3","method":"droid.request_permission","params":{"toolUses":[],"options":[]}`)
-	require.Equal(t, "u3", (<-c.Events()).(PermissionRequest).RequestID)
-	require.NoError(t, c.AnswerPermission("u3", OptionCancel))
+	require.Equal(t, "u3", (<-c.Events()).(stream.PermissionRequest).RequestID)
+	require.NoError(t, c.AnswerPermission("u3", stream.OptionCancel))
 	m = p.next()
-	require.Equal(t, typeResponse, m.Type)
+	require.Equal(t, stream.TypeResponse, m.Type)
 	require.Equal(t, "u3", m.ID)
 	require.JSONEq(t, `{"selectedOption":"cancel"}`, string(m.Result))
 
@@ -192,9 +194,9 @@ func TestRequestsOfDroid(t *testing.T) {
 	require.JSONEq(t, `{"selectedOption":"proceed_edit","editedSpecContent":"# Mine <b>"}`, string(p.next().Result))
 	require.Error(t, c.ApproveEditedPlan("u7", " \n"), "an empty plan is none")
 
-	require.NoError(t, c.AnswerQuestions("u4", Answers{Answers: []Answer{{1, "Which?", "Red <b>"}}}))
+	require.NoError(t, c.AnswerQuestions("u4", stream.Answers{Answers: []stream.Answer{{Index: 1, Question: "Which?", Answer: "Red <b>"}}}))
 	require.JSONEq(t, `{"cancelled":false,"answers":[{"index":1,"question":"Which?","answer":"Red <b>"}]}`, string(p.next().Result))
-	require.NoError(t, c.AnswerQuestions("u5", Answers{Cancelled: true}))
+	require.NoError(t, c.AnswerQuestions("u5", stream.Answers{Cancelled: true}))
 	require.JSONEq(t, `{"cancelled":true,"answers":[]}`, string(p.next().Result))
 }
 
@@ -207,7 +209,7 @@ func TestInitializeAndLoad(t *testing.T) {
 	require.ErrorContains(t, err, "no session id")
 
 	type opened struct {
-		info *SessionInfo
+		info *stream.SessionInfo
 		err  error
 	}
 	initialize := func(params InitializeParams) <-chan opened {
@@ -232,7 +234,7 @@ func TestInitializeAndLoad(t *testing.T) {
 	require.ErrorContains(t, (<-ch).err, "does not exist")
 
 	ch = initialize(InitializeParams{
-		MachineID: "m", CWD: "/w", SessionID: "s", Settings: ModeSettings(Version{1, 15, 0}, ModeSpec),
+		MachineID: "m", CWD: "/w", SessionID: "s", Settings: stream.ModeSettings(stream.Version{Major: 1, Minor: 15, Patch: 0}, stream.ModeSpec),
 		MCPServers: []MCPServer{
 			{Name: "a", Command: "c"},
 			{Name: "b", Command: "c", Args: []string{"x"}, Env: map[string]string{"K": "V"}},
@@ -253,7 +255,7 @@ func TestInitializeAndLoad(t *testing.T) {
 	o := <-ch
 	require.NoError(t, o.err)
 	require.Equal(t, "s", o.info.SessionID)
-	require.Equal(t, ModeSpec, o.info.Settings.Mode())
+	require.Equal(t, stream.ModeSpec, o.info.Settings.Mode())
 	require.Equal(t, "Model", o.info.AvailableModels[0].DisplayName)
 	require.JSONEq(t, `{"id":"M","displayName":"Model","extra":1}`, string(o.info.AvailableModels[0].Raw))
 	require.Equal(t, "N", o.info.AvailableModels[1].ID)
@@ -307,17 +309,17 @@ func TestAddUserMessage(t *testing.T) {
 	c, p := newPeer(t, young)
 	learn(c, p)
 	ctx := testContext(t)
-	done := beside(func() error { return c.AddUserMessage(ctx, UserMessage{}) })
+	done := beside(func() error { return c.AddUserMessage(ctx, stream.UserMessage{}) })
 	m := p.expect(methodAddUserMessage)
 	require.JSONEq(t, `{"text":""}`, string(m.Params), "text is required")
 	p.reply(m.ID, `{}`)
 	require.NoError(t, <-done)
 
 	done = beside(func() error {
-		return c.AddUserMessage(ctx, UserMessage{
+		return c.AddUserMessage(ctx, stream.UserMessage{
 			RequestID: "mine", Text: "a < b", MessageID: "id",
-			Images: []Image{{Data: "aW1n", MediaType: "image/png"}},
-			Files: []File{
+			Images: []stream.Image{{Data: "aW1n", MediaType: "image/png"}},
+			Files: []stream.File{
 				{Name: "n.txt", MediaType: "text/plain", Data: "body"},
 				{Name: "x.pdf", MediaType: "application/pdf", Data: "cGRm", Base64: true},
 			},
@@ -330,7 +332,7 @@ func TestAddUserMessage(t *testing.T) {
 		"images":[{"type":"base64","data":"aW1n","mediaType":"image/png"}],
 		"files":[{"type":"text","mediaType":"text/plain","data":"body","name":"n.txt"},
 			{"type":"base64","mediaType":"application/pdf","data":"cGRm","name":"x.pdf"}]}`, string(m.Params))
-	require.ErrorContains(t, c.AddUserMessage(ctx, UserMessage{RequestID: "mine"}), `"mine" is in use`)
+	require.ErrorContains(t, c.AddUserMessage(ctx, stream.UserMessage{RequestID: "mine"}), `"mine" is in use`)
 	p.refuse(`"mine"`, -32602, "no")
 	require.ErrorContains(t, <-done, "add_user_message: droid: no")
 }
@@ -356,18 +358,18 @@ func TestCall(t *testing.T) {
 func TestWithdraw(t *testing.T) {
 	c, p := newPeer(t, young)
 	learn(c, p)
-	first := beside(func() error { return c.AddUserMessage(testContext(t), UserMessage{RequestID: "1"}) })
+	first := beside(func() error { return c.AddUserMessage(testContext(t), stream.UserMessage{RequestID: "1"}) })
 	for c.outstanding() < 1 || c.backlog() > 0 {
 		runtime.Gosched() // until the writer is stuck: the peer does not read
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	second := beside(func() error { return c.AddUserMessage(ctx, UserMessage{RequestID: "2"}) })
+	second := beside(func() error { return c.AddUserMessage(ctx, stream.UserMessage{RequestID: "2"}) })
 	for c.backlog() == 0 {
 		runtime.Gosched()
 	}
 	cancel()
 	require.ErrorIs(t, <-second, errNotSent)
-	third := beside(func() error { return c.AddUserMessage(testContext(t), UserMessage{RequestID: "3"}) })
+	third := beside(func() error { return c.AddUserMessage(testContext(t), stream.UserMessage{RequestID: "3"}) })
 	for _, id := range []string{"1", "3"} {
 		require.Equal(t, id, p.expect(methodAddUserMessage).ID)
 		p.reply(id, `{}`)
@@ -383,7 +385,7 @@ func TestBacklog(t *testing.T) {
 	learn(c, p)
 	c.out.max = 10_000
 	text := strings.Repeat("x", c.out.max/2)
-	send := func() error { return c.AddUserMessage(t.Context(), UserMessage{Text: text}) }
+	send := func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{Text: text}) }
 	first := beside(send)
 	for c.outstanding() < 1 || c.backlog() > 0 {
 		runtime.Gosched()
@@ -393,7 +395,7 @@ func TestBacklog(t *testing.T) {
 		runtime.Gosched()
 	}
 	require.ErrorIs(t, send(), ErrBacklog)
-	require.NoError(t, c.AnswerPermission("p", OptionCancel))
+	require.NoError(t, c.AnswerPermission("p", stream.OptionCancel))
 	c.Kill()
 	var exit *ExitError
 	require.ErrorAs(t, <-first, &exit)
@@ -431,7 +433,7 @@ func TestBackpressure(t *testing.T) {
 	require.Less(t, len(sent), n)
 	next := 0
 	for e := range c.Events() {
-		require.Equal(t, TextDelta{MessageID: "m", BlockIndex: next, Text: "x"}, e)
+		require.Equal(t, stream.TextDelta{MessageID: "m", BlockIndex: next, Text: "x"}, e)
 		next++
 	}
 	require.Equal(t, n, next)
@@ -443,11 +445,11 @@ func TestSessionSwitched(t *testing.T) {
 	state := func(id string) {
 		p.send(`"type":"notification","method":"droid.session_notification","params":{"sessionId":%q,"notification":{"type":"droid_working_state_changed","newState":"idle"}}`, id)
 	}
-	idle := WorkingStateChanged{State: StateIdle}
+	idle := stream.WorkingStateChanged{State: stream.StateIdle}
 	state("a") // the first is no switch
 	require.Equal(t, idle, <-c.Events())
 	state("b")
-	require.Equal(t, SessionSwitched{From: "a", To: "b"}, <-c.Events())
+	require.Equal(t, stream.SessionSwitched{From: "a", To: "b"}, <-c.Events())
 	require.Equal(t, idle, <-c.Events())
 	state("a") // a late event of the old session
 	require.Equal(t, idle, <-c.Events())
@@ -470,7 +472,7 @@ func TestCloseInterrupts(t *testing.T) {
 				c, p := newPeer(t, young)
 				c.bounds = defaultBounds
 				begin := time.Now()
-				sent := beside(func() error { return c.AddUserMessage(t.Context(), UserMessage{RequestID: "1"}) })
+				sent := beside(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{RequestID: "1"}) })
 				p.expect(methodAddUserMessage)
 				p.reply("1", `{}`)
 				require.NoError(t, <-sent)
@@ -485,7 +487,7 @@ func TestCloseInterrupts(t *testing.T) {
 				require.ErrorIs(t, err, io.EOF, "stdin is closed")
 				require.Equal(t, time.Duration(idleAfter-1)*500*time.Millisecond, time.Since(begin))
 				require.ErrorIs(t, c.Interrupt(t.Context()), ErrClosed)
-				require.ErrorIs(t, c.UpdateSettings(t.Context(), SettingsPatch{}), ErrClosed)
+				require.ErrorIs(t, c.UpdateSettings(t.Context(), stream.SettingsPatch{}), ErrClosed)
 				p.out.Close()
 				require.NoError(t, <-closed)
 			})
@@ -555,7 +557,7 @@ func TestAnswersAfterDeath(t *testing.T) {
 	p.out.CloseWithError(errors.New("read failed"))
 	within(t, "end", c.Exited())
 	var exit *ExitError
-	require.ErrorAs(t, c.AnswerQuestions("x", Answers{}), &exit)
+	require.ErrorAs(t, c.AnswerQuestions("x", stream.Answers{}), &exit)
 	require.Equal(t, &ExitError{Code: -1, Started: true}, exit)
 	require.EqualError(t, exit, "droid is gone")
 }

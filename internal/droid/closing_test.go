@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // TestCallsWhileClosing: between the beginning of Close and the end of stdin only
@@ -12,13 +14,13 @@ import (
 func TestCallsWhileClosing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPeer(t, young)
-		sent := beside(func() error { return c.AddUserMessage(t.Context(), UserMessage{RequestID: "1"}) })
+		sent := beside(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{RequestID: "1"}) })
 		p.expect(methodAddUserMessage)
 		p.reply("1", `{}`)
 		require.NoError(t, <-sent)
 		closed := beside(func() error { return c.Close(t.Context()) })
 		interrupt := p.expect(methodInterrupt)
-		late := beside(func() error { return c.UpdateSettings(t.Context(), SettingsPatch{}) })
+		late := beside(func() error { return c.UpdateSettings(t.Context(), stream.SettingsPatch{}) })
 		synctest.Wait()
 		require.Len(t, late, 1)
 		require.ErrorIs(t, <-late, ErrClosed)

@@ -3,6 +3,8 @@ package droid
 import (
 	"context"
 	"encoding/json"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // ContextStats is how full the context window is, in tokens.
@@ -136,9 +138,9 @@ func (c *Client) Skills(ctx context.Context) ([]Skill, error) {
 // MCPServers lists the MCP servers of droid's configuration, those of
 // SetMCPServers among them; those passed with Initialize or Load are not (0.99
 // to 0.225). While one of them connects, 0.99 does not answer, up to a minute.
-func (c *Client) MCPServers(ctx context.Context) ([]MCPServerStatus, error) {
+func (c *Client) MCPServers(ctx context.Context) ([]stream.MCPServerStatus, error) {
 	var r struct {
-		Servers []MCPServerStatus `json:"servers"`
+		Servers []stream.MCPServerStatus `json:"servers"`
 	}
 	err := c.Call(ctx, "droid.list_mcp_servers", nil, &r)
 	return r.Servers, err

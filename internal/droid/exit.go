@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // How much of stderr an ExitError keeps.
@@ -74,7 +76,7 @@ func LogText(err error) string {
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
 		text = strings.ReplaceAll(text, exit.Error(), fmt.Sprintf("%s, after %d lines on stderr", exit.cause(), len(exit.Stderr)))
 	}
-	var refused *RPCError
+	var refused *stream.RPCError
 	if errors.As(err, &refused) {
 		text = strings.ReplaceAll(text, refused.Error(), fmt.Sprintf("droid refused with code %d", refused.Code))
 	}

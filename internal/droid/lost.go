@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // MaxLine is how long a line of droid's may be, in bytes.
@@ -15,13 +17,13 @@ const MaxLine = maxLine
 func (c *Client) lost(line *lineTooLong) {
 	c.stats.lines.Add(1)
 	c.stats.malformed.Add(1)
-	begin := ReadBeginning(line.head)
+	begin := stream.ReadBeginning(line.head)
 	c.log.Warn("droid wrote a line that is too long; it is lost", zap.Int64("encoding/json", line.size), zap.String("type", begin.Kind))
 	var id string
 	_ = json.Unmarshal(begin.ID, &id) // of what has no id, or another kind of one, nobody waits for an answer
 	switch {
 	case id != "" && begin.Response:
-		c.respond(&Response{ID: id, Err: &RPCError{Code: codeInternal,
+		c.respond(&stream.Response{ID: id, Err: &stream.RPCError{Code: codeInternal,
 			Message: fmt.Sprintf("droid's answer of %.1f MB is too long; %.1f MB can be read", float64(line.size)/1e6, MaxLine/1e6)}})
 		return
 	case id != "":
@@ -29,5 +31,5 @@ func (c *Client) lost(line *lineTooLong) {
 			c.out.put(data, true) // fails when droid is gone, and then nobody waits
 		}
 	}
-	c.emit(Lost{Type: begin.Kind, Size: line.size})
+	c.emit(stream.Lost{Type: begin.Kind, Size: line.size})
 }

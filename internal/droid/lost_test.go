@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // A line that is too long is not lost without a word: it is an event, the caller
@@ -13,18 +15,18 @@ import (
 func TestLineThatIsTooLongIsTold(t *testing.T) {
 	c, p := newPeer(t, "1.220.0")
 	long := strings.Repeat("x", shortBounds.line)
-	size := func(e Event) Event {
-		lost, ok := e.(Lost)
+	size := func(e stream.Event) stream.Event {
+		lost, ok := e.(stream.Lost)
 		require.True(t, ok, "%T", e)
 		require.Greater(t, lost.Size, int64(shortBounds.line))
 		lost.Size = 0
 		return lost
 	}
 	p.send(`"type":"notification","method":"droid.session_notification","params":{"sessionId":"s","notification":{"type":"create_message","message":{"id":"m","text":"%s"}}}`, long)
-	require.Equal(t, Lost{Type: "create_message"}, size(<-c.Events()))
+	require.Equal(t, stream.Lost{Type: "create_message"}, size(<-c.Events()))
 
 	p.send(`"type":"request","method":"droid.request_permission","id":"q","params":{"toolUses":"%s"}`, long)
-	require.Equal(t, Lost{Type: "request_permission"}, size(<-c.Events()))
+	require.Equal(t, stream.Lost{Type: "request_permission"}, size(<-c.Events()))
 	answer := p.next()
 	require.Equal(t, "q", answer.ID)
 	require.NotNil(t, answer.Error, "a refusal")
@@ -40,6 +42,6 @@ func TestLineThatIsTooLongIsTold(t *testing.T) {
 
 	_, err := p.out.Write([]byte(long + long + "\n"))
 	require.NoError(t, err)
-	require.Equal(t, Lost{}, size(<-c.Events()), "no JSON at all")
+	require.Equal(t, stream.Lost{}, size(<-c.Events()), "no JSON at all")
 	require.EqualValues(t, 4, c.Stats().Malformed)
 }

@@ -10,25 +10,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // apiVersion is the factoryApiVersion that every message must carry; droid
 // answers −32700 to any other value (all versions observed, 0.57 to 0.225).
 const apiVersion = "1.0.0"
-
-// message types of the envelope.
-const (
-	typeRequest      = "request"
-	typeResponse     = "response"
-	typeNotification = "notification"
-)
-
-// Methods that droid calls on its client.
-const (
-	methodNotification      = "droid.session_notification"
-	methodRequestPermission = "droid.request_permission"
-	methodAskUser           = "droid.ask_user"
-)
 
 // JSON-RPC error codes that we answer droid's requests with. droid takes any
 // error as a refusal: cancel for a permission, a failed tool for a question
@@ -52,30 +40,20 @@ type request struct {
 
 // reply is our response to a request of droid. ID is the id as droid wrote it.
 type reply struct {
-	JSONRPC    string          `json:"jsonrpc"`
-	Type       string          `json:"type"`
-	APIVersion string          `json:"factoryApiVersion"`
-	ID         json.RawMessage `json:"id"`
-	Result     any             `json:"result,omitempty"`
-	Error      *RPCError       `json:"error,omitempty"`
+	JSONRPC    string           `json:"jsonrpc"`
+	Type       string           `json:"type"`
+	APIVersion string           `json:"factoryApiVersion"`
+	ID         json.RawMessage  `json:"id"`
+	Result     any              `json:"result,omitempty"`
+	Error      *stream.RPCError `json:"error,omitempty"`
 }
-
-// RPCError is a JSON-RPC error that droid answered a request with.
-type RPCError struct {
-	Code    int             `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data,omitempty"`
-}
-
-// Error returns droid's own words.
-func (e *RPCError) Error() string { return "droid: " + e.Message }
 
 // encodeRequest returns the line of a request, with its newline.
 func encodeRequest(id, method string, params any) ([]byte, error) {
 	if params == nil {
 		params = struct{}{}
 	}
-	return encodeLine(request{"2.0", typeRequest, apiVersion, id, method, params})
+	return encodeLine(request{"2.0", stream.TypeRequest, apiVersion, id, method, params})
 }
 
 // encodeResult returns the line that answers a request of droid.
@@ -84,14 +62,14 @@ func encodeResult(id string, result any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the id of a response: %w", err)
 	}
-	return encodeLine(reply{JSONRPC: "2.0", Type: typeResponse, APIVersion: apiVersion, ID: raw, Result: result})
+	return encodeLine(reply{JSONRPC: "2.0", Type: stream.TypeResponse, APIVersion: apiVersion, ID: raw, Result: result})
 }
 
 // encodeError returns the line that refuses a request of droid.
 func encodeError(id json.RawMessage, code int, message string) ([]byte, error) {
 	return encodeLine(reply{
-		JSONRPC: "2.0", Type: typeResponse, APIVersion: apiVersion, ID: id,
-		Error: &RPCError{Code: code, Message: message},
+		JSONRPC: "2.0", Type: stream.TypeResponse, APIVersion: apiVersion, ID: id,
+		Error: &stream.RPCError{Code: code, Message: message},
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // TestPanicEndsThisDroidAlone: in each goroutine of the client. The process goes
@@ -37,7 +39,7 @@ func TestPanicEndsThisDroidAlone(t *testing.T) {
 			c, err := start(cmd, log, shortBounds)
 			require.NoError(t, err)
 			drain(t, c)
-			_ = c.AddUserMessage(testContext(t), UserMessage{RequestID: "1", Text: "x"}) // some fakes answer
+			_ = c.AddUserMessage(testContext(t), stream.UserMessage{RequestID: "1", Text: "x"}) // some fakes answer
 			if where == "shutting down" {
 				_ = c.Close(testContext(t))
 			} else {

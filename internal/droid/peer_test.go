@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // peer is the droid end of an in-memory client. Its calls run on the test's
@@ -25,7 +27,7 @@ type peer struct {
 type message struct {
 	JSONRPC, Type, FactoryAPIVersion, ID, Method string
 	Params, Result                               json.RawMessage
-	Error                                        *RPCError
+	Error                                        *stream.RPCError
 }
 
 // newPeer returns a client and its droid. Both end with the test.
@@ -59,7 +61,7 @@ func (p *peer) next() message {
 func (p *peer) expect(method string) message {
 	p.t.Helper()
 	m := p.next()
-	require.Equal(p.t, typeRequest, m.Type)
+	require.Equal(p.t, stream.TypeRequest, m.Type)
 	require.Equal(p.t, method, m.Method)
 	require.NotEmpty(p.t, m.ID)
 	return m

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zaptest"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // shortBounds make Close impatient.
@@ -124,7 +126,7 @@ func TestStartAndClose(t *testing.T) {
 	require.Equal(t, "s1", info.SessionID)
 	require.Equal(t, "exec --input-format stream-jsonrpc --output-format stream-jsonrpc --cwd "+c.proc.cmd.Dir+" update=",
 		info.AvailableModels[0].ID)
-	require.Equal(t, Version{1, 15, 0}, c.Version())
+	require.Equal(t, stream.Version{Major: 1, Minor: 15, Patch: 0}, c.Version())
 	require.Nil(t, c.ExitError())
 
 	require.NoError(t, c.Close(ctx))
@@ -132,7 +134,7 @@ func TestStartAndClose(t *testing.T) {
 	require.Equal(t, &ExitError{Code: 0, Started: true, Requested: true}, c.ExitError())
 	var exit *ExitError
 	require.ErrorAs(t, c.Interrupt(ctx), &exit)
-	require.ErrorAs(t, c.AnswerPermission("x", OptionCancel), &exit)
+	require.ErrorAs(t, c.AnswerPermission("x", stream.OptionCancel), &exit)
 	_, open := <-c.Events()
 	require.False(t, open)
 }
@@ -196,7 +198,7 @@ func TestDeathFailsAllCalls(t *testing.T) {
 	require.NoError(t, err)
 	errs := make(chan error)
 	for range 3 {
-		go func() { errs <- c.AddUserMessage(ctx, UserMessage{Text: "die"}) }()
+		go func() { errs <- c.AddUserMessage(ctx, stream.UserMessage{Text: "die"}) }()
 	}
 	for range 3 {
 		var exit *ExitError
@@ -208,7 +210,7 @@ func TestDeathFailsAllCalls(t *testing.T) {
 		}
 	}
 	var exit *ExitError
-	require.ErrorAs(t, c.UpdateSettings(ctx, SettingsPatch{}), &exit)
+	require.ErrorAs(t, c.UpdateSettings(ctx, stream.SettingsPatch{}), &exit)
 }
 
 // The calls return although nobody reads the events before the response.
@@ -249,11 +251,11 @@ func TestCloseWedged(t *testing.T) {
 	_, awaitDeath := life.accept()
 	ctx, cancel := context.WithCancel(testContext(t))
 	errs := make(chan error)
-	go func() { errs <- c.AddUserMessage(ctx, UserMessage{Text: strings.Repeat("x", 4<<20)}) }()
+	go func() { errs <- c.AddUserMessage(ctx, stream.UserMessage{Text: strings.Repeat("x", 4<<20)}) }()
 	for c.backlog() > 0 || !c.isBusy() { // until the writer is stuck in the write
 		runtime.Gosched()
 	}
-	require.NoError(t, c.AnswerPermission("p", OptionCancel), "must not block")
+	require.NoError(t, c.AnswerPermission("p", stream.OptionCancel), "must not block")
 	cancel()
 	require.ErrorIs(t, <-errs, context.Canceled)
 
@@ -322,10 +324,10 @@ func TestBrokenStreams(t *testing.T) {
 
 func TestHugeLine(t *testing.T) {
 	c := startFake(t, defaultBounds, "huge")
-	require.NoError(t, c.AddUserMessage(testContext(t), UserMessage{Text: "go"}))
+	require.NoError(t, c.AddUserMessage(testContext(t), stream.UserMessage{Text: "go"}))
 	e := <-c.Events()
-	require.IsType(t, ToolResult{}, e)
-	require.Len(t, e.(ToolResult).Content, 20<<20+2)
+	require.IsType(t, stream.ToolResult{}, e)
+	require.Len(t, e.(stream.ToolResult).Content, 20<<20+2)
 	require.NoError(t, c.Close(testContext(t)))
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
 )
 
 func TestLineReader(t *testing.T) {
@@ -135,7 +137,7 @@ func TestLogTextHoldsNothingOfDroids(t *testing.T) {
 	var number struct{ Count string }
 	for want, err := range map[string]error{
 		`load: droid exited with code 1, after 2 lines on stderr`: fmt.Errorf("load: %w", &ExitError{Code: 1, Started: true, Stderr: []string{"SECRET", "SECRET"}}),
-		`interrupt: droid refused with code -32603`:               fmt.Errorf("interrupt: %w", &RPCError{Code: -32603, Message: "SECRET"}),
+		`interrupt: droid refused with code -32603`:               fmt.Errorf("interrupt: %w", &stream.RPCError{Code: -32603, Message: "SECRET"}),
 		`no JSON at byte 2`:                json.Unmarshal([]byte("{SECRET"), &number),
 		`a number in the field "Count"`:    json.Unmarshal([]byte(`{"Count":4711}`), &number),
 		`working directory is no more`:     errors.New("working directory is no more"),

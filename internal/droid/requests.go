@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sessionid"
 )
 
@@ -25,7 +26,7 @@ type InitializeParams struct {
 	SessionID string // "" to let droid choose one
 	// Settings to start with; what is nil comes from the user's configuration of
 	// droid. Read the result: droid may silently start with other ones.
-	Settings   SettingsPatch
+	Settings   stream.SettingsPatch
 	MCPServers []MCPServer // ignored before 0.215
 }
 
@@ -88,73 +89,12 @@ func (s MCPServer) MarshalJSON() ([]byte, error) {
 	}{s.Name, s.Command, append([]string{}, s.Args...), env})
 }
 
-// UserMessage is one prompt.
-type UserMessage struct {
-	RequestID string  // echoed by MessageCreated; unique, "" for a generated one
-	Text      string  // may be empty
-	Images    []Image // droid tells a model without image support that there was one
-	Files     []File
-	MessageID string // of the message in droid's history; honoured since 0.215
-}
-
-// Image is an image of a prompt.
-type Image struct {
-	Data      string // base64
-	MediaType string // such as "image/png"
-}
-
-// MarshalJSON writes droid's shape; other shapes are refused (0.99 to 0.225).
-func (i Image) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Type      string `json:"type"`
-		Data      string `json:"data"`
-		MediaType string `json:"mediaType"`
-	}{"base64", i.Data, i.MediaType})
-}
-
-// File is an attached file. droid shows text to the model as an attachment with
-// that name, and a PDF as a document.
-type File struct {
-	Name      string
-	MediaType string // such as "text/plain" or "application/pdf"
-	Data      string // the text itself, or base64 when Base64
-	Base64    bool
-}
-
-// MarshalJSON writes droid's shape.
-func (f File) MarshalJSON() ([]byte, error) {
-	kind := "text"
-	if f.Base64 {
-		kind = "base64"
-	}
-	return json.Marshal(struct {
-		Type      string `json:"type"`
-		MediaType string `json:"mediaType"`
-		Data      string `json:"data"`
-		Name      string `json:"name"`
-	}{kind, f.MediaType, f.Data, f.Name})
-}
-
-// Answers answer a QuestionRequest.
-type Answers struct {
-	Cancelled bool     `json:"cancelled"`
-	Answers   []Answer `json:"answers"` // one for each question
-}
-
-// Answer answers one Question; Index and Question are that question's. droid
-// takes free text, and hangs on answers of another shape (0.57).
-type Answer struct {
-	Index    int    `json:"index"`
-	Question string `json:"question"`
-	Answer   string `json:"answer"`
-}
-
 // machineID is made once: droid needs some id and does nothing visible with it.
 var machineID = sync.OnceValue(uuid.NewString)
 
 // Initialize opens a new session. A process can do that once, and not after
 // Load: ErrHasSession. When droid refuses it may be tried again.
-func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*SessionInfo, error) {
+func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*stream.SessionInfo, error) {
 	if p.CWD == "" {
 		return nil, errors.New("initialize_session: no working directory")
 	}
@@ -165,7 +105,7 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*SessionIn
 		MachineID string `json:"machineId"`
 		CWD       string `json:"cwd"`
 		SessionID string `json:"sessionId,omitempty"`
-		SettingsPatch
+		stream.SettingsPatch
 		MCPServers []MCPServer `json:"mcpServers,omitempty"`
 	}{p.MachineID, p.CWD, p.SessionID, p.Settings, p.MCPServers}
 	return c.open(ctx, methodInitialize, params, p.SessionID)
@@ -173,7 +113,7 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*SessionIn
 
 // Load opens an existing session and returns its history. It works on a fresh
 // process and on one that has a session, which it leaves; not during a turn.
-func (c *Client) Load(ctx context.Context, p LoadParams) (*SessionInfo, error) {
+func (c *Client) Load(ctx context.Context, p LoadParams) (*stream.SessionInfo, error) {
 	if p.SessionID == "" {
 		return nil, errors.New("load_session: no session id")
 	}
@@ -187,13 +127,13 @@ func (c *Client) Load(ctx context.Context, p LoadParams) (*SessionInfo, error) {
 
 // open calls a method that opens a session. id is the session's, when the
 // caller knows it. A call whose outcome is not known counts as done.
-func (c *Client) open(ctx context.Context, method string, params any, id string) (*SessionInfo, error) {
+func (c *Client) open(ctx context.Context, method string, params any, id string) (*stream.SessionInfo, error) {
 	undo, err := c.beginOpen(method, id)
 	if err != nil {
 		return nil, err
 	}
-	info := new(SessionInfo)
-	var refused *RPCError
+	info := new(stream.SessionInfo)
+	var refused *stream.RPCError
 	if err := c.Call(ctx, method, params, info); err != nil {
 		if errors.As(err, &refused) || errors.Is(err, errNotSent) {
 			undo()
@@ -235,15 +175,15 @@ func (c *Client) beginOpen(method, id string) (undo func(), err error) {
 
 // AddUserMessage sends a prompt. droid accepts it at once; the turn shows in
 // Events. While a turn runs droid queues the message or folds it into the turn.
-func (c *Client) AddUserMessage(ctx context.Context, m UserMessage) error {
+func (c *Client) AddUserMessage(ctx context.Context, m stream.UserMessage) error {
 	if m.RequestID == "" {
 		m.RequestID = c.newID()
 	}
 	params := struct {
-		Text      string  `json:"text"`
-		Images    []Image `json:"images,omitempty"`
-		Files     []File  `json:"files,omitempty"`
-		MessageID string  `json:"messageId,omitempty"`
+		Text      string         `json:"text"`
+		Images    []stream.Image `json:"images,omitempty"`
+		Files     []stream.File  `json:"files,omitempty"`
+		MessageID string         `json:"messageId,omitempty"`
 	}{m.Text, m.Images, m.Files, m.MessageID}
 	return c.callID(ctx, m.RequestID, methodAddUserMessage, params, nil)
 }
@@ -258,10 +198,10 @@ func (c *Client) Interrupt(ctx context.Context) error {
 // UpdateSettings changes settings of the session. droid silently ignores some
 // values that it does not like: the truth is in SettingsUpdated, which 0.99
 // does not send when nothing changed.
-func (c *Client) UpdateSettings(ctx context.Context, p SettingsPatch) error {
+func (c *Client) UpdateSettings(ctx context.Context, p stream.SettingsPatch) error {
 	if p.NoSpecModeModel {
 		return c.Call(ctx, methodUpdateSettings, struct {
-			SettingsPatch
+			stream.SettingsPatch
 			None *string `json:"specModeModelId"` // null
 		}{SettingsPatch: p}, nil)
 	}
@@ -289,14 +229,14 @@ func (c *Client) ApproveEditedPlan(requestID, text string) error {
 	return c.answer(requestID, struct {
 		SelectedOption    string `json:"selectedOption"`
 		EditedSpecContent string `json:"editedSpecContent"`
-	}{OptionEdit, text})
+	}{stream.OptionEdit, text})
 }
 
 // AnswerQuestions answers a QuestionRequest. It does not wait, and droid does
 // not confirm. The error says that droid is gone.
-func (c *Client) AnswerQuestions(requestID string, a Answers) error {
+func (c *Client) AnswerQuestions(requestID string, a stream.Answers) error {
 	if a.Answers == nil {
-		a.Answers = []Answer{} // null is refused
+		a.Answers = []stream.Answer{} // null is refused
 	}
 	return c.answer(requestID, a)
 }
@@ -312,10 +252,6 @@ func (c *Client) answer(requestID string, result any) error {
 	_, err = c.out.put(data, true)
 	return err
 }
-
-// CodeSessionNotFound is the code of the RPCError for a session that droid does
-// not know (0.99 to 0.225).
-const CodeSessionNotFound = -32004
 
 // Fork copies the session that the process works on and returns the copy's id.
 // The process stays where it is; Load goes over to the copy (0.99 to 0.225).

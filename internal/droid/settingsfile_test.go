@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // fakeSettings tells with each session what its settings file holds.
@@ -27,7 +29,7 @@ func fakeSettings(in *bufio.Reader) int {
 // toldSettings is the next thing that fakeSettings tells.
 func toldSettings(t *testing.T, c *Client) (path, text string) {
 	t.Helper()
-	ev, ok := (<-c.Events()).(Unknown)
+	ev, ok := (<-c.Events()).(stream.Unknown)
 	require.True(t, ok)
 	var told struct{ Path, Text string }
 	require.NoError(t, json.Unmarshal(ev.Raw, &told))

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // A whole report without a model of spec mode says that there is none; a part of
 // one says nothing of what it lacks.
 func TestSpecModelIsTakenBack(t *testing.T) {
-	var with, whole, part Settings
+	var with, whole, part stream.Settings
 	require.NoError(t, json.Unmarshal([]byte(`{"modelId":"m","autonomyMode":"spec","specModeModelId":"s","specModeReasoningEffort":"low"}`), &with))
 	require.NoError(t, json.Unmarshal([]byte(`{"modelId":"m","autonomyMode":"spec"}`), &whole))
 	require.NoError(t, json.Unmarshal([]byte(`{"autonomyMode":"normal"}`), &part))
@@ -21,7 +23,7 @@ func TestSpecModelIsTakenBack(t *testing.T) {
 	require.JSONEq(t, `{"modelId":"m","autonomyMode":"spec"}`, string(without.Raw))
 
 	c, p := newPeer(t, old)
-	sent := beside(func() error { return c.UpdateSettings(testContext(t), SettingsPatch{NoSpecModeModel: true}) })
+	sent := beside(func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{NoSpecModeModel: true}) })
 	m := p.expect(methodUpdateSettings)
 	require.JSONEq(t, `{"specModeModelId":null}`, string(m.Params))
 	p.reply(m.ID, `{}`)

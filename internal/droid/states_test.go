@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // TestRefusedPromptLeavesDroidIdle: there is no turn to interrupt before it is
@@ -14,7 +16,7 @@ import (
 func TestRefusedPromptLeavesDroidIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPeer(t, young)
-		sent := beside(func() error { return c.AddUserMessage(t.Context(), UserMessage{RequestID: "1"}) })
+		sent := beside(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{RequestID: "1"}) })
 		p.expect(methodAddUserMessage)
 		p.refuse(`"1"`, -32603, "no")
 		require.Error(t, <-sent)
@@ -44,7 +46,7 @@ func TestUnknownNotificationIsNotAnswered(t *testing.T) {
 	c, p := newPeer(t, young)
 	learn(c, p)
 	p.send(`"type":"notification","method":"droid.something_new","params":{}`)
-	require.IsType(t, Unknown{}, <-c.Events())
+	require.IsType(t, stream.Unknown{}, <-c.Events())
 	called := beside(func() error { return c.Call(t.Context(), "droid.anything", nil, nil) })
 	p.reply(p.expect("droid.anything").ID, `{}`)
 	require.NoError(t, <-called)

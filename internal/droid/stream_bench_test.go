@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"droid-acp/internal/droid/stream"
 )
 
 const benchedDelta = `{"jsonrpc":"2.0","type":"notification","factoryApiVersion":"1.0.0","factoryProtocolVersion":"1.220.0",` +
@@ -13,14 +15,14 @@ const benchedDelta = `{"jsonrpc":"2.0","type":"notification","factoryApiVersion"
 // BenchmarkStream reads 20,000 deltas through a whole client.
 func BenchmarkStream(b *testing.B) {
 	const deltas = 20_000
-	stream := strings.Repeat(benchedDelta+"\n", deltas)
-	b.SetBytes(int64(len(stream)))
+	lines := strings.Repeat(benchedDelta+"\n", deltas)
+	b.SetBytes(int64(len(lines)))
 	b.ReportAllocs()
 	for b.Loop() {
-		c := NewClient(strings.NewReader(stream), discard{}, nil)
+		c := NewClient(strings.NewReader(lines), discard{}, nil)
 		n := 0
 		for e := range c.Events() {
-			if _, ok := e.(TextDelta); ok {
+			if _, ok := e.(stream.TextDelta); ok {
 				n++
 			}
 		}

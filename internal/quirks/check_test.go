@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // checker watches an honest stream for what the events in event.go promise.
@@ -205,7 +205,7 @@ func (c *checker) over() {
 }
 
 // snapshot checks that the text under the last id of a message is the snapshot.
-func (c *checker) snapshot(m droid.Message) {
+func (c *checker) snapshot(m stream.Message) {
 	var want [2]string
 	for _, b := range m.Content {
 		switch b.Type {

@@ -10,11 +10,11 @@ package quirks
 import (
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // continues reports whether a message tells the model to go on where it stopped.
-func continues(m droid.Message) bool {
-	return m.Visibility == droid.VisibilityLLMOnly && m.Role != droid.RoleAssistant &&
+func continues(m stream.Message) bool {
+	return m.Visibility == stream.VisibilityLLMOnly && m.Role != stream.RoleAssistant &&
 		strings.HasSuffix(plainText(m), "Continue where you left off.")
 }

@@ -8,24 +8,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // The input of a call is kept as long as the call is open: it may be a file, and
 // there may be thousands of calls.
 func TestInputsOfEndedCallsAreNotKept(t *testing.T) {
-	n := New(droid.Version{})
-	use := droid.ToolUse{ID: "t", Name: "Create", Input: json.RawMessage(`{"content": "a file"}`)}
+	n := New(stream.Version{})
+	use := stream.ToolUse{ID: "t", Name: "Create", Input: json.RawMessage(`{"content": "a file"}`)}
 	n.Begin(time.Time{}, "p", "")
-	n.Push(time.Time{}, droid.ToolCall{ToolUse: use})
-	n.Push(time.Time{}, droid.ToolResult{ToolUseID: "t", Content: json.RawMessage(`"ok"`)})
+	n.Push(time.Time{}, stream.ToolCall{ToolUse: use})
+	n.Push(time.Time{}, stream.ToolResult{ToolUseID: "t", Content: json.RawMessage(`"ok"`)})
 	c := n.tools.newest["t"]
 	require.True(t, c.ended)
 	require.Empty(t, c.first)
 	require.Empty(t, c.latest)
 
 	use.Input = json.RawMessage(`{"content":"a file"}`)
-	require.Empty(t, n.Push(time.Time{}, droid.ToolCall{ToolUse: use}), "the same call again is still known")
+	require.Empty(t, n.Push(time.Time{}, stream.ToolCall{ToolUse: use}), "the same call again is still known")
 }
 
 func FuzzDigest(f *testing.F) {

@@ -11,11 +11,11 @@ package quirks
 import (
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // failed keeps an error until the turn's end shows whether it decided it.
-func (n *Normalizer) failed(ev droid.Failure) {
+func (n *Normalizer) failed(ev stream.Failure) {
 	f := Failure{Name: errorName(ev), Message: ev.Message}
 	if f.Message == "" {
 		f.Message = ev.Detail.Message
@@ -36,7 +36,7 @@ func (n *Normalizer) failed(ev droid.Failure) {
 }
 
 // errorName picks the more telling one of droid's two error names.
-func errorName(ev droid.Failure) string {
+func errorName(ev stream.Failure) string {
 	if ev.ErrorType != "" && ev.ErrorType != "Error" {
 		return ev.ErrorType
 	}

@@ -3,7 +3,7 @@ package quirks
 import (
 	"encoding/json"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // Event is one event of the honest stream that the Normalizer makes of what
@@ -105,7 +105,7 @@ type ToolRunning struct{ ID string }
 // ToolProgress reports on a running call.
 type ToolProgress struct {
 	ID     string
-	Update droid.ProgressUpdate
+	Update stream.ProgressUpdate
 }
 
 // ToolEnded ends a started call, once. Unfinished means that the turn ended
@@ -123,8 +123,8 @@ type ToolEnded struct {
 // (Normalizer.Answered) or withdrawn. Tools carry the ids of ToolStarted.
 type PermissionAsked struct {
 	RequestID string
-	Tools     []droid.PermissionToolUse
-	Options   []droid.PermissionOption
+	Tools     []stream.PermissionToolUse
+	Options   []stream.PermissionOption
 }
 
 // QuestionAsked asks the user one or more questions; the rules of
@@ -132,7 +132,7 @@ type PermissionAsked struct {
 type QuestionAsked struct {
 	RequestID string
 	ToolID    string
-	Questions []droid.Question
+	Questions []stream.Question
 }
 
 // AskWithdrawn says that droid no longer waits for the answer to RequestID.
@@ -140,15 +140,15 @@ type AskWithdrawn struct{ RequestID string }
 
 // SettingsChanged reports settings that differ from the ones last reported.
 // Settings is always complete as far as droid ever told.
-type SettingsChanged struct{ Settings droid.Settings }
+type SettingsChanged struct{ Settings stream.Settings }
 
 // TitleChanged reports a title that differs from the last one.
 type TitleChanged struct{ Title string }
 
 // UsageChanged reports the token usage, when it differs from the last one.
 type UsageChanged struct {
-	Total    droid.TokenUsage
-	LastCall droid.TokenUsage
+	Total    stream.TokenUsage
+	LastCall stream.TokenUsage
 }
 
 // Retrying says that the model call failed and droid repeats it.
@@ -207,7 +207,7 @@ type TurnEnded struct {
 
 // Other is an event that has no honest form of its own and passes unchanged:
 // MCP status, hooks, compaction, unknown events.
-type Other struct{ Event droid.Event }
+type Other struct{ Event stream.Event }
 
 func (TurnStarted) honest()     {}
 func (PromptFolded) honest()    {}

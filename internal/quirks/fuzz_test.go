@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // FuzzNormalizer plays whatever the bytes say, which is mostly nonsense that no
@@ -30,7 +30,7 @@ func FuzzNormalizer(f *testing.F) {
 		f.Add(uint8(i), data[:min(len(data), 400)])
 	}
 	f.Fuzz(func(t *testing.T, version uint8, script []byte) {
-		g := newGame([]droid.Version{v057, v099, v117, v215, v225}[version%5])
+		g := newGame([]stream.Version{v057, v099, v117, v215, v225}[version%5])
 		for len(script) >= 2 {
 			g.move(script[0], script[1])
 			script = script[2:]
@@ -49,7 +49,7 @@ func FuzzNormalizer(f *testing.F) {
 func TestNonsense(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
-		g := newGame([]droid.Version{v057, v099, v117, v215, v225}[random.IntN(5)])
+		g := newGame([]stream.Version{v057, v099, v117, v215, v225}[random.IntN(5)])
 		for range random.IntN(80) {
 			g.move(byte(random.IntN(256)), byte(random.IntN(256)))
 		}
@@ -70,7 +70,7 @@ type game struct {
 	lines   []string
 }
 
-func newGame(v droid.Version) *game {
+func newGame(v stream.Version) *game {
 	return &game{n: New(v), check: newChecker(), now: epoch, echoed: map[string]bool{}}
 }
 
@@ -83,14 +83,14 @@ func (g *game) got(does string, events []Event) []Event {
 	return events
 }
 
-func (g *game) push(ev droid.Event) []Event {
+func (g *game) push(ev stream.Event) []Event {
 	return g.got(fmt.Sprintf("%s %+v", ev.Kind(), ev), g.n.Push(g.now, ev))
 }
 
 // move makes one event of a kind and a detail.
 func (g *game) move(kind, detail byte) {
 	id := func(prefix string, n byte) string { return fmt.Sprintf("%s%d", prefix, detail%n) }
-	states := []droid.WorkingStateChanged{streaming, executing, idle, {State: droid.StateWaiting}}
+	states := []stream.WorkingStateChanged{streaming, executing, idle, {State: stream.StateWaiting}}
 	reasons := []string{"completed", "cancelled", "error", "spec_handoff", "permission_rejected"}
 	switch kind % 22 {
 	case 0:
@@ -114,37 +114,37 @@ func (g *game) move(kind, detail byte) {
 	case 8:
 		if p := fmt.Sprintf("p%d", max(g.prompts-int(detail%3), 0)); !g.echoed[p] {
 			g.echoed[p] = true
-			echo := user(p, fmt.Sprintf("new%d", len(g.lines))).(droid.MessageCreated)
+			echo := user(p, fmt.Sprintf("new%d", len(g.lines))).(stream.MessageCreated)
 			echo.Trace = []string{"", "a", "b", "c"}[detail>>6]
 			g.push(echo)
 		}
 	case 9:
 		g.push(user("", id("u", 8)))
 	case 10, 11:
-		g.push(droid.TextDelta{MessageID: id("a", 5), BlockIndex: int(detail>>4) % 3, Thinking: detail&8 != 0, Text: string("xyz"[detail%3])})
+		g.push(stream.TextDelta{MessageID: id("a", 5), BlockIndex: int(detail>>4) % 3, Thinking: detail&8 != 0, Text: string("xyz"[detail%3])})
 	case 12, 13:
 		g.snapshot(id("a", 5), detail)
 	case 14:
 		g.push(toolCall(id("c", 3), []byte([]string{"", "{}", `{"a":1}`, `{"a":`}[detail>>6])))
 	case 15:
-		g.push(droid.ToolProgress{ToolUseID: id("c", 4), Update: droid.ProgressUpdate{Type: "status"}})
+		g.push(stream.ToolProgress{ToolUseID: id("c", 4), Update: stream.ProgressUpdate{Type: "status"}})
 	case 16:
 		g.push(result(id("c", 4), "x"))
 	case 17:
 		if detail%2 == 0 {
 			g.push(permission(id("r", 4), id("c", 3), id("c", 2)))
 		} else {
-			g.push(droid.QuestionRequest{RequestID: id("r", 4), ToolCallID: id("c", 3)})
+			g.push(stream.QuestionRequest{RequestID: id("r", 4), ToolCallID: id("c", 3)})
 		}
 	case 18:
-		g.push(droid.PermissionResolved{RequestID: id("r", 4), ToolUseIDs: []string{id("c", 3)}})
+		g.push(stream.PermissionResolved{RequestID: id("r", 4), ToolUseIDs: []string{id("c", 3)}})
 	case 19:
 		g.push(completed(reasons[int(detail)%len(reasons)], id("u", 16)))
 	case 20:
 		if detail%2 == 0 {
-			g.push(droid.LLMRetry{Attempt: 1})
+			g.push(stream.LLMRetry{Attempt: 1})
 		} else {
-			g.push(droid.MessageRetracted{MessageID: id("a", 5)})
+			g.push(stream.MessageRetracted{MessageID: id("a", 5)})
 		}
 	case 21:
 		g.misc(detail)
@@ -153,7 +153,7 @@ func (g *game) move(kind, detail byte) {
 
 // snapshot sends an assistant message and checks that its text came out whole.
 func (g *game) snapshot(id string, detail byte) {
-	var blocks []droid.ContentBlock
+	var blocks []stream.ContentBlock
 	if detail&16 != 0 {
 		blocks = append(blocks, thinking("x"))
 	}
@@ -172,31 +172,31 @@ func (g *game) snapshot(id string, detail byte) {
 		}
 	}
 	if !dropped {
-		g.check.snapshot(ev.(droid.MessageCreated).Message)
+		g.check.snapshot(ev.(stream.MessageCreated).Message)
 	}
 }
 
 func (g *game) misc(detail byte) {
 	switch detail % 8 {
 	case 0:
-		g.push(droid.Failure{Message: fmt.Sprintf("error %d", detail%2)})
+		g.push(stream.Failure{Message: fmt.Sprintf("error %d", detail%2)})
 	case 1:
-		g.push(system(fmt.Sprintf("s%d", detail), droid.VisibilityUserOnly, "advice"))
+		g.push(system(fmt.Sprintf("s%d", detail), stream.VisibilityUserOnly, "advice"))
 	case 2:
-		g.push(system(fmt.Sprintf("s%d", detail), droid.VisibilityLLMOnly, "Request interrupted by user"))
+		g.push(system(fmt.Sprintf("s%d", detail), stream.VisibilityLLMOnly, "Request interrupted by user"))
 	case 3:
 		if detail >= 200 {
-			g.push(droid.QueuedMessagesDiscarded{Text: []string{"", fmt.Sprintf("p%d\np%d", g.prompts-1, g.prompts)}[detail>>3&1]}) // which it is, old versions do not say
+			g.push(stream.QueuedMessagesDiscarded{Text: []string{"", fmt.Sprintf("p%d\np%d", g.prompts-1, g.prompts)}[detail>>3&1]}) // which it is, old versions do not say
 		} else if p := fmt.Sprintf("p%d", g.prompts); !g.echoed[p] {
 			g.echoed[p] = true
-			g.push(droid.QueuedMessagesDiscarded{RequestID: p})
+			g.push(stream.QueuedMessagesDiscarded{RequestID: p})
 		}
 	case 4:
-		g.push(droid.TitleUpdated{Title: fmt.Sprintf("t%d", detail%3)})
+		g.push(stream.TitleUpdated{Title: fmt.Sprintf("t%d", detail%3)})
 	case 5:
-		g.push(droid.ToolPhaseChanged{ToolUseID: fmt.Sprintf("c%d", detail%4), Phase: []string{"queued", "executing"}[detail%2]})
+		g.push(stream.ToolPhaseChanged{ToolUseID: fmt.Sprintf("c%d", detail%4), Phase: []string{"queued", "executing"}[detail%2]})
 	case 6:
-		g.push(droid.TokenUsageChanged{TokenUsage: droid.TokenUsage{InputTokens: int64(detail % 2)}})
+		g.push(stream.TokenUsageChanged{TokenUsage: stream.TokenUsage{InputTokens: int64(detail % 2)}})
 	case 7: // droid refuses a prompt that it did not take up
 		if p := fmt.Sprintf("p%d", g.prompts-int(detail>>6)); !g.echoed[p] && g.check.begun[p] > g.check.ended[p] && g.check.started[p] == 0 {
 			g.echoed[p] = true

@@ -1,5 +1,7 @@
 package quirks
 
+import "droid-acp/internal/droid/stream"
+
 // What droid does: create_message also carries what is meant for the model
 // alone: user messages without content, system messages such as "Your previous
 // response ended before completion". Visibility says so. System messages that
@@ -10,11 +12,9 @@ package quirks
 // Quirk: 11.
 // Fixtures: finish_length_0.225.txtar, interrupt_midstream_0.99.txtar.
 
-import "droid-acp/internal/droid"
-
 // hidden reports whether a user message is none of the user's.
-func hidden(msg droid.Message) bool {
-	return msg.Visibility == droid.VisibilityLLMOnly || len(msg.Content) == 0
+func hidden(msg stream.Message) bool {
+	return msg.Visibility == stream.VisibilityLLMOnly || len(msg.Content) == 0
 }
 
 // ofInterrupt reports whether text is what droid says after an interrupt.
@@ -27,7 +27,7 @@ func ofInterrupt(text string) bool {
 	return false
 }
 
-func (n *Normalizer) systemMessage(msg droid.Message) {
+func (n *Normalizer) systemMessage(msg stream.Message) {
 	if n.repeated(msg.ID) {
 		return
 	}
@@ -43,7 +43,7 @@ func (n *Normalizer) systemMessage(msg droid.Message) {
 	if continues(msg) {
 		n.emit(AnswerContinues{})
 	}
-	if msg.Visibility == droid.VisibilityLLMOnly || text == "" || n.advice(text) {
+	if msg.Visibility == stream.VisibilityLLMOnly || text == "" || n.advice(text) {
 		return
 	}
 	n.emit(Notice{Text: text})

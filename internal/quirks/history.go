@@ -12,7 +12,7 @@ package quirks
 import (
 	"encoding/json"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // History returns the honest events of the messages of a loaded session, oldest
@@ -28,7 +28,7 @@ import (
 // before some. Sessions that were compacted have all their messages still, and
 // those that compact_session made have none from before; the summary is in
 // neither (0.225).
-func History(messages []droid.Message) []Event {
+func History(messages []stream.Message) []Event {
 	h := newHistory(messages)
 	for i, m := range messages {
 		h.message(i, m)
@@ -39,7 +39,7 @@ func History(messages []droid.Message) []Event {
 
 // ToolIDs returns the ids that History gives to the tool calls of messages, for
 // Normalizer.Reserve.
-func ToolIDs(messages []droid.Message) []string { return newHistory(messages).ids }
+func ToolIDs(messages []stream.Message) []string { return newHistory(messages).ids }
 
 // history makes the events of a history.
 type history struct {
@@ -64,7 +64,7 @@ type pastCall struct {
 // without one can end as soon as the conversation goes on. A call takes the
 // first result with its id that comes before the next call with that id; what
 // is left over belongs to nobody. One message has one call of each id, as live.
-func newHistory(messages []droid.Message) *history {
+func newHistory(messages []stream.Message) *history {
 	h := &history{
 		skip:  make([]bool, len(messages)),
 		calls: map[place]*pastCall{},
@@ -73,11 +73,11 @@ func newHistory(messages []droid.Message) *history {
 	seen := map[string]bool{}
 	names, newest := newTools(), map[string]*pastCall{}
 	for i, m := range messages {
-		h.skip[i] = injectedMessage(m) || m.Role != droid.RoleTool && again(seen, m.ID)
+		h.skip[i] = injectedMessage(m) || m.Role != stream.RoleTool && again(seen, m.ID)
 		mine := map[string]bool{}
 		for j, b := range m.Content {
 			switch {
-			case isToolUse(b) && m.Role == droid.RoleAssistant && !h.skip[i]:
+			case isToolUse(b) && m.Role == stream.RoleAssistant && !h.skip[i]:
 				if mine[b.ID] {
 					continue
 				}
@@ -108,7 +108,7 @@ func again(seen map[string]bool, id string) bool {
 
 // message tells one message. Results count whoever brings them, so that no call
 // stays without its end because of an odd message.
-func (h *history) message(i int, m droid.Message) {
+func (h *history) message(i int, m stream.Message) {
 	for j, b := range m.Content {
 		if c := h.ends[place{i, j}]; c != nil {
 			r := resultOf(b)
@@ -122,16 +122,16 @@ func (h *history) message(i int, m droid.Message) {
 		return
 	}
 	switch {
-	case m.Role == droid.RoleSystem, m.Role == droid.RoleUser && bySystem(m):
+	case m.Role == stream.RoleSystem, m.Role == stream.RoleUser && bySystem(m):
 		if text := plainText(m); text != "" && !ofInterrupt(text) {
 			h.out = append(h.out, Notice{Text: text})
 		}
-	case m.Role == droid.RoleUser:
+	case m.Role == stream.RoleUser:
 		if said := userEvents(m); len(said) > 0 {
 			h.endCalls()
 			h.out = append(h.out, said...)
 		}
-	case m.Role == droid.RoleAssistant:
+	case m.Role == stream.RoleAssistant:
 		h.endCalls()
 		h.assistant(i, m)
 	}
@@ -141,11 +141,11 @@ func (h *history) message(i int, m droid.Message) {
 // Those have a visibility; the user's own have none, or "both" when the session
 // is loaded by the process that has it open (0.99), and then only the words of
 // an interrupt tell them apart.
-func bySystem(m droid.Message) bool {
-	return m.Visibility == droid.VisibilityUserOnly || m.Visibility != "" && ofInterrupt(plainText(m))
+func bySystem(m stream.Message) bool {
+	return m.Visibility == stream.VisibilityUserOnly || m.Visibility != "" && ofInterrupt(plainText(m))
 }
 
-func (h *history) assistant(i int, m droid.Message) {
+func (h *history) assistant(i int, m stream.Message) {
 	for j, b := range m.Content {
 		switch c := h.calls[place{i, j}]; {
 		case c != nil:
@@ -197,7 +197,7 @@ type toolResult struct {
 // resultOf reads a tool_result, whose fields are toolUseId and isError in the
 // histories of 0.99 to 0.225, unlike in the provider's API that droid.ContentBlock
 // follows.
-func resultOf(b droid.ContentBlock) toolResult {
+func resultOf(b stream.ContentBlock) toolResult {
 	r := toolResult{b.ToolUseID, b.Content, b.IsError}
 	var camel struct {
 		ToolUseID string          `json:"toolUseId"`

@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // messages decodes a history as droid writes it.
-func messages(t *testing.T, raw string) []droid.Message {
+func messages(t *testing.T, raw string) []stream.Message {
 	t.Helper()
-	var all []droid.Message
+	var all []stream.Message
 	require.NoError(t, json.Unmarshal([]byte(raw), &all))
 	return all
 }
@@ -109,7 +109,7 @@ func TestReserveLoadedCalls(t *testing.T) {
 		{"id":"b","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Read"}]}]`)
 	n := New(v225)
 	n.Reserve(ToolIDs(history)...)
-	events := n.Push(epoch, droid.ToolCall{ToolUse: droid.ToolUse{ID: "c", Name: "Read"}})
+	events := n.Push(epoch, stream.ToolCall{ToolUse: stream.ToolUse{ID: "c", Name: "Read"}})
 	require.Equal(t, []Event{ToolStarted{ID: "c~3", Name: "Read", Input: json.RawMessage("{}")}}, events)
 }
 

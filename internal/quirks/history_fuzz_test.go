@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // secret stands in every injected text of the fuzzer and nowhere else.
@@ -28,7 +28,7 @@ func FuzzHistory(f *testing.F) {
 		f.Add(data[:min(len(data), 300)])
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
-		var decoded []droid.Message
+		var decoded []stream.Message
 		if json.Unmarshal(script, &decoded) == nil {
 			require.NoError(t, checkHistory(History(decoded)))
 		}
@@ -55,15 +55,15 @@ func toolStarts(events []Event) int {
 }
 
 // madeUp makes a message of every few bytes, each of which is a block.
-func madeUp(script []byte) []droid.Message {
-	var all []droid.Message
+func madeUp(script []byte) []stream.Message {
+	var all []stream.Message
 	for i := 0; i < len(script); {
 		head := script[i]
 		size := min(int(head>>4)%5, len(script)-i-1)
-		m := droid.Message{
+		m := stream.Message{
 			ID:         []string{"", "m1", "m2", fmt.Sprint("n", i), fmt.Sprint("context-", i)}[head%5],
-			Role:       []string{droid.RoleUser, droid.RoleAssistant, droid.RoleTool, droid.RoleSystem}[head/3%4],
-			Visibility: []string{"", "", droid.VisibilityLLMOnly, droid.VisibilityBoth}[head/7%4],
+			Role:       []string{stream.RoleUser, stream.RoleAssistant, stream.RoleTool, stream.RoleSystem}[head/3%4],
+			Visibility: []string{"", "", stream.VisibilityLLMOnly, stream.VisibilityBoth}[head/7%4],
 		}
 		for _, b := range script[i+1 : i+1+size] {
 			m.Content = append(m.Content, madeUpBlock(b))
@@ -74,7 +74,7 @@ func madeUp(script []byte) []droid.Message {
 	return all
 }
 
-func madeUpBlock(b byte) droid.ContentBlock {
+func madeUpBlock(b byte) stream.ContentBlock {
 	id := fmt.Sprint("c", b%3)
 	texts := []string{
 		"hi", "", "what is <system-reminder> for?", "a\nb",
@@ -87,13 +87,13 @@ func madeUpBlock(b byte) droid.ContentBlock {
 	}
 	switch b % 7 {
 	case 0:
-		return droid.ContentBlock{Type: "tool_use", ID: id, Name: "Read", Input: json.RawMessage([]string{"", "{", `{"a":1}`, "null"}[b/7%4])}
+		return stream.ContentBlock{Type: "tool_use", ID: id, Name: "Read", Input: json.RawMessage([]string{"", "{", `{"a":1}`, "null"}[b/7%4])}
 	case 1:
-		return droid.ContentBlock{Type: "tool_result", ToolUseID: id, Content: json.RawMessage(`"x"`), IsError: b > 127}
+		return stream.ContentBlock{Type: "tool_result", ToolUseID: id, Content: json.RawMessage(`"x"`), IsError: b > 127}
 	case 2:
-		return droid.ContentBlock{Type: "tool_result", Raw: json.RawMessage(fmt.Sprintf(`{"toolUseId":%q,"isError":true,"content":[]}`, id))}
+		return stream.ContentBlock{Type: "tool_result", Raw: json.RawMessage(fmt.Sprintf(`{"toolUseId":%q,"isError":true,"content":[]}`, id))}
 	case 3:
-		return droid.ContentBlock{Type: []string{"image", "document", "thinking"}[b%3], Raw: json.RawMessage(`{"source":{"data":"QQ==","mediaType":"image/png"}}`)}
+		return stream.ContentBlock{Type: []string{"image", "document", "thinking"}[b%3], Raw: json.RawMessage(`{"source":{"data":"QQ==","mediaType":"image/png"}}`)}
 	}
-	return droid.ContentBlock{Type: "text", Text: texts[int(b)/4%len(texts)]}
+	return stream.ContentBlock{Type: "text", Text: texts[int(b)/4%len(texts)]}
 }

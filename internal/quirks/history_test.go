@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fixture"
 )
 
@@ -41,9 +41,9 @@ func TestHistories(t *testing.T) {
 }
 
 // loaded returns the histories that droid told.
-func loaded(t *testing.T, steps []fixture.Step) [][]droid.Message {
+func loaded(t *testing.T, steps []fixture.Step) [][]stream.Message {
 	t.Helper()
-	var all [][]droid.Message
+	var all [][]stream.Message
 	for _, s := range steps {
 		if s.Dir == fixture.FromDroid && s.Msg[0] == '{' {
 			if messages := loadResult(t, s.Msg); len(messages) > 0 {
@@ -55,11 +55,11 @@ func loaded(t *testing.T, steps []fixture.Step) [][]droid.Message {
 }
 
 // loadResult returns the history in a line, if it has one.
-func loadResult(t *testing.T, line json.RawMessage) []droid.Message {
+func loadResult(t *testing.T, line json.RawMessage) []stream.Message {
 	t.Helper()
-	l, err := droid.DecodeLine(line)
+	l, err := stream.DecodeLine(line)
 	require.NoError(t, err)
-	var info droid.SessionInfo
+	var info stream.SessionInfo
 	if l.Event != nil || len(l.Response.Result) == 0 || json.Unmarshal(l.Response.Result, &info) != nil {
 		return nil
 	}
@@ -182,10 +182,10 @@ func newReplayer() *replayer {
 
 // play plays a conversation whose droid is started anew for each run, and calls
 // load with each history and what the live stream had told of the session.
-func (r *replayer) play(t *testing.T, steps []fixture.Step, load func(history []droid.Message, live *past)) {
+func (r *replayer) play(t *testing.T, steps []fixture.Step, load func(history []stream.Message, live *past)) {
 	t.Helper()
 	for _, run := range runs(steps) {
-		p, live := newPlayer(droid.Version{}), newPast()
+		p, live := newPlayer(stream.Version{}), newPast()
 		for _, s := range run {
 			if s.Msg != nil && s.Msg[0] != '{' {
 				continue
@@ -241,9 +241,9 @@ func opens(s fixture.Step) string {
 // completes returns the assistant message that a line has the snapshot of.
 func completes(t *testing.T, line json.RawMessage) string {
 	t.Helper()
-	l, err := droid.DecodeLine(line)
+	l, err := stream.DecodeLine(line)
 	require.NoError(t, err)
-	if ev, ok := l.Event.(droid.MessageCreated); ok && ev.Message.Role == droid.RoleAssistant {
+	if ev, ok := l.Event.(stream.MessageCreated); ok && ev.Message.Role == stream.RoleAssistant {
 		return ev.Message.ID
 	}
 	return ""
@@ -256,7 +256,7 @@ func TestReplayEqualsLive(t *testing.T) {
 	for _, c := range all {
 		t.Run(c.Name, func(t *testing.T) {
 			loads := 0
-			newReplayer().play(t, c.Steps, func(messages []droid.Message, live *past) {
+			newReplayer().play(t, c.Steps, func(messages []stream.Message, live *past) {
 				loads++
 				again := newPast()
 				again.add(History(messages))
@@ -289,7 +289,7 @@ func TestRecordedLoads(t *testing.T) {
 		}
 		steps, err := fixture.ReadRecording(path)
 		require.NoError(t, err)
-		r.play(t, steps, func(messages []droid.Message, live *past) {
+		r.play(t, steps, func(messages []stream.Message, live *past) {
 			loads++
 			events := History(messages)
 			require.NoError(t, checkHistory(events), path)

@@ -23,19 +23,19 @@ import (
 	"regexp"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // injectedMessage reports whether nothing of a message is for the user.
-func injectedMessage(m droid.Message) bool {
-	return m.Visibility == droid.VisibilityLLMOnly ||
+func injectedMessage(m stream.Message) bool {
+	return m.Visibility == stream.VisibilityLLMOnly ||
 		strings.HasPrefix(m.ID, "context-") ||
 		strings.HasPrefix(m.ID, "__internal__")
 }
 
 // userEvents tells what the user said: one text, then the images, in whatever
 // order droid keeps them. It puts what was attached before the text (0.99 to 0.225).
-func userEvents(m droid.Message) []Event {
+func userEvents(m stream.Message) []Event {
 	var texts []string
 	var files []UserFile
 	var images []Event
@@ -69,7 +69,7 @@ type source struct {
 }
 
 // sourceOf reads the source of a block, which is empty where it cannot be read.
-func sourceOf(b droid.ContentBlock) source {
+func sourceOf(b stream.ContentBlock) source {
 	var block struct {
 		Source source `json:"source"`
 	}

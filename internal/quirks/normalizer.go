@@ -11,13 +11,13 @@ package quirks
 import (
 	"time"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // Normalizer holds what is known of one droid process. It is not safe for
 // concurrent use. Times passed to its methods must not go backwards.
 type Normalizer struct {
-	version   droid.Version
+	version   stream.Version
 	completes bool // agent_turn_completed precedes the idle that ends a turn
 
 	now time.Time
@@ -37,7 +37,7 @@ type Normalizer struct {
 	asks     []ask               // asks[0] is open, the others are held back
 	answered map[string]struct{} // requests that were open once
 
-	settings droid.Settings
+	settings stream.Settings
 	told     []byte // settings last reported, as JSON
 	title    title
 	usage    UsageChanged
@@ -46,7 +46,7 @@ type Normalizer struct {
 
 // New returns a Normalizer for a droid of protocol version v. The zero Version
 // stands for one that told none, as droid 0.57 and older do.
-func New(v droid.Version) *Normalizer {
+func New(v stream.Version) *Normalizer {
 	n := &Normalizer{
 		over:     map[string]struct{}{},
 		seen:     map[string]struct{}{},
@@ -60,7 +60,7 @@ func New(v droid.Version) *Normalizer {
 
 // SetVersion tells the protocol version when it was not known to New. It
 // belongs before the first event.
-func (n *Normalizer) SetVersion(v droid.Version) {
+func (n *Normalizer) SetVersion(v stream.Version) {
 	n.version = v
 	n.completes = v.Features().TurnCompleted
 }
@@ -74,45 +74,45 @@ func (n *Normalizer) Reserve(toolIDs ...string) {
 }
 
 // Push takes the next event of droid.
-func (n *Normalizer) Push(now time.Time, ev droid.Event) []Event {
+func (n *Normalizer) Push(now time.Time, ev stream.Event) []Event {
 	n.now = now
 	switch ev := ev.(type) {
-	case droid.WorkingStateChanged:
+	case stream.WorkingStateChanged:
 		n.workingState(ev)
-	case droid.MessageCreated:
+	case stream.MessageCreated:
 		n.messageCreated(ev)
-	case droid.TextDelta:
+	case stream.TextDelta:
 		n.textDelta(ev)
-	case droid.TextComplete: // the snapshot says the same and more
-	case droid.MessageRetracted:
+	case stream.TextComplete: // the snapshot says the same and more
+	case stream.MessageRetracted:
 		n.messageRetracted(ev)
-	case droid.LLMRetry:
+	case stream.LLMRetry:
 		n.llmRetry(ev)
-	case droid.ToolCall:
+	case stream.ToolCall:
 		n.toolCall(ev)
-	case droid.ToolPhaseChanged:
+	case stream.ToolPhaseChanged:
 		n.toolPhase(ev)
-	case droid.ToolProgress:
+	case stream.ToolProgress:
 		n.toolProgress(ev)
-	case droid.ToolResult:
+	case stream.ToolResult:
 		n.toolResult(ev)
-	case droid.PermissionRequest:
+	case stream.PermissionRequest:
 		n.permissionRequest(ev)
-	case droid.QuestionRequest:
+	case stream.QuestionRequest:
 		n.questionRequest(ev)
-	case droid.PermissionResolved:
+	case stream.PermissionResolved:
 		n.permissionResolved(ev)
-	case droid.TurnCompleted:
+	case stream.TurnCompleted:
 		n.turnCompleted(ev)
-	case droid.Failure:
+	case stream.Failure:
 		n.failed(ev)
-	case droid.QueuedMessagesDiscarded:
+	case stream.QueuedMessagesDiscarded:
 		n.discarded(ev)
-	case droid.SettingsUpdated:
+	case stream.SettingsUpdated:
 		n.mergeSettings(ev.Settings)
-	case droid.TitleUpdated:
+	case stream.TitleUpdated:
 		n.titleUpdated(ev)
-	case droid.TokenUsageChanged:
+	case stream.TokenUsageChanged:
 		n.usageChanged(ev)
 	default:
 		n.emit(Other{Event: ev})
@@ -121,13 +121,13 @@ func (n *Normalizer) Push(now time.Time, ev droid.Event) []Event {
 }
 
 // messageCreated sends a snapshot to the file that knows its role.
-func (n *Normalizer) messageCreated(ev droid.MessageCreated) {
+func (n *Normalizer) messageCreated(ev stream.MessageCreated) {
 	switch ev.Message.Role {
-	case droid.RoleUser:
+	case stream.RoleUser:
 		n.userMessage(ev)
-	case droid.RoleAssistant:
+	case stream.RoleAssistant:
 		n.assistantMessage(ev.Message)
-	case droid.RoleSystem:
+	case stream.RoleSystem:
 		n.systemMessage(ev.Message)
 	default:
 		n.emit(Other{Event: ev})
@@ -136,18 +136,18 @@ func (n *Normalizer) messageCreated(ev droid.MessageCreated) {
 
 // workingState follows droid's state. Only the steps that decide something
 // have an effect here; an unknown or compacting state passes.
-func (n *Normalizer) workingState(ev droid.WorkingStateChanged) {
+func (n *Normalizer) workingState(ev stream.WorkingStateChanged) {
 	n.state = ev.State
 	switch ev.State {
-	case droid.StateIdle:
+	case stream.StateIdle:
 		n.idled(ev.Trace)
-	case droid.StateStreaming, droid.StateThinking:
+	case stream.StateStreaming, stream.StateThinking:
 		n.busy()
 		n.modelCalled()
 		if n.turn != nil {
 			n.turn.awaiting = true
 		}
-	case droid.StateExecuting, droid.StateWaiting:
+	case stream.StateExecuting, stream.StateWaiting:
 		n.busy()
 	default:
 		n.busy()

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // ask is a request of droid that waits for the user.
@@ -34,7 +34,7 @@ func (n *Normalizer) Answered(now time.Time, requestID string, refused bool) []E
 	return n.take()
 }
 
-func (n *Normalizer) permissionRequest(ev droid.PermissionRequest) {
+func (n *Normalizer) permissionRequest(ev stream.PermissionRequest) {
 	n.busy()
 	uses := slices.Clone(ev.ToolUses)
 	for i, u := range uses {
@@ -49,7 +49,7 @@ func (n *Normalizer) permissionRequest(ev droid.PermissionRequest) {
 	n.ask(ev.RequestID, PermissionAsked{RequestID: ev.RequestID, Tools: uses, Options: ev.Options})
 }
 
-func (n *Normalizer) questionRequest(ev droid.QuestionRequest) {
+func (n *Normalizer) questionRequest(ev stream.QuestionRequest) {
 	n.busy()
 	q := QuestionAsked{RequestID: ev.RequestID, ToolID: ev.ToolCallID, Questions: ev.Questions}
 	if c := n.openCall(ev.ToolCallID, "AskUser"); c != nil {
@@ -85,7 +85,7 @@ func (n *Normalizer) removeAsk(requestID string) {
 
 // permissionResolved withdraws a request that somebody else answered, and notes
 // that the tools it allows now run.
-func (n *Normalizer) permissionResolved(ev droid.PermissionResolved) {
+func (n *Normalizer) permissionResolved(ev stream.PermissionResolved) {
 	if len(n.asks) > 0 && n.asks[0].requestID == ev.RequestID {
 		n.emit(AskWithdrawn{RequestID: ev.RequestID})
 	}

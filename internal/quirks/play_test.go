@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fixture"
 )
 
@@ -31,7 +31,7 @@ type player struct {
 	check  *checker
 }
 
-func newPlayer(v droid.Version) *player {
+func newPlayer(v stream.Version) *player {
 	return &player{
 		n:      New(v),
 		open:   map[string]bool{},
@@ -96,7 +96,7 @@ func (p *player) toDroid(now time.Time, line json.RawMessage) {
 		p.report("interrupt")
 		p.got(p.n.Interrupted(now))
 	case m.Method == "" && m.ID != "":
-		refused := m.Result == nil || m.Result.Cancelled || m.Result.SelectedOption == droid.OptionCancel
+		refused := m.Result == nil || m.Result.Cancelled || m.Result.SelectedOption == stream.OptionCancel
 		p.report("answer %s refused=%t", short(m.ID), refused)
 		p.check.answer(m.ID)
 		p.got(p.n.Answered(now, m.ID, refused))
@@ -117,7 +117,7 @@ type request struct {
 }
 
 func (p *player) fromDroid(now time.Time, line json.RawMessage) error {
-	l, err := droid.DecodeLine(line)
+	l, err := stream.DecodeLine(line)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (p *player) fromDroid(now time.Time, line json.RawMessage) error {
 		return nil
 	}
 	var result struct {
-		Settings *droid.Settings `json:"settings"`
+		Settings *stream.Settings `json:"settings"`
 	}
 	if json.Unmarshal(l.Response.Result, &result) == nil && result.Settings != nil {
 		p.got(p.n.Settings(*result.Settings))
@@ -158,7 +158,7 @@ func TestFixtures(t *testing.T) {
 	require.NotEmpty(t, all)
 	for _, c := range all {
 		t.Run(c.Name, func(t *testing.T) {
-			got := stream(t, c)
+			got := playStream(t, c)
 			if *update {
 				require.NoError(t, c.SetGolden("stream.golden", got))
 			}
@@ -184,8 +184,8 @@ func TestFilesNameFixtures(t *testing.T) {
 	require.Greater(t, named, 20)
 }
 
-// stream plays a fixture and writes down what the client did and what came.
-func stream(t *testing.T, c *fixture.Conversation) string {
+// playStream plays a fixture and writes down what the client did and what came.
+func playStream(t *testing.T, c *fixture.Conversation) string {
 	t.Helper()
 	var b strings.Builder
 	p := newPlayer(c.Protocol)

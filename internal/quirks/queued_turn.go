@@ -14,12 +14,12 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // userMessage finds out which turn a user message belongs to. Messages that
 // droid adds for the model alone are skipped.
-func (n *Normalizer) userMessage(ev droid.MessageCreated) {
+func (n *Normalizer) userMessage(ev stream.MessageCreated) {
 	if ev.RequestID == "" && hidden(ev.Message) || n.repeated(ev.Message.ID) {
 		return
 	}
@@ -51,10 +51,10 @@ func (n *Normalizer) userMessage(ev droid.MessageCreated) {
 
 // startOther starts a turn that is not the one expected next; the expected one
 // goes on waiting.
-func (n *Normalizer) startOther(ev droid.MessageCreated, messageID string) {
+func (n *Normalizer) startOther(ev stream.MessageCreated, messageID string) {
 	t := n.waitingTurn(ev.RequestID)
 	if t == nil {
-		t = &turn{requestID: ev.RequestID, awaiting: n.state == droid.StateStreaming}
+		t = &turn{requestID: ev.RequestID, awaiting: n.state == stream.StateStreaming}
 	}
 	t.echoedIn(ev.Trace)
 	n.waiting = slices.DeleteFunc(n.waiting, func(w *turn) bool { return w == t })
@@ -67,7 +67,7 @@ func (n *Normalizer) startOther(ev droid.MessageCreated, messageID string) {
 
 // discarded passes on that waiting messages were thrown away, and ends their
 // turns. It says so after idle where a message came while droid stopped.
-func (n *Normalizer) discarded(ev droid.QueuedMessagesDiscarded) {
+func (n *Normalizer) discarded(ev stream.QueuedMessagesDiscarded) {
 	if t := n.unechoed(ev.RequestID); t != nil {
 		n.discard(t, ev.Text)
 		return
@@ -92,7 +92,7 @@ func (n *Normalizer) discard(t *turn, text string) {
 
 // textsOf finds the prompts that a discarded text is made of, where droid does
 // not name one: each is a part of it that ends with a line.
-func (n *Normalizer) textsOf(ev droid.QueuedMessagesDiscarded) []*turn {
+func (n *Normalizer) textsOf(ev stream.QueuedMessagesDiscarded) []*turn {
 	if ev.RequestID != "" {
 		return nil
 	}

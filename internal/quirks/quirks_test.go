@@ -9,18 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Versions by the droid that speaks them.
 var (
-	v057  = droid.Version{}
-	v099  = droid.Version{Major: 1, Minor: 15}
-	v117  = droid.Version{Major: 1, Minor: 32}
-	v215  = droid.Version{Major: 1, Minor: 206}
-	v225  = droid.Version{Major: 1, Minor: 220}
+	v057  = stream.Version{}
+	v099  = stream.Version{Major: 1, Minor: 15}
+	v117  = stream.Version{Major: 1, Minor: 32}
+	v215  = stream.Version{Major: 1, Minor: 206}
+	v225  = stream.Version{Major: 1, Minor: 220}
 	epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
@@ -33,7 +33,7 @@ type talk struct {
 	lines []string
 }
 
-func newTalk(t *testing.T, v droid.Version) *talk {
+func newTalk(t *testing.T, v stream.Version) *talk {
 	return &talk{t: t, n: New(v), check: newChecker(), now: epoch}
 }
 
@@ -57,7 +57,7 @@ func (k *talk) answer(id string, refused bool) *talk {
 	return k.got(k.n.Answered(k.now, id, refused))
 }
 
-func (k *talk) push(events ...droid.Event) *talk {
+func (k *talk) push(events ...stream.Event) *talk {
 	for _, ev := range events {
 		k.got(k.n.Push(k.now, ev))
 	}
@@ -83,57 +83,59 @@ func (k *talk) says(lines ...string) *talk {
 }
 
 // started runs a turn up to the model's first word.
-func started(t *testing.T, v droid.Version) *talk {
+func started(t *testing.T, v stream.Version) *talk {
 	k := newTalk(t, v).begin("p1").push(streaming, user("p1", "u1"))
 	return k.says(`turn started, prompt "p1", message u1`)
 }
 
 var (
-	streaming = droid.WorkingStateChanged{State: droid.StateStreaming}
-	executing = droid.WorkingStateChanged{State: droid.StateExecuting}
-	idle      = droid.WorkingStateChanged{State: droid.StateIdle}
+	streaming = stream.WorkingStateChanged{State: stream.StateStreaming}
+	executing = stream.WorkingStateChanged{State: stream.StateExecuting}
+	idle      = stream.WorkingStateChanged{State: stream.StateIdle}
 	abc       = json.RawMessage(`{"command":"abc"}`)
 	xyz       = json.RawMessage(`{"command":"xyz"}`)
 )
 
-func user(requestID, id string) droid.Event {
-	return droid.MessageCreated{RequestID: requestID, Message: droid.Message{ID: id, Role: droid.RoleUser, Content: []droid.ContentBlock{{Type: "text", Text: "do"}}}}
+func user(requestID, id string) stream.Event {
+	return stream.MessageCreated{RequestID: requestID, Message: stream.Message{ID: id, Role: stream.RoleUser, Content: []stream.ContentBlock{{Type: "text", Text: "do"}}}}
 }
 
-func system(id, visibility, text string) droid.Event {
-	return droid.MessageCreated{Message: droid.Message{ID: id, Role: droid.RoleSystem, Visibility: visibility, Content: []droid.ContentBlock{{Type: "text", Text: text}}}}
+func system(id, visibility, text string) stream.Event {
+	return stream.MessageCreated{Message: stream.Message{ID: id, Role: stream.RoleSystem, Visibility: visibility, Content: []stream.ContentBlock{{Type: "text", Text: text}}}}
 }
 
-func assistant(id string, blocks ...droid.ContentBlock) droid.Event {
-	return droid.MessageCreated{Message: droid.Message{ID: id, Role: droid.RoleAssistant, Content: blocks}}
+func assistant(id string, blocks ...stream.ContentBlock) stream.Event {
+	return stream.MessageCreated{Message: stream.Message{ID: id, Role: stream.RoleAssistant, Content: blocks}}
 }
 
-func text(s string) droid.ContentBlock     { return droid.ContentBlock{Type: "text", Text: s} }
-func thinking(s string) droid.ContentBlock { return droid.ContentBlock{Type: "thinking", Thinking: s} }
-
-func use(id string, input json.RawMessage) droid.ContentBlock {
-	return droid.ContentBlock{Type: "tool_use", ID: id, Name: "Execute", Input: input}
+func text(s string) stream.ContentBlock { return stream.ContentBlock{Type: "text", Text: s} }
+func thinking(s string) stream.ContentBlock {
+	return stream.ContentBlock{Type: "thinking", Thinking: s}
 }
 
-func delta(id, s string) droid.Event { return droid.TextDelta{MessageID: id, Text: s} }
-
-func toolCall(id string, input json.RawMessage) droid.Event {
-	return droid.ToolCall{ToolUse: droid.ToolUse{ID: id, Name: "Execute", Input: input}}
+func use(id string, input json.RawMessage) stream.ContentBlock {
+	return stream.ContentBlock{Type: "tool_use", ID: id, Name: "Execute", Input: input}
 }
 
-func result(id, s string) droid.Event {
+func delta(id, s string) stream.Event { return stream.TextDelta{MessageID: id, Text: s} }
+
+func toolCall(id string, input json.RawMessage) stream.Event {
+	return stream.ToolCall{ToolUse: stream.ToolUse{ID: id, Name: "Execute", Input: input}}
+}
+
+func result(id, s string) stream.Event {
 	content, _ := json.Marshal(s)
-	return droid.ToolResult{ToolUseID: id, Content: content}
+	return stream.ToolResult{ToolUseID: id, Content: content}
 }
 
-func completed(reason, turnID string) droid.Event {
-	return droid.TurnCompleted{Reason: reason, TurnID: turnID}
+func completed(reason, turnID string) stream.Event {
+	return stream.TurnCompleted{Reason: reason, TurnID: turnID}
 }
 
-func permission(id string, tools ...string) droid.Event {
-	ev := droid.PermissionRequest{RequestID: id}
+func permission(id string, tools ...string) stream.Event {
+	ev := stream.PermissionRequest{RequestID: id}
 	for _, tool := range tools {
-		ev.ToolUses = append(ev.ToolUses, droid.PermissionToolUse{ToolUse: droid.ToolUse{ID: tool, Name: "Execute", Input: abc}, Confirmation: "exec"})
+		ev.ToolUses = append(ev.ToolUses, stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: tool, Name: "Execute", Input: abc}, Confirmation: "exec"})
 	}
 	return ev
 }
@@ -223,16 +225,16 @@ func TestQuirk01_PrematureIdle(t *testing.T) {
 func TestQuirk01_LateEventsOfCancelledTurn(t *testing.T) {
 	started(t, v117).push(delta("a", "x"), toolCall("c", abc), permission("r", "c")).
 		says(`text a "x"`, `tool c started: Execute {"command":"abc"}`, `permission r asked for c Execute (exec); options `).
-		interrupt().push(droid.PermissionResolved{RequestID: "r", SelectedOption: droid.OptionCancel}, idle).
+		interrupt().push(stream.PermissionResolved{RequestID: "r", SelectedOption: stream.OptionCancel}, idle).
 		says("ask withdrawn r", "tool c ended unfinished", `turn ended, prompt "p1", cancelled, reason ""`).
 		push(result("c", "late"), result("never seen", "late"), delta("a", "y"), assistant("a", text("xy")),
-			system("s1", droid.VisibilityBoth, "Request cancelled by user")).says().
-		begin("p2").push(system("s2", droid.VisibilityUserOnly, "Error: Request was aborted.")).says().
+			system("s1", stream.VisibilityBoth, "Request cancelled by user")).says().
+		begin("p2").push(system("s2", stream.VisibilityUserOnly, "Error: Request was aborted.")).says().
 		push(delta("new", "kept")).says(`text new "kept"`)
 }
 
 func TestQuirk01_IdleOfThePast(t *testing.T) {
-	for name, v := range map[string]droid.Version{"0.99": v099, "0.225": v225} {
+	for name, v := range map[string]stream.Version{"0.99": v099, "0.225": v225} {
 		t.Run(name, func(t *testing.T) {
 			newTalk(t, v).begin("p1").push(idle).after(time.Minute).says().
 				push(streaming, user("p1", "u1")).says(`turn started, prompt "p1", message u1`)
@@ -275,12 +277,12 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 	})
 	t.Run("discarded", func(t *testing.T) {
 		started(t, v225).begin("p2").interrupt().
-			push(droid.QueuedMessagesDiscarded{RequestID: "p2", Text: "do"}, completed("cancelled", "u1"), idle).
+			push(stream.QueuedMessagesDiscarded{RequestID: "p2", Text: "do"}, completed("cancelled", "u1"), idle).
 			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`,
 				`turn ended, prompt "p1", cancelled, reason "cancelled"`)
 	})
 	t.Run("discarded without an id", func(t *testing.T) {
-		started(t, v099).begin("p2").push(droid.QueuedMessagesDiscarded{Text: "do"}).
+		started(t, v099).begin("p2").push(stream.QueuedMessagesDiscarded{Text: "do"}).
 			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`)
 	})
 	// A message that reaches droid while it stops, as one sent just before a
@@ -288,13 +290,13 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 	t.Run("discarded without an id after idle", func(t *testing.T) {
 		started(t, v099).begin("p2").interrupt().push(idle).
 			says(`turn ended, prompt "p1", cancelled, reason ""`).
-			push(droid.QueuedMessagesDiscarded{Text: "do"}).
+			push(stream.QueuedMessagesDiscarded{Text: "do"}).
 			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`)
 	})
 	t.Run("several discarded at once", func(t *testing.T) {
 		for _, border := range []string{"\n\n", "\n"} {
 			started(t, v225).prompt("p2", "go").prompt("p3", "").prompt("p4", "go on\nthere ").interrupt().
-				push(droid.QueuedMessagesDiscarded{Text: "go" + border + "go on\nthere "}).
+				push(stream.QueuedMessagesDiscarded{Text: "go" + border + "go on\nthere "}).
 				says(`discarded prompt "p2": "go"`, `turn ended, prompt "p2", dropped, reason ""`,
 					`discarded prompt "p4": "go on\nthere "`, `turn ended, prompt "p4", dropped, reason ""`).
 				push(idle).says(`turn ended, prompt "p1", cancelled, reason ""`).
@@ -302,13 +304,13 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 		}
 	})
 	t.Run("of two that begin alike the one that was discarded", func(t *testing.T) {
-		started(t, v099).prompt("p2", "go").prompt("p3", "go on").push(droid.QueuedMessagesDiscarded{Text: "go on"}).
+		started(t, v099).prompt("p2", "go").prompt("p3", "go on").push(stream.QueuedMessagesDiscarded{Text: "go on"}).
 			says(`discarded prompt "p3": "go on"`, `turn ended, prompt "p3", dropped, reason ""`)
 	})
 	t.Run("two discarded without an id after idle", func(t *testing.T) {
 		started(t, v099).begin("p2").begin("p3").interrupt().push(idle).
 			says(`turn ended, prompt "p1", cancelled, reason ""`).
-			push(droid.QueuedMessagesDiscarded{Text: "do"}, droid.QueuedMessagesDiscarded{Text: "this"}).
+			push(stream.QueuedMessagesDiscarded{Text: "do"}, stream.QueuedMessagesDiscarded{Text: "this"}).
 			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`,
 				`discarded prompt "p3": "this"`, `turn ended, prompt "p3", dropped, reason ""`)
 	})
@@ -362,15 +364,15 @@ func TestCancelledUnlessComplete(t *testing.T) {
 		says(`text a "hi"`, `turn ended, prompt "p1", completed, reason ""`)
 	started(t, v099).push(answer, streaming).interrupt().push(idle).
 		says(`text a "hi"`, `turn ended, prompt "p1", cancelled, reason ""`)
-	started(t, v099).interrupt().push(system("s", droid.VisibilityLLMOnly, "Request interrupted by user"), answer, idle).
+	started(t, v099).interrupt().push(system("s", stream.VisibilityLLMOnly, "Request interrupted by user"), answer, idle).
 		says(`text a "hi"`, `turn ended, prompt "p1", cancelled, reason ""`)
 	started(t, v225).push(answer).interrupt().push(completed("completed", "u1"), idle).
 		says(`text a "hi"`, `turn ended, prompt "p1", completed, reason "completed"`)
 }
 
 func TestQuirk07_SecondResult(t *testing.T) {
-	started(t, v225).push(toolCall("c", abc), result("c", "one"), result("c", "two"), droid.ToolProgress{ToolUseID: "c"},
-		droid.ToolPhaseChanged{ToolUseID: "c", Phase: "executing"}, droid.PermissionResolved{ToolUseIDs: []string{"c"}}, toolCall("c", abc)).
+	started(t, v225).push(toolCall("c", abc), result("c", "one"), result("c", "two"), stream.ToolProgress{ToolUseID: "c"},
+		stream.ToolPhaseChanged{ToolUseID: "c", Phase: "executing"}, stream.PermissionResolved{ToolUseIDs: []string{"c"}}, toolCall("c", abc)).
 		says(`tool c started: Execute {"command":"abc"}`, `tool c ended "one"`)
 }
 
@@ -385,24 +387,24 @@ func TestQuirk08_RepeatedToolCall(t *testing.T) {
 			says(`tool c started: Execute {"command":"abc"}`, `tool c ended "x"`)
 	})
 	t.Run("it runs before the snapshot", func(t *testing.T) {
-		started(t, v225).push(toolCall("c", nil), toolCall("c", abc), droid.ToolPhaseChanged{ToolUseID: "c", Phase: "queued"}).
+		started(t, v225).push(toolCall("c", nil), toolCall("c", abc), stream.ToolPhaseChanged{ToolUseID: "c", Phase: "queued"}).
 			says("tool c started: Execute {}").
-			push(droid.ToolPhaseChanged{ToolUseID: "c", Phase: "executing"}, droid.ToolProgress{ToolUseID: "c", Update: droid.ProgressUpdate{Type: "status"}}, assistant("a", use("c", abc))).
+			push(stream.ToolPhaseChanged{ToolUseID: "c", Phase: "executing"}, stream.ToolProgress{ToolUseID: "c", Update: stream.ProgressUpdate{Type: "status"}}, assistant("a", use("c", abc))).
 			says(`tool c input: Execute {"command":"abc"}`, "tool c runs", `tool c progress status "" full ""`)
 	})
 	t.Run("first heard of otherwise", func(t *testing.T) {
-		started(t, v099).push(droid.ToolProgress{ToolUseID: "p", ToolName: "Execute", Update: droid.ProgressUpdate{Type: "status"}}, result("r", "x")).
+		started(t, v099).push(stream.ToolProgress{ToolUseID: "p", ToolName: "Execute", Update: stream.ProgressUpdate{Type: "status"}}, result("r", "x")).
 			says("tool p started: Execute {}", "tool p runs", `tool p progress status "" full ""`, "tool r started:  {}", `tool r ended "x"`)
 	})
 }
 
 func TestQuirk10_ReusedToolID(t *testing.T) {
-	once := []droid.Event{toolCall("c", nil), assistant("a1", use("c", abc)), droid.PermissionResolved{RequestID: "?", ToolUseIDs: []string{"c"}}, result("c", "1"), streaming}
+	once := []stream.Event{toolCall("c", nil), assistant("a1", use("c", abc)), stream.PermissionResolved{RequestID: "?", ToolUseIDs: []string{"c"}}, result("c", "1"), streaming}
 	k := started(t, v099).push(once...).
 		says("tool c started: Execute {}", `tool c input: Execute {"command":"abc"}`, "tool c runs", `tool c ended "1"`)
 	k.push(toolCall("c", nil), assistant("a2", use("c", abc)), permission("r", "c")).
 		says("tool c~2 started: Execute {}", `tool c~2 input: Execute {"command":"abc"}`, "permission r asked for c~2 Execute (exec); options ").
-		answer("r", false).push(droid.PermissionResolved{RequestID: "r", ToolUseIDs: []string{"c"}}, droid.ToolProgress{ToolUseID: "c", Update: droid.ProgressUpdate{Type: "status"}}, result("c", "2")).
+		answer("r", false).push(stream.PermissionResolved{RequestID: "r", ToolUseIDs: []string{"c"}}, stream.ToolProgress{ToolUseID: "c", Update: stream.ProgressUpdate{Type: "status"}}, result("c", "2")).
 		says("tool c~2 runs", `tool c~2 progress status "" full ""`, `tool c~2 ended "2"`)
 	t.Run("not without a new model call", func(t *testing.T) {
 		started(t, v099).push(toolCall("c", nil), result("c", "x"), toolCall("c", nil), assistant("a", use("c", abc))).
@@ -428,26 +430,26 @@ func TestQuirk10_ReusedToolID(t *testing.T) {
 
 func TestQuirk11_HiddenMessages(t *testing.T) {
 	started(t, v225).push(
-		droid.MessageCreated{Message: droid.Message{ID: "context-1", Role: droid.RoleUser, Visibility: droid.VisibilityLLMOnly}},
-		droid.MessageCreated{Message: droid.Message{ID: "__internal__", Role: droid.RoleUser}},
-		system("s1", droid.VisibilityLLMOnly, "Continue where you left off."),
-		system("s2", droid.VisibilityUserOnly, "/greet is running"),
-		system("s2", droid.VisibilityUserOnly, "/greet is running"),
+		stream.MessageCreated{Message: stream.Message{ID: "context-1", Role: stream.RoleUser, Visibility: stream.VisibilityLLMOnly}},
+		stream.MessageCreated{Message: stream.Message{ID: "__internal__", Role: stream.RoleUser}},
+		system("s1", stream.VisibilityLLMOnly, "Continue where you left off."),
+		system("s2", stream.VisibilityUserOnly, "/greet is running"),
+		system("s2", stream.VisibilityUserOnly, "/greet is running"),
 		system("s3", "", "to both")).
 		says("the answer continues", `notice "/greet is running"`, `notice "to both"`)
 	t.Run("an echo without content counts", func(t *testing.T) {
-		newTalk(t, v225).begin("p").push(droid.MessageCreated{RequestID: "p", Message: droid.Message{ID: "u", Role: droid.RoleUser}}).
+		newTalk(t, v225).begin("p").push(stream.MessageCreated{RequestID: "p", Message: stream.Message{ID: "u", Role: stream.RoleUser}}).
 			says(`turn started, prompt "p", message u`)
 	})
 	t.Run("an interrupt that nobody asked for", func(t *testing.T) {
-		started(t, v099).push(system("s", droid.VisibilityBoth, "Request cancelled by user"), idle).
+		started(t, v099).push(system("s", stream.VisibilityBoth, "Request cancelled by user"), idle).
 			says(`notice "Request cancelled by user"`, `turn ended, prompt "p1", cancelled, reason ""`)
 	})
 }
 
 func TestQuirk16_RepeatedSettings(t *testing.T) {
-	s := func(model, level string) droid.Settings {
-		var s droid.Settings
+	s := func(model, level string) stream.Settings {
+		var s stream.Settings
 		if model != "" {
 			s.ModelID = &model
 		}
@@ -456,16 +458,16 @@ func TestQuirk16_RepeatedSettings(t *testing.T) {
 		}
 		return s
 	}
-	k := newTalk(t, v099).push(droid.SettingsUpdated{Settings: s("m", "off")}).says("settings model=m effort=? mode=normal")
+	k := newTalk(t, v099).push(stream.SettingsUpdated{Settings: s("m", "off")}).says("settings model=m effort=? mode=normal")
 	k.got(k.n.Settings(s("m", "off"))).says()
-	k.push(droid.SettingsUpdated{Settings: s("", "low")}).says("settings model=m effort=? mode=auto-low")
-	k.push(droid.SettingsUpdated{Settings: s("m", "")}).says()
-	use := droid.TokenUsageChanged{TokenUsage: droid.TokenUsage{InputTokens: 1}}
+	k.push(stream.SettingsUpdated{Settings: s("", "low")}).says("settings model=m effort=? mode=auto-low")
+	k.push(stream.SettingsUpdated{Settings: s("m", "")}).says()
+	use := stream.TokenUsageChanged{TokenUsage: stream.TokenUsage{InputTokens: 1}}
 	k.push(use, use).says("usage in=1 out=0")
 }
 
 func TestQuirk18_OneAskAtATime(t *testing.T) {
-	question := droid.QuestionRequest{RequestID: "q", ToolCallID: "c", Questions: []droid.Question{{Question: "why?"}}}
+	question := stream.QuestionRequest{RequestID: "q", ToolCallID: "c", Questions: []stream.Question{{Question: "why?"}}}
 	k := started(t, v225).push(toolCall("c", abc), permission("r1", "c"), permission("r2", "c"), question, permission("r1", "c")).
 		says(`tool c started: Execute {"command":"abc"}`, "permission r1 asked for c Execute (exec); options ", "tool c runs")
 	k.answer("r2", false).says() // held back, so it cannot have been answered; yet it is gone
@@ -480,8 +482,8 @@ func TestQuirk18_OneAskAtATime(t *testing.T) {
 }
 
 func TestQuirk19_AskWithdrawn(t *testing.T) {
-	resolved := func(id string) droid.Event {
-		return droid.PermissionResolved{RequestID: id, SelectedOption: droid.OptionCancel}
+	resolved := func(id string) stream.Event {
+		return stream.PermissionResolved{RequestID: id, SelectedOption: stream.OptionCancel}
 	}
 	started(t, v225).push(toolCall("c", abc), permission("r1", "c"), permission("r2", "c"), permission("r3", "c")).
 		says(`tool c started: Execute {"command":"abc"}`, "permission r1 asked for c Execute (exec); options ").
@@ -507,7 +509,7 @@ func TestErrorWordOnce(t *testing.T) {
 		"Error: Errors: 3":                                  "Error: Errors: 3",
 		"Error: Error: Error: x":                            "Error: x",
 	} {
-		failed := result("c", said).(droid.ToolResult)
+		failed := result("c", said).(stream.ToolResult)
 		failed.IsError = true
 		started(t, v225).push(toolCall("c", abc), failed).
 			says(`tool c started: Execute {"command":"abc"}`, fmt.Sprintf("tool c failed %q", want))
@@ -528,7 +530,7 @@ func TestQuirk03_IdleWithAnOpenCall(t *testing.T) {
 		return started(t, v117).push(assistant("a", use("c", abc)), permission("r", "c")).
 			says(`tool c started: Execute {"command":"abc"}`, "permission r asked for c Execute (exec); options ")
 	}
-	withdrawn := droid.PermissionResolved{RequestID: "r", SelectedOption: droid.OptionCancel}
+	withdrawn := stream.PermissionResolved{RequestID: "r", SelectedOption: stream.OptionCancel}
 	t.Run("and droid leaves", func(t *testing.T) {
 		asked(t).push(withdrawn, idle).exit().
 			says("ask withdrawn r", "tool c ended unfinished", `turn ended, prompt "p1", failed, reason "process_exit", failure process_exit  "" advice ""`)
@@ -551,9 +553,9 @@ func TestQuirk03_IdleWithAnOpenCall(t *testing.T) {
 }
 
 func TestQuirk29_DoubleError(t *testing.T) {
-	broken := droid.Failure{Message: "401 no", ErrorType: "Error"}
+	broken := stream.Failure{Message: "401 no", ErrorType: "Error"}
 	broken.Detail.Name = "AuthenticationError"
-	advice := system("s", droid.VisibilityUserOnly, "Log in.")
+	advice := system("s", stream.VisibilityUserOnly, "Log in.")
 	t.Run("0.225", func(t *testing.T) {
 		started(t, v225).push(broken, advice, completed("model_authentication_failed", "u1"), idle).
 			says(`turn ended, prompt "p1", failed, reason "model_authentication_failed", failure model_authentication_failed AuthenticationError "401 no" advice "Log in."`)
@@ -573,16 +575,16 @@ func TestQuirk29_DoubleError(t *testing.T) {
 			says(`text a "ok"`, `notice "401 no"`, `turn ended, prompt "p1", completed, reason ""`)
 	})
 	t.Run("another error and another message", func(t *testing.T) {
-		started(t, v099).push(droid.Failure{Message: "first"}, broken, broken, advice, system("s2", droid.VisibilityUserOnly, "More."), idle).
+		started(t, v099).push(stream.Failure{Message: "first"}, broken, broken, advice, system("s2", stream.VisibilityUserOnly, "More."), idle).
 			says(`notice "first"`, `notice "More."`,
 				`turn ended, prompt "p1", failed, reason "", failure error AuthenticationError "401 no" advice "Log in."`)
 	})
 	t.Run("outside any turn", func(t *testing.T) {
-		newTalk(t, v099).push(broken, system("s", droid.VisibilityUserOnly, "BYOK: 401 no"), system("s2", droid.VisibilityUserOnly, "Hello")).
+		newTalk(t, v099).push(broken, system("s", stream.VisibilityUserOnly, "BYOK: 401 no"), system("s2", stream.VisibilityUserOnly, "Hello")).
 			says(`notice "401 no"`, `notice "Hello"`)
 	})
 	t.Run("of an interrupt", func(t *testing.T) {
-		started(t, v099).interrupt().push(droid.Failure{Message: "Request was aborted."}, system("s", droid.VisibilityUserOnly, "Error: Request was aborted."), idle).
+		started(t, v099).interrupt().push(stream.Failure{Message: "Request was aborted."}, system("s", stream.VisibilityUserOnly, "Error: Request was aborted."), idle).
 			says(`turn ended, prompt "p1", cancelled, reason ""`)
 	})
 	t.Run("the process dies of it", func(t *testing.T) {
@@ -592,14 +594,14 @@ func TestQuirk29_DoubleError(t *testing.T) {
 	for _, test := range []struct{ errorType, name, want string }{
 		{"Error", "", "Error"}, {"Error", "TypeError", "TypeError"}, {"TimeoutError", "TypeError", "TimeoutError"}, {"", "X", "X"},
 	} {
-		f := droid.Failure{ErrorType: test.errorType}
+		f := stream.Failure{ErrorType: test.errorType}
 		f.Detail.Name = test.name
 		require.Equal(t, test.want, errorName(f))
 	}
 }
 
 func TestQuirk30_TitleEcho(t *testing.T) {
-	title := func(kind, s string) droid.Event { return droid.TitleUpdated{UpdateType: kind, Title: s} }
+	title := func(kind, s string) stream.Event { return stream.TitleUpdated{UpdateType: kind, Title: s} }
 	newTalk(t, v225).push(title("first_user_message", "do it"), title("first_user_message", "do it"), title("llm_generated", "A task"),
 		title("first_user_message", "do it"), title("manual_rename", "Mine"), title("first_user_message", "do it"), title("", "")).
 		says(`title "do it"`, `title "A task"`, `title "Mine"`)
@@ -637,9 +639,9 @@ func TestAbort(t *testing.T) {
 }
 
 func TestOtherEventsPass(t *testing.T) {
-	newTalk(t, v225).push(droid.MCPStatusChanged{}, droid.HookStarted{}, droid.SessionCompacted{},
-		droid.LateError{}, droid.WorkingStateChanged{State: droid.StateCompacting}, droid.WorkingStateChanged{State: "dreaming"},
-		droid.MessageCreated{Message: droid.Message{Role: "oracle"}}).
+	newTalk(t, v225).push(stream.MCPStatusChanged{}, stream.HookStarted{}, stream.SessionCompacted{},
+		stream.LateError{}, stream.WorkingStateChanged{State: stream.StateCompacting}, stream.WorkingStateChanged{State: "dreaming"},
+		stream.MessageCreated{Message: stream.Message{Role: "oracle"}}).
 		says("other mcp_status_changed", "other hook_execution_started", "other session_compacted", "other late_error",
 			"other droid_working_state_changed", "other droid_working_state_changed", "other create_message")
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fixture"
 )
 
@@ -56,8 +56,8 @@ func runs(steps []fixture.Step) [][]fixture.Step {
 // playRecording returns the number of turns.
 func playRecording(t *testing.T, path string, steps []fixture.Step) int {
 	t.Helper()
-	p := newPlayer(droid.Version{})
-	var snapshots []droid.Message
+	p := newPlayer(stream.Version{})
+	var snapshots []stream.Message
 	var reasons []string // as droid gave them
 	lossy := false
 	for _, s := range steps {
@@ -66,15 +66,15 @@ func playRecording(t *testing.T, path string, steps []fixture.Step) int {
 			continue
 		}
 		if s.Dir == fixture.FromDroid {
-			l, err := droid.DecodeLine(s.Msg)
+			l, err := stream.DecodeLine(s.Msg)
 			require.NoError(t, err, path)
 			switch ev := l.Event.(type) {
-			case droid.MessageCreated:
-				if ev.Message.Role == droid.RoleAssistant && ev.Message.Visibility != droid.VisibilityLLMOnly {
+			case stream.MessageCreated:
+				if ev.Message.Role == stream.RoleAssistant && ev.Message.Visibility != stream.VisibilityLLMOnly {
 					snapshots = append(snapshots, ev.Message)
 				}
-			case droid.TurnCompleted:
-				if ev.Reason != droid.ReasonSpecHandoff {
+			case stream.TurnCompleted:
+				if ev.Reason != stream.ReasonSpecHandoff {
 					reasons = append(reasons, ev.Reason)
 				}
 			}
@@ -108,7 +108,7 @@ func checkEndings(t *testing.T, path string, events []Event, reasons []string) i
 			}
 		case TurnEnded:
 			turns++
-			if ev.Reason != "" && ev.Reason != droid.ReasonProcessExit {
+			if ev.Reason != "" && ev.Reason != stream.ReasonProcessExit {
 				got = append(got, ev.Reason)
 			}
 			if ev.Outcome == Completed {
@@ -119,7 +119,7 @@ func checkEndings(t *testing.T, path string, events []Event, reasons []string) i
 	}
 	var want []string
 	for _, r := range reasons {
-		if r != droid.ReasonProcessExit { // Exited gives that reason too
+		if r != stream.ReasonProcessExit { // Exited gives that reason too
 			want = append(want, r)
 		}
 	}

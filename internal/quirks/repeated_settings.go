@@ -11,18 +11,18 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // Settings takes the settings in the result of initialize_session or
 // load_session.
-func (n *Normalizer) Settings(s droid.Settings) []Event {
+func (n *Normalizer) Settings(s stream.Settings) []Event {
 	n.mergeSettings(s)
 	return n.take()
 }
 
 // mergeSettings reports settings when they differ from those last reported.
-func (n *Normalizer) mergeSettings(s droid.Settings) {
+func (n *Normalizer) mergeSettings(s stream.Settings) {
 	n.settings = n.settings.Merge(s)
 	now, err := json.Marshal(n.settings)
 	if err == nil && bytes.Equal(now, n.told) {
@@ -32,7 +32,7 @@ func (n *Normalizer) mergeSettings(s droid.Settings) {
 	n.emit(SettingsChanged{Settings: n.settings})
 }
 
-func (n *Normalizer) usageChanged(ev droid.TokenUsageChanged) {
+func (n *Normalizer) usageChanged(ev stream.TokenUsageChanged) {
 	u := UsageChanged{Total: ev.TokenUsage, LastCall: ev.LastCallTokenUsage}
 	if u == n.usage {
 		return

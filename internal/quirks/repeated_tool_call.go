@@ -1,5 +1,7 @@
 package quirks
 
+import "droid-acp/internal/droid/stream"
+
 // What droid does: tool_call comes 2 to 17 times for one call, first with an
 // empty input, then with what the model has spelled out so far, and on 0.99
 // once more before the result. Only the snapshot and the permission request
@@ -8,9 +10,7 @@ package quirks
 // Quirk: 8.
 // Fixtures: split_tool_args_0.99.txtar, exec_allowed_0.225.txtar.
 
-import "droid-acp/internal/droid"
-
-func (n *Normalizer) toolCall(ev droid.ToolCall) {
+func (n *Normalizer) toolCall(ev stream.ToolCall) {
 	c := n.claim(ev.ToolUse, false)
 	if c == nil || !n.touch(c) {
 		return

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // retract declares void what was sent of m. What follows goes by another id.
@@ -29,7 +29,7 @@ func (n *Normalizer) retract(m *message) {
 // restarted reports whether what was sent of m ends with its snapshot, so that
 // only the beginning is void: the answer broke off, unsaid, and came again in
 // full (0.99, 0.117).
-func (n *Normalizer) restarted(m *message, content []droid.ContentBlock) bool {
+func (n *Normalizer) restarted(m *message, content []stream.ContentBlock) bool {
 	text, thinking := readable(content)
 	if len(text) == 0 {
 		return false
@@ -49,7 +49,7 @@ func (n *Normalizer) restarted(m *message, content []droid.ContentBlock) bool {
 	return holds
 }
 
-func (n *Normalizer) messageRetracted(ev droid.MessageRetracted) {
+func (n *Normalizer) messageRetracted(ev stream.MessageRetracted) {
 	m := n.messages[ev.MessageID]
 	if m == nil || m.done {
 		return
@@ -61,7 +61,7 @@ func (n *Normalizer) messageRetracted(ev droid.MessageRetracted) {
 // llmRetry retracts what the failed attempt had streamed, and ends the tool
 // calls it had begun to spell out. After it assistant_message_retracted finds
 // nothing left to retract.
-func (n *Normalizer) llmRetry(ev droid.LLMRetry) {
+func (n *Normalizer) llmRetry(ev stream.LLMRetry) {
 	n.busy()
 	for _, m := range n.live {
 		n.retract(m)

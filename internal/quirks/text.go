@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // message is what was sent of one assistant message.
@@ -99,7 +99,7 @@ func (n *Normalizer) message(id string) *message {
 }
 
 // textDelta passes text on as it comes.
-func (n *Normalizer) textDelta(d droid.TextDelta) {
+func (n *Normalizer) textDelta(d stream.TextDelta) {
 	m := n.message(d.MessageID)
 	if m.done || d.Text == "" {
 		return // see repeated_event.go
@@ -125,7 +125,7 @@ func (n *Normalizer) textDelta(d droid.TextDelta) {
 }
 
 // assistantMessage compares a snapshot with what was sent and sends the rest.
-func (n *Normalizer) assistantMessage(msg droid.Message) {
+func (n *Normalizer) assistantMessage(msg stream.Message) {
 	m := n.message(msg.ID)
 	if m.done {
 		return
@@ -137,7 +137,7 @@ func (n *Normalizer) assistantMessage(msg droid.Message) {
 	if m.done {
 		return // it was of the turn that just ended
 	}
-	if msg.Visibility != droid.VisibilityLLMOnly {
+	if msg.Visibility != stream.VisibilityLLMOnly {
 		n.fillIn(m, msg.Content)
 	}
 	n.messageDone(m)
@@ -150,7 +150,7 @@ func (n *Normalizer) assistantMessage(msg droid.Message) {
 }
 
 // fillIn sends what the snapshot has and the deltas had not, and the tool calls.
-func (n *Normalizer) fillIn(m *message, content []droid.ContentBlock) {
+func (n *Normalizer) fillIn(m *message, content []stream.ContentBlock) {
 	rest, ok := m.missing(content)
 	if !ok && !n.restarted(m, content) {
 		n.retract(m)
@@ -173,7 +173,7 @@ func (n *Normalizer) fillIn(m *message, content []droid.ContentBlock) {
 // missing returns what of content was not sent. It is not ok when something
 // else was sent. Thinking counts only if the snapshot has any: a version may
 // stream it and leave it out of its history.
-func (m *message) missing(content []droid.ContentBlock) (rest []Text, ok bool) {
+func (m *message) missing(content []stream.ContentBlock) (rest []Text, ok bool) {
 	if m.mixed {
 		return nil, false
 	}
@@ -219,7 +219,7 @@ func (m *message) suffixes(thought bool, whole []string) (missing []string, ok b
 }
 
 // readable returns the non-empty texts and thoughts of a message.
-func readable(content []droid.ContentBlock) (text, thinking []string) {
+func readable(content []stream.ContentBlock) (text, thinking []string) {
 	for _, b := range content {
 		switch {
 		case b.Type == "text" && b.Text != "":
@@ -239,10 +239,10 @@ func kindOf(thought bool) int {
 	return 0
 }
 
-func isToolUse(b droid.ContentBlock) bool { return b.Type == "tool_use" }
+func isToolUse(b stream.ContentBlock) bool { return b.Type == "tool_use" }
 
 // plainText joins the text blocks of a message.
-func plainText(msg droid.Message) string {
+func plainText(msg stream.Message) string {
 	text, _ := readable(msg.Content)
 	return strings.Join(text, "\n")
 }

@@ -5,11 +5,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 func TestQuirk06_RetryRepeatsText(t *testing.T) {
-	first := []droid.Event{delta("a", "one "), delta("a", "two ")}
+	first := []stream.Event{delta("a", "one "), delta("a", "two ")}
 	t.Run("0.99 says nothing", func(t *testing.T) {
 		started(t, v099).push(first...).push(delta("a", "one "), delta("a", "three"), assistant("a", text("one three"))).
 			says(`text a "one "`, `text a "two "`, `text a "one "`, `text a "three"`,
@@ -20,30 +20,30 @@ func TestQuirk06_RetryRepeatsText(t *testing.T) {
 			says(`text a "one "`, `text a "one "`, `text a holds from byte 4 of text and 0 of thought: "one "`)
 	})
 	t.Run("0.215 says llm_retry", func(t *testing.T) {
-		started(t, v215).push(first...).push(droid.LLMRetry{Attempt: 1, Reason: "timeout"}, delta("a", "three"), assistant("a", text("three"))).
+		started(t, v215).push(first...).push(stream.LLMRetry{Attempt: 1, Reason: "timeout"}, delta("a", "three"), assistant("a", text("three"))).
 			says(`text a "one "`, `text a "two "`, "text retracted a", "retrying, attempt 1, timeout", `text a~2 "three"`)
 	})
 	t.Run("0.225 says both, twice", func(t *testing.T) {
-		retry := []droid.Event{droid.LLMRetry{Attempt: 1, Reason: "timeout"}, droid.MessageRetracted{MessageID: "a"}}
+		retry := []stream.Event{stream.LLMRetry{Attempt: 1, Reason: "timeout"}, stream.MessageRetracted{MessageID: "a"}}
 		started(t, v225).push(delta("a", "one")).push(retry...).push(delta("a", "two")).push(retry...).
 			push(delta("a", "three"), assistant("a", text("three"))).
 			says(`text a "one"`, "text retracted a", "retrying, attempt 1, timeout",
 				`text a~2 "two"`, "text retracted a~2", "retrying, attempt 1, timeout", `text a~3 "three"`)
 	})
 	t.Run("retracted alone", func(t *testing.T) {
-		started(t, v225).push(droid.MessageRetracted{MessageID: "a"}, delta("a", "one"), droid.MessageRetracted{MessageID: "a"}, assistant("a", text("two"))).
+		started(t, v225).push(stream.MessageRetracted{MessageID: "a"}, delta("a", "one"), stream.MessageRetracted{MessageID: "a"}, assistant("a", text("two"))).
 			says(`text a "one"`, "text retracted a", `text a~2 "two"`)
 	})
 	t.Run("retracted after its snapshot", func(t *testing.T) {
-		started(t, v225).push(assistant("a", text("two")), droid.MessageRetracted{MessageID: "a"}).says(`text a "two"`)
+		started(t, v225).push(assistant("a", text("two")), stream.MessageRetracted{MessageID: "a"}).says(`text a "two"`)
 	})
 	t.Run("thinking is repeated too", func(t *testing.T) {
-		started(t, v099).push(droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"},
-			droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ok"}, assistant("a", thinking("hm"), text("ok"))).
+		started(t, v099).push(stream.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, stream.TextDelta{MessageID: "a", Thinking: true, Text: "hm"},
+			stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ok"}, assistant("a", thinking("hm"), text("ok"))).
 			says(`thought a "hm"`, `thought a "hm"`, `text a "ok"`, `text a holds from byte 0 of text and 2 of thought: "ok"`)
 	})
 	t.Run("thinking and text are repeated", func(t *testing.T) {
-		hm, ok := droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ok"}
+		hm, ok := stream.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ok"}
 		started(t, v099).push(hm, delta("a", "o"), hm, ok, assistant("a", thinking("hm"), text("ok"))).
 			says(`thought a "hm"`, `text a "o"`, `thought a "hm"`, `text a "ok"`, `text a holds from byte 1 of text and 2 of thought: "ok"`)
 	})
@@ -52,7 +52,7 @@ func TestQuirk06_RetryRepeatsText(t *testing.T) {
 			says(`text a "one "`, `text a "two "`, "text retracted a", `text a~2 "one three"`)
 	})
 	t.Run("the failed attempt began a tool call", func(t *testing.T) {
-		started(t, v225).push(delta("a", "one"), toolCall("c1", nil), droid.LLMRetry{Attempt: 1}, toolCall("c1", nil), toolCall("c1", abc), assistant("a", use("c1", abc)), result("c1", "ok")).
+		started(t, v225).push(delta("a", "one"), toolCall("c1", nil), stream.LLMRetry{Attempt: 1}, toolCall("c1", nil), toolCall("c1", abc), assistant("a", use("c1", abc)), result("c1", "ok")).
 			says(`text a "one"`, "tool c1 started: Execute {}", "text retracted a", "tool c1 ended unfinished", "retrying, attempt 1, ",
 				"tool c1~2 started: Execute {}", `tool c1~2 input: Execute {"command":"abc"}`, `tool c1~2 ended "ok"`)
 	})
@@ -66,25 +66,25 @@ func TestQuirk06_RetryRepeatsText(t *testing.T) {
 func TestTextMeetsSnapshot(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		events []droid.Event
+		events []stream.Event
 		want   []string
 	}{
-		{"nothing streamed", []droid.Event{assistant("a", thinking("hm"), text("hi"))}, []string{`thought a "hm"`, `text a "hi"`}},
-		{"suffix missing", []droid.Event{delta("a", "h"), assistant("a", text("hi"))}, []string{`text a "h"`, `text a "i"`}},
-		{"equal", []droid.Event{delta("a", "hi"), assistant("a", text("hi"))}, []string{`text a "hi"`}},
-		{"snapshot and deltas repeated", []droid.Event{delta("a", "hi"), assistant("a", text("hi")), assistant("a", text("hi")), delta("a", "hi")}, []string{`text a "hi"`}},
-		{"thinking not in the snapshot", []droid.Event{droid.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "hi"}, assistant("a", text("hi"))}, []string{`thought a "hm"`, `text a "hi"`}},
-		{"second block missing", []droid.Event{delta("a", "hi"), assistant("a", text("hi"), use("c", abc), text("ho"))}, []string{`text a "hi"`, `text a "ho"`, `tool c started: Execute {"command":"abc"}`}},
-		{"first block incomplete", []droid.Event{delta("a", "h"), droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, assistant("a", text("hi"), text("ho"))}, []string{`text a "h"`, `text a "ho"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},
-		{"blocks out of order", []droid.Event{droid.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, delta("a", "hi"), assistant("a", text("hi"), text("ho"))}, []string{`text a "ho"`, `text a "hi"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},
-		{"messages without id", []droid.Event{delta("", "x"), assistant("", text("x")), delta("", "x"), assistant("", text("xy"))}, []string{`text  "x"`, `text  "x"`, `text  "y"`}},
-		{"empty deltas", []droid.Event{delta("a", ""), assistant("a")}, nil},
+		{"nothing streamed", []stream.Event{assistant("a", thinking("hm"), text("hi"))}, []string{`thought a "hm"`, `text a "hi"`}},
+		{"suffix missing", []stream.Event{delta("a", "h"), assistant("a", text("hi"))}, []string{`text a "h"`, `text a "i"`}},
+		{"equal", []stream.Event{delta("a", "hi"), assistant("a", text("hi"))}, []string{`text a "hi"`}},
+		{"snapshot and deltas repeated", []stream.Event{delta("a", "hi"), assistant("a", text("hi")), assistant("a", text("hi")), delta("a", "hi")}, []string{`text a "hi"`}},
+		{"thinking not in the snapshot", []stream.Event{stream.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "hi"}, assistant("a", text("hi"))}, []string{`thought a "hm"`, `text a "hi"`}},
+		{"second block missing", []stream.Event{delta("a", "hi"), assistant("a", text("hi"), use("c", abc), text("ho"))}, []string{`text a "hi"`, `text a "ho"`, `tool c started: Execute {"command":"abc"}`}},
+		{"first block incomplete", []stream.Event{delta("a", "h"), stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, assistant("a", text("hi"), text("ho"))}, []string{`text a "h"`, `text a "ho"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},
+		{"blocks out of order", []stream.Event{stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, delta("a", "hi"), assistant("a", text("hi"), text("ho"))}, []string{`text a "ho"`, `text a "hi"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},
+		{"messages without id", []stream.Event{delta("", "x"), assistant("", text("x")), delta("", "x"), assistant("", text("xy"))}, []string{`text  "x"`, `text  "x"`, `text  "y"`}},
+		{"empty deltas", []stream.Event{delta("a", ""), assistant("a")}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) { started(t, v099).push(test.events...).says(test.want...) })
 	}
 	t.Run("never shown", func(t *testing.T) {
-		hidden := assistant("a", text("secret"), use("c", abc)).(droid.MessageCreated)
-		hidden.Message.Visibility = droid.VisibilityLLMOnly
+		hidden := assistant("a", text("secret"), use("c", abc)).(stream.MessageCreated)
+		hidden.Message.Visibility = stream.VisibilityLLMOnly
 		started(t, v099).push(hidden).says()
 	})
 }

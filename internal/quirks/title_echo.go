@@ -1,12 +1,12 @@
 package quirks
 
+import "droid-acp/internal/droid/stream"
+
 // What droid does: after a manual rename, or a title by the model, it may send
 // the first user message as title once more.
 // Seen on: 0.225.
 // Quirk: 30.
 // Fixtures: rename_0.225.txtar.
-
-import "droid-acp/internal/droid"
 
 // firstUserMessage is the updateType of the title that droid makes at once.
 const firstUserMessage = "first_user_message"
@@ -17,7 +17,7 @@ type title struct {
 	named bool
 }
 
-func (n *Normalizer) titleUpdated(ev droid.TitleUpdated) {
+func (n *Normalizer) titleUpdated(ev stream.TitleUpdated) {
 	switch ev.UpdateType {
 	case firstUserMessage:
 		if n.title.named {

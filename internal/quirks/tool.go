@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // call is one tool call. Its id is unique, the model's raw id need not be.
@@ -54,7 +54,7 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 // startCall announces a call under an id that was never used.
-func (n *Normalizer) startCall(u droid.ToolUse) *call {
+func (n *Normalizer) startCall(u stream.ToolUse) *call {
 	n.busy()
 	in := input(u.Input)
 	c := &call{id: n.tools.uniqueID(u.ID), name: u.Name, first: in, latest: in}
@@ -70,7 +70,7 @@ func (n *Normalizer) openCall(raw, name string) *call {
 	c := n.tools.newest[raw]
 	switch {
 	case c == nil:
-		return n.startCall(droid.ToolUse{ID: raw, Name: name})
+		return n.startCall(stream.ToolUse{ID: raw, Name: name})
 	case c.ended:
 		return nil
 	}
@@ -137,8 +137,8 @@ func (n *Normalizer) abandonCalls() {
 }
 
 // toolSnapshot takes the complete input of a call from the message that makes it.
-func (n *Normalizer) toolSnapshot(b droid.ContentBlock) {
-	u := droid.ToolUse{ID: b.ID, Name: b.Name, Input: b.Input}
+func (n *Normalizer) toolSnapshot(b stream.ContentBlock) {
+	u := stream.ToolUse{ID: b.ID, Name: b.Name, Input: b.Input}
 	if c := n.claim(u, true); c != nil {
 		c.acted = true
 		if u.Name != "" {
@@ -148,7 +148,7 @@ func (n *Normalizer) toolSnapshot(b droid.ContentBlock) {
 	}
 }
 
-func (n *Normalizer) toolPhase(ev droid.ToolPhaseChanged) {
+func (n *Normalizer) toolPhase(ev stream.ToolPhaseChanged) {
 	c := n.openCall(ev.ToolUseID, ev.ToolName)
 	if c == nil || !n.touch(c) {
 		return
@@ -159,7 +159,7 @@ func (n *Normalizer) toolPhase(ev droid.ToolPhaseChanged) {
 	}
 }
 
-func (n *Normalizer) toolProgress(ev droid.ToolProgress) {
+func (n *Normalizer) toolProgress(ev stream.ToolProgress) {
 	c := n.openCall(ev.ToolUseID, ev.ToolName)
 	if c == nil || !n.touch(c) {
 		return

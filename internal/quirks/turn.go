@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // turn is one prompt on its way through droid.
@@ -27,7 +27,7 @@ type turn struct {
 	failure   *Failure // last error
 	recovered bool     // droid went on after it
 
-	completed *droid.TurnCompleted
+	completed *stream.TurnCompleted
 	idle      bool      // idle came but does not count yet
 	beside    bool      // that idle seems to be of another turn
 	hold      time.Time // when the turn ends if nothing else comes; zero: never
@@ -115,7 +115,7 @@ func (n *Normalizer) Exited(now time.Time) []Event {
 		if !t.failing() {
 			n.showFailure(t)
 		}
-		n.finishAs(t.fail(droid.ReasonProcessExit))
+		n.finishAs(t.fail(stream.ReasonProcessExit))
 	}
 	n.withdrawAsks()
 	n.endTools()

@@ -12,7 +12,7 @@ package quirks
 import (
 	"time"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // How long one half of a turn's end waits for the other. In the recordings the
@@ -23,10 +23,10 @@ const (
 )
 
 // turnCompleted notes that droid ended the turn; idle ends it for good.
-func (n *Normalizer) turnCompleted(ev droid.TurnCompleted) {
+func (n *Normalizer) turnCompleted(ev stream.TurnCompleted) {
 	n.completes = true
 	t := n.turn
-	if t == nil || ev.Reason == droid.ReasonSpecHandoff {
+	if t == nil || ev.Reason == stream.ReasonSpecHandoff {
 		return
 	}
 	if ev.TurnID == "" && !t.stirred || ev.TurnID != "" && ev.TurnID == n.last.messageID {
@@ -90,15 +90,15 @@ func (n *Normalizer) ending(t *turn) TurnEnded {
 		return TurnEnded{Outcome: Completed}
 	}
 	switch reason := t.completed.Reason; reason {
-	case droid.ReasonCancelled:
+	case stream.ReasonCancelled:
 		n.showFailure(t)
 		return TurnEnded{Outcome: Cancelled, Reason: reason}
-	case droid.ReasonProcessExit:
+	case stream.ReasonProcessExit:
 		if !t.complete {
 			return t.fail(reason) // droid was ended before its answer was
 		}
 		fallthrough
-	case droid.ReasonCompleted, droid.ReasonPermissionRejected, "":
+	case stream.ReasonCompleted, stream.ReasonPermissionRejected, "":
 		n.showFailure(t)
 		return TurnEnded{Outcome: Completed, Reason: reason}
 	default:

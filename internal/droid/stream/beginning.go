@@ -1,4 +1,4 @@
-package droid
+package stream
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ func readHead(head []byte) (f frame, kind string) {
 			f.id = value
 		case "method":
 			f.method = value
-			kind = kindOf(unquote(value))
+			kind = KindOf(unquote(value))
 		case "params":
 			f.params = value
 		}

@@ -1,4 +1,4 @@
-package droid
+package stream
 
 import (
 	"encoding/json"

@@ -1,4 +1,9 @@
-package droid
+// Package stream has the plain types of droid's stream-jsonrpc protocol, and
+// decodes what droid writes: events, responses, messages of a conversation,
+// settings, and the facts that depend on droid's version. It starts nothing and
+// waits for nothing, so that rooms without I/O can use it; processes and the way to
+// them are in package droid.
+package stream
 
 import (
 	"bytes"
@@ -114,13 +119,13 @@ func (d *Decoder) dispatch(line Line, f frame) (Line, error) {
 		kind = []byte(guessType(f, hasID))
 	}
 	switch string(kind) {
-	case typeResponse:
+	case TypeResponse:
 		line.Response = d.decodeResponse(f)
 		return line, nil
 	case typeNotification:
 		d.decodeNotification(&line, f)
 		return line, nil
-	case typeRequest:
+	case TypeRequest:
 		if hasID {
 			decodeRequest(&line, f)
 			return line, nil
@@ -142,11 +147,11 @@ func inner(raw []byte) []byte {
 func guessType(f frame, hasID bool) string {
 	switch {
 	case f.method != nil && hasID:
-		return typeRequest
+		return TypeRequest
 	case f.method != nil:
 		return typeNotification
 	case f.result != nil || f.err != nil:
-		return typeResponse
+		return TypeResponse
 	}
 	return ""
 }
@@ -171,29 +176,29 @@ func decodeRequest(line *Line, f frame) {
 	switch method {
 	case methodRequestPermission:
 		e := PermissionRequest{RequestID: unquote(f.id)}
-		line.Event = decodeInto(kindOf(method), f.params, &e)
+		line.Event = decodeInto(KindOf(method), f.params, &e)
 	case methodAskUser:
 		e := QuestionRequest{RequestID: unquote(f.id)}
-		line.Event = decodeInto(kindOf(method), f.params, &e)
+		line.Event = decodeInto(KindOf(method), f.params, &e)
 	default:
-		line.Event = Unknown{Type: kindOf(method), Raw: bytes.Clone(f.params)}
+		line.Event = Unknown{Type: KindOf(method), Raw: bytes.Clone(f.params)}
 		line.RequestID = bytes.Clone(f.id)
 		return
 	}
 	if u, bad := line.Event.(Unknown); bad || !isString(f.id) {
 		if !bad {
-			u = Unknown{Type: kindOf(method), Raw: bytes.Clone(f.params), Err: errors.New("request id is no string")}
+			u = Unknown{Type: KindOf(method), Raw: bytes.Clone(f.params), Err: errors.New("request id is no string")}
 		}
 		line.Event, line.RequestID, line.Invalid = u, bytes.Clone(f.id), true
 	}
 }
 
-// kindOf is the method without its prefix.
-func kindOf(method string) string { return strings.TrimPrefix(method, "droid.") }
+// KindOf is the method without its prefix.
+func KindOf(method string) string { return strings.TrimPrefix(method, "droid.") }
 
 func (d *Decoder) decodeNotification(line *Line, f frame) {
 	if string(inner(f.method)) != methodNotification {
-		line.Event = Unknown{Type: kindOf(unquote(f.method)), Raw: bytes.Clone(f.params)}
+		line.Event = Unknown{Type: KindOf(unquote(f.method)), Raw: bytes.Clone(f.params)}
 		return
 	}
 	var body []byte
@@ -247,7 +252,7 @@ func same(old string, raw []byte) string {
 func (d *Decoder) decodeEvent(body, params []byte) Event {
 	fields, ok := scanFields(body)
 	if !ok {
-		return Unknown{Type: kindOf(methodNotification), Raw: bytes.Clone(params), Err: errors.New("no notification object")}
+		return Unknown{Type: KindOf(methodNotification), Raw: bytes.Clone(params), Err: errors.New("no notification object")}
 	}
 	var kind, messageID, index, text []byte
 	for name, value, ok := fields.next(); ok; name, value, ok = fields.next() {

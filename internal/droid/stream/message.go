@@ -1,0 +1,64 @@
+package stream
+
+import "encoding/json"
+
+// UserMessage is one prompt.
+type UserMessage struct {
+	RequestID string  // echoed by MessageCreated; unique, "" for a generated one
+	Text      string  // may be empty
+	Images    []Image // droid tells a model without image support that there was one
+	Files     []File
+	MessageID string // of the message in droid's history; honoured since 0.215
+}
+
+// Image is an image of a prompt.
+type Image struct {
+	Data      string // base64
+	MediaType string // such as "image/png"
+}
+
+// MarshalJSON writes droid's shape; other shapes are refused (0.99 to 0.225).
+func (i Image) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Type      string `json:"type"`
+		Data      string `json:"data"`
+		MediaType string `json:"mediaType"`
+	}{"base64", i.Data, i.MediaType})
+}
+
+// File is an attached file. droid shows text to the model as an attachment with
+// that name, and a PDF as a document.
+type File struct {
+	Name      string
+	MediaType string // such as "text/plain" or "application/pdf"
+	Data      string // the text itself, or base64 when Base64
+	Base64    bool
+}
+
+// MarshalJSON writes droid's shape.
+func (f File) MarshalJSON() ([]byte, error) {
+	kind := "text"
+	if f.Base64 {
+		kind = "base64"
+	}
+	return json.Marshal(struct {
+		Type      string `json:"type"`
+		MediaType string `json:"mediaType"`
+		Data      string `json:"data"`
+		Name      string `json:"name"`
+	}{kind, f.MediaType, f.Data, f.Name})
+}
+
+// Answers answer a QuestionRequest.
+type Answers struct {
+	Cancelled bool     `json:"cancelled"`
+	Answers   []Answer `json:"answers"` // one for each question
+}
+
+// Answer answers one Question; Index and Question are that question's. droid
+// takes free text, and hangs on answers of another shape (0.57).
+type Answer struct {
+	Index    int    `json:"index"`
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+}
