@@ -129,14 +129,6 @@ type ToolResult struct {
 	IsError   bool            `json:"isError"`
 }
 
-// PermissionResolved is permission_resolved. ToolUseIDs is empty when the
-// answer was cancel.
-type PermissionResolved struct {
-	RequestID      string   `json:"requestId"`
-	ToolUseIDs     []string `json:"toolUseIds"`
-	SelectedOption string   `json:"selectedOption"`
-}
-
 // SettingsUpdated is settings_updated. Settings may be partial. RequestID is
 // set since 0.117 when a request of ours caused it.
 type SettingsUpdated struct {
@@ -211,41 +203,6 @@ type SessionCompacted struct {
 	RemovedCount int    `json:"removedCount"`
 }
 
-// MCPServerStatus is one server in MCPStatusChanged.
-type MCPServerStatus struct {
-	Name   string `json:"name"`
-	Status string `json:"status"` // "connecting", "connected", "failed" or "disabled"
-	Error  string `json:"error"`
-	// RequiresAuth and Blocked are true when a login is needed, and when a policy
-	// of the organisation forbids the server.
-	RequiresAuth bool `json:"requiresAuth"`
-	HasTokens    bool `json:"hasAuthTokens"`
-	Blocked      bool `json:"blockedByPolicy"`
-}
-
-// MCPStatusChanged is mcp_status_changed.
-type MCPStatusChanged struct {
-	Servers []MCPServerStatus `json:"servers"`
-}
-
-// MCPAuthRequired is mcp_auth_required: a login has begun and waits for the user
-// to open AuthURL, which ends at a port of droid's own on loopback. 0.225 sends it
-// after AuthenticateMCP alone. 0.99 and 0.117 also send it when a server refuses, and
-// then nothing waits at the end: "No matching authorization flow found".
-type MCPAuthRequired struct {
-	ServerName string `json:"serverName"`
-	AuthURL    string `json:"authUrl"`
-	Message    string `json:"message"`
-}
-
-// MCPAuthCompleted is mcp_auth_completed: the login to a server has ended. Outcome
-// is "success" or why there was none.
-type MCPAuthCompleted struct {
-	ServerName string `json:"serverName"`
-	Outcome    string `json:"outcome"`
-	Message    string `json:"message"`
-}
-
 // HookStarted is hook_execution_started: commands of the user's own that droid
 // runs at certain moments.
 type HookStarted struct {
@@ -315,119 +272,6 @@ type LateResult struct {
 // (proceed_new_session). Versions before 0.215 do not show it.
 type SessionSwitched struct {
 	From, To string // session ids
-}
-
-// PermissionRequest is the request droid.request_permission. It must be
-// answered once with Client.AnswerPermission; one answer covers all ToolUses.
-type PermissionRequest struct {
-	RequestID string              `json:"-"`
-	ToolUses  []PermissionToolUse `json:"toolUses"`
-	Options   []PermissionOption  `json:"options"`
-}
-
-// PermissionToolUse is one tool that waits for permission. Confirmation is
-// "exec", "create", "edit", "apply_patch", "mcp_tool", "exit_spec_mode",
-// "sandbox_violation", "propose_mission", "start_mission_run", since 0.215 also
-// "droid_shield_violation", "recommend_mission", "exit_mission_planning".
-type PermissionToolUse struct {
-	ToolUse      ToolUse           `json:"toolUse"`
-	Confirmation string            `json:"confirmationType"`
-	Details      PermissionDetails `json:"details"`
-}
-
-// PermissionDetails are the facts that droid gives for a decision. Which are
-// set follows Type, see PermissionToolUse. OldContent and NewContent are whole
-// files.
-type PermissionDetails struct {
-	Type            string           `json:"type"`
-	FullCommand     string           `json:"fullCommand"`
-	ImpactLevel     string           `json:"impactLevel"`
-	RiskLevelReason string           `json:"riskLevelReason"`
-	FilePath        string           `json:"filePath"`
-	OldContent      *string          `json:"oldContent"`
-	NewContent      *string          `json:"newContent"`
-	Content         *string          `json:"content"` // create
-	PatchContent    string           `json:"patchContent"`
-	Files           []PermissionFile `json:"files"` // apply_patch since 0.215
-	ToolName        string           `json:"toolName"`
-	ServerName      string           `json:"serverName"`
-	Plan            string           `json:"plan"`        // exit_spec_mode
-	Title           string           `json:"title"`       // exit_spec_mode and missions
-	OptionNames     []string         `json:"optionNames"` // exit_spec_mode, until 0.215
-
-	Reason    string `json:"reason"`            // sandbox_violation, droid_shield_violation, recommend_mission
-	Command   string `json:"command"`           // droid_shield_violation; of an exec the names of its programs
-	Violating string `json:"violatingToolName"` // sandbox_violation: the tool
-	Target    string `json:"target"`            // sandbox_violation: a path or a host
-	Operation string `json:"operationType"`     // sandbox_violation: read, write, network or tool
-	OrgDeny   bool   `json:"isOrgDeny"`         // sandbox_violation: by the organisation's policy
-
-	Proposal     string `json:"proposal"`            // propose_mission
-	MissionPlan  string `json:"missionPlan"`         // exit_mission_planning
-	Validation   string `json:"validationStrategy"`  // exit_mission_planning
-	RunningCount int    `json:"runningMissionCount"` // start_mission_run
-
-	Raw json.RawMessage `json:"-"`
-}
-
-// UnmarshalJSON decodes the details and keeps their raw JSON. Fields of
-// unexpected types leave Type and Raw alone, so that the request can still be
-// shown and answered.
-func (d *PermissionDetails) UnmarshalJSON(data []byte) error {
-	type plain PermissionDetails
-	var p plain
-	if err := json.Unmarshal(data, &p); err != nil {
-		var t struct {
-			Type string `json:"type"`
-		}
-		_ = json.Unmarshal(data, &t) // unreadable details are shown raw, not refused
-		p = plain{Type: t.Type}
-	}
-	p.Raw = append(json.RawMessage(nil), data...)
-	*d = PermissionDetails(p)
-	return nil
-}
-
-// PermissionFile is one file of an apply_patch (0.215 to 0.225). Operation is
-// "update", "create" or "delete"; MoveTo is the new name of an updated file.
-type PermissionFile struct {
-	FilePath   string  `json:"filePath"`
-	Operation  string  `json:"operation"`
-	MoveTo     string  `json:"moveTo"`
-	OldContent *string `json:"oldContent"`
-	NewContent *string `json:"newContent"`
-}
-
-// PermissionOption is one answer that droid offers. Value goes back to droid.
-type PermissionOption struct {
-	Label string `json:"label"`
-	Value string `json:"value"`
-}
-
-// Answers to a PermissionRequest. droid takes OptionCancel, which refuses,
-// whether offered or not.
-const (
-	OptionCancel = "cancel"
-	OptionOnce   = "proceed_once"
-	OptionEdit   = "proceed_edit" // see Client.ApproveEditedPlan
-)
-
-// QuestionRequest is the request droid.ask_user. It must be answered once with
-// Client.AnswerQuestions.
-type QuestionRequest struct {
-	RequestID  string     `json:"-"`
-	ToolCallID string     `json:"toolCallId"`
-	Questions  []Question `json:"questions"`
-}
-
-// Question is one question of a QuestionRequest. Options may be empty; free
-// text is always a valid answer.
-type Question struct {
-	Index       int      `json:"index"`
-	Topic       string   `json:"topic"`
-	Question    string   `json:"question"`
-	Options     []string `json:"options"`
-	MultiSelect bool     `json:"multiSelect"` // several options may be picked; the answer has ", " between them (0.225)
 }
 
 // Kind implements Event.
