@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
 )
 
@@ -67,9 +68,9 @@ type Agent struct {
 
 	mu          sync.Mutex // guards what follows
 	initialized bool
-	client      clientCapabilities  // set once, before any session
-	closing     bool                // no session is opened any more
-	sessions    map[string]*Session // by each of their ids
+	client      protocol.ClientCapabilities // set once, before any session
+	closing     bool                        // no session is opened any more
+	sessions    map[string]*Session         // by each of their ids
 	departing   map[string]*departure
 	running     sync.WaitGroup // the sessions' owner goroutines
 }

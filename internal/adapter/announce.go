@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -24,7 +25,7 @@ type heldCall struct {
 // known, all others for a moment.
 func (s *Session) hold(ev quirks.ToolStarted) {
 	h := heldCall{id: ev.ID, name: ev.Name, input: ev.Input}
-	if !s.agent.client.firstTitle {
+	if !s.agent.client.FirstTitle {
 		h.at = time.Now().Add(announceAfter)
 	}
 	s.views.held = append(s.views.held, h)
@@ -89,7 +90,7 @@ func (s *Session) announce(id string) {
 	s.views.held = slices.Delete(s.views.held, i, i+1)
 	call := s.describe(h.id, h.name, h.input)
 	call.SessionUpdate = "tool_call"
-	call.Status = statusPending
+	call.Status = protocol.StatusPending
 	if s.views.get(id).command != nil {
 		s.commandStarted(&call)
 	}

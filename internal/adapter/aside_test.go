@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 // notifies is a script that says these notifications of droid during a turn.
@@ -86,7 +87,7 @@ func TestSubagentUnderItsCall(t *testing.T) {
 		calls := e.callUpdates()
 		require.Equal(t, "Task Look around", calls[0].Title)
 		last := calls[len(calls)-1]
-		require.Equal(t, statusCompleted, last.Status)
+		require.Equal(t, protocol.StatusCompleted, last.Status)
 		require.Equal(t, "- Subagent session started\n- `Read` a.txt\n- I have read it.\n- ❌ it broke\n|All found.", texts(last.Content))
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 )
 
 // ask is a permission or a question that the user has in front of them. There
@@ -22,15 +23,15 @@ type ask struct {
 // choose shows a choice to the user and returns the option picked, or "" when
 // none was: cancelled, not offered, an error, or the editor is gone. A choice that
 // was taken back before is not shown.
-func (s *Session) choose(ctx context.Context, params permissionParams) string {
+func (s *Session) choose(ctx context.Context, params protocol.PermissionParams) string {
 	if ctx.Err() != nil {
 		return ""
 	}
 	options := params.Options
-	if !s.agent.client.optionNames {
+	if !s.agent.client.OptionNames {
 		params.Options = namedByKind(options)
 	}
-	result, err := acp.SendRequest[permissionResult](s.agent.conn, ctx, acp.ClientMethodSessionRequestPermission, params)
+	result, err := acp.SendRequest[protocol.PermissionResult](s.agent.conn, ctx, acp.ClientMethodSessionRequestPermission, params)
 	if err != nil {
 		s.agent.log.Info("the editor gave no answer to a permission request; that is a refusal", zap.Error(err))
 		return ""
@@ -49,10 +50,10 @@ func (s *Session) choose(ctx context.Context, params permissionParams) string {
 
 // namedByKind gives each option its kind for an id, where there is one of a kind: of
 // the clients that act on the kind, avante knows these ids alone.
-func namedByKind(options []permissionOption) []permissionOption {
+func namedByKind(options []protocol.PermissionOption) []protocol.PermissionOption {
 	named := slices.Clone(options)
 	for i, o := range options {
-		if slices.ContainsFunc(named[:i], func(other permissionOption) bool { return other.OptionID == string(o.Kind) }) {
+		if slices.ContainsFunc(named[:i], func(other protocol.PermissionOption) bool { return other.OptionID == string(o.Kind) }) {
 			return options
 		}
 		named[i].OptionID = string(o.Kind)

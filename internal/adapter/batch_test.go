@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 // With two tools in one request the diff of the one never stands in the entry of
@@ -28,9 +29,9 @@ func TestDiffsOfABatchStandUnderTheirOwnCalls(t *testing.T) {
 				require.Len(t, diffPaths(batch.Content), 2, "all is in the request")
 				require.NotContains(t, []string{"t2", "t5"}, batch.ToolCallID, "clients merge the request into its call")
 
-				last := map[string]toolCall{}
+				last := map[string]protocol.ToolCall{}
 				for _, m := range e.received() {
-					var p struct{ Update toolCall }
+					var p struct{ Update protocol.ToolCall }
 					if json.Unmarshal(m.Params, &p) != nil || p.Update.ToolCallID == "" {
 						continue
 					}
@@ -46,14 +47,14 @@ func TestDiffsOfABatchStandUnderTheirOwnCalls(t *testing.T) {
 				require.Equal(t, []string{"/workspace/m.txt"}, diffPaths(last["t5"].Content))
 				end := last[batch.ToolCallID]
 				require.Equal(t, "Asked about 2 actions: Create n.txt; Create m.txt", end.Title)
-				require.Equal(t, statusCompleted, end.Status)
+				require.Equal(t, protocol.StatusCompleted, end.Status)
 				require.Empty(t, diffPaths(end.Content), "shown once")
 			})
 		})
 	}
 }
 
-func diffPaths(content []toolContent) (paths []string) {
+func diffPaths(content []protocol.ToolContent) (paths []string) {
 	for _, c := range content {
 		if c.Type == "diff" {
 			paths = append(paths, c.Path)
@@ -63,7 +64,7 @@ func diffPaths(content []toolContent) (paths []string) {
 }
 
 // merged is what a client shows of a call after an update.
-func merged(shown, update toolCall) toolCall {
+func merged(shown, update protocol.ToolCall) protocol.ToolCall {
 	if update.Title != "" {
 		shown.Title = update.Title
 	}

@@ -1,6 +1,10 @@
 package adapter
 
-import "strings"
+import (
+	"strings"
+
+	"droid-acp/internal/protocol"
+)
 
 // border keeps the texts of two messages apart. Many clients ignore the ids of
 // messages and show texts that follow each other as one ("Thanks.All done."), so a
@@ -47,11 +51,11 @@ func newlines(text, trimmed string) int { return len(text) - len(trimmed) }
 // eyes of all: a tool call does, and so does a prompt.
 func (b *border) shown(update any) {
 	switch update := update.(type) {
-	case toolCall:
+	case protocol.ToolCall:
 		if update.SessionUpdate != "tool_call" {
 			return
 		}
-	case userChunk:
+	case protocol.UserMessageChunk:
 	default:
 		return
 	}

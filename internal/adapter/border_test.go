@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 // Texts of two messages with nothing between them do not run together where a
@@ -64,11 +65,11 @@ func TestBorder(t *testing.T) {
 		update any
 		want   string
 	}{
-		{toolCall{SessionUpdate: "tool_call"}, ""},
-		{userChunk{}, ""},
-		{toolCall{SessionUpdate: "tool_call_update"}, "\n\n"},
-		{usageUpdate{}, "\n\n"},
-		{planUpdate{}, "\n\n"},
+		{protocol.ToolCall{SessionUpdate: "tool_call"}, ""},
+		{protocol.UserMessageChunk{}, ""},
+		{protocol.ToolCall{SessionUpdate: "tool_call_update"}, "\n\n"},
+		{protocol.UsageUpdate{}, "\n\n"},
+		{protocol.PlanUpdate{}, "\n\n"},
 	} {
 		b.before("last", "text", false)
 		b.shown(c.update)

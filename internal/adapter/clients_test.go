@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/fixture"
+	"droid-acp/internal/protocol"
 )
 
 // beginNamed is beginAs as a client that gives itself a name, or none.
@@ -230,7 +231,7 @@ func TestQuestionsWhereNamesDoNotShow(t *testing.T) {
 			return err
 		})))
 		forms := 0
-		e.onForm = func(elicitationParams) string { forms++; return `{"action":"decline"}` }
+		e.onForm = func(protocol.ElicitationParams) string { forms++; return `{"action":"decline"}` }
 		require.Equal(t, "end_turn", e.run("ask me"))
 		require.Equal(t, 1, forms, "a form names what it asks")
 	})
@@ -290,9 +291,9 @@ func TestWhatIsDecidedOnIsShownBefore(t *testing.T) {
 					if before {
 						require.JSONEq(t, string(content), e.lastContent(p.ToolCall.ToolCallID))
 					} else { // it would be shown twice; but for diffs, where they are seen in the call alone
-						var shown []toolContent
+						var shown []protocol.ToolContent
 						_ = json.Unmarshal([]byte(e.lastContent(p.ToolCall.ToolCallID)), &shown)
-						want := []toolContent{}
+						want := []protocol.ToolContent{}
 						if client == "agent-shell" {
 							want = onlyDiffs(p.ToolCall.Content)
 						}
@@ -347,7 +348,7 @@ func TestDiffIsToldWhereNoneShows(t *testing.T) {
 		}
 	}
 	require.Equal(t, "**a/b.go**\n\n```diff\n one\n-two\n+2\n```",
-		diffText("/w", diffContent("/w/a/b.go", textOf("one\ntwo"), textOf("one\n2"))))
+		diffText("/w", protocol.DiffContent("/w/a/b.go", textOf("one\ntwo"), textOf("one\n2"))))
 }
 
 // agent-shell shows the command of rawInput by itself.
@@ -386,7 +387,7 @@ func TestUnknownClientHasNoTraits(t *testing.T) {
 		{`"zed"`, `[]`, false},
 		{``, ``, false},
 	} {
-		require.Equal(t, tc.names, readTraits(json.RawMessage(tc.info), json.RawMessage(tc.capabilities)).optionNames, tc.info)
+		require.Equal(t, tc.names, protocol.ReadTraits(json.RawMessage(tc.info), json.RawMessage(tc.capabilities)).OptionNames, tc.info)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -20,48 +21,19 @@ type command struct {
 	dirty  bool      // there is more since
 }
 
-// Meta of tool calls by which clients that declare _meta.terminal_output show
-// the output of commands that the agent runs itself (Zed; field notes acp.md
-// §5). The info counts on a tool_call only, the others on updates only.
-type toolMeta struct {
-	TerminalInfo   *terminalInfo   `json:"terminal_info,omitempty"`
-	TerminalOutput *terminalOutput `json:"terminal_output,omitempty"`
-	TerminalExit   *terminalExit   `json:"terminal_exit,omitempty"`
-}
-
-type terminalInfo struct {
-	TerminalID string `json:"terminal_id"`
-	CWD        string `json:"cwd"`
-}
-
-type terminalOutput struct {
-	TerminalID string `json:"terminal_id"`
-	Data       string `json:"data"`
-}
-
-type terminalExit struct {
-	TerminalID string  `json:"terminal_id"`
-	ExitCode   *int    `json:"exit_code"`
-	Signal     *string `json:"signal"`
-}
-
-// terminal is the content that shows the terminal of a call; its id is that of
-// the call.
-func terminal(id string) toolContent { return toolContent{Type: "terminal", TerminalID: id} }
-
 // commandStarted adds a terminal to the announcement of a command.
-func (s *Session) commandStarted(call *toolCall) {
-	if !s.agent.client.terminalOutput {
+func (s *Session) commandStarted(call *protocol.ToolCall) {
+	if !s.agent.client.TerminalOutput {
 		return
 	}
-	call.Meta = &toolMeta{TerminalInfo: &terminalInfo{call.ToolCallID, s.cwd}}
-	call.Content = []toolContent{terminal(call.ToolCallID)}
+	call.Meta = &protocol.ToolMeta{TerminalInfo: &protocol.TerminalInfo{TerminalID: call.ToolCallID, CWD: s.cwd}}
+	call.Content = []protocol.ToolContent{protocol.TerminalContent(call.ToolCallID)}
 }
 
 // commandRuns shows the terminal in place of what the permission request showed.
-func (s *Session) commandRuns(call *toolCall) {
-	if s.agent.client.terminalOutput {
-		call.Content = []toolContent{terminal(call.ToolCallID)}
+func (s *Session) commandRuns(call *protocol.ToolCall) {
+	if s.agent.client.TerminalOutput {
+		call.Content = []protocol.ToolContent{protocol.TerminalContent(call.ToolCallID)}
 	}
 }
 
@@ -71,20 +43,20 @@ func (s *Session) commandProgress(id string, c *command, u stream.ProgressUpdate
 	piece := c.output.push(u)
 	switch {
 	case piece == "" && c.output.last == last:
-	case !s.agent.client.terminalOutput:
+	case !s.agent.client.TerminalOutput:
 		c.dirty = true
 		s.flushCommand(id, c, time.Now())
 	case piece != "":
 		s.terminalOutput(id, piece)
 	default: // the terminal goes on with the result; until then the last lines stand below it
-		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id,
-			Content: []toolContent{terminal(id), textContent(fenced("console", gapMark[1:]+c.output.last))}})
+		s.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: id,
+			Content: []protocol.ToolContent{protocol.TerminalContent(id), protocol.TextContent(fenced("console", gapMark[1:]+c.output.last))}})
 	}
 }
 
 func (s *Session) terminalOutput(id, data string) {
-	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id,
-		Meta: &toolMeta{TerminalOutput: &terminalOutput{id, data}}})
+	s.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: id,
+		Meta: &protocol.ToolMeta{TerminalOutput: &protocol.TerminalOutput{TerminalID: id, Data: data}}})
 }
 
 // flushCommand repeats the output, if it changed and it is time to. An editor that
@@ -101,17 +73,17 @@ func (s *Session) flushCommand(id string, c *command, now time.Time) {
 
 func (s *Session) showOutput(id string, c *command) {
 	c.dirty = false
-	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id,
-		Content: []toolContent{textContent(fenced("console", c.output.shown()))}})
+	s.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: id,
+		Content: []protocol.ToolContent{protocol.TextContent(fenced("console", c.output.shown()))}})
 }
 
 // commandEnded ends a command with its output, once.
-func (s *Session) commandEnded(ev quirks.ToolEnded, c *command, update *toolCall) {
+func (s *Session) commandEnded(ev quirks.ToolEnded, c *command, update *protocol.ToolCall) {
 	result := parseCommandResult(resultText(ev.Content))
 	if result.timedOut {
-		update.Status = statusFailed
+		update.Status = protocol.StatusFailed
 	}
-	if s.agent.client.terminalOutput {
+	if s.agent.client.TerminalOutput {
 		s.terminalEnded(c, result, update)
 		return
 	}
@@ -126,7 +98,7 @@ func (s *Session) commandEnded(ev quirks.ToolEnded, c *command, update *toolCall
 		text = c.output.shown() // of a command that was stopped
 	}
 	if strings.TrimSpace(text) != "" {
-		update.Content = []toolContent{textContent(fenced("console", text))}
+		update.Content = []protocol.ToolContent{protocol.TextContent(fenced("console", text))}
 	}
 	if result.exitCode != nil && *result.exitCode != 0 {
 		result.note = strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", *result.exitCode, result.note))
@@ -137,30 +109,30 @@ func (s *Session) commandEnded(ev quirks.ToolEnded, c *command, update *toolCall
 // terminalEnded brings a terminal to the output that the result has. Where the
 // terminal does not lead there, as output in between was never reported, the
 // result takes its place.
-func (s *Session) terminalEnded(c *command, result commandResult, update *toolCall) {
+func (s *Session) terminalEnded(c *command, result commandResult, update *protocol.ToolCall) {
 	id := update.ToolCallID
-	update.Meta = &toolMeta{TerminalExit: &terminalExit{TerminalID: id, ExitCode: result.exitCode}}
+	update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: id, ExitCode: result.exitCode}}
 	rest, ok := "", true
 	if result.output != "" {
 		rest, ok = c.output.rest(result.output)
 	}
 	switch {
 	case !ok:
-		update.Content = []toolContent{textContent(fenced("console", result.output))}
+		update.Content = []protocol.ToolContent{protocol.TextContent(fenced("console", result.output))}
 	case c.output.text != "" || rest != "" || result.exitCode != nil:
 		if rest != "" {
 			s.terminalOutput(id, rest)
 		}
-		update.Content = []toolContent{terminal(id)}
+		update.Content = []protocol.ToolContent{protocol.TerminalContent(id)}
 	}
 	update.Content = append(update.Content, notes(result.note)...)
 }
 
-func notes(note string) []toolContent {
+func notes(note string) []protocol.ToolContent {
 	if note == "" {
 		return nil
 	}
-	return []toolContent{textContent(note)}
+	return []protocol.ToolContent{protocol.TextContent(note)}
 }
 
 // fenced makes text a code block of Markdown, between fences longer than any run

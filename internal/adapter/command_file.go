@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"droid-acp/internal/protocol"
 )
 
 // commandFile is a command that droid does not expand itself.
@@ -11,7 +13,7 @@ type commandFile struct{ body string }
 
 // commandFiles reads the command files of the project and the user (0.99 does not
 // expand them in this mode), the project's first.
-func commandFiles(cwd string, files map[string]commandFile) (found []availableCommand) {
+func commandFiles(cwd string, files map[string]commandFile) (found []protocol.AvailableCommand) {
 	dirs := []string{filepath.Join(cwd, ".factory", "commands")}
 	if home, err := os.UserHomeDir(); err == nil {
 		dirs = append(dirs, filepath.Join(home, ".factory", "commands"))

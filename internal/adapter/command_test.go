@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 // beginAs begins as an editor that declares these client capabilities.
@@ -30,9 +31,9 @@ type callUpdate struct {
 	ToolCallID    string
 	Status        string
 	Title         string
-	Content       []toolContent
-	Locations     []location
-	Meta          *toolMeta `json:"_meta"`
+	Content       []protocol.ToolContent
+	Locations     []protocol.Location
+	Meta          *protocol.ToolMeta `json:"_meta"`
 }
 
 // callUpdates are the tool calls and their updates that came, in order.
@@ -47,7 +48,7 @@ func (e *editor) callUpdates() []callUpdate {
 	return out
 }
 
-func texts(content []toolContent) string {
+func texts(content []protocol.ToolContent) string {
 	var out []string
 	for _, c := range content {
 		switch {
@@ -73,7 +74,7 @@ func TestCommandInATerminal(t *testing.T) {
 		output, pieces, exits := "", 0, 0
 		for i, u := range e.callUpdates() {
 			if i == 0 {
-				require.Equal(t, &terminalInfo{"t1", "/workspace"}, u.Meta.TerminalInfo)
+				require.Equal(t, &protocol.TerminalInfo{TerminalID: "t1", CWD: "/workspace"}, u.Meta.TerminalInfo)
 				require.Equal(t, "terminal", texts(u.Content))
 				continue
 			}
@@ -89,7 +90,7 @@ func TestCommandInATerminal(t *testing.T) {
 			if u.Meta.TerminalExit != nil {
 				exits++
 				require.Equal(t, 0, *u.Meta.TerminalExit.ExitCode)
-				require.Equal(t, statusCompleted, u.Status)
+				require.Equal(t, protocol.StatusCompleted, u.Status)
 				require.Equal(t, "terminal", texts(u.Content))
 			}
 		}
@@ -162,7 +163,7 @@ func TestCommandThatFails(t *testing.T) {
 					require.Equal(t, "end_turn", e.run("count"))
 					all := e.callUpdates()
 					last := all[len(all)-1]
-					require.Equal(t, statusFailed, last.Status)
+					require.Equal(t, protocol.StatusFailed, last.Status)
 					require.Equal(t, want, texts(last.Content))
 					if last.Meta != nil {
 						require.Equal(t, strings.Contains(tc.result, "code 3]"), last.Meta.TerminalExit.ExitCode != nil)

@@ -14,24 +14,9 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
 )
-
-// availableCommand is one entry of available_commands_update (ACP v1).
-type availableCommand struct {
-	Name        string        `json:"name"`
-	Description string        `json:"description"`
-	Input       *commandInput `json:"input,omitempty"`
-}
-
-type commandInput struct {
-	Hint string `json:"hint"`
-}
-
-type availableCommandsUpdate struct {
-	SessionUpdate     string             `json:"sessionUpdate"`
-	AvailableCommands []availableCommand `json:"availableCommands"`
-}
 
 // slashCommand is a prompt that this agent answers itself.
 type slashCommand struct {
@@ -84,7 +69,7 @@ func (s *Session) commandOf(prompt json.RawMessage) *slashCommand {
 	if !ok {
 		return nil
 	}
-	if slices.ContainsFunc(s.custom, func(c availableCommand) bool { return c.Name == name }) {
+	if slices.ContainsFunc(s.custom, func(c protocol.AvailableCommand) bool { return c.Name == name }) {
 		return nil
 	}
 	for _, own := range s.ownCommands() {
@@ -215,7 +200,7 @@ func (s *Session) listCommands() {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
 		discovers := client.Version().Features().Discovery
-		var custom []availableCommand
+		var custom []protocol.AvailableCommand
 		files := map[string]commandFile{}
 		if discovers {
 			commands, _ := client.Commands(ctx) // without an answer there are none to offer
@@ -233,7 +218,7 @@ func (s *Session) listCommands() {
 			if skill.Name == "" || isFalse(skill.Enabled) || skill.UserInvocable == nil && skill.Location == "builtin" || isFalse(skill.UserInvocable) {
 				continue
 			}
-			if slices.ContainsFunc(custom, func(c availableCommand) bool { return c.Name == skill.Name }) {
+			if slices.ContainsFunc(custom, func(c protocol.AvailableCommand) bool { return c.Name == skill.Name }) {
 				continue
 			}
 			custom = append(custom, describeCommand(skill.Name, skill.Description, ""))
@@ -250,15 +235,15 @@ func (s *Session) listCommands() {
 
 func isFalse(b *bool) bool { return b != nil && !*b }
 
-func describeCommand(name, description, hint string) availableCommand {
-	c := availableCommand{Name: name, Description: firstLine(description)}
+func describeCommand(name, description, hint string) protocol.AvailableCommand {
+	c := protocol.AvailableCommand{Name: name, Description: firstLine(description)}
 	if c.Description == "" {
 		c.Description = name
 	}
 	if hint == "" {
 		hint = "arguments"
 	}
-	c.Input = &commandInput{hint}
+	c.Input = &protocol.CommandInput{Hint: hint}
 	return c
 }
 
@@ -274,19 +259,19 @@ func (s *Session) tellCommands() {
 		return
 	}
 	s.toldCommands = encoded
-	s.send(availableCommandsUpdate{"available_commands_update", commands})
+	s.send(protocol.AvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: commands})
 }
 
 // allCommands are droid's commands and this agent's.
-func (s *Session) allCommands() []availableCommand {
+func (s *Session) allCommands() []protocol.AvailableCommand {
 	all := slices.Clone(s.custom)
 	for _, own := range s.ownCommands() {
-		if slices.ContainsFunc(s.custom, func(c availableCommand) bool { return c.Name == own.name }) {
+		if slices.ContainsFunc(s.custom, func(c protocol.AvailableCommand) bool { return c.Name == own.name }) {
 			continue
 		}
-		c := availableCommand{Name: own.name, Description: own.description}
+		c := protocol.AvailableCommand{Name: own.name, Description: own.description}
 		if own.hint != "" {
-			c.Input = &commandInput{own.hint}
+			c.Input = &protocol.CommandInput{Hint: own.hint}
 		}
 		all = append(all, c)
 	}

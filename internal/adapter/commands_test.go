@@ -14,6 +14,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 func TestSplitCommand(t *testing.T) {
@@ -55,10 +56,10 @@ func TestCommandFiles(t *testing.T) {
 
 	files := map[string]commandFile{}
 	found := commandFiles(cwd, files)
-	require.Equal(t, []availableCommand{
-		{"greet", "Greets", &commandInput{"<name>"}},
-		{"twice", "The project's", &commandInput{"arguments"}},
-		{"plain", "Just do it", &commandInput{"arguments"}},
+	require.Equal(t, []protocol.AvailableCommand{
+		{Name: "greet", Description: "Greets", Input: &protocol.CommandInput{Hint: "<name>"}},
+		{Name: "twice", Description: "The project's", Input: &protocol.CommandInput{Hint: "arguments"}},
+		{Name: "plain", Description: "Just do it", Input: &protocol.CommandInput{Hint: "arguments"}},
 	}, found)
 	require.Equal(t, map[string]commandFile{"greet": {"Hello $ARGUMENTS\nBye\n"}, "twice": {"The project's"}, "plain": {"Just do it"}}, files)
 }
@@ -82,7 +83,7 @@ func TestCommandsAreListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) }), listing()...))
 		synctest.Wait()
-		var u struct{ AvailableCommands []availableCommand }
+		var u struct{ AvailableCommands []protocol.AvailableCommand }
 		require.NoError(t, json.Unmarshal(e.lastUpdate("available_commands_update"), &u))
 		names := map[string]string{}
 		for _, c := range u.AvailableCommands {

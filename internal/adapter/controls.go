@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -22,12 +23,12 @@ type controls struct {
 	followUp     string         // value of optionFollowUp, "" for the default
 	toldUsage    droid.ContextStats
 	retries      retries
-	compaction   string                 // id of the one that runs
-	custom       []availableCommand     // droid's commands and skills
-	listed       bool                   // custom is known
-	toldCommands []byte                 // what the editor believes, encoded
-	fileCommands map[string]commandFile // that droid does not expand itself
-	usage        quirks.UsageChanged    // as last told
+	compaction   string                      // id of the one that runs
+	custom       []protocol.AvailableCommand // droid's commands and skills
+	listed       bool                        // custom is known
+	toldCommands []byte                      // what the editor believes, encoded
+	fileCommands map[string]commandFile      // that droid does not expand itself
+	usage        quirks.UsageChanged         // as last told
 	title        string
 	shellNotes   []string // what droid is told of the user's shell commands with the next prompt
 	steered      []*turn  // prompts that droid has beside the running one, oldest first

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"droid-acp/internal/protocol"
 )
 
 // changeList are changes, those of the same whole file as one.
@@ -53,12 +55,12 @@ func (l *changeList) of(path string) (changes []change) {
 
 // diffs show changes as ACP content, as many as a person can look at. What is
 // left out is told.
-func diffs(cwd string, changes []change) []toolContent {
-	var out []toolContent
+func diffs(cwd string, changes []change) []protocol.ToolContent {
+	var out []protocol.ToolContent
 	size := 0
 	for i, c := range changes {
 		if size += c.size(); i > 0 && (i >= maxChanges || size > maxShown) {
-			return append(out, textContent(fmt.Sprintf("%d more changes are too many to be shown here: %s",
+			return append(out, protocol.TextContent(fmt.Sprintf("%d more changes are too many to be shown here: %s",
 				len(changes)-i, fileNames(cwd, changes[i:], nil))))
 		}
 		out = append(out, c.content(cwd)...)
@@ -77,15 +79,15 @@ func (c change) size() (n int) {
 	return n
 }
 
-func (c change) content(cwd string) []toolContent {
+func (c change) content(cwd string) []protocol.ToolContent {
 	name := relative(cwd, c.path)
 	switch {
 	case c.from != "":
-		return []toolContent{textContent("Renames " + relative(cwd, c.from) + " to " + name)}
+		return []protocol.ToolContent{protocol.TextContent("Renames " + relative(cwd, c.from) + " to " + name)}
 	case c.new == nil && c.old == nil:
-		return []toolContent{textContent("Deletes " + name)}
+		return []protocol.ToolContent{protocol.TextContent("Deletes " + name)}
 	case c.new == nil && len(*c.old) > maxDiff:
-		return []toolContent{textContent(fmt.Sprintf("Deletes %s (%.1f MB)", name, float64(len(*c.old))/1e6))}
+		return []protocol.ToolContent{protocol.TextContent(fmt.Sprintf("Deletes %s (%.1f MB)", name, float64(len(*c.old))/1e6))}
 	}
 	before, after := "", ""
 	if c.old != nil {
@@ -95,7 +97,7 @@ func (c change) content(cwd string) []toolContent {
 		after = *c.new
 	}
 	if len(before)+len(after) <= maxDiff {
-		return []toolContent{diffContent(c.path, c.old, c.new)}
+		return []protocol.ToolContent{protocol.DiffContent(c.path, c.old, c.new)}
 	}
 	size := fmt.Sprintf("%s is large (%.1f MB)", name, float64(max(len(before), len(after)))/1e6)
 	before, after = changedLines(before, after)
@@ -104,9 +106,9 @@ func (c change) content(cwd string) []toolContent {
 		if after != "" {
 			text += " The new text begins:\n\n" + fenced("", beginning(after))
 		}
-		return []toolContent{textContent(text)}
+		return []protocol.ToolContent{protocol.TextContent(text)}
 	}
-	return []toolContent{diffContent(c.path, &before, &after), textContent(size + "; only the lines that change are shown.")}
+	return []protocol.ToolContent{protocol.DiffContent(c.path, &before, &after), protocol.TextContent(size + "; only the lines that change are shown.")}
 }
 
 // beginning is the first lines of a long text.
@@ -140,17 +142,17 @@ func changedLines(a, b string) (string, string) {
 
 // changeLocations are the files that change, with the first line that does, as
 // many as are shown.
-func changeLocations(changes []change) []location {
+func changeLocations(changes []change) []protocol.Location {
 	all := changedFiles(changes)
 	return all[:min(len(all), maxChanges)]
 }
 
-func changedFiles(changes []change) (files []location) {
+func changedFiles(changes []change) (files []protocol.Location) {
 	seen := make(map[string]struct{}, len(changes))
 	for _, c := range changes {
 		if _, again := seen[c.path]; !again {
 			seen[c.path] = struct{}{}
-			files = append(files, location{Path: c.path, Line: c.line})
+			files = append(files, protocol.Location{Path: c.path, Line: c.line})
 		}
 	}
 	return files

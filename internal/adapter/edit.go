@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/patch"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -199,20 +200,20 @@ func (s *Session) updated(path string, old *string, known bool, f patch.File, re
 }
 
 // editEnded shows what an edit has changed, or was refused to change.
-func (s *Session) editEnded(ev quirks.ToolEnded, e *edit, update *toolCall) {
+func (s *Session) editEnded(ev quirks.ToolEnded, e *edit, update *protocol.ToolCall) {
 	if ev.Unfinished {
 		return
 	}
 	var without []change
-	if update.Status == statusCompleted {
+	if update.Status == protocol.StatusCompleted {
 		e.changes, without = s.done(e.changes, ev.Content)
 	}
 	update.Content = diffs(s.cwd, e.changes)
 	if len(without) > 0 {
-		update.Content = append(update.Content, textContent(notChanged(s.cwd, without, ev.Content)))
+		update.Content = append(update.Content, protocol.TextContent(notChanged(s.cwd, without, ev.Content)))
 	}
 	update.Locations = changeLocations(e.changes)
-	if update.Status == statusFailed || len(e.changes) == 0 {
+	if update.Status == protocol.StatusFailed || len(e.changes) == 0 {
 		update.Content = append(update.Content, resultContent(ev.Content)...)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -242,7 +243,7 @@ func TestPatchOfAFileThatCannotBeRead(t *testing.T) {
 func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "x\n")
 	e := &edit{changes: []change{whole(path, nil, textOf("x")), whole(filepath.Join(s.cwd, "b.txt"), nil, textOf("y"))}}
-	update := toolCall{Status: statusCompleted}
+	update := protocol.ToolCall{Status: protocol.StatusCompleted}
 	readNow(s, path, filepath.Join(s.cwd, "b.txt"))
 	s.editEnded(endedWith(t, `{"success":true}`), e, &update)
 	require.Equal(t, "diff|Not changed by droid: b.txt", texts(update.Content))
@@ -251,7 +252,7 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 
 	// 0.225 goes on with the other files, and calls that a success too.
 	e = &edit{changes: []change{whole(path, nil, textOf("x")), {path: filepath.Join(s.cwd, "b.txt"), old: textOf("8"), new: textOf("9"), part: true}}}
-	update = toolCall{Status: statusCompleted}
+	update = protocol.ToolCall{Status: protocol.StatusCompleted}
 	s.editEnded(endedWith(t, `{"success":true,"files":[{"file_path":"a.txt"},{"file_path":"b.txt","error":"Invalid context"}]}`), e, &update)
 	require.Equal(t, "diff|Not changed by droid: b.txt (Invalid context)", texts(update.Content))
 }
@@ -260,7 +261,7 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 // full, and looked at in bounded time. BenchmarkLargeEdits has the times.
 func TestLargeCallsAreShownInPart(t *testing.T) {
 	s := &Session{cwd: t.TempDir()}
-	shown := func(tool string, raw json.RawMessage) []toolContent {
+	shown := func(tool string, raw json.RawMessage) []protocol.ToolContent {
 		changes := planned(s, tool, raw)
 		require.LessOrEqual(t, len(changeLocations(changes)), maxChanges)
 		return diffs(s.cwd, changes)

@@ -20,6 +20,7 @@ import (
 	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 // editor is an ACP client for tests. It runs in a synctest bubble: settle waits
@@ -30,9 +31,9 @@ type editor struct {
 	in      *io.PipeWriter // the agent's stdin
 	out     *pausedReader  // its stdout
 	session string
-	ask     func(permission) string               // picks an option id, "" cancels; nil leaves requests open
-	onForm  func(elicitationParams) string        // the result of elicitation/create; nil leaves it open
-	onAsk   func(id, params json.RawMessage) bool // true when it has dealt with the request itself
+	ask     func(permission) string                 // picks an option id, "" cancels; nil leaves requests open
+	onForm  func(protocol.ElicitationParams) string // the result of elicitation/create; nil leaves it open
+	onAsk   func(id, params json.RawMessage) bool   // true when it has dealt with the request itself
 
 	mu      sync.Mutex
 	lines   []wireMessage     // all that came, in order
@@ -78,8 +79,8 @@ type wireError struct {
 }
 
 type permission struct {
-	SessionID string   `json:"sessionId"`
-	ToolCall  toolCall `json:"toolCall"`
+	SessionID string            `json:"sessionId"`
+	ToolCall  protocol.ToolCall `json:"toolCall"`
 	Options   []struct {
 		OptionID string `json:"optionId"`
 		Name     string `json:"name"`
@@ -274,8 +275,8 @@ func (e *editor) answer(id, params json.RawMessage, ask func(permission) string)
 	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":%s}}`, id, outcome))
 }
 
-func (e *editor) fill(id, params json.RawMessage, onForm func(elicitationParams) string) {
-	var p elicitationParams
+func (e *editor) fill(id, params json.RawMessage, onForm func(protocol.ElicitationParams) string) {
+	var p protocol.ElicitationParams
 	if err := json.Unmarshal(params, &p); err != nil {
 		e.t.Errorf("elicitation %s: %v", params, err)
 	}

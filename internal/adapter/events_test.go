@@ -10,6 +10,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 // TestSessionSwitchedIsFollowed: what is loaded after a restart is the session
@@ -69,7 +70,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 			"an own command":    func(s *Session) { s.turn.command = &slashCommand{} },
 			"no process":        func(s *Session) { s.client = nil },
 			"the user is asked": func(s *Session) { s.ask = &ask{} },
-			"a tool runs":       func(s *Session) { s.tools = map[string]string{"t": statusInProgress} },
+			"a tool runs":       func(s *Session) { s.tools = map[string]string{"t": protocol.StatusInProgress} },
 		} {
 			s := fresh()
 			change(s)

@@ -18,6 +18,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/fixture"
+	"droid-acp/internal/protocol"
 )
 
 var update = flag.Bool("update", false, "rewrite the acp.golden sections of testdata/fixtures")
@@ -190,7 +191,7 @@ func editedPlanOf(steps []fixture.Step) string {
 	return ""
 }
 
-func (r *recordedClient) fill(elicitationParams) string {
+func (r *recordedClient) fill(protocol.ElicitationParams) string {
 	return fmt.Sprintf(`{"action":"accept","content":{"plan":%q}}`, r.plan)
 }
 

@@ -10,49 +10,9 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
 )
-
-// elicitationParams is the params of elicitation/create with mode "form" (ACP
-// v1, 1.7.0). Own type: the SDK's has neither sessionId nor toolCallId.
-type elicitationParams struct {
-	SessionID  string     `json:"sessionId"`
-	ToolCallID string     `json:"toolCallId,omitempty"`
-	Mode       string     `json:"mode"`
-	Message    string     `json:"message"`
-	Schema     formSchema `json:"requestedSchema"`
-}
-
-// formSchema is the JSON schema of a form.
-type formSchema struct {
-	Type       string               `json:"type"`
-	Properties map[string]formField `json:"properties"`
-	Required   []string             `json:"required,omitempty"`
-}
-
-// formField is a text field, a choice when it has an Enum, or a choice of several
-// when it has Items.
-type formField struct {
-	Type        string     `json:"type"`
-	Title       string     `json:"title,omitempty"`
-	Description string     `json:"description,omitempty"`
-	Enum        []string   `json:"enum,omitempty"`
-	Items       *formItems `json:"items,omitempty"`
-	MinLength   int        `json:"minLength,omitempty"`
-	Default     string     `json:"default,omitempty"`
-}
-
-// formItems are the options of a choice of several.
-type formItems struct {
-	Type string   `json:"type"`
-	Enum []string `json:"enum"`
-}
-
-// elicitationResult is the client's answer to it.
-type elicitationResult struct {
-	Action  string                     `json:"action"`
-	Content map[string]json.RawMessage `json:"content"`
-}
 
 // choiceField and wordsField are the fields of the question i. A form shows its
 // fields in the order of their names, or in no order: the titles have numbers.
@@ -61,9 +21,9 @@ func wordsField(i int) string  { return fmt.Sprintf("question_%02d_other", i+1) 
 
 // questionForm is one form for all questions. A question with options has a
 // choice and a field for other words; neither is required, one is enough.
-func questionForm(session, toolID string, questions []stream.Question) elicitationParams {
-	p := elicitationParams{SessionID: session, ToolCallID: toolID, Mode: "form", Message: questionTitle(questions),
-		Schema: formSchema{Type: "object", Properties: map[string]formField{}}}
+func questionForm(session, toolID string, questions []stream.Question) protocol.ElicitationParams {
+	p := protocol.ElicitationParams{SessionID: session, ToolCallID: toolID, Mode: "form", Message: questionTitle(questions),
+		Schema: protocol.FormSchema{Type: "object", Properties: map[string]protocol.FormField{}}}
 	for i, q := range questions {
 		title := q.Topic
 		if title == "" {
@@ -72,14 +32,14 @@ func questionForm(session, toolID string, questions []stream.Question) elicitati
 		if len(questions) > 1 {
 			title = fmt.Sprintf("%d. %s", i+1, title)
 		}
-		field := formField{Type: "string", Title: title, Description: q.Question, Enum: q.Options}
-		words := formField{Type: "string", Title: title + ": other", Description: "Your answer in your own words, in place of the choice above"}
+		field := protocol.FormField{Type: "string", Title: title, Description: q.Question, Enum: q.Options}
+		words := protocol.FormField{Type: "string", Title: title + ": other", Description: "Your answer in your own words, in place of the choice above"}
 		switch {
 		case len(q.Options) == 0:
 			field.MinLength = 1
 			p.Schema.Required = append(p.Schema.Required, choiceField(i))
 		case q.MultiSelect:
-			field.Type, field.Enum, field.Items = "array", nil, &formItems{Type: "string", Enum: q.Options}
+			field.Type, field.Enum, field.Items = "array", nil, &protocol.FormItems{Type: "string", Enum: q.Options}
 			words.Description = "Your answer in your own words, besides the choices above"
 			p.Schema.Properties[wordsField(i)] = words
 		default:
@@ -100,8 +60,8 @@ func questionTitle(questions []stream.Question) string {
 
 // fillForm shows the form and returns the answers. Without a clear answer the
 // questions are cancelled; one who declines has answered that.
-func (s *Session) fillForm(ctx context.Context, params elicitationParams, questions []stream.Question) stream.Answers {
-	result, err := acp.SendRequest[elicitationResult](s.agent.conn, ctx, "elicitation/create", params)
+func (s *Session) fillForm(ctx context.Context, params protocol.ElicitationParams, questions []stream.Question) stream.Answers {
+	result, err := acp.SendRequest[protocol.ElicitationResult](s.agent.conn, ctx, "elicitation/create", params)
 	if err != nil {
 		s.agent.log.Info("the editor did not fill the form", zap.Error(err))
 		return stream.Answers{Cancelled: true}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 var threeQuestions = []fakedroid.Question{
@@ -42,7 +43,7 @@ func TestQuestionsInAForm(t *testing.T) {
 					return err
 				}), v))
 				forms := 0
-				e.onForm = func(p elicitationParams) string {
+				e.onForm = func(p protocol.ElicitationParams) string {
 					forms++
 					require.Equal(t, e.session, p.SessionID)
 					require.NotEmpty(t, p.ToolCallID)
@@ -50,7 +51,7 @@ func TestQuestionsInAForm(t *testing.T) {
 					require.Equal(t, "Droid has 3 questions", p.Message)
 					require.Equal(t, []string{"question_03"}, p.Schema.Required)
 					require.Len(t, p.Schema.Properties, 5)
-					require.Equal(t, formField{Type: "string", Title: "1. Color", Description: "Which color?", Enum: []string{"Red", "Blue"}},
+					require.Equal(t, protocol.FormField{Type: "string", Title: "1. Color", Description: "Which color?", Enum: []string{"Red", "Blue"}},
 						p.Schema.Properties["question_01"])
 					return tc.result
 				}
@@ -104,8 +105,8 @@ func TestQuestionOfSeveralAnswersInAForm(t *testing.T) {
 				got, err = d.AskUser("", several)
 				return err
 			})))
-			e.onForm = func(p elicitationParams) string {
-				require.Equal(t, formField{Type: "array", Title: "Parts", Description: "Which parts?", Items: &formItems{"string", several.Options}},
+			e.onForm = func(p protocol.ElicitationParams) string {
+				require.Equal(t, protocol.FormField{Type: "array", Title: "Parts", Description: "Which parts?", Items: &protocol.FormItems{Type: "string", Enum: several.Options}},
 					p.Schema.Properties["question_01"])
 				return `{"action":"accept","content":` + content + `}`
 			}

@@ -4,59 +4,12 @@ import (
 	"encoding/json"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/protocol"
 )
 
 // authMethodLogin is the id of the one way to log in.
 const authMethodLogin = "factory-login"
-
-// initializeResult is the result of initialize (ACP v1). Own type: the SDK's
-// leaves out empty objects that say "supported".
-type initializeResult struct {
-	ProtocolVersion   int               `json:"protocolVersion"`
-	AgentCapabilities agentCapabilities `json:"agentCapabilities"`
-	AuthMethods       []authMethod      `json:"authMethods"`
-	AgentInfo         agentInfo         `json:"agentInfo"`
-}
-
-type agentCapabilities struct {
-	LoadSession         bool                `json:"loadSession"`
-	PromptCapabilities  promptCapabilities  `json:"promptCapabilities"`
-	MCPCapabilities     mcpCapabilities     `json:"mcpCapabilities"`
-	SessionCapabilities sessionCapabilities `json:"sessionCapabilities"`
-}
-
-// sessionCapabilities has an empty object for each method that is supported.
-type sessionCapabilities struct {
-	List   struct{} `json:"list"`
-	Resume struct{} `json:"resume"`
-	Close  struct{} `json:"close"`
-	Delete struct{} `json:"delete"`
-	Fork   struct{} `json:"fork"` // unstable in ACP
-}
-
-type promptCapabilities struct {
-	Image           bool `json:"image"`
-	Audio           bool `json:"audio"`
-	EmbeddedContext bool `json:"embeddedContext"`
-}
-
-type mcpCapabilities struct {
-	HTTP bool `json:"http"`
-	SSE  bool `json:"sse"`
-}
-
-type authMethod struct {
-	ID          string         `json:"id"`
-	Name        string         `json:"name"`
-	Description string         `json:"description"`
-	Meta        map[string]any `json:"_meta,omitempty"`
-}
-
-type agentInfo struct {
-	Name    string `json:"name"`
-	Title   string `json:"title"`
-	Version string `json:"version"`
-}
 
 // initialize answers at once, without droid: a client learns what this agent
 // can do also where droid is missing. ACP version 1 is what it speaks, whatever
@@ -75,26 +28,26 @@ func (a *Agent) initialize(c call) (any, *acp.RequestError) {
 	}
 	a.mu.Lock()
 	a.initialized = true
-	a.client = readCapabilities(params.Capabilities, params.Info)
+	a.client = protocol.ReadCapabilities(params.Capabilities, params.Info)
 	a.mu.Unlock()
 	a.spare.prepare()
 
-	return initializeResult{
+	return protocol.InitializeResult{
 		ProtocolVersion: acp.ProtocolVersionNumber,
-		AgentCapabilities: agentCapabilities{
+		AgentCapabilities: protocol.AgentCapabilities{
 			LoadSession:        true,
-			PromptCapabilities: promptCapabilities{Image: true, EmbeddedContext: true},
-			MCPCapabilities:    mcpCapabilities{HTTP: true, SSE: true},
+			PromptCapabilities: protocol.PromptCapabilities{Image: true, EmbeddedContext: true},
+			MCPCapabilities:    protocol.MCPCapabilities{HTTP: true, SSE: true},
 		},
-		AuthMethods: []authMethod{a.loginMethod()},
-		AgentInfo:   agentInfo{Name: "droid-acp", Title: "droid-acp (bridge to Factory's droid)", Version: a.cfg.Version},
+		AuthMethods: []protocol.AuthMethod{a.loginMethod()},
+		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp (bridge to Factory's droid)", Version: a.cfg.Version},
 	}, nil
 }
 
 // loginMethod describes the login. Clients that can open a terminal (Zed, by
 // _meta "terminal-auth") are told to run droid in it.
-func (a *Agent) loginMethod() authMethod {
-	m := authMethod{ID: authMethodLogin, Name: "Log in to Factory", Description: loginRemedy}
+func (a *Agent) loginMethod() protocol.AuthMethod {
+	m := protocol.AuthMethod{ID: authMethodLogin, Name: "Log in to Factory", Description: loginRemedy}
 	if path, err := a.cfg.Locate(); err == nil {
 		m.Meta = map[string]any{"terminal-auth": map[string]any{
 			"label": "Log in to Factory (type /login)", "command": path, "args": []string{}, "env": map[string]string{},

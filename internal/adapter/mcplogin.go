@@ -13,6 +13,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 )
 
 // loginTime is how long a login may take. droid itself gives up after minutes.
@@ -33,21 +34,6 @@ type login struct {
 type loginCommand struct {
 	server string
 	turn   *turn
-}
-
-// urlElicitation is the params of elicitation/create with mode "url" (ACP v1,
-// 1.7.0).
-type urlElicitation struct {
-	SessionID     string `json:"sessionId"`
-	Mode          string `json:"mode"`
-	ElicitationID string `json:"elicitationId"`
-	URL           string `json:"url"`
-	Message       string `json:"message"`
-}
-
-// elicitationComplete is the params of elicitation/complete.
-type elicitationComplete struct {
-	ElicitationID string `json:"elicitationId"`
 }
 
 // beginLogin is "/mcp login NAME". It ends when droid has an address to open; how
@@ -98,7 +84,7 @@ func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
 	}
 	s.logins[l.server] = l
 	text := l.text()
-	if s.agent.client.urls && isWebAddress(l.url) {
+	if s.agent.client.URLs && isWebAddress(l.url) {
 		text = "Your editor asks you to log in to the MCP server " + l.server + "."
 		s.showLogin(l)
 	} else if !asked {
@@ -135,7 +121,7 @@ func isWebAddress(address string) bool {
 // showLogins shows the logins that began before the editor knew the session.
 func (s *Session) showLogins() {
 	for _, l := range s.logins {
-		if l.id == "" && s.agent.client.urls && isWebAddress(l.url) {
+		if l.id == "" && s.agent.client.URLs && isWebAddress(l.url) {
 			s.showLogin(l)
 		}
 	}
@@ -149,9 +135,9 @@ func (s *Session) showLogin(l *login) {
 	l.id = uuid.NewString()
 	var ctx context.Context
 	ctx, l.cancel = context.WithCancel(s.ctx)
-	params := urlElicitation{s.id, "url", l.id, l.url, "The MCP server " + l.server + " needs you to log in."}
+	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: l.id, URL: l.url, Message: "The MCP server " + l.server + " needs you to log in."}
 	s.do(func(context.Context) {
-		result, err := acp.SendRequest[elicitationResult](s.agent.conn, ctx, "elicitation/create", params)
+		result, err := acp.SendRequest[protocol.ElicitationResult](s.agent.conn, ctx, "elicitation/create", params)
 		if ctx.Err() == nil {
 			s.post(func() { s.loginAnswered(l, result.Action, err) })
 		}
@@ -192,7 +178,7 @@ func (s *Session) cancelAuth(server string) {
 func (s *Session) loginEnded(ev stream.MCPAuthCompleted) {
 	l := s.logins[ev.ServerName]
 	if l != nil && l.id != "" {
-		s.write("elicitation/complete", elicitationComplete{l.id})
+		s.write("elicitation/complete", protocol.ElicitationComplete{ElicitationID: l.id})
 	}
 	s.endLogin(ev.ServerName)
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 const urlClient = `{"elicitation":{"url":{}}}`
@@ -20,7 +21,7 @@ func loginAt(url string) stream.MCPAuthRequired {
 }
 
 // askedFor is the elicitation that came last.
-func (e *editor) askedFor(t *testing.T) (id string, p urlElicitation) {
+func (e *editor) askedFor(t *testing.T) (id string, p protocol.URLElicitation) {
 	t.Helper()
 	for _, m := range e.received() {
 		if m.Method == "elicitation/create" {
@@ -53,7 +54,7 @@ func TestLoginByElicitation(t *testing.T) {
 			e := beginAs(t, urlClient, playing(says("hi")))
 			e.auth(loginAt("https://example.com/login"))
 			id, p := e.askedFor(t)
-			require.Equal(t, urlElicitation{e.session, "url", p.ElicitationID, "https://example.com/login", "The MCP server safe needs you to log in."}, p)
+			require.Equal(t, protocol.URLElicitation{SessionID: e.session, Mode: "url", ElicitationID: p.ElicitationID, URL: "https://example.com/login", Message: "The MCP server safe needs you to log in."}, p)
 			require.NotEmpty(t, p.ElicitationID)
 			require.Equal(t, "end_turn", e.run("go on meanwhile"))
 			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept"}}`, id))

@@ -4,18 +4,19 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 )
 
 // modes are the modes for session/new, nil when droid does not tell its mode.
-func (s *Session) modes() *sessionModes {
+func (s *Session) modes() *protocol.SessionModes {
 	current := s.settings.Mode()
 	if current == "" {
 		return nil
 	}
 	s.toldMode = current
-	modes := &sessionModes{CurrentModeID: string(current)}
+	modes := &protocol.SessionModes{CurrentModeID: string(current)}
 	for _, m := range availableModes(s.settings) {
-		modes.AvailableModes = append(modes.AvailableModes, sessionMode{ID: string(m.Mode), Name: m.Name, Description: m.Description})
+		modes.AvailableModes = append(modes.AvailableModes, protocol.SessionMode{ID: string(m.Mode), Name: m.Name, Description: m.Description})
 	}
 	return modes
 }
@@ -27,7 +28,7 @@ func (s *Session) tellMode() {
 		return
 	}
 	s.toldMode = mode
-	s.send(currentModeUpdate{"current_mode_update", string(mode)})
+	s.send(protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: string(mode)})
 }
 
 // setMode is session/set_mode. It succeeds when droid reports the mode asked

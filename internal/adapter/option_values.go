@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 )
 
 // availableModes are the modes that an administrator left (availableAutonomyLevels,
@@ -33,7 +34,7 @@ func availableModes(settings stream.Settings) []stream.ModeInfo {
 
 // named puts a word before the names of values: some clients show those alone, so
 // that "Same model" would not say of what.
-func named(what string, values []optionValue) []optionValue {
+func named(what string, values []protocol.OptionValue) []protocol.OptionValue {
 	for i := range values {
 		values[i].Name = what + values[i].Name
 	}
@@ -42,13 +43,13 @@ func named(what string, values []optionValue) []optionValue {
 
 // modelValues are the models that droid offers and that can be chosen, the user's
 // own first.
-func (s *Session) modelValues() []optionValue {
-	var own, others []optionValue
+func (s *Session) modelValues() []protocol.OptionValue {
+	var own, others []protocol.OptionValue
 	for _, m := range s.models {
 		if m.ID == "" || m.Disabled {
 			continue
 		}
-		v := optionValue{Value: m.ID, Name: m.DisplayName, Description: m.Provider}
+		v := protocol.OptionValue{Value: m.ID, Name: m.DisplayName, Description: m.Provider}
 		if v.Name == "" {
 			v.Name = m.ID
 		}
@@ -66,14 +67,14 @@ func (s *Session) modelValues() []optionValue {
 }
 
 // effortValues are the efforts of a model; none where it has no choice.
-func (s *Session) effortValues(model *string) []optionValue {
+func (s *Session) effortValues(model *string) []protocol.OptionValue {
 	m := s.model(model)
 	if m == nil || len(m.SupportedReasoningEfforts) < 2 {
 		return nil
 	}
-	var out []optionValue
+	var out []protocol.OptionValue
 	for _, effort := range m.SupportedReasoningEfforts {
-		v := optionValue{Value: effort, Name: effortName(effort)}
+		v := protocol.OptionValue{Value: effort, Name: effortName(effort)}
 		if effort == m.DefaultReasoningEffort {
 			v.Description = "The model's default"
 		}

@@ -13,6 +13,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 )
 
 // Ids of the config options.
@@ -36,37 +37,9 @@ const (
 // uses the session's model.
 const sameModel = "same"
 
-// configOption is one selector of configOptions (ACP v1).
-type configOption struct {
-	ID           string        `json:"id"`
-	Name         string        `json:"name"`
-	Description  string        `json:"description,omitempty"`
-	Category     string        `json:"category,omitempty"`
-	Type         string        `json:"type"`
-	CurrentValue string        `json:"currentValue"`
-	Options      []optionValue `json:"options"`
-}
-
-type optionValue struct {
-	Value       string `json:"value"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-}
-
-// configOptionUpdate is config_option_update.
-type configOptionUpdate struct {
-	SessionUpdate string         `json:"sessionUpdate"`
-	ConfigOptions []configOption `json:"configOptions"`
-}
-
-// configResult is the result of session/set_config_option.
-type configResult struct {
-	ConfigOptions []configOption `json:"configOptions"`
-}
-
 // offered returns the values that a user can choose of one option, nil when
 // there is no such option now.
-func (s *Session) offered(id string) []optionValue {
+func (s *Session) offered(id string) []protocol.OptionValue {
 	for _, o := range s.configOptions() {
 		if o.ID == id {
 			return o.Options
@@ -77,7 +50,7 @@ func (s *Session) offered(id string) []optionValue {
 
 // options are the config options for a response; the editor believes them from
 // then on.
-func (s *Session) options() []configOption {
+func (s *Session) options() []protocol.ConfigOption {
 	options := s.configOptions()
 	s.toldOptions, _ = json.Marshal(options) // strings always encode
 	return options
@@ -91,63 +64,63 @@ func (s *Session) tellOptions() {
 	told := s.toldOptions
 	options := s.options()
 	if len(options) > 0 && !bytes.Equal(told, s.toldOptions) {
-		s.send(configOptionUpdate{"config_option_update", options})
+		s.send(protocol.ConfigOptionUpdate{SessionUpdate: "config_option_update", ConfigOptions: options})
 	}
 }
 
 // configOptions are all options of the session, with the values that droid has
 // in this version. What droid does not report is not offered.
-func (s *Session) configOptions() []configOption {
-	var out []configOption
-	add := func(o configOption) {
+func (s *Session) configOptions() []protocol.ConfigOption {
+	var out []protocol.ConfigOption
+	add := func(o protocol.ConfigOption) {
 		if len(o.Options) == 0 {
 			return
 		}
 		o.Type = "select"
 		// ACP wants the current value among the values, also where droid took one
 		// that it does not offer.
-		if !slices.ContainsFunc(o.Options, func(v optionValue) bool { return v.Value == o.CurrentValue }) {
-			o.Options = append([]optionValue{{Value: o.CurrentValue, Name: o.CurrentValue, Description: notOffered}}, o.Options...)
+		if !slices.ContainsFunc(o.Options, func(v protocol.OptionValue) bool { return v.Value == o.CurrentValue }) {
+			o.Options = append([]protocol.OptionValue{{Value: o.CurrentValue, Name: o.CurrentValue, Description: notOffered}}, o.Options...)
 		}
 		out = append(out, o)
 	}
 	if mode := s.settings.Mode(); mode != "" {
-		o := configOption{ID: optionMode, Name: "Mode", Category: "mode", Description: "How much droid may do without asking", CurrentValue: string(mode)}
+		o := protocol.ConfigOption{ID: optionMode, Name: "Mode", Category: "mode", Description: "How much droid may do without asking", CurrentValue: string(mode)}
 		for _, m := range availableModes(s.settings) {
-			o.Options = append(o.Options, optionValue{string(m.Mode), m.Name, m.Description})
+			o.Options = append(o.Options, protocol.OptionValue{Value: string(m.Mode), Name: m.Name, Description: m.Description})
 		}
 		add(o)
 	}
 	if model := s.settings.ModelID; model != nil {
-		add(configOption{ID: optionModel, Name: "Model", Category: "model", CurrentValue: *model, Options: s.modelValues()})
+		add(protocol.ConfigOption{ID: optionModel, Name: "Model", Category: "model", CurrentValue: *model, Options: s.modelValues()})
 	}
 	if effort := s.settings.ReasoningEffort; effort != nil {
-		add(configOption{ID: optionEffort, Name: "Reasoning effort", Category: "thought_level",
+		add(protocol.ConfigOption{ID: optionEffort, Name: "Reasoning effort", Category: "thought_level",
 			Description: "How much the model thinks before it answers", CurrentValue: *effort, Options: named("Effort: ", s.effortValues(s.settings.ModelID))})
 	}
 	s.addSpecOptions(add)
-	add(configOption{ID: optionFollowUp, Name: "Follow-up", Description: "What happens to a prompt that is sent while another one runs",
-		CurrentValue: s.followUpMode(), Options: []optionValue{
-			{followUpQueue, "Follow-ups: queue", "It runs when the running one has ended"},
-			{followUpSteer, "Follow-ups: steer", "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
+	add(protocol.ConfigOption{ID: optionFollowUp, Name: "Follow-up", Description: "What happens to a prompt that is sent while another one runs",
+		CurrentValue: s.followUpMode(), Options: []protocol.OptionValue{
+			{Value: followUpQueue, Name: "Follow-ups: queue", Description: "It runs when the running one has ended"},
+			{Value: followUpSteer, Name: "Follow-ups: steer", Description: "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
 		}})
 	return out
 }
 
 // addSpecOptions adds model and effort of spec mode, which droid has since 0.99.
-func (s *Session) addSpecOptions(add func(configOption)) {
+func (s *Session) addSpecOptions(add func(protocol.ConfigOption)) {
 	if s.settings.AutonomyMode == nil || len(s.models) == 0 {
 		return
 	}
-	o := configOption{ID: optionSpecModel, Name: "Spec mode model", Description: "The model that makes the plan in spec mode", CurrentValue: sameModel,
-		Options: append([]optionValue{{sameModel, "Spec: same model", "The session's model"}}, named("Spec: ", s.modelValues())...)}
+	o := protocol.ConfigOption{ID: optionSpecModel, Name: "Spec mode model", Description: "The model that makes the plan in spec mode", CurrentValue: sameModel,
+		Options: append([]protocol.OptionValue{{Value: sameModel, Name: "Spec: same model", Description: "The session's model"}}, named("Spec: ", s.modelValues())...)}
 	model := s.settings.SpecModeModelID
 	if model != nil {
 		o.CurrentValue = *model
 	}
 	add(o)
 	if effort := s.settings.SpecModeReasoningEffort; model != nil && effort != nil {
-		add(configOption{ID: optionSpecEffort, Name: "Spec mode effort", CurrentValue: *effort, Options: named("Spec effort: ", s.effortValues(model))})
+		add(protocol.ConfigOption{ID: optionSpecEffort, Name: "Spec mode effort", CurrentValue: *effort, Options: named("Spec effort: ", s.effortValues(model))})
 	}
 }
 
@@ -192,7 +165,7 @@ func (a *Agent) setConfigOption(c call) (any, *acp.RequestError) {
 		return nil, invalidParams("value must be the id of one of the option's values, as a string")
 	}
 	type outcome struct {
-		options []configOption
+		options []protocol.ConfigOption
 		err     *acp.RequestError
 	}
 	done := promised[outcome](s)
@@ -216,7 +189,7 @@ func (a *Agent) setConfigOption(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	return configResult{out.options}, nil
+	return protocol.ConfigResult{ConfigOptions: out.options}, nil
 }
 
 // setOption changes one option and calls done when droid has it, or with why
@@ -256,7 +229,7 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 func (s *Session) isOnlyCurrent(id, value string) bool {
 	for _, o := range s.configOptions() {
 		if o.ID == id && o.CurrentValue == value {
-			return slices.ContainsFunc(o.Options, func(v optionValue) bool { return v.Value == value && v.Description == notOffered })
+			return slices.ContainsFunc(o.Options, func(v protocol.OptionValue) bool { return v.Value == value && v.Description == notOffered })
 		}
 	}
 	return false
@@ -274,7 +247,7 @@ func (s *Session) patchFor(id, value string) (stream.SettingsPatch, func() *stri
 		return patch, nil, invalidParams("unknown configId %q, or an option that the model in use does not have", id)
 	} else if m := s.model(&value); m != nil && m.Disabled && (id == optionModel || id == optionSpecModel) {
 		return patch, nil, invalidParams("the model %q is disabled in droid", value)
-	} else if !slices.ContainsFunc(values, func(v optionValue) bool { return v.Value == value }) {
+	} else if !slices.ContainsFunc(values, func(v protocol.OptionValue) bool { return v.Value == value }) {
 		return patch, nil, unknownValue(id, value, values)
 	}
 	switch id {
@@ -318,7 +291,7 @@ func (s *Session) specModel() *string {
 	return &same
 }
 
-func unknownValue(id, value string, values []optionValue) *acp.RequestError {
+func unknownValue(id, value string, values []protocol.OptionValue) *acp.RequestError {
 	var names []string
 	for _, v := range values {
 		names = append(names, v.Value)

@@ -12,25 +12,19 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 // optionsOf reads configOptions out of a result or an update.
-func optionsOf(t *testing.T, raw json.RawMessage) map[string]configOption {
+func optionsOf(t *testing.T, raw json.RawMessage) map[string]protocol.ConfigOption {
 	t.Helper()
-	var r struct{ ConfigOptions []configOption }
+	var r struct{ ConfigOptions []protocol.ConfigOption }
 	require.NoError(t, json.Unmarshal(raw, &r))
-	out := map[string]configOption{}
+	out := map[string]protocol.ConfigOption{}
 	for _, o := range r.ConfigOptions {
 		require.Equal(t, "select", o.Type)
-		require.True(t, slices.ContainsFunc(o.Options, func(v optionValue) bool { return v.Value == o.CurrentValue }), "%s is among the values", o.CurrentValue)
+		require.True(t, slices.ContainsFunc(o.Options, func(v protocol.OptionValue) bool { return v.Value == o.CurrentValue }), "%s is among the values", o.CurrentValue)
 		out[o.ID] = o
-	}
-	return out
-}
-
-func (o configOption) values() (out []string) {
-	for _, v := range o.Options {
-		out = append(out, v.Value)
 	}
 	return out
 }
@@ -67,7 +61,7 @@ func TestConfigOptionsAreOffered(t *testing.T) {
 		require.Equal(t, "mode", options["mode"].Category)
 		require.Equal(t, "model", options["model"].Category)
 		require.Empty(t, options["follow_up"].Category)
-		require.Equal(t, []string{"custom:Fake-0", "fake-thinker", "fake-old"}, options["model"].values(), "the user's own come first")
+		require.Equal(t, []string{"custom:Fake-0", "fake-thinker", "fake-old"}, valuesOf(options["model"]), "the user's own come first")
 		require.Equal(t, "Old [Deprecated]", options["model"].Options[2].Name, "once")
 		require.NotContains(t, options, "reasoning_effort", "the model has no choice")
 		require.Equal(t, "same", options["spec_model"].CurrentValue)
@@ -93,7 +87,7 @@ func TestEachValueIsSet(t *testing.T) {
 
 		options := optionsOf(t, e.set("model", "fake-thinker").Result)
 		require.Equal(t, "thought_level", options["reasoning_effort"].Category)
-		require.Equal(t, []string{"off", "low", "high"}, options["reasoning_effort"].values())
+		require.Equal(t, []string{"off", "low", "high"}, valuesOf(options["reasoning_effort"]))
 		require.Equal(t, "off", options["reasoning_effort"].CurrentValue)
 		for _, effort := range []string{"low", "high", "off", "high"} {
 			answer := e.set("reasoning_effort", effort)
@@ -112,7 +106,7 @@ func TestEveryOfferedValueIsAccepted(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		store := fakedroid.WithSessions(new(fakedroid.Sessions))
 		e := begin(t, playing(says("hi"), v, store))
-		offered := func() map[string]configOption {
+		offered := func() map[string]protocol.ConfigOption {
 			answer := e.set("follow_up", "queue")
 			require.Nil(t, answer.Error)
 			return optionsOf(t, answer.Result)
@@ -126,7 +120,7 @@ func TestEveryOfferedValueIsAccepted(t *testing.T) {
 		all := func() {
 			t.Helper()
 			for id, o := range offered() {
-				for _, value := range o.values() {
+				for _, value := range valuesOf(o) {
 					set(id, value)
 					set(id, value)
 					set(id, o.CurrentValue)
@@ -257,4 +251,12 @@ func TestIgnoredDefaultIsTold(t *testing.T) {
 		all := strings.Join(e.updates(), "\n")
 		require.Equal(t, 1, strings.Count(all, `"no-such-model" is none that droid offers`))
 	})
+}
+
+// valuesOf are the ids of an option's values, in order.
+func valuesOf(o protocol.ConfigOption) (ids []string) {
+	for _, v := range o.Options {
+		ids = append(ids, v.Value)
+	}
+	return ids
 }

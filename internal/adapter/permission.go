@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -28,17 +29,17 @@ type decision struct {
 // askPermission shows what droid wants to do and gives droid the user's answer.
 // Whatever is not a clear choice of an offered option is "cancel".
 func (s *Session) askPermission(ev quirks.PermissionAsked) {
-	options := permissionOptions(ev.Options, ev.Tools, s.agent.client.optionNames)
+	options := permissionOptions(ev.Options, ev.Tools, s.agent.client.OptionNames)
 	if s.ended || (s.turn != nil && s.turn.cancelled) || len(ev.Tools) == 0 || len(options) == 0 {
 		s.refusePermission(ev.RequestID)
 		return
 	}
-	if plans := planNames(ev.Tools); len(plans) > 1 && !s.agent.client.optionNames {
+	if plans := planNames(ev.Tools); len(plans) > 1 && !s.agent.client.OptionNames {
 		s.tellPlans(ev, plans)
 		s.refusePermission(ev.RequestID)
 		return
 	}
-	params := permissionParams{SessionID: s.id, Options: options}
+	params := protocol.PermissionParams{SessionID: s.id, Options: options}
 	var closeUp func()
 	if len(ev.Tools) == 1 {
 		params.ToolCall, closeUp = s.showOne(ev.Tools[0])
@@ -47,7 +48,7 @@ func (s *Session) askPermission(ev quirks.PermissionAsked) {
 	}
 	always := alwaysText(ev.Tools, options, s.settings.Mode())
 	if always != "" {
-		params.ToolCall.Content = append(params.ToolCall.Content, textContent(always))
+		params.ToolCall.Content = append(params.ToolCall.Content, protocol.TextContent(always))
 	}
 	s.showBefore(ev, params.ToolCall, always)
 	ctx := s.beginAsk(&ask{
@@ -64,10 +65,10 @@ func (s *Session) askPermission(ev quirks.PermissionAsked) {
 
 // decider is how the user decides on a request: by one choice, unless it is
 // about a plan of which there are several, or which they may edit.
-func (s *Session) decider(ev quirks.PermissionAsked) func(context.Context, permissionParams) decision {
+func (s *Session) decider(ev quirks.PermissionAsked) func(context.Context, protocol.PermissionParams) decision {
 	plans := planNames(ev.Tools)
 	plan := s.editablePlan(ev)
-	return func(ctx context.Context, params permissionParams) decision {
+	return func(ctx context.Context, params protocol.PermissionParams) decision {
 		refused := decision{option: stream.OptionCancel}
 		var d decision
 		if len(plans) > 1 {
@@ -106,11 +107,11 @@ func (s *Session) tellPlans(ev quirks.PermissionAsked, plans []string) {
 
 // choosePlan lets the user pick one of several plans before they decide how it
 // may run. It returns "" when they pick none.
-func (s *Session) choosePlan(ctx context.Context, params permissionParams, plans []string) string {
+func (s *Session) choosePlan(ctx context.Context, params protocol.PermissionParams, plans []string) string {
 	choice := params
 	choice.Options = nil
 	for i, name := range plans {
-		choice.Options = append(choice.Options, permissionOption{
+		choice.Options = append(choice.Options, protocol.PermissionOption{
 			OptionID: fmt.Sprintf("plan_%d", i), Name: name, Kind: acp.PermissionOptionKindAllowOnce})
 	}
 	for _, o := range params.Options {
@@ -176,10 +177,10 @@ func (s *Session) giveAnswer(ev quirks.PermissionAsked, d decision) {
 
 // permissionCall describes one tool that waits for permission, with all the
 // user needs to decide.
-func (s *Session) permissionCall(tool stream.PermissionToolUse) toolCall {
+func (s *Session) permissionCall(tool stream.PermissionToolUse) protocol.ToolCall {
 	view := s.views.get(tool.ToolUse.ID)
 	call := s.describe(tool.ToolUse.ID, tool.ToolUse.Name, tool.ToolUse.Input)
-	call.Status = statusPending
+	call.Status = protocol.StatusPending
 	changes := s.askedChanges(tool.ToolUse.ID, tool)
 	if len(changes) > 0 {
 		if view.edit != nil {
@@ -189,7 +190,7 @@ func (s *Session) permissionCall(tool stream.PermissionToolUse) toolCall {
 		call.Locations = changeLocations(changes)
 	}
 	if text := s.askedText(tool, len(changes) > 0); text != "" {
-		call.Content = slices.Insert(call.Content, 0, textContent(text))
+		call.Content = slices.Insert(call.Content, 0, protocol.TextContent(text))
 	}
 	call.Title = permissionTitle(tool, call.Title)
 	if tool.Confirmation == confirmSpec {
@@ -202,13 +203,13 @@ func (s *Session) permissionCall(tool stream.PermissionToolUse) toolCall {
 
 // showOne shows one tool in its own entry. closeUp gives the entry its title back
 // where the request has one of its own.
-func (s *Session) showOne(tool stream.PermissionToolUse) (call toolCall, closeUp func()) {
+func (s *Session) showOne(tool stream.PermissionToolUse) (call protocol.ToolCall, closeUp func()) {
 	call = s.permissionCall(tool)
 	if tool.Confirmation != "sandbox_violation" {
 		return call, func() {}
 	}
 	title := toolTitle(tool.ToolUse.Name, parseToolInput(tool.ToolUse.Input), s.cwd)
 	return call, func() {
-		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: call.ToolCallID, Title: title})
+		s.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: call.ToolCallID, Title: title})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 )
 
 // power is how much an option gives away, the more the higher.
@@ -55,7 +56,7 @@ func optionPower(o stream.PermissionOption, tools []stream.PermissionToolUse) po
 
 // offeredOption is an option of droid's as the editor gets it.
 type offeredOption struct {
-	permissionOption
+	protocol.PermissionOption
 	power power
 }
 
@@ -68,7 +69,7 @@ type offeredOption struct {
 // conversation to another session are left out: the editor would keep a session
 // that droid has left (quirk 22). So is proceed_edit, which needs a text with it,
 // see editablePlan.
-func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, names bool) []permissionOption {
+func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, names bool) []protocol.PermissionOption {
 	var options []offeredOption
 	for _, o := range offered {
 		if strings.HasPrefix(o.Value, "proceed_new_session") || o.Value == stream.OptionEdit || o.Value == "" {
@@ -79,14 +80,14 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 		if !names && o.Label != "" {
 			name = o.Label
 		}
-		options = append(options, offeredOption{permissionOption{OptionID: o.Value, Name: name, Kind: optionKind(o.Value)}, p})
+		options = append(options, offeredOption{protocol.PermissionOption{OptionID: o.Value, Name: name, Kind: optionKind(o.Value)}, p})
 	}
 	slices.SortStableFunc(options, func(a, b offeredOption) int { return cmp.Compare(a.place(), b.place()) })
-	var out []permissionOption
+	var out []protocol.PermissionOption
 	for _, o := range options {
-		taken := slices.ContainsFunc(out, func(other permissionOption) bool { return other.Kind == o.Kind })
+		taken := slices.ContainsFunc(out, func(other protocol.PermissionOption) bool { return other.Kind == o.Kind })
 		if names || !taken && (o.OptionID == stream.OptionCancel || o.power != unknownPower && o.power < powerHigh) {
-			out = append(out, o.permissionOption)
+			out = append(out, o.PermissionOption)
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 )
 
 func TestPermissionOptions(t *testing.T) {
@@ -23,14 +24,14 @@ func TestPermissionOptions(t *testing.T) {
 		{Label: "nothing", Value: ""},
 		{Label: "Yes", Value: "proceed_once"},
 	}, exec, true)
-	require.Equal(t, []permissionOption{
-		{"proceed_once", "Yes", acp.PermissionOptionKindAllowOnce},
-		{"proceed_always", "Medium: yes, and always allow medium impact commands (some)", acp.PermissionOptionKindAllowAlways},
-		{"surprise", "surprise", acp.PermissionOptionKindAllowAlways},
-		{"proceed_surprise", "More", acp.PermissionOptionKindAllowAlways},
-		{"proceed_report_false_positive", "Report", acp.PermissionOptionKindAllowOnce},
-		{"proceed_always_tools", "Tools", acp.PermissionOptionKindAllowAlways},
-		{"cancel", "No", acp.PermissionOptionKindRejectOnce},
+	require.Equal(t, []protocol.PermissionOption{
+		{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce},
+		{OptionID: "proceed_always", Name: "Medium: yes, and always allow medium impact commands (some)", Kind: acp.PermissionOptionKindAllowAlways},
+		{OptionID: "surprise", Name: "surprise", Kind: acp.PermissionOptionKindAllowAlways},
+		{OptionID: "proceed_surprise", Name: "More", Kind: acp.PermissionOptionKindAllowAlways},
+		{OptionID: "proceed_report_false_positive", Name: "Report", Kind: acp.PermissionOptionKindAllowOnce},
+		{OptionID: "proceed_always_tools", Name: "Tools", Kind: acp.PermissionOptionKindAllowAlways},
+		{OptionID: "cancel", Name: "No", Kind: acp.PermissionOptionKindRejectOnce},
 	}, got)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
 )
@@ -17,32 +18,32 @@ import (
 // clients that show no more of that than its title: in the entry of the call, and
 // as a message where that is not known to show either. always is what an option
 // raises.
-func (s *Session) showBefore(ev quirks.PermissionAsked, call toolCall, always string) {
+func (s *Session) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, always string) {
 	client := s.agent.client
-	call.SessionUpdate, call.Content = "tool_call_update", safeContent(call.Content)
-	if client.requestContent {
-		if diffs := onlyDiffs(call.Content); client.callDiffs && len(diffs) > 0 {
-			s.send(toolCall{SessionUpdate: call.SessionUpdate, ToolCallID: call.ToolCallID, Content: diffs})
+	call.SessionUpdate, call.Content = "tool_call_update", protocol.SafeContent(call.Content)
+	if client.RequestContent {
+		if diffs := onlyDiffs(call.Content); client.CallDiffs && len(diffs) > 0 {
+			s.send(protocol.ToolCall{SessionUpdate: call.SessionUpdate, ToolCallID: call.ToolCallID, Content: diffs})
 		}
 		return
 	}
 	s.send(call)
 	switch {
-	case client.callContent && client.noDiffs:
+	case client.CallContent && client.NoDiffs:
 		s.say(contentText(s.cwd, onlyDiffs(call.Content)))
-	case client.noDiffs, !client.callContent && len(ev.Tools) > 1:
+	case client.NoDiffs, !client.CallContent && len(ev.Tools) > 1:
 		s.say(contentText(s.cwd, call.Content))
-	case !client.callContent:
+	case !client.CallContent:
 		s.sayTools(ev.Tools)
-		if diffs := onlyDiffs(call.Content); !client.oneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
+		if diffs := onlyDiffs(call.Content); !client.OneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
 			s.say(contentText(s.cwd, diffs)) // of a new file some show nothing
 		}
 		s.say(always)
 	}
 }
 
-func onlyDiffs(content []toolContent) []toolContent {
-	return slices.DeleteFunc(slices.Clone(content), func(c toolContent) bool { return c.Type != "diff" })
+func onlyDiffs(content []protocol.ToolContent) []protocol.ToolContent {
+	return slices.DeleteFunc(slices.Clone(content), func(c protocol.ToolContent) bool { return c.Type != "diff" })
 }
 
 // sayTools tells what no title says of tools that wait for permission.
@@ -65,7 +66,7 @@ func messageText(tool stream.PermissionToolUse) string {
 }
 
 // contentText is the content of a call as one text.
-func contentText(cwd string, content []toolContent) string {
+func contentText(cwd string, content []protocol.ToolContent) string {
 	var parts []string
 	for _, c := range content {
 		switch {
@@ -79,7 +80,7 @@ func contentText(cwd string, content []toolContent) string {
 }
 
 // diffText is a diff for clients that show none.
-func diffText(cwd string, c toolContent) string {
+func diffText(cwd string, c protocol.ToolContent) string {
 	before, after := "", *c.NewText
 	if c.OldText != nil {
 		before = *c.OldText
@@ -128,7 +129,7 @@ func (s *Session) say(text string) {
 // input of the call by itself.
 func (s *Session) askedText(tool stream.PermissionToolUse, shown bool) string {
 	d, input := tool.Details, tool.ToolUse.Input
-	if s.agent.client.ownCommand && tool.Confirmation == "exec" && d.FullCommand != "" &&
+	if s.agent.client.OwnCommand && tool.Confirmation == "exec" && d.FullCommand != "" &&
 		d.FullCommand == parseToolInput(input).Command && len(input) <= maxRaw {
 		return strings.TrimSpace(riskText(d))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
 )
 
@@ -186,7 +187,7 @@ func rawText(raw json.RawMessage) string {
 // alwaysText says what those of the options shown that last longer than the call
 // bring with them, as far as droid's labels do not (0.99 to 0.225: they name a risk, a path or
 // a server, but not the mode that follows nor that files keep it).
-func alwaysText(tools []stream.PermissionToolUse, options []permissionOption, mode stream.Mode) string {
+func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionOption, mode stream.Mode) string {
 	var lines []string
 	add := func(text string, values ...string) {
 		var labels []string

@@ -5,20 +5,9 @@ import (
 	"regexp"
 	"strings"
 
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
-
-// planUpdate is ACP's plan: always the whole list.
-type planUpdate struct {
-	SessionUpdate string      `json:"sessionUpdate"`
-	Entries       []planEntry `json:"entries"`
-}
-
-type planEntry struct {
-	Content  string `json:"content"`
-	Priority string `json:"priority"` // high, medium or low
-	Status   string `json:"status"`   // pending, in_progress or completed
-}
 
 // todo is the view of a TodoWrite call. The call itself is not shown, the plan
 // is; droid asks no permission for it.
@@ -27,12 +16,12 @@ type todo struct {
 }
 
 // todoEnded shows the plan, or why there is none.
-func (s *Session) todoEnded(ev quirks.ToolEnded, t *todo, update toolCall) {
+func (s *Session) todoEnded(ev quirks.ToolEnded, t *todo, update protocol.ToolCall) {
 	entries, ok := planEntries(t.input)
 	switch {
 	case ev.Unfinished:
-	case update.Status == statusCompleted && ok:
-		s.send(planUpdate{"plan", entries})
+	case update.Status == protocol.StatusCompleted && ok:
+		s.send(protocol.PlanUpdate{SessionUpdate: "plan", Entries: entries})
 	default:
 		call := s.describe(ev.ID, ev.Name, t.input)
 		call.SessionUpdate = "tool_call"
@@ -44,8 +33,8 @@ func (s *Session) todoEnded(ev quirks.ToolEnded, t *todo, update toolCall) {
 // planEntries reads the list of a TodoWrite. droid asks the model for lines of
 // text ("1. [completed] a") and takes an array of objects too, also one that is
 // written as text (0.99 to 0.225).
-func planEntries(input json.RawMessage) ([]planEntry, bool) {
-	raw := fields(input)["todos"]
+func planEntries(input json.RawMessage) ([]protocol.PlanEntry, bool) {
+	raw := protocol.Fields(input)["todos"]
 	var text string
 	if json.Unmarshal(raw, &text) != nil || len(raw) == 0 || string(raw) == "null" {
 		return planList(raw)
@@ -53,7 +42,7 @@ func planEntries(input json.RawMessage) ([]planEntry, bool) {
 	if entries, ok := planList([]byte(text)); ok {
 		return entries, true
 	}
-	entries := []planEntry{} // ACP wants a list, also an empty one
+	entries := []protocol.PlanEntry{} // ACP wants a list, also an empty one
 	for line := range strings.Lines(text) {
 		if e, ok := planLine(line); ok {
 			entries = append(entries, e)
@@ -62,14 +51,14 @@ func planEntries(input json.RawMessage) ([]planEntry, bool) {
 	return entries, true
 }
 
-func planList(raw []byte) ([]planEntry, bool) {
+func planList(raw []byte) ([]protocol.PlanEntry, bool) {
 	var list []struct{ Content, Status, Priority string }
 	if json.Unmarshal(raw, &list) != nil || list == nil {
 		return nil, false
 	}
-	entries := []planEntry{}
+	entries := []protocol.PlanEntry{}
 	for _, e := range list {
-		entries = append(entries, planEntry{e.Content, planPriority(e.Priority), planStatus(e.Status)})
+		entries = append(entries, protocol.PlanEntry{Content: e.Content, Priority: planPriority(e.Priority), Status: planStatus(e.Status)})
 	}
 	return entries, true
 }
@@ -77,12 +66,12 @@ func planList(raw []byte) ([]planEntry, bool) {
 // planLinePattern is a line of the text form: number or bullet, status, text.
 var planLinePattern = regexp.MustCompile(`^(?:\d+[.)]|[-*])?\s*(?:\[([^\]]*)\])?\s*(.*)$`)
 
-func planLine(line string) (planEntry, bool) {
+func planLine(line string) (protocol.PlanEntry, bool) {
 	m := planLinePattern.FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil || m[2] == "" {
-		return planEntry{}, false
+		return protocol.PlanEntry{}, false
 	}
-	return planEntry{m[2], planPriority(""), planStatus(m[1])}, true
+	return protocol.PlanEntry{Content: m[2], Priority: planPriority(""), Status: planStatus(m[1])}, true
 }
 
 // planStatus is the ACP status for droid's words; what it does not know is yet
@@ -90,11 +79,11 @@ func planLine(line string) (planEntry, bool) {
 func planStatus(word string) string {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "completed", "complete", "done", "x":
-		return statusCompleted
+		return protocol.StatusCompleted
 	case "in_progress", "in progress", "in-progress":
-		return statusInProgress
+		return protocol.StatusInProgress
 	}
-	return statusPending
+	return protocol.StatusPending
 }
 
 func planPriority(word string) string {

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -27,7 +28,7 @@ const planForms = 5
 // droid lets go ahead.
 func (s *Session) editablePlan(ev quirks.PermissionAsked) string {
 	switch {
-	case !s.agent.client.forms, !s.agent.client.optionNames, s.client == nil || !s.client.Version().Features().EditedPlan,
+	case !s.agent.client.Forms, !s.agent.client.OptionNames, s.client == nil || !s.client.Version().Features().EditedPlan,
 		len(ev.Tools) != 1 || ev.Tools[0].Confirmation != confirmSpec, len(planNames(ev.Tools)) > 1,
 		!offers(ev.Options, stream.OptionOnce):
 		return ""
@@ -37,7 +38,7 @@ func (s *Session) editablePlan(ev quirks.PermissionAsked) string {
 
 // chooseOrEdit is choose with the plan in a form as one more option. A form that
 // brings no text leads back to the choice: to close it is no word on the plan.
-func (s *Session) chooseOrEdit(ctx context.Context, params permissionParams, plan string) (option, edited string) {
+func (s *Session) chooseOrEdit(ctx context.Context, params protocol.PermissionParams, plan string) (option, edited string) {
 	options := params.Options
 	for range planForms {
 		params.Options = withEdit(options)
@@ -61,25 +62,25 @@ func (s *Session) chooseOrEdit(ctx context.Context, params permissionParams, pla
 }
 
 // withEdit puts the button for the form before those that refuse.
-func withEdit(options []permissionOption) []permissionOption {
-	at := slices.IndexFunc(options, func(o permissionOption) bool { return o.Kind == acp.PermissionOptionKindRejectOnce })
+func withEdit(options []protocol.PermissionOption) []protocol.PermissionOption {
+	at := slices.IndexFunc(options, func(o protocol.PermissionOption) bool { return o.Kind == acp.PermissionOptionKindRejectOnce })
 	if at < 0 {
 		at = len(options)
 	}
 	return slices.Insert(slices.Clone(options), at,
-		permissionOption{OptionID: editOption, Name: "Edit the plan, then proceed", Kind: acp.PermissionOptionKindAllowOnce})
+		protocol.PermissionOption{OptionID: editOption, Name: "Edit the plan, then proceed", Kind: acp.PermissionOptionKindAllowOnce})
 }
 
 // editPlan shows the plan in a form and returns it as the user left it, "" when
 // they did not accept the form or left nothing.
-func (s *Session) editPlan(ctx context.Context, params permissionParams, plan string) (string, error) {
+func (s *Session) editPlan(ctx context.Context, params protocol.PermissionParams, plan string) (string, error) {
 	const field = "plan"
-	form := elicitationParams{SessionID: params.SessionID, ToolCallID: params.ToolCall.ToolCallID, Mode: "form",
+	form := protocol.ElicitationParams{SessionID: params.SessionID, ToolCallID: params.ToolCall.ToolCallID, Mode: "form",
 		Message: "Edit the plan. droid carries out what you leave here, in the mode normal.",
-		Schema: formSchema{Type: "object", Required: []string{field}, Properties: map[string]formField{
+		Schema: protocol.FormSchema{Type: "object", Required: []string{field}, Properties: map[string]protocol.FormField{
 			field: {Type: "string", Title: "Plan", MinLength: 1, Default: plan},
 		}}}
-	result, err := acp.SendRequest[elicitationResult](s.agent.conn, ctx, "elicitation/create", form)
+	result, err := acp.SendRequest[protocol.ElicitationResult](s.agent.conn, ctx, "elicitation/create", form)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +107,7 @@ func (s *Session) approveEdited(ev quirks.PermissionAsked, text string) {
 	if p := s.views.get(id).plan; p != nil {
 		p.text, p.edited = text, true
 	}
-	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Content: []toolContent{textContent(text)}})
+	s.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Content: []protocol.ToolContent{protocol.TextContent(text)}})
 	s.droidAnswered(ev.RequestID, false)
 }
 
@@ -119,13 +120,13 @@ type planView struct {
 // inputPlan is the plan in the input of an ExitSpecMode, "" when it is not there.
 func inputPlan(input json.RawMessage) string {
 	var plan string
-	_ = json.Unmarshal(fields(input)["plan"], &plan) // the model's: may be anything
+	_ = json.Unmarshal(protocol.Fields(input)["plan"], &plan) // the model's: may be anything
 	return plan
 }
 
 // planEnded shows the plan and what became of it: droid gives an object once it is
 // approved (0.99 to 0.225).
-func (s *Session) planEnded(ev quirks.ToolEnded, p *planView, update *toolCall) {
+func (s *Session) planEnded(ev quirks.ToolEnded, p *planView, update *protocol.ToolCall) {
 	if ev.Unfinished {
 		return
 	}
@@ -146,17 +147,17 @@ func (s *Session) planEnded(ev quirks.ToolEnded, p *planView, update *toolCall) 
 	switch {
 	case p.text != "" && strings.Contains(message, strings.TrimSpace(p.text)): // 0.99
 	case result.IsEdited && !p.edited: // in the past: droid keeps the edited plan in the file alone
-		update.Content = append([]toolContent{textContent("You edited this plan before you approved it; what was approved is in the file named below. It was proposed as:")},
+		update.Content = append([]protocol.ToolContent{protocol.TextContent("You edited this plan before you approved it; what was approved is in the file named below. It was proposed as:")},
 			planContent(p.text)...)
 	default:
 		update.Content = planContent(p.text)
 	}
-	update.Content = append(update.Content, textContent(message))
+	update.Content = append(update.Content, protocol.TextContent(message))
 }
 
-func planContent(text string) []toolContent {
+func planContent(text string) []protocol.ToolContent {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	return []toolContent{textContent(text)}
+	return []protocol.ToolContent{protocol.TextContent(text)}
 }

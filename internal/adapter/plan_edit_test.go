@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -53,12 +54,12 @@ func TestEditedPlan(t *testing.T) {
 			require.Equal(t, "Edit the plan, then proceed", p.Options[len(p.Options)-2].Name)
 			return editOption
 		}
-		e.onForm = func(p elicitationParams) string {
+		e.onForm = func(p protocol.ElicitationParams) string {
 			require.Equal(t, e.session, p.SessionID)
 			require.Equal(t, "t3", p.ToolCallID)
 			require.Equal(t, "form", p.Mode)
 			require.Equal(t, []string{"plan"}, p.Schema.Required)
-			require.Equal(t, formField{Type: "string", Title: "Plan", MinLength: 1, Default: "# Do it\n\n1. now"}, p.Schema.Properties["plan"])
+			require.Equal(t, protocol.FormField{Type: "string", Title: "Plan", MinLength: 1, Default: "# Do it\n\n1. now"}, p.Schema.Properties["plan"])
 			return fmt.Sprintf(`{"action":"accept","content":{"plan":%q}}`, editedPlan)
 		}
 		require.Equal(t, "end_turn", e.run("plan"))
@@ -68,7 +69,7 @@ func TestEditedPlan(t *testing.T) {
 		require.Contains(t, got, "mode normal", "as droid reports it")
 		calls := e.callUpdates()
 		last := calls[len(calls)-1]
-		require.Equal(t, statusCompleted, last.Status)
+		require.Equal(t, protocol.StatusCompleted, last.Status)
 		require.Equal(t, editedPlan+"|Read the updated plan.\nThe plan is saved in /specs/do-it.md", texts(last.Content))
 		shown := false
 		for _, c := range calls {
@@ -112,7 +113,7 @@ func TestEditedPlanFailsClosed(t *testing.T) {
 					require.NotEqual(t, "never asked", tc.then)
 					return tc.then
 				}
-				e.onForm = func(elicitationParams) string { return tc.form }
+				e.onForm = func(protocol.ElicitationParams) string { return tc.form }
 				require.Equal(t, "end_turn", e.run("plan"))
 				require.Contains(t, told.String(), tc.want)
 				require.Equal(t, 1, strings.Count(told.String(), "selectedOption"))
@@ -127,7 +128,7 @@ func TestEditedPlanEndsWithAnAutomaticClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, told := openPlan(t, formClient, fakedroid.V0225, plan)
 		e.ask = func(permission) string { return editOption }
-		e.onForm = func(elicitationParams) string { return `{"action":"cancel"}` }
+		e.onForm = func(protocol.ElicitationParams) string { return `{"action":"cancel"}` }
 		require.Equal(t, "end_turn", e.run("plan"))
 		require.Contains(t, told.String(), `"selectedOption":"cancel"`)
 	})
@@ -215,7 +216,7 @@ func TestPlanEnded(t *testing.T) {
 		"without a plan":  {planView{}, `"Error: not approved"`, "Error: not approved"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var update toolCall
+			var update protocol.ToolCall
 			new(Session).planEnded(quirks.ToolEnded{Content: json.RawMessage(tc.raw)}, &tc.view, &update)
 			require.Equal(t, tc.want, texts(update.Content))
 		})

@@ -7,26 +7,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 func TestPlanEntries(t *testing.T) {
 	for _, tc := range []struct {
 		input string
-		want  []planEntry
+		want  []protocol.PlanEntry
 	}{
-		{`{"todos":"1. [completed] Read\n2. [in_progress] Change [it]\n3. [pending] Test\n"}`, []planEntry{
-			{"Read", "medium", "completed"}, {"Change [it]", "medium", "in_progress"}, {"Test", "medium", "pending"}}},
-		{`{"todos":"- [x] a\n- [ ] b\n\n* c\n4) [done] d\nplain"}`, []planEntry{
-			{"a", "medium", "completed"}, {"b", "medium", "pending"}, {"c", "medium", "pending"}, {"d", "medium", "completed"}, {"plain", "medium", "pending"}}},
-		{`{"todos":[{"content":"a","status":"completed","priority":"high"},{"content":"b","status":"strange","priority":"urgent"}]}`, []planEntry{
-			{"a", "high", "completed"}, {"b", "medium", "pending"}}},
-		{`{"todos":"[{\"content\":\"a\",\"status\":\"completed\"},{\"content\":\"b\",\"status\":\"in_progress\"}]"}`, []planEntry{
-			{"a", "medium", "completed"}, {"b", "medium", "in_progress"}}},
-		{`{"todos":" []\n"}`, []planEntry{}},
-		{`{"todos":"[completed] a"}`, []planEntry{{"a", "medium", "completed"}}},
-		{`{"todos":"[1]"}`, []planEntry{}},
-		{`{"todos":""}`, []planEntry{}},
-		{`{"todos":[]}`, []planEntry{}},
+		{`{"todos":"1. [completed] Read\n2. [in_progress] Change [it]\n3. [pending] Test\n"}`, []protocol.PlanEntry{
+			{Content: "Read", Priority: "medium", Status: "completed"}, {Content: "Change [it]", Priority: "medium", Status: "in_progress"}, {Content: "Test", Priority: "medium", Status: "pending"}}},
+		{`{"todos":"- [x] a\n- [ ] b\n\n* c\n4) [done] d\nplain"}`, []protocol.PlanEntry{
+			{Content: "a", Priority: "medium", Status: "completed"}, {Content: "b", Priority: "medium", Status: "pending"}, {Content: "c", Priority: "medium", Status: "pending"}, {Content: "d", Priority: "medium", Status: "completed"}, {Content: "plain", Priority: "medium", Status: "pending"}}},
+		{`{"todos":[{"content":"a","status":"completed","priority":"high"},{"content":"b","status":"strange","priority":"urgent"}]}`, []protocol.PlanEntry{
+			{Content: "a", Priority: "high", Status: "completed"}, {Content: "b", Priority: "medium", Status: "pending"}}},
+		{`{"todos":"[{\"content\":\"a\",\"status\":\"completed\"},{\"content\":\"b\",\"status\":\"in_progress\"}]"}`, []protocol.PlanEntry{
+			{Content: "a", Priority: "medium", Status: "completed"}, {Content: "b", Priority: "medium", Status: "in_progress"}}},
+		{`{"todos":" []\n"}`, []protocol.PlanEntry{}},
+		{`{"todos":"[completed] a"}`, []protocol.PlanEntry{{Content: "a", Priority: "medium", Status: "completed"}}},
+		{`{"todos":"[1]"}`, []protocol.PlanEntry{}},
+		{`{"todos":""}`, []protocol.PlanEntry{}},
+		{`{"todos":[]}`, []protocol.PlanEntry{}},
 		{`{"todos":null}`, nil},
 		{`{"todos":7}`, nil},
 		{`{}`, nil},
@@ -46,10 +47,10 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("plan it"))
 		plans := 0
 		for _, m := range e.received() {
-			var p struct{ Update planUpdate }
+			var p struct{ Update protocol.PlanUpdate }
 			if json.Unmarshal(m.Params, &p) == nil && p.Update.SessionUpdate == "plan" {
 				plans++
-				require.Equal(t, []planEntry{{"a", "medium", "completed"}, {"b", "medium", "pending"}}, p.Update.Entries)
+				require.Equal(t, []protocol.PlanEntry{{Content: "a", Priority: "medium", Status: "completed"}, {Content: "b", Priority: "medium", Status: "pending"}}, p.Update.Entries)
 			}
 		}
 		require.Equal(t, 1, plans)
@@ -57,6 +58,6 @@ func TestPlan(t *testing.T) {
 		require.Len(t, calls, 1, "the list that was refused, and nothing of the other")
 		require.Equal(t, "bad", calls[0].ToolCallID)
 		require.Equal(t, "tool_call", calls[0].SessionUpdate)
-		require.Equal(t, statusFailed, calls[0].Status)
+		require.Equal(t, protocol.StatusFailed, calls[0].Status)
 	})
 }

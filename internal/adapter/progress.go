@@ -7,29 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
-
-// usageUpdate is usage_update (ACP v1). Tokens.
-type usageUpdate struct {
-	SessionUpdate string `json:"sessionUpdate"`
-	Used          int64  `json:"used"`
-	Size          int64  `json:"size"`
-}
-
-// compactionUpdate is compaction_update (unstable in ACP).
-type compactionUpdate struct {
-	SessionUpdate string `json:"sessionUpdate"`
-	CompactionID  string `json:"compactionId"`
-	Status        string `json:"status"`
-}
-
-// noticeUpdate is notice (unstable in ACP).
-type noticeUpdate struct {
-	SessionUpdate string `json:"sessionUpdate"`
-	Severity      string `json:"severity"`
-	Title         string `json:"title"`
-}
 
 // askTime bounds how long droid may take to answer a question about itself.
 const askTime = 10 * time.Second
@@ -53,7 +33,7 @@ func (s *Session) tellUsage() {
 				return
 			}
 			s.toldUsage = stats
-			s.send(usageUpdate{"usage_update", stats.Used, stats.Limit})
+			s.send(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: stats.Used, Size: stats.Limit})
 		})
 	})
 }
@@ -101,8 +81,8 @@ func (s *Session) retried() {
 
 // notify sends a notice to a client that shows them.
 func (s *Session) notify(severity, title string) {
-	if s.agent.client.notices {
-		s.send(noticeUpdate{"notice", severity, title})
+	if s.agent.client.Notices {
+		s.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: severity, Title: title})
 	}
 }
 
@@ -112,8 +92,8 @@ func (s *Session) compacting(why string) {
 		return
 	}
 	s.compaction = uuid.NewString()
-	if s.agent.client.compaction {
-		s.send(compactionUpdate{"compaction_update", s.compaction, "in_progress"})
+	if s.agent.client.Compaction {
+		s.send(protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: s.compaction, Status: "in_progress"})
 		return
 	}
 	s.sendText(s.compaction, why, true)
@@ -132,8 +112,8 @@ func (s *Session) compacted(status, text string) {
 		return
 	}
 	s.compaction = ""
-	if s.agent.client.compaction {
-		s.send(compactionUpdate{"compaction_update", id, status})
+	if s.agent.client.Compaction {
+		s.send(protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: id, Status: status})
 		return
 	}
 	s.sendText(id, " "+text, true)

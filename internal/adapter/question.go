@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -33,13 +34,13 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	case s.ended || (s.turn != nil && s.turn.cancelled) || len(ev.Questions) == 0:
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
-	case !s.agent.client.forms && (!s.agent.client.optionNames || !slices.ContainsFunc(ev.Questions, hasOptions)):
+	case !s.agent.client.Forms && (!s.agent.client.OptionNames || !slices.ContainsFunc(ev.Questions, hasOptions)):
 		s.tellUnanswerable(ev.Questions)
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}
 	closeUp := func() {}
-	if !s.agent.client.forms && len(ev.Questions) > 1 {
+	if !s.agent.client.Forms && len(ev.Questions) > 1 {
 		closeUp = func() { s.titleQuestions(ev) } // the row has had the title of its last question
 	}
 	ctx := s.beginAsk(&ask{
@@ -48,7 +49,7 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 		closeUp:   closeUp,
 	})
 	ask := s.chooseAnswers
-	if s.agent.client.forms {
+	if s.agent.client.Forms {
 		s.titleQuestions(ev)
 		ask = func(ctx context.Context, session string, ev quirks.QuestionAsked) stream.Answers {
 			return s.fillForm(ctx, questionForm(session, ev.ToolID, ev.Questions), ev.Questions)
@@ -88,7 +89,7 @@ func (s *Session) tellUnanswerable(questions []stream.Question) {
 
 // titleQuestions gives the call of questions its title.
 func (s *Session) titleQuestions(ev quirks.QuestionAsked) {
-	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: questionsTitle(questionTexts(ev.Questions))})
+	s.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: questionsTitle(questionTexts(ev.Questions))})
 }
 
 // questionTexts are the questions themselves.
@@ -147,15 +148,15 @@ func (s *Session) chooseAnswers(ctx context.Context, session string, ev quirks.Q
 // chooseAnswer shows the options of one question, again and again where several
 // may be picked, until the user says that it is all. ok is false when they
 // dismissed it.
-func (s *Session) chooseAnswer(ctx context.Context, params permissionParams, q stream.Question) (answer stream.Answer, ok bool) {
+func (s *Session) chooseAnswer(ctx context.Context, params protocol.PermissionParams, q stream.Question) (answer stream.Answer, ok bool) {
 	if !q.MultiSelect {
 		return questionAnswer(q, s.choose(ctx, params))
 	}
 	var picked []string
-	done := permissionOption{OptionID: doneOption, Name: "That is all", Kind: acp.PermissionOptionKindAllowOnce}
+	done := protocol.PermissionOption{OptionID: doneOption, Name: "That is all", Kind: acp.PermissionOptionKindAllowOnce}
 	content := params.ToolCall.Content
 	for len(picked) < len(q.Options) {
-		params.ToolCall.Content = append(slices.Clone(content), textContent(pickedText(picked)))
+		params.ToolCall.Content = append(slices.Clone(content), protocol.TextContent(pickedText(picked)))
 		switch option := s.choose(ctx, params); option {
 		case doneOption:
 			return answerTo(q, strings.Join(picked, ", ")), true
@@ -165,7 +166,7 @@ func (s *Session) chooseAnswer(ctx context.Context, params permissionParams, q s
 				return one, ok
 			}
 			picked = append(picked, one.Answer)
-			params.Options = slices.DeleteFunc(slices.Clone(params.Options), func(o permissionOption) bool {
+			params.Options = slices.DeleteFunc(slices.Clone(params.Options), func(o protocol.PermissionOption) bool {
 				return o.OptionID == option || o.OptionID == doneOption
 			})
 			params.Options = slices.Insert(params.Options, len(params.Options)-1, done)
@@ -182,7 +183,7 @@ func pickedText(picked []string) string {
 }
 
 // questionParams shows one question. Its tool call is the one of AskUser.
-func questionParams(session, toolID string, q stream.Question, number, of int) permissionParams {
+func questionParams(session, toolID string, q stream.Question, number, of int) protocol.PermissionParams {
 	title := q.Question
 	if of > 1 {
 		title = fmt.Sprintf("(%d of %d) %s", number, of, q.Question)
@@ -191,21 +192,21 @@ func questionParams(session, toolID string, q stream.Question, number, of int) p
 	if q.Topic != "" {
 		text = "**" + q.Topic + "**\n\n" + q.Question
 	}
-	params := permissionParams{
+	params := protocol.PermissionParams{
 		SessionID: session,
-		ToolCall: toolCall{
+		ToolCall: protocol.ToolCall{
 			ToolCallID: toolID,
 			Title:      title,
 			Kind:       acp.ToolKindOther,
-			Status:     statusPending,
-			Content:    []toolContent{textContent(text)},
+			Status:     protocol.StatusPending,
+			Content:    []protocol.ToolContent{protocol.TextContent(text)},
 		},
 	}
 	for i, option := range q.Options {
-		params.Options = append(params.Options, permissionOption{
+		params.Options = append(params.Options, protocol.PermissionOption{
 			OptionID: answerOption(i), Name: option, Kind: acp.PermissionOptionKindAllowOnce})
 	}
-	params.Options = append(params.Options, permissionOption{
+	params.Options = append(params.Options, protocol.PermissionOption{
 		OptionID: declineOption, Name: "Do not answer", Kind: acp.PermissionOptionKindRejectOnce})
 	return params
 }

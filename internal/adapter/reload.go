@@ -10,6 +10,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 )
 
 // reload is one session/load or session/resume.
@@ -18,7 +19,7 @@ type reload struct {
 	request *request
 	params  sessionParams
 	replay  bool
-	done    func(sessionResult, *acp.RequestError) // called once
+	done    func(protocol.SessionResult, *acp.RequestError) // called once
 }
 
 // loadSession opens a stored session and replays its history.
@@ -39,11 +40,11 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 		return nil, err
 	}
 	type outcome struct {
-		result sessionResult
+		result protocol.SessionResult
 		err    *acp.RequestError
 	}
 	done := promised[outcome](s)
-	r := &reload{c.ctx, c.request, p, replay, func(result sessionResult, err *acp.RequestError) { done.give(outcome{result, err}) }}
+	r := &reload{c.ctx, c.request, p, replay, func(result protocol.SessionResult, err *acp.RequestError) { done.give(outcome{result, err}) }}
 	posted := s.post(func() { s.reload(r) })
 	c.ordered()
 	if !posted {
@@ -70,11 +71,11 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 func (s *Session) reload(r *reload) {
 	switch {
 	case s.ended:
-		r.done(sessionResult{}, errEnding())
+		r.done(protocol.SessionResult{}, errEnding())
 	case s.unopened != nil:
-		r.done(sessionResult{}, s.unopened)
+		r.done(protocol.SessionResult{}, s.unopened)
 	case s.turn != nil || len(s.queue) > 0:
-		r.done(sessionResult{}, invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
+		r.done(protocol.SessionResult{}, invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
 		s.reloads = append(s.reloads, r)
 		s.nextReload()
@@ -111,7 +112,7 @@ func (s *Session) nextReload() {
 // From now on the editor knows the session by the id that it asked for.
 func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.RequestError) {
 	if s.ended {
-		r.done(sessionResult{}, errEnding())
+		r.done(protocol.SessionResult{}, errEnding())
 		return
 	}
 	if err != nil {
@@ -137,12 +138,12 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 	s.reloads, s.reloading = s.reloads[1:], false
 	s.unanswered++
 	if err != nil {
-		r.done(sessionResult{}, err)
+		r.done(protocol.SessionResult{}, err)
 	} else {
 		// The editor begins anew: it is told all that it knew, behind the response.
 		s.registered = false
 		s.toldCommands, s.toldUsage = nil, droid.ContextStats{}
-		r.done(sessionResult{Modes: s.modes(), ConfigOptions: s.options()}, nil)
+		r.done(protocol.SessionResult{Modes: s.modes(), ConfigOptions: s.options()}, nil)
 	}
 	r.request.whenAnswered(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
 }
@@ -153,7 +154,7 @@ func (s *Session) neverOpened(err *acp.RequestError) {
 	s.agent.forget(s)
 	s.unopened = err
 	for _, r := range s.reloads {
-		r.done(sessionResult{}, err)
+		r.done(protocol.SessionResult{}, err)
 	}
 	s.reloads = nil
 	for _, t := range s.queue {
@@ -180,7 +181,7 @@ func (s *Session) endReloads() {
 	}
 	s.reloads = nil
 	for _, r := range waiting {
-		r.done(sessionResult{}, errEnding())
+		r.done(protocol.SessionResult{}, errEnding())
 	}
 }
 

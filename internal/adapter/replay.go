@@ -9,6 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/store"
 	"droid-acp/internal/visible"
@@ -74,24 +75,17 @@ func (s *Session) endReplay(err *acp.RequestError) {
 // what was pasted or injected into the prompt that it was made of.
 func (s *Session) tellTitle(title string) {
 	if title = store.CleanTitle(title); title != "" {
-		s.send(sessionInfoUpdate{"session_info_update", title})
+		s.send(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: title})
 	}
 }
 
-// userChunk is a user_message_chunk.
-type userChunk struct {
-	SessionUpdate string  `json:"sessionUpdate"`
-	MessageID     string  `json:"messageId,omitempty"`
-	Content       content `json:"content"`
-}
-
-func (s *Session) userText(ev quirks.UserText) userChunk {
+func (s *Session) userText(ev quirks.UserText) protocol.UserMessageChunk {
 	text := userWords(ev, s.cwd)
-	return userChunk{"user_message_chunk", ev.MessageID, content{Type: "text", Text: &text}}
+	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "text", Text: &text}}
 }
 
-func userImage(ev quirks.UserImage) userChunk {
-	return userChunk{"user_message_chunk", ev.MessageID, content{Type: "image", Data: ev.Data, MimeType: ev.MediaType}}
+func userImage(ev quirks.UserImage) protocol.UserMessageChunk {
+	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "image", Data: ev.Data, MimeType: ev.MediaType}}
 }
 
 // userWords is what the user wrote, with a word for each attached file that is not

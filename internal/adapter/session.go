@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
 )
@@ -317,10 +318,17 @@ func (s *Session) tellAs(id string) {
 	}
 }
 
+// notification is a JSON-RPC notification to the editor.
+type notification struct {
+	JSONRPC string `json:"jsonrpc"`
+	Method  string `json:"method"`
+	Params  any    `json:"params"`
+}
+
 // send queues an update for the editor.
 func (s *Session) send(update any) {
 	s.border.shown(update)
-	s.write("session/update", sessionNotification{s.id, update})
+	s.write("session/update", protocol.SessionNotification{SessionID: s.id, Update: update})
 }
 
 // write queues a notification for the editor.

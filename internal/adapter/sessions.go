@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
 )
 
@@ -23,14 +24,6 @@ type sessionParams struct {
 
 	servers []droid.MCPServer // of MCPServers
 	notices []string          // about them
-}
-
-// sessionResult is the result of session/new, load, resume and fork (ACP v1).
-// Those that name the session in their params do not repeat its id.
-type sessionResult struct {
-	SessionID     string         `json:"sessionId,omitempty"`
-	Modes         *sessionModes  `json:"modes,omitempty"`
-	ConfigOptions []configOption `json:"configOptions,omitempty"`
 }
 
 // decodeSession reads and checks the params of a method that opens a session.
@@ -105,7 +98,7 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *stream.SessionInfo, p
 	for _, check := range checks {
 		check(s)
 	}
-	result := sessionResult{s.id, s.modes(), s.options()}
+	result := protocol.SessionResult{SessionID: s.id, Modes: s.modes(), ConfigOptions: s.options()}
 	// The editor takes updates of a session once it has the response.
 	c.request.whenAnswered(func() { s.post(s.register) })
 	if err := a.begin(s); err != nil {
@@ -207,19 +200,6 @@ func (a *Agent) deleteSession(c call) (any, *acp.RequestError) {
 	return struct{}{}, nil
 }
 
-// listResult is the result of session/list (ACP v1).
-type listResult struct {
-	Sessions   []listedSession `json:"sessions"`
-	NextCursor string          `json:"nextCursor,omitempty"`
-}
-
-type listedSession struct {
-	SessionID string `json:"sessionId"`
-	CWD       string `json:"cwd"`
-	Title     string `json:"title,omitempty"`
-	UpdatedAt string `json:"updatedAt"`
-}
-
 // pageSize is how many sessions session/list returns at once.
 const pageSize = 50
 
@@ -246,9 +226,9 @@ func (a *Agent) listSessions(c call) (any, *acp.RequestError) {
 	case err != nil:
 		return nil, internalError("list_failed", "the sessions could not be listed: "+err.Error())
 	}
-	result := listResult{Sessions: make([]listedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
+	result := protocol.ListResult{Sessions: make([]protocol.ListedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
 	for _, s := range page.Sessions {
-		result.Sessions = append(result.Sessions, listedSession{s.ID, s.CWD, s.Title, s.UpdatedAt.UTC().Format(time.RFC3339Nano)})
+		result.Sessions = append(result.Sessions, protocol.ListedSession{SessionID: s.ID, CWD: s.CWD, Title: s.Title, UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano)})
 	}
 	return result, nil
 }

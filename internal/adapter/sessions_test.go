@@ -17,6 +17,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
 )
 
@@ -315,7 +316,7 @@ func TestListAndDelete(t *testing.T) {
 		e.agent.cfg.Store = store.New(root, nil)
 		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
 
-		list := func(params string) (result listResult) {
+		list := func(params string) (result protocol.ListResult) {
 			answer := e.call("session/list", params)
 			require.Nil(t, answer.Error)
 			require.NoError(t, json.Unmarshal(answer.Result, &result))

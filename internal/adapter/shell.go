@@ -17,6 +17,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -158,7 +159,7 @@ func (s *Session) shellWrote(run *shellRun, piece string) {
 		return
 	}
 	run.shown.WriteString(piece)
-	if s.agent.client.terminalOutput {
+	if s.agent.client.TerminalOutput {
 		s.terminalOutput(run.id, piece)
 		return
 	}
@@ -170,12 +171,12 @@ func (s *Session) shellWrote(run *shellRun, piece string) {
 // shellEnded ends the tool call and the prompt.
 func (s *Session) shellEnded(t *turn, run *shellRun, end shellEnd) {
 	s.shellWrote(run, run.output.rest())
-	update := toolCall{SessionUpdate: "tool_call_update", ToolCallID: run.id, Status: statusFailed}
+	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: run.id, Status: protocol.StatusFailed}
 	note := end.note
 	if end.exitCode != nil {
 		note = fmt.Sprintf("Exit code %d", *end.exitCode)
 		if *end.exitCode == 0 {
-			update.Status = statusCompleted
+			update.Status = protocol.StatusCompleted
 		}
 	}
 	update.RawOutput, _ = json.Marshal(struct { // an int and a string always encode
@@ -184,11 +185,11 @@ func (s *Session) shellEnded(t *turn, run *shellRun, end shellEnd) {
 	}{end.exitCode, end.note})
 	text := run.shown.String()
 	switch {
-	case s.agent.client.terminalOutput:
-		update.Meta = &toolMeta{TerminalExit: &terminalExit{TerminalID: run.id, ExitCode: end.exitCode}}
-		update.Content = append([]toolContent{terminal(run.id)}, notes(end.note)...)
+	case s.agent.client.TerminalOutput:
+		update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: run.id, ExitCode: end.exitCode}}
+		update.Content = append([]protocol.ToolContent{protocol.TerminalContent(run.id)}, notes(end.note)...)
 	case strings.TrimSpace(text) != "":
-		update.Content = []toolContent{textContent(fenced("console", text)), textContent(note)}
+		update.Content = []protocol.ToolContent{protocol.TextContent(fenced("console", text)), protocol.TextContent(note)}
 	default:
 		update.Content = notes(note)
 	}
@@ -227,7 +228,7 @@ func (s *Session) addShellNotes(t *turn) {
 		return
 	}
 	name, _, _ := splitCommand(t.message.Text)
-	if slices.ContainsFunc(s.custom, func(c availableCommand) bool { return c.Name == name }) {
+	if slices.ContainsFunc(s.custom, func(c protocol.AvailableCommand) bool { return c.Name == name }) {
 		return
 	}
 	t.notes, s.shellNotes = s.shellNotes, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 )
 
 // echoes is a droid that repeats what it is told.
@@ -41,9 +42,9 @@ func beginShell(t *testing.T, capabilities string) (e *editor, dir string) {
 }
 
 // shellCalls are the tool calls and their updates that came so far.
-func (e *editor) shellCalls() (calls []toolCall) {
+func (e *editor) shellCalls() (calls []protocol.ToolCall) {
 	for _, m := range e.received() {
-		var p struct{ Update toolCall }
+		var p struct{ Update protocol.ToolCall }
 		if json.Unmarshal(m.Params, &p) == nil && strings.HasPrefix(p.Update.SessionUpdate, "tool_call") {
 			calls = append(calls, p.Update)
 		}
@@ -51,7 +52,7 @@ func (e *editor) shellCalls() (calls []toolCall) {
 	return calls
 }
 
-func callText(c toolCall) (text string) {
+func callText(c protocol.ToolCall) (text string) {
 	for _, item := range c.Content {
 		if item.Content != nil && item.Content.Text != nil {
 			text += *item.Content.Text
@@ -68,7 +69,7 @@ func TestShellShowsOutputAndExitCode(t *testing.T) {
 		require.Equal(t, "end_turn", e.run(prompt))
 		calls := e.shellCalls()
 		last := calls[len(calls)-1]
-		require.Equal(t, statusFailed, last.Status)
+		require.Equal(t, protocol.StatusFailed, last.Status)
 		require.Equal(t, "```console\n"+dir+"\nwrong\n```Exit code 3", callText(last))
 		require.JSONEq(t, `{"exitCode":3}`, string(last.RawOutput))
 		begun := 0
@@ -85,7 +86,7 @@ func TestShellShowsOutputAndExitCode(t *testing.T) {
 	require.NotEqual(t, calls[0].ToolCallID, calls[len(calls)-1].ToolCallID)
 	require.Equal(t, "end_turn", e.run("!true"))
 	calls = e.shellCalls()
-	require.Equal(t, statusCompleted, calls[len(calls)-1].Status)
+	require.Equal(t, protocol.StatusCompleted, calls[len(calls)-1].Status)
 	require.Equal(t, "Exit code 0", callText(calls[len(calls)-1]))
 	require.NotContains(t, strings.Join(e.updates(), "\n"), "droid:", "droid took no prompt")
 }
@@ -131,7 +132,7 @@ func TestShellIsCancelled(t *testing.T) {
 			require.Less(t, time.Since(began), 2*time.Second)
 			requireGone(t, string(data))
 			calls := e.shellCalls()
-			require.Equal(t, statusFailed, calls[len(calls)-1].Status)
+			require.Equal(t, protocol.StatusFailed, calls[len(calls)-1].Status)
 			require.Contains(t, callText(calls[len(calls)-1]), "Cancelled.")
 			require.Equal(t, "end_turn", e.run("go on"), "the session works")
 		})
@@ -264,7 +265,7 @@ func TestShellOutlivesDroid(t *testing.T) {
 
 // The notes of a prompt that droid did not take go with the next one, in order.
 func TestShellNotesAreKept(t *testing.T) {
-	s := &Session{controls: controls{shellNotes: []string{"one "}, custom: []availableCommand{{Name: "greet"}}}}
+	s := &Session{controls: controls{shellNotes: []string{"one "}, custom: []protocol.AvailableCommand{{Name: "greet"}}}}
 	greet := &turn{}
 	greet.message.Text = "/greet Bob"
 	s.addShellNotes(greet)

@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
 )
@@ -22,19 +23,19 @@ const hostile = "\x1b[2K\x1b[1A\r\u202e\u009b1A\u200b\nsecond"
 // every field that is shown as a title, a name or a label.
 func TestTitlesAndNamesAreOneSafeLine(t *testing.T) {
 	for name, v := range map[string]any{
-		"tool call":      toolCall{Title: hostile},
-		"session title":  sessionInfoUpdate{Title: hostile},
-		"listed session": listedSession{Title: hostile},
-		"mode":           sessionMode{Name: hostile, Description: hostile},
-		"button":         permissionOption{Name: hostile},
-		"plan entry":     planEntry{Content: hostile},
-		"command":        availableCommand{Name: hostile, Description: hostile, Input: &commandInput{hostile}},
-		"option":         configOption{Name: hostile, Description: hostile},
-		"option's value": optionValue{Name: hostile, Description: hostile},
-		"notice":         noticeUpdate{Title: hostile},
-		"field":          formField{Title: hostile},
-		"choice":         formField{Enum: []string{hostile}},
-		"choices":        formItems{Enum: []string{hostile}},
+		"tool call":      protocol.ToolCall{Title: hostile},
+		"session title":  protocol.SessionInfoUpdate{Title: hostile},
+		"listed session": protocol.ListedSession{Title: hostile},
+		"mode":           protocol.SessionMode{Name: hostile, Description: hostile},
+		"button":         protocol.PermissionOption{Name: hostile},
+		"plan entry":     protocol.PlanEntry{Content: hostile},
+		"command":        protocol.AvailableCommand{Name: hostile, Description: hostile, Input: &protocol.CommandInput{Hint: hostile}},
+		"option":         protocol.ConfigOption{Name: hostile, Description: hostile},
+		"option's value": protocol.OptionValue{Name: hostile, Description: hostile},
+		"notice":         protocol.NoticeUpdate{Title: hostile},
+		"field":          protocol.FormField{Title: hostile},
+		"choice":         protocol.FormField{Enum: []string{hostile}},
+		"choices":        protocol.FormItems{Enum: []string{hostile}},
 		"error":          internalError("kind", hostile),
 		"params":         invalidParams("%s", hostile),
 	} {
@@ -52,10 +53,10 @@ func TestTitlesAndNamesAreOneSafeLine(t *testing.T) {
 // TestTextsOfDialogsAreSafe: what may have several lines keeps them.
 func TestTextsOfDialogsAreSafe(t *testing.T) {
 	for name, v := range map[string]any{
-		"form":             elicitationParams{Message: hostile},
-		"form's field":     formField{Description: hostile},
-		"login":            urlElicitation{Message: hostile},
-		"permission":       permissionParams{ToolCall: toolCall{Content: []toolContent{textContent(hostile)}}},
+		"form":             protocol.ElicitationParams{Message: hostile},
+		"form's field":     protocol.FormField{Description: hostile},
+		"login":            protocol.URLElicitation{Message: hostile},
+		"permission":       protocol.PermissionParams{ToolCall: protocol.ToolCall{Content: []protocol.ToolContent{protocol.TextContent(hostile)}}},
 		"error's details":  internalError("kind", hostile).Data,
 		"shown permission": permissionText(stream.PermissionToolUse{Confirmation: "exec", Details: stream.PermissionDetails{FullCommand: hostile, ImpactLevel: "low", RiskLevelReason: hostile}}, false),
 	} {
@@ -67,12 +68,12 @@ func TestTextsOfDialogsAreSafe(t *testing.T) {
 // what will be written.
 func TestDiffsAndTextsOfTheModelStayAsTheyAre(t *testing.T) {
 	text := hostile
-	p := permissionParams{ToolCall: toolCall{Content: []toolContent{diffContent("/w/"+hostile, &text, &text)}, RawInput: json.RawMessage(`{"a":"` + "\u202e" + `"}`)}}
-	var got permissionParams
+	p := protocol.PermissionParams{ToolCall: protocol.ToolCall{Content: []protocol.ToolContent{protocol.DiffContent("/w/"+hostile, &text, &text)}, RawInput: json.RawMessage(`{"a":"` + "\u202e" + `"}`)}}
+	var got protocol.PermissionParams
 	require.NoError(t, json.Unmarshal([]byte(encoded(t, p)), &got))
 	require.Equal(t, p, got)
-	update := toolCall{Content: []toolContent{textContent(hostile)}}
-	var same toolCall
+	update := protocol.ToolCall{Content: []protocol.ToolContent{protocol.TextContent(hostile)}}
+	var same protocol.ToolCall
 	require.NoError(t, json.Unmarshal([]byte(encoded(t, update)), &same))
 	require.Equal(t, update, same)
 	bubble(t, func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestDiffsAndTextsOfTheModelStayAsTheyAre(t *testing.T) {
 
 // TestEncodingChangesNoText: a value that is encoded is not changed itself.
 func TestEncodingChangesNoText(t *testing.T) {
-	p := permissionParams{ToolCall: toolCall{Title: hostile, Content: []toolContent{textContent(hostile)}}, Options: []permissionOption{{Name: hostile}}}
+	p := protocol.PermissionParams{ToolCall: protocol.ToolCall{Title: hostile, Content: []protocol.ToolContent{protocol.TextContent(hostile)}}, Options: []protocol.PermissionOption{{Name: hostile}}}
 	encoded(t, p)
 	require.Equal(t, hostile, p.ToolCall.Title)
 	require.Equal(t, hostile, *p.ToolCall.Content[0].Content.Text)
@@ -186,7 +187,7 @@ func TestWhatIsShownBeforeIsSafe(t *testing.T) {
 				var before []string
 				e.ask = func(p permission) string {
 					before = append(before, e.messages())
-					var content []toolContent
+					var content []protocol.ToolContent
 					_ = json.Unmarshal([]byte(e.lastContent(p.ToolCall.ToolCallID)), &content)
 					for _, c := range content {
 						if c.Content != nil && c.Content.Text != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -23,7 +24,7 @@ func (s *Session) taskProgress(id string, t *task, u stream.ProgressUpdate) {
 	if !t.add(u) {
 		return
 	}
-	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Content: []toolContent{textContent(t.text())}})
+	s.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Content: []protocol.ToolContent{protocol.TextContent(t.text())}})
 }
 
 // add notes a step; false when it says nothing new.
@@ -73,12 +74,12 @@ func (t *task) text() string {
 }
 
 // taskEnded shows the steps, then the result.
-func (s *Session) taskEnded(ev quirks.ToolEnded, t *task, update *toolCall) {
+func (s *Session) taskEnded(ev quirks.ToolEnded, t *task, update *protocol.ToolCall) {
 	if ev.Unfinished {
 		return
 	}
 	if len(t.steps) > 0 {
-		update.Content = []toolContent{textContent(t.text())}
+		update.Content = []protocol.ToolContent{protocol.TextContent(t.text())}
 	}
 	update.Content = append(update.Content, resultContent(ev.Content)...)
 }

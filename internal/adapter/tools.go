@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/protocol"
 )
 
 // toolKinds maps droid's tool names (0.99 to 0.225) to ACP kinds. Tools that are
@@ -129,15 +131,15 @@ func toolLabel(name string) string {
 // toolLocations are the files that a call touches, as absolute paths, and the
 // line at which it reads them. firstLine is the number that droid gives the first
 // line. What a tool of an MCP server calls a path need not be a file here.
-func toolLocations(name string, in toolInput, cwd string, firstLine int) []location {
+func toolLocations(name string, in toolInput, cwd string, firstLine int) []protocol.Location {
 	if in.FilePath == "" || isMCP(name) {
 		return nil
 	}
-	l := location{Path: absolute(cwd, in.FilePath)}
+	l := protocol.Location{Path: absolute(cwd, in.FilePath)}
 	if name == "Read" && in.Offset != nil {
 		l.Line = max(1, int(*in.Offset)+1-firstLine)
 	}
-	return []location{l}
+	return []protocol.Location{l}
 }
 
 // isMCP tells a tool of an MCP server, which droid names "server___tool".
@@ -169,13 +171,13 @@ func firstLine(s string) string {
 
 // resultContent turns a tool result into ACP content: a JSON string, or an
 // array of text and image blocks.
-func resultContent(raw json.RawMessage) []toolContent {
+func resultContent(raw json.RawMessage) []protocol.ToolContent {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		if text == "" {
 			return nil
 		}
-		return []toolContent{textContent(text)}
+		return []protocol.ToolContent{protocol.TextContent(text)}
 	}
 	var blocks []struct {
 		Type   string `json:"type"`
@@ -189,18 +191,18 @@ func resultContent(raw json.RawMessage) []toolContent {
 		if len(raw) == 0 {
 			return nil
 		}
-		return []toolContent{textContent(string(raw))}
+		return []protocol.ToolContent{protocol.TextContent(string(raw))}
 	}
-	var out []toolContent
+	var out []protocol.ToolContent
 	for _, b := range blocks {
 		switch b.Type {
 		case "text":
-			out = append(out, textContent(b.Text))
+			out = append(out, protocol.TextContent(b.Text))
 		case "image":
-			out = append(out, toolContent{Type: "content",
-				Content: &content{Type: "image", Data: b.Source.Data, MimeType: b.Source.MediaType}})
+			out = append(out, protocol.ToolContent{Type: "content",
+				Content: &protocol.Content{Type: "image", Data: b.Source.Data, MimeType: b.Source.MediaType}})
 		default:
-			out = append(out, textContent("["+b.Type+"]"))
+			out = append(out, protocol.TextContent("["+b.Type+"]"))
 		}
 	}
 	return out

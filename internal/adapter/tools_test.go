@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 )
 
 func TestToolTitleAndLocations(t *testing.T) {
@@ -67,9 +68,9 @@ func TestToolTitleAndLocations(t *testing.T) {
 // Before 0.215 droid counts lines from 0.
 func TestReadLineOfAnOldDroid(t *testing.T) {
 	in := parseToolInput(json.RawMessage(`{"file_path":"/w/a","offset":0}`))
-	require.Equal(t, []location{{Path: "/w/a", Line: 1}}, toolLocations("Read", in, "/w", 0))
+	require.Equal(t, []protocol.Location{{Path: "/w/a", Line: 1}}, toolLocations("Read", in, "/w", 0))
 	in = parseToolInput(json.RawMessage(`{"file_path":"/w/a","offset":7}`))
-	require.Equal(t, []location{{Path: "/w/a", Line: 8}}, toolLocations("Read", in, "/w", 0))
+	require.Equal(t, []protocol.Location{{Path: "/w/a", Line: 8}}, toolLocations("Read", in, "/w", 0))
 }
 
 func TestResultContent(t *testing.T) {

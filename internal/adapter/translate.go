@@ -4,15 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
-)
-
-// Tool call states of ACP v1.
-const (
-	statusPending    = "pending"
-	statusInProgress = "in_progress"
-	statusCompleted  = "completed"
-	statusFailed     = "failed"
 )
 
 // translate gives one honest event to the editor.
@@ -49,7 +42,7 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.ToolInput:
 		s.toolInput(ev)
 	case quirks.ToolRunning:
-		s.toolStatus(ev.ID, statusInProgress)
+		s.toolStatus(ev.ID, protocol.StatusInProgress)
 	case quirks.ToolProgress:
 		s.toolProgress(ev)
 	case quirks.ToolEnded:
@@ -89,7 +82,7 @@ func (s *Session) translate(ev quirks.Event) {
 }
 
 func (s *Session) toolStarted(ev quirks.ToolStarted) {
-	s.tools[ev.ID] = statusPending
+	s.tools[ev.ID] = protocol.StatusPending
 	s.toolIDs[ev.ID] = struct{}{}
 	view := s.views.add(ev.ID, ev.Name)
 	if view.todo != nil {
@@ -115,10 +108,10 @@ func (s *Session) toolInput(ev quirks.ToolInput) {
 
 // describe is what a tool call with this input looks like, and notes what an
 // edit is about to change and what a plan says.
-func (s *Session) describe(id, name string, input json.RawMessage) toolCall {
+func (s *Session) describe(id, name string, input json.RawMessage) protocol.ToolCall {
 	in := parseToolInput(input)
 	raw := object(input)
-	call := toolCall{
+	call := protocol.ToolCall{
 		ToolCallID: id,
 		Title:      toolTitle(name, in, s.cwd),
 		Kind:       toolKind(name),
@@ -145,7 +138,7 @@ func (s *Session) firstLine() int {
 }
 
 // describeEdit names the files that change, where the input does not.
-func describeEdit(call *toolCall, cwd string, changes []change) {
+func describeEdit(call *protocol.ToolCall, cwd string, changes []change) {
 	if len(changes) == 0 {
 		return
 	}
@@ -164,7 +157,7 @@ func (s *Session) toolStatus(id, status string) {
 	if s.views.get(id).todo != nil {
 		return
 	}
-	update := toolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Status: status}
+	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Status: status}
 	if s.views.get(id).command != nil {
 		s.commandRuns(&update)
 	}
@@ -189,10 +182,10 @@ func (s *Session) toolProgress(ev quirks.ToolProgress) {
 	if text == "" {
 		return
 	}
-	s.send(toolCall{
+	s.send(protocol.ToolCall{
 		SessionUpdate: "tool_call_update",
 		ToolCallID:    ev.ID,
-		Content:       []toolContent{textContent(text)},
+		Content:       []protocol.ToolContent{protocol.TextContent(text)},
 	})
 }
 
@@ -200,13 +193,13 @@ func (s *Session) toolEnded(ev quirks.ToolEnded) {
 	delete(s.tools, ev.ID)
 	view := s.views.get(ev.ID)
 	defer s.views.remove(ev.ID)
-	update := toolCall{
+	update := protocol.ToolCall{
 		SessionUpdate: "tool_call_update",
 		ToolCallID:    ev.ID,
-		Status:        statusCompleted,
+		Status:        protocol.StatusCompleted,
 	}
 	if ev.IsError || isUnknownTool(ev) {
-		update.Status = statusFailed
+		update.Status = protocol.StatusFailed
 	}
 	switch {
 	case view.todo != nil:

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -54,11 +55,6 @@ type ending struct {
 	err  *acp.RequestError
 }
 
-// promptResult is the result of session/prompt (ACP v1).
-type promptResult struct {
-	StopReason acp.StopReason `json:"stopReason"`
-}
-
 // prompt runs one turn. Prompts of one session run one after the other.
 func (a *Agent) prompt(c call) (any, *acp.RequestError) {
 	var params struct {
@@ -86,7 +82,7 @@ func (a *Agent) prompt(c call) (any, *acp.RequestError) {
 	if end.err != nil {
 		return nil, end.err
 	}
-	return promptResult{end.stop}, nil
+	return protocol.PromptResult{StopReason: end.stop}, nil
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.

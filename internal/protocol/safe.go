@@ -1,4 +1,4 @@
-package adapter
+package protocol
 
 import (
 	"encoding/json"
@@ -12,128 +12,128 @@ import (
 // way out can forget it. Ids, paths, diffs and the model's text stay as they are.
 
 // MarshalJSON puts the title in one safe line.
-func (c toolCall) MarshalJSON() ([]byte, error) {
-	type plain toolCall
+func (c ToolCall) MarshalJSON() ([]byte, error) {
+	type plain ToolCall
 	c.Title = visible.Line(c.Title)
 	return json.Marshal(plain(c))
 }
 
 // MarshalJSON makes the texts of a permission request safe: what is approved must
 // be what is seen. A diff is what will be written.
-func (p permissionParams) MarshalJSON() ([]byte, error) {
-	type plain permissionParams
-	p.ToolCall.Content = safeContent(p.ToolCall.Content)
+func (p PermissionParams) MarshalJSON() ([]byte, error) {
+	type plain PermissionParams
+	p.ToolCall.Content = SafeContent(p.ToolCall.Content)
 	return json.Marshal(plain(p))
 }
 
-// safeContent is content for the eyes of who approves something, in the request and
+// SafeContent is content for the eyes of who approves something, in the request and
 // wherever else it is shown for that.
-func safeContent(content []toolContent) []toolContent {
+func SafeContent(content []ToolContent) []ToolContent {
 	safe := slices.Clone(content)
 	for i, c := range safe {
 		if c.Content != nil && c.Content.Text != nil {
-			safe[i] = textContent(visible.Text(*c.Content.Text))
+			safe[i] = TextContent(visible.Text(*c.Content.Text))
 		}
 	}
 	return safe
 }
 
 // MarshalJSON puts the name in one safe line.
-func (o permissionOption) MarshalJSON() ([]byte, error) {
-	type plain permissionOption
+func (o PermissionOption) MarshalJSON() ([]byte, error) {
+	type plain PermissionOption
 	o.Name = visible.Line(o.Name)
 	return json.Marshal(plain(o))
 }
 
 // MarshalJSON puts the title in one safe line.
-func (u sessionInfoUpdate) MarshalJSON() ([]byte, error) {
-	type plain sessionInfoUpdate
+func (u SessionInfoUpdate) MarshalJSON() ([]byte, error) {
+	type plain SessionInfoUpdate
 	u.Title = visible.Line(u.Title)
 	return json.Marshal(plain(u))
 }
 
 // MarshalJSON puts the title in one safe line.
-func (s listedSession) MarshalJSON() ([]byte, error) {
-	type plain listedSession
+func (s ListedSession) MarshalJSON() ([]byte, error) {
+	type plain ListedSession
 	s.Title = visible.Line(s.Title)
 	return json.Marshal(plain(s))
 }
 
 // MarshalJSON puts name and description in one safe line each.
-func (m sessionMode) MarshalJSON() ([]byte, error) {
-	type plain sessionMode
+func (m SessionMode) MarshalJSON() ([]byte, error) {
+	type plain SessionMode
 	m.Name, m.Description = visible.Line(m.Name), visible.Line(m.Description)
 	return json.Marshal(plain(m))
 }
 
 // MarshalJSON puts the entry in one safe line.
-func (e planEntry) MarshalJSON() ([]byte, error) {
-	type plain planEntry
+func (e PlanEntry) MarshalJSON() ([]byte, error) {
+	type plain PlanEntry
 	e.Content = visible.Line(e.Content)
 	return json.Marshal(plain(e))
 }
 
 // MarshalJSON puts name and description in one safe line each.
-func (c availableCommand) MarshalJSON() ([]byte, error) {
-	type plain availableCommand
+func (c AvailableCommand) MarshalJSON() ([]byte, error) {
+	type plain AvailableCommand
 	c.Name, c.Description = visible.Line(c.Name), visible.Line(c.Description)
 	return json.Marshal(plain(c))
 }
 
 // MarshalJSON puts the hint in one safe line.
-func (i commandInput) MarshalJSON() ([]byte, error) {
-	type plain commandInput
+func (i CommandInput) MarshalJSON() ([]byte, error) {
+	type plain CommandInput
 	i.Hint = visible.Line(i.Hint)
 	return json.Marshal(plain(i))
 }
 
 // MarshalJSON puts name and description in one safe line each.
-func (o configOption) MarshalJSON() ([]byte, error) {
-	type plain configOption
+func (o ConfigOption) MarshalJSON() ([]byte, error) {
+	type plain ConfigOption
 	o.Name, o.Description = visible.Line(o.Name), visible.Line(o.Description)
 	return json.Marshal(plain(o))
 }
 
 // MarshalJSON puts name and description in one safe line each.
-func (v optionValue) MarshalJSON() ([]byte, error) {
-	type plain optionValue
+func (v OptionValue) MarshalJSON() ([]byte, error) {
+	type plain OptionValue
 	v.Name, v.Description = visible.Line(v.Name), visible.Line(v.Description)
 	return json.Marshal(plain(v))
 }
 
 // MarshalJSON puts the title in one safe line.
-func (u noticeUpdate) MarshalJSON() ([]byte, error) {
-	type plain noticeUpdate
+func (u NoticeUpdate) MarshalJSON() ([]byte, error) {
+	type plain NoticeUpdate
 	u.Title = visible.Line(u.Title)
 	return json.Marshal(plain(u))
 }
 
 // MarshalJSON makes the question safe.
-func (p elicitationParams) MarshalJSON() ([]byte, error) {
-	type plain elicitationParams
+func (p ElicitationParams) MarshalJSON() ([]byte, error) {
+	type plain ElicitationParams
 	p.Message = visible.Text(p.Message)
 	return json.Marshal(plain(p))
 }
 
 // MarshalJSON makes what a field is called, and its choices, safe; not what it is
 // filled with, which the user gives back.
-func (f formField) MarshalJSON() ([]byte, error) {
-	type plain formField
+func (f FormField) MarshalJSON() ([]byte, error) {
+	type plain FormField
 	f.Title, f.Description, f.Enum = visible.Line(f.Title), visible.Text(f.Description), safeLines(f.Enum)
 	return json.Marshal(plain(f))
 }
 
 // MarshalJSON puts each choice in one safe line.
-func (i formItems) MarshalJSON() ([]byte, error) {
-	type plain formItems
+func (i FormItems) MarshalJSON() ([]byte, error) {
+	type plain FormItems
 	i.Enum = safeLines(i.Enum)
 	return json.Marshal(plain(i))
 }
 
 // MarshalJSON makes the text safe. The address is checked before, see
 // isWebAddress.
-func (e urlElicitation) MarshalJSON() ([]byte, error) {
-	type plain urlElicitation
+func (e URLElicitation) MarshalJSON() ([]byte, error) {
+	type plain URLElicitation
 	e.Message = visible.Text(e.Message)
 	return json.Marshal(plain(e))
 }

@@ -1,0 +1,38 @@
+package protocol
+
+import "encoding/json"
+
+// ClientCapabilities are what the editor declared with initialize, as far as it
+// changes what it is sent. What it did not declare it does not get.
+type ClientCapabilities struct {
+	TerminalOutput bool // takes the output of commands in _meta (Zed)
+	Forms          bool // elicitation/create with mode "form"
+	URLs           bool // elicitation/create with mode "url"
+	Compaction     bool // compaction_update
+	Notices        bool // notice
+	ClientTraits
+}
+
+// ReadCapabilities reads the clientCapabilities and the clientInfo of initialize.
+// A capability of an unexpected form counts as not declared.
+func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
+	caps := Fields(raw)
+	elicitation, session := Fields(caps["elicitation"]), Fields(caps["session"])
+	return ClientCapabilities{
+		TerminalOutput: string(Fields(caps["_meta"])["terminal_output"]) == "true",
+		Forms:          isObject(elicitation["form"]),
+		URLs:           isObject(elicitation["url"]),
+		Compaction:     isObject(session["compaction"]),
+		Notices:        isObject(session["notices"]),
+		ClientTraits:   ReadTraits(info, raw),
+	}
+}
+
+// Fields are the fields of a JSON object, none of anything else.
+func Fields(raw json.RawMessage) map[string]json.RawMessage {
+	var m map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &m) // what is no object has no fields
+	return m
+}
+
+func isObject(raw json.RawMessage) bool { return Fields(raw) != nil }

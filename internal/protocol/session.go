@@ -1,0 +1,43 @@
+package protocol
+
+import acp "github.com/coder/acp-go-sdk"
+
+// SessionMode is a mode that a session can be in (ACP v1).
+type SessionMode struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// SessionModes are the modes of a session and the one it is in.
+type SessionModes struct {
+	CurrentModeID  string        `json:"currentModeId"`
+	AvailableModes []SessionMode `json:"availableModes"`
+}
+
+// PromptResult is the result of session/prompt (ACP v1).
+type PromptResult struct {
+	StopReason acp.StopReason `json:"stopReason"`
+}
+
+// SessionResult is the result of session/new, load, resume and fork (ACP v1).
+// Those that name the session in their params do not repeat its id.
+type SessionResult struct {
+	SessionID     string         `json:"sessionId,omitempty"`
+	Modes         *SessionModes  `json:"modes,omitempty"`
+	ConfigOptions []ConfigOption `json:"configOptions,omitempty"`
+}
+
+// ListResult is the result of session/list (ACP v1).
+type ListResult struct {
+	Sessions   []ListedSession `json:"sessions"`
+	NextCursor string          `json:"nextCursor,omitempty"`
+}
+
+// ListedSession is one stored session. UpdatedAt is in RFC 3339.
+type ListedSession struct {
+	SessionID string `json:"sessionId"`
+	CWD       string `json:"cwd"`
+	Title     string `json:"title,omitempty"`
+	UpdatedAt string `json:"updatedAt"`
+}

@@ -1,0 +1,111 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	acp "github.com/coder/acp-go-sdk"
+)
+
+// ToolCall is a tool_call or tool_call_update, by SessionUpdate, or the
+// ToolCall of a permission request, where SessionUpdate is empty. Fields left
+// out of an update stay as they are; Content and Locations replace. RawInput and
+// RawOutput are objects, which clients insist on where ACP allows anything; what a
+// tool of droid's answers is in Content and not here as well, since there are
+// clients that show both.
+type ToolCall struct {
+	SessionUpdate string          `json:"sessionUpdate,omitempty"`
+	ToolCallID    string          `json:"toolCallId"`
+	Title         string          `json:"title,omitempty"`
+	Kind          acp.ToolKind    `json:"kind,omitempty"`
+	Status        string          `json:"status,omitempty"`
+	Content       []ToolContent   `json:"content,omitempty"`
+	Locations     []Location      `json:"locations,omitempty"`
+	RawInput      json.RawMessage `json:"rawInput,omitempty"`
+	RawOutput     json.RawMessage `json:"rawOutput,omitempty"`
+	Meta          *ToolMeta       `json:"_meta,omitempty"`
+}
+
+// ToolContent is one item of a tool call's content: text or an image (Content),
+// a diff or a terminal.
+type ToolContent struct {
+	Type    string   `json:"type"`
+	Content *Content `json:"content,omitempty"`
+	*Diff
+	TerminalID string `json:"terminalId,omitempty"`
+}
+
+// Diff is what a diff has beside its type. OldText is null for a new file: Toad
+// shows no diff without the key.
+type Diff struct {
+	Path    string  `json:"path"`
+	OldText *string `json:"oldText"`
+	NewText *string `json:"newText"`
+}
+
+// Content is a text or image content block.
+type Content struct {
+	Type     string  `json:"type"`
+	Text     *string `json:"text,omitempty"`
+	Data     string  `json:"data,omitempty"`
+	MimeType string  `json:"mimeType,omitempty"`
+}
+
+// Location is a file that a tool call touches. Path is absolute.
+type Location struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"` // from 1
+}
+
+// TextContent is text as the content of a tool call.
+func TextContent(text string) ToolContent {
+	return ToolContent{Type: "content", Content: &Content{Type: "text", Text: &text}}
+}
+
+// DiffContent is a diff as the content of a tool call. oldText is nil for a new file,
+// newText for a deleted one.
+func DiffContent(path string, oldText, newText *string) ToolContent {
+	if newText == nil {
+		newText = new(string) // ACP requires it; a file without content is empty
+	}
+	return ToolContent{Type: "diff", Diff: &Diff{path, oldText, newText}}
+}
+
+// Meta of tool calls by which clients that declare _meta.terminal_output show
+// the output of commands that the agent runs itself (Zed; field notes acp.md
+// §5). The info counts on a tool_call only, the others on updates only.
+type ToolMeta struct {
+	TerminalInfo   *TerminalInfo   `json:"terminal_info,omitempty"`
+	TerminalOutput *TerminalOutput `json:"terminal_output,omitempty"`
+	TerminalExit   *TerminalExit   `json:"terminal_exit,omitempty"`
+}
+
+// TerminalInfo announces the terminal of a call and its directory.
+type TerminalInfo struct {
+	TerminalID string `json:"terminal_id"`
+	CWD        string `json:"cwd"`
+}
+
+// TerminalOutput is a piece of a command's output.
+type TerminalOutput struct {
+	TerminalID string `json:"terminal_id"`
+	Data       string `json:"data"`
+}
+
+// TerminalExit is how a command ended; both are nil where that is not known.
+type TerminalExit struct {
+	TerminalID string  `json:"terminal_id"`
+	ExitCode   *int    `json:"exit_code"`
+	Signal     *string `json:"signal"`
+}
+
+// TerminalContent is the content that shows the terminal of a call; its id is that of
+// the call.
+func TerminalContent(id string) ToolContent { return ToolContent{Type: "terminal", TerminalID: id} }
+
+// Tool call states of ACP v1.
+const (
+	StatusPending    = "pending"
+	StatusInProgress = "in_progress"
+	StatusCompleted  = "completed"
+	StatusFailed     = "failed"
+)

@@ -1,0 +1,83 @@
+// Package protocol has the JSON shapes of ACP that the adapter sends often, or that
+// the SDK's types cannot express: those encode through two maps, turn numbers of raw
+// input into floats and drop empty lists (field notes acp.md, defects 7 to 10). It
+// also reads what a client declares. It knows nothing of sessions, of droid or of the
+// way to the editor.
+package protocol
+
+// SessionNotification is the params of session/update (ACP v1).
+type SessionNotification struct {
+	SessionID string `json:"sessionId"`
+	Update    any    `json:"update"`
+}
+
+// CurrentModeUpdate is current_mode_update.
+type CurrentModeUpdate struct {
+	SessionUpdate string `json:"sessionUpdate"`
+	CurrentModeID string `json:"currentModeId"`
+}
+
+// SessionInfoUpdate is session_info_update.
+type SessionInfoUpdate struct {
+	SessionUpdate string `json:"sessionUpdate"`
+	Title         string `json:"title"`
+}
+
+// AvailableCommand is one entry of available_commands_update (ACP v1).
+type AvailableCommand struct {
+	Name        string        `json:"name"`
+	Description string        `json:"description"`
+	Input       *CommandInput `json:"input,omitempty"`
+}
+
+// CommandInput is what a command takes, as a hint.
+type CommandInput struct {
+	Hint string `json:"hint"`
+}
+
+// AvailableCommandsUpdate is available_commands_update (ACP v1).
+type AvailableCommandsUpdate struct {
+	SessionUpdate     string             `json:"sessionUpdate"`
+	AvailableCommands []AvailableCommand `json:"availableCommands"`
+}
+
+// UsageUpdate is usage_update (ACP v1). Tokens.
+type UsageUpdate struct {
+	SessionUpdate string `json:"sessionUpdate"`
+	Used          int64  `json:"used"`
+	Size          int64  `json:"size"`
+}
+
+// CompactionUpdate is compaction_update (unstable in ACP).
+type CompactionUpdate struct {
+	SessionUpdate string `json:"sessionUpdate"`
+	CompactionID  string `json:"compactionId"`
+	Status        string `json:"status"`
+}
+
+// NoticeUpdate is notice (unstable in ACP).
+type NoticeUpdate struct {
+	SessionUpdate string `json:"sessionUpdate"`
+	Severity      string `json:"severity"`
+	Title         string `json:"title"`
+}
+
+// UserMessageChunk is a user_message_chunk.
+type UserMessageChunk struct {
+	SessionUpdate string  `json:"sessionUpdate"`
+	MessageID     string  `json:"messageId,omitempty"`
+	Content       Content `json:"content"`
+}
+
+// PlanUpdate is ACP's plan: always the whole list.
+type PlanUpdate struct {
+	SessionUpdate string      `json:"sessionUpdate"`
+	Entries       []PlanEntry `json:"entries"`
+}
+
+// PlanEntry is one entry of a plan.
+type PlanEntry struct {
+	Content  string `json:"content"`
+	Priority string `json:"priority"` // high, medium or low
+	Status   string `json:"status"`   // pending, in_progress or completed
+}
