@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/quirks"
 )
 
@@ -78,7 +79,7 @@ func (s *Session) commandProgress(id string, c *command, u droid.ProgressUpdate)
 		s.terminalOutput(id, piece)
 	default: // the terminal goes on with the result; until then the last lines stand below it
 		s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id,
-			Content: []toolContent{terminal(id), textContent(fenced("console", gapMark[1:]+c.output.last))}})
+			Content: []toolContent{terminal(id), textContent(markdown.Fenced("console", gapMark[1:]+c.output.last))}})
 	}
 }
 
@@ -102,7 +103,7 @@ func (s *Session) flushCommand(id string, c *command, now time.Time) {
 func (s *Session) showOutput(id string, c *command) {
 	c.dirty = false
 	s.send(toolCall{SessionUpdate: "tool_call_update", ToolCallID: id,
-		Content: []toolContent{textContent(fenced("console", c.output.shown()))}})
+		Content: []toolContent{textContent(markdown.Fenced("console", c.output.shown()))}})
 }
 
 // commandEnded ends a command with its output, once.
@@ -126,7 +127,7 @@ func (s *Session) commandEnded(ev quirks.ToolEnded, c *command, update *toolCall
 		text = c.output.shown() // of a command that was stopped
 	}
 	if strings.TrimSpace(text) != "" {
-		update.Content = []toolContent{textContent(fenced("console", text))}
+		update.Content = []toolContent{textContent(markdown.Fenced("console", text))}
 	}
 	if result.exitCode != nil && *result.exitCode != 0 {
 		result.note = strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", *result.exitCode, result.note))
@@ -146,7 +147,7 @@ func (s *Session) terminalEnded(c *command, result commandResult, update *toolCa
 	}
 	switch {
 	case !ok:
-		update.Content = []toolContent{textContent(fenced("console", result.output))}
+		update.Content = []toolContent{textContent(markdown.Fenced("console", result.output))}
 	case c.output.text != "" || rest != "" || result.exitCode != nil:
 		if rest != "" {
 			s.terminalOutput(id, rest)
@@ -161,20 +162,4 @@ func notes(note string) []toolContent {
 		return nil
 	}
 	return []toolContent{textContent(note)}
-}
-
-// fenced makes text a code block of Markdown, between fences longer than any run
-// of backticks in it.
-func fenced(language, text string) string {
-	longest, run := 2, 0
-	for i := range len(text) {
-		if text[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	fence := strings.Repeat("`", longest+1)
-	return fence + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"droid-acp/internal/markdown"
 )
 
 // changeList are changes, those of the same whole file as one.
@@ -102,7 +104,7 @@ func (c change) content(cwd string) []toolContent {
 	if len(before)+len(after) > maxDiff {
 		text := size + "; its change is too long to be shown whole."
 		if after != "" {
-			text += " The new text begins:\n\n" + fenced("", beginning(after))
+			text += " The new text begins:\n\n" + markdown.Fenced("", beginning(after))
 		}
 		return []toolContent{textContent(text)}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
 )
@@ -85,7 +86,7 @@ func diffText(cwd string, c toolContent) string {
 		before = *c.OldText
 	}
 	before, after = changedLines(before, after)
-	return "**" + relative(cwd, c.Path) + "**\n\n" + fenced("diff", signedLines(beginning(before), beginning(after)))
+	return "**" + relative(cwd, c.Path) + "**\n\n" + markdown.Fenced("diff", signedLines(beginning(before), beginning(after)))
 }
 
 // signedLines are the lines of two texts with the signs of a diff: those that both

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/visible"
 )
 
@@ -27,7 +28,7 @@ func askedText(tool droid.PermissionToolUse, shown bool) string {
 	case shown && changesFiles(tool):
 		return ""
 	case d.PatchContent != "":
-		return fenced("diff", d.PatchContent)
+		return markdown.Fenced("diff", d.PatchContent)
 	default:
 		return rawText(d.Raw)
 	}
@@ -92,7 +93,7 @@ func commandText(d droid.PermissionDetails) string {
 	if d.FullCommand == "" {
 		return ""
 	}
-	return fenced("sh", d.FullCommand) + riskText(d)
+	return markdown.Fenced("sh", d.FullCommand) + riskText(d)
 }
 
 // mcpText is the tool of an MCP server with all that it would get.
@@ -104,7 +105,7 @@ func mcpText(tool droid.PermissionToolUse) string {
 	text := toolLabel(name)
 	var input bytes.Buffer
 	if object(tool.ToolUse.Input) != nil && json.Indent(&input, tool.ToolUse.Input, "", "  ") == nil {
-		text += "\n\n" + fenced("json", input.String())
+		text += "\n\n" + markdown.Fenced("json", input.String())
 	}
 	return text + riskText(tool.Details)
 }
@@ -128,7 +129,7 @@ func sandboxText(d droid.PermissionDetails) string {
 	if d.Target == "" {
 		return ""
 	}
-	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", toolLabel(d.Violating), sandboxVerb(d), fenced("", d.Target))
+	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", toolLabel(d.Violating), sandboxVerb(d), markdown.Fenced("", d.Target))
 	if d.Reason != "" {
 		text += "\n\n" + d.Reason + "."
 	}
@@ -158,10 +159,10 @@ func shieldText(d droid.PermissionDetails) string {
 	}
 	text := "**Stopped by Droid Shield:** the command may give secrets away."
 	if d.Command != "" {
-		text += "\n\n" + fenced("sh", d.Command)
+		text += "\n\n" + markdown.Fenced("sh", d.Command)
 	}
 	if d.Reason != "" {
-		text += "\n\n" + fenced("", d.Reason)
+		text += "\n\n" + markdown.Fenced("", d.Reason)
 	}
 	return text
 }
@@ -180,7 +181,7 @@ func rawText(raw json.RawMessage) string {
 	if json.Indent(&out, raw, "", "  ") != nil {
 		return string(raw)
 	}
-	return fenced("json", out.String())
+	return markdown.Fenced("json", out.String())
 }
 
 // alwaysText says what those of the options shown that last longer than the call
