@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/markdown"
+	"droid-acp/internal/paths"
 )
 
 // changeList are changes, those of the same whole file as one.
@@ -80,10 +81,10 @@ func (c change) size() (n int) {
 }
 
 func (c change) content(cwd string) []toolContent {
-	name := relative(cwd, c.path)
+	name := paths.Relative(cwd, c.path)
 	switch {
 	case c.from != "":
-		return []toolContent{textContent("Renames " + relative(cwd, c.from) + " to " + name)}
+		return []toolContent{textContent("Renames " + paths.Relative(cwd, c.from) + " to " + name)}
 	case c.new == nil && c.old == nil:
 		return []toolContent{textContent("Deletes " + name)}
 	case c.new == nil && len(*c.old) > maxDiff:
@@ -166,7 +167,7 @@ func fileNames(cwd string, changes []change, note func(path string) string) stri
 		if i == maxNames {
 			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(changedFiles(changes))-i)
 		}
-		name := filepath.ToSlash(relative(cwd, l.Path))
+		name := filepath.ToSlash(paths.Relative(cwd, l.Path))
 		if note != nil {
 			name += note(l.Path)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/export"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/quirks"
 )
 
@@ -33,7 +34,7 @@ func exportTo(info *droid.SessionInfo, session, cwd, file string) (string, error
 	if file == "" {
 		file = "droid-" + session + ".html"
 	}
-	path := absolute(cwd, file)
+	path := paths.Absolute(cwd, file)
 	return path, exported(info, cwd).WriteFile(path)
 }
 

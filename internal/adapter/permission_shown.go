@@ -10,6 +10,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/markdown"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
 )
@@ -86,7 +87,7 @@ func diffText(cwd string, c toolContent) string {
 		before = *c.OldText
 	}
 	before, after = changedLines(before, after)
-	return "**" + relative(cwd, c.Path) + "**\n\n" + markdown.Fenced("diff", signedLines(beginning(before), beginning(after)))
+	return "**" + paths.Relative(cwd, c.Path) + "**\n\n" + markdown.Fenced("diff", signedLines(beginning(before), beginning(after)))
 }
 
 // signedLines are the lines of two texts with the signs of a diff: those that both
