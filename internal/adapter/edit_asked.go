@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"droid-acp/internal/droid"
-
 	"droid-acp/internal/paths"
 )
 

@@ -117,18 +117,16 @@ func (s *Session) accept(t *turn, blocks json.RawMessage) {
 		return
 	}
 	parsed, err := prompt.Parse(blocks)
-	var message droid.UserMessage
 	if err == nil {
-		message, err = parsed.Message(s.promptRules())
+		t.message, err = parsed.Message(s.promptRules())
 	}
 	if err != nil {
 		t.done <- ending{err: invalidParams("%v", err)}
 		return
 	}
 	s.border.prompted()
-	t.message = message
 	t.command = s.commandOf(parsed)
-	t.message.Text = s.expand(message.Text)
+	t.message.Text = s.expand(t.message.Text)
 	t.message.RequestID = uuid.NewString()
 	s.queue = append(s.queue, t)
 	s.next()
