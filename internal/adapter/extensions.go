@@ -198,7 +198,7 @@ func (s *Session) exportExtension(p extensionParams, done answer) {
 		}
 		session, cwd := s.droidID, s.cwd
 		s.do(func(context.Context) {
-			path, err := export(info, session, cwd, p.Path)
+			path, err := exportTo(info, session, cwd, p.Path)
 			if err != nil {
 				done(nil, internalError("export_failed", "the conversation was not exported: "+err.Error()))
 				return

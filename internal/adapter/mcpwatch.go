@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/paths"
 )
 
 // mcpPatience is when droid is asked, after the session was opened, which of the
@@ -86,7 +87,7 @@ func startProblem(server droid.MCPServer, cwd string) string {
 	}
 	command := server.Command
 	if strings.ContainsRune(command, filepath.Separator) {
-		command = absolute(cwd, command)
+		command = paths.Absolute(cwd, command)
 	}
 	if _, err := exec.LookPath(command); err != nil {
 		return err.Error() + "."

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
@@ -102,7 +103,7 @@ func (a *Agent) cancelTurn(c call) (any, *acp.RequestError) {
 }
 
 // accept takes a prompt: it starts now, or when those before it have ended.
-func (s *Session) accept(t *turn, prompt json.RawMessage) {
+func (s *Session) accept(t *turn, blocks json.RawMessage) {
 	if s.ended {
 		t.done <- ending{stop: acp.StopReasonCancelled}
 		return
@@ -111,15 +112,17 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 		t.done <- ending{err: s.unopened}
 		return
 	}
-	message, err := userMessage(prompt, s.contentRules())
+	parsed, err := prompt.Parse(blocks)
+	if err == nil {
+		t.message, err = parsed.Message(s.promptRules())
+	}
 	if err != nil {
-		t.done <- ending{err: err}
+		t.done <- ending{err: invalidParams("%v", err)}
 		return
 	}
 	s.border.prompted()
-	t.message = message
-	t.command = s.commandOf(prompt)
-	t.message.Text = s.expand(message.Text)
+	t.command = s.commandOf(parsed)
+	t.message.Text = s.expand(t.message.Text)
 	t.message.RequestID = uuid.NewString()
 	s.queue = append(s.queue, t)
 	s.next()
