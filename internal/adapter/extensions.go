@@ -47,26 +47,12 @@ func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) 
 		if err != nil {
 			return nil, err
 		}
-		type outcome struct {
-			result any
-			err    *acp.RequestError
-		}
-		done := promised[outcome](s)
-		posted := s.post(func() { f(s, p, func(result any, err *acp.RequestError) { done.give(outcome{result, err}) }) })
-		c.ordered()
-		if !posted {
-			return nil, unknownSession(p.SessionID)
-		}
-		select {
-		case out := <-done.given:
-			return out.result, out.err
-		case <-done.lost:
-			return nil, errLost()
-		case <-s.over:
-			return nil, errEnding()
-		case <-c.ctx.Done():
-			return nil, acp.NewRequestCancelled(nil)
-		}
+		return askOwner(s.owner, inquiry[any]{
+			ordered:   c.ordered,
+			work:      func(done func(any, *acp.RequestError)) { f(s, p, done) },
+			ctx:       c.ctx,
+			cancelled: refuseWhenCancelled[any],
+		})
 	}
 }
 

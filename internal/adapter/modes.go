@@ -45,26 +45,10 @@ func (a *Agent) setMode(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	result := promised[*acp.RequestError](s)
-	if !s.post(func() { s.changeMode(params.ModeID, result) }) {
-		return nil, unknownSession(params.SessionID)
+	if !params.ModeID.Valid() {
+		return nil, invalidParams("unknown modeId %q", params.ModeID)
 	}
-	c.ordered()
-	refused, err := result.wait()
-	if refused != nil {
-		err = refused
-	}
-	if err != nil {
-		return nil, err
-	}
-	return struct{}{}, nil
-}
-
-// changeMode has droid change its mode and answers on result.
-func (s *Session) changeMode(mode stream.Mode, result promise[*acp.RequestError]) {
-	if !mode.Valid() {
-		result.give(invalidParams("unknown modeId %q", mode))
-		return
-	}
-	s.setOption(optionMode, string(mode), result.give)
+	return askOwner(s.owner, inquiry[any]{ordered: c.ordered, work: func(answer func(any, *acp.RequestError)) {
+		s.setOption(optionMode, string(params.ModeID), func(err *acp.RequestError) { answer(struct{}{}, err) })
+	}})
 }

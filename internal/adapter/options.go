@@ -164,32 +164,15 @@ func (a *Agent) setConfigOption(c call) (any, *acp.RequestError) {
 	if json.Unmarshal(params.Value, &value) != nil || value == "" {
 		return nil, invalidParams("value must be the id of one of the option's values, as a string")
 	}
-	type outcome struct {
-		options []protocol.ConfigOption
-		err     *acp.RequestError
-	}
-	done := promised[outcome](s)
-	posted := s.post(func() {
+	return askOwner(s.owner, inquiry[any]{ordered: c.ordered, work: func(answer func(any, *acp.RequestError)) {
 		s.setOption(params.ConfigID, value, func(err *acp.RequestError) {
 			if err != nil {
-				done.give(outcome{err: err}) // not s.options: the session may have ended
+				answer(nil, err)
 				return
 			}
-			done.give(outcome{options: s.options()})
+			answer(protocol.ConfigResult{ConfigOptions: s.options()}, nil)
 		})
-	})
-	c.ordered()
-	if !posted {
-		return nil, unknownSession(params.SessionID)
-	}
-	out, err := done.wait()
-	if err == nil {
-		err = out.err
-	}
-	if err != nil {
-		return nil, err
-	}
-	return protocol.ConfigResult{ConfigOptions: out.options}, nil
+	}})
 }
 
 // setOption changes one option and calls done when droid has it, or with why

@@ -147,13 +147,10 @@ func (a *Agent) closeSession(c call) (any, *acp.RequestError) {
 // cancelAndWait cancels what the session works on and returns when that has
 // ended.
 func (s *Session) cancelAndWait() {
-	quiet := promised[struct{}](s)
-	if s.post(func() {
+	_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(quiet func(struct{}, *acp.RequestError)) {
 		s.cancelTurns()
-		s.whenQuiet(func() { quiet.give(struct{}{}) })
-	}) {
-		_, _ = quiet.wait() // after a panic there is nothing to wait for
-	}
+		s.whenQuiet(func() { quiet(struct{}{}, nil) })
+	}}) // after an error there is nothing to wait for
 }
 
 // whenQuiet calls f when no prompt runs: now, or at the end of the one that does.
