@@ -131,7 +131,8 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		// The editor begins anew: it is told all that it knew, behind the response.
 		s.registered = false
 		s.toldCommands, s.toldUsage = nil, droid.ContextStats{}
-		r.done(protocol.SessionResult{Modes: s.modes(), ConfigOptions: s.options()}, nil)
+		modes, list := s.options.tell()
+		r.done(protocol.SessionResult{Modes: modes, ConfigOptions: list}, nil)
 	}
 	r.request.whenAnswered(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
 }

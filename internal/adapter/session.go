@@ -45,8 +45,7 @@ type Session struct {
 	parkAt     time.Time                                      // zero when it is not to be parked
 	crashes    int                                            // in a row
 	lastCrash  error
-	settings   stream.Settings
-	toldMode   stream.Mode // what the editor believes
+	options    options
 	registered bool        // the editor knows the session, so it takes updates
 	notices    []string    // told with the next prompt
 	turn       *turn       // runs
@@ -91,7 +90,7 @@ func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session 
 		cwd:      cwd,
 		servers:  servers,
 		droidID:  id,
-		controls: controls{followUp: a.cfg.Defaults.FollowUp},
+		options:  newOptions(a.cfg.Defaults.FollowUp),
 		tools:    make(map[string]string),
 		toolIDs:  make(map[string]struct{}),
 	}
@@ -126,9 +125,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 		s.cwd = info.CWD // a loaded session keeps its own
 	}
 	s.norm.SetVersion(s.client.Version())
-	if len(info.AvailableModels) > 0 {
-		s.models = info.AvailableModels
-	}
+	s.options.offered(info.AvailableModels)
 	s.apply(s.norm.Settings(info.Settings))
 	s.tellOptions()
 	s.watchServers()

@@ -98,7 +98,8 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *stream.SessionInfo, p
 	for _, check := range checks {
 		check(s)
 	}
-	result := protocol.SessionResult{SessionID: s.id, Modes: s.modes(), ConfigOptions: s.options()}
+	modes, list := s.options.tell()
+	result := protocol.SessionResult{SessionID: s.id, Modes: modes, ConfigOptions: list}
 	// The editor takes updates of a session once it has the response.
 	c.request.whenAnswered(func() { s.post(s.register) })
 	if err := a.begin(s); err != nil {
@@ -114,7 +115,6 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *stream.SessionInfo, p
 // since the response was made.
 func (s *Session) register() {
 	s.registered = true
-	s.tellMode()
 	s.tellOptions()
 	s.tellCommands()
 	s.showLogins()
