@@ -46,11 +46,11 @@ type Session struct {
 	crashes    int                                            // in a row
 	lastCrash  error
 	options    options
-	registered bool        // the editor knows the session, so it takes updates
-	notices    []string    // told with the next prompt
-	turn       *turn       // runs
-	unanswered int         // prompts of droid that have ended, but have no response yet
-	interrupts int         // sent and not answered yet
+	registered bool     // the editor knows the session, so it takes updates
+	notices    []string // told with the next prompt
+	turn       *turn    // runs
+	unanswered int      // prompts of droid that have ended, but have no response yet
+	interrupts int      // sent and not answered yet
 	queue      []*turn
 	replaying  *replay            // the history of the load that runs; nil for none
 	calls      []func(end func()) // that wait for each other, see alone; the first one runs
@@ -84,15 +84,15 @@ type chunkPrefix struct {
 
 func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session {
 	s := &Session{
-		agent:    a,
-		id:       id,
-		log:      a.log.With(zap.String("session", id)),
-		cwd:      cwd,
-		servers:  servers,
-		droidID:  id,
-		options:  newOptions(a.cfg.Defaults.FollowUp),
-		tools:    make(map[string]string),
-		toolIDs:  make(map[string]struct{}),
+		agent:   a,
+		id:      id,
+		log:     a.log.With(zap.String("session", id)),
+		cwd:     cwd,
+		servers: servers,
+		droidID: id,
+		options: newOptions(a.cfg.Defaults.FollowUp),
+		tools:   make(map[string]string),
+		toolIDs: make(map[string]struct{}),
 	}
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
 	s.polite, s.hurry = context.WithCancel(context.Background())
