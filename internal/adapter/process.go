@@ -50,7 +50,7 @@ func (s *Session) withDroid(historyLimit int, f func(info *stream.SessionInfo, e
 func (s *Session) start(historyLimit int) {
 	leaving := s.leaving
 	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
-	cwd, servers, wanted := s.cwd, s.servers, s.settings
+	cwd, servers, wanted := s.cwd, s.servers, s.options.settings
 	s.do(func(ctx context.Context) {
 		s.before.wait()
 		if leaving != nil {
