@@ -17,7 +17,7 @@ import (
 	"droid-acp/internal/store"
 )
 
-func (s *Session) helpCommand(t *turn, _ string) {
+func (s *Session) helpCommand(t *userPrompt, _ string) {
 	var b strings.Builder
 	for _, c := range s.allCommands() {
 		hint := ""
@@ -29,7 +29,7 @@ func (s *Session) helpCommand(t *turn, _ string) {
 	s.reply(t, b.String())
 }
 
-func (s *Session) statusCommand(t *turn, _ string) {
+func (s *Session) statusCommand(t *userPrompt, _ string) {
 	path, err := s.agent.cfg.Locate()
 	if err != nil {
 		path = err.Error()
@@ -44,8 +44,8 @@ func (s *Session) statusCommand(t *turn, _ string) {
 }
 
 // optionCommand shows or sets a config option, for clients without pickers.
-func optionCommand(id string) func(*Session, *turn, string) {
-	return func(s *Session, t *turn, value string) {
+func optionCommand(id string) func(*Session, *userPrompt, string) {
+	return func(s *Session, t *userPrompt, value string) {
 		if value == "" {
 			s.reply(t, s.describeOption(id))
 			return
@@ -73,7 +73,7 @@ func (s *Session) describeOption(id string) string {
 	return b.String()
 }
 
-func (s *Session) renameCommand(t *turn, title string) {
+func (s *Session) renameCommand(t *userPrompt, title string) {
 	if title == "" {
 		s.reply(t, "Say the title, too: `/rename My title`.")
 		return
@@ -89,14 +89,14 @@ func (s *Session) renameCommand(t *turn, title string) {
 	})
 }
 
-func (s *Session) forkCommand(t *turn, _ string) {
+func (s *Session) forkCommand(t *userPrompt, _ string) {
 	s.askDroid(t, "The session was not copied", func(ctx context.Context, client *droid.Client) (string, error) {
 		id, err := client.Fork(ctx)
 		return "The copy is the session `" + id + "`; open it from your editor's list of sessions. This thread goes on as it is.", err
 	})
 }
 
-func (s *Session) contextCommand(t *turn, _ string) {
+func (s *Session) contextCommand(t *userPrompt, _ string) {
 	last := s.usage.LastCall
 	s.askDroid(t, "droid did not tell", func(ctx context.Context, client *droid.Client) (string, error) {
 		features := client.Version().Features()
@@ -118,7 +118,7 @@ func (s *Session) contextCommand(t *turn, _ string) {
 	})
 }
 
-func (s *Session) usageCommand(t *turn, _ string) {
+func (s *Session) usageCommand(t *userPrompt, _ string) {
 	line := func(name string, u stream.TokenUsage) string {
 		return fmt.Sprintf("| %s | %d | %d | %d | %d | %d |\n", name, u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens)
 	}
@@ -126,7 +126,7 @@ func (s *Session) usageCommand(t *turn, _ string) {
 		line("all calls", s.usage.Total)+line("last call", s.usage.LastCall))
 }
 
-func (s *Session) mcpCommand(t *turn, args string) {
+func (s *Session) mcpCommand(t *userPrompt, args string) {
 	if name, ok := strings.CutPrefix(args, "login "); ok {
 		s.beginLogin(t, strings.TrimSpace(name))
 		return
@@ -155,7 +155,7 @@ func (s *Session) mcpCommand(t *turn, args string) {
 	})
 }
 
-func (s *Session) sessionsCommand(t *turn, _ string) {
+func (s *Session) sessionsCommand(t *userPrompt, _ string) {
 	if s.agent.cfg.Store == nil {
 		s.reply(t, "There is no store of sessions.")
 		return
@@ -176,7 +176,7 @@ func (s *Session) sessionsCommand(t *turn, _ string) {
 	})
 }
 
-func (s *Session) compactCommand(t *turn, instructions string) {
+func (s *Session) compactCommand(t *userPrompt, instructions string) {
 	s.withClient(t, func(client *droid.Client) {
 		s.compacting(userAsked)
 		answered, giveUp := false, t.giveUp
@@ -207,8 +207,8 @@ func (s *Session) compactCommand(t *turn, instructions string) {
 	})
 }
 
-func (s *Session) compactFailed(t *turn, err error) {
-	if s.turn != t {
+func (s *Session) compactFailed(t *userPrompt, err error) {
+	if !s.prompts.runs(t) {
 		return // it was cancelled, and another compaction may run
 	}
 	s.compacted("failed", "It failed.")
@@ -227,7 +227,7 @@ var errCompactTime = errors.New("droid did not answer within 10 minutes")
 // endCompaction ends a compaction that the user cancelled or that takes too long.
 // droid hears no interrupt then and has the model go on (0.117 to 0.225), so the
 // process ends, unless that would end something else of the user's.
-func (s *Session) endCompaction(t *turn, client *droid.Client) {
+func (s *Session) endCompaction(t *userPrompt, client *droid.Client) {
 	if t.cancelled {
 		s.compacted("cancelled", "It was cancelled.")
 	}
@@ -256,7 +256,7 @@ func rewindPoints(messages []stream.Message) (points []rewindPoint) {
 	return points
 }
 
-func (s *Session) rewindCommand(t *turn, args string) {
+func (s *Session) rewindCommand(t *userPrompt, args string) {
 	const failed = "The session was not rewound"
 	s.withHistory(t, failed, func(info *stream.SessionInfo) {
 		points, fields := rewindPoints(info.Messages), strings.Fields(args)

@@ -22,13 +22,13 @@ import (
 // slashCommand is a prompt that this agent answers itself.
 type slashCommand struct {
 	name, args string
-	run        func(*Session, *turn, string)
+	run        func(*Session, *userPrompt, string)
 }
 
 // ownCommand is a command of this agent.
 type ownCommand struct {
 	name, description, hint string
-	run                     func(s *Session, t *turn, args string)
+	run                     func(s *Session, t *userPrompt, args string)
 }
 
 // ownCommands are all commands of this agent. A custom command of the user with
@@ -51,7 +51,7 @@ func (s *Session) ownCommands() []ownCommand {
 		{"help", "Show these commands", "", (*Session).helpCommand},
 	}
 	if s.agent.cfg.Shell {
-		own = append(own, ownCommand{"shell", "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", (*Session).shellCommand})
+		own = append(own, ownCommand{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", (*Session).shellCommand})
 	}
 	return own
 }
@@ -64,7 +64,7 @@ func (s *Session) commandOf(p prompt.Prompt) *slashCommand {
 		return nil
 	}
 	if command := s.bangCommand(text); command != "" {
-		return &slashCommand{"shell", command, (*Session).shellCommand}
+		return &slashCommand{commandShell, command, (*Session).shellCommand}
 	}
 	name, args, ok := splitCommand(text)
 	if !ok {
@@ -100,34 +100,33 @@ func splitCommand(text string) (name, args string, ok bool) {
 // runCommand answers a prompt that is a command. It is cancelled at once, like a
 // prompt that waits for droid. What it then waits for is given up, so that the next
 // prompt does not wait for it; what droid still does changes nothing here.
-func (s *Session) runCommand(t *turn) {
-	t.starting = true
+func (s *Session) runCommand(t *userPrompt) {
 	t.work, t.giveUp = context.WithCancel(s.ctx)
 	t.command.run(s, t, t.command.args)
 }
 
 // reply ends a command with what it has to say.
-func (s *Session) reply(t *turn, text string) {
-	if s.turn != t {
+func (s *Session) reply(t *userPrompt, text string) {
+	if !s.prompts.runs(t) {
 		return // it was cancelled
 	}
 	s.sendText(uuid.NewString(), visible.Text(text), false)
-	s.finish(t, ending{stop: acp.StopReasonEndTurn})
+	s.carryOut(s.prompts.machine.Complete(t.id))
 }
 
 // replyError ends a command that failed. The prompt was answered, so its ending
 // is an ordinary one.
-func (s *Session) replyError(t *turn, what string, err error) {
+func (s *Session) replyError(t *userPrompt, what string, err error) {
 	s.reply(t, what+": "+err.Error()+".")
 }
 
 // withClient calls f with the session's process.
-func (s *Session) withClient(t *turn, f func(client *droid.Client)) {
+func (s *Session) withClient(t *userPrompt, f func(client *droid.Client)) {
 	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		switch {
-		case s.turn != t:
+		case !s.prompts.runs(t):
 		case err != nil:
-			s.failTurn(err)
+			s.failPrompt(t, err)
 		default:
 			f(s.client)
 		}
@@ -135,7 +134,7 @@ func (s *Session) withClient(t *turn, f func(client *droid.Client)) {
 }
 
 // askDroid runs f beside the owner and ends the command with its text.
-func (s *Session) askDroid(t *turn, what string, f func(ctx context.Context, client *droid.Client) (string, error)) {
+func (s *Session) askDroid(t *userPrompt, what string, f func(ctx context.Context, client *droid.Client) (string, error)) {
 	s.withClient(t, func(client *droid.Client) {
 		s.do(func(context.Context) {
 			ctx, cancel := context.WithTimeoutCause(t.work, openTime, errOpenTime)
@@ -176,10 +175,10 @@ func (s *Session) tellLateSession(id string) {
 }
 
 // withHistory calls f with the whole conversation.
-func (s *Session) withHistory(t *turn, what string, f func(info *stream.SessionInfo)) {
+func (s *Session) withHistory(t *userPrompt, what string, f func(info *stream.SessionInfo)) {
 	s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
 		switch {
-		case s.turn != t:
+		case !s.prompts.runs(t):
 		case err != nil:
 			s.replyError(t, what, errors.New(err.Message))
 		default:

@@ -19,5 +19,4 @@ type controls struct {
 	usage        quirks.UsageChanged         // as last told
 	title        string
 	shellNotes   []string // what droid is told of the user's shell commands with the next prompt
-	steered      []*turn  // prompts that droid has beside the running one, oldest first
 }

@@ -14,6 +14,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/visible"
 )
 
@@ -155,7 +156,7 @@ func keepsCrashing(last error) *acp.RequestError {
 	if errors.As(last, &exit) {
 		text = exitText(exit)
 	}
-	return internalError("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s Run `droid` in a terminal to see what is wrong with it, then load the session again or open a new one.", maxCrashes, text))
+	return internalError("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s Run `droid` in a terminal to see what is wrong with it, then load the session again or open a new one.", turns.MaxCrashes, text))
 }
 
 // errEnding answers what comes while the session or the agent ends.

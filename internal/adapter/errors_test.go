@@ -25,7 +25,7 @@ func TestModelFailureIsATypedError(t *testing.T) {
 	} {
 		t.Run(tc.message, func(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
-				e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+				e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 					if p.Text == "next" {
 						return d.Say("", "recovered")
 					}

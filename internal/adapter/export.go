@@ -12,7 +12,7 @@ import (
 )
 
 // exportCommand writes the conversation to one HTML file.
-func (s *Session) exportCommand(t *turn, file string) {
+func (s *Session) exportCommand(t *userPrompt, file string) {
 	s.withHistory(t, "The conversation was not exported", func(info *stream.SessionInfo) {
 		session, cwd := s.droidID, s.cwd
 		s.do(func(context.Context) {

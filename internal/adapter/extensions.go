@@ -64,8 +64,8 @@ func (s *Session) stateExtension(_ extensionParams, done answer) {
 	done(map[string]any{
 		"sessionId": s.id, "droidSessionId": s.droidID, "cwd": s.cwd, "title": visible.Line(s.title), "protocolVersion": protocol,
 		"model": text(s.options.settings.ModelID), "reasoningEffort": text(s.options.settings.ReasoningEffort), "mode": s.options.mode(),
-		"followUp": s.options.followUp, "isRunning": s.turn != nil, "isCompacting": s.compaction != "",
-		"waitingPrompts": len(s.queue) + len(s.steered), "autoCompaction": s.options.settings.AutoCompaction, "settings": s.options.settings.Raw,
+		"followUp": s.options.followUp, "isRunning": s.works(), "isCompacting": s.compaction != "",
+		"waitingPrompts": s.prompts.machine.Waiting(), "autoCompaction": s.options.settings.AutoCompaction, "settings": s.options.settings.Raw,
 	}, nil)
 }
 
@@ -79,7 +79,7 @@ func (s *Session) statsExtension(_ extensionParams, done answer) {
 
 // history answers with what use makes of the whole conversation.
 func (s *Session) history(done answer, use func(*stream.SessionInfo) any) {
-	if s.turn != nil || len(s.queue) > 0 {
+	if s.busy() {
 		done(nil, invalidRequest("the session works on a prompt; ask again when it has ended"))
 		return
 	}
@@ -173,7 +173,7 @@ func (s *Session) autoCompactionExtension(p extensionParams, done answer) {
 }
 
 func (s *Session) exportExtension(p extensionParams, done answer) {
-	if s.turn != nil || len(s.queue) > 0 {
+	if s.busy() {
 		done(nil, invalidRequest("the session works on a prompt; export it when that has ended"))
 		return
 	}

@@ -36,7 +36,7 @@ func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
 
 // fork has droid copy the session it works on.
 func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)) {
-	if s.turn != nil || len(s.queue) > 0 {
+	if s.busy() {
 		done("", invalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
 		return
 	}

@@ -33,12 +33,12 @@ type login struct {
 // loginCommand is a "/mcp login" that waits for the address.
 type loginCommand struct {
 	server string
-	turn   *turn
+	turn   *userPrompt
 }
 
 // beginLogin is "/mcp login NAME". It ends when droid has an address to open; how
 // the login then ends is an event.
-func (s *Session) beginLogin(t *turn, name string) {
+func (s *Session) beginLogin(t *userPrompt, name string) {
 	if own := toolPrefix(name); slices.Contains(serverNames(s.servers), own) {
 		name = own
 	}
@@ -68,7 +68,7 @@ func (s *Session) beginLogin(t *turn, name string) {
 
 // loginBegan shows the user where to log in.
 func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
-	var t *turn
+	var t *userPrompt
 	if c := s.loggingIn; c != nil && toolPrefix(c.server) == toolPrefix(ev.ServerName) {
 		t, s.loggingIn = c.turn, nil
 	}

@@ -133,7 +133,7 @@ func serverNames(servers []droid.MCPServer) []string {
 // report says something that belongs to no turn: now if one runs, else with the
 // next prompt. Editors drop updates of a session that they do not know yet.
 func (s *Session) report(text string) {
-	if s.turn != nil && s.id != "" {
+	if s.works() && s.id != "" {
 		s.tell(text)
 		return
 	}

@@ -77,7 +77,7 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 			return
 		}
 		s.tellOptions()
-		s.steer()
+		s.carryOut(s.prompts.machine.SetSteering(s.options.steers()))
 		done(nil)
 		return
 	}

@@ -3,7 +3,6 @@ package adapter
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
 )
@@ -17,9 +16,9 @@ import (
 func (s *Session) panicked(p any) {
 	if s.client != nil {
 		s.client.KillFor("droid-acp itself failed")
-		s.dying = true
+		s.dies()
 	}
-	s.failTurn(panicError(p))
+	s.carryOut(s.prompts.machine.FailRunning(panicError(p)))
 	s.endReplay(panicError(p))
 }
 
@@ -33,9 +32,4 @@ func panicError(p any) *acp.RequestError {
 // errLost answers what a panic took along.
 func errLost() *acp.RequestError {
 	return internalError("internal_error", "droid-acp failed while the session worked on this. The details are in its log; please report this.")
-}
-
-// has reports whether a prompt runs or waits.
-func (s *Session) has(t *turn) bool {
-	return s.turn == t || slices.Contains(s.queue, t) || slices.Contains(s.steered, t)
 }

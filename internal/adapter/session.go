@@ -43,22 +43,18 @@ type Session struct {
 	waiting    []func(*stream.SessionInfo, *acp.RequestError) // for the process being started
 	leaving    *droid.Client                                  // the parked process, until it is gone
 	parkAt     time.Time                                      // zero when it is not to be parked
-	crashes    int                                            // in a row
 	lastCrash  error
 	options    options
 	registered bool     // the editor knows the session, so it takes updates
 	notices    []string // told with the next prompt
-	turn       *turn    // runs
-	unanswered int      // prompts of droid that have ended, but have no response yet
-	interrupts int      // sent and not answered yet
-	queue      []*turn
+	prompts    prompts
 	replaying  *replay            // the history of the load that runs; nil for none
 	calls      []func(end func()) // that wait for each other, see alone; the first one runs
 	reloads    []*reload          // the first one runs when reloading
 	reloading  bool
+	answering  bool              // the response to a load is being written
 	unopened   *acp.RequestError // why the session was never opened
 	silence    silence
-	quiet      []func() // called when the running prompt has ended
 	ask        *ask
 	starting   *starting         // MCP servers of the process, until all have started or failed
 	logins     map[string]*login // to MCP servers, that have begun
@@ -94,6 +90,7 @@ func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session 
 		tools:   make(map[string]string),
 		toolIDs: make(map[string]struct{}),
 	}
+	s.prompts = newPrompts(s.options.steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
 	s.polite, s.hurry = context.WithCancel(context.Background())
 	return s
@@ -158,9 +155,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	}
 	switch ev := ev.(type) {
 	case stream.LateError:
-		if s.turn != nil && s.turn.message.RequestID == ev.RequestID {
-			s.abortTurn(promptError(ev.Err))
-		}
+		s.refusedLate(ev)
 		return
 	case stream.LateResult:
 		s.lateResult(ev)
@@ -185,8 +180,8 @@ func (s *Session) nextTick() time.Duration {
 	if at, ok := s.views.due(); ok {
 		consider(at)
 	}
-	if s.turn != nil && !s.turn.interruptAt.IsZero() {
-		consider(s.turn.interruptAt)
+	if at, ok := s.prompts.machine.Due(); ok {
+		consider(at)
 	}
 	if at, ok := s.silenceDue(); ok {
 		consider(at)
@@ -206,7 +201,7 @@ func (s *Session) tick() {
 		s.apply(s.norm.Tick(now))
 	}
 	s.flushViews(now)
-	s.insist(now)
+	s.carryOut(s.prompts.machine.Tick(now))
 	s.tellSilence(now)
 	s.tellStarting(now)
 	s.park(now)
@@ -216,7 +211,7 @@ func (s *Session) tick() {
 func (s *Session) end() {
 	s.ended = true
 	s.readNoMore()
-	s.cancelTurns()
+	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.withdrawAsk()
 	s.endLogins()
 	s.endReplay(errEnding())
@@ -228,14 +223,14 @@ func (s *Session) end() {
 		f(nil, errEnding())
 	}
 	s.endReloads()
-	s.finishAll()
+	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
 	s.letGo()
 }
 
 // afterEnd does what end did not come to, where that panicked.
 func (s *Session) afterEnd() {
-	s.finishAll()
+	s.carryOut(s.prompts.machine.Finish())
 	if s.client != nil {
 		<-s.client.Exited()
 	}

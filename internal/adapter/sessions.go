@@ -148,18 +148,9 @@ func (a *Agent) closeSession(c call) (any, *acp.RequestError) {
 // ended.
 func (s *Session) cancelAndWait() {
 	_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(quiet func(struct{}, *acp.RequestError)) {
-		s.cancelTurns()
-		s.whenQuiet(func() { quiet(struct{}{}, nil) })
+		s.cancelPrompts()
+		s.prompts.whenQuiet(func() { quiet(struct{}{}, nil) })
 	}}) // after an error there is nothing to wait for
-}
-
-// whenQuiet calls f when no prompt runs: now, or at the end of the one that does.
-func (s *Session) whenQuiet(f func()) {
-	if s.turn == nil {
-		f()
-		return
-	}
-	s.quiet = append(s.quiet, f)
 }
 
 // deleteSession removes a session from the store. Its files are moved aside, see

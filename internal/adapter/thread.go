@@ -17,8 +17,8 @@ import (
 // fresh process loads it where the old one would give the model the old
 // conversation. done is called when it is there, with what the user must know of
 // the two sessions.
-func (s *Session) goOn(t *turn, id string, fresh bool, done func(hint string)) {
-	if s.turn != t || s.client == nil { // it was cancelled, and another prompt may run
+func (s *Session) goOn(t *userPrompt, id string, fresh bool, done func(hint string)) {
+	if !s.prompts.runs(t) || s.client == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
 		return
 	}
@@ -39,7 +39,7 @@ func (s *Session) goOn(t *turn, id string, fresh bool, done func(hint string)) {
 			return
 		}
 		hint := newSessionHint(old, id)
-		if s.turn != t {
+		if !s.prompts.runs(t) {
 			s.notices = append(s.notices, "A cancelled command was done by droid all the same."+hint)
 		}
 		done(hint)
