@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/wire"
 )
 
 // ask is a permission or a question that the user has in front of them. There
@@ -30,7 +31,7 @@ func (s *Session) choose(ctx context.Context, params permissionParams) string {
 	if !s.agent.client.optionNames {
 		params.Options = namedByKind(options)
 	}
-	result, err := acp.SendRequest[permissionResult](s.agent.conn, ctx, acp.ClientMethodSessionRequestPermission, params)
+	result, err := wire.Request[permissionResult](ctx, s.agent.conn, acp.ClientMethodSessionRequestPermission, params)
 	if err != nil {
 		s.agent.log.Info("the editor gave no answer to a permission request; that is a refusal", zap.Error(err))
 		return ""

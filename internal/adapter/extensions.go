@@ -9,6 +9,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
+	"droid-acp/internal/wire"
 )
 
 // extensionParams are the params of every extension method.
@@ -37,10 +38,10 @@ func extensions() map[string]func(*Session, extensionParams, answer) {
 }
 
 // extension serves one of them.
-func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) (any, *acp.RequestError) {
-	return func(c call) (any, *acp.RequestError) {
+func (a *Agent) extension(f func(*Session, extensionParams, answer)) wire.Handler {
+	return func(c *wire.Call) (any, *acp.RequestError) {
 		var p extensionParams
-		if err := decode(c.params, &p); err != nil {
+		if err := decode(c.Params, &p); err != nil {
 			return nil, err
 		}
 		s, err := a.session(p.SessionID)
@@ -53,7 +54,7 @@ func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) 
 		}
 		done := promised[outcome](s)
 		posted := s.post(func() { f(s, p, func(result any, err *acp.RequestError) { done.give(outcome{result, err}) }) })
-		c.ordered()
+		c.Ordered()
 		if !posted {
 			return nil, unknownSession(p.SessionID)
 		}
@@ -64,7 +65,7 @@ func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) 
 			return nil, errLost()
 		case <-s.over:
 			return nil, errEnding()
-		case <-c.ctx.Done():
+		case <-c.Context.Done():
 			return nil, acp.NewRequestCancelled(nil)
 		}
 	}

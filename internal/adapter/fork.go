@@ -8,11 +8,12 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/wire"
 )
 
 // forkSession copies a session. The copy gets a process of its own; the session
 // it was made from stays as it is.
-func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
+func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	p, err := a.decodeSession(c, true)
 	if err != nil {
 		return nil, err
@@ -27,9 +28,9 @@ func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
 	}
 	done := promised[outcome](s)
 	posted := s.post(func() {
-		s.fork(c.ctx, func(id string, err *acp.RequestError) { done.give(outcome{id, err}) })
+		s.fork(c.Context, func(id string, err *acp.RequestError) { done.give(outcome{id, err}) })
 	})
-	c.ordered()
+	c.Ordered()
 	if !posted {
 		return nil, errEnding()
 	}
@@ -40,7 +41,7 @@ func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: out.id, MessageLimit: 1}))
+	client, info, failure := a.launch(c.Context, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: out.id, MessageLimit: 1}))
 	if failure != nil {
 		return nil, openError(out.id, failure)
 	}
@@ -87,10 +88,10 @@ var errFork = errors.New("copying the session")
 
 // forkStored copies a session that is not open here: one process loads it, copies
 // it and goes on with the copy.
-func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
+func (a *Agent) forkStored(c *wire.Call, p sessionParams) (any, *acp.RequestError) {
 	before, free := a.reserve(p.SessionID)
 	defer free()
-	c.ordered()
+	c.Ordered()
 	before.wait()
 	var forked string
 	open := func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*droid.SessionInfo, error) {
@@ -104,7 +105,7 @@ func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
 		forked = id
 		return openStored(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
 	}
-	client, info, err := a.launch(c.ctx, p.CWD, p.servers, open)
+	client, info, err := a.launch(c.Context, p.CWD, p.servers, open)
 	switch {
 	case errors.Is(err, errFork):
 		return nil, forkError(err)

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/visible"
+	"droid-acp/internal/wire"
 )
 
 // elicitationParams is the params of elicitation/create with mode "form" (ACP
@@ -101,7 +101,7 @@ func questionTitle(questions []droid.Question) string {
 // fillForm shows the form and returns the answers. Without a clear answer the
 // questions are cancelled; one who declines has answered that.
 func (s *Session) fillForm(ctx context.Context, params elicitationParams, questions []droid.Question) droid.Answers {
-	result, err := acp.SendRequest[elicitationResult](s.agent.conn, ctx, "elicitation/create", params)
+	result, err := wire.Request[elicitationResult](ctx, s.agent.conn, "elicitation/create", params)
 	if err != nil {
 		s.agent.log.Info("the editor did not fill the form", zap.Error(err))
 		return droid.Answers{Cancelled: true}

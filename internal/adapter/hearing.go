@@ -6,8 +6,8 @@ import (
 )
 
 // nextEvent is where the owner reads droid's next event, nil while droid is not to
-// be read. If what it waits for is room in the outbox, room is closed when there
-// is some.
+// be read. If that is because too much waits for the editor, room is closed when
+// there is room again.
 func (s *Session) nextEvent() (events <-chan droid.Event, room <-chan struct{}) {
 	s.guard(func() { room = s.replayOn() })
 	switch {
@@ -19,7 +19,7 @@ func (s *Session) nextEvent() (events <-chan droid.Event, room <-chan struct{}) 
 	case s.stopping():
 		events = s.events // what it says is dropped, so it needs no room
 	default:
-		if room = s.agent.out.full(); room == nil {
+		if room = s.agent.conn.Full(); room == nil {
 			events = s.events
 		}
 	}

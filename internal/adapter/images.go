@@ -8,7 +8,7 @@ import (
 )
 
 // maxContent bounds one image or embedded resource, decoded, in bytes. Lines of
-// a whole prompt are bounded by the gate.
+// a whole prompt are bounded by the wire.
 const maxContent = 8 << 20
 
 // contentRules are what the session at hand can take.

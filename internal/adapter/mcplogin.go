@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/wire"
 )
 
 // loginTime is how long a login may take. droid itself gives up after minutes.
@@ -150,7 +150,7 @@ func (s *Session) showLogin(l *login) {
 	ctx, l.cancel = context.WithCancel(s.ctx)
 	params := urlElicitation{s.id, "url", l.id, l.url, "The MCP server " + l.server + " needs you to log in."}
 	s.do(func(context.Context) {
-		result, err := acp.SendRequest[elicitationResult](s.agent.conn, ctx, "elicitation/create", params)
+		result, err := wire.Request[elicitationResult](ctx, s.agent.conn, "elicitation/create", params)
 		if ctx.Err() == nil {
 			s.post(func() { s.loginAnswered(l, result.Action, err) })
 		}

@@ -4,6 +4,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/wire"
 )
 
 // modes are the modes for session/new, nil when droid does not tell its mode.
@@ -32,12 +33,12 @@ func (s *Session) tellMode() {
 
 // setMode is session/set_mode. It succeeds when droid reports the mode asked
 // for, since droid takes some values without obeying them (quirk 14).
-func (a *Agent) setMode(c call) (any, *acp.RequestError) {
+func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string     `json:"sessionId"`
 		ModeID    droid.Mode `json:"modeId"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, err := a.session(params.SessionID)
@@ -48,7 +49,7 @@ func (a *Agent) setMode(c call) (any, *acp.RequestError) {
 	if !s.post(func() { s.changeMode(params.ModeID, result) }) {
 		return nil, unknownSession(params.SessionID)
 	}
-	c.ordered()
+	c.Ordered()
 	refused, err := result.wait()
 	if refused != nil {
 		err = refused

@@ -13,6 +13,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/wire"
 )
 
 // Ids of the config options.
@@ -174,13 +175,13 @@ func (s *Session) followUpMode() string {
 // setConfigOption is session/set_config_option. Like set_mode it succeeds when
 // droid reports the value asked for. Fields that this agent does not know are
 // left alone, "type" among them (field notes acp.md, defect 12).
-func (a *Agent) setConfigOption(c call) (any, *acp.RequestError) {
+func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string          `json:"sessionId"`
 		ConfigID  string          `json:"configId"`
 		Value     json.RawMessage `json:"value"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, err := a.session(params.SessionID)
@@ -205,7 +206,7 @@ func (a *Agent) setConfigOption(c call) (any, *acp.RequestError) {
 			done.give(outcome{options: s.options()})
 		})
 	})
-	c.ordered()
+	c.Ordered()
 	if !posted {
 		return nil, unknownSession(params.SessionID)
 	}

@@ -2,13 +2,14 @@ package adapter
 
 import (
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
+
+	"droid-acp/internal/wire"
 )
 
 // A mistake in this program that panics costs one session its turn and its
@@ -54,8 +55,8 @@ func (s *Session) lose(p any) {
 		s.client.KillFor("droid-acp itself failed")
 		s.dying = true
 	}
-	s.failTurn(panicError(p))
-	s.endReplay(panicError(p))
+	s.failTurn(wire.PanicError(p))
+	s.endReplay(wire.PanicError(p))
 }
 
 func (s *Session) logPanic(text string, p any) {
@@ -64,10 +65,6 @@ func (s *Session) logPanic(text string, p any) {
 
 // errPanic is why a process was not started.
 var errPanic = errors.New("droid-acp failed; the details are in its log")
-
-func panicError(p any) *acp.RequestError {
-	return internalError("internal_error", fmt.Sprintf("droid-acp failed: %v. The details are in its log; please report this.", p))
-}
 
 // alarm tells those who wait for a session of a panic in it: what they wait for
 // may be lost.

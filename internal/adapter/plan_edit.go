@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/wire"
 )
 
 // editOption is the id of the button that opens the plan in a form. It is ours:
@@ -79,7 +80,7 @@ func (s *Session) editPlan(ctx context.Context, params permissionParams, plan st
 		Schema: formSchema{Type: "object", Required: []string{field}, Properties: map[string]formField{
 			field: {Type: "string", Title: "Plan", MinLength: 1, Default: plan},
 		}}}
-	result, err := acp.SendRequest[elicitationResult](s.agent.conn, ctx, "elicitation/create", form)
+	result, err := wire.Request[elicitationResult](ctx, s.agent.conn, "elicitation/create", form)
 	if err != nil {
 		return "", err
 	}

@@ -9,26 +9,27 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/wire"
 )
 
 // reload is one session/load or session/resume.
 type reload struct {
-	ctx     context.Context // of the request; it ends when that is cancelled
-	request *request
-	params  sessionParams
-	replay  bool
-	done    func(sessionResult, *acp.RequestError) // called once
+	ctx      context.Context // of the request; it ends when that is cancelled
+	response *wire.Response
+	params   sessionParams
+	replay   bool
+	done     func(sessionResult, *acp.RequestError) // called once
 }
 
 // loadSession opens a stored session and replays its history.
-func (a *Agent) loadSession(c call) (any, *acp.RequestError) { return a.reopen(c, true) }
+func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, true) }
 
 // resumeSession opens a stored session without its history.
-func (a *Agent) resumeSession(c call) (any, *acp.RequestError) { return a.reopen(c, false) }
+func (a *Agent) resumeSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, false) }
 
 // reopen loads a session: one that is open here in the process it has, another
 // in a new one.
-func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
+func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	p, err := a.decodeSession(c, true)
 	if err != nil {
 		return nil, err
@@ -42,9 +43,9 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 		err    *acp.RequestError
 	}
 	done := promised[outcome](s)
-	r := &reload{c.ctx, c.request, p, replay, func(result sessionResult, err *acp.RequestError) { done.give(outcome{result, err}) }}
+	r := &reload{c.Context, c.Response, p, replay, func(result sessionResult, err *acp.RequestError) { done.give(outcome{result, err}) }}
 	posted := s.post(func() { s.reload(r) })
-	c.ordered()
+	c.Ordered()
 	if !posted {
 		return nil, errEnding()
 	}
@@ -143,7 +144,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		s.toldCommands, s.toldUsage = nil, droid.ContextStats{}
 		r.done(sessionResult{Modes: s.modes(), ConfigOptions: s.options()}, nil)
 	}
-	r.request.whenAnswered(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
+	r.response.WhenWritten(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
 }
 
 // neverOpened gives up a session because the load which was to open it failed. All

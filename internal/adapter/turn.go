@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/wire"
 )
 
 // A droid that is asked to stop is asked again, since 0.99 and 0.117 lose an
@@ -28,7 +29,7 @@ const (
 type turn struct {
 	message   droid.UserMessage
 	session   string // the id that the editor sent it to
-	request   *request
+	response  *wire.Response
 	done      chan ending     // receives exactly one
 	starting  bool            // waits for a droid process
 	sent      bool            // droid has acknowledged the message
@@ -60,27 +61,27 @@ type promptResult struct {
 }
 
 // prompt runs one turn. Prompts of one session run one after the other.
-func (a *Agent) prompt(c call) (any, *acp.RequestError) {
+func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string          `json:"sessionId"`
 		Prompt    json.RawMessage `json:"prompt"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, err := a.session(params.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{session: params.SessionID, request: c.request, done: make(chan ending, 1)}
+	t := &turn{session: params.SessionID, response: c.Response, done: make(chan ending, 1)}
 	lost := s.panics.listen()
 	if !s.post(func() { s.accept(t, params.Prompt) }) {
 		return nil, unknownSession(params.SessionID)
 	}
-	c.ordered()
+	c.Ordered()
 	// $/cancel_request ends ctx before there is a response: the turn is
 	// cancelled like by session/cancel, and answered with its stop reason.
-	stop := context.AfterFunc(c.ctx, func() { s.post(func() { s.cancelTurn(t) }) })
+	stop := context.AfterFunc(c.Context, func() { s.post(func() { s.cancelTurn(t) }) })
 	defer stop()
 	end := s.endOf(t, lost)
 	if end.err != nil {
@@ -90,11 +91,11 @@ func (a *Agent) prompt(c call) (any, *acp.RequestError) {
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
-func (a *Agent) cancelTurn(c call) (any, *acp.RequestError) {
+func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, err := a.session(params.SessionID)
@@ -399,7 +400,7 @@ func (s *Session) finish(t *turn, end ending) {
 	s.rest()
 	s.unanswered++
 	t.done <- end
-	t.request.whenAnswered(func() { s.post(s.answered) })
+	t.response.WhenWritten(func() { s.post(s.answered) })
 	if ran {
 		s.promote()
 	}

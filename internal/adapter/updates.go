@@ -10,13 +10,6 @@ import (
 // cannot express: those encode through two maps, turn numbers of raw input into
 // floats and drop empty lists (field notes acp.md, defects 7 to 10).
 
-// notification is a JSON-RPC notification to the editor.
-type notification struct {
-	JSONRPC string `json:"jsonrpc"`
-	Method  string `json:"method"`
-	Params  any    `json:"params"`
-}
-
 // sessionNotification is the params of session/update (ACP v1).
 type sessionNotification struct {
 	SessionID string `json:"sessionId"`
