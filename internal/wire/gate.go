@@ -138,6 +138,7 @@ func (g *gate) readLine() (line []byte, long *outline, err error) {
 func (g *gate) judge(line []byte, long *outline) (pass []byte, waits bool) {
 	defer func() {
 		if p := recover(); p != nil {
+			logPanic(g.log, "panic in the gate", p)
 			pass, waits = g.refuseLine(line, PanicError(p)), false
 		}
 	}()

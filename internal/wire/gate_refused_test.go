@@ -168,11 +168,11 @@ func TestGateWaitsForTheRelease(t *testing.T) {
 	})
 }
 
-// TestPanicInTheGate: a line that the gate fails on is answered, and the next one
-// passes.
+// TestPanicInTheGate: a line that the gate fails on is answered and the fault
+// logged, and the next line passes.
 func TestPanicInTheGate(t *testing.T) {
 	var out strings.Builder
-	core, _ := observer.New(zap.WarnLevel)
+	core, log := observer.New(zap.WarnLevel)
 	in := strings.NewReader("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n")
 	g := newGate(in, &out, roomy, nil, zap.New(core)) // nil: counting panics
 	buf := make([]byte, 1024)
@@ -180,4 +180,7 @@ func TestPanicInTheGate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n", string(buf[:n]))
 	require.Contains(t, out.String(), `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"internal_error: droid-acp failed: runtime error`)
+	require.Len(t, log.All(), 1)
+	require.Equal(t, "panic in the gate", log.All()[0].Message)
+	require.Contains(t, log.All()[0].ContextMap()["stack"], "gate.go")
 }
