@@ -113,6 +113,16 @@ func TestGatePassesMessages(t *testing.T) {
 	require.Empty(t, answers)
 }
 
+// TestWhiteSpaceAroundAMessage is nobody's: a line of it alone is not answered.
+func TestWhiteSpaceAroundAMessage(t *testing.T) {
+	for _, space := range []string{" ", "\t", "\r", " \t \r\r \t"} {
+		line := space + `{"jsonrpc":"2.0","method":"m"}` + space
+		passed, answers := readThrough(t, strings.NewReader(space+"\n"+line+"\n"+space))
+		require.Equal(t, []string{strings.TrimRight(line, "\r")}, passed)
+		require.Empty(t, answers)
+	}
+}
+
 func TestGateAnswersTooLongLineAndGoesOn(t *testing.T) {
 	long := `{"jsonrpc":"2.0","id":5,"method":"session/prompt","params":{"x":"` + strings.Repeat("a", 20<<20) + `"}}`
 	good := `{"jsonrpc":"2.0","id":6,"method":"initialize"}`
