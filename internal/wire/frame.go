@@ -66,11 +66,8 @@ func (f *frame) answerID() json.RawMessage {
 	return f.ID
 }
 
-// errorLine is an error response. An id that is not known is null.
+// errorLine is an error response. An id that is not known is nil, and null in it.
 func errorLine(id json.RawMessage, e *acp.RequestError) []byte {
-	if id == nil {
-		id = json.RawMessage("null")
-	}
 	line, _ := json.Marshal(struct { // ids and errors of our own making always encode
 		JSONRPC string            `json:"jsonrpc"`
 		ID      json.RawMessage   `json:"id"`
