@@ -106,12 +106,12 @@ func TestNotify(t *testing.T) {
 func TestRunEnds(t *testing.T) {
 	for name, tc := range map[string]struct {
 		end    func(p *peer)
-		logged int
+		logged []string
 	}{
-		"input":   {func(p *peer) { p.stdin.end(io.EOF) }, 0},
-		"context": {func(p *peer) { p.cancel() }, 0},
-		"output":  {func(p *peer) { _ = p.out.Close(); _ = p.conn.Notify("m", nil) }, 1},
-		"reading": {func(p *peer) { p.stdin.end(errors.New("test")) }, 0},
+		"input":   {func(p *peer) { p.stdin.end(io.EOF) }, nil},
+		"context": {func(p *peer) { p.cancel() }, nil},
+		"output":  {func(p *peer) { _ = p.out.Close(); _ = p.conn.Notify("m", nil) }, []string{"the editor does not read any more, so the connection ends"}},
+		"reading": {func(p *peer) { p.stdin.end(errors.New("test")) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,11 @@ func TestRunEnds(t *testing.T) {
 				}
 				tc.end(p)
 				<-p.ran
-				require.Len(t, p.log.All(), tc.logged)
+				var logged []string
+				for _, entry := range p.log.All() {
+					logged = append(logged, entry.Message)
+				}
+				require.Equal(t, tc.logged, logged)
 			})
 		})
 	}

@@ -95,6 +95,13 @@ func TestRefusedBatchAnswersEachRequest(t *testing.T) {
 		ids = append(ids, id)
 	}
 	require.Equal(t, []string{"1", `"c"`}, ids)
+
+	_, answers = readThrough(t, strings.NewReader(`[{"jsonrpc":"2.0","method":"b"},{"jsonrpc":"2.0","id":1,"method":"a"}]`+"\n"))
+	require.Len(t, answers, 1, "of two, too")
+	_, answers = readThrough(t, strings.NewReader(`[{"jsonrpc":"2.0","method":"b"},[]]`+"\n"))
+	require.Len(t, answers, 1, "there is one answer at least")
+	id, _ := answerOf(t, answers[0])
+	require.Equal(t, "null", id)
 }
 
 // TestRefusedResponseEndsItsRequest: the agent that waits for it learns that it

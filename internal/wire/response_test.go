@@ -17,6 +17,7 @@ func TestResponseID(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"session/update"}`:       "",
 		`{"jsonrpc":"2.0","id":1,"method":"m","result":{}}`: "",
 		`{"jsonrpc":"2.0","id":1}`:                          "",
+		`["id",5,"result"]`:                                 "",
 		`[1]`:                                               "",
 		`{"jsonrpc":"2.0","id":`:                            "",
 		`{"jsonrpc":"2.0","id"`:                             "",
