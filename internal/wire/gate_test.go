@@ -121,6 +121,9 @@ func TestWhiteSpaceAroundAMessage(t *testing.T) {
 		require.Equal(t, []string{strings.TrimRight(line, "\r")}, passed)
 		require.Empty(t, answers)
 	}
+	passed, answers := readThrough(t, strings.NewReader(strings.Repeat(" ", 11<<20)+"\n"))
+	require.Empty(t, passed)
+	require.Empty(t, answers, "nor is a long one")
 }
 
 func TestGateAnswersTooLongLineAndGoesOn(t *testing.T) {
