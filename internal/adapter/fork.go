@@ -9,11 +9,12 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/wire"
 )
 
 // forkSession copies a session. The copy gets a process of its own; the session
 // it was made from stays as it is.
-func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
+func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	p, err := a.decodeSession(c, true)
 	if err != nil {
 		return nil, err
@@ -22,11 +23,11 @@ func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return a.forkStored(c, p)
 	}
-	id, err := askOwner(s.owner, inquiry[string]{ordered: c.ordered, work: func(answer func(string, *acp.RequestError)) { s.fork(c.ctx, answer) }})
+	id, err := askOwner(s.owner, inquiry[string]{ordered: c.Ordered, work: func(answer func(string, *acp.RequestError)) { s.fork(c.Context, answer) }})
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, info, failure := a.launch(c.Context, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if failure != nil {
 		return nil, openError(id, failure)
 	}
@@ -73,10 +74,10 @@ var errFork = errors.New("copying the session")
 
 // forkStored copies a session that is not open here: one process loads it, copies
 // it and goes on with the copy.
-func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
+func (a *Agent) forkStored(c *wire.Call, p sessionParams) (any, *acp.RequestError) {
 	before, free := a.reserve(p.SessionID)
 	defer free()
-	c.ordered()
+	c.Ordered()
 	before.wait()
 	var forked string
 	open := func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*stream.SessionInfo, error) {
@@ -90,7 +91,7 @@ func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
 		forked = id
 		return openStored(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
 	}
-	client, info, err := a.launch(c.ctx, p.CWD, p.servers, open)
+	client, info, err := a.launch(c.Context, p.CWD, p.servers, open)
 	switch {
 	case errors.Is(err, errFork):
 		return nil, forkError(err)

@@ -6,6 +6,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/wire"
 )
 
 // authMethodLogin is the id of the one way to log in.
@@ -14,13 +15,13 @@ const authMethodLogin = "factory-login"
 // initialize answers at once, without droid: a client learns what this agent
 // can do also where droid is missing. ACP version 1 is what it speaks, whatever
 // is offered.
-func (a *Agent) initialize(c call) (any, *acp.RequestError) {
+func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		ProtocolVersion json.RawMessage `json:"protocolVersion"`
 		Capabilities    json.RawMessage `json:"clientCapabilities"`
 		Info            json.RawMessage `json:"clientInfo"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if version := string(params.ProtocolVersion); version == "" || version == "null" {
@@ -59,11 +60,11 @@ func (a *Agent) loginMethod() protocol.AuthMethod {
 // authenticate cannot log in by itself: droid does that in a terminal. It
 // checks that droid is there and lets the client try again; whether the login
 // holds shows with the next prompt.
-func (a *Agent) authenticate(c call) (any, *acp.RequestError) {
+func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		MethodID string `json:"methodId"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if params.MethodID != authMethodLogin {

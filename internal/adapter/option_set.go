@@ -10,16 +10,17 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/wire"
 )
 
 // setMode is session/set_mode: set_config_option of the mode, for clients that
 // know modes alone.
-func (a *Agent) setMode(c call) (any, *acp.RequestError) {
+func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string      `json:"sessionId"`
 		ModeID    stream.Mode `json:"modeId"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, err := a.session(params.SessionID)
@@ -34,13 +35,13 @@ func (a *Agent) setMode(c call) (any, *acp.RequestError) {
 
 // setConfigOption is session/set_config_option. Fields that this agent does not
 // know are left alone, "type" among them (field notes acp.md, defect 12).
-func (a *Agent) setConfigOption(c call) (any, *acp.RequestError) {
+func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string          `json:"sessionId"`
 		ConfigID  string          `json:"configId"`
 		Value     json.RawMessage `json:"value"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, err := a.session(params.SessionID)
@@ -56,8 +57,8 @@ func (a *Agent) setConfigOption(c call) (any, *acp.RequestError) {
 
 // askToSet has the owner set an option. The request succeeds when droid reports the
 // value asked for; its result is made in the owner.
-func (s *Session) askToSet(c call, id, value string, result func() any) (any, *acp.RequestError) {
-	return askOwner(s.owner, inquiry[any]{ordered: c.ordered, work: func(answer func(any, *acp.RequestError)) {
+func (s *Session) askToSet(c *wire.Call, id, value string, result func() any) (any, *acp.RequestError) {
+	return askOwner(s.owner, inquiry[any]{ordered: c.Ordered, work: func(answer func(any, *acp.RequestError)) {
 		s.setOption(id, value, func(err *acp.RequestError) {
 			if err != nil {
 				answer(nil, err)

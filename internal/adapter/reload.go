@@ -11,26 +11,27 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/wire"
 )
 
 // reload is one session/load or session/resume.
 type reload struct {
 	ctx     context.Context // of the request; it ends when that is cancelled
-	request *request
+	request *wire.Response
 	params  sessionParams
 	replay  bool
 	done    func(protocol.SessionResult, *acp.RequestError) // called once
 }
 
 // loadSession opens a stored session and replays its history.
-func (a *Agent) loadSession(c call) (any, *acp.RequestError) { return a.reopen(c, true) }
+func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, true) }
 
 // resumeSession opens a stored session without its history.
-func (a *Agent) resumeSession(c call) (any, *acp.RequestError) { return a.reopen(c, false) }
+func (a *Agent) resumeSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, false) }
 
 // reopen loads a session: one that is open here in the process it has, another
 // in a new one.
-func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
+func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	p, err := a.decodeSession(c, true)
 	if err != nil {
 		return nil, err
@@ -39,8 +40,8 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{ordered: c.ordered, work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
-		s.reload(&reload{c.ctx, c.request, p, replay, answer})
+	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{ordered: c.Ordered, work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
+		s.reload(&reload{c.Context, c.Response, p, replay, answer})
 	}})
 	if err != nil {
 		if !known {
@@ -135,7 +136,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		modes, list := s.options.tell()
 		r.done(protocol.SessionResult{Modes: modes, ConfigOptions: list}, nil)
 	}
-	r.request.whenAnswered(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
+	r.request.WhenWritten(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
 }
 
 // neverOpened gives up a session because the load which was to open it failed. All

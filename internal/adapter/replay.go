@@ -29,8 +29,8 @@ func (s *Session) beginReplay(ctx context.Context, info *stream.SessionInfo, don
 	info.Messages = nil // the events have what is shown of them
 }
 
-// replayOn goes on with the replay while there is room in the outbox. When there
-// is none, it returns a channel that is closed when there is again.
+// replayOn goes on with the replay while there is room on the way to the editor.
+// When there is none, it returns a channel that is closed when there is again.
 func (s *Session) replayOn() (room <-chan struct{}) {
 	r := s.replaying
 	if r == nil {
@@ -43,7 +43,7 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 			s.endReplay(requestCancelled())
 			return nil
 		}
-		if room := s.agent.out.full(); room != nil {
+		if room := s.agent.conn.Full(); room != nil {
 			return room
 		}
 		s.translate(r.events[0])

@@ -14,6 +14,7 @@ import (
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
+	"droid-acp/internal/wire"
 )
 
 // Session is one conversation and the droid process that holds it, while there
@@ -64,18 +65,18 @@ type Session struct {
 	texts      map[string]fileText // files read for the event that is being told
 	tools      map[string]string   // ACP status last sent of the calls that have not ended
 	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
-	chunk      chunkPrefix
+	chunk      chunkFrame
 	border     border
 	ended      bool
 	holding    holding
 }
 
-// chunkPrefix is the encoded beginning of the text chunk sent last. Most deltas
-// continue the message of the one before.
-type chunkPrefix struct {
+// chunkFrame is the encoded notification around the text chunk sent last. Most
+// deltas continue the message of the one before.
+type chunkFrame struct {
 	messageID string
 	thought   bool
-	encoded   string
+	frame     wire.TextFrame
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session {
@@ -257,7 +258,7 @@ func (s *Session) endDroid() {
 // tellAs has all updates go out under this id from now on.
 func (s *Session) tellAs(id string) {
 	if id != s.id {
-		s.id, s.chunk = id, chunkPrefix{}
+		s.id, s.chunk = id, chunkFrame{}
 	}
 }
 
@@ -276,29 +277,27 @@ func (s *Session) send(update any) {
 
 // write queues a notification for the editor.
 func (s *Session) write(method string, params any) {
-	line, err := json.Marshal(notification{"2.0", method, params})
-	if err != nil {
+	if err := s.agent.conn.Notify(method, params); err != nil {
 		s.log.Error("a notification could not be encoded", zap.String("method", method), zap.Error(err))
-		return
 	}
-	// An error means that the editor is gone, which ends the session by itself.
-	_ = s.agent.out.put(append(line, '\n'))
 }
 
 // sendText queues a piece of a message or of a thought.
 func (s *Session) sendText(messageID, text string, thought bool) {
-	if s.chunk.encoded == "" || s.chunk.messageID != messageID || s.chunk.thought != thought {
+	if s.chunk.frame.Before == "" || s.chunk.messageID != messageID || s.chunk.thought != thought {
 		kind := "agent_message_chunk"
 		if thought {
 			kind = "agent_thought_chunk"
 		}
 		session, _ := json.Marshal(s.id) // strings always encode
 		message, _ := json.Marshal(messageID)
-		s.chunk = chunkPrefix{messageID, thought,
-			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(session) +
-				`,"update":{"sessionUpdate":"` + kind + `","messageId":` + string(message) + `,"content":{"type":"text","text":`}
+		s.chunk = chunkFrame{messageID, thought, wire.TextFrame{
+			Before: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(session) +
+				`,"update":{"sessionUpdate":"` + kind + `","messageId":` + string(message) + `,"content":{"type":"text","text":`,
+			After: `}}}}`,
+		}}
 	}
-	s.agent.out.sendText(s.chunk.encoded, s.border.before(messageID, text, thought)+text)
+	s.agent.conn.Text(s.chunk.frame, s.border.before(messageID, text, thought)+text)
 }
 
 // tell says something of droid-acp's own to the user, as a thought: it is no

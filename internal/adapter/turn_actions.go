@@ -172,7 +172,7 @@ func (s *Session) endPrompt(end turns.End) {
 		s.tell("The model gave an empty answer.")
 	}
 	p.answer(stopReason(end))
-	p.request.whenAnswered(func() {
+	p.request.WhenWritten(func() {
 		s.post(func() {
 			s.carryOut(s.prompts.machine.Written())
 			s.nextReload()
