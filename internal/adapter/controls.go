@@ -21,3 +21,6 @@ type controls struct {
 	shellNotes   []string // what droid is told of the user's shell commands with the next prompt
 	steered      []*turn  // prompts that droid has beside the running one, oldest first
 }
+
+// untold says that the editor has forgotten what it was told of commands and usage.
+func (c *controls) untold() { c.toldCommands, c.toldUsage = nil, droid.ContextStats{} }

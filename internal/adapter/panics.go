@@ -20,7 +20,7 @@ func (s *Session) panicked(p any) {
 		s.dying = true
 	}
 	s.failTurn(panicError(p))
-	s.endReplay(panicError(p))
+	s.loseLoads(panicError(p))
 }
 
 // errPanic is why a process was not started.

@@ -13,15 +13,6 @@ import (
 	"droid-acp/internal/protocol"
 )
 
-// reload is one session/load or session/resume.
-type reload struct {
-	ctx     context.Context // of the request; it ends when that is cancelled
-	request *request
-	params  sessionParams
-	replay  bool
-	done    func(protocol.SessionResult, *acp.RequestError) // called once
-}
-
 // loadSession opens a stored session and replays its history.
 func (a *Agent) loadSession(c call) (any, *acp.RequestError) { return a.reopen(c, true) }
 
@@ -53,19 +44,18 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 }
 
 // reload takes a session/load or session/resume. A running prompt is not
-// disturbed: its session cannot be loaded. Loads run one after the other, each
-// when the responses before it are written, and prompts wait for them, so that
-// the history comes in one piece.
+// disturbed: its session cannot be loaded. Each load begins when the responses
+// before it are written.
 func (s *Session) reload(r *reload) {
 	switch {
 	case s.ended:
-		r.done(protocol.SessionResult{}, errEnding())
-	case s.unopened != nil:
-		r.done(protocol.SessionResult{}, s.unopened)
+		r.refuse(errEnding())
+	case s.loads.refusal() != nil:
+		r.refuse(s.loads.refusal())
 	case s.turn != nil || len(s.queue) > 0:
-		r.done(protocol.SessionResult{}, invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
+		r.refuse(invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
-		s.reloads = append(s.reloads, r)
+		s.loads.add(r)
 		s.nextReload()
 	}
 }
@@ -74,11 +64,13 @@ func (s *Session) reload(r *reload) {
 // would cut short: a process that is being started may have other MCP servers and
 // was asked for less history, and one that changes its settings must not be left.
 func (s *Session) nextReload() {
-	if s.reloading || len(s.reloads) == 0 || s.unanswered > 0 || len(s.waiting) > 0 || len(s.calls) > 0 || s.ended {
+	if s.unanswered > 0 || len(s.waiting) > 0 || len(s.calls) > 0 || s.ended {
 		return
 	}
-	s.reloading = true
-	r := s.reloads[0]
+	r := s.loads.begin()
+	if r == nil {
+		return
+	}
 	s.decline(r.params)
 	s.crashes = 0 // the user wants droid to be tried again
 	limit := 1
@@ -99,11 +91,13 @@ func (s *Session) nextReload() {
 // reloaded replays what droid told, if that was wanted, and hands the result over.
 // From now on the editor knows the session by the id that it asked for.
 func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.RequestError) {
-	if s.ended {
-		r.done(protocol.SessionResult{}, errEnding())
+	switch {
+	case !s.loads.runs(r):
+		return // a panic ended it
+	case s.ended:
+		r.refuse(errEnding())
 		return
-	}
-	if err != nil {
+	case err != nil:
 		if err.Code == codeResourceNotFound {
 			err = unknownSession(r.params.SessionID)
 		}
@@ -121,31 +115,38 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 	s.reloadEnded(r, nil)
 }
 
-// reloadEnded answers a load that has run. It is called once for each.
+// reloadEnded answers the load that runs.
 func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
-	s.reloads, s.reloading = s.reloads[1:], false
+	if !s.loads.end(r) {
+		return
+	}
 	s.unanswered++
 	if err != nil {
-		r.done(protocol.SessionResult{}, err)
+		r.refuse(err)
 	} else {
 		// The editor begins anew: it is told all that it knew, behind the response.
-		s.registered = false
-		s.toldCommands, s.toldUsage = nil, droid.ContextStats{}
+		s.unregister()
 		modes, list := s.options.tell()
 		r.done(protocol.SessionResult{Modes: modes, ConfigOptions: list}, nil)
 	}
 	r.request.whenAnswered(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
 }
 
+// loseLoads ends the loads of a session in which something panicked: what they wait
+// for may never come, and prompts wait for them.
+func (s *Session) loseLoads(err *acp.RequestError) {
+	s.loads.refuse(err)
+	s.endReplay(err)
+	if r := s.loads.current(); r != nil {
+		s.reloadEnded(r, err)
+	}
+}
+
 // neverOpened gives up a session because the load which was to open it failed. All
 // that came behind that load fails alike.
 func (s *Session) neverOpened(err *acp.RequestError) {
 	s.agent.forget(s)
-	s.unopened = err
-	for _, r := range s.reloads {
-		r.done(protocol.SessionResult{}, err)
-	}
-	s.reloads = nil
+	s.loads.neverOpened(err)
 	for _, t := range s.queue {
 		s.finish(t, ending{err: err})
 	}
@@ -160,18 +161,6 @@ func (s *Session) reloadAnswered(loaded bool) {
 	}
 	s.rest()
 	s.answered()
-}
-
-// endReloads answers the loads that have not begun when the session ends.
-func (s *Session) endReloads() {
-	waiting := s.reloads
-	if s.reloading {
-		waiting = waiting[1:] // the first has its answer from what it waits for
-	}
-	s.reloads = nil
-	for _, r := range waiting {
-		r.done(protocol.SessionResult{}, errEnding())
-	}
 }
 
 // useServers makes these the session's MCP servers. A process that has others ends,
@@ -196,18 +185,13 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 // for good when that comes within a second of a turn (quirk 32): a process that
 // does not answer is replaced by one that loads the session.
 func (s *Session) loadAgain(ctx context.Context, limit int, done func(*stream.SessionInfo, *acp.RequestError)) {
-	s.alone(func(end func()) {
-		client, servers := s.client, s.servers
-		if client == nil { // it has gone while the load waited
-			s.withDroid(limit, done)
-			end()
-			return
-		}
+	callAlone(s, func(client *droid.Client) func(context.Context) (*stream.SessionInfo, error) {
+		servers := s.servers
 		if client.TakesMCPServers() {
 			servers = nil // it has them
 		}
 		load := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
-		s.do(func(sctx context.Context) {
+		return func(sctx context.Context) (*stream.SessionInfo, error) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
@@ -215,13 +199,10 @@ func (s *Session) loadAgain(ctx context.Context, limit int, done func(*stream.Se
 			if err != nil && context.Cause(ctx) == errLoadHangs {
 				err = errLoadHangs
 			}
-			if !s.post(func() {
-				defer end()
-				s.loadedAgain(client, limit, info, err, done)
-			}) {
-				done(nil, errEnding())
-			}
-		}, end)
+			return info, err
+		}
+	}, func(client *droid.Client, info *stream.SessionInfo, err error) {
+		s.loadedAgain(client, limit, info, err, done)
 	})
 }
 
@@ -229,6 +210,8 @@ func (s *Session) loadAgain(ctx context.Context, limit int, done func(*stream.Se
 func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, done func(*stream.SessionInfo, *acp.RequestError)) {
 	hangs := err == errLoadHangs && s.client == client
 	switch {
+	case client == nil: // it has gone while the load waited
+		s.withDroid(limit, done)
 	case err == nil:
 		s.opened(info)
 		done(info, nil)

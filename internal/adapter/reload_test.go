@@ -199,3 +199,23 @@ func TestKilledForACancelIsNoCrash(t *testing.T) {
 		time.Sleep(2 * time.Minute) // the deaf ones end
 	})
 }
+
+// TestPanicWhenALoadHasCome: a load that a panic took along is refused, and what
+// comes after it does not wait for it.
+func TestPanicWhenALoadHasCome(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f := newFleet(t, v, repeats())
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		e.inside(func(s *Session) { s.norm = nil }) // what droid tells of the session cannot be taken
+		loads := []string{
+			e.request("session/load", sessionParamsOf(e.session)),
+			e.request("session/resume", sessionParamsOf(e.session)),
+		}
+		for _, id := range loads {
+			require.Contains(t, e.await(id).Error.Message, "droid-acp failed")
+		}
+		require.Equal(t, "end_turn", e.run("two"))
+		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+	})
+}

@@ -54,9 +54,7 @@ type Session struct {
 	queue      []*turn
 	replaying  *replay            // the history of the load that runs; nil for none
 	calls      []func(end func()) // that wait for each other, see alone; the first one runs
-	reloads    []*reload          // the first one runs when reloading
-	reloading  bool
-	unopened   *acp.RequestError // why the session was never opened
+	loads      loads
 	silence    silence
 	quiet      []func() // called when the running prompt has ended
 	ask        *ask
@@ -132,6 +130,22 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.listCommands()
 	s.holdStored()
 	s.rest()
+}
+
+// register marks the session as known to the editor and tells it what changed
+// since the response was made.
+func (s *Session) register() {
+	s.registered = true
+	s.tellOptions()
+	s.tellCommands()
+	s.showLogins()
+}
+
+// unregister says that the editor does not know the session until the response to
+// a load is written. Then it is told all anew.
+func (s *Session) unregister() {
+	s.registered = false
+	s.controls.untold()
 }
 
 // drainEvents handles the events that droid sent before the response that was
@@ -227,7 +241,7 @@ func (s *Session) end() {
 	for _, f := range s.waiting {
 		f(nil, errEnding())
 	}
-	s.endReloads()
+	s.loads.refuse(errEnding()) // the first has its answer from what it waits for
 	s.finishAll()
 	s.beside.Wait()
 	s.letGo()

@@ -111,15 +111,6 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *stream.SessionInfo, p
 	return result, nil
 }
 
-// register marks the session as known to the editor and tells it what changed
-// since the response was made.
-func (s *Session) register() {
-	s.registered = true
-	s.tellOptions()
-	s.tellCommands()
-	s.showLogins()
-}
-
 // openError explains why the session could not be loaded.
 func (s *Session) openError(err error) *acp.RequestError { return openError(s.id, err) }
 

@@ -110,8 +110,8 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 		t.done(ending{stop: acp.StopReasonCancelled})
 		return
 	}
-	if s.unopened != nil {
-		t.done(ending{err: s.unopened})
+	if err := s.loads.refusal(); err != nil {
+		t.done(ending{err: err})
 		return
 	}
 	message, err := userMessage(prompt, s.contentRules())
@@ -132,7 +132,7 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 // next starts the first waiting prompt if none runs, and if no interrupt of one
 // before can still reach it.
 func (s *Session) next() {
-	if s.turn != nil || s.unanswered > 0 || s.interrupts > 0 || len(s.reloads) > 0 || s.dying || len(s.queue) == 0 || s.ended {
+	if s.turn != nil || s.unanswered > 0 || s.interrupts > 0 || s.loads.pending() || s.dying || len(s.queue) == 0 || s.ended {
 		return
 	}
 	t := s.queue[0]
