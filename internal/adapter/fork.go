@@ -71,7 +71,7 @@ var errFork = errors.New("copying the session")
 // forkStored copies a session that is not open here: one process loads it, copies
 // it and goes on with the copy.
 func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
-	before, free := a.reserve(p.SessionID)
+	before, free := a.sessions.reserve(p.SessionID)
 	defer free()
 	c.ordered()
 	before.wait()

@@ -11,7 +11,7 @@ import (
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	s.guard(func() { room = s.replayOn() })
 	switch {
-	case s.replaying != nil: // the history comes first
+	case s.replay.runs(): // the history comes first
 	case s.turn != nil && s.unanswered > 0:
 		// The next prompt runs already and the response to the one before is not
 		// out: an update of the next one would overtake it. The response wakes us.

@@ -26,7 +26,7 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	s, known, err := a.take(p.SessionID, func() *Session { return a.makeSession(p.SessionID, p.CWD, p.servers) })
+	s, known, err := a.sessions.take(p.SessionID, func() *Session { return a.makeSession(p.SessionID, p.CWD, p.servers) })
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 	}})
 	if err != nil {
 		if !known {
-			a.forget(s)
+			a.sessions.forget(s)
 			s.stop()
 		}
 		return nil, err
@@ -109,7 +109,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 	}
 	s.tellAs(r.params.SessionID)
 	if r.replay {
-		s.beginReplay(r.ctx, info, func(err *acp.RequestError) { s.reloadEnded(r, err) })
+		s.replay.begin(r.ctx, info, func(err *acp.RequestError) { s.reloadEnded(r, err) })
 		return
 	}
 	s.reloadEnded(r, nil)
@@ -136,7 +136,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 // for may never come, and prompts wait for them.
 func (s *Session) loseLoads(err *acp.RequestError) {
 	s.loads.refuse(err)
-	s.endReplay(err)
+	s.replay.end(err)
 	if r := s.loads.current(); r != nil {
 		s.reloadEnded(r, err)
 	}
@@ -145,7 +145,7 @@ func (s *Session) loseLoads(err *acp.RequestError) {
 // neverOpened gives up a session because the load which was to open it failed. All
 // that came behind that load fails alike.
 func (s *Session) neverOpened(err *acp.RequestError) {
-	s.agent.forget(s)
+	s.agent.sessions.forget(s)
 	s.loads.neverOpened(err)
 	for _, t := range s.queue {
 		s.finish(t, ending{err: err})

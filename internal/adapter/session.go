@@ -23,18 +23,13 @@ type Session struct {
 	*owner // its context ends with the agent's
 	agent  *Agent
 	log    *zap.Logger
-	before *departure         // what the session waits for before it starts droid
-	polite context.Context    // a process that leaves may take its time until this ends
-	hurry  context.CancelFunc // ends polite
-
-	departing *departure // set when the agent has forgotten the session; guarded by Agent.mu
+	stay
 
 	// owner
 	controls
-	id         string // by which the editor used the session last, one of droid's
+	thread
 	cwd        string
 	servers    []droid.MCPServer
-	droidID    string        // of the session that the process works on, see thread.go
 	client     *droid.Client // nil while no process runs
 	events     <-chan stream.Event
 	paused     bool // they are not read at present, see nextEvent
@@ -52,7 +47,7 @@ type Session struct {
 	unanswered int      // prompts of droid that have ended, but have no response yet
 	interrupts int      // sent and not answered yet
 	queue      []*turn
-	replaying  *replay            // the history of the load that runs; nil for none
+	replay     replay             // of the load that runs
 	calls      []func(end func()) // that wait for each other, see alone; the first one runs
 	loads      loads
 	silence    silence
@@ -83,17 +78,16 @@ type chunkPrefix struct {
 func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session {
 	s := &Session{
 		agent:   a,
-		id:      id,
 		log:     a.log.With(zap.String("session", id)),
 		cwd:     cwd,
 		servers: servers,
-		droidID: id,
+		thread:  thread{id: id, droidID: id},
+		stay:    newStay(),
 		options: newOptions(a.cfg.Defaults.FollowUp),
 		tools:   make(map[string]string),
 		toolIDs: make(map[string]struct{}),
 	}
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
-	s.polite, s.hurry = context.WithCancel(context.Background())
 	return s
 }
 
@@ -233,7 +227,7 @@ func (s *Session) end() {
 	s.cancelTurns()
 	s.withdrawAsk()
 	s.endLogins()
-	s.endReplay(errEnding())
+	s.replay.end(errEnding())
 	if s.client != nil {
 		s.endDroid()
 	}
@@ -244,7 +238,7 @@ func (s *Session) end() {
 	s.loads.refuse(errEnding()) // the first has its answer from what it waits for
 	s.finishAll()
 	s.beside.Wait()
-	s.letGo()
+	s.holding.letGo()
 }
 
 // afterEnd does what end did not come to, where that panicked.
@@ -275,8 +269,8 @@ func (s *Session) endDroid() {
 
 // tellAs has all updates go out under this id from now on.
 func (s *Session) tellAs(id string) {
-	if id != s.id {
-		s.id, s.chunk = id, chunkPrefix{}
+	if s.thread.use(id) {
+		s.chunk = chunkPrefix{}
 	}
 }
 
@@ -318,6 +312,17 @@ func (s *Session) sendText(messageID, text string, thought bool) {
 				`,"update":{"sessionUpdate":"` + kind + `","messageId":` + string(message) + `,"content":{"type":"text","text":`}
 	}
 	s.agent.out.sendText(s.chunk.encoded, s.border.before(messageID, text, thought)+text)
+}
+
+// note has the next prompt begin with these words for the user.
+func (s *Session) note(notices ...string) { s.notices = append(s.notices, notices...) }
+
+// tellNotices tells what was noted since the last prompt.
+func (s *Session) tellNotices() {
+	for _, notice := range s.notices {
+		s.tell(notice)
+	}
+	s.notices = nil
 }
 
 // tell says something of droid-acp's own to the user, as a thought: it is no

@@ -49,9 +49,9 @@ func (a *Agent) decodeSession(c call, needsID bool) (sessionParams, *acp.Request
 // directories, since droid knows one only. That capability is not advertised; some
 // clients send the list all the same.
 func (s *Session) decline(p sessionParams) {
-	s.notices = append(s.notices, p.notices...)
+	s.note(p.notices...)
 	if list := p.AdditionalDirectories; len(list) > 0 {
-		s.notices = append(s.notices, "droid works in one directory, "+s.cwd+". It can open files in "+strings.Join(list, ", ")+" by their path, but does not search there by itself.")
+		s.note("droid works in one directory, " + s.cwd + ". It can open files in " + strings.Join(list, ", ") + " by their path, but does not search there by itself.")
 	}
 }
 
@@ -102,7 +102,7 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *stream.SessionInfo, p
 	result := protocol.SessionResult{SessionID: s.id, Modes: modes, ConfigOptions: list}
 	// The editor takes updates of a session once it has the response.
 	c.request.whenAnswered(func() { s.post(s.register) })
-	if err := a.begin(s); err != nil {
+	if err := a.sessions.begin(s); err != nil {
 		s.stop()
 		client.Kill()
 		<-client.Exited()
@@ -128,7 +128,7 @@ func (a *Agent) closeSession(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	a.forget(s)
+	a.sessions.forget(s)
 	c.ordered()
 	s.cancelAndWait()
 	s.stop()
@@ -167,9 +167,9 @@ func (a *Agent) deleteSession(c call) (any, *acp.RequestError) {
 	}
 	s, err := a.session(params.SessionID)
 	if err == nil {
-		a.forget(s)
+		a.sessions.forget(s)
 	}
-	before, free := a.reserve(params.SessionID)
+	before, free := a.sessions.reserve(params.SessionID)
 	defer free()
 	c.ordered()
 	if err == nil {

@@ -143,10 +143,7 @@ func (s *Session) next() {
 		s.runCommand(t)
 		return
 	}
-	for _, notice := range s.notices {
-		s.tell(notice)
-	}
-	s.notices = nil
+	s.tellNotices()
 	s.parkAt = time.Time{}
 	t.starting = true
 	crashed := s.lastCrash != nil && s.crashes > 0
