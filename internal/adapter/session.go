@@ -41,6 +41,7 @@ type Session struct {
 	crashes    int                                            // in a row
 	lastCrash  error
 	options    options
+	usage      usage
 	registered bool     // the editor knows the session, so it takes updates
 	notices    []string // told with the next prompt
 	turn       *turn    // runs
@@ -140,6 +141,7 @@ func (s *Session) register() {
 func (s *Session) unregister() {
 	s.registered = false
 	s.controls.untold()
+	s.usage.untold()
 }
 
 // drainEvents handles the events that droid sent before the response that was

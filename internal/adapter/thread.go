@@ -13,11 +13,12 @@ import (
 // droid make another session, in which the thread goes on; it is found by the ids
 // of all of them.
 
-// thread is the ids of one conversation. The registry knows those that it had
-// before.
+// thread is the ids and the title of one conversation. The registry knows the ids
+// that it had before.
 type thread struct {
 	id      string // by which the editor used the session last, one of droid's
 	droidID string // of the session that the process works on
+	title   string // as droid says, "" for none
 }
 
 // use notes by which id the editor uses the session. It reports whether that is
@@ -27,6 +28,9 @@ func (t *thread) use(id string) bool {
 	t.id = id
 	return changed
 }
+
+// call notes the title that droid gives the conversation.
+func (t *thread) call(title string) { t.title = title }
 
 // workOn has the next process load this session of droid's.
 func (t *thread) workOn(droidID string) { t.droidID = droidID }
