@@ -17,7 +17,7 @@ import (
 )
 
 // Session is one conversation and the droid process that holds it, while there
-// is one. All fields below "owner" are touched by the owner's goroutine alone;
+// is one. From thread on, all fields are touched by the owner's goroutine alone;
 // everybody else posts work to it.
 type Session struct {
 	*owner // its context ends with the agent's
@@ -25,9 +25,8 @@ type Session struct {
 	log    *zap.Logger
 	stay
 
-	// owner
-	controls
 	thread
+	controls
 	cwd        string
 	servers    []droid.MCPServer
 	client     *droid.Client // nil while no process runs
