@@ -10,14 +10,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
 	"droid-acp/internal/wire"
 )
@@ -61,25 +59,18 @@ type Agent struct {
 	ctx    context.Context // ends when the editor is gone or Serve is told to stop
 	cancel context.CancelFunc
 
-	mu          sync.Mutex // guards what follows
-	initialized bool
-	client      protocol.ClientCapabilities // set once, before any session
-	closing     bool                        // no session is opened any more
-	sessions    map[string]*Session         // by each of their ids
-	departing   map[string]*departure
-	running     sync.WaitGroup // the sessions' owner goroutines
+	peer
+	sessions *registry
 }
 
 // New makes an Agent that has not begun to serve.
 func New(cfg Config) *Agent {
 	a := &Agent{
-		cfg:       cfg,
-		log:       cfg.Log,
-		sessions:  make(map[string]*Session),
-		departing: make(map[string]*departure),
-
-		stat:  os.Stat,
-		files: newFiles(),
+		cfg:      cfg,
+		log:      cfg.Log,
+		sessions: newRegistry(),
+		stat:     os.Stat,
+		files:    newFiles(),
 	}
 	a.cfg.Start = func(dir string, mcp bool) (*droid.Client, error) {
 		client, err := cfg.Start(dir, mcp)
@@ -126,9 +117,7 @@ func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // shutDown ends all sessions at once, then the way out.
 func (a *Agent) shutDown() error {
-	a.mu.Lock()
-	a.closing = true
-	a.mu.Unlock()
+	a.sessions.close()
 	a.cancel()
 	err := a.endSessions()
 	a.conn.Close(flushTime)
@@ -142,7 +131,7 @@ func (a *Agent) endSessions() error {
 	go func() {
 		defer close(ended)
 		a.spare.discard()
-		a.running.Wait()
+		a.sessions.wait()
 	}()
 	patience := time.NewTimer(endTime)
 	defer patience.Stop()
@@ -190,26 +179,12 @@ func (a *Agent) methods() map[string]wire.Handler {
 	}
 }
 
-func (a *Agent) checkInitialized(method string) *acp.RequestError {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case method == acp.AgentMethodInitialize && a.initialized:
-		return invalidRequest("initialize was called before on this connection; it is called once")
-	case method != acp.AgentMethodInitialize && !a.initialized:
-		return invalidRequest("call initialize first")
-	}
-	return nil
-}
-
 // session finds a session by the id in params.
 func (a *Agent) session(id string) (*Session, *acp.RequestError) {
 	if err := checkSessionID(id); err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if s, ok := a.sessions[id]; ok {
+	if s, known := a.sessions.find(id); known {
 		return s, nil
 	}
 	return nil, unknownSession(id)

@@ -171,7 +171,7 @@ func (s *Session) lateResult(ev stream.LateResult) {
 }
 
 func (s *Session) tellLateSession(id string) {
-	s.notices = append(s.notices, "A command that was given up was done by droid all the same; its result is the session "+id+". This thread goes on without it.")
+	s.note("A command that was given up was done by droid all the same; its result is the session " + id + ". This thread goes on without it.")
 }
 
 // withHistory calls f with the whole conversation.

@@ -72,8 +72,8 @@ func (s *Session) stateExtension(_ extensionParams, done answer) {
 
 func (s *Session) statsExtension(_ extensionParams, done answer) {
 	result := map[string]any{"tokens": s.usage.Total, "lastCall": s.usage.LastCall, "context": nil}
-	if s.toldUsage.Limit > 0 {
-		result["context"] = map[string]int64{"used": s.toldUsage.Used, "size": s.toldUsage.Limit}
+	if s.usage.told.Limit > 0 {
+		result["context"] = map[string]int64{"used": s.usage.told.Used, "size": s.usage.told.Limit}
 	}
 	done(result, nil)
 }

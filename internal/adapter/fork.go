@@ -46,25 +46,22 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 			done("", err)
 			return
 		}
-		s.alone(func(end func()) {
-			client := s.client
-			if client == nil {
-				done("", startError(errDroidGone))
-				end()
-				return
-			}
-			s.do(func(sctx context.Context) {
+		callAlone(s, func(client *droid.Client) func(context.Context) (string, error) {
+			return func(sctx context.Context) (string, error) {
 				ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 				defer cancel()
 				defer context.AfterFunc(sctx, cancel)()
-				id, err := client.Fork(ctx)
-				s.post(end)
-				if err != nil {
-					done("", forkError(err))
-					return
-				}
+				return client.Fork(ctx)
+			}
+		}, func(client *droid.Client, id string, err error) {
+			switch {
+			case client == nil:
+				done("", startError(err))
+			case err != nil:
+				done("", forkError(err))
+			default:
 				done(id, nil)
-			}, end)
+			}
 		})
 	})
 }
@@ -75,7 +72,7 @@ var errFork = errors.New("copying the session")
 // forkStored copies a session that is not open here: one process loads it, copies
 // it and goes on with the copy.
 func (a *Agent) forkStored(c *wire.Call, p sessionParams) (any, *acp.RequestError) {
-	before, free := a.reserve(p.SessionID)
+	before, free := a.sessions.reserve(p.SessionID)
 	defer free()
 	c.Ordered()
 	before.wait()

@@ -11,7 +11,7 @@ import (
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	s.guard(func() { room = s.replayOn() })
 	switch {
-	case s.replaying != nil: // the history comes first
+	case s.replay.runs(): // the history comes first
 	case !s.prompts.machine.ReadEvents(): // the response that is being written wakes us
 	case s.reading != nil: // files are read for what droid said before; that they are wakes us
 	case s.prompts.machine.Stopping():

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -11,6 +12,33 @@ import (
 
 // authMethodLogin is the id of the one way to log in.
 const authMethodLogin = "factory-login"
+
+// peer is what the agent knows of its client.
+type peer struct {
+	mu          sync.Mutex // guards initialized
+	initialized bool
+	client      protocol.ClientCapabilities // set once, before any session
+}
+
+// greet takes what the client says of itself.
+func (p *peer) greet(client protocol.ClientCapabilities) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.initialized, p.client = true, client
+}
+
+// checkInitialized refuses what comes before initialize, and a second initialize.
+func (p *peer) checkInitialized(method string) *acp.RequestError {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case method == acp.AgentMethodInitialize && p.initialized:
+		return invalidRequest("initialize was called before on this connection; it is called once")
+	case method != acp.AgentMethodInitialize && !p.initialized:
+		return invalidRequest("call initialize first")
+	}
+	return nil
+}
 
 // initialize answers at once, without droid: a client learns what this agent
 // can do also where droid is missing. ACP version 1 is what it speaks, whatever
@@ -27,10 +55,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	if version := string(params.ProtocolVersion); version == "" || version == "null" {
 		return nil, invalidParams("protocolVersion is missing; this agent speaks version 1")
 	}
-	a.mu.Lock()
-	a.initialized = true
-	a.client = protocol.ReadCapabilities(params.Capabilities, params.Info)
-	a.mu.Unlock()
+	a.greet(protocol.ReadCapabilities(params.Capabilities, params.Info))
 	a.spare.prepare()
 
 	return protocol.InitializeResult{

@@ -3,11 +3,11 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/wire"
@@ -109,28 +109,17 @@ func (s *Session) tellOptions() {
 // updateSettings has droid change settings and calls done in the owner when it
 // has answered.
 func (s *Session) updateSettings(patch stream.SettingsPatch, done func(error)) {
-	s.alone(func(end func()) {
-		client := s.client
-		if client == nil {
-			done(errDroidGone)
-			end()
-			return
-		}
-		s.do(func(ctx context.Context) {
+	callAlone(s, func(client *droid.Client) func(context.Context) (struct{}, error) {
+		return func(ctx context.Context) (struct{}, error) {
 			ctx, cancel := context.WithTimeout(ctx, settingsTime)
 			defer cancel()
-			err := client.UpdateSettings(ctx, patch)
-			s.post(func() {
-				defer end()
-				s.drainEvents() // settings_updated comes before the reply
-				done(err)
-			})
-		}, end)
+			return struct{}{}, client.UpdateSettings(ctx, patch)
+		}
+	}, func(_ *droid.Client, _ struct{}, err error) {
+		s.drainEvents() // settings_updated comes before the reply
+		done(err)
 	})
 }
-
-// errDroidGone is why a change of settings that had to wait failed.
-var errDroidGone = errors.New("droid has ended meanwhile")
 
 // settingsTime bounds how long droid may take to change its settings (2 to 20 ms
 // were seen).

@@ -19,7 +19,7 @@ func (s *Session) panicked(p any) {
 		s.dies()
 	}
 	s.carryOut(s.prompts.machine.FailRunning(wire.PanicError(p)))
-	s.endReplay(wire.PanicError(p))
+	s.loseLoads(wire.PanicError(p))
 }
 
 // errPanic is why a process was not started.

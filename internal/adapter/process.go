@@ -222,7 +222,7 @@ func (s *Session) park(now time.Time) {
 		return
 	}
 	s.parkAt = time.Time{}
-	if s.client == nil || !s.prompts.machine.Idle() || len(s.reloads) > 0 || len(s.calls) > 0 || s.ask != nil {
+	if s.client == nil || !s.prompts.machine.Idle() || s.loads.pending() || len(s.calls) > 0 || s.ask != nil {
 		return // it rests no more; the end of the prompt or load sets a new time
 	}
 	if s.client.HasChildren() || s.logsIn(now) {

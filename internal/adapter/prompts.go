@@ -195,8 +195,8 @@ func (s *Session) accept(p *userPrompt, blocks json.RawMessage) {
 		p.answer(acp.StopReasonCancelled, nil)
 		return
 	}
-	if s.unopened != nil {
-		p.answer("", s.unopened)
+	if err := s.loads.refusal(); err != nil {
+		p.answer("", err)
 		return
 	}
 	parsed, err := prompt.Parse(blocks)

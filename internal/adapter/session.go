@@ -18,24 +18,18 @@ import (
 )
 
 // Session is one conversation and the droid process that holds it, while there
-// is one. All fields below "owner" are touched by the owner's goroutine alone;
+// is one. From thread on, all fields are touched by the owner's goroutine alone;
 // everybody else posts work to it.
 type Session struct {
 	*owner // its context ends with the agent's
 	agent  *Agent
 	log    *zap.Logger
-	before *departure         // what the session waits for before it starts droid
-	polite context.Context    // a process that leaves may take its time until this ends
-	hurry  context.CancelFunc // ends polite
+	stay
 
-	departing *departure // set when the agent has forgotten the session; guarded by Agent.mu
-
-	// owner
+	thread
 	controls
-	id         string // by which the editor used the session last, one of droid's
 	cwd        string
 	servers    []droid.MCPServer
-	droidID    string        // of the session that the process works on, see thread.go
 	client     *droid.Client // nil while no process runs
 	events     <-chan stream.Event
 	paused     bool // they are not read at present, see nextEvent
@@ -46,15 +40,13 @@ type Session struct {
 	parkAt     time.Time                                      // zero when it is not to be parked
 	lastCrash  error
 	options    options
+	usage      usage
 	registered bool     // the editor knows the session, so it takes updates
 	notices    []string // told with the next prompt
 	prompts    prompts
-	replaying  *replay            // the history of the load that runs; nil for none
+	replay     replay             // of the load that runs
 	calls      []func(end func()) // that wait for each other, see alone; the first one runs
-	reloads    []*reload          // the first one runs when reloading
-	reloading  bool
-	answering  bool              // the response to a load is being written
-	unopened   *acp.RequestError // why the session was never opened
+	loads      loads
 	silence    silence
 	ask        *ask
 	starting   *starting         // MCP servers of the process, until all have started or failed
@@ -82,18 +74,17 @@ type chunkFrame struct {
 func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session {
 	s := &Session{
 		agent:   a,
-		id:      id,
 		log:     a.log.With(zap.String("session", id)),
 		cwd:     cwd,
 		servers: servers,
-		droidID: id,
+		thread:  thread{id: id, droidID: id},
+		stay:    newStay(),
 		options: newOptions(a.cfg.Defaults.FollowUp),
 		tools:   make(map[string]string),
 		toolIDs: make(map[string]struct{}),
 	}
 	s.prompts = newPrompts(s.options.steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
-	s.polite, s.hurry = context.WithCancel(context.Background())
 	return s
 }
 
@@ -130,6 +121,23 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.listCommands()
 	s.holdStored()
 	s.rest()
+}
+
+// register marks the session as known to the editor and tells it what changed
+// since the response was made.
+func (s *Session) register() {
+	s.registered = true
+	s.tellOptions()
+	s.tellCommands()
+	s.showLogins()
+}
+
+// unregister says that the editor does not know the session until the response to
+// a load is written. Then it is told all anew.
+func (s *Session) unregister() {
+	s.registered = false
+	s.controls.untold()
+	s.usage.untold()
 }
 
 // drainEvents handles the events that droid sent before the response that was
@@ -215,7 +223,7 @@ func (s *Session) end() {
 	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.withdrawAsk()
 	s.endLogins()
-	s.endReplay(errEnding())
+	s.replay.end(errEnding())
 	if s.client != nil {
 		s.endDroid()
 	}
@@ -223,10 +231,10 @@ func (s *Session) end() {
 	for _, f := range s.waiting {
 		f(nil, errEnding())
 	}
-	s.endReloads()
+	s.loads.refuse(errEnding()) // the first has its answer from what it waits for
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
-	s.letGo()
+	s.holding.letGo()
 }
 
 // afterEnd does what end did not come to, where that panicked.
@@ -257,8 +265,8 @@ func (s *Session) endDroid() {
 
 // tellAs has all updates go out under this id from now on.
 func (s *Session) tellAs(id string) {
-	if id != s.id {
-		s.id, s.chunk = id, chunkFrame{}
+	if s.thread.use(id) {
+		s.chunk = chunkFrame{}
 	}
 }
 
@@ -298,6 +306,17 @@ func (s *Session) sendText(messageID, text string, thought bool) {
 		}}
 	}
 	s.agent.conn.Text(s.chunk.frame, s.border.before(messageID, text, thought)+text)
+}
+
+// note has the next prompt begin with these words for the user.
+func (s *Session) note(notices ...string) { s.notices = append(s.notices, notices...) }
+
+// tellNotices tells what was noted since the last prompt.
+func (s *Session) tellNotices() {
+	for _, notice := range s.notices {
+		s.tell(notice)
+	}
+	s.notices = nil
 }
 
 // tell says something of droid-acp's own to the user, as a thought: it is no

@@ -50,9 +50,9 @@ func (a *Agent) decodeSession(c *wire.Call, needsID bool) (sessionParams, *acp.R
 // directories, since droid knows one only. That capability is not advertised; some
 // clients send the list all the same.
 func (s *Session) decline(p sessionParams) {
-	s.notices = append(s.notices, p.notices...)
+	s.note(p.notices...)
 	if list := p.AdditionalDirectories; len(list) > 0 {
-		s.notices = append(s.notices, "droid works in one directory, "+s.cwd+". It can open files in "+strings.Join(list, ", ")+" by their path, but does not search there by itself.")
+		s.note("droid works in one directory, " + s.cwd + ". It can open files in " + strings.Join(list, ", ") + " by their path, but does not search there by itself.")
 	}
 }
 
@@ -103,22 +103,13 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	result := protocol.SessionResult{SessionID: s.id, Modes: modes, ConfigOptions: list}
 	// The editor takes updates of a session once it has the response.
 	c.Response.WhenWritten(func() { s.post(s.register) })
-	if err := a.begin(s); err != nil {
+	if err := a.sessions.begin(s); err != nil {
 		s.stop()
 		client.Kill()
 		<-client.Exited()
 		return nil, err
 	}
 	return result, nil
-}
-
-// register marks the session as known to the editor and tells it what changed
-// since the response was made.
-func (s *Session) register() {
-	s.registered = true
-	s.tellOptions()
-	s.tellCommands()
-	s.showLogins()
 }
 
 // openError explains why the session could not be loaded.
@@ -138,7 +129,7 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	a.forget(s)
+	a.sessions.forget(s)
 	c.Ordered()
 	s.cancelAndWait()
 	s.stop()
@@ -168,9 +159,9 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	}
 	s, err := a.session(params.SessionID)
 	if err == nil {
-		a.forget(s)
+		a.sessions.forget(s)
 	}
-	before, free := a.reserve(params.SessionID)
+	before, free := a.sessions.reserve(params.SessionID)
 	defer free()
 	c.Ordered()
 	if err == nil {
