@@ -169,11 +169,11 @@ func (s *Session) droidGone() {
 	s.endLogins()
 	s.lastCrash = err
 	s.prompts.machine.Gone(crashError(err))
+	defer s.notDying()
+	defer func() { s.carryOut(s.prompts.machine.Buried(crashError(err))) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.norm.Exited(time.Now()))
 	s.withdrawAsk()
-	s.carryOut(s.prompts.machine.Buried(crashError(err)))
-	s.notDying()
 }
 
 // dies notes that the process was killed although prompts may wait: they wait until
