@@ -81,8 +81,8 @@ func (s *Session) renameCommand(t *turn, title string) {
 		return
 	}
 	s.askDroid(t, "The session was not renamed", func(ctx context.Context, client *droid.Client) (string, error) {
-		if !client.Version().Features().ContextStats {
-			return lacks(client.Version(), "rename a session", "0.117"), nil
+		if !client.Version().Has(stream.RenamesSessions) {
+			return client.Version().Lacks(stream.RenamesSessions), nil
 		}
 		if err := client.Rename(ctx, title); err != nil {
 			return "", err
@@ -101,12 +101,12 @@ func (s *Session) forkCommand(t *turn, _ string) {
 func (s *Session) contextCommand(t *turn, _ string) {
 	last := s.usage.LastCall
 	s.askDroid(t, "droid did not tell", func(ctx context.Context, client *droid.Client) (string, error) {
-		features := client.Version().Features()
-		if !features.ContextStats {
-			return lacks(client.Version(), "tell what fills the context window", "0.117") +
+		version := client.Version()
+		if !version.Has(stream.TellsContextUse) {
+			return version.Lacks(stream.TellsContextUse) +
 				fmt.Sprintf(" The last model call read %d tokens.", last.InputTokens+last.CacheReadTokens), nil
 		}
-		if !features.Discovery {
+		if !version.Has(stream.TellsContextParts) {
 			stats, err := client.ContextStats(ctx)
 			return fmt.Sprintf("%d of %d tokens (%s).", stats.Used, stats.Limit, stats.Accuracy), err
 		}
@@ -288,7 +288,7 @@ func (s *Session) rewindCommand(t *turn, args string) {
 				}
 				// As after compaction; since 0.215 the process that rewound the session can
 				// go over to the new one.
-				s.goOn(t, to, !client.Version().Features().Discovery, func(hint string) {
+				s.goOn(t, to, !client.Version().Has(stream.GoesOverAfterRewind), func(hint string) {
 					s.reply(t, fmt.Sprintf("This thread is back to before prompt %d; ", n)+text+hint)
 				})
 			})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -159,17 +158,8 @@ func outOfTime(ctx context.Context, err error) error {
 	return err
 }
 
-// lateResult tells of a session that droid made for a command which nobody waits
-// for any more: it was cancelled or took too long.
-func (s *Session) lateResult(ev stream.LateResult) {
-	var made struct {
-		NewSessionID string `json:"newSessionId"`
-	}
-	if json.Unmarshal(ev.Result, &made) == nil && made.NewSessionID != "" { // of other calls nothing remains to be told
-		s.tellLateSession(made.NewSessionID)
-	}
-}
-
+// tellLateSession tells of a session that droid made for a command which nobody
+// waits for any more: it was cancelled or took too long.
 func (s *Session) tellLateSession(id string) {
 	s.notices = append(s.notices, "A command that was given up was done by droid all the same; its result is the session "+id+". This thread goes on without it.")
 }
@@ -187,11 +177,6 @@ func (s *Session) withHistory(t *turn, what string, f func(info *stream.SessionI
 	})
 }
 
-// lacks is the answer of a command that this version of droid has no call for.
-func lacks(v stream.Version, what, since string) string {
-	return fmt.Sprintf("This droid (protocol %s) cannot %s; droid %s and newer can. Update droid to use this.", v, what, since)
-}
-
 // listCommands asks droid for its commands and skills, beside the owner, and
 // tells the editor.
 func (s *Session) listCommands() {
@@ -199,10 +184,10 @@ func (s *Session) listCommands() {
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
-		discovers := client.Version().Features().Discovery
+		version := client.Version()
 		var custom []protocol.AvailableCommand
 		files := map[string]commandFile{}
-		if discovers {
+		if version.Has(stream.ExpandsCommands) {
 			commands, _ := client.Commands(ctx) // without an answer there are none to offer
 			for _, c := range commands {
 				custom = append(custom, describeCommand(c.Name, c.Description, c.ArgumentHint))
@@ -211,7 +196,7 @@ func (s *Session) listCommands() {
 			custom = commandFiles(cwd, files)
 		}
 		var skills []droid.Skill
-		if !client.Version().IsZero() {
+		if version.Has(stream.ListsSkills) {
 			skills, _ = client.Skills(ctx)
 		}
 		for _, skill := range skills {
@@ -222,7 +207,7 @@ func (s *Session) listCommands() {
 				continue
 			}
 			custom = append(custom, describeCommand(skill.Name, skill.Description, ""))
-			if !discovers {
+			if !version.Has(stream.ExpandsSkills) {
 				files[skill.Name] = commandFile{"Use your skill \"" + skill.Name + "\" now. $ARGUMENTS"}
 			}
 		}

@@ -70,7 +70,7 @@ func (s *Session) checkDefaults() {
 	}
 	switch mode := s.settings.Mode(); {
 	case want.Mode == "" || mode == want.Mode:
-	case s.client.Version().IsZero():
+	case !s.client.Version().Has(stream.TakesAutonomyMode):
 		s.post(func() {
 			s.setOption(optionMode, string(want.Mode), func(err *acp.RequestError) {
 				if err != nil {

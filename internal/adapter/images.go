@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strconv"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // maxContent bounds one image or embedded resource, decoded, in bytes. Lines of
@@ -61,7 +63,7 @@ func tooLarge(what string, size int) string {
 func (s *Session) contentRules() contentRules {
 	return contentRules{
 		cwd:      s.cwd,
-		attach:   s.client == nil || !s.client.Version().IsZero(),
+		attach:   s.client == nil || s.client.Version().Has(stream.TakesAttachedFiles),
 		noImages: s.blindModel(),
 		missing: func(path string) bool {
 			_, err := s.agent.stat(absolute(s.cwd, path))

@@ -73,7 +73,7 @@ func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
 		t, s.loggingIn = c.turn, nil
 	}
 	asked := t != nil
-	if !asked && s.client != nil && !s.client.Version().Features().MCPAuthWaits {
+	if !asked && s.client != nil && !s.client.Version().Has(stream.KeepsLoginsOpen) {
 		s.reportOnce(loginHint(ev.ServerName))
 		return
 	}

@@ -15,7 +15,7 @@ func (s *Session) modes() *protocol.SessionModes {
 	}
 	s.toldMode = current
 	modes := &protocol.SessionModes{CurrentModeID: string(current)}
-	for _, m := range availableModes(s.settings) {
+	for _, m := range s.settings.AvailableModes() {
 		modes.AvailableModes = append(modes.AvailableModes, protocol.SessionMode{ID: string(m.Mode), Name: m.Name, Description: m.Description})
 	}
 	return modes

@@ -1,36 +1,10 @@
 package adapter
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 )
-
-// availableModes are the modes that an administrator left (availableAutonomyLevels,
-// since 0.215); all where droid does not say.
-func availableModes(settings stream.Settings) []stream.ModeInfo {
-	var said struct {
-		Levels []string `json:"availableAutonomyLevels"`
-	}
-	_ = json.Unmarshal(settings.Raw, &said) // settings without the list allow everything
-	modes := stream.Modes()
-	if len(said.Levels) == 0 {
-		return modes
-	}
-	return slices.DeleteFunc(modes, func(m stream.ModeInfo) bool {
-		if m.Mode == settings.Mode() || m.Mode == stream.ModeSpec {
-			return false
-		}
-		level := strings.TrimPrefix(string(m.Mode), "auto-")
-		if m.Mode == stream.ModeNormal {
-			level = "off"
-		}
-		return !slices.Contains(said.Levels, level)
-	})
-}
 
 // named puts a word before the names of values: some clients show those alone, so
 // that "Same model" would not say of what.

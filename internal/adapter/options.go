@@ -86,7 +86,7 @@ func (s *Session) configOptions() []protocol.ConfigOption {
 	}
 	if mode := s.settings.Mode(); mode != "" {
 		o := protocol.ConfigOption{ID: optionMode, Name: "Mode", Category: "mode", Description: "How much droid may do without asking", CurrentValue: string(mode)}
-		for _, m := range availableModes(s.settings) {
+		for _, m := range s.settings.AvailableModes() {
 			o.Options = append(o.Options, protocol.OptionValue{Value: string(m.Mode), Name: m.Name, Description: m.Description})
 		}
 		add(o)

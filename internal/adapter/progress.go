@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
@@ -14,10 +15,9 @@ import (
 // askTime bounds how long droid may take to answer a question about itself.
 const askTime = 10 * time.Second
 
-// tellUsage reports how full the context window is, where droid tells (since
-// 0.117). It follows the turn and does not hold up its response.
+// tellUsage reports how full the context window is, where droid tells. It follows the turn and does not hold up its response.
 func (s *Session) tellUsage() {
-	if s.client == nil || !s.client.Version().Features().ContextStats {
+	if s.client == nil || !s.client.Version().Has(stream.TellsContextUse) {
 		return
 	}
 	client := s.client

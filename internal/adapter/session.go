@@ -203,7 +203,9 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		}
 		return
 	case stream.LateResult:
-		s.lateResult(ev)
+		if ev.NewSessionID != "" { // of other calls nothing remains to be told
+			s.tellLateSession(ev.NewSessionID)
+		}
 		return
 	case stream.Unknown:
 		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
