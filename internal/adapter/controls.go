@@ -8,7 +8,6 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -18,20 +17,17 @@ var errSessionEnded = errors.New("the session has ended")
 // controls are what the user can steer in a session beside droid's own settings.
 // Only the session's owner touches them.
 type controls struct {
-	models       []stream.Model // that droid offers
-	toldOptions  []byte         // what the editor believes, encoded
-	followUp     string         // value of optionFollowUp, "" for the default
-	toldUsage    droid.ContextStats
-	retries      retries
-	compaction   string                      // id of the one that runs
-	custom       []protocol.AvailableCommand // droid's commands and skills
-	listed       bool                        // custom is known
-	toldCommands []byte                      // what the editor believes, encoded
-	fileCommands map[string]commandFile      // that droid does not expand itself
-	usage        quirks.UsageChanged         // as last told
-	title        string
-	shellNotes   []string // what droid is told of the user's shell commands with the next prompt
-	steered      []*turn  // prompts that droid has beside the running one, oldest first
+	models      []stream.Model // that droid offers
+	toldOptions []byte         // what the editor believes, encoded
+	followUp    string         // value of optionFollowUp, "" for the default
+	toldUsage   droid.ContextStats
+	retries     retries
+	compaction  string // id of the one that runs
+	commands    commandList
+	usage       quirks.UsageChanged // as last told
+	title       string
+	shellNotes  []string // what droid is told of the user's shell commands with the next prompt
+	steered     []*turn  // prompts that droid has beside the running one, oldest first
 }
 
 // Defaults are what sessions start with; "" leaves it to droid.

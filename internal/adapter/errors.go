@@ -28,6 +28,14 @@ func details(text string) map[string]string { return map[string]string{"details"
 // short sentence; the data keep its lines.
 func inOneLine(text string) string { return visible.Line(strings.Join(strings.Fields(text), " ")) }
 
+// errorText is what an error says to a user, without the word for programs.
+func errorText(err *acp.RequestError) string {
+	if data, ok := err.Data.(map[string]string); ok && data["details"] != "" {
+		return data["details"]
+	}
+	return err.Message
+}
+
 func invalidParams(format string, args ...any) *acp.RequestError {
 	text := fmt.Sprintf(format, args...)
 	return &acp.RequestError{Code: -32602, Message: "Invalid params: " + inOneLine(text), Data: details(text)}

@@ -67,7 +67,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 			"no turn":           func(s *Session) { s.turn = nil },
 			"not taken yet":     func(s *Session) { s.turn.sent = false },
 			"cancelled":         func(s *Session) { s.turn.cancelled = true },
-			"an own command":    func(s *Session) { s.turn.command = &slashCommand{} },
+			"an own command":    func(s *Session) { s.turn.command = &commandRun{} },
 			"no process":        func(s *Session) { s.client = nil },
 			"the user is asked": func(s *Session) { s.ask = &ask{} },
 			"a tool runs":       func(s *Session) { s.tools = map[string]string{"t": protocol.StatusInProgress} },

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"html/template"
@@ -151,23 +150,6 @@ func inputLines(raw json.RawMessage) (lines []diffLine) {
 	add("add", "+ ", in.Content)
 	add("", "", in.Patch+in.Input)
 	return lines
-}
-
-// exportCommand writes the conversation to one HTML file.
-func (s *Session) exportCommand(t *turn, file string) {
-	s.withHistory(t, "The conversation was not exported", func(info *stream.SessionInfo) {
-		session, cwd := s.droidID, s.cwd
-		s.do(func(context.Context) {
-			path, err := export(info, session, cwd, file)
-			s.post(func() {
-				if err != nil {
-					s.replyError(t, "The conversation was not exported", err)
-					return
-				}
-				s.reply(t, "The conversation is in `"+path+"`.")
-			})
-		})
-	})
 }
 
 // export writes a session to file, droid-SESSION.html in cwd when it is "". A

@@ -142,7 +142,8 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 	} else {
 		// The editor begins anew: it is told all that it knew, behind the response.
 		s.registered = false
-		s.toldCommands, s.toldUsage = nil, droid.ContextStats{}
+		s.commands.forget()
+		s.toldUsage = droid.ContextStats{}
 		r.done(protocol.SessionResult{Modes: s.modes(), ConfigOptions: s.options()}, nil)
 	}
 	r.request.whenAnswered(func() { s.post(func() { s.reloadAnswered(err == nil) }) })

@@ -8,17 +8,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
-	acp "github.com/coder/acp-go-sdk"
-	"github.com/google/uuid"
-
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/quirks"
 )
 
 // A prompt "!command" or "/shell command" is the user's own action, where
@@ -54,27 +49,6 @@ type shellRun struct {
 	id, command string
 	output      shellOutput
 	shown       strings.Builder // the owner's: all that was shown
-}
-
-// shellCommand runs a command beside the owner, as a tool call.
-func (s *Session) shellCommand(t *turn, command string) {
-	if command == "" {
-		s.reply(t, "Say the command, too: `/shell git status`.")
-		return
-	}
-	run := &shellRun{id: uuid.NewString(), command: command}
-	run.output.ready = func() { s.post(func() { s.shellWrote(run, run.output.take()) }) }
-	ctx, stop := context.WithCancel(s.ctx)
-	t.starting, t.stop = false, stop
-	input, _ := json.Marshal(map[string]string{"command": command}) // strings always encode
-	s.translate(quirks.ToolStarted{ID: run.id, Name: "Execute", Input: input})
-	s.translate(quirks.ToolRunning{ID: run.id})
-	cwd := s.cwd
-	s.do(func(context.Context) {
-		defer stop()
-		end := runShell(ctx, cwd, command, &run.output)
-		s.post(func() { s.shellEnded(t, run, end) })
-	})
 }
 
 // shellEnd is how a command ended.
@@ -169,7 +143,7 @@ func (s *Session) shellWrote(run *shellRun, piece string) {
 }
 
 // shellEnded ends the tool call and the prompt.
-func (s *Session) shellEnded(t *turn, run *shellRun, end shellEnd) {
+func (s *Session) shellEnded(r *commandRun, run *shellRun, end shellEnd) {
 	s.shellWrote(run, run.output.rest())
 	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: run.id, Status: protocol.StatusFailed}
 	note := end.note
@@ -197,13 +171,7 @@ func (s *Session) shellEnded(t *turn, run *shellRun, end shellEnd) {
 	s.views.remove(run.id)
 	s.send(update)
 	s.shellNotes = append(s.shellNotes, shellNote(run.command, text, note))
-	switch {
-	case s.turn != t: // it has ended already
-	case t.cancelled:
-		s.finish(t, ending{stop: acp.StopReasonCancelled})
-	default:
-		s.finish(t, ending{stop: acp.StopReasonEndTurn})
-	}
+	r.done()
 }
 
 // shellNote is what droid is told of a command.
@@ -228,7 +196,7 @@ func (s *Session) addShellNotes(t *turn) {
 		return
 	}
 	name, _, _ := splitCommand(t.message.Text)
-	if slices.ContainsFunc(s.custom, func(c protocol.AvailableCommand) bool { return c.Name == name }) {
+	if s.commands.has(name) {
 		return
 	}
 	t.notes, s.shellNotes = s.shellNotes, nil

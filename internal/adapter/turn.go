@@ -34,7 +34,7 @@ type turn struct {
 	starting  bool            // waits for a droid process
 	sent      bool            // droid has acknowledged the message
 	again     bool            // droid threw it away once
-	command   *slashCommand   // one of this agent's own, instead of message
+	command   *commandRun     // one of this agent's own, instead of message
 	stop      func()          // ends the shell command that this is; nil for all others
 	work      context.Context // of what the command asks droid for; ends with the prompt
 	giveUp    func()          // ends work; nil for what is no command
@@ -119,7 +119,7 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 	s.border.prompted()
 	t.message = message
 	t.command = s.commandOf(prompt)
-	t.message.Text = s.expand(message.Text)
+	t.message.Text = s.commands.expand(message.Text)
 	t.message.RequestID = uuid.NewString()
 	s.queue = append(s.queue, t)
 	s.next()

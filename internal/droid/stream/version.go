@@ -93,7 +93,7 @@ var (
 	TakesAutonomyMode  = Fact{release099, "take autonomyMode among its settings"}
 	TakesAttachedFiles = Fact{release099, "take files that are attached to a prompt"}
 	// Else a message may come in its snapshot alone.
-	StreamsMessages = Fact{release099, "begin each message of the model with the first piece of it"}
+	StreamsMessages = Fact{release099, "stream every message of the model and send none in its snapshot alone"}
 	ListsSkills     = Fact{release099, "list its skills"}
 	// Else it takes them and starts none.
 	StartsServersOfSettings = Fact{release099, "start the MCP servers that stand in a settings file"}
