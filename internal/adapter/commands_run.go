@@ -96,10 +96,7 @@ func (r *commandRun) beside(limit time.Duration, late error, f func(context.Cont
 	r.s.do(func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(work, limit, late)
 		defer cancel()
-		err := f(ctx)
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = context.Cause(ctx)
-		}
+		err := outOfTime(ctx, f(ctx))
 		r.s.post(func() { then(err) })
 	})
 }

@@ -65,7 +65,7 @@ func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) 
 		case <-s.over:
 			return nil, errEnding()
 		case <-c.ctx.Done():
-			return nil, acp.NewRequestCancelled(nil)
+			return nil, requestCancelled()
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (s *Session) autoCompactionExtension(p extensionParams, done answer) {
 			got := s.settings.AutoCompaction
 			switch {
 			case err != nil:
-				done(nil, internalError("auto_compaction_refused", "droid did not change it: "+err.Error()))
+				done(nil, settingError("auto_compaction", "automatic compaction", err))
 			case got == nil || *got != *p.Enabled:
 				done(nil, internalError("auto_compaction_ignored", "droid took the request and did not change it."+s.lacking(stream.SwitchesAutoCompaction)))
 			default:

@@ -64,7 +64,7 @@ func (s *Session) steeredTaken(t *turn, err error) {
 	default:
 		s.steered = slices.Delete(s.steered, i, i+1)
 		s.apply(s.norm.Abort(time.Now(), t.message.RequestID))
-		s.fail(t, promptError(err))
+		s.fail(t, s.promptError(err))
 	}
 	if s.turn != nil && s.turn.cancelled {
 		s.interrupt(s.turn)

@@ -2,8 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -43,7 +41,7 @@ func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
 	}
 	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: out.id, MessageLimit: 1}))
 	if failure != nil {
-		return nil, openError(out.id, failure)
+		return nil, copyNotOpened(out.id, failure)
 	}
 	info.SessionID = out.id
 	return a.takeUp(c, client, info, p)
@@ -63,7 +61,7 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 		s.alone(func(end func()) {
 			client := s.client
 			if client == nil {
-				done("", startError(errDroidGone))
+				done("", notDone(copyingSession, errDroidGone))
 				end()
 				return
 			}
@@ -74,7 +72,7 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 				id, err := client.Fork(ctx)
 				s.post(end)
 				if err != nil {
-					done("", forkError(err))
+					done("", notDone(copyingSession, outOfTime(ctx, err)))
 					return
 				}
 				done(id, nil)
@@ -82,9 +80,6 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 		})
 	})
 }
-
-// errFork marks that the copying failed, not the opening before or after it.
-var errFork = errors.New("copying the session")
 
 // forkStored copies a session that is not open here: one process loads it, copies
 // it and goes on with the copy.
@@ -94,21 +89,25 @@ func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
 	c.ordered()
 	before.wait()
 	var forked string
+	copying := false
 	open := func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*stream.SessionInfo, error) {
 		if _, err := client.Load(ctx, droid.LoadParams{SessionID: p.SessionID, MessageLimit: 1}); err != nil {
 			return nil, err
 		}
+		copying = true
 		id, err := client.Fork(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errFork, err)
+			return nil, err
 		}
 		forked = id
 		return openStored(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
 	}
 	client, info, err := a.launch(c.ctx, p.CWD, p.servers, open)
 	switch {
-	case errors.Is(err, errFork):
-		return nil, forkError(err)
+	case err != nil && forked != "":
+		return nil, copyNotOpened(forked, err)
+	case err != nil && copying:
+		return nil, notDone(copyingSession, err)
 	case err != nil:
 		return nil, openError(p.SessionID, err)
 	}

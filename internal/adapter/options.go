@@ -344,7 +344,7 @@ func (s *Session) settled(id, value string, read func() *string, err error) *acp
 		return errEnding()
 	}
 	if err != nil {
-		return internalError(kind+"_refused", "droid did not change its "+what+": "+err.Error())
+		return settingError(kind, what, err)
 	}
 	got := read()
 	if got == nil {

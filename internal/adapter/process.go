@@ -103,7 +103,7 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 	var failure *acp.RequestError
 	switch {
 	case err != nil:
-		failure = s.openError(err)
+		failure = s.restartError(err)
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
@@ -111,8 +111,12 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 	default:
 		s.adopt(client)
 		s.opened(info)
-		if s.client == nil {
-			failure = crashError(s.lastCrash)
+		switch {
+		case s.client != nil:
+		case s.registered:
+			failure = s.crashError(s.lastCrash)
+		default:
+			failure = openError(s.id, s.lastCrash)
 		}
 	}
 	for _, f := range waiting {
@@ -186,7 +190,7 @@ func (s *Session) droidGone() {
 	s.apply(s.norm.Exited(time.Now()))
 	s.withdrawAsk()
 	for s.turn != nil && s.turn.stop == nil { // what had not reached droid yet; a shell command goes on
-		s.failTurn(crashError(err))
+		s.failTurn(s.crashError(err))
 	}
 	s.next()
 }

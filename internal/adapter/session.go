@@ -199,7 +199,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	switch ev := ev.(type) {
 	case stream.LateError:
 		if s.turn != nil && s.turn.message.RequestID == ev.RequestID {
-			s.abortTurn(promptError(ev.Err))
+			s.abortTurn(s.promptError(ev.Err))
 		}
 		return
 	case stream.LateResult:

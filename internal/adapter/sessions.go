@@ -120,9 +120,6 @@ func (s *Session) register() {
 	s.showLogins()
 }
 
-// openError explains why the session could not be loaded.
-func (s *Session) openError(err error) *acp.RequestError { return openError(s.id, err) }
-
 // closeSession ends a session as session/cancel would and frees its process,
 // which leaves politely in the background, or at once when the session is opened
 // again before it has.

@@ -55,7 +55,7 @@ func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint stri
 			s.withDroid(1, loaded)
 			return
 		}
-		s.loadAgain(s.ctx, 1, loaded)
+		s.loadAgain(s.ctx, 1, loadingSession, loaded)
 	})
 }
 

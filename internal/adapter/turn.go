@@ -193,11 +193,11 @@ func (s *Session) taken(t *turn, err error) {
 		}
 		s.steer()
 	case s.client == nil:
-		s.failTurn(crashError(err))
+		s.failTurn(s.crashError(err))
 	default:
 		s.drainEvents()
 		if s.turn == t {
-			s.abortTurn(promptError(err))
+			s.abortTurn(s.promptError(err))
 		}
 	}
 }
@@ -342,7 +342,7 @@ func (s *Session) endingOf(t *turn, ev quirks.TurnEnded) ending {
 		// completed or failed in the meantime.
 		return ending{stop: acp.StopReasonCancelled}
 	case t.crash != nil:
-		return ending{err: crashError(t.crash)}
+		return ending{err: s.crashError(t.crash)}
 	case ev.Outcome == quirks.Failed:
 		return ending{err: turnError(ev.Failure)}
 	case ev.Outcome == quirks.Cancelled:
