@@ -13,7 +13,7 @@ func exportCommand(r *commandRun, file string) {
 		session, cwd := r.s.droidID, r.s.cwd
 		var path string
 		r.beside(openTime, errOpenTime, func(context.Context) (err error) {
-			path, err = export(info, session, cwd, file)
+			path, err = exportTo(info, session, cwd, file)
 			return err
 		}, func(err error) {
 			if err != nil {

@@ -26,16 +26,14 @@ func optionCommand(id string) func(r *commandRun, value string) {
 }
 
 func (s *Session) describeOption(id string) string {
-	for _, o := range s.configOptions() {
-		if o.ID != id {
-			continue
-		}
-		var b strings.Builder
-		fmt.Fprintf(&b, "%s: %s. The values are:\n", o.Name, o.CurrentValue)
-		for _, v := range o.Options {
-			fmt.Fprintf(&b, "- `%s`: %s\n", v.Value, v.Name)
-		}
-		return b.String()
+	o := s.options.option(id)
+	if o == nil {
+		return "The model in use gives no choice here."
 	}
-	return "The model in use gives no choice here."
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s. The values are:\n", o.Name, o.CurrentValue)
+	for _, v := range o.Options {
+		fmt.Fprintf(&b, "- `%s`: %s\n", v.Value, v.Name)
+	}
+	return b.String()
 }

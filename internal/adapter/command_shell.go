@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/shell"
 )
 
 // shellCommand runs a command of the user beside the owner, as a tool call. A
@@ -18,7 +19,7 @@ func shellCommand(r *commandRun, command string) {
 	}
 	s := r.s
 	run := &shellRun{id: uuid.NewString(), command: command}
-	run.output.ready = func() { s.post(func() { s.shellWrote(run, run.output.take()) }) }
+	run.output = shell.NewOutput(func() { s.post(func() { s.shellWrote(run, run.output.Take()) }) })
 	ctx, stop := context.WithCancel(s.ctx)
 	r.stopWith(stop)
 	input, _ := json.Marshal(map[string]string{"command": command}) // strings always encode
@@ -27,7 +28,7 @@ func shellCommand(r *commandRun, command string) {
 	cwd := s.cwd
 	s.do(func(context.Context) {
 		defer stop()
-		end := runShell(ctx, cwd, command, &run.output)
+		end := shell.Run(ctx, cwd, command, run.output)
 		s.post(func() { s.shellEnded(r, run, end) })
 	})
 }

@@ -18,5 +18,5 @@ func statusCommand(r *commandRun, _ string) {
 	}
 	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- model %s, effort %s, mode %s, follow-ups: %s\n",
 		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.id, s.droidID, s.cwd,
-		text(s.settings.ModelID), text(s.settings.ReasoningEffort), s.settings.Mode(), s.followUpMode()))
+		text(s.options.settings.ModelID), text(s.options.settings.ReasoningEffort), s.options.mode(), s.options.followUp))
 }

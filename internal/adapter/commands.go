@@ -1,9 +1,10 @@
 package adapter
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"droid-acp/internal/prompt"
 )
 
 // slashCommand is a command of this agent: "/name args" as a prompt, which droid
@@ -33,7 +34,7 @@ func slashCommands() []slashCommand {
 		{"export", "Write the conversation to one HTML file", "file", exportCommand},
 		{"status", "Show versions, ids and paths, for bug reports", "", statusCommand},
 		{"help", "Show these commands", "", helpCommand},
-		{"shell", "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", shellCommand},
+		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", shellCommand},
 	}
 }
 
@@ -42,28 +43,28 @@ func slashCommands() []slashCommand {
 func (s *Session) ownCommands() []slashCommand {
 	commands := slashCommands()
 	if !s.agent.cfg.Shell {
-		commands = slices.DeleteFunc(commands, func(c slashCommand) bool { return c.name == "shell" })
+		commands = slices.DeleteFunc(commands, func(c slashCommand) bool { return c.name == commandShell })
 	}
 	return commands
 }
 
 // commandOf returns the command that a prompt is, nil for all other prompts: text
 // that only looks like a command is droid's.
-func (s *Session) commandOf(prompt json.RawMessage) *commandRun {
-	var blocks []contentBlock
-	if json.Unmarshal(prompt, &blocks) != nil || len(blocks) != 1 || blocks[0].Type != "text" {
+func (s *Session) commandOf(p prompt.Prompt) *commandRun {
+	text, ok := p.Text()
+	if !ok {
 		return nil
 	}
-	if command := s.bangCommand(blocks[0].Text); command != "" {
-		return &commandRun{s: s, run: shellCommand, args: command}
+	if command := s.bangCommand(text); command != "" {
+		return &commandRun{s: s, name: commandShell, run: shellCommand, args: command}
 	}
-	name, args, ok := splitCommand(blocks[0].Text)
+	name, args, ok := splitCommand(text)
 	if !ok || s.commands.has(name) {
 		return nil
 	}
 	for _, own := range s.ownCommands() {
 		if own.name == name {
-			return &commandRun{s: s, run: own.run, args: args}
+			return &commandRun{s: s, name: name, run: own.run, args: args}
 		}
 	}
 	return nil

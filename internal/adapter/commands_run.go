@@ -17,30 +17,30 @@ import (
 // commandRun is a prompt that one of this agent's commands answers, and all that
 // the command has to answer it with. Its methods are called in the session's owner.
 // A command ends with reply, fail, refuse or done; when the user cancelled the
-// prompt before, these do nothing. Only this file knows the turn behind it.
+// prompt before, these do nothing. Only this file knows the prompt behind it.
 type commandRun struct {
-	s    *Session
-	run  func(r *commandRun, args string)
-	args string
-	turn *turn // from runCommand on
+	s      *Session
+	name   string
+	run    func(r *commandRun, args string)
+	args   string
+	prompt *userPrompt // from runCommand on
 }
 
 // runCommand answers a prompt that is a command. It is cancelled at once, like a
 // prompt that waits for droid. What it then waits for is given up, so that the next
 // prompt does not wait for it; what droid still does changes nothing here.
-func (s *Session) runCommand(t *turn) {
-	r := t.command
-	r.turn = t
-	t.starting = true
-	t.work, t.giveUp = context.WithCancel(s.ctx)
+func (s *Session) runCommand(p *userPrompt) {
+	r := p.command
+	r.prompt = p
+	p.work, p.giveUp = context.WithCancel(s.ctx)
 	r.run(r, r.args)
 }
 
 // over reports whether the prompt has ended, and another one may run.
-func (r *commandRun) over() bool { return r.s.turn != r.turn }
+func (r *commandRun) over() bool { return !r.s.prompts.runs(r.prompt) }
 
-// cancelled reports whether the user cancelled the prompt.
-func (r *commandRun) cancelled() bool { return r.turn.cancelled }
+// cancelled reports whether the prompt has ended because the user cancelled it.
+func (r *commandRun) cancelled() bool { return r.prompt.cancelled }
 
 // reply ends the command with what it has to say.
 func (r *commandRun) reply(text string) {
@@ -60,30 +60,24 @@ func (r *commandRun) fail(what string, why error) {
 // refuse ends the prompt with an error: the command did not come to run.
 func (r *commandRun) refuse(err *acp.RequestError) {
 	if !r.over() {
-		r.s.failTurn(err)
+		r.s.failPrompt(r.prompt, err)
 	}
 }
 
 // done ends a command that has said all there is to say.
 func (r *commandRun) done() {
-	switch {
-	case r.over():
-	case r.cancelled():
-		r.s.finish(r.turn, ending{stop: acp.StopReasonCancelled})
-	default:
-		r.s.finish(r.turn, ending{stop: acp.StopReasonEndTurn})
-	}
+	r.s.carryOut(r.s.prompts.machine.Complete(r.prompt.id))
 }
 
-// stopWith has a cancel call stop and wait for the command to end, instead of
-// ending the prompt at once.
-func (r *commandRun) stopWith(stop func()) { r.turn.starting, r.turn.stop = false, stop }
+// stopWith has a cancel of the shell command call stop; the prompt ends when the
+// command says so.
+func (r *commandRun) stopWith(stop func()) { r.prompt.stop = stop }
 
 // atEnd has f called when the prompt ends, after what runs beside the owner for it
 // was given up.
 func (r *commandRun) atEnd(f func()) {
-	giveUp := r.turn.giveUp
-	r.turn.giveUp = func() {
+	giveUp := r.prompt.giveUp
+	r.prompt.giveUp = func() {
 		giveUp()
 		f()
 	}
@@ -92,7 +86,7 @@ func (r *commandRun) atEnd(f func()) {
 // beside calls f beside the owner and then, in the owner, then with its error. The
 // context of f ends with the prompt, and after limit with the error late.
 func (r *commandRun) beside(limit time.Duration, late error, f func(context.Context) error, then func(error)) {
-	work := r.turn.work
+	work := r.prompt.work
 	r.s.do(func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(work, limit, late)
 		defer cancel()

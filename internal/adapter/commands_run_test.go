@@ -15,7 +15,7 @@ import (
 // A command ends its prompt through commandRun alone: no file of a command names
 // what runs prompts.
 func TestCommandsDoNotKnowTurns(t *testing.T) {
-	machine := []string{"turn", "queue", "steered", "finish", "failTurn", "abortTurn", "ending"}
+	machine := []string{"prompt", "prompts", "turns", "machine", "carryOut", "failPrompt", "endPrompt"}
 	files, err := filepath.Glob("command_*.go")
 	require.NoError(t, err)
 	checked := 0

@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/visible"
 )
 
@@ -210,18 +211,24 @@ func settingError(kind, what string, err error) *acp.RequestError {
 
 const crashRemedy = "Run `droid` in a terminal to see what is wrong with it, then load the session again or open a new one."
 
+// droidDied is why the turn machine ends prompts when droid has died. What the user
+// reads depends on how often it has, see crashError.
+type droidDied struct{ exit error }
+
+func (e droidDied) Error() string { return crashText(e.exit, "droid ended unexpectedly.") }
+
 // crashError ends what the session's droid worked on when it died.
 func (s *Session) crashError(err error) *acp.RequestError {
 	next := "The next prompt starts droid again and continues this session."
-	if s.crashes >= maxCrashes {
-		next = fmt.Sprintf("It has died %d times in a row in this session and is not started again. ", maxCrashes) + crashRemedy
+	if s.prompts.machine.GaveUp() {
+		next = fmt.Sprintf("It has died %d times in a row in this session and is not started again. ", turns.MaxCrashes) + crashRemedy
 	}
 	return internalError("droid_crashed", crashText(err, "droid ended unexpectedly.")+" "+next)
 }
 
 // keepsCrashing refuses to start a droid that dies again and again.
 func keepsCrashing(last error) *acp.RequestError {
-	return internalError("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", maxCrashes, crashText(last, "droid is gone."))+crashRemedy)
+	return internalError("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", turns.MaxCrashes, crashText(last, "droid is gone."))+crashRemedy)
 }
 
 // crashText tells how droid ended, with the last lines of its stderr, or unknown

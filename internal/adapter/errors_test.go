@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/turns"
 )
 
 func TestModelFailureIsATypedError(t *testing.T) {
@@ -25,7 +26,7 @@ func TestModelFailureIsATypedError(t *testing.T) {
 	} {
 		t.Run(tc.message, func(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
-				e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+				e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 					if p.Text == "next" {
 						return d.Say("", "recovered")
 					}
@@ -109,8 +110,8 @@ func TestErrorsSayWhatComesNext(t *testing.T) {
 		require.Contains(t, end, "-32603 droid_crashed: droid was killed by droid-acp, because of the test. "+again)
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, shared(v, always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Die(137, "") }))))
-		for range maxCrashes - 1 {
+		e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Die(137, "") }))))
+		for range turns.MaxCrashes - 1 {
 			require.Contains(t, e.run("go"), again)
 		}
 		end := e.run("go")

@@ -86,7 +86,7 @@ func TestTurnEndsWhenNobodyHears(t *testing.T) {
 				heard()
 			}
 		}
-		script := turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		script := eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			_ = d.Say("", "Working ")
 			_ = d.Pause(time.Minute)
 			_ = d.Say("", "On and on. ")

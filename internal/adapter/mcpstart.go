@@ -92,7 +92,7 @@ func (s *Session) tellStarting(now time.Time) {
 	}
 	if now.Before(w.until) {
 		w.tellAt = time.Time{}
-		if s.turn != nil {
+		if s.works() {
 			s.tell("Waiting for the MCP servers to start: " + strings.Join(w.names, ", ") + ".")
 		}
 		return

@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/paths"
 )
 
 // mcpPatience is when droid is asked, after the session was opened, which of the
@@ -87,7 +88,7 @@ func startProblem(server droid.MCPServer, cwd string) string {
 	}
 	command := server.Command
 	if strings.ContainsRune(command, filepath.Separator) {
-		command = absolute(cwd, command)
+		command = paths.Absolute(cwd, command)
 	}
 	if _, err := exec.LookPath(command); err != nil {
 		return err.Error() + "."
@@ -129,7 +130,7 @@ func serverNames(servers []droid.MCPServer) []string {
 // report says something that belongs to no turn: now if one runs, else with the
 // next prompt. Editors drop updates of a session that they do not know yet.
 func (s *Session) report(text string) {
-	if s.turn != nil && s.id != "" {
+	if s.works() && s.id != "" {
 		s.tell(text)
 		return
 	}

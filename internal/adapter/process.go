@@ -12,11 +12,6 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// maxCrashes is how often in a row droid may die before the session gives up
-// starting it. A turn that droid completes in between starts the count anew, and
-// so does loading the session.
-const maxCrashes = 3
-
 // wholeHistory is the message limit that makes droid return all messages: since
 // 0.215 it returns the last 100 without one (quirk 21).
 const wholeHistory = 1_000_000
@@ -34,7 +29,7 @@ func (s *Session) withDroid(historyLimit int, f func(info *stream.SessionInfo, e
 		f(nil, errEnding())
 	case s.client != nil:
 		f(nil, nil)
-	case s.crashes >= maxCrashes:
+	case s.prompts.machine.GaveUp():
 		f(nil, keepsCrashing(s.lastCrash))
 	default:
 		s.waiting = append(s.waiting, f)
@@ -50,7 +45,7 @@ func (s *Session) withDroid(historyLimit int, f func(info *stream.SessionInfo, e
 func (s *Session) start(historyLimit int) {
 	leaving := s.leaving
 	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
-	cwd, servers, wanted := s.cwd, s.servers, s.settings
+	cwd, servers, wanted := s.cwd, s.servers, s.options.settings
 	s.do(func(ctx context.Context) {
 		s.before.wait()
 		if leaving != nil {
@@ -174,25 +169,32 @@ func (s *Session) droidGone() {
 	awaitExit(client)
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
-	s.client, s.events, s.starting, s.dying = nil, nil, nil, false
+	s.client, s.events, s.starting = nil, nil, nil
 	s.endLogins()
 	s.lastCrash = err
-	if s.turn == nil || !s.turn.cancelled { // else it was most likely killed because it did not stop
-		s.crashes++
-	}
-	if s.turn != nil {
-		s.turn.crash = err
-	}
-	for _, t := range s.steered {
-		t.crash = err
-	}
+	s.prompts.machine.Gone(droidDied{err})
 	s.readNoMore()
 	s.apply(s.norm.Exited(time.Now()))
 	s.withdrawAsk()
-	for s.turn != nil && s.turn.stop == nil { // what had not reached droid yet; a shell command goes on
-		s.failTurn(s.crashError(err))
+	s.carryOut(s.prompts.machine.Buried(droidDied{err}))
+	s.notDying()
+}
+
+// dies notes that the process was killed although prompts may wait: they wait until
+// it is gone.
+func (s *Session) dies() {
+	if !s.dying {
+		s.dying = true
+		s.prompts.machine.Hold()
 	}
-	s.next()
+}
+
+// notDying notes that the process is gone, or no longer the session's.
+func (s *Session) notDying() {
+	if s.dying {
+		s.dying = false
+		s.carryOut(s.prompts.machine.Release())
+	}
 }
 
 // exitTime bounds how long a process may live on after it closed its output.
@@ -224,7 +226,7 @@ func (s *Session) park(now time.Time) {
 		return
 	}
 	s.parkAt = time.Time{}
-	if s.client == nil || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || len(s.reloads) > 0 || len(s.calls) > 0 || s.ask != nil {
+	if s.client == nil || !s.prompts.machine.Idle() || len(s.reloads) > 0 || len(s.calls) > 0 || s.ask != nil {
 		return // it rests no more; the end of the prompt or load sets a new time
 	}
 	if s.client.HasChildren() || s.logsIn(now) {
@@ -238,7 +240,8 @@ func (s *Session) park(now time.Time) {
 // leave ends the process politely, beside the owner.
 func (s *Session) leave() {
 	client := s.client
-	s.client, s.events, s.starting, s.dying = nil, nil, nil, false
+	s.client, s.events, s.starting = nil, nil, nil
+	s.notDying()
 	s.endLogins()
 	s.leaving = client
 	s.do(func(context.Context) {

@@ -39,21 +39,9 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	type outcome struct {
-		result protocol.SessionResult
-		err    *acp.RequestError
-	}
-	done := promised[outcome](s)
-	r := &reload{c.ctx, c.request, p, replay, func(result protocol.SessionResult, err *acp.RequestError) { done.give(outcome{result, err}) }}
-	posted := s.post(func() { s.reload(r) })
-	c.ordered()
-	if !posted {
-		return nil, errEnding()
-	}
-	out, err := done.wait()
-	if err == nil {
-		err = out.err
-	}
+	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{ordered: c.ordered, work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
+		s.reload(&reload{c.ctx, c.request, p, replay, answer})
+	}})
 	if err != nil {
 		if !known {
 			a.forget(s)
@@ -61,7 +49,7 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 		}
 		return nil, err
 	}
-	return out.result, nil
+	return result, nil
 }
 
 // reload takes a session/load or session/resume. A running prompt is not
@@ -74,10 +62,11 @@ func (s *Session) reload(r *reload) {
 		r.done(protocol.SessionResult{}, errEnding())
 	case s.unopened != nil:
 		r.done(protocol.SessionResult{}, s.unopened)
-	case s.turn != nil || len(s.queue) > 0:
+	case s.busy():
 		r.done(protocol.SessionResult{}, invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
 		s.reloads = append(s.reloads, r)
+		s.prompts.machine.Hold() // until its response is written
 		s.nextReload()
 	}
 }
@@ -86,13 +75,13 @@ func (s *Session) reload(r *reload) {
 // would cut short: a process that is being started may have other MCP servers and
 // was asked for less history, and one that changes its settings must not be left.
 func (s *Session) nextReload() {
-	if s.reloading || len(s.reloads) == 0 || s.unanswered > 0 || len(s.waiting) > 0 || len(s.calls) > 0 || s.ended {
+	if s.reloading || len(s.reloads) == 0 || s.answering || s.prompts.machine.Unwritten() || len(s.waiting) > 0 || len(s.calls) > 0 || s.ended {
 		return
 	}
 	s.reloading = true
 	r := s.reloads[0]
 	s.decline(r.params)
-	s.crashes = 0 // the user wants droid to be tried again
+	s.prompts.machine.Forgive() // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
 		limit = wholeHistory
@@ -136,7 +125,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 // reloadEnded answers a load that has run. It is called once for each.
 func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 	s.reloads, s.reloading = s.reloads[1:], false
-	s.unanswered++
+	s.answering = true
 	if err != nil {
 		r.done(protocol.SessionResult{}, err)
 	} else {
@@ -144,7 +133,8 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		s.registered = false
 		s.commands.forget()
 		s.toldUsage = droid.ContextStats{}
-		r.done(protocol.SessionResult{Modes: s.modes(), ConfigOptions: s.options()}, nil)
+		modes, list := s.options.tell()
+		r.done(protocol.SessionResult{Modes: modes, ConfigOptions: list}, nil)
 	}
 	r.request.whenAnswered(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
 }
@@ -158,10 +148,7 @@ func (s *Session) neverOpened(err *acp.RequestError) {
 		r.done(protocol.SessionResult{}, err)
 	}
 	s.reloads = nil
-	for _, t := range s.queue {
-		s.finish(t, ending{err: err})
-	}
-	s.queue = nil
+	s.carryOut(s.prompts.machine.FailWaiting(err))
 }
 
 // reloadAnswered follows the response to a load.
@@ -171,7 +158,9 @@ func (s *Session) reloadAnswered(loaded bool) {
 		s.tellUsage()
 	}
 	s.rest()
-	s.answered()
+	s.answering = false
+	s.nextReload()
+	s.carryOut(s.prompts.machine.Release())
 }
 
 // endReloads answers the loads that have not begun when the session ends.
@@ -245,7 +234,7 @@ func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.Sess
 	case err == nil:
 		s.opened(info)
 		done(info, nil)
-	case hangs && s.turn != nil && s.turn.command == nil:
+	case hangs && s.prompts.machine.ForModel():
 		s.log.Warn("droid hangs while it loads the session; it is killed")
 		client.KillFor("it did not answer for 10 s while it loaded the session") // a prompt came meanwhile; the end of the process is its end
 		done(nil, s.loadError(asked, err))

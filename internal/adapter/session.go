@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -18,17 +17,12 @@ import (
 )
 
 // Session is one conversation and the droid process that holds it, while there
-// is one. All fields below "owner" are touched by the goroutine in run alone;
+// is one. All fields below "owner" are touched by the owner's goroutine alone;
 // everybody else posts work to it.
 type Session struct {
+	*owner // its context ends with the agent's
 	agent  *Agent
 	log    *zap.Logger
-	mail   *mailbox
-	beside sync.WaitGroup // blocking calls that run beside the owner
-	ctx    context.Context
-	stop   context.CancelFunc // ends the session
-	over   chan struct{}      // closed when it has ended
-	panics alarm
 	before *departure         // what the session waits for before it starts droid
 	polite context.Context    // a process that leaves may take its time until this ends
 	hurry  context.CancelFunc // ends polite
@@ -49,23 +43,18 @@ type Session struct {
 	waiting    []func(*stream.SessionInfo, *acp.RequestError) // for the process being started
 	leaving    *droid.Client                                  // the parked process, until it is gone
 	parkAt     time.Time                                      // zero when it is not to be parked
-	crashes    int                                            // in a row
 	lastCrash  error
-	settings   stream.Settings
-	toldMode   stream.Mode // what the editor believes
-	registered bool        // the editor knows the session, so it takes updates
-	notices    []string    // told with the next prompt
-	turn       *turn       // runs
-	unanswered int         // prompts of droid that have ended, but have no response yet
-	interrupts int         // sent and not answered yet
-	queue      []*turn
+	options    options
+	registered bool     // the editor knows the session, so it takes updates
+	notices    []string // told with the next prompt
+	prompts    prompts
 	replaying  *replay            // the history of the load that runs; nil for none
 	calls      []func(end func()) // that wait for each other, see alone; the first one runs
 	reloads    []*reload          // the first one runs when reloading
 	reloading  bool
+	answering  bool              // the response to a load is being written
 	unopened   *acp.RequestError // why the session was never opened
 	silence    silence
-	quiet      []func() // called when the running prompt has ended
 	ask        *ask
 	starting   *starting         // MCP servers of the process, until all have started or failed
 	logins     map[string]*login // to MCP servers, that have begun
@@ -91,66 +80,36 @@ type chunkPrefix struct {
 
 func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session {
 	s := &Session{
-		agent:    a,
-		id:       id,
-		log:      a.log.With(zap.String("session", id)),
-		mail:     newMailbox(),
-		over:     make(chan struct{}),
-		cwd:      cwd,
-		servers:  servers,
-		droidID:  id,
-		controls: controls{followUp: a.cfg.Defaults.FollowUp},
-		tools:    make(map[string]string),
-		toolIDs:  make(map[string]struct{}),
+		agent:   a,
+		id:      id,
+		log:     a.log.With(zap.String("session", id)),
+		cwd:     cwd,
+		servers: servers,
+		droidID: id,
+		options: newOptions(a.cfg.Defaults.FollowUp),
+		tools:   make(map[string]string),
+		toolIDs: make(map[string]struct{}),
 	}
-	s.ctx, s.stop = context.WithCancel(a.ctx)
+	s.prompts = newPrompts(s.options.steers())
+	s.owner = newOwner(a.ctx, s.log, s.panicked)
 	s.polite, s.hurry = context.WithCancel(context.Background())
 	return s
 }
 
-// post leaves work for the owner; false means that the session has ended.
-func (s *Session) post(f func()) bool { return s.mail.post(f) }
-
-// do runs a blocking call beside the owner. The session waits for it before it
-// ends; ctx ends when the session does. Should the call panic, the session loses
-// its turn and its process, and the owner does failed.
-func (s *Session) do(f func(ctx context.Context), failed ...func()) {
-	s.beside.Go(func() {
-		defer s.besidePanicked(failed)
-		f(s.ctx)
-	})
-}
-
-// run is the owner goroutine. It ends when the session is stopped or the agent
+// run is the owner's goroutine. It ends when the session is stopped or the agent
 // ends, with droid gone and every prompt answered.
 func (s *Session) run() {
-	defer close(s.over)
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		next, events, room := time.Hour, (<-chan stream.Event)(nil), (<-chan struct{})(nil)
-		s.guard(func() {
+	runOwner(s.owner, duties[stream.Event]{
+		await: func() (events <-chan stream.Event, room <-chan struct{}, limit time.Duration) {
 			events, room = s.nextEvent()
-			next = s.nextTick()
-		})
-		timer.Reset(next)
-		select {
-		case <-s.mail.wake:
-			for _, f := range s.mail.take() {
-				s.guard(f)
-			}
-		case ev, ok := <-events:
-			s.guard(func() { s.droidSaid(ev, ok) })
-		case <-room:
-			s.silence.broken(time.Now()) // droid was not heard
-		case <-timer.C:
-			s.guard(s.tick)
-		case <-s.ctx.Done():
-			s.guard(s.end)
-			s.guard(s.afterEnd)
-			return
-		}
-	}
+			return events, room, s.nextTick()
+		},
+		event: s.droidSaid,
+		room:  func() { s.silence.broken(time.Now()) }, // droid was not heard
+		tick:  s.tick,
+		end:   s.end,
+		ended: s.afterEnd,
+	})
 }
 
 // opened takes what droid said when it opened or loaded the session.
@@ -163,9 +122,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 		s.cwd = info.CWD // a loaded session keeps its own
 	}
 	s.norm.SetVersion(s.client.Version())
-	if len(info.AvailableModels) > 0 {
-		s.models = info.AvailableModels
-	}
+	s.options.offered(info.AvailableModels)
 	s.apply(s.norm.Settings(info.Settings))
 	s.tellOptions()
 	s.watchServers()
@@ -198,9 +155,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	}
 	switch ev := ev.(type) {
 	case stream.LateError:
-		if s.turn != nil && s.turn.message.RequestID == ev.RequestID {
-			s.abortTurn(s.promptError(ev.Err))
-		}
+		s.refusedLate(ev)
 		return
 	case stream.LateResult:
 		if ev.NewSessionID != "" { // of other calls nothing remains to be told
@@ -217,7 +172,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 
 // nextTick is how long the owner may wait before something is due.
 func (s *Session) nextTick() time.Duration {
-	next := time.Hour
+	next := idleTime
 	consider := func(at time.Time) { next = min(next, max(0, time.Until(at))) }
 	if s.norm != nil && s.client != nil && !s.paused {
 		if at, ok := s.norm.Deadline(); ok {
@@ -227,8 +182,8 @@ func (s *Session) nextTick() time.Duration {
 	if at, ok := s.views.due(); ok {
 		consider(at)
 	}
-	if s.turn != nil && !s.turn.interruptAt.IsZero() {
-		consider(s.turn.interruptAt)
+	if at, ok := s.prompts.machine.Due(); ok {
+		consider(at)
 	}
 	if at, ok := s.silenceDue(); ok {
 		consider(at)
@@ -248,7 +203,7 @@ func (s *Session) tick() {
 		s.apply(s.norm.Tick(now))
 	}
 	s.flushViews(now)
-	s.insist(now)
+	s.carryOut(s.prompts.machine.Tick(now))
 	s.tellSilence(now)
 	s.tellStarting(now)
 	s.park(now)
@@ -258,38 +213,26 @@ func (s *Session) tick() {
 func (s *Session) end() {
 	s.ended = true
 	s.readNoMore()
-	s.cancelTurns()
+	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.withdrawAsk()
 	s.endLogins()
 	s.endReplay(errEnding())
 	if s.client != nil {
 		s.endDroid()
 	}
-	for {
-		s.beside.Wait()
-		mail := s.mail.take()
-		if len(mail) == 0 {
-			break
-		}
-		for _, f := range mail {
-			s.guard(f)
-		}
-	}
-	for _, f := range s.mail.close() {
-		s.guard(f)
-	}
+	s.settle()
 	for _, f := range s.waiting {
 		f(nil, errEnding())
 	}
 	s.endReloads()
-	s.finishAll()
+	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
 	s.letGo()
 }
 
 // afterEnd does what end did not come to, where that panicked.
 func (s *Session) afterEnd() {
-	s.finishAll()
+	s.carryOut(s.prompts.machine.Finish())
 	if s.client != nil {
 		<-s.client.Exited()
 	}

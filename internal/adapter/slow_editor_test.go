@@ -77,7 +77,7 @@ var longWord = strings.Repeat("w", 999) + " "
 
 // endless writes words until it is interrupted.
 func endless() fakedroid.Script {
-	return turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 		if p.Text != "endless" {
 			return d.Say("", "here I am")
 		}
@@ -105,7 +105,7 @@ func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
 		e.cancel()
 		require.NotZero(t, interrupts.count(), "droid hears of the cancel")
 		var idle bool
-		e.inside(func(s *Session) { idle = s.turn == nil && s.client != nil })
+		e.inside(func(s *Session) { idle = !s.works() && s.client != nil })
 		require.True(t, idle, "the turn has ended, and droid was not killed for it")
 		require.Zero(t, time.Since(began), "nothing waited for a time to pass")
 
@@ -128,7 +128,7 @@ func TestASlowEditorSlowsDroid(t *testing.T) {
 		const messages = 80
 		line := strings.Repeat("x", maxQueuedBytes/8)
 		said := 0
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			for range messages {
 				if err := d.Say("", line); err != nil {
 					return err
@@ -158,7 +158,7 @@ func TestASlowEditorSlowsDroid(t *testing.T) {
 // session is shown after that response.
 func TestNothingOvertakesTheAnswerToACancelledRequest(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if p.Text == "next" {
 				return d.Say("", "the next answer")
 			}
@@ -192,7 +192,7 @@ func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const messages = 24
 		text := strings.Repeat("x", maxQueuedBytes/8)
-		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if p.Text == "short" {
 				return d.Say("", "short")
 			}

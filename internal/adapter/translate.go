@@ -16,11 +16,9 @@ func (s *Session) translate(ev quirks.Event) {
 	}
 	switch ev.(type) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
-		if s.turn != nil {
-			s.turn.spoke = true
-		}
+		s.prompts.machine.Spoke()
 	}
-	if s.announceFor(ev) {
+	if s.announceFor(ev) || s.turnEvent(ev) {
 		return
 	}
 	switch ev := ev.(type) {
@@ -55,22 +53,11 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.AskWithdrawn:
 		s.askWithdrawn(ev.RequestID)
 	case quirks.SettingsChanged:
-		s.settings = ev.Settings
-		s.tellMode()
+		s.options.reported(ev.Settings)
 		s.tellOptions()
 	case quirks.TitleChanged:
 		s.title = ev.Title
 		s.tellTitle(ev.Title)
-	case quirks.Discarded:
-		s.discarded(ev)
-	case quirks.TurnEnded:
-		s.turnEnded(ev)
-	case quirks.TurnStarted:
-		s.turnStarted(ev)
-	case quirks.TurnBeside:
-		s.turnBeside(ev)
-	case quirks.PromptFolded:
-		s.promptFolded(ev)
 	case quirks.UsageChanged:
 		s.usage = ev // usage_update needs the window's size, see tellUsage
 	case quirks.UserText:
