@@ -62,13 +62,6 @@ func unknownSession(id string) *acp.RequestError {
 		Data: map[string]string{"details": text, "sessionId": id}}
 }
 
-const loginRemedy = "Run `droid` in a terminal and log in with /login, or set FACTORY_API_KEY in the environment of this agent, then try again. A custom model in ~/.factory/settings.json needs no login."
-
-func authRequired() *acp.RequestError {
-	text := "droid is not logged in. " + loginRemedy
-	return &acp.RequestError{Code: -32000, Message: "Authentication required: " + text, Data: details(text)}
-}
-
 // errEnding answers what comes while the session or the agent ends.
 func errEnding() *acp.RequestError {
 	return internalError("shutting_down", "the session is ending; load it again to go on with it")

@@ -39,6 +39,14 @@ func turnError(f *quirks.Failure) *acp.RequestError {
 	return internalError(reason, said)
 }
 
+const loginRemedy = "Run `droid` in a terminal and log in with /login, or set FACTORY_API_KEY in the environment of this agent, then try again. A custom model in ~/.factory/settings.json needs no login."
+
+// authRequired ends a turn that needs a Factory login.
+func authRequired() *acp.RequestError {
+	text := "droid is not logged in. " + loginRemedy
+	return &acp.RequestError{Code: -32000, Message: "Authentication required: " + text, Data: details(text)}
+}
+
 // errorStatus is an HTTP status before a JSON object: the words that droid has
 // for a failure of the provider "anthropic" (0.99 to 0.225).
 var errorStatus = regexp.MustCompile(`\b[45]\d\d \{`)
