@@ -67,7 +67,7 @@ func (s *Session) checkDefaults() {
 	if s.client == nil {
 		return
 	}
-	notices, again := s.options.untaken(s.agent.cfg.Defaults, s.client.Version().IsZero())
+	notices, again := s.options.untaken(s.agent.cfg.Defaults, !s.client.Version().Has(stream.TakesAutonomyMode))
 	s.note(notices...)
 	if again == "" {
 		return

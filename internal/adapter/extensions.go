@@ -163,14 +163,23 @@ func (s *Session) autoCompactionExtension(p extensionParams, done answer) {
 			got := s.options.settings.AutoCompaction
 			switch {
 			case err != nil:
-				done(nil, internalError("auto_compaction_refused", "droid did not change it: "+err.Error()))
+				done(nil, settingError("auto_compaction", "automatic compaction", err))
 			case got == nil || *got != *p.Enabled:
-				done(nil, internalError("auto_compaction_ignored", "droid took the request and did not change it; droid 0.215 and newer can"))
+				done(nil, internalError("auto_compaction_ignored", "droid took the request and did not change it."+s.lacking(stream.SwitchesAutoCompaction)))
 			default:
 				done(map[string]any{"enabled": *got}, nil)
 			}
 		})
 	})
+}
+
+// lacking tells that the session's droid does not do what the fact says, "" when it
+// does or when no process runs.
+func (s *Session) lacking(f stream.Fact) string {
+	if s.client == nil || s.client.Version().Has(f) {
+		return ""
+	}
+	return " " + s.client.Version().Lacks(f)
 }
 
 func (s *Session) exportExtension(p extensionParams, done answer) {

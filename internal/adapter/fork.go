@@ -2,8 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -29,7 +27,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	}
 	client, info, failure := a.launch(c.Context, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if failure != nil {
-		return nil, openError(id, failure)
+		return nil, copyNotOpened(id, failure)
 	}
 	info.SessionID = id
 	return a.takeUp(c, client, info, p)
@@ -51,23 +49,18 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 				ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 				defer cancel()
 				defer context.AfterFunc(sctx, cancel)()
-				return client.Fork(ctx)
+				id, err := client.Fork(ctx)
+				return id, outOfTime(ctx, err)
 			}
-		}, func(client *droid.Client, id string, err error) {
-			switch {
-			case client == nil:
-				done("", startError(err))
-			case err != nil:
-				done("", forkError(err))
-			default:
-				done(id, nil)
+		}, func(_ *droid.Client, id string, err error) {
+			if err != nil {
+				done("", notDone(copyingSession, err))
+				return
 			}
+			done(id, nil)
 		})
 	})
 }
-
-// errFork marks that the copying failed, not the opening before or after it.
-var errFork = errors.New("copying the session")
 
 // forkStored copies a session that is not open here: one process loads it, copies
 // it and goes on with the copy.
@@ -77,21 +70,25 @@ func (a *Agent) forkStored(c *wire.Call, p sessionParams) (any, *acp.RequestErro
 	c.Ordered()
 	before.wait()
 	var forked string
+	copying := false
 	open := func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*stream.SessionInfo, error) {
 		if _, err := client.Load(ctx, droid.LoadParams{SessionID: p.SessionID, MessageLimit: 1}); err != nil {
 			return nil, err
 		}
+		copying = true
 		id, err := client.Fork(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errFork, err)
+			return nil, err
 		}
 		forked = id
 		return openStored(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
 	}
 	client, info, err := a.launch(c.Context, p.CWD, p.servers, open)
 	switch {
-	case errors.Is(err, errFork):
-		return nil, forkError(err)
+	case err != nil && forked != "":
+		return nil, copyNotOpened(forked, err)
+	case err != nil && copying:
+		return nil, notDone(copyingSession, err)
 	case err != nil:
 		return nil, openError(p.SessionID, err)
 	}

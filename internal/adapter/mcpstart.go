@@ -105,7 +105,7 @@ func (s *Session) tellStarting(now time.Time) {
 	if len(w.names) > 0 {
 		text := "These MCP servers have not answered for " + serversTime.String() + ": " + strings.Join(w.names, ", ") +
 			". It goes on without their tools, which come when they have. Until then, or until droid gives them up after a minute at most, calls of other MCP tools may wait."
-		if !s.client.Version().Features().MCPEachAtOnce {
+		if !s.client.Version().Has(stream.OffersToolsEarly) {
 			text += " This version of droid does not offer them to the model before."
 		}
 		s.report(text)

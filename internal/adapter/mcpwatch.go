@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/paths"
 )
 
@@ -23,9 +24,9 @@ var mcpPatience = [...]time.Duration{3 * time.Second, 7 * time.Second, 15 * time
 // those that the process has from its start droid tells by itself; those passed
 // with the session it may ignore (quirk 24), and says nothing of them.
 func (s *Session) watchServers() {
-	features := s.client.Version().Features()
+	version := s.client.Version()
 	switch has := s.client.TakesMCPServers(); {
-	case has && !features.MCPSettings:
+	case has && !version.Has(stream.StartsServersOfSettings):
 		s.starting = nil
 		s.ignored(serverNames(s.servers))
 		return
@@ -34,7 +35,7 @@ func (s *Session) watchServers() {
 			s.starting.heard = false // what came before the session told nothing of them
 		}
 		return
-	case !features.MCPServers:
+	case !version.Has(stream.StartsServersOfSession):
 		s.ignored(serverNames(s.servers))
 		return
 	}
@@ -98,18 +99,14 @@ func startProblem(server droid.MCPServer, cwd string) string {
 // serversWithTools asks droid for its MCP tools. Those of the session's servers
 // are among them, though list_mcp_servers leaves these out (0.215 to 0.225).
 func serversWithTools(ctx context.Context, client *droid.Client) (map[string]bool, error) {
-	var result struct {
-		Tools []struct {
-			ServerName string `json:"serverName"`
-		} `json:"tools"`
-	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := client.Call(ctx, "droid.list_mcp_tools", struct{}{}, &result); err != nil {
+	tools, err := client.MCPTools(ctx)
+	if err != nil {
 		return nil, err
 	}
 	found := map[string]bool{}
-	for _, t := range result.Tools {
+	for _, t := range tools {
 		found[t.ServerName] = true
 	}
 	return found, nil

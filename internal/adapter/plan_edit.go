@@ -29,7 +29,7 @@ const planForms = 5
 // droid lets go ahead.
 func (s *Session) editablePlan(ev quirks.PermissionAsked) string {
 	switch {
-	case !s.agent.client.Forms, !s.agent.client.OptionNames, s.client == nil || !s.client.Version().Features().EditedPlan,
+	case !s.agent.client.Forms, !s.agent.client.OptionNames, s.client == nil || !s.client.Version().Has(stream.TakesEditedPlan),
 		len(ev.Tools) != 1 || ev.Tools[0].Confirmation != confirmSpec, len(planNames(ev.Tools)) > 1,
 		!offers(ev.Options, stream.OptionOnce):
 		return ""

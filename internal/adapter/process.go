@@ -98,7 +98,7 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 	var failure *acp.RequestError
 	switch {
 	case err != nil:
-		failure = s.openError(err)
+		failure = s.restartError(err)
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
@@ -106,8 +106,12 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 	default:
 		s.adopt(client)
 		s.opened(info)
-		if s.client == nil {
-			failure = crashError(s.lastCrash)
+		switch {
+		case s.client != nil:
+		case s.registered:
+			failure = s.crashError(s.lastCrash)
+		default:
+			failure = openError(s.id, s.lastCrash)
 		}
 	}
 	for _, f := range waiting {
@@ -168,9 +172,9 @@ func (s *Session) droidGone() {
 	s.client, s.events, s.starting = nil, nil, nil
 	s.endLogins()
 	s.lastCrash = err
-	s.prompts.machine.Gone(crashError(err))
+	s.prompts.machine.Gone(droidDied{err})
 	defer s.notDying()
-	defer func() { s.carryOut(s.prompts.machine.Buried(crashError(err))) }() // also after a panic: prompts wait for it
+	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.norm.Exited(time.Now()))
 	s.withdrawAsk()

@@ -25,8 +25,8 @@ type userPrompt struct {
 	answer  func(acp.StopReason, *acp.RequestError) // called once, by endPrompt
 
 	message stream.UserMessage
-	notes   []string      // of shell commands that message begins with
-	command *slashCommand // one of this agent's own, instead of message
+	notes   []string    // of shell commands that message begins with
+	command *commandRun // one of this agent's own, instead of message
 
 	stop      func()          // ends the shell command that this is; nil for all others
 	work      context.Context // of what the command asks droid for; ends with the prompt
@@ -209,7 +209,7 @@ func (s *Session) accept(p *userPrompt, blocks json.RawMessage) {
 	}
 	s.border.prompted()
 	p.command = s.commandOf(parsed)
-	p.message.Text = s.expand(p.message.Text)
+	p.message.Text = s.commands.expand(p.message.Text)
 	s.prompts.add(p)
 	s.carryOut(s.prompts.machine.Accept(p.id, p.kind()))
 }

@@ -86,7 +86,7 @@ func (s *Session) nextReload() {
 			finish(info, err)
 			return
 		}
-		s.loadAgain(r.ctx, limit, finish) // the process was there before
+		s.loadAgain(r.ctx, limit, loadingSession, finish) // the process was there before
 	})
 }
 
@@ -185,8 +185,9 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 
 // loadAgain loads the session once more in the process that has it. 0.99 may hang
 // for good when that comes within a second of a turn (quirk 32): a process that
-// does not answer is replaced by one that loads the session.
-func (s *Session) loadAgain(ctx context.Context, limit int, done func(*stream.SessionInfo, *acp.RequestError)) {
+// does not answer is replaced by one that loads the session. asked is what the load is
+// for.
+func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
 	callAlone(s, func(client *droid.Client) func(context.Context) (*stream.SessionInfo, error) {
 		servers := s.servers
 		if client.TakesMCPServers() {
@@ -204,12 +205,12 @@ func (s *Session) loadAgain(ctx context.Context, limit int, done func(*stream.Se
 			return info, err
 		}
 	}, func(client *droid.Client, info *stream.SessionInfo, err error) {
-		s.loadedAgain(client, limit, info, err, done)
+		s.loadedAgain(client, limit, info, err, asked, done)
 	})
 }
 
 // loadedAgain takes the outcome of loadAgain.
-func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, done func(*stream.SessionInfo, *acp.RequestError)) {
+func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
 	hangs := err == errLoadHangs && s.client == client
 	switch {
 	case client == nil: // it has gone while the load waited
@@ -220,13 +221,13 @@ func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.Sess
 	case hangs && s.prompts.machine.ForModel():
 		s.log.Warn("droid hangs while it loads the session; it is killed")
 		client.KillFor("it did not answer for 10 s while it loaded the session") // a prompt came meanwhile; the end of the process is its end
-		done(nil, s.openError(err))
+		done(nil, s.loadError(asked, err))
 	case hangs:
 		s.log.Warn("droid hangs while it loads the session; another one takes it up")
 		s.leave()
 		s.withDroid(limit, done)
 	default:
-		done(nil, s.openError(err))
+		done(nil, s.loadError(asked, err))
 	}
 }
 
@@ -238,6 +239,6 @@ func (s *Session) loadWhole(f func(*stream.SessionInfo, *acp.RequestError)) {
 			f(nil, err)
 			return
 		}
-		s.loadAgain(s.ctx, wholeHistory, f)
+		s.loadAgain(s.ctx, wholeHistory, tellingConversation, f)
 	})
 }

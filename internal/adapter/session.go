@@ -136,7 +136,7 @@ func (s *Session) register() {
 // a load is written. Then it is told all anew.
 func (s *Session) unregister() {
 	s.registered = false
-	s.controls.untold()
+	s.commands.forget()
 	s.usage.untold()
 }
 
@@ -167,7 +167,9 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		s.refusedLate(ev)
 		return
 	case stream.LateResult:
-		s.lateResult(ev)
+		if ev.NewSessionID != "" { // of other calls nothing remains to be told
+			s.tellLateSession(ev.NewSessionID)
+		}
 		return
 	case stream.Unknown:
 		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))

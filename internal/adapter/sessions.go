@@ -112,9 +112,6 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	return result, nil
 }
 
-// openError explains why the session could not be loaded.
-func (s *Session) openError(err error) *acp.RequestError { return openError(s.id, err) }
-
 // closeSession ends a session as session/cancel would and frees its process,
 // which leaves politely in the background, or at once when the session is opened
 // again before it has.

@@ -1,17 +1,12 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/quirks"
 	"droid-acp/internal/shell"
 )
 
@@ -38,27 +33,6 @@ type shellRun struct {
 	shown       strings.Builder // the owner's: all that was shown
 }
 
-// shellCommand runs a command beside the owner, as a tool call.
-func (s *Session) shellCommand(t *userPrompt, command string) {
-	if command == "" {
-		s.reply(t, "Say the command, too: `/shell git status`.")
-		return
-	}
-	run := &shellRun{id: uuid.NewString(), command: command}
-	run.output = shell.NewOutput(func() { s.post(func() { s.shellWrote(run, run.output.Take()) }) })
-	ctx, stop := context.WithCancel(s.ctx)
-	t.stop = stop
-	input, _ := json.Marshal(map[string]string{"command": command}) // strings always encode
-	s.translate(quirks.ToolStarted{ID: run.id, Name: "Execute", Input: input})
-	s.translate(quirks.ToolRunning{ID: run.id})
-	cwd := s.cwd
-	s.do(func(context.Context) {
-		defer stop()
-		end := shell.Run(ctx, cwd, command, run.output)
-		s.post(func() { s.shellEnded(t, run, end) })
-	})
-}
-
 // shellWrote shows what the command has written.
 func (s *Session) shellWrote(run *shellRun, piece string) {
 	c := s.views.get(run.id).command
@@ -76,14 +50,14 @@ func (s *Session) shellWrote(run *shellRun, piece string) {
 }
 
 // shellEnded ends the tool call and the prompt.
-func (s *Session) shellEnded(t *userPrompt, run *shellRun, end shell.End) {
+func (s *Session) shellEnded(r *commandRun, run *shellRun, end shell.End) {
 	s.shellWrote(run, run.output.Rest())
 	text := run.shown.String()
 	delete(s.tools, run.id)
 	s.views.remove(run.id)
 	s.send(s.shellResult(run.id, text, end))
 	s.shellNotes = append(s.shellNotes, shell.Note(run.command, text, end))
-	s.carryOut(s.prompts.machine.Complete(t.id))
+	r.done()
 }
 
 // shellResult is the last update of the command's tool call. text is all that the
@@ -116,7 +90,7 @@ func (s *Session) addShellNotes(t *userPrompt) {
 		return
 	}
 	name, _, _ := splitCommand(t.message.Text)
-	if slices.ContainsFunc(s.custom, func(c protocol.AvailableCommand) bool { return c.Name == name }) {
+	if s.commands.has(name) {
 		return
 	}
 	t.notes, s.shellNotes = s.shellNotes, nil

@@ -216,7 +216,7 @@ func TestShellOutlivesDroid(t *testing.T) {
 
 // The notes of a prompt that droid did not take go with the next one, in order.
 func TestShellNotesAreKept(t *testing.T) {
-	s := &Session{controls: controls{shellNotes: []string{"one "}, custom: []protocol.AvailableCommand{{Name: "greet"}}}}
+	s := &Session{controls: controls{shellNotes: []string{"one "}, commands: commandList{custom: []protocol.AvailableCommand{{Name: "greet"}}}}}
 	greet := &userPrompt{}
 	greet.message.Text = "/greet Bob"
 	s.addShellNotes(greet)

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"errors"
 	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -39,14 +40,14 @@ func (t *thread) workOn(droidID string) { t.droidID = droidID }
 // fresh process loads it where the old one would give the model the old
 // conversation. done is called when it is there, with what the user must know of
 // the two sessions.
-func (s *Session) goOn(t *userPrompt, id string, fresh bool, done func(hint string)) {
-	if !s.prompts.runs(t) || s.client == nil { // it was cancelled, and another prompt may run
+func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint string)) {
+	if r.over() || s.client == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
 		return
 	}
 	if !s.agent.sessions.claim(s, id) {
 		s.compacted("failed", "It failed.")
-		s.reply(t, "droid made the session "+id+", which has been opened as a thread of its own already. This thread goes on as it was.")
+		r.reply("droid made the session " + id + ", which has been opened as a thread of its own already. This thread goes on as it was.")
 		return
 	}
 	old := s.droidID
@@ -57,11 +58,11 @@ func (s *Session) goOn(t *userPrompt, id string, fresh bool, done func(hint stri
 				s.agent.sessions.release(s, id)
 			}
 			s.compacted("failed", "It failed.")
-			s.reply(t, "droid made the session "+id+" and did not load it: "+err.Message)
+			r.fail("droid made the session "+id+" and did not load it", errors.New(errorText(err)))
 			return
 		}
 		hint := newSessionHint(old, id)
-		if !s.prompts.runs(t) {
+		if r.over() {
 			s.note("A cancelled command was done by droid all the same." + hint)
 		}
 		done(hint)
@@ -76,8 +77,14 @@ func (s *Session) goOn(t *userPrompt, id string, fresh bool, done func(hint stri
 			s.withDroid(1, loaded)
 			return
 		}
-		s.loadAgain(s.ctx, 1, loaded)
+		s.loadAgain(s.ctx, 1, loadingSession, loaded)
 	})
+}
+
+// tellLateSession tells of a session that droid made for a command which nobody
+// waits for any more: it was cancelled or took too long.
+func (s *Session) tellLateSession(id string) {
+	s.note("A command that was given up was done by droid all the same; its result is the session " + id + ". This thread goes on without it.")
 }
 
 // newSessionHint tells where the old conversation and the new one are.

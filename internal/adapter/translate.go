@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
@@ -118,7 +119,7 @@ func (s *Session) describe(id, name string, input json.RawMessage) protocol.Tool
 
 // firstLine is the number that droid gives the first line of a file.
 func (s *Session) firstLine() int {
-	if s.client != nil && s.client.Version().Features().LinesFromOne {
+	if s.client != nil && s.client.Version().Has(stream.CountsLinesFromOne) {
 		return 1
 	}
 	return 0

@@ -114,9 +114,9 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 	if s.client != nil {
 		s.drainEvents() // of a droid that is gone, that ends the prompt
 	}
-	failure := promptError(err)
+	failure := s.promptError(err)
 	if s.client == nil {
-		failure = crashError(err)
+		failure = s.crashError(err)
 	}
 	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, failure))
 }
@@ -125,7 +125,7 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 func (s *Session) refusedLate(ev stream.LateError) {
 	if p := s.prompts.of(ev.RequestID); p != nil {
 		s.keepShellNotes(p)
-		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, promptError(ev.Err)))
+		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, s.promptError(ev.Err)))
 	}
 }
 
@@ -168,7 +168,7 @@ func (s *Session) endPrompt(end turns.End) {
 	if end.Empty {
 		s.tell("The model gave an empty answer.")
 	}
-	p.answer(stopReason(end))
+	p.answer(s.stopReason(end))
 	p.request.WhenWritten(func() {
 		s.post(func() {
 			s.carryOut(s.prompts.machine.Written())
@@ -183,9 +183,12 @@ func (s *Session) endPrompt(end turns.End) {
 }
 
 // stopReason is an ending in ACP's words.
-func stopReason(end turns.End) (acp.StopReason, *acp.RequestError) {
+func (s *Session) stopReason(end turns.End) (acp.StopReason, *acp.RequestError) {
 	var err *acp.RequestError
+	var died droidDied
 	switch {
+	case errors.As(end.Err, &died):
+		return "", s.crashError(died.exit)
 	case errors.As(end.Err, &err):
 		return "", err
 	case end.Err != nil:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
@@ -35,7 +36,7 @@ const askTime = 10 * time.Second
 // tellUsage reports how full the context window is, where droid tells (since
 // 0.117). It follows the turn and does not hold up its response.
 func (s *Session) tellUsage() {
-	if s.client == nil || !s.client.Version().Features().ContextStats {
+	if s.client == nil || !s.client.Version().Has(stream.TellsContextUse) {
 		return
 	}
 	client := s.client
