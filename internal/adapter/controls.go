@@ -1,18 +1,10 @@
 package adapter
 
-import (
-	"droid-acp/internal/droid"
-	"droid-acp/internal/quirks"
-)
-
 // controls are what the user can steer in a session beside droid's own settings.
 // Only the session's owner touches them.
 type controls struct {
-	toldUsage  droid.ContextStats
 	retries    retries
 	compaction string // id of the one that runs
 	commands   commandList
-	usage      quirks.UsageChanged // as last told
-	title      string
 	shellNotes []string // what droid is told of the user's shell commands with the next prompt
 }

@@ -68,14 +68,14 @@ func (s *Session) checkDefaults() {
 		return
 	}
 	notices, again := s.options.untaken(s.agent.cfg.Defaults, !s.client.Version().Has(stream.TakesAutonomyMode))
-	s.notices = append(s.notices, notices...)
+	s.note(notices...)
 	if again == "" {
 		return
 	}
 	s.post(func() {
 		s.setOption(optionMode, string(again), func(err *acp.RequestError) {
 			if err != nil {
-				s.notices = append(s.notices, ignoredDefault("mode", string(again), string(s.options.mode())))
+				s.note(ignoredDefault("mode", string(again), string(s.options.mode())))
 			}
 		})
 	})

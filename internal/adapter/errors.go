@@ -13,19 +13,11 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/turns"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/wire"
 )
 
 // codeResourceNotFound is ACP's "Resource not found", used for unknown sessions.
 const codeResourceNotFound = -32002
-
-// details is the error data that Zed shows as it stands, provided that it has
-// this one key. Every error of the adapter carries its whole text there.
-func details(text string) map[string]string { return map[string]string{"details": visible.Text(text)} }
-
-// inOneLine is a text for the message of an error, which JSON-RPC wants to be a
-// short sentence; the data keep its lines.
-func inOneLine(text string) string { return visible.Line(strings.Join(strings.Fields(text), " ")) }
 
 // errorText is what an error says to a user, without the word for programs.
 func errorText(err *acp.RequestError) string {
@@ -36,24 +28,23 @@ func errorText(err *acp.RequestError) string {
 }
 
 func invalidParams(format string, args ...any) *acp.RequestError {
-	text := fmt.Sprintf(format, args...)
-	return &acp.RequestError{Code: -32602, Message: "Invalid params: " + inOneLine(text), Data: details(text)}
+	return wire.NewError(-32602, "Invalid params", fmt.Sprintf(format, args...))
 }
 
 func invalidRequest(text string) *acp.RequestError {
-	return &acp.RequestError{Code: -32600, Message: "Invalid request: " + inOneLine(text), Data: details(text)}
+	return wire.NewError(-32600, "Invalid request", text)
 }
 
 // internalError says what went wrong and what to do about it. kind is a stable
 // word at the beginning of the message, for programs.
 func internalError(kind, text string) *acp.RequestError {
-	return &acp.RequestError{Code: -32603, Message: kind + ": " + inOneLine(text), Data: details(text)}
+	return wire.NewError(-32603, kind, text)
 }
 
 // requestCancelled answers a request that the editor took back by
 // $/cancel_request (ACP v1, cancellation).
 func requestCancelled() *acp.RequestError {
-	return &acp.RequestError{Code: -32800, Message: "Request cancelled", Data: details("the request was cancelled")}
+	return &acp.RequestError{Code: -32800, Message: "Request cancelled", Data: wire.Details("the request was cancelled")}
 }
 
 func unknownSession(id string) *acp.RequestError {

@@ -10,6 +10,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/wire"
 )
 
 // turnError turns a failed turn into the error that ends its prompt: what
@@ -43,8 +44,7 @@ const loginRemedy = "Run `droid` in a terminal and log in with /login, or set FA
 
 // authRequired ends a turn that needs a Factory login.
 func authRequired() *acp.RequestError {
-	text := "droid is not logged in. " + loginRemedy
-	return &acp.RequestError{Code: -32000, Message: "Authentication required: " + text, Data: details(text)}
+	return wire.NewError(-32000, "Authentication required", "droid is not logged in. "+loginRemedy)
 }
 
 // errorStatus is an HTTP status before a JSON object: the words that droid has

@@ -9,6 +9,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
+	"droid-acp/internal/wire"
 )
 
 // extensionParams are the params of every extension method.
@@ -37,10 +38,10 @@ func extensions() map[string]func(*Session, extensionParams, answer) {
 }
 
 // extension serves one of them.
-func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) (any, *acp.RequestError) {
-	return func(c call) (any, *acp.RequestError) {
+func (a *Agent) extension(f func(*Session, extensionParams, answer)) wire.Handler {
+	return func(c *wire.Call) (any, *acp.RequestError) {
 		var p extensionParams
-		if err := decode(c.params, &p); err != nil {
+		if err := decode(c.Params, &p); err != nil {
 			return nil, err
 		}
 		s, err := a.session(p.SessionID)
@@ -48,9 +49,9 @@ func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) 
 			return nil, err
 		}
 		return askOwner(s.owner, inquiry[any]{
-			ordered:   c.ordered,
+			ordered:   c.Ordered,
 			work:      func(done func(any, *acp.RequestError)) { f(s, p, done) },
-			ctx:       c.ctx,
+			ctx:       c.Context,
 			cancelled: refuseWhenCancelled[any],
 		})
 	}
@@ -71,8 +72,8 @@ func (s *Session) stateExtension(_ extensionParams, done answer) {
 
 func (s *Session) statsExtension(_ extensionParams, done answer) {
 	result := map[string]any{"tokens": s.usage.Total, "lastCall": s.usage.LastCall, "context": nil}
-	if s.toldUsage.Limit > 0 {
-		result["context"] = map[string]int64{"used": s.toldUsage.Used, "size": s.toldUsage.Limit}
+	if s.usage.told.Limit > 0 {
+		result["context"] = map[string]int64{"used": s.usage.told.Used, "size": s.usage.told.Limit}
 	}
 	done(result, nil)
 }

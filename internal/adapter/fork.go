@@ -7,11 +7,12 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/wire"
 )
 
 // forkSession copies a session. The copy gets a process of its own; the session
 // it was made from stays as it is.
-func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
+func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	p, err := a.decodeSession(c, true)
 	if err != nil {
 		return nil, err
@@ -20,11 +21,11 @@ func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return a.forkStored(c, p)
 	}
-	id, err := askOwner(s.owner, inquiry[string]{ordered: c.ordered, work: func(answer func(string, *acp.RequestError)) { s.fork(c.ctx, answer) }})
+	id, err := askOwner(s.owner, inquiry[string]{ordered: c.Ordered, work: func(answer func(string, *acp.RequestError)) { s.fork(c.Context, answer) }})
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, info, failure := a.launch(c.Context, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if failure != nil {
 		return nil, copyNotOpened(id, failure)
 	}
@@ -43,35 +44,31 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 			done("", err)
 			return
 		}
-		s.alone(func(end func()) {
-			client := s.client
-			if client == nil {
-				done("", notDone(copyingSession, errDroidGone))
-				end()
-				return
-			}
-			s.do(func(sctx context.Context) {
+		callAlone(s, func(client *droid.Client) func(context.Context) (string, error) {
+			return func(sctx context.Context) (string, error) {
 				ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 				defer cancel()
 				defer context.AfterFunc(sctx, cancel)()
 				id, err := client.Fork(ctx)
-				s.post(end)
-				if err != nil {
-					done("", notDone(copyingSession, outOfTime(ctx, err)))
-					return
-				}
+				return id, outOfTime(ctx, err)
+			}
+		}, func(client *droid.Client, id string, err error) {
+			switch {
+			case err != nil:
+				done("", notDone(copyingSession, err))
+			default:
 				done(id, nil)
-			}, end)
+			}
 		})
 	})
 }
 
 // forkStored copies a session that is not open here: one process loads it, copies
 // it and goes on with the copy.
-func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
-	before, free := a.reserve(p.SessionID)
+func (a *Agent) forkStored(c *wire.Call, p sessionParams) (any, *acp.RequestError) {
+	before, free := a.sessions.reserve(p.SessionID)
 	defer free()
-	c.ordered()
+	c.Ordered()
 	before.wait()
 	var forked string
 	copying := false
@@ -87,7 +84,7 @@ func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
 		forked = id
 		return openStored(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
 	}
-	client, info, err := a.launch(c.ctx, p.CWD, p.servers, open)
+	client, info, err := a.launch(c.Context, p.CWD, p.servers, open)
 	switch {
 	case err != nil && forked != "":
 		return nil, copyNotOpened(forked, err)

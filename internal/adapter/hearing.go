@@ -11,13 +11,13 @@ import (
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	s.guard(func() { room = s.replayOn() })
 	switch {
-	case s.replaying != nil: // the history comes first
+	case s.replay.runs(): // the history comes first
 	case !s.prompts.machine.ReadEvents(): // the response that is being written wakes us
 	case s.reading != nil: // files are read for what droid said before; that they are wakes us
 	case s.prompts.machine.Stopping():
 		events = s.events // what it says is dropped, so it needs no room
 	default:
-		if room = s.agent.out.full(); room == nil {
+		if room = s.agent.conn.Full(); room == nil {
 			events = s.events
 		}
 	}

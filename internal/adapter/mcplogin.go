@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/wire"
 )
 
 // loginTime is how long a login may take. droid itself gives up after minutes.
@@ -138,7 +138,7 @@ func (s *Session) showLogin(l *login) {
 	ctx, l.cancel = context.WithCancel(s.ctx)
 	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: l.id, URL: l.url, Message: "The MCP server " + l.server + " needs you to log in."}
 	s.do(func(context.Context) {
-		result, err := acp.SendRequest[protocol.ElicitationResult](s.agent.conn, ctx, "elicitation/create", params)
+		result, err := wire.Request[protocol.ElicitationResult](ctx, s.agent.conn, "elicitation/create", params)
 		if ctx.Err() == nil {
 			s.post(func() { s.loginAnswered(l, result.Action, err) })
 		}

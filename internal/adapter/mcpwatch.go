@@ -134,7 +134,7 @@ func (s *Session) report(text string) {
 		s.tell(text)
 		return
 	}
-	s.notices = append(s.notices, text)
+	s.note(text)
 }
 
 // reportOnce is report for what droid repeats.

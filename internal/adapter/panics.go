@@ -1,8 +1,8 @@
 package adapter
 
 import (
+	"droid-acp/internal/wire"
 	"errors"
-	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
 )
@@ -18,16 +18,12 @@ func (s *Session) panicked(p any) {
 		s.client.KillFor("droid-acp itself failed")
 		s.dies()
 	}
-	s.carryOut(s.prompts.machine.FailRunning(panicError(p)))
-	s.endReplay(panicError(p))
+	s.carryOut(s.prompts.machine.FailRunning(wire.PanicError(p)))
+	s.loseLoads(wire.PanicError(p))
 }
 
 // errPanic is why a process was not started.
 var errPanic = errors.New("droid-acp failed; the details are in its log")
-
-func panicError(p any) *acp.RequestError {
-	return internalError("internal_error", fmt.Sprintf("droid-acp failed: %v. The details are in its log; please report this.", p))
-}
 
 // errLost answers what a panic took along.
 func errLost() *acp.RequestError {

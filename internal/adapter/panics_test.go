@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -252,30 +251,6 @@ func (w brittleWriter) Close() error { return w.b.WriteCloser.Close() }
 func (w brittleWriter) Write(p []byte) (int, error) {
 	w.b.check("writing", p)
 	return w.b.WriteCloser.Write(p)
-}
-
-// TestPanicInTheGate: a line that the gate fails on is answered, and the next one
-// passes.
-func TestPanicInTheGate(t *testing.T) {
-	var out strings.Builder
-	g := newGate(strings.NewReader("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n"), &out, roomy, nil) // nil: counting panics
-	buf := make([]byte, 1024)
-	n, err := g.Read(buf)
-	require.NoError(t, err)
-	require.Contains(t, string(buf[:n]), `"b"`)
-	require.Contains(t, out.String(), `"id":7`)
-	require.Contains(t, out.String(), "-32603")
-}
-
-// TestResultsAreEncodedWhereAPanicIsGuarded: the SDK would do it in a goroutine
-// of its own, where one ends the program.
-func TestResultsAreEncodedWhereAPanicIsGuarded(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		result, err := e.agent.handle(t.Context(), "session/set_mode", json.RawMessage(fmt.Sprintf(`{"sessionId":%q,"modeId":"normal"}`, e.session)))
-		require.Nil(t, err)
-		require.IsType(t, json.RawMessage{}, result)
-	})
 }
 
 // TestPanicLeavesWaitingPromptsInTheQueue: those behind the one that was lost run

@@ -173,11 +173,11 @@ func (s *Session) droidGone() {
 	s.endLogins()
 	s.lastCrash = err
 	s.prompts.machine.Gone(droidDied{err})
+	defer s.notDying()
+	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.norm.Exited(time.Now()))
 	s.withdrawAsk()
-	s.carryOut(s.prompts.machine.Buried(droidDied{err}))
-	s.notDying()
 }
 
 // dies notes that the process was killed although prompts may wait: they wait until
@@ -226,7 +226,7 @@ func (s *Session) park(now time.Time) {
 		return
 	}
 	s.parkAt = time.Time{}
-	if s.client == nil || !s.prompts.machine.Idle() || len(s.reloads) > 0 || len(s.calls) > 0 || s.ask != nil {
+	if s.client == nil || !s.prompts.machine.Idle() || s.loads.pending() || len(s.calls) > 0 || s.ask != nil {
 		return // it rests no more; the end of the prompt or load sets a new time
 	}
 	if s.client.HasChildren() || s.logsIn(now) {

@@ -13,6 +13,7 @@ import (
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
+	"droid-acp/internal/wire"
 )
 
 // userPrompt is one session/prompt that has no response yet. Which one runs and how it
@@ -20,7 +21,7 @@ import (
 type userPrompt struct {
 	id      turns.ID
 	session string // the id that the editor sent it to
-	request *request
+	request *wire.Response
 	answer  func(acp.StopReason, *acp.RequestError) // called once, by endPrompt
 
 	message stream.UserMessage
@@ -135,28 +136,28 @@ func (q *prompts) becameQuiet() {
 }
 
 // prompt runs one turn. Prompts of one session run one after the other.
-func (a *Agent) prompt(c call) (any, *acp.RequestError) {
+func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string          `json:"sessionId"`
 		Prompt    json.RawMessage `json:"prompt"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, err := a.session(params.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	p := &userPrompt{session: params.SessionID, request: c.request}
+	p := &userPrompt{session: params.SessionID, request: c.Response}
 	stop, err := askOwner(s.owner, inquiry[acp.StopReason]{
 		work: func(answer func(acp.StopReason, *acp.RequestError)) {
 			p.answer = answer
 			s.accept(p, params.Prompt)
 		},
-		ordered: c.ordered,
+		ordered: c.Ordered,
 		// $/cancel_request ends ctx before there is a response: the turn is
 		// cancelled like by session/cancel, and answered with its stop reason.
-		ctx: c.ctx,
+		ctx: c.Context,
 		cancelled: func(func(acp.StopReason, *acp.RequestError)) {
 			s.carryOut(s.prompts.machine.CancelOne(time.Now(), p.id))
 		},
@@ -170,11 +171,11 @@ func (a *Agent) prompt(c call) (any, *acp.RequestError) {
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
-func (a *Agent) cancelTurn(c call) (any, *acp.RequestError) {
+func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, err := a.session(params.SessionID)
@@ -194,8 +195,8 @@ func (s *Session) accept(p *userPrompt, blocks json.RawMessage) {
 		p.answer(acp.StopReasonCancelled, nil)
 		return
 	}
-	if s.unopened != nil {
-		p.answer("", s.unopened)
+	if err := s.loads.refusal(); err != nil {
+		p.answer("", err)
 		return
 	}
 	parsed, err := prompt.Parse(blocks)

@@ -200,3 +200,20 @@ func TestKilledForACancelIsNoCrash(t *testing.T) {
 		time.Sleep(2 * time.Minute) // the deaf ones end
 	})
 }
+
+// TestPanicWhenALoadHasCome: a load that a panic took along is refused, and what
+// comes after it does not wait for it.
+func TestPanicWhenALoadHasCome(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f := newFleet(t, v, repeats())
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		e.inside(func(s *Session) { s.norm = nil }) // what droid tells of the session cannot be taken
+		load := e.request("session/load", sessionParamsOf(e.session))
+		behind := e.request("session/resume", sessionParamsOf(e.session))
+		require.Contains(t, ended(e.await(load)), "droid-acp failed")
+		e.await(behind) // which may have come after the panic
+		require.Equal(t, "end_turn", e.run("two"))
+		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+	})
+}

@@ -56,10 +56,10 @@ func (s *Session) translate(ev quirks.Event) {
 		s.options.reported(ev.Settings)
 		s.tellOptions()
 	case quirks.TitleChanged:
-		s.title = ev.Title
+		s.thread.call(ev.Title)
 		s.tellTitle(ev.Title)
 	case quirks.UsageChanged:
-		s.usage = ev // usage_update needs the window's size, see tellUsage
+		s.usage.changed(ev) // usage_update needs the window's size, see tellUsage
 	case quirks.UserText:
 		s.send(s.userText(ev))
 	case quirks.UserImage:

@@ -67,10 +67,7 @@ func (s *Session) act(a turns.Action) {
 // needDroid gets a droid for a prompt that begins to run.
 func (s *Session) needDroid(p *userPrompt) {
 	s.tellAs(p.session)
-	for _, notice := range s.notices {
-		s.tell(notice)
-	}
-	s.notices = nil
+	s.tellNotices()
 	s.parkAt = time.Time{}
 	crashed := s.prompts.machine.Crashed()
 	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
@@ -172,7 +169,7 @@ func (s *Session) endPrompt(end turns.End) {
 		s.tell("The model gave an empty answer.")
 	}
 	p.answer(s.stopReason(end))
-	p.request.whenAnswered(func() {
+	p.request.WhenWritten(func() {
 		s.post(func() {
 			s.carryOut(s.prompts.machine.Written())
 			s.nextReload()
