@@ -29,8 +29,8 @@ func (l *commandList) list(custom []protocol.AvailableCommand, files map[string]
 	l.custom, l.files, l.listed = custom, files, true
 }
 
-// forget notes that the editor knows no commands any more.
-func (l *commandList) forget() { l.told = nil }
+// untold says that the editor has forgotten what it was told of commands.
+func (l *commandList) untold() { l.told = nil }
 
 // changed notes what the editor is about to be told. It reports whether that is
 // news.
