@@ -136,7 +136,7 @@ func (s *Session) register() {
 // a load is written. Then it is told all anew.
 func (s *Session) unregister() {
 	s.registered = false
-	s.commands.forget()
+	s.commands.untold()
 	s.usage.untold()
 }
 
