@@ -8,7 +8,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // mcpServer is an MCP server as ACP gives it (McpServer: stdio without a type,
@@ -30,7 +30,7 @@ type nameValue struct {
 
 // mcpServers turns the editor's MCP servers into droid's shape. A server that
 // droid cannot take does not keep the session from opening: notices tell of it.
-func mcpServers(raw json.RawMessage) (servers []droid.MCPServer, notices []string, err *acp.RequestError) {
+func mcpServers(raw json.RawMessage) (servers []stream.MCPServer, notices []string, err *acp.RequestError) {
 	if len(raw) == 0 {
 		return nil, nil, nil
 	}
@@ -66,7 +66,7 @@ func mcpServers(raw json.RawMessage) (servers []droid.MCPServer, notices []strin
 
 // forDroid is the server in droid's shape, but for the name. known is false for
 // a type that droid does not have.
-func (s mcpServer) forDroid() (server droid.MCPServer, known bool, problem string) {
+func (s mcpServer) forDroid() (server stream.MCPServer, known bool, problem string) {
 	switch s.Type {
 	case "", "stdio":
 		if s.Command == "" {
@@ -76,16 +76,16 @@ func (s mcpServer) forDroid() (server droid.MCPServer, known bool, problem strin
 		for _, e := range s.Env {
 			env[e.Name] = e.Value
 		}
-		return droid.MCPServer{Command: s.Command, Args: s.Args, Env: env}, true, ""
+		return stream.MCPServer{Command: s.Command, Args: s.Args, Env: env}, true, ""
 	case "http", "sse":
 		if s.URL == "" {
 			return server, true, "needs a url"
 		}
-		headers := make([]droid.MCPHeader, 0, len(s.Headers))
+		headers := make([]stream.MCPHeader, 0, len(s.Headers))
 		for _, h := range s.Headers {
-			headers = append(headers, droid.MCPHeader(h))
+			headers = append(headers, stream.MCPHeader(h))
 		}
-		return droid.MCPServer{URL: s.URL, Headers: headers, SSE: s.Type == "sse"}, true, ""
+		return stream.MCPServer{URL: s.URL, Headers: headers, SSE: s.Type == "sse"}, true, ""
 	}
 	return server, false, ""
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 func TestMCPServersForDroid(t *testing.T) {
@@ -19,10 +19,10 @@ func TestMCPServersForDroid(t *testing.T) {
 		{"type":"ws","name":"later","url":"ws://z"},
 		{"name":"数据","command":"e"}]`))
 	require.Nil(t, err)
-	require.Equal(t, []droid.MCPServer{
+	require.Equal(t, []stream.MCPServer{
 		{Name: "my-tools", Command: "c", Args: []string{"-v"}, Env: map[string]string{"A": "b\nc"}},
-		{Name: "web", URL: "http://x", Headers: []droid.MCPHeader{{Name: "H", Value: "1"}}},
-		{Name: "a__b", URL: "http://y", Headers: []droid.MCPHeader{}, SSE: true},
+		{Name: "web", URL: "http://x", Headers: []stream.MCPHeader{{Name: "H", Value: "1"}}},
+		{Name: "a__b", URL: "http://y", Headers: []stream.MCPHeader{}, SSE: true},
 		{Name: "my-tools-2", Command: "d", Env: map[string]string{}},
 		{Name: "mcp", Command: "e", Env: map[string]string{}},
 	}, servers)

@@ -239,7 +239,7 @@ func TestInitializeAndLoad(t *testing.T) {
 			{Name: "a", Command: "c"},
 			{Name: "b", Command: "c", Args: []string{"x"}, Env: map[string]string{"K": "V"}},
 			{Name: "h", URL: "http://x"},
-			{Name: "i", URL: "http://x", Headers: []MCPHeader{{"K", "V"}}},
+			{Name: "i", URL: "http://x", Headers: []stream.MCPHeader{{Name: "K", Value: "V"}}},
 			{Name: "s", URL: "http://x", SSE: true},
 		},
 	})

@@ -38,7 +38,7 @@ func mcpSettings(servers []MCPServer) ([]byte, error) {
 		for _, h := range s.Headers {
 			headers[h.Name] = h.Value
 		}
-		all[s.Name] = server{s.kind(), s.Command, s.Args, s.Env, s.URL, headers}
+		all[s.Name] = server{s.Kind(), s.Command, s.Args, s.Env, s.URL, headers}
 	}
 	return json.Marshal(map[string]any{"mcp": map[string]any{"mcpServers": all}})
 }

@@ -54,7 +54,7 @@ func TestSetMCPServers(t *testing.T) {
 	ctx := testContext(t)
 	require.NoError(t, c.SetMCPServers([]MCPServer{
 		{Name: "tiny", Command: "tiny-mcp", Args: []string{"-v"}, Env: map[string]string{"A": "b\nc"}},
-		{Name: "web", URL: "http://x/", Headers: []MCPHeader{{"H", "1"}, {"H", "2"}}},
+		{Name: "web", URL: "http://x/", Headers: []stream.MCPHeader{{Name: "H", Value: "1"}, {Name: "H", Value: "2"}}},
 		{Name: "old", URL: "http://y/", SSE: true},
 	}))
 	_, err := c.Initialize(ctx, InitializeParams{CWD: "/x"})
