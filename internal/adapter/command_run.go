@@ -133,7 +133,7 @@ func (s *Session) mcpCommand(t *turn, args string) {
 		s.beginLogin(t, strings.TrimSpace(name))
 		return
 	}
-	own := serverNames(s.servers)
+	own := s.servers.Names()
 	s.askDroid(t, "droid did not tell its MCP servers", func(ctx context.Context, client *droid.Client) (string, error) {
 		servers, err := client.MCPServers(ctx)
 		if err != nil {
@@ -234,7 +234,7 @@ func (s *Session) endCompaction(t *turn, client *droid.Client) {
 		s.compacted("cancelled", "It was cancelled.")
 	}
 	s.compacted("failed", "It failed.")
-	if s.client == client && !client.HasChildren() && !s.logsIn(time.Now()) {
+	if s.client == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
 		s.leave()
 	}
 }

@@ -2,9 +2,6 @@ package adapter
 
 import (
 	"context"
-	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -13,48 +10,23 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
 )
 
-// loginTime is how long a login may take. droid itself gives up after minutes.
-const loginTime = 6 * time.Minute
-
-// login is a login to an MCP server that has begun: the user is to open url, which
-// ends at droid.
-type login struct {
-	server  string
-	url     string
-	message string
-	began   time.Time
-	id      string             // of the elicitation, "" while the editor was not asked
-	cancel  context.CancelFunc // takes the elicitation back from the editor
-}
-
-// loginCommand is a "/mcp login" that waits for the address.
-type loginCommand struct {
-	server string
-	turn   *turn
-}
-
-// beginLogin is "/mcp login NAME". It ends when droid has an address to open; how
-// the login then ends is an event.
+// beginLogin is "/mcp login NAME". It ends when droid has an address to open; an
+// event tells how the login itself ends.
 func (s *Session) beginLogin(t *turn, name string) {
-	if own := toolPrefix(name); slices.Contains(serverNames(s.servers), own) {
-		name = own
-	}
+	name = s.servers.Resolve(name)
 	s.withClient(t, func(client *droid.Client) {
-		command := &loginCommand{name, t}
-		s.loggingIn = command
+		asked := s.servers.AskLogin(name, func(text string) { s.reply(t, text) })
 		s.do(func(context.Context) {
-			ctx, cancel := context.WithTimeout(t.work, loginTime) // older droids take no other call meanwhile
+			ctx, cancel := context.WithTimeout(t.work, mcp.LoginTime) // older droids take no other call meanwhile
 			defer cancel()
 			err := client.AuthenticateMCP(ctx, name)
 			s.post(func() {
-				if s.loggingIn == command {
-					s.loggingIn = nil
-					if t.cancelled {
-						s.cancelAuth(name)
-					}
+				if s.servers.Unasked(asked) && t.cancelled {
+					s.cancelAuth(name)
 				}
 				if err != nil {
 					s.replyError(t, "The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
@@ -68,74 +40,35 @@ func (s *Session) beginLogin(t *turn, name string) {
 
 // loginBegan shows the user where to log in.
 func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
-	var t *turn
-	if c := s.loggingIn; c != nil && toolPrefix(c.server) == toolPrefix(ev.ServerName) {
-		t, s.loggingIn = c.turn, nil
+	do := s.servers.LoginBegan(time.Now(), ev, s.agent.client.URLs)
+	if do.Show != nil {
+		s.showLogin(do.Show)
 	}
-	asked := t != nil
-	if !asked && s.client != nil && !s.client.Version().Features().MCPAuthWaits {
-		s.reportOnce(loginHint(ev.ServerName))
-		return
+	s.reportAll(do.Texts)
+	if do.Reply != nil {
+		do.Reply()
 	}
-	s.endLogin(ev.ServerName) // the address before leads nowhere now
-	l := &login{server: ev.ServerName, url: ev.AuthURL, message: ev.Message, began: time.Now()}
-	if s.logins == nil {
-		s.logins = map[string]*login{}
-	}
-	s.logins[l.server] = l
-	text := l.text()
-	if s.agent.client.URLs && isWebAddress(l.url) {
-		text = "Your editor asks you to log in to the MCP server " + l.server + "."
-		s.showLogin(l)
-	} else if !asked {
-		s.reportOnce(text)
-	}
-	if asked {
-		s.reply(t, text)
-	}
-}
-
-// text is what a user without a dialog needs.
-func (l *login) text() string {
-	text := "The MCP server " + l.server + " needs you to log in"
-	if isWebAddress(l.url) {
-		text += ": " + l.url
-	}
-	if l.message != "" {
-		text += "\n" + l.message
-	}
-	return text
-}
-
-// loginHint tells how to log in to a server that wants it.
-func loginHint(server string) string {
-	return "The MCP server " + server + " needs you to log in: type `/mcp login " + server + "`."
-}
-
-// isWebAddress reports whether a browser may be sent there.
-func isWebAddress(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // showLogins shows the logins that began before the editor knew the session.
 func (s *Session) showLogins() {
-	for _, l := range s.logins {
-		if l.id == "" && s.agent.client.URLs && isWebAddress(l.url) {
-			s.showLogin(l)
-		}
+	if !s.agent.client.URLs {
+		return
+	}
+	for _, l := range s.servers.NotShown() {
+		s.showLogin(l)
 	}
 }
 
 // showLogin asks the editor to open the address. No turn waits for the answer.
-func (s *Session) showLogin(l *login) {
+func (s *Session) showLogin(l *mcp.Login) {
 	if !s.registered {
 		return // register does it
 	}
-	l.id = uuid.NewString()
-	var ctx context.Context
-	ctx, l.cancel = context.WithCancel(s.ctx)
-	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: l.id, URL: l.url, Message: "The MCP server " + l.server + " needs you to log in."}
+	dialog := uuid.NewString()
+	ctx, takeBack := context.WithCancel(s.ctx)
+	s.servers.Shown(l, dialog, takeBack)
+	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: dialog, URL: l.URL, Message: "The MCP server " + l.Server + " needs you to log in."}
 	s.do(func(context.Context) {
 		result, err := acp.SendRequest[protocol.ElicitationResult](s.agent.conn, ctx, "elicitation/create", params)
 		if ctx.Err() == nil {
@@ -145,17 +78,16 @@ func (s *Session) showLogin(l *login) {
 }
 
 // loginAnswered takes what the user said to the address.
-func (s *Session) loginAnswered(l *login, action string, err error) {
-	switch {
-	case s.logins[l.server] != l:
-		return
-	case err != nil:
+func (s *Session) loginAnswered(l *mcp.Login, action string, err error) {
+	if err != nil {
 		s.log.Info("the editor did not show where to log in", zap.Error(err))
-		s.report(l.text())
-	case action != "accept":
-		s.endLogin(l.server)
-		s.report("You did not log in to the MCP server " + l.server + ". `/mcp login " + l.server + "` starts it again.")
-		s.cancelAuth(l.server)
+	}
+	text, cancel := s.servers.LoginAnswered(l, action, err != nil)
+	if text != "" {
+		s.report(text)
+	}
+	if cancel {
+		s.cancelAuth(l.Server)
 	}
 }
 
@@ -174,45 +106,12 @@ func (s *Session) cancelAuth(server string) {
 	})
 }
 
-// loginEnded tells how a login ended. One that the user declined is no news.
+// loginEnded tells how a login ended.
 func (s *Session) loginEnded(ev stream.MCPAuthCompleted) {
-	l := s.logins[ev.ServerName]
-	if l != nil && l.id != "" {
-		s.write("elicitation/complete", protocol.ElicitationComplete{ElicitationID: l.id})
+	if dialog := s.servers.Dialog(ev.ServerName); dialog != "" {
+		s.write("elicitation/complete", protocol.ElicitationComplete{ElicitationID: dialog})
 	}
-	s.endLogin(ev.ServerName)
-	switch {
-	case ev.Outcome == "success":
-		s.report("You are logged in to the MCP server " + ev.ServerName + ".")
-	case l != nil:
-		s.report("The login to the MCP server " + ev.ServerName + " failed: " + strings.TrimSuffix(ev.Message, ".") +
-			". `/mcp login " + ev.ServerName + "` starts it again.")
+	if text := s.servers.LoginEnded(ev); text != "" {
+		s.report(text)
 	}
-}
-
-// endLogin forgets a login and takes its dialog back.
-func (s *Session) endLogin(server string) {
-	if l := s.logins[server]; l != nil {
-		if l.cancel != nil {
-			l.cancel()
-		}
-		delete(s.logins, server)
-	}
-}
-
-// endLogins ends all: droid, where they lead, is gone.
-func (s *Session) endLogins() {
-	for server := range s.logins {
-		s.endLogin(server)
-	}
-}
-
-// logsIn reports whether the user may be about to log in to a server.
-func (s *Session) logsIn(now time.Time) bool {
-	for _, l := range s.logins {
-		if now.Before(l.began.Add(loginTime)) {
-			return true
-		}
-	}
-	return false
 }

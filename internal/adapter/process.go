@@ -50,7 +50,7 @@ func (s *Session) withDroid(historyLimit int, f func(info *stream.SessionInfo, e
 func (s *Session) start(historyLimit int) {
 	leaving := s.leaving
 	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
-	cwd, servers, wanted := s.cwd, s.servers, s.settings
+	cwd, servers, wanted := s.cwd, s.servers.List(), s.settings
 	s.do(func(ctx context.Context) {
 		s.before.wait()
 		if leaving != nil {
@@ -158,7 +158,7 @@ func (s *Session) nextCall() {
 func (s *Session) adopt(client *droid.Client) {
 	s.client, s.events = client, client.Events()
 	s.norm = quirks.New(client.Version())
-	s.starting = startingServers(client, s.servers)
+	s.servers.ProcessStarted(time.Now(), processOf(client))
 	for id := range s.toolIDs {
 		s.norm.Reserve(id)
 	}
@@ -170,8 +170,8 @@ func (s *Session) droidGone() {
 	awaitExit(client)
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
-	s.client, s.events, s.starting, s.dying = nil, nil, nil, false
-	s.endLogins()
+	s.client, s.events, s.dying = nil, nil, false
+	s.servers.ProcessGone()
 	s.lastCrash = err
 	if s.turn == nil || !s.turn.cancelled { // else it was most likely killed because it did not stop
 		s.crashes++
@@ -223,7 +223,7 @@ func (s *Session) park(now time.Time) {
 	if s.client == nil || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || len(s.reloads) > 0 || len(s.calls) > 0 || s.ask != nil {
 		return // it rests no more; the end of the prompt or load sets a new time
 	}
-	if s.client.HasChildren() || s.logsIn(now) {
+	if s.client.HasChildren() || s.servers.LogsIn(now) {
 		s.parkAt = now.Add(parkRetry)
 		return
 	}
@@ -234,8 +234,8 @@ func (s *Session) park(now time.Time) {
 // leave ends the process politely, beside the owner.
 func (s *Session) leave() {
 	client := s.client
-	s.client, s.events, s.starting, s.dying = nil, nil, nil, false
-	s.endLogins()
+	s.client, s.events, s.dying = nil, nil, false
+	s.servers.ProcessGone()
 	s.leaving = client
 	s.do(func(context.Context) {
 		closeDroid(s.polite, client)

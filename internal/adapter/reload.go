@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"errors"
-	"reflect"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -188,11 +187,7 @@ func (s *Session) endReloads() {
 // useServers makes these the session's MCP servers. A process that has others ends,
 // and the next one takes the session up.
 func (s *Session) useServers(servers []droid.MCPServer) {
-	if reflect.DeepEqual(s.servers, servers) {
-		return
-	}
-	s.servers = servers
-	if s.client != nil {
+	if s.servers.Use(servers) && s.client != nil {
 		s.leave()
 	}
 }
@@ -208,7 +203,7 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 // does not answer is replaced by one that loads the session.
 func (s *Session) loadAgain(ctx context.Context, limit int, done func(*stream.SessionInfo, *acp.RequestError)) {
 	s.alone(func(end func()) {
-		client, servers := s.client, s.servers
+		client, servers := s.client, s.servers.List()
 		if client == nil { // it has gone while the load waited
 			s.withDroid(limit, done)
 			end()

@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
@@ -39,7 +40,6 @@ type Session struct {
 	controls
 	id         string // by which the editor used the session last, one of droid's
 	cwd        string
-	servers    []droid.MCPServer
 	droidID    string        // of the session that the process works on, see thread.go
 	client     *droid.Client // nil while no process runs
 	events     <-chan stream.Event
@@ -67,9 +67,7 @@ type Session struct {
 	silence    silence
 	quiet      []func() // called when the running prompt has ended
 	ask        *ask
-	starting   *starting         // MCP servers of the process, until all have started or failed
-	logins     map[string]*login // to MCP servers, that have begun
-	loggingIn  *loginCommand     // waits for where to log in
+	servers    mcp.Servers
 	views      views
 	reading    *reading            // files for an event; nil when none waits
 	texts      map[string]fileText // files read for the event that is being told
@@ -97,12 +95,12 @@ func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session 
 		mail:     newMailbox(),
 		over:     make(chan struct{}),
 		cwd:      cwd,
-		servers:  servers,
 		droidID:  id,
 		controls: controls{followUp: a.cfg.Defaults.FollowUp},
 		tools:    make(map[string]string),
 		toolIDs:  make(map[string]struct{}),
 	}
+	s.servers.Use(servers)
 	s.ctx, s.stop = context.WithCancel(a.ctx)
 	s.polite, s.hurry = context.WithCancel(context.Background())
 	return s
@@ -231,7 +229,7 @@ func (s *Session) nextTick() time.Duration {
 	if at, ok := s.silenceDue(); ok {
 		consider(at)
 	}
-	if at, ok := s.starting.due(); ok {
+	if at, ok := s.servers.Due(); ok {
 		consider(at)
 	}
 	if !s.parkAt.IsZero() {
@@ -258,7 +256,7 @@ func (s *Session) end() {
 	s.readNoMore()
 	s.cancelTurns()
 	s.withdrawAsk()
-	s.endLogins()
+	s.servers.EndLogins()
 	s.endReplay(errEnding())
 	if s.client != nil {
 		s.endDroid()
@@ -361,3 +359,19 @@ func (s *Session) sendText(messageID, text string, thought bool) {
 // tell says something of droid-acp's own to the user, as a thought: it is no
 // part of the model's answer.
 func (s *Session) tell(text string) { s.sendText(uuid.NewString(), visible.Text(text), true) }
+
+// report says something that belongs to no turn: now if one runs, else with the
+// next prompt. Editors drop updates of a session that they do not know yet.
+func (s *Session) report(text string) {
+	if s.turn != nil && s.id != "" {
+		s.tell(text)
+		return
+	}
+	s.notices = append(s.notices, text)
+}
+
+func (s *Session) reportAll(texts []string) {
+	for _, text := range texts {
+		s.report(text)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
 )
@@ -40,9 +41,11 @@ func (a *Agent) decodeSession(c call, needsID bool) (sessionParams, *acp.Request
 	if err := a.checkDirectory(p.CWD); err != nil {
 		return p, err
 	}
-	var err *acp.RequestError
-	p.servers, p.notices, err = mcpServers(p.MCPServers)
-	return p, err
+	var err error
+	if p.servers, p.notices, err = mcp.Parse(p.MCPServers); err != nil {
+		return p, invalidParams("%v", err)
+	}
+	return p, nil
 }
 
 // decline tells of what the editor asked for and does not get: MCP servers, and
