@@ -35,8 +35,8 @@ func (s *Session) statusCommand(t *turn, _ string) {
 		path = err.Error()
 	}
 	protocol := "no process runs; the next prompt starts one"
-	if s.client != nil {
-		protocol = "protocol " + s.client.Version().String()
+	if client := s.proc.client(); client != nil {
+		protocol = "protocol " + client.Version().String()
 	}
 	s.reply(t, fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- model %s, effort %s, mode %s, follow-ups: %s\n",
 		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.id, s.droidID, s.cwd,
@@ -234,7 +234,7 @@ func (s *Session) endCompaction(t *turn, client *droid.Client) {
 		s.compacted("cancelled", "It was cancelled.")
 	}
 	s.compacted("failed", "It failed.")
-	if s.client == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
+	if s.proc.client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
 		s.leave()
 	}
 }
@@ -276,7 +276,7 @@ func (s *Session) rewindCommand(t *turn, args string) {
 			return
 		}
 		files := len(fields) > 1 && fields[1] == "files"
-		client, session := s.client, s.droidID
+		client, session := s.proc.client(), s.droidID
 		s.do(func(context.Context) {
 			ctx, cancel := context.WithTimeoutCause(t.work, openTime, errOpenTime)
 			defer cancel()

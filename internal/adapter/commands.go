@@ -128,7 +128,7 @@ func (s *Session) withClient(t *turn, f func(client *droid.Client)) {
 		case err != nil:
 			s.failTurn(err)
 		default:
-			f(s.client)
+			f(s.proc.client())
 		}
 	})
 }
@@ -195,7 +195,7 @@ func lacks(v stream.Version, what, since string) string {
 // listCommands asks droid for its commands and skills, beside the owner, and
 // tells the editor.
 func (s *Session) listCommands() {
-	client, cwd := s.client, s.cwd
+	client, cwd := s.proc.client(), s.cwd
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()

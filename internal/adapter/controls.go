@@ -62,7 +62,7 @@ func (d Defaults) settings() stream.SettingsPatch {
 // in its own words.
 func (s *Session) checkDefaults() {
 	want := s.agent.cfg.Defaults
-	if s.client == nil {
+	if s.proc.client() == nil {
 		return
 	}
 	ignored := func(what, value, got string) {
@@ -70,7 +70,7 @@ func (s *Session) checkDefaults() {
 	}
 	switch mode := s.settings.Mode(); {
 	case want.Mode == "" || mode == want.Mode:
-	case s.client.Version().IsZero():
+	case s.proc.client().Version().IsZero():
 		s.post(func() {
 			s.setOption(optionMode, string(want.Mode), func(err *acp.RequestError) {
 				if err != nil {

@@ -118,10 +118,10 @@ func TestExitTextNamesWhoKilledIt(t *testing.T) {
 func TestKilledDroidSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
-		e.inside(func(s *Session) { s.client.KillFor("it did not answer") })
+		e.inside(func(s *Session) { s.proc.kill("it did not answer") })
 		synctest.Wait()
 		e.inside(func(s *Session) {
-			require.Contains(t, crashError(s.lastCrash).Message, "droid was killed by droid-acp, because it did not answer")
+			require.Contains(t, crashError(s.proc.crashes.lastError()).Message, "droid was killed by droid-acp, because it did not answer")
 		})
 	})
 }

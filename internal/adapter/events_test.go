@@ -58,7 +58,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		client := fakeDroid(says("hi"))
 		defer func() { client.Kill(); <-client.Exited() }()
 		fresh := func() *Session {
-			return &Session{client: client, turn: &turn{sent: true}, silence: silence{since: now}}
+			return &Session{proc: process{droid: client}, turn: &turn{sent: true}, silence: silence{since: now}}
 		}
 		at, ok := fresh().silenceDue()
 		require.True(t, ok)
@@ -68,7 +68,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 			"not taken yet":     func(s *Session) { s.turn.sent = false },
 			"cancelled":         func(s *Session) { s.turn.cancelled = true },
 			"an own command":    func(s *Session) { s.turn.command = &slashCommand{} },
-			"no process":        func(s *Session) { s.client = nil },
+			"no process":        func(s *Session) { s.proc.gone() },
 			"the user is asked": func(s *Session) { s.ask = &ask{} },
 			"a tool runs":       func(s *Session) { s.tools = map[string]string{"t": protocol.StatusInProgress} },
 		} {

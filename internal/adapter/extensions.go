@@ -72,8 +72,8 @@ func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) 
 
 func (s *Session) stateExtension(_ extensionParams, done answer) {
 	protocol := ""
-	if s.client != nil {
-		protocol = s.client.Version().String()
+	if s.proc.client() != nil {
+		protocol = s.proc.client().Version().String()
 	}
 	done(map[string]any{
 		"sessionId": s.id, "droidSessionId": s.droidID, "cwd": s.cwd, "title": visible.Line(s.title), "protocolVersion": protocol,

@@ -21,7 +21,7 @@ import (
 // steer hands waiting prompts to droid while a turn runs, if the user wants that:
 // the next one when droid has taken the one before, so that they keep their order.
 func (s *Session) steer() {
-	if s.followUpMode() != followUpSteer || s.client == nil || s.turn == nil || !s.turn.sent || s.turn.cancelled {
+	if s.followUpMode() != followUpSteer || s.proc.client() == nil || s.turn == nil || !s.turn.sent || s.turn.cancelled {
 		return
 	}
 	if len(s.queue) == 0 || s.steering() {
@@ -33,8 +33,8 @@ func (s *Session) steer() {
 	}
 	s.queue = s.queue[1:]
 	s.steered = append(s.steered, t)
-	s.apply(s.norm.Begin(time.Now(), t.message.RequestID, t.message.Text))
-	client := s.client
+	s.apply(s.proc.begin(time.Now(), t.message.RequestID, t.message.Text))
+	client := s.proc.client()
 	s.do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, t.message)
 		s.post(func() { s.steeredTaken(t, err) })
@@ -59,11 +59,11 @@ func (s *Session) steeredTaken(t *turn, err error) {
 	case i < 0: // it has ended already
 	case err == nil:
 		t.sent = true
-	case s.client == nil: // droidGone ends it
+	case s.proc.client() == nil: // droidGone ends it
 		return
 	default:
 		s.steered = slices.Delete(s.steered, i, i+1)
-		s.apply(s.norm.Abort(time.Now(), t.message.RequestID))
+		s.apply(s.proc.abort(time.Now(), t.message.RequestID))
 		s.fail(t, promptError(err))
 	}
 	if s.turn != nil && s.turn.cancelled {

@@ -61,7 +61,7 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 			return
 		}
 		s.alone(func(end func()) {
-			client := s.client
+			client := s.proc.client()
 			if client == nil {
 				done("", startError(errDroidGone))
 				end()

@@ -17,13 +17,13 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 		// out: an update of the next one would overtake it. The response wakes us.
 	case s.reading != nil: // files are read for what droid said before; that they are wakes us
 	case s.stopping():
-		events = s.events // what it says is dropped, so it needs no room
+		events = s.proc.events() // what it says is dropped, so it needs no room
 	default:
 		if room = s.agent.out.full(); room == nil {
-			events = s.events
+			events = s.proc.events()
 		}
 	}
-	s.paused = events == nil
+	s.proc.pause(events == nil)
 	return events, room
 }
 

@@ -61,7 +61,7 @@ func tooLarge(what string, size int) string {
 func (s *Session) contentRules() contentRules {
 	return contentRules{
 		cwd:      s.cwd,
-		attach:   s.client == nil || !s.client.Version().IsZero(),
+		attach:   s.proc.client() == nil || !s.proc.client().Version().IsZero(),
 		noImages: s.blindModel(),
 		missing: func(path string) bool {
 			_, err := s.agent.stat(absolute(s.cwd, path))

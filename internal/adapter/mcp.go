@@ -77,13 +77,13 @@ func (s *Session) watchServers() {
 	if len(names) == 0 {
 		return
 	}
-	client := s.client
+	client := s.proc.client()
 	s.do(func(ctx context.Context) {
 		if names = s.awaitTools(ctx, client, names); len(names) == 0 {
 			return
 		}
 		s.post(func() {
-			if s.client == client {
+			if s.proc.client() == client {
 				s.reportAll(s.servers.Silent(names))
 			}
 		})

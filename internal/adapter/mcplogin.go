@@ -93,7 +93,7 @@ func (s *Session) loginAnswered(l *mcp.Login, action string, err error) {
 
 // cancelAuth has droid no longer wait for a login.
 func (s *Session) cancelAuth(server string) {
-	client := s.client
+	client := s.proc.client()
 	if client == nil {
 		return
 	}

@@ -252,7 +252,7 @@ func (s *Session) patchFor(id, value string) (stream.SettingsPatch, func() *stri
 	}
 	switch id {
 	case optionMode:
-		return stream.ModeSettings(s.client.Version(), stream.Mode(value)), func() *string { m := string(s.settings.Mode()); return &m }, nil
+		return stream.ModeSettings(s.proc.client().Version(), stream.Mode(value)), func() *string { m := string(s.settings.Mode()); return &m }, nil
 	case optionModel:
 		patch.ModelID = &value
 		// 0.99 keeps an effort that the new model does not support.
@@ -307,7 +307,7 @@ func unknownValue(id, value string, values []protocol.OptionValue) *acp.RequestE
 // has answered.
 func (s *Session) updateSettings(patch stream.SettingsPatch, done func(error)) {
 	s.alone(func(end func()) {
-		client := s.client
+		client := s.proc.client()
 		if client == nil {
 			done(errDroidGone)
 			end()

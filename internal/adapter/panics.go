@@ -50,10 +50,7 @@ func (s *Session) lose(p any) {
 			s.logPanic("panic after a panic in a session", again)
 		}
 	}()
-	if s.client != nil {
-		s.client.KillFor("droid-acp itself failed")
-		s.dying = true
-	}
+	s.proc.doom("droid-acp itself failed")
 	s.failTurn(panicError(p))
 	s.endReplay(panicError(p))
 }

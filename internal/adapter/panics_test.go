@@ -66,7 +66,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				e, other, running := twoSessions(t, asking())
 				var client *droid.Client
-				e.inside(func(s *Session) { client = s.client })
+				e.inside(func(s *Session) { client = s.proc.client() })
 				e.posts(act)
 				m := e.await(running)
 				require.NotNil(t, m.Error)
@@ -132,7 +132,7 @@ func TestPanicWhileDroidStarts(t *testing.T) {
 			}
 			return start(n)
 		})
-		e.inside(func(s *Session) { s.client.Kill() })
+		e.inside(func(s *Session) { s.proc.client().Kill() })
 		synctest.Wait()
 		require.Contains(t, e.run("one"), "droid-acp failed")
 		require.Equal(t, "end_turn", e.run("two"))
@@ -158,11 +158,8 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		e.posts(func(s *Session) {
-			client := s.client
-			s.client = nil // calls on it panic
 			s.interrupts++
 			s.do(func(context.Context) { panic("test") }, func() { s.interruptDone() })
-			s.client = client
 		})
 		require.Contains(t, ended(e.await(running)), "droid-acp failed")
 		require.Equal(t, "end_turn", e.run("next"))

@@ -17,10 +17,10 @@ const askTime = 10 * time.Second
 // tellUsage reports how full the context window is, where droid tells (since
 // 0.117). It follows the turn and does not hold up its response.
 func (s *Session) tellUsage() {
-	if s.client == nil || !s.client.Version().Features().ContextStats {
+	if !s.proc.features().ContextStats {
 		return
 	}
-	client := s.client
+	client := s.proc.client()
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()

@@ -85,13 +85,13 @@ func (s *Session) reload(r *reload) {
 // would cut short: a process that is being started may have other MCP servers and
 // was asked for less history, and one that changes its settings must not be left.
 func (s *Session) nextReload() {
-	if s.reloading || len(s.reloads) == 0 || s.unanswered > 0 || len(s.waiting) > 0 || len(s.calls) > 0 || s.ended {
+	if s.reloading || len(s.reloads) == 0 || s.unanswered > 0 || s.proc.starting() || s.proc.calls.busy() || s.ended {
 		return
 	}
 	s.reloading = true
 	r := s.reloads[0]
 	s.decline(r.params)
-	s.crashes = 0 // the user wants droid to be tried again
+	s.proc.crashes.completed() // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
 		limit = wholeHistory
@@ -187,7 +187,7 @@ func (s *Session) endReloads() {
 // useServers makes these the session's MCP servers. A process that has others ends,
 // and the next one takes the session up.
 func (s *Session) useServers(servers []droid.MCPServer) {
-	if s.servers.Use(servers) && s.client != nil {
+	if s.servers.Use(servers) && s.proc.client() != nil {
 		s.leave()
 	}
 }
@@ -203,7 +203,7 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 // does not answer is replaced by one that loads the session.
 func (s *Session) loadAgain(ctx context.Context, limit int, done func(*stream.SessionInfo, *acp.RequestError)) {
 	s.alone(func(end func()) {
-		client, servers := s.client, s.servers.List()
+		client, servers := s.proc.client(), s.servers.List()
 		if client == nil { // it has gone while the load waited
 			s.withDroid(limit, done)
 			end()
@@ -233,7 +233,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, done func(*stream.Se
 
 // loadedAgain takes the outcome of loadAgain.
 func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, done func(*stream.SessionInfo, *acp.RequestError)) {
-	hangs := err == errLoadHangs && s.client == client
+	hangs := err == errLoadHangs && s.proc.client() == client
 	switch {
 	case err == nil:
 		s.opened(info)

@@ -52,9 +52,7 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 		r.events[0] = nil
 		r.events = r.events[1:]
 	}
-	for id := range s.toolIDs {
-		s.norm.Reserve(id)
-	}
+	s.proc.reserve(s.toolIDs)
 	if r.info.HasOlderMessages {
 		s.tell("The session has older messages that droid did not return.")
 	}

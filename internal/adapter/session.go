@@ -14,7 +14,6 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
 )
 
@@ -40,17 +39,8 @@ type Session struct {
 	controls
 	id         string // by which the editor used the session last, one of droid's
 	cwd        string
-	droidID    string        // of the session that the process works on, see thread.go
-	client     *droid.Client // nil while no process runs
-	events     <-chan stream.Event
-	paused     bool // they are not read at present, see nextEvent
-	dying      bool // the process was killed although a prompt may wait; its end is awaited
-	norm       *quirks.Normalizer
-	waiting    []func(*stream.SessionInfo, *acp.RequestError) // for the process being started
-	leaving    *droid.Client                                  // the parked process, until it is gone
-	parkAt     time.Time                                      // zero when it is not to be parked
-	crashes    int                                            // in a row
-	lastCrash  error
+	droidID    string // of the session that the process works on, see thread.go
+	proc       process
 	settings   stream.Settings
 	toldMode   stream.Mode // what the editor believes
 	registered bool        // the editor knows the session, so it takes updates
@@ -59,9 +49,8 @@ type Session struct {
 	unanswered int         // prompts of droid that have ended, but have no response yet
 	interrupts int         // sent and not answered yet
 	queue      []*turn
-	replaying  *replay            // the history of the load that runs; nil for none
-	calls      []func(end func()) // that wait for each other, see alone; the first one runs
-	reloads    []*reload          // the first one runs when reloading
+	replaying  *replay   // the history of the load that runs; nil for none
+	reloads    []*reload // the first one runs when reloading
 	reloading  bool
 	unopened   *acp.RequestError // why the session was never opened
 	silence    silence
@@ -100,6 +89,7 @@ func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session 
 		tools:    make(map[string]string),
 		toolIDs:  make(map[string]struct{}),
 	}
+	s.proc = newProcess(s.post, func() { s.nextReload() })
 	s.servers.Use(servers)
 	s.ctx, s.stop = context.WithCancel(a.ctx)
 	s.polite, s.hurry = context.WithCancel(context.Background())
@@ -154,17 +144,16 @@ func (s *Session) run() {
 // opened takes what droid said when it opened or loaded the session.
 func (s *Session) opened(info *stream.SessionInfo) {
 	s.drainEvents()
-	if s.client == nil {
+	if s.proc.client() == nil {
 		return // it died right after; the next prompt starts it again
 	}
 	if info.CWD != "" {
 		s.cwd = info.CWD // a loaded session keeps its own
 	}
-	s.norm.SetVersion(s.client.Version())
 	if len(info.AvailableModels) > 0 {
 		s.models = info.AvailableModels
 	}
-	s.apply(s.norm.Settings(info.Settings))
+	s.apply(s.proc.opened(info.Settings))
 	s.tellOptions()
 	s.watchServers()
 	s.listCommands()
@@ -177,7 +166,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 func (s *Session) drainEvents() {
 	for {
 		select {
-		case ev, ok := <-s.events:
+		case ev, ok := <-s.proc.events():
 			s.droidSaid(ev, ok)
 			if !ok {
 				return
@@ -208,17 +197,15 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	}
 	now := time.Now()
 	s.silence.broken(now)
-	s.apply(s.norm.Push(now, ev))
+	s.apply(s.proc.push(now, ev))
 }
 
 // nextTick is how long the owner may wait before something is due.
 func (s *Session) nextTick() time.Duration {
 	next := time.Hour
 	consider := func(at time.Time) { next = min(next, max(0, time.Until(at))) }
-	if s.norm != nil && s.client != nil && !s.paused {
-		if at, ok := s.norm.Deadline(); ok {
-			consider(at)
-		}
+	if at, ok := s.proc.due(); ok {
+		consider(at)
 	}
 	if at, ok := s.views.due(); ok {
 		consider(at)
@@ -232,17 +219,12 @@ func (s *Session) nextTick() time.Duration {
 	if at, ok := s.servers.Due(); ok {
 		consider(at)
 	}
-	if !s.parkAt.IsZero() {
-		consider(s.parkAt)
-	}
 	return next
 }
 
 func (s *Session) tick() {
 	now := time.Now()
-	if s.norm != nil && s.client != nil && !s.paused {
-		s.apply(s.norm.Tick(now))
-	}
+	s.apply(s.proc.tick(now))
 	s.flushViews(now)
 	s.insist(now)
 	s.tellSilence(now)
@@ -258,7 +240,7 @@ func (s *Session) end() {
 	s.withdrawAsk()
 	s.servers.EndLogins()
 	s.endReplay(errEnding())
-	if s.client != nil {
+	if s.proc.client() != nil {
 		s.endDroid()
 	}
 	for {
@@ -274,7 +256,7 @@ func (s *Session) end() {
 	for _, f := range s.mail.close() {
 		s.guard(f)
 	}
-	for _, f := range s.waiting {
+	for _, f := range s.proc.takeWaiting() {
 		f(nil, errEnding())
 	}
 	s.endReloads()
@@ -286,27 +268,9 @@ func (s *Session) end() {
 // afterEnd does what end did not come to, where that panicked.
 func (s *Session) afterEnd() {
 	s.finishAll()
-	if s.client != nil {
-		<-s.client.Exited()
+	if client := s.proc.client(); client != nil {
+		<-client.Exited()
 	}
-}
-
-// endDroid ends the process politely, and hears how its turn ends.
-func (s *Session) endDroid() {
-	closed := make(chan struct{})
-	client := s.client
-	s.do(func(context.Context) {
-		defer close(closed)
-		defer client.Kill() // it is gone by then, unless Close panicked
-		// The bound is Close's own; it returns with the process gone.
-		if err := client.Close(s.polite); err != nil {
-			s.log.Debug("droid ended", zap.Error(err))
-		}
-	})
-	for ev := range s.events {
-		s.apply(s.norm.Push(time.Now(), ev))
-	}
-	<-closed
 }
 
 // tellAs has all updates go out under this id from now on.

@@ -190,8 +190,8 @@ func (a *Agent) deleteSession(c call) (any, *acp.RequestError) {
 	if err == nil {
 		s.cancelAndWait()
 		s.post(func() {
-			if s.client != nil {
-				s.client.Kill() // it would write to the files once more as it leaves
+			if client := s.proc.client(); client != nil {
+				client.Kill() // it would write to the files once more as it leaves
 			}
 		})
 		s.stop()

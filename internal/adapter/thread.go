@@ -18,7 +18,7 @@ import (
 // conversation. done is called when it is there, with what the user must know of
 // the two sessions.
 func (s *Session) goOn(t *turn, id string, fresh bool, done func(hint string)) {
-	if s.turn != t || s.client == nil { // it was cancelled, and another prompt may run
+	if s.turn != t || s.proc.client() == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
 		return
 	}
@@ -48,7 +48,7 @@ func (s *Session) goOn(t *turn, id string, fresh bool, done func(hint string)) {
 		defer end()
 		s.droidID = id
 		if fresh {
-			if s.client != nil {
+			if s.proc.client() != nil {
 				s.leave()
 			}
 			s.withDroid(1, loaded)
@@ -73,7 +73,5 @@ func (s *Session) followTo(id string) {
 		return
 	}
 	s.log.Warn("droid went on in a session that is open already; it is killed", zap.String("other", id))
-	if s.client != nil {
-		s.client.KillFor("it went on in a session that is open already")
-	}
+	s.proc.kill("it went on in a session that is open already")
 }

@@ -129,7 +129,7 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 // next starts the first waiting prompt if none runs, and if no interrupt of one
 // before can still reach it.
 func (s *Session) next() {
-	if s.turn != nil || s.unanswered > 0 || s.interrupts > 0 || len(s.reloads) > 0 || s.dying || len(s.queue) == 0 || s.ended {
+	if s.turn != nil || s.unanswered > 0 || s.interrupts > 0 || len(s.reloads) > 0 || s.proc.dying() || len(s.queue) == 0 || s.ended {
 		return
 	}
 	t := s.queue[0]
@@ -144,9 +144,9 @@ func (s *Session) next() {
 		s.tell(notice)
 	}
 	s.notices = nil
-	s.parkAt = time.Time{}
+	s.proc.stay()
 	t.starting = true
-	crashed := s.lastCrash != nil && s.crashes > 0
+	crashed := s.proc.crashes.any()
 	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
 		switch {
 		case s.turn != t:
@@ -169,8 +169,8 @@ func (s *Session) next() {
 func (s *Session) begin(t *turn) {
 	t.starting = false
 	s.addShellNotes(t)
-	s.apply(s.norm.Begin(time.Now(), t.message.RequestID, t.message.Text))
-	client := s.client
+	s.apply(s.proc.begin(time.Now(), t.message.RequestID, t.message.Text))
+	client := s.proc.client()
 	s.do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, t.message)
 		s.post(func() { s.taken(t, err) })
@@ -192,7 +192,7 @@ func (s *Session) taken(t *turn, err error) {
 			s.interrupt(t)
 		}
 		s.steer()
-	case s.client == nil:
+	case s.proc.client() == nil:
 		s.failTurn(crashError(err))
 	default:
 		s.drainEvents()
@@ -259,8 +259,8 @@ func (s *Session) interrupt(t *turn) {
 }
 
 func (s *Session) sendInterrupt() {
-	s.apply(s.norm.Interrupted(time.Now()))
-	client := s.client
+	s.apply(s.proc.interrupted(time.Now()))
+	client := s.proc.client()
 	if client == nil {
 		return
 	}
@@ -302,9 +302,7 @@ func (s *Session) insist(now time.Time) {
 	if !now.Before(t.interruptEnd) {
 		t.interruptAt = time.Time{}
 		s.log.Warn("droid does not stop; it is killed")
-		if s.client != nil {
-			s.client.KillFor("it did not stop when a turn was cancelled")
-		}
+		s.proc.kill("it did not stop when a turn was cancelled")
 		return
 	}
 	t.interruptEvery = min(2*t.interruptEvery, interruptAgainTo)
@@ -351,14 +349,14 @@ func (s *Session) endingOf(t *turn, ev quirks.TurnEnded) ending {
 	if !t.spoke {
 		s.tell("The model gave an empty answer.")
 	}
-	s.crashes = 0
+	s.proc.crashes.completed()
 	return ending{stop: acp.StopReasonEndTurn}
 }
 
 // abortTurn ends a prompt that droid did not take.
 func (s *Session) abortTurn(err *acp.RequestError) {
 	s.keepShellNotes(s.turn)
-	s.apply(s.norm.Abort(time.Now(), s.turn.message.RequestID))
+	s.apply(s.proc.abort(time.Now(), s.turn.message.RequestID))
 	s.failTurn(err)
 }
 
