@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
@@ -50,7 +51,7 @@ func (s *Session) commandProgress(id string, c *command, u stream.ProgressUpdate
 		s.terminalOutput(id, piece)
 	default: // the terminal goes on with the result; until then the last lines stand below it
 		s.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: id,
-			Content: []protocol.ToolContent{protocol.TerminalContent(id), protocol.TextContent(fenced("console", gapMark[1:]+c.output.last))}})
+			Content: []protocol.ToolContent{protocol.TerminalContent(id), protocol.TextContent(markdown.Fenced("console", gapMark[1:]+c.output.last))}})
 	}
 }
 
@@ -74,7 +75,7 @@ func (s *Session) flushCommand(id string, c *command, now time.Time) {
 func (s *Session) showOutput(id string, c *command) {
 	c.dirty = false
 	s.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: id,
-		Content: []protocol.ToolContent{protocol.TextContent(fenced("console", c.output.shown()))}})
+		Content: []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", c.output.shown()))}})
 }
 
 // commandEnded ends a command with its output, once.
@@ -98,7 +99,7 @@ func (s *Session) commandEnded(ev quirks.ToolEnded, c *command, update *protocol
 		text = c.output.shown() // of a command that was stopped
 	}
 	if strings.TrimSpace(text) != "" {
-		update.Content = []protocol.ToolContent{protocol.TextContent(fenced("console", text))}
+		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", text))}
 	}
 	if result.exitCode != nil && *result.exitCode != 0 {
 		result.note = strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", *result.exitCode, result.note))
@@ -118,7 +119,7 @@ func (s *Session) terminalEnded(c *command, result commandResult, update *protoc
 	}
 	switch {
 	case !ok:
-		update.Content = []protocol.ToolContent{protocol.TextContent(fenced("console", result.output))}
+		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", result.output))}
 	case c.output.text != "" || rest != "" || result.exitCode != nil:
 		if rest != "" {
 			s.terminalOutput(id, rest)
@@ -133,20 +134,4 @@ func notes(note string) []protocol.ToolContent {
 		return nil
 	}
 	return []protocol.ToolContent{protocol.TextContent(note)}
-}
-
-// fenced makes text a code block of Markdown, between fences longer than any run
-// of backticks in it.
-func fenced(language, text string) string {
-	longest, run := 2, 0
-	for i := range len(text) {
-		if text[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	fence := strings.Repeat("`", longest+1)
-	return fence + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }

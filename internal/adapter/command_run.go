@@ -40,7 +40,7 @@ func (s *Session) statusCommand(t *turn, _ string) {
 	}
 	s.reply(t, fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- model %s, effort %s, mode %s, follow-ups: %s\n",
 		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.id, s.droidID, s.cwd,
-		text(s.settings.ModelID), text(s.settings.ReasoningEffort), s.settings.Mode(), s.followUpMode()))
+		text(s.options.settings.ModelID), text(s.options.settings.ReasoningEffort), s.options.mode(), s.options.followUp))
 }
 
 // optionCommand shows or sets a config option, for clients without pickers.
@@ -61,18 +61,16 @@ func optionCommand(id string) func(*Session, *turn, string) {
 }
 
 func (s *Session) describeOption(id string) string {
-	for _, o := range s.configOptions() {
-		if o.ID != id {
-			continue
-		}
-		var b strings.Builder
-		fmt.Fprintf(&b, "%s: %s. The values are:\n", o.Name, o.CurrentValue)
-		for _, v := range o.Options {
-			fmt.Fprintf(&b, "- `%s`: %s\n", v.Value, v.Name)
-		}
-		return b.String()
+	o := s.options.option(id)
+	if o == nil {
+		return "The model in use gives no choice here."
 	}
-	return "The model in use gives no choice here."
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s. The values are:\n", o.Name, o.CurrentValue)
+	for _, v := range o.Options {
+		fmt.Fprintf(&b, "- `%s`: %s\n", v.Value, v.Name)
+	}
+	return b.String()
 }
 
 func (s *Session) renameCommand(t *turn, title string) {

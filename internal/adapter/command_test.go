@@ -174,12 +174,3 @@ func TestCommandThatFails(t *testing.T) {
 		})
 	}
 }
-
-// What a command writes decides neither how its block of code ends nor how long
-// it takes to find out: a megabyte of backticks took minutes.
-func TestFencedIsLongerThanAnyRun(t *testing.T) {
-	require.Equal(t, "```\na\n```", fenced("", "a\n"))
-	require.Equal(t, "`````sh\na```` b ``` c\n`````", fenced("sh", "a```` b ``` c"))
-	run := strings.Repeat("`", 1<<20)
-	require.Equal(t, "`"+run+"\n"+run+"\n`"+run, fenced("", run))
-}

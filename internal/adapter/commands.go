@@ -14,6 +14,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
 )
@@ -57,15 +58,15 @@ func (s *Session) ownCommands() []ownCommand {
 
 // commandOf returns the command that a prompt is, nil for all other prompts: text
 // that only looks like one is droid's.
-func (s *Session) commandOf(prompt json.RawMessage) *slashCommand {
-	var blocks []contentBlock
-	if json.Unmarshal(prompt, &blocks) != nil || len(blocks) != 1 || blocks[0].Type != "text" {
+func (s *Session) commandOf(p prompt.Prompt) *slashCommand {
+	text, ok := p.Text()
+	if !ok {
 		return nil
 	}
-	if command := s.bangCommand(blocks[0].Text); command != "" {
+	if command := s.bangCommand(text); command != "" {
 		return &slashCommand{"shell", command, (*Session).shellCommand}
 	}
-	name, args, ok := splitCommand(blocks[0].Text)
+	name, args, ok := splitCommand(text)
 	if !ok {
 		return nil
 	}

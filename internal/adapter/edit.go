@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/patch"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
@@ -99,7 +100,7 @@ func (s *Session) plannedChanges(name string, raw json.RawMessage) []change {
 	if json.Unmarshal(raw, &in) != nil {
 		return nil
 	}
-	path := absolute(s.cwd, in.FilePath)
+	path := paths.Absolute(s.cwd, in.FilePath)
 	switch {
 	case name == "ApplyPatch":
 		return s.patchChanges(in.Input)
@@ -162,7 +163,7 @@ func (s *Session) patchChanges(text string) []change {
 		return s.readText(path)
 	}
 	for _, f := range files {
-		path := absolute(s.cwd, f.Path)
+		path := paths.Absolute(s.cwd, f.Path)
 		old, known := read(path)
 		switch f.Op {
 		case patch.Add:
@@ -170,7 +171,7 @@ func (s *Session) patchChanges(text string) []change {
 		case patch.Delete:
 			out.add(whole(path, old, nil))
 		case patch.Update:
-			replaced, _ := read(absolute(s.cwd, f.MoveTo))
+			replaced, _ := read(paths.Absolute(s.cwd, f.MoveTo))
 			out.add(s.updated(path, old, known, f, replaced)...)
 		}
 	}
@@ -185,7 +186,7 @@ func (s *Session) updated(path string, old *string, known bool, f patch.File, re
 			if f.MoveTo == "" {
 				return []change{whole(path, old, &text)}
 			}
-			return []change{whole(path, old, nil), whole(absolute(s.cwd, f.MoveTo), replaced, &text)}
+			return []change{whole(path, old, nil), whole(paths.Absolute(s.cwd, f.MoveTo), replaced, &text)}
 		}
 	}
 	var out []change
@@ -194,7 +195,7 @@ func (s *Session) updated(path string, old *string, known bool, f patch.File, re
 		out = append(out, change{path: path, old: &before, new: &after, part: true})
 	}
 	if f.MoveTo != "" {
-		out = append(out, change{path: absolute(s.cwd, f.MoveTo), from: path, part: true})
+		out = append(out, change{path: paths.Absolute(s.cwd, f.MoveTo), from: path, part: true})
 	}
 	return out
 }
@@ -265,7 +266,7 @@ func failedFiles(cwd string, raw json.RawMessage) map[string]string {
 	}
 	failed := make(map[string]string)
 	for _, f := range result.Files {
-		failed[absolute(cwd, f.FilePath)] = f.Error
+		failed[paths.Absolute(cwd, f.FilePath)] = f.Error
 	}
 	return failed
 }
@@ -304,7 +305,7 @@ func diffLines(cwd string, raw json.RawMessage) *change {
 		return nil
 	}
 	var before, after strings.Builder
-	c := change{path: absolute(cwd, result.FilePath), part: true}
+	c := change{path: paths.Absolute(cwd, result.FilePath), part: true}
 	for _, l := range result.DiffLines {
 		if l.Type != "added" {
 			before.WriteString(l.Content + "\n")

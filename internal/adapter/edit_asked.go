@@ -1,6 +1,9 @@
 package adapter
 
-import "droid-acp/internal/droid/stream"
+import (
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/paths"
+)
 
 // askedChanges are the changes that droid itself describes when it asks for
 // permission, and the planned ones of which it says nothing: of a patch of
@@ -11,7 +14,7 @@ func (s *Session) askedChanges(id string, tool stream.PermissionToolUse) []chang
 	if e := s.views.get(id).edit; e != nil {
 		planned = listed(e.changes)
 	}
-	path := absolute(s.cwd, d.FilePath)
+	path := paths.Absolute(s.cwd, d.FilePath)
 	switch {
 	case tool.Confirmation == "create" && d.Content != nil:
 		return []change{whole(path, before(planned, path, nil), d.Content)}
@@ -37,7 +40,7 @@ func (s *Session) askedChanges(id string, tool stream.PermissionToolUse) []chang
 // gives no new text, or "", of a file that goes, and none where the patch does not
 // fit: then the planned changes count. It is nil where there are none either.
 func (s *Session) fileChanges(f stream.PermissionFile, planned *changeList) []change {
-	path, to := absolute(s.cwd, f.FilePath), absolute(s.cwd, f.MoveTo)
+	path, to := paths.Absolute(s.cwd, f.FilePath), paths.Absolute(s.cwd, f.MoveTo)
 	if f.Operation == "delete" {
 		f.NewContent = nil
 	}

@@ -47,26 +47,12 @@ func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) 
 		if err != nil {
 			return nil, err
 		}
-		type outcome struct {
-			result any
-			err    *acp.RequestError
-		}
-		done := promised[outcome](s)
-		posted := s.post(func() { f(s, p, func(result any, err *acp.RequestError) { done.give(outcome{result, err}) }) })
-		c.ordered()
-		if !posted {
-			return nil, unknownSession(p.SessionID)
-		}
-		select {
-		case out := <-done.given:
-			return out.result, out.err
-		case <-done.lost:
-			return nil, errLost()
-		case <-s.over:
-			return nil, errEnding()
-		case <-c.ctx.Done():
-			return nil, acp.NewRequestCancelled(nil)
-		}
+		return askOwner(s.owner, inquiry[any]{
+			ordered:   c.ordered,
+			work:      func(done func(any, *acp.RequestError)) { f(s, p, done) },
+			ctx:       c.ctx,
+			cancelled: refuseWhenCancelled[any],
+		})
 	}
 }
 
@@ -77,9 +63,9 @@ func (s *Session) stateExtension(_ extensionParams, done answer) {
 	}
 	done(map[string]any{
 		"sessionId": s.id, "droidSessionId": s.droidID, "cwd": s.cwd, "title": visible.Line(s.title), "protocolVersion": protocol,
-		"model": text(s.settings.ModelID), "reasoningEffort": text(s.settings.ReasoningEffort), "mode": s.settings.Mode(),
-		"followUp": s.followUpMode(), "isRunning": s.turn != nil, "isCompacting": s.compaction != "",
-		"waitingPrompts": len(s.queue) + len(s.steered), "autoCompaction": s.settings.AutoCompaction, "settings": s.settings.Raw,
+		"model": text(s.options.settings.ModelID), "reasoningEffort": text(s.options.settings.ReasoningEffort), "mode": s.options.mode(),
+		"followUp": s.options.followUp, "isRunning": s.turn != nil, "isCompacting": s.compaction != "",
+		"waitingPrompts": len(s.queue) + len(s.steered), "autoCompaction": s.options.settings.AutoCompaction, "settings": s.options.settings.Raw,
 	}, nil)
 }
 
@@ -156,10 +142,10 @@ func (s *Session) commandsExtension(_ extensionParams, done answer) {
 
 func (s *Session) modelsExtension(_ extensionParams, done answer) {
 	models := []json.RawMessage{}
-	for _, m := range s.models {
+	for _, m := range s.options.models {
 		models = append(models, m.Raw)
 	}
-	done(map[string]any{"currentModelId": text(s.settings.ModelID), "models": models}, nil)
+	done(map[string]any{"currentModelId": text(s.options.settings.ModelID), "models": models}, nil)
 }
 
 func (s *Session) autoCompactionExtension(p extensionParams, done answer) {
@@ -173,7 +159,7 @@ func (s *Session) autoCompactionExtension(p extensionParams, done answer) {
 			return
 		}
 		s.updateSettings(stream.SettingsPatch{AutoCompaction: p.Enabled}, func(err error) {
-			got := s.settings.AutoCompaction
+			got := s.options.settings.AutoCompaction
 			switch {
 			case err != nil:
 				done(nil, internalError("auto_compaction_refused", "droid did not change it: "+err.Error()))
@@ -198,7 +184,7 @@ func (s *Session) exportExtension(p extensionParams, done answer) {
 		}
 		session, cwd := s.droidID, s.cwd
 		s.do(func(context.Context) {
-			path, err := export(info, session, cwd, p.Path)
+			path, err := exportTo(info, session, cwd, p.Path)
 			if err != nil {
 				done(nil, internalError("export_failed", "the conversation was not exported: "+err.Error()))
 				return

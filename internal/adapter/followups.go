@@ -21,7 +21,7 @@ import (
 // steer hands waiting prompts to droid while a turn runs, if the user wants that:
 // the next one when droid has taken the one before, so that they keep their order.
 func (s *Session) steer() {
-	if s.followUpMode() != followUpSteer || s.proc.client() == nil || s.turn == nil || !s.turn.sent || s.turn.cancelled {
+	if !s.options.steers() || s.proc.client() == nil || s.turn == nil || !s.turn.sent || s.turn.cancelled {
 		return
 	}
 	if len(s.queue) == 0 || s.steering() {

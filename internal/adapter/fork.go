@@ -22,30 +22,15 @@ func (a *Agent) forkSession(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return a.forkStored(c, p)
 	}
-	type outcome struct {
-		id  string
-		err *acp.RequestError
-	}
-	done := promised[outcome](s)
-	posted := s.post(func() {
-		s.fork(c.ctx, func(id string, err *acp.RequestError) { done.give(outcome{id, err}) })
-	})
-	c.ordered()
-	if !posted {
-		return nil, errEnding()
-	}
-	out, err := done.wait()
-	if err == nil {
-		err = out.err
-	}
+	id, err := askOwner(s.owner, inquiry[string]{ordered: c.ordered, work: func(answer func(string, *acp.RequestError)) { s.fork(c.ctx, answer) }})
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: out.id, MessageLimit: 1}))
+	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if failure != nil {
-		return nil, openError(out.id, failure)
+		return nil, openError(id, failure)
 	}
-	info.SessionID = out.id
+	info.SessionID = id
 	return a.takeUp(c, client, info, p)
 }
 

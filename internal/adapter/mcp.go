@@ -13,6 +13,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
+	"droid-acp/internal/paths"
 )
 
 // What internal/mcp decides of a session's MCP servers is done here: the user is
@@ -56,7 +57,7 @@ func startProblem(server stream.MCPServer, cwd string) string {
 	}
 	command := server.Command
 	if strings.ContainsRune(command, filepath.Separator) {
-		command = absolute(cwd, command)
+		command = paths.Absolute(cwd, command)
 	}
 	if _, err := exec.LookPath(command); err != nil {
 		return err.Error() + "."

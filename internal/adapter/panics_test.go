@@ -253,17 +253,6 @@ func (w brittleWriter) Write(p []byte) (int, error) {
 	return w.b.WriteCloser.Write(p)
 }
 
-// TestPanicWithTheOutputOfACommand: it reaches the caller, with the command gone.
-func TestPanicWithTheOutputOfACommand(t *testing.T) {
-	require.PanicsWithValue(t, "test", func() {
-		runShell(t.Context(), t.TempDir(), "echo hi; sleep 60", brittleOutput{})
-	})
-}
-
-type brittleOutput struct{}
-
-func (brittleOutput) Write([]byte) (int, error) { panic("test") }
-
 // TestPanicInTheGate: a line that the gate fails on is answered, and the next one
 // passes.
 func TestPanicInTheGate(t *testing.T) {

@@ -46,7 +46,7 @@ func (s *Session) askPermission(ev quirks.PermissionAsked) {
 	} else {
 		params.ToolCall, closeUp = s.showBatch(ev)
 	}
-	always := alwaysText(ev.Tools, options, s.settings.Mode())
+	always := alwaysText(ev.Tools, options, s.options.mode())
 	if always != "" {
 		params.ToolCall.Content = append(params.ToolCall.Content, protocol.TextContent(always))
 	}

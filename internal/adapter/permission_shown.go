@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
@@ -86,7 +88,7 @@ func diffText(cwd string, c protocol.ToolContent) string {
 		before = *c.OldText
 	}
 	before, after = changedLines(before, after)
-	return "**" + relative(cwd, c.Path) + "**\n\n" + fenced("diff", signedLines(beginning(before), beginning(after)))
+	return "**" + paths.Relative(cwd, c.Path) + "**\n\n" + markdown.Fenced("diff", signedLines(beginning(before), beginning(after)))
 }
 
 // signedLines are the lines of two texts with the signs of a diff: those that both

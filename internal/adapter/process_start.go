@@ -37,7 +37,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 func (s *Session) start(historyLimit int) {
 	leaving := s.proc.stillLeaving()
 	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
-	cwd, servers, wanted := s.cwd, s.servers.List(), s.settings
+	cwd, servers, wanted := s.cwd, s.servers.List(), s.options.settings
 	s.do(func(ctx context.Context) {
 		s.before.wait()
 		if leaving != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"droid-acp/internal/patch"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/quirks"
 )
 
@@ -103,7 +104,7 @@ func (s *Session) filesOf(ev quirks.Event) (paths []string) {
 }
 
 // inputFiles are the files that the input of a call names, if it changes files.
-func (s *Session) inputFiles(name string, raw json.RawMessage) (paths []string) {
+func (s *Session) inputFiles(name string, raw json.RawMessage) (named []string) {
 	var in struct {
 		FilePath string `json:"file_path"`
 		Input    string `json:"input"`
@@ -115,19 +116,19 @@ func (s *Session) inputFiles(name string, raw json.RawMessage) (paths []string) 
 		if in.FilePath == "" {
 			return nil
 		}
-		return []string{absolute(s.cwd, in.FilePath)}
+		return []string{paths.Absolute(s.cwd, in.FilePath)}
 	}
 	files, err := patch.Parse(in.Input)
 	if err != nil {
 		return nil
 	}
 	for _, f := range files {
-		paths = append(paths, absolute(s.cwd, f.Path))
+		named = append(named, paths.Absolute(s.cwd, f.Path))
 		if f.MoveTo != "" {
-			paths = append(paths, absolute(s.cwd, f.MoveTo))
+			named = append(named, paths.Absolute(s.cwd, f.MoveTo))
 		}
 	}
-	return paths
+	return named
 }
 
 // readText is the text of a file that was read for the event that is being told:

@@ -38,21 +38,9 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	type outcome struct {
-		result protocol.SessionResult
-		err    *acp.RequestError
-	}
-	done := promised[outcome](s)
-	r := &reload{c.ctx, c.request, p, replay, func(result protocol.SessionResult, err *acp.RequestError) { done.give(outcome{result, err}) }}
-	posted := s.post(func() { s.reload(r) })
-	c.ordered()
-	if !posted {
-		return nil, errEnding()
-	}
-	out, err := done.wait()
-	if err == nil {
-		err = out.err
-	}
+	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{ordered: c.ordered, work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
+		s.reload(&reload{c.ctx, c.request, p, replay, answer})
+	}})
 	if err != nil {
 		if !known {
 			a.forget(s)
@@ -60,7 +48,7 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 		}
 		return nil, err
 	}
-	return out.result, nil
+	return result, nil
 }
 
 // reload takes a session/load or session/resume. A running prompt is not
@@ -142,7 +130,8 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		// The editor begins anew: it is told all that it knew, behind the response.
 		s.registered = false
 		s.toldCommands, s.toldUsage = nil, droid.ContextStats{}
-		r.done(protocol.SessionResult{Modes: s.modes(), ConfigOptions: s.options()}, nil)
+		modes, list := s.options.tell()
+		r.done(protocol.SessionResult{Modes: modes, ConfigOptions: list}, nil)
 	}
 	r.request.whenAnswered(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
 }

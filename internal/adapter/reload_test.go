@@ -53,7 +53,7 @@ func TestSecondOpenerGetsItsHistory(t *testing.T) {
 				}
 				require.Equal(t, history, told)
 				var mode string
-				e.inside(func(s *Session) { mode = string(s.settings.Mode()) })
+				e.inside(func(s *Session) { mode = string(s.options.mode()) })
 				require.Equal(t, "auto-low", mode)
 			})
 		})

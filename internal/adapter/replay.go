@@ -2,13 +2,11 @@ package adapter
 
 import (
 	"context"
-	"path/filepath"
-	"regexp"
-	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/store"
@@ -90,12 +88,9 @@ func userImage(ev quirks.UserImage) protocol.UserMessageChunk {
 // mentioned in it. The bodies are not shown: the user had them in front of them, and
 // they may be long.
 func userWords(ev quirks.UserText, cwd string) string {
-	text := ev.Text
-	if strings.Contains(text, noSuchFile) {
-		text = noteOnMention.ReplaceAllString(text, "$1")
-	}
+	text := paths.UnmarkMissing(ev.Text)
 	for _, f := range ev.Files {
-		if mentions(text, f.Name, cwd) {
+		if paths.Mentions(text, f.Name, cwd) {
 			continue
 		}
 		if text != "" {
@@ -107,17 +102,4 @@ func userWords(ev quirks.UserText, cwd string) string {
 		text += "[attached: " + visible.Line(f.Name) + "]"
 	}
 	return text
-}
-
-// noteOnMention is what link adds to the mention of a file, for the model.
-var noteOnMention = regexp.MustCompile(`(@(?:/|[A-Za-z]:\\)[^@\n]*?)` + regexp.QuoteMeta(noSuchFile))
-
-// mentions reports whether text mentions the attached file of this name: by its
-// path, or, where droid has the last part of that alone (addResource), by that.
-func mentions(text, name, cwd string) bool {
-	if name == "" {
-		return false
-	}
-	return strings.Contains(text, "@"+name) || strings.Contains(text, "@"+relative(cwd, name)) ||
-		!filepath.IsAbs(name) && strings.Contains(text, string(filepath.Separator)+name)
 }

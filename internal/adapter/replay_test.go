@@ -1,12 +1,10 @@
 package adapter
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
@@ -35,8 +33,4 @@ func TestUserWords(t *testing.T) {
 	} {
 		require.Equal(t, c.want, userWords(quirks.UserText{Text: c.text, Files: c.files}, "/w"))
 	}
-	var messages []stream.Message
-	require.NoError(t, json.Unmarshal([]byte(`[{"id":"u","role":"user","content":[
-		{"type":"document","source":{"type":"text","mediaType":"text/plain","name":"/w/a.txt"}},{"type":"text","text":"read it"}]}]`), &messages))
-	require.Equal(t, []exported{{Kind: "user", Text: "read it\n\n[attached: /w/a.txt]"}}, exportParts(messages, "/w"))
 }

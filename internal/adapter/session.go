@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -18,17 +17,12 @@ import (
 )
 
 // Session is one conversation and the droid process that holds it, while there
-// is one. All fields below "owner" are touched by the goroutine in run alone;
+// is one. All fields below "owner" are touched by the owner's goroutine alone;
 // everybody else posts work to it.
 type Session struct {
+	*owner // its context ends with the agent's
 	agent  *Agent
 	log    *zap.Logger
-	mail   *mailbox
-	beside sync.WaitGroup // blocking calls that run beside the owner
-	ctx    context.Context
-	stop   context.CancelFunc // ends the session
-	over   chan struct{}      // closed when it has ended
-	panics alarm
 	before *departure         // what the session waits for before it starts droid
 	polite context.Context    // a process that leaves may take its time until this ends
 	hurry  context.CancelFunc // ends polite
@@ -41,13 +35,12 @@ type Session struct {
 	cwd        string
 	droidID    string // of the session that the process works on, see thread.go
 	proc       process
-	settings   stream.Settings
-	toldMode   stream.Mode // what the editor believes
-	registered bool        // the editor knows the session, so it takes updates
-	notices    []string    // told with the next prompt
-	turn       *turn       // runs
-	unanswered int         // prompts of droid that have ended, but have no response yet
-	interrupts int         // sent and not answered yet
+	options    options
+	registered bool     // the editor knows the session, so it takes updates
+	notices    []string // told with the next prompt
+	turn       *turn    // runs
+	unanswered int      // prompts of droid that have ended, but have no response yet
+	interrupts int      // sent and not answered yet
 	queue      []*turn
 	replaying  *replay   // the history of the load that runs; nil for none
 	reloads    []*reload // the first one runs when reloading
@@ -78,67 +71,36 @@ type chunkPrefix struct {
 
 func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session {
 	s := &Session{
-		agent:    a,
-		id:       id,
-		log:      a.log.With(zap.String("session", id)),
-		mail:     newMailbox(),
-		over:     make(chan struct{}),
-		cwd:      cwd,
-		droidID:  id,
-		controls: controls{followUp: a.cfg.Defaults.FollowUp},
-		tools:    make(map[string]string),
-		toolIDs:  make(map[string]struct{}),
+		agent:   a,
+		id:      id,
+		log:     a.log.With(zap.String("session", id)),
+		cwd:     cwd,
+		droidID: id,
+		options: newOptions(a.cfg.Defaults.FollowUp),
+		tools:   make(map[string]string),
+		toolIDs: make(map[string]struct{}),
 	}
+	s.owner = newOwner(a.ctx, s.log, s.panicked)
 	s.proc = newProcess(s.post, func() { s.nextReload() })
 	s.servers.Use(servers)
-	s.ctx, s.stop = context.WithCancel(a.ctx)
 	s.polite, s.hurry = context.WithCancel(context.Background())
 	return s
 }
 
-// post leaves work for the owner; false means that the session has ended.
-func (s *Session) post(f func()) bool { return s.mail.post(f) }
-
-// do runs a blocking call beside the owner. The session waits for it before it
-// ends; ctx ends when the session does. Should the call panic, the session loses
-// its turn and its process, and the owner does failed.
-func (s *Session) do(f func(ctx context.Context), failed ...func()) {
-	s.beside.Go(func() {
-		defer s.besidePanicked(failed)
-		f(s.ctx)
-	})
-}
-
-// run is the owner goroutine. It ends when the session is stopped or the agent
+// run is the owner's goroutine. It ends when the session is stopped or the agent
 // ends, with droid gone and every prompt answered.
 func (s *Session) run() {
-	defer close(s.over)
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		next, events, room := time.Hour, (<-chan stream.Event)(nil), (<-chan struct{})(nil)
-		s.guard(func() {
+	runOwner(s.owner, duties[stream.Event]{
+		await: func() (events <-chan stream.Event, room <-chan struct{}, limit time.Duration) {
 			events, room = s.nextEvent()
-			next = s.nextTick()
-		})
-		timer.Reset(next)
-		select {
-		case <-s.mail.wake:
-			for _, f := range s.mail.take() {
-				s.guard(f)
-			}
-		case ev, ok := <-events:
-			s.guard(func() { s.droidSaid(ev, ok) })
-		case <-room:
-			s.silence.broken(time.Now()) // droid was not heard
-		case <-timer.C:
-			s.guard(s.tick)
-		case <-s.ctx.Done():
-			s.guard(s.end)
-			s.guard(s.afterEnd)
-			return
-		}
-	}
+			return events, room, s.nextTick()
+		},
+		event: s.droidSaid,
+		room:  func() { s.silence.broken(time.Now()) }, // droid was not heard
+		tick:  s.tick,
+		end:   s.end,
+		ended: s.afterEnd,
+	})
 }
 
 // opened takes what droid said when it opened or loaded the session.
@@ -150,9 +112,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	if info.CWD != "" {
 		s.cwd = info.CWD // a loaded session keeps its own
 	}
-	if len(info.AvailableModels) > 0 {
-		s.models = info.AvailableModels
-	}
+	s.options.offered(info.AvailableModels)
 	s.apply(s.proc.opened(info.Settings))
 	s.tellOptions()
 	s.watchServers()
@@ -202,7 +162,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 
 // nextTick is how long the owner may wait before something is due.
 func (s *Session) nextTick() time.Duration {
-	next := time.Hour
+	next := idleTime
 	consider := func(at time.Time) { next = min(next, max(0, time.Until(at))) }
 	if at, ok := s.proc.due(); ok {
 		consider(at)
@@ -243,19 +203,7 @@ func (s *Session) end() {
 	if s.proc.client() != nil {
 		s.endDroid()
 	}
-	for {
-		s.beside.Wait()
-		mail := s.mail.take()
-		if len(mail) == 0 {
-			break
-		}
-		for _, f := range mail {
-			s.guard(f)
-		}
-	}
-	for _, f := range s.mail.close() {
-		s.guard(f)
-	}
+	s.settle()
 	for _, f := range s.proc.takeWaiting() {
 		f(nil, errEnding())
 	}

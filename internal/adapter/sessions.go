@@ -101,7 +101,8 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *stream.SessionInfo, p
 	for _, check := range checks {
 		check(s)
 	}
-	result := protocol.SessionResult{SessionID: s.id, Modes: s.modes(), ConfigOptions: s.options()}
+	modes, list := s.options.tell()
+	result := protocol.SessionResult{SessionID: s.id, Modes: modes, ConfigOptions: list}
 	// The editor takes updates of a session once it has the response.
 	c.request.whenAnswered(func() { s.post(s.register) })
 	if err := a.begin(s); err != nil {
@@ -117,7 +118,6 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *stream.SessionInfo, p
 // since the response was made.
 func (s *Session) register() {
 	s.registered = true
-	s.tellMode()
 	s.tellOptions()
 	s.tellCommands()
 	s.showLogins()
@@ -150,13 +150,10 @@ func (a *Agent) closeSession(c call) (any, *acp.RequestError) {
 // cancelAndWait cancels what the session works on and returns when that has
 // ended.
 func (s *Session) cancelAndWait() {
-	quiet := promised[struct{}](s)
-	if s.post(func() {
+	_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(quiet func(struct{}, *acp.RequestError)) {
 		s.cancelTurns()
-		s.whenQuiet(func() { quiet.give(struct{}{}) })
-	}) {
-		_, _ = quiet.wait() // after a panic there is nothing to wait for
-	}
+		s.whenQuiet(func() { quiet(struct{}{}, nil) })
+	}}) // after an error there is nothing to wait for
 }
 
 // whenQuiet calls f when no prompt runs: now, or at the end of the one that does.

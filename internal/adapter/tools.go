@@ -7,6 +7,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 )
 
@@ -97,11 +98,11 @@ func toolTitle(name string, in toolInput, cwd string) string {
 		return questionsTitle(in.Asks)
 	case in.Pattern != "":
 		object = firstLine(in.Pattern)
-		if in.FilePath != "" && absolute(cwd, in.FilePath) != filepath.Clean(cwd) {
-			object += " in " + relative(cwd, in.FilePath)
+		if in.FilePath != "" && paths.Absolute(cwd, in.FilePath) != filepath.Clean(cwd) {
+			object += " in " + paths.Relative(cwd, in.FilePath)
 		}
 	case in.FilePath != "":
-		object = relative(cwd, in.FilePath)
+		object = paths.Relative(cwd, in.FilePath)
 	case in.URL != "":
 		object = in.URL
 	case in.Query != "":
@@ -135,7 +136,7 @@ func toolLocations(name string, in toolInput, cwd string, firstLine int) []proto
 	if in.FilePath == "" || isMCP(name) {
 		return nil
 	}
-	l := protocol.Location{Path: absolute(cwd, in.FilePath)}
+	l := protocol.Location{Path: paths.Absolute(cwd, in.FilePath)}
 	if name == "Read" && in.Offset != nil {
 		l.Line = max(1, int(*in.Offset)+1-firstLine)
 	}
@@ -144,22 +145,6 @@ func toolLocations(name string, in toolInput, cwd string, firstLine int) []proto
 
 // isMCP tells a tool of an MCP server, which droid names "server___tool".
 func isMCP(name string) bool { return strings.Contains(name, "___") }
-
-func absolute(cwd, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(cwd, path)
-}
-
-// relative shortens a path inside the session's directory.
-func relative(cwd, path string) string {
-	rel, err := filepath.Rel(cwd, absolute(cwd, path))
-	if err != nil || strings.HasPrefix(rel, "..") {
-		return path
-	}
-	return rel
-}
 
 func firstLine(s string) string {
 	line, rest, more := strings.Cut(strings.TrimSpace(s), "\n")

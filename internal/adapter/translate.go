@@ -54,8 +54,7 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.AskWithdrawn:
 		s.askWithdrawn(ev.RequestID)
 	case quirks.SettingsChanged:
-		s.settings = ev.Settings
-		s.tellMode()
+		s.options.reported(ev.Settings)
 		s.tellOptions()
 	case quirks.TitleChanged:
 		s.title = ev.Title

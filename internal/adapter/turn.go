@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
@@ -30,7 +31,7 @@ type turn struct {
 	message   stream.UserMessage
 	session   string // the id that the editor sent it to
 	request   *request
-	done      chan ending     // receives exactly one
+	done      func(ending)    // answers the prompt; called once
 	starting  bool            // waits for a droid process
 	sent      bool            // droid has acknowledged the message
 	again     bool            // droid threw it away once
@@ -68,21 +69,24 @@ func (a *Agent) prompt(c call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{session: params.SessionID, request: c.request, done: make(chan ending, 1)}
-	lost := s.panics.listen()
-	if !s.post(func() { s.accept(t, params.Prompt) }) {
-		return nil, unknownSession(params.SessionID)
+	t := &turn{session: params.SessionID, request: c.request}
+	stop, err := askOwner(s.owner, inquiry[acp.StopReason]{
+		work: func(answer func(acp.StopReason, *acp.RequestError)) {
+			t.done = func(end ending) { answer(end.stop, end.err) }
+			s.accept(t, params.Prompt)
+		},
+		ordered: c.ordered,
+		// $/cancel_request ends ctx before there is a response: the turn is
+		// cancelled like by session/cancel, and answered with its stop reason.
+		ctx:       c.ctx,
+		cancelled: func(func(acp.StopReason, *acp.RequestError)) { s.cancelTurn(t) },
+		// The panic may have been another prompt's.
+		held: func() bool { return s.has(t) },
+	})
+	if err != nil {
+		return nil, err
 	}
-	c.ordered()
-	// $/cancel_request ends ctx before there is a response: the turn is
-	// cancelled like by session/cancel, and answered with its stop reason.
-	stop := context.AfterFunc(c.ctx, func() { s.post(func() { s.cancelTurn(t) }) })
-	defer stop()
-	end := s.endOf(t, lost)
-	if end.err != nil {
-		return nil, end.err
-	}
-	return protocol.PromptResult{StopReason: end.stop}, nil
+	return protocol.PromptResult{StopReason: stop}, nil
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
@@ -102,24 +106,26 @@ func (a *Agent) cancelTurn(c call) (any, *acp.RequestError) {
 }
 
 // accept takes a prompt: it starts now, or when those before it have ended.
-func (s *Session) accept(t *turn, prompt json.RawMessage) {
+func (s *Session) accept(t *turn, blocks json.RawMessage) {
 	if s.ended {
-		t.done <- ending{stop: acp.StopReasonCancelled}
+		t.done(ending{stop: acp.StopReasonCancelled})
 		return
 	}
 	if s.unopened != nil {
-		t.done <- ending{err: s.unopened}
+		t.done(ending{err: s.unopened})
 		return
 	}
-	message, err := userMessage(prompt, s.contentRules())
+	parsed, err := prompt.Parse(blocks)
+	if err == nil {
+		t.message, err = parsed.Message(s.promptRules())
+	}
 	if err != nil {
-		t.done <- ending{err: err}
+		t.done(ending{err: invalidParams("%v", err)})
 		return
 	}
 	s.border.prompted()
-	t.message = message
-	t.command = s.commandOf(prompt)
-	t.message.Text = s.expand(message.Text)
+	t.command = s.commandOf(parsed)
+	t.message.Text = s.expand(t.message.Text)
 	t.message.RequestID = uuid.NewString()
 	s.queue = append(s.queue, t)
 	s.next()
@@ -392,7 +398,7 @@ func (s *Session) finish(t *turn, end ending) {
 	}
 	s.rest()
 	s.unanswered++
-	t.done <- end
+	t.done(end)
 	t.request.whenAnswered(func() { s.post(s.answered) })
 	if ran {
 		s.promote()

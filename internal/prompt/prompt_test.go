@@ -1,4 +1,4 @@
-package adapter
+package prompt
 
 import (
 	"encoding/base64"
@@ -10,7 +10,16 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-func TestUserMessage(t *testing.T) {
+// message is the message of a prompt.
+func message(raw string, rules Rules) (stream.UserMessage, error) {
+	p, err := Parse(json.RawMessage(raw))
+	if err != nil {
+		return stream.UserMessage{}, err
+	}
+	return p.Message(rules)
+}
+
+func TestMessage(t *testing.T) {
 	png := "iVBORw0KGgo="
 	for _, tc := range []struct {
 		name, prompt string
@@ -81,14 +90,14 @@ func TestUserMessage(t *testing.T) {
 			want:   stream.UserMessage{Text: "see @b.go @/w/sub/b.go @/w/b.go (L3) "}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := userMessage(json.RawMessage(tc.prompt), contentRules{attach: !tc.old, cwd: "/w"})
-			require.Nil(t, err)
+			got, err := message(tc.prompt, Rules{AttachFiles: !tc.old, Dir: "/w"})
+			require.NoError(t, err)
 			require.Equal(t, tc.want, got)
 		})
 	}
 }
 
-func TestUserMessageRefusesWithAWordWhatToDo(t *testing.T) {
+func TestRefusalsSayWhatToDo(t *testing.T) {
 	for prompt, says := range map[string]string{
 		`[]`:   "at least one content block",
 		`null`: "at least one content block",
@@ -106,23 +115,26 @@ func TestUserMessageRefusesWithAWordWhatToDo(t *testing.T) {
 		`[{"type":"resource","resource":{"uri":"file:///a"}}]`:                                                                       "text or blob",
 		`[{"type":"text","text":"a"},{"type":"resource","resource":{"uri":"file:///a","mimeType":"application/zip","blob":"AAAA"}}]`: "prompt[1]",
 	} {
-		_, err := userMessage(json.RawMessage(prompt), contentRules{attach: true})
-		require.NotNil(t, err, prompt)
-		require.Equal(t, -32602, err.Code)
-		require.Contains(t, err.Message, says)
+		_, err := message(prompt, Rules{AttachFiles: true})
+		require.ErrorContains(t, err, says, prompt)
+		require.IsType(t, new(Error), err)
 	}
 }
 
-func TestUserMessageRules(t *testing.T) {
+func TestRules(t *testing.T) {
 	image := `[{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="}]`
-	_, err := userMessage(json.RawMessage(image), contentRules{noImages: "Blind One"})
-	require.NotNil(t, err)
-	require.Contains(t, err.Message, "the model Blind One cannot see images")
+	_, err := message(image, Rules{BlindModel: "Blind One"})
+	require.ErrorContains(t, err, "the model Blind One cannot see images")
 
 	link := `[{"type":"resource_link","uri":"file:///w/gone.txt","name":"gone"},{"type":"resource_link","uri":"file:///w/here.txt","name":"here"},{"type":"resource_link","uri":"https://example.com","name":"x"}]`
-	got, err := userMessage(json.RawMessage(link), contentRules{missing: func(path string) bool { return path == "/w/gone.txt" }})
-	require.Nil(t, err)
+	got, err := message(link, Rules{Missing: func(path string) bool { return path == "/w/gone.txt" }})
+	require.NoError(t, err)
 	require.Equal(t, "@/w/gone.txt (there is no such file) @/w/here.txt x (https://example.com) ", got.Text)
+
+	page := `[{"type":"resource_link","uri":"https://example.com","name":"@page"}]`
+	got, err = message(page, Rules{Missing: func(string) bool { return true }})
+	require.NoError(t, err)
+	require.Equal(t, "@page (https://example.com) ", got.Text, "no file, though its name begins like a mention")
 }
 
 func TestContentTooLarge(t *testing.T) {
@@ -133,10 +145,8 @@ func TestContentTooLarge(t *testing.T) {
 		"text":     `[{"type":"resource","resource":{"uri":"file:///a.txt","text":"` + large + `"}}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := userMessage(json.RawMessage(prompt), contentRules{attach: true})
-			require.NotNil(t, err)
-			require.Equal(t, -32602, err.Code)
-			require.Contains(t, err.Message, "at most 8 MiB")
+			_, err := message(prompt, Rules{AttachFiles: true})
+			require.ErrorContains(t, err, "at most 8 MiB")
 		})
 	}
 }
@@ -149,4 +159,50 @@ func TestImageTypes(t *testing.T) {
 		require.Empty(t, problem)
 		require.Equal(t, want, got)
 	}
+}
+
+func TestText(t *testing.T) {
+	for raw, want := range map[string]string{
+		`[{"type":"text","text":"/help me"}]`:                                                      "/help me",
+		`[{"type":"text","text":"/help"},{"type":"text","text":"me"}]`:                             "",
+		`[{"type":"resource_link","uri":"file:///w/a"}]`:                                           "",
+		`[{"type":"text","text":"/help"},{"type":"resource_link","uri":"file:///w/a","name":"a"}]`: "",
+		`[{"type":"image","text":"/help","mimeType":"image/png","data":"iVBORw0KGgo="}]`:           "",
+	} {
+		p, err := Parse(json.RawMessage(raw))
+		require.NoError(t, err)
+		text, ok := p.Text()
+		require.Equal(t, want, text)
+		require.Equal(t, want != "", ok)
+	}
+}
+
+// Whatever an editor sends, it becomes a message or a refusal with a word to say. The
+// files that are looked up have names that can be.
+func FuzzPrompt(f *testing.F) {
+	f.Add([]byte(`[{"type":"text","text":"see @a.txt"},{"type":"resource_link","uri":"file:///w/a.txt#L1","name":"a"}]`))
+	f.Add([]byte(`[{"type":"resource","resource":{"uri":"file:///w/a.txt","text":"x"}},{"type":"text","text":"x"}]`))
+	f.Add([]byte(`[{"type":"resource","resource":{"uri":"a","mimeType":"application/pdf","blob":"AAAA"}},{"type":"audio"}]`))
+	f.Add([]byte(`[{"type":"image","mimeType":"image/jpg","data":"iVBORw0KGgo="}]`))
+	f.Add([]byte(`[{"type":"resource_link","uri":"https://x/","name":"@x"}]`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		p, err := Parse(raw)
+		if err == nil {
+			rules := Rules{Dir: "/w", AttachFiles: len(raw)%2 == 0, Missing: func(path string) bool {
+				require.NotContains(t, path, "\x00")
+				return true
+			}}
+			var again, message stream.UserMessage
+			if message, err = p.Message(rules); err == nil {
+				again, err = p.Message(rules)
+				require.Equal(t, message, again)
+				require.NoError(t, err)
+				require.False(t, !rules.AttachFiles && len(message.Files) > 0)
+			}
+		}
+		if err != nil {
+			require.IsType(t, new(Error), err)
+			require.NotEmpty(t, err.Error())
+		}
+	})
 }
