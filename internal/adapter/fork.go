@@ -79,7 +79,7 @@ func (a *Agent) forkStored(c call, p sessionParams) (any, *acp.RequestError) {
 	c.ordered()
 	before.wait()
 	var forked string
-	open := func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*stream.SessionInfo, error) {
+	open := func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
 		if _, err := client.Load(ctx, droid.LoadParams{SessionID: p.SessionID, MessageLimit: 1}); err != nil {
 			return nil, err
 		}

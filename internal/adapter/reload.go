@@ -175,7 +175,7 @@ func (s *Session) endReloads() {
 
 // useServers makes these the session's MCP servers. A process that has others ends,
 // and the next one takes the session up.
-func (s *Session) useServers(servers []droid.MCPServer) {
+func (s *Session) useServers(servers []stream.MCPServer) {
 	if s.servers.Use(servers) && s.proc.client() != nil {
 		s.leave()
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
@@ -69,7 +68,7 @@ type chunkPrefix struct {
 	encoded   string
 }
 
-func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session {
+func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
 		agent:   a,
 		id:      id,

@@ -23,8 +23,8 @@ type sessionParams struct {
 	MCPServers            json.RawMessage `json:"mcpServers"`
 	AdditionalDirectories []string        `json:"additionalDirectories"`
 
-	servers []droid.MCPServer // of MCPServers
-	notices []string          // about them
+	servers []stream.MCPServer // of MCPServers
+	notices []string           // about them
 }
 
 // decodeSession reads and checks the params of a method that opens a session.

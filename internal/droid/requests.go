@@ -26,18 +26,15 @@ type InitializeParams struct {
 	// Settings to start with; what is nil comes from the user's configuration of
 	// droid. Read the result: droid may silently start with other ones.
 	Settings   stream.SettingsPatch
-	MCPServers []MCPServer // ignored before 0.215
+	MCPServers []stream.MCPServer // ignored before 0.215
 }
 
 // LoadParams open an existing session.
 type LoadParams struct {
 	SessionID    string
-	MessageLimit int         // most messages to return; 0 for droid's default, 100 since 0.215 and all before
-	MCPServers   []MCPServer // ignored before 0.215
+	MessageLimit int                // most messages to return; 0 for droid's default, 100 since 0.215 and all before
+	MCPServers   []stream.MCPServer // ignored before 0.215
 }
-
-// MCPServer is an MCP server that droid starts for the session.
-type MCPServer = stream.MCPServer
 
 // machineID is made once: droid needs some id and does nothing visible with it.
 var machineID = sync.OnceValue(uuid.NewString)
@@ -56,7 +53,7 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*stream.Se
 		CWD       string `json:"cwd"`
 		SessionID string `json:"sessionId,omitempty"`
 		stream.SettingsPatch
-		MCPServers []MCPServer `json:"mcpServers,omitempty"`
+		MCPServers []stream.MCPServer `json:"mcpServers,omitempty"`
 	}{p.MachineID, p.CWD, p.SessionID, p.Settings, p.MCPServers}
 	return c.open(ctx, methodInitialize, params, p.SessionID)
 }
@@ -68,9 +65,9 @@ func (c *Client) Load(ctx context.Context, p LoadParams) (*stream.SessionInfo, e
 		return nil, errors.New("load_session: no session id")
 	}
 	params := struct {
-		SessionID    string      `json:"sessionId"`
-		MessageLimit int         `json:"messageLimit,omitempty"`
-		MCPServers   []MCPServer `json:"mcpServers,omitempty"`
+		SessionID    string             `json:"sessionId"`
+		MessageLimit int                `json:"messageLimit,omitempty"`
+		MCPServers   []stream.MCPServer `json:"mcpServers,omitempty"`
 	}{p.SessionID, p.MessageLimit, p.MCPServers}
 	return c.open(ctx, methodLoad, params, p.SessionID)
 }
