@@ -9,6 +9,11 @@ type callQueue struct {
 	idle  func()              // is called when the last one has ended
 }
 
+// newCallQueue makes a queue whose owner takes work by post. idle runs in the owner.
+func newCallQueue(post func(f func()) bool, idle func()) callQueue {
+	return callQueue{post: post, idle: idle}
+}
+
 // add runs f when those before it have ended. f calls end when it has.
 func (q *callQueue) add(f func(end func())) {
 	q.calls = append(q.calls, f)

@@ -9,11 +9,8 @@ import (
 // recordedCalls is a queue that notes when it is idle, and its mail.
 func recordedCalls() (q *callQueue, idle *int, mail *[]func()) {
 	idle, mail = new(int), new([]func())
-	q = &callQueue{
-		post: func(f func()) bool { *mail = append(*mail, f); return true },
-		idle: func() { *idle++ },
-	}
-	return q, idle, mail
+	queue := newCallQueue(func(f func()) bool { *mail = append(*mail, f); return true }, func() { *idle++ })
+	return &queue, idle, mail
 }
 
 // Calls go one after the other, in order.

@@ -35,7 +35,7 @@ type waiter func(info *stream.SessionInfo, err *acp.RequestError)
 // newProcess makes the part of a session that has no process yet. post leaves work
 // for the session's owner; idle is called when the last of the calls has ended.
 func newProcess(post func(f func()) bool, idle func()) process {
-	return process{calls: callQueue{post: post, idle: idle}}
+	return process{calls: newCallQueue(post, idle)}
 }
 
 // client is the droid that runs, nil for none.
