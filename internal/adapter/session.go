@@ -32,8 +32,8 @@ type Session struct {
 	controls
 	id         string // by which the editor used the session last, one of droid's
 	cwd        string
-	droidID    string // of the session that the process works on, see thread.go
-	proc       process
+	droidID    string  // of the session that the process works on, see thread.go
+	proc       process // the droid that works for it
 	options    options
 	registered bool     // the editor knows the session, so it takes updates
 	notices    []string // told with the next prompt
@@ -48,7 +48,7 @@ type Session struct {
 	silence    silence
 	quiet      []func() // called when the running prompt has ended
 	ask        *ask
-	servers    mcp.Servers
+	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
 	views      views
 	reading    *reading            // files for an event; nil when none waits
 	texts      map[string]fileText // files read for the event that is being told
