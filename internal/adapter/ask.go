@@ -115,8 +115,8 @@ func (s *Session) refusePermission(requestID string) {
 
 // answerPermission gives droid its answer.
 func (s *Session) answerPermission(requestID, option string) {
-	if s.client != nil {
-		if err := s.client.AnswerPermission(requestID, option); err != nil {
+	if client := s.proc.client(); client != nil {
+		if err := client.AnswerPermission(requestID, option); err != nil {
 			s.log.Warn("droid did not take the answer to a permission request", zap.Error(err))
 		}
 	}

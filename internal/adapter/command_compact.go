@@ -67,7 +67,7 @@ func (s *Session) endCompaction(r *commandRun, client *droid.Client) {
 		s.compacted("cancelled", "It was cancelled.")
 	}
 	s.compacted("failed", "It failed.")
-	if s.client == client && !client.HasChildren() && !s.logsIn(time.Now()) {
+	if s.proc.client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
 		s.leave()
 	}
 }

@@ -104,7 +104,7 @@ func (r *commandRun) droid(f func(client *droid.Client)) {
 		case err != nil:
 			r.refuse(err)
 		default:
-			f(r.s.client)
+			f(r.s.proc.client())
 		}
 	})
 }

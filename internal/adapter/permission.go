@@ -141,7 +141,7 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d decision, clos
 			s.giveAnswer(ev, d)
 		}
 	}
-	client := s.client
+	client := s.proc.client()
 	if d.plan == "" || d.option == stream.OptionCancel || client == nil {
 		answer()
 		return

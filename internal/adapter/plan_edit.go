@@ -29,7 +29,7 @@ const planForms = 5
 // droid lets go ahead.
 func (s *Session) editablePlan(ev quirks.PermissionAsked) string {
 	switch {
-	case !s.agent.client.Forms, !s.agent.client.OptionNames, s.client == nil || !s.client.Version().Has(stream.TakesEditedPlan),
+	case !s.agent.client.Forms, !s.agent.client.OptionNames, !s.proc.has(stream.TakesEditedPlan),
 		len(ev.Tools) != 1 || ev.Tools[0].Confirmation != confirmSpec, len(planNames(ev.Tools)) > 1,
 		!offers(ev.Options, stream.OptionOnce):
 		return ""
@@ -95,11 +95,12 @@ func (s *Session) editPlan(ctx context.Context, params protocol.PermissionParams
 // approveEdited gives droid the edited plan and shows it in place of the one that
 // the model wrote.
 func (s *Session) approveEdited(ev quirks.PermissionAsked, text string) {
-	if s.client == nil {
+	client := s.proc.client()
+	if client == nil {
 		s.refusePermission(ev.RequestID)
 		return
 	}
-	if err := s.client.ApproveEditedPlan(ev.RequestID, text); err != nil {
+	if err := client.ApproveEditedPlan(ev.RequestID, text); err != nil {
 		s.log.Warn("droid did not take the edited plan", zap.Error(err))
 		s.refusePermission(ev.RequestID)
 		return

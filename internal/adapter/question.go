@@ -227,8 +227,8 @@ func questionAnswer(q stream.Question, optionID string) (stream.Answer, bool) {
 }
 
 func (s *Session) answerQuestions(requestID string, answers stream.Answers) {
-	if s.client != nil {
-		if err := s.client.AnswerQuestions(requestID, answers); err != nil {
+	if client := s.proc.client(); client != nil {
+		if err := client.AnswerQuestions(requestID, answers); err != nil {
 			s.log.Warn("droid did not take the answer to its question", zap.Error(err))
 		}
 	}

@@ -72,9 +72,7 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 		}
 		s.translate(r.next())
 	}
-	for id := range s.toolIDs {
-		s.norm.Reserve(id)
-	}
+	s.proc.reserve(s.toolIDs)
 	if r.older {
 		s.tell("The session has older messages that droid did not return.")
 	}

@@ -1,18 +1,15 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
@@ -29,29 +26,17 @@ type Session struct {
 	thread
 	controls
 	cwd        string
-	servers    []droid.MCPServer
-	client     *droid.Client // nil while no process runs
-	events     <-chan stream.Event
-	paused     bool // they are not read at present, see nextEvent
-	dying      bool // the process was killed although a prompt may wait; its end is awaited
-	norm       *quirks.Normalizer
-	waiting    []func(*stream.SessionInfo, *acp.RequestError) // for the process being started
-	leaving    *droid.Client                                  // the parked process, until it is gone
-	parkAt     time.Time                                      // zero when it is not to be parked
-	lastCrash  error
+	proc       process // the droid that works for it
 	options    options
 	usage      usage
 	registered bool     // the editor knows the session, so it takes updates
 	notices    []string // told with the next prompt
 	prompts    prompts
-	replay     replay             // of the load that runs
-	calls      []func(end func()) // that wait for each other, see alone; the first one runs
+	replay     replay // of the load that runs
 	loads      loads
 	silence    silence
 	ask        *ask
-	starting   *starting         // MCP servers of the process, until all have started or failed
-	logins     map[string]*login // to MCP servers, that have begun
-	loggingIn  *loginCommand     // waits for where to log in
+	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
 	views      views
 	reading    *reading            // files for an event; nil when none waits
 	texts      map[string]fileText // files read for the event that is being told
@@ -71,12 +56,11 @@ type chunkFrame struct {
 	frame     wire.TextFrame
 }
 
-func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session {
+func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
 		agent:   a,
 		log:     a.log.With(zap.String("session", id)),
 		cwd:     cwd,
-		servers: servers,
 		thread:  thread{id: id, droidID: id},
 		stay:    newStay(),
 		options: newOptions(a.cfg.Defaults.FollowUp),
@@ -85,6 +69,8 @@ func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session 
 	}
 	s.prompts = newPrompts(s.options.steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
+	s.proc = newProcess(s.post, func() { s.nextReload() })
+	s.servers.Use(servers)
 	return s
 }
 
@@ -107,15 +93,14 @@ func (s *Session) run() {
 // opened takes what droid said when it opened or loaded the session.
 func (s *Session) opened(info *stream.SessionInfo) {
 	s.drainEvents()
-	if s.client == nil {
+	if s.proc.client() == nil {
 		return // it died right after; the next prompt starts it again
 	}
 	if info.CWD != "" {
 		s.cwd = info.CWD // a loaded session keeps its own
 	}
-	s.norm.SetVersion(s.client.Version())
 	s.options.offered(info.AvailableModels)
-	s.apply(s.norm.Settings(info.Settings))
+	s.apply(s.proc.opened(info.Settings))
 	s.tellOptions()
 	s.watchServers()
 	s.listCommands()
@@ -145,7 +130,7 @@ func (s *Session) unregister() {
 func (s *Session) drainEvents() {
 	for {
 		select {
-		case ev, ok := <-s.events:
+		case ev, ok := <-s.proc.events():
 			s.droidSaid(ev, ok)
 			if !ok {
 				return
@@ -176,17 +161,15 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	}
 	now := time.Now()
 	s.silence.broken(now)
-	s.apply(s.norm.Push(now, ev))
+	s.apply(s.proc.push(now, ev))
 }
 
 // nextTick is how long the owner may wait before something is due.
 func (s *Session) nextTick() time.Duration {
 	next := idleTime
 	consider := func(at time.Time) { next = min(next, max(0, time.Until(at))) }
-	if s.norm != nil && s.client != nil && !s.paused {
-		if at, ok := s.norm.Deadline(); ok {
-			consider(at)
-		}
+	if at, ok := s.proc.due(); ok {
+		consider(at)
 	}
 	if at, ok := s.views.due(); ok {
 		consider(at)
@@ -197,20 +180,15 @@ func (s *Session) nextTick() time.Duration {
 	if at, ok := s.silenceDue(); ok {
 		consider(at)
 	}
-	if at, ok := s.starting.due(); ok {
+	if at, ok := s.servers.Due(); ok {
 		consider(at)
-	}
-	if !s.parkAt.IsZero() {
-		consider(s.parkAt)
 	}
 	return next
 }
 
 func (s *Session) tick() {
 	now := time.Now()
-	if s.norm != nil && s.client != nil && !s.paused {
-		s.apply(s.norm.Tick(now))
-	}
+	s.apply(s.proc.tick(now))
 	s.flushViews(now)
 	s.carryOut(s.prompts.machine.Tick(now))
 	s.tellSilence(now)
@@ -224,13 +202,13 @@ func (s *Session) end() {
 	s.readNoMore()
 	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.withdrawAsk()
-	s.endLogins()
+	s.servers.EndLogins()
 	s.replay.end(errEnding())
-	if s.client != nil {
+	if s.proc.client() != nil {
 		s.endDroid()
 	}
 	s.settle()
-	for _, f := range s.waiting {
+	for _, f := range s.proc.takeWaiting() {
 		f(nil, errEnding())
 	}
 	s.loads.refuse(errEnding()) // the first has its answer from what it waits for
@@ -242,27 +220,8 @@ func (s *Session) end() {
 // afterEnd does what end did not come to, where that panicked.
 func (s *Session) afterEnd() {
 	s.carryOut(s.prompts.machine.Finish())
-	if s.client != nil {
-		<-s.client.Exited()
+	if client := s.proc.client(); client != nil {
 	}
-}
-
-// endDroid ends the process politely, and hears how its turn ends.
-func (s *Session) endDroid() {
-	closed := make(chan struct{})
-	client := s.client
-	s.do(func(context.Context) {
-		defer close(closed)
-		defer client.Kill() // it is gone by then, unless Close panicked
-		// The bound is Close's own; it returns with the process gone.
-		if err := client.Close(s.polite); err != nil {
-			s.log.Debug("droid ended", zap.Error(err))
-		}
-	})
-	for ev := range s.events {
-		s.apply(s.norm.Push(time.Now(), ev))
-	}
-	<-closed
 }
 
 // tellAs has all updates go out under this id from now on.
@@ -324,3 +283,19 @@ func (s *Session) tellNotices() {
 // tell says something of droid-acp's own to the user, as a thought: it is no
 // part of the model's answer.
 func (s *Session) tell(text string) { s.sendText(uuid.NewString(), visible.Text(text), true) }
+
+// report says something that belongs to no turn: now if one runs, else with the
+// next prompt. Editors drop updates of a session that they do not know yet.
+func (s *Session) report(text string) {
+	if s.works() && s.id != "" {
+		s.tell(text)
+		return
+	}
+	s.note(text)
+}
+
+func (s *Session) reportAll(texts []string) {
+	for _, text := range texts {
+		s.report(text)
+	}
+}

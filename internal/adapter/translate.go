@@ -119,7 +119,7 @@ func (s *Session) describe(id, name string, input json.RawMessage) protocol.Tool
 
 // firstLine is the number that droid gives the first line of a file.
 func (s *Session) firstLine() int {
-	if s.client != nil && s.client.Version().Has(stream.CountsLinesFromOne) {
+	if s.proc.has(stream.CountsLinesFromOne) {
 		return 1
 	}
 	return 0
@@ -225,5 +225,5 @@ func object(raw json.RawMessage) json.RawMessage {
 // droidAnswered tells the normaliser that droid has its answer; what it held back
 // comes now.
 func (s *Session) droidAnswered(requestID string, refused bool) {
-	s.apply(s.norm.Answered(time.Now(), requestID, refused))
+	s.apply(s.proc.answered(time.Now(), requestID, refused))
 }

@@ -10,11 +10,10 @@ import (
 // views are the open tool calls that need more than their status to be shown.
 // The zero value is ready. The session's owner alone touches them.
 type views struct {
-	open     map[string]*view
-	held     []heldCall                    // not announced yet, in order
-	hooks    map[string]stream.HookStarted // that run, by their id
-	reported map[string]struct{}           // what was said once
-	past     bool                          // what is shown is history: the files of its edits have changed since
+	open  map[string]*view
+	held  []heldCall                    // not announced yet, in order
+	hooks map[string]stream.HookStarted // that run, by their id
+	past  bool                          // what is shown is history: the files of its edits have changed since
 }
 
 // view is one open tool call, by its kind.
