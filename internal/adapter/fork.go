@@ -52,13 +52,12 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 				id, err := client.Fork(ctx)
 				return id, outOfTime(ctx, err)
 			}
-		}, func(client *droid.Client, id string, err error) {
-			switch {
-			case err != nil:
+		}, func(_ *droid.Client, id string, err error) {
+			if err != nil {
 				done("", notDone(copyingSession, err))
-			default:
-				done(id, nil)
+				return
 			}
+			done(id, nil)
 		})
 	})
 }
