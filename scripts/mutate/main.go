@@ -1,0 +1,127 @@
+// Command mutate runs the tests of packages against small changes of their code, and
+// fails when too many changes, or unexplained ones, are noticed by no test.
+// See the package droid-acp/internal/mutate.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"droid-acp/internal/mutate"
+)
+
+const usage = `Usage: go run ./scripts/mutate [flags] PACKAGE...
+
+Changes one small thing of a package at a time and runs the package's tests. Fails when
+tests notice less than the wanted share of changes, or a change that is noticed by
+none is not in the list of accepted survivors.
+
+`
+
+// atLeast is the share of mutants that tests are to notice, in percent.
+const atLeast = 85
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+// run does what the command line says. The report goes to stdout, progress to stderr.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	c := mutate.Config{}
+	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() { fmt.Fprint(stderr, usage); flags.PrintDefaults() }
+	flags.IntVar(&c.Count, "n", 150, "how many `mutants` of each package, 0 for all")
+	flags.Uint64Var(&c.Seed, "seed", 1, "`number` that the choice of mutants depends on")
+	flags.IntVar(&c.Workers, "p", 2, "how many `mutants` are tested at a time")
+	accepted := flags.String("accepted", "scripts/mutate/accepted.txt", "`file` with the accepted survivors")
+	flags.Func("also", "`PACKAGE[:REGEXP]` whose tests, or those of that name, may notice changes too; may be given again", func(s string) error {
+		pkg, regexp, _ := strings.Cut(s, ":")
+		c.Also = append(c.Also, mutate.Tests{Package: pkg, Run: regexp})
+		return nil
+	})
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() == 0 {
+		flags.Usage()
+		return fmt.Errorf("no package is named")
+	}
+	file, err := os.Open(*accepted)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if c.Accepted, err = mutate.ReadAccepted(file); err != nil {
+		return fmt.Errorf("%s: %w", *accepted, err)
+	}
+	var reports []mutate.Report
+	for _, pkg := range flags.Args() {
+		c.Package = pkg
+		c.Done = progress(stderr, pkg)
+		report, err := mutate.Run(ctx, c)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, report)
+	}
+	return tell(stdout, reports)
+}
+
+// progress tells each mutant's fate on one line, and of survivors the change.
+func progress(w io.Writer, pkg string) func(mutate.Result) {
+	n := 0
+	return func(r mutate.Result) {
+		n++
+		fmt.Fprintf(w, "%s %d: %s %s:%d\n", pkg, n, r.Fate, r.File, r.Line)
+		if r.Fate == mutate.Survived {
+			fmt.Fprintf(w, "\t- %s\n\t+ %s\n", r.Before, r.After)
+		}
+	}
+}
+
+// tell writes the survivors and the table. The error says what a package lacks.
+func tell(w io.Writer, reports []mutate.Report) error {
+	for _, r := range reports {
+		for _, s := range r.Survivors() {
+			reason := s.Reason
+			if reason == "" {
+				reason = "NOT EXPLAINED"
+			}
+			fmt.Fprintf(w, "survived: %s/%s:%d in %s\n%s\n", s.Package, s.File, s.Line, s.Func, mutate.Accepted{Key: s.Key, Reason: reason})
+		}
+		for _, a := range r.Stale {
+			fmt.Fprintf(w, "stale, as no mutant like this survives:\n%s\n", a)
+		}
+	}
+	fmt.Fprintf(w, "%-24s %8s %8s %8s %10s %12s %8s\n", "package", "mutants", "killed", "percent", "survived", "unexplained", "stale")
+	var wrong []string
+	for _, r := range reports {
+		survivors, unexplained := r.Survivors(), 0
+		for _, s := range survivors {
+			if s.Reason == "" {
+				unexplained++
+			}
+		}
+		killed := len(r.Results) - len(survivors)
+		fmt.Fprintf(w, "%-24s %8d %8d %8.1f %10d %12d %8d\n", r.Folder, len(r.Results), killed,
+			100*float64(killed)/float64(max(1, len(r.Results))), len(survivors), unexplained, len(r.Stale))
+		if killed*100 < atLeast*len(r.Results) || unexplained+len(r.Stale) > 0 {
+			wrong = append(wrong, r.Folder)
+		}
+	}
+	if wrong != nil {
+		return fmt.Errorf("%s: at least %d percent are to be killed, each survivor explained, and no entry stale", strings.Join(wrong, ", "), atLeast)
+	}
+	return nil
+}
