@@ -52,6 +52,8 @@ func TestHistoryCases(t *testing.T) {
 			[]string{`tool c started: Read {}`, "tool c ended unfinished"}},
 		{"repeated messages", user + `,` + user + `,` + call + `,` + call + `,` + result + `,` + result,
 			[]string{`user u1 "hi"`, `tool c started: Read {"n":1}`, `tool c ended "out"`}},
+		{"messages without an id", `{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"user","content":[{"type":"text","text":"b"}]}`,
+			[]string{`user  "a"`, `user  "b"`}},
 		{"call and result in one message",
 			`{"id":"a1","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Read"},{"type":"tool_result","toolUseId":"c","content":"x"}]}`,
 			[]string{`tool c started: Read {}`, "tool c ended unfinished"}},
@@ -98,6 +100,12 @@ func TestHistoryCases(t *testing.T) {
 			}
 			require.Equal(t, c.want, got)
 			require.Equal(t, ids, ToolIDs(history))
+			h := newHistory(history)
+			for i, m := range history {
+				h.message(i, m)
+			}
+			h.endCalls()
+			require.Empty(t, h.open, "calls that have ended are forgotten")
 		})
 	}
 }
@@ -132,6 +140,7 @@ func TestStripInjectedText(t *testing.T) {
 		{"across blocks", []string{"hi\n<system-reminder>\nx", "more", "end\n</system-reminder>\nbye"}, []string{"hi", "", "bye"}},
 		{"never closed", []string{"hi\n<system-reminder>\nx", "y"}, []string{"hi", ""}},
 		{"quotes a closing tag", []string{"<system-reminder>\na </system-reminder> b\nc\n</system-reminder>"}, []string{""}},
+		{"quotes an opening tag", []string{"<system-reminder>\nsee <system-reminder>\nor\n</system-reminder>\nhi"}, []string{"hi"}},
 		{"quotes itself", []string{"<system-reminder>\nsee </system-reminder>, or\n<system-reminder>x</system-reminder>\n"}, []string{", or"}},
 		{"Windows lines", []string{"<system-reminder>\r\nx\r\n</system-reminder>\r\nhi"}, []string{"hi"}},
 		{"custom command", []string{"<system-notification>\nDo it.\n\n</system-notification>"}, []string{""}},

@@ -156,6 +156,12 @@ func TestQuirk01_TurnEnd(t *testing.T) {
 	t.Run("completed in an unknown version", func(t *testing.T) {
 		started(t, v057).push(assistant("a", text("hi")), completed("completed", "u1")).says(`text a "hi"`).push(idle).says(ended)
 	})
+	t.Run("completed that names no turn", func(t *testing.T) {
+		started(t, v225).push(completed("completed", ""), idle).says(ended)
+	})
+	t.Run("completed before any sign of the turn", func(t *testing.T) {
+		newTalk(t, v225).begin("p1").push(completed("completed", "u1"), idle).says(ended)
+	})
 	t.Run("work after completed is the next turn's", func(t *testing.T) {
 		started(t, v225).push(completed("completed", "u1"), streaming, user("p2", "u2")).
 			says(ended, `turn started, prompt "p2", message u2`)
@@ -395,6 +401,25 @@ func TestQuirk08_RepeatedToolCall(t *testing.T) {
 	t.Run("first heard of otherwise", func(t *testing.T) {
 		started(t, v099).push(stream.ToolProgress{ToolUseID: "p", ToolName: "Execute", Update: stream.ProgressUpdate{Type: "status"}}, result("r", "x")).
 			says("tool p started: Execute {}", "tool p runs", `tool p progress status "" full ""`, "tool r started:  {}", `tool r ended "x"`)
+	})
+}
+
+// Whatever tells of a call first may not know its name or its input.
+func TestToolNameAndInput(t *testing.T) {
+	phase := stream.ToolPhaseChanged{ToolUseID: "c", Phase: "queued"}
+	t.Run("the name comes later", func(t *testing.T) {
+		started(t, v225).push(phase, permission("r", "c")).
+			says("tool c started:  {}", `tool c input: Execute {"command":"abc"}`, "permission r asked for c Execute (exec); options ")
+	})
+	t.Run("the first name stays", func(t *testing.T) {
+		named := phase
+		named.ToolName = "Read"
+		started(t, v225).push(named, permission("r", "c")).
+			says("tool c started: Read {}", `tool c input: Read {"command":"abc"}`, "permission r asked for c Execute (exec); options ")
+	})
+	t.Run("an input that is none", func(t *testing.T) {
+		started(t, v225).push(toolCall("c", json.RawMessage(" null")), toolCall("d", json.RawMessage(`{"cut`))).
+			says("tool c started: Execute {}", "tool d started: Execute {}")
 	})
 }
 

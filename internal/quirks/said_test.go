@@ -29,6 +29,9 @@ func TestSaidIsWhatWasAdded(t *testing.T) {
 			require.True(t, s.has(from, text[from:to]))
 			require.False(t, s.has(from, text[from:to]+"!"))
 			require.Equal(t, strings.HasPrefix(text[from:], "az"), s.has(from, "az"))
+			var part strings.Builder
+			s.each(from, to-from, func(piece string) { part.WriteString(piece) })
+			require.True(t, part.String() == text[from:to])
 		}
 		require.False(t, s.has(-1, ""))
 	}

@@ -74,6 +74,7 @@ func TestTextMeetsSnapshot(t *testing.T) {
 		{"equal", []stream.Event{delta("a", "hi"), assistant("a", text("hi"))}, []string{`text a "hi"`}},
 		{"snapshot and deltas repeated", []stream.Event{delta("a", "hi"), assistant("a", text("hi")), assistant("a", text("hi")), delta("a", "hi")}, []string{`text a "hi"`}},
 		{"thinking not in the snapshot", []stream.Event{stream.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "hi"}, assistant("a", text("hi"))}, []string{`thought a "hm"`, `text a "hi"`}},
+		{"two blocks streamed", []stream.Event{delta("a", "hi"), stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, assistant("a", text("hi"), text("ho"))}, []string{`text a "hi"`, `text a "ho"`}},
 		{"second block missing", []stream.Event{delta("a", "hi"), assistant("a", text("hi"), use("c", abc), text("ho"))}, []string{`text a "hi"`, `text a "ho"`, `tool c started: Execute {"command":"abc"}`}},
 		{"first block incomplete", []stream.Event{delta("a", "h"), stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, assistant("a", text("hi"), text("ho"))}, []string{`text a "h"`, `text a "ho"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},
 		{"blocks out of order", []stream.Event{stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, delta("a", "hi"), assistant("a", text("hi"), text("ho"))}, []string{`text a "ho"`, `text a "hi"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},
