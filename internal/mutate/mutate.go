@@ -49,6 +49,11 @@ type Key struct {
 	After    string // the same after the change; empty where nothing is left
 }
 
+// String is the key on one line.
+func (k Key) String() string {
+	return fmt.Sprintf("%s/%s %s %s: %s → %s", k.Package, k.File, k.Func, k.Operator, k.Before, k.After)
+}
+
 // Mutants returns all changes that the operators make in a package, in the order in
 // which a run takes them: the operators take turns, and in each of them the files.
 // The order depends on the seed and on the mutants' keys alone, so that an edit in
@@ -65,7 +70,7 @@ func Mutants(p *Package, seed uint64) []Mutant {
 	for _, op := range operators {
 		var files [][]Mutant
 		for _, ms := range groups[op] {
-			shuffle(ms, seed, func(m Mutant) string { return fmt.Sprint(m.Key) })
+			shuffle(ms, seed, func(m Mutant) string { return m.Key.String() })
 			files = append(files, ms)
 		}
 		shuffle(files, seed, func(ms []Mutant) string { return string(op) + ms[0].File })

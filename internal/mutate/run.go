@@ -5,19 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"sync"
 )
 
 // Config says what a run does. Its zero value needs Package and Workers.
 type Config struct {
-	Dir      string       // where Package and Also are looked up, "" for the current directory
-	Package  string       // whose code is changed, and whose tests are run
-	Also     []Tests      // that are run when those of Package notice nothing
-	Seed     uint64       // of the choice
-	Count    int          // how many mutants that compile, 0 for all
-	Workers  int          // how many mutants are tested at a time
-	Accepted []Accepted   // of any package
-	Done     func(Result) // is called after each mutant, from one goroutine at a time; may be nil
+	Dir      string         // where Package and Also are looked up, "" for the current directory
+	Package  string         // whose code is changed, and whose tests are run
+	Also     []Tests        // that are run when those of Package notice nothing
+	Seed     uint64         // of the choice
+	Only     *regexp.Regexp // what the keys of mutants must match, as Key.String says them; nil for all
+	Count    int            // how many mutants that compile, 0 for all
+	Workers  int            // how many mutants are tested at a time
+	Accepted []Accepted     // of any package
+	Done     func(Result)   // is called after each mutant, from one goroutine at a time; may be nil
 }
 
 // Tests are tests of another package.
@@ -59,7 +62,7 @@ type Report struct {
 // Run tests the first mutants of a package. It changes no file of the package.
 //
 // An accepted survivor is stale when the package has no such mutant any more, or when
-// all that the run tested of it were killed.
+// all that the run tested of it were killed. With Only, none is looked for.
 func Run(ctx context.Context, c Config) (Report, error) {
 	p, err := Load(ctx, c.Dir, c.Package)
 	if err != nil {
@@ -75,11 +78,17 @@ func Run(ctx context.Context, c Config) (Report, error) {
 		return Report{}, err
 	}
 	mutants := Mutants(p, c.Seed)
+	if c.Only != nil {
+		mutants = slices.DeleteFunc(mutants, func(m Mutant) bool { return !c.Only.MatchString(m.String()) })
+	}
 	r := run{config: c, try: b.try, mutants: mutants, results: make([]*Result, len(mutants))}
 	if err := r.all(ctx); err != nil {
 		return Report{}, err
 	}
-	report := Report{Folder: p.Folder, Stale: stale(p.Folder, c.Accepted, mutants, r.results)}
+	report := Report{Folder: p.Folder}
+	if c.Only == nil {
+		report.Stale = stale(p.Folder, c.Accepted, mutants, r.results)
+	}
 	for _, result := range r.results {
 		if result != nil && result.Fate != Uncompiled {
 			report.Results = append(report.Results, *result)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,6 +83,18 @@ func TestRun(t *testing.T) {
 	for i, m := range Mutants(load(t), 1)[:3] {
 		require.Equal(t, m, report.Results[i].Mutant)
 	}
+}
+
+// TestRun_Only tests the one mutant that is asked for, and calls no entry stale.
+func TestRun_Only(t *testing.T) {
+	report, err := Run(t.Context(), Config{
+		Package: "./testdata/tiny", Workers: 1, Only: regexp.MustCompile(`tiny.go Untested constant: .*"x".* → .*""`),
+		Accepted: []Accepted{{Key{Package: "internal/mutate/testdata/tiny"}, "It is no more."}},
+	})
+	require.NoError(t, err)
+	require.Len(t, report.Survivors(), 1)
+	require.Len(t, report.Results, 1)
+	require.Empty(t, report.Stale)
 }
 
 // fakeRun tests mutants 0 to 9, of which the even ones do not compile, those that 3

@@ -162,6 +162,14 @@ func TestQuirk01_TurnEnd(t *testing.T) {
 	t.Run("completed before any sign of the turn", func(t *testing.T) {
 		newTalk(t, v225).begin("p1").push(completed("completed", "u1"), idle).says(ended)
 	})
+	t.Run("a message after completed is the next turn's", func(t *testing.T) {
+		started(t, v225).push(completed("completed", "u1"), user("p2", "u2")).
+			says(ended, `turn started, prompt "p2", message u2`)
+	})
+	t.Run("the echo comes after idle", func(t *testing.T) {
+		newTalk(t, v225).begin("p1").push(streaming, idle, user("p1", "u1")).says(`turn started, prompt "p1", message u1`).
+			push(assistant("a", text("hi")), completed("completed", "u1"), idle).says(`text a "hi"`, ended)
+	})
 	t.Run("work after completed is the next turn's", func(t *testing.T) {
 		started(t, v225).push(completed("completed", "u1"), streaming, user("p2", "u2")).
 			says(ended, `turn started, prompt "p2", message u2`)

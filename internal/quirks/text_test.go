@@ -47,6 +47,15 @@ func TestQuirk06_RetryRepeatsText(t *testing.T) {
 		started(t, v099).push(hm, delta("a", "o"), hm, ok, assistant("a", thinking("hm"), text("ok"))).
 			says(`thought a "hm"`, `text a "o"`, `thought a "hm"`, `text a "ok"`, `text a holds from byte 1 of text and 2 of thought: "ok"`)
 	})
+	t.Run("several blocks are repeated", func(t *testing.T) {
+		block := func(index int, thinking bool, s string) stream.Event {
+			return stream.TextDelta{MessageID: "a", BlockIndex: index, Thinking: thinking, Text: s}
+		}
+		started(t, v099).push(block(0, true, "hm"), block(0, true, "hm"), block(1, true, "so"), block(2, false, "one "), block(3, false, "two"),
+			assistant("a", thinking("hm"), thinking("so"), text("one "), text("two"))).
+			says(`thought a "hm"`, `thought a "hm"`, `thought a "so"`, `text a "one "`, `text a "two"`,
+				`text a holds from byte 0 of text and 2 of thought: "one two"`)
+	})
 	t.Run("the snapshot is not what came last", func(t *testing.T) {
 		started(t, v099).push(first...).push(assistant("a", text("one three"))).
 			says(`text a "one "`, `text a "two "`, "text retracted a", `text a~2 "one three"`)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 
 	"droid-acp/internal/mutate"
@@ -44,10 +45,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.IntVar(&c.Count, "n", 150, "how many `mutants` of each package, 0 for all")
 	flags.Uint64Var(&c.Seed, "seed", 1, "`number` that the choice of mutants depends on")
 	flags.IntVar(&c.Workers, "p", 2, "how many `mutants` are tested at a time")
+	flags.Func("only", "`REGEXP` that a mutant's FOLDER/FILE FUNCTION OPERATOR: BEFORE → AFTER must match", func(s string) (err error) {
+		c.Only, err = regexp.Compile(s)
+		return err
+	})
 	accepted := flags.String("accepted", "scripts/mutate/accepted.txt", "`file` with the accepted survivors")
 	flags.Func("also", "`PACKAGE[:REGEXP]` whose tests, or those of that name, may notice changes too; may be given again", func(s string) error {
-		pkg, regexp, _ := strings.Cut(s, ":")
-		c.Also = append(c.Also, mutate.Tests{Package: pkg, Run: regexp})
+		pkg, name, _ := strings.Cut(s, ":")
+		c.Also = append(c.Also, mutate.Tests{Package: pkg, Run: name})
 		return nil
 	})
 	if err := flags.Parse(args); err != nil {
