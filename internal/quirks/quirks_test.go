@@ -406,6 +406,10 @@ func TestQuirk08_RepeatedToolCall(t *testing.T) {
 			push(stream.ToolPhaseChanged{ToolUseID: "c", Phase: "executing"}, stream.ToolProgress{ToolUseID: "c", Update: stream.ProgressUpdate{Type: "status"}}, assistant("a", use("c", abc))).
 			says(`tool c input: Execute {"command":"abc"}`, "tool c runs", `tool c progress status "" full ""`)
 	})
+	t.Run("an empty input takes nothing back", func(t *testing.T) {
+		started(t, v225).push(toolCall("c", nil), toolCall("c", abc), toolCall("c", nil), stream.ToolPhaseChanged{ToolUseID: "c", Phase: "executing"}).
+			says("tool c started: Execute {}", `tool c input: Execute {"command":"abc"}`, "tool c runs")
+	})
 	t.Run("first heard of otherwise", func(t *testing.T) {
 		started(t, v099).push(stream.ToolProgress{ToolUseID: "p", ToolName: "Execute", Update: stream.ProgressUpdate{Type: "status"}}, result("r", "x")).
 			says("tool p started: Execute {}", "tool p runs", `tool p progress status "" full ""`, "tool r started:  {}", `tool r ended "x"`)
@@ -669,6 +673,23 @@ func TestAbort(t *testing.T) {
 			says(`turn started, prompt "p2", message u2`, `turn ended, prompt "p2", completed, reason ""`)
 		k.exit().says()
 	})
+}
+
+// What comes next counts from the newest time that any method was told.
+func TestTimeIsNoted(t *testing.T) {
+	for name, tell := range map[string]func(n *Normalizer, now time.Time){
+		"Begin":       func(n *Normalizer, now time.Time) { n.Begin(now, "p", "") },
+		"Push":        func(n *Normalizer, now time.Time) { n.Push(now, idle) },
+		"Answered":    func(n *Normalizer, now time.Time) { n.Answered(now, "r", false) },
+		"Interrupted": func(n *Normalizer, now time.Time) { n.Interrupted(now) },
+		"Abort":       func(n *Normalizer, now time.Time) { n.Abort(now, "p") },
+		"Tick":        func(n *Normalizer, now time.Time) { n.Tick(now) },
+		"Exited":      func(n *Normalizer, now time.Time) { n.Exited(now) },
+	} {
+		n := New(v225)
+		tell(n, epoch)
+		require.Equal(t, epoch, n.now, name)
+	}
 }
 
 func TestOtherEventsPass(t *testing.T) {
