@@ -91,15 +91,12 @@ func (b *bench) try(ctx context.Context, name string, m Mutant) (Fate, error) {
 // overlay writes the changed file and what tells go to read it in the place of the
 // original, and returns the path of the latter.
 func (b *bench) overlay(name string, m Mutant) (string, error) {
-	src, err := os.ReadFile(m.path)
-	if err != nil {
-		return "", err
-	}
+	src := m.file.src
 	changed := filepath.Join(b.work, name+".go")
 	if err := os.WriteFile(changed, bytes.Join([][]byte{src[:m.begin], []byte(m.text), src[m.end:]}, nil), 0o600); err != nil {
 		return "", err
 	}
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {m.path: changed}})
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {m.file.path: changed}})
 	if err != nil {
 		return "", err
 	}

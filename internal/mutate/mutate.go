@@ -32,7 +32,7 @@ type Mutant struct {
 	Key
 	Line int // where the change begins
 
-	path       string // of the file
+	file       *sourceFile
 	begin, end int    // bytes that are replaced
 	text       string // what replaces them
 }

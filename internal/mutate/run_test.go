@@ -40,12 +40,12 @@ func TestBench(t *testing.T) {
 		{find(t, "Sum", "n--", ""), Hung},
 		{broken, Uncompiled},
 	} {
-		src, err := os.ReadFile(test.mutant.path)
+		src, err := os.ReadFile(test.mutant.file.path)
 		require.NoError(t, err)
 		fate, err := b.try(t.Context(), "0", test.mutant)
 		require.NoError(t, err)
 		require.Equal(t, test.want.String(), fate.String(), test.mutant.After)
-		now, err := os.ReadFile(test.mutant.path)
+		now, err := os.ReadFile(test.mutant.file.path)
 		require.NoError(t, err)
 		require.Equal(t, string(src), string(now))
 	}

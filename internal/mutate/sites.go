@@ -89,7 +89,7 @@ func (f *finder) addAt(op Operator, from, to token.Pos, text string) {
 	src := f.file.src
 	m := Mutant{
 		Line:  f.pkg.fset.Position(from).Line,
-		path:  f.file.path,
+		file:  f.file,
 		begin: f.pkg.fset.Position(from).Offset,
 		end:   f.pkg.fset.Position(to).Offset,
 		text:  text,
@@ -104,7 +104,7 @@ func (f *finder) addAt(op Operator, from, to token.Pos, text string) {
 		Before: oneLine(string(src[lineBegin:lineEnd])),
 		After:  oneLine(string(src[lineBegin:m.begin]) + text + string(src[m.end:lineEnd])),
 	}
-	if unique := (Mutant{path: m.path, begin: m.begin, end: m.end, text: text}); !f.seen[unique] {
+	if unique := (Mutant{file: m.file, begin: m.begin, end: m.end, text: text}); !f.seen[unique] {
 		f.seen[unique] = true
 		f.out = append(f.out, m)
 	}

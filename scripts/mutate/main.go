@@ -4,7 +4,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -38,7 +40,28 @@ func main() {
 
 // run does what the command line says. The report goes to stdout, progress to stderr.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	c := mutate.Config{}
+	c, packages, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var reports []mutate.Report
+	for _, pkg := range packages {
+		c.Package = pkg
+		c.Done = progress(stderr, pkg)
+		report, err := mutate.Run(ctx, c)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, report)
+	}
+	return tell(stdout, reports)
+}
+
+// parse reads the command line and the list of accepted survivors.
+func parse(args []string, stderr io.Writer) (c mutate.Config, packages []string, err error) {
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() { fmt.Fprint(stderr, usage); flags.PrintDefaults() }
@@ -49,38 +72,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		c.Only, err = regexp.Compile(s)
 		return err
 	})
-	accepted := flags.String("accepted", "scripts/mutate/accepted.txt", "`file` with the accepted survivors")
 	flags.Func("also", "`PACKAGE[:REGEXP]` whose tests, or those of that name, may notice changes too; may be given again", func(s string) error {
 		pkg, name, _ := strings.Cut(s, ":")
 		c.Also = append(c.Also, mutate.Tests{Package: pkg, Run: name})
 		return nil
 	})
+	accepted := flags.String("accepted", "scripts/mutate/accepted.txt", "`file` with the accepted survivors")
 	if err := flags.Parse(args); err != nil {
-		return err
+		return c, nil, err
 	}
-	if flags.NArg() == 0 {
+	if flags.NArg() == 0 || c.Workers < 1 {
 		flags.Usage()
-		return fmt.Errorf("no package is named")
+		return c, nil, errors.New("name a package, and at least one mutant at a time")
 	}
 	file, err := os.Open(*accepted)
 	if err != nil {
-		return err
+		return c, nil, err
 	}
 	defer file.Close()
 	if c.Accepted, err = mutate.ReadAccepted(file); err != nil {
-		return fmt.Errorf("%s: %w", *accepted, err)
+		err = fmt.Errorf("%s: %w", *accepted, err)
 	}
-	var reports []mutate.Report
-	for _, pkg := range flags.Args() {
-		c.Package = pkg
-		c.Done = progress(stderr, pkg)
-		report, err := mutate.Run(ctx, c)
-		if err != nil {
-			return err
-		}
-		reports = append(reports, report)
-	}
-	return tell(stdout, reports)
+	return c, flags.Args(), err
 }
 
 // progress tells each mutant's fate on one line, and of survivors the change.
@@ -99,29 +112,17 @@ func progress(w io.Writer, pkg string) func(mutate.Result) {
 func tell(w io.Writer, reports []mutate.Report) error {
 	for _, r := range reports {
 		for _, s := range r.Survivors() {
-			reason := s.Reason
-			if reason == "" {
-				reason = "NOT EXPLAINED"
-			}
-			fmt.Fprintf(w, "survived: %s/%s:%d in %s\n%s\n", s.Package, s.File, s.Line, s.Func, mutate.Accepted{Key: s.Key, Reason: reason})
+			entry := mutate.Accepted{Key: s.Key, Reason: cmp.Or(s.Reason, "NOT EXPLAINED")}
+			fmt.Fprintf(w, "survived: %s/%s:%d\n%s\n", s.Package, s.File, s.Line, entry)
 		}
 		for _, a := range r.Stale {
 			fmt.Fprintf(w, "stale, as no mutant like this survives:\n%s\n", a)
 		}
 	}
-	fmt.Fprintf(w, "%-24s %8s %8s %8s %10s %12s %8s\n", "package", "mutants", "killed", "percent", "survived", "unexplained", "stale")
 	var wrong []string
+	fmt.Fprintf(w, "%-24s %8s %8s %8s %10s %12s %8s\n", "package", "mutants", "killed", "percent", "survived", "unexplained", "stale")
 	for _, r := range reports {
-		survivors, unexplained := r.Survivors(), 0
-		for _, s := range survivors {
-			if s.Reason == "" {
-				unexplained++
-			}
-		}
-		killed := len(r.Results) - len(survivors)
-		fmt.Fprintf(w, "%-24s %8d %8d %8.1f %10d %12d %8d\n", r.Folder, len(r.Results), killed,
-			100*float64(killed)/float64(max(1, len(r.Results))), len(survivors), unexplained, len(r.Stale))
-		if killed*100 < atLeast*len(r.Results) || unexplained+len(r.Stale) > 0 {
+		if !row(w, r) {
 			wrong = append(wrong, r.Folder)
 		}
 	}
@@ -129,4 +130,20 @@ func tell(w io.Writer, reports []mutate.Report) error {
 		return fmt.Errorf("%s: at least %d percent are to be killed, each survivor explained, and no entry stale", strings.Join(wrong, ", "), atLeast)
 	}
 	return nil
+}
+
+// row writes a package's row of the table and reports whether it is as it should be.
+func row(w io.Writer, r mutate.Report) bool {
+	survived, unexplained := 0, 0
+	for _, s := range r.Survivors() {
+		survived++
+		if s.Reason == "" {
+			unexplained++
+		}
+	}
+	all := len(r.Results)
+	killed := all - survived
+	fmt.Fprintf(w, "%-24s %8d %8d %8.1f %10d %12d %8d\n", r.Folder, all, killed,
+		100*float64(killed)/float64(max(1, all)), survived, unexplained, len(r.Stale))
+	return killed*100 >= atLeast*all && unexplained+len(r.Stale) == 0
 }

@@ -42,7 +42,7 @@ func TestTell(t *testing.T) {
 	}{
 		{"enough", mutate.Report{Results: results(80, 5, 15, 0)}, false, "100       85     85.0         15            0        0"},
 		{"too few", mutate.Report{Results: results(84, 0, 16, 0)}, true, "100       84     84.0         16            0        0"},
-		{"explained", mutate.Report{Results: results(9, 0, 1, 0)}, false, "survived: internal/a/b.go:7 in F\ninternal/a/b.go F drop\n- x = 1\n+ \nNobody reads x.\n"},
+		{"explained", mutate.Report{Results: results(9, 0, 1, 0)}, false, "survived: internal/a/b.go:7\ninternal/a/b.go F drop\n- x = 1\n+ \nNobody reads x.\n"},
 		{"unexplained", mutate.Report{Results: results(9, 0, 0, 1)}, true, "NOT EXPLAINED"},
 		{"stale", mutate.Report{Results: results(9, 0, 0, 0), Stale: []mutate.Accepted{entry}}, true, "internal/a/old.go F drop"},
 		{"nothing", mutate.Report{}, false, "0        0      0.0"},
@@ -65,7 +65,8 @@ func TestRun_Usage(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "accepted.txt")
 	require.NoError(t, os.WriteFile(bad, []byte("nonsense\n"), 0o600))
 	for want, args := range map[string][]string{
-		"no package is named":   {},
+		"name a package":        {},
+		"at least one mutant":   {"-p", "0", "./internal/a"},
 		"not defined":           {"-x"},
 		"no such file":          {"-accepted", bad + ".not", "./internal/a"},
 		"does not begin with a": {"-accepted", bad, "./internal/a"},
@@ -74,6 +75,9 @@ func TestRun_Usage(t *testing.T) {
 		require.ErrorContains(t, run(t.Context(), args, &stdout, &stderr), want)
 		require.Empty(t, stdout.String())
 	}
+	var stdout, stderr strings.Builder
+	require.NoError(t, run(t.Context(), []string{"-h"}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), "REGEXP")
 }
 
 // The list of accepted survivors can be read, and no entry stands in it twice.
