@@ -350,6 +350,10 @@ func TestQuirk03_ShutdownIdle(t *testing.T) {
 		started(t, v225).push(idle).after(3 * time.Second).
 			says(`turn ended, prompt "p1", failed, reason "", failure error  "droid became idle without saying how the turn ended" advice ""`)
 	})
+	t.Run("droid is ended in the middle of an answer", func(t *testing.T) {
+		started(t, v225).push(delta("a", "x"), completed("process_exit", "u1"), idle).
+			says(`text a "x"`, `turn ended, prompt "p1", failed, reason "process_exit", failure process_exit  "" advice ""`)
+	})
 	t.Run("nothing follows a whole answer", func(t *testing.T) {
 		started(t, v225).push(assistant("a", text("hi")), idle).after(3*time.Second).
 			says(`text a "hi"`, `turn ended, prompt "p1", completed, reason ""`)
@@ -469,6 +473,7 @@ func TestQuirk11_HiddenMessages(t *testing.T) {
 	started(t, v225).push(
 		stream.MessageCreated{Message: stream.Message{ID: "context-1", Role: stream.RoleUser, Visibility: stream.VisibilityLLMOnly}},
 		stream.MessageCreated{Message: stream.Message{ID: "__internal__", Role: stream.RoleUser}},
+		stream.MessageCreated{Message: stream.Message{ID: "hidden", Role: stream.RoleUser, Visibility: stream.VisibilityLLMOnly, Content: []stream.ContentBlock{text("for the model")}}},
 		system("s1", stream.VisibilityLLMOnly, "Continue where you left off."),
 		system("s2", stream.VisibilityUserOnly, "/greet is running"),
 		system("s2", stream.VisibilityUserOnly, "/greet is running"),
@@ -610,6 +615,16 @@ func TestQuirk29_DoubleError(t *testing.T) {
 			says(`text a "ok"`, `notice "Log in."`, `turn ended, prompt "p1", completed, reason "completed"`)
 		started(t, v099).push(broken, assistant("a", text("ok")), idle).
 			says(`text a "ok"`, `notice "401 no"`, `turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("an error without words", func(t *testing.T) {
+		started(t, v099).push(stream.Failure{}, assistant("a", text("ok")), idle).
+			says(`text a "ok"`, `turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("the words are in the details", func(t *testing.T) {
+		detailed := stream.Failure{}
+		detailed.Detail.Message = "401 no"
+		started(t, v099).push(detailed, idle).
+			says(`turn ended, prompt "p1", failed, reason "", failure error  "401 no" advice ""`)
 	})
 	t.Run("another error and another message", func(t *testing.T) {
 		started(t, v099).push(stream.Failure{Message: "first"}, broken, broken, advice, system("s2", stream.VisibilityUserOnly, "More."), idle).

@@ -45,6 +45,10 @@ func TestQuirk31_TwoTurnsAtOnce(t *testing.T) {
 		two(t).push(assistant("a", text("x")), state(stream.StateIdle, "b")).says(`a turn beside prompt "p1"`).
 			after(1999 * time.Millisecond).says().after(time.Millisecond).says(ended("completed")...)
 	})
+	t.Run("states before had no trace", func(t *testing.T) {
+		newTalk(t, v099).begin("p1").push(state(stream.StateStreaming, ""), user("p1", "u1"), assistant("a", text("x")), state(stream.StateIdle, "a")).
+			says(`turn started, prompt "p1", message u1`, `text a "x"`, `turn ended, prompt "p1", completed, reason ""`)
+	})
 	t.Run("the idle of one that has ended", func(t *testing.T) {
 		newTalk(t, v099).begin("p1").push(state(stream.StateStreaming, "a"), user("p1", "u1"), state(stream.StateIdle, "z")).
 			says(`turn started, prompt "p1", message u1`, `a turn beside prompt "p1"`).
