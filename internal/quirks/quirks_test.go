@@ -209,6 +209,12 @@ func TestQuirk01_PrematureIdle(t *testing.T) {
 			says(`tool c started: Execute {"command":"abc"}`).after(999 * time.Millisecond).says()
 		k.push(executing).after(time.Minute).says()
 	})
+	t.Run("a message that calls a tool puts the end off", func(t *testing.T) {
+		started(t, v057).push(toolCall("c", abc), idle).after(500*time.Millisecond).push(assistant("a", use("c", abc))).
+			says(`tool c started: Execute {"command":"abc"}`).after(999*time.Millisecond).says().
+			after(time.Millisecond).says("tool c ended unfinished",
+			`turn ended, prompt "p1", failed, reason "", failure error  "droid became idle while a tool call had no result" advice ""`)
+	})
 	t.Run("more work takes it back", func(t *testing.T) {
 		started(t, v057).push(idle, delta("a", "x")).says(`text a "x"`).after(time.Minute).says()
 	})
@@ -517,6 +523,9 @@ func TestQuirk18_OneAskAtATime(t *testing.T) {
 	k.push(permission("r3", "c"), completed("cancelled", "u1"), idle).
 		says("ask withdrawn q", "tool c ended unfinished", `turn ended, prompt "p1", cancelled, reason "cancelled"`)
 	k.answer("r3", false).answer("q", true).says()
+	t.Run("the question is the first that is heard of the call", func(t *testing.T) {
+		started(t, v225).push(question).says("tool c started: AskUser {}", "tool c runs", `question q asked by c: "why?" []`)
+	})
 	t.Run("outside any turn", func(t *testing.T) {
 		newTalk(t, v099).push(permission("r", "c")).
 			says(`tool c started: Execute {"command":"abc"}`, "permission r asked for c Execute (exec); options ")

@@ -47,6 +47,9 @@ func TestSaidPieces(t *testing.T) {
 	s.add(strings.Repeat("x", saidWhole))
 	require.Len(t, s.pieces, 2)
 	s = said{}
+	s.add(strings.Repeat("x", saidWhole))
+	require.Len(t, s.pieces, 1)
+	s = said{}
 	for range saidPiece / 1024 {
 		s.add(strings.Repeat("x", 1024))
 	}

@@ -47,6 +47,10 @@ func TestQuirk06_RetryRepeatsText(t *testing.T) {
 		started(t, v099).push(hm, delta("a", "o"), hm, ok, assistant("a", thinking("hm"), text("ok"))).
 			says(`thought a "hm"`, `text a "o"`, `thought a "hm"`, `text a "ok"`, `text a holds from byte 1 of text and 2 of thought: "ok"`)
 	})
+	t.Run("thinking that the snapshot leaves out is not void", func(t *testing.T) {
+		started(t, v099).push(stream.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, delta("a", "one "), delta("a", "one two"), assistant("a", text("one two"))).
+			says(`thought a "hm"`, `text a "one "`, `text a "one two"`, `text a holds from byte 4 of text and 0 of thought: "one two"`)
+	})
 	t.Run("several blocks are repeated", func(t *testing.T) {
 		block := func(index int, thinking bool, s string) stream.Event {
 			return stream.TextDelta{MessageID: "a", BlockIndex: index, Thinking: thinking, Text: s}
