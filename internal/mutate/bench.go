@@ -53,8 +53,11 @@ func newBench(ctx context.Context, c Config, p *Package, work string) (*bench, e
 			s.dir = other[len(other)-1].Dir
 		}
 		binary, output, err := b.compile(ctx, s, filepath.Join(work, "clean"), "")
-		if err != nil || binary == "" {
-			return nil, fmt.Errorf("building the tests of %s: %w\n%s", s.Package, err, output)
+		if err != nil {
+			return nil, fmt.Errorf("building the tests of %s: %w", s.Package, err)
+		}
+		if binary == "" {
+			return nil, fmt.Errorf("the tests of %s do not compile:\n%s", s.Package, output)
 		}
 		begin := time.Now()
 		fate, output, err := s.run(ctx, binary)
