@@ -34,6 +34,13 @@ func TestQuirk06_RetryRepeatsText(t *testing.T) {
 		started(t, v225).push(stream.MessageRetracted{MessageID: "a"}, delta("a", "one"), stream.MessageRetracted{MessageID: "a"}).
 			says(`text a "one"`, "text retracted a").push(assistant("a", text("two"))).says(`text a~2 "two"`)
 	})
+	t.Run("idle waits for no message that was retracted", func(t *testing.T) {
+		const ended = `turn ended, prompt "p1", completed, reason ""`
+		started(t, v099).push(delta("a", "one"), stream.MessageRetracted{MessageID: "a"}, idle).
+			says(`text a "one"`, "text retracted a", ended)
+		started(t, v099).push(delta("a", "one"), delta("b", "two"), stream.MessageRetracted{MessageID: "a"}, idle).
+			says(`text a "one"`, `text b "two"`, "text retracted a").push(assistant("b", text("two"))).says(ended)
+	})
 	t.Run("retracted after its snapshot", func(t *testing.T) {
 		started(t, v225).push(assistant("a", text("two")), stream.MessageRetracted{MessageID: "a"}).says(`text a "two"`)
 	})
