@@ -84,14 +84,24 @@ func (f *finder) returnZero(n *ast.ReturnStmt, results *types.Tuple) {
 	f.add(Drop, n, text)
 }
 
-// zeroAlready reports whether e is T{} for a struct, or a constant, which the operator
-// for constants changes.
+// zeroAlready reports whether e is a struct whose fields are zero, or a constant, which
+// the operator for constants changes.
 func (f *finder) zeroAlready(e ast.Expr) bool {
-	if lit, ok := e.(*ast.CompositeLit); ok && len(lit.Elts) == 0 {
-		_, isStruct := f.pkg.info.TypeOf(e).Underlying().(*types.Struct)
-		return isStruct
+	lit, ok := e.(*ast.CompositeLit)
+	if !ok {
+		return f.pkg.info.Types[e].Value != nil
 	}
-	return f.pkg.info.Types[e].Value != nil
+	for _, elt := range lit.Elts {
+		if field, ok := elt.(*ast.KeyValueExpr); ok {
+			elt = field.Value
+		}
+		value := f.pkg.info.Types[elt].Value
+		if value == nil || !slices.Contains([]string{"0", `""`, "false"}, value.ExactString()) {
+			return false
+		}
+	}
+	_, isStruct := f.pkg.info.TypeOf(e).Underlying().(*types.Struct)
+	return isStruct
 }
 
 // zero is an expression for the zero value of a type.

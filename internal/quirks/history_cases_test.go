@@ -143,6 +143,7 @@ func TestStripInjectedText(t *testing.T) {
 		{"across blocks", []string{"hi\n<system-reminder>\nx", "more", "end\n</system-reminder>\nbye"}, []string{"hi", "", "bye"}},
 		{"never closed", []string{"hi\n<system-reminder>\nx", "y"}, []string{"hi", ""}},
 		{"quotes a closing tag", []string{"<system-reminder>\na </system-reminder> b\nc\n</system-reminder>"}, []string{""}},
+		{"empty block", []string{"<system-reminder></system-reminder>\nhi"}, []string{"hi"}},
 		{"quotes an opening tag", []string{"<system-reminder>\nsee <system-reminder>\nor\n</system-reminder>\nhi"}, []string{"hi"}},
 		{"quotes itself", []string{"<system-reminder>\nsee </system-reminder>, or\n<system-reminder>x</system-reminder>\n"}, []string{", or"}},
 		{"Windows lines", []string{"<system-reminder>\r\nx\r\n</system-reminder>\r\nhi"}, []string{"hi"}},

@@ -40,3 +40,13 @@ func (l *list) Without(i int, loud bool) (int, error) {
 	*l = append((*l)[:i], rest...)
 	return big, nil
 }
+
+type point struct{ x, y int }
+
+// Origin returns what is zero already, or all but zero.
+func Origin(moved bool) point {
+	if moved {
+		return point{y: big}
+	}
+	return point{x: 0, y: 0}
+}
