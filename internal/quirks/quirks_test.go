@@ -483,7 +483,8 @@ func TestQuirk11_HiddenMessages(t *testing.T) {
 		system("s1", stream.VisibilityLLMOnly, "Continue where you left off."),
 		system("s2", stream.VisibilityUserOnly, "/greet is running"),
 		system("s2", stream.VisibilityUserOnly, "/greet is running"),
-		system("s3", "", "to both")).
+		system("s3", "", "to both"),
+		system("s4", "", "")).
 		says("the answer continues", `notice "/greet is running"`, `notice "to both"`)
 	t.Run("an echo without content counts", func(t *testing.T) {
 		newTalk(t, v225).begin("p").push(stream.MessageCreated{RequestID: "p", Message: stream.Message{ID: "u", Role: stream.RoleUser}}).
