@@ -38,7 +38,7 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 	if p := s.prompts.of(ev.RequestID); p != nil {
 		p.message = stream.UserMessage{RequestID: ev.RequestID} // images need not be kept
 	}
-	s.carryOut(s.prompts.machine.Started(ev.RequestID))
+	s.prompts.machine.Started(ev.RequestID)
 }
 
 // discarded tells what became of a message that droid threw away: a prompt that the

@@ -25,7 +25,7 @@ type machine interface {
 	Close(time.Time) []Action
 	Finish() []Action
 	SetSteering(bool) []Action
-	Started(string) []Action
+	Started(string)
 	Folded(string) bool
 	Dropped(string) (bool, []Action)
 	Cancel(time.Time) []Action
@@ -293,7 +293,7 @@ func (w *world) droidMoves() {
 	switch w.rng.Intn(4) {
 	case 0:
 		w.note("started %d", t.id)
-		w.carryOut(w.m.Started(t.request))
+		w.m.Started(t.request)
 		id, ok := w.m.Running()
 		w.must(ok && id == t.id, "what droid works on runs")
 	case 1:

@@ -33,17 +33,16 @@ func (m *Machine) sending() bool {
 
 // Started says that droid works on the prompt with this request id, which need not be
 // the one that is taken for the running one.
-func (m *Machine) Started(request string) []Action {
+func (m *Machine) Started(request string) {
 	p := m.byRequest(request)
 	if p == nil || p == m.running {
-		return nil
+		return
 	}
 	m.remove(p)
 	if m.running != nil {
 		m.steered = slices.Insert(m.steered, 0, m.running)
 	}
 	m.run(p)
-	return m.take()
 }
 
 // Folded says that droid took a prompt into the turn that runs. It ends with that
