@@ -14,6 +14,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/store"
 )
 
@@ -180,7 +181,7 @@ func (s *Session) sessionsCommand(t *turn, _ string) {
 
 func (s *Session) compactCommand(t *turn, instructions string) {
 	s.withClient(t, func(client *droid.Client) {
-		s.compacting(userAsked)
+		s.put(s.show.BeginCompaction(show.UserAsked))
 		answered, giveUp := false, t.giveUp
 		t.giveUp = func() {
 			giveUp()
@@ -201,7 +202,7 @@ func (s *Session) compactCommand(t *turn, instructions string) {
 				// A process that made the summary goes on giving the model the whole old
 				// conversation, also after loading the new session (0.99 to 0.225).
 				s.goOn(t, id, true, func(hint string) {
-					s.compacted("completed", "Done.")
+					s.put(s.show.EndCompaction(show.Compacted))
 					s.reply(t, fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed)+hint)
 				})
 			})
@@ -213,7 +214,7 @@ func (s *Session) compactFailed(t *turn, err error) {
 	if s.turn != t {
 		return // it was cancelled, and another compaction may run
 	}
-	s.compacted("failed", "It failed.")
+	s.put(s.show.EndCompaction(show.CompactionFailed))
 	if strings.Contains(err.Error(), "No access token") {
 		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + strings.TrimSuffix(loginRemedy, "."))
 	}
@@ -231,9 +232,9 @@ var errCompactTime = errors.New("droid did not answer within 10 minutes")
 // process ends, unless that would end something else of the user's.
 func (s *Session) endCompaction(t *turn, client *droid.Client) {
 	if t.cancelled {
-		s.compacted("cancelled", "It was cancelled.")
+		s.put(s.show.EndCompaction(show.CompactionCancelled))
 	}
-	s.compacted("failed", "It failed.")
+	s.put(s.show.EndCompaction(show.CompactionFailed))
 	if s.client == client && !client.HasChildren() && !s.logsIn(time.Now()) {
 		s.leave()
 	}
@@ -250,10 +251,10 @@ func rewindPoints(messages []stream.Message) (points []rewindPoint) {
 			continue
 		}
 		if n := len(points); n > 0 && points[n-1].messageID == said.MessageID {
-			points[n-1].text += userWords(said, "")
+			points[n-1].text += show.UserWords(said, "")
 			continue
 		}
-		points = append(points, rewindPoint{said.MessageID, userWords(said, "")})
+		points = append(points, rewindPoint{said.MessageID, show.UserWords(said, "")})
 	}
 	return points
 }
@@ -300,7 +301,7 @@ func listRewindPoints(points []rewindPoint) string {
 	var b strings.Builder
 	b.WriteString("`/rewind N` goes back to before prompt N, `/rewind N files` restores the files, too:\n\n")
 	for i, p := range points {
-		fmt.Fprintf(&b, "%d. %s\n", i+1, firstLine(p.text))
+		fmt.Fprintf(&b, "%d. %s\n", i+1, show.FirstLine(p.text))
 	}
 	return b.String()
 }
@@ -316,7 +317,7 @@ func rewind(ctx context.Context, client *droid.Client, session string, p rewindP
 	if !files {
 		info = droid.RewindInfo{}
 	}
-	r, err := client.Rewind(ctx, session, p.messageID, firstLine(p.text), info)
+	r, err := client.Rewind(ctx, session, p.messageID, show.FirstLine(p.text), info)
 	if err != nil {
 		return "", "", err
 	}

@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
 	"droid-acp/internal/visible"
 )
 
@@ -236,7 +237,7 @@ func (s *Session) listCommands() {
 func isFalse(b *bool) bool { return b != nil && !*b }
 
 func describeCommand(name, description, hint string) protocol.AvailableCommand {
-	c := protocol.AvailableCommand{Name: name, Description: firstLine(description)}
+	c := protocol.AvailableCommand{Name: name, Description: show.FirstLine(description)}
 	if c.Description == "" {
 		c.Description = name
 	}

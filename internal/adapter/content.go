@@ -14,6 +14,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
 )
 
 // contentBlock is one block of a prompt (ACP v1, ContentBlock). Own type: the
@@ -76,7 +77,7 @@ func mentionedFiles(blocks []contentBlock, cwd string) map[string]bool {
 		}
 		for _, word := range strings.Fields(block.Text) {
 			if path, ok := strings.CutPrefix(strings.TrimLeft(word, "(\"'`"), "@"); ok {
-				files[absolute(cwd, strings.TrimRight(path, ".,:;!?)\"'`"))] = true
+				files[show.Absolute(cwd, strings.TrimRight(path, ".,:;!?)\"'`"))] = true
 			}
 		}
 	}
@@ -198,15 +199,12 @@ func (b *messageBuilder) mention(ref string) {
 	b.text.WriteByte(' ')
 }
 
-// noSuchFile follows the mention of a file that is not there.
-const noSuchFile = " (there is no such file)"
-
 // link names a resource that droid can open itself. That a file is not there is
 // said: the model could search for it long.
 func (b *messageBuilder) link(uri, name string) string {
 	ref := mention(uri, name)
 	if strings.HasPrefix(ref, "@") && b.missing != nil && b.missing(uriPath(uri)) {
-		ref += noSuchFile
+		ref += show.NoSuchFile
 	}
 	return ref
 }

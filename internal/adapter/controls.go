@@ -22,8 +22,6 @@ type controls struct {
 	toldOptions  []byte         // what the editor believes, encoded
 	followUp     string         // value of optionFollowUp, "" for the default
 	toldUsage    droid.ContextStats
-	retries      retries
-	compaction   string                      // id of the one that runs
 	custom       []protocol.AvailableCommand // droid's commands and skills
 	listed       bool                        // custom is known
 	toldCommands []byte                      // what the editor believes, encoded

@@ -2,10 +2,8 @@ package adapter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -14,6 +12,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/visible"
 )
 
@@ -173,8 +172,8 @@ func turnError(f *quirks.Failure) *acp.RequestError {
 	if reason == "" || reason == "error" {
 		reason = reasonFromMessage(f.Message)
 	}
-	said := plain(strings.TrimSpace(f.Message))
-	if advice := plain(strings.TrimSpace(f.Advice)); advice != "" && !strings.Contains(said, advice) {
+	said := show.ProviderWords(strings.TrimSpace(f.Message))
+	if advice := show.ProviderWords(strings.TrimSpace(f.Advice)); advice != "" && !strings.Contains(said, advice) {
 		if strings.Contains(advice, said) {
 			said = advice
 		} else {
@@ -188,29 +187,6 @@ func turnError(f *quirks.Failure) *acp.RequestError {
 		said += "\n" + remedy
 	}
 	return internalError(reason, said)
-}
-
-// errorStatus is an HTTP status before a JSON object: the words that droid has
-// for a failure of the provider "anthropic" (0.99 to 0.225).
-var errorStatus = regexp.MustCompile(`\b[45]\d\d \{`)
-
-// plain puts a provider's own words in place of the error object that has them.
-func plain(text string) string {
-	at := errorStatus.FindStringIndex(text)
-	if at == nil {
-		return text
-	}
-	begin := at[1] - 1
-	in := json.NewDecoder(strings.NewReader(text[begin:]))
-	var body struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if in.Decode(&body) != nil || body.Error.Message == "" {
-		return text
-	}
-	return text[:begin] + body.Error.Message + text[begin+int(in.InputOffset()):]
 }
 
 // isLoginFailure tells a missing Factory login from a model key that the

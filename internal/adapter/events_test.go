@@ -10,7 +10,8 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
 
 // TestSessionSwitchedIsFollowed: what is loaded after a restart is the session
@@ -58,7 +59,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		client := fakeDroid(says("hi"))
 		defer func() { client.Kill(); <-client.Exited() }()
 		fresh := func() *Session {
-			return &Session{client: client, turn: &turn{sent: true}, silence: silence{since: now}}
+			return &Session{client: client, turn: &turn{sent: true}, silence: silence{since: now}, show: show.New(show.Options{})}
 		}
 		at, ok := fresh().silenceDue()
 		require.True(t, ok)
@@ -69,8 +70,8 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 			"cancelled":         func(s *Session) { s.turn.cancelled = true },
 			"an own command":    func(s *Session) { s.turn.command = &slashCommand{} },
 			"no process":        func(s *Session) { s.client = nil },
-			"the user is asked": func(s *Session) { s.ask = &ask{} },
-			"a tool runs":       func(s *Session) { s.tools = map[string]string{"t": protocol.StatusInProgress} },
+			"the user is asked": func(s *Session) { s.dialog.begin(t.Context(), openDialog{}) },
+			"a tool runs":       func(s *Session) { s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
 		} {
 			s := fresh()
 			change(s)
@@ -90,12 +91,7 @@ func TestHooksOutputIsBounded(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("go"))
 		told := strings.Join(e.updates(), "\n")
 		require.Contains(t, told, "The Stop hook `lint` failed with exit code 1.\nxxx")
-		require.Less(t, strings.Count(told, "x"), 2*maxHookOutput)
-		e.inside(func(s *Session) {
-			s.views.hookStarted(stream.HookStarted{HookID: "2"})
-			s.hookCompleted(stream.HookCompleted{HookID: "2"})
-			require.Empty(t, s.views.hooks, "one that has ended is forgotten")
-		})
+		require.Less(t, strings.Count(told, "x"), 1000)
 	})
 }
 
@@ -109,7 +105,7 @@ func TestCompactionIsShown(t *testing.T) {
 				e := begin(t, playing(says("hi")))
 				e.inside(func(s *Session) {
 					for _, ev := range events {
-						s.aside(ev)
+						s.translate(quirks.Other{Event: ev}, nil)
 					}
 				})
 				told := strings.Join(e.updates(), "\n")
@@ -120,7 +116,7 @@ func TestCompactionIsShown(t *testing.T) {
 	}
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
-		e.inside(func(s *Session) { s.aside(began) })
+		e.inside(func(s *Session) { s.translate(quirks.Other{Event: began}, nil) })
 		require.Contains(t, strings.Join(e.updates(), "\n"), "droid compacts the conversation", "while it does")
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
 
 // exported is one part of an exported conversation.
@@ -82,7 +83,7 @@ func exportParts(messages []stream.Message, cwd string) []exported {
 	for _, ev := range quirks.History(messages) {
 		switch ev := ev.(type) {
 		case quirks.UserText:
-			text("user", ev.MessageID, userWords(ev, cwd))
+			text("user", ev.MessageID, show.UserWords(ev, cwd))
 			continue
 		case quirks.Text:
 			kind := "agent"
@@ -97,10 +98,10 @@ func exportParts(messages []stream.Message, cwd string) []exported {
 			}
 		case quirks.ToolStarted:
 			tools[ev.ID] = len(parts)
-			parts = append(parts, exported{Kind: "tool", Title: toolTitle(ev.Name, parseToolInput(ev.Input), cwd), Lines: inputLines(ev.Input)})
+			parts = append(parts, exported{Kind: "tool", Title: show.Title(ev.Name, ev.Input, cwd), Lines: inputLines(ev.Input)})
 		case quirks.ToolEnded:
 			if i, ok := tools[ev.ID]; ok {
-				for _, c := range resultContent(ev.Content) {
+				for _, c := range show.ResultContent(ev.Content) {
 					switch {
 					case c.Content != nil && c.Content.Text != nil:
 						parts[i].Text += *c.Content.Text
@@ -111,7 +112,7 @@ func exportParts(messages []stream.Message, cwd string) []exported {
 				parts[i].Error = ev.IsError
 			}
 		case quirks.Notice:
-			parts = append(parts, exported{Kind: "thought", Text: plain(ev.Text)})
+			parts = append(parts, exported{Kind: "thought", Text: show.ProviderWords(ev.Text)})
 		}
 		last = ""
 	}
@@ -176,7 +177,7 @@ func export(info *stream.SessionInfo, session, cwd, file string) (string, error)
 	if file == "" {
 		file = "droid-" + session + ".html"
 	}
-	path := absolute(cwd, file)
+	path := show.Absolute(cwd, file)
 	page, err := exportHTML(info, cwd)
 	if err != nil {
 		return "", err

@@ -78,7 +78,7 @@ func (s *Session) stateExtension(_ extensionParams, done answer) {
 	done(map[string]any{
 		"sessionId": s.id, "droidSessionId": s.droidID, "cwd": s.cwd, "title": visible.Line(s.title), "protocolVersion": protocol,
 		"model": text(s.settings.ModelID), "reasoningEffort": text(s.settings.ReasoningEffort), "mode": s.settings.Mode(),
-		"followUp": s.followUpMode(), "isRunning": s.turn != nil, "isCompacting": s.compaction != "",
+		"followUp": s.followUpMode(), "isRunning": s.turn != nil, "isCompacting": s.show.Compacting(),
 		"waitingPrompts": len(s.queue) + len(s.steered), "autoCompaction": s.settings.AutoCompaction, "settings": s.settings.Raw,
 	}, nil)
 }

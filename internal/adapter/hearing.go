@@ -15,7 +15,7 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	case s.turn != nil && s.unanswered > 0:
 		// The next prompt runs already and the response to the one before is not
 		// out: an update of the next one would overtake it. The response wakes us.
-	case s.reading != nil: // files are read for what droid said before; that they are wakes us
+	case s.reading.waiting(): // files are read for what droid said before; that they are wakes us
 	case s.stopping():
 		events = s.events // what it says is dropped, so it needs no room
 	default:
@@ -37,16 +37,5 @@ func (s *Session) stopping() bool {
 // nothing, and what it gets is what was said before, without a gap. What it knows
 // as begun still ends.
 func (s *Session) isVoid(ev quirks.Event) bool {
-	if !s.stopping() {
-		return false
-	}
-	switch ev := ev.(type) {
-	case quirks.Text, quirks.TextRetracted, quirks.TextRestarted, quirks.Notice, quirks.Retrying,
-		quirks.ToolStarted, quirks.ToolInput, quirks.ToolRunning, quirks.ToolProgress:
-		return true
-	case quirks.ToolEnded:
-		_, shown := s.tools[ev.ID]
-		return !shown
-	}
-	return false
+	return s.stopping() && s.show.Droppable(ev)
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strconv"
+
+	"droid-acp/internal/show"
 )
 
 // maxContent bounds one image or embedded resource, decoded, in bytes. Lines of
@@ -64,7 +66,7 @@ func (s *Session) contentRules() contentRules {
 		attach:   s.client == nil || !s.client.Version().IsZero(),
 		noImages: s.blindModel(),
 		missing: func(path string) bool {
-			_, err := s.agent.stat(absolute(s.cwd, path))
+			_, err := s.agent.stat(show.Absolute(s.cwd, path))
 			return err != nil
 		},
 	}

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/show"
 )
 
 // mcpPatience is when droid is asked, after the session was opened, which of the
@@ -86,7 +87,7 @@ func startProblem(server droid.MCPServer, cwd string) string {
 	}
 	command := server.Command
 	if strings.ContainsRune(command, filepath.Separator) {
-		command = absolute(cwd, command)
+		command = show.Absolute(cwd, command)
 	}
 	if _, err := exec.LookPath(command); err != nil {
 		return err.Error() + "."
@@ -141,12 +142,12 @@ func (s *Session) report(text string) {
 
 // reportOnce is report for what droid repeats.
 func (s *Session) reportOnce(text string) {
-	if _, told := s.views.reported[text]; told {
+	if _, told := s.reported[text]; told {
 		return
 	}
-	if s.views.reported == nil {
-		s.views.reported = make(map[string]struct{})
+	if s.reported == nil {
+		s.reported = make(map[string]struct{})
 	}
-	s.views.reported[text] = struct{}{}
+	s.reported[text] = struct{}{}
 	s.report(text)
 }

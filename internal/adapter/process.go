@@ -159,9 +159,8 @@ func (s *Session) adopt(client *droid.Client) {
 	s.client, s.events = client, client.Events()
 	s.norm = quirks.New(client.Version())
 	s.starting = startingServers(client, s.servers)
-	for id := range s.toolIDs {
-		s.norm.Reserve(id)
-	}
+	s.norm.Reserve(s.show.ToolIDs()...)
+	s.show.SetLinesFromOne(client.Version().Features().LinesFromOne)
 }
 
 // droidGone ends what the process was doing.
@@ -184,7 +183,7 @@ func (s *Session) droidGone() {
 	}
 	s.readNoMore()
 	s.apply(s.norm.Exited(time.Now()))
-	s.withdrawAsk()
+	s.dialog.withdrawAny()
 	for s.turn != nil && s.turn.stop == nil { // what had not reached droid yet; a shell command goes on
 		s.failTurn(crashError(err))
 	}
@@ -220,7 +219,7 @@ func (s *Session) park(now time.Time) {
 		return
 	}
 	s.parkAt = time.Time{}
-	if s.client == nil || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || len(s.reloads) > 0 || len(s.calls) > 0 || s.ask != nil {
+	if s.client == nil || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || len(s.reloads) > 0 || len(s.calls) > 0 || s.dialog.isOpen() {
 		return // it rests no more; the end of the prompt or load sets a new time
 	}
 	if s.client.HasChildren() || s.logsIn(now) {

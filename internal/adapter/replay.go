@@ -2,9 +2,6 @@ package adapter
 
 import (
 	"context"
-	"path/filepath"
-	"regexp"
-	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -12,7 +9,6 @@ import (
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/store"
-	"droid-acp/internal/visible"
 )
 
 // replay is the history of a loaded session on its way to the editor. A long one
@@ -38,8 +34,6 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 	if r == nil {
 		return nil
 	}
-	s.views.past = true
-	defer func() { s.views.past = false }()
 	for len(r.events) > 0 {
 		if r.ctx.Err() != nil {
 			s.endReplay(requestCancelled())
@@ -48,13 +42,11 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 		if room := s.agent.out.full(); room != nil {
 			return room
 		}
-		s.translate(r.events[0])
+		s.put(s.show.History(s.moment(), r.events[0]))
 		r.events[0] = nil
 		r.events = r.events[1:]
 	}
-	for id := range s.toolIDs {
-		s.norm.Reserve(id)
-	}
+	s.norm.Reserve(s.show.ToolIDs()...)
 	if r.info.HasOlderMessages {
 		s.tell("The session has older messages that droid did not return.")
 	}
@@ -77,49 +69,4 @@ func (s *Session) tellTitle(title string) {
 	if title = store.CleanTitle(title); title != "" {
 		s.send(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: title})
 	}
-}
-
-func (s *Session) userText(ev quirks.UserText) protocol.UserMessageChunk {
-	text := userWords(ev, s.cwd)
-	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "text", Text: &text}}
-}
-
-func userImage(ev quirks.UserImage) protocol.UserMessageChunk {
-	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "image", Data: ev.Data, MimeType: ev.MediaType}}
-}
-
-// userWords is what the user wrote, with a word for each attached file that is not
-// mentioned in it. The bodies are not shown: the user had them in front of them, and
-// they may be long.
-func userWords(ev quirks.UserText, cwd string) string {
-	text := ev.Text
-	if strings.Contains(text, noSuchFile) {
-		text = noteOnMention.ReplaceAllString(text, "$1")
-	}
-	for _, f := range ev.Files {
-		if mentions(text, f.Name, cwd) {
-			continue
-		}
-		if text != "" {
-			text += "\n\n"
-		}
-		if f.Name == "" {
-			f.Name = "a file"
-		}
-		text += "[attached: " + visible.Line(f.Name) + "]"
-	}
-	return text
-}
-
-// noteOnMention is what link adds to the mention of a file, for the model.
-var noteOnMention = regexp.MustCompile(`(@(?:/|[A-Za-z]:\\)[^@\n]*?)` + regexp.QuoteMeta(noSuchFile))
-
-// mentions reports whether text mentions the attached file of this name: by its
-// path, or, where droid has the last part of that alone (addResource), by that.
-func mentions(text, name, cwd string) bool {
-	if name == "" {
-		return false
-	}
-	return strings.Contains(text, "@"+name) || strings.Contains(text, "@"+relative(cwd, name)) ||
-		!filepath.IsAbs(name) && strings.Contains(text, string(filepath.Separator)+name)
 }

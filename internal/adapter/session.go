@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/show"
 )
 
 // Session is one conversation and the droid process that holds it, while there
@@ -66,17 +66,14 @@ type Session struct {
 	unopened   *acp.RequestError // why the session was never opened
 	silence    silence
 	quiet      []func() // called when the running prompt has ended
-	ask        *ask
+	dialog     dialog
 	starting   *starting         // MCP servers of the process, until all have started or failed
 	logins     map[string]*login // to MCP servers, that have begun
 	loggingIn  *loginCommand     // waits for where to log in
-	views      views
-	reading    *reading            // files for an event; nil when none waits
-	texts      map[string]fileText // files read for the event that is being told
-	tools      map[string]string   // ACP status last sent of the calls that have not ended
-	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
+	show       *show.View
+	reported   map[string]struct{} // what was said once
+	reading    reading
 	chunk      chunkPrefix
-	border     border
 	ended      bool
 	holding    holding
 }
@@ -100,8 +97,7 @@ func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session 
 		servers:  servers,
 		droidID:  id,
 		controls: controls{followUp: a.cfg.Defaults.FollowUp},
-		tools:    make(map[string]string),
-		toolIDs:  make(map[string]struct{}),
+		show:     show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
 	}
 	s.ctx, s.stop = context.WithCancel(a.ctx)
 	s.polite, s.hurry = context.WithCancel(context.Background())
@@ -161,6 +157,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	}
 	if info.CWD != "" {
 		s.cwd = info.CWD // a loaded session keeps its own
+		s.show.SetCWD(info.CWD)
 	}
 	s.norm.SetVersion(s.client.Version())
 	if len(info.AvailableModels) > 0 {
@@ -222,7 +219,7 @@ func (s *Session) nextTick() time.Duration {
 			consider(at)
 		}
 	}
-	if at, ok := s.views.due(); ok {
+	if at, ok := s.show.Due(); ok {
 		consider(at)
 	}
 	if s.turn != nil && !s.turn.interruptAt.IsZero() {
@@ -245,7 +242,7 @@ func (s *Session) tick() {
 	if s.norm != nil && s.client != nil && !s.paused {
 		s.apply(s.norm.Tick(now))
 	}
-	s.flushViews(now)
+	s.put(s.show.Tick(s.moment()))
 	s.insist(now)
 	s.tellSilence(now)
 	s.tellStarting(now)
@@ -257,7 +254,7 @@ func (s *Session) end() {
 	s.ended = true
 	s.readNoMore()
 	s.cancelTurns()
-	s.withdrawAsk()
+	s.dialog.withdrawAny()
 	s.endLogins()
 	s.endReplay(errEnding())
 	if s.client != nil {
@@ -327,7 +324,6 @@ type notification struct {
 
 // send queues an update for the editor.
 func (s *Session) send(update any) {
-	s.border.shown(update)
 	s.write("session/update", protocol.SessionNotification{SessionID: s.id, Update: update})
 }
 
@@ -342,22 +338,27 @@ func (s *Session) write(method string, params any) {
 	_ = s.agent.out.put(append(line, '\n'))
 }
 
-// sendText queues a piece of a message or of a thought.
-func (s *Session) sendText(messageID, text string, thought bool) {
-	if s.chunk.encoded == "" || s.chunk.messageID != messageID || s.chunk.thought != thought {
+// sendChunk queues a piece of a message or of a thought.
+func (s *Session) sendChunk(t *show.Text) {
+	if s.chunk.encoded == "" || s.chunk.messageID != t.MessageID || s.chunk.thought != t.Thought {
 		kind := "agent_message_chunk"
-		if thought {
+		if t.Thought {
 			kind = "agent_thought_chunk"
 		}
 		session, _ := json.Marshal(s.id) // strings always encode
-		message, _ := json.Marshal(messageID)
-		s.chunk = chunkPrefix{messageID, thought,
+		message, _ := json.Marshal(t.MessageID)
+		s.chunk = chunkPrefix{t.MessageID, t.Thought,
 			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(session) +
 				`,"update":{"sessionUpdate":"` + kind + `","messageId":` + string(message) + `,"content":{"type":"text","text":`}
 	}
-	s.agent.out.sendText(s.chunk.encoded, s.border.before(messageID, text, thought)+text)
+	s.agent.out.sendText(s.chunk.encoded, t.Text)
+}
+
+// sendText says something of droid-acp's own, as a piece of a message or of a thought.
+func (s *Session) sendText(messageID, text string, thought bool) {
+	s.put(s.show.Text(messageID, text, thought))
 }
 
 // tell says something of droid-acp's own to the user, as a thought: it is no
 // part of the model's answer.
-func (s *Session) tell(text string) { s.sendText(uuid.NewString(), visible.Text(text), true) }
+func (s *Session) tell(text string) { s.put(s.show.Tell(text)) }

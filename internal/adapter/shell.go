@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,10 +14,9 @@ import (
 	"unicode/utf8"
 
 	acp "github.com/coder/acp-go-sdk"
-	"github.com/google/uuid"
 
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
 
 // A prompt "!command" or "/shell command" is the user's own action, where
@@ -51,9 +49,9 @@ func (s *Session) bangCommand(text string) string {
 
 // shellRun is one shell command of the user.
 type shellRun struct {
-	id, command string
-	output      shellOutput
-	shown       strings.Builder // the owner's: all that was shown
+	command string
+	output  shellOutput
+	shown   *show.UserCommand // the owner's
 }
 
 // shellCommand runs a command beside the owner, as a tool call.
@@ -62,13 +60,13 @@ func (s *Session) shellCommand(t *turn, command string) {
 		s.reply(t, "Say the command, too: `/shell git status`.")
 		return
 	}
-	run := &shellRun{id: uuid.NewString(), command: command}
-	run.output.ready = func() { s.post(func() { s.shellWrote(run, run.output.take()) }) }
+	run := &shellRun{command: command}
+	run.output.ready = func() { s.post(func() { s.put(run.shown.Wrote(s.moment(), run.output.take())) }) }
 	ctx, stop := context.WithCancel(s.ctx)
 	t.starting, t.stop = false, stop
-	input, _ := json.Marshal(map[string]string{"command": command}) // strings always encode
-	s.translate(quirks.ToolStarted{ID: run.id, Name: "Execute", Input: input})
-	s.translate(quirks.ToolRunning{ID: run.id})
+	shown, begun := s.show.UserCommand(s.moment(), command)
+	run.shown = shown
+	s.put(begun)
 	cwd := s.cwd
 	s.do(func(context.Context) {
 		defer stop()
@@ -152,51 +150,12 @@ func drain(read io.Closer, copied <-chan struct{}) {
 	}
 }
 
-// shellWrote shows what the command has written.
-func (s *Session) shellWrote(run *shellRun, piece string) {
-	c := s.views.get(run.id).command
-	if piece == "" || c == nil {
-		return
-	}
-	run.shown.WriteString(piece)
-	if s.agent.client.TerminalOutput {
-		s.terminalOutput(run.id, piece)
-		return
-	}
-	c.output.add(piece)
-	c.dirty = true
-	s.flushCommand(run.id, c, time.Now())
-}
-
 // shellEnded ends the tool call and the prompt.
 func (s *Session) shellEnded(t *turn, run *shellRun, end shellEnd) {
-	s.shellWrote(run, run.output.rest())
-	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: run.id, Status: protocol.StatusFailed}
-	note := end.note
-	if end.exitCode != nil {
-		note = fmt.Sprintf("Exit code %d", *end.exitCode)
-		if *end.exitCode == 0 {
-			update.Status = protocol.StatusCompleted
-		}
-	}
-	update.RawOutput, _ = json.Marshal(struct { // an int and a string always encode
-		ExitCode *int   `json:"exitCode"`
-		Note     string `json:"note,omitempty"`
-	}{end.exitCode, end.note})
-	text := run.shown.String()
-	switch {
-	case s.agent.client.TerminalOutput:
-		update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: run.id, ExitCode: end.exitCode}}
-		update.Content = append([]protocol.ToolContent{protocol.TerminalContent(run.id)}, notes(end.note)...)
-	case strings.TrimSpace(text) != "":
-		update.Content = []protocol.ToolContent{protocol.TextContent(fenced("console", text)), protocol.TextContent(note)}
-	default:
-		update.Content = notes(note)
-	}
-	delete(s.tools, run.id)
-	s.views.remove(run.id)
-	s.send(update)
-	s.shellNotes = append(s.shellNotes, shellNote(run.command, text, note))
+	s.put(run.shown.Wrote(s.moment(), run.output.rest()))
+	how, shown := run.shown.Ended(end.exitCode, end.note)
+	s.put(shown)
+	s.shellNotes = append(s.shellNotes, shellNote(run.command, run.shown.Written(), how))
 	switch {
 	case s.turn != t: // it has ended already
 	case t.cancelled:
@@ -208,7 +167,7 @@ func (s *Session) shellEnded(t *turn, run *shellRun, end shellEnd) {
 
 // shellNote is what droid is told of a command.
 func shellNote(command, output, note string) string {
-	text := "I ran this command myself, in the session's directory:\n" + fenced("sh", command) + "\n" + strings.TrimSuffix(note, ".") + ". "
+	text := "I ran this command myself, in the session's directory:\n" + show.Fenced("sh", command) + "\n" + strings.TrimSuffix(note, ".") + ". "
 	if strings.TrimSpace(output) == "" {
 		return text + "It wrote nothing.\n\n"
 	}
@@ -216,7 +175,7 @@ func shellNote(command, output, note string) string {
 		head, tail := output[:shellTold/2], output[len(output)-shellTold/2:]
 		output = strings.ToValidUTF8(head, "") + leftOutMark(over) + strings.ToValidUTF8(tail, "")
 	}
-	return text + "Its output:\n" + fenced("console", output) + "\n\n"
+	return text + "Its output:\n" + show.Fenced("console", output) + "\n\n"
 }
 
 func leftOutMark(n int) string { return fmt.Sprintf("\n[… %d bytes left out …]\n", n) }

@@ -29,7 +29,7 @@ func (q *silence) next() time.Duration { return max(silentAfter, 2*q.told) }
 // not while a tool runs, which shows itself, or while the user is asked.
 func (s *Session) silenceDue() (at time.Time, ok bool) {
 	t := s.turn
-	if t == nil || !t.sent || t.cancelled || t.command != nil || s.client == nil || s.paused || s.ask != nil || len(s.tools) > 0 {
+	if t == nil || !t.sent || t.cancelled || t.command != nil || s.client == nil || s.paused || s.dialog.isOpen() || s.show.Busy() {
 		return time.Time{}, false
 	}
 	return s.silence.since.Add(s.silence.next()), true

@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
 
 // pausedReader is the agent's stdout as an editor sees it that reads only while
@@ -262,11 +264,10 @@ func TestOutputIsNotRepeatedToAnEditorThatReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
 		e.out.pause()
-		var run *command
+		output := ""
 		e.inside(func(s *Session) {
-			s.translate(quirks.ToolStarted{ID: "x", Name: "Execute"})
-			s.announce("x")
-			run = s.views.get("x").command
+			s.translate(quirks.ToolStarted{ID: "x", Name: "Execute"}, nil)
+			s.translate(quirks.ToolRunning{ID: "x"}, nil)
 			s.sendText("m1", strings.Repeat("x", maxBatch), false) // the writer waits with it
 		})
 		synctest.Wait()
@@ -282,15 +283,14 @@ func TestOutputIsNotRepeatedToAnEditorThatReadsNothing(t *testing.T) {
 		before := waiting()
 		for range 50 {
 			e.inside(func(s *Session) {
-				run.output.add("more ")
-				run.dirty = true
-				s.flushCommand("x", run, time.Now())
+				output += "more "
+				s.translate(quirks.ToolProgress{ID: "x", Update: stream.ProgressUpdate{FullOutput: output}}, nil)
 			})
-			time.Sleep(outputEvery)
+			time.Sleep(show.OutputEvery)
 		}
 		require.Equal(t, before, waiting())
 		e.inside(func(s *Session) {
-			s.translate(quirks.ToolEnded{ID: "x", Name: "Execute", Unfinished: true})
+			s.translate(quirks.ToolEnded{ID: "x", Name: "Execute", Unfinished: true}, nil)
 		})
 		require.Greater(t, waiting(), before, "the end is told all the same")
 	})

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
 )
 
 // A thread is what the editor shows as one conversation. /compact and /rewind have
@@ -23,7 +24,7 @@ func (s *Session) goOn(t *turn, id string, fresh bool, done func(hint string)) {
 		return
 	}
 	if !s.agent.claim(s, id) {
-		s.compacted("failed", "It failed.")
+		s.put(s.show.EndCompaction(show.CompactionFailed))
 		s.reply(t, "droid made the session "+id+", which has been opened as a thread of its own already. This thread goes on as it was.")
 		return
 	}
@@ -34,7 +35,7 @@ func (s *Session) goOn(t *turn, id string, fresh bool, done func(hint string)) {
 			if id != old && id != s.id {
 				s.agent.release(s, id)
 			}
-			s.compacted("failed", "It failed.")
+			s.put(s.show.EndCompaction(show.CompactionFailed))
 			s.reply(t, "droid made the session "+id+" and did not load it: "+err.Message)
 			return
 		}

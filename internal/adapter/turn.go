@@ -116,7 +116,7 @@ func (s *Session) accept(t *turn, prompt json.RawMessage) {
 		t.done <- ending{err: err}
 		return
 	}
-	s.border.prompted()
+	s.show.Prompted()
 	t.message = message
 	t.command = s.commandOf(prompt)
 	t.message.Text = s.expand(message.Text)
@@ -237,7 +237,7 @@ func (s *Session) cancelTurn(t *turn) {
 	case t.command == nil:
 		s.interrupt(t)
 	}
-	s.refuseAsk()
+	s.dialog.refuse()
 }
 
 // interrupt asks droid to stop, and makes insist ask again. A message that is on
@@ -324,7 +324,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		}
 		return
 	}
-	s.progressEnded(t.cancelled)
+	s.put(s.show.EndTurn(t.cancelled))
 	end := s.endingOf(t, ev)
 	s.finish(t, end)
 	// ACP prompt-turn: nothing of a cancelled turn comes after its response. The
