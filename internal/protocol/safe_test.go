@@ -41,10 +41,10 @@ func TestTitlesAndNamesAreOneSafeLine(t *testing.T) {
 // TestTextsOfDialogsAreSafe: what may have several lines keeps them.
 func TestTextsOfDialogsAreSafe(t *testing.T) {
 	for name, v := range map[string]any{
-		"form":             ElicitationParams{Message: hostile},
-		"form's field":     FormField{Description: hostile},
-		"login":            URLElicitation{Message: hostile},
-		"permission":       PermissionParams{ToolCall: ToolCall{Content: []ToolContent{TextContent(hostile)}}},
+		"form":         ElicitationParams{Message: hostile},
+		"form's field": FormField{Description: hostile},
+		"login":        URLElicitation{Message: hostile},
+		"permission":   PermissionParams{ToolCall: ToolCall{Content: []ToolContent{TextContent(hostile)}}},
 	} {
 		t.Run(name, func(t *testing.T) { require.NoError(t, acptest.CheckSafe(encoded(t, v), true)) })
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
 )
 
 // largestFile is the size of the largest files that are read for a diff, in bytes.
