@@ -47,8 +47,8 @@ func (b *border) before(messageID, text string, thought bool) string {
 // newlines is how many were trimmed.
 func newlines(text, trimmed string) int { return len(text) - len(trimmed) }
 
-// shown notes that an update stands between the texts before and after it, in the
-// eyes of all: a tool call does, and so does a prompt.
+// shown notes an update. One that every client shows stands between the texts before and
+// after it: a new tool call does, and a prompt.
 func (b *border) shown(update any) {
 	switch update := update.(type) {
 	case protocol.ToolCall:
@@ -62,7 +62,8 @@ func (b *border) shown(update any) {
 	b.prompted()
 }
 
-// uncover takes what came after the last message for unseen.
+// uncover treats the last message as if nothing stood below it: some clients hold back
+// the call that came after it.
 func (b *border) uncover() { b.message.open = b.message.messageID != "" }
 
 // prompted notes that the user sees a prompt of theirs.

@@ -13,8 +13,8 @@ const (
 	// maxReplaced bounds the text that replacing makes, in bytes: a short text in
 	// many places may become a long one in each.
 	maxReplaced = 4 << 20
-	// maxScanned bounds the text that replacements are looked for in, in bytes, each
-	// time it is gone through anew; some 100 ms of work.
+	// maxScanned bounds how many bytes are searched for replacements, a text as often as
+	// it is searched; some 100 ms of work.
 	maxScanned = 128 << 20
 	// maxChanges and maxShown bound the changes of one call that are shown, by their
 	// number and in bytes. The others are told.
@@ -85,8 +85,8 @@ func (e *edit) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 }
 
-// change is what a call does to one file. Old and new are the whole file, or,
-// where that is not known, the lines that change.
+// change is what a call does to one file. old and new are the texts of the whole file,
+// or, where these are not known, of the lines that change.
 type change struct {
 	path     string  // absolute
 	old, new *string // nil: there is no such file

@@ -29,9 +29,10 @@ func askedChanges(tool stream.PermissionToolUse, already []change, cwd string) [
 	return planned.list
 }
 
-// fileChanges is what a patch does to one file; a new name makes it two. droid
-// gives no new text, or "", of a file that goes, and none where the patch does not
-// fit: then the planned changes count. It is nil where there are none either.
+// fileChanges are the changes that a patch makes to one file: two where the file gets a
+// new name. For a file that is deleted droid gives no new text, or "", and where the patch
+// does not fit it gives none; then the planned changes count. It is nil where there are
+// none of those either.
 func fileChanges(f stream.PermissionFile, planned *changeList, cwd string) []change {
 	path, to := Absolute(cwd, f.FilePath), Absolute(cwd, f.MoveTo)
 	if f.Operation == "delete" {
@@ -53,9 +54,9 @@ func fileChanges(f stream.PermissionFile, planned *changeList, cwd string) []cha
 	return []change{whole(path, old, nil), whole(to, before(planned, to, nil), f.NewContent)}
 }
 
-// before is the text of a file before a call. droid leaves it out, or says "",
-// of a file that the call makes, also where the call overwrites one (0.99 to
-// 0.225); what was read when the call was planned is right then.
+// before is the text of a file before a call. For a file that the call creates droid
+// leaves it out, or says "", also where the call overwrites a file (0.99 to 0.225). Then
+// the text that was read when the call was planned is right.
 func before(planned *changeList, path string, told *string) *string {
 	if told != nil && *told != "" {
 		return told

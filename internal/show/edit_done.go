@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// done compares the changes with what is on disk now and with droid's result,
-// which know better where another call or a hook changed the same file. Files of
-// several that are as they were come back apart: of a patch that adds two files
-// droid 0.99 adds the first, and 0.225 leaves out what does not fit; both call
-// that a success.
+// done says which of the changes a successful call has made. It looks at what is on disk
+// now and at droid's result: these know better when another call or a hook changed the
+// same file. without are the changes that were not made: of a patch that adds two files
+// droid 0.99 adds the first only, and 0.225 leaves out what does not fit; both call that
+// a success.
 func (v *View) done(changes []change, result json.RawMessage) (made, without []change) {
 	lines, failed := diffLines(v.cwd, result), failedFiles(v.cwd, result)
 	if len(changes) == 0 && lines != nil {

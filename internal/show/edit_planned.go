@@ -14,9 +14,8 @@ type replacement struct {
 	ChangeAll bool   `json:"change_all"`
 }
 
-// plannedChanges are the changes that the input of a call asks for. Files are
-// read for it, small ones: this is before the call runs. In a conversation of
-// the past they have long changed.
+// plannedChanges are the changes that the input of a call asks for. They are made from
+// the texts of the files as they are before the call runs, where these are known.
 func (v *View) plannedChanges(name string, raw json.RawMessage) []change {
 	var in struct {
 		FilePath string        `json:"file_path"`

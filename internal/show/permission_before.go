@@ -9,13 +9,12 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/visible"
 )
 
-// showBefore shows what the user is about to decide on outside of the request, for
-// clients that show no more of that than its title: in the entry of the call, and
-// as a message where that is not known to show either. always is what an option
-// raises.
+// showBefore shows what the user is about to decide on a second time, outside of the
+// request: many clients show nothing of a request but its title. They get it in the entry
+// of the call, and those that are not known to show that either get it as a message.
+// always says what an option raises.
 func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, always string) {
 	call.SessionUpdate, call.Content = "tool_call_update", protocol.SafeContent(call.Content)
 	if v.client.RequestContent {
@@ -50,8 +49,8 @@ func (v *View) sayTools(tools []stream.PermissionToolUse) {
 	}
 }
 
-// messageText is what no title says of a tool that waits for permission, for a
-// client that may show diffs: a command is the title of its call.
+// messageText is what no title says of a tool that waits for permission, for a client
+// that may show diffs. A command is the title of its call, so only its risk is left.
 func messageText(tool stream.PermissionToolUse) string {
 	switch {
 	case changesFiles(tool):
@@ -86,8 +85,8 @@ func diffText(cwd string, c protocol.ToolContent) string {
 	return "**" + Relative(cwd, c.Path) + "**\n\n" + Fenced("diff", signedLines(beginning(before), beginning(after)))
 }
 
-// signedLines are the lines of two texts with the signs of a diff: those that both
-// begin and end with stand once.
+// signedLines are the lines of two texts with the signs of a diff. The lines that both
+// begin with, and those that both end with, stand once.
 func signedLines(before, after string) string {
 	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
 	begin, end := 0, 0
@@ -111,16 +110,8 @@ func signed(sign, text string) string {
 	return b.String()
 }
 
-// say tells the user something that they have to see.
-func (v *View) say(text string) {
-	if text = visible.Text(strings.TrimSpace(text)); text != "" {
-		v.border.uncover() // some of the clients that need it hold the call back that stands between
-		v.text(v.newID(), text+"\n\n", false)
-	}
-}
-
-// askedText is permissionText without a command that the client shows from the
-// input of the call by itself.
+// askedText is permissionText, but for a command that the client shows already because it
+// is in the input of the call.
 func (v *View) askedText(tool stream.PermissionToolUse, shown bool) string {
 	d, input := tool.Details, tool.ToolUse.Input
 	if v.client.OwnCommand && tool.Confirmation == "exec" && d.FullCommand != "" &&
@@ -146,7 +137,7 @@ func permissionTitle(tool stream.PermissionToolUse, other string) string {
 	return other
 }
 
-// maxTitleInput bounds the input of an MCP tool in a title, in characters.
+// maxTitleInput bounds the input of an MCP tool in a title, in bytes.
 const maxTitleInput = 200
 
 // compactJSON is an object on one line, "" for what is none.

@@ -29,9 +29,9 @@ const (
 var riskPowers = map[string]power{"low": powerLow, "medium": powerMedium, "high": powerHigh}
 
 // optionPower is what an option gives away in a request for these tools (0.99 to
-// 0.225). The same option means different things in different requests; what it
-// means in one of another kind is unknown, and so is it where droid's label names
-// another level.
+// 0.225). The same option means different things in requests of different kinds. It is
+// unknown for the other kinds, and where droid's label names another level than the
+// request.
 func optionPower(o stream.PermissionOption, tools []stream.PermissionToolUse) power {
 	if o.Value == stream.OptionOnce {
 		return powerOnce
@@ -60,15 +60,19 @@ type offeredOption struct {
 	power power
 }
 
-// permissionOptions are droid's options, from the least: a client may have a key
-// for the first of a kind. A client that is not known to show their names gets one
-// of a kind, the least, and none whose power is not known or which raises to high:
-// some of these clients answer later requests by the kind of an earlier answer, so
-// that one key would in the end allow everything. They also get droid's own words,
-// as one of them sorts by them. Options that move the
-// conversation to another session are left out: the editor would keep a session
-// that droid has left (quirk 22). So is proceed_edit, which needs a text with it,
-// see editablePlan.
+// permissionOptions are droid's options as the editor gets them. names says that the
+// client is known to show what they are called.
+//
+// They stand in the order of what they give away, the least first, since a client may
+// have a key for the first of a kind. A client that is not known to show the names gets
+// the least option of each kind only, and none whose power is unknown or high: some of
+// these clients answer later requests by the kind of an earlier answer, so that one key
+// would in the end allow everything. Their options have droid's own words, as one such
+// client sorts by them.
+//
+// Two kinds of options are left out for all: those that move the conversation to another
+// session, since the editor would keep a session that droid has left (quirk 22), and
+// proceed_edit, which needs a text with it (see editablePlan).
 func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, names bool) []protocol.PermissionOption {
 	var options []offeredOption
 	for _, o := range offered {

@@ -12,15 +12,16 @@ import (
 	"droid-acp/internal/visible"
 )
 
-// permissionText is what a permission request says, safe to show.
+// permissionText is what a permission request says, safe to show. shown says that the
+// request has diffs.
 func permissionText(tool stream.PermissionToolUse, shown bool) string {
-	return visible.Text(askedText(tool, shown))
+	return visible.Text(requestText(tool, shown))
 }
 
-// askedText says in words what droid asks for: the plan, the command with
-// its risk, what the sandbox holds back. It is "" where diffs are shown that say it
-// all. What is not known or lacks what it should have is shown as JSON.
-func askedText(tool stream.PermissionToolUse, shown bool) string {
+// requestText says in words what droid asks for: the plan, the command with its risk,
+// what the sandbox holds back. Where the diffs say it all, it is "". A request of an
+// unknown kind, or one without what its kind should have, is shown as JSON.
+func requestText(tool stream.PermissionToolUse, shown bool) string {
 	if text := confirmationText(tool); text != "" {
 		return text
 	}
@@ -184,9 +185,9 @@ func rawText(raw json.RawMessage) string {
 	return Fenced("json", out.String())
 }
 
-// alwaysText says what those of the options shown that last longer than the call
-// bring with them, as far as droid's labels do not (0.99 to 0.225: they name a risk, a path or
-// a server, but not the mode that follows nor that files keep it).
+// alwaysText says what the options bring with them that last longer than the call. droid's
+// labels name a risk, a path or a server, but neither the mode that follows nor that a
+// file keeps the choice (0.99 to 0.225). It is "" where no such option is shown.
 func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionOption, mode stream.Mode) string {
 	var lines []string
 	add := func(text string, values ...string) {

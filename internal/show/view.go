@@ -7,6 +7,7 @@ package show
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"droid-acp/internal/droid/stream"
@@ -204,6 +205,14 @@ func (v *View) Text(messageID, text string, thought bool) []Output {
 func (v *View) Prompted() { v.border.prompted() }
 
 func (v *View) tell(text string) { v.text(v.newID(), visible.Text(text), true) }
+
+// say tells the user something that they have to see.
+func (v *View) say(text string) {
+	if text = visible.Text(strings.TrimSpace(text)); text != "" {
+		v.border.uncover() // some of the clients that need it hold the call back that stands between
+		v.text(v.newID(), text+"\n\n", false)
+	}
+}
 
 func (v *View) text(messageID, text string, thought bool) {
 	text = v.border.before(messageID, text, thought) + text
