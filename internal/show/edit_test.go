@@ -2,6 +2,7 @@ package show
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -262,4 +263,27 @@ func TestLargeCallsAreShownInPart(t *testing.T) {
 
 	got = shown(manyLines(t, s))
 	require.Equal(t, "diff|big.txt is large (0.5 MB); only the lines that change are shown.", texts(got), "the lines of the patch")
+}
+
+// What droid tells of one file takes the place of what was planned for it, and comes
+// first where nothing was.
+func TestReplacedChanges(t *testing.T) {
+	one, two, told := whole("/a", nil, textOf("1")), whole("/b", nil, textOf("2")), whole("/a", nil, textOf("told"))
+	require.Equal(t, []change{told, two}, replaced([]change{one, two, one}, told))
+	require.Equal(t, []change{two, told}, replaced([]change{two, one}, told))
+	require.Equal(t, []change{told, two}, replaced([]change{two}, told))
+}
+
+// Together the diffs of a call show so much text at most; both sides count.
+func TestShownTextIsBounded(t *testing.T) {
+	half := strings.Repeat("x", maxDiff/2)
+	var changes []change
+	for i := range 2*maxShown/maxDiff + 1 {
+		changes = append(changes, whole(fmt.Sprintf("/w/%d", i), nil, &half))
+	}
+	require.Equal(t, maxShown/maxDiff*2, strings.Count(texts(diffs("/w", changes)), "diff"))
+	for i := range changes {
+		changes[i] = whole(changes[i].path, &half, textOf(""))
+	}
+	require.Equal(t, maxShown/maxDiff*2, strings.Count(texts(diffs("/w", changes)), "diff"))
 }

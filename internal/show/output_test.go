@@ -153,3 +153,14 @@ func FuzzOutput(f *testing.F) {
 		}
 	})
 }
+
+// No more is kept than that, to the byte.
+func TestOutputKeptIsBounded(t *testing.T) {
+	var o output
+	o.add(strings.Repeat("x", maxOutput))
+	require.False(t, o.cut)
+	require.Len(t, o.text, maxOutput)
+	o.add("y")
+	require.True(t, o.cut)
+	require.Len(t, o.text, maxOutput)
+}

@@ -189,3 +189,22 @@ func TestLinesOfADroid(t *testing.T) {
 		require.Equal(t, want, out[0].Update.(protocol.ToolCall).Locations[0].Line)
 	}
 }
+
+// What droid says of a call when it asks is what the call shows in the end, where nothing
+// better is known.
+func TestAskedIsWhatIsShownInTheEnd(t *testing.T) {
+	d := newDesk(named)
+	d.event(started("e", "Create", `{"file_path":"n.txt","content":"y\n"}`), ran("e"))
+	d.Permission(askedAbout(newFileAsked()), nil, Setting{})
+	out := d.Event(d.moment(), ended("e", "Create", "done"), nil)
+	require.Equal(t, "x\n", *out[0].Update.(protocol.ToolCall).Content[0].NewText)
+
+	d.event(started("t", "ExitSpecMode", `{"plan":"# Model's"}`), ran("t"))
+	ev := planAsked()
+	d.Permission(ev, nil, Setting{})
+	require.Equal(t, []string{"tool_call_update t completed = # Do  it\n|no"}, d.event(ended("t", "ExitSpecMode", "no")))
+	d.event(started("t", "ExitSpecMode", `{"plan":"# Model's"}`), ran("t"))
+	ev.Tools[0].Confirmation = "exec"
+	d.Permission(ev, nil, Setting{})
+	require.Equal(t, []string{"tool_call_update t completed = # Model's|no"}, d.event(ended("t", "ExitSpecMode", "no")), "that was no plan")
+}

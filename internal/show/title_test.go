@@ -88,6 +88,12 @@ func TestResultContent(t *testing.T) {
 	}
 }
 
+func TestResultText(t *testing.T) {
+	for raw, want := range map[string]string{`"done"`: "done", `[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]`: "ab", ``: "", `{"odd":1}`: `{"odd":1}`} {
+		require.Equal(t, want, resultText(json.RawMessage(raw)))
+	}
+}
+
 func TestMCPPermissionShowsItsInput(t *testing.T) {
 	require.Equal(t, "tiny: echo\n\n```json\n{\n  \"text\": \"yo\"\n}\n```\n\nRisk: high", mcpText(stream.PermissionToolUse{
 		ToolUse: stream.ToolUse{Name: "tiny___echo", Input: json.RawMessage(`{"text":"yo"}`)},
