@@ -95,6 +95,8 @@ func TestAnnouncedAfterAMoment(t *testing.T) {
 	require.Equal(t, []string{"tool_call_update t LS b"}, d.event(quirks.ToolInput{ID: "t", Name: "LS", Input: json.RawMessage(`{"path":"b"}`)}))
 	_, waits = d.Due()
 	require.False(t, waits)
+	d.event(started("v", "LS", `{}`))
+	require.Equal(t, []string{"tool_call_update t LS c"}, d.event(quirks.ToolInput{ID: "t", Name: "LS", Input: json.RawMessage(`{"path":"c"}`)}), "another one is held")
 
 	d = newDesk(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{FirstTitle: true}})
 	d.event(started("t", "LS", `{}`))

@@ -124,6 +124,9 @@ func endedWith(t *testing.T, result string) quirks.ToolEnded {
 }
 
 func TestLargeChangesAreBounded(t *testing.T) {
+	exactly := strings.Repeat("x", maxBeginning)
+	require.Equal(t, exactly, beginning(exactly))
+	require.Equal(t, exactly+"…", beginning(exactly+"y"))
 	long := strings.Repeat("a line\n", 300_000)
 	c := whole("/w/big.txt", textOf(long+"old\nend\n"), textOf(long+"new\nend\n"))
 	require.Equal(t, 300_001, c.line)
