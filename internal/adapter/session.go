@@ -339,7 +339,7 @@ func (s *Session) write(method string, params any) {
 }
 
 // sendChunk queues a piece of a message or of a thought.
-func (s *Session) sendChunk(t *show.Text) {
+func (s *Session) sendChunk(t show.Text) {
 	if s.chunk.encoded == "" || s.chunk.messageID != t.MessageID || s.chunk.thought != t.Thought {
 		kind := "agent_message_chunk"
 		if t.Thought {

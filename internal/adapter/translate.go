@@ -81,7 +81,7 @@ func (s *Session) moment() show.Moment {
 func (s *Session) put(outputs []show.Output) {
 	for _, o := range outputs {
 		switch {
-		case o.Text != nil:
+		case o.IsText():
 			s.sendChunk(o.Text)
 		case o.Update != nil:
 			s.send(o.Update)

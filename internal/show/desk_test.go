@@ -102,7 +102,7 @@ func short(outputs []Output) (lines []string) {
 		switch u := o.Update.(type) {
 		case nil:
 			switch {
-			case o.Text == nil:
+			case !o.IsText():
 				lines = append(lines, "report "+o.Report)
 			case o.Text.Thought:
 				lines = append(lines, "thought "+o.Text.MessageID+": "+o.Text.Text)

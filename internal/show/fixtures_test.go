@@ -310,11 +310,11 @@ func (p *player) report(format string, args ...any) { p.line(fmt.Sprintf("> "+fo
 func (p *player) write(outputs []Output) {
 	for _, o := range outputs {
 		switch {
-		case o.Text != nil && p.last != nil && p.last.MessageID == o.Text.MessageID && p.last.Thought == o.Text.Thought:
+		case o.IsText() && p.last != nil && p.last.MessageID == o.Text.MessageID && p.last.Thought == o.Text.Thought:
 			p.last.Text += o.Text.Text
-		case o.Text != nil:
+		case o.IsText():
 			p.flush()
-			text := *o.Text
+			text := o.Text
 			p.last = &text
 		case o.Update != nil:
 			p.line(compact(p.t, o.Update))

@@ -164,3 +164,11 @@ func TestOutputKeptIsBounded(t *testing.T) {
 	require.True(t, o.cut)
 	require.Len(t, o.text, maxOutput)
 }
+
+// Last lines of which it is not known what lies before them give way to newer ones.
+func TestLastLinesAreTheNewest(t *testing.T) {
+	var o output
+	require.Empty(t, o.push(stream.ProgressUpdate{Text: "a\nb"}))
+	require.Empty(t, o.push(stream.ProgressUpdate{Text: "c\nd"}))
+	require.Equal(t, "[…]\nc\nd", o.shown())
+}

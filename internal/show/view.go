@@ -70,12 +70,15 @@ type Moment struct {
 	Room bool // the editor has read enough to be sent what could as well come later
 }
 
-// Output is one thing to be sent to the editor. One of the three is set.
+// Output is one thing to be sent to the editor: an Update, a Report, or else a Text.
 type Output struct {
-	Update any    // an update of package protocol
-	Text   *Text  // a piece of a message or of a thought
+	Update any    // an update of package protocol; nil for none
 	Report string // a word to the user that belongs to no turn; where none runs it waits for the next
+	Text   Text   // a piece of a message or of a thought
 }
+
+// IsText reports whether the output is a piece of text.
+func (o Output) IsText() bool { return o.Update == nil && o.Report == "" }
 
 // Text is a piece of a message, or of a thought. Pieces with the same id follow on each
 // other.
@@ -216,7 +219,7 @@ func (v *View) say(text string) {
 
 func (v *View) text(messageID, text string, thought bool) {
 	text = v.border.before(messageID, text, thought) + text
-	v.out = append(v.out, Output{Text: &Text{messageID, text, thought}})
+	v.out = append(v.out, Output{Text: Text{messageID, text, thought}})
 }
 
 func (v *View) send(update any) {

@@ -74,7 +74,7 @@ func TestRetries(t *testing.T) {
 			out = append(out, d.Event(d.moment(), ev, nil)...)
 		}
 		for _, o := range append(out, d.EndTurn(false)...) {
-			if o.Text == nil {
+			if !o.IsText() {
 				require.Equal(t, protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: strings.TrimSuffix(first, ".")}, o.Update, name)
 				notices++
 				continue
