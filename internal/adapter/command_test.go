@@ -127,7 +127,7 @@ func TestCommandOutputIsThrottled(t *testing.T) {
 		for i := range 100 {
 			fast.Progress = append(fast.Progress, fmt.Sprintf("line number %d", i+1))
 		}
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			if err := d.Use("", "On it. ", fast); err != nil {
 				return err
 			}

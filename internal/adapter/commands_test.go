@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
 )
@@ -81,7 +80,7 @@ func listing() []fakedroid.Option {
 
 func TestCommandsAreListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) }), listing()...))
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) }), listing()...))
 		synctest.Wait()
 		var u struct{ AvailableCommands []protocol.AvailableCommand }
 		require.NoError(t, json.Unmarshal(e.lastUpdate("available_commands_update"), &u))
@@ -222,7 +221,7 @@ func TestCompactFollowsTheSession(t *testing.T) {
 // Retries of one call are one message, which grows.
 func TestRetriesAreOneMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := open(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := open(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			for n := 1; n <= 3; n++ {
 				if err := d.Notify("llm_retry", fakedroid.Fields{"attempt": n, "reason": "overloaded"}); err != nil {
 					return err
@@ -270,22 +269,4 @@ func TestUsageIsToldWhereDroidTells(t *testing.T) {
 		}
 		require.JSONEq(t, `{"sessionUpdate":"usage_update","used":14087,"size":250000}`, string(e.lastUpdate("usage_update")))
 	})
-}
-
-func TestExportIsSelfContained(t *testing.T) {
-	info := &stream.SessionInfo{SessionID: "s1", Title: "<b>Title</b>"}
-	require.NoError(t, json.Unmarshal([]byte(`[
-		{"id":"u","role":"user","content":[{"type":"text","text":"Look <script>alert(1)</script> https://example.com/x.png"},
-			{"type":"image","source":{"type":"base64","data":"iVBORw0KGgo=","mediaType":"image/png"}}]},
-		{"id":"a","role":"assistant","content":[{"type":"thinking","thinking":"Hm."},{"type":"text","text":"Done."},
-			{"type":"tool_use","id":"t","name":"Edit","input":{"file_path":"/w/a.txt","old_str":"one","new_str":"two"}}]},
-		{"id":"r","role":"tool","content":[{"type":"tool_result","tool_use_id":"t","content":"edited"}]}
-	]`), &info.Messages))
-	page, err := exportHTML(info, "/w")
-	require.NoError(t, err)
-	for _, want := range []string{"Hm.", "Done.", "- one", "&#43; two", "edited", "Edit a.txt", "&lt;script&gt;", "&lt;b&gt;Title", "data:image/png;base64,iVBORw0KGgo="} {
-		require.Contains(t, page, want)
-	}
-	require.NotContains(t, page, "<script")
-	require.NotRegexp(t, `(src|href)="[^d]`, page)
 }

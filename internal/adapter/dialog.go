@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
+	"droid-acp/internal/wire"
 )
 
 // dialog is the permission or the question that the user has in front of them, if any.
@@ -103,7 +104,7 @@ func (s *Session) choose(ctx context.Context, params protocol.PermissionParams) 
 	if ctx.Err() != nil {
 		return ""
 	}
-	result, err := acp.SendRequest[protocol.PermissionResult](s.agent.conn, ctx, acp.ClientMethodSessionRequestPermission, params)
+	result, err := wire.Request[protocol.PermissionResult](ctx, s.agent.conn, acp.ClientMethodSessionRequestPermission, params)
 	if err != nil {
 		s.agent.log.Info("the editor gave no answer to a permission request; that is a refusal", zap.Error(err))
 		return ""
@@ -117,7 +118,7 @@ func (s *Session) choose(ctx context.Context, params protocol.PermissionParams) 
 // fill shows a form to the user and returns what became of it, nil when it could not be
 // shown.
 func (s *Session) fill(ctx context.Context, params protocol.ElicitationParams) *protocol.ElicitationResult {
-	result, err := acp.SendRequest[protocol.ElicitationResult](s.agent.conn, ctx, "elicitation/create", params)
+	result, err := wire.Request[protocol.ElicitationResult](ctx, s.agent.conn, "elicitation/create", params)
 	if err != nil {
 		s.agent.log.Info("the editor did not show a form", zap.Error(err))
 		return nil

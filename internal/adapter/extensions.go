@@ -9,6 +9,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
+	"droid-acp/internal/wire"
 )
 
 // extensionParams are the params of every extension method.
@@ -37,36 +38,22 @@ func extensions() map[string]func(*Session, extensionParams, answer) {
 }
 
 // extension serves one of them.
-func (a *Agent) extension(f func(*Session, extensionParams, answer)) func(call) (any, *acp.RequestError) {
-	return func(c call) (any, *acp.RequestError) {
+func (a *Agent) extension(f func(*Session, extensionParams, answer)) wire.Handler {
+	return func(c *wire.Call) (any, *acp.RequestError) {
 		var p extensionParams
-		if err := decode(c.params, &p); err != nil {
+		if err := decode(c.Params, &p); err != nil {
 			return nil, err
 		}
 		s, err := a.session(p.SessionID)
 		if err != nil {
 			return nil, err
 		}
-		type outcome struct {
-			result any
-			err    *acp.RequestError
-		}
-		done := promised[outcome](s)
-		posted := s.post(func() { f(s, p, func(result any, err *acp.RequestError) { done.give(outcome{result, err}) }) })
-		c.ordered()
-		if !posted {
-			return nil, unknownSession(p.SessionID)
-		}
-		select {
-		case out := <-done.given:
-			return out.result, out.err
-		case <-done.lost:
-			return nil, errLost()
-		case <-s.over:
-			return nil, errEnding()
-		case <-c.ctx.Done():
-			return nil, acp.NewRequestCancelled(nil)
-		}
+		return askOwner(s.owner, inquiry[any]{
+			ordered:   c.Ordered,
+			work:      func(done func(any, *acp.RequestError)) { f(s, p, done) },
+			ctx:       c.Context,
+			cancelled: refuseWhenCancelled[any],
+		})
 	}
 }
 
@@ -77,23 +64,23 @@ func (s *Session) stateExtension(_ extensionParams, done answer) {
 	}
 	done(map[string]any{
 		"sessionId": s.id, "droidSessionId": s.droidID, "cwd": s.cwd, "title": visible.Line(s.title), "protocolVersion": protocol,
-		"model": text(s.settings.ModelID), "reasoningEffort": text(s.settings.ReasoningEffort), "mode": s.settings.Mode(),
-		"followUp": s.followUpMode(), "isRunning": s.turn != nil, "isCompacting": s.show.Compacting(),
-		"waitingPrompts": len(s.queue) + len(s.steered), "autoCompaction": s.settings.AutoCompaction, "settings": s.settings.Raw,
+		"model": text(s.options.settings.ModelID), "reasoningEffort": text(s.options.settings.ReasoningEffort), "mode": s.options.mode(),
+		"followUp": s.options.followUp, "isRunning": s.works(), "isCompacting": s.show.Compacting(),
+		"waitingPrompts": s.prompts.machine.Waiting(), "autoCompaction": s.options.settings.AutoCompaction, "settings": s.options.settings.Raw,
 	}, nil)
 }
 
 func (s *Session) statsExtension(_ extensionParams, done answer) {
 	result := map[string]any{"tokens": s.usage.Total, "lastCall": s.usage.LastCall, "context": nil}
-	if s.toldUsage.Limit > 0 {
-		result["context"] = map[string]int64{"used": s.toldUsage.Used, "size": s.toldUsage.Limit}
+	if s.usage.told.Limit > 0 {
+		result["context"] = map[string]int64{"used": s.usage.told.Used, "size": s.usage.told.Limit}
 	}
 	done(result, nil)
 }
 
 // history answers with what use makes of the whole conversation.
 func (s *Session) history(done answer, use func(*stream.SessionInfo) any) {
-	if s.turn != nil || len(s.queue) > 0 {
+	if s.busy() {
 		done(nil, invalidRequest("the session works on a prompt; ask again when it has ended"))
 		return
 	}
@@ -156,10 +143,10 @@ func (s *Session) commandsExtension(_ extensionParams, done answer) {
 
 func (s *Session) modelsExtension(_ extensionParams, done answer) {
 	models := []json.RawMessage{}
-	for _, m := range s.models {
+	for _, m := range s.options.models {
 		models = append(models, m.Raw)
 	}
-	done(map[string]any{"currentModelId": text(s.settings.ModelID), "models": models}, nil)
+	done(map[string]any{"currentModelId": text(s.options.settings.ModelID), "models": models}, nil)
 }
 
 func (s *Session) autoCompactionExtension(p extensionParams, done answer) {
@@ -173,12 +160,12 @@ func (s *Session) autoCompactionExtension(p extensionParams, done answer) {
 			return
 		}
 		s.updateSettings(stream.SettingsPatch{AutoCompaction: p.Enabled}, func(err error) {
-			got := s.settings.AutoCompaction
+			got := s.options.settings.AutoCompaction
 			switch {
 			case err != nil:
-				done(nil, internalError("auto_compaction_refused", "droid did not change it: "+err.Error()))
+				done(nil, settingError("auto_compaction", "automatic compaction", err))
 			case got == nil || *got != *p.Enabled:
-				done(nil, internalError("auto_compaction_ignored", "droid took the request and did not change it; droid 0.215 and newer can"))
+				done(nil, internalError("auto_compaction_ignored", "droid took the request and did not change it."+s.lacking(stream.SwitchesAutoCompaction)))
 			default:
 				done(map[string]any{"enabled": *got}, nil)
 			}
@@ -186,8 +173,17 @@ func (s *Session) autoCompactionExtension(p extensionParams, done answer) {
 	})
 }
 
+// lacking tells that the session's droid does not do what the fact says, "" when it
+// does or when no process runs.
+func (s *Session) lacking(f stream.Fact) string {
+	if s.client == nil || s.client.Version().Has(f) {
+		return ""
+	}
+	return " " + s.client.Version().Lacks(f)
+}
+
 func (s *Session) exportExtension(p extensionParams, done answer) {
-	if s.turn != nil || len(s.queue) > 0 {
+	if s.busy() {
 		done(nil, invalidRequest("the session works on a prompt; export it when that has ended"))
 		return
 	}
@@ -198,7 +194,7 @@ func (s *Session) exportExtension(p extensionParams, done answer) {
 		}
 		session, cwd := s.droidID, s.cwd
 		s.do(func(context.Context) {
-			path, err := export(info, session, cwd, p.Path)
+			path, err := exportTo(info, session, cwd, p.Path)
 			if err != nil {
 				done(nil, internalError("export_failed", "the conversation was not exported: "+err.Error()))
 				return

@@ -8,10 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags keep opening a file that became a pipe or a terminal from waiting and
-// from having an effect.
-const openFlags = unix.O_NONBLOCK | unix.O_NOCTTY
-
 // isKernelPath tells paths under which the kernel shows itself: opening a device
 // may do something, and /proc/self is this program, not droid.
 func isKernelPath(path string) bool {

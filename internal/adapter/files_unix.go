@@ -6,13 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
-
-// openFlags keep opening a file that became a pipe or a terminal from waiting and
-// from having an effect.
-const openFlags = unix.O_NONBLOCK | unix.O_NOCTTY
 
 // isKernelPath tells paths of devices, which opening may have an effect on.
 func isKernelPath(path string) bool {

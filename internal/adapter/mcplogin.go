@@ -2,18 +2,19 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/wire"
 )
 
 // loginTime is how long a login may take. droid itself gives up after minutes.
@@ -33,47 +34,47 @@ type login struct {
 // loginCommand is a "/mcp login" that waits for the address.
 type loginCommand struct {
 	server string
-	turn   *turn
+	run    *commandRun
 }
 
+// errLoginTime is why a login was given up.
+var errLoginTime = errors.New("droid did not answer within 6 minutes")
+
 // beginLogin is "/mcp login NAME". It ends when droid has an address to open; how
-// the login then ends is an event.
-func (s *Session) beginLogin(t *turn, name string) {
+// the login then ends is an event. Older droids take no other call until it has an
+// outcome, so it is given up with the prompt.
+func (s *Session) beginLogin(r *commandRun, name string) {
 	if own := toolPrefix(name); slices.Contains(serverNames(s.servers), own) {
 		name = own
 	}
-	s.withClient(t, func(client *droid.Client) {
-		command := &loginCommand{name, t}
+	r.droid(func(client *droid.Client) {
+		command := &loginCommand{name, r}
 		s.loggingIn = command
-		s.do(func(context.Context) {
-			ctx, cancel := context.WithTimeout(t.work, loginTime) // older droids take no other call meanwhile
-			defer cancel()
-			err := client.AuthenticateMCP(ctx, name)
-			s.post(func() {
-				if s.loggingIn == command {
-					s.loggingIn = nil
-					if t.cancelled {
-						s.cancelAuth(name)
-					}
+		r.beside(loginTime, errLoginTime, func(ctx context.Context) error {
+			return client.AuthenticateMCP(ctx, name)
+		}, func(err error) {
+			if s.loggingIn == command {
+				s.loggingIn = nil
+				if r.cancelled() {
+					s.cancelAuth(name)
 				}
-				if err != nil {
-					s.replyError(t, "The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
-					return
-				}
-				s.reply(t, "The MCP server "+name+" takes you as logged in.")
-			})
+			}
+			if err != nil {
+				r.fail("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
+				return
+			}
+			r.reply("The MCP server " + name + " takes you as logged in.")
 		})
 	})
 }
 
 // loginBegan shows the user where to log in.
 func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
-	var t *turn
+	var asked *commandRun
 	if c := s.loggingIn; c != nil && toolPrefix(c.server) == toolPrefix(ev.ServerName) {
-		t, s.loggingIn = c.turn, nil
+		asked, s.loggingIn = c.run, nil
 	}
-	asked := t != nil
-	if !asked && s.client != nil && !s.client.Version().Features().MCPAuthWaits {
+	if asked == nil && s.client != nil && !s.client.Version().Has(stream.KeepsLoginsOpen) {
 		s.reportOnce(loginHint(ev.ServerName))
 		return
 	}
@@ -87,11 +88,11 @@ func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
 	if s.agent.client.URLs && isWebAddress(l.url) {
 		text = "Your editor asks you to log in to the MCP server " + l.server + "."
 		s.showLogin(l)
-	} else if !asked {
+	} else if asked == nil {
 		s.reportOnce(text)
 	}
-	if asked {
-		s.reply(t, text)
+	if asked != nil {
+		asked.reply(text)
 	}
 }
 
@@ -137,7 +138,7 @@ func (s *Session) showLogin(l *login) {
 	ctx, l.cancel = context.WithCancel(s.ctx)
 	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: l.id, URL: l.url, Message: "The MCP server " + l.server + " needs you to log in."}
 	s.do(func(context.Context) {
-		result, err := acp.SendRequest[protocol.ElicitationResult](s.agent.conn, ctx, "elicitation/create", params)
+		result, err := wire.Request[protocol.ElicitationResult](ctx, s.agent.conn, "elicitation/create", params)
 		if ctx.Err() == nil {
 			s.post(func() { s.loginAnswered(l, result.Action, err) })
 		}

@@ -158,7 +158,7 @@ func TestLoginOfAnOldDroid(t *testing.T) {
 		require.Zero(t, e.count("elicitation/create"))
 
 		e.inside(func(s *Session) {
-			s.loggingIn = &loginCommand{"safe", &turn{}}
+			s.loggingIn = &loginCommand{"safe", &commandRun{s: s, prompt: &userPrompt{}}}
 		})
 		e.auth(loginAt("https://example.com/asked"))
 		_, p := e.askedFor(t)

@@ -92,7 +92,7 @@ func (s *Session) tellStarting(now time.Time) {
 	}
 	if now.Before(w.until) {
 		w.tellAt = time.Time{}
-		if s.turn != nil {
+		if s.works() {
 			s.tell("Waiting for the MCP servers to start: " + strings.Join(w.names, ", ") + ".")
 		}
 		return
@@ -105,7 +105,7 @@ func (s *Session) tellStarting(now time.Time) {
 	if len(w.names) > 0 {
 		text := "These MCP servers have not answered for " + serversTime.String() + ": " + strings.Join(w.names, ", ") +
 			". It goes on without their tools, which come when they have. Until then, or until droid gives them up after a minute at most, calls of other MCP tools may wait."
-		if !s.client.Version().Features().MCPEachAtOnce {
+		if !s.client.Version().Has(stream.OffersToolsEarly) {
 			text += " This version of droid does not offer them to the model before."
 		}
 		s.report(text)

@@ -11,7 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/show"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/paths"
 )
 
 // mcpPatience is when droid is asked, after the session was opened, which of the
@@ -23,9 +24,9 @@ var mcpPatience = [...]time.Duration{3 * time.Second, 7 * time.Second, 15 * time
 // those that the process has from its start droid tells by itself; those passed
 // with the session it may ignore (quirk 24), and says nothing of them.
 func (s *Session) watchServers() {
-	features := s.client.Version().Features()
+	version := s.client.Version()
 	switch has := s.client.TakesMCPServers(); {
-	case has && !features.MCPSettings:
+	case has && !version.Has(stream.StartsServersOfSettings):
 		s.starting = nil
 		s.ignored(serverNames(s.servers))
 		return
@@ -34,7 +35,7 @@ func (s *Session) watchServers() {
 			s.starting.heard = false // what came before the session told nothing of them
 		}
 		return
-	case !features.MCPServers:
+	case !version.Has(stream.StartsServersOfSession):
 		s.ignored(serverNames(s.servers))
 		return
 	}
@@ -87,7 +88,7 @@ func startProblem(server droid.MCPServer, cwd string) string {
 	}
 	command := server.Command
 	if strings.ContainsRune(command, filepath.Separator) {
-		command = show.Absolute(cwd, command)
+		command = paths.Absolute(cwd, command)
 	}
 	if _, err := exec.LookPath(command); err != nil {
 		return err.Error() + "."
@@ -98,18 +99,14 @@ func startProblem(server droid.MCPServer, cwd string) string {
 // serversWithTools asks droid for its MCP tools. Those of the session's servers
 // are among them, though list_mcp_servers leaves these out (0.215 to 0.225).
 func serversWithTools(ctx context.Context, client *droid.Client) (map[string]bool, error) {
-	var result struct {
-		Tools []struct {
-			ServerName string `json:"serverName"`
-		} `json:"tools"`
-	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := client.Call(ctx, "droid.list_mcp_tools", struct{}{}, &result); err != nil {
+	tools, err := client.MCPTools(ctx)
+	if err != nil {
 		return nil, err
 	}
 	found := map[string]bool{}
-	for _, t := range result.Tools {
+	for _, t := range tools {
 		found[t.ServerName] = true
 	}
 	return found, nil
@@ -133,11 +130,11 @@ func serverNames(servers []droid.MCPServer) []string {
 // report says something that belongs to no turn: now if one runs, else with the
 // next prompt. Editors drop updates of a session that they do not know yet.
 func (s *Session) report(text string) {
-	if s.turn != nil && s.id != "" {
+	if s.works() && s.id != "" {
 		s.tell(text)
 		return
 	}
-	s.notices = append(s.notices, text)
+	s.note(text)
 }
 
 // reportOnce is report for what droid repeats.

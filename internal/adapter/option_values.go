@@ -1,35 +1,76 @@
 package adapter
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 )
 
-// availableModes are the modes that an administrator left (availableAutonomyLevels,
-// since 0.215); all where droid does not say.
-func availableModes(settings stream.Settings) []stream.ModeInfo {
-	var said struct {
-		Levels []string `json:"availableAutonomyLevels"`
+// Each of the following is one option with its values, nil when droid does not
+// report it. One without values is not offered either.
+
+func (o *options) modeOption() *protocol.ConfigOption {
+	mode := o.mode()
+	if mode == "" {
+		return nil
 	}
-	_ = json.Unmarshal(settings.Raw, &said) // settings without the list allow everything
-	modes := stream.Modes()
-	if len(said.Levels) == 0 {
-		return modes
+	option := &protocol.ConfigOption{ID: optionMode, Name: "Mode", Category: "mode", Description: "How much droid may do without asking", CurrentValue: string(mode)}
+	for _, m := range o.settings.AvailableModes() {
+		option.Options = append(option.Options, protocol.OptionValue{Value: string(m.Mode), Name: m.Name, Description: m.Description})
 	}
-	return slices.DeleteFunc(modes, func(m stream.ModeInfo) bool {
-		if m.Mode == settings.Mode() || m.Mode == stream.ModeSpec {
-			return false
-		}
-		level := strings.TrimPrefix(string(m.Mode), "auto-")
-		if m.Mode == stream.ModeNormal {
-			level = "off"
-		}
-		return !slices.Contains(said.Levels, level)
-	})
+	return option
+}
+
+func (o *options) modelOption() *protocol.ConfigOption {
+	if o.settings.ModelID == nil {
+		return nil
+	}
+	return &protocol.ConfigOption{ID: optionModel, Name: "Model", Category: "model", CurrentValue: *o.settings.ModelID, Options: o.modelValues()}
+}
+
+func (o *options) effortOption() *protocol.ConfigOption {
+	effort := o.settings.ReasoningEffort
+	if effort == nil {
+		return nil
+	}
+	return &protocol.ConfigOption{ID: optionEffort, Name: "Reasoning effort", Category: "thought_level",
+		Description: "How much the model thinks before it answers", CurrentValue: *effort, Options: named("Effort: ", o.effortValues(o.settings.ModelID))}
+}
+
+// specModelOption is the model of spec mode, which droid has since 0.99.
+func (o *options) specModelOption() *protocol.ConfigOption {
+	if o.settings.AutonomyMode == nil || len(o.models) == 0 {
+		return nil
+	}
+	values := append([]protocol.OptionValue{{Value: sameModel, Name: "Spec: same model", Description: "The session's model"}}, named("Spec: ", o.modelValues())...)
+	return &protocol.ConfigOption{ID: optionSpecModel, Name: "Spec mode model", Description: "The model that makes the plan in spec mode",
+		CurrentValue: *o.specModel(), Options: values}
+}
+
+// specModel is the value of optionSpecModel.
+func (o *options) specModel() *string {
+	if model := o.settings.SpecModeModelID; model != nil {
+		return model
+	}
+	same := sameModel
+	return &same
+}
+
+// specEffortOption is the effort of spec mode, where that has a model of its own.
+func (o *options) specEffortOption() *protocol.ConfigOption {
+	model, effort := o.settings.SpecModeModelID, o.settings.SpecModeReasoningEffort
+	if o.settings.AutonomyMode == nil || model == nil || effort == nil {
+		return nil
+	}
+	return &protocol.ConfigOption{ID: optionSpecEffort, Name: "Spec mode effort", CurrentValue: *effort, Options: named("Spec effort: ", o.effortValues(model))}
+}
+
+func (o *options) followUpOption() *protocol.ConfigOption {
+	return &protocol.ConfigOption{ID: optionFollowUp, Name: "Follow-up", Description: "What happens to a prompt that is sent while another one runs",
+		CurrentValue: o.followUp, Options: []protocol.OptionValue{
+			{Value: followUpQueue, Name: "Follow-ups: queue", Description: "It runs when the running one has ended"},
+			{Value: followUpSteer, Name: "Follow-ups: steer", Description: "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
+		}}
 }
 
 // named puts a word before the names of values: some clients show those alone, so
@@ -43,9 +84,9 @@ func named(what string, values []protocol.OptionValue) []protocol.OptionValue {
 
 // modelValues are the models that droid offers and that can be chosen, the user's
 // own first.
-func (s *Session) modelValues() []protocol.OptionValue {
+func (o *options) modelValues() []protocol.OptionValue {
 	var own, others []protocol.OptionValue
-	for _, m := range s.models {
+	for _, m := range o.models {
 		if m.ID == "" || m.Disabled {
 			continue
 		}
@@ -67,8 +108,8 @@ func (s *Session) modelValues() []protocol.OptionValue {
 }
 
 // effortValues are the efforts of a model; none where it has no choice.
-func (s *Session) effortValues(model *string) []protocol.OptionValue {
-	m := s.model(model)
+func (o *options) effortValues(model *string) []protocol.OptionValue {
+	m := o.model(model)
 	if m == nil || len(m.SupportedReasoningEfforts) < 2 {
 		return nil
 	}

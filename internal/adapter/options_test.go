@@ -49,7 +49,7 @@ func (e *editor) set(id, value string) wireMessage {
 
 // current is the value of an option as droid has it.
 func (e *editor) current() (s stream.Settings) {
-	e.inside(func(session *Session) { s = session.settings })
+	e.inside(func(session *Session) { s = session.options.settings })
 	return s
 }
 

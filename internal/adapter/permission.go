@@ -19,8 +19,8 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
 		return
 	}
-	takesEdited := s.client != nil && s.client.Version().Features().EditedPlan
-	p := s.show.Permission(ev, files, show.Setting{Mode: s.settings.Mode(), EditedPlan: takesEdited})
+	takesEdited := s.client != nil && s.client.Version().Has(stream.TakesEditedPlan)
+	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.mode(), EditedPlan: takesEdited})
 	s.put(p.Before)
 	if p.Refused {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
@@ -42,7 +42,7 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 
 // mayNotAsk reports whether the user is not to be asked anything: the session or the
 // prompt is about to end.
-func (s *Session) mayNotAsk() bool { return s.ended || (s.turn != nil && s.turn.cancelled) }
+func (s *Session) mayNotAsk() bool { return s.ended || s.stopsTurn() }
 
 // planTold bounds the wait for droid to take the message that names the plan.
 const planTold = 2 * time.Second

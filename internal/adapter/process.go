@@ -12,11 +12,6 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// maxCrashes is how often in a row droid may die before the session gives up
-// starting it. A turn that droid completes in between starts the count anew, and
-// so does loading the session.
-const maxCrashes = 3
-
 // wholeHistory is the message limit that makes droid return all messages: since
 // 0.215 it returns the last 100 without one (quirk 21).
 const wholeHistory = 1_000_000
@@ -34,7 +29,7 @@ func (s *Session) withDroid(historyLimit int, f func(info *stream.SessionInfo, e
 		f(nil, errEnding())
 	case s.client != nil:
 		f(nil, nil)
-	case s.crashes >= maxCrashes:
+	case s.prompts.machine.GaveUp():
 		f(nil, keepsCrashing(s.lastCrash))
 	default:
 		s.waiting = append(s.waiting, f)
@@ -50,7 +45,7 @@ func (s *Session) withDroid(historyLimit int, f func(info *stream.SessionInfo, e
 func (s *Session) start(historyLimit int) {
 	leaving := s.leaving
 	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
-	cwd, servers, wanted := s.cwd, s.servers, s.settings
+	cwd, servers, wanted := s.cwd, s.servers, s.options.settings
 	s.do(func(ctx context.Context) {
 		s.before.wait()
 		if leaving != nil {
@@ -103,7 +98,7 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 	var failure *acp.RequestError
 	switch {
 	case err != nil:
-		failure = s.openError(err)
+		failure = s.restartError(err)
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
@@ -111,8 +106,12 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 	default:
 		s.adopt(client)
 		s.opened(info)
-		if s.client == nil {
-			failure = crashError(s.lastCrash)
+		switch {
+		case s.client != nil:
+		case s.registered:
+			failure = s.crashError(s.lastCrash)
+		default:
+			failure = openError(s.id, s.lastCrash)
 		}
 	}
 	for _, f := range waiting {
@@ -160,7 +159,7 @@ func (s *Session) adopt(client *droid.Client) {
 	s.norm = quirks.New(client.Version())
 	s.starting = startingServers(client, s.servers)
 	s.norm.Reserve(s.show.ToolIDs()...)
-	s.show.SetLinesFromOne(client.Version().Features().LinesFromOne)
+	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 }
 
 // droidGone ends what the process was doing.
@@ -169,25 +168,32 @@ func (s *Session) droidGone() {
 	awaitExit(client)
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
-	s.client, s.events, s.starting, s.dying = nil, nil, nil, false
+	s.client, s.events, s.starting = nil, nil, nil
 	s.endLogins()
 	s.lastCrash = err
-	if s.turn == nil || !s.turn.cancelled { // else it was most likely killed because it did not stop
-		s.crashes++
-	}
-	if s.turn != nil {
-		s.turn.crash = err
-	}
-	for _, t := range s.steered {
-		t.crash = err
-	}
+	s.prompts.machine.Gone(droidDied{err})
+	defer s.notDying()
+	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.norm.Exited(time.Now()))
 	s.dialog.withdrawAny()
-	for s.turn != nil && s.turn.stop == nil { // what had not reached droid yet; a shell command goes on
-		s.failTurn(crashError(err))
+}
+
+// dies notes that the process was killed although prompts may wait: they wait until
+// it is gone.
+func (s *Session) dies() {
+	if !s.dying {
+		s.dying = true
+		s.prompts.machine.Hold()
 	}
-	s.next()
+}
+
+// notDying notes that the process is gone, or no longer the session's.
+func (s *Session) notDying() {
+	if s.dying {
+		s.dying = false
+		s.carryOut(s.prompts.machine.Release())
+	}
 }
 
 // exitTime bounds how long a process may live on after it closed its output.
@@ -219,7 +225,7 @@ func (s *Session) park(now time.Time) {
 		return
 	}
 	s.parkAt = time.Time{}
-	if s.client == nil || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || len(s.reloads) > 0 || len(s.calls) > 0 || s.dialog.isOpen() {
+	if s.client == nil || !s.prompts.machine.Idle() || s.loads.pending() || len(s.calls) > 0 || s.dialog.isOpen() {
 		return // it rests no more; the end of the prompt or load sets a new time
 	}
 	if s.client.HasChildren() || s.logsIn(now) {
@@ -233,7 +239,8 @@ func (s *Session) park(now time.Time) {
 // leave ends the process politely, beside the owner.
 func (s *Session) leave() {
 	client := s.client
-	s.client, s.events, s.starting, s.dying = nil, nil, nil, false
+	s.client, s.events, s.starting = nil, nil, nil
+	s.notDying()
 	s.endLogins()
 	s.leaving = client
 	s.do(func(context.Context) {

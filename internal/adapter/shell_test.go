@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,11 +18,12 @@ import (
 
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/shell"
 )
 
 // echoes is a droid that repeats what it is told.
 func echoes() fakedroid.Script {
-	return turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) })
+	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) })
 }
 
 // beginShell begins a session in a directory of its own, in real time: the
@@ -161,36 +161,15 @@ func requireGone(t *testing.T, pid string) {
 	}, 5*time.Second, 5*time.Millisecond)
 }
 
-// What is left in the background ends with the command, and a command with the
-// editor.
-func TestShellLeavesNothing(t *testing.T) {
+// A command ends with the editor.
+func TestShellEndsWithTheEditor(t *testing.T) {
 	e, dir := beginShell(t, noTerminals)
-	require.Equal(t, "end_turn", e.run("!sleep 1000 >/dev/null 2>&1 & echo $! > pid"))
-	data, err := os.ReadFile(filepath.Join(dir, "pid"))
-	require.NoError(t, err)
-	requireGone(t, string(data))
-	e.prompt("!echo $$ > pid2; echo begun; sleep 1000")
+	e.prompt("!echo $$ > pid; echo begun; sleep 1000")
 	e.until("output", func() bool { return strings.Contains(fmt.Sprint(e.texts()), "begun") })
 	e.close()
-	data, err = os.ReadFile(filepath.Join(dir, "pid2"))
-	require.NoError(t, err)
-	requireGone(t, string(data))
-}
-
-// A process that left the command's group may hold its output open; the prompt
-// ends all the same, with what was written.
-func TestShellDoesNotWaitForOthers(t *testing.T) {
-	if _, err := exec.LookPath("setsid"); err != nil {
-		t.Skip(err)
-	}
-	e, dir := beginShell(t, noTerminals)
-	require.Equal(t, "end_turn", e.run("!setsid sh -c 'echo $$ > pid; exec sleep 1000' & until test -s pid; do :; done; echo out"))
 	data, err := os.ReadFile(filepath.Join(dir, "pid"))
 	require.NoError(t, err)
-	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	require.NoError(t, err)
-	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL), "it goes on")
-	require.Contains(t, fmt.Sprint(e.texts()), "out")
+	requireGone(t, string(data))
 }
 
 func TestShellResultGoesToDroidOnce(t *testing.T) {
@@ -203,7 +182,7 @@ func TestShellResultGoesToDroidOnce(t *testing.T) {
 	require.Contains(t, said, "I ran this command myself, in the session's directory:\n```sh\necho one; exit 4\n```\nExit code 4. Its output:\n```console\none\n```\n\n")
 	require.Contains(t, said, "bytes left out …]\n")
 	require.Contains(t, said, "\n100000\n```\n\nwhat now?")
-	require.Less(t, len(said), shellTold+1000)
+	require.Less(t, len(said), shell.Told+1000)
 	require.Equal(t, "end_turn", e.run("and now?"))
 	updates = e.updates()
 	require.Equal(t, "agent: droid: and now?", updates[len(updates)-2])
@@ -218,34 +197,6 @@ func TestShellIsOffByDefault(t *testing.T) {
 		}
 		require.NotContains(t, string(e.lastUpdate("available_commands_update")), `"shell"`)
 	})
-}
-
-func TestShellOutputIsBounded(t *testing.T) {
-	told := 0
-	o := shellOutput{ready: func() { told++ }}
-	for range 300 {
-		n, err := o.Write([]byte(strings.Repeat("x", 8191) + "\n"))
-		require.NoError(t, err)
-		require.Equal(t, 8192, n)
-	}
-	require.Equal(t, 1, told)
-	require.Len(t, o.take(), shellKept)
-	rest := o.rest()
-	left := 300*8192 - shellKept - shellTail
-	require.True(t, strings.HasPrefix(rest, leftOutMark(left)))
-	require.Len(t, rest, len(leftOutMark(left))+shellTail)
-}
-
-func TestShellOutputKeepsCharactersWhole(t *testing.T) {
-	o := shellOutput{ready: func() {}}
-	text, got := "aä€😀z", ""
-	for i := range len(text) {
-		_, _ = o.Write([]byte{text[i]})
-		got += o.take()
-	}
-	_, _ = o.Write([]byte("\xff\xe2"))
-	require.Equal(t, text+"\uFFFD", got+o.take())
-	require.Equal(t, "\uFFFD", o.rest())
 }
 
 // A droid that dies meanwhile is no matter of the command's.
@@ -265,17 +216,17 @@ func TestShellOutlivesDroid(t *testing.T) {
 
 // The notes of a prompt that droid did not take go with the next one, in order.
 func TestShellNotesAreKept(t *testing.T) {
-	s := &Session{controls: controls{shellNotes: []string{"one "}, custom: []protocol.AvailableCommand{{Name: "greet"}}}}
-	greet := &turn{}
+	s := &Session{controls: controls{shellNotes: []string{"one "}, commands: commandList{custom: []protocol.AvailableCommand{{Name: "greet"}}}}}
+	greet := &userPrompt{}
 	greet.message.Text = "/greet Bob"
 	s.addShellNotes(greet)
 	require.Equal(t, "/greet Bob", greet.message.Text, "droid expands it")
-	lost := &turn{}
+	lost := &userPrompt{}
 	s.addShellNotes(lost)
 	s.shellNotes = append(s.shellNotes, "two ")
 	s.keepShellNotes(lost)
 	s.keepShellNotes(lost)
-	next := &turn{}
+	next := &userPrompt{}
 	next.message.Text = "/tmp is full"
 	s.addShellNotes(next)
 	require.Equal(t, "one two /tmp is full", next.message.Text)

@@ -18,11 +18,12 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	}
 	switch ev.(type) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
-		if s.turn != nil {
-			s.turn.spoke = true
-		}
+		s.prompts.machine.Spoke()
 	}
 	s.put(s.show.Event(s.moment(), ev, files))
+	if s.turnEvent(ev) {
+		return
+	}
 	switch ev := ev.(type) {
 	case quirks.PermissionAsked:
 		s.askPermission(ev, files)
@@ -31,24 +32,13 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	case quirks.AskWithdrawn:
 		s.dialog.withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
-		s.settings = ev.Settings
-		s.tellMode()
+		s.options.reported(ev.Settings)
 		s.tellOptions()
 	case quirks.TitleChanged:
-		s.title = ev.Title
+		s.thread.call(ev.Title)
 		s.tellTitle(ev.Title)
-	case quirks.Discarded:
-		s.discarded(ev)
-	case quirks.TurnEnded:
-		s.turnEnded(ev)
-	case quirks.TurnStarted:
-		s.turnStarted(ev)
-	case quirks.TurnBeside:
-		s.turnBeside(ev)
-	case quirks.PromptFolded:
-		s.promptFolded(ev)
 	case quirks.UsageChanged:
-		s.usage = ev // usage_update needs the window's size, see tellUsage
+		s.usage.changed(ev) // usage_update needs the window's size, see tellUsage
 	case quirks.Other:
 		s.aside(ev.Event)
 	}
@@ -74,7 +64,7 @@ func (s *Session) aside(ev stream.Event) {
 
 // moment is now, for what is shown.
 func (s *Session) moment() show.Moment {
-	return show.Moment{Now: time.Now(), Room: s.agent.out.full() == nil}
+	return show.Moment{Now: time.Now(), Room: s.agent.conn.Full() == nil}
 }
 
 // put sends what is to be shown.

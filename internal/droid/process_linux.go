@@ -135,11 +135,3 @@ func readStat(pid int) (procStat, error) {
 	}
 	return procStat{parent, group, started}, nil
 }
-
-// signalName names the signal that ended the process.
-func signalName(s *os.ProcessState) string {
-	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return unix.SignalName(ws.Signal())
-	}
-	return ""
-}

@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // osProcess ends droid. There is no parent-death signal here: when we die,
@@ -28,11 +26,3 @@ func (o *osProcess) release() {}
 func (o *osProcess) terminate() error { return o.process.Signal(syscall.SIGTERM) }
 
 func (o *osProcess) kill() error { return o.process.Kill() }
-
-// signalName names the signal that ended the process.
-func signalName(s *os.ProcessState) string {
-	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return unix.SignalName(ws.Signal())
-	}
-	return ""
-}

@@ -193,17 +193,17 @@ func TestCommandOfTheUser(t *testing.T) {
 	for name, tc := range map[string]struct {
 		client         protocol.ClientCapabilities
 		code           *int
-		note, how      string
+		note           string
 		written, ended []string
 	}{
-		"in a terminal": {protocol.ClientCapabilities{TerminalOutput: true}, &zero, "", "Exit code 0",
+		"in a terminal": {protocol.ClientCapabilities{TerminalOutput: true}, &zero, "",
 			[]string{"tool_call_update new-1 < out"}, []string{"tool_call_update new-1 completed = terminal exit"}},
-		"cancelled in a terminal": {protocol.ClientCapabilities{TerminalOutput: true}, nil, "Cancelled.", "Cancelled.",
+		"cancelled in a terminal": {protocol.ClientCapabilities{TerminalOutput: true}, nil, "Cancelled.",
 			[]string{"tool_call_update new-1 < out"}, []string{"tool_call_update new-1 failed = terminal|Cancelled. exit"}},
-		"without one": {protocol.ClientCapabilities{}, &three, "", "Exit code 3",
+		"without one": {protocol.ClientCapabilities{}, &three, "",
 			[]string{"tool_call_update new-1 = ```console\nout\n```"}, []string{"tool_call_update new-1 failed = ```console\nout\n```|Exit code 3"}},
-		"that writes nothing": {protocol.ClientCapabilities{}, &zero, "", "Exit code 0", nil, []string{"tool_call_update new-1 completed = Exit code 0"}},
-		"not started":         {protocol.ClientCapabilities{}, nil, "Not started.", "Not started.", nil, []string{"tool_call_update new-1 failed = Not started."}},
+		"that writes nothing": {protocol.ClientCapabilities{}, &zero, "", nil, []string{"tool_call_update new-1 completed = Exit code 0"}},
+		"not started":         {protocol.ClientCapabilities{}, nil, "Not started.", nil, []string{"tool_call_update new-1 failed = Not started."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(tc.client)
@@ -216,8 +216,7 @@ func TestCommandOfTheUser(t *testing.T) {
 				require.Equal(t, tc.written, short(u.Wrote(d.moment(), "out")))
 				require.Equal(t, "out", u.Written())
 			}
-			how, out := u.Ended(tc.code, tc.note)
-			require.Equal(t, tc.how, how)
+			out := u.Ended(tc.code, tc.note)
 			require.Equal(t, tc.ended, short(out))
 			raw, _ := json.Marshal(map[string]any{"exitCode": tc.code})
 			if tc.note == "" {

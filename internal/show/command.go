@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
@@ -55,7 +56,7 @@ func (c *command) progress(m Moment, u stream.ProgressUpdate) {
 	case piece != "":
 		c.sendTerminal(piece)
 	default: // the terminal goes on with the result; until then the last lines stand below it
-		c.sendContent(protocol.TerminalContent(c.id), protocol.TextContent(Fenced("console", gapMark[1:]+c.output.last)))
+		c.sendContent(protocol.TerminalContent(c.id), protocol.TextContent(markdown.Fenced("console", gapMark[1:]+c.output.last)))
 	}
 }
 
@@ -92,7 +93,7 @@ func (c *command) flush(m Moment) {
 
 func (c *command) repeat() {
 	c.dirty = false
-	c.sendContent(protocol.TextContent(Fenced("console", c.output.shown())))
+	c.sendContent(protocol.TextContent(markdown.Fenced("console", c.output.shown())))
 }
 
 // ended ends a command with its output, once.
@@ -116,7 +117,7 @@ func (c *command) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 		text = c.output.shown() // of a command that was stopped
 	}
 	if strings.TrimSpace(text) != "" {
-		update.Content = []protocol.ToolContent{protocol.TextContent(Fenced("console", text))}
+		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", text))}
 	}
 	if result.exitCode != nil && *result.exitCode != 0 {
 		result.note = strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", *result.exitCode, result.note))
@@ -136,7 +137,7 @@ func (c *command) terminalEnded(result commandResult, update *protocol.ToolCall)
 	}
 	switch {
 	case !ok:
-		update.Content = []protocol.ToolContent{protocol.TextContent(Fenced("console", result.output))}
+		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", result.output))}
 	case c.output.text != "" || rest != "" || result.exitCode != nil:
 		if rest != "" {
 			c.sendTerminal(rest)

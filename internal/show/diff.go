@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 )
 
@@ -80,10 +82,10 @@ func (c change) size() (n int) {
 }
 
 func (c change) content(cwd string) []protocol.ToolContent {
-	name := Relative(cwd, c.path)
+	name := paths.Relative(cwd, c.path)
 	switch {
 	case c.from != "":
-		return []protocol.ToolContent{protocol.TextContent("Renames " + Relative(cwd, c.from) + " to " + name)}
+		return []protocol.ToolContent{protocol.TextContent("Renames " + paths.Relative(cwd, c.from) + " to " + name)}
 	case c.new == nil && c.old == nil:
 		return []protocol.ToolContent{protocol.TextContent("Deletes " + name)}
 	case c.new == nil && len(*c.old) > maxDiff:
@@ -104,7 +106,7 @@ func (c change) content(cwd string) []protocol.ToolContent {
 	if len(before)+len(after) > maxDiff {
 		text := size + "; its change is too long to be shown whole."
 		if after != "" {
-			text += " The new text begins:\n\n" + Fenced("", beginning(after))
+			text += " The new text begins:\n\n" + markdown.Fenced("", beginning(after))
 		}
 		return []protocol.ToolContent{protocol.TextContent(text)}
 	}
@@ -166,7 +168,7 @@ func fileNames(cwd string, changes []change, note func(path string) string) stri
 		if i == maxNames {
 			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(changedFiles(changes))-i)
 		}
-		name := filepath.ToSlash(Relative(cwd, l.Path))
+		name := filepath.ToSlash(paths.Relative(cwd, l.Path))
 		if note != nil {
 			name += note(l.Path)
 		}

@@ -1,13 +1,16 @@
 package show
 
-import "droid-acp/internal/droid/stream"
+import (
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/paths"
+)
 
 // askedChanges are the changes that droid itself describes when it asks for permission,
 // and of those the call had planned the ones of which droid says nothing: of a patch of
 // several files 0.99 describes the first at most.
 func askedChanges(tool stream.PermissionToolUse, already []change, cwd string) []change {
 	d, planned := tool.Details, listed(already)
-	path := Absolute(cwd, d.FilePath)
+	path := paths.Absolute(cwd, d.FilePath)
 	switch {
 	case tool.Confirmation == "create" && d.Content != nil:
 		return []change{whole(path, before(planned, path, nil), d.Content)}
@@ -34,7 +37,7 @@ func askedChanges(tool stream.PermissionToolUse, already []change, cwd string) [
 // does not fit it gives none; then the planned changes count. It is nil where there are
 // none of those either.
 func fileChanges(f stream.PermissionFile, planned *changeList, cwd string) []change {
-	path, to := Absolute(cwd, f.FilePath), Absolute(cwd, f.MoveTo)
+	path, to := paths.Absolute(cwd, f.FilePath), paths.Absolute(cwd, f.MoveTo)
 	if f.Operation == "delete" {
 		f.NewContent = nil
 	}

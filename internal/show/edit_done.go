@@ -3,6 +3,8 @@ package show
 import (
 	"encoding/json"
 	"strings"
+
+	"droid-acp/internal/paths"
 )
 
 // done says which of the changes a successful call has made. It looks at what is on disk
@@ -52,7 +54,7 @@ func failedFiles(cwd string, raw json.RawMessage) map[string]string {
 	}
 	failed := make(map[string]string)
 	for _, f := range result.Files {
-		failed[Absolute(cwd, f.FilePath)] = f.Error
+		failed[paths.Absolute(cwd, f.FilePath)] = f.Error
 	}
 	return failed
 }
@@ -91,7 +93,7 @@ func diffLines(cwd string, raw json.RawMessage) *change {
 		return nil
 	}
 	var before, after strings.Builder
-	c := change{path: Absolute(cwd, result.FilePath), part: true}
+	c := change{path: paths.Absolute(cwd, result.FilePath), part: true}
 	for _, l := range result.DiffLines {
 		if l.Type != "added" {
 			before.WriteString(l.Content + "\n")

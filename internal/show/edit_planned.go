@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/patch"
+	"droid-acp/internal/paths"
 )
 
 // replacement is one change of an Edit or MultiEdit (0.99 to 0.225).
@@ -27,7 +28,7 @@ func (v *View) plannedChanges(name string, raw json.RawMessage) []change {
 	if json.Unmarshal(raw, &in) != nil {
 		return nil
 	}
-	path := Absolute(v.cwd, in.FilePath)
+	path := paths.Absolute(v.cwd, in.FilePath)
 	switch {
 	case name == "ApplyPatch":
 		return v.patchChanges(in.Input)
@@ -90,7 +91,7 @@ func (v *View) patchChanges(text string) []change {
 		return v.readText(path)
 	}
 	for _, f := range files {
-		path := Absolute(v.cwd, f.Path)
+		path := paths.Absolute(v.cwd, f.Path)
 		old, known := read(path)
 		switch f.Op {
 		case patch.Add:
@@ -98,7 +99,7 @@ func (v *View) patchChanges(text string) []change {
 		case patch.Delete:
 			out.add(whole(path, old, nil))
 		case patch.Update:
-			replaced, _ := read(Absolute(v.cwd, f.MoveTo))
+			replaced, _ := read(paths.Absolute(v.cwd, f.MoveTo))
 			out.add(v.updated(path, old, known, f, replaced)...)
 		}
 	}
@@ -113,7 +114,7 @@ func (v *View) updated(path string, old *string, known bool, f patch.File, repla
 			if f.MoveTo == "" {
 				return []change{whole(path, old, &text)}
 			}
-			return []change{whole(path, old, nil), whole(Absolute(v.cwd, f.MoveTo), replaced, &text)}
+			return []change{whole(path, old, nil), whole(paths.Absolute(v.cwd, f.MoveTo), replaced, &text)}
 		}
 	}
 	var out []change
@@ -122,7 +123,7 @@ func (v *View) updated(path string, old *string, known bool, f patch.File, repla
 		out = append(out, change{path: path, old: &before, new: &after, part: true})
 	}
 	if f.MoveTo != "" {
-		out = append(out, change{path: Absolute(v.cwd, f.MoveTo), from: path, part: true})
+		out = append(out, change{path: paths.Absolute(v.cwd, f.MoveTo), from: path, part: true})
 	}
 	return out
 }

@@ -4,34 +4,35 @@ import (
 	"encoding/json"
 
 	"droid-acp/internal/patch"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/quirks"
 )
 
 // Needs are the files, by absolute path, whose texts Event, Permission and the like want
 // for an event: the diffs are made of them.
-func (v *View) Needs(ev quirks.Event) (paths []string) {
+func (v *View) Needs(ev quirks.Event) (named []string) {
 	switch ev := ev.(type) {
 	case quirks.ToolStarted:
-		paths = inputFiles(ev.Name, ev.Input, v.cwd)
+		named = inputFiles(ev.Name, ev.Input, v.cwd)
 	case quirks.ToolInput:
-		paths = inputFiles(ev.Name, ev.Input, v.cwd)
+		named = inputFiles(ev.Name, ev.Input, v.cwd)
 	case quirks.PermissionAsked:
 		for _, tool := range ev.Tools {
-			paths = append(paths, inputFiles(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd)...)
+			named = append(named, inputFiles(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd)...)
 		}
 	case quirks.ToolEnded:
 		if ev.Unfinished || ev.IsError {
 			return nil
 		}
 		for _, c := range v.call(ev.ID).planned() {
-			paths = append(paths, c.path)
+			named = append(named, c.path)
 		}
 	}
-	return paths
+	return named
 }
 
 // inputFiles are the files that the input of a call names, if it changes files.
-func inputFiles(name string, raw json.RawMessage, cwd string) (paths []string) {
+func inputFiles(name string, raw json.RawMessage, cwd string) (named []string) {
 	var in struct {
 		FilePath string `json:"file_path"`
 		Input    string `json:"input"`
@@ -43,19 +44,19 @@ func inputFiles(name string, raw json.RawMessage, cwd string) (paths []string) {
 		if in.FilePath == "" {
 			return nil
 		}
-		return []string{Absolute(cwd, in.FilePath)}
+		return []string{paths.Absolute(cwd, in.FilePath)}
 	}
 	files, err := patch.Parse(in.Input)
 	if err != nil {
 		return nil
 	}
 	for _, f := range files {
-		paths = append(paths, Absolute(cwd, f.Path))
+		named = append(named, paths.Absolute(cwd, f.Path))
 		if f.MoveTo != "" {
-			paths = append(paths, Absolute(cwd, f.MoveTo))
+			named = append(named, paths.Absolute(cwd, f.MoveTo))
 		}
 	}
-	return paths
+	return named
 }
 
 // readText is the text of a file that was read for the event that is being shown: nil

@@ -76,7 +76,7 @@ type player struct {
 func newPlayer(t *testing.T, c *fixture.Conversation, client protocol.ClientCapabilities) *player {
 	p := &player{desk: newDesk(client), t: t, norm: quirks.New(c.Protocol), version: c.Protocol, prompts: map[string]bool{}, steps: c.Steps}
 	p.start = p.now
-	p.SetLinesFromOne(c.Protocol.Features().LinesFromOne)
+	p.SetLinesFromOne(c.Protocol.Has(stream.CountsLinesFromOne))
 	p.disk["/workspace/notes.txt"] = "alpha\nbeta\n"
 	return p
 }
@@ -209,7 +209,7 @@ func (p *player) take(events []quirks.Event) {
 }
 
 func (p *player) permission(ev quirks.PermissionAsked, files Files) {
-	asked := p.Permission(ev, files, Setting{Mode: p.mode, EditedPlan: p.version.Features().EditedPlan})
+	asked := p.Permission(ev, files, Setting{Mode: p.mode, EditedPlan: p.version.Has(stream.TakesEditedPlan)})
 	p.asked, p.after = ev, asked.After
 	p.write(asked.Before)
 	if asked.Refused {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
@@ -82,7 +84,7 @@ func diffText(cwd string, c protocol.ToolContent) string {
 		before = *c.OldText
 	}
 	before, after = changedLines(before, after)
-	return "**" + Relative(cwd, c.Path) + "**\n\n" + Fenced("diff", signedLines(beginning(before), beginning(after)))
+	return "**" + paths.Relative(cwd, c.Path) + "**\n\n" + markdown.Fenced("diff", signedLines(beginning(before), beginning(after)))
 }
 
 // signedLines are the lines of two texts with the signs of a diff. The lines that both

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
 )
@@ -29,7 +30,7 @@ func requestText(tool stream.PermissionToolUse, shown bool) string {
 	case shown && changesFiles(tool):
 		return ""
 	case d.PatchContent != "":
-		return Fenced("diff", d.PatchContent)
+		return markdown.Fenced("diff", d.PatchContent)
 	default:
 		return rawText(d.Raw)
 	}
@@ -94,7 +95,7 @@ func commandText(d stream.PermissionDetails) string {
 	if d.FullCommand == "" {
 		return ""
 	}
-	return Fenced("sh", d.FullCommand) + riskText(d)
+	return markdown.Fenced("sh", d.FullCommand) + riskText(d)
 }
 
 // mcpText is the tool of an MCP server with all that it would get.
@@ -106,7 +107,7 @@ func mcpText(tool stream.PermissionToolUse) string {
 	text := toolLabel(name)
 	var input bytes.Buffer
 	if object(tool.ToolUse.Input) != nil && json.Indent(&input, tool.ToolUse.Input, "", "  ") == nil {
-		text += "\n\n" + Fenced("json", input.String())
+		text += "\n\n" + markdown.Fenced("json", input.String())
 	}
 	return text + riskText(tool.Details)
 }
@@ -130,7 +131,7 @@ func sandboxText(d stream.PermissionDetails) string {
 	if d.Target == "" {
 		return ""
 	}
-	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", toolLabel(d.Violating), sandboxVerb(d), Fenced("", d.Target))
+	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", toolLabel(d.Violating), sandboxVerb(d), markdown.Fenced("", d.Target))
 	if d.Reason != "" {
 		text += "\n\n" + d.Reason + "."
 	}
@@ -160,10 +161,10 @@ func shieldText(d stream.PermissionDetails) string {
 	}
 	text := "**Stopped by Droid Shield:** the command may give secrets away."
 	if d.Command != "" {
-		text += "\n\n" + Fenced("sh", d.Command)
+		text += "\n\n" + markdown.Fenced("sh", d.Command)
 	}
 	if d.Reason != "" {
-		text += "\n\n" + Fenced("", d.Reason)
+		text += "\n\n" + markdown.Fenced("", d.Reason)
 	}
 	return text
 }
@@ -182,7 +183,7 @@ func rawText(raw json.RawMessage) string {
 	if json.Indent(&out, raw, "", "  ") != nil {
 		return string(raw)
 	}
-	return Fenced("json", out.String())
+	return markdown.Fenced("json", out.String())
 }
 
 // alwaysText says what the options bring with them that last longer than the call. droid's

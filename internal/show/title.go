@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 )
 
@@ -79,12 +80,12 @@ func titleObject(in toolInput, cwd string) string {
 	switch {
 	case in.Pattern != "":
 		object := FirstLine(in.Pattern)
-		if in.FilePath != "" && Absolute(cwd, in.FilePath) != filepath.Clean(cwd) {
-			object += " in " + Relative(cwd, in.FilePath)
+		if in.FilePath != "" && paths.Absolute(cwd, in.FilePath) != filepath.Clean(cwd) {
+			object += " in " + paths.Relative(cwd, in.FilePath)
 		}
 		return object
 	case in.FilePath != "":
-		return Relative(cwd, in.FilePath)
+		return paths.Relative(cwd, in.FilePath)
 	case in.URL != "":
 		return in.URL
 	case in.Query != "":
@@ -112,7 +113,7 @@ func toolLocations(name string, in toolInput, cwd string, linesFromOne bool) []p
 	if in.FilePath == "" || t.far {
 		return nil
 	}
-	l := protocol.Location{Path: Absolute(cwd, in.FilePath)}
+	l := protocol.Location{Path: paths.Absolute(cwd, in.FilePath)}
 	if t.lines && in.Offset != nil {
 		line := int(*in.Offset)
 		if !linesFromOne {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
@@ -39,11 +40,11 @@ func (u *UserCommand) Wrote(m Moment, piece string) []Output {
 func (u *UserCommand) Written() string { return u.written.String() }
 
 // Ended shows how the command ended: with an exit code, or, where exitCode is nil, as
-// note says. It returns that in words, too.
-func (u *UserCommand) Ended(exitCode *int, note string) (how string, out []Output) {
+// note says.
+func (u *UserCommand) Ended(exitCode *int, note string) []Output {
 	c := u.command
 	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id, Status: protocol.StatusFailed}
-	how = note
+	how := note
 	if exitCode != nil {
 		how = fmt.Sprintf("Exit code %d", *exitCode)
 		if *exitCode == 0 {
@@ -59,11 +60,11 @@ func (u *UserCommand) Ended(exitCode *int, note string) (how string, out []Outpu
 		update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id, ExitCode: exitCode}}
 		update.Content = append([]protocol.ToolContent{protocol.TerminalContent(c.id)}, notes(note)...)
 	case strings.TrimSpace(text) != "":
-		update.Content = []protocol.ToolContent{protocol.TextContent(Fenced("console", text)), protocol.TextContent(how)}
+		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", text)), protocol.TextContent(how)}
 	default:
 		update.Content = notes(how)
 	}
 	delete(c.v.calls, c.id)
 	c.v.send(update)
-	return how, c.v.take()
+	return c.v.take()
 }

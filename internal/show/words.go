@@ -2,27 +2,9 @@ package show
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"regexp"
 	"strings"
 )
-
-// Absolute is the path of a file that is named relative to cwd, or absolutely.
-func Absolute(cwd, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(cwd, path)
-}
-
-// Relative shortens a path inside cwd.
-func Relative(cwd, path string) string {
-	rel, err := filepath.Rel(cwd, Absolute(cwd, path))
-	if err != nil || strings.HasPrefix(rel, "..") {
-		return path
-	}
-	return rel
-}
 
 // FirstLine is the first line of a text, with a sign where there are more.
 func FirstLine(s string) string {
@@ -39,22 +21,6 @@ func shorten(text string, n int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:n], "") + " …"
-}
-
-// Fenced makes text a code block of Markdown, between fences longer than any run
-// of backticks in it.
-func Fenced(language, text string) string {
-	longest, run := 2, 0
-	for i := range len(text) {
-		if text[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	fence := strings.Repeat("`", longest+1)
-	return fence + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
 
 // errorStatus is an HTTP status before a JSON object: the words that droid has

@@ -1,0 +1,30 @@
+package adapter
+
+import (
+	"context"
+
+	"droid-acp/internal/shell"
+)
+
+// shellCommand runs a command of the user beside the owner, as a tool call. A
+// cancel stops the command, whose end is then the prompt's.
+func shellCommand(r *commandRun, command string) {
+	if command == "" {
+		r.reply("Say the command, too: `/shell git status`.")
+		return
+	}
+	s := r.s
+	run := &shellRun{command: command}
+	run.output = shell.NewOutput(func() { s.post(func() { s.shellWrote(run, run.output.Take()) }) })
+	ctx, stop := context.WithCancel(s.ctx)
+	r.stopWith(stop)
+	shown, begun := s.show.UserCommand(s.moment(), command)
+	run.shown = shown
+	s.put(begun)
+	cwd := s.cwd
+	s.do(func(context.Context) {
+		defer stop()
+		end := shell.Run(ctx, cwd, command, run.output)
+		s.post(func() { s.shellEnded(r, run, end) })
+	})
+}

@@ -1,0 +1,299 @@
+package adapter
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+)
+
+func of[T any](v T) *T { return &v }
+
+// v099 and v057 are droids that have autonomyMode and that do not.
+var v099, v057 = stream.Version{Major: 1, Minor: 23}, stream.Version{}
+
+// someModels are one of each kind that makes a difference.
+func someModels() []stream.Model {
+	return []stream.Model{
+		{ID: "plain", DisplayName: "Plain", Provider: "someone", DefaultReasoningEffort: "none", SupportedReasoningEfforts: []string{"none"}, NoImageSupport: true},
+		{ID: "thinker", SupportedReasoningEfforts: []string{"low", "xhigh", ""}, DefaultReasoningEffort: "low"},
+		{ID: "silent", DisplayName: "Silent", NoImageSupport: true},
+		{ID: "gone", DisplayName: "Gone", Disabled: true},
+		{ID: "old", DisplayName: "Old", Deprecated: true},
+		{ID: "own", DisplayName: "Own", Provider: "me", IsCustom: true},
+		{DisplayName: "nameless"},
+	}
+}
+
+// someOptions are those of a session with a model of spec mode of its own.
+func someOptions() options {
+	o := newOptions("")
+	o.offered(someModels())
+	o.reported(stream.Settings{
+		ModelID: of("thinker"), ReasoningEffort: of("low"), AutonomyMode: of("normal"),
+		SpecModeModelID: of("thinker"), SpecModeReasoningEffort: of("xhigh"),
+	})
+	return o
+}
+
+// TestPatch: what droid must be asked to set an option, and what is refused.
+func TestPatch(t *testing.T) {
+	type patch = stream.SettingsPatch
+	for name, c := range map[string]struct {
+		given     func(*options)
+		version   stream.Version
+		id, value string
+		want      patch
+		err       string
+	}{
+		"mode":                  {version: v099, id: "mode", value: "auto-low", want: patch{AutonomyMode: of("auto-low")}},
+		"mode of 0.57":          {version: v057, id: "mode", value: "auto-low", want: patch{AutonomyLevel: of("auto-low")}},
+		"the same mode":         {version: v099, id: "mode", value: "normal", want: patch{AutonomyMode: of("normal")}},
+		"no mode":               {version: v099, id: "mode", value: "yolo", err: `"yolo" is no value of mode; the values are normal, spec, auto-low, auto-medium, auto-high`},
+		"a mode that is barred": {given: levels("off", "low"), version: v099, id: "mode", value: "auto-high", err: "no value of mode; the values are normal, spec, auto-low"},
+		"mode, not told":        {given: func(o *options) { o.reported(stream.Settings{}) }, id: "mode", value: "spec", err: "unknown configId"},
+
+		"model, effort fits":                 {id: "model", value: "thinker", want: patch{ModelID: of("thinker")}},
+		"model, effort does not fit":         {id: "model", value: "plain", want: patch{ModelID: of("plain"), ReasoningEffort: of("none")}},
+		"model without a default":            {id: "model", value: "own", want: patch{ModelID: of("own")}},
+		"model, effort not told":             {given: func(o *options) { o.reported(stream.Settings{ModelID: of("own")}) }, id: "model", value: "plain", want: patch{ModelID: of("plain")}},
+		"no model":                           {id: "model", value: "best", err: `"best" is no value of model; the values are own, plain, thinker, silent, old`},
+		"disabled model":                     {id: "model", value: "gone", err: `the model "gone" is disabled in droid`},
+		"current disabled model":             {given: func(o *options) { o.reported(stream.Settings{ModelID: of("gone")}) }, id: "model", value: "gone"},
+		"current model that is not offered":  {given: func(o *options) { o.reported(stream.Settings{ModelID: of("else")}) }, id: "model", value: "else"},
+		"effort":                             {id: "reasoning_effort", value: "xhigh", want: patch{ReasoningEffort: of("xhigh")}},
+		"effort of another model":            {id: "reasoning_effort", value: "max", err: "no value of reasoning_effort; the values are low, xhigh,"},
+		"effort without choice":              {given: func(o *options) { o.reported(stream.Settings{ModelID: of("plain"), ReasoningEffort: of("none")}) }, id: "reasoning_effort", value: "none", err: "an option that the model in use does not have"},
+		"effort of an unknown model":         {given: func(o *options) { o.reported(stream.Settings{ModelID: of("else"), ReasoningEffort: of("low")}) }, id: "reasoning_effort", value: "low", err: "unknown configId"},
+		"current effort that is not offered": {given: func(o *options) { o.reported(stream.Settings{ModelID: of("thinker"), ReasoningEffort: of("max")}) }, id: "reasoning_effort", value: "max"},
+		"spec model":                         {id: "spec_model", value: "plain", want: patch{SpecModeModelID: of("plain"), SpecModeReasoningEffort: of("none")}},
+		"spec model without a default":       {id: "spec_model", value: "own", want: patch{SpecModeModelID: of("own")}},
+		"the session's model":                {id: "spec_model", value: "same", want: patch{NoSpecModeModel: true}},
+		"no spec model":                      {id: "spec_model", value: "best", err: "no value of spec_model; the values are same, own, plain"},
+		"disabled spec model":                {id: "spec_model", value: "gone", err: "is disabled in droid"},
+		"spec model before 0.99":             {given: func(o *options) { o.reported(stream.Settings{ModelID: of("plain"), AutonomyLevel: of("normal")}) }, id: "spec_model", value: "same", err: "unknown configId"},
+		"spec effort":                        {id: "spec_reasoning_effort", value: "low", want: patch{SpecModeModelID: of("thinker"), SpecModeReasoningEffort: of("low")}},
+		"no spec effort":                     {id: "spec_reasoning_effort", value: "max", err: "no value of spec_reasoning_effort"},
+		"spec effort of the session's model": {given: func(o *options) {
+			o.reported(stream.Settings{AutonomyMode: of("spec"), SpecModeReasoningEffort: of("low")})
+		}, id: "spec_reasoning_effort", value: "low", err: "unknown configId"},
+		"an option that nobody has heard of":   {id: "temperature", value: "1", err: `unknown configId "temperature"`},
+		"an option with an empty value":        {id: "model", value: "", err: `"" is no value of model`},
+		"the effort that has no name, offered": {id: "reasoning_effort", value: "", want: patch{ReasoningEffort: of("")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := someOptions()
+			if c.given != nil {
+				c.given(&o)
+			}
+			got, err := o.patch(c.version, c.id, c.value)
+			if c.err != "" {
+				require.NotNil(t, err)
+				require.Equal(t, -32602, err.Code)
+				require.Contains(t, err.Message, c.err)
+				require.True(t, got.IsZero())
+				return
+			}
+			require.Nil(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// levels has an administrator allow these levels of autonomy alone.
+func levels(list ...string) func(*options) {
+	return func(o *options) {
+		settings := o.settings
+		settings.AutonomyLevels = list
+		o.reported(settings)
+	}
+}
+
+// TestManyValuesAreCutShort: an error names 40 values at most.
+func TestManyValuesAreCutShort(t *testing.T) {
+	var values []protocol.OptionValue
+	for range 40 {
+		values = append(values, protocol.OptionValue{Value: "v"})
+	}
+	require.NotContains(t, unknownValue("model", "x", values).Message, "…")
+	require.Contains(t, unknownValue("model", "x", append(values, protocol.OptionValue{Value: "last"})).Message, "v, …")
+}
+
+// TestSettled: an option is set when droid says so, for each option.
+func TestSettled(t *testing.T) {
+	all := stream.Settings{
+		ModelID: of("m"), ReasoningEffort: of("e"), AutonomyMode: of("spec"),
+		SpecModeModelID: of("sm"), SpecModeReasoningEffort: of("se"),
+	}
+	for id, c := range map[string]struct{ value, kind, what, silent string }{
+		"mode":                  {"spec", "mode", "mode", `mode_ignored: droid took the request but its mode is ""`},
+		"model":                 {"m", "model", "model", "model_ignored: droid took the request and does not tell its model"},
+		"reasoning_effort":      {"e", "reasoning_effort", "reasoning effort", "reasoning_effort_ignored: droid took the request and does not tell its reasoning effort"},
+		"spec_model":            {"sm", "spec_mode_model", "spec mode model", `spec_mode_model_ignored: droid took the request but its spec mode model is "same"`},
+		"spec_reasoning_effort": {"se", "spec_mode_effort", "spec mode effort", "spec_mode_effort_ignored: droid took the request and does not tell its spec mode effort"},
+	} {
+		o := newOptions("")
+		o.reported(all)
+		require.Nil(t, o.settled(id, c.value, nil), id)
+		require.Contains(t, o.settled(id, "other", nil).Message, c.kind+"_ignored: droid took the request but its "+c.what+` is "`+c.value+`"`)
+		require.Contains(t, o.settled(id, c.value, errors.New("no")).Message, c.kind+"_refused: droid did not change its "+c.what+": no")
+		o.reported(stream.Settings{})
+		require.Contains(t, o.settled(id, c.value, nil).Message, c.silent)
+	}
+	o := newOptions("")
+	require.Nil(t, o.settled("spec_model", "same", nil), "droid has none")
+}
+
+// TestFollowUp: the one option that droid knows nothing of.
+func TestFollowUp(t *testing.T) {
+	o := newOptions("")
+	require.False(t, o.steers())
+	require.Equal(t, "queue", o.option("follow_up").CurrentValue)
+	require.True(t, o.setFollowUp("steer"))
+	require.True(t, o.steers())
+	require.False(t, o.setFollowUp("drop"))
+	require.Equal(t, "steer", o.option("follow_up").CurrentValue)
+	require.True(t, o.setFollowUp("queue"))
+	require.False(t, o.steers())
+	o = newOptions("steer")
+	require.True(t, o.steers())
+}
+
+// TestListOfOptions: what droid does not report is not offered, and the current
+// value always is.
+func TestListOfOptions(t *testing.T) {
+	o := newOptions("")
+	require.Len(t, o.list(), 1, "droid has told nothing")
+	o = someOptions()
+	var ids []string
+	for _, option := range o.list() {
+		ids = append(ids, option.ID)
+		require.Equal(t, "select", option.Type)
+		require.True(t, hasValue(option.Options, option.CurrentValue), option.ID)
+	}
+	require.Equal(t, []string{"mode", "model", "reasoning_effort", "spec_model", "spec_reasoning_effort", "follow_up"}, ids)
+	require.Equal(t, []protocol.OptionValue{
+		{Value: "own", Name: "Own", Description: "Custom model"},
+		{Value: "plain", Name: "Plain", Description: "someone"},
+		{Value: "thinker", Name: "thinker"},
+		{Value: "silent", Name: "Silent"},
+		{Value: "old", Name: "Old [Deprecated]"},
+	}, o.option("model").Options)
+	require.Equal(t, []protocol.OptionValue{
+		{Value: "low", Name: "Effort: low", Description: "The model's default"},
+		{Value: "xhigh", Name: "Effort: extra high"},
+		{Value: "", Name: "Effort: none"},
+	}, o.option("reasoning_effort").Options)
+
+	o.offered(nil)
+	require.NotNil(t, o.option("model").Options, "no models say nothing")
+	settings := o.settings
+	settings.ModelID = of("else")
+	o.reported(settings)
+	require.Equal(t, protocol.OptionValue{Value: "else", Name: "else", Description: notOffered}, o.option("model").Options[0])
+	require.Nil(t, o.option("reasoning_effort"), "nobody knows what that model supports")
+	require.Nil(t, o.option("nothing"))
+
+	o = newOptions("")
+	o.reported(stream.Settings{ModelID: of("alone"), AutonomyMode: of("spec")})
+	require.Nil(t, o.option("spec_model"), "no models to choose from")
+	require.Nil(t, o.option("model"))
+}
+
+// TestBlindModel: the model that answers, which in spec mode may be another one.
+func TestBlindModel(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings stream.Settings
+		want     string
+	}{
+		"nothing told":        {stream.Settings{}, ""},
+		"sees":                {stream.Settings{ModelID: of("thinker")}, ""},
+		"blind":               {stream.Settings{ModelID: of("plain")}, "Plain"},
+		"unknown":             {stream.Settings{ModelID: of("else")}, ""},
+		"blind in spec mode":  {stream.Settings{ModelID: of("thinker"), SpecModeModelID: of("silent"), AutonomyMode: of("spec")}, "Silent"},
+		"no spec mode":        {stream.Settings{ModelID: of("thinker"), SpecModeModelID: of("silent"), AutonomyMode: of("normal")}, ""},
+		"spec mode sees":      {stream.Settings{ModelID: of("plain"), SpecModeModelID: of("thinker"), AutonomyMode: of("spec")}, ""},
+		"no model of its own": {stream.Settings{ModelID: of("plain"), SpecModeModelID: of(""), AutonomyMode: of("spec")}, "Plain"},
+	} {
+		o := newOptions("")
+		o.offered(someModels())
+		o.reported(c.settings)
+		require.Equal(t, c.want, o.blindModel(), name)
+	}
+	o := newOptions("")
+	o.offered([]stream.Model{{ID: "x", NoImageSupport: true}})
+	o.reported(stream.Settings{ModelID: of("x")})
+	require.Equal(t, "x", o.blindModel(), "a model without a name")
+}
+
+// TestWhatTheEditorBelieves: it is told each thing once, in a response or an update.
+func TestWhatTheEditorBelieves(t *testing.T) {
+	o := newOptions("")
+	modes, list := o.tell()
+	require.Nil(t, modes, "droid has told nothing")
+	require.Len(t, list, 1)
+	require.Empty(t, o.news())
+
+	o = someOptions()
+	modes, list = o.tell()
+	require.Equal(t, "normal", modes.CurrentModeID)
+	require.Len(t, modes.AvailableModes, 5)
+	require.Len(t, list, 6)
+	require.Empty(t, o.news())
+
+	settings := o.settings
+	settings.AutonomyMode = of("spec")
+	o.reported(settings)
+	news := o.news()
+	require.Len(t, news, 2)
+	require.Equal(t, protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: "spec"}, news[0])
+	require.Equal(t, "spec", news[1].(protocol.ConfigOptionUpdate).ConfigOptions[0].CurrentValue)
+	require.Empty(t, o.news())
+
+	settings.AutonomyMode = of("auto-low")
+	o.reported(settings)
+	o.tellList() // the response to set_config_option has no modes
+	require.Equal(t, []any{protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: "auto-low"}}, o.news())
+
+	require.True(t, o.setFollowUp("steer"))
+	require.Len(t, o.news(), 1)
+	settings.AutonomyMode = of("no mode of ours")
+	o.reported(settings)
+	news = o.news()
+	require.Len(t, news, 1, "no mode is told that has no name")
+	require.IsType(t, protocol.ConfigOptionUpdate{}, news[0])
+}
+
+// TestUntakenDefaults: what droid made of the defaults.
+func TestUntakenDefaults(t *testing.T) {
+	all := Defaults{Mode: stream.ModeNormal, Model: "thinker", Effort: "low"}
+	o := someOptions()
+	notices, again := o.untaken(all, false)
+	require.Empty(t, notices)
+	require.Empty(t, again)
+	notices, again = o.untaken(Defaults{}, false)
+	require.Empty(t, notices)
+	require.Empty(t, again)
+
+	wants := Defaults{Mode: stream.ModeSpec, Model: "own", Effort: "max"}
+	notices, again = o.untaken(wants, false)
+	require.Empty(t, again)
+	require.Equal(t, []string{
+		`The default mode "spec" was not taken by droid; it is "normal".`,
+		`The default model "own" was not taken by droid; it is "thinker".`,
+		`The default reasoning effort "max" was not taken by droid; it is "low".`,
+	}, notices)
+	notices, again = o.untaken(wants, true)
+	require.Equal(t, stream.ModeSpec, again)
+	require.Len(t, notices, 2, "the mode is asked for once more")
+
+	o.reported(stream.Settings{ModelID: of("best")})
+	notices, _ = o.untaken(Defaults{Model: "best", Effort: "low"}, false)
+	require.Equal(t, []string{
+		`The default model "best" is none that droid offers; calls to it may fail. /model lists those it has.`,
+		`The default reasoning effort "low" was not taken by droid; it is "".`,
+	}, notices)
+}

@@ -1,0 +1,126 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/wire"
+)
+
+// setMode is session/set_mode: set_config_option of the mode, for clients that
+// know modes alone.
+func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string      `json:"sessionId"`
+		ModeID    stream.Mode `json:"modeId"`
+	}
+	if err := decode(c.Params, &params); err != nil {
+		return nil, err
+	}
+	s, err := a.session(params.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if !params.ModeID.Valid() {
+		return nil, invalidParams("unknown modeId %q", params.ModeID)
+	}
+	return s.askToSet(c, optionMode, string(params.ModeID), func() any { return struct{}{} })
+}
+
+// setConfigOption is session/set_config_option. Fields that this agent does not
+// know are left alone, "type" among them (field notes acp.md, defect 12).
+func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string          `json:"sessionId"`
+		ConfigID  string          `json:"configId"`
+		Value     json.RawMessage `json:"value"`
+	}
+	if err := decode(c.Params, &params); err != nil {
+		return nil, err
+	}
+	s, err := a.session(params.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	var value string
+	if json.Unmarshal(params.Value, &value) != nil || value == "" {
+		return nil, invalidParams("value must be the id of one of the option's values, as a string")
+	}
+	return s.askToSet(c, params.ConfigID, value, func() any { return protocol.ConfigResult{ConfigOptions: s.options.tellList()} })
+}
+
+// askToSet has the owner set an option. The request succeeds when droid reports the
+// value asked for; its result is made in the owner.
+func (s *Session) askToSet(c *wire.Call, id, value string, result func() any) (any, *acp.RequestError) {
+	return askOwner(s.owner, inquiry[any]{ordered: c.Ordered, work: func(answer func(any, *acp.RequestError)) {
+		s.setOption(id, value, func(err *acp.RequestError) {
+			if err != nil {
+				answer(nil, err)
+				return
+			}
+			answer(result(), nil)
+		})
+	}})
+}
+
+// setOption changes one option and calls done when droid has it, or with why
+// not.
+func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
+	if id == optionFollowUp {
+		if !s.options.setFollowUp(value) {
+			done(unknownValue(id, value, s.options.option(id).Options))
+			return
+		}
+		s.tellOptions()
+		s.carryOut(s.prompts.machine.SetSteering(s.options.steers()))
+		done(nil)
+		return
+	}
+	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			done(err)
+			return
+		}
+		patch, err := s.options.patch(s.client.Version(), id, value)
+		if err != nil || patch.IsZero() {
+			done(err)
+			return
+		}
+		s.updateSettings(patch, func(err error) { done(s.options.settled(id, value, err)) })
+	})
+}
+
+// tellOptions reports mode and options if the editor believes others.
+func (s *Session) tellOptions() {
+	if !s.registered {
+		return
+	}
+	for _, update := range s.options.news() {
+		s.send(update)
+	}
+}
+
+// updateSettings has droid change settings and calls done in the owner when it
+// has answered.
+func (s *Session) updateSettings(patch stream.SettingsPatch, done func(error)) {
+	callAlone(s, func(client *droid.Client) func(context.Context) (struct{}, error) {
+		return func(ctx context.Context) (struct{}, error) {
+			ctx, cancel := context.WithTimeout(ctx, settingsTime)
+			defer cancel()
+			return struct{}{}, client.UpdateSettings(ctx, patch)
+		}
+	}, func(_ *droid.Client, _ struct{}, err error) {
+		s.drainEvents() // settings_updated comes before the reply
+		done(err)
+	})
+}
+
+// settingsTime bounds how long droid may take to change its settings (2 to 20 ms
+// were seen).
+const settingsTime = 10 * time.Second

@@ -1,0 +1,272 @@
+package adapter
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+)
+
+// ownerOf runs an owner without duties in a bubble until the test ends. What it
+// lost to panics is in lost, which its goroutine alone touches.
+type ownerOf struct {
+	*owner
+	lost []any
+}
+
+func startOwner(t *testing.T, d duties[int]) *ownerOf {
+	t.Helper()
+	o := &ownerOf{}
+	o.owner = newOwner(context.Background(), zap.NewNop(), func(p any) { o.lost = append(o.lost, p) })
+	nothing := func() {}
+	if d.await == nil {
+		d.await = func() (<-chan int, <-chan struct{}, time.Duration) { return nil, nil, idleTime }
+	}
+	if d.end == nil {
+		d.end = o.settle
+	}
+	for _, f := range []*func(){&d.room, &d.tick, &d.ended} {
+		if *f == nil {
+			*f = nothing
+		}
+	}
+	go runOwner(o.owner, d)
+	t.Cleanup(func() {
+		o.stop()
+		<-o.over
+	})
+	return o
+}
+
+// TestOwnerDoesItsDuties: work, events, room and ticks, one after the other, and
+// its end once.
+func TestOwnerDoesItsDuties(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var did []string
+		note := func(what string) func() { return func() { did = append(did, what) } }
+		events, room := make(chan int), make(chan struct{})
+		until := time.Now().Add(time.Minute)
+		waitForRoom := false
+		var o *ownerOf
+		o = startOwner(t, duties[int]{
+			await: func() (<-chan int, <-chan struct{}, time.Duration) {
+				if waitForRoom {
+					return nil, room, idleTime
+				}
+				return events, nil, max(time.Second, time.Until(until))
+			},
+			event: func(n int, open bool) {
+				switch {
+				case !open:
+					note("closed")()
+					events = nil
+				case n == 2:
+					panic("two")
+				default:
+					note("event")()
+				}
+			},
+			room:  func() { note("room")(); waitForRoom = false },
+			tick:  func() { note("tick")(); until = time.Now().Add(time.Hour) },
+			end:   func() { note("end")(); o.settle(); panic("at the end") },
+			ended: note("ended"),
+		})
+		require.True(t, o.post(note("work")))
+		synctest.Wait()
+		events <- 1
+		events <- 2
+		events <- 3
+		o.post(func() { waitForRoom = true })
+		synctest.Wait()
+		room <- struct{}{}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		close(events)
+		synctest.Wait()
+		o.stop()
+		<-o.over
+		require.Equal(t, []string{"work", "event", "event", "room", "tick", "closed", "end", "ended"}, did)
+		require.Equal(t, []any{"two", "at the end"}, o.lost)
+		require.False(t, o.post(note("late")))
+	})
+}
+
+// TestOwnerWaitsForWhatRunsBeside: at its end it does what the goroutines beside it
+// post, and those that this work starts.
+func TestOwnerWaitsForWhatRunsBeside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := startOwner(t, duties[int]{})
+		var did []string
+		o.post(func() {
+			o.do(func(ctx context.Context) {
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				o.post(func() {
+					did = append(did, "first")
+					o.do(func(context.Context) {
+						time.Sleep(time.Second)
+						o.post(func() { did = append(did, "second") })
+					})
+				})
+			})
+		})
+		synctest.Wait()
+		o.stop()
+		<-o.over
+		require.Equal(t, []string{"first", "second"}, did)
+	})
+}
+
+// TestOwnerSurvivesPanics: of its work, of what it waits for, of what runs beside
+// it, and of what clears away after them.
+func TestOwnerSurvivesPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		awaits := 0
+		o := startOwner(t, duties[int]{await: func() (<-chan int, <-chan struct{}, time.Duration) {
+			if awaits++; awaits == 1 {
+				panic("await")
+			}
+			return nil, nil, idleTime
+		}})
+		o.post(func() { panic("work") })
+		failed := false
+		o.do(func(context.Context) { panic("beside") }, func() { panic("failed") }, func() { failed = true })
+		synctest.Wait()
+		require.True(t, failed)
+		require.ElementsMatch(t, []any{"await", "work", "beside", "failed"}, o.lost)
+		o.owner.lost = func(any) { panic("again") }
+		o.post(func() { panic("once more") })
+		did := false
+		o.post(func() { did = true })
+		synctest.Wait()
+		require.True(t, did)
+	})
+}
+
+// inquired is the outcome of an inquiry that runs beside the test.
+type inquired struct {
+	value string
+	err   *acp.RequestError
+	done  bool
+}
+
+func (o *ownerOf) ask(q inquiry[string]) *inquired {
+	a := &inquired{}
+	go func() {
+		a.value, a.err = askOwner(o.owner, q)
+		a.done = true
+	}()
+	synctest.Wait()
+	return a
+}
+
+type giveAnswer = func(string, *acp.RequestError)
+
+// TestAskOwner walks through all ways in which an inquiry can end. later is the
+// answer function that the work left to the test.
+func TestAskOwner(t *testing.T) {
+	refused := invalidRequest("no")
+	lost, ending := errLost(), errEnding()
+	var later giveAnswer
+	leave := func(answer giveAnswer) { later = answer }
+	for name, c := range map[string]struct {
+		work      func(giveAnswer)
+		held      func() bool
+		cancelled func(giveAnswer)
+		then      func(o *ownerOf, cancel func())
+		value     string
+		err       *acp.RequestError
+		waits     bool // there is no answer, until the owner ends
+	}{
+		"answered at once":    {work: func(answer giveAnswer) { answer("a", nil) }, value: "a"},
+		"refused":             {work: func(answer giveAnswer) { answer("", refused) }, err: refused},
+		"answered later":      {work: leave, then: func(*ownerOf, func()) { later("a", nil) }, value: "a"},
+		"answered twice":      {work: func(answer giveAnswer) { answer("a", nil); answer("b", refused); answer("c", nil) }, value: "a"},
+		"answered after that": {work: leave, then: func(*ownerOf, func()) { later("a", nil); synctest.Wait(); later("b", nil) }, value: "a"},
+		"answered and lost":   {work: func(answer giveAnswer) { answer("a", nil); panic("test") }, value: "a"},
+		"not answered":        {work: leave, waits: true},
+
+		"the owner ends":        {work: leave, then: func(o *ownerOf, _ func()) { o.stop() }, err: ending},
+		"answered at its end":   {work: leave, then: func(o *ownerOf, _ func()) { o.post(func() { later("a", nil); o.stop() }) }, value: "a"},
+		"a panic in the work":   {work: func(giveAnswer) { panic("test") }, err: lost},
+		"a panic elsewhere":     {work: leave, then: func(o *ownerOf, _ func()) { o.post(func() { panic("test") }) }, err: lost},
+		"a panic beside":        {work: leave, then: func(o *ownerOf, _ func()) { o.do(func(context.Context) { panic("test") }) }, err: lost},
+		"panic in work, held":   {work: func(giveAnswer) { panic("test") }, held: func() bool { return true }, waits: true},
+		"panic in work, gone":   {work: func(giveAnswer) { panic("test") }, held: func() bool { return false }, err: lost},
+		"panic elsewhere, held": {work: leave, held: func() bool { return true }, then: func(o *ownerOf, _ func()) { o.post(func() { panic("test") }) }, waits: true},
+		"panic elsewhere, gone": {work: leave, held: func() bool { return false }, then: func(o *ownerOf, _ func()) { o.post(func() { panic("test") }) }, err: lost},
+		"held, then answered": {work: leave, held: func() bool { return true }, then: func(o *ownerOf, _ func()) {
+			o.post(func() { panic("test") })
+			synctest.Wait()
+			o.post(func() { panic("test") })
+			synctest.Wait()
+			later("a", nil)
+		}, value: "a"},
+
+		"cancelled, which says nothing": {work: leave, then: func(_ *ownerOf, cancel func()) { cancel() }, waits: true},
+		"cancelled":                     {work: leave, cancelled: refuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, err: requestCancelled()},
+		"cancelled before":              {work: func(answer giveAnswer) { answer("a", nil) }, cancelled: refuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, value: "a"},
+		"cancelled, answered then":      {work: leave, cancelled: func(giveAnswer) { later("stopped", nil) }, then: func(_ *ownerOf, cancel func()) { cancel() }, value: "stopped"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := startOwner(t, duties[int]{})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				ordered := 0
+				a := o.ask(inquiry[string]{work: c.work, held: c.held, ctx: ctx, cancelled: c.cancelled, ordered: func() { ordered++ }})
+				require.Equal(t, 1, ordered)
+				if c.then != nil {
+					c.then(o, cancel)
+					synctest.Wait()
+				}
+				require.Equal(t, !c.waits, a.done)
+				if c.waits {
+					o.stop()
+					synctest.Wait()
+					c.err = ending
+				}
+				require.True(t, a.done)
+				require.Equal(t, c.err, a.err)
+				require.Equal(t, c.value, a.value)
+			})
+		})
+	}
+}
+
+// TestAskAnOwnerThatHasEnded: the work is not done, and nobody waits.
+func TestAskAnOwnerThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := startOwner(t, duties[int]{})
+		o.stop()
+		<-o.over
+		did, ordered := false, false
+		a := o.ask(inquiry[string]{work: func(giveAnswer) { did = true }, ordered: func() { ordered = true }})
+		require.True(t, a.done)
+		require.Equal(t, errEnding(), a.err)
+		require.True(t, ordered)
+		require.False(t, did)
+	})
+}
+
+// TestAskedInOrder: who is told that its work has its place can rely on it.
+func TestAskedInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := startOwner(t, duties[int]{})
+		var did []string
+		busy := make(chan struct{})
+		o.post(func() { <-busy })
+		o.ask(inquiry[string]{
+			work:    func(answer giveAnswer) { did = append(did, "first"); answer("", nil) },
+			ordered: func() { o.post(func() { did = append(did, "second") }) },
+		})
+		close(busy)
+		synctest.Wait()
+		require.Equal(t, []string{"first", "second"}, did)
+	})
+}

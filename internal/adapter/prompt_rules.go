@@ -1,0 +1,20 @@
+package adapter
+
+import (
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/paths"
+	"droid-acp/internal/prompt"
+)
+
+// promptRules are what the session can take with the next prompt.
+func (s *Session) promptRules() prompt.Rules {
+	return prompt.Rules{
+		Dir:         s.cwd,
+		AttachFiles: s.client == nil || s.client.Version().Has(stream.TakesAttachedFiles),
+		BlindModel:  s.options.blindModel(),
+		Missing: func(path string) bool {
+			_, err := s.agent.stat(paths.Absolute(s.cwd, path))
+			return err != nil
+		},
+	}
+}

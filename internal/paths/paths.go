@@ -1,0 +1,43 @@
+// Package paths names files: against a session's directory, by the address that an
+// editor gives them, and in a text for the model. It touches no file.
+package paths
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// Absolute is the clean path of a file whose path may be relative to dir.
+func Absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// Relative shortens the path of a file below dir. Others stay as they are.
+func Relative(dir, path string) string {
+	rel, err := filepath.Rel(dir, Absolute(dir, path))
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return path
+	}
+	return rel
+}
+
+// OfURI is the path of a file URI, ok when it has one. A file of another machine
+// has none here. Nor has one with control characters in its name: it is named by its
+// URI, in which they are escaped.
+func OfURI(uri string) (path string, ok bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Path == "" || u.Host != "" && u.Host != "localhost" || strings.ContainsFunc(u.Path, unicode.IsControl) {
+		return "", false
+	}
+	p := u.Path
+	// file:///C:/x parses to /C:/x, which is no path on Windows.
+	if len(p) > 2 && p[0] == '/' && p[2] == ':' {
+		p = p[1:]
+	}
+	return filepath.FromSlash(p), true
+}

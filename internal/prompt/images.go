@@ -1,0 +1,54 @@
+package prompt
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+)
+
+// maxContent bounds one image or embedded resource, decoded, in bytes. The line of
+// a whole prompt is bounded where it is read.
+const maxContent = 8 << 20
+
+// declarable are the types that an image may be declared as: those that droid takes,
+// and a common misspelling of one.
+var declarable = map[string]bool{"image/png": true, "image/jpeg": true, "image/jpg": true, "image/gif": true, "image/webp": true}
+
+// imageSignatures are how the images that droid takes begin.
+var imageSignatures = []struct {
+	mimeType string
+	matches  func([]byte) bool
+}{
+	{"image/png", func(b []byte) bool { return bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")) }},
+	{"image/jpeg", func(b []byte) bool { return bytes.HasPrefix(b, []byte("\xff\xd8\xff")) }},
+	{"image/gif", func(b []byte) bool {
+		return bytes.HasPrefix(b, []byte("GIF87a")) || bytes.HasPrefix(b, []byte("GIF89a"))
+	}},
+	{"image/webp", func(b []byte) bool {
+		return len(b) >= 12 && string(b[:4]) == "RIFF" && string(b[8:12]) == "WEBP"
+	}},
+}
+
+// imageType is the true type of image data, or what is wrong with it. The data
+// decides, because providers refuse images of another type than declared.
+func imageType(declared, data string) (mimeType, problem string) {
+	image, err := base64.StdEncoding.DecodeString(data)
+	switch {
+	case err != nil || data == "":
+		return "", "the image's data is not base64"
+	case len(image) > maxContent:
+		return "", tooLarge("the image", len(image))
+	}
+	for _, s := range imageSignatures {
+		if s.matches(image) {
+			return s.mimeType, ""
+		}
+	}
+	return "", "the image is declared as " + strconv.Quote(declared) + ", but its data is no png, jpeg, gif or webp image"
+}
+
+func tooLarge(what string, size int) string {
+	return fmt.Sprintf("%s is too large: %.1f MiB, at most %d MiB are possible; make it smaller, or send a resource_link so that droid can open the file itself",
+		what, float64(size)/(1<<20), maxContent>>20)
+}

@@ -1,0 +1,101 @@
+// Package prompt turns the content blocks of a prompt (ACP v1) into a message for
+// droid. It reads nothing but what it is handed.
+package prompt
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/paths"
+)
+
+// Prompt is what an editor sends with session/prompt, parsed.
+type Prompt struct{ blocks []block }
+
+// block is one block of a prompt (ACP v1, ContentBlock). It is a type of its own,
+// because the SDK's takes unknown variants for others (field notes acp.md, defect 11).
+type block struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text"`
+	Data     string    `json:"data"`
+	MimeType string    `json:"mimeType"`
+	URI      string    `json:"uri"`
+	Name     string    `json:"name"`
+	Resource *resource `json:"resource"`
+}
+
+// resource is an embedded resource: it has a text or a blob, which is base64.
+type resource struct {
+	URI      string  `json:"uri"`
+	MimeType string  `json:"mimeType"`
+	Text     *string `json:"text"`
+	Blob     *string `json:"blob"`
+}
+
+// Rules are what the session at hand can take.
+type Rules struct {
+	Dir         string                 // what mentions in the text are relative to
+	AttachFiles bool                   // this droid takes attached files (since 0.99)
+	BlindModel  string                 // the name of the model in use when it cannot see images, else ""
+	Missing     func(path string) bool // whether there is no such file; nil when nobody can tell
+}
+
+// Error says what is wrong with a prompt and what to send instead. It is the
+// sender's to mend.
+type Error struct{ text string }
+
+// Error returns a text for the user, without a full stop.
+func (e *Error) Error() string { return e.text }
+
+func errorf(format string, args ...any) *Error { return &Error{fmt.Sprintf(format, args...)} }
+
+// Parse reads a prompt, a JSON array of content blocks. Its errors are of type
+// *Error. What is in the blocks is not checked before Message.
+func Parse(raw json.RawMessage) (Prompt, error) {
+	var p Prompt
+	if err := json.Unmarshal(raw, &p.blocks); err != nil {
+		return Prompt{}, errorf("prompt must be a list of content blocks: %v", err)
+	}
+	if len(p.blocks) == 0 {
+		return Prompt{}, errorf("prompt is empty; send at least one content block")
+	}
+	return p, nil
+}
+
+// Text is the text of a prompt that is one block of text, such as a command. ok is
+// false for all other prompts.
+func (p Prompt) Text() (text string, ok bool) {
+	if len(p.blocks) != 1 || p.blocks[0].Type != "text" {
+		return "", false
+	}
+	return p.blocks[0].Text, true
+}
+
+// Message returns droid's message. Its text has the blocks in their order: text as
+// it is, and for each resource a mention. A droid that takes no attached files gets
+// the text of embedded resources within the message. Errors are of type *Error.
+func (p Prompt) Message(rules Rules) (stream.UserMessage, error) {
+	b := builder{Rules: rules, mentioned: p.mentioned(rules.Dir)}
+	for i, block := range p.blocks {
+		if problem := b.add(block); problem != "" {
+			return stream.UserMessage{}, errorf("prompt[%d]: %s", i, problem)
+		}
+	}
+	b.msg.Text = b.text.String()
+	return b.msg, nil
+}
+
+// mentioned are the files that the user's own text mentions, by their paths.
+func (p Prompt) mentioned(dir string) map[string]bool {
+	files := map[string]bool{}
+	for _, block := range p.blocks {
+		if block.Type != "text" {
+			continue
+		}
+		for _, path := range paths.Mentioned(block.Text, dir) {
+			files[path] = true
+		}
+	}
+	return files
+}

@@ -1,0 +1,221 @@
+package turns
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Machines that break one rule each. What they break is named in TestRulesAreNoticed.
+
+// losesEnds forgets to tell one end in three.
+type losesEnds struct {
+	*Machine
+	n int
+}
+
+func (b *losesEnds) Written() []Action { return b.lose(b.Machine.Written()) }
+func (b *losesEnds) Ended(request string, how Outcome, why error) (bool, []Action) {
+	known, actions := b.Machine.Ended(request, how, why)
+	return known, b.lose(actions)
+}
+
+func (b *losesEnds) lose(actions []Action) []Action {
+	return slices.DeleteFunc(actions, func(a Action) bool {
+		_, end := a.(End)
+		if end {
+			b.n++
+		}
+		return end && b.n%3 == 0
+	})
+}
+
+// endsTwice tells the end of a refused prompt twice.
+type endsTwice struct{ *Machine }
+
+func (b endsTwice) Refused(now time.Time, id ID, why error) []Action {
+	actions := b.Machine.Refused(now, id, why)
+	for _, a := range actions {
+		if end, ok := a.(End); ok {
+			return append(actions, end)
+		}
+	}
+	return actions
+}
+
+// startsEarly does not wait for responses.
+type startsEarly struct{ *Machine }
+
+func (b startsEarly) Accept(id ID, kind Kind) []Action {
+	unwritten := b.unwritten
+	b.unwritten = 0
+	defer func() { b.unwritten += unwritten }()
+	return b.Machine.Accept(id, kind)
+}
+
+// jumps lets a prompt go before those that wait.
+type jumps struct{ *Machine }
+
+func (b jumps) Accept(id ID, kind Kind) []Action {
+	actions := b.Machine.Accept(id, kind)
+	if n := len(b.queue); n > 1 {
+		b.queue[0], b.queue[n-1] = b.queue[n-1], b.queue[0]
+	}
+	return actions
+}
+
+// interruptsEarly does not wait until droid has taken what is on its way.
+type interruptsEarly struct{ *Machine }
+
+func (b interruptsEarly) Cancel(now time.Time) []Action {
+	actions := b.Machine.Cancel(now)
+	if p := b.running; p != nil && p.stage == sent {
+		b.interrupts++
+		actions = append(actions, Interrupt{})
+	}
+	return actions
+}
+
+// forgetsInterrupts starts prompts that an interrupt may still reach.
+type forgetsInterrupts struct{ *Machine }
+
+func (b forgetsInterrupts) Written() []Action {
+	interrupts := b.interrupts
+	b.interrupts = 0
+	defer func() { b.interrupts = interrupts }()
+	return b.Machine.Written()
+}
+
+// waitsForEver never kills a droid.
+type waitsForEver struct{ *Machine }
+
+func (b waitsForEver) Tick(now time.Time) []Action {
+	return slices.DeleteFunc(b.Machine.Tick(now), func(a Action) bool { _, kill := a.(Kill); return kill })
+}
+
+// leavesStarted does not stop a cancelled prompt that droid begins with by itself.
+type leavesStarted struct{ *Machine }
+
+func (b leavesStarted) Started(request string) []Action {
+	actions := b.Machine.Started(request)
+	if b.running != nil {
+		b.running.stopping.due = false
+	}
+	return actions
+}
+
+// keepsQueue cancels only what runs.
+type keepsQueue struct{ *Machine }
+
+func (b keepsQueue) Cancel(now time.Time) []Action {
+	queue := b.queue
+	b.queue = nil
+	defer func() { b.queue = queue }()
+	return b.Machine.Cancel(now)
+}
+
+// outlivesDroid ends the running prompt alone when droid dies.
+type outlivesDroid struct{ *Machine }
+
+func (b outlivesDroid) Buried(why error) []Action {
+	b.dead = false
+	return b.FailRunning(why)
+}
+
+// sendsCancelled sends a prompt again that the user cancelled.
+type sendsCancelled struct{ *Machine }
+
+func (b sendsCancelled) Dropped(request string) (bool, []Action) {
+	if p := b.byRequest(request); p != nil {
+		p.cancelled = false
+	}
+	return b.Machine.Dropped(request)
+}
+
+// reportsFailure ends a cancelled prompt with droid's error.
+type reportsFailure struct{ *Machine }
+
+func (b reportsFailure) Ended(request string, how Outcome, why error) (bool, []Action) {
+	if p := b.byRequest(request); p != nil && how == Failed {
+		p.cancelled = false
+	}
+	return b.Machine.Ended(request, how, why)
+}
+
+// readsOn lets droid's words overtake a response.
+type readsOn struct{ *Machine }
+
+func (b readsOn) ReadEvents() bool { return true }
+
+// stopsAll forgets to start what waits when a hold ends.
+type staysHeld struct{ *Machine }
+
+func (b staysHeld) Release() []Action {
+	b.holds--
+	return nil
+}
+
+// ignoresHolds starts prompts though they are held.
+type ignoresHolds struct{ *Machine }
+
+func (b ignoresHolds) Hold() {}
+func (b ignoresHolds) Release() []Action {
+	b.holds++
+	return b.Machine.Release()
+}
+
+// miscounts does not begin the count of crashes anew.
+type miscounts struct{ *Machine }
+
+func (b miscounts) Ended(request string, how Outcome, why error) (bool, []Action) {
+	crashes := b.crashes
+	defer func() { b.crashes = crashes }()
+	return b.Machine.Ended(request, how, why)
+}
+
+// steersAll hands over prompts faster than droid takes them.
+type steersAll struct{ *Machine }
+
+func (b steersAll) Accept(id ID, kind Kind) []Action {
+	for _, p := range b.steered {
+		p.stage = taken
+	}
+	return b.Machine.Accept(id, kind)
+}
+
+// TestRulesAreNoticed: a machine that breaks a rule is found within the steps of
+// TestRules.
+func TestRulesAreNoticed(t *testing.T) {
+	for rule, breaks := range map[string]func(*Machine) machine{
+		"every prompt ends":              func(m *Machine) machine { return &losesEnds{Machine: m} },
+		"nothing ends twice":             func(m *Machine) machine { return endsTwice{m} },
+		"no start before the response":   func(m *Machine) machine { return startsEarly{m} },
+		"order is kept":                  func(m *Machine) machine { return jumps{m} },
+		"no interrupt before taken":      func(m *Machine) machine { return interruptsEarly{m} },
+		"no start before the answer":     func(m *Machine) machine { return forgetsInterrupts{m} },
+		"kill within the bound":          func(m *Machine) machine { return waitsForEver{m} },
+		"what droid begins is stopped":   func(m *Machine) machine { return leavesStarted{m} },
+		"a cancel empties the queue":     func(m *Machine) machine { return keepsQueue{m} },
+		"a crash ends what droid had":    func(m *Machine) machine { return outlivesDroid{m} },
+		"what is cancelled stays so":     func(m *Machine) machine { return sendsCancelled{m} },
+		"cancelled ends as cancelled":    func(m *Machine) machine { return reportsFailure{m} },
+		"responses come first":           func(m *Machine) machine { return readsOn{m} },
+		"nothing waits without a reason": func(m *Machine) machine { return staysHeld{m} },
+		"held prompts wait":              func(m *Machine) machine { return ignoresHolds{m} },
+		"crashes are counted":            func(m *Machine) machine { return miscounts{m} },
+		"one is steered after the other": func(m *Machine) machine { return steersAll{m} },
+	} {
+		t.Run(rule, func(t *testing.T) {
+			for seed := range int64(worlds) {
+				w := newWorld(breaks(New(numbered())), seed)
+				if found := w.play(steps); found != "" {
+					t.Logf("found with seed %d: %s", seed, found)
+					return
+				}
+			}
+			require.Fail(t, "the broken machine was not found")
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package turns
+
+// MaxCrashes is how often in a row droid may die before it is not started again. A
+// turn that droid completes starts the count anew.
+const MaxCrashes = 3
+
+// Spoke says that something of the running prompt was shown.
+func (m *Machine) Spoke() {
+	if m.running != nil {
+		m.running.spoke = true
+	}
+}
+
+// Ended says that droid ended the prompt with this request id; why is the reason of
+// one that failed. The result tells whether there is such a prompt: a turn of droid's
+// own has none.
+func (m *Machine) Ended(request string, how Outcome, why error) (known bool, actions []Action) {
+	p := m.byRequest(request)
+	if p == nil {
+		return false, nil
+	}
+	e := m.endOf(p, how, why)
+	e.ByDroid = p == m.running
+	m.finish(p, e)
+	return true, m.take()
+}
+
+// endOf is how a prompt ends that droid ended.
+func (m *Machine) endOf(p *prompt, how Outcome, why error) End {
+	switch {
+	case p.cancelled:
+		// ACP: after session/cancel the answer is "cancelled", also when droid completed
+		// or failed in the meantime.
+		return End{Cancelled: true}
+	case p.crash != nil:
+		return End{Err: p.crash}
+	case how == Failed:
+		return End{Err: why}
+	case how == Cancelled:
+		return End{Cancelled: true}
+	}
+	m.crashes = 0
+	// What the turn of another prompt said answers this one, too.
+	return End{Empty: !p.spoke && p == m.running}
+}
+
+// Gone says that droid died, and why. What it said last may still end prompts, as
+// far as they were cancelled; Buried follows. A droid that dies while a cancelled
+// prompt runs was most likely killed because it did not stop.
+func (m *Machine) Gone(why error) {
+	m.dead = true
+	if m.running == nil || !m.running.cancelled {
+		m.crashes++
+	}
+	for _, p := range append([]*prompt{m.running}, m.steered...) {
+		if p != nil {
+			p.crash = why
+		}
+	}
+}
+
+// Buried ends all that the dead droid had, or was to get. A program of the user's goes
+// on.
+func (m *Machine) Buried(why error) []Action {
+	for m.running != nil && m.running.kind != Process {
+		m.fail(m.running, why)
+	}
+	m.dead = false
+	m.next()
+	return m.take()
+}
+
+// GaveUp reports whether droid died so often in a row that it is not to be started
+// again.
+func (m *Machine) GaveUp() bool { return m.crashes >= MaxCrashes }
+
+// Crashed reports whether droid died since it completed a turn.
+func (m *Machine) Crashed() bool { return m.crashes > 0 }
+
+// Forgive starts the count of crashes anew.
+func (m *Machine) Forgive() { m.crashes = 0 }
+
+// Running returns the prompt that runs, if one does.
+func (m *Machine) Running() (id ID, ok bool) {
+	if m.running == nil {
+		return 0, false
+	}
+	return m.running.id, true
+}
+
+// IDOf returns the prompt that droid has under a request id, if there is one.
+func (m *Machine) IDOf(request string) (id ID, ok bool) {
+	if p := m.byRequest(request); p != nil {
+		return p.id, true
+	}
+	return 0, false
+}
+
+// Has reports whether a prompt waits or runs, or droid has it.
+func (m *Machine) Has(id ID) bool {
+	if m.find(id) != nil {
+		return true
+	}
+	for _, p := range m.queue {
+		if p.id == id {
+			return true
+		}
+	}
+	return false
+}
+
+// Cancelled reports whether a prompt was cancelled that has not ended.
+func (m *Machine) Cancelled(id ID) bool {
+	p := m.find(id)
+	return p != nil && p.cancelled
+}
+
+// Stopping reports whether the running prompt was cancelled and droid works on it.
+func (m *Machine) Stopping() bool {
+	return m.running != nil && m.running.cancelled && m.running.kind == ToDroid
+}
+
+// Working reports whether droid works on a prompt that nobody cancelled.
+func (m *Machine) Working() bool {
+	return m.running != nil && !m.running.cancelled && m.running.stage == taken
+}
+
+// ForModel reports whether the prompt that runs is one for the model.
+func (m *Machine) ForModel() bool { return m.running != nil && m.running.kind == ToDroid }
+
+// Waiting is how many prompts wait, or are with droid beside the running one.
+func (m *Machine) Waiting() int { return len(m.queue) + len(m.steered) }
+
+// Queued reports whether prompts wait for their turn here.
+func (m *Machine) Queued() bool { return len(m.queue) > 0 }
+
+// Idle reports whether no prompt runs or waits, and every response is written.
+func (m *Machine) Idle() bool { return m.running == nil && len(m.queue) == 0 && m.unwritten == 0 }
+
+// Unwritten reports whether a response is not written yet.
+func (m *Machine) Unwritten() bool { return m.unwritten > 0 }
+
+// ReadEvents reports whether droid's events may be read. While a response is being
+// written and droid works on the next prompt already, they are not: an update of that
+// prompt would come before the response.
+func (m *Machine) ReadEvents() bool { return m.running == nil || m.unwritten == 0 }

@@ -1,0 +1,545 @@
+package turns
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+	"time"
+)
+
+// machine is what the world below drives: a Machine, or one that is broken on purpose.
+type machine interface {
+	Accept(ID, Kind) []Action
+	Ready(ID) []Action
+	Taken(time.Time, ID) []Action
+	Refused(time.Time, ID, error) []Action
+	Fail(ID, error) []Action
+	FailRunning(error) []Action
+	FailWaiting(error) []Action
+	Complete(ID) []Action
+	Written() []Action
+	InterruptDone() []Action
+	Hold()
+	Release() []Action
+	Close(time.Time) []Action
+	Finish() []Action
+	SetSteering(bool) []Action
+	Started(string) []Action
+	Folded(string) bool
+	Dropped(string) (bool, []Action)
+	Cancel(time.Time) []Action
+	CancelOne(time.Time, ID) []Action
+	Beside(time.Time, string) []Action
+	Tick(time.Time) []Action
+	Due() (time.Time, bool)
+	Spoke()
+	Ended(string, Outcome, error) (bool, []Action)
+	Gone(error)
+	Buried(error) []Action
+
+	GaveUp() bool
+	Running() (ID, bool)
+	Has(ID) bool
+	Stopping() bool
+	Waiting() int
+	Queued() bool
+	Idle() bool
+	ReadEvents() bool
+}
+
+// told is what the world knows of one prompt: what it said to the machine of it, and
+// what the machine wanted done.
+type told struct {
+	id        ID
+	kind      Kind
+	request   string // under which droid has it, or gets it
+	started   bool   // NeedDroid, Run or Send came
+	again     bool   // droid threw it away, and it is to be sent again
+	sending   bool   // Send came; Taken or Refused has not been said
+	with      bool   // droid has it
+	needs     bool   // NeedDroid came; Ready or Fail has not been said
+	runs      bool   // Run came
+	stopped   bool   // Stop came
+	cancelled bool   // by the user
+	spoke     bool
+	ended     bool
+}
+
+// world is the reference: an editor and a droid that do what comes to their mind, and
+// the rules that hold whatever they do.
+type world struct {
+	m    machine
+	rng  *rand.Rand
+	now  time.Time
+	all  []*told // in the order of Accept
+	open map[ID]*told
+
+	unwritten, interrupts, holds int
+	steering, closed, dead       bool
+	crashes                      int
+	ends                         int // so far
+	stoppingSince                time.Time
+	stoppingID                   ID
+	killed                       bool // and not gone yet
+	steps                        int
+	trail                        []string
+}
+
+var errSome = errors.New("some error")
+
+func newWorld(m machine, seed int64) *world {
+	return &world{m: m, rng: rand.New(rand.NewSource(seed)), now: time.Unix(0, 0), open: make(map[ID]*told)}
+}
+
+// broken is a rule that does not hold.
+type broken struct{ text string }
+
+func (w *world) must(ok bool, rule string, args ...any) {
+	if !ok {
+		panic(broken{fmt.Sprintf(rule, args...)})
+	}
+}
+
+// play lets n things happen, and then has everything end. It returns the first rule
+// that was broken, "" for none.
+func (w *world) play(n int) (rule string) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case broken:
+			rule = p.text
+		default:
+			panic(p)
+		}
+	}()
+	for w.steps = range n {
+		w.step()
+		w.settled()
+	}
+	w.closeAll()
+	return ""
+}
+
+func (w *world) note(format string, args ...any) {
+	w.trail = append(w.trail, fmt.Sprintf(format, args...))
+	if len(w.trail) > 60 {
+		w.trail = w.trail[1:]
+	}
+}
+
+// pick returns one of the open prompts that fit, nil when none does.
+func (w *world) pick(fits func(*told) bool) *told {
+	var some []*told
+	for _, t := range w.all {
+		if !t.ended && fits(t) {
+			some = append(some, t)
+		}
+	}
+	if len(some) == 0 {
+		return nil
+	}
+	return some[w.rng.Intn(len(some))]
+}
+
+// has tells a prompt that droid has.
+func has(t *told) bool { return t.with }
+
+// step lets one thing happen.
+func (w *world) step() {
+	if w.killed && w.rng.Intn(4) == 0 {
+		w.die()
+		return
+	}
+	switch w.rng.Intn(28) {
+	case 0, 1, 2:
+		w.accept()
+	case 3, 22, 23:
+		if t := w.pick(func(t *told) bool { return t.needs }); t != nil {
+			w.note("ready %d", t.id)
+			t.needs = false
+			w.carryOut(w.m.Ready(t.id))
+		}
+	case 4, 5, 25, 26:
+		if t := w.pick(func(t *told) bool { return t.sending }); t != nil && !w.dead {
+			w.note("taken %d", t.id)
+			t.sending, t.with = false, true
+			w.carryOut(w.m.Taken(w.now, t.id))
+		}
+	case 6:
+		w.refuse()
+	case 7:
+		w.droidEnds()
+	case 8, 9:
+		w.droidMoves()
+	case 10:
+		w.cancel()
+	case 11, 12, 13, 27:
+		if w.unwritten > 0 {
+			w.note("written")
+			w.unwritten--
+			w.carryOut(w.m.Written())
+		}
+	case 14, 15:
+		if w.interrupts > 0 {
+			w.note("interrupt done")
+			w.interrupts--
+			w.carryOut(w.m.InterruptDone())
+		}
+	case 16, 17:
+		d := time.Duration(w.rng.Intn(3000)) * time.Millisecond
+		if w.rng.Intn(4) == 0 {
+			d = 2 * Patience
+		}
+		w.pass(d)
+	case 18:
+		w.hold()
+	case 19:
+		if w.rng.Intn(4) == 0 {
+			w.die()
+		}
+	case 20, 24:
+		w.endHere()
+	case 21:
+		w.steering = w.rng.Intn(3) > 0
+		w.note("steering %v", w.steering)
+		w.carryOut(w.m.SetSteering(w.steering))
+	}
+}
+
+func (w *world) accept() {
+	kind := ToDroid
+	switch w.rng.Intn(16) {
+	case 0:
+		kind = Here
+	case 1:
+		kind = Process
+	}
+	t := &told{id: ID(len(w.all) + 1), kind: kind}
+	w.all = append(w.all, t)
+	w.open[t.id] = t
+	w.note("accept %d kind %d", t.id, kind)
+	w.carryOut(w.m.Accept(t.id, kind))
+}
+
+// refuse has something go wrong with a prompt.
+func (w *world) refuse() {
+	switch w.rng.Intn(5) {
+	case 0, 1:
+		if t := w.pick(func(t *told) bool { return t.sending || t.with && w.rng.Intn(4) == 0 }); t != nil {
+			w.note("refused %d", t.id)
+			t.sending = false
+			w.carryOut(w.m.Refused(w.now, t.id, errSome))
+			w.must(t.ended, "a prompt that droid refused ends")
+		}
+	case 2:
+		if t := w.pick(func(t *told) bool { return t.needs || t.runs }); t != nil {
+			w.note("fail %d", t.id)
+			w.carryOut(w.m.Fail(t.id, errSome))
+			w.must(t.ended, "a prompt that failed ends")
+		}
+	case 3:
+		if w.rng.Intn(4) == 0 {
+			w.note("fail running")
+			id, ok := w.m.Running()
+			w.carryOut(w.m.FailRunning(errSome))
+			w.must(!ok || w.all[id-1].ended, "what runs ends when it fails")
+		}
+	case 4:
+		if w.rng.Intn(4) == 0 {
+			w.note("fail waiting")
+			w.carryOut(w.m.FailWaiting(errSome))
+			w.must(!w.m.Queued(), "nothing waits when all that waits has failed")
+		}
+	}
+}
+
+// droidEnds has droid end a prompt that it has, or throw it away.
+func (w *world) droidEnds() {
+	t := w.pick(has)
+	if t == nil {
+		known, actions := w.m.Ended("of nobody", Completed, nil)
+		w.must(!known && len(actions) == 0, "a turn of droid's own ends no prompt")
+		return
+	}
+	if w.rng.Intn(3) == 0 {
+		w.note("dropped %d", t.id)
+		t.with = false
+		again := !t.cancelled && !w.closed
+		t.again, t.started = again, t.started && !again
+		said, actions := w.m.Dropped(t.request)
+		w.must(said == again, "a prompt that the user did not cancel is sent again, and no other")
+		w.carryOut(actions)
+		w.must(t.ended != again, "one that droid threw away is sent again, or ends")
+		return
+	}
+	how := []Outcome{Completed, Completed, Cancelled, Failed}[w.rng.Intn(4)]
+	w.note("ended %d how %d", t.id, how)
+	if how == Completed && !t.cancelled && !w.dead {
+		w.crashes = 0
+	}
+	known, actions := w.m.Ended(t.request, how, errSome)
+	w.must(known, "droid ends the prompts that it has")
+	w.carryOut(actions)
+	w.must(t.ended, "a prompt that droid ended ends")
+}
+
+// droidMoves has droid tell what it works on.
+func (w *world) droidMoves() {
+	t := w.pick(has)
+	if t == nil {
+		return
+	}
+	switch w.rng.Intn(4) {
+	case 0:
+		w.note("started %d", t.id)
+		w.carryOut(w.m.Started(t.request))
+		id, ok := w.m.Running()
+		w.must(ok && id == t.id, "what droid works on runs")
+	case 1:
+		w.note("folded %d", t.id)
+		id, _ := w.m.Running()
+		folded := w.m.Folded(t.request)
+		w.must(folded == (id != t.id), "a prompt is taken into the turn of another one")
+		t.spoke = t.spoke || folded
+	case 2:
+		w.note("beside %d", t.id)
+		w.carryOut(w.m.Beside(w.now, t.request))
+	case 3:
+		w.m.Spoke()
+		if id, ok := w.m.Running(); ok {
+			w.open[id].spoke = true
+		}
+	}
+}
+
+func (w *world) cancel() {
+	if w.rng.Intn(2) == 0 {
+		t := w.pick(func(*told) bool { return true })
+		if t == nil {
+			return
+		}
+		w.note("cancel one %d", t.id)
+		t.cancelled = true
+		w.carryOut(w.m.CancelOne(w.now, t.id))
+		return
+	}
+	w.note("cancel")
+	for _, t := range w.open {
+		t.cancelled = true
+	}
+	w.carryOut(w.m.Cancel(w.now))
+	w.must(!w.m.Queued(), "after a cancel nothing waits")
+}
+
+func (w *world) hold() {
+	if w.holds > 0 {
+		w.note("release")
+		w.holds--
+		w.carryOut(w.m.Release())
+		return
+	}
+	w.note("hold")
+	w.holds++
+	w.m.Hold()
+}
+
+// endHere ends a prompt that is answered here.
+func (w *world) endHere() {
+	if t := w.pick(func(t *told) bool { return t.runs }); t != nil {
+		w.note("complete %d", t.id)
+		w.carryOut(w.m.Complete(t.id))
+		w.must(t.ended, "a command that is done ends")
+	}
+}
+
+// die has droid die, say something last, and be gone.
+func (w *world) die() {
+	w.note("gone")
+	w.dead, w.killed = true, false
+	if !w.m.Stopping() && !w.runningCancelled() {
+		w.crashes++
+	}
+	w.m.Gone(errSome)
+	for range w.rng.Intn(3) {
+		w.droidEnds()
+	}
+	var had []*told
+	for _, t := range w.all {
+		if !t.ended && (t.with || t.sending) {
+			had = append(had, t)
+		}
+	}
+	w.note("buried")
+	w.dead = false
+	w.carryOut(w.m.Buried(errSome))
+	for _, t := range had {
+		w.must(t.ended, "a crash ends all that droid had (%d)", t.id)
+	}
+	w.must(w.m.GaveUp() == (w.crashes >= MaxCrashes), "crashes in a row are counted")
+	if w.crashes > 5 {
+		w.m.(interface{ Forgive() }).Forgive()
+		w.crashes = 0
+	}
+}
+
+func (w *world) runningCancelled() bool {
+	id, ok := w.m.Running()
+	return ok && w.open[id].cancelled
+}
+
+// pass lets time pass, and ticks when the machine wants it.
+func (w *world) pass(d time.Duration) {
+	w.note("pass %v", d)
+	until := w.now.Add(d)
+	for range 1000 {
+		at, ok := w.m.Due()
+		if !ok || at.After(until) {
+			w.now = until
+			return
+		}
+		if at.After(w.now) {
+			w.now = at
+		}
+		w.carryOut(w.m.Tick(w.now))
+		w.settled()
+	}
+	w.must(false, "the machine wants to be ticked without end")
+}
+
+// carryOut does what the machine wants, as far as it is done at once, and checks that
+// it may want that.
+func (w *world) carryOut(actions []Action) {
+	for _, a := range actions {
+		w.note("  %T%v", a, a)
+		switch a := a.(type) {
+		case NeedDroid:
+			t := w.starts(a.ID)
+			w.must(t.kind == ToDroid, "droid is wanted for what goes there")
+			t.needs = true
+		case Run:
+			t := w.starts(a.ID)
+			w.must(t.kind != ToDroid, "what is answered here runs here")
+			t.runs = true
+		case Send:
+			w.send(a)
+		case Interrupt:
+			for _, t := range w.all {
+				w.must(t.ended || !t.sending, "no interrupt between send and taken")
+			}
+			w.must(w.m.Stopping(), "an interrupt is for a cancelled prompt")
+			w.interrupts++
+		case Kill:
+			w.must(w.m.Stopping(), "droid is killed for a cancelled prompt")
+			w.killed = true
+		case Stop:
+			t := w.open[a.ID]
+			w.must(t != nil && t.kind == Process && t.cancelled && !t.stopped, "a program is stopped once, for a cancel")
+			t.stopped = true
+		case End:
+			w.end(a)
+		case Quiet:
+			w.must(w.pick(func(t *told) bool { return t.needs || t.runs || has(t) || t.sending }) == nil, "it is quiet when nothing runs")
+		case Forget, RefuseAsk:
+		}
+	}
+}
+
+// starts checks that a prompt may begin to run.
+func (w *world) starts(id ID) *told {
+	t := w.open[id]
+	w.must(t != nil && !t.ended, "only a prompt that is open starts")
+	w.must(!w.closed, "nothing starts after the close")
+	w.must(w.unwritten == 0, "nothing starts before the response to the one before is written")
+	w.must(w.interrupts == 0, "nothing starts while an interrupt may still reach it")
+	w.must(w.holds == 0, "nothing starts while it is held")
+	w.inOrder(t)
+	t.started = true
+	return t
+}
+
+// inOrder checks that no prompt is passed over that came before, or that droid threw
+// away.
+func (w *world) inOrder(t *told) {
+	w.must(!t.started, "a prompt starts once")
+	for _, other := range w.all {
+		if other == t || other.ended || other.started {
+			continue
+		}
+		before := other.id < t.id && other.again == t.again || other.again && !t.again
+		w.must(!before || t.again, "prompt %d starts before %d", t.id, other.id)
+	}
+}
+
+func (w *world) send(a Send) {
+	t := w.open[a.ID]
+	w.must(t != nil && !t.ended && t.kind == ToDroid, "only a prompt that is open goes to droid")
+	if id, _ := w.m.Running(); id != a.ID {
+		r := w.open[id]
+		w.must(w.steering && r != nil && r.with && !r.cancelled, "a prompt is steered into a turn that runs")
+		for _, other := range w.all {
+			w.must(other.ended || !other.sending, "prompts are steered one after the other")
+		}
+		w.inOrder(t)
+	} else {
+		w.must(t.started && !t.sending && !t.with, "what runs is sent once") // when it may start, starts has checked
+	}
+	w.must(!t.cancelled, "what was cancelled is not sent")
+	for _, other := range w.all {
+		w.must(other.request != a.Request, "each send has a request id of its own")
+	}
+	t.started, t.sending, t.request = true, true, a.Request
+}
+
+func (w *world) end(a End) {
+	t := w.open[a.ID]
+	w.must(t != nil && !t.ended, "prompt %d ends once", a.ID)
+	w.must(!t.cancelled || a.Cancelled, "a cancelled prompt ends as cancelled")
+	w.must(!a.Cancelled || a.Err == nil, "a prompt has one ending")
+	w.must(!a.Empty || !t.spoke && !a.Cancelled && a.Err == nil, "only an answer of which nothing was shown is empty")
+	t.ended, t.with, t.sending, t.needs, t.runs = true, false, false, false, false
+	delete(w.open, a.ID)
+	w.unwritten++
+	w.ends++
+}
+
+// settled checks what holds between two things that happen.
+func (w *world) settled() {
+	id, runs := w.m.Running()
+	if runs {
+		w.must(w.open[id] != nil, "what has ended does not run")
+	}
+	w.must(w.m.ReadEvents() == !(runs && w.unwritten > 0), "droid is read unless its words would overtake a response")
+	for _, t := range w.all {
+		w.must(w.m.Has(t.id) == !t.ended, "the machine has prompt %d until it ends", t.id)
+	}
+	if free := !runs && w.unwritten == 0 && w.interrupts == 0 && w.holds == 0 && !w.closed; free {
+		w.must(!w.m.Queued(), "nothing waits while nothing is in the way")
+	}
+	w.must(w.m.Idle() == (!runs && !w.m.Queued() && w.unwritten == 0), "it is idle when nothing is to be done")
+	w.patient()
+}
+
+// patient checks that a droid which does not stop is killed in time.
+func (w *world) patient() {
+	id, _ := w.m.Running()
+	if !w.m.Stopping() || id != w.stoppingID {
+		w.stoppingID, w.stoppingSince = id, w.now
+		return
+	}
+	w.must(w.killed || w.now.Sub(w.stoppingSince) <= Patience+2*interruptAgainTo, "a droid that does not stop is killed")
+}
+
+// closeAll ends the session.
+func (w *world) closeAll() {
+	w.closed = true
+	for _, t := range w.open {
+		t.cancelled = true
+	}
+	w.carryOut(w.m.Close(w.now))
+	w.droidEnds()
+	w.carryOut(w.m.Finish())
+	ended := !slices.ContainsFunc(w.all, func(t *told) bool { return !t.ended })
+	w.must(ended && w.ends == len(w.all), "every prompt has ended")
+	w.settled()
+}

@@ -1,0 +1,134 @@
+package turns
+
+import (
+	"slices"
+)
+
+// SetSteering says whether waiting prompts go to droid while another one runs.
+func (m *Machine) SetSteering(on bool) []Action {
+	m.steering = on
+	m.steer()
+	return m.take()
+}
+
+// steer hands the next waiting prompt to droid while a turn runs, when droid has
+// taken the one before: so they keep their order. A prompt that is answered here
+// waits for its turn, and so does all that stands behind it.
+func (m *Machine) steer() {
+	r := m.running
+	if !m.steering || m.dead || m.closed || r == nil || r.stage != taken || r.cancelled || len(m.queue) == 0 || m.sending() {
+		return
+	}
+	if p := m.queue[0]; p.kind == ToDroid {
+		m.queue = m.queue[1:]
+		m.steered = append(m.steered, p)
+		m.send(p)
+	}
+}
+
+// sending reports whether a steered prompt is on its way to droid.
+func (m *Machine) sending() bool {
+	return slices.ContainsFunc(m.steered, func(p *prompt) bool { return p.stage == sent })
+}
+
+// Started says that droid works on the prompt with this request id, which need not be
+// the one that is taken for the running one.
+func (m *Machine) Started(request string) []Action {
+	p := m.byRequest(request)
+	if p == nil || p == m.running {
+		return nil
+	}
+	m.remove(p)
+	if m.running != nil {
+		m.steered = slices.Insert(m.steered, 0, m.running)
+	}
+	m.run(p)
+	return m.take()
+}
+
+// Folded says that droid took a prompt into the turn that runs. It ends with that
+// turn, which answers it. The result tells whether there is such a prompt.
+func (m *Machine) Folded(request string) bool {
+	p := m.byRequest(request)
+	if p == nil || p == m.running {
+		return false
+	}
+	p.spoke = true
+	return true
+}
+
+// Dropped says that droid threw a prompt away, which it does with what waits when it
+// is interrupted. A prompt that the user did not cancel is sent again, before those
+// that came later. The result tells whether it is.
+func (m *Machine) Dropped(request string) (again bool, actions []Action) {
+	p := m.byRequest(request)
+	if p == nil {
+		return false, nil
+	}
+	if p.cancelled || m.closed {
+		m.finish(p, End{Cancelled: true, ByDroid: p == m.running})
+		return false, m.take()
+	}
+	ran := m.running == p
+	m.remove(p)
+	p.stage, p.request, p.again, p.crash = waiting, "", true, nil
+	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return !q.again })
+	if at < 0 {
+		at = len(m.queue)
+	}
+	m.queue = slices.Insert(m.queue, at, p)
+	if ran {
+		m.promote()
+	}
+	m.next()
+	return true, m.take()
+}
+
+// promote makes the oldest prompt that droid still has the running one.
+func (m *Machine) promote() {
+	if m.running == nil && len(m.steered) > 0 {
+		p := m.steered[0]
+		m.steered = m.steered[1:]
+		m.run(p)
+	}
+}
+
+// run makes a prompt that droid has the running one. One that was cancelled before is
+// interrupted now that droid can hear it; with the next Tick, as it may end together
+// with the turn before.
+func (m *Machine) run(p *prompt) {
+	m.running = p
+	if p.cancelled && !p.stopping.begun() {
+		p.stopping.due = true
+	}
+}
+
+// find finds a prompt that runs, or that droid has.
+func (m *Machine) find(id ID) *prompt {
+	return m.one(func(p *prompt) bool { return p.id == id })
+}
+
+// byRequest finds a prompt that droid has.
+func (m *Machine) byRequest(request string) *prompt {
+	return m.one(func(p *prompt) bool { return p.withDroid() && p.request == request })
+}
+
+func (m *Machine) one(is func(*prompt) bool) *prompt {
+	if m.running != nil && is(m.running) {
+		return m.running
+	}
+	if i := slices.IndexFunc(m.steered, is); i >= 0 {
+		return m.steered[i]
+	}
+	return nil
+}
+
+// remove takes a prompt from where it stands.
+func (m *Machine) remove(p *prompt) {
+	is := func(q *prompt) bool { return q == p }
+	m.queue = slices.DeleteFunc(m.queue, is)
+	m.steered = slices.DeleteFunc(m.steered, is)
+	if m.running == p {
+		m.running = nil
+	}
+}

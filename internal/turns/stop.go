@@ -1,0 +1,152 @@
+package turns
+
+import "time"
+
+// A droid that is asked to stop is asked again, since 0.99 and 0.117 lose an
+// interrupt that follows its prompt at once (quirk 5). One that does not stop at all,
+// as 0.99 does on huge lines (quirk 25), is killed.
+const (
+	interruptAgain   = 200 * time.Millisecond // then twice as long each time
+	interruptAgainTo = 1600 * time.Millisecond
+	// Patience is how long a droid may take to stop before it is killed.
+	Patience = 8 * time.Second
+)
+
+// patience is how far the stopping of a cancelled prompt is.
+type patience struct {
+	due   bool          // the first interrupt is due
+	at    time.Time     // of the next interrupt; zero when none is due
+	every time.Duration // between the last and the next
+	end   time.Time     // of the patience; zero before the first interrupt
+	deaf  bool          // an interrupt may not reach the prompt (quirk 31)
+}
+
+func (s *patience) begun() bool { return !s.end.IsZero() }
+
+// Cancel cancels the prompt that runs and all that wait.
+func (m *Machine) Cancel(now time.Time) []Action {
+	m.cancel(now)
+	return m.take()
+}
+
+func (m *Machine) cancel(now time.Time) {
+	for len(m.queue) > 0 {
+		m.finish(m.queue[0], End{Cancelled: true})
+	}
+	for _, p := range m.steered {
+		p.cancelled = true // the interrupt of the running one makes droid throw it away
+	}
+	if m.running != nil {
+		m.cancelRunning(now)
+	}
+}
+
+// CancelOne cancels one prompt.
+func (m *Machine) CancelOne(now time.Time, id ID) []Action {
+	for _, p := range m.queue {
+		if p.id == id {
+			m.finish(p, End{Cancelled: true})
+			return m.take()
+		}
+	}
+	switch p := m.find(id); {
+	case p == nil:
+	case p == m.running:
+		m.cancelRunning(now)
+	default:
+		p.cancelled = true // droid has it beside the running one, which it would stop
+	}
+	return m.take()
+}
+
+func (m *Machine) cancelRunning(now time.Time) {
+	p := m.running
+	if p.cancelled {
+		return
+	}
+	p.cancelled = true
+	switch {
+	case p.kind == Process:
+		m.do(Stop{p.id})
+	case p.stage == starting:
+		m.finish(p, End{Cancelled: true})
+	default:
+		m.interruptRunning(now)
+	}
+	m.do(RefuseAsk{})
+}
+
+// interruptRunning begins to stop the running prompt, if it is cancelled and droid is
+// about to work on it. Until droid has taken what is on its way to it, it is not
+// interrupted: it starts a turn with a message that comes behind an interrupt.
+func (m *Machine) interruptRunning(now time.Time) {
+	p := m.running
+	if p == nil || !p.cancelled || !p.withDroid() {
+		return
+	}
+	s := &p.stopping
+	s.due, s.every, s.at = false, interruptAgain, now.Add(interruptAgain)
+	if !s.begun() {
+		s.end = now.Add(Patience)
+	}
+	if s.deaf {
+		s.end = s.at
+	}
+	m.interrupt(p)
+}
+
+func (m *Machine) interrupt(p *prompt) {
+	if p.stage == taken && !m.sending() {
+		m.interrupts++
+		m.do(Interrupt{})
+	}
+}
+
+// Beside says that the prompt with this request id may hear no interrupt, so that one
+// who wants it to stop need not wait (quirk 31).
+func (m *Machine) Beside(now time.Time, request string) []Action {
+	p := m.byRequest(request)
+	if p == nil {
+		return nil
+	}
+	p.stopping.deaf = true
+	if p == m.running {
+		m.interruptRunning(now)
+	}
+	return m.take()
+}
+
+// Due is when Tick is wanted next; false when it is not. A time that has passed means
+// at once.
+func (m *Machine) Due() (at time.Time, ok bool) {
+	p := m.running
+	if p == nil || m.dead {
+		return time.Time{}, false
+	}
+	if p.stopping.due {
+		return time.Time{}, true
+	}
+	return p.stopping.at, !p.stopping.at.IsZero()
+}
+
+// Tick repeats an interrupt that had no effect yet, and at last kills droid.
+func (m *Machine) Tick(now time.Time) []Action {
+	at, ok := m.Due()
+	if !ok || now.Before(at) {
+		return nil
+	}
+	p := m.running
+	s := &p.stopping
+	switch {
+	case s.due:
+		m.interruptRunning(now)
+	case !now.Before(s.end):
+		s.at = time.Time{}
+		m.do(Kill{})
+	default:
+		s.every = min(2*s.every, interruptAgainTo)
+		s.at = now.Add(s.every)
+		m.interrupt(p)
+	}
+	return m.take()
+}

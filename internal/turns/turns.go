@@ -1,0 +1,322 @@
+// Package turns decides which prompt of a session runs, which wait, and how each
+// ends. It is a machine: inputs go in, with the time where it matters, actions come
+// out, and whoever has the machine carries them out in order. It has no goroutine,
+// no clock and no I/O, and knows neither droid's process nor ACP.
+//
+// A prompt waits in the queue, runs, and ends once. Prompts run one after the other:
+// the next one starts when the response to the one before is written, so that no
+// update of it comes before that response, and when every interrupt is answered,
+// since one that is still on its way would stop the wrong prompt. While one runs,
+// steering hands waiting prompts to droid at once. droid takes such a prompt into
+// the turn that runs, or keeps it and runs it next (0.99 to 0.225); on a busy machine
+// 0.99 may run it at once, beside the first.
+package turns
+
+import "time"
+
+// ID names a prompt. No two prompts of a machine have the same.
+type ID uint64
+
+// Kind is where a prompt is answered.
+type Kind int
+
+const (
+	// ToDroid is a prompt for the model.
+	ToDroid Kind = iota
+	// Here is a command of ours. A cancel ends it at once.
+	Here
+	// Process is a program of the user's. A cancel stops it, and its end is the
+	// prompt's. It goes on when droid dies.
+	Process
+)
+
+// Outcome is how droid ended a turn.
+type Outcome int
+
+const (
+	// Completed is the ordinary end.
+	Completed Outcome = iota
+	// Cancelled is the end after an interrupt.
+	Cancelled
+	// Failed is the end of a turn that droid could not complete.
+	Failed
+)
+
+// An Action is something to be done.
+type Action interface{ action() }
+
+type (
+	// NeedDroid wants a droid for a prompt that begins to run. The answer is Ready
+	// or Fail.
+	NeedDroid struct{ ID ID }
+	// Run runs a prompt that is answered here. It ends with Complete or Fail.
+	Run struct{ ID ID }
+	// Send hands a prompt to droid under this request id. The answer is Taken or
+	// Refused.
+	Send struct {
+		ID      ID
+		Request string
+	}
+	// Interrupt asks droid to stop. The answer is InterruptDone.
+	Interrupt struct{}
+	// Kill ends a droid that does not stop. Gone and Buried follow.
+	Kill struct{}
+	// Stop stops the program of a Process prompt.
+	Stop struct{ ID ID }
+	// Forget tells that droid does not have the prompt which it got under this
+	// request id.
+	Forget struct{ Request string }
+	// End ends a prompt. When the response is written, Written follows.
+	End struct {
+		ID        ID
+		Cancelled bool
+		Err       error // why it failed; nil when it was completed or cancelled
+		Empty     bool  // it is completed, and nothing of it was shown
+		ByDroid   bool  // droid ended it, and it ran
+	}
+	// RefuseAsk refuses what the user is being asked.
+	RefuseAsk struct{}
+	// Quiet tells that no prompt runs any more.
+	Quiet struct{}
+)
+
+func (NeedDroid) action() {}
+func (Run) action()       {}
+func (Send) action()      {}
+func (Interrupt) action() {}
+func (Kill) action()      {}
+func (Stop) action()      {}
+func (Forget) action()    {}
+func (End) action()       {}
+func (RefuseAsk) action() {}
+func (Quiet) action()     {}
+
+// stage is how far a prompt has come.
+type stage int
+
+const (
+	waiting  stage = iota // in the queue
+	starting              // waits for a droid; all the time where it is answered here
+	sent                  // is on its way to droid
+	taken                 // droid has it
+)
+
+// prompt is one prompt on its way to its end.
+type prompt struct {
+	id        ID
+	kind      Kind
+	request   string // droid's id of it
+	stage     stage
+	again     bool // droid threw it away once
+	spoke     bool // something of it was shown
+	cancelled bool
+	crash     error // why droid died while it had the prompt
+	stopping  patience
+}
+
+// withDroid reports whether droid has the prompt, or is about to get it.
+func (p *prompt) withDroid() bool { return p.stage == sent || p.stage == taken }
+
+// Machine is the state of one session's prompts. Make it with New.
+type Machine struct {
+	newRequest func() string
+
+	queue   []*prompt // wait, in order
+	running *prompt   // runs
+	steered []*prompt // droid has them beside the running one, oldest first
+
+	unwritten  int // prompts that have ended and whose response is not written
+	interrupts int // that are not answered
+	holds      int // reasons why no prompt may start
+	crashes    int // of droid in a row
+	steering   bool
+	dead       bool // droid is gone, and what it said last may still come
+	closed     bool // nothing starts any more
+
+	out []Action
+}
+
+// New makes a Machine. newRequest makes the ids under which prompts go to droid, each
+// another one.
+func New(newRequest func() string) *Machine { return &Machine{newRequest: newRequest} }
+
+// take returns the actions that an input led to.
+func (m *Machine) take() []Action {
+	out := m.out
+	m.out = nil
+	return out
+}
+
+func (m *Machine) do(a Action) { m.out = append(m.out, a) }
+
+// Accept takes a prompt. It starts now, or when those before it have ended.
+func (m *Machine) Accept(id ID, kind Kind) []Action {
+	p := &prompt{id: id, kind: kind}
+	if m.closed {
+		m.end(p, End{Cancelled: true})
+		return m.take()
+	}
+	m.queue = append(m.queue, p)
+	m.next()
+	m.steer()
+	return m.take()
+}
+
+// next starts the first waiting prompt, if one may start.
+func (m *Machine) next() {
+	if m.running != nil || m.unwritten > 0 || m.interrupts > 0 || m.holds > 0 || m.dead || m.closed || len(m.queue) == 0 {
+		return
+	}
+	p := m.queue[0]
+	m.queue = m.queue[1:]
+	m.running, p.stage = p, starting
+	if p.kind == ToDroid {
+		m.do(NeedDroid{p.id})
+	} else {
+		m.do(Run{p.id})
+	}
+}
+
+// Ready says that there is a droid for the prompt that wanted one.
+func (m *Machine) Ready(id ID) []Action {
+	if p := m.running; p != nil && p.id == id && p.kind == ToDroid && p.stage == starting {
+		m.send(p)
+	}
+	return m.take()
+}
+
+func (m *Machine) send(p *prompt) {
+	p.stage, p.request = sent, m.newRequest()
+	m.do(Send{p.id, p.request})
+}
+
+// Taken says that droid took a prompt.
+func (m *Machine) Taken(now time.Time, id ID) []Action {
+	p := m.find(id)
+	if p == nil || p.stage != sent {
+		return nil
+	}
+	p.stage = taken
+	m.interruptRunning(now)
+	m.steer()
+	return m.take()
+}
+
+// Refused says that droid did not take a prompt, and why. It may come late, when
+// droid has begun to work on the prompt.
+func (m *Machine) Refused(now time.Time, id ID, why error) []Action {
+	p := m.find(id)
+	if p == nil || !p.withDroid() {
+		return nil
+	}
+	m.do(Forget{p.request})
+	m.fail(p, why)
+	m.interruptRunning(now)
+	m.steer()
+	return m.take()
+}
+
+// Fail ends a prompt that runs and cannot go on: there is no droid for it, or what is
+// done here failed.
+func (m *Machine) Fail(id ID, why error) []Action {
+	if p := m.running; p != nil && p.id == id {
+		m.fail(p, why)
+	}
+	return m.take()
+}
+
+// FailRunning ends the prompt that runs, whichever it is.
+func (m *Machine) FailRunning(why error) []Action {
+	if m.running != nil {
+		m.fail(m.running, why)
+	}
+	return m.take()
+}
+
+// FailWaiting ends all prompts that wait.
+func (m *Machine) FailWaiting(why error) []Action {
+	for len(m.queue) > 0 {
+		m.fail(m.queue[0], why)
+	}
+	return m.take()
+}
+
+// Complete ends a prompt that is answered here.
+func (m *Machine) Complete(id ID) []Action {
+	if p := m.running; p != nil && p.id == id && p.kind != ToDroid {
+		m.finish(p, End{Cancelled: p.cancelled})
+	}
+	return m.take()
+}
+
+// Written says that the response to one of the prompts that have ended is written.
+func (m *Machine) Written() []Action {
+	m.unwritten--
+	m.next()
+	return m.take()
+}
+
+// InterruptDone says that an interrupt was answered, or will not be.
+func (m *Machine) InterruptDone() []Action {
+	m.interrupts--
+	m.next()
+	return m.take()
+}
+
+// Hold keeps prompts from starting until Release has been called as often. The one
+// that runs goes on.
+func (m *Machine) Hold() { m.holds++ }
+
+// Release takes back one Hold.
+func (m *Machine) Release() []Action {
+	m.holds--
+	m.next()
+	return m.take()
+}
+
+// Close cancels everything. Nothing starts any more.
+func (m *Machine) Close(now time.Time) []Action {
+	m.closed = true
+	m.cancel(now)
+	return m.take()
+}
+
+// Finish ends what is still open after Close, as cancelled.
+func (m *Machine) Finish() []Action {
+	m.closed = true
+	for len(m.queue) > 0 {
+		m.finish(m.queue[0], End{Cancelled: true})
+	}
+	for m.running != nil {
+		m.finish(m.running, End{Cancelled: true})
+	}
+	return m.take()
+}
+
+// fail ends a prompt with an error, or as cancelled if the user wanted that.
+func (m *Machine) fail(p *prompt, why error) {
+	if p.cancelled {
+		m.finish(p, End{Cancelled: true})
+	} else {
+		m.finish(p, End{Err: why})
+	}
+}
+
+// finish ends a prompt, and follows droid to the next one that it has.
+func (m *Machine) finish(p *prompt, e End) {
+	ran := m.running == p
+	m.remove(p)
+	m.end(p, e)
+	if !ran {
+		return
+	}
+	if m.promote(); m.running == nil {
+		m.do(Quiet{})
+	}
+}
+
+func (m *Machine) end(p *prompt, e End) {
+	e.ID = p.id
+	m.unwritten++
+	m.do(e)
+}

@@ -1,0 +1,355 @@
+package turns
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var begin = time.Unix(0, 0)
+
+// at is the time so long after the begin.
+func at(d time.Duration) time.Time { return begin.Add(d) }
+
+// working makes a machine in which droid works on prompt 1, of the request "request 1".
+func working(t *testing.T) *Machine {
+	m := New(numbered())
+	require.Equal(t, []Action{NeedDroid{1}}, m.Accept(1, ToDroid))
+	require.Equal(t, []Action{Send{1, "request 1"}}, m.Ready(1))
+	require.Empty(t, m.Taken(begin, 1))
+	return m
+}
+
+// steered makes a machine in which droid has prompt 2 beside prompt 1.
+func steered(t *testing.T) *Machine {
+	m := working(t)
+	require.Empty(t, m.SetSteering(true))
+	require.Equal(t, []Action{Send{2, "request 2"}}, m.Accept(2, ToDroid))
+	require.Empty(t, m.Taken(begin, 2))
+	return m
+}
+
+func ended(m *Machine, request string, how Outcome, why error) []Action {
+	_, actions := m.Ended(request, how, why)
+	return actions
+}
+
+// TestInterruptIsRepeated: at once, and then less and less often, until the patience
+// ends.
+func TestInterruptIsRepeated(t *testing.T) {
+	m := working(t)
+	_, due := m.Due()
+	require.False(t, due)
+	require.Equal(t, []Action{Interrupt{}, RefuseAsk{}}, m.Cancel(begin))
+	require.Empty(t, m.Cancel(begin), "once is enough")
+	for _, after := range []time.Duration{200, 600, 1400, 3000, 4600, 6200, 7800} {
+		after *= time.Millisecond
+		next, due := m.Due()
+		require.True(t, due)
+		require.Equal(t, at(after), next)
+		require.Empty(t, m.Tick(at(after-1)))
+		require.Equal(t, []Action{Interrupt{}}, m.Tick(at(after)))
+	}
+	require.Equal(t, []Action{Kill{}}, m.Tick(at(9400*time.Millisecond)))
+	_, due = m.Due()
+	require.False(t, due)
+	m.Gone(errSome)
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, Quiet{}}, m.Buried(errSome))
+	require.False(t, m.Crashed(), "it was killed")
+}
+
+// TestPatienceEndsOnTime: at the time itself.
+func TestPatienceEndsOnTime(t *testing.T) {
+	m := working(t)
+	m.Cancel(begin)
+	require.Equal(t, []Action{Kill{}}, m.Tick(at(Patience)))
+	m = working(t)
+	m.Cancel(begin)
+	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(Patience-1)))
+}
+
+// TestDeafTurnIsKilledSoon: whether that is known before the cancel or after.
+func TestDeafTurnIsKilledSoon(t *testing.T) {
+	m := working(t)
+	require.Empty(t, m.Beside(begin, "request 1"))
+	require.Empty(t, m.Beside(begin, "of nobody"))
+	require.Equal(t, []Action{Interrupt{}, RefuseAsk{}}, m.Cancel(begin))
+	require.Equal(t, []Action{Kill{}}, m.Tick(at(interruptAgain)))
+
+	m = working(t)
+	m.Cancel(begin)
+	require.Equal(t, []Action{Interrupt{}}, m.Beside(at(time.Second), "request 1"))
+	require.Empty(t, m.Tick(at(time.Second+interruptAgain-1)))
+	require.Equal(t, []Action{Kill{}}, m.Tick(at(time.Second+interruptAgain)))
+}
+
+// TestInterruptWaitsForTheMessage that is on its way, however long that takes.
+func TestInterruptWaitsForTheMessage(t *testing.T) {
+	m := New(numbered())
+	m.Accept(1, ToDroid)
+	m.Ready(1)
+	require.Equal(t, []Action{RefuseAsk{}}, m.Cancel(begin))
+	require.Empty(t, m.Tick(at(interruptAgain)))
+	require.Equal(t, []Action{Interrupt{}}, m.Taken(at(time.Second), 1))
+	require.Empty(t, m.Taken(at(time.Second), 1), "it is taken once")
+	require.Equal(t, []Action{Kill{}}, m.Tick(at(Patience)), "the patience began with the cancel")
+
+	m = working(t)
+	m.SetSteering(true)
+	m.Accept(2, ToDroid)
+	require.Equal(t, []Action{RefuseAsk{}}, m.Cancel(begin))
+	require.Equal(t, []Action{Interrupt{}}, m.Taken(begin, 2))
+
+	m = working(t)
+	m.SetSteering(true)
+	m.Accept(2, ToDroid)
+	m.CancelOne(begin, 1)
+	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Interrupt{}}, m.Refused(begin, 2, errSome))
+}
+
+// TestCancelBeforeDroidIsThere ends the prompt at once.
+func TestCancelBeforeDroidIsThere(t *testing.T) {
+	m := New(numbered())
+	m.Accept(1, ToDroid)
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, Quiet{}, RefuseAsk{}}, m.Cancel(begin))
+	require.Empty(t, m.Ready(1))
+	require.Empty(t, m.Fail(1, errSome))
+}
+
+// TestPromptsAnsweredHere: a cancel ends a command at once, and a program when it has
+// stopped.
+func TestPromptsAnsweredHere(t *testing.T) {
+	m := New(numbered())
+	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
+	require.False(t, m.ForModel())
+	require.False(t, m.Working())
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, Quiet{}, RefuseAsk{}}, m.CancelOne(begin, 1))
+	require.Empty(t, m.Complete(1))
+	require.Equal(t, []Action{Run{2}}, append(m.Accept(2, Process), m.Written()...))
+	require.Equal(t, []Action{Stop{2}, RefuseAsk{}}, m.Cancel(begin))
+	require.False(t, m.Stopping(), "droid has nothing to stop")
+	m.Gone(errSome)
+	require.Empty(t, m.Buried(errSome), "it goes on")
+	require.Equal(t, []Action{End{ID: 2, Cancelled: true}, Quiet{}}, m.Complete(2))
+	m.Written()
+	m.Accept(3, Here)
+	require.Equal(t, []Action{End{ID: 3}, Quiet{}}, m.Complete(3))
+	require.Empty(t, m.Complete(3))
+}
+
+// TestCancelledBesideIsStoppedLater, when droid begins with it.
+func TestCancelledBesideIsStoppedLater(t *testing.T) {
+	m := steered(t)
+	require.Empty(t, m.CancelOne(begin, 2), "an interrupt would stop the other one")
+	require.True(t, m.Cancelled(2))
+	require.Equal(t, []Action{End{ID: 1, Empty: true, ByDroid: true}}, ended(m, "request 1", Completed, nil))
+	due, ok := m.Due()
+	require.True(t, ok)
+	require.True(t, due.IsZero(), "at once")
+	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(time.Hour)))
+	next, _ := m.Due()
+	require.Equal(t, at(time.Hour+interruptAgain), next)
+
+	m = steered(t)
+	m.Cancel(begin)
+	require.Empty(t, m.Started("request 2"))
+	require.Equal(t, []Action{Interrupt{}}, m.Tick(begin))
+	require.Equal(t, []Action{End{ID: 2, Cancelled: true, ByDroid: true}}, ended(m, "request 2", Completed, nil))
+	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(interruptAgain)), "of the one before")
+}
+
+// TestThrownAwayIsSentAgain, before what came later, in the order in which droid threw
+// away.
+func TestThrownAwayIsSentAgain(t *testing.T) {
+	m := steered(t)
+	require.Equal(t, []Action{Send{3, "request 3"}}, m.Accept(3, ToDroid))
+	m.Taken(begin, 3)
+	m.SetSteering(false)
+	m.Accept(4, ToDroid)
+	m.CancelOne(begin, 1)
+	for _, request := range []string{"request 2", "request 3"} {
+		again, actions := m.Dropped(request)
+		require.True(t, again)
+		require.Empty(t, actions)
+	}
+	require.Equal(t, 3, m.Waiting())
+	ended(m, "request 1", Cancelled, nil)
+	require.Empty(t, m.InterruptDone())
+	require.Equal(t, []Action{NeedDroid{2}}, m.Written())
+	require.Equal(t, []Action{Send{2, "request 4"}}, m.Ready(2))
+	m.Taken(begin, 2)
+	ended(m, "request 4", Completed, nil)
+	require.Equal(t, []Action{NeedDroid{3}}, m.Written())
+	again, actions := m.Dropped("of nobody")
+	require.False(t, again)
+	require.Empty(t, actions)
+}
+
+// TestEndings of prompts that droid ends.
+func TestEndings(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before func(m *Machine)
+		how    Outcome
+		want   End
+	}{
+		"answered":  {func(m *Machine) { m.Spoke() }, Completed, End{}},
+		"empty":     {func(*Machine) {}, Completed, End{Empty: true}},
+		"failed":    {func(*Machine) {}, Failed, End{Err: errSome}},
+		"stopped":   {func(*Machine) {}, Cancelled, End{Cancelled: true}},
+		"cancelled": {func(m *Machine) { m.Cancel(begin) }, Failed, End{Cancelled: true}},
+		"crashed":   {func(m *Machine) { m.Gone(errors.New("crash")) }, Completed, End{Err: errors.New("crash")}},
+	} {
+		m := working(t)
+		tc.before(m)
+		tc.want.ID, tc.want.ByDroid = 1, true
+		require.Equal(t, []Action{tc.want, Quiet{}}, ended(m, "request 1", tc.how, errSome), name)
+	}
+}
+
+// TestFoldedPromptEndsWithTheTurn that answers it.
+func TestFoldedPromptEndsWithTheTurn(t *testing.T) {
+	m := steered(t)
+	require.False(t, m.Folded("request 1"), "it is the turn itself")
+	require.False(t, m.Folded("of nobody"))
+	require.True(t, m.Folded("request 2"))
+	require.Equal(t, []Action{End{ID: 1, Empty: true, ByDroid: true}}, ended(m, "request 1", Completed, nil))
+	require.False(t, m.ReadEvents(), "the second would overtake the response")
+	require.Equal(t, []Action{End{ID: 2, ByDroid: true}, Quiet{}}, ended(m, "request 2", Completed, nil))
+	require.True(t, m.ReadEvents())
+}
+
+// TestSteering takes one prompt after the other, and stops at what is no prompt for
+// droid.
+func TestSteering(t *testing.T) {
+	m := working(t)
+	m.Accept(2, ToDroid)
+	m.Accept(3, ToDroid)
+	m.Accept(4, Here)
+	m.Accept(5, ToDroid)
+	require.Equal(t, []Action{Send{2, "request 2"}}, m.SetSteering(true))
+	require.Equal(t, []Action{Send{3, "request 3"}}, m.Taken(begin, 2))
+	require.Empty(t, m.Taken(begin, 3))
+	require.True(t, m.Queued())
+	require.Equal(t, 4, m.Waiting())
+	require.Equal(t, []Action{Forget{"request 3"}, End{ID: 3, Err: errSome}}, m.Refused(begin, 3, errSome), "late")
+	m.CancelOne(begin, 4)
+	require.Equal(t, []Action{Send{5, "request 4"}}, m.SetSteering(true))
+	m.Gone(errSome)
+	require.Empty(t, m.Accept(6, ToDroid), "there is no droid to take it")
+}
+
+// TestCrashesInARow: a turn that droid completes begins the count anew, and so does
+// Forgive.
+func TestCrashesInARow(t *testing.T) {
+	m := working(t)
+	die := func() {
+		m.Gone(errSome)
+		m.Buried(errSome)
+	}
+	for range MaxCrashes - 1 {
+		die()
+		require.False(t, m.GaveUp())
+	}
+	require.True(t, m.Crashed())
+	die()
+	require.True(t, m.GaveUp())
+	m.Forgive()
+	require.False(t, m.Crashed())
+	die()
+	m.Written()
+	m.Accept(2, ToDroid)
+	m.Ready(2)
+	m.Taken(begin, 2)
+	require.True(t, m.Crashed())
+	ended(m, "request 2", Failed, errSome)
+	require.True(t, m.Crashed())
+	m.Written()
+	m.Accept(3, ToDroid)
+	m.Ready(3)
+	ended(m, "request 3", Completed, nil)
+	require.False(t, m.Crashed())
+}
+
+// TestDeadDroid: what it throws away waits for the next one, and nothing is sent to it.
+func TestDeadDroid(t *testing.T) {
+	m := steered(t)
+	m.Cancel(begin)
+	m.Gone(errSome)
+	_, due := m.Due()
+	require.False(t, due)
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}, Quiet{}}, m.Buried(errSome))
+
+	m = working(t)
+	m.Gone(errSome)
+	again, actions := m.Dropped("request 1")
+	require.True(t, again)
+	require.Empty(t, actions)
+	require.Equal(t, []Action{NeedDroid{1}}, m.Buried(errSome))
+}
+
+// TestClose cancels, and Finish ends what then still runs.
+func TestClose(t *testing.T) {
+	m := steered(t)
+	m.SetSteering(false)
+	m.Accept(3, ToDroid)
+	require.Equal(t, []Action{End{ID: 3, Cancelled: true}, Interrupt{}, RefuseAsk{}}, m.Close(begin))
+	require.Equal(t, []Action{End{ID: 4, Cancelled: true}}, m.Accept(4, ToDroid))
+	_, actions := m.Dropped("request 2")
+	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, actions)
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, Quiet{}}, m.Finish())
+	require.Empty(t, m.Finish())
+
+	m = working(t)
+	m.Accept(2, ToDroid)
+	require.Equal(t, []Action{End{ID: 2, Cancelled: true}, End{ID: 1, Cancelled: true}, Quiet{}}, m.Finish(), "also without a close")
+	m.Written()
+	m.Written()
+	require.Equal(t, []Action{End{ID: 3, Cancelled: true}}, append(m.Accept(3, Here), m.Written()...))
+}
+
+// TestQuestions about what runs.
+func TestQuestions(t *testing.T) {
+	m := New(numbered())
+	require.True(t, m.Idle())
+	_, runs := m.Running()
+	require.False(t, runs)
+	require.False(t, m.ForModel())
+	m.Accept(1, ToDroid)
+	require.False(t, m.Idle())
+	require.True(t, m.ForModel())
+	require.False(t, m.Working())
+	_, known := m.IDOf("request 1")
+	require.False(t, known)
+	m.Ready(1)
+	require.False(t, m.Working())
+	id, known := m.IDOf("request 1")
+	require.True(t, known)
+	require.Equal(t, ID(1), id)
+	m.Taken(begin, 1)
+	require.True(t, m.Working())
+	require.False(t, m.Stopping())
+	require.False(t, m.Cancelled(1))
+	require.False(t, m.Cancelled(9))
+	m.Cancel(begin)
+	require.True(t, m.Cancelled(1))
+	require.True(t, m.Stopping())
+	require.False(t, m.Working())
+	require.False(t, m.Unwritten())
+	m.FailRunning(errSome)
+	require.True(t, m.Unwritten())
+	require.False(t, m.Idle())
+	require.Empty(t, m.FailRunning(errSome))
+	m.InterruptDone()
+	m.Written()
+	require.True(t, m.Idle())
+	m.Hold()
+	m.Accept(2, ToDroid)
+	m.Accept(3, ToDroid)
+	require.True(t, m.Has(3))
+	require.Equal(t, []Action{End{ID: 2, Err: errSome}, End{ID: 3, Err: errSome}}, m.FailWaiting(errSome))
+	require.False(t, m.Has(3))
+	require.Empty(t, m.Release())
+	require.Empty(t, m.CancelOne(begin, 3), "it has ended")
+}
