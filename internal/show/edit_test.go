@@ -290,3 +290,10 @@ func TestShownTextIsBounded(t *testing.T) {
 	}
 	require.Equal(t, maxShown/maxDiff*2, strings.Count(texts(diffs("/w", changes)), "diff"))
 }
+
+// The first change is shown, however large; what comes behind it may be too much.
+func TestFirstChangeIsShown(t *testing.T) {
+	huge, small := whole("/w/huge", textOf(strings.Repeat("x", maxShown+1)), nil), whole("/w/small", nil, textOf("x"))
+	require.Equal(t, "Deletes huge (4.2 MB)", texts(diffs("/w", []change{huge})))
+	require.Equal(t, "diff|1 more changes are too many to be shown here: huge", texts(diffs("/w", []change{small, huge})))
+}

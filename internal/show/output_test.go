@@ -172,3 +172,12 @@ func TestLastLinesAreTheNewest(t *testing.T) {
 	require.Empty(t, o.push(stream.ProgressUpdate{Text: "c\nd"}))
 	require.Equal(t, "[…]\nc\nd", o.shown())
 }
+
+// An exit code stands on a line of its own; anything else is what the command wrote.
+func TestExitCodeIsALine(t *testing.T) {
+	require.Nil(t, parseCommandResult("x[Process exited with code 1]").exitCode)
+	require.Nil(t, parseCommandResult("[Process exited with code x]").exitCode)
+	require.Nil(t, parseCommandResult("[Process exited with code 1] and more").exitCode)
+	require.Equal(t, 1, *parseCommandResult("[Process exited with code 1]").exitCode)
+	require.Equal(t, 7, *parseCommandResult("x\n[Process exited with code 7]\n").exitCode)
+}

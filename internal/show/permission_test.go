@@ -123,6 +123,8 @@ func TestPermissionTitles(t *testing.T) {
 		require.Equal(t, want, permissionTitle(tool, "other"))
 	}
 	require.Equal(t, "other", permissionTitle(empty, "other"))
+	require.Equal(t, "other", permissionTitle(stream.PermissionToolUse{Confirmation: "exec"}, "other"), "droid does not say the command")
+	require.Equal(t, "other", permissionTitle(stream.PermissionToolUse{Details: commandAsked().Details}, "other"), "that is no command to be run")
 }
 
 // The life of an edit: planned from its input, as droid describes it when it asks, and as
