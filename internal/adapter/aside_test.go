@@ -53,7 +53,7 @@ func TestMCPTroubleIsToldOnce(t *testing.T) {
 		require.Equal(t, 1, strings.Count(told, "The MCP server bad failed: no answer."))
 		want := "The MCP server remote needs you to log in: https://example.com/login\nPlease."
 		if strings.Contains(t.Name(), string(fakedroid.V099)) {
-			want = loginHint("remote") // nothing waits at that address
+			want = "The MCP server remote needs you to log in: type `/mcp login remote`." // nothing waits at that address
 		}
 		require.Contains(t, told, want)
 		require.NotContains(t, told, "good")

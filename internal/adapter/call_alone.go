@@ -18,7 +18,7 @@ var errDroidGone = errors.New("droid has ended meanwhile")
 // before, then is not done.
 func callAlone[T any](s *Session, prepare func(client *droid.Client) func(ctx context.Context) (T, error), then func(client *droid.Client, result T, err error)) {
 	s.alone(func(end func()) {
-		client := s.client
+		client := s.proc.client()
 		if client == nil {
 			defer end()
 			var none T

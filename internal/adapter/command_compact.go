@@ -23,7 +23,7 @@ func compactCommand(r *commandRun, instructions string) {
 		s := r.s
 		s.put(s.show.BeginCompaction(show.UserAsked))
 		answered := false
-		r.atEnd(func() {
+		r.whenEnded(func() {
 			if !answered {
 				s.endCompaction(r, client)
 			}
@@ -68,7 +68,7 @@ func (s *Session) endCompaction(r *commandRun, client *droid.Client) {
 		s.put(s.show.EndCompaction(show.CompactionCancelled))
 	}
 	s.put(s.show.EndCompaction(show.CompactionFailed))
-	if s.client == client && !client.HasChildren() && !s.logsIn(time.Now()) {
+	if s.proc.client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
 		s.leave()
 	}
 }

@@ -14,7 +14,7 @@ func mcpCommand(r *commandRun, args string) {
 		r.s.beginLogin(r, strings.TrimSpace(name))
 		return
 	}
-	own := serverNames(r.s.servers)
+	own := r.s.servers.Names()
 	r.ask("droid did not tell its MCP servers", func(ctx context.Context, client *droid.Client) (string, error) {
 		servers, err := client.MCPServers(ctx)
 		if err != nil {

@@ -31,7 +31,7 @@ func rewindCommand(r *commandRun, args string) {
 			return
 		}
 		files := len(fields) > 1 && fields[1] == "files"
-		client, session := r.s.client, r.s.droidID
+		client, session := r.s.proc.client(), r.s.droidID
 		var text, to string
 		r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
 			text, to, err = rewind(ctx, client, session, points[n-1], files)

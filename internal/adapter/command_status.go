@@ -13,8 +13,8 @@ func statusCommand(r *commandRun, _ string) {
 		path = err.Error()
 	}
 	protocol := "no process runs; the next prompt starts one"
-	if s.client != nil {
-		protocol = "protocol " + s.client.Version().String()
+	if s.proc.client() != nil {
+		protocol = "protocol " + s.proc.client().Version().String()
 	}
 	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- model %s, effort %s, mode %s, follow-ups: %s\n",
 		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.id, s.droidID, s.cwd,

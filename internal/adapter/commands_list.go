@@ -57,7 +57,7 @@ func (l *commandList) expand(text string) string {
 // listCommands asks droid for its commands and skills, beside the owner, and
 // tells the editor.
 func (s *Session) listCommands() {
-	client, cwd := s.client, s.cwd
+	client, cwd := s.proc.client(), s.cwd
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()

@@ -64,10 +64,10 @@ func (o *options) untaken(want Defaults, modeAgain bool) (notices []string, agai
 // checkDefaults notes for the user what droid made of the defaults. A droid that
 // tells no version is asked for the mode once more, in its own words.
 func (s *Session) checkDefaults() {
-	if s.client == nil {
+	if s.proc.client() == nil {
 		return
 	}
-	notices, again := s.options.untaken(s.agent.cfg.Defaults, !s.client.Version().Has(stream.TakesAutonomyMode))
+	notices, again := s.options.untaken(s.agent.cfg.Defaults, !s.proc.has(stream.TakesAutonomyMode))
 	s.note(notices...)
 	if again == "" {
 		return

@@ -60,7 +60,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		client := fakeDroid(says("hi"))
 		defer func() { client.Kill(); <-client.Exited() }()
 		fresh := func() *Session {
-			s := &Session{client: client, prompts: newPrompts(false), silence: silence{since: now}, show: show.New(show.Options{})}
+			s := &Session{proc: process{droid: client}, prompts: newPrompts(false), silence: silence{since: now}, show: show.New(show.Options{})}
 			s.prompts.machine.Accept(1, turns.ToDroid)
 			s.prompts.machine.Ready(1)
 			s.prompts.machine.Taken(now, 1)
@@ -72,7 +72,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		for name, change := range map[string]func(*Session){
 			"no turn":           func(s *Session) { s.prompts = newPrompts(false) },
 			"cancelled":         func(s *Session) { s.prompts.machine.Cancel(now) },
-			"no process":        func(s *Session) { s.client = nil },
+			"no process":        func(s *Session) { s.proc.gone() },
 			"the user is asked": func(s *Session) { s.dialog.begin(t.Context(), openDialog{}) },
 			"a tool runs":       func(s *Session) { s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
 		} {

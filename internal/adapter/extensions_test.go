@@ -1,9 +1,12 @@
 package adapter
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,6 +33,7 @@ func TestExtensions(t *testing.T) {
 			require.Greater(t, len(strings.Trim(cells[1], " |")), 5, line)
 		}
 	}
+	shapes := documentedShapes(string(doc))
 	dir := t.TempDir()
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi there"), v))
@@ -57,8 +61,30 @@ func TestExtensions(t *testing.T) {
 			}
 			require.Nil(t, answer.Error, name)
 			require.Contains(t, string(answer.Result), want[name], name)
+			require.Equal(t, shapes[name], keys(t, answer.Result), name)
 		}
+		require.Equal(t, -32602, e.call("_droid/set_auto_compaction", fmt.Sprintf(`{"sessionId":%q,"enabled":"no"}`, e.session)).Error.Code)
+		require.Equal(t, -32602, e.call("_droid/set_auto_compaction", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error.Code)
+		require.Equal(t, -32602, e.call("_droid/export", `{"path":"x"}`).Error.Code)
 		require.Equal(t, -32601, e.call("_droid/no_such", `{}`).Error.Code)
 		require.Equal(t, -32002, e.call("_droid/state", `{"sessionId":"x"}`).Error.Code)
 	})
+}
+
+// documentedShapes are the fields of each method's result that the documentation
+// names, sorted.
+func documentedShapes(doc string) map[string][]string {
+	shapes := map[string][]string{}
+	for _, row := range regexp.MustCompile("`(_droid/[a-z_]+)`[^|→]*→ `{([^`]*)}`").FindAllStringSubmatch(doc, -1) {
+		fields := regexp.MustCompile(`: *[\[{][^}]*}\]?[^,]*`).ReplaceAllString(row[2], "")
+		shapes[row[1]] = slices.Sorted(slices.Values(strings.Split(fields, ", ")))
+	}
+	return shapes
+}
+
+// keys are the names of an object's fields, sorted.
+func keys(t *testing.T, object json.RawMessage) []string {
+	var fields map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(object, &fields))
+	return slices.Sorted(maps.Keys(fields))
 }

@@ -71,7 +71,7 @@ func (a *Agent) forkStored(c *wire.Call, p sessionParams) (any, *acp.RequestErro
 	before.wait()
 	var forked string
 	copying := false
-	open := func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*stream.SessionInfo, error) {
+	open := func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
 		if _, err := client.Load(ctx, droid.LoadParams{SessionID: p.SessionID, MessageLimit: 1}); err != nil {
 			return nil, err
 		}

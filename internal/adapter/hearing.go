@@ -15,13 +15,13 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	case !s.prompts.machine.ReadEvents(): // the response that is being written wakes us
 	case s.reading.waiting(): // files are read for what droid said before; that they are wakes us
 	case s.prompts.machine.Stopping():
-		events = s.events // what it says is dropped, so it needs no room
+		events = s.proc.events() // what it says is dropped, so it needs no room
 	default:
 		if room = s.agent.conn.Full(); room == nil {
-			events = s.events
+			events = s.proc.events()
 		}
 	}
-	s.paused = events == nil
+	s.proc.pause(events == nil)
 	return events, room
 }
 

@@ -1,69 +1,110 @@
 package adapter
 
 import (
-	"encoding/json"
-	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/mcp"
 )
 
-func TestMCPServersForDroid(t *testing.T) {
-	servers, notices, err := mcpServers(json.RawMessage(`[
-		{"name":"my tools","command":"c","args":["-v"],"env":[{"name":"A","value":"b\nc"}]},
-		{"type":"http","name":"web","url":"http://x","headers":[{"name":"H","value":"1"}]},
-		{"type":"sse","name":"a___b","url":"http://y","headers":[]},
-		{"type":"stdio","name":"my-tools","command":"d"},
-		{"type":"ws","name":"later","url":"ws://z"},
-		{"name":"数据","command":"e"}]`))
-	require.Nil(t, err)
-	require.Equal(t, []droid.MCPServer{
-		{Name: "my-tools", Command: "c", Args: []string{"-v"}, Env: map[string]string{"A": "b\nc"}},
-		{Name: "web", URL: "http://x", Headers: []droid.MCPHeader{{Name: "H", Value: "1"}}},
-		{Name: "a__b", URL: "http://y", Headers: []droid.MCPHeader{}, SSE: true},
-		{Name: "my-tools-2", Command: "d", Env: map[string]string{}},
-		{Name: "mcp", Command: "e", Env: map[string]string{}},
-	}, servers)
-	require.Equal(t, []string{
-		"Two MCP servers would be called my-tools in droid; this one is my-tools-2 there.",
-		`The MCP server later is not there: droid takes stdio, http and sse servers, not "ws".`,
-	}, notices)
-	for raw, want := range map[string]string{
-		`{}`:                             "must be a list",
-		`[{"command":"c"}]`:              "needs a name",
-		`[{"name":"a"}]`:                 "(a) needs a command",
-		`[{"type":"http","name":"a"}]`:   "(a) needs a url",
-		`[{"name":"a","command":["c"]}]`: "must be a list",
-	} {
-		_, _, err := mcpServers(json.RawMessage(raw))
-		require.NotNil(t, err, raw)
-		require.Equal(t, -32602, err.Code)
-		data, _ := json.Marshal(err)
-		require.Contains(t, string(data), want)
-	}
+func status(name, status string) stream.MCPServerStatus {
+	return stream.MCPServerStatus{Name: name, Status: status}
 }
 
-// Whatever an editor sends, droid gets names that are unique and good for tools.
-func FuzzMCPServers(f *testing.F) {
-	f.Add([]byte(`[{"name":"a b","command":"c"},{"name":"a-b","command":"c"},{"name":"a-b-2","command":"c"},{"type":"sse","name":"___","url":"u"}]`))
-	f.Add([]byte(`[{"type":"x","name":"a"}]`))
-	f.Add([]byte(`null`))
-	good := regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		servers, _, err := mcpServers(raw)
-		if err != nil {
-			require.Empty(t, servers)
-			return
+// beginWith begins a session whose process is starting these MCP servers.
+func beginWith(t *testing.T, option fakedroid.Option, names ...string) *editor {
+	e := begin(t, playing(says("hi"), option))
+	e.inside(func(s *Session) {
+		var servers []stream.MCPServer
+		for _, name := range names {
+			servers = append(servers, stream.MCPServer{Name: name})
 		}
-		seen := map[string]bool{}
-		for _, s := range servers {
-			require.Regexp(t, good, s.Name)
-			require.NotContains(t, s.Name, "___")
-			require.False(t, seen[s.Name], s.Name)
-			seen[s.Name] = true
-			require.NotEqual(t, s.Command == "", s.URL == "")
-		}
+		s.servers.Use(servers)
+		s.servers.ProcessStarted(time.Now(), mcp.Process{Takes: true, Version: s.proc.client().Version()})
+	})
+	return e
+}
+
+// hear has droid tell of its servers.
+func (e *editor) hear(list ...stream.MCPServerStatus) {
+	e.inside(func(s *Session) { s.mcpStatus(stream.MCPStatusChanged{Servers: list}) })
+}
+
+func (e *editor) told() string { return strings.Join(e.updates(), "\n") }
+
+// A prompt waits until the servers have started or failed.
+func TestPromptWaitsForServers(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginWith(t, v, "a", "b")
+		prompt := e.prompt("go")
+		e.hear(status("a", "connecting"), status("b", "connecting"), status("other", "connected"))
+		e.hear(status("a", "connected"), status("b", "connecting"))
+		_, over := e.answered(prompt)
+		require.False(t, over)
+		e.hear(status("a", "connected"), stream.MCPServerStatus{Name: "b", Status: "failed", Error: "no answer"})
+		require.Equal(t, "end_turn", ended(e.await(prompt)))
+		told := e.told()
+		require.Contains(t, told, "The MCP server b failed: no answer.")
+		require.NotContains(t, told, "Waiting")
+		require.NotContains(t, told, "MCP server a")
+		require.Equal(t, "end_turn", e.run("again"))
+	})
+}
+
+// It waits for a bounded time, and says so.
+func TestPromptGoesOnWithoutLateServers(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginWith(t, v, "slow", "mute")
+		began := time.Now()
+		prompt := e.prompt("go")
+		e.hear(status("slow", "connecting"), status("mute", "connecting"))
+		require.Equal(t, "end_turn", ended(e.await(prompt)))
+		require.InDelta(t, 10, time.Since(began).Seconds(), 1)
+		told := e.told()
+		require.Contains(t, told, "Waiting for the MCP servers to start: slow, mute.")
+		require.Contains(t, told, "These MCP servers have not answered for 10s: slow, mute.")
+		require.Equal(t, strings.Contains(t.Name(), string(fakedroid.V099)), strings.Contains(told, "does not offer them to the model before"))
+
+		e.hear(status("slow", "connected"), status("mute", "connecting"))
+		began = time.Now()
+		require.Equal(t, "end_turn", e.run("again"))
+		require.Less(t, time.Since(began), time.Second, "no second wait")
+		require.Contains(t, e.told(), "The MCP server slow is there now.")
+	})
+}
+
+// One that is cancelled meanwhile does not reach droid, and the next one does.
+func TestCancelWhileServersStart(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginWith(t, v, "slow")
+		prompt := e.prompt("go")
+		e.settle()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(prompt)))
+		next := e.prompt("again")
+		e.hear(status("slow", "connected"))
+		require.Equal(t, "end_turn", ended(e.await(next)))
+		require.Equal(t, 1, strings.Count(e.told(), "agent: hi"))
+	})
+}
+
+// Servers that droid does not name are ignored by it; where it has named none at
+// all, nothing is known.
+func TestServersThatDroidDoesNotKnow(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginWith(t, v, "a")
+		e.hear(status("other", "connected"))
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Contains(t, e.told(), "ignores MCP servers that an editor passes: a.")
+	})
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginWith(t, v, "a")
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Contains(t, e.told(), "have not answered for 10s: a.")
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
 )
 
@@ -108,14 +109,15 @@ func TestLoginWithoutElicitation(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T) {
 			capabilities := urlClient
-			if isWebAddress(address) {
+			web := strings.HasPrefix(address, "https:")
+			if web {
 				capabilities = `{"elicitation":{"form":{}}}`
 			}
 			e := beginAs(t, capabilities, playing(says("hi")))
 			e.auth(loginAt(address))
 			require.Equal(t, "end_turn", e.run("go"))
 			require.Contains(t, e.told(), want)
-			require.Equal(t, isWebAddress(address), strings.Contains(e.told(), address))
+			require.Equal(t, web, strings.Contains(e.told(), address))
 			require.Zero(t, e.count("elicitation/create"))
 		})
 	}
@@ -129,7 +131,7 @@ func TestLoginIsWithdrawn(t *testing.T) {
 		"with the session": func(e *editor) {
 			e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
 		},
-		"with the process": func(e *editor) { e.inside(func(s *Session) { s.client.Kill() }) },
+		"with the process": func(e *editor) { e.inside(func(s *Session) { s.proc.client().Kill() }) },
 		"at its end":       func(e *editor) { e.auth(stream.MCPAuthCompleted{ServerName: "safe", Outcome: "success"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,9 +159,7 @@ func TestLoginOfAnOldDroid(t *testing.T) {
 		require.Contains(t, e.told(), "The MCP server safe needs you to log in: type `/mcp login safe`.")
 		require.Zero(t, e.count("elicitation/create"))
 
-		e.inside(func(s *Session) {
-			s.loggingIn = &loginCommand{"safe", &commandRun{s: s, prompt: &userPrompt{}}}
-		})
+		e.inside(func(s *Session) { s.servers.AskLogin("safe", func(string) {}) })
 		e.auth(loginAt("https://example.com/asked"))
 		_, p := e.askedFor(t)
 		require.Equal(t, "https://example.com/asked", p.URL)
@@ -169,11 +169,17 @@ func TestLoginOfAnOldDroid(t *testing.T) {
 // A session that rests while the user logs in is not parked: the login ends at
 // its process.
 func TestLoginKeepsTheProcess(t *testing.T) {
-	s := &Session{}
-	require.False(t, s.logsIn(time.Now()))
-	s.logins = map[string]*login{"safe": {began: time.Now()}}
-	require.True(t, s.logsIn(time.Now()))
-	require.False(t, s.logsIn(time.Now().Add(loginTime)))
+	bubble(t, func(t *testing.T) {
+		e := beginAs(t, urlClient, playing(says("hi")))
+		e.settle()
+		e.agent.cfg.ParkAfter = time.Minute
+		require.Equal(t, "end_turn", e.run("go"))
+		e.auth(loginAt("https://example.com/login"))
+		time.Sleep(mcp.LoginTime - time.Second)
+		require.False(t, e.parked())
+		time.Sleep(time.Second + parkRetry)
+		require.True(t, e.parked())
+	})
 }
 
 // One that begins while the session opens is shown once the editor knows it.

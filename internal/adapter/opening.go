@@ -22,10 +22,10 @@ var errOpenTime = errors.New("droid did not answer within a minute")
 
 // opener has a process open a session. The servers are for a process that does
 // not have them yet.
-type opener func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*stream.SessionInfo, error)
+type opener func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error)
 
 func openNew(p droid.InitializeParams) opener {
-	return func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*stream.SessionInfo, error) {
+	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
 		p := p
 		p.MCPServers = servers
 		return client.Initialize(ctx, p)
@@ -33,7 +33,7 @@ func openNew(p droid.InitializeParams) opener {
 }
 
 func openStored(p droid.LoadParams) opener {
-	return func(ctx context.Context, client *droid.Client, servers []droid.MCPServer) (*stream.SessionInfo, error) {
+	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
 		p := p
 		p.MCPServers = servers
 		return client.Load(ctx, p)
@@ -43,7 +43,7 @@ func openStored(p droid.LoadParams) opener {
 // launch starts droid, or takes the spare, and opens a session in it. It blocks.
 // On an error the process is gone. A droid that does not start when it is to take
 // MCP servers is started once more without.
-func (a *Agent) launch(ctx context.Context, cwd string, servers []droid.MCPServer, open opener) (*droid.Client, *stream.SessionInfo, error) {
+func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServer, open opener) (*droid.Client, *stream.SessionInfo, error) {
 	client := a.spare.take()
 	if client == nil {
 		var err error
@@ -77,7 +77,7 @@ func cannotTake(err error) bool {
 
 // giveServers gives a process its MCP servers where it takes them. The others,
 // passed with the session, are returned.
-func giveServers(client *droid.Client, servers []droid.MCPServer) (others []droid.MCPServer, err error) {
+func giveServers(client *droid.Client, servers []stream.MCPServer) (others []stream.MCPServer, err error) {
 	if !client.TakesMCPServers() {
 		return servers, nil
 	}
@@ -88,7 +88,7 @@ func giveServers(client *droid.Client, servers []droid.MCPServer) (others []droi
 }
 
 // openIn opens a session in a process. On an error the process is gone.
-func (a *Agent) openIn(ctx context.Context, client *droid.Client, servers []droid.MCPServer, open opener) (*stream.SessionInfo, error) {
+func (a *Agent) openIn(ctx context.Context, client *droid.Client, servers []stream.MCPServer, open opener) (*stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)() // a request's context does not end with the agent

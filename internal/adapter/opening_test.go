@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // MCP servers that a process cannot be given are not lost: the session is opened
@@ -23,7 +24,7 @@ func TestServersThatAProcessDoesNotGet(t *testing.T) {
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755))
 	client, err := droid.Start(droid.Command{Path: program, Dir: t.TempDir(), MCPServers: true}, zap.NewNop())
 	require.NoError(t, err)
-	servers := []droid.MCPServer{{Name: "files", Command: "files"}}
+	servers := []stream.MCPServer{{Name: "files", Command: "files"}}
 	others, err := giveServers(client, servers)
 	require.NoError(t, err)
 	require.Empty(t, others, "it has them")

@@ -87,7 +87,7 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 			done(err)
 			return
 		}
-		patch, err := s.options.patch(s.client.Version(), id, value)
+		patch, err := s.options.patch(s.proc.client().Version(), id, value)
 		if err != nil || patch.IsZero() {
 			done(err)
 			return

@@ -14,10 +14,7 @@ import (
 // panicked ends the turn and the process of a session in which something panicked.
 // It runs in the owner.
 func (s *Session) panicked(p any) {
-	if s.client != nil {
-		s.client.KillFor("droid-acp itself failed")
-		s.dies()
-	}
+	s.doom("droid-acp itself failed")
 	s.carryOut(s.prompts.machine.FailRunning(wire.PanicError(p)))
 	s.loseLoads(wire.PanicError(p))
 }

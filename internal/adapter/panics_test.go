@@ -66,7 +66,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				e, other, running := twoSessions(t, asking())
 				var client *droid.Client
-				e.inside(func(s *Session) { client = s.client })
+				e.inside(func(s *Session) { client = s.proc.client() })
 				e.posts(act)
 				m := e.await(running)
 				require.NotNil(t, m.Error)
@@ -132,7 +132,7 @@ func TestPanicWhileDroidStarts(t *testing.T) {
 			}
 			return start(n)
 		})
-		e.inside(func(s *Session) { s.client.Kill() })
+		e.inside(func(s *Session) { s.proc.client().Kill() })
 		synctest.Wait()
 		require.Contains(t, e.run("one"), "droid-acp failed")
 		require.Equal(t, "end_turn", e.run("two"))

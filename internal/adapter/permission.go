@@ -19,8 +19,7 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
 		return
 	}
-	takesEdited := s.client != nil && s.client.Version().Has(stream.TakesEditedPlan)
-	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.mode(), EditedPlan: takesEdited})
+	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.mode(), EditedPlan: s.proc.has(stream.TakesEditedPlan)})
 	s.put(p.Before)
 	if p.Refused {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
@@ -57,7 +56,7 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 			s.giveAnswer(ev, d)
 		}
 	}
-	client := s.client
+	client := s.proc.client()
 	if d.Plan == "" || d.Option == stream.OptionCancel || client == nil {
 		answer()
 		return
@@ -93,8 +92,8 @@ func (s *Session) giveAnswer(ev quirks.PermissionAsked, d show.Decision) {
 
 // answerPermission gives droid an option that it offered.
 func (s *Session) answerPermission(requestID, option string) {
-	if s.client != nil {
-		if err := s.client.AnswerPermission(requestID, option); err != nil {
+	if client := s.proc.client(); client != nil {
+		if err := client.AnswerPermission(requestID, option); err != nil {
 			s.log.Warn("droid did not take the answer to a permission request", zap.Error(err))
 		}
 	}
@@ -104,11 +103,12 @@ func (s *Session) answerPermission(requestID, option string) {
 // approveEdited gives droid the edited plan and shows it in place of the one that
 // the model wrote.
 func (s *Session) approveEdited(ev quirks.PermissionAsked, text string) {
-	if s.client == nil {
+	client := s.proc.client()
+	if client == nil {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
 		return
 	}
-	if err := s.client.ApproveEditedPlan(ev.RequestID, text); err != nil {
+	if err := client.ApproveEditedPlan(ev.RequestID, text); err != nil {
 		s.log.Warn("droid did not take the edited plan", zap.Error(err))
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
 		return

@@ -1,267 +1,210 @@
 package adapter
 
 import (
-	"context"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
 
-// wholeHistory is the message limit that makes droid return all messages: since
-// 0.215 it returns the last 100 without one (quirk 21).
-const wholeHistory = 1_000_000
+// process is the droid that works for a session, while there is one: whether it
+// runs, is being started or leaves, who waits for it, what its events mean, when it
+// is to be parked and how the last one died. It starts nothing and ends nothing but
+// by a kill: the session does, in process_start.go and process_end.go. Only the
+// session's owner touches it.
+type process struct {
+	droid   *droid.Client      // nil while none runs
+	norm    *quirks.Normalizer // of that droid, or of the last one
+	paused  bool               // its events are not read at present, see nextEvent
+	doomed  bool               // it was killed although a prompt may wait; its end is awaited
+	waiting []waiter           // for the droid that is being started
+	leaving *droid.Client      // the one before, which was let go, until it is gone
+	parkAt  time.Time          // zero when it is not to be parked
+	crash   error              // why the last droid died
+	calls   callQueue
+}
 
-// parkRetry is when parking is tried again while droid has a process running in
-// the background.
-const parkRetry = time.Minute
+// waiter is called when the session has a process. info is what droid said when it
+// loaded the session, nil when the process was there before; err is why there is
+// none.
+type waiter func(info *stream.SessionInfo, err *acp.RequestError)
 
-// withDroid calls f when the session has a process: now, or when one was started
-// and has loaded the session. info is what droid said then, nil when the process
-// was there before.
-func (s *Session) withDroid(historyLimit int, f func(info *stream.SessionInfo, err *acp.RequestError)) {
-	switch {
-	case s.ended:
-		f(nil, errEnding())
-	case s.client != nil:
-		f(nil, nil)
-	case s.prompts.machine.GaveUp():
-		f(nil, keepsCrashing(s.lastCrash))
-	default:
-		s.waiting = append(s.waiting, f)
-		if len(s.waiting) == 1 {
-			s.start(historyLimit)
-		}
+// newProcess makes the part of a session that has no process yet. post leaves work
+// for the session's owner; idle is called when the last of the calls has ended.
+func newProcess(post func(f func()) bool, idle func()) process {
+	return process{calls: newCallQueue(post, idle)}
+}
+
+// client is the droid that runs, nil for none.
+func (p *process) client() *droid.Client { return p.droid }
+
+// events are what that droid says, nil while none runs.
+func (p *process) events() <-chan stream.Event {
+	if p.droid == nil {
+		return nil
+	}
+	return p.droid.Events()
+}
+
+// has reports whether the droid that runs does what the fact says; false while none
+// runs.
+func (p *process) has(f stream.Fact) bool { return p.droid != nil && p.droid.Version().Has(f) }
+
+// await notes who waits for a process. It reports whether that is the first one,
+// so that a process must be started.
+func (p *process) await(f waiter) (first bool) {
+	p.waiting = append(p.waiting, f)
+	return len(p.waiting) == 1
+}
+
+// starting reports whether a process is being started.
+func (p *process) starting() bool { return len(p.waiting) > 0 }
+
+// takeWaiting hands over those who wait, when the start has ended.
+func (p *process) takeWaiting() []waiter {
+	waiting := p.waiting
+	p.waiting = nil
+	return waiting
+}
+
+// adopt makes client the session's process. New tool calls do not get the ids of
+// those that were shown before.
+func (p *process) adopt(client *droid.Client, shown []string) {
+	p.droid = client
+	p.norm = quirks.New(client.Version())
+	p.reserve(shown)
+}
+
+// lacking tells that the droid that runs does not do what the fact says, "" when it
+// does or when none runs.
+func (p *process) lacking(f stream.Fact) string {
+	if p.droid == nil || p.has(f) {
+		return ""
+	}
+	return " " + p.droid.Version().Lacks(f)
+}
+
+// died says why the process ended by itself.
+func (p *process) died(err error) {
+	p.crash = err
+	p.gone()
+}
+
+// lastCrash is why the last droid that died did so, nil when none has.
+func (p *process) lastCrash() error { return p.crash }
+
+// gone says that the process has ended, or was let go.
+func (p *process) gone() { p.droid, p.doomed = nil, false }
+
+// letGo hands over the process to be ended; left is to be called when it has.
+func (p *process) letGo() *droid.Client {
+	p.leaving = p.droid
+	p.gone()
+	return p.leaving
+}
+
+// left says that a process which was let go is gone.
+func (p *process) left(client *droid.Client) {
+	if p.leaving == client {
+		p.leaving = nil
 	}
 }
 
-// start starts droid beside the owner and loads the session into it, with the
-// settings it had. A process that still leaves is idle: it goes at once, and is
-// gone before the next one has the session.
-func (s *Session) start(historyLimit int) {
-	leaving := s.leaving
-	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
-	cwd, servers, wanted := s.cwd, s.servers, s.options.settings
-	s.do(func(ctx context.Context) {
-		s.before.wait()
-		if leaving != nil {
-			leaving.Kill()
-			<-leaving.Exited()
-		}
-		client, info, err := s.agent.launch(ctx, cwd, servers, open)
-		if err == nil {
-			s.agent.restoreSettings(ctx, client, wanted, info.Settings)
-		}
-		if !s.post(func() { s.started(client, info, err) }) && err == nil {
-			client.Kill()
-			<-client.Exited()
-		}
-	}, func() { s.started(nil, nil, errPanic) })
-}
+// stillLeaving is the process that was let go and is not gone yet, nil for none.
+func (p *process) stillLeaving() *droid.Client { return p.leaving }
 
-// restoreSettings gives a loaded session the settings that it had here. A value
-// that droid does not take shows in settings_updated, and so to the user.
-func (a *Agent) restoreSettings(ctx context.Context, client *droid.Client, wanted, got stream.Settings) {
-	if wanted.Raw == nil {
-		return // the session was never open here
-	}
-	patch := stream.SettingsPatch{}
-	if mode := wanted.Mode(); mode != "" && mode != got.Mode() {
-		patch = stream.ModeSettings(client.Version(), mode)
-	}
-	if differs(wanted.ModelID, got.ModelID) {
-		patch.ModelID = wanted.ModelID
-	}
-	if differs(wanted.ReasoningEffort, got.ReasoningEffort) {
-		patch.ReasoningEffort = wanted.ReasoningEffort
-	}
-	if patch.IsZero() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, settingsTime)
-	defer cancel()
-	if err := client.UpdateSettings(ctx, patch); err != nil {
-		a.log.Warn("a loaded session did not take its settings back", zap.Error(err))
+// kill kills the process, if there is one, and notes why.
+func (p *process) kill(reason string) {
+	if p.droid != nil {
+		p.droid.KillFor(reason)
 	}
 }
 
-func differs(wanted, got *string) bool { return wanted != nil && (got == nil || *wanted != *got) }
+// doom kills the process, and no prompt goes to it any more.
+func (p *process) doom(reason string) {
+	p.kill(reason)
+	p.doomed = p.droid != nil
+}
 
-// started takes the process that start made, and serves those who waited.
-func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {
-	waiting := s.waiting
-	s.waiting = nil
-	var failure *acp.RequestError
-	switch {
-	case err != nil:
-		failure = s.restartError(err)
-	case s.ended:
-		client.Kill()
-		<-client.Exited()
-		failure = errEnding()
-	default:
-		s.adopt(client)
-		s.opened(info)
-		switch {
-		case s.client != nil:
-		case s.registered:
-			failure = s.crashError(s.lastCrash)
-		default:
-			failure = openError(s.id, s.lastCrash)
-		}
+// dying reports whether the process was doomed and its end is still awaited.
+func (p *process) dying() bool { return p.doomed }
+
+// pause says whether the events of the process are left unread for now.
+func (p *process) pause(paused bool) { p.paused = paused }
+
+// isPaused reports whether they are.
+func (p *process) isPaused() bool { return p.paused }
+
+// rest says that the session became idle: it is to be parked at this time.
+func (p *process) rest(parkAt time.Time) { p.parkAt = parkAt }
+
+// stay says that the session works again.
+func (p *process) stay() { p.parkAt = time.Time{} }
+
+// parkDue reports, once, that the session is to be parked if it still rests.
+func (p *process) parkDue(now time.Time) bool {
+	if p.parkAt.IsZero() || now.Before(p.parkAt) {
+		return false
 	}
-	for _, f := range waiting {
-		f(info, failure)
+	p.parkAt = time.Time{}
+	return true
+}
+
+// due is when tick or parkDue is wanted next, if at all.
+func (p *process) due() (at time.Time, ok bool) {
+	if p.droid != nil && p.norm != nil && !p.paused {
+		at, ok = p.norm.Deadline()
 	}
-	s.nextReload()
-}
-
-// alone runs f when those before it have called their end. Changes of settings,
-// loads and forks go to droid one after the other: the answer to a load tells the
-// settings, too, and a process is not left while one of them is under way.
-func (s *Session) alone(f func(end func())) {
-	s.calls = append(s.calls, f)
-	if len(s.calls) == 1 {
-		s.nextCall()
+	if !p.parkAt.IsZero() && (!ok || p.parkAt.Before(at)) {
+		at, ok = p.parkAt, true
 	}
+	return at, ok
 }
 
-// nextCall runs the first call that waits. Its end counts once; a panic is one, too.
-func (s *Session) nextCall() {
-	ended := false
-	end := func() {
-		if ended {
-			return
-		}
-		ended = true
-		if s.calls = s.calls[1:]; len(s.calls) > 0 {
-			s.nextCall()
-			return
-		}
-		s.nextReload()
+// What follows is all that the normaliser is asked; see quirks.Normalizer. Each
+// returns honest events for Session.apply.
+
+// opened takes the settings that droid told when it opened or loaded the session.
+func (p *process) opened(settings stream.Settings) []quirks.Event {
+	p.norm.SetVersion(p.droid.Version())
+	return p.norm.Settings(settings)
+}
+
+// push takes an event of droid.
+func (p *process) push(now time.Time, ev stream.Event) []quirks.Event { return p.norm.Push(now, ev) }
+
+// tick ends what was held back until now. While the events of the process are not
+// read, more of them may come first.
+func (p *process) tick(now time.Time) []quirks.Event {
+	if p.droid == nil || p.norm == nil || p.paused {
+		return nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			s.post(end)
-			panic(p)
-		}
-	}()
-	s.calls[0](end)
+	return p.norm.Tick(now)
 }
 
-// adopt makes client the session's process. Its events are read from now on.
-func (s *Session) adopt(client *droid.Client) {
-	s.client, s.events = client, client.Events()
-	s.norm = quirks.New(client.Version())
-	s.starting = startingServers(client, s.servers)
-	s.norm.Reserve(s.show.ToolIDs()...)
-	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
+// begin says that a prompt is about to be sent to droid.
+func (p *process) begin(now time.Time, requestID, text string) []quirks.Event {
+	return p.norm.Begin(now, requestID, text)
 }
 
-// droidGone ends what the process was doing.
-func (s *Session) droidGone() {
-	client := s.client
-	awaitExit(client)
-	err := client.ExitError()
-	s.log.Warn("droid has ended", zap.Error(err))
-	s.client, s.events, s.starting = nil, nil, nil
-	s.endLogins()
-	s.lastCrash = err
-	s.prompts.machine.Gone(droidDied{err})
-	defer s.notDying()
-	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
-	s.readNoMore()
-	s.apply(s.norm.Exited(time.Now()))
-	s.dialog.withdrawAny()
+// abort says that droid did not take a prompt.
+func (p *process) abort(now time.Time, requestID string) []quirks.Event {
+	return p.norm.Abort(now, requestID)
 }
 
-// dies notes that the process was killed although prompts may wait: they wait until
-// it is gone.
-func (s *Session) dies() {
-	if !s.dying {
-		s.dying = true
-		s.prompts.machine.Hold()
-	}
+// interrupted says that droid is told to stop.
+func (p *process) interrupted(now time.Time) []quirks.Event { return p.norm.Interrupted(now) }
+
+// answered says that droid has the answer to a permission or a question.
+func (p *process) answered(now time.Time, requestID string, refused bool) []quirks.Event {
+	return p.norm.Answered(now, requestID, refused)
 }
 
-// notDying notes that the process is gone, or no longer the session's.
-func (s *Session) notDying() {
-	if s.dying {
-		s.dying = false
-		s.carryOut(s.prompts.machine.Release())
-	}
-}
+// exited says that the process has ended: all that is open ends.
+func (p *process) exited(now time.Time) []quirks.Event { return p.norm.Exited(now) }
 
-// exitTime bounds how long a process may live on after it closed its output.
-const exitTime = 2 * time.Second
-
-// awaitExit returns when the process is gone.
-func awaitExit(client *droid.Client) {
-	patience := time.NewTimer(exitTime)
-	defer patience.Stop()
-	select {
-	case <-client.Exited():
-	case <-patience.C:
-		client.KillFor("it had closed its stdout and did not end")
-		<-client.Exited()
-	}
-}
-
-// rest notes that the session became idle: it may be parked after a while.
-func (s *Session) rest() {
-	if s.agent.cfg.ParkAfter > 0 {
-		s.parkAt = time.Now().Add(s.agent.cfg.ParkAfter)
-	}
-}
-
-// park ends the process of a session that rests; the next prompt starts one
-// again. A process that droid left running in the background keeps droid.
-func (s *Session) park(now time.Time) {
-	if s.parkAt.IsZero() || now.Before(s.parkAt) {
-		return
-	}
-	s.parkAt = time.Time{}
-	if s.client == nil || !s.prompts.machine.Idle() || s.loads.pending() || len(s.calls) > 0 || s.dialog.isOpen() {
-		return // it rests no more; the end of the prompt or load sets a new time
-	}
-	if s.client.HasChildren() || s.logsIn(now) {
-		s.parkAt = now.Add(parkRetry)
-		return
-	}
-	s.log.Info("session parked")
-	s.leave()
-}
-
-// leave ends the process politely, beside the owner.
-func (s *Session) leave() {
-	client := s.client
-	s.client, s.events, s.starting = nil, nil, nil
-	s.notDying()
-	s.endLogins()
-	s.leaving = client
-	s.do(func(context.Context) {
-		closeDroid(s.polite, client)
-		s.post(func() {
-			if s.leaving == client {
-				s.leaving = nil
-			}
-		})
-	})
-}
-
-// closeDroid ends a process whose events nobody reads any more; at once when ctx
-// ends.
-func closeDroid(ctx context.Context, client *droid.Client) {
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		for range client.Events() {
-		}
-	}()
-	_ = client.Close(ctx) // how it ended is of no interest
-	<-drained
-}
+// reserve keeps the ids of tool calls that were shown from being used again.
+func (p *process) reserve(shown []string) { p.norm.Reserve(shown...) }

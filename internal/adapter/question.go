@@ -44,8 +44,8 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 }
 
 func (s *Session) answerQuestions(requestID string, answers stream.Answers) {
-	if s.client != nil {
-		if err := s.client.AnswerQuestions(requestID, answers); err != nil {
+	if client := s.proc.client(); client != nil {
+		if err := client.AnswerQuestions(requestID, answers); err != nil {
 			s.log.Warn("droid did not take the answer to its question", zap.Error(err))
 		}
 	}

@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"errors"
-	"reflect"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -66,7 +65,7 @@ func (s *Session) reload(r *reload) {
 // would cut short: a process that is being started may have other MCP servers and
 // was asked for less history, and one that changes its settings must not be left.
 func (s *Session) nextReload() {
-	if s.loads.answering || s.prompts.machine.Unwritten() || len(s.waiting) > 0 || len(s.calls) > 0 || s.ended {
+	if s.loads.answering || s.prompts.machine.Unwritten() || s.proc.starting() || s.proc.calls.busy() || s.ended {
 		return
 	}
 	r := s.loads.begin()
@@ -167,12 +166,8 @@ func (s *Session) reloadAnswered(loaded bool) {
 
 // useServers makes these the session's MCP servers. A process that has others ends,
 // and the next one takes the session up.
-func (s *Session) useServers(servers []droid.MCPServer) {
-	if reflect.DeepEqual(s.servers, servers) {
-		return
-	}
-	s.servers = servers
-	if s.client != nil {
+func (s *Session) useServers(servers []stream.MCPServer) {
+	if s.servers.Use(servers) && s.proc.client() != nil {
 		s.leave()
 	}
 }
@@ -189,7 +184,7 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 // for.
 func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
 	callAlone(s, func(client *droid.Client) func(context.Context) (*stream.SessionInfo, error) {
-		servers := s.servers
+		servers := s.servers.List()
 		if client.TakesMCPServers() {
 			servers = nil // it has them
 		}
@@ -211,7 +206,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done fun
 
 // loadedAgain takes the outcome of loadAgain.
 func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
-	hangs := err == errLoadHangs && s.client == client
+	hangs := err == errLoadHangs && s.proc.client() == client
 	switch {
 	case client == nil: // it has gone while the load waited
 		s.withDroid(limit, done)

@@ -208,7 +208,7 @@ func TestPanicWhenALoadHasCome(t *testing.T) {
 		f := newFleet(t, v, repeats())
 		e := begin(t, f.start)
 		require.Equal(t, "end_turn", e.run("one"))
-		e.inside(func(s *Session) { s.norm = nil }) // what droid tells of the session cannot be taken
+		e.inside(func(s *Session) { s.proc.norm = nil }) // what droid tells of the session cannot be taken
 		load := e.request("session/load", sessionParamsOf(e.session))
 		behind := e.request("session/resume", sessionParamsOf(e.session))
 		require.Contains(t, ended(e.await(load)), "droid-acp failed")

@@ -68,7 +68,7 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 		}
 		s.put(s.show.History(s.moment(), r.next()))
 	}
-	s.norm.Reserve(s.show.ToolIDs()...)
+	s.proc.reserve(s.show.ToolIDs())
 	if r.older {
 		s.tell("The session has older messages that droid did not return.")
 	}

@@ -1,18 +1,15 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/wire"
 )
@@ -29,31 +26,18 @@ type Session struct {
 	thread
 	controls
 	cwd        string
-	servers    []droid.MCPServer
-	client     *droid.Client // nil while no process runs
-	events     <-chan stream.Event
-	paused     bool // they are not read at present, see nextEvent
-	dying      bool // the process was killed although a prompt may wait; its end is awaited
-	norm       *quirks.Normalizer
-	waiting    []func(*stream.SessionInfo, *acp.RequestError) // for the process being started
-	leaving    *droid.Client                                  // the parked process, until it is gone
-	parkAt     time.Time                                      // zero when it is not to be parked
-	lastCrash  error
+	proc       process // the droid that works for it
 	options    options
 	usage      usage
 	registered bool     // the editor knows the session, so it takes updates
 	notices    []string // told with the next prompt
 	prompts    prompts
-	replay     replay             // of the load that runs
-	calls      []func(end func()) // that wait for each other, see alone; the first one runs
+	replay     replay // of the load that runs
 	loads      loads
 	silence    silence
 	dialog     dialog
-	starting   *starting         // MCP servers of the process, until all have started or failed
-	logins     map[string]*login // to MCP servers, that have begun
-	loggingIn  *loginCommand     // waits for where to log in
-	show       *show.View
-	reported   map[string]struct{} // what was said once
+	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
+	show       *show.View  // what its editor has been shown
 	reading    reading
 	chunk      chunkFrame
 	ended      bool
@@ -68,12 +52,11 @@ type chunkFrame struct {
 	frame     wire.TextFrame
 }
 
-func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session {
+func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
 		agent:   a,
 		log:     a.log.With(zap.String("session", id)),
 		cwd:     cwd,
-		servers: servers,
 		thread:  thread{id: id, droidID: id},
 		stay:    newStay(),
 		options: newOptions(a.cfg.Defaults.FollowUp),
@@ -81,6 +64,8 @@ func (a *Agent) makeSession(id, cwd string, servers []droid.MCPServer) *Session 
 	}
 	s.prompts = newPrompts(s.options.steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
+	s.proc = newProcess(s.post, func() { s.nextReload() })
+	s.servers.Use(servers)
 	return s
 }
 
@@ -103,16 +88,15 @@ func (s *Session) run() {
 // opened takes what droid said when it opened or loaded the session.
 func (s *Session) opened(info *stream.SessionInfo) {
 	s.drainEvents()
-	if s.client == nil {
+	if s.proc.client() == nil {
 		return // it died right after; the next prompt starts it again
 	}
 	if info.CWD != "" {
 		s.cwd = info.CWD // a loaded session keeps its own
 		s.show.SetCWD(info.CWD)
 	}
-	s.norm.SetVersion(s.client.Version())
 	s.options.offered(info.AvailableModels)
-	s.apply(s.norm.Settings(info.Settings))
+	s.apply(s.proc.opened(info.Settings))
 	s.tellOptions()
 	s.watchServers()
 	s.listCommands()
@@ -142,7 +126,7 @@ func (s *Session) unregister() {
 func (s *Session) drainEvents() {
 	for {
 		select {
-		case ev, ok := <-s.events:
+		case ev, ok := <-s.proc.events():
 			s.droidSaid(ev, ok)
 			if !ok {
 				return
@@ -173,17 +157,15 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	}
 	now := time.Now()
 	s.silence.broken(now)
-	s.apply(s.norm.Push(now, ev))
+	s.apply(s.proc.push(now, ev))
 }
 
 // nextTick is how long the owner may wait before something is due.
 func (s *Session) nextTick() time.Duration {
 	next := idleTime
 	consider := func(at time.Time) { next = min(next, max(0, time.Until(at))) }
-	if s.norm != nil && s.client != nil && !s.paused {
-		if at, ok := s.norm.Deadline(); ok {
-			consider(at)
-		}
+	if at, ok := s.proc.due(); ok {
+		consider(at)
 	}
 	if at, ok := s.show.Due(); ok {
 		consider(at)
@@ -194,20 +176,15 @@ func (s *Session) nextTick() time.Duration {
 	if at, ok := s.silenceDue(); ok {
 		consider(at)
 	}
-	if at, ok := s.starting.due(); ok {
+	if at, ok := s.servers.Due(); ok {
 		consider(at)
-	}
-	if !s.parkAt.IsZero() {
-		consider(s.parkAt)
 	}
 	return next
 }
 
 func (s *Session) tick() {
 	now := time.Now()
-	if s.norm != nil && s.client != nil && !s.paused {
-		s.apply(s.norm.Tick(now))
-	}
+	s.apply(s.proc.tick(now))
 	s.put(s.show.Tick(s.moment()))
 	s.carryOut(s.prompts.machine.Tick(now))
 	s.tellSilence(now)
@@ -221,13 +198,13 @@ func (s *Session) end() {
 	s.readNoMore()
 	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.dialog.withdrawAny()
-	s.endLogins()
+	s.servers.EndLogins()
 	s.replay.end(errEnding())
-	if s.client != nil {
+	if s.proc.client() != nil {
 		s.endDroid()
 	}
 	s.settle()
-	for _, f := range s.waiting {
+	for _, f := range s.proc.takeWaiting() {
 		f(nil, errEnding())
 	}
 	s.loads.refuse(errEnding()) // the first has its answer from what it waits for
@@ -239,27 +216,8 @@ func (s *Session) end() {
 // afterEnd does what end did not come to, where that panicked.
 func (s *Session) afterEnd() {
 	s.carryOut(s.prompts.machine.Finish())
-	if s.client != nil {
-		<-s.client.Exited()
+	if client := s.proc.client(); client != nil {
 	}
-}
-
-// endDroid ends the process politely, and hears how its turn ends.
-func (s *Session) endDroid() {
-	closed := make(chan struct{})
-	client := s.client
-	s.do(func(context.Context) {
-		defer close(closed)
-		defer client.Kill() // it is gone by then, unless Close panicked
-		// The bound is Close's own; it returns with the process gone.
-		if err := client.Close(s.polite); err != nil {
-			s.log.Debug("droid ended", zap.Error(err))
-		}
-	})
-	for ev := range s.events {
-		s.apply(s.norm.Push(time.Now(), ev))
-	}
-	<-closed
 }
 
 // tellAs has all updates go out under this id from now on.
@@ -324,4 +282,20 @@ func (s *Session) tell(text string) { s.put(s.show.Tell(text)) }
 // sendText says something of droid-acp's own, as a piece of a message or of a thought.
 func (s *Session) sendText(messageID, text string, thought bool) {
 	s.put(s.show.Text(messageID, text, thought))
+}
+
+// report says something that belongs to no turn: now if one runs, else with the
+// next prompt. Editors drop updates of a session that they do not know yet.
+func (s *Session) report(text string) {
+	if s.works() && s.id != "" {
+		s.tell(text)
+		return
+	}
+	s.note(text)
+}
+
+func (s *Session) reportAll(texts []string) {
+	for _, text := range texts {
+		s.report(text)
+	}
 }

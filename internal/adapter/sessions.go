@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
 	"droid-acp/internal/wire"
@@ -23,8 +24,8 @@ type sessionParams struct {
 	MCPServers            json.RawMessage `json:"mcpServers"`
 	AdditionalDirectories []string        `json:"additionalDirectories"`
 
-	servers []droid.MCPServer // of MCPServers
-	notices []string          // about them
+	servers []stream.MCPServer // of MCPServers
+	notices []string           // about them
 }
 
 // decodeSession reads and checks the params of a method that opens a session.
@@ -41,9 +42,11 @@ func (a *Agent) decodeSession(c *wire.Call, needsID bool) (sessionParams, *acp.R
 	if err := a.checkDirectory(p.CWD); err != nil {
 		return p, err
 	}
-	var err *acp.RequestError
-	p.servers, p.notices, err = mcpServers(p.MCPServers)
-	return p, err
+	var err error
+	if p.servers, p.notices, err = mcp.Parse(p.MCPServers); err != nil {
+		return p, invalidParams("%v", err)
+	}
+	return p, nil
 }
 
 // decline tells of what the editor asked for and does not get: MCP servers, and
@@ -164,8 +167,8 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	if err == nil {
 		s.cancelAndWait()
 		s.post(func() {
-			if s.client != nil {
-				s.client.Kill() // it would write to the files once more as it leaves
+			if client := s.proc.client(); client != nil {
+				client.Kill() // it would write to the files once more as it leaves
 			}
 		})
 		s.stop()

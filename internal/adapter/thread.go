@@ -42,7 +42,7 @@ func (t *thread) workOn(droidID string) { t.droidID = droidID }
 // conversation. done is called when it is there, with what the user must know of
 // the two sessions.
 func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint string)) {
-	if r.over() || s.client == nil { // it was cancelled, and another prompt may run
+	if r.over() || s.proc.client() == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
 		return
 	}
@@ -72,7 +72,7 @@ func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint stri
 		defer end()
 		s.thread.workOn(id)
 		if fresh {
-			if s.client != nil {
+			if s.proc.client() != nil {
 				s.leave()
 			}
 			s.withDroid(1, loaded)
@@ -103,7 +103,5 @@ func (s *Session) followTo(id string) {
 		return
 	}
 	s.log.Warn("droid went on in a session that is open already; it is killed", zap.String("other", id))
-	if s.client != nil {
-		s.client.KillFor("it went on in a session that is open already")
-	}
+	s.proc.kill("it went on in a session that is open already")
 }

@@ -84,5 +84,5 @@ func (s *Session) put(outputs []show.Output) {
 // droidAnswered tells the normaliser that droid has its answer; what it held back
 // comes now.
 func (s *Session) droidAnswered(requestID string, refused bool) {
-	s.apply(s.norm.Answered(time.Now(), requestID, refused))
+	s.apply(s.proc.answered(time.Now(), requestID, refused))
 }

@@ -46,13 +46,13 @@ func (s *Session) act(a turns.Action) {
 		s.interrupt()
 	case turns.Kill:
 		s.log.Warn("droid does not stop; it is killed")
-		if s.client != nil {
-			s.client.KillFor("it did not stop when a turn was cancelled")
+		if s.proc.client() != nil {
+			s.proc.client().KillFor("it did not stop when a turn was cancelled")
 		}
 	case turns.Stop:
-		s.prompts.open[a.ID].stop()
+		s.prompts.open[a.ID].command.stop()
 	case turns.Forget:
-		s.apply(s.norm.Abort(time.Now(), a.Request))
+		s.apply(s.proc.abort(time.Now(), a.Request))
 	case turns.End:
 		s.endPrompt(a)
 	case turns.RefuseAsk:
@@ -68,7 +68,7 @@ func (s *Session) act(a turns.Action) {
 func (s *Session) needDroid(p *userPrompt) {
 	s.tellAs(p.session)
 	s.tellNotices()
-	s.parkAt = time.Time{}
+	s.proc.stay()
 	crashed := s.prompts.machine.Crashed()
 	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
 		switch {
@@ -90,8 +90,8 @@ func (s *Session) sendPrompt(p *userPrompt, request string) {
 	if s.prompts.runs(p) {
 		s.addShellNotes(p)
 	}
-	s.apply(s.norm.Begin(time.Now(), request, p.message.Text))
-	client, message := s.client, p.message
+	s.apply(s.proc.begin(time.Now(), request, p.message.Text))
+	client, message := s.proc.client(), p.message
 	s.do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, message)
 		s.post(func() { s.promptSent(p, request, err) })
@@ -111,11 +111,11 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 		return
 	}
 	s.keepShellNotes(p)
-	if s.client != nil {
+	if s.proc.client() != nil {
 		s.drainEvents() // of a droid that is gone, that ends the prompt
 	}
 	failure := s.promptError(err)
-	if s.client == nil {
+	if s.proc.client() == nil {
 		failure = s.crashError(err)
 	}
 	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, failure))
@@ -131,9 +131,9 @@ func (s *Session) refusedLate(ev stream.LateError) {
 
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
-	s.apply(s.norm.Interrupted(time.Now()))
+	s.apply(s.proc.interrupted(time.Now()))
 	done := func() { s.carryOut(s.prompts.machine.InterruptDone()) }
-	client := s.client
+	client := s.proc.client()
 	if client == nil {
 		done()
 		return
@@ -158,11 +158,8 @@ func (s *Session) failPrompt(p *userPrompt, err *acp.RequestError) {
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.remove(end.ID)
 	p.cancelled = end.Cancelled
-	if p.stop != nil {
-		p.stop()
-	}
-	if p.giveUp != nil {
-		p.giveUp()
+	if p.command != nil {
+		p.command.ended()
 	}
 	s.rest()
 	if end.Empty {

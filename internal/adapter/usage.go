@@ -36,10 +36,10 @@ const askTime = 10 * time.Second
 // tellUsage reports how full the context window is, where droid tells (since
 // 0.117). It follows the turn and does not hold up its response.
 func (s *Session) tellUsage() {
-	if s.client == nil || !s.client.Version().Has(stream.TellsContextUse) {
+	if s.proc.client() == nil || !s.proc.has(stream.TellsContextUse) {
 		return
 	}
-	client := s.client
+	client := s.proc.client()
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()

@@ -235,11 +235,11 @@ func TestInitializeAndLoad(t *testing.T) {
 
 	ch = initialize(InitializeParams{
 		MachineID: "m", CWD: "/w", SessionID: "s", Settings: stream.ModeSettings(stream.Version{Major: 1, Minor: 15, Patch: 0}, stream.ModeSpec),
-		MCPServers: []MCPServer{
+		MCPServers: []stream.MCPServer{
 			{Name: "a", Command: "c"},
 			{Name: "b", Command: "c", Args: []string{"x"}, Env: map[string]string{"K": "V"}},
 			{Name: "h", URL: "http://x"},
-			{Name: "i", URL: "http://x", Headers: []MCPHeader{{"K", "V"}}},
+			{Name: "i", URL: "http://x", Headers: []stream.MCPHeader{{Name: "K", Value: "V"}}},
 			{Name: "s", URL: "http://x", SSE: true},
 		},
 	})

@@ -2,7 +2,6 @@ package droid
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,66 +26,14 @@ type InitializeParams struct {
 	// Settings to start with; what is nil comes from the user's configuration of
 	// droid. Read the result: droid may silently start with other ones.
 	Settings   stream.SettingsPatch
-	MCPServers []MCPServer // ignored before 0.215
+	MCPServers []stream.MCPServer // ignored before 0.215
 }
 
 // LoadParams open an existing session.
 type LoadParams struct {
 	SessionID    string
-	MessageLimit int         // most messages to return; 0 for droid's default, 100 since 0.215 and all before
-	MCPServers   []MCPServer // ignored before 0.215
-}
-
-// MCPServer is an MCP server that droid starts for the session. URL set means
-// HTTP, or server-sent events if SSE is set, else Command is run.
-type MCPServer struct {
-	Name    string
-	Command string
-	Args    []string
-	Env     map[string]string
-	URL     string
-	Headers []MCPHeader
-	SSE     bool
-}
-
-// kind is droid's word for the transport.
-func (s MCPServer) kind() string {
-	switch {
-	case s.URL == "":
-		return "stdio"
-	case s.SSE:
-		return "sse"
-	}
-	return "http"
-}
-
-// MCPHeader is one HTTP header.
-type MCPHeader struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-// MarshalJSON writes droid's shape: env is an object, headers an array, and
-// neither they nor args may be null (0.99 to 0.225).
-func (s MCPServer) MarshalJSON() ([]byte, error) {
-	if s.URL != "" {
-		return json.Marshal(struct {
-			Type    string      `json:"type"`
-			Name    string      `json:"name"`
-			URL     string      `json:"url"`
-			Headers []MCPHeader `json:"headers"`
-		}{s.kind(), s.Name, s.URL, append([]MCPHeader{}, s.Headers...)})
-	}
-	env := s.Env
-	if env == nil {
-		env = map[string]string{}
-	}
-	return json.Marshal(struct {
-		Name    string            `json:"name"`
-		Command string            `json:"command"`
-		Args    []string          `json:"args"`
-		Env     map[string]string `json:"env"`
-	}{s.Name, s.Command, append([]string{}, s.Args...), env})
+	MessageLimit int                // most messages to return; 0 for droid's default, 100 since 0.215 and all before
+	MCPServers   []stream.MCPServer // ignored before 0.215
 }
 
 // machineID is made once: droid needs some id and does nothing visible with it.
@@ -106,7 +53,7 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*stream.Se
 		CWD       string `json:"cwd"`
 		SessionID string `json:"sessionId,omitempty"`
 		stream.SettingsPatch
-		MCPServers []MCPServer `json:"mcpServers,omitempty"`
+		MCPServers []stream.MCPServer `json:"mcpServers,omitempty"`
 	}{p.MachineID, p.CWD, p.SessionID, p.Settings, p.MCPServers}
 	return c.open(ctx, methodInitialize, params, p.SessionID)
 }
@@ -118,9 +65,9 @@ func (c *Client) Load(ctx context.Context, p LoadParams) (*stream.SessionInfo, e
 		return nil, errors.New("load_session: no session id")
 	}
 	params := struct {
-		SessionID    string      `json:"sessionId"`
-		MessageLimit int         `json:"messageLimit,omitempty"`
-		MCPServers   []MCPServer `json:"mcpServers,omitempty"`
+		SessionID    string             `json:"sessionId"`
+		MessageLimit int                `json:"messageLimit,omitempty"`
+		MCPServers   []stream.MCPServer `json:"mcpServers,omitempty"`
 	}{p.SessionID, p.MessageLimit, p.MCPServers}
 	return c.open(ctx, methodLoad, params, p.SessionID)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // envSettings names a settings file that droid puts on top of the user's own
@@ -23,7 +25,7 @@ type settingsFile struct {
 
 // mcpSettings are settings with nothing but these MCP servers. Headers are an
 // object here; of one that is there twice the last counts.
-func mcpSettings(servers []MCPServer) ([]byte, error) {
+func mcpSettings(servers []stream.MCPServer) ([]byte, error) {
 	type server struct {
 		Type    string            `json:"type"`
 		Command string            `json:"command,omitempty"`
@@ -38,7 +40,7 @@ func mcpSettings(servers []MCPServer) ([]byte, error) {
 		for _, h := range s.Headers {
 			headers[h.Name] = h.Value
 		}
-		all[s.Name] = server{s.kind(), s.Command, s.Args, s.Env, s.URL, headers}
+		all[s.Name] = server{s.Kind(), s.Command, s.Args, s.Env, s.URL, headers}
 	}
 	return json.Marshal(map[string]any{"mcp": map[string]any{"mcpServers": all}})
 }
@@ -70,7 +72,7 @@ func (c *Client) TakesMCPServers() bool { return c.proc != nil && c.proc.setting
 //
 // MCP servers passed with Initialize or Load are ignored before 0.215; since then
 // droid waits for each, up to 30 s, and tells nothing of them.
-func (c *Client) SetMCPServers(servers []MCPServer) error {
+func (c *Client) SetMCPServers(servers []stream.MCPServer) error {
 	if !c.TakesMCPServers() {
 		return errors.New("droid: the process was not started to take MCP servers")
 	}

@@ -52,9 +52,9 @@ func TestSetMCPServers(t *testing.T) {
 	c := startTaking(t)
 	require.True(t, c.TakesMCPServers())
 	ctx := testContext(t)
-	require.NoError(t, c.SetMCPServers([]MCPServer{
+	require.NoError(t, c.SetMCPServers([]stream.MCPServer{
 		{Name: "tiny", Command: "tiny-mcp", Args: []string{"-v"}, Env: map[string]string{"A": "b\nc"}},
-		{Name: "web", URL: "http://x/", Headers: []MCPHeader{{"H", "1"}, {"H", "2"}}},
+		{Name: "web", URL: "http://x/", Headers: []stream.MCPHeader{{Name: "H", Value: "1"}, {Name: "H", Value: "2"}}},
 		{Name: "old", URL: "http://y/", SSE: true},
 	}))
 	_, err := c.Initialize(ctx, InitializeParams{CWD: "/x"})

@@ -1,5 +1,59 @@
 package stream
 
+import "encoding/json"
+
+// MCPServer is an MCP server that droid starts for the session. URL set means
+// HTTP, or server-sent events if SSE is set, else Command is run.
+type MCPServer struct {
+	Name    string
+	Command string
+	Args    []string
+	Env     map[string]string
+	URL     string
+	Headers []MCPHeader
+	SSE     bool
+}
+
+// Kind is droid's word for the transport: "stdio", "http" or "sse".
+func (s MCPServer) Kind() string {
+	switch {
+	case s.URL == "":
+		return "stdio"
+	case s.SSE:
+		return "sse"
+	}
+	return "http"
+}
+
+// MCPHeader is one HTTP header.
+type MCPHeader struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// MarshalJSON writes droid's shape: env is an object, headers an array, and
+// neither they nor args may be null (0.99 to 0.225).
+func (s MCPServer) MarshalJSON() ([]byte, error) {
+	if s.URL != "" {
+		return json.Marshal(struct {
+			Type    string      `json:"type"`
+			Name    string      `json:"name"`
+			URL     string      `json:"url"`
+			Headers []MCPHeader `json:"headers"`
+		}{s.Kind(), s.Name, s.URL, append([]MCPHeader{}, s.Headers...)})
+	}
+	env := s.Env
+	if env == nil {
+		env = map[string]string{}
+	}
+	return json.Marshal(struct {
+		Name    string            `json:"name"`
+		Command string            `json:"command"`
+		Args    []string          `json:"args"`
+		Env     map[string]string `json:"env"`
+	}{s.Name, s.Command, append([]string{}, s.Args...), env})
+}
+
 // MCPServerStatus is one server in MCPStatusChanged.
 type MCPServerStatus struct {
 	Name   string `json:"name"`

@@ -1,0 +1,50 @@
+package adapter
+
+// callQueue has calls go to droid one after the other: changes of settings, loads
+// and forks. The answer to a load tells the settings, too, and a process is not
+// left while one of them is under way.
+type callQueue struct {
+	calls []func(end func())  // the first one runs
+	post  func(f func()) bool // leaves work for the session's owner
+	idle  func()              // is called when the last one has ended
+}
+
+// newCallQueue makes a queue whose owner takes work by post. idle runs in the owner.
+func newCallQueue(post func(f func()) bool, idle func()) callQueue {
+	return callQueue{post: post, idle: idle}
+}
+
+// add runs f when those before it have ended. f calls end when it has.
+func (q *callQueue) add(f func(end func())) {
+	q.calls = append(q.calls, f)
+	if len(q.calls) == 1 {
+		q.runFirst()
+	}
+}
+
+// busy reports whether a call is under way.
+func (q *callQueue) busy() bool { return len(q.calls) > 0 }
+
+// runFirst runs the first call. Its end counts once; a panic is an end, too, and
+// goes on to the caller.
+func (q *callQueue) runFirst() {
+	ended := false
+	end := func() {
+		if ended {
+			return
+		}
+		ended = true
+		if q.calls = q.calls[1:]; len(q.calls) > 0 {
+			q.runFirst()
+			return
+		}
+		q.idle()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			q.post(end)
+			panic(p)
+		}
+	}()
+	q.calls[0](end)
+}

@@ -1,0 +1,125 @@
+package adapter
+
+import (
+	"encoding/json"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/visible"
+)
+
+// The extension methods that tell the state of a session, or change it, without its
+// history.
+
+// stateResult is the result of _droid/state.
+type stateResult struct {
+	SessionID       string          `json:"sessionId"`
+	DroidSessionID  string          `json:"droidSessionId"`
+	CWD             string          `json:"cwd"`
+	Title           string          `json:"title"`
+	ProtocolVersion string          `json:"protocolVersion"` // "" while no process runs
+	Model           string          `json:"model"`
+	ReasoningEffort string          `json:"reasoningEffort"`
+	Mode            stream.Mode     `json:"mode"`
+	FollowUp        string          `json:"followUp"`
+	IsRunning       bool            `json:"isRunning"`
+	IsCompacting    bool            `json:"isCompacting"`
+	WaitingPrompts  int             `json:"waitingPrompts"`
+	AutoCompaction  *bool           `json:"autoCompaction"` // null where droid does not tell
+	Settings        json.RawMessage `json:"settings"`       // droid's own
+}
+
+func (s *Session) stateExtension(_ noParams, done answer[stateResult]) {
+	version := ""
+	if client := s.proc.client(); client != nil {
+		version = client.Version().String()
+	}
+	settings := s.options.settings
+	done(stateResult{
+		SessionID: s.id, DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.title), ProtocolVersion: version,
+		Model: text(settings.ModelID), ReasoningEffort: text(settings.ReasoningEffort), Mode: s.options.mode(), FollowUp: s.options.followUp,
+		IsRunning: s.works(), IsCompacting: s.show.Compacting(), WaitingPrompts: s.prompts.machine.Waiting(),
+		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw,
+	}, nil)
+}
+
+// statsResult is the result of _droid/stats.
+type statsResult struct {
+	Tokens   stream.TokenUsage `json:"tokens"`
+	LastCall stream.TokenUsage `json:"lastCall"`
+	Context  *contextUse       `json:"context"` // null where droid does not tell
+}
+
+// contextUse is how full the context window is, in tokens.
+type contextUse struct {
+	Used int64 `json:"used"`
+	Size int64 `json:"size"`
+}
+
+func (s *Session) statsExtension(_ noParams, done answer[statsResult]) {
+	result := statsResult{Tokens: s.usage.Total, LastCall: s.usage.LastCall}
+	if s.usage.told.Limit > 0 {
+		result.Context = &contextUse{s.usage.told.Used, s.usage.told.Limit}
+	}
+	done(result, nil)
+}
+
+// commandsResult is the result of _droid/commands.
+type commandsResult struct {
+	Commands []protocol.AvailableCommand `json:"commands"`
+}
+
+func (s *Session) commandsExtension(_ noParams, done answer[commandsResult]) {
+	done(commandsResult{s.allCommands()}, nil)
+}
+
+// modelsResult is the result of _droid/models; the models are in droid's shape.
+type modelsResult struct {
+	CurrentModelID string            `json:"currentModelId"`
+	Models         []json.RawMessage `json:"models"`
+}
+
+func (s *Session) modelsExtension(_ noParams, done answer[modelsResult]) {
+	models := []json.RawMessage{}
+	for _, m := range s.options.models {
+		models = append(models, m.Raw)
+	}
+	done(modelsResult{text(s.options.settings.ModelID), models}, nil)
+}
+
+// autoCompactionParams are the params of _droid/set_auto_compaction.
+type autoCompactionParams struct {
+	Enabled *bool `json:"enabled"`
+}
+
+// autoCompactionResult is what droid made of them.
+type autoCompactionResult struct {
+	Enabled bool `json:"enabled"`
+}
+
+func (s *Session) autoCompactionExtension(p autoCompactionParams, done answer[autoCompactionResult]) {
+	fail := func(err *acp.RequestError) { done(autoCompactionResult{}, err) }
+	if p.Enabled == nil {
+		fail(invalidParams("enabled is missing"))
+		return
+	}
+	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			fail(err)
+			return
+		}
+		s.updateSettings(stream.SettingsPatch{AutoCompaction: p.Enabled}, func(err error) {
+			got := s.options.settings.AutoCompaction
+			switch {
+			case err != nil:
+				fail(settingError("auto_compaction", "automatic compaction", err))
+			case got == nil || *got != *p.Enabled:
+				fail(internalError("auto_compaction_ignored", "droid took the request and did not change it."+s.proc.lacking(stream.SwitchesAutoCompaction)))
+			default:
+				done(autoCompactionResult{*got}, nil)
+			}
+		})
+	})
+}

@@ -1,0 +1,127 @@
+package adapter
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+)
+
+// droidGone ends what the process was doing.
+func (s *Session) droidGone() {
+	client := s.proc.client()
+	awaitExit(client)
+	err := client.ExitError()
+	s.log.Warn("droid has ended", zap.Error(err))
+	defer s.reprieve(s.proc.dying())
+	s.proc.died(err)
+	s.servers.ProcessGone()
+	s.prompts.machine.Gone(droidDied{err})
+	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
+	s.readNoMore()
+	s.apply(s.proc.exited(time.Now()))
+	s.dialog.withdrawAny()
+}
+
+// doom kills the process although prompts may wait: they wait until it is gone.
+func (s *Session) doom(why string) {
+	before := s.proc.dying()
+	if s.proc.doom(why); s.proc.dying() && !before {
+		s.prompts.machine.Hold()
+	}
+}
+
+// reprieve lets prompts go on that waited for the end of a doomed process.
+func (s *Session) reprieve(doomed bool) {
+	if doomed {
+		s.carryOut(s.prompts.machine.Release())
+	}
+}
+
+// exitTime bounds how long a process may live on after it closed its output.
+const exitTime = 2 * time.Second
+
+// awaitExit returns when the process is gone.
+func awaitExit(client *droid.Client) {
+	patience := time.NewTimer(exitTime)
+	defer patience.Stop()
+	select {
+	case <-client.Exited():
+	case <-patience.C:
+		client.KillFor("it had closed its stdout and did not end")
+		<-client.Exited()
+	}
+}
+
+// parkRetry is when parking is tried again while droid has a process running in
+// the background.
+const parkRetry = time.Minute
+
+// rest notes that the session became idle: it may be parked after a while.
+func (s *Session) rest() {
+	if s.agent.cfg.ParkAfter > 0 {
+		s.proc.rest(time.Now().Add(s.agent.cfg.ParkAfter))
+	}
+}
+
+// park ends the process of a session that rests; the next prompt starts one
+// again. A process that droid left running in the background keeps droid.
+func (s *Session) park(now time.Time) {
+	client := s.proc.client()
+	switch {
+	case !s.proc.parkDue(now):
+	case client == nil || s.proc.calls.busy() || !s.prompts.machine.Idle() || s.loads.pending() || s.dialog.isOpen():
+		// It rests no more; the end of the prompt or load sets a new time.
+	case client.HasChildren() || s.servers.LogsIn(now):
+		s.proc.rest(now.Add(parkRetry))
+	default:
+		s.log.Info("session parked")
+		s.leave()
+	}
+}
+
+// leave ends the process politely, beside the owner.
+func (s *Session) leave() {
+	doomed := s.proc.dying()
+	client := s.proc.letGo()
+	s.reprieve(doomed)
+	s.servers.ProcessGone()
+	s.do(func(context.Context) {
+		closeDroid(s.polite, client)
+		s.post(func() { s.proc.left(client) })
+	})
+}
+
+// closeDroid ends a process whose events nobody reads any more; at once when ctx
+// ends.
+func closeDroid(ctx context.Context, client *droid.Client) {
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		for range client.Events() {
+		}
+	}()
+	_ = client.Close(ctx) // how it ended is of no interest
+	<-drained
+}
+
+// endDroid ends the process politely when the session ends, and hears how its turn
+// ends.
+func (s *Session) endDroid() {
+	closed := make(chan struct{})
+	client := s.proc.client()
+	s.do(func(context.Context) {
+		defer close(closed)
+		defer client.Kill() // it is gone by then, unless Close panicked
+		// The bound is Close's own; it returns with the process gone.
+		if err := client.Close(s.polite); err != nil {
+			s.log.Debug("droid ended", zap.Error(err))
+		}
+	})
+	for ev := range client.Events() {
+		s.apply(s.proc.push(time.Now(), ev))
+	}
+	<-closed
+}

@@ -1,0 +1,196 @@
+package adapter
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/quirks"
+)
+
+// twoDroids are two processes that are gone at the end of the test.
+func twoDroids(t *testing.T, options ...fakedroid.Option) (first, second *droid.Client) {
+	first, second = fakeDroid(says("hi"), options...), fakeDroid(says("hi"), options...)
+	t.Cleanup(func() {
+		for _, client := range []*droid.Client{first, second} {
+			client.Kill()
+			<-client.Exited()
+		}
+	})
+	return first, second
+}
+
+// Whoever comes while a process is being started waits for that one.
+func TestProcessIsAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := twoDroids(t)
+		var p process
+		served := 0
+		wait := func(*stream.SessionInfo, *acp.RequestError) { served++ }
+		require.Nil(t, p.client())
+		require.Nil(t, p.events())
+		require.False(t, p.starting())
+		require.True(t, p.await(wait), "a process must be started")
+		require.False(t, p.await(wait), "it is being started")
+		require.True(t, p.starting())
+		for _, f := range p.takeWaiting() {
+			f(nil, nil)
+		}
+		require.Equal(t, 2, served)
+		require.Empty(t, p.takeWaiting(), "nobody is served twice")
+		require.False(t, p.starting())
+
+		p.adopt(client, nil)
+		require.Same(t, client, p.client())
+		require.NotNil(t, p.events())
+	})
+}
+
+// A process that was let go is no longer the session's. It is remembered until it
+// is gone, so that the next one starts behind it.
+func TestProcessIsLetGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := twoDroids(t)
+		var p process
+		p.adopt(first, nil)
+		require.Same(t, first, p.letGo())
+		require.Nil(t, p.client())
+		require.Nil(t, p.events())
+		require.Same(t, first, p.stillLeaving())
+		p.adopt(second, nil)
+		p.left(second)
+		require.Same(t, first, p.stillLeaving())
+		p.left(first)
+		require.Nil(t, p.stillLeaving())
+		require.Same(t, second, p.client())
+	})
+}
+
+// A process that was doomed takes no prompt any more; the next one does.
+func TestProcessIsDoomed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := twoDroids(t)
+		var p process
+		p.doom("nothing")
+		require.False(t, p.dying(), "there is none")
+		p.kill("nothing")
+
+		p.adopt(first, nil)
+		p.doom("it had to")
+		require.True(t, p.dying())
+		require.Same(t, first, p.client(), "until its end is heard")
+		<-first.Exited()
+		require.ErrorContains(t, first.ExitError(), "it had to")
+		p.gone()
+		require.False(t, p.dying())
+		p.adopt(second, nil)
+		require.False(t, p.dying())
+		p.kill("it did not stop")
+		require.False(t, p.dying())
+		<-second.Exited()
+		require.ErrorContains(t, second.ExitError(), "it did not stop")
+	})
+}
+
+// The time to park comes once, and not while the session works.
+func TestProcessIsParked(t *testing.T) {
+	var p process
+	now := time.Unix(1_000_000, 0)
+	require.False(t, p.parkDue(now))
+	_, ok := p.due()
+	require.False(t, ok)
+	p.rest(now.Add(time.Minute))
+	at, ok := p.due()
+	require.True(t, ok)
+	require.Equal(t, now.Add(time.Minute), at)
+	require.False(t, p.parkDue(at.Add(-1)))
+	require.True(t, p.parkDue(at))
+	require.False(t, p.parkDue(at))
+	p.rest(at)
+	p.stay()
+	require.False(t, p.parkDue(at))
+	_, ok = p.due()
+	require.False(t, ok)
+}
+
+// What is held back comes in its time, unless the events of the process are not
+// read: what it waits for may be among them.
+func TestProcessHoldsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := twoDroids(t)
+		var p process
+		p.adopt(client, nil) // it has told no version, so an idle may be premature
+		now := time.Now()
+		p.begin(now, "r", "go")
+		p.push(now, stream.TextDelta{MessageID: "m", Text: "hi"})
+		p.push(now, stream.WorkingStateChanged{State: stream.StateIdle})
+		at, ok := p.due()
+		require.True(t, ok)
+		p.rest(at.Add(time.Hour))
+		sooner, _ := p.due()
+		require.Equal(t, at, sooner)
+		p.rest(at.Add(-1))
+		sooner, _ = p.due()
+		require.Equal(t, at.Add(-1), sooner)
+		p.stay()
+
+		p.pause(true)
+		require.True(t, p.isPaused())
+		_, ok = p.due()
+		require.False(t, ok)
+		require.Empty(t, p.tick(at))
+		p.pause(false)
+		require.Contains(t, p.tick(at), quirks.Event(quirks.TurnEnded{RequestID: "r"}))
+	})
+}
+
+// What was open in a process that is gone still ends, and is told by its normaliser.
+func TestProcessExited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := twoDroids(t)
+		var p process
+		p.adopt(first, nil)
+		p.begin(time.Now(), "r", "go")
+		p.gone()
+		require.Empty(t, p.tick(time.Now().Add(time.Hour)))
+		ended := p.exited(time.Now())
+		require.Len(t, ended, 1)
+		require.Equal(t, quirks.Failed, ended[0].(quirks.TurnEnded).Outcome)
+		require.Empty(t, p.exited(time.Now()))
+
+		p.adopt(second, []string{"t"})
+		p.begin(time.Now(), "s", "go")
+		events := p.push(time.Now(), stream.ToolCall{ToolUse: stream.ToolUse{ID: "t", Name: "Read"}})
+		require.Len(t, events, 1)
+		require.NotEqual(t, "t", events[0].(quirks.ToolStarted).ID, "that id was shown before")
+	})
+}
+
+// A session gets back what it had here and droid forgot, and nothing else.
+func TestSettingsToRestore(t *testing.T) {
+	newest, err := stream.ParseVersion("1.220.0")
+	require.NoError(t, err)
+	word := func(s string) *string { return &s }
+	had := stream.Settings{Raw: []byte(`{}`), AutonomyMode: word("spec"), ModelID: word("m"), ReasoningEffort: word("high")}
+	for name, tc := range map[string]struct {
+		wanted, got stream.Settings
+		want        stream.SettingsPatch
+	}{
+		"never open here":  {stream.Settings{ModelID: word("m")}, stream.Settings{}, stream.SettingsPatch{}},
+		"all is as it was": {had, had, stream.SettingsPatch{}},
+		"another model":    {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("n"), ReasoningEffort: word("high")}, stream.SettingsPatch{ModelID: word("m")}},
+		"no effort":        {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("m")}, stream.SettingsPatch{ReasoningEffort: word("high")}},
+		"what it has more": {stream.Settings{Raw: had.Raw}, had, stream.SettingsPatch{}},
+	} {
+		require.Equal(t, tc.want, settingsToRestore(newest, tc.wanted, tc.got), name)
+	}
+	want := stream.ModeSettings(newest, had.Mode())
+	require.False(t, want.IsZero())
+	require.Equal(t, want, settingsToRestore(newest, had, stream.Settings{ModelID: word("m"), ReasoningEffort: word("high")}))
+}

@@ -1,0 +1,197 @@
+package mcp
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// LoginTime is how long a login may take. droid itself gives up after minutes.
+const LoginTime = 6 * time.Minute
+
+// Login is a login to an MCP server that has begun: the user is to open URL, which
+// ends at a port of droid's.
+type Login struct {
+	Server string
+	URL    string
+
+	message  string
+	began    time.Time
+	dialog   string // the id of the editor's dialog, "" while the editor was not asked
+	takeBack func() // takes the dialog back
+}
+
+// Text tells a user who gets no dialog where to log in. An address that no browser
+// should be sent to is left out.
+func (l *Login) Text() string {
+	text := "The MCP server " + l.Server + " needs you to log in"
+	if isWebAddress(l.URL) {
+		text += ": " + l.URL
+	}
+	if l.message != "" {
+		text += "\n" + l.message
+	}
+	return text
+}
+
+// loginHint tells how to log in to a server that wants it.
+func loginHint(server string) string {
+	return "The MCP server " + server + " needs you to log in: type " + loginCommand(server) + "."
+}
+
+func loginCommand(server string) string { return "`/mcp login " + server + "`" }
+
+// isWebAddress reports whether a browser may be sent there.
+func isWebAddress(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// Asked is a "/mcp login" that waits for the address that droid tells.
+type Asked struct {
+	server string
+	reply  func(text string)
+}
+
+// AskLogin says that the user wants to log in to a server. reply answers the user
+// when the address is known; it is forgotten when another login is asked for.
+func (s *Servers) AskLogin(server string, reply func(text string)) *Asked {
+	s.asked = &Asked{server, reply}
+	return s.asked
+}
+
+// Unasked forgets a login that was asked for. It reports whether that one still
+// waited for an address.
+func (s *Servers) Unasked(a *Asked) (waited bool) {
+	if s.asked != a {
+		return false
+	}
+	s.asked = nil
+	return true
+}
+
+// Began is what a session has to do when a login has begun, in this order.
+type Began struct {
+	Show  *Login   // the editor is to be asked to open its address; nil for not
+	Texts []string // to be told to the user
+	Reply func()   // answers the "/mcp login"; nil when nobody asked
+}
+
+// LoginBegan takes the address of a login. dialogs is whether the editor can ask
+// the user to open one. A login to the same server that began before is over.
+func (s *Servers) LoginBegan(now time.Time, ev stream.MCPAuthRequired, dialogs bool) (do Began) {
+	var reply func(string)
+	if a := s.asked; a != nil && toolPrefix(a.server) == toolPrefix(ev.ServerName) {
+		reply, s.asked = a.reply, nil
+	}
+	if reply == nil && !s.process.Version.Has(stream.KeepsLoginsOpen) {
+		do.Texts = s.once(loginHint(ev.ServerName)) // its address leads nowhere
+		return do
+	}
+	s.endLogin(ev.ServerName) // the address before leads nowhere now
+	l := &Login{Server: ev.ServerName, URL: ev.AuthURL, message: ev.Message, began: now}
+	if s.logins == nil {
+		s.logins = make(map[string]*Login)
+	}
+	s.logins[l.Server] = l
+	text := l.Text()
+	if dialogs && isWebAddress(l.URL) {
+		text = "Your editor asks you to log in to the MCP server " + l.Server + "."
+		do.Show = l
+	} else if reply == nil {
+		do.Texts = s.once(text)
+	}
+	if reply != nil {
+		do.Reply = func() { reply(text) }
+	}
+	return do
+}
+
+// NotShown returns the logins that the editor could ask the user for and was not
+// asked to, as they began before it knew the session.
+func (s *Servers) NotShown() (logins []*Login) {
+	for _, l := range s.logins {
+		if l.dialog == "" && isWebAddress(l.URL) {
+			logins = append(logins, l)
+		}
+	}
+	return logins
+}
+
+// Shown says that the editor was asked to open the address of a login, in a dialog
+// of this id. takeBack takes the dialog back; it is called once at most.
+func (s *Servers) Shown(l *Login, dialog string, takeBack func()) {
+	l.dialog, l.takeBack = dialog, takeBack
+}
+
+// LoginAnswered takes what the user said in the dialog of a login: an action of
+// ACP's elicitation, or that the editor failed to show it. It returns what the
+// user is to be told, "" for nothing, and whether droid must be told that nobody
+// will log in.
+func (s *Servers) LoginAnswered(l *Login, action string, failed bool) (text string, cancel bool) {
+	switch {
+	case s.logins[l.Server] != l:
+		return "", false
+	case failed:
+		return l.Text(), false
+	case action == "accept":
+		return "", false
+	}
+	s.endLogin(l.Server)
+	return "You did not log in to the MCP server " + l.Server + ". " + loginCommand(l.Server) + " starts it again.", true
+}
+
+// Dialog returns the id of the dialog that asks the user to log in to a server,
+// "" when there is none.
+func (s *Servers) Dialog(server string) string {
+	if l := s.logins[server]; l != nil {
+		return l.dialog
+	}
+	return ""
+}
+
+// LoginEnded takes the end of a login, and takes its dialog back. It returns what
+// the user is to be told, "" for nothing: a login that the user declined is no news.
+func (s *Servers) LoginEnded(ev stream.MCPAuthCompleted) (text string) {
+	l := s.logins[ev.ServerName]
+	s.endLogin(ev.ServerName)
+	switch {
+	case ev.Outcome == "success":
+		text = "You are logged in to the MCP server " + ev.ServerName + "."
+	case l != nil:
+		text = "The login to the MCP server " + ev.ServerName + " failed: " + strings.TrimSuffix(ev.Message, ".") +
+			". " + loginCommand(ev.ServerName) + " starts it again."
+	}
+	return text
+}
+
+// endLogin forgets a login and takes its dialog back.
+func (s *Servers) endLogin(server string) {
+	l := s.logins[server]
+	if l == nil {
+		return
+	}
+	delete(s.logins, server)
+	if l.takeBack != nil {
+		l.takeBack()
+	}
+}
+
+// EndLogins forgets all logins and takes their dialogs back.
+func (s *Servers) EndLogins() {
+	for server := range s.logins {
+		s.endLogin(server)
+	}
+}
+
+// LogsIn reports whether the user may be about to log in to a server.
+func (s *Servers) LogsIn(now time.Time) bool {
+	for _, l := range s.logins {
+		if now.Before(l.began.Add(LoginTime)) {
+			return true
+		}
+	}
+	return false
+}

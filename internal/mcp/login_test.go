@@ -1,0 +1,154 @@
+package mcp
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+)
+
+func loginAt(url string) stream.MCPAuthRequired {
+	return stream.MCPAuthRequired{ServerName: "safe", AuthURL: url, Message: "Please."}
+}
+
+// ready are servers of a process whose logins can be done.
+func ready() *Servers {
+	s := new(Servers)
+	s.ProcessStarted(begin, newest())
+	return s
+}
+
+// shown is a login that the editor shows, and how often it was taken back.
+func shown(t *testing.T, s *Servers) (l *Login, takenBack *int) {
+	do := s.LoginBegan(begin, loginAt("https://example.com/login"), true)
+	require.NotNil(t, do.Show)
+	require.Empty(t, do.Texts)
+	require.Nil(t, do.Reply)
+	takenBack = new(int)
+	s.Shown(do.Show, "dialog", func() { *takenBack++ })
+	require.Equal(t, "dialog", s.Dialog("safe"))
+	return do.Show, takenBack
+}
+
+// What the user answers, and how the login ends, are told once each.
+func TestLogin(t *testing.T) {
+	for _, tc := range []struct {
+		action  string
+		failed  bool
+		outcome string
+		answer  string
+		cancel  bool
+		end     string
+	}{
+		{"accept", false, "success", "", false, "You are logged in to the MCP server safe."},
+		{"accept", false, "error", "", false, "The login to the MCP server safe failed: It broke. `/mcp login safe` starts it again."},
+		{"decline", false, "cancelled", "You did not log in to the MCP server safe. `/mcp login safe` starts it again.", true, ""},
+		{"_later", false, "success", "You did not log in to the MCP server safe. `/mcp login safe` starts it again.", true, "You are logged in to the MCP server safe."},
+		{"", true, "success", "The MCP server safe needs you to log in: https://example.com/login\nPlease.", false, "You are logged in to the MCP server safe."},
+	} {
+		s := ready()
+		l, takenBack := shown(t, s)
+		text, cancel := s.LoginAnswered(l, tc.action, tc.failed)
+		require.Equal(t, tc.answer, text)
+		require.Equal(t, tc.cancel, cancel)
+		require.Equal(t, tc.cancel, s.Dialog("safe") == "")
+		require.Equal(t, tc.end, s.LoginEnded(stream.MCPAuthCompleted{ServerName: "safe", Outcome: tc.outcome, Message: "It broke."}))
+		require.Equal(t, 1, *takenBack)
+		require.False(t, s.LogsIn(begin))
+		text, cancel = s.LoginAnswered(l, "decline", false)
+		require.Empty(t, text, "it is over")
+		require.False(t, cancel)
+	}
+}
+
+// A dialog goes with what it belongs to.
+func TestLoginIsTakenBack(t *testing.T) {
+	for name, end := range map[string]func(s *Servers){
+		"by a newer address": func(s *Servers) { s.LoginBegan(begin, loginAt("https://example.com/newer"), true) },
+		"with the process":   func(s *Servers) { s.ProcessGone() },
+		"with the session":   func(s *Servers) { s.EndLogins() },
+		"at its end":         func(s *Servers) { s.LoginEnded(stream.MCPAuthCompleted{ServerName: "safe"}) },
+	} {
+		s := ready()
+		_, takenBack := shown(t, s)
+		end(s)
+		require.Equal(t, 1, *takenBack, name)
+		s.EndLogins()
+		require.Equal(t, 1, *takenBack, name)
+	}
+}
+
+// Without a dialog the user gets the address, once; an address that is none of the
+// web stays hidden.
+func TestLoginWithoutDialog(t *testing.T) {
+	for _, tc := range []struct {
+		address string
+		dialogs bool
+		want    string
+	}{
+		{"https://example.com/login", false, "The MCP server safe needs you to log in: https://example.com/login\nPlease."},
+		{"http://127.0.0.1:1", false, "The MCP server safe needs you to log in: http://127.0.0.1:1\nPlease."},
+		{"javascript:alert(1)", true, "The MCP server safe needs you to log in\nPlease."},
+		{"file:///etc/passwd", true, "The MCP server safe needs you to log in\nPlease."},
+		{"https:", true, "The MCP server safe needs you to log in\nPlease."},
+	} {
+		s := ready()
+		do := s.LoginBegan(begin, loginAt(tc.address), tc.dialogs)
+		require.Nil(t, do.Show)
+		require.Equal(t, []string{tc.want}, do.Texts)
+		require.Nil(t, do.Reply)
+		require.Empty(t, s.LoginBegan(begin, loginAt(tc.address), tc.dialogs).Texts)
+		require.Len(t, s.NotShown(), map[bool]int{false: 1, true: 0}[tc.dialogs])
+	}
+}
+
+// "/mcp login" is answered with the address or with a word on the dialog, and once.
+func TestAskedLogin(t *testing.T) {
+	for dialogs, want := range map[bool]string{
+		true:  "Your editor asks you to log in to the MCP server safe.",
+		false: "The MCP server safe needs you to log in: https://example.com/login\nPlease.",
+	} {
+		s := new(Servers)
+		s.ProcessStarted(begin, Process{}) // before 0.215 an address has a login behind it when it was asked for
+		var replies []string
+		asked := s.AskLogin("safe", func(text string) { replies = append(replies, text) })
+		do := s.LoginBegan(begin, loginAt("https://example.com/login"), dialogs)
+		require.Equal(t, dialogs, do.Show != nil)
+		require.Empty(t, do.Texts)
+		do.Reply()
+		require.Equal(t, []string{want}, replies)
+		require.False(t, s.Unasked(asked), "it has its address")
+		do = s.LoginBegan(begin, loginAt("https://example.com/again"), dialogs)
+		require.Nil(t, do.Reply)
+	}
+	s := ready()
+	asked := s.AskLogin("safe", nil)
+	require.Nil(t, s.LoginBegan(begin, stream.MCPAuthRequired{ServerName: "other"}, true).Reply)
+	require.True(t, s.Unasked(asked))
+	require.False(t, s.Unasked(asked))
+	first, second := s.AskLogin("a", nil), s.AskLogin("b", nil)
+	require.False(t, s.Unasked(first))
+	require.True(t, s.Unasked(second))
+}
+
+// Before 0.215 an address that nobody asked for leads nowhere.
+func TestLoginOfAnOldDroid(t *testing.T) {
+	s := new(Servers)
+	s.ProcessStarted(begin, Process{})
+	do := s.LoginBegan(begin, loginAt("https://example.com/login"), true)
+	require.Equal(t, Began{Texts: []string{loginHint("safe")}}, do)
+	require.False(t, s.LogsIn(begin))
+	require.Empty(t, s.LoginBegan(begin, loginAt("https://example.com/login"), true).Texts)
+}
+
+// A login that was begun may still be done for LoginTime.
+func TestLogsIn(t *testing.T) {
+	s := ready()
+	require.False(t, s.LogsIn(begin))
+	s.LoginBegan(begin, loginAt("https://example.com/login"), false)
+	require.True(t, s.LogsIn(begin.Add(LoginTime-1)))
+	require.False(t, s.LogsIn(begin.Add(LoginTime)))
+	require.False(t, s.LogsIn(begin.Add(time.Hour)))
+}

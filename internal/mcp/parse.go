@@ -1,0 +1,110 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// given is an MCP server as ACP gives it (McpServer: stdio without a type, http or
+// sse with one). The SDK's type is not used, since it takes a server of an unknown
+// type for one of another type.
+type given struct {
+	Type    string      `json:"type"`
+	Name    string      `json:"name"`
+	Command string      `json:"command"`
+	Args    []string    `json:"args"`
+	Env     []nameValue `json:"env"`
+	URL     string      `json:"url"`
+	Headers []nameValue `json:"headers"`
+}
+
+type nameValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Parse reads mcpServers, a param of the ACP methods that open a session, and
+// gives the servers names that are unique and that model providers allow in the
+// names of tools. A server of a type that droid does not have is left out, since
+// the session can open without it: notices tell the user what was left out or
+// renamed. The error says which server is malformed, in words for the editor.
+func Parse(raw json.RawMessage) (servers []stream.MCPServer, notices []string, err error) {
+	if len(raw) == 0 {
+		return nil, nil, nil
+	}
+	var list []given
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, nil, fmt.Errorf("mcpServers must be a list of servers: %w", err)
+	}
+	names := map[string]bool{}
+	for i, s := range list {
+		if s.Name == "" {
+			return nil, nil, fmt.Errorf("mcpServers[%d] needs a name", i)
+		}
+		server, known, problem := s.forDroid()
+		switch {
+		case problem != "":
+			return nil, nil, fmt.Errorf("mcpServers[%d] (%s) %s", i, s.Name, problem)
+		case !known:
+			notices = append(notices, fmt.Sprintf("The MCP server %s is not there: droid takes stdio, http and sse servers, not %q.", s.Name, s.Type))
+			continue
+		}
+		server.Name = toolPrefix(s.Name)
+		for n := 2; names[server.Name]; n++ {
+			server.Name = fmt.Sprintf("%s-%d", toolPrefix(s.Name), n)
+		}
+		if server.Name != toolPrefix(s.Name) {
+			notices = append(notices, fmt.Sprintf("Two MCP servers would be called %s in droid; this one is %s there.", toolPrefix(s.Name), server.Name))
+		}
+		names[server.Name] = true
+		servers = append(servers, server)
+	}
+	return servers, notices, nil
+}
+
+// forDroid is the server in droid's shape, without its name. known is false for
+// a type that droid does not have; problem says what the editor left out.
+func (s given) forDroid() (server stream.MCPServer, known bool, problem string) {
+	switch s.Type {
+	case "", "stdio":
+		if s.Command == "" {
+			return server, true, "needs a command"
+		}
+		env := make(map[string]string, len(s.Env))
+		for _, e := range s.Env {
+			env[e.Name] = e.Value
+		}
+		return stream.MCPServer{Command: s.Command, Args: s.Args, Env: env}, true, ""
+	case "http", "sse":
+		if s.URL == "" {
+			return server, true, "needs a url"
+		}
+		headers := make([]stream.MCPHeader, 0, len(s.Headers))
+		for _, h := range s.Headers {
+			headers = append(headers, stream.MCPHeader(h))
+		}
+		return stream.MCPServer{URL: s.URL, Headers: headers, SSE: s.Type == "sse"}, true, ""
+	}
+	return server, false, ""
+}
+
+var (
+	notInToolNames = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+	underscores    = regexp.MustCompile(`___+`)
+)
+
+// toolPrefix is the name that a server gets in droid, which makes the names of
+// its tools of it: SERVER___TOOL. Model providers allow letters, digits, "_" and
+// "-" there. 0.99 passes other characters on, and the provider then refuses every
+// prompt.
+func toolPrefix(name string) string {
+	name = underscores.ReplaceAllString(notInToolNames.ReplaceAllString(name, "-"), "__")
+	if strings.Trim(name, "-_") == "" {
+		return "mcp"
+	}
+	return name
+}

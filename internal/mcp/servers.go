@@ -1,0 +1,183 @@
+// Package mcp is what a session knows of its MCP servers: which the editor gave,
+// which of them still start, who logs in to one, and what the user was told of
+// them. It decides and says what is to be done; the session does it. The package
+// is pure: it starts no goroutine, reads no clock and does no I/O. Times are
+// handed in.
+package mcp
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// Process is what a droid process can do with the editor's MCP servers.
+type Process struct {
+	Takes   bool // it has them from a settings file of its own, see droid.Client.SetMCPServers
+	Version stream.Version
+}
+
+// Servers are the MCP servers of one session. The zero value has none. It is not
+// safe for concurrent use.
+type Servers struct {
+	list    []stream.MCPServer
+	process Process           // the one that runs; the zero value for none
+	start   *start            // of the servers in it; nil when there is nothing to wait for
+	logins  map[string]*Login // that have begun, by server
+	asked   *Asked            // the "/mcp login" that waits for an address
+	told    map[string]struct{}
+}
+
+// Missing says why the program of a server cannot be started, "" when it can.
+type Missing func(stream.MCPServer) string
+
+// Use makes list the session's servers. It reports whether they are others than
+// before.
+func (s *Servers) Use(list []stream.MCPServer) (changed bool) {
+	if reflect.DeepEqual(s.list, list) {
+		return false
+	}
+	s.list = list
+	return true
+}
+
+// List returns the session's servers. It must not be changed.
+func (s *Servers) List() []stream.MCPServer { return s.list }
+
+// Names returns what the servers are called in droid.
+func (s *Servers) Names() []string {
+	names := make([]string, len(s.list))
+	for i, server := range s.list {
+		names[i] = server.Name
+	}
+	return names
+}
+
+// Resolve returns what droid calls the server that the user named.
+func (s *Servers) Resolve(name string) string {
+	if own := toolPrefix(name); slices.Contains(s.Names(), own) {
+		return own
+	}
+	return name
+}
+
+// ProcessStarted says that a process works for the session from now on. Where it
+// takes servers, they begin to start.
+func (s *Servers) ProcessStarted(now time.Time, p Process) {
+	s.process, s.start = p, nil
+	if p.Takes && len(s.list) > 0 {
+		s.start = newStart(now, s.Names())
+	}
+}
+
+// ProcessGone says that no process works for the session any more. No prompt
+// waits for its servers, and its logins lead nowhere.
+func (s *Servers) ProcessGone() {
+	s.process, s.start = Process{}, nil
+	s.EndLogins()
+}
+
+// Opened says that the process has opened the session. It returns what the user
+// is to be told of the servers, and those whose tools droid must be asked for.
+// Of servers that the process has from its settings file droid tells by itself.
+// Those that are passed with the session it may ignore (quirk 24), and it tells
+// nothing of them, also when they do not start (0.215 to 0.225).
+func (s *Servers) Opened(missing Missing) (texts, watch []string) {
+	switch {
+	case s.process.Takes && !s.process.Version.Has(stream.StartsServersOfSettings):
+		s.start = nil
+		return s.ignored(s.Names()), nil
+	case s.process.Takes:
+		if s.start != nil {
+			s.start.heard = false // what droid said before it opened the session was not about its servers
+		}
+		return nil, nil
+	case !s.process.Version.Has(stream.StartsServersOfSession):
+		return s.ignored(s.Names()), nil
+	}
+	for _, server := range s.list {
+		if problem := missing(server); problem != "" {
+			texts = append(texts, s.once("The MCP server "+server.Name+" cannot start: "+problem)...)
+			continue
+		}
+		watch = append(watch, server.Name)
+	}
+	return texts, watch
+}
+
+// Silent returns what the user is to be told of servers whose tools droid still
+// does not list.
+func (s *Servers) Silent(names []string) (texts []string) {
+	return s.once("These MCP servers have offered no tools so far: " + strings.Join(names, ", ") + ". droid does not say why; check that they start and answer.")
+}
+
+// Status takes what droid says of its servers. It returns what the user is to be
+// told: each failure once for each reason, and that a server is there which was
+// told to be late. goOn, if not nil, goes on with the prompt that waited; it is
+// to be called when the texts are told.
+func (s *Servers) Status(list []stream.MCPServerStatus, missing Missing) (texts []string, goOn func()) {
+	if s.start != nil {
+		for _, name := range s.start.hear(list) {
+			texts = append(texts, "The MCP server "+name+" is there now.")
+		}
+	}
+	for _, server := range list {
+		texts = append(texts, s.once(s.trouble(server, missing))...)
+	}
+	if s.start != nil && len(s.start.names) == 0 {
+		goOn = s.started()
+	}
+	return texts, goOn
+}
+
+// needsLogin is what droid gives as the reason when a server wants a login; that
+// requiresAuth comes a moment later (0.225).
+const needsLogin = "Authentication required"
+
+// trouble is what the user must know of a server, "" for nothing.
+func (s *Servers) trouble(server stream.MCPServerStatus, missing Missing) string {
+	name := "The MCP server " + server.Name
+	switch {
+	case server.Blocked:
+		return name + " is blocked by a policy of your organisation."
+	case server.Status != "failed":
+		return ""
+	case s.logins[server.Name] != nil:
+		return "" // the user was told, with the address of the login
+	case server.RequiresAuth && !server.HasTokens, server.Error == needsLogin:
+		return loginHint(server.Name)
+	}
+	if own := slices.IndexFunc(s.list, func(own stream.MCPServer) bool { return own.Name == server.Name }); own >= 0 && s.process.Takes {
+		if problem := missing(s.list[own]); problem != "" {
+			return name + " cannot start: " + problem
+		}
+	}
+	if server.Error == "" {
+		return name + " failed."
+	}
+	return name + " failed: " + strings.TrimSuffix(server.Error, ".") + "."
+}
+
+// ignored is what the user is told of servers that droid does not start.
+func (s *Servers) ignored(names []string) (texts []string) {
+	if len(names) == 0 {
+		return nil
+	}
+	return s.once("This version of droid ignores MCP servers that an editor passes: " + strings.Join(names, ", ") + ". Update droid, or add them with `droid mcp add`.")
+}
+
+// once returns a text that was not told before. droid repeats much of what it
+// says of servers.
+func (s *Servers) once(text string) (texts []string) {
+	if _, told := s.told[text]; told || text == "" {
+		return nil
+	}
+	if s.told == nil {
+		s.told = make(map[string]struct{})
+	}
+	s.told[text] = struct{}{}
+	return []string{text}
+}

@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// A prompt waits for MCP servers that still start, so that the model knows their
+// tools. 0.2 s is common; a server that is installed first takes seconds, and one
+// that never answers is given up by droid after 30 s (0.225) or 60 s (0.99).
+const (
+	startTime  = 10 * time.Second // after the start of the process no prompt waits
+	startQuiet = 2 * time.Second  // a prompt that waits longer says so
+)
+
+// start is the start of the MCP servers that a process was given.
+type start struct {
+	names  []string        // that have neither connected nor failed
+	known  map[string]bool // those that droid has named
+	heard  bool            // droid has told which servers it has since it opened the session
+	until  time.Time       // when the servers are late
+	late   bool            // the user knows that they are
+	tellAt time.Time       // when the prompt that waits says so; zero when it has
+	held   func()          // goes on with that prompt
+}
+
+func newStart(now time.Time, names []string) *start {
+	return &start{names: names, known: map[string]bool{}, until: now.Add(startTime)}
+}
+
+// hear takes what droid said of its servers. It returns those that are there after
+// the user was told that they are late.
+func (w *start) hear(servers []stream.MCPServerStatus) (arrived []string) {
+	w.heard = true
+	for _, server := range servers {
+		i := slices.Index(w.names, server.Name)
+		if i < 0 {
+			continue
+		}
+		w.known[server.Name] = true
+		if server.Status == "connecting" {
+			continue
+		}
+		w.names = slices.Delete(w.names, i, i+1)
+		if w.late && server.Status == "connected" {
+			arrived = append(arrived, server.Name)
+		}
+	}
+	return arrived
+}
+
+// Due returns when Tick is wanted next, if at all.
+func (s *Servers) Due() (at time.Time, ok bool) {
+	switch w := s.start; {
+	case w == nil || w.late:
+		return time.Time{}, false
+	case w.held != nil && !w.tellAt.IsZero() && w.tellAt.Before(w.until):
+		return w.tellAt, true
+	default:
+		return w.until, true
+	}
+}
+
+// Hold keeps a prompt back until the servers have started or failed, or are late:
+// goOn is then handed back by Status or Tick. It reports false when there is
+// nothing to wait for. A prompt that was held before is forgotten.
+func (s *Servers) Hold(now time.Time, goOn func()) bool {
+	if s.start == nil || s.start.late {
+		return false
+	}
+	s.start.held, s.start.tellAt = goOn, now.Add(startQuiet)
+	return true
+}
+
+// Tick returns what is due: what the user is to be told, and when the servers are
+// late, what goes on with the prompt that waited (nil for nothing), to be called
+// when the texts are told. working is whether the session still works on a
+// prompt, so that it makes sense to say what it waits for.
+func (s *Servers) Tick(now time.Time, working bool) (texts []string, goOn func()) {
+	w := s.start
+	if at, ok := s.Due(); !ok || now.Before(at) {
+		return nil, nil
+	}
+	if now.Before(w.until) {
+		w.tellAt = time.Time{}
+		if working {
+			texts = []string{"Waiting for the MCP servers to start: " + strings.Join(w.names, ", ") + "."}
+		}
+		return texts, nil
+	}
+	w.late = true
+	if w.heard { // else droid (0.99) says nothing until the first has started or failed
+		texts = s.ignored(slices.DeleteFunc(slices.Clone(w.names), func(name string) bool { return w.known[name] }))
+		w.names = slices.DeleteFunc(w.names, func(name string) bool { return !w.known[name] })
+	}
+	if len(w.names) > 0 {
+		texts = append(texts, s.lateText(w.names))
+	}
+	return texts, s.started()
+}
+
+// lateText tells that the servers have not answered in time.
+func (s *Servers) lateText(names []string) string {
+	text := "These MCP servers have not answered for " + startTime.String() + ": " + strings.Join(names, ", ") +
+		". It goes on without their tools, which come when they have. Until then, or until droid gives them up after a minute at most, calls of other MCP tools may wait."
+	if !s.process.Version.Has(stream.OffersToolsEarly) {
+		text += " This version of droid does not offer them to the model before."
+	}
+	return text
+}
+
+// started hands out the prompt that waited. When no server is left, nothing more
+// is to be heard of their start.
+func (s *Servers) started() (goOn func()) {
+	goOn, s.start.held = s.start.held, nil
+	if len(s.start.names) == 0 {
+		s.start = nil
+	}
+	return goOn
+}
