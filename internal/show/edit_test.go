@@ -297,3 +297,18 @@ func TestFirstChangeIsShown(t *testing.T) {
 	require.Equal(t, "Deletes huge (4.2 MB)", texts(diffs("/w", []change{huge})))
 	require.Equal(t, "diff|1 more changes are too many to be shown here: huge", texts(diffs("/w", []change{small, huge})))
 }
+
+// What two texts have in common is cut off but for three lines on each side.
+func TestChangedLines(t *testing.T) {
+	rest := "1\n2\n3\n4\n5\n6\n"
+	for _, tc := range []struct{ a, b, wantA, wantB string }{
+		{"a\n" + rest, "b\n" + rest, "a\n1\n2\n3\n", "b\n1\n2\n3\n"},
+		{rest + "a\n", rest + "b\n", "4\n5\n6\na\n", "4\n5\n6\nb\n"},
+		{rest + "a\n" + rest, rest + rest, "4\n5\n6\na\n1\n2\n3\n", "4\n5\n6\n1\n2\n3\n"},
+		{"a", "b", "a", "b"},
+		{"", "b\n", "", "b\n"},
+	} {
+		a, b := changedLines(tc.a, tc.b)
+		require.Equal(t, []string{tc.wantA, tc.wantB}, []string{a, b})
+	}
+}

@@ -2,6 +2,7 @@ package show
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,6 +87,12 @@ func TestCommandThatTheClientShows(t *testing.T) {
 	other := commandAsked()
 	other.Details.FullCommand = "make all"
 	require.Equal(t, "```sh\nmake all\n```\n\nRisk: medium|"+always, content(other), "it is not what the client shows")
+	for over, shown := range []bool{false, true} {
+		long := commandAsked()
+		long.Details.FullCommand = strings.Repeat("x", maxRaw-len(`{"command":""}`)+over)
+		long.ToolUse.Input = json.RawMessage(`{"command":"` + long.Details.FullCommand + `"}`)
+		require.Equal(t, shown, strings.Contains(content(long), "xxx"), "an input that is too long is not passed on")
+	}
 }
 
 // A request for several tools has an entry of its own. When it is answered, that ends,
