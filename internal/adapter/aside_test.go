@@ -92,18 +92,6 @@ func TestSubagentUnderItsCall(t *testing.T) {
 	})
 }
 
-func TestTaskStepsAreBounded(t *testing.T) {
-	var steps task
-	for i := range 3 * maxTaskSteps {
-		details, err := json.Marshal(strings.Repeat("x", i))
-		require.NoError(t, err)
-		steps.add(stream.ProgressUpdate{Type: "tool_call", ToolName: "Read", Details: details})
-	}
-	require.Len(t, steps.steps, maxTaskSteps)
-	require.True(t, strings.HasPrefix(steps.text(), "- … 60 steps before\n"), steps.text())
-	require.False(t, steps.add(stream.ProgressUpdate{Type: "status"}))
-}
-
 func TestServersThatCannotStartAreTold(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v))

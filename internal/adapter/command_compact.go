@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/show"
 )
 
 // compactTime bounds how long droid may take to compact a conversation: one or
@@ -20,7 +21,7 @@ var errCompactTime = errors.New("droid did not answer within 10 minutes")
 func compactCommand(r *commandRun, instructions string) {
 	r.droid(func(client *droid.Client) {
 		s := r.s
-		s.compacting(userAsked)
+		s.put(s.show.BeginCompaction(show.UserAsked))
 		answered := false
 		r.whenEnded(func() {
 			if !answered {
@@ -41,7 +42,7 @@ func compactCommand(r *commandRun, instructions string) {
 			// A process that made the summary goes on giving the model the whole old
 			// conversation, also after loading the new session (0.99 to 0.225).
 			s.goOn(r, id, true, func(hint string) {
-				s.compacted("completed", "Done.")
+				s.put(s.show.EndCompaction(show.Compacted))
 				r.reply(fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed) + hint)
 			})
 		})
@@ -52,7 +53,7 @@ func compactFailed(r *commandRun, err error) {
 	if r.over() {
 		return // another compaction may run
 	}
-	r.s.compacted("failed", "It failed.")
+	r.s.put(r.s.show.EndCompaction(show.CompactionFailed))
 	if strings.Contains(err.Error(), "No access token") {
 		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + loginRemedy)
 	}
@@ -64,9 +65,9 @@ func compactFailed(r *commandRun, err error) {
 // process ends, unless that would end something else of the user's.
 func (s *Session) endCompaction(r *commandRun, client *droid.Client) {
 	if r.cancelled() {
-		s.compacted("cancelled", "It was cancelled.")
+		s.put(s.show.EndCompaction(show.CompactionCancelled))
 	}
-	s.compacted("failed", "It failed.")
+	s.put(s.show.EndCompaction(show.CompactionFailed))
 	if s.proc.client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
 		s.leave()
 	}

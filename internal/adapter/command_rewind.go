@@ -9,6 +9,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.
@@ -59,10 +60,10 @@ func rewindPoints(messages []stream.Message) (points []rewindPoint) {
 			continue
 		}
 		if n := len(points); n > 0 && points[n-1].messageID == said.MessageID {
-			points[n-1].text += userWords(said, "")
+			points[n-1].text += show.UserWords(said, "")
 			continue
 		}
-		points = append(points, rewindPoint{said.MessageID, userWords(said, "")})
+		points = append(points, rewindPoint{said.MessageID, show.UserWords(said, "")})
 	}
 	return points
 }
@@ -71,7 +72,7 @@ func listRewindPoints(points []rewindPoint) string {
 	var b strings.Builder
 	b.WriteString("`/rewind N` goes back to before prompt N, `/rewind N files` restores the files, too:\n\n")
 	for i, p := range points {
-		fmt.Fprintf(&b, "%d. %s\n", i+1, firstLine(p.text))
+		fmt.Fprintf(&b, "%d. %s\n", i+1, show.FirstLine(p.text))
 	}
 	return b.String()
 }
@@ -87,7 +88,7 @@ func rewind(ctx context.Context, client *droid.Client, session string, p rewindP
 	if !files {
 		info = droid.RewindInfo{}
 	}
-	r, err := client.Rewind(ctx, session, p.messageID, firstLine(p.text), info)
+	r, err := client.Rewind(ctx, session, p.messageID, show.FirstLine(p.text), info)
 	if err != nil {
 		return "", "", err
 	}

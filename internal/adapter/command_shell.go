@@ -2,11 +2,7 @@ package adapter
 
 import (
 	"context"
-	"encoding/json"
 
-	"github.com/google/uuid"
-
-	"droid-acp/internal/quirks"
 	"droid-acp/internal/shell"
 )
 
@@ -18,13 +14,13 @@ func shellCommand(r *commandRun, command string) {
 		return
 	}
 	s := r.s
-	run := &shellRun{id: uuid.NewString(), command: command}
+	run := &shellRun{command: command}
 	run.output = shell.NewOutput(func() { s.post(func() { s.shellWrote(run, run.output.Take()) }) })
 	ctx, stop := context.WithCancel(s.ctx)
 	r.stopWith(stop)
-	input, _ := json.Marshal(map[string]string{"command": command}) // strings always encode
-	s.translate(quirks.ToolStarted{ID: run.id, Name: "Execute", Input: input})
-	s.translate(quirks.ToolRunning{ID: run.id})
+	shown, begun := s.show.UserCommand(s.moment(), command)
+	run.shown = shown
+	s.put(begun)
 	cwd := s.cwd
 	s.do(func(context.Context) {
 		defer stop()

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -122,7 +123,10 @@ func TestCommandWithoutATerminal(t *testing.T) {
 func TestCommandOutputIsThrottled(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		fast := count
-		fast.Progress = numbered(100)
+		fast.Progress = nil
+		for i := range 100 {
+			fast.Progress = append(fast.Progress, fmt.Sprintf("line number %d", i+1))
+		}
 		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			if err := d.Use("", "On it. ", fast); err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
 )
 
 // commandFile is a command that droid does not expand itself.
@@ -32,7 +33,7 @@ func commandFiles(cwd string, files map[string]commandFile) (found []protocol.Av
 			}
 			fields, body := frontMatter(text)
 			files[name] = commandFile{body}
-			found = append(found, describeCommand(name, cmp.Or(fields["description"], firstLine(body)), fields["argument-hint"]))
+			found = append(found, describeCommand(name, cmp.Or(fields["description"], show.FirstLine(body)), fields["argument-hint"]))
 		}
 	}
 	return found

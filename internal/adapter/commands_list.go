@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
 )
 
 // commandList is what a session knows of the commands that are not this agent's:
@@ -111,7 +112,7 @@ func isTyped(skill droid.Skill) bool {
 }
 
 func describeCommand(name, description, hint string) protocol.AvailableCommand {
-	c := protocol.AvailableCommand{Name: name, Description: firstLine(description)}
+	c := protocol.AvailableCommand{Name: name, Description: show.FirstLine(description)}
 	if c.Description == "" {
 		c.Description = name
 	}

@@ -42,20 +42,6 @@ func TestModelFailureIsATypedError(t *testing.T) {
 	}
 }
 
-func TestProvidersWordsWithoutJSON(t *testing.T) {
-	for text, want := range map[string]string{
-		`401 {"type":"error","error":{"type":"authentication_error","message":"bad {key}"}}`: "401 bad {key}",
-		"BYOK Error: 529 {\"error\":{\"message\":\"busy\"}}\n\nWait.":                        "BYOK Error: 529 busy\n\nWait.",
-		`401 {"error":{"message":"cut`:                                                       `401 {"error":{"message":"cut`,
-		`400 {"error":"in another form"}`:                                                    `400 {"error":"in another form"}`,
-		`400 {"detail":"in another form"}`:                                                   `400 {"detail":"in another form"}`,
-		`200 {"error":{"message":"x"}}`:                                                      `200 {"error":{"message":"x"}}`,
-		"":                                                                                   "",
-	} {
-		require.Equal(t, want, plain(text))
-	}
-}
-
 // An error says what droid was asked for: a prompt or a copy is no opening.
 func TestRefusalsSayWhatWasRefused(t *testing.T) {
 	refuse := func(method string) fakedroid.Option {

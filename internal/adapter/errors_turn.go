@@ -1,8 +1,6 @@
 package adapter
 
 import (
-	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,6 +8,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/wire"
 )
 
@@ -23,8 +22,8 @@ func turnError(f *quirks.Failure) *acp.RequestError {
 	if reason == "" || reason == "error" {
 		reason = reasonFromMessage(f.Message)
 	}
-	said := plain(strings.TrimSpace(f.Message))
-	if advice := plain(strings.TrimSpace(f.Advice)); advice != "" && !strings.Contains(said, advice) {
+	said := show.ProviderWords(strings.TrimSpace(f.Message))
+	if advice := show.ProviderWords(strings.TrimSpace(f.Advice)); advice != "" && !strings.Contains(said, advice) {
 		if strings.Contains(advice, said) {
 			said = advice
 		} else {
@@ -45,29 +44,6 @@ const loginRemedy = "Run `droid` in a terminal and log in with /login, or set FA
 // authRequired ends a turn that needs a Factory login.
 func authRequired() *acp.RequestError {
 	return wire.NewError(-32000, "Authentication required", "droid is not logged in. "+loginRemedy)
-}
-
-// errorStatus is an HTTP status before a JSON object: the words that droid has
-// for a failure of the provider "anthropic" (0.99 to 0.225).
-var errorStatus = regexp.MustCompile(`\b[45]\d\d \{`)
-
-// plain puts a provider's own words in place of the error object that has them.
-func plain(text string) string {
-	at := errorStatus.FindStringIndex(text)
-	if at == nil {
-		return text
-	}
-	begin := at[1] - 1
-	in := json.NewDecoder(strings.NewReader(text[begin:]))
-	var body struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if in.Decode(&body) != nil || body.Error.Message == "" {
-		return text
-	}
-	return text[:begin] + body.Error.Message + text[begin+int(in.InputOffset()):]
 }
 
 // isLoginFailure tells a missing Factory login from a model key that the

@@ -10,7 +10,8 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
 
@@ -59,7 +60,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		client := fakeDroid(says("hi"))
 		defer func() { client.Kill(); <-client.Exited() }()
 		fresh := func() *Session {
-			s := &Session{proc: process{droid: client}, prompts: newPrompts(false), silence: silence{since: now}}
+			s := &Session{proc: process{droid: client}, prompts: newPrompts(false), silence: silence{since: now}, show: show.New(show.Options{})}
 			s.prompts.machine.Accept(1, turns.ToDroid)
 			s.prompts.machine.Ready(1)
 			s.prompts.machine.Taken(now, 1)
@@ -72,8 +73,8 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 			"no turn":           func(s *Session) { s.prompts = newPrompts(false) },
 			"cancelled":         func(s *Session) { s.prompts.machine.Cancel(now) },
 			"no process":        func(s *Session) { s.proc.gone() },
-			"the user is asked": func(s *Session) { s.ask = &ask{} },
-			"a tool runs":       func(s *Session) { s.tools = map[string]string{"t": protocol.StatusInProgress} },
+			"the user is asked": func(s *Session) { s.dialog.begin(t.Context(), openDialog{}) },
+			"a tool runs":       func(s *Session) { s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
 		} {
 			s := fresh()
 			change(s)
@@ -93,12 +94,7 @@ func TestHooksOutputIsBounded(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("go"))
 		told := strings.Join(e.updates(), "\n")
 		require.Contains(t, told, "The Stop hook `lint` failed with exit code 1.\nxxx")
-		require.Less(t, strings.Count(told, "x"), 2*maxHookOutput)
-		e.inside(func(s *Session) {
-			s.views.hookStarted(stream.HookStarted{HookID: "2"})
-			s.hookCompleted(stream.HookCompleted{HookID: "2"})
-			require.Empty(t, s.views.hooks, "one that has ended is forgotten")
-		})
+		require.Less(t, strings.Count(told, "x"), 1000)
 	})
 }
 
@@ -112,7 +108,7 @@ func TestCompactionIsShown(t *testing.T) {
 				e := begin(t, playing(says("hi")))
 				e.inside(func(s *Session) {
 					for _, ev := range events {
-						s.aside(ev)
+						s.translate(quirks.Other{Event: ev}, nil)
 					}
 				})
 				told := strings.Join(e.updates(), "\n")
@@ -123,7 +119,7 @@ func TestCompactionIsShown(t *testing.T) {
 	}
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
-		e.inside(func(s *Session) { s.aside(began) })
+		e.inside(func(s *Session) { s.translate(quirks.Other{Event: began}, nil) })
 		require.Contains(t, strings.Join(e.updates(), "\n"), "droid compacts the conversation", "while it does")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"droid-acp/internal/export"
 	"droid-acp/internal/paths"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
 
 // exportTo writes a session to file, droid-SESSION.html in cwd when it is "", and
@@ -26,7 +27,7 @@ func exported(info *stream.SessionInfo, cwd string) *export.Conversation {
 	for _, ev := range quirks.History(info.Messages) {
 		switch ev := ev.(type) {
 		case quirks.UserText:
-			c.User(ev.MessageID, userWords(ev, cwd))
+			c.User(ev.MessageID, show.UserWords(ev, cwd))
 		case quirks.Text:
 			if ev.Thought {
 				c.Thought(ev.MessageID, ev.Text)
@@ -36,11 +37,11 @@ func exported(info *stream.SessionInfo, cwd string) *export.Conversation {
 		case quirks.UserImage:
 			c.Image(ev.MediaType, ev.Data)
 		case quirks.ToolStarted:
-			c.Tool(ev.ID, toolTitle(ev.Name, parseToolInput(ev.Input), cwd), exportedChange(ev.Input))
+			c.Tool(ev.ID, show.Title(ev.Name, ev.Input, cwd), exportedChange(ev.Input))
 		case quirks.ToolEnded:
 			exportResult(c, ev)
 		case quirks.Notice:
-			c.Note(plain(ev.Text))
+			c.Note(show.ProviderWords(ev.Text))
 		default:
 			c.Break()
 		}
@@ -50,7 +51,7 @@ func exported(info *stream.SessionInfo, cwd string) *export.Conversation {
 
 func exportResult(c *export.Conversation, ev quirks.ToolEnded) {
 	c.Break()
-	for _, r := range resultContent(ev.Content) {
+	for _, r := range show.ResultContent(ev.Content) {
 		switch {
 		case r.Content != nil && r.Content.Text != nil:
 			c.ToolText(ev.ID, *r.Content.Text)

@@ -40,7 +40,7 @@ func (s *Session) stateExtension(_ noParams, done answer[stateResult]) {
 	done(stateResult{
 		SessionID: s.id, DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.title), ProtocolVersion: version,
 		Model: text(settings.ModelID), ReasoningEffort: text(settings.ReasoningEffort), Mode: s.options.mode(), FollowUp: s.options.followUp,
-		IsRunning: s.works(), IsCompacting: s.compaction != "", WaitingPrompts: s.prompts.machine.Waiting(),
+		IsRunning: s.works(), IsCompacting: s.show.Compacting(), WaitingPrompts: s.prompts.machine.Waiting(),
 		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw,
 	}, nil)
 }

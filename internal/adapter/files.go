@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"droid-acp/internal/show"
 )
 
 const (
@@ -21,16 +23,9 @@ const (
 	maxReadings = 16
 )
 
-// fileText is the text of a file, nil when there is none. It is not known when
-// the file could not be read or cannot be shown.
-type fileText struct {
-	text  *string
-	known bool
-}
-
 // files reads files beside those who want them, within bounds of time and number.
 type files struct {
-	readText func(path string) fileText // may hang
+	readText func(path string) show.File // may hang
 
 	mu      sync.Mutex
 	running map[string]struct{} // paths that are being read now
@@ -39,10 +34,10 @@ type files struct {
 func newFiles() *files { return &files{readText: readText, running: make(map[string]struct{})} }
 
 // read returns the texts of files as far as they could be read in readWait.
-func (f *files) read(ctx context.Context, paths []string) map[string]fileText {
+func (f *files) read(ctx context.Context, paths []string) show.Files {
 	ctx, cancel := context.WithTimeout(ctx, readWait)
 	defer cancel()
-	texts, size := make(map[string]fileText), 0
+	texts, size := make(show.Files), 0
 	for _, path := range paths {
 		if _, again := texts[path]; again {
 			continue
@@ -52,8 +47,8 @@ func (f *files) read(ctx context.Context, paths []string) map[string]fileText {
 		}
 		t := f.readOne(ctx, path)
 		texts[path] = t
-		if t.text != nil {
-			size += len(*t.text)
+		if t.Text != nil {
+			size += len(*t.Text)
 		}
 	}
 	return texts
@@ -61,16 +56,16 @@ func (f *files) read(ctx context.Context, paths []string) map[string]fileText {
 
 // readOne reads one file. Of one whose reading hangs since an earlier time, and
 // where too many hang, nothing is known at once.
-func (f *files) readOne(ctx context.Context, path string) fileText {
+func (f *files) readOne(ctx context.Context, path string) show.File {
 	f.mu.Lock()
 	_, hangs := f.running[path]
 	if hangs || len(f.running) >= maxReadings {
 		f.mu.Unlock()
-		return fileText{}
+		return show.File{}
 	}
 	f.running[path] = struct{}{}
 	f.mu.Unlock()
-	read := make(chan fileText, 1)
+	read := make(chan show.File, 1)
 	go func() {
 		t := f.readText(path)
 		f.mu.Lock()
@@ -82,36 +77,36 @@ func (f *files) readOne(ctx context.Context, path string) fileText {
 	case t := <-read:
 		return t
 	case <-ctx.Done():
-		return fileText{}
+		return show.File{}
 	}
 }
 
 // readText reads a file to show how it changes: nothing is known of one that is
 // too large, no regular file, or no text.
-func readText(path string) fileText {
+func readText(path string) show.File {
 	if isKernelPath(path) {
-		return fileText{}
+		return show.File{}
 	}
 	info, err := os.Stat(path)
 	switch {
 	case os.IsNotExist(err):
-		return fileText{known: true}
+		return show.File{Known: true}
 	case err != nil || !info.Mode().IsRegular() || info.Size() > maxRead:
-		return fileText{}
+		return show.File{}
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0) // it may be another one by now
 	if err != nil {
-		return fileText{}
+		return show.File{}
 	}
 	defer file.Close()
 	info, err = file.Stat()
 	if err != nil || !info.Mode().IsRegular() || isKernelFile(file) {
-		return fileText{}
+		return show.File{}
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxRead+1)) // it may have grown
 	if err != nil || len(data) > maxRead || !utf8.Valid(data) {
-		return fileText{}
+		return show.File{}
 	}
 	text := string(data)
-	return fileText{&text, true}
+	return show.File{Text: &text, Known: true}
 }

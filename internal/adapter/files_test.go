@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/show"
 )
 
 // neverRead makes the files of an editor's agent hang, as those of a dead mount
@@ -21,9 +22,9 @@ import (
 func neverRead(t *testing.T, e *editor) {
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
-	e.agent.files.readText = func(string) fileText {
+	e.agent.files.readText = func(string) show.File {
 		<-hang
-		return fileText{}
+		return show.File{}
 	}
 }
 
@@ -66,11 +67,11 @@ func TestReadTextIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "big")
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("x", maxRead+1)), 0o644))
-	require.Equal(t, fileText{}, readText(path))
-	require.Equal(t, fileText{}, readText(dir), "a directory")
-	require.Equal(t, fileText{known: true}, readText(filepath.Join(dir, "none")))
+	require.Equal(t, show.File{}, readText(path))
+	require.Equal(t, show.File{}, readText(dir), "a directory")
+	require.Equal(t, show.File{Known: true}, readText(filepath.Join(dir, "none")))
 	require.NoError(t, os.WriteFile(path, []byte{0xff, 0xfe}, 0o644))
-	require.Equal(t, fileText{}, readText(path), "no text")
+	require.Equal(t, show.File{}, readText(path), "no text")
 }
 
 // The kernel's files are this program's, not droid's: /proc/self/environ has the
@@ -83,7 +84,7 @@ func TestKernelFilesAreNotRead(t *testing.T) {
 	require.NoError(t, os.Symlink("/proc/self", link))
 	for _, path := range []string{"/proc/self/environ", "/proc/../proc/self/environ", "/proc/kmsg", "/proc/self/pagemap",
 		"/sys/kernel/mm/transparent_hugepage/enabled", "/dev/null", "/dev/tty", link + "/environ", "/proc/self/root/proc/self/environ"} {
-		require.False(t, readText(path).known, path) // it is not printed
+		require.False(t, readText(path).Known, path) // it is not printed
 	}
 }
 
@@ -93,27 +94,27 @@ func TestReadingsThatHangAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang, begun := make(chan struct{}), new(atomic.Int32)
 		f := newFiles()
-		f.readText = func(path string) fileText {
+		f.readText = func(path string) show.File {
 			if path != "fine" {
 				begun.Add(1)
 				<-hang
 			}
-			return fileText{known: true}
+			return show.File{Known: true}
 		}
 		began := time.Now()
 		for range 2 {
-			require.Equal(t, map[string]fileText{"a": {}}, f.read(context.Background(), []string{"a"}))
+			require.Equal(t, show.Files{"a": {}}, f.read(context.Background(), []string{"a"}))
 		}
 		require.Equal(t, readWait, time.Since(began))
-		require.Equal(t, map[string]fileText{"a": {}, "fine": {known: true}}, f.read(context.Background(), []string{"a", "fine"}))
+		require.Equal(t, show.Files{"a": {}, "fine": {Known: true}}, f.read(context.Background(), []string{"a", "fine"}))
 		for i := range 2 * maxReadings {
 			f.read(context.Background(), []string{strings.Repeat("x", i)})
 		}
 		synctest.Wait()
 		require.EqualValues(t, maxReadings, begun.Load())
-		require.Equal(t, map[string]fileText{"fine": {}}, f.read(context.Background(), []string{"fine"}), "none is left")
+		require.Equal(t, show.Files{"fine": {}}, f.read(context.Background(), []string{"fine"}), "none is left")
 		close(hang)
 		synctest.Wait()
-		require.Equal(t, map[string]fileText{"fine": {known: true}}, f.read(context.Background(), []string{"fine"}))
+		require.Equal(t, show.Files{"fine": {Known: true}}, f.read(context.Background(), []string{"fine"}))
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/fixture"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
 )
 
 var update = flag.Bool("update", false, "rewrite the acp.golden sections of testdata/fixtures")
@@ -211,7 +212,7 @@ func (r *recordedClient) answer(p permission) string {
 		return ""
 	}
 	if want == stream.OptionEdit {
-		want = editOption
+		want = show.EditOption
 	}
 	for _, o := range p.Options {
 		if o.OptionID == want || o.Name == want {

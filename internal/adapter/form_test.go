@@ -17,6 +17,12 @@ var threeQuestions = []fakedroid.Question{
 	{Question: "Your name?"},
 }
 
+// What droid is told of a question without an answer.
+const (
+	declined   = "(The user declined to answer this question.)"
+	unanswered = "(The user left this question unanswered.)"
+)
+
 const formClient = `{"elicitation":{"form":{}}}`
 
 func TestQuestionsInAForm(t *testing.T) {
@@ -25,10 +31,10 @@ func TestQuestionsInAForm(t *testing.T) {
 		want   []string // nil: cancelled
 	}{
 		"filled": {`{"action":"accept","content":{"question_01":"Blue","question_02_other":"XXL","question_03":"Ada"}}`, []string{"Blue", "XXL", "Ada"}},
-		"partly": {`{"action":"accept","content":{"question_01":"Blue","question_02":7}}`, []string{"Blue", "7", noAnswer}},
+		"partly": {`{"action":"accept","content":{"question_01":"Blue","question_02":7}}`, []string{"Blue", "7", unanswered}},
 		"own words before the choice": {`{"action":"accept","content":{"question_01":"Blue","question_01_other":"Green","question_02":"S","question_03":"Ada"}}`,
 			[]string{"Green", "S", "Ada"}},
-		"declined":       {`{"action":"decline"}`, []string{declinedAnswer, declinedAnswer, declinedAnswer}},
+		"declined":       {`{"action":"decline"}`, []string{declined, declined, declined}},
 		"cancelled":      {`{"action":"cancel"}`, nil},
 		"of the future":  {`{"action":"_later"}`, nil},
 		"without action": {`{}`, nil},
@@ -96,7 +102,7 @@ func TestQuestionOfSeveralAnswersInAForm(t *testing.T) {
 		`{"question_01":["A","C"]}`:                         "A, C",
 		`{"question_01":["A","C"],"question_01_other":"Z"}`: "A, C, Z",
 		`{"question_01":[],"question_01_other":"Z"}`:        "Z",
-		`{"question_01":[]}`:                                noAnswer,
+		`{"question_01":[]}`:                                unanswered,
 		`{"question_01":"B"}`:                               "B",
 	} {
 		synctest.Test(t, func(t *testing.T) {

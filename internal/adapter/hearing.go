@@ -13,7 +13,7 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	switch {
 	case s.replay.runs(): // the history comes first
 	case !s.prompts.machine.ReadEvents(): // the response that is being written wakes us
-	case s.reading != nil: // files are read for what droid said before; that they are wakes us
+	case s.reading.waiting(): // files are read for what droid said before; that they are wakes us
 	case s.prompts.machine.Stopping():
 		events = s.proc.events() // what it says is dropped, so it needs no room
 	default:
@@ -30,16 +30,5 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 // nothing, and what it gets is what was said before, without a gap. What it knows
 // as begun still ends.
 func (s *Session) isVoid(ev quirks.Event) bool {
-	if !s.prompts.machine.Stopping() {
-		return false
-	}
-	switch ev := ev.(type) {
-	case quirks.Text, quirks.TextRetracted, quirks.TextRestarted, quirks.Notice, quirks.Retrying,
-		quirks.ToolStarted, quirks.ToolInput, quirks.ToolRunning, quirks.ToolProgress:
-		return true
-	case quirks.ToolEnded:
-		_, shown := s.tools[ev.ID]
-		return !shown
-	}
-	return false
+	return s.prompts.machine.Stopping() && s.show.Droppable(ev)
 }

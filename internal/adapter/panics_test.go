@@ -172,7 +172,7 @@ func TestPanicAtTheEndOfASession(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		waiting := e.prompt("later")
 		e.posts(func(s *Session) {
-			s.ask = &ask{requestID: "x", closeUp: func() { panic("test") }, cancel: func() {}}
+			s.dialog.begin(s.ctx, openDialog{requestID: "x", closeUp: func() { panic("test") }})
 		})
 		e.close()
 		for _, id := range []string{running, waiting} {

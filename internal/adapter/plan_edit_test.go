@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,7 +11,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
 
 const (
@@ -33,7 +32,7 @@ func openPlan(t *testing.T, capabilities string, v fakedroid.Version, tool faked
 
 func hasEdit(p permission) bool {
 	for _, o := range p.Options {
-		if o.OptionID == editOption {
+		if o.OptionID == show.EditOption {
 			return true
 		}
 	}
@@ -52,7 +51,7 @@ func TestEditedPlan(t *testing.T) {
 			require.Equal(t, "cancel", last.OptionID)
 			require.Equal(t, "allow_once", p.Options[len(p.Options)-2].Kind)
 			require.Equal(t, "Edit the plan, then proceed", p.Options[len(p.Options)-2].Name)
-			return editOption
+			return show.EditOption
 		}
 		e.onForm = func(p protocol.ElicitationParams) string {
 			require.Equal(t, e.session, p.SessionID)
@@ -107,7 +106,7 @@ func TestEditedPlanFailsClosed(t *testing.T) {
 				asked := 0
 				e.ask = func(p permission) string {
 					if asked++; asked == 1 {
-						return editOption
+						return show.EditOption
 					}
 					require.Equal(t, tc.again, hasEdit(p))
 					require.NotEqual(t, "never asked", tc.then)
@@ -127,7 +126,7 @@ func TestEditedPlanFailsClosed(t *testing.T) {
 func TestEditedPlanEndsWithAnAutomaticClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, told := openPlan(t, formClient, fakedroid.V0225, plan)
-		e.ask = func(permission) string { return editOption }
+		e.ask = func(permission) string { return show.EditOption }
 		e.onForm = func(protocol.ElicitationParams) string { return `{"action":"cancel"}` }
 		require.Equal(t, "end_turn", e.run("plan"))
 		require.Contains(t, told.String(), `"selectedOption":"cancel"`)
@@ -163,7 +162,7 @@ func TestEditIsOfferedWhereItWorks(t *testing.T) {
 						require.Equal(t, tc.want, hasEdit(p))
 						first = false
 						if !tc.want {
-							return editOption // all the same
+							return show.EditOption // all the same
 						}
 					}
 					return "cancel"
@@ -180,7 +179,7 @@ func TestEditIsOfferedWhereItWorks(t *testing.T) {
 func TestCancelWhileThePlanIsEdited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, told := openPlan(t, formClient, fakedroid.V0225, plan)
-		e.ask = func(permission) string { return editOption }
+		e.ask = func(permission) string { return show.EditOption }
 		id := e.prompt("plan")
 		require.Contains(t, methods(e), "elicitation/create")
 		e.cancel()
@@ -196,41 +195,4 @@ func TestCancelWhileThePlanIsEdited(t *testing.T) {
 		}
 		require.Equal(t, 1, asked, "the choice does not come back")
 	})
-}
-
-func TestPlanEnded(t *testing.T) {
-	for name, tc := range map[string]struct {
-		view planView
-		raw  string
-		want string
-	}{
-		"approved": {planView{text: "# A"}, `"{\"approved\":true,\"message\":\"Go on.\",\"filePath\":\"/p.md\"}"`, "# A|Go on.\nThe plan is saved in /p.md"},
-		"0.99 repeats the plan": {planView{text: "# A\n"}, `"{\"approved\":true,\"message\":\"Saved. # A Location: /p.md\",\"filePath\":\"/p.md\"}"`,
-			"Saved. # A Location: /p.md"},
-		"edited": {planView{text: "# B", edited: true}, `"{\"approved\":true,\"message\":\"Edited.\",\"filePath\":\"/p.md\",\"isEdited\":true}"`,
-			"# B|Edited.\nThe plan is saved in /p.md"},
-		"edited long ago": {planView{text: "# A"}, `"{\"approved\":true,\"message\":\"Edited.\",\"filePath\":\"/p.md\",\"isEdited\":true}"`,
-			"You edited this plan before you approved it; what was approved is in the file named below. It was proposed as:|# A|Edited.\nThe plan is saved in /p.md"},
-		"of another form": {planView{text: "# A"}, `"{\"approved\":false,\"message\":\"Go on.\"}"`, "# A|" + `{"approved":false,"message":"Go on."}`},
-		"refused":         {planView{text: "# A"}, `"Error: not approved"`, "# A|Error: not approved"},
-		"without a plan":  {planView{}, `"Error: not approved"`, "Error: not approved"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var update protocol.ToolCall
-			new(Session).planEnded(quirks.ToolEnded{Content: json.RawMessage(tc.raw)}, &tc.view, &update)
-			require.Equal(t, tc.want, texts(update.Content))
-		})
-	}
-}
-
-// droid repeats the call's input after the approval (quirk 8).
-func TestEditedPlanOutlivesTheInput(t *testing.T) {
-	s, _ := inDirectory(t, "a.txt", "")
-	s.views.add("t", "ExitSpecMode")
-	s.describe("t", "ExitSpecMode", json.RawMessage(`{"plan":"# A"}`))
-	view := s.views.get("t").plan
-	require.Equal(t, "# A", view.text)
-	view.text, view.edited = "# B", true
-	s.describe("t", "ExitSpecMode", json.RawMessage(`{"plan":"# A"}`))
-	require.Equal(t, "# B", view.text)
 }

@@ -72,7 +72,7 @@ func (p *process) takeWaiting() []waiter {
 
 // adopt makes client the session's process. New tool calls do not get the ids of
 // those that were shown before.
-func (p *process) adopt(client *droid.Client, shown map[string]struct{}) {
+func (p *process) adopt(client *droid.Client, shown []string) {
 	p.droid = client
 	p.norm = quirks.New(client.Version())
 	p.reserve(shown)
@@ -207,8 +207,4 @@ func (p *process) answered(now time.Time, requestID string, refused bool) []quir
 func (p *process) exited(now time.Time) []quirks.Event { return p.norm.Exited(now) }
 
 // reserve keeps the ids of tool calls that were shown from being used again.
-func (p *process) reserve(shown map[string]struct{}) {
-	for id := range shown {
-		p.norm.Reserve(id)
-	}
-}
+func (p *process) reserve(shown []string) { p.norm.Reserve(shown...) }

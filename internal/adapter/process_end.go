@@ -22,7 +22,7 @@ func (s *Session) droidGone() {
 	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.exited(time.Now()))
-	s.withdrawAsk()
+	s.dialog.withdrawAny()
 }
 
 // doom kills the process although prompts may wait: they wait until it is gone.
@@ -72,7 +72,7 @@ func (s *Session) park(now time.Time) {
 	client := s.proc.client()
 	switch {
 	case !s.proc.parkDue(now):
-	case client == nil || s.proc.calls.busy() || !s.prompts.machine.Idle() || s.loads.pending() || s.ask != nil:
+	case client == nil || s.proc.calls.busy() || !s.prompts.machine.Idle() || s.loads.pending() || s.dialog.isOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
 	case client.HasChildren() || s.servers.LogsIn(now):
 		s.proc.rest(now.Add(parkRetry))

@@ -120,7 +120,8 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 
 // adopt makes client the session's process. Its events are read from now on.
 func (s *Session) adopt(client *droid.Client) {
-	s.proc.adopt(client, s.toolIDs)
+	s.proc.adopt(client, s.show.ToolIDs())
+	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 }
 

@@ -164,7 +164,7 @@ func TestProcessExited(t *testing.T) {
 		require.Equal(t, quirks.Failed, ended[0].(quirks.TurnEnded).Outcome)
 		require.Empty(t, p.exited(time.Now()))
 
-		p.adopt(second, map[string]struct{}{"t": {}})
+		p.adopt(second, []string{"t"})
 		p.begin(time.Now(), "s", "go")
 		events := p.push(time.Now(), stream.ToolCall{ToolUse: stream.ToolUse{ID: "t", Name: "Read"}})
 		require.Len(t, events, 1)

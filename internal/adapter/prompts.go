@@ -203,7 +203,7 @@ func (s *Session) accept(p *userPrompt, blocks json.RawMessage) {
 		p.answer("", invalidParams("%v", err))
 		return
 	}
-	s.border.prompted()
+	s.show.Prompted()
 	p.command = s.commandOf(parsed)
 	p.message.Text = s.commands.expand(p.message.Text)
 	s.prompts.add(p)

@@ -6,11 +6,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/store"
-	"droid-acp/internal/visible"
 )
 
 // replay is the history of a loaded session on its way to the editor. A long one
@@ -60,8 +58,6 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 	if !r.runs() {
 		return nil
 	}
-	s.views.past = true
-	defer func() { s.views.past = false }()
 	for len(r.events) > 0 {
 		if r.ctx.Err() != nil {
 			r.end(requestCancelled())
@@ -70,9 +66,9 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 		if room := s.agent.conn.Full(); room != nil {
 			return room
 		}
-		s.translate(r.next())
+		s.put(s.show.History(s.moment(), r.next()))
 	}
-	s.proc.reserve(s.toolIDs)
+	s.proc.reserve(s.show.ToolIDs())
 	if r.older {
 		s.tell("The session has older messages that droid did not return.")
 	}
@@ -87,33 +83,4 @@ func (s *Session) tellTitle(title string) {
 	if title = store.CleanTitle(title); title != "" {
 		s.send(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: title})
 	}
-}
-
-func (s *Session) userText(ev quirks.UserText) protocol.UserMessageChunk {
-	text := userWords(ev, s.cwd)
-	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "text", Text: &text}}
-}
-
-func userImage(ev quirks.UserImage) protocol.UserMessageChunk {
-	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "image", Data: ev.Data, MimeType: ev.MediaType}}
-}
-
-// userWords is what the user wrote, with a word for each attached file that is not
-// mentioned in it. The bodies are not shown: the user had them in front of them, and
-// they may be long.
-func userWords(ev quirks.UserText, cwd string) string {
-	text := paths.UnmarkMissing(ev.Text)
-	for _, f := range ev.Files {
-		if paths.Mentions(text, f.Name, cwd) {
-			continue
-		}
-		if text != "" {
-			text += "\n\n"
-		}
-		if f.Name == "" {
-			f.Name = "a file"
-		}
-		text += "[attached: " + visible.Line(f.Name) + "]"
-	}
-	return text
 }

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/show"
 	"droid-acp/internal/wire"
 )
 
@@ -35,15 +35,11 @@ type Session struct {
 	replay     replay // of the load that runs
 	loads      loads
 	silence    silence
-	ask        *ask
+	dialog     dialog
 	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
-	views      views
-	reading    *reading            // files for an event; nil when none waits
-	texts      map[string]fileText // files read for the event that is being told
-	tools      map[string]string   // ACP status last sent of the calls that have not ended
-	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
+	show       *show.View  // what its editor has been shown
+	reading    reading
 	chunk      chunkFrame
-	border     border
 	ended      bool
 	holding    holding
 }
@@ -64,8 +60,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		thread:  thread{id: id, droidID: id},
 		stay:    newStay(),
 		options: newOptions(a.cfg.Defaults.FollowUp),
-		tools:   make(map[string]string),
-		toolIDs: make(map[string]struct{}),
+		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
 	}
 	s.prompts = newPrompts(s.options.steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
@@ -98,6 +93,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	}
 	if info.CWD != "" {
 		s.cwd = info.CWD // a loaded session keeps its own
+		s.show.SetCWD(info.CWD)
 	}
 	s.options.offered(info.AvailableModels)
 	s.apply(s.proc.opened(info.Settings))
@@ -171,7 +167,7 @@ func (s *Session) nextTick() time.Duration {
 	if at, ok := s.proc.due(); ok {
 		consider(at)
 	}
-	if at, ok := s.views.due(); ok {
+	if at, ok := s.show.Due(); ok {
 		consider(at)
 	}
 	if at, ok := s.prompts.machine.Due(); ok {
@@ -189,7 +185,7 @@ func (s *Session) nextTick() time.Duration {
 func (s *Session) tick() {
 	now := time.Now()
 	s.apply(s.proc.tick(now))
-	s.flushViews(now)
+	s.put(s.show.Tick(s.moment()))
 	s.carryOut(s.prompts.machine.Tick(now))
 	s.tellSilence(now)
 	s.tellStarting(now)
@@ -201,7 +197,7 @@ func (s *Session) end() {
 	s.ended = true
 	s.readNoMore()
 	s.carryOut(s.prompts.machine.Close(time.Now()))
-	s.withdrawAsk()
+	s.dialog.withdrawAny()
 	s.servers.EndLogins()
 	s.replay.end(errEnding())
 	if s.proc.client() != nil {
@@ -221,6 +217,7 @@ func (s *Session) end() {
 func (s *Session) afterEnd() {
 	s.carryOut(s.prompts.machine.Finish())
 	if client := s.proc.client(); client != nil {
+		<-client.Exited()
 	}
 }
 
@@ -231,16 +228,8 @@ func (s *Session) tellAs(id string) {
 	}
 }
 
-// notification is a JSON-RPC notification to the editor.
-type notification struct {
-	JSONRPC string `json:"jsonrpc"`
-	Method  string `json:"method"`
-	Params  any    `json:"params"`
-}
-
 // send queues an update for the editor.
 func (s *Session) send(update any) {
-	s.border.shown(update)
 	s.write("session/update", protocol.SessionNotification{SessionID: s.id, Update: update})
 }
 
@@ -251,22 +240,22 @@ func (s *Session) write(method string, params any) {
 	}
 }
 
-// sendText queues a piece of a message or of a thought.
-func (s *Session) sendText(messageID, text string, thought bool) {
-	if s.chunk.frame.Before == "" || s.chunk.messageID != messageID || s.chunk.thought != thought {
+// sendChunk queues a piece of a message or of a thought.
+func (s *Session) sendChunk(t show.Text) {
+	if s.chunk.frame.Before == "" || s.chunk.messageID != t.MessageID || s.chunk.thought != t.Thought {
 		kind := "agent_message_chunk"
-		if thought {
+		if t.Thought {
 			kind = "agent_thought_chunk"
 		}
 		session, _ := json.Marshal(s.id) // strings always encode
-		message, _ := json.Marshal(messageID)
-		s.chunk = chunkFrame{messageID, thought, wire.TextFrame{
+		message, _ := json.Marshal(t.MessageID)
+		s.chunk = chunkFrame{t.MessageID, t.Thought, wire.TextFrame{
 			Before: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(session) +
 				`,"update":{"sessionUpdate":"` + kind + `","messageId":` + string(message) + `,"content":{"type":"text","text":`,
 			After: `}}}}`,
 		}}
 	}
-	s.agent.conn.Text(s.chunk.frame, s.border.before(messageID, text, thought)+text)
+	s.agent.conn.Text(s.chunk.frame, t.Text)
 }
 
 // note has the next prompt begin with these words for the user.
@@ -282,7 +271,12 @@ func (s *Session) tellNotices() {
 
 // tell says something of droid-acp's own to the user, as a thought: it is no
 // part of the model's answer.
-func (s *Session) tell(text string) { s.sendText(uuid.NewString(), visible.Text(text), true) }
+func (s *Session) tell(text string) { s.put(s.show.Tell(text)) }
+
+// sendText says something of droid-acp's own, as a piece of a message or of a thought.
+func (s *Session) sendText(messageID, text string, thought bool) {
+	s.put(s.show.Text(messageID, text, thought))
+}
 
 // report says something that belongs to no turn: now if one runs, else with the
 // next prompt. Editors drop updates of a session that they do not know yet.

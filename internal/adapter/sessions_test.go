@@ -48,7 +48,7 @@ func conversation(updates []string) []string {
 			out = append(out, u)
 		case strings.HasPrefix(u, "tool_call"):
 			fields := strings.Fields(u)
-			if strings.HasPrefix(fields[1], batchID("")) {
+			if strings.HasPrefix(fields[1], "ask-") {
 				continue // a request is no part of the conversation
 			}
 			if _, ok := last[fields[1]]; !ok {

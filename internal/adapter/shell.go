@@ -1,13 +1,10 @@
 package adapter
 
 import (
-	"encoding/json"
 	"strings"
-	"time"
 
-	"droid-acp/internal/markdown"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/shell"
+	"droid-acp/internal/show"
 )
 
 // A prompt "!command" or "/shell command" is the user's own action, where
@@ -28,59 +25,22 @@ func (s *Session) bangCommand(text string) string {
 
 // shellRun is one shell command of the user.
 type shellRun struct {
-	id, command string
-	output      *shell.Output
-	shown       strings.Builder // the owner's: all that was shown
+	command string
+	output  *shell.Output
+	shown   *show.UserCommand // the owner's
 }
 
 // shellWrote shows what the command has written.
 func (s *Session) shellWrote(run *shellRun, piece string) {
-	c := s.views.get(run.id).command
-	if piece == "" || c == nil {
-		return
-	}
-	run.shown.WriteString(piece)
-	if s.agent.client.TerminalOutput {
-		s.terminalOutput(run.id, piece)
-		return
-	}
-	c.output.add(piece)
-	c.dirty = true
-	s.flushCommand(run.id, c, time.Now())
+	s.put(run.shown.Wrote(s.moment(), piece))
 }
 
 // shellEnded ends the tool call and the prompt.
 func (s *Session) shellEnded(r *commandRun, run *shellRun, end shell.End) {
 	s.shellWrote(run, run.output.Rest())
-	text := run.shown.String()
-	delete(s.tools, run.id)
-	s.views.remove(run.id)
-	s.send(s.shellResult(run.id, text, end))
-	s.shellNotes = append(s.shellNotes, shell.Note(run.command, text, end))
+	s.put(run.shown.Ended(end.ExitCode, end.Note))
+	s.shellNotes = append(s.shellNotes, shell.Note(run.command, run.shown.Written(), end))
 	r.done()
-}
-
-// shellResult is the last update of the command's tool call. text is all that the
-// command wrote.
-func (s *Session) shellResult(id, text string, end shell.End) protocol.ToolCall {
-	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Status: protocol.StatusFailed}
-	if end.Succeeded() {
-		update.Status = protocol.StatusCompleted
-	}
-	update.RawOutput, _ = json.Marshal(struct { // an int and a string always encode
-		ExitCode *int   `json:"exitCode"`
-		Note     string `json:"note,omitempty"`
-	}{end.ExitCode, end.Note})
-	switch {
-	case s.agent.client.TerminalOutput:
-		update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: id, ExitCode: end.ExitCode}}
-		update.Content = append([]protocol.ToolContent{protocol.TerminalContent(id)}, notes(end.Note)...)
-	case strings.TrimSpace(text) != "":
-		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", text)), protocol.TextContent(end.String())}
-	default:
-		update.Content = notes(end.String())
-	}
-	return update
 }
 
 // addShellNotes puts what the user ran before a prompt. A command that droid

@@ -12,8 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
 
 // pausedReader is the agent's stdout as an editor sees it that reads only while
@@ -269,25 +271,23 @@ func TestOutputIsNotRepeatedToAnEditorThatReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
 		e.out.pause()
-		var run *command
+		output := ""
 		e.inside(func(s *Session) {
-			s.translate(quirks.ToolStarted{ID: "x", Name: "Execute"})
-			s.announce("x")
-			run = s.views.get("x").command
+			s.translate(quirks.ToolStarted{ID: "x", Name: "Execute"}, nil)
+			s.translate(quirks.ToolRunning{ID: "x"}, nil)
 			s.sendText("m1", strings.Repeat("x", muchText/8), false) // the writer waits with it
 		})
 		synctest.Wait()
 		e.inside(func(s *Session) { s.sendText("m2", strings.Repeat("x", muchText), false) })
 		for i := range 50 {
 			e.inside(func(s *Session) {
-				run.output.add(fmt.Sprintf("more %d ", i))
-				run.dirty = true
-				s.flushCommand("x", run, time.Now())
+				output += fmt.Sprintf("more %d ", i)
+				s.translate(quirks.ToolProgress{ID: "x", Update: stream.ProgressUpdate{FullOutput: output}}, nil)
 			})
-			time.Sleep(outputEvery)
+			time.Sleep(show.OutputEvery)
 		}
 		e.inside(func(s *Session) {
-			s.translate(quirks.ToolEnded{ID: "x", Name: "Execute", Unfinished: true})
+			s.translate(quirks.ToolEnded{ID: "x", Name: "Execute", Unfinished: true}, nil)
 		})
 		e.out.resume()
 		synctest.Wait()

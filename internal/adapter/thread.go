@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
 )
 
 // A thread is what the editor shows as one conversation. /compact and /rewind have
@@ -46,7 +47,7 @@ func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint stri
 		return
 	}
 	if !s.agent.sessions.claim(s, id) {
-		s.compacted("failed", "It failed.")
+		s.put(s.show.EndCompaction(show.CompactionFailed))
 		r.reply("droid made the session " + id + ", which has been opened as a thread of its own already. This thread goes on as it was.")
 		return
 	}
@@ -57,7 +58,7 @@ func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint stri
 			if id != old && id != s.id {
 				s.agent.sessions.release(s, id)
 			}
-			s.compacted("failed", "It failed.")
+			s.put(s.show.EndCompaction(show.CompactionFailed))
 			r.fail("droid made the session "+id+" and did not load it", errors.New(errorText(err)))
 			return
 		}

@@ -1,16 +1,18 @@
 package adapter
 
 import (
-	"encoding/json"
 	"time"
 
+	"go.uber.org/zap"
+
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
 
-// translate gives one honest event to the editor.
-func (s *Session) translate(ev quirks.Event) {
+// translate takes one honest event: what there is to show of it goes to the editor, and
+// the session follows it. files are the texts that it is shown with.
+func (s *Session) translate(ev quirks.Event, files show.Files) {
 	if s.isVoid(ev) {
 		return
 	}
@@ -18,40 +20,17 @@ func (s *Session) translate(ev quirks.Event) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
 		s.prompts.machine.Spoke()
 	}
-	if s.announceFor(ev) || s.turnEvent(ev) {
+	s.put(s.show.Event(s.moment(), ev, files))
+	if s.turnEvent(ev) {
 		return
 	}
 	switch ev := ev.(type) {
-	case quirks.Text:
-		s.sendText(ev.MessageID, ev.Text, ev.Thought)
-	case quirks.AnswerContinues:
-		s.border.message.open = false
-	case quirks.TextRetracted:
-		s.tell("The model's answer broke off; what it had said of it above is void. It answers again.")
-	case quirks.TextRestarted:
-		if ev.Void > 0 { // of thinking that came twice nothing need be said
-			s.tell("The model's answer broke off and came again: above, what stands before “" + shorten(firstLine(ev.Text), 60) + "” is void.")
-		}
-	case quirks.Notice:
-		s.tell(plain(ev.Text))
-	case quirks.Retrying:
-		s.retrying(ev)
-	case quirks.ToolStarted:
-		s.toolStarted(ev)
-	case quirks.ToolInput:
-		s.toolInput(ev)
-	case quirks.ToolRunning:
-		s.toolStatus(ev.ID, protocol.StatusInProgress)
-	case quirks.ToolProgress:
-		s.toolProgress(ev)
-	case quirks.ToolEnded:
-		s.toolEnded(ev)
 	case quirks.PermissionAsked:
-		s.askPermission(ev)
+		s.askPermission(ev, files)
 	case quirks.QuestionAsked:
 		s.askQuestions(ev)
 	case quirks.AskWithdrawn:
-		s.askWithdrawn(ev.RequestID)
+		s.dialog.withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
 		s.options.reported(ev.Settings)
 		s.tellOptions()
@@ -60,166 +39,46 @@ func (s *Session) translate(ev quirks.Event) {
 		s.tellTitle(ev.Title)
 	case quirks.UsageChanged:
 		s.usage.changed(ev) // usage_update needs the window's size, see tellUsage
-	case quirks.UserText:
-		s.send(s.userText(ev))
-	case quirks.UserImage:
-		s.send(userImage(ev))
 	case quirks.Other:
 		s.aside(ev.Event)
 	}
 }
 
-func (s *Session) toolStarted(ev quirks.ToolStarted) {
-	s.tools[ev.ID] = protocol.StatusPending
-	s.toolIDs[ev.ID] = struct{}{}
-	view := s.views.add(ev.ID, ev.Name)
-	if view.todo != nil {
-		view.todo.input = ev.Input
-		return
-	}
-	s.hold(ev)
-	if s.views.past {
-		s.announce(ev.ID) // with its whole input
+// aside takes the events that are no part of a turn's text and tools.
+func (s *Session) aside(ev stream.Event) {
+	switch ev := ev.(type) {
+	case stream.MCPStatusChanged:
+		s.mcpStatus(ev)
+	case stream.MCPAuthRequired:
+		s.loginBegan(ev)
+	case stream.MCPAuthCompleted:
+		s.loginEnded(ev)
+	case stream.SessionSwitched:
+		s.followTo(ev.To)
+	case stream.HookStarted, stream.HookCompleted, stream.Lost, stream.WorkingStateChanged, stream.SessionCompacted:
+		// shown, and nothing more
+	default:
+		s.log.Debug("event without an ACP form", zap.String("type", ev.Kind()))
 	}
 }
 
-// toolInput shows the input of a call that was announced without.
-func (s *Session) toolInput(ev quirks.ToolInput) {
-	if t := s.views.get(ev.ID).todo; t != nil {
-		t.input = ev.Input
-		return
-	}
-	update := s.describe(ev.ID, ev.Name, ev.Input)
-	update.SessionUpdate = "tool_call_update"
-	s.send(update)
+// moment is now, for what is shown.
+func (s *Session) moment() show.Moment {
+	return show.Moment{Now: time.Now(), Room: s.agent.conn.Full() == nil}
 }
 
-// describe is what a tool call with this input looks like, and notes what an
-// edit is about to change and what a plan says.
-func (s *Session) describe(id, name string, input json.RawMessage) protocol.ToolCall {
-	in := parseToolInput(input)
-	raw := object(input)
-	call := protocol.ToolCall{
-		ToolCallID: id,
-		Title:      toolTitle(name, in, s.cwd),
-		Kind:       toolKind(name),
-		Locations:  toolLocations(name, in, s.cwd, s.firstLine()),
-		RawInput:   boundedInput(raw),
+// put sends what is to be shown.
+func (s *Session) put(outputs []show.Output) {
+	for _, o := range outputs {
+		switch {
+		case o.IsText():
+			s.sendChunk(o.Text)
+		case o.Update != nil:
+			s.send(o.Update)
+		default:
+			s.report(o.Report)
+		}
 	}
-	switch view := s.views.get(id); {
-	case raw == nil:
-	case view.edit != nil:
-		s.plan(view.edit, name, input)
-		describeEdit(&call, s.cwd, view.edit.changes)
-	case view.plan != nil && !view.plan.edited:
-		view.plan.text = inputPlan(input)
-	}
-	return call
-}
-
-// firstLine is the number that droid gives the first line of a file.
-func (s *Session) firstLine() int {
-	if s.proc.has(stream.CountsLinesFromOne) {
-		return 1
-	}
-	return 0
-}
-
-// describeEdit names the files that change, where the input does not.
-func describeEdit(call *protocol.ToolCall, cwd string, changes []change) {
-	if len(changes) == 0 {
-		return
-	}
-	if call.Locations == nil {
-		call.Title += " " + fileNames(cwd, changes, nil)
-	}
-	call.Locations = changeLocations(changes)
-}
-
-// toolStatus moves a call on, never back.
-func (s *Session) toolStatus(id, status string) {
-	if s.tools[id] == status {
-		return
-	}
-	s.tools[id] = status
-	if s.views.get(id).todo != nil {
-		return
-	}
-	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: id, Status: status}
-	if s.views.get(id).command != nil {
-		s.commandRuns(&update)
-	}
-	s.send(update)
-}
-
-func (s *Session) toolProgress(ev quirks.ToolProgress) {
-	switch view := s.views.get(ev.ID); {
-	case view.todo != nil:
-		return
-	case view.command != nil:
-		s.commandProgress(ev.ID, view.command, ev.Update)
-		return
-	case view.task != nil:
-		s.taskProgress(ev.ID, view.task, ev.Update)
-		return
-	}
-	text := ev.Update.Text
-	if text == "" {
-		text = ev.Update.Error
-	}
-	if text == "" {
-		return
-	}
-	s.send(protocol.ToolCall{
-		SessionUpdate: "tool_call_update",
-		ToolCallID:    ev.ID,
-		Content:       []protocol.ToolContent{protocol.TextContent(text)},
-	})
-}
-
-func (s *Session) toolEnded(ev quirks.ToolEnded) {
-	delete(s.tools, ev.ID)
-	view := s.views.get(ev.ID)
-	defer s.views.remove(ev.ID)
-	update := protocol.ToolCall{
-		SessionUpdate: "tool_call_update",
-		ToolCallID:    ev.ID,
-		Status:        protocol.StatusCompleted,
-	}
-	if ev.IsError || isUnknownTool(ev) {
-		update.Status = protocol.StatusFailed
-	}
-	switch {
-	case view.todo != nil:
-		s.todoEnded(ev, view.todo, update)
-		return
-	case view.command != nil:
-		s.commandEnded(ev, view.command, &update)
-	case view.task != nil:
-		s.taskEnded(ev, view.task, &update)
-	case view.edit != nil:
-		s.editEnded(ev, view.edit, &update)
-	case view.plan != nil:
-		s.planEnded(ev, view.plan, &update)
-	case !ev.Unfinished: // else what it said so far stays
-		update.Content = resultContent(ev.Content)
-	}
-	s.send(update)
-}
-
-// isUnknownTool tells the result of a tool that does not exist, which 0.99 calls
-// no error.
-func isUnknownTool(ev quirks.ToolEnded) bool {
-	return resultText(ev.Content) == "Unknown tool: "+ev.Name
-}
-
-// object passes JSON objects on and leaves out what is still empty.
-func object(raw json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil || len(fields) == 0 {
-		return nil
-	}
-	return raw
 }
 
 // droidAnswered tells the normaliser that droid has its answer; what it held back

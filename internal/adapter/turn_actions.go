@@ -56,7 +56,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.End:
 		s.endPrompt(a)
 	case turns.RefuseAsk:
-		s.refuseAsk()
+		s.dialog.refuse()
 	case turns.Quiet:
 		s.prompts.becameQuiet()
 	default:

@@ -70,7 +70,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		_, actions = machine.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
 	}
 	if ran {
-		s.progressEnded(cancelled)
+		s.put(s.show.EndTurn(cancelled))
 	}
 	s.carryOut(actions)
 }

@@ -266,8 +266,8 @@ func TestQuestionsAsChoices(t *testing.T) {
 		want      []string
 	}{
 		"answered":      {questions, []string{"answer_1", "answer_0"}, []string{"Blue", "S"}},
-		"declined":      {questions, []string{"answer_1", "decline"}, []string{"Blue", declinedAnswer}},
-		"words too":     {append(questions[:1:1], fakedroid.Question{Question: "Your name?"}), []string{"answer_0"}, []string{"Red", declinedAnswer}},
+		"declined":      {questions, []string{"answer_1", "decline"}, []string{"Blue", declined}},
+		"words too":     {append(questions[:1:1], fakedroid.Question{Question: "Your name?"}), []string{"answer_0"}, []string{"Red", declined}},
 		"dismissed":     {questions, []string{""}, nil},
 		"needs words":   {[]fakedroid.Question{{Question: "Your name?"}}, nil, nil},
 		"bogus option":  {questions, []string{"answer_7"}, nil},
@@ -275,7 +275,7 @@ func TestQuestionsAsChoices(t *testing.T) {
 		"all":           {several, []string{"answer_2", "answer_0", "answer_1"}, []string{"C, A, B"}},
 		"twice":         {several, []string{"answer_2", "answer_2"}, nil},
 		"none":          {several, []string{"done"}, nil},
-		"declined then": {several, []string{"answer_2", "decline"}, []string{declinedAnswer}},
+		"declined then": {several, []string{"answer_2", "decline"}, []string{declined}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {

@@ -36,7 +36,7 @@ var defaultBounds = bounds{
 	drain:     time.Second,
 	broken:    2 * time.Second,
 	stall:     250 * time.Millisecond,
-	line:      maxLine,
+	line:      stream.MaxLine,
 }
 
 // Client talks to one droid. Its methods may be called from any goroutine, but

@@ -9,9 +9,6 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// MaxLine is how long a line of droid's may be, in bytes.
-const MaxLine = maxLine
-
 // lost answers and tells of a line that was skipped, as far as its beginning says
 // what it was.
 func (c *Client) lost(line *lineTooLong) {
@@ -24,7 +21,7 @@ func (c *Client) lost(line *lineTooLong) {
 	switch {
 	case id != "" && begin.Response:
 		c.respond(&stream.Response{ID: id, Err: &stream.RPCError{Code: codeInternal,
-			Message: fmt.Sprintf("droid's answer of %.1f MB is too long; %.1f MB can be read", float64(line.size)/1e6, MaxLine/1e6)}})
+			Message: fmt.Sprintf("droid's answer of %.1f MB is too long; %.1f MB can be read", float64(line.size)/1e6, stream.MaxLine/1e6)}})
 		return
 	case id != "":
 		if data, err := encodeError(begin.ID, codeInvalidParams, "The request is too long"); err == nil {

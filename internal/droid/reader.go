@@ -9,10 +9,9 @@ import (
 )
 
 const (
-	readBufferSize = 64 << 10  // one read of a full pipe
-	partSize       = 1 << 20   // a long line is collected in parts of that size
-	lineHead       = 4 << 10   // kept of a line that is skipped
-	maxLine        = 256 << 20 // longer lines are skipped; 6.8 MB is the longest seen
+	readBufferSize = 64 << 10 // one read of a full pipe
+	partSize       = 1 << 20  // a long line is collected in parts of that size
+	lineHead       = 4 << 10  // kept of a line that is skipped
 )
 
 // lineTooLong reports a line that was skipped.

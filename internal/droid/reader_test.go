@@ -23,7 +23,7 @@ func TestLineReader(t *testing.T) {
 	for name, r := range map[string]io.Reader{
 		"whole": strings.NewReader(text), "halves": iotest.HalfReader(strings.NewReader(text)), "with EOF": iotest.DataErrReader(strings.NewReader(text)),
 	} {
-		l := newLineReader(r, maxLine)
+		l := newLineReader(r, stream.MaxLine)
 		for _, line := range want {
 			got, err := l.next()
 			require.NoError(t, err, name)
@@ -56,7 +56,7 @@ func TestLineReaderLimit(t *testing.T) {
 // it. That of a short one is.
 func TestLongLineIsOwned(t *testing.T) {
 	long := strings.Repeat("a", 2*partSize)
-	l := newLineReader(strings.NewReader(long+"\nx\n"+strings.Repeat("b", 2*partSize)+"\n"), maxLine)
+	l := newLineReader(strings.NewReader(long+"\nx\n"+strings.Repeat("b", 2*partSize)+"\n"), stream.MaxLine)
 	first, err := l.next()
 	require.NoError(t, err)
 	require.True(t, l.owned())
@@ -70,7 +70,7 @@ func TestLongLineIsOwned(t *testing.T) {
 
 func TestLineReaderError(t *testing.T) {
 	broken := errors.New("broken")
-	l := newLineReader(io.MultiReader(strings.NewReader("x\npart"), iotest.ErrReader(broken)), maxLine)
+	l := newLineReader(io.MultiReader(strings.NewReader("x\npart"), iotest.ErrReader(broken)), stream.MaxLine)
 	got, err := l.next()
 	require.NoError(t, err)
 	require.Equal(t, "x", string(got))
@@ -81,7 +81,7 @@ func TestLineReaderError(t *testing.T) {
 func FuzzLineReader(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nc"), uint16(3))
 	f.Fuzz(func(t *testing.T, data []byte, max uint16) {
-		l := newLineReader(iotest.OneByteReader(bytes.NewReader(data)), maxLine)
+		l := newLineReader(iotest.OneByteReader(bytes.NewReader(data)), stream.MaxLine)
 		var got [][]byte
 		for {
 			line, err := l.next()

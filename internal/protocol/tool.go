@@ -70,9 +70,9 @@ func DiffContent(path string, oldText, newText *string) ToolContent {
 	return ToolContent{Type: "diff", Diff: &Diff{path, oldText, newText}}
 }
 
-// Meta of tool calls by which clients that declare _meta.terminal_output show
-// the output of commands that the agent runs itself (Zed; field notes acp.md
-// §5). The info counts on a tool_call only, the others on updates only.
+// ToolMeta is the meta of tool calls by which clients that declare
+// _meta.terminal_output show the output of commands that the agent runs itself (Zed;
+// field notes acp.md §5). The info counts on a tool_call only, the others on updates only.
 type ToolMeta struct {
 	TerminalInfo   *TerminalInfo   `json:"terminal_info,omitempty"`
 	TerminalOutput *TerminalOutput `json:"terminal_output,omitempty"`

@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 )
 
+// MaxLine is how long a line of droid's may be, in bytes. Longer ones are not read; 6.8 MB
+// is the longest that was seen.
+const MaxLine = 256 << 20
+
 // Lost is a line of droid's that was not read because it is longer than MaxLine. Of
 // a request that droid waits on, the answer was an error, which refuses it. (The
 // caller of a method whose response is lost gets an *RPCError instead.)

@@ -1,0 +1,42 @@
+package acptest
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode"
+)
+
+// CheckSafe looks at all texts in a piece of JSON, or at a text that is none: an error
+// says which has a sign that moves a cursor, turns the direction of writing or cannot be
+// seen. Where lines is set, a text may have several.
+func CheckSafe(shown string, lines bool) error {
+	var v any
+	if json.Unmarshal([]byte(shown), &v) != nil {
+		v = shown
+	}
+	return checkSafe(v, lines)
+}
+
+func checkSafe(v any, lines bool) error {
+	switch v := v.(type) {
+	case string:
+		for _, r := range v {
+			if !unicode.IsPrint(r) && (!lines || r != '\n') {
+				return fmt.Errorf("%q in %q", r, v)
+			}
+		}
+	case map[string]any:
+		for _, one := range v {
+			if err := checkSafe(one, lines); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, one := range v {
+			if err := checkSafe(one, lines); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

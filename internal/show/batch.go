@@ -1,0 +1,41 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
+)
+
+// showBatch shows several tools that droid asks about at once. ACP asks about one
+// call, so the request gets an entry of its own: in the entry of one of them the others
+// would stand, too. after ends that entry, and gives the calls the diffs that it had.
+func (v *View) showBatch(ev quirks.PermissionAsked) (shown protocol.ToolCall, after []protocol.ToolCall) {
+	titles := make([]string, 0, len(ev.Tools))
+	shown = protocol.ToolCall{ToolCallID: batchID(ev.RequestID), Kind: acp.ToolKindOther, Status: protocol.StatusPending} // it is no command or edit itself
+	var own []protocol.ToolCall
+	for _, tool := range ev.Tools {
+		one, keep := v.permissionCall(tool)
+		title := FirstLine(one.Title)
+		titles = append(titles, title)
+		shown.Content = append(shown.Content, protocol.TextContent("**"+title+"**"))
+		shown.Content = append(shown.Content, one.Content...)
+		shown.Locations = append(shown.Locations, one.Locations...)
+		if keep {
+			own = append(own, protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: one.ToolCallID,
+				Content: one.Content, Locations: one.Locations})
+		}
+	}
+	shown.Title = fmt.Sprintf("%d actions: %s", len(titles), strings.Join(titles, "; "))
+	v.send(protocol.ToolCall{SessionUpdate: "tool_call", ToolCallID: shown.ToolCallID, Title: shown.Title, Kind: shown.Kind, Status: shown.Status})
+	end := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: shown.ToolCallID, Status: protocol.StatusCompleted,
+		Title: "Asked about " + shown.Title, Content: []protocol.ToolContent{protocol.TextContent(visible.Text(strings.Join(titles, "\n\n")))}}
+	return shown, append([]protocol.ToolCall{end}, own...)
+}
+
+// batchID is the id of the entry of a request for several tools.
+func batchID(requestID string) string { return "ask-" + requestID }

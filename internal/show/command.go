@@ -1,0 +1,155 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// OutputEvery is how often the output of a running command is repeated for
+// clients that have no terminals. droid reports it five times a second.
+const OutputEvery = 100 * time.Millisecond
+
+// command is the view of an Execute call.
+type command struct {
+	*call
+	output output
+	sent   time.Time // when the output was last repeated
+	dirty  bool      // there is more since
+}
+
+func newCommand(c *call) toolView { return &command{call: c} }
+
+// commandTitle is the whole command.
+func commandTitle(in toolInput) string { return in.Command }
+
+// announced adds a terminal to the announcement of a command.
+func (c *command) announced(shown *protocol.ToolCall) {
+	if !c.v.client.TerminalOutput {
+		return
+	}
+	shown.Meta = &protocol.ToolMeta{TerminalInfo: &protocol.TerminalInfo{TerminalID: c.id, CWD: c.v.cwd}}
+	shown.Content = []protocol.ToolContent{protocol.TerminalContent(c.id)}
+}
+
+// running shows the terminal in place of what the permission request showed.
+func (c *command) running(update *protocol.ToolCall) {
+	if c.v.client.TerminalOutput {
+		update.Content = []protocol.ToolContent{protocol.TerminalContent(c.id)}
+	}
+}
+
+// progress shows what the command has written.
+func (c *command) progress(m Moment, u stream.ProgressUpdate) {
+	last := c.output.last
+	piece := c.output.push(u)
+	switch {
+	case piece == "" && c.output.last == last:
+	case !c.v.client.TerminalOutput:
+		c.dirty = true
+		c.flush(m)
+	case piece != "":
+		c.sendTerminal(piece)
+	default: // the terminal goes on with the result; until then the last lines stand below it
+		c.sendContent(protocol.TerminalContent(c.id), protocol.TextContent(markdown.Fenced("console", gapMark[1:]+c.output.last)))
+	}
+}
+
+// wrote shows a piece of output that follows what was shown before.
+func (c *command) wrote(m Moment, piece string) {
+	if c.v.client.TerminalOutput {
+		c.sendTerminal(piece)
+		return
+	}
+	c.output.add(piece)
+	c.dirty = true
+	c.flush(m)
+}
+
+// sendTerminal appends output to the call's terminal.
+func (c *command) sendTerminal(data string) {
+	c.v.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id,
+		Meta: &protocol.ToolMeta{TerminalOutput: &protocol.TerminalOutput{TerminalID: c.id, Data: data}}})
+}
+
+func (c *command) due() (time.Time, bool) { return c.sent.Add(OutputEvery), c.dirty }
+
+// flush repeats the output, if it changed and it is time to. An editor that has enough
+// to read gets it later, in one piece.
+func (c *command) flush(m Moment) {
+	if !c.dirty || m.Now.Before(c.sent.Add(OutputEvery)) {
+		return
+	}
+	c.sent = m.Now
+	if m.Room {
+		c.repeat()
+	}
+}
+
+func (c *command) repeat() {
+	c.dirty = false
+	c.sendContent(protocol.TextContent(markdown.Fenced("console", c.output.shown())))
+}
+
+// ended ends a command with its output, once.
+func (c *command) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+	result := parseCommandResult(resultText(ev.Content))
+	if result.timedOut {
+		update.Status = protocol.StatusFailed
+	}
+	if c.v.client.TerminalOutput {
+		c.terminalEnded(result, update)
+		return
+	}
+	if ev.Unfinished {
+		if c.dirty {
+			c.repeat()
+		}
+		return
+	}
+	text := result.output
+	if text == "" {
+		text = c.output.shown() // of a command that was stopped
+	}
+	if strings.TrimSpace(text) != "" {
+		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", text))}
+	}
+	if result.exitCode != nil && *result.exitCode != 0 {
+		result.note = strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", *result.exitCode, result.note))
+	}
+	update.Content = append(update.Content, notes(result.note)...)
+}
+
+// terminalEnded brings a terminal to the output that the result has. Where the
+// terminal does not lead there, as output in between was never reported, the
+// result takes its place.
+func (c *command) terminalEnded(result commandResult, update *protocol.ToolCall) {
+	id := c.id
+	update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: id, ExitCode: result.exitCode}}
+	rest, ok := "", true
+	if result.output != "" {
+		rest, ok = c.output.rest(result.output)
+	}
+	switch {
+	case !ok:
+		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", result.output))}
+	case c.output.text != "" || rest != "" || result.exitCode != nil:
+		if rest != "" {
+			c.sendTerminal(rest)
+		}
+		update.Content = []protocol.ToolContent{protocol.TerminalContent(id)}
+	}
+	update.Content = append(update.Content, notes(result.note)...)
+}
+
+func notes(note string) []protocol.ToolContent {
+	if note == "" {
+		return nil
+	}
+	return []protocol.ToolContent{protocol.TextContent(note)}
+}

@@ -1,0 +1,68 @@
+package show
+
+import (
+	"strconv"
+	"strings"
+)
+
+// commandResult is the result of an Execute.
+type commandResult struct {
+	output   string
+	note     string // what droid says about it
+	exitCode *int   // nil when the command did not exit by itself
+	timedOut bool   // droid calls that no error (0.99 to 0.225)
+}
+
+// Words of droid in the result of an Execute (0.99 to 0.225).
+const (
+	exitedBegin   = "[Process exited with code "
+	failedBegin   = "Error: Command failed (exit code: "
+	timedOutBegin = "Command timed out after "
+	noOutput      = "Command completed successfully" // and no newline
+	partialBegin  = "Partial output before timeout:\n"
+	savedBegin    = "\nFull command output saved to: "
+)
+
+// parseCommandResult takes droid's result apart.
+func parseCommandResult(text string) commandResult {
+	var r commandResult
+	text, r.exitCode = cutExitCode(text)
+	switch {
+	case r.exitCode != nil:
+		if strings.HasPrefix(text, failedBegin) {
+			_, text, _ = strings.Cut(text, "\n")
+		}
+	case strings.HasPrefix(text, timedOutBegin):
+		r.timedOut = true
+		r.note, r.output, _ = strings.Cut(text, partialBegin)
+		r.note = strings.TrimSpace(r.note)
+		return r
+	case strings.HasPrefix(text, "Error: "):
+		r.note = text
+		return r
+	}
+	if text == noOutput {
+		r.note = text
+		return r
+	}
+	if i := strings.LastIndex(text, savedBegin); i >= 0 && !strings.Contains(text[i+1:], "\n") {
+		r.note = text[i+1:]
+		text = strings.TrimRight(text[:i], "\n") + "\n"
+	}
+	r.output = text
+	return r
+}
+
+// cutExitCode takes the last line off, if it tells an exit code.
+func cutExitCode(text string) (string, *int) {
+	i := strings.LastIndex(text, exitedBegin)
+	if i < 0 || (i > 0 && text[i-1] != '\n') {
+		return text, nil
+	}
+	code, after, found := strings.Cut(text[i+len(exitedBegin):], "]")
+	n, err := strconv.Atoi(code)
+	if !found || err != nil || strings.TrimSpace(after) != "" {
+		return text, nil
+	}
+	return strings.TrimSuffix(text[:i], "\n\n"), &n
+}

@@ -1,0 +1,321 @@
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// named is a client that shows what options are called, formed one that has forms too.
+var (
+	named  = protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true}}
+	formed = protocol.ClientCapabilities{Forms: true, ClientTraits: named.ClientTraits}
+)
+
+// answering leads a dialog with these answers: an option of a choice, or the JSON of a
+// form's result. It returns what was asked: the ids of the options, or "form".
+func answering(t *testing.T, d Dialog, answers ...string) (asked []string) {
+	t.Helper()
+	for step, more := d.Next(); more; step, more = d.Next() {
+		require.NotEmpty(t, answers, "asked once more: %v", asked)
+		answer := answers[0]
+		answers = answers[1:]
+		if step.Form != nil {
+			asked = append(asked, "form")
+			var result *protocol.ElicitationResult
+			require.NoError(t, json.Unmarshal([]byte(answer), &result))
+			d.Filled(result)
+			continue
+		}
+		ids := ""
+		for _, o := range step.Choice.Options {
+			ids += o.OptionID + " "
+		}
+		asked = append(asked, ids[:max(0, len(ids)-1)])
+		d.Chose(answer)
+	}
+	require.Empty(t, answers, "not asked: %v", asked)
+	return asked
+}
+
+// planAsked asks about a plan that may be edited.
+func planAsked() quirks.PermissionAsked {
+	return quirks.PermissionAsked{RequestID: "r",
+		Tools: []stream.PermissionToolUse{{ToolUse: stream.ToolUse{ID: "t", Name: "ExitSpecMode"}, Confirmation: confirmSpec,
+			Details: stream.PermissionDetails{Plan: "# Do  it\n"}}},
+		Options: []stream.PermissionOption{{Value: stream.OptionOnce, Label: "Go"}, {Value: stream.OptionCancel, Label: "No"}}}
+}
+
+func TestPlanDialog(t *testing.T) {
+	accept := func(text string) string { return fmt.Sprintf(`{"action":"accept","content":{"plan":%q}}`, text) }
+	const choice, bare = "proceed_once edit_plan cancel", "proceed_once cancel"
+	refused := Decision{Option: stream.OptionCancel}
+	for name, tc := range map[string]struct {
+		answers []string
+		asked   []string
+		want    Decision
+	}{
+		"approved":           {[]string{"proceed_once"}, []string{choice}, Decision{Option: "proceed_once"}},
+		"refused":            {[]string{"cancel"}, []string{choice}, refused},
+		"dismissed":          {[]string{""}, []string{choice}, refused},
+		"not offered":        {[]string{"proceed_edit"}, []string{choice}, refused},
+		"edited":             {[]string{EditOption, accept(" # Do that\n")}, []string{choice, "form"}, Decision{Option: stream.OptionEdit, Edited: "# Do that"}},
+		"only spaces":        {[]string{EditOption, accept("# Do it")}, []string{choice, "form"}, Decision{Option: stream.OptionOnce}},
+		"emptied":            {[]string{EditOption, accept(" "), "cancel"}, []string{choice, "form", choice}, refused},
+		"declined":           {[]string{EditOption, `{"action":"decline"}`, "proceed_once"}, []string{choice, "form", choice}, Decision{Option: "proceed_once"}},
+		"no text":            {[]string{EditOption, `{"action":"accept","content":{"plan":["x"]}}`, "cancel"}, []string{choice, "form", choice}, refused},
+		"dismissed after":    {[]string{EditOption, `{"action":"cancel"}`, ""}, []string{choice, "form", choice}, refused},
+		"no forms after all": {[]string{EditOption, `null`, EditOption}, []string{choice, "form", bare}, refused},
+		"approved then":      {[]string{EditOption, `null`, "proceed_once"}, []string{choice, "form", bare}, Decision{Option: "proceed_once"}},
+		"edited at last": {[]string{EditOption, `{}`, EditOption, `{}`, EditOption, `{}`, EditOption, `{}`, EditOption, accept("x")},
+			[]string{choice, "form", choice, "form", choice, "form", choice, "form", choice, "form"}, Decision{Option: stream.OptionEdit, Edited: "x"}},
+		"by itself": {[]string{EditOption, `{}`, EditOption, `{}`, EditOption, `{}`, EditOption, `{}`, EditOption, `{}`},
+			[]string{choice, "form", choice, "form", choice, "form", choice, "form", choice, "form"}, refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newDesk(formed).Permission(planAsked(), nil, Setting{EditedPlan: true})
+			require.False(t, p.Refused)
+			require.Equal(t, refused, p.Decision(), "before it was asked")
+			require.Equal(t, tc.asked, answering(t, p, tc.answers...))
+			require.Equal(t, tc.want, p.Decision())
+		})
+	}
+}
+
+// A plan may be edited only where everything is there for it.
+func TestPlanThatMayNotBeEdited(t *testing.T) {
+	for name, change := range map[string]func(*quirks.PermissionAsked, *protocol.ClientCapabilities, *Setting){
+		"the client has no forms":   func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) { c.Forms = false },
+		"the client shows no names": func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) { c.OptionNames = false },
+		"droid does not take it":    func(_ *quirks.PermissionAsked, _ *protocol.ClientCapabilities, s *Setting) { s.EditedPlan = false },
+		"droid lets nothing go ahead": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+			ev.Options = ev.Options[1:]
+		},
+		"there is more to decide on": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+			ev.Tools = append(ev.Tools, ev.Tools[0])
+		},
+		"it is no plan": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+			ev.Tools[0].Confirmation = "exec"
+		},
+		"there is nothing to be edited": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+			ev.Tools[0].Details.Plan = " "
+		},
+	} {
+		ev, client, set := planAsked(), formed, Setting{EditedPlan: true}
+		change(&ev, &client, &set)
+		asked := answering(t, newDesk(client).Permission(ev, nil, set), "x")
+		require.NotContains(t, asked[0], EditOption, name)
+	}
+}
+
+// Of several plans the user picks one, and then says how it may run.
+func TestSeveralPlansDialog(t *testing.T) {
+	const choice, options = "plan_0 plan_1 cancel", "proceed_once cancel"
+	refused := Decision{Option: stream.OptionCancel}
+	for name, tc := range map[string]struct {
+		answers, asked []string
+		want           Decision
+	}{
+		"picked":                  {[]string{"plan_1", "proceed_once"}, []string{choice, options}, Decision{Option: "proceed_once", Plan: "B"}},
+		"picked and refused":      {[]string{"plan_1", "cancel"}, []string{choice, options}, Decision{Option: stream.OptionCancel, Plan: "B"}},
+		"picked and dismissed":    {[]string{"plan_0", ""}, []string{choice, options}, refused},
+		"none":                    {[]string{"cancel"}, []string{choice}, refused},
+		"dismissed":               {[]string{""}, []string{choice}, refused},
+		"not offered":             {[]string{"plan_2"}, []string{choice}, refused},
+		"an option of the second": {[]string{"proceed_once"}, []string{choice}, refused},
+	} {
+		ev := planAsked()
+		ev.Tools[0].Details.OptionNames = []string{"A", "B"}
+		p := newDesk(formed).Permission(ev, nil, Setting{EditedPlan: true})
+		require.Equal(t, tc.asked, answering(t, p, tc.answers...), name)
+		require.Equal(t, tc.want, p.Decision(), name)
+	}
+	ev := planAsked()
+	ev.Tools[0].Details.OptionNames = []string{"A", "B"}
+	p := newDesk(protocol.ClientCapabilities{}).Permission(ev, nil, Setting{})
+	require.True(t, p.Refused, "of several plans none is picked blindly")
+	require.NotEmpty(t, p.Before)
+}
+
+// Answers that nobody asked for refuse, and what is over stays as it is decided.
+func TestAnswersOutOfTurnRefuse(t *testing.T) {
+	refused := Decision{Option: stream.OptionCancel}
+	permission := func() *Permission { return newDesk(formed).Permission(planAsked(), nil, Setting{EditedPlan: true}) }
+	p := permission()
+	require.False(t, p.Chose("proceed_once"), "nothing was shown")
+	require.Equal(t, refused, p.Decision())
+	p = permission()
+	p.Next()
+	p.Filled(&protocol.ElicitationResult{Action: "accept", Content: map[string]json.RawMessage{planField: json.RawMessage(`"x"`)}})
+	require.Equal(t, refused, p.Decision(), "a form that was not shown")
+	p = permission()
+	p.Next()
+	require.True(t, p.Chose(EditOption))
+	p.Next()
+	p.Chose("proceed_once")
+	require.Equal(t, refused, p.Decision(), "a choice while the form is shown")
+	p = permission()
+	p.Next()
+	require.True(t, p.Chose("proceed_once"))
+	p.Chose("proceed_once")
+	require.Equal(t, refused, p.Decision(), "answered twice")
+
+	q := newDesk(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	require.True(t, q.Answers().Cancelled, "not answered yet")
+	require.False(t, q.Chose("answer_0"), "nothing was shown")
+	require.True(t, q.Answers().Cancelled)
+	q = newDesk(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q.Next()
+	q.Filled(&protocol.ElicitationResult{Action: "accept"})
+	require.True(t, q.Answers().Cancelled, "a form that was not shown")
+	q = newDesk(formed).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q.Next()
+	q.Chose("answer_0")
+	require.True(t, q.Answers().Cancelled, "a choice that was not shown")
+}
+
+func TestPermissionThatNobodyIsAsked(t *testing.T) {
+	for name, change := range map[string]func(*quirks.PermissionAsked){
+		"no tools":   func(ev *quirks.PermissionAsked) { ev.Tools = nil },
+		"no options": func(ev *quirks.PermissionAsked) { ev.Options = nil },
+		"no option that may be shown": func(ev *quirks.PermissionAsked) {
+			ev.Options = []stream.PermissionOption{{Value: "proceed_new_session_high"}, {Value: stream.OptionEdit}}
+		},
+	} {
+		ev := planAsked()
+		change(&ev)
+		p := newDesk(formed).Permission(ev, nil, Setting{})
+		require.True(t, p.Refused, name)
+		require.Empty(t, p.Before, name)
+		require.Equal(t, stream.OptionCancel, p.Decision().Option, name)
+	}
+}
+
+// A client that acts on kinds gets them for ids, and its answer is droid's option again.
+func TestOptionsByKind(t *testing.T) {
+	p := newDesk(protocol.ClientCapabilities{}).Permission(planAsked(), nil, Setting{})
+	require.Equal(t, []string{"allow_once reject_once"}, answering(t, p, "allow_once"))
+	require.Equal(t, Decision{Option: stream.OptionOnce}, p.Decision())
+	p = newDesk(protocol.ClientCapabilities{}).Permission(planAsked(), nil, Setting{})
+	answering(t, p, "proceed_once")
+	require.Equal(t, Decision{Option: stream.OptionCancel}, p.Decision(), "droid's id was not shown")
+
+	two := []protocol.PermissionOption{{OptionID: "a", Kind: "allow_once"}, {OptionID: "b", Kind: "allow_once"}}
+	require.Equal(t, two, namedByKind(two), "there are two of a kind")
+}
+
+func TestQuestionDialog(t *testing.T) {
+	color := stream.Question{Index: 3, Topic: "Color", Question: "Which color?", Options: []string{"Red", "Blue"}}
+	parts := stream.Question{Index: 4, Question: "Which parts?", Options: []string{"A", "B", "C"}, MultiSelect: true}
+	name := stream.Question{Index: 5, Question: "Your name?"}
+	told := func(texts ...string) (a stream.Answers) {
+		for i, text := range texts {
+			q := []stream.Question{color, parts, name}[i]
+			a.Answers = append(a.Answers, stream.Answer{Index: q.Index, Question: q.Question, Answer: text})
+		}
+		return a
+	}
+	const first, all = "answer_0 answer_1 decline", "answer_0 answer_1 answer_2 decline"
+	cancelled := stream.Answers{Cancelled: true}
+	for title, tc := range map[string]struct {
+		answers, asked []string
+		want           stream.Answers
+	}{
+		"one of three": {[]string{"answer_1", "answer_2", "done"}, []string{first, all, "answer_0 answer_1 done decline"}, told("Blue", "C", declinedAnswer)},
+		"all": {[]string{"answer_0", "answer_2", "answer_0", "answer_1"}, []string{first, all, "answer_0 answer_1 done decline", "answer_1 done decline"},
+			told("Red", "C, A, B", declinedAnswer)},
+		"declined":                {[]string{"decline", "decline"}, []string{first, all}, told(declinedAnswer, declinedAnswer, declinedAnswer)},
+		"declined after a pick":   {[]string{"answer_0", "answer_0", "decline"}, []string{first, all, "answer_1 answer_2 done decline"}, told("Red", declinedAnswer, declinedAnswer)},
+		"dismissed":               {[]string{""}, []string{first}, cancelled},
+		"the second dismissed":    {[]string{"answer_0", ""}, []string{first, all}, cancelled},
+		"not offered":             {[]string{"answer_2"}, []string{first}, cancelled},
+		"picked twice":            {[]string{"answer_0", "answer_1", "answer_1"}, []string{first, all, "answer_0 answer_2 done decline"}, cancelled},
+		"done before it is shown": {[]string{"done"}, []string{first}, cancelled},
+	} {
+		t.Run(title, func(t *testing.T) {
+			q := newDesk(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{color, parts, name}})
+			require.False(t, q.Refused)
+			require.Equal(t, tc.asked, answering(t, q, tc.answers...))
+			require.Equal(t, tc.want, q.Answers())
+		})
+	}
+}
+
+// What one question looks like, and what it says of those before.
+func TestQuestionSteps(t *testing.T) {
+	parts := stream.Question{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B"}, MultiSelect: true}
+	q := newDesk(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{parts, parts}})
+	require.Empty(t, q.Before)
+	require.Equal(t, "2 questions: Which parts?; Which parts?", q.After[0].Update.(protocol.ToolCall).Title)
+	step, _ := q.Next()
+	require.Equal(t, "(1 of 2) Which parts?", step.Choice.ToolCall.Title)
+	require.Equal(t, "t", step.Choice.ToolCall.ToolCallID)
+	require.Equal(t, "**Parts**\n\nWhich parts?|You may pick several, one after the other.", texts(step.Choice.ToolCall.Content))
+	q.Chose("answer_1")
+	step, _ = q.Next()
+	require.Equal(t, "**Parts**\n\nWhich parts?|Picked so far: B", texts(step.Choice.ToolCall.Content))
+	q.Chose("answer_0")
+	step, _ = q.Next()
+	require.Equal(t, "(2 of 2) Which parts?", step.Choice.ToolCall.Title)
+	require.Len(t, step.Choice.Options, 3, "picks of the question before do not count")
+
+	one := newDesk(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Go?", Options: []string{"Yes"}}}})
+	require.Empty(t, one.After)
+	step, _ = one.Next()
+	require.Equal(t, "Go?", step.Choice.ToolCall.Title)
+	require.Equal(t, "Go?", texts(step.Choice.ToolCall.Content))
+}
+
+func TestQuestionsInOneForm(t *testing.T) {
+	ev := quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Which?", Options: []string{"A", "B"}}, {Question: "Why?"}}}
+	for result, want := range map[string][]string{
+		`{"action":"accept","content":{"question_01":"B","question_02":"so"}}`: {"B", "so"},
+		`{"action":"accept"}`:   {noAnswer, noAnswer},
+		`{"action":"decline"}`:  {declinedAnswer, declinedAnswer},
+		`{"action":"cancel"}`:   nil,
+		`{"action":"of later"}`: nil,
+		`null`:                  nil,
+	} {
+		q := newDesk(formed).Questions(ev)
+		require.Len(t, q.Before, 1)
+		require.Empty(t, q.After)
+		require.Equal(t, []string{"form"}, answering(t, q, result))
+		var got []string
+		for _, a := range q.Answers().Answers {
+			got = append(got, a.Answer)
+		}
+		require.Equal(t, want, got, result)
+		require.Equal(t, want == nil, q.Answers().Cancelled)
+	}
+}
+
+// Questions that an editor cannot ask are told.
+func TestQuestionsThatAreTold(t *testing.T) {
+	open, closed := stream.Question{Question: "Why?"}, stream.Question{Question: "Which?", Options: []string{"A"}}
+	for name, tc := range map[string]struct {
+		client    protocol.ClientCapabilities
+		questions []stream.Question
+		refused   bool
+		told      string
+	}{
+		"none":               {formed, nil, true, ""},
+		"names do not show":  {protocol.ClientCapabilities{}, []stream.Question{closed}, true, "Which?\n- A\n\nThis editor cannot give an answer here: please answer in your next prompt.\n\n"},
+		"none has options":   {named, []stream.Question{open}, true, "Why?\n\nThis editor cannot give an answer here: please answer in your next prompt.\n\n"},
+		"one has no options": {named, []stream.Question{open, closed}, false, "Why?\n\nThis editor cannot give an answer here: please answer in your next prompt.\n\n"},
+		"all have options":   {named, []stream.Question{closed}, false, ""},
+	} {
+		q := newDesk(tc.client).Questions(quirks.QuestionAsked{Questions: tc.questions})
+		require.Equal(t, tc.refused, q.Refused, name)
+		told := ""
+		for _, o := range q.Before {
+			told += o.Text.Text
+		}
+		require.Equal(t, tc.told, told, name)
+	}
+}

@@ -1,0 +1,178 @@
+package show
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/paths"
+	"droid-acp/internal/protocol"
+)
+
+// changeList are changes, those of the same whole file as one.
+type changeList struct {
+	list []change
+	at   map[string][]int // by path
+}
+
+func listed(changes []change) *changeList {
+	var l changeList
+	l.add(changes...)
+	return &l
+}
+
+func (l *changeList) add(more ...change) {
+	if l.at == nil {
+		l.at = make(map[string][]int)
+	}
+	for _, c := range more {
+		if before := l.whole(c.path); before != nil && !c.part {
+			*before = whole(c.path, before.old, c.new)
+			continue
+		}
+		l.at[c.path] = append(l.at[c.path], len(l.list))
+		l.list = append(l.list, c)
+	}
+}
+
+// whole is the change of a file of which both texts are known, nil when there is
+// none.
+func (l *changeList) whole(path string) *change {
+	for _, i := range l.at[path] {
+		if !l.list[i].part {
+			return &l.list[i]
+		}
+	}
+	return nil
+}
+
+// of are the changes of a file.
+func (l *changeList) of(path string) (changes []change) {
+	for _, i := range l.at[path] {
+		changes = append(changes, l.list[i])
+	}
+	return changes
+}
+
+// diffs show changes as ACP content, as many as a person can look at. What is
+// left out is told.
+func diffs(cwd string, changes []change) []protocol.ToolContent {
+	var out []protocol.ToolContent
+	size := 0
+	for i, c := range changes {
+		if size += c.size(); i > 0 && (i >= maxChanges || size > maxShown) {
+			return append(out, protocol.TextContent(fmt.Sprintf("%d more changes are too many to be shown here: %s",
+				len(changes)-i, fileNames(cwd, changes[i:], nil))))
+		}
+		out = append(out, c.content(cwd)...)
+	}
+	return out
+}
+
+// size is how much text the change has, in bytes.
+func (c change) size() (n int) {
+	if c.old != nil {
+		n += len(*c.old)
+	}
+	if c.new != nil {
+		n += len(*c.new)
+	}
+	return n
+}
+
+func (c change) content(cwd string) []protocol.ToolContent {
+	name := paths.Relative(cwd, c.path)
+	switch {
+	case c.from != "":
+		return []protocol.ToolContent{protocol.TextContent("Renames " + paths.Relative(cwd, c.from) + " to " + name)}
+	case c.new == nil && c.old == nil:
+		return []protocol.ToolContent{protocol.TextContent("Deletes " + name)}
+	case c.new == nil && len(*c.old) > maxDiff:
+		return []protocol.ToolContent{protocol.TextContent(fmt.Sprintf("Deletes %s (%.1f MB)", name, float64(len(*c.old))/1e6))}
+	}
+	before, after := "", ""
+	if c.old != nil {
+		before = *c.old
+	}
+	if c.new != nil {
+		after = *c.new
+	}
+	if len(before)+len(after) <= maxDiff {
+		return []protocol.ToolContent{protocol.DiffContent(c.path, c.old, c.new)}
+	}
+	size := fmt.Sprintf("%s is large (%.1f MB)", name, float64(max(len(before), len(after)))/1e6)
+	before, after = changedLines(before, after)
+	if len(before)+len(after) > maxDiff {
+		text := size + "; its change is too long to be shown whole."
+		if after != "" {
+			text += " The new text begins:\n\n" + markdown.Fenced("", beginning(after))
+		}
+		return []protocol.ToolContent{protocol.TextContent(text)}
+	}
+	return []protocol.ToolContent{protocol.DiffContent(c.path, &before, &after), protocol.TextContent(size + "; only the lines that change are shown.")}
+}
+
+// beginning is the first lines of a long text.
+func beginning(text string) string {
+	if len(text) <= maxBeginning {
+		return text
+	}
+	text = text[:maxBeginning]
+	if end := strings.LastIndexByte(text, '\n'); end > 0 {
+		return text[:end+1] + "…"
+	}
+	return strings.ToValidUTF8(text, "") + "…"
+}
+
+// changedLines cuts off the lines that two texts have in common at their
+// beginning and end, but for three.
+func changedLines(a, b string) (string, string) {
+	x, y := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")
+	head := 0
+	for head < len(x) && head < len(y) && x[head] == y[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(x)-head && tail < len(y)-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
+		tail++
+	}
+	const around = 3
+	head, tail = max(0, head-around), max(0, tail-around)
+	return strings.Join(x[head:len(x)-tail], ""), strings.Join(y[head:len(y)-tail], "")
+}
+
+// changeLocations are the files that change, with the first line that does, as
+// many as are shown.
+func changeLocations(changes []change) []protocol.Location {
+	all := changedFiles(changes)
+	return all[:min(len(all), maxChanges)]
+}
+
+func changedFiles(changes []change) (files []protocol.Location) {
+	seen := make(map[string]struct{}, len(changes))
+	for _, c := range changes {
+		if _, again := seen[c.path]; !again {
+			seen[c.path] = struct{}{}
+			files = append(files, protocol.Location{Path: c.path, Line: c.line})
+		}
+	}
+	return files
+}
+
+// fileNames names the files that change, the first of them where they are many,
+// each with a note.
+func fileNames(cwd string, changes []change, note func(path string) string) string {
+	var names []string
+	for i, l := range changedFiles(changes) {
+		if i == maxNames {
+			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(changedFiles(changes))-i)
+		}
+		name := filepath.ToSlash(paths.Relative(cwd, l.Path))
+		if note != nil {
+			name += note(l.Path)
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}

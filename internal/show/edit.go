@@ -1,0 +1,120 @@
+package show
+
+import (
+	"encoding/json"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+const (
+	// maxReplaced bounds the text that replacing makes, in bytes: a short text in
+	// many places may become a long one in each.
+	maxReplaced = 4 << 20
+	// maxScanned bounds how many bytes are searched for replacements, a text as often as
+	// it is searched; some 100 ms of work.
+	maxScanned = 128 << 20
+	// maxChanges and maxShown bound the changes of one call that are shown, by their
+	// number and in bytes. The others are told.
+	maxChanges = 100
+	maxShown   = 4 << 20
+	// maxNames bounds the names in a sentence.
+	maxNames = 10
+	// maxDiff bounds what one diff shows, old and new together, in bytes. Of larger
+	// files only the lines that change are shown.
+	maxDiff = 1 << 20
+	// maxBeginning bounds what is shown of a change that is longer than that, in
+	// bytes.
+	maxBeginning = 16 << 10
+)
+
+// edit is the view of a call that changes files.
+type edit struct {
+	*call
+	changes []change
+	files   Files // read when the call began, for when its input is described
+}
+
+func newEdit(c *call) toolView { return &edit{call: c, files: c.v.files} }
+
+// describe notes what the call is about to change, and names the files where the
+// input does not.
+func (e *edit) describe(name string, input json.RawMessage, shown *protocol.ToolCall) {
+	if e.v.files == nil {
+		e.v.files = e.files
+		defer func() { e.v.files = nil }()
+	}
+	e.changes, e.files = e.v.plannedChanges(name, input), nil
+	if len(e.changes) == 0 {
+		return
+	}
+	if shown.Locations == nil {
+		shown.Title += " " + fileNames(e.v.cwd, e.changes, nil)
+	}
+	shown.Locations = changeLocations(e.changes)
+}
+
+func (e *edit) planned() []change { return e.changes }
+
+// asked takes droid's own word on the changes, which may know better.
+func (e *edit) asked(_ stream.PermissionToolUse, changes []change) (keep bool) {
+	if len(changes) > 0 {
+		e.changes = changes
+	}
+	return true
+}
+
+// ended shows what an edit has changed, or was refused to change.
+func (e *edit) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+	if ev.Unfinished {
+		return
+	}
+	var without []change
+	if update.Status == protocol.StatusCompleted {
+		e.changes, without = e.v.done(e.changes, ev.Content)
+	}
+	update.Content = diffs(e.v.cwd, e.changes)
+	if len(without) > 0 {
+		update.Content = append(update.Content, protocol.TextContent(notChanged(e.v.cwd, without, ev.Content)))
+	}
+	update.Locations = changeLocations(e.changes)
+	if update.Status == protocol.StatusFailed || len(e.changes) == 0 {
+		update.Content = append(update.Content, ResultContent(ev.Content)...)
+	}
+}
+
+// change is what a call does to one file. old and new are the texts of the whole file,
+// or, where these are not known, of the lines that change.
+type change struct {
+	path     string  // absolute
+	old, new *string // nil: there is no such file
+	part     bool    // not the whole file
+	from     string  // name until now of a file that cannot be read, absolute
+	line     int     // first line that changes, from 1; 0 when it is not known
+}
+
+// whole is a change of which both texts are known.
+func whole(path string, oldText, newText *string) change {
+	c := change{path: path, old: oldText, new: newText}
+	var before, after string
+	if oldText != nil {
+		before = *oldText
+	}
+	if newText != nil {
+		after = *newText
+	}
+	c.line = firstDifference(before, after)
+	return c
+}
+
+// firstDifference is the number of the first line in which two texts differ,
+// from 1.
+func firstDifference(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return 1 + strings.Count(a[:n], "\n")
+}

@@ -1,0 +1,111 @@
+package show
+
+import (
+	"encoding/json"
+	"strings"
+
+	"droid-acp/internal/paths"
+)
+
+// done says which of the changes a successful call has made. It looks at what is on disk
+// now and at droid's result: these know better when another call or a hook changed the
+// same file. without are the changes that were not made: of a patch that adds two files
+// droid 0.99 adds the first only, and 0.225 leaves out what does not fit; both call that
+// a success.
+func (v *View) done(changes []change, result json.RawMessage) (made, without []change) {
+	lines, failed := diffLines(v.cwd, result), failedFiles(v.cwd, result)
+	if len(changes) == 0 && lines != nil {
+		return []change{*lines}, nil
+	}
+	for _, c := range changes {
+		now, known := v.readText(c.path)
+		switch {
+		case failed[c.path] != "":
+			without = append(without, c)
+		case !c.part && (!known || same(now, c.new)):
+			made = append(made, c)
+		case lines != nil && len(changes) == 1:
+			return []change{*lines}, nil
+		case !c.part && !same(now, c.old):
+			made = append(made, whole(c.path, c.old, now))
+		case !c.part && len(changes) > 1:
+			without = append(without, c)
+		default:
+			made = append(made, c)
+		}
+	}
+	if lines != nil && changes[0].part {
+		return []change{*lines}, nil
+	}
+	return made, without
+}
+
+// failedFiles are the files that an ApplyPatch did not change, with droid's
+// words for it (0.225).
+func failedFiles(cwd string, raw json.RawMessage) map[string]string {
+	var result struct {
+		Files []struct {
+			FilePath string `json:"file_path"`
+			Error    string `json:"error"`
+		} `json:"files"`
+	}
+	if json.Unmarshal([]byte(resultText(raw)), &result) != nil {
+		return nil
+	}
+	failed := make(map[string]string)
+	for _, f := range result.Files {
+		failed[paths.Absolute(cwd, f.FilePath)] = f.Error
+	}
+	return failed
+}
+
+// notChanged names the files that a call left as they were, and why.
+func notChanged(cwd string, changes []change, result json.RawMessage) string {
+	failed := failedFiles(cwd, result)
+	return "Not changed by droid: " + fileNames(cwd, changes, func(path string) string {
+		if why := failed[path]; why != "" {
+			return " (" + why + ")"
+		}
+		return ""
+	})
+}
+
+func same(a, b *string) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// diffLines reads the lines that an Edit changed from its result (0.99 to
+// 0.225), nil when it has none.
+func diffLines(cwd string, raw json.RawMessage) *change {
+	var result struct {
+		FilePath  string `json:"file_path"`
+		DiffLines []struct {
+			Type       string
+			Content    string
+			LineNumber struct{ Old, New int }
+		} `json:"diffLines"`
+	}
+	text := resultText(raw)
+	if json.Unmarshal([]byte(text), &result) != nil || len(result.DiffLines) == 0 || result.FilePath == "" {
+		return nil
+	}
+	var before, after strings.Builder
+	c := change{path: paths.Absolute(cwd, result.FilePath), part: true}
+	for _, l := range result.DiffLines {
+		if l.Type != "added" {
+			before.WriteString(l.Content + "\n")
+		}
+		if l.Type != "removed" {
+			after.WriteString(l.Content + "\n")
+		}
+		if l.Type != "unchanged" && c.line == 0 {
+			c.line = max(l.LineNumber.Old, l.LineNumber.New)
+		}
+	}
+	b, a := before.String(), after.String()
+	c.old, c.new = &b, &a
+	return &c
+}

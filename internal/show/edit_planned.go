@@ -1,0 +1,129 @@
+package show
+
+import (
+	"encoding/json"
+	"strings"
+
+	"droid-acp/internal/patch"
+	"droid-acp/internal/paths"
+)
+
+// replacement is one change of an Edit or MultiEdit (0.99 to 0.225).
+type replacement struct {
+	OldStr    string `json:"old_str"`
+	NewStr    string `json:"new_str"`
+	ChangeAll bool   `json:"change_all"`
+}
+
+// plannedChanges are the changes that the input of a call asks for. They are made from
+// the texts of the files as they are before the call runs, where these are known.
+func (v *View) plannedChanges(name string, raw json.RawMessage) []change {
+	var in struct {
+		FilePath string        `json:"file_path"`
+		Content  *string       `json:"content"`
+		Changes  []replacement `json:"changes"`
+		Input    string        `json:"input"`
+		replacement
+	}
+	if json.Unmarshal(raw, &in) != nil {
+		return nil
+	}
+	path := paths.Absolute(v.cwd, in.FilePath)
+	switch {
+	case name == "ApplyPatch":
+		return v.patchChanges(in.Input)
+	case in.FilePath == "":
+	case name == "Create" && in.Content != nil:
+		old, _ := v.readText(path)
+		return []change{whole(path, old, in.Content)}
+	case name == "Edit" && (in.OldStr != "" || in.NewStr != ""):
+		return v.replacements(path, []replacement{in.replacement})
+	case name == "MultiEdit":
+		return v.replacements(path, in.Changes)
+	}
+	return nil
+}
+
+func (v *View) replacements(path string, list []replacement) []change {
+	if old, known := v.readText(path); known && old != nil {
+		if text, ok := replacedIn(*old, list); ok {
+			return []change{whole(path, old, &text)}
+		}
+	}
+	var out []change
+	for _, r := range list {
+		out = append(out, change{path: path, old: &r.OldStr, new: &r.NewStr, part: true})
+	}
+	return out
+}
+
+// replacedIn is a text after replacements, false when one does not fit, the text
+// gets too long, or it would take too long.
+func replacedIn(text string, list []replacement) (string, bool) {
+	scanned := 0
+	for _, r := range list {
+		if scanned += len(text); scanned > maxScanned || !strings.Contains(text, r.OldStr) || r.OldStr == "" {
+			return "", false
+		}
+		n := 1
+		if r.ChangeAll {
+			n = strings.Count(text, r.OldStr)
+		}
+		if len(text)+n*(len(r.NewStr)-len(r.OldStr)) > maxReplaced {
+			return "", false
+		}
+		text = strings.Replace(text, r.OldStr, r.NewStr, n)
+	}
+	return text, true
+}
+
+// patchChanges are the changes of an ApplyPatch. Its parts follow on each other.
+func (v *View) patchChanges(text string) []change {
+	files, err := patch.Parse(text)
+	if err != nil {
+		return nil
+	}
+	var out changeList
+	read := func(path string) (*string, bool) {
+		if c := out.whole(path); c != nil {
+			return c.new, true
+		}
+		return v.readText(path)
+	}
+	for _, f := range files {
+		path := paths.Absolute(v.cwd, f.Path)
+		old, known := read(path)
+		switch f.Op {
+		case patch.Add:
+			out.add(whole(path, old, &f.Text))
+		case patch.Delete:
+			out.add(whole(path, old, nil))
+		case patch.Update:
+			replaced, _ := read(paths.Absolute(v.cwd, f.MoveTo))
+			out.add(v.updated(path, old, known, f, replaced)...)
+		}
+	}
+	return out.list
+}
+
+// updated are the changes of a file that a patch updates, and of the one whose
+// name it gets.
+func (v *View) updated(path string, old *string, known bool, f patch.File, replaced *string) []change {
+	if known && old != nil {
+		if text, err := f.Apply(*old); err == nil {
+			if f.MoveTo == "" {
+				return []change{whole(path, old, &text)}
+			}
+			return []change{whole(path, old, nil), whole(paths.Absolute(v.cwd, f.MoveTo), replaced, &text)}
+		}
+	}
+	var out []change
+	for _, h := range f.Hunks {
+		before, after := strings.Join(h.Old, "\n"), strings.Join(h.New, "\n")
+		out = append(out, change{path: path, old: &before, new: &after, part: true})
+	}
+	if f.MoveTo != "" {
+		out = append(out, change{path: paths.Absolute(v.cwd, f.MoveTo), from: path, part: true})
+	}
+	return out
+}

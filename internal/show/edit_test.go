@@ -1,0 +1,314 @@
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// planned are the changes of an input whose files were read.
+func planned(s *desk, tool string, raw json.RawMessage) []change {
+	s.read(inputFiles(tool, raw, s.cwd)...)
+	return s.plannedChanges(tool, raw)
+}
+
+func input(t *testing.T, fields map[string]any) json.RawMessage {
+	t.Helper()
+	raw, err := json.Marshal(fields)
+	require.NoError(t, err)
+	return raw
+}
+
+func textOf(s string) *string { return &s }
+
+func TestPlannedChanges(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", "one\ntwo\ntwo\n")
+	added := filepath.Join(s.cwd, "b.txt")
+	for _, tc := range []struct {
+		name, tool string
+		input      map[string]any
+		want       []change
+	}{
+		{"a new file", "Create", map[string]any{"file_path": added, "content": "x\n"}, []change{{path: added, new: textOf("x\n"), line: 1}}},
+		{"a file replaced", "Create", map[string]any{"file_path": path, "content": "one\n2\n"},
+			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\n"), line: 2}}},
+		{"the first of two", "Edit", map[string]any{"file_path": "a.txt", "old_str": "two", "new_str": "2"},
+			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\ntwo\n"), line: 2}}},
+		{"all", "Edit", map[string]any{"file_path": path, "old_str": "two", "new_str": "2", "change_all": true},
+			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\n2\n"), line: 2}}},
+		{"what is not there", "Edit", map[string]any{"file_path": path, "old_str": "three", "new_str": "3"},
+			[]change{{path: path, old: textOf("three"), new: textOf("3"), part: true}}},
+		{"several", "MultiEdit", map[string]any{"file_path": path, "changes": []any{
+			map[string]any{"old_str": "one", "new_str": "1"}, map[string]any{"old_str": "1\ntwo", "new_str": "1\n2"}}},
+			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("1\n2\ntwo\n"), line: 1}}},
+		{"a patch", "ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n*** Add File: b.txt\n+x\n*** End Patch"},
+			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\ntwo\n"), line: 2}, {path: added, new: textOf("x"), line: 1}}},
+		{"a patch that does not fit", "ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n-four\n+4\n*** End Patch"},
+			[]change{{path: path, old: textOf("four"), new: textOf("4"), part: true}}},
+		{"no input yet", "Edit", map[string]any{"file_path": path}, nil},
+		{"nonsense", "Create", map[string]any{"file_path": 7}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			require.Equal(t, tc.want, planned(s, tc.tool, input(t, tc.input)))
+		})
+	}
+	s.files = nil
+	require.Equal(t, []change{{path: path, old: textOf("one"), new: textOf("1"), part: true}},
+		s.plannedChanges("Edit", input(t, map[string]any{"file_path": path, "old_str": "one", "new_str": "1"})), "no file is read for the past")
+}
+
+// What the model writes must not make a text that fills the memory.
+func TestReplacementsAreBounded(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", strings.Repeat("x", 1<<10))
+	long := strings.Repeat("y", 1<<13)
+	for _, old := range []string{"", "x"} {
+		s.read(path)
+		list := []replacement{{OldStr: old, NewStr: long, ChangeAll: true}}
+		require.Equal(t, []change{{path: path, old: &old, new: &long, part: true}}, s.replacements(path, list))
+	}
+}
+
+// Of an input that is too large to be passed on there is a diff all the same.
+func TestLargeInputIsDescribed(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", "one\n")
+	var changes []any
+	for range maxRaw / maxRawText {
+		changes = append(changes, map[string]any{"old_str": "none", "new_str": strings.Repeat("x", maxRawText)})
+	}
+	view := s.open("t", "MultiEdit")
+	call := s.describe(view, "MultiEdit", input(t, map[string]any{"file_path": path, "changes": changes}))
+	require.Nil(t, call.RawInput)
+	require.Len(t, view.planned(), len(changes))
+}
+
+const oneLine = `{"file_path":"a.txt","diffLines":[{"type":"unchanged","content":"one","lineNumber":{"old":1,"new":1}},` +
+	`{"type":"removed","content":"two","lineNumber":{"old":2}},{"type":"added","content":"2","lineNumber":{"new":2}}]}`
+
+// The diff of a finished edit is checked against the disk.
+func TestDoneIsCheckedAgainstTheDisk(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", "one\n2\n")
+	done := func(planned change, result string) []change {
+		s.read(path)
+		made, without := s.done([]change{planned}, endedWith(t, result).Content)
+		require.Empty(t, without)
+		return made
+	}
+	planned := whole(path, textOf("one\ntwo\n"), textOf("one\n2\n"))
+	require.Equal(t, []change{planned}, done(planned, oneLine))
+
+	wrong := whole(path, textOf("zero\none\ntwo\n"), textOf("zero\none\n2\n"))
+	require.Equal(t, []change{{path: path, old: textOf("one\ntwo\n"), new: textOf("one\n2\n"), part: true, line: 2}},
+		done(wrong, oneLine), "droid's own lines, where the file is another")
+
+	formatted := whole(path, textOf("one\ntwo\n"), textOf("one\n 2\n"))
+	require.Equal(t, []change{planned}, done(formatted, "File created successfully"), "a hook has changed it again")
+
+	part := change{path: path, old: textOf("two"), new: textOf("2"), part: true}
+	require.Equal(t, 2, done(part, oneLine)[0].line)
+	require.Equal(t, []change{part}, done(part, "done"))
+}
+
+func endedWith(t *testing.T, result string) quirks.ToolEnded {
+	t.Helper()
+	raw, err := json.Marshal(result)
+	require.NoError(t, err)
+	return quirks.ToolEnded{Content: raw}
+}
+
+func TestLargeChangesAreBounded(t *testing.T) {
+	exactly := strings.Repeat("x", maxBeginning)
+	require.Equal(t, exactly, beginning(exactly))
+	require.Equal(t, exactly+"…", beginning(exactly+"y"))
+	long := strings.Repeat("a line\n", 300_000)
+	c := whole("/w/big.txt", textOf(long+"old\nend\n"), textOf(long+"new\nend\n"))
+	require.Equal(t, 300_001, c.line)
+	got := c.content("/w")
+	require.Equal(t, "diff|big.txt is large (2.1 MB); only the lines that change are shown.", texts(got))
+	require.Equal(t, "a line\na line\na line\nold\nend\n", *got[0].OldText)
+	require.Equal(t, "a line\na line\na line\nnew\nend\n", *got[0].NewText)
+
+	got = whole("/w/big.txt", nil, textOf(long)).content("/w")
+	text, begins, _ := strings.Cut(texts(got), "\n\n")
+	require.Equal(t, "big.txt is large (2.1 MB); its change is too long to be shown whole. The new text begins:", text)
+	require.Equal(t, "```\n"+long[:maxBeginning/7*7]+"…\n```", begins)
+	got = whole("/w/big.txt", nil, textOf(strings.Repeat("x", maxDiff+1))).content("/w")
+	require.Contains(t, texts(got), "\n"+strings.Repeat("x", maxBeginning)+"…\n", "one long line")
+	got = whole("/w/big.txt", textOf(long), nil).content("/w")
+	require.Equal(t, "Deletes big.txt (2.1 MB)", texts(got))
+	got = whole("/w/big.txt", textOf(long), textOf("")).content("/w")
+	require.Equal(t, "big.txt is large (2.1 MB); its change is too long to be shown whole.", texts(got), "emptied")
+}
+
+// droid 0.99 describes a patch of several files by its text alone.
+func TestAskedChangesOfAPatchWithoutFiles(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", "one\n")
+	planned := []change{whole(path, textOf("one\n"), textOf("1\n"))}
+	got := askedChanges(stream.PermissionToolUse{Confirmation: "apply_patch",
+		Details: stream.PermissionDetails{FilePath: "a.txt", OldContent: textOf(""), PatchContent: "*** Begin Patch"}}, planned, s.cwd)
+	require.Equal(t, planned, got)
+	require.Equal(t, "```diff\n*** Begin Patch\n```", permissionText(stream.PermissionToolUse{Confirmation: "apply_patch",
+		Details: stream.PermissionDetails{PatchContent: "*** Begin Patch"}}, false))
+}
+
+// What droid says of a patch and what the patch says make one picture: nothing
+// that is about to happen to a file is left out.
+func TestAskedChangesOfAPatch(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", "one\n")
+	other := filepath.Join(s.cwd, "b.txt")
+	ask := func(patch string, d stream.PermissionDetails) []change {
+		changes := planned(s, "ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n" + patch + "\n*** End Patch"}))
+		return askedChanges(stream.PermissionToolUse{Confirmation: "apply_patch", Details: d}, changes, s.cwd)
+	}
+	update, added := whole(path, textOf("one\n"), textOf("1\n")), whole(other, nil, textOf("x"))
+	for _, tc := range []struct {
+		name, patch string
+		details     stream.PermissionDetails
+		want        []change
+	}{
+		{"0.99 describes a new file as an empty one", "*** Add File: b.txt\n+x",
+			stream.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []change{added}},
+		{"0.99 describes the first of two files", "*** Add File: b.txt\n+x\n*** Update File: a.txt\n-one\n+1",
+			stream.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []change{added, update}},
+		{"a file that is there is overwritten, 0.99", "*** Add File: a.txt\n+1",
+			stream.PermissionDetails{FilePath: path, OldContent: textOf(""), NewContent: textOf("1\n")}, []change{update}},
+		{"a file that is there is overwritten, 0.225", "*** Add File: a.txt\n+1",
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "create", OldContent: textOf(""), NewContent: textOf("1\n")}}}, []change{update}},
+		{"a file gets another name, 0.225", "*** Update File: a.txt\n*** Move to: b.txt\n-one\n+1",
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "update", MoveTo: other, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}},
+			[]change{whole(path, textOf("one\n"), nil), whole(other, nil, textOf("1\n"))}},
+		{"a file goes, 0.225", "*** Delete File: a.txt",
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "delete", OldContent: textOf("one\n")}}}, []change{whole(path, textOf("one\n"), nil)}},
+		{"lines that are not there, 0.225", "*** Update File: a.txt\n-nine\n+9",
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "update"}}}, []change{{path: path, old: textOf("nine"), new: textOf("9"), part: true}}},
+		{"a file changes twice, 0.225", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1",
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "update", OldContent: textOf("one\n"), NewContent: textOf("2\n")},
+				{FilePath: path, Operation: "update", OldContent: textOf("2\n"), NewContent: textOf("1\n")}}}, []change{update}},
+		{"a file changes twice, 0.99", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1", stream.PermissionDetails{FilePath: path}, []change{update}},
+	} {
+		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, ask(tc.patch, tc.details)) })
+	}
+	// An Edit is of one file, whatever droid calls it.
+	link := filepath.Join(s.cwd, "link.txt")
+	require.Equal(t, []change{whole(link, textOf("one\n"), textOf("1\n"))}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
+		Details: stream.PermissionDetails{FilePath: link, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}, []change{update}, s.cwd))
+}
+
+// A patch that takes the place of another file shows that file's text.
+func TestPlannedMoveOverAFile(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", "one\n")
+	other := filepath.Join(s.cwd, "b.txt")
+	s.disk[other] = "old\n"
+	require.Equal(t, []change{whole(path, textOf("one\n"), nil), whole(other, textOf("old\n"), textOf("1\n"))},
+		planned(s, "ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n-one\n+1\n*** End Patch"})))
+}
+
+// A file that cannot be read is not shown as an empty one when a patch deletes it,
+// and its new name is not left out.
+func TestPatchOfAFileThatCannotBeRead(t *testing.T) {
+	s, _ := inDirectory(t, "a.bin", "\xff\xfe\n")
+	for patch, want := range map[string]string{
+		"*** Delete File: a.bin":                                     "Deletes a.bin",
+		"*** Update File: a.bin\n*** Move to: b.bin":                 "Renames a.bin to b.bin",
+		"*** Update File: a.bin\n*** Move to: b.bin\n@@\n-one\n+two": "diff|Renames a.bin to b.bin",
+	} {
+		changes := planned(s, "ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n" + patch + "\n*** End Patch"}))
+		require.Equal(t, want, texts(diffs(s.cwd, changes)))
+		if strings.HasPrefix(want, "diff|") {
+			require.Len(t, changeLocations(changes), 2)
+		}
+	}
+}
+
+// droid 0.99 adds the first of two files and calls that a success.
+func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
+	s, path := inDirectory(t, "a.txt", "x\n")
+	e := &edit{call: &call{v: s.View}, changes: []change{whole(path, nil, textOf("x")), whole(filepath.Join(s.cwd, "b.txt"), nil, textOf("y"))}}
+	update := protocol.ToolCall{Status: protocol.StatusCompleted}
+	s.read(path, filepath.Join(s.cwd, "b.txt"))
+	e.ended(endedWith(t, `{"success":true}`), &update)
+	require.Equal(t, "diff|Not changed by droid: b.txt", texts(update.Content))
+	require.Equal(t, "x\n", *update.Content[0].NewText)
+	require.Len(t, update.Locations, 1)
+
+	// 0.225 goes on with the other files, and calls that a success too.
+	e = &edit{call: &call{v: s.View}, changes: []change{whole(path, nil, textOf("x")), {path: filepath.Join(s.cwd, "b.txt"), old: textOf("8"), new: textOf("9"), part: true}}}
+	update = protocol.ToolCall{Status: protocol.StatusCompleted}
+	e.ended(endedWith(t, `{"success":true,"files":[{"file_path":"a.txt"},{"file_path":"b.txt","error":"Invalid context"}]}`), &update)
+	require.Equal(t, "diff|Not changed by droid: b.txt (Invalid context)", texts(update.Content))
+}
+
+// A call that changes more than a person can look at is shown in part, told in
+// full, and looked at in bounded time. BenchmarkLargeEdits has the times.
+func TestLargeCallsAreShownInPart(t *testing.T) {
+	s, _ := inDirectory(t, "a.txt", "")
+	shown := func(tool string, raw json.RawMessage) []protocol.ToolContent {
+		changes := planned(s, tool, raw)
+		require.LessOrEqual(t, len(changeLocations(changes)), maxChanges)
+		return diffs(s.cwd, changes)
+	}
+	got := shown(manyReplacements(t, s))
+	require.Len(t, got, maxChanges+1)
+	require.Equal(t, "line 19999 ", *got[0].OldText)
+	require.Equal(t, "19900 more changes are too many to be shown here: big.txt", texts(got[maxChanges:]))
+
+	got = shown(manyFiles(t))
+	require.Len(t, got, maxChanges+1)
+	require.Equal(t, "49900 more changes are too many to be shown here: dir/100, dir/101, dir/102, dir/103, dir/104, dir/105, dir/106, dir/107, dir/108, dir/109 and 49890 more",
+		texts(got[maxChanges:]))
+
+	got = shown(manyLines(t, s))
+	require.Equal(t, "diff|big.txt is large (0.5 MB); only the lines that change are shown.", texts(got), "the lines of the patch")
+}
+
+// What droid tells of one file takes the place of what was planned for it, and comes
+// first where nothing was.
+func TestReplacedChanges(t *testing.T) {
+	one, two, told := whole("/a", nil, textOf("1")), whole("/b", nil, textOf("2")), whole("/a", nil, textOf("told"))
+	require.Equal(t, []change{told, two}, replaced([]change{one, two, one}, told))
+	require.Equal(t, []change{two, told}, replaced([]change{two, one}, told))
+	require.Equal(t, []change{told, two}, replaced([]change{two}, told))
+}
+
+// Together the diffs of a call show so much text at most; both sides count.
+func TestShownTextIsBounded(t *testing.T) {
+	half := strings.Repeat("x", maxDiff/2)
+	var changes []change
+	for i := range 2*maxShown/maxDiff + 1 {
+		changes = append(changes, whole(fmt.Sprintf("/w/%d", i), nil, &half))
+	}
+	require.Equal(t, maxShown/maxDiff*2, strings.Count(texts(diffs("/w", changes)), "diff"))
+	for i := range changes {
+		changes[i] = whole(changes[i].path, &half, textOf(""))
+	}
+	require.Equal(t, maxShown/maxDiff*2, strings.Count(texts(diffs("/w", changes)), "diff"))
+}
+
+// The first change is shown, however large; what comes behind it may be too much.
+func TestFirstChangeIsShown(t *testing.T) {
+	huge, small := whole("/w/huge", textOf(strings.Repeat("x", maxShown+1)), nil), whole("/w/small", nil, textOf("x"))
+	require.Equal(t, "Deletes huge (4.2 MB)", texts(diffs("/w", []change{huge})))
+	require.Equal(t, "diff|1 more changes are too many to be shown here: huge", texts(diffs("/w", []change{small, huge})))
+}
+
+// What two texts have in common is cut off but for three lines on each side.
+func TestChangedLines(t *testing.T) {
+	rest := "1\n2\n3\n4\n5\n6\n"
+	for _, tc := range []struct{ a, b, wantA, wantB string }{
+		{"a\n" + rest, "b\n" + rest, "a\n1\n2\n3\n", "b\n1\n2\n3\n"},
+		{rest + "a\n", rest + "b\n", "4\n5\n6\na\n", "4\n5\n6\nb\n"},
+		{rest + "a\n" + rest, rest + rest, "4\n5\n6\na\n1\n2\n3\n", "4\n5\n6\n1\n2\n3\n"},
+		{"a", "b", "a", "b"},
+		{"", "b\n", "", "b\n"},
+	} {
+		a, b := changedLines(tc.a, tc.b)
+		require.Equal(t, []string{tc.wantA, tc.wantB}, []string{a, b})
+	}
+}

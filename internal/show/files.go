@@ -1,0 +1,72 @@
+package show
+
+import (
+	"encoding/json"
+
+	"droid-acp/internal/patch"
+	"droid-acp/internal/paths"
+	"droid-acp/internal/quirks"
+)
+
+// Needs are the files, by absolute path, whose texts Event, Permission and the like want
+// for an event: the diffs are made of them.
+func (v *View) Needs(ev quirks.Event) (named []string) {
+	switch ev := ev.(type) {
+	case quirks.ToolStarted:
+		named = inputFiles(ev.Name, ev.Input, v.cwd)
+	case quirks.ToolInput:
+		named = inputFiles(ev.Name, ev.Input, v.cwd)
+	case quirks.PermissionAsked:
+		for _, tool := range ev.Tools {
+			named = append(named, inputFiles(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd)...)
+		}
+	case quirks.ToolEnded:
+		if ev.Unfinished || ev.IsError {
+			return nil
+		}
+		for _, c := range v.call(ev.ID).planned() {
+			named = append(named, c.path)
+		}
+	}
+	return named
+}
+
+// inputFiles are the files that the input of a call names, if it changes files.
+func inputFiles(name string, raw json.RawMessage, cwd string) (named []string) {
+	var in struct {
+		FilePath string `json:"file_path"`
+		Input    string `json:"input"`
+	}
+	if !toolOf(name).edits || json.Unmarshal(raw, &in) != nil {
+		return nil
+	}
+	if name != "ApplyPatch" {
+		if in.FilePath == "" {
+			return nil
+		}
+		return []string{paths.Absolute(cwd, in.FilePath)}
+	}
+	files, err := patch.Parse(in.Input)
+	if err != nil {
+		return nil
+	}
+	for _, f := range files {
+		named = append(named, paths.Absolute(cwd, f.Path))
+		if f.MoveTo != "" {
+			named = append(named, paths.Absolute(cwd, f.MoveTo))
+		}
+	}
+	return named
+}
+
+// readText is the text of a file that was read for the event that is being shown: nil
+// when there is no such file. known is false when it could not be read in time, cannot
+// be shown, or was not read, as in a conversation of the past, whose files have changed
+// since.
+func (v *View) readText(path string) (text *string, known bool) {
+	if v.past {
+		return nil, false
+	}
+	f := v.files[path]
+	return f.Text, f.Known
+}

@@ -1,0 +1,118 @@
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/visible"
+)
+
+// choiceField and wordsField are the fields of the question i. A form shows its
+// fields in the order of their names, or in no order: the titles have numbers.
+func choiceField(i int) string { return fmt.Sprintf("question_%02d", i+1) }
+func wordsField(i int) string  { return fmt.Sprintf("question_%02d_other", i+1) }
+
+// questionForm is one form for all questions. A question with options has a
+// choice and a field for other words; neither is required, one is enough.
+func questionForm(toolID string, questions []stream.Question) *protocol.ElicitationParams {
+	p := &protocol.ElicitationParams{ToolCallID: toolID, Mode: "form", Message: questionTitle(questions),
+		Schema: protocol.FormSchema{Type: "object", Properties: map[string]protocol.FormField{}}}
+	for i, q := range questions {
+		title := q.Topic
+		if title == "" {
+			title = "Question"
+		}
+		if len(questions) > 1 {
+			title = fmt.Sprintf("%d. %s", i+1, title)
+		}
+		field := protocol.FormField{Type: "string", Title: title, Description: q.Question, Enum: q.Options}
+		words := protocol.FormField{Type: "string", Title: title + ": other", Description: "Your answer in your own words, in place of the choice above"}
+		switch {
+		case len(q.Options) == 0:
+			field.MinLength = 1
+			p.Schema.Required = append(p.Schema.Required, choiceField(i))
+		case q.MultiSelect:
+			field.Type, field.Enum, field.Items = "array", nil, &protocol.FormItems{Type: "string", Enum: q.Options}
+			words.Description = "Your answer in your own words, besides the choices above"
+			p.Schema.Properties[wordsField(i)] = words
+		default:
+			p.Schema.Properties[wordsField(i)] = words
+		}
+		p.Schema.Properties[choiceField(i)] = field
+	}
+	return p
+}
+
+// questionTitle is the question, or how many there are.
+func questionTitle(questions []stream.Question) string {
+	if len(questions) == 1 {
+		return questions[0].Question
+	}
+	return fmt.Sprintf("Droid has %d questions", len(questions))
+}
+
+// Answers for the model where the user gave none.
+const (
+	declinedAnswer = "(The user declined to answer this question.)"
+	noAnswer       = "(The user left this question unanswered.)"
+)
+
+func declined(questions []stream.Question) stream.Answers {
+	var a stream.Answers
+	for _, q := range questions {
+		a.Answers = append(a.Answers, answerTo(q, declinedAnswer))
+	}
+	return a
+}
+
+func answerTo(q stream.Question, text string) stream.Answer {
+	return stream.Answer{Index: q.Index, Question: q.Question, Answer: text}
+}
+
+// formAnswers reads a filled form: own words before the choice, or besides it
+// where several may be picked.
+func formAnswers(questions []stream.Question, filled map[string]json.RawMessage) stream.Answers {
+	var a stream.Answers
+	for i, q := range questions {
+		text, choice := formText(filled[wordsField(i)]), formText(filled[choiceField(i)], q.Options...)
+		switch {
+		case text == "":
+			text = choice
+		case q.MultiSelect && choice != "":
+			text = choice + ", " + text
+		}
+		if text == "" {
+			text = noAnswer
+		}
+		a.Answers = append(a.Answers, answerTo(q, text))
+	}
+	return a
+}
+
+// formText is a field's value, several as droid has them; a client may send
+// other types than asked for. One of the options shown is told in droid's words.
+func formText(raw json.RawMessage, options ...string) string {
+	asOffered := func(text string) string {
+		for _, option := range options {
+			if visible.Line(option) == text {
+				return option
+			}
+		}
+		return text
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return strings.TrimSpace(asOffered(text))
+	}
+	var several []string
+	if json.Unmarshal(raw, &several) == nil {
+		for i, one := range several {
+			several[i] = asOffered(one)
+		}
+		return strings.Join(several, ", ")
+	}
+	return string(raw)
+}

@@ -1,0 +1,40 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// maxHookOutput bounds what is told of a failed hook's output, in bytes.
+const maxHookOutput = 500
+
+// hookCompleted tells of the commands of a hook that failed. Those that did
+// their work are no news.
+func (v *View) hookCompleted(ev stream.HookCompleted) {
+	started := v.hooks[ev.HookID]
+	delete(v.hooks, ev.HookID)
+	event := ev.EventName
+	if event == "" {
+		event = started.EventName
+	}
+	for i, r := range ev.Results {
+		if r.ExitCode == 0 {
+			continue
+		}
+		command := r.Command
+		if command == "" && i < len(started.Commands) {
+			command = started.Commands[i].Command
+		}
+		said := strings.TrimSpace(r.Stderr)
+		if said == "" {
+			said = strings.TrimSpace(r.Stdout)
+		}
+		text := fmt.Sprintf("The %s hook `%s` failed with exit code %d.", event, FirstLine(command), r.ExitCode)
+		if said != "" {
+			text += "\n" + shorten(said, maxHookOutput)
+		}
+		v.out = append(v.out, Output{Report: text})
+	}
+}

@@ -1,0 +1,150 @@
+package show
+
+import (
+	"regexp"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+)
+
+const (
+	// maxOutput bounds how much of a running command's output is kept, in bytes.
+	maxOutput = 64 << 10
+	// minOverlap is how many bytes two windows of output must share to count as
+	// neighbours, unless one of them is shorter.
+	minOverlap = 16
+	// gapMark stands for output that droid did not report.
+	gapMark = "\n[…]\n"
+)
+
+// output puts the output of a running command together from droid's reports:
+// since 0.215 the last 8 kB of it (fullOutput), before only its last two lines.
+type output struct {
+	text string // in one piece, but for gapMark
+	cut  bool   // the beginning of text was dropped
+	gap  bool   // text has a gapMark
+	last string // the last lines, when it is not known what lies before them
+}
+
+// push takes a report and returns what it adds to text.
+func (o *output) push(u stream.ProgressUpdate) string {
+	piece := ""
+	if u.FullOutput != "" {
+		piece = o.window(u.FullOutput)
+	} else if u.Text != "" {
+		piece = o.lines(u.Text)
+	}
+	o.add(piece)
+	return piece
+}
+
+// add takes what follows text.
+func (o *output) add(piece string) {
+	o.text += piece
+	if over := len(o.text) - maxOutput; over > 0 {
+		if end := strings.IndexByte(o.text[over:], '\n'); end >= 0 {
+			over += end + 1
+		}
+		o.text, o.cut = strings.ToValidUTF8(o.text[over:], ""), true
+	}
+}
+
+// window takes the end of the output.
+func (o *output) window(end string) string {
+	if !o.cut && strings.HasPrefix(end, o.text) {
+		return end[len(o.text):]
+	}
+	if n := overlap(o.text, end); n > 0 {
+		return end[n:]
+	}
+	o.gap = true
+	return gapMark + end
+}
+
+// lines takes the last two lines of the output. With one line only, the first
+// is empty. They continue text where they repeat its last line; else output in
+// between was not reported, and they are kept apart.
+func (o *output) lines(text string) string {
+	before, last, two := strings.Cut(text, "\n")
+	if !two {
+		before, last = "", text
+	}
+	known := o.text[strings.LastIndexByte(o.text, '\n')+1:]
+	piece, follows := "", true
+	switch {
+	case o.last != "":
+		follows = false
+	case before == "": // there was but one line
+		follows = !strings.Contains(o.text, "\n") && strings.HasPrefix(last, known)
+		piece = strings.TrimPrefix(last, known)
+	case o.text == "":
+		follows = false
+	case strings.HasSuffix(o.text, text):
+	case known == before:
+		piece = "\n" + last
+	case strings.HasSuffix(o.text, before+"\n"+known) && strings.HasPrefix(last, known):
+		piece = last[len(known):]
+	default:
+		follows = false
+	}
+	if follows {
+		return piece
+	}
+	o.last = text
+	return ""
+}
+
+// shown is the output for clients that replace it each time.
+func (o *output) shown() string {
+	text := o.text
+	if o.cut {
+		text = strings.TrimPrefix(gapMark, "\n") + text
+	}
+	if o.last != "" {
+		text += gapMark + strings.TrimPrefix(o.last, "\n")
+	}
+	return strings.TrimPrefix(text, "\n")
+}
+
+// rest returns what the whole output, as the result has it, adds to text; false
+// when text does not lead to it.
+func (o *output) rest(whole string) (string, bool) {
+	trimmed := strings.TrimRight(whole, "\n")
+	switch {
+	case o.text == "":
+		return whole, true
+	case o.gap:
+		return "", false
+	case !o.cut && strings.HasPrefix(whole, o.text):
+		return whole[len(o.text):], true
+	case !o.cut && strings.HasPrefix(o.text, trimmed):
+		return "", true // it ended while droid took its result
+	}
+	mark := leftOut.FindStringIndex(whole)
+	if mark == nil {
+		return "", false
+	}
+	head, tail := whole[:mark[0]], strings.TrimRight(whole[mark[1]:], "\n")
+	switch {
+	case tail == "" || !o.cut && !strings.HasPrefix(o.text, head):
+		return "", false
+	case strings.HasSuffix(strings.TrimRight(o.text, "\n"), tail):
+		return "", true
+	}
+	n := overlap(o.text, tail)
+	return tail[n:], n > 0
+}
+
+// leftOut is where droid shortened a long output (0.99 to 0.225).
+var leftOut = regexp.MustCompile(`\n\[\.\.\. (truncated \d+ bytes|\d+ lines skipped)[^\n]*\]\n`)
+
+// overlap is the length of the longest end of a that b begins with, 0 when it is
+// too short to tell anything.
+func overlap(a, b string) int {
+	for n := min(len(a), len(b)); n >= min(minOverlap, len(a), len(b)) && n > 0; n-- {
+		if strings.HasSuffix(a, b[:n]) {
+			return n
+		}
+	}
+	return 0
+}

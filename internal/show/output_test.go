@@ -1,0 +1,183 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// reports are droid's reports of a growing output: the whole of it, at most the
+// last size bytes, or its last two lines when size is 0.
+func reports(lines []string, size int) []stream.ProgressUpdate {
+	var out []stream.ProgressUpdate
+	for i := range lines {
+		whole := strings.Join(lines[:i+1], "\n") + "\n"
+		update := stream.ProgressUpdate{Type: "status"}
+		if size > 0 {
+			update.FullOutput = whole[max(0, len(whole)-size):]
+		} else {
+			update.Text = "\n" + lines[i]
+			if i > 0 {
+				update.Text = lines[i-1] + "\n" + lines[i]
+			}
+		}
+		out = append(out, update)
+	}
+	return out
+}
+
+func numbered(n int) []string {
+	var lines []string
+	for i := range n {
+		lines = append(lines, fmt.Sprintf("line number %d", i+1))
+	}
+	return lines
+}
+
+func TestOutputGrowsToTheResult(t *testing.T) {
+	many := numbered(2000)
+	shortened := strings.Join(many[:30], "\n") + "\n[... 1940 lines skipped ...]\n" + strings.Join(many[1970:], "\n") + "\n"
+	for _, tc := range []struct {
+		name   string
+		pushed []stream.ProgressUpdate
+		result string
+	}{
+		{"cumulative", reports(numbered(9), 8000), strings.Join(numbered(9), "\n") + "\n"},
+		{"more than the window", reports(numbered(1000), 300), strings.Join(numbered(1000), "\n") + "\n"},
+		{"more in the result", reports(numbered(3), 8000), strings.Join(numbered(9), "\n") + "\n"},
+		{"two lines", reports(numbered(9), 0), strings.Join(numbered(9), "\n") + "\n"},
+		{"two lines, some unreported", append(reports(numbered(3), 0), reports(numbered(9), 0)[6:]...), strings.Join(numbered(9), "\n") + "\n"},
+		{"a line that grows", []stream.ProgressUpdate{{Text: "\n1"}, {Text: "\n12"}, {Text: "12\na"}, {Text: "12\nabc"}}, "12\nabcd"},
+		{"nothing reported", nil, "done\n"},
+		{"a result that droid shortened", reports(many, 3000), shortened},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var o output
+			shown := ""
+			for _, u := range tc.pushed {
+				shown += o.push(u)
+			}
+			rest, ok := o.rest(tc.result)
+			require.True(t, ok)
+			if tc.result == shortened {
+				require.Equal(t, strings.Join(many, "\n")+"\n", shown+rest, "the window was told in full")
+				return
+			}
+			require.Equal(t, tc.result, shown+rest)
+		})
+	}
+}
+
+// Where droid did not report what lies in between, that is said, and the result
+// takes the place of what was shown.
+func TestOutputWithAGap(t *testing.T) {
+	for name, pushed := range map[string][]stream.ProgressUpdate{
+		"windows":       {{FullOutput: strings.Join(numbered(9), "\n")}, {FullOutput: "far away\nand more"}},
+		"repeated line": {{Text: "\nok"}, {Text: "ok\nok"}, {Text: "ok\nlast"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var o output
+			for _, u := range pushed {
+				o.push(u)
+			}
+			_, ok := o.rest("ok\nok\nok\nlast\n")
+			require.False(t, ok)
+		})
+	}
+	var o output
+	o.push(stream.ProgressUpdate{Text: "a\nb"})
+	require.Equal(t, "[…]\na\nb", o.shown())
+	rest, ok := o.rest("x\na\nb\n")
+	require.True(t, ok, "what is kept apart is not in the terminal")
+	require.Equal(t, "x\na\nb\n", rest)
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	var o output
+	line := strings.Repeat("é", 500) + "\n"
+	for i := range 400 {
+		o.push(stream.ProgressUpdate{FullOutput: strings.Repeat(line, i+1)[max(0, (i+1)*len(line)-8000):]})
+		o.push(stream.ProgressUpdate{FullOutput: fmt.Sprint(i) + line})
+	}
+	require.LessOrEqual(t, len(o.text), maxOutput)
+	require.True(t, o.cut)
+}
+
+func TestParseCommandResult(t *testing.T) {
+	zero, three := 0, 3
+	for _, tc := range []struct {
+		text string
+		want commandResult
+	}{
+		{"line1\nline2\n\n\n[Process exited with code 0]", commandResult{output: "line1\nline2\n", exitCode: &zero}},
+		{"Command completed successfully\n\n[Process exited with code 0]", commandResult{note: "Command completed successfully", exitCode: &zero}},
+		{"Error: Command failed (exit code: 3)\nout\nerr\n\n\n[Process exited with code 3]", commandResult{output: "out\nerr\n", exitCode: &three}},
+		{"Command timed out after 3 seconds. Consider more.\n\nPartial output before timeout:\nbegin",
+			commandResult{output: "begin", note: "Command timed out after 3 seconds. Consider more.", timedOut: true}},
+		{"Command timed out after 3 seconds.", commandResult{note: "Command timed out after 3 seconds.", timedOut: true}},
+		{"Command timed out after lunch\n\n\n[Process exited with code 0]", commandResult{output: "Command timed out after lunch\n", exitCode: &zero}},
+		{"Error: Tool execution cancelled by user", commandResult{note: "Error: Tool execution cancelled by user"}},
+		{"1\n[... 9 lines skipped ...]\n11\n\nFull command output saved to: /tmp/x (1.2MB)\n\n[Process exited with code 0]",
+			commandResult{output: "1\n[... 9 lines skipped ...]\n11\n", note: "Full command output saved to: /tmp/x (1.2MB)", exitCode: &zero}},
+		{"[Process exited with code 0]", commandResult{exitCode: &zero}},
+		{"it said [Process exited with code 7]", commandResult{output: "it said [Process exited with code 7]"}},
+		{"", commandResult{}},
+	} {
+		require.Equal(t, tc.want, parseCommandResult(tc.text), tc.text)
+	}
+}
+
+func FuzzOutput(f *testing.F) {
+	f.Add("a\nb", "b\nc", "a\nb\nc")
+	f.Add("", "\nx", "x\n\n[Process exited with code 1]")
+	f.Fuzz(func(t *testing.T, first, second, result string) {
+		for _, full := range []bool{true, false} {
+			var o output
+			shown := ""
+			for _, text := range []string{first, second} {
+				u := stream.ProgressUpdate{Text: text}
+				if full {
+					u = stream.ProgressUpdate{FullOutput: text}
+				}
+				shown += o.push(u)
+			}
+			rest, ok := o.rest(result)
+			if ok && !strings.HasPrefix(shown, strings.TrimRight(result, "\n")) && leftOut.FindString(result) == "" {
+				require.Equal(t, result, shown+rest)
+			}
+			_ = parseCommandResult(result)
+		}
+	})
+}
+
+// No more is kept than that, to the byte.
+func TestOutputKeptIsBounded(t *testing.T) {
+	var o output
+	o.add(strings.Repeat("x", maxOutput))
+	require.False(t, o.cut)
+	require.Len(t, o.text, maxOutput)
+	o.add("y")
+	require.True(t, o.cut)
+	require.Len(t, o.text, maxOutput)
+}
+
+// Last lines of which it is not known what lies before them give way to newer ones.
+func TestLastLinesAreTheNewest(t *testing.T) {
+	var o output
+	require.Empty(t, o.push(stream.ProgressUpdate{Text: "a\nb"}))
+	require.Empty(t, o.push(stream.ProgressUpdate{Text: "c\nd"}))
+	require.Equal(t, "[…]\nc\nd", o.shown())
+}
+
+// An exit code stands on a line of its own; anything else is what the command wrote.
+func TestExitCodeIsALine(t *testing.T) {
+	require.Nil(t, parseCommandResult("x[Process exited with code 1]").exitCode)
+	require.Nil(t, parseCommandResult("[Process exited with code x]").exitCode)
+	require.Nil(t, parseCommandResult("[Process exited with code 1] and more").exitCode)
+	require.Equal(t, 1, *parseCommandResult("[Process exited with code 1]").exitCode)
+	require.Equal(t, 7, *parseCommandResult("x\n[Process exited with code 7]\n").exitCode)
+}

@@ -1,0 +1,125 @@
+package show
+
+import (
+	"slices"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// Permission is a permission request of droid's as the user sees it, and the Dialog that
+// leads to their Decision.
+type Permission struct {
+	Before  []Output // what is shown before the user is asked
+	After   []Output // what closes that up when the user was asked, whatever came of it
+	Refused bool     // nobody is to be asked: droid's answer is "cancel"
+
+	permissionDialog
+}
+
+// Decision is what the user wants done with a permission request.
+type Decision struct {
+	Option string // of droid's; stream.OptionCancel unless the user chose clearly
+	Plan   string // the name of the plan that they picked where droid offers several
+	Edited string // the plan in the user's words, with stream.OptionEdit
+}
+
+// Setting is what else of a session a permission request depends on.
+type Setting struct {
+	Mode       stream.Mode // the session is in
+	EditedPlan bool        // droid takes a plan that the user has edited
+}
+
+// Permission shows what droid wants to do. files are the texts of what Needs names for
+// the event.
+func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *Permission {
+	v.files = files
+	defer func() { v.files = nil }()
+	options := permissionOptions(ev.Options, ev.Tools, v.client.OptionNames)
+	if len(ev.Tools) == 0 || len(options) == 0 {
+		return &Permission{Refused: true}
+	}
+	plans := planNames(ev.Tools)
+	if len(plans) > 1 && !v.client.OptionNames {
+		v.tellPlans(ev, plans)
+		return &Permission{Refused: true, Before: v.take()}
+	}
+	shown, after := v.showOne(ev)
+	always := alwaysText(ev.Tools, options, set.Mode)
+	if always != "" {
+		shown.Content = append(shown.Content, protocol.TextContent(always))
+	}
+	v.showBefore(ev, shown, always)
+	p := &Permission{Before: v.take()}
+	for _, update := range after {
+		v.send(update)
+	}
+	p.After = v.take()
+	p.permissionDialog = permissionDialog{names: v.client.OptionNames, shown: shown, options: options, plans: plans,
+		decision: Decision{Option: stream.OptionCancel}}
+	if set.EditedPlan && v.client.Forms && v.client.OptionNames && len(plans) < 2 {
+		p.plan = editablePlan(ev)
+	}
+	return p
+}
+
+// showOne shows the tool that droid asks about, or all of them as one. after gives the
+// entry of the one its title back where the request has one of its own.
+func (v *View) showOne(ev quirks.PermissionAsked) (shown protocol.ToolCall, after []protocol.ToolCall) {
+	if len(ev.Tools) > 1 {
+		return v.showBatch(ev)
+	}
+	tool := ev.Tools[0]
+	shown, _ = v.permissionCall(tool)
+	if tool.Confirmation == "sandbox_violation" {
+		after = []protocol.ToolCall{{SessionUpdate: "tool_call_update", ToolCallID: shown.ToolCallID,
+			Title: Title(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd)}}
+	}
+	return shown, after
+}
+
+// permissionCall describes one tool that waits for permission, with all the user needs
+// to decide. keep is as toolView.asked has it.
+func (v *View) permissionCall(tool stream.PermissionToolUse) (shown protocol.ToolCall, keep bool) {
+	view := v.call(tool.ToolUse.ID)
+	shown = v.describe(view, tool.ToolUse.Name, tool.ToolUse.Input)
+	shown.Status = protocol.StatusPending
+	changes := askedChanges(tool, view.planned(), v.cwd)
+	if len(changes) > 0 {
+		shown.Content = diffs(v.cwd, changes)
+		shown.Locations = changeLocations(changes)
+	}
+	if text := v.askedText(tool, len(changes) > 0); text != "" {
+		shown.Content = slices.Insert(shown.Content, 0, protocol.TextContent(text))
+	}
+	shown.Title = permissionTitle(tool, shown.Title)
+	return shown, view.asked(tool, changes)
+}
+
+// planNames are the names of the plans that the user has to pick one of
+// (optionNames, droid ≤0.215).
+func planNames(tools []stream.PermissionToolUse) []string {
+	for _, t := range tools {
+		if len(t.Details.OptionNames) > 1 {
+			return t.Details.OptionNames
+		}
+	}
+	return nil
+}
+
+// tellPlans shows several plans to a user who could pick one only blindly.
+func (v *View) tellPlans(ev quirks.PermissionAsked, plans []string) {
+	v.sayTools(ev.Tools)
+	v.say("This editor is not known to show which plan an answer would pick, so none was approved. Say in your next prompt which one to carry out: " + strings.Join(plans, "; ") + ".")
+}
+
+// editablePlan is the plan that the user may edit before they approve it, "" where
+// there is more to decide on than one plan that droid lets go ahead.
+func editablePlan(ev quirks.PermissionAsked) string {
+	if len(ev.Tools) != 1 || ev.Tools[0].Confirmation != confirmSpec || !offers(ev.Options, stream.OptionOnce) {
+		return ""
+	}
+	return strings.TrimSpace(ev.Tools[0].Details.Plan)
+}

@@ -1,0 +1,152 @@
+package show
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/paths"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// showBefore shows what the user is about to decide on a second time, outside of the
+// request: many clients show nothing of a request but its title. They get it in the entry
+// of the call, and those that are not known to show that either get it as a message.
+// always says what an option raises.
+func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, always string) {
+	call.SessionUpdate, call.Content = "tool_call_update", protocol.SafeContent(call.Content)
+	if v.client.RequestContent {
+		if diffs := onlyDiffs(call.Content); v.client.CallDiffs && len(diffs) > 0 {
+			v.send(protocol.ToolCall{SessionUpdate: call.SessionUpdate, ToolCallID: call.ToolCallID, Content: diffs})
+		}
+		return
+	}
+	v.send(call)
+	switch {
+	case v.client.CallContent && v.client.NoDiffs:
+		v.say(contentText(v.cwd, onlyDiffs(call.Content)))
+	case v.client.NoDiffs, !v.client.CallContent && len(ev.Tools) > 1:
+		v.say(contentText(v.cwd, call.Content))
+	case !v.client.CallContent:
+		v.sayTools(ev.Tools)
+		if diffs := onlyDiffs(call.Content); !v.client.OneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
+			v.say(contentText(v.cwd, diffs)) // of a new file some show nothing
+		}
+		v.say(always)
+	}
+}
+
+func onlyDiffs(content []protocol.ToolContent) []protocol.ToolContent {
+	return slices.DeleteFunc(slices.Clone(content), func(c protocol.ToolContent) bool { return c.Type != "diff" })
+}
+
+// sayTools tells what no title says of tools that wait for permission.
+func (v *View) sayTools(tools []stream.PermissionToolUse) {
+	for _, tool := range tools {
+		v.say(messageText(tool))
+	}
+}
+
+// messageText is what no title says of a tool that waits for permission, for a client
+// that may show diffs. A command is the title of its call, so only its risk is left.
+func messageText(tool stream.PermissionToolUse) string {
+	switch {
+	case changesFiles(tool):
+		return ""
+	case tool.Confirmation == "exec" && tool.Details.FullCommand != "":
+		return riskText(tool.Details)
+	}
+	return permissionText(tool, false)
+}
+
+// contentText is the content of a call as one text.
+func contentText(cwd string, content []protocol.ToolContent) string {
+	var parts []string
+	for _, c := range content {
+		switch {
+		case c.Content != nil && c.Content.Text != nil:
+			parts = append(parts, *c.Content.Text)
+		case c.Type == "diff":
+			parts = append(parts, diffText(cwd, c))
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// diffText is a diff for clients that show none.
+func diffText(cwd string, c protocol.ToolContent) string {
+	before, after := "", *c.NewText
+	if c.OldText != nil {
+		before = *c.OldText
+	}
+	before, after = changedLines(before, after)
+	return "**" + paths.Relative(cwd, c.Path) + "**\n\n" + markdown.Fenced("diff", signedLines(beginning(before), beginning(after)))
+}
+
+// signedLines are the lines of two texts with the signs of a diff. The lines that both
+// begin with, and those that both end with, stand once.
+func signedLines(before, after string) string {
+	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
+	begin, end := 0, 0
+	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
+		begin++
+	}
+	for end < min(len(a), len(b))-begin && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	join := func(lines []string) string { return strings.Join(lines, "") }
+	return signed(" ", join(a[:begin])) + signed("-", join(a[begin:len(a)-end])) +
+		signed("+", join(b[begin:len(b)-end])) + signed(" ", join(a[len(a)-end:]))
+}
+
+// signed puts a sign before each line.
+func signed(sign, text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(sign + strings.TrimSuffix(line, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// askedText is permissionText, but for a command that the client shows already because it
+// is in the input of the call.
+func (v *View) askedText(tool stream.PermissionToolUse, shown bool) string {
+	d, input := tool.Details, tool.ToolUse.Input
+	if v.client.OwnCommand && tool.Confirmation == "exec" && d.FullCommand != "" &&
+		d.FullCommand == parseToolInput(input).Command && len(input) <= maxRaw {
+		return strings.TrimSpace(riskText(d))
+	}
+	return permissionText(tool, shown)
+}
+
+// permissionTitle says what a request is about, as far as a line can: many clients
+// show no more. other is the title of the call.
+func permissionTitle(tool stream.PermissionToolUse, other string) string {
+	switch d := tool.Details; {
+	case tool.Confirmation == "exec" && d.FullCommand != "":
+		return d.FullCommand // droid's word on what will run
+	case tool.Confirmation == confirmSpec && d.Title != "":
+		return "Approve plan: " + d.Title
+	case tool.Confirmation == "sandbox_violation" && d.Target != "":
+		return sandboxTitle(d, other)
+	case tool.Confirmation == "mcp_tool":
+		return strings.TrimSpace(other + " " + shorten(compactJSON(tool.ToolUse.Input), maxTitleInput))
+	}
+	return other
+}
+
+// maxTitleInput bounds the input of an MCP tool in a title, in bytes.
+const maxTitleInput = 200
+
+// compactJSON is an object on one line, "" for what is none.
+func compactJSON(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if object(raw) == nil || json.Compact(&out, raw) != nil {
+		return ""
+	}
+	return out.String()
+}

@@ -1,0 +1,26 @@
+package show
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/protocol"
+)
+
+func TestSignedLines(t *testing.T) {
+	for _, tc := range []struct{ before, after, want string }{
+		{"a\nb\nc\n", "a\nB\nc\n", " a\n-b\n+B\n c\n"},
+		{"", "new\nfile", "+new\n+file\n"},
+		{"gone\n", "", "-gone\n"},
+		{"a\na\n", "a\n", " a\n-a\n"},
+		{"a", "a\n", "-a\n+a\n"},
+	} {
+		require.Equal(t, tc.want, signedLines(tc.before, tc.after), tc)
+	}
+}
+
+func TestDiffAsText(t *testing.T) {
+	require.Equal(t, "**a/b.go**\n\n```diff\n one\n-two\n+2\n```",
+		diffText("/w", protocol.DiffContent("/w/a/b.go", textOf("one\ntwo"), textOf("one\n2"))))
+}

@@ -1,0 +1,162 @@
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+)
+
+// EditOption is the id of the button that opens a plan in a form. It is this agent's:
+// droid takes an edited plan but does not offer to.
+const EditOption = "edit_plan"
+
+// planField is the field of that form.
+const planField = "plan"
+
+// planForms bounds how often the plan is shown in a form for one request, so
+// that a client that answers by itself comes to an end.
+const planForms = 5
+
+// permissionDialog asks the user about a permission request: which plan, where there are
+// several; then by which option it may go on. A plan that they may edit is one more
+// option, which shows it in a form.
+type permissionDialog struct {
+	names   bool // the client shows what options are called
+	shown   protocol.ToolCall
+	options []protocol.PermissionOption
+	plans   []string // to pick one of; empty when there is one at most
+	plan    string   // that may be edited; "" for none
+
+	asking   choice // what the user has in front of them
+	inForm   bool
+	forms    int // shown so far
+	decision Decision
+	over     bool
+}
+
+var _ Dialog = (*permissionDialog)(nil)
+
+// Next implements Dialog.
+func (d *permissionDialog) Next() (Step, bool) {
+	switch {
+	case d.over:
+		return Step{}, false
+	case d.inForm:
+		return Step{Form: planForm(d.shown.ToolCallID, d.plan)}, true
+	case d.choosesPlan():
+		d.asking = newChoice(planOptions(d.plans, d.options), d.names)
+	case d.plan != "":
+		d.asking = newChoice(withEdit(d.options), d.names)
+	default:
+		d.asking = newChoice(d.options, d.names)
+	}
+	return Step{Choice: &protocol.PermissionParams{ToolCall: d.shown, Options: d.asking.shown}}, true
+}
+
+func (d *permissionDialog) choosesPlan() bool { return len(d.plans) > 1 && d.decision.Plan == "" }
+
+// Chose implements Dialog.
+func (d *permissionDialog) Chose(optionID string) (offered bool) {
+	option := d.asking.picked(optionID)
+	switch {
+	case d.over || d.inForm || option == "":
+		d.refuse()
+	case d.choosesPlan():
+		d.pickPlan(option)
+	case option == EditOption:
+		d.inForm = true
+		d.forms++
+	default:
+		d.decision.Option, d.over = option, true
+	}
+	return option != ""
+}
+
+func (d *permissionDialog) pickPlan(option string) {
+	for i, name := range d.plans {
+		if planOption(i) == option {
+			d.decision.Plan = name
+			return
+		}
+	}
+	d.refuse()
+}
+
+// Filled implements Dialog. A form that brings no text leads back to the choice: to
+// close it is no word on the plan.
+func (d *permissionDialog) Filled(result *protocol.ElicitationResult) {
+	if d.over || !d.inForm {
+		d.refuse()
+		return
+	}
+	d.inForm = false
+	if result == nil { // this editor cannot after all
+		d.plan = ""
+		return
+	}
+	var text string
+	if result.Action == "accept" {
+		_ = json.Unmarshal(result.Content[planField], &text) // what is no text brings none
+	}
+	switch text = strings.TrimSpace(text); {
+	case text == "" && d.forms < planForms:
+	case text == "":
+		d.refuse()
+	case slices.Equal(strings.Fields(text), strings.Fields(d.plan)): // forms may alter white space
+		d.decision.Option, d.over = stream.OptionOnce, true
+	default:
+		d.decision.Option, d.decision.Edited, d.over = stream.OptionEdit, text, true
+	}
+}
+
+func (d *permissionDialog) refuse() {
+	d.decision, d.over = Decision{Option: stream.OptionCancel}, true
+}
+
+// Decision is what the user wants. As long as the dialog is not over, that is a refusal.
+func (d *permissionDialog) Decision() Decision {
+	if !d.over {
+		return Decision{Option: stream.OptionCancel}
+	}
+	return d.decision
+}
+
+func planOption(i int) string { return fmt.Sprintf("plan_%d", i) }
+
+// planOptions are a button for each plan, and droid's refusal.
+func planOptions(plans []string, options []protocol.PermissionOption) (buttons []protocol.PermissionOption) {
+	for i, name := range plans {
+		buttons = append(buttons, protocol.PermissionOption{OptionID: planOption(i), Name: name, Kind: acp.PermissionOptionKindAllowOnce})
+	}
+	for _, o := range options {
+		if o.OptionID == stream.OptionCancel {
+			buttons = append(buttons, o)
+		}
+	}
+	return buttons
+}
+
+// withEdit puts the button for the form before those that refuse.
+func withEdit(options []protocol.PermissionOption) []protocol.PermissionOption {
+	at := slices.IndexFunc(options, func(o protocol.PermissionOption) bool { return o.Kind == acp.PermissionOptionKindRejectOnce })
+	if at < 0 {
+		at = len(options)
+	}
+	return slices.Insert(slices.Clone(options), at,
+		protocol.PermissionOption{OptionID: EditOption, Name: "Edit the plan, then proceed", Kind: acp.PermissionOptionKindAllowOnce})
+}
+
+// planForm shows the plan in a form, to be edited.
+func planForm(toolID, plan string) *protocol.ElicitationParams {
+	return &protocol.ElicitationParams{ToolCallID: toolID, Mode: "form",
+		Message: "Edit the plan. droid carries out what you leave here, in the mode normal.",
+		Schema: protocol.FormSchema{Type: "object", Required: []string{planField}, Properties: map[string]protocol.FormField{
+			planField: {Type: "string", Title: "Plan", MinLength: 1, Default: plan},
+		}}}
+}

@@ -1,0 +1,159 @@
+package show
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+)
+
+// power is how much an option gives away, the more the higher.
+type power int
+
+const (
+	unknownPower power = iota
+	powerOnce          // this call
+	powerTool          // this tool, or this file, from now on
+	powerServer        // all tools of a server, or a directory
+	powerLow           // all that droid calls low risk, and so on
+	powerMedium
+	powerHigh
+)
+
+// riskPowers are the powers of droid's levels of risk and autonomy.
+var riskPowers = map[string]power{"low": powerLow, "medium": powerMedium, "high": powerHigh}
+
+// optionPower is what an option gives away in a request for these tools (0.99 to
+// 0.225). The same option means different things in requests of different kinds. It is
+// unknown for the other kinds, and where droid's label names another level than the
+// request.
+func optionPower(o stream.PermissionOption, tools []stream.PermissionToolUse) power {
+	if o.Value == stream.OptionOnce {
+		return powerOnce
+	}
+	level, _ := labelLevel(o.Label)
+	switch {
+	case all(tools, confirmSpec):
+		if of := strings.TrimPrefix(o.Value, "proceed_auto_run_"); level == "" || level == of {
+			return riskPowers[of]
+		}
+	case all(tools, "sandbox_violation"):
+		return map[string]power{"proceed_always_file": powerTool, "proceed_always": powerServer}[o.Value]
+	case all(tools, "mcp_tool") && o.Value == "proceed_always_tools":
+		return powerTool
+	case all(tools, "mcp_tool") && o.Value == "proceed_always_server":
+		return powerServer
+	case o.Value == "proceed_always" && level == highestRisk(tools):
+		return riskPowers[level]
+	}
+	return unknownPower
+}
+
+// offeredOption is an option of droid's as the editor gets it.
+type offeredOption struct {
+	protocol.PermissionOption
+	power power
+}
+
+// permissionOptions are droid's options as the editor gets them. names says that the
+// client is known to show what they are called.
+//
+// They stand in the order of what they give away, the least first, since a client may
+// have a key for the first of a kind. A client that is not known to show the names gets
+// the least option of each kind only, and none whose power is unknown or high: some of
+// these clients answer later requests by the kind of an earlier answer, so that one key
+// would in the end allow everything. Their options have droid's own words, as one such
+// client sorts by them.
+//
+// Two kinds of options are left out for all: those that move the conversation to another
+// session, since the editor would keep a session that droid has left (quirk 22), and
+// proceed_edit, which needs a text with it (see editablePlan).
+func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, names bool) []protocol.PermissionOption {
+	var options []offeredOption
+	for _, o := range offered {
+		if strings.HasPrefix(o.Value, "proceed_new_session") || o.Value == stream.OptionEdit || o.Value == "" {
+			continue
+		}
+		p := optionPower(o, tools)
+		name := optionName(o, p)
+		if !names && o.Label != "" {
+			name = o.Label
+		}
+		options = append(options, offeredOption{protocol.PermissionOption{OptionID: o.Value, Name: name, Kind: optionKind(o.Value)}, p})
+	}
+	slices.SortStableFunc(options, func(a, b offeredOption) int { return cmp.Compare(a.place(), b.place()) })
+	var out []protocol.PermissionOption
+	for _, o := range options {
+		taken := slices.ContainsFunc(out, func(other protocol.PermissionOption) bool { return other.Kind == o.Kind })
+		if names || !taken && (o.OptionID == stream.OptionCancel || o.power != unknownPower && o.power < powerHigh) {
+			out = append(out, o.PermissionOption)
+		}
+	}
+	return out
+}
+
+// place orders options: those that allow, from the least to what nobody knows,
+// then the refusal.
+func (o offeredOption) place() int {
+	switch {
+	case o.OptionID == stream.OptionCancel:
+		return int(powerHigh) + 2
+	case o.power == unknownPower:
+		return int(powerHigh) + 1
+	}
+	return int(o.power)
+}
+
+// optionKind is the ACP kind of an option of droid's. A client may act on the
+// kind by itself: one that rejects must not hit what may allow, and one that
+// allows once must not hit what may allow more. So what is not known allows
+// always.
+func optionKind(value string) acp.PermissionOptionKind {
+	switch value {
+	case stream.OptionOnce, "proceed_report_false_positive":
+		return acp.PermissionOptionKindAllowOnce
+	case stream.OptionCancel:
+		return acp.PermissionOptionKindRejectOnce
+	}
+	return acp.PermissionOptionKindAllowAlways
+}
+
+var (
+	levelAtEnd  = regexp.MustCompile(`^(.+?)\s*\((Low|Medium|High)\)$`)
+	levelWithin = regexp.MustCompile(`\b(low|medium|high) impact\b`)
+)
+
+// labelLevel is the level that a label of droid's names, "" for none, and the
+// label without it where it stands in brackets at the end (0.99 to 0.225).
+func labelLevel(label string) (level, rest string) {
+	if m := levelAtEnd.FindStringSubmatch(label); m != nil {
+		return strings.ToLower(m[2]), m[1]
+	}
+	if m := levelWithin.FindStringSubmatch(label); m != nil {
+		return m[1], label
+	}
+	return "", label
+}
+
+// optionName is droid's label with the level in front, where clients with little
+// room do not cut it off. It stays as it is where what the option gives away is not
+// known.
+func optionName(o stream.PermissionOption, p power) string {
+	level, rest := labelLevel(o.Label)
+	switch {
+	case o.Label == "":
+		return o.Value
+	case level == "" || riskPowers[level] != p:
+		return o.Label
+	}
+	return strings.ToUpper(level[:1]) + level[1:] + ": " + strings.ToLower(rest[:1]) + rest[1:]
+}
+
+func offers(options []stream.PermissionOption, value string) bool {
+	return slices.ContainsFunc(options, func(o stream.PermissionOption) bool { return o.Value == value })
+}

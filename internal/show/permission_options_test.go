@@ -1,0 +1,94 @@
+package show
+
+import (
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+)
+
+func TestPermissionOptions(t *testing.T) {
+	exec := []stream.PermissionToolUse{{Confirmation: "exec", Details: stream.PermissionDetails{ImpactLevel: "medium"}}}
+	got := permissionOptions([]stream.PermissionOption{
+		{Label: "", Value: "surprise"},
+		{Label: "No", Value: "cancel"},
+		{Label: "More", Value: "proceed_surprise"},
+		{Label: "Yes, and always allow medium impact commands (some)", Value: "proceed_always"},
+		{Label: "New", Value: "proceed_new_session_high"},
+		{Label: "Edit", Value: "proceed_edit"},
+		{Label: "Report", Value: "proceed_report_false_positive"},
+		{Label: "Tools", Value: "proceed_always_tools"},
+		{Label: "nothing", Value: ""},
+		{Label: "Yes", Value: "proceed_once"},
+	}, exec, true)
+	require.Equal(t, []protocol.PermissionOption{
+		{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce},
+		{OptionID: "proceed_always", Name: "Medium: yes, and always allow medium impact commands (some)", Kind: acp.PermissionOptionKindAllowAlways},
+		{OptionID: "surprise", Name: "surprise", Kind: acp.PermissionOptionKindAllowAlways},
+		{OptionID: "proceed_surprise", Name: "More", Kind: acp.PermissionOptionKindAllowAlways},
+		{OptionID: "proceed_report_false_positive", Name: "Report", Kind: acp.PermissionOptionKindAllowOnce},
+		{OptionID: "proceed_always_tools", Name: "Tools", Kind: acp.PermissionOptionKindAllowAlways},
+		{OptionID: "cancel", Name: "No", Kind: acp.PermissionOptionKindRejectOnce},
+	}, got)
+}
+
+// What an option gives away depends on what is asked; where it is not known, a
+// client that acts on kinds does not get it.
+func TestOptionPower(t *testing.T) {
+	of := func(confirmation, impact string) stream.PermissionToolUse {
+		return stream.PermissionToolUse{Confirmation: confirmation, Details: stream.PermissionDetails{ImpactLevel: impact}}
+	}
+	const low, high = "Always allow low impact commands", "Always allow high impact commands"
+	for name, tc := range map[string]struct {
+		value, label string
+		tools        []stream.PermissionToolUse
+		want         power
+	}{
+		"once":                        {"proceed_once", "Yes", []stream.PermissionToolUse{of("teleport", "")}, powerOnce},
+		"low":                         {"proceed_always", low, []stream.PermissionToolUse{of("edit", "")}, powerLow},
+		"batch":                       {"proceed_always", high, []stream.PermissionToolUse{of("edit", ""), of("exec", "high")}, powerHigh},
+		"label says more":             {"proceed_always", high, []stream.PermissionToolUse{of("exec", "low")}, unknownPower},
+		"label says nothing":          {"proceed_always", "Always", []stream.PermissionToolUse{of("exec", "low")}, unknownPower},
+		"details say nothing":         {"proceed_always", low, []stream.PermissionToolUse{of("exec", "")}, unknownPower},
+		"another kind of request":     {"proceed_always", low, []stream.PermissionToolUse{of("teleport", "low")}, unknownPower},
+		"tools of no MCP server":      {"proceed_always_tools", "Always", []stream.PermissionToolUse{of("exec", "low")}, unknownPower},
+		"MCP tool":                    {"proceed_always_tools", "Always", []stream.PermissionToolUse{of("mcp_tool", "high")}, powerTool},
+		"MCP server":                  {"proceed_always_server", "Always", []stream.PermissionToolUse{of("mcp_tool", "high")}, powerServer},
+		"MCP tool in a mixed batch":   {"proceed_always_tools", "Always", []stream.PermissionToolUse{of("mcp_tool", "high"), of("exec", "low")}, unknownPower},
+		"file":                        {"proceed_always_file", "Always", []stream.PermissionToolUse{of("sandbox_violation", "")}, powerTool},
+		"directory":                   {"proceed_always", "Always", []stream.PermissionToolUse{of("sandbox_violation", "")}, powerServer},
+		"sandbox in a mixed batch":    {"proceed_always", low, []stream.PermissionToolUse{of("sandbox_violation", ""), of("edit", "")}, unknownPower},
+		"plan":                        {"proceed_auto_run_medium", "Go (Medium)", []stream.PermissionToolUse{of(confirmSpec, "")}, powerMedium},
+		"plan, label says more":       {"proceed_auto_run_low", "Go (High)", []stream.PermissionToolUse{of(confirmSpec, "")}, unknownPower},
+		"plan, of the future":         {"proceed_auto_run_max", "Go", []stream.PermissionToolUse{of(confirmSpec, "")}, unknownPower},
+		"auto run of another request": {"proceed_auto_run_low", "Go (Low)", []stream.PermissionToolUse{of("exec", "low")}, unknownPower},
+		"false positive":              {"proceed_report_false_positive", "Report", []stream.PermissionToolUse{of("droid_shield_violation", "")}, unknownPower},
+		"refusal":                     {"cancel", "No", []stream.PermissionToolUse{of("exec", "low")}, unknownPower},
+	} {
+		require.Equal(t, tc.want, optionPower(stream.PermissionOption{Value: tc.value, Label: tc.label}, tc.tools), name)
+	}
+}
+
+// Clients with little room cut a name off before the word that decides.
+func TestOptionNamesBeginWithTheLevel(t *testing.T) {
+	plan := []stream.PermissionToolUse{{Confirmation: confirmSpec}}
+	edit := []stream.PermissionToolUse{{Confirmation: "edit"}}
+	for _, tc := range []struct {
+		value, label, want string
+		tools              []stream.PermissionToolUse
+	}{
+		{"proceed_auto_run_low", "Proceed, and allow file edits and read-only commands (Low)", "Low: proceed, and allow file edits and read-only commands", plan},
+		{"proceed_auto_run_high", "Proceed, and allow all commands (High)", "High: proceed, and allow all commands", plan},
+		{"proceed_once", "Proceed with implementation", "Proceed with implementation", plan},
+		{"proceed_always", "Yes, and always allow low impact commands (file edits)", "Low: yes, and always allow low impact commands (file edits)", edit},
+		{"proceed_always", "Yes, and always allow high impact commands", "Yes, and always allow high impact commands", edit},
+		{"proceed_always", "(Low)", "(Low)", edit},
+		{"proceed_always", "", "proceed_always", edit},
+	} {
+		o := stream.PermissionOption{Value: tc.value, Label: tc.label}
+		require.Equal(t, tc.want, optionName(o, optionPower(o, tc.tools)))
+	}
+}

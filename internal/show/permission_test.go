@@ -1,0 +1,219 @@
+package show
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// askedAbout is a request about these tools with the options of one that droid calls of
+// medium risk.
+func askedAbout(tools ...stream.PermissionToolUse) quirks.PermissionAsked {
+	return quirks.PermissionAsked{RequestID: "r", Tools: tools, Options: []stream.PermissionOption{
+		{Value: stream.OptionOnce, Label: "Yes"}, {Value: "proceed_always", Label: "Always allow medium impact commands"}, {Value: stream.OptionCancel, Label: "No"}}}
+}
+
+func commandAsked() stream.PermissionToolUse {
+	return stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "c", Name: "Execute", Input: json.RawMessage(`{"command":"make"}`)}, Confirmation: "exec",
+		Details: stream.PermissionDetails{FullCommand: "make", ImpactLevel: "medium"}}
+}
+
+func newFileAsked() stream.PermissionToolUse {
+	text := "x\n"
+	return stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "e", Name: "Create", Input: json.RawMessage(`{"file_path":"n.txt","content":"x\n"}`)}, Confirmation: "create",
+		Details: stream.PermissionDetails{FilePath: "/workspace/n.txt", Content: &text}}
+}
+
+const always = "“Medium: always allow medium impact commands”: raises the session's autonomy to medium (mode auto-medium), for all that follows."
+
+// What the user decides on is in the request; for clients that show no more of it than
+// its title, it is shown before, as they can show it, and once.
+func TestShownBeforeARequest(t *testing.T) {
+	const call, command = "tool_call_update c pending make = ", "```sh\nmake\n```\n\nRisk: medium"
+	const file = "tool_call_update e pending Create n.txt = diff|"
+	const edited = "“Always allow medium impact commands”: raises the session's autonomy to low (mode auto-low), for all that follows."
+	traits := func(change func(*protocol.ClientTraits)) protocol.ClientCapabilities {
+		c := protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true}}
+		change(&c.ClientTraits)
+		return c
+	}
+	for name, tc := range map[string]struct {
+		client  protocol.ClientCapabilities
+		command []string
+		file    []string
+	}{
+		"all of the request": {traits(func(c *protocol.ClientTraits) { c.RequestContent = true }), nil, nil},
+		"diffs in the call alone": {traits(func(c *protocol.ClientTraits) { c.RequestContent, c.CallDiffs = true, true }), nil,
+			[]string{"tool_call_update e = diff"}},
+		"all of the call": {traits(func(c *protocol.ClientTraits) { c.CallContent = true }),
+			[]string{call + command + "|" + always}, []string{file + edited}},
+		"all of the call but diffs": {traits(func(c *protocol.ClientTraits) { c.CallContent, c.NoDiffs = true, true }),
+			[]string{call + command + "|" + always}, []string{file + edited, "text new-1: **n.txt**\n\n```diff\n+x\n```\n\n"}},
+		"titles": {traits(func(*protocol.ClientTraits) {}),
+			[]string{call + command + "|" + always, "text new-1: Risk: medium\n\n", "text new-2: " + always + "\n\n"},
+			[]string{file + edited, "text new-1: **n.txt**\n\n```diff\n+x\n```\n\n", "text new-2: " + edited + "\n\n"}},
+		"titles, and one diff": {traits(func(c *protocol.ClientTraits) { c.OneDiff = true }),
+			[]string{call + command + "|" + always, "text new-1: Risk: medium\n\n", "text new-2: " + always + "\n\n"},
+			[]string{file + edited, "text new-1: " + edited + "\n\n"}},
+		"titles, and no diffs": {traits(func(c *protocol.ClientTraits) { c.NoDiffs = true }),
+			[]string{call + command + "|" + always, "text new-1: " + command + "\n\n" + always + "\n\n"},
+			[]string{file + edited, "text new-1: **n.txt**\n\n```diff\n+x\n```\n\n" + edited + "\n\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newDesk(tc.client).Permission(askedAbout(commandAsked()), nil, Setting{Mode: stream.ModeNormal})
+			require.Equal(t, tc.command, short(p.Before))
+			require.Empty(t, p.After)
+			ev := askedAbout(newFileAsked())
+			d := newDesk(tc.client)
+			require.Equal(t, tc.file, short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before))
+		})
+	}
+}
+
+// A client that shows the command of a call by itself need not be shown it twice.
+func TestCommandThatTheClientShows(t *testing.T) {
+	own := protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true, OwnCommand: true}}
+	content := func(tool stream.PermissionToolUse) string {
+		step, _ := newDesk(own).Permission(askedAbout(tool), nil, Setting{Mode: stream.ModeNormal}).Next()
+		return texts(step.Choice.ToolCall.Content)
+	}
+	require.Equal(t, "Risk: medium|"+always, content(commandAsked()))
+	other := commandAsked()
+	other.Details.FullCommand = "make all"
+	require.Equal(t, "```sh\nmake all\n```\n\nRisk: medium|"+always, content(other), "it is not what the client shows")
+	for over, shown := range []bool{false, true} {
+		long := commandAsked()
+		long.Details.FullCommand = strings.Repeat("x", maxRaw-len(`{"command":""}`)+over)
+		long.ToolUse.Input = json.RawMessage(`{"command":"` + long.Details.FullCommand + `"}`)
+		require.Equal(t, shown, strings.Contains(content(long), "xxx"), "an input that is too long is not passed on")
+	}
+}
+
+// A request for several tools has an entry of its own. When it is answered, that ends,
+// and the edits show their own diffs.
+func TestRequestForSeveralTools(t *testing.T) {
+	d := newDesk(named)
+	d.event(started("c", "Execute", `{"command":"make"}`), started("e", "Create", `{"file_path":"n.txt","content":"x\n"}`))
+	ev := askedAbout(commandAsked(), newFileAsked())
+	files := d.texts(d.Needs(ev)...)
+	require.Equal(t, []string{"tool_call c pending make", "tool_call e pending Create n.txt"}, short(d.Event(d.moment(), ev, files)))
+	p := d.Permission(ev, files, Setting{Mode: stream.ModeNormal})
+	require.Equal(t, []string{"tool_call ask-r pending 2 actions: make; Create n.txt"}, short(p.Before))
+	step, _ := p.Next()
+	require.Equal(t, "ask-r", step.Choice.ToolCall.ToolCallID)
+	require.Equal(t, "**make**|```sh\nmake\n```\n\nRisk: medium|**Create n.txt**|diff|"+always, texts(step.Choice.ToolCall.Content))
+	require.Equal(t, []protocol.Location{{Path: "/workspace/n.txt", Line: 1}}, step.Choice.ToolCall.Locations)
+	require.Equal(t, []string{"tool_call_update ask-r completed Asked about 2 actions: make; Create n.txt = make\n\nCreate n.txt", "tool_call_update e = diff"}, short(p.After))
+}
+
+// What the sandbox holds back has a title of its own, while it is asked about.
+func TestSandboxTitle(t *testing.T) {
+	tool := newFileAsked()
+	tool.Confirmation, tool.Details = "sandbox_violation", stream.PermissionDetails{Violating: "Create", Target: "/out/n.txt", Operation: "write"}
+	p := newDesk(named).Permission(askedAbout(tool), nil, Setting{})
+	step, _ := p.Next()
+	require.Equal(t, "Blocked by droid's sandbox (write to /out/n.txt): Create n.txt", step.Choice.ToolCall.Title)
+	require.Equal(t, []string{"tool_call_update e Create n.txt"}, short(p.After))
+}
+
+func TestPermissionTitles(t *testing.T) {
+	mcp := stream.PermissionToolUse{ToolUse: stream.ToolUse{Input: json.RawMessage(`{ "a": 1 }`)}, Confirmation: "mcp_tool"}
+	empty := stream.PermissionToolUse{ToolUse: stream.ToolUse{Input: json.RawMessage(`{}`)}, Confirmation: "mcp_tool"}
+	plan := stream.PermissionToolUse{Confirmation: confirmSpec, Details: stream.PermissionDetails{Title: "Go"}}
+	for want, tool := range map[string]stream.PermissionToolUse{"make": commandAsked(), "other": newFileAsked(), `other {"a":1}`: mcp, "Approve plan: Go": plan} {
+		require.Equal(t, want, permissionTitle(tool, "other"))
+	}
+	require.Equal(t, "other", permissionTitle(empty, "other"))
+	require.Equal(t, "other", permissionTitle(stream.PermissionToolUse{Confirmation: "exec"}, "other"), "droid does not say the command")
+	require.Equal(t, "other", permissionTitle(stream.PermissionToolUse{Details: commandAsked().Details}, "other"), "that is no command to be run")
+}
+
+// The life of an edit: planned from its input, as droid describes it when it asks, and as
+// the disk has it in the end.
+func TestLifeOfAnEdit(t *testing.T) {
+	d := newDesk(named)
+	d.disk["/workspace/a.txt"] = "one\ntwo\n"
+	input := `{"file_path":"a.txt","old_str":"two","new_str":"2"}`
+	begin := started("t", "Edit", input)
+	require.Equal(t, []string{"/workspace/a.txt"}, d.Needs(begin))
+	require.Empty(t, d.event(begin))
+	d.disk["/workspace/a.txt"] = "two\n" // after it was read
+	out := d.Event(d.moment(), ran("t"), nil)
+	require.Equal(t, []protocol.Location{{Path: "/workspace/a.txt", Line: 2}}, out[0].Update.(protocol.ToolCall).Locations, "as it was when the call began")
+	d.disk["/workspace/a.txt"] = "one\n2\n"
+	end := ended("t", "Edit", "done")
+	require.Equal(t, []string{"/workspace/a.txt"}, d.Needs(end))
+	out = d.Event(d.moment(), end, d.texts(d.Needs(end)...))
+	diff := out[0].Update.(protocol.ToolCall).Content[0].Diff
+	require.Equal(t, "one\ntwo\n", *diff.OldText)
+	require.Equal(t, "one\n2\n", *diff.NewText)
+
+	d.event(begin, ran("t"))
+	failed := ended("t", "Edit", "no")
+	failed.IsError = true
+	require.Empty(t, d.Needs(failed))
+	require.Equal(t, []string{"tool_call_update t failed = diff|no"}, d.event(failed), "what it was to do, and why it did not")
+	d.event(begin, ran("t"))
+	unfinished := quirks.ToolEnded{ID: "t", Name: "Edit", IsError: true, Unfinished: true}
+	require.Empty(t, d.Needs(unfinished))
+	require.Equal(t, []string{"tool_call_update t failed"}, d.event(unfinished))
+}
+
+func TestNeeds(t *testing.T) {
+	d := newDesk(named)
+	for name, tc := range map[string]struct {
+		ev   quirks.Event
+		want []string
+	}{
+		"a read":                 {started("t", "Read", `{"file_path":"a.txt"}`), nil},
+		"an edit":                {started("t", "MultiEdit", `{"file_path":"/x/a.txt"}`), []string{"/x/a.txt"}},
+		"an input":               {quirks.ToolInput{Name: "Create", Input: json.RawMessage(`{"file_path":"a.txt"}`)}, []string{"/workspace/a.txt"}},
+		"nothing known yet":      {started("t", "Create", `{}`), nil},
+		"nonsense":               {started("t", "Create", `{"file_path":7}`), nil},
+		"a patch":                {started("t", "ApplyPatch", `{"input":"*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** Delete File: /c\n*** End Patch"}`), []string{"/workspace/a", "/workspace/b", "/c"}},
+		"no patch":               {started("t", "ApplyPatch", `{"input":"*** odd"}`), nil},
+		"a permission":           {askedAbout(commandAsked(), newFileAsked()), []string{"/workspace/n.txt"}},
+		"the end of another":     {ended("u", "Edit", "x"), nil},
+		"what the model says":    {quirks.Text{}, nil},
+		"tools of an MCP server": {started("t", "x___Create", `{"file_path":"a.txt"}`), nil},
+	} {
+		require.Equal(t, tc.want, d.Needs(tc.ev), name)
+	}
+	d.SetCWD("/other")
+	require.Equal(t, []string{"/other/a.txt"}, d.Needs(started("t", "Create", `{"file_path":"a.txt"}`)))
+}
+
+// droid counts the lines of a file as its version does.
+func TestLinesOfADroid(t *testing.T) {
+	for fromOne, want := range map[bool]int{true: 7, false: 8} {
+		d := newDesk(named)
+		d.SetLinesFromOne(fromOne)
+		out := d.History(d.moment(), started("t", "Read", `{"file_path":"a.txt","offset":7}`))
+		require.Equal(t, want, out[0].Update.(protocol.ToolCall).Locations[0].Line)
+	}
+}
+
+// What droid says of a call when it asks is what the call shows in the end, where nothing
+// better is known.
+func TestAskedIsWhatIsShownInTheEnd(t *testing.T) {
+	d := newDesk(named)
+	d.event(started("e", "Create", `{"file_path":"n.txt","content":"y\n"}`), ran("e"))
+	d.Permission(askedAbout(newFileAsked()), nil, Setting{})
+	out := d.Event(d.moment(), ended("e", "Create", "done"), nil)
+	require.Equal(t, "x\n", *out[0].Update.(protocol.ToolCall).Content[0].NewText)
+
+	d.event(started("t", "ExitSpecMode", `{"plan":"# Model's"}`), ran("t"))
+	ev := planAsked()
+	d.Permission(ev, nil, Setting{})
+	require.Equal(t, []string{"tool_call_update t completed = # Do  it\n|no"}, d.event(ended("t", "ExitSpecMode", "no")))
+	d.event(started("t", "ExitSpecMode", `{"plan":"# Model's"}`), ran("t"))
+	ev.Tools[0].Confirmation = "exec"
+	d.Permission(ev, nil, Setting{})
+	require.Equal(t, []string{"tool_call_update t completed = # Model's|no"}, d.event(ended("t", "ExitSpecMode", "no")), "that was no plan")
+}

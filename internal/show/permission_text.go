@@ -1,0 +1,269 @@
+package show
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/visible"
+)
+
+// permissionText is what a permission request says, safe to show. shown says that the
+// request has diffs.
+func permissionText(tool stream.PermissionToolUse, shown bool) string {
+	return visible.Text(requestText(tool, shown))
+}
+
+// requestText says in words what droid asks for: the plan, the command with its risk,
+// what the sandbox holds back. Where the diffs say it all, it is "". A request of an
+// unknown kind, or one without what its kind should have, is shown as JSON.
+func requestText(tool stream.PermissionToolUse, shown bool) string {
+	if text := confirmationText(tool); text != "" {
+		return text
+	}
+	switch d := tool.Details; {
+	case shown && changesFiles(tool):
+		return ""
+	case d.PatchContent != "":
+		return markdown.Fenced("diff", d.PatchContent)
+	default:
+		return rawText(d.Raw)
+	}
+}
+
+// changesFiles tells a request to change files, and nothing else.
+func changesFiles(tool stream.PermissionToolUse) bool {
+	switch tool.Confirmation {
+	case "edit", "create", "apply_patch":
+		return true
+	}
+	return false
+}
+
+func confirmationText(tool stream.PermissionToolUse) string {
+	d := tool.Details
+	switch tool.Confirmation {
+	case confirmSpec:
+		return planText(tool)
+	case "exec":
+		return commandText(d)
+	case "mcp_tool":
+		return mcpText(tool)
+	case "sandbox_violation":
+		return sandboxText(d)
+	case "droid_shield_violation":
+		return shieldText(d)
+	case "propose_mission":
+		return d.Proposal
+	case "exit_mission_planning":
+		return missionText(d)
+	case "recommend_mission":
+		return d.Reason
+	case "start_mission_run":
+		return fmt.Sprintf("Start the mission. Missions that run already: %d.", d.RunningCount)
+	}
+	return ""
+}
+
+// askedPlan is the plan to approve. Where the details lack it, it is what the model
+// wrote.
+func askedPlan(tool stream.PermissionToolUse) string {
+	if strings.TrimSpace(tool.Details.Plan) != "" {
+		return tool.Details.Plan
+	}
+	return inputPlan(tool.ToolUse.Input)
+}
+
+// planText is the plan with the names of its options.
+func planText(tool stream.PermissionToolUse) string {
+	text := askedPlan(tool)
+	if names := tool.Details.OptionNames; len(names) > 0 {
+		text += "\n\nOptions:\n"
+		for i, name := range names {
+			text += fmt.Sprintf("%d. %s\n", i+1, name)
+		}
+	}
+	return text
+}
+
+func commandText(d stream.PermissionDetails) string {
+	if d.FullCommand == "" {
+		return ""
+	}
+	return markdown.Fenced("sh", d.FullCommand) + riskText(d)
+}
+
+// mcpText is the tool of an MCP server with all that it would get.
+func mcpText(tool stream.PermissionToolUse) string {
+	name := tool.Details.ToolName
+	if name == "" {
+		name = tool.ToolUse.Name
+	}
+	text := toolLabel(name)
+	var input bytes.Buffer
+	if object(tool.ToolUse.Input) != nil && json.Indent(&input, tool.ToolUse.Input, "", "  ") == nil {
+		text += "\n\n" + markdown.Fenced("json", input.String())
+	}
+	return text + riskText(tool.Details)
+}
+
+func riskText(d stream.PermissionDetails) string {
+	if d.ImpactLevel == "" {
+		return ""
+	}
+	text := "\n\nRisk: " + d.ImpactLevel
+	if d.RiskLevelReason != "" {
+		text += " (" + strings.Join(strings.Fields(d.RiskLevelReason), " ") + ")" // the model's words
+	}
+	return text
+}
+
+// sandboxVerbs are droid's operation types in words (0.99 to 0.225).
+var sandboxVerbs = map[string]string{"read": "read", "write": "write to", "network": "connect to", "tool": "use"}
+
+// sandboxText says what droid's sandbox holds back, and why.
+func sandboxText(d stream.PermissionDetails) string {
+	if d.Target == "" {
+		return ""
+	}
+	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", toolLabel(d.Violating), sandboxVerb(d), markdown.Fenced("", d.Target))
+	if d.Reason != "" {
+		text += "\n\n" + d.Reason + "."
+	}
+	if d.OrgDeny {
+		text += "\n\nYour organisation's policy forbids it."
+	}
+	return text
+}
+
+func sandboxVerb(d stream.PermissionDetails) string {
+	if verb := sandboxVerbs[d.Operation]; verb != "" {
+		return verb
+	}
+	return strings.TrimSpace("reach (" + d.Operation + ")")
+}
+
+// sandboxTitle says so in a line; what is the title of the call.
+func sandboxTitle(d stream.PermissionDetails, what string) string {
+	return fmt.Sprintf("Blocked by droid's sandbox (%s %s): %s", sandboxVerb(d), FirstLine(d.Target), what)
+}
+
+// shieldText says what Droid Shield found in a command that is about to publish
+// it.
+func shieldText(d stream.PermissionDetails) string {
+	if d.Command == "" && d.Reason == "" {
+		return ""
+	}
+	text := "**Stopped by Droid Shield:** the command may give secrets away."
+	if d.Command != "" {
+		text += "\n\n" + markdown.Fenced("sh", d.Command)
+	}
+	if d.Reason != "" {
+		text += "\n\n" + markdown.Fenced("", d.Reason)
+	}
+	return text
+}
+
+func missionText(d stream.PermissionDetails) string {
+	text := d.MissionPlan
+	if text != "" && d.Validation != "" {
+		text += "\n\n**How it is checked**\n\n" + d.Validation
+	}
+	return text
+}
+
+// rawText is what droid sent, for readers.
+func rawText(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return markdown.Fenced("json", out.String())
+}
+
+// alwaysText says what the options bring with them that last longer than the call. droid's
+// labels name a risk, a path or a server, but neither the mode that follows nor that a
+// file keeps the choice (0.99 to 0.225). It is "" where no such option is shown.
+func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionOption, mode stream.Mode) string {
+	var lines []string
+	add := func(text string, values ...string) {
+		var labels []string
+		for _, o := range options {
+			label, _, _ := strings.Cut(o.Name, " (")
+			label = "“" + label + "”"
+			if slices.Contains(values, o.OptionID) && !slices.Contains(labels, label) {
+				labels = append(labels, label)
+			}
+		}
+		if len(labels) > 0 {
+			lines = append(lines, strings.Join(labels, ", ")+": "+text)
+		}
+	}
+	switch {
+	case all(tools, "sandbox_violation"):
+		add("kept in droid's settings.json, for all sessions.", "proceed_always", "proceed_always_file")
+	case all(tools, confirmSpec):
+		add("sets the mode normal, whatever it was before.", stream.OptionOnce)
+		for _, level := range autonomyLevels {
+			add("sets the mode auto-"+level+".", "proceed_auto_run_"+level)
+		}
+	default:
+		add(raises(highestRisk(tools), mode), "proceed_always")
+		add("kept in droid's mcp.json, for all sessions.", "proceed_always_tools", "proceed_always_server")
+	}
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	list := ""
+	for _, line := range lines {
+		list += "- " + line + "\n"
+	}
+	return list
+}
+
+// raises says what proceed_always does for tools of this risk. In spec mode the
+// autonomy is raised too, but the mode stays.
+func raises(risk string, mode stream.Mode) string {
+	text := "raises the session's autonomy"
+	if risk != "" {
+		text += " to " + risk
+		if mode != stream.ModeSpec {
+			text += " (mode auto-" + risk + ")"
+		}
+	}
+	return text + ", for all that follows."
+}
+
+func all(tools []stream.PermissionToolUse, confirmation string) bool {
+	return !slices.ContainsFunc(tools, func(t stream.PermissionToolUse) bool { return t.Confirmation != confirmation })
+}
+
+// autonomyLevels are droid's levels above "off", from the lowest.
+var autonomyLevels = []string{"low", "medium", "high"}
+
+// highestRisk is the autonomy that all tools together need: low for edits, the
+// impact of commands and MCP tools (0.99 to 0.225). It is "" where droid tells
+// none, and for requests of other kinds.
+func highestRisk(tools []stream.PermissionToolUse) string {
+	highest := 0
+	for _, t := range tools {
+		risk := ""
+		switch {
+		case changesFiles(t):
+			risk = "low"
+		case t.Confirmation == "exec", t.Confirmation == "mcp_tool":
+			risk = t.Details.ImpactLevel
+		}
+		i := slices.Index(autonomyLevels, risk)
+		if i < 0 {
+			return ""
+		}
+		highest = max(highest, i)
+	}
+	return autonomyLevels[highest]
+}

@@ -1,0 +1,95 @@
+package show
+
+import (
+	"encoding/json"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// confirmSpec is the confirmation type of a plan to approve.
+const confirmSpec = "exit_spec_mode"
+
+// plan is the view of an ExitSpecMode call.
+type plan struct {
+	*call
+	text   string // the plan, as proposed or as edited
+	edited bool   // by the user, here
+}
+
+func newPlan(c *call) toolView { return &plan{call: c} }
+
+// planTitle says that there is a plan to approve.
+func planTitle(in toolInput) string { return strings.TrimSuffix("Approve plan: "+in.Title, ": ") }
+
+func (p *plan) describe(_ string, input json.RawMessage, _ *protocol.ToolCall) {
+	if !p.edited {
+		p.text = inputPlan(input)
+	}
+}
+
+// asked takes the plan that the user is asked about.
+func (p *plan) asked(tool stream.PermissionToolUse, _ []change) (keep bool) {
+	if tool.Confirmation == confirmSpec {
+		p.text = askedPlan(tool)
+	}
+	return false
+}
+
+// PlanEdited shows the plan as the user has edited it, in place of the one that the
+// model wrote.
+func (v *View) PlanEdited(toolID, text string) []Output {
+	view := v.call(toolID)
+	if p, ok := view.(*plan); ok {
+		p.text, p.edited = text, true
+	}
+	view.base().sendContent(protocol.TextContent(text))
+	return v.take()
+}
+
+// inputPlan is the plan in the input of an ExitSpecMode, "" when it is not there.
+func inputPlan(input json.RawMessage) string {
+	var plan string
+	_ = json.Unmarshal(protocol.Fields(input)["plan"], &plan) // the model's: may be anything
+	return plan
+}
+
+// ended shows the plan and what became of it: droid gives an object once it is
+// approved (0.99 to 0.225).
+func (p *plan) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+	if ev.Unfinished {
+		return
+	}
+	var result struct {
+		Approved bool   `json:"approved"`
+		Message  string `json:"message"`
+		FilePath string `json:"filePath"`
+		IsEdited bool   `json:"isEdited"`
+	}
+	if json.Unmarshal([]byte(resultText(ev.Content)), &result) != nil || !result.Approved || result.Message == "" {
+		update.Content = append(planContent(p.text), ResultContent(ev.Content)...)
+		return
+	}
+	message := result.Message
+	if result.FilePath != "" && !strings.Contains(message, result.FilePath) { // 0.99 says it already
+		message += "\nThe plan is saved in " + result.FilePath
+	}
+	switch {
+	case p.text != "" && strings.Contains(message, strings.TrimSpace(p.text)): // 0.99
+	case result.IsEdited && !p.edited: // in the past: droid keeps the edited plan in the file alone
+		update.Content = append([]protocol.ToolContent{protocol.TextContent("You edited this plan before you approved it; what was approved is in the file named below. It was proposed as:")},
+			planContent(p.text)...)
+	default:
+		update.Content = planContent(p.text)
+	}
+	update.Content = append(update.Content, protocol.TextContent(message))
+}
+
+func planContent(text string) []protocol.ToolContent {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return []protocol.ToolContent{protocol.TextContent(text)}
+}

@@ -1,0 +1,131 @@
+package show
+
+import (
+	"fmt"
+
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// retries are the repeated calls of one model call.
+type retries struct {
+	message string // the thought that tells of them; "" when there are none
+	reason  string
+	told    int // the attempt that was told last
+	last    int
+}
+
+// retrying shows that droid repeats a model call: one message for all attempts,
+// which grows when the reason is another or there are twice as many.
+func (v *View) retrying(ev quirks.Retrying) {
+	r := &v.retries
+	if r.message != "" && ev.Attempt <= r.last {
+		v.retried() // those were of another call
+	}
+	text := ""
+	switch {
+	case r.message == "":
+		r.message = v.newID()
+		text = fmt.Sprintf("The model call failed (%s); droid tries again (attempt %d)", ev.Reason, ev.Attempt)
+		v.notify("warning", text)
+	case ev.Reason != r.reason:
+		text = fmt.Sprintf(" Now it failed otherwise (%s); attempt %d", ev.Reason, ev.Attempt)
+	case ev.Attempt >= 2*r.told:
+		text = fmt.Sprintf(" Attempt %d", ev.Attempt)
+	}
+	r.reason, r.last = ev.Reason, ev.Attempt
+	if text != "" {
+		r.told = ev.Attempt
+		v.text(r.message, text+".", true)
+	}
+}
+
+// retried ends the message of retrying with how many attempts there were.
+func (v *View) retried() {
+	if r := v.retries; r.last > r.told {
+		v.text(r.message, fmt.Sprintf(" %d attempts in all.", r.last), true)
+	}
+	v.retries = retries{}
+}
+
+// notify sends a notice to a client that shows them.
+func (v *View) notify(severity, title string) {
+	if v.client.Notices {
+		v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: severity, Title: title})
+	}
+}
+
+// Why droid compacts the conversation.
+const (
+	WindowFull = "The context window is full: droid compacts the conversation."
+	UserAsked  = "droid compacts the conversation."
+)
+
+// CompactionEnd is how a compaction ends: a status of ACP's compaction_update.
+type CompactionEnd string
+
+// How a compaction ends.
+const (
+	Compacted           CompactionEnd = "completed"
+	CompactionFailed    CompactionEnd = "failed"
+	CompactionCancelled CompactionEnd = "cancelled"
+)
+
+// compactionEnds are the ends in words, for clients that do not have the update.
+var compactionEnds = map[CompactionEnd]string{
+	Compacted:           "Done.",
+	CompactionFailed:    "It failed.",
+	CompactionCancelled: "It was cancelled.",
+}
+
+// Compacting reports whether droid replaces the conversation by a summary now.
+func (v *View) Compacting() bool { return v.compaction != "" }
+
+// BeginCompaction shows that droid replaces the conversation by a summary, and why. It
+// shows nothing while that is shown already.
+func (v *View) BeginCompaction(why string) []Output {
+	v.beginCompaction(why)
+	return v.take()
+}
+
+// EndCompaction ends what BeginCompaction began, if anything.
+func (v *View) EndCompaction(end CompactionEnd) []Output {
+	v.endCompaction(end, compactionEnds[end])
+	return v.take()
+}
+
+func (v *View) beginCompaction(why string) {
+	if v.compaction != "" {
+		return
+	}
+	v.compaction = v.newID()
+	if v.client.Compaction {
+		v.send(protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: v.compaction, Status: "in_progress"})
+		return
+	}
+	v.text(v.compaction, why, true)
+}
+
+func (v *View) endCompaction(end CompactionEnd, text string) {
+	id := v.compaction
+	if id == "" {
+		return
+	}
+	v.compaction = ""
+	if v.client.Compaction {
+		v.send(protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: id, Status: string(end)})
+		return
+	}
+	v.text(id, " "+text, true)
+}
+
+// EndTurn ends what a turn showed of its progress.
+func (v *View) EndTurn(cancelled bool) []Output {
+	if cancelled {
+		v.retries = retries{}
+		v.endCompaction(CompactionCancelled, compactionEnds[CompactionCancelled])
+	}
+	v.retried()
+	v.endCompaction(Compacted, compactionEnds[Compacted])
+	return v.take()
+}

@@ -1,0 +1,170 @@
+package show
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+)
+
+// Ids of the buttons that are not droid's options: one answers no question, one
+// ends the picking of several options.
+const (
+	declineOption = "decline"
+	doneOption    = "done"
+)
+
+// questionDialog asks the user questions: all in one form, or one after the other.
+// A question without options cannot be asked without a form.
+type questionDialog struct {
+	form      bool
+	toolID    string
+	questions []stream.Question
+	names     bool // the client shows what options are called
+
+	asking  choice // what the user has in front of them
+	picked  []int  // options picked so far, of the question that lets them pick several
+	answers stream.Answers
+	over    bool
+}
+
+var _ Dialog = (*questionDialog)(nil)
+
+// Next implements Dialog.
+func (d *questionDialog) Next() (Step, bool) {
+	if d.form && !d.over {
+		return Step{Form: questionForm(d.toolID, d.questions)}, true
+	}
+	for !d.over && !hasOptions(d.question()) {
+		d.answer(declinedAnswer)
+	}
+	if d.over {
+		return Step{}, false
+	}
+	q := d.question()
+	call := questionCall(d.toolID, q, len(d.answers.Answers)+1, len(d.questions))
+	if q.MultiSelect {
+		call.Content = append(call.Content, protocol.TextContent(d.pickedText(q)))
+	}
+	d.asking = newChoice(d.buttons(q), d.names)
+	return Step{Choice: &protocol.PermissionParams{ToolCall: call, Options: d.asking.shown}}, true
+}
+
+// question is the one that is asked now.
+func (d *questionDialog) question() stream.Question { return d.questions[len(d.answers.Answers)] }
+
+// answer answers the question that is asked now. After the last one the dialog is over.
+func (d *questionDialog) answer(text string) {
+	d.answers.Answers = append(d.answers.Answers, answerTo(d.question(), text))
+	d.picked = nil
+	d.over = len(d.answers.Answers) == len(d.questions)
+}
+
+// Chose implements Dialog. Whoever dismisses one question dismisses all.
+func (d *questionDialog) Chose(optionID string) (offered bool) {
+	option := d.asking.picked(optionID)
+	if d.over || d.form || option == "" {
+		d.cancel()
+		return option != ""
+	}
+	q := d.question()
+	switch i := optionIndex(q, option); {
+	case option == doneOption:
+		d.answer(d.pickedTexts(q))
+	case i < 0: // the button to decline
+		d.answer(declinedAnswer)
+	case !q.MultiSelect:
+		d.answer(q.Options[i])
+	default:
+		d.picked = append(d.picked, i)
+		if len(d.picked) == len(q.Options) {
+			d.answer(d.pickedTexts(q))
+		}
+	}
+	return true
+}
+
+// Filled implements Dialog. Without a clear answer the questions are cancelled; one who
+// declines has answered that.
+func (d *questionDialog) Filled(result *protocol.ElicitationResult) {
+	switch {
+	case d.over || !d.form || result == nil:
+		d.cancel()
+	case result.Action == "accept":
+		d.answers, d.over = formAnswers(d.questions, result.Content), true
+	case result.Action == "decline":
+		d.answers, d.over = declined(d.questions), true
+	default:
+		d.cancel()
+	}
+}
+
+func (d *questionDialog) cancel() { d.answers, d.over = stream.Answers{Cancelled: true}, true }
+
+// Answers are the user's. As long as the dialog is not over, the questions are cancelled.
+func (d *questionDialog) Answers() stream.Answers {
+	if !d.over {
+		return stream.Answers{Cancelled: true}
+	}
+	return d.answers
+}
+
+// buttons are the options of a question, but for those that are picked already, and the
+// ways out.
+func (d *questionDialog) buttons(q stream.Question) (buttons []protocol.PermissionOption) {
+	for i, option := range q.Options {
+		if !slices.Contains(d.picked, i) {
+			buttons = append(buttons, protocol.PermissionOption{OptionID: answerOption(i), Name: option, Kind: acp.PermissionOptionKindAllowOnce})
+		}
+	}
+	if len(d.picked) > 0 {
+		buttons = append(buttons, protocol.PermissionOption{OptionID: doneOption, Name: "That is all", Kind: acp.PermissionOptionKindAllowOnce})
+	}
+	return append(buttons, protocol.PermissionOption{OptionID: declineOption, Name: "Do not answer", Kind: acp.PermissionOptionKindRejectOnce})
+}
+
+func (d *questionDialog) pickedText(q stream.Question) string {
+	if len(d.picked) == 0 {
+		return "You may pick several, one after the other."
+	}
+	return "Picked so far: " + d.pickedTexts(q)
+}
+
+// pickedTexts are the options picked so far, in that order.
+func (d *questionDialog) pickedTexts(q stream.Question) string {
+	var texts []string
+	for _, i := range d.picked {
+		texts = append(texts, q.Options[i])
+	}
+	return strings.Join(texts, ", ")
+}
+
+// questionCall shows one question, in the call of AskUser.
+func questionCall(toolID string, q stream.Question, number, of int) protocol.ToolCall {
+	title := q.Question
+	if of > 1 {
+		title = fmt.Sprintf("(%d of %d) %s", number, of, q.Question)
+	}
+	text := q.Question
+	if q.Topic != "" {
+		text = "**" + q.Topic + "**\n\n" + q.Question
+	}
+	return protocol.ToolCall{ToolCallID: toolID, Title: title, Kind: acp.ToolKindOther, Status: protocol.StatusPending,
+		Content: []protocol.ToolContent{protocol.TextContent(text)}}
+}
+
+func answerOption(i int) string { return fmt.Sprintf("answer_%d", i) }
+
+// optionIndex is the option of a question that a button stands for, -1 for none.
+func optionIndex(q stream.Question, button string) int {
+	for i := range q.Options {
+		if answerOption(i) == button {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,53 @@
+package show
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+const (
+	// maxRaw bounds the input of a call that is passed on as it is, in bytes. Editors
+	// show it only where they have nothing better.
+	maxRaw = 256 << 10
+	// maxRawText bounds each text in an input that is larger than that.
+	maxRawText = 4 << 10
+)
+
+// boundedInput is an input with its long texts cut where it is large: a file to
+// create is in the diff already.
+func boundedInput(raw json.RawMessage) json.RawMessage {
+	if len(raw) <= maxRaw {
+		return raw
+	}
+	in := json.NewDecoder(bytes.NewReader(raw))
+	in.UseNumber()
+	var value any
+	if in.Decode(&value) != nil {
+		return nil
+	}
+	short, err := json.Marshal(shortened(value))
+	if err != nil || len(short) > maxRaw {
+		return nil
+	}
+	return short
+}
+
+func shortened(value any) any {
+	switch v := value.(type) {
+	case string:
+		if len(v) > maxRawText {
+			return strings.ToValidUTF8(v[:maxRawText], "") + fmt.Sprintf("… (%d more bytes)", len(v)-maxRawText)
+		}
+	case []any:
+		for i := range v {
+			v[i] = shortened(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = shortened(v[key])
+		}
+	}
+	return value
+}

@@ -1,0 +1,23 @@
+package show
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+)
+
+func TestTaskStepsAreBounded(t *testing.T) {
+	var steps task
+	for i := range 3 * maxTaskSteps {
+		details, err := json.Marshal(strings.Repeat("x", i))
+		require.NoError(t, err)
+		steps.add(stream.ProgressUpdate{Type: "tool_call", ToolName: "Read", Details: details})
+	}
+	require.Len(t, steps.steps, maxTaskSteps)
+	require.True(t, strings.HasPrefix(steps.text(), "- … 60 steps before\n"), steps.text())
+	require.False(t, steps.add(stream.ProgressUpdate{Type: "status"}))
+}

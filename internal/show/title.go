@@ -1,0 +1,125 @@
+package show
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"droid-acp/internal/paths"
+	"droid-acp/internal/protocol"
+)
+
+// toolInput is what the title and the locations of a call are made of. Inputs
+// are the model's, so every field may be missing or of another type.
+type toolInput struct {
+	Command  string
+	FilePath string
+	Offset   *int32 // the line at which Read begins, counted as the version of droid does
+	Pattern  string // several are joined
+	URL      string
+	Query    string
+	Title    string
+	Summary  string
+	Asks     []string // the questions of AskUser
+}
+
+func parseToolInput(raw json.RawMessage) toolInput {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &fields) // input that is no object has no fields
+	text := func(names ...string) string {
+		for _, name := range names {
+			var s string
+			if json.Unmarshal(fields[name], &s) == nil && s != "" {
+				return s
+			}
+		}
+		return ""
+	}
+	in := toolInput{
+		Command:  text("command"),
+		FilePath: text("file_path", "path", "directory_path", "folder"),
+		Pattern:  text("pattern", "patterns"),
+		URL:      text("url"),
+		Query:    text("query"),
+		Title:    text("title"),
+		Summary:  text("description", "skill", "toolName", "prompt", "task_id"),
+		Asks:     inputQuestions(text("questionnaire")),
+	}
+	var patterns []string
+	if json.Unmarshal(fields["patterns"], &patterns) == nil && in.Pattern == "" {
+		in.Pattern = strings.Join(patterns, ", ")
+	}
+	if json.Unmarshal(fields["offset"], &in.Offset) != nil {
+		in.Offset = nil // also of more than 32 bits, which are no line of ACP's
+	}
+	return in
+}
+
+// Title names a call of a tool by what it works on. Paths inside cwd are shortened.
+func Title(name string, input json.RawMessage, cwd string) string {
+	return toolTitle(name, parseToolInput(input), cwd)
+}
+
+// toolTitle names what a call works on: as the table of tools says, or else the tool
+// with its pattern, file, address or what there is.
+func toolTitle(name string, in toolInput, cwd string) string {
+	if title := toolOf(name).title; title != nil {
+		if text := title(in); text != "" {
+			return text
+		}
+	}
+	label, object := toolLabel(name), titleObject(in, cwd)
+	if object == "" {
+		return label
+	}
+	return label + " " + FirstLine(object)
+}
+
+// titleObject is what a call works on, "" where its input does not say.
+func titleObject(in toolInput, cwd string) string {
+	switch {
+	case in.Pattern != "":
+		object := FirstLine(in.Pattern)
+		if in.FilePath != "" && paths.Absolute(cwd, in.FilePath) != filepath.Clean(cwd) {
+			object += " in " + paths.Relative(cwd, in.FilePath)
+		}
+		return object
+	case in.FilePath != "":
+		return paths.Relative(cwd, in.FilePath)
+	case in.URL != "":
+		return in.URL
+	case in.Query != "":
+		return in.Query
+	}
+	return in.Summary
+}
+
+// toolLabel is a tool's name for people: "server: tool" for MCP tools, which
+// droid names "server___tool".
+func toolLabel(name string) string {
+	if server, tool, ok := strings.Cut(name, "___"); ok {
+		return server + ": " + tool
+	}
+	if name == "" {
+		return "tool"
+	}
+	return name
+}
+
+// toolLocations are the files that a call touches, as absolute paths, and the line at
+// which it reads them. linesFromOne says how this droid counts lines.
+func toolLocations(name string, in toolInput, cwd string, linesFromOne bool) []protocol.Location {
+	t := toolOf(name)
+	if in.FilePath == "" || t.far {
+		return nil
+	}
+	l := protocol.Location{Path: paths.Absolute(cwd, in.FilePath)}
+	if t.lines && in.Offset != nil {
+		line := int(*in.Offset)
+		if !linesFromOne {
+			line++
+		}
+		l.Line = max(1, line)
+	}
+	return []protocol.Location{l}
+}

@@ -1,0 +1,105 @@
+package show
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// todo is the view of a TodoWrite call. The call itself is not shown, the plan
+// is; droid asks no permission for it.
+type todo struct {
+	*call
+	input json.RawMessage
+}
+
+func newTodo(c *call) toolView { return &todo{call: c} }
+
+func (t *todo) hidden() bool { return true }
+
+func (t *todo) describe(_ string, input json.RawMessage, _ *protocol.ToolCall) { t.input = input }
+
+func (t *todo) progress(Moment, stream.ProgressUpdate) {}
+
+// ended shows the plan, or the call where there is none.
+func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+	entries, ok := planEntries(t.input)
+	switch {
+	case ev.Unfinished:
+	case update.Status == protocol.StatusCompleted && ok:
+		t.v.send(protocol.PlanUpdate{SessionUpdate: "plan", Entries: entries})
+	default:
+		shown := t.v.describe(t, ev.Name, t.input)
+		shown.SessionUpdate = "tool_call"
+		shown.Status, shown.Content = update.Status, ResultContent(ev.Content)
+		t.v.send(shown)
+	}
+}
+
+// planEntries reads the list of a TodoWrite. droid asks the model for lines of
+// text ("1. [completed] a") and takes an array of objects too, also one that is
+// written as text (0.99 to 0.225).
+func planEntries(input json.RawMessage) ([]protocol.PlanEntry, bool) {
+	raw := protocol.Fields(input)["todos"]
+	var text string
+	if json.Unmarshal(raw, &text) != nil || len(raw) == 0 || string(raw) == "null" {
+		return planList(raw)
+	}
+	if entries, ok := planList([]byte(text)); ok {
+		return entries, true
+	}
+	entries := []protocol.PlanEntry{} // ACP wants a list, also an empty one
+	for line := range strings.Lines(text) {
+		if e, ok := planLine(line); ok {
+			entries = append(entries, e)
+		}
+	}
+	return entries, true
+}
+
+func planList(raw []byte) ([]protocol.PlanEntry, bool) {
+	var list []struct{ Content, Status, Priority string }
+	if json.Unmarshal(raw, &list) != nil || list == nil {
+		return nil, false
+	}
+	entries := []protocol.PlanEntry{}
+	for _, e := range list {
+		entries = append(entries, protocol.PlanEntry{Content: e.Content, Priority: planPriority(e.Priority), Status: planStatus(e.Status)})
+	}
+	return entries, true
+}
+
+// planLinePattern is a line of the text form: number or bullet, status, text.
+var planLinePattern = regexp.MustCompile(`^(?:\d+[.)]|[-*])?\s*(?:\[([^\]]*)\])?\s*(.*)$`)
+
+func planLine(line string) (protocol.PlanEntry, bool) {
+	m := planLinePattern.FindStringSubmatch(strings.TrimSpace(line))
+	if m == nil || m[2] == "" {
+		return protocol.PlanEntry{}, false
+	}
+	return protocol.PlanEntry{Content: m[2], Priority: planPriority(""), Status: planStatus(m[1])}, true
+}
+
+// planStatus is the ACP status for droid's words; what it does not know is yet
+// to be done.
+func planStatus(word string) string {
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "completed", "complete", "done", "x":
+		return protocol.StatusCompleted
+	case "in_progress", "in progress", "in-progress":
+		return protocol.StatusInProgress
+	}
+	return protocol.StatusPending
+}
+
+func planPriority(word string) string {
+	switch word {
+	case "high", "low":
+		return word
+	}
+	return "medium"
+}

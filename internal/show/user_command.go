@@ -1,0 +1,70 @@
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// UserCommand shows a shell command that the user runs themself, as a tool call.
+type UserCommand struct {
+	command *command
+	written strings.Builder
+}
+
+// UserCommand shows that a command of the user begins.
+func (v *View) UserCommand(m Moment, line string) (*UserCommand, []Output) {
+	id := v.newID()
+	input, _ := json.Marshal(map[string]string{"command": line}) // strings always encode
+	out := v.Event(m, quirks.ToolStarted{ID: id, Name: "Execute", Input: input}, nil)
+	u := &UserCommand{command: v.calls[id].(*command)}
+	return u, append(out, v.Event(m, quirks.ToolRunning{ID: id}, nil)...)
+}
+
+// Wrote shows what the command has written since.
+func (u *UserCommand) Wrote(m Moment, piece string) []Output {
+	v := u.command.v
+	if piece == "" || v.calls[u.command.id] == nil {
+		return nil
+	}
+	u.written.WriteString(piece)
+	u.command.wrote(m, piece)
+	return v.take()
+}
+
+// Written is all that Wrote was given.
+func (u *UserCommand) Written() string { return u.written.String() }
+
+// Ended shows how the command ended: with an exit code, or, where exitCode is nil, as
+// note says.
+func (u *UserCommand) Ended(exitCode *int, note string) []Output {
+	c := u.command
+	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id, Status: protocol.StatusFailed}
+	how := note
+	if exitCode != nil {
+		how = fmt.Sprintf("Exit code %d", *exitCode)
+		if *exitCode == 0 {
+			update.Status = protocol.StatusCompleted
+		}
+	}
+	update.RawOutput, _ = json.Marshal(struct { // an int and a string always encode
+		ExitCode *int   `json:"exitCode"`
+		Note     string `json:"note,omitempty"`
+	}{exitCode, note})
+	switch text := u.Written(); {
+	case c.v.client.TerminalOutput:
+		update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id, ExitCode: exitCode}}
+		update.Content = append([]protocol.ToolContent{protocol.TerminalContent(c.id)}, notes(note)...)
+	case strings.TrimSpace(text) != "":
+		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", text)), protocol.TextContent(how)}
+	default:
+		update.Content = notes(how)
+	}
+	delete(c.v.calls, c.id)
+	c.v.send(update)
+	return c.v.take()
+}

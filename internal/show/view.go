@@ -1,0 +1,235 @@
+// Package show turns honest events into what the editor is sent: texts, tool calls
+// with their diffs and terminals, plans, progress, the history of a session, and what
+// permission requests and questions say. It is pure: it starts no goroutine, reads no
+// clock and no file, and sends nothing. Times, ids and the texts of files are handed
+// in, and what is to be sent comes back as Outputs, in order.
+package show
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
+)
+
+// Options are what a View begins with.
+type Options struct {
+	CWD          string                      // the session's directory, absolute
+	Capabilities protocol.ClientCapabilities // of the editor
+	LinesFromOne bool                        // droid counts the lines of a file from 1, else from 0
+	NewID        func() string               // makes ids of messages; none twice
+}
+
+// View is how one session looks in its editor: what has been shown, and what is open
+// still. It is not safe for concurrent use. The times passed to its methods must not go
+// backwards.
+type View struct {
+	cwd          string
+	client       protocol.ClientCapabilities
+	linesFromOne bool
+	newID        func() string
+
+	out        []Output                      // what the method that runs has shown so far
+	files      Files                         // read for the event that is being shown
+	past       bool                          // what is being shown is history
+	calls      map[string]toolView           // the open tool calls, by id
+	ids        map[string]struct{}           // of all tool calls so far
+	held       []heldCall                    // calls that are not announced yet, in order
+	hooks      map[string]stream.HookStarted // that run, by their id
+	border     border
+	retries    retries
+	compaction string // the id of the one that runs; "" for none
+}
+
+// New returns the View of a session of which nothing has been shown.
+func New(o Options) *View {
+	return &View{
+		cwd:          o.CWD,
+		client:       o.Capabilities,
+		linesFromOne: o.LinesFromOne,
+		newID:        o.NewID,
+		calls:        make(map[string]toolView),
+		ids:          make(map[string]struct{}),
+		hooks:        make(map[string]stream.HookStarted),
+	}
+}
+
+// SetCWD says that the session's directory is another one.
+func (v *View) SetCWD(cwd string) { v.cwd = cwd }
+
+// SetLinesFromOne says how the droid of this session counts lines: from 1, or from 0.
+func (v *View) SetLinesFromOne(yes bool) { v.linesFromOne = yes }
+
+// Moment is when something is shown.
+type Moment struct {
+	Now  time.Time
+	Room bool // the editor has read enough to be sent what could as well come later
+}
+
+// Output is one thing to be sent to the editor: an Update, a Report, or else a Text.
+type Output struct {
+	Update any    // an update of package protocol; nil for none
+	Report string // a word to the user that belongs to no turn; where none runs it waits for the next
+	Text   Text   // a piece of a message or of a thought
+}
+
+// IsText reports whether the output is a piece of text.
+func (o Output) IsText() bool { return o.Update == nil && o.Report == "" }
+
+// Text is a piece of a message, or of a thought. Pieces with the same id follow on each
+// other.
+type Text struct {
+	MessageID string
+	Text      string
+	Thought   bool
+}
+
+// File is the text of a file when it was read.
+type File struct {
+	Text  *string // nil when there is no such file
+	Known bool    // false when it could not be read, or is not to be shown
+}
+
+// Files are the texts of files, by absolute path.
+type Files map[string]File
+
+// Event shows one honest event. files are the texts of what Needs names for it; without
+// them less is shown. Permissions and questions are not shown here, see Permission and
+// Questions: of those only the calls that they are about.
+func (v *View) Event(m Moment, ev quirks.Event, files Files) []Output {
+	v.files = files
+	defer func() { v.files = nil }()
+	if !v.announceFor(ev) {
+		v.show(m, ev)
+	}
+	return v.take()
+}
+
+// History shows one event of a session's past (quirks.History). What its edits changed
+// has changed since, so no files belong to it.
+func (v *View) History(m Moment, ev quirks.Event) []Output {
+	v.past = true
+	defer func() { v.past = false }()
+	return v.Event(m, ev, nil)
+}
+
+func (v *View) show(m Moment, ev quirks.Event) {
+	switch ev := ev.(type) {
+	case quirks.Text:
+		v.text(ev.MessageID, ev.Text, ev.Thought)
+	case quirks.AnswerContinues:
+		v.border.message.open = false
+	case quirks.TextRetracted:
+		v.tell("The model's answer broke off; what it had said of it above is void. It answers again.")
+	case quirks.TextRestarted:
+		if ev.Void > 0 { // of thinking that came twice nothing need be said
+			v.tell("The model's answer broke off and came again: above, what stands before “" + shorten(FirstLine(ev.Text), 60) + "” is void.")
+		}
+	case quirks.Notice:
+		v.tell(ProviderWords(ev.Text))
+	case quirks.Retrying:
+		v.retrying(ev)
+	case quirks.ToolStarted:
+		v.toolStarted(m, ev)
+	case quirks.ToolInput:
+		v.toolInput(ev)
+	case quirks.ToolRunning:
+		v.toolRunning(ev.ID)
+	case quirks.ToolProgress:
+		v.call(ev.ID).progress(m, ev.Update)
+	case quirks.ToolEnded:
+		v.toolEnded(ev)
+	case quirks.UserText:
+		v.send(userText(ev, v.cwd))
+	case quirks.UserImage:
+		v.send(userImage(ev))
+	case quirks.Other:
+		v.aside(ev.Event)
+	}
+}
+
+// aside shows events that are no part of a turn's text and tools.
+func (v *View) aside(ev stream.Event) {
+	switch ev := ev.(type) {
+	case stream.HookStarted:
+		v.hooks[ev.HookID] = ev
+	case stream.HookCompleted:
+		v.hookCompleted(ev)
+	case stream.Lost:
+		v.tell(lostText(ev))
+	case stream.WorkingStateChanged:
+		if ev.State == stream.StateCompacting {
+			v.beginCompaction(WindowFull)
+		}
+	case stream.SessionCompacted:
+		v.beginCompaction(WindowFull) // where droid did not say before that it does
+		v.endCompaction(Compacted, fmt.Sprintf("%d messages became a summary.", ev.RemovedCount))
+	}
+}
+
+// Droppable reports whether the editor can do without an event of a turn that was
+// cancelled. What it knows as begun must still end.
+func (v *View) Droppable(ev quirks.Event) bool {
+	switch ev := ev.(type) {
+	case quirks.Text, quirks.TextRetracted, quirks.TextRestarted, quirks.Notice, quirks.Retrying,
+		quirks.ToolStarted, quirks.ToolInput, quirks.ToolRunning, quirks.ToolProgress:
+		return true
+	case quirks.ToolEnded:
+		return v.calls[ev.ID] == nil
+	}
+	return false
+}
+
+// Tell says something of this agent's own to the user, as a thought: it is no part of
+// the model's answer.
+func (v *View) Tell(text string) []Output {
+	v.tell(text)
+	return v.take()
+}
+
+// Say tells the user something that they have to see, as a message of its own:
+// thoughts may be folded away.
+func (v *View) Say(text string) []Output {
+	v.say(text)
+	return v.take()
+}
+
+// Text is a piece of a message, or of a thought, that this agent says itself.
+func (v *View) Text(messageID, text string, thought bool) []Output {
+	v.text(messageID, text, thought)
+	return v.take()
+}
+
+// Prompted notes that the user sees a prompt of theirs below all that was shown.
+func (v *View) Prompted() { v.border.prompted() }
+
+func (v *View) tell(text string) { v.text(v.newID(), visible.Text(text), true) }
+
+// say tells the user something that they have to see.
+func (v *View) say(text string) {
+	if text = visible.Text(strings.TrimSpace(text)); text != "" {
+		v.border.uncover() // some of the clients that need it hold the call back that stands between
+		v.text(v.newID(), text+"\n\n", false)
+	}
+}
+
+func (v *View) text(messageID, text string, thought bool) {
+	text = v.border.before(messageID, text, thought) + text
+	v.out = append(v.out, Output{Text: Text{messageID, text, thought}})
+}
+
+func (v *View) send(update any) {
+	v.border.shown(update)
+	v.out = append(v.out, Output{Update: update})
+}
+
+// take hands out what was shown since the last call.
+func (v *View) take() []Output {
+	out := v.out
+	v.out = nil
+	return out
+}

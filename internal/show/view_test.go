@@ -1,0 +1,176 @@
+package show
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+func TestTexts(t *testing.T) {
+	d := newDesk(protocol.ClientCapabilities{})
+	require.Equal(t, []string{"text a: One.", "thought b: Hm.", "text c: \n\nTwo.", "text c: More."}, d.event(
+		quirks.Text{MessageID: "a", Text: "One."}, quirks.Text{MessageID: "b", Text: "Hm.", Thought: true},
+		quirks.Text{MessageID: "c", Text: "Two."}, quirks.Text{MessageID: "c", Text: "More."}))
+	require.Equal(t, []string{"text d:  and on"}, d.event(quirks.AnswerContinues{}, quirks.Text{MessageID: "d", Text: " and on"}),
+		"an answer that was cut goes on where it was")
+	d.Prompted()
+	require.Equal(t, []string{"text e: Yes."}, d.event(quirks.Text{MessageID: "e", Text: "Yes."}), "a prompt stands between")
+	require.Equal(t, []string{"text f: \n\n*hi*"}, short(d.Text("f", "*hi*", false)))
+	require.Equal(t, []string{"thought new-1: \\x1b[2K"}, short(d.Tell("\x1b[2K")))
+	require.Equal(t, []string{"text new-2: \n\n\\x1b[2K\n\n"}, short(d.Say("\n\x1b[2K ")))
+	require.Empty(t, d.Say(" \n"))
+}
+
+// What has to be seen is kept apart from the model's words, also where a call stands
+// between that the client holds back.
+func TestSayStandsApart(t *testing.T) {
+	d := newDesk(protocol.ClientCapabilities{})
+	d.event(quirks.Text{MessageID: "a", Text: "On it."}, started("t", "LS", `{}`), ran("t"))
+	require.Equal(t, []string{"text new-1: \n\nLook.\n\n"}, short(d.Say("Look.")))
+	fresh := newDesk(protocol.ClientCapabilities{})
+	require.Equal(t, []string{"text new-1: Look.\n\n"}, short(fresh.Say("Look.")), "nothing was said before")
+}
+
+func TestAnswersThatBreakOff(t *testing.T) {
+	d := newDesk(protocol.ClientCapabilities{})
+	require.Equal(t, []string{"thought new-1: The model's answer broke off; what it had said of it above is void. It answers again."},
+		d.event(quirks.TextRetracted{MessageID: "a"}))
+	require.Empty(t, d.event(quirks.TextRestarted{MessageID: "a", Text: "Again.", VoidThought: 7}), "of thinking nothing need be said")
+	require.Equal(t, []string{"thought new-2: \n\nThe model's answer broke off and came again: above, what stands before “" + strings.Repeat("x", 60) + " …” is void."},
+		d.event(quirks.TextRestarted{MessageID: "a", Text: strings.Repeat("x", 61) + "\ny", Void: 1}))
+	require.Equal(t, []string{"thought new-3: \n\n401 bad key"}, d.event(quirks.Notice{Text: `401 {"error":{"message":"bad key"}}`}))
+}
+
+// Nine attempts at a model call are few words: the first, each time that there are
+// twice as many, when the reason is another, and how many there were.
+func TestRetries(t *testing.T) {
+	row := func(reason string, n int) (all []quirks.Event) {
+		for i := range n {
+			all = append(all, quirks.Retrying{Attempt: i + 1, Reason: reason})
+		}
+		return all
+	}
+	const first = "The model call failed (busy); droid tries again (attempt 1)."
+	for name, tc := range map[string]struct {
+		retries []quirks.Event
+		want    string
+	}{
+		"one":            {row("busy", 1), first},
+		"nine":           {row("busy", 9), first + " Attempt 2. Attempt 4. Attempt 8. 9 attempts in all."},
+		"eight":          {row("busy", 8), first + " Attempt 2. Attempt 4. Attempt 8."},
+		"another reason": {append(row("busy", 2), quirks.Retrying{Attempt: 3, Reason: "slow"}), first + " Attempt 2. Now it failed otherwise (slow); attempt 3."},
+		"two calls":      {append(row("busy", 3), row("busy", 1)...), first + " Attempt 2. 3 attempts in all.\n\n" + first},
+	} {
+		d := newDesk(protocol.ClientCapabilities{Notices: true})
+		got, notices := "", 0
+		var out []Output
+		for _, ev := range tc.retries {
+			out = append(out, d.Event(d.moment(), ev, nil)...)
+		}
+		for _, o := range append(out, d.EndTurn(false)...) {
+			if !o.IsText() {
+				require.Equal(t, protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: strings.TrimSuffix(first, ".")}, o.Update, name)
+				notices++
+				continue
+			}
+			require.True(t, o.Text.Thought)
+			got += o.Text.Text
+		}
+		require.Equal(t, tc.want, got, name)
+		require.Equal(t, strings.Count(tc.want, first), notices, name)
+		require.Empty(t, d.EndTurn(false), name)
+	}
+	d := newDesk(protocol.ClientCapabilities{})
+	d.event(row("busy", 3)...)
+	require.Empty(t, d.EndTurn(true), "nobody waits for it any more")
+	require.Empty(t, d.EndTurn(false))
+}
+
+func TestCompaction(t *testing.T) {
+	began := quirks.Other{Event: stream.WorkingStateChanged{State: stream.StateCompacting}}
+	over := quirks.Other{Event: stream.SessionCompacted{RemovedCount: 7}}
+	full := []string{"thought new-1: " + WindowFull, "thought new-1:  7 messages became a summary."}
+	for name, events := range map[string][]quirks.Event{"both": {began, began, over}, "the end alone": {over}} {
+		require.Equal(t, full, newDesk(protocol.ClientCapabilities{}).event(events...), name)
+		require.Equal(t, []string{"compaction new-1 in_progress", "compaction new-1 completed"},
+			newDesk(protocol.ClientCapabilities{Compaction: true}).event(events...), name)
+	}
+	require.Empty(t, newDesk(protocol.ClientCapabilities{}).event(quirks.Other{Event: stream.WorkingStateChanged{State: "of the future"}}))
+	for end, want := range map[CompactionEnd]string{Compacted: " Done.", CompactionFailed: " It failed.", CompactionCancelled: " It was cancelled."} {
+		d := newDesk(protocol.ClientCapabilities{})
+		require.Empty(t, d.EndCompaction(end), "none has begun")
+		require.False(t, d.Compacting())
+		require.Equal(t, []string{"thought new-1: " + UserAsked}, short(d.BeginCompaction(UserAsked)))
+		require.True(t, d.Compacting())
+		require.Empty(t, d.BeginCompaction(WindowFull), "that is shown already")
+		require.Equal(t, []string{"thought new-1: " + want}, short(d.EndCompaction(end)))
+		require.False(t, d.Compacting())
+	}
+	for cancelled, want := range map[bool]string{true: "cancelled", false: "completed"} {
+		d := newDesk(protocol.ClientCapabilities{Compaction: true})
+		d.event(began)
+		require.Equal(t, []string{"compaction new-1 " + want}, short(d.EndTurn(cancelled)), "with its turn")
+	}
+}
+
+func TestHooks(t *testing.T) {
+	var begun stream.HookStarted
+	require.NoError(t, json.Unmarshal([]byte(`{"hookId":"1","hookEventName":"PreToolUse","hookCommands":[{"command":"fine"},{"command":"lint\n-x"}]}`), &begun))
+	d := newDesk(protocol.ClientCapabilities{})
+	end := stream.HookCompleted{HookID: "1", Results: []stream.HookResult{{ExitCode: 0, Stdout: "good"}, {ExitCode: 2, Stderr: "no good\n", Stdout: "said"}, {ExitCode: 3}}}
+	require.Equal(t, []string{"report The PreToolUse hook `lint …` failed with exit code 2.\nno good", "report The PreToolUse hook `` failed with exit code 3."},
+		d.event(quirks.Other{Event: begun}, quirks.Other{Event: end}))
+	require.Empty(t, d.hooks, "one that has ended is forgotten")
+	long := stream.HookCompleted{HookID: "2", EventName: "Stop", Results: []stream.HookResult{{Command: "lint", ExitCode: 1, Stdout: strings.Repeat("x", 501)}}}
+	require.Equal(t, []string{"report The Stop hook `lint` failed with exit code 1.\n" + strings.Repeat("x", 500) + " …"}, d.event(quirks.Other{Event: long}))
+}
+
+func TestLostLines(t *testing.T) {
+	for kind, want := range map[string]string{"tool_call": "a tool call", "": "something (of no known kind)", "odd": "something (odd)",
+		"request_permission": "a request for permission, which is refused therefore"} {
+		got := newDesk(protocol.ClientCapabilities{}).event(quirks.Other{Event: stream.Lost{Type: kind, Size: 314_572_800}})
+		require.Equal(t, []string{"thought new-1: droid sent " + want + " of 314.6 MB. That is lost, as droid-acp reads 268.4 MB at once at most. " +
+			"The session goes on; ask for less at a time, or have it written to a file."}, got)
+	}
+}
+
+// What a cancelled turn still says is not missed, but for the ends of what was begun.
+func TestDroppable(t *testing.T) {
+	d := newDesk(protocol.ClientCapabilities{})
+	d.event(started("t", "LS", `{}`))
+	for _, ev := range []quirks.Event{quirks.Text{}, quirks.TextRetracted{}, quirks.TextRestarted{}, quirks.Notice{}, quirks.Retrying{}, quirks.ToolStarted{},
+		quirks.ToolInput{}, quirks.ToolRunning{ID: "t"}, quirks.ToolProgress{ID: "t"}, quirks.ToolEnded{ID: "u"}} {
+		require.True(t, d.Droppable(ev), "%T", ev)
+	}
+	for _, ev := range []quirks.Event{quirks.ToolEnded{ID: "t"}, quirks.TurnEnded{}, quirks.PermissionAsked{}, quirks.QuestionAsked{}, quirks.AskWithdrawn{},
+		quirks.SettingsChanged{}, quirks.TitleChanged{}, quirks.UsageChanged{}, quirks.Other{}, quirks.Discarded{}, quirks.PromptFolded{}} {
+		require.False(t, d.Droppable(ev), "%T", ev)
+	}
+}
+
+func TestHistoryOfAConversation(t *testing.T) {
+	d := newDesk(protocol.ClientCapabilities{})
+	d.disk["/workspace/a.txt"] = "one\n"
+	var got []string
+	for _, ev := range []quirks.Event{
+		quirks.UserText{MessageID: "u", Text: "Look", Files: []quirks.UserFile{{Name: "b.txt"}}},
+		quirks.UserImage{MessageID: "u", Data: "AA==", MediaType: "image/png"},
+		started("t", "Edit", `{"file_path":"a.txt","old_str":"one","new_str":"two"}`),
+		ended("t", "Edit", "done"),
+		quirks.Text{MessageID: "a", Text: "So."},
+	} {
+		got = append(got, short(d.History(d.moment(), ev))...)
+	}
+	require.Equal(t, []string{"user u: Look\n\n[attached: b.txt]", "user u: image/png AA==", "tool_call t pending Edit a.txt",
+		"tool_call_update t completed = diff", "text a: So."}, got)
+	out := d.History(d.moment(), started("t2", "Edit", `{"file_path":"a.txt","old_str":"one","new_str":"two"}`))
+	require.Len(t, out, 1, "at once, with its whole input")
+	require.Equal(t, []protocol.Location{{Path: "/workspace/a.txt"}}, out[0].Update.(protocol.ToolCall).Locations, "the file has changed since: no line is known")
+	require.False(t, d.past)
+}

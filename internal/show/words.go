@@ -1,0 +1,47 @@
+package show
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// FirstLine is the first line of a text, with a sign where there are more.
+func FirstLine(s string) string {
+	line, rest, more := strings.Cut(strings.TrimSpace(s), "\n")
+	if more && rest != "" {
+		return line + " …"
+	}
+	return line
+}
+
+// shorten cuts text to n bytes at most, with a sign that it did.
+func shorten(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + " …"
+}
+
+// errorStatus is an HTTP status before a JSON object: the words that droid has
+// for a failure of the provider "anthropic" (0.99 to 0.225).
+var errorStatus = regexp.MustCompile(`\b[45]\d\d \{`)
+
+// ProviderWords puts a provider's own words in place of the error object that has them.
+func ProviderWords(text string) string {
+	at := errorStatus.FindStringIndex(text)
+	if at == nil {
+		return text
+	}
+	begin := at[1] - 1
+	in := json.NewDecoder(strings.NewReader(text[begin:]))
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if in.Decode(&body) != nil || body.Error.Message == "" {
+		return text
+	}
+	return text[:begin] + body.Error.Message + text[begin+int(in.InputOffset()):]
+}
