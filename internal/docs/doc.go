@@ -1,0 +1,19 @@
+// Package docs has no code, only a test: what the documents of this project name
+// exists.
+//
+// In a document, backquotes stand around paths, Go names, commands, and words of a
+// protocol. What looks like one of the first two is checked:
+//
+//   - A path is relative to the repository or to its internal directory. "*" stands for
+//     any name, and so do NAME and VERSION, which the reader replaces.
+//   - A Go name is one with a capital letter and a small one, or one with a package or a
+//     type before it: Session, show.View, Machine.Cancel, turns.Machine.Cancel. "…" at
+//     its end makes it a beginning of names. Of what other modules declare, what this
+//     module uses exists.
+//   - A command names paths ("./internal/docs") and targets of the Makefile
+//     ("make mutate").
+//
+// So a word of a protocol that looks like a Go name stands in double quotes instead
+// ("clientInfo"). In a code block, which may be a picture, only names with a package
+// before them and the paths of Go files are checked.
+package docs
