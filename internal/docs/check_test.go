@@ -33,11 +33,15 @@ func newChecker(root string) (*checker, error) {
 	return c, nil
 }
 
+// methods are how the names of ACP's methods begin.
+var methods = []string{"session", "elicitation", "fs", "terminal"}
+
 var (
 	quotedPattern = regexp.MustCompile("`([^`]+)`")
 	linkPattern   = regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
 	inCodePattern = regexp.MustCompile(`[\w./]+\.go\b|\b[a-z]+\.[A-Z]\w*(?:\.\w+)?`)
 	namePattern   = regexp.MustCompile(`^[A-Za-z]\w*(?:\.[A-Za-z]\w*){0,2}(?:\(\))?…?$`)
+	pathPattern   = regexp.MustCompile(`^[A-Za-z0-9][\w.*/-]*$`)
 	filePattern   = regexp.MustCompile(`\.(go|md|sh|txtar)$`)
 	smallPattern  = regexp.MustCompile(`[a-z]`)
 	largePattern  = regexp.MustCompile(`[A-Z]`)
@@ -57,6 +61,10 @@ func (c *checker) check(dir, text string) (wrong []string) {
 			for _, word := range inCodePattern.FindAllString(line, -1) {
 				c.checkSpan(word, complain)
 			}
+			continue
+		}
+		if strings.Count(line, "`")%2 != 0 {
+			complain("a backquote has no other on its line")
 			continue
 		}
 		for _, m := range quotedPattern.FindAllStringSubmatch(line, -1) {
@@ -98,11 +106,12 @@ func (c *checker) checkCommand(words []string, complain func(string)) {
 	}
 }
 
-// looksLikePath reports whether a word is a path: its first part is a directory, or its
-// end is that of a file's name.
+// looksLikePath reports whether a word is a path: it has more than one part and is no
+// method of ACP, or its end is that of a file's name.
 func (c *checker) looksLikePath(word string) bool {
-	first, _, more := strings.Cut(strings.TrimPrefix(word, "./"), "/")
-	return filePattern.MatchString(word) && !strings.HasPrefix(word, "~") || more && first != "" && c.exists(first)
+	first, _, more := strings.Cut(word, "/")
+	return filePattern.MatchString(word) && word[0] != '~' ||
+		more && (pathPattern.MatchString(word) && !slices.Contains(methods, first) || first != "" && c.exists(first))
 }
 
 // exists reports whether there is a file of that path, or one that is like it where it

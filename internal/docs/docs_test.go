@@ -1,8 +1,10 @@
 package docs
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,17 +21,17 @@ func TestWhatIsNamedExists(t *testing.T) {
 	c, err := newChecker(root)
 	require.NoError(t, err)
 	for _, name := range documents {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		require.NoError(t, err)
-		require.Empty(t, c.check(filepath.Dir(name), string(text)), name)
+		t.Run(name, func(t *testing.T) {
+			require.Empty(t, c.check(filepath.Dir(name), read(t, filepath.Join(root, name))))
+		})
 	}
 }
 
-// A stranger reads it to its end.
+// maxLines is how long docs/architecture.md may be: a stranger reads it to its end.
+const maxLines = 150
+
 func TestArchitectureIsShort(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
-	require.NoError(t, err)
-	require.LessOrEqual(t, strings.Count(string(text), "\n"), 150, "lines")
+	require.LessOrEqual(t, strings.Count(read(t, filepath.Join(root, "docs/architecture.md")), "\n"), maxLines)
 }
 
 // invented names one thing that does not exist in each line that ends with "!".
@@ -38,10 +40,13 @@ const invented = "# Invented\n" +
 	"`internal/show/tolls.go` !\n" +
 	"`tools.go` !\n" +
 	"`internal/turn` !\n" +
+	"`internel/turns` !\n" +
+	"`turn/stop.go` !\n" +
 	"`testdata/fixtures/*_0.1.txtar` !\n" +
 	"`quirks/NAME.md` !\n" +
 	"`Machine.Cancel`, `turns.Machine`, `turns.Machine.Cancel`, `launch`, `Agent.launch()`, `Version.Minor`, `toolView.due`, `acp.NewConnection`\n" +
 	"`Machine.Cancels` !\n" +
+	"`go test !\n" +
 	"`turns.Maschine` !\n" +
 	"`show.Machine.Cancel` !\n" +
 	"`WhenWrittenAtLast` !\n" +
@@ -49,7 +54,7 @@ const invented = "# Invented\n" +
 	"`TestQuirk05_…`, `quirks.TestQuirk01_…`, `e2e.TestFollowUps`\n" +
 	"`TestQuirk99_…` !\n" +
 	"`show.TestQuirk05_…` !\n" +
-	"`end_turn`, `idle`, `session/load`, `_meta.terminal_output`, `/mcp login NAME`, `~/.factory/mcp.json`, `$PATH`, `HOME`\n" +
+	"`end_turn`, `idle`, `session/load`, `elicitation/create`, `$/cancel_request`, `.factory/mcp.json`, `_meta.terminal_output`, `/mcp login NAME`, `~/.factory/mcp.json`, `$PATH`, `HOME`\n" +
 	"`make mutate`, `go test ./internal/quirks ./internal/... -update`\n" +
 	"`make mutants` !\n" +
 	"`go test ./internal/quirk` !\n" +
@@ -82,19 +87,57 @@ func TestWhatDoesNotExistIsFound(t *testing.T) {
 
 // TestEveryQuirkIsInTheTable: who adds a file for a quirk adds it to docs/quirks.md.
 func TestEveryQuirkIsInTheTable(t *testing.T) {
-	table, err := os.ReadFile(filepath.Join(root, "docs/quirks.md"))
-	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join(root, "internal/quirks/*.go"))
 	require.NoError(t, err)
-	quirks := 0
+	var quirks []string
 	for _, path := range files {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		if !strings.Contains(string(text), "\n// What droid does:") {
-			continue
+		if strings.Contains(read(t, path), "\n// What droid does:") {
+			quirks = append(quirks, "`quirks/"+filepath.Base(path)+"`")
 		}
-		quirks++
-		require.Contains(t, string(table), "`quirks/"+filepath.Base(path)+"`")
 	}
-	require.Greater(t, quirks, 15)
+	require.Greater(t, len(quirks), 15)
+	require.Empty(t, missing(read(t, filepath.Join(root, "docs/quirks.md")), quirks))
+}
+
+// TestEveryRoomIsInTheTable: who adds a package says in docs/architecture.md what it is.
+func TestEveryRoomIsInTheTable(t *testing.T) {
+	var rooms []string
+	require.NoError(t, filepath.WalkDir(filepath.Join(root, "internal"), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.Name() == "testdata":
+			return filepath.SkipDir
+		}
+		if code, _ := filepath.Glob(filepath.Join(path, "*.go")); d.IsDir() && len(code) > 0 {
+			room, err := filepath.Rel(root, path)
+			rooms = append(rooms, filepath.ToSlash(room))
+			return err
+		}
+		return nil
+	}))
+	require.Greater(t, len(rooms), 20)
+	require.Empty(t, missing(read(t, filepath.Join(root, "docs/architecture.md")), rooms))
+}
+
+// missing are the words that a text does not have, as whole words.
+func missing(text string, words []string) (absent []string) {
+	for _, word := range words {
+		if !regexp.MustCompile(`(^|[^\w/])` + regexp.QuoteMeta(word) + `($|[^\w/])`).MatchString(text) {
+			absent = append(absent, word)
+		}
+	}
+	return absent
+}
+
+func TestMissing(t *testing.T) {
+	require.Equal(t, []string{"internal/droid", "`quirks/b.go`"},
+		missing("`internal/droid/stream` `quirks/a.go` internal/walls", []string{"internal/droid", "internal/droid/stream", "internal/walls", "`quirks/a.go`", "`quirks/b.go`"}))
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
 }
