@@ -2,8 +2,8 @@
 // exists.
 //
 // In a document, backquotes stand around paths, Go names, commands, and words of a
-// protocol. What looks like one of the first three is checked. Two that belong together
-// stand on one line.
+// protocol. What looks like one of the first three is checked. Two backquotes
+// that belong together stand on one line.
 //
 //   - A path is relative to the repository or to its internal directory. "*" stands for
 //     any name, and so do NAME and VERSION, which the reader replaces.
