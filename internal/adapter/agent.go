@@ -8,20 +8,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"log/slog"
 	"os"
-	"runtime/debug"
-	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
+	"droid-acp/internal/wire"
 )
 
 // Config is what an Agent needs to know.
@@ -58,33 +54,23 @@ type Agent struct {
 	stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
 	files *files
 
-	out      *outbox
-	requests *requests
-	gate     *gate
-	conn     *acp.Connection
+	conn *wire.Conn // to the editor
 
 	ctx    context.Context // ends when the editor is gone or Serve is told to stop
 	cancel context.CancelFunc
 
-	mu          sync.Mutex // guards what follows
-	initialized bool
-	client      protocol.ClientCapabilities // set once, before any session
-	closing     bool                        // no session is opened any more
-	sessions    map[string]*Session         // by each of their ids
-	departing   map[string]*departure
-	running     sync.WaitGroup // the sessions' owner goroutines
+	peer
+	sessions *registry
 }
 
 // New makes an Agent that has not begun to serve.
 func New(cfg Config) *Agent {
 	a := &Agent{
-		cfg:       cfg,
-		log:       cfg.Log,
-		sessions:  make(map[string]*Session),
-		departing: make(map[string]*departure),
-
-		stat:  os.Stat,
-		files: newFiles(),
+		cfg:      cfg,
+		log:      cfg.Log,
+		sessions: newRegistry(),
+		stat:     os.Stat,
+		files:    newFiles(),
 	}
 	a.cfg.Start = func(dir string, mcp bool) (*droid.Client, error) {
 		client, err := cfg.Start(dir, mcp)
@@ -107,8 +93,8 @@ func (a *Agent) Kill() { a.droids.kill() }
 // dead file system for example.
 const endTime = 12 * time.Second
 
-// flushTime bounds how long an editor that no longer reads can hold up the end
-// of Serve.
+// flushTime bounds how long the end of Serve waits for the last responses, and how
+// long for an editor that no longer reads.
 const flushTime = 2 * time.Second
 
 // errStuck is why Serve did not end in order.
@@ -121,26 +107,8 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	defer a.cancel()
-	a.out = newOutbox(out)
-	a.requests = newRequests()
-	a.gate = newGate(in, a.out, a.out.crowded, a.requests)
-
-	ready := make(chan struct{})
-	a.conn = acp.NewConnection(func(ctx context.Context, method string, params json.RawMessage) (any, *acp.RequestError) {
-		<-ready
-		return a.handle(ctx, method, params)
-	}, answers{a.out, a.requests}, a.gate)
-	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would log prompts; the gate answers what it refuses
-	close(ready)
-
-	select {
-	case <-a.conn.Done():
-	case <-a.ctx.Done():
-		a.gate.close()
-	case <-a.out.failed:
-		a.log.Warn("the editor does not read any more, so the sessions end")
-		a.gate.close()
-	}
+	a.conn = wire.New(in, out, a.handle, a.log)
+	a.conn.Run(a.ctx)
 	if err := a.shutDown(); err != nil {
 		return err
 	}
@@ -149,20 +117,10 @@ func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // shutDown ends all sessions at once, then the way out.
 func (a *Agent) shutDown() error {
-	a.mu.Lock()
-	a.closing = true
-	a.mu.Unlock()
+	a.sessions.close()
 	a.cancel()
 	err := a.endSessions()
-	if !a.requests.wait(flushTime) {
-		a.log.Error("a request of the editor was left without an answer")
-	}
-	a.out.close()
-	select {
-	case <-a.out.done:
-	case <-time.After(flushTime):
-		a.log.Warn("the editor did not take the last messages in time")
-	}
+	a.conn.Close(flushTime)
 	return err
 }
 
@@ -173,7 +131,7 @@ func (a *Agent) endSessions() error {
 	go func() {
 		defer close(ended)
 		a.spare.discard()
-		a.running.Wait()
+		a.sessions.wait()
 	}()
 	patience := time.NewTimer(endTime)
 	defer patience.Stop()
@@ -187,51 +145,24 @@ func (a *Agent) endSessions() error {
 	return errStuck
 }
 
-// call is one message from the editor on its way through its handler.
-type call struct {
-	ctx     context.Context
-	params  json.RawMessage
-	request *request // nil for a notification
-	// ordered is called once what this message does is ordered against later
-	// messages. It may be called more than once.
-	ordered func()
-}
-
-// handle runs one request or notification. A panic ends that request, not the
-// agent.
-func (a *Agent) handle(ctx context.Context, method string, params json.RawMessage) (result any, rerr *acp.RequestError) {
-	ordered := sync.OnceFunc(a.gate.release)
-	defer ordered()
-	defer func() {
-		if p := recover(); p != nil {
-			a.log.Error("panic in a handler", zap.String("method", method), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			result, rerr = nil, internalError("internal_error", fmt.Sprintf("droid-acp failed while handling %s: %v. The details are in its log; please report this.", method, p))
-		}
-	}()
-	handler, ok := a.methods()[method]
-	if f := extensions()[method]; f != nil {
+// handle runs one request or notification.
+func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
+	handler, ok := a.methods()[c.Method]
+	if f := extensions()[c.Method]; f != nil {
 		handler, ok = a.extension(f), true
 	}
 	if !ok {
-		return nil, &acp.RequestError{Code: -32601, Message: "Method not found: " + method, Data: map[string]string{"method": method}}
+		return nil, &acp.RequestError{Code: -32601, Message: "Method not found: " + c.Method, Data: map[string]string{"method": c.Method}}
 	}
-	if err := a.checkInitialized(method); err != nil {
+	if err := a.checkInitialized(c.Method); err != nil {
 		return nil, err
 	}
-	result, rerr = handler(call{ctx: ctx, params: params, request: a.gate.current, ordered: ordered})
-	if rerr != nil || result == nil {
-		return nil, rerr
-	}
-	raw, err := json.Marshal(result) // here, where a panic is the request's alone
-	if err != nil {
-		return nil, internalError("internal_error", "the result could not be encoded: "+err.Error())
-	}
-	return json.RawMessage(raw), nil
+	return handler(c)
 }
 
 // methods are the ACP methods that this agent has.
-func (a *Agent) methods() map[string]func(call) (any, *acp.RequestError) {
-	return map[string]func(call) (any, *acp.RequestError){
+func (a *Agent) methods() map[string]wire.Handler {
+	return map[string]wire.Handler{
 		acp.AgentMethodInitialize:             a.initialize,
 		acp.AgentMethodAuthenticate:           a.authenticate,
 		acp.AgentMethodSessionNew:             a.newSession,
@@ -248,26 +179,12 @@ func (a *Agent) methods() map[string]func(call) (any, *acp.RequestError) {
 	}
 }
 
-func (a *Agent) checkInitialized(method string) *acp.RequestError {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case method == acp.AgentMethodInitialize && a.initialized:
-		return invalidRequest("initialize was called before on this connection; it is called once")
-	case method != acp.AgentMethodInitialize && !a.initialized:
-		return invalidRequest("call initialize first")
-	}
-	return nil
-}
-
 // session finds a session by the id in params.
 func (a *Agent) session(id string) (*Session, *acp.RequestError) {
 	if err := checkSessionID(id); err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if s, ok := a.sessions[id]; ok {
+	if s, known := a.sessions.find(id); known {
 		return s, nil
 	}
 	return nil, unknownSession(id)

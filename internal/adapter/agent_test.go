@@ -221,7 +221,7 @@ func TestMuteDroidIsGivenUp(t *testing.T) {
 		time.Sleep(openTime + time.Second)
 		answer, ok := e.answered(id)
 		require.True(t, ok)
-		require.Contains(t, answer.Error.Message, "droid_start_failed: droid could not be started: droid did not answer within a minute")
+		require.Contains(t, answer.Error.Message, "droid_failed: droid did not open the session: droid did not answer within a minute")
 	})
 }
 

@@ -25,7 +25,7 @@ func TestFirstTitleIsFinal(t *testing.T) {
 // A call whose input is long in coming is shown without, but to a client that
 // never changes a title.
 func TestCallIsShownBeforeItsInput(t *testing.T) {
-	slow := turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+	slow := eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 		if err := d.Notify("tool_call", fakedroid.Fields{"toolUse": fakedroid.Fields{"type": "tool_use", "id": "t1", "name": "Execute", "input": fakedroid.Fields{}}}); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func TestCallIsShownBeforeItsInput(t *testing.T) {
 func TestQuestionIsTheTitleOfItsCall(t *testing.T) {
 	for n, want := range map[int]string{1: "Which color?", 2: "2 questions: Which color?; Which size?"} {
 		versions(t, func(t *testing.T, v fakedroid.Option) {
-			e := beginNamed(t, "zed", "{}", playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			e := beginNamed(t, "zed", "{}", playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 				_, err := d.AskUser("", threeQuestions[:n]...)
 				return err
 			}), v))

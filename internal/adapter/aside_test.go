@@ -16,7 +16,7 @@ import (
 
 // notifies is a script that says these notifications of droid during a turn.
 func notifies(list ...fakedroid.Fields) fakedroid.Script {
-	return turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+	return eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 		for _, f := range list {
 			kind, _ := f["type"].(string)
 			if err := d.Notify(kind, f); err != nil {
@@ -65,7 +65,7 @@ func TestSubagentUnderItsCall(t *testing.T) {
 		progress := func(f fakedroid.Fields) fakedroid.Fields {
 			return fakedroid.Fields{"toolUseId": "t", "toolName": "Task", "update": f}
 		}
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			use := fakedroid.Fields{"type": "tool_use", "id": "t", "name": "Task", "input": fakedroid.Fields{"description": "Look around"}}
 			if err := d.Notify("tool_call", fakedroid.Fields{"toolUse": use}); err != nil {
 				return err

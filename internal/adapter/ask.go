@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/wire"
 )
 
 // ask is a permission or a question that the user has in front of them. There
@@ -31,7 +32,7 @@ func (s *Session) choose(ctx context.Context, params protocol.PermissionParams) 
 	if !s.agent.client.OptionNames {
 		params.Options = namedByKind(options)
 	}
-	result, err := acp.SendRequest[protocol.PermissionResult](s.agent.conn, ctx, acp.ClientMethodSessionRequestPermission, params)
+	result, err := wire.Request[protocol.PermissionResult](ctx, s.agent.conn, acp.ClientMethodSessionRequestPermission, params)
 	if err != nil {
 		s.agent.log.Info("the editor gave no answer to a permission request; that is a refusal", zap.Error(err))
 		return ""

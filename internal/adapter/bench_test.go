@@ -25,7 +25,7 @@ const deltas = 20_000
 // chatty says a message of that many words.
 func chatty() fakedroid.Script {
 	text := string(bytes.Repeat([]byte("word "), deltas))
-	return turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Say("", text) })
+	return eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Say("", text) })
 }
 
 // BenchmarkTurn measures a turn of 20,000 deltas through the whole agent, from

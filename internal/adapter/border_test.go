@@ -14,7 +14,7 @@ import (
 // client ignores the ids of messages, and each is what droid said.
 func TestMessagesDoNotRunTogether(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if err := d.Use("", "I look.", fakedroid.Tool{ID: "c" + p.RequestID, Name: "LS", Input: fakedroid.Fields{"path": "."}, Result: "none"}); err != nil {
 				return err
 			}

@@ -104,7 +104,7 @@ func oneKey(t *testing.T, name, client, kind string, request fakedroid.Fields) {
 			told = string(m[1])
 		}
 	}
-	script := turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+	script := eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 		_, err := d.Request("droid.request_permission", request)
 		time.Sleep(time.Minute) // for the answer
 		return err
@@ -212,7 +212,7 @@ func TestQuestionsWhereNamesDoNotShow(t *testing.T) {
 		versions(t, func(t *testing.T, v fakedroid.Option) {
 			var got []string
 			refused := false
-			e := beginNamed(t, client, "{}", playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
+			e := beginNamed(t, client, "{}", playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
 				got, err = d.AskUser("", threeQuestions...)
 				refused = err != nil
 				return err
@@ -226,7 +226,7 @@ func TestQuestionsWhereNamesDoNotShow(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		e := beginNamed(t, "", formClient, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := beginNamed(t, "", formClient, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			_, err := d.AskUser("", threeQuestions...)
 			return err
 		})))

@@ -67,7 +67,7 @@ func (s *Session) flushCommand(id string, c *command, now time.Time) {
 		return
 	}
 	c.sent = now
-	if s.agent.out.full() == nil {
+	if s.agent.conn.Full() == nil {
 		s.showOutput(id, c)
 	}
 }

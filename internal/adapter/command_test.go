@@ -123,7 +123,7 @@ func TestCommandOutputIsThrottled(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		fast := count
 		fast.Progress = numbered(100)
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			if err := d.Use("", "On it. ", fast); err != nil {
 				return err
 			}

@@ -80,7 +80,7 @@ func listing() []fakedroid.Option {
 
 func TestCommandsAreListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) }), listing()...))
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) }), listing()...))
 		synctest.Wait()
 		var u struct{ AvailableCommands []protocol.AvailableCommand }
 		require.NoError(t, json.Unmarshal(e.lastUpdate("available_commands_update"), &u))
@@ -221,7 +221,7 @@ func TestCompactFollowsTheSession(t *testing.T) {
 // Retries of one call are one message, which grows.
 func TestRetriesAreOneMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := open(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := open(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			for n := 1; n <= 3; n++ {
 				if err := d.Notify("llm_retry", fakedroid.Fields{"attempt": n, "reason": "overloaded"}); err != nil {
 					return err

@@ -67,15 +67,15 @@ func (s *Session) checkDefaults() {
 	if s.proc.client() == nil {
 		return
 	}
-	notices, again := s.options.untaken(s.agent.cfg.Defaults, s.proc.client().Version().IsZero())
-	s.notices = append(s.notices, notices...)
+	notices, again := s.options.untaken(s.agent.cfg.Defaults, !s.proc.client().Version().Has(stream.TakesAutonomyMode))
+	s.note(notices...)
 	if again == "" {
 		return
 	}
 	s.post(func() {
 		s.setOption(optionMode, string(again), func(err *acp.RequestError) {
 			if err != nil {
-				s.notices = append(s.notices, ignoredDefault("mode", string(again), string(s.options.mode())))
+				s.note(ignoredDefault("mode", string(again), string(s.options.mode())))
 			}
 		})
 	})

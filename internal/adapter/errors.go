@@ -2,51 +2,49 @@ package adapter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/quirks"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/turns"
+	"droid-acp/internal/wire"
 )
 
 // codeResourceNotFound is ACP's "Resource not found", used for unknown sessions.
 const codeResourceNotFound = -32002
 
-// details is the error data that Zed shows as it stands, provided that it has
-// this one key. Every error of the adapter carries its whole text there.
-func details(text string) map[string]string { return map[string]string{"details": visible.Text(text)} }
-
-// inOneLine is a text for the message of an error, which JSON-RPC wants to be a
-// short sentence; the data keep its lines.
-func inOneLine(text string) string { return visible.Line(strings.Join(strings.Fields(text), " ")) }
+// errorText is what an error says to a user, without the word for programs.
+func errorText(err *acp.RequestError) string {
+	if data, ok := err.Data.(map[string]string); ok && data["details"] != "" {
+		return data["details"]
+	}
+	return err.Message
+}
 
 func invalidParams(format string, args ...any) *acp.RequestError {
-	text := fmt.Sprintf(format, args...)
-	return &acp.RequestError{Code: -32602, Message: "Invalid params: " + inOneLine(text), Data: details(text)}
+	return wire.NewError(-32602, "Invalid params", fmt.Sprintf(format, args...))
 }
 
 func invalidRequest(text string) *acp.RequestError {
-	return &acp.RequestError{Code: -32600, Message: "Invalid request: " + inOneLine(text), Data: details(text)}
+	return wire.NewError(-32600, "Invalid request", text)
 }
 
 // internalError says what went wrong and what to do about it. kind is a stable
 // word at the beginning of the message, for programs.
 func internalError(kind, text string) *acp.RequestError {
-	return &acp.RequestError{Code: -32603, Message: kind + ": " + inOneLine(text), Data: details(text)}
+	return wire.NewError(-32603, kind, text)
 }
 
 // requestCancelled answers a request that the editor took back by
 // $/cancel_request (ACP v1, cancellation).
 func requestCancelled() *acp.RequestError {
-	return &acp.RequestError{Code: -32800, Message: "Request cancelled", Data: details("the request was cancelled")}
+	return &acp.RequestError{Code: -32800, Message: "Request cancelled", Data: wire.Details("the request was cancelled")}
 }
 
 func unknownSession(id string) *acp.RequestError {
@@ -55,205 +53,183 @@ func unknownSession(id string) *acp.RequestError {
 		Data: map[string]string{"details": text, "sessionId": id}}
 }
 
-const loginRemedy = "Run `droid` in a terminal and log in with /login, or set FACTORY_API_KEY in the environment of this agent, then try again. A custom model in ~/.factory/settings.json needs no login."
-
-func authRequired() *acp.RequestError {
-	text := "droid is not logged in. " + loginRemedy
-	return &acp.RequestError{Code: -32000, Message: "Authentication required: " + text, Data: details(text)}
+// errEnding answers what comes while the session or the agent ends.
+func errEnding() *acp.RequestError {
+	return internalError("shutting_down", "the session is ending; load it again to go on with it")
 }
+
+// work is something that droid is asked for, in the words of errors.
+type work struct {
+	refused string // what follows "droid refused"
+	failed  string // what follows "droid did not"
+	while   string // what follows "while it"
+}
+
+// What droid is asked for.
+var (
+	openingSession      = work{"to open the session", "open the session", "opened the session"}
+	loadingSession      = work{"to open the session", "load the session", "loaded the session"}
+	tellingConversation = work{"to tell the conversation", "tell the conversation", "told the conversation"}
+	takingPrompt        = work{"the prompt", "take the prompt", "took the prompt"}
+	copyingSession      = work{"to copy the session", "copy the session", "copied the session"}
+)
+
+// notDone explains why droid did not do what it was asked for. Where that leaves
+// more to say, the constructors below say it.
+func notDone(w work, err error) *acp.RequestError {
+	var refused *stream.RPCError
+	var exit *droid.ExitError
+	switch {
+	case errors.Is(err, errPanic):
+		return errLost()
+	case errors.As(err, &refused):
+		return internalError("droid_refused", "droid refused "+w.refused+": "+refused.Message)
+	case errors.As(err, &exit):
+		return internalError("droid_crashed", sentence(exit)+" That was while it "+w.while+". Try again.")
+	case errors.Is(err, context.Canceled):
+		return requestCancelled()
+	}
+	return internalError("droid_failed", "droid did not "+w.failed+": "+sentence(err)+" Try again.")
+}
+
+// outOfTime is err, or why ctx ended when it ran out of time.
+func outOfTime(ctx context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// notStartedError marks that a process was not even started.
+type notStartedError struct{ err error }
+
+func (e *notStartedError) Error() string { return e.err.Error() }
+func (e *notStartedError) Unwrap() error { return e.err }
 
 // startError explains why there is no droid process.
 func startError(err error) *acp.RequestError {
+	const check = " Check that `droid exec --help` works in a terminal."
 	var notFound *droid.NotFoundError
 	var exit *droid.ExitError
 	switch {
 	case errors.Is(err, context.Canceled):
-		return acp.NewRequestCancelled(nil)
+		return requestCancelled()
 	case errors.As(err, &notFound):
 		return internalError("droid_not_found", notFound.Error()+". "+notFound.Remedy())
 	case errors.As(err, &exit):
-		return internalError("droid_exited", exitText(exit)+" Check that `droid exec --help` works in a terminal.")
+		return internalError("droid_exited", sentence(exit)+check)
 	}
-	return internalError("droid_start_failed", "droid could not be started: "+err.Error())
+	return internalError("droid_start_failed", "droid could not be started: "+sentence(err)+check)
 }
 
-// openError explains why a process was not started with a session in it. id is the
+// openError explains why no process has the session that it was to open. id is the
 // session's, "" for a new one.
 func openError(id string, err error) *acp.RequestError {
+	var notStarted *notStartedError
 	var refused *stream.RPCError
+	var exit *droid.ExitError
 	switch {
-	case !errors.As(err, &refused):
-	case refused.Code == stream.CodeSessionNotFound && id != "":
+	case errors.As(err, &notStarted):
+		return startError(notStarted.err)
+	case errors.As(err, &refused) && refused.Code == stream.CodeSessionNotFound && id != "":
 		return unknownSession(id)
-	default:
-		return refusal("to open the session", refused)
+	case errors.As(err, &exit) && !exit.Started:
+		return startError(exit)
+	case errors.As(err, &exit):
+		return internalError("droid_exited", sentence(exit)+" That was while it opened the session. Try again; if droid ends again, run `droid` in a terminal to see what is wrong with it.")
 	}
-	if errors.Is(err, errLoadHangs) {
-		return internalError("droid_failed", "droid did not load the session: "+err.Error())
+	return notDone(openingSession, err)
+}
+
+// restartError explains why the session has no process: one that it had is gone,
+// and the next one did not take it up.
+func (s *Session) restartError(err error) *acp.RequestError {
+	var refused *stream.RPCError
+	if s.registered && errors.As(err, &refused) && refused.Code != stream.CodeSessionNotFound {
+		return internalError("droid_refused", "droid was started again for this session and refused to open it: "+strings.TrimSuffix(refused.Message, ".")+". The next prompt tries again.")
 	}
-	return startError(err)
+	return openError(s.id, err)
+}
+
+// loadError explains why the process of the session did not load it once more.
+func (s *Session) loadError(w work, err error) *acp.RequestError {
+	var refused *stream.RPCError
+	var exit *droid.ExitError
+	switch {
+	case errors.As(err, &refused) && refused.Code == stream.CodeSessionNotFound:
+		return unknownSession(s.id)
+	case errors.As(err, &exit):
+		return s.crashError(err)
+	}
+	return notDone(w, err)
 }
 
 // promptError explains why droid did not take a prompt.
-func promptError(err error) *acp.RequestError {
-	var refused *stream.RPCError
+func (s *Session) promptError(err error) *acp.RequestError {
 	var exit *droid.ExitError
-	switch {
-	case errors.As(err, &refused):
-		return refusal("the prompt", refused)
-	case errors.As(err, &exit):
-		return crashError(err)
-	case errors.Is(err, context.Canceled):
-		return acp.NewRequestCancelled(nil)
-	}
-	return internalError("droid_failed", "droid did not take the prompt: "+err.Error())
-}
-
-// forkError explains why droid made no copy of a session.
-func forkError(err error) *acp.RequestError {
-	var refused *stream.RPCError
-	var exit *droid.ExitError
-	switch {
-	case errors.As(err, &refused):
-		return refusal("to copy the session", refused)
-	case errors.As(err, &exit):
-		return crashError(err)
-	case errors.Is(err, context.Canceled):
-		return acp.NewRequestCancelled(nil)
-	}
-	return internalError("droid_failed", "droid did not copy the session: "+err.Error())
-}
-
-// refusal is droid's no to what it was asked for.
-func refusal(what string, err *stream.RPCError) *acp.RequestError {
-	return internalError("droid_refused", "droid refused "+what+": "+err.Message)
-}
-
-// exitText tells how droid ended, with the last lines of its stderr.
-func exitText(exit *droid.ExitError) string {
-	text := exit.Error()
-	if !strings.HasSuffix(text, ".") {
-		text += "."
-	}
-	return text
-}
-
-// crashError ends a prompt whose droid died.
-func crashError(err error) *acp.RequestError {
-	var exit *droid.ExitError
-	text := "droid ended unexpectedly."
 	if errors.As(err, &exit) {
-		text = exitText(exit)
+		return s.crashError(err)
 	}
-	return internalError("droid_crashed", text+" The next prompt starts droid again and continues this session.")
+	return notDone(takingPrompt, err)
+}
+
+// copyNotOpened explains that there is a copy of a session, with this id, which no
+// process has.
+func copyNotOpened(id string, err error) *acp.RequestError {
+	why := openError("", err)
+	kind, _, internal := strings.Cut(why.Message, ":")
+	if !internal {
+		return why
+	}
+	return internalError(kind, "droid copied the session, but the copy "+id+" was not opened: "+strings.TrimSuffix(errorText(why), ".")+". The copy is among the sessions of session/list.")
+}
+
+// settingError explains why droid did not change a setting.
+func settingError(kind, what string, err error) *acp.RequestError {
+	why := err.Error()
+	if errors.Is(err, context.DeadlineExceeded) {
+		why = fmt.Sprintf("droid did not answer within %d s. Try again.", settingsTime/time.Second)
+	}
+	return internalError(kind+"_refused", "droid did not change its "+what+": "+why)
+}
+
+const crashRemedy = "Run `droid` in a terminal to see what is wrong with it, then load the session again or open a new one."
+
+// droidDied is why the turn machine ends prompts when droid has died. What the user
+// reads depends on how often it has, see crashError.
+type droidDied struct{ exit error }
+
+func (e droidDied) Error() string { return crashText(e.exit, "droid ended unexpectedly.") }
+
+// crashError ends what the session's droid worked on when it died.
+func (s *Session) crashError(err error) *acp.RequestError {
+	next := "The next prompt starts droid again and continues this session."
+	if s.prompts.machine.GaveUp() {
+		next = fmt.Sprintf("It has died %d times in a row in this session and is not started again. ", turns.MaxCrashes) + crashRemedy
+	}
+	return internalError("droid_crashed", crashText(err, "droid ended unexpectedly.")+" "+next)
 }
 
 // keepsCrashing refuses to start a droid that dies again and again.
 func keepsCrashing(last error) *acp.RequestError {
-	text := "droid is gone."
+	return internalError("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", turns.MaxCrashes, crashText(last, "droid is gone."))+crashRemedy)
+}
+
+// crashText tells how droid ended, with the last lines of its stderr, or unknown
+// where that is not known.
+func crashText(err error, unknown string) string {
 	var exit *droid.ExitError
-	if errors.As(last, &exit) {
-		text = exitText(exit)
+	if errors.As(err, &exit) {
+		return sentence(exit)
 	}
-	return internalError("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s Run `droid` in a terminal to see what is wrong with it, then load the session again or open a new one.", maxCrashes, text))
+	return unknown
 }
 
-// errEnding answers what comes while the session or the agent ends.
-func errEnding() *acp.RequestError {
-	return internalError("shutting_down", "the session is ending")
-}
-
-// turnError turns a failed turn into the error that ends its prompt: what
-// happened in the provider's and droid's words, then what to do.
-func turnError(f *quirks.Failure) *acp.RequestError {
-	if isLoginFailure(f) {
-		return authRequired()
+// sentence is the text of an error with a full stop.
+func sentence(err error) string {
+	text := err.Error()
+	if !strings.HasSuffix(text, ".") {
+		text += "."
 	}
-	reason := f.Reason
-	if reason == "" || reason == "error" {
-		reason = reasonFromMessage(f.Message)
-	}
-	said := plain(strings.TrimSpace(f.Message))
-	if advice := plain(strings.TrimSpace(f.Advice)); advice != "" && !strings.Contains(said, advice) {
-		if strings.Contains(advice, said) {
-			said = advice
-		} else {
-			said += "\n" + advice
-		}
-	}
-	if said == "" {
-		said = "droid ended the turn with the reason " + strconv.Quote(reason) + "."
-	}
-	if remedy := remedies[reason]; remedy != "" {
-		said += "\n" + remedy
-	}
-	return internalError(reason, said)
-}
-
-// errorStatus is an HTTP status before a JSON object: the words that droid has
-// for a failure of the provider "anthropic" (0.99 to 0.225).
-var errorStatus = regexp.MustCompile(`\b[45]\d\d \{`)
-
-// plain puts a provider's own words in place of the error object that has them.
-func plain(text string) string {
-	at := errorStatus.FindStringIndex(text)
-	if at == nil {
-		return text
-	}
-	begin := at[1] - 1
-	in := json.NewDecoder(strings.NewReader(text[begin:]))
-	var body struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if in.Decode(&body) != nil || body.Error.Message == "" {
-		return text
-	}
-	return text[:begin] + body.Error.Message + text[begin+int(in.InputOffset()):]
-}
-
-// isLoginFailure tells a missing Factory login from a model key that the
-// provider refused; both carry the reason model_authentication_failed.
-func isLoginFailure(f *quirks.Failure) bool {
-	return f.Name == "AuthenticationError" || f.Message == "No access token available"
-}
-
-// remedies say what to do, by the reasons of agent_turn_completed (0.225).
-var remedies = map[string]string{
-	"model_authentication_failed": "Check the API key of this model: `apiKey` under customModels in ~/.factory/settings.json, or your Factory login.",
-	"model_usage_exhausted":       "The quota or the credits of this model are used up. Add credits or choose another model.",
-	"model_rate_limited":          "The provider limits requests at the moment. Wait a little and send the prompt again, or choose another model.",
-	"model_provider_unreachable":  "The model's server cannot be reached. Check the network and the model's baseUrl, then send the prompt again.",
-	"model_provider_unavailable":  "The model's server does not answer properly. Send the prompt again later, or choose another model.",
-	"model_request_rejected":      "The provider rejected the request. If the conversation has grown too long for the model, start a new session or choose a model with a larger context window.",
-	stream.ReasonProcessExit:      "droid was ended while it worked. Send the prompt again; droid is started anew if need be.",
-	"error":                       "Send the prompt again. If this persists, choose another model and check the model's settings.",
-}
-
-// reasonFromMessage gives the reason that newer versions would, for the ones
-// that give none (0.99, 0.117) or only "error": their messages begin with the
-// HTTP status of the model's server.
-func reasonFromMessage(message string) string {
-	status, _, _ := strings.Cut(message, " ")
-	code, err := strconv.Atoi(status)
-	switch {
-	case err != nil && strings.HasPrefix(message, "Connection error"):
-		return "model_provider_unreachable"
-	case err != nil && strings.Contains(message, "socket connection was closed"):
-		return "model_provider_unavailable"
-	case err != nil:
-		return "error"
-	case code == 401 || code == 403:
-		return "model_authentication_failed"
-	case code == 402:
-		return "model_usage_exhausted"
-	case code == 429:
-		return "model_rate_limited"
-	case code == 400 || code == 413:
-		return "model_request_rejected"
-	case code >= 500:
-		return "model_provider_unavailable"
-	}
-	return "error"
+	return text
 }

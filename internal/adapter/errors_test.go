@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/turns"
 )
 
 func TestModelFailureIsATypedError(t *testing.T) {
@@ -25,7 +26,7 @@ func TestModelFailureIsATypedError(t *testing.T) {
 	} {
 		t.Run(tc.message, func(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
-				e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+				e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 					if p.Text == "next" {
 						return d.Say("", "recovered")
 					}
@@ -79,6 +80,90 @@ func TestRefusalsSayWhatWasRefused(t *testing.T) {
 	})
 }
 
+// endingOn starts droids that end when they are asked for a method.
+func endingOn(method string, options ...fakedroid.Option) starter {
+	return func(int) (client *droid.Client, err error) {
+		end := fakedroid.WithAnswer("droid."+method, func(map[string]any) (any, string) {
+			client.KillFor("of the test")
+			return fakedroid.NoAnswer{}, ""
+		})
+		client = fakeDroid(says("hi"), append(options, end)...)
+		return client, nil
+	}
+}
+
+// What becomes of the session after an error is said as it is: a session that was
+// not opened has no next prompt, and the last crash of a row starts nothing again.
+func TestErrorsSayWhatComesNext(t *testing.T) {
+	const again = "The next prompt starts droid again"
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		stored := new(fakedroid.Sessions)
+		e := connect(t, endingOn("fork_session", v, fakedroid.WithSessions(stored)))
+		end := ended(e.call("session/fork", sessionParamsOf(stored.Add("/workspace"))))
+		require.Contains(t, end, "-32603 droid_crashed: droid was killed by droid-acp, because of the test")
+		require.Contains(t, end, "while it copied the session")
+		require.NotContains(t, end, again)
+	})
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, endingOn("load_session", v, fakedroid.WithSessions(new(fakedroid.Sessions))))
+		end := ended(e.call("session/load", sessionParamsOf(e.session)))
+		require.Contains(t, end, "-32603 droid_crashed: droid was killed by droid-acp, because of the test. "+again)
+	})
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Die(137, "") }))))
+		for range turns.MaxCrashes - 1 {
+			require.Contains(t, e.run("go"), again)
+		}
+		end := e.run("go")
+		require.Contains(t, end, "droid_crashed: ")
+		require.NotContains(t, end, again)
+		require.Contains(t, end, "3 times in a row")
+		require.Contains(t, end, "load the session again")
+	})
+}
+
+// A droid that was started is not said to have been impossible to start.
+func TestErrorsSayHowFarDroidCame(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) { // for a prompt
+		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
+		refuse := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) { return nil, "not today" })
+		e := begin(t, playing(says("hi"), v, sessions, refuse))
+		e.inside(func(s *Session) { s.proc.client().Kill() })
+		synctest.Wait()
+		require.Equal(t, "-32603 droid_refused: droid was started again for this session and refused to open it: not today. The next prompt tries again.", e.run("hello"))
+	})
+	versions(t, func(t *testing.T, v fakedroid.Option) { // the copy is there, whatever else failed
+		stored := new(fakedroid.Sessions)
+		loads := 0
+		e := connect(t, playing(says("hi"), v, fakedroid.WithSessions(stored), fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) {
+			if loads++; loads == 1 {
+				return nil, "" // as usual
+			}
+			return nil, "not today"
+		}), fakedroid.WithAnswer("droid.fork_session", func(map[string]any) (any, string) {
+			return fakedroid.Fields{"newSessionId": "the-copy"}, ""
+		})))
+		end := ended(e.call("session/fork", sessionParamsOf(stored.Add("/workspace"))))
+		require.Equal(t, "-32603 droid_refused: droid copied the session, but the copy the-copy was not opened: droid refused to open the session: not today. The copy is among the sessions of session/list.", end)
+	})
+	versions(t, func(t *testing.T, v fakedroid.Option) { // a copy
+		e := begin(t, playing(says("hi"), append(unansweredBy("fork_session"), v)...))
+		require.Equal(t, "-32603 droid_failed: droid did not copy the session: droid did not answer within a minute. Try again.",
+			ended(e.call("session/fork", sessionParamsOf(e.session))))
+	})
+	versions(t, func(t *testing.T, v fakedroid.Option) { // a setting
+		e := begin(t, playing(says("hi"), append(unansweredBy("update_session_settings"), v)...))
+		end := ended(e.set("mode", "spec"))
+		require.Equal(t, "-32603 mode_refused: droid did not change its mode: droid did not answer within 10 s. Try again.", end)
+	})
+	versions(t, func(t *testing.T, v fakedroid.Option) { // a command: no word for programs in what users read
+		refuse := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) { return nil, "not today" })
+		e := begin(t, playing(says("hi"), v, refuse))
+		require.Equal(t, "end_turn", e.run("/export"))
+		require.Contains(t, e.updates(), "agent: The conversation was not exported: droid refused to tell the conversation: not today.")
+	})
+}
+
 func TestUnknownSessionHasDetails(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v))
@@ -110,7 +195,7 @@ func TestExitTextNamesWhoKilledIt(t *testing.T) {
 		`droid was killed by droid-acp.`:       {Code: -1, Signal: "SIGKILL", Started: true, Requested: true},
 		`droid was ended by signal "SIGTERM".`: {Code: -1, Signal: "SIGTERM", Started: true},
 	} {
-		require.Equal(t, want, exitText(exit))
+		require.Equal(t, want, sentence(exit))
 	}
 }
 
@@ -121,7 +206,7 @@ func TestKilledDroidSaysWhy(t *testing.T) {
 		e.inside(func(s *Session) { s.proc.kill("it did not answer") })
 		synctest.Wait()
 		e.inside(func(s *Session) {
-			require.Contains(t, crashError(s.proc.crashes.lastError()).Message, "droid was killed by droid-acp, because it did not answer")
+			require.Contains(t, s.crashError(s.proc.lastError()).Message, "droid was killed by droid-acp, because it did not answer")
 		})
 	})
 }

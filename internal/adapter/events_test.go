@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/turns"
 )
 
 // TestSessionSwitchedIsFollowed: what is loaded after a restart is the session
@@ -31,7 +32,7 @@ func TestSessionSwitchedIsFollowed(t *testing.T) {
 // from its beginning, in a message of its own.
 func TestSilenceBeginsAnew(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			for range 2 {
 				if err := d.Pause(3 * time.Minute); err != nil {
 					return err
@@ -58,16 +59,18 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		client := fakeDroid(says("hi"))
 		defer func() { client.Kill(); <-client.Exited() }()
 		fresh := func() *Session {
-			return &Session{proc: process{droid: client}, turn: &turn{sent: true}, silence: silence{since: now}}
+			s := &Session{proc: process{droid: client}, prompts: newPrompts(false), silence: silence{since: now}}
+			s.prompts.machine.Accept(1, turns.ToDroid)
+			s.prompts.machine.Ready(1)
+			s.prompts.machine.Taken(now, 1)
+			return s
 		}
 		at, ok := fresh().silenceDue()
 		require.True(t, ok)
 		require.Equal(t, now.Add(silentAfter), at)
 		for name, change := range map[string]func(*Session){
-			"no turn":           func(s *Session) { s.turn = nil },
-			"not taken yet":     func(s *Session) { s.turn.sent = false },
-			"cancelled":         func(s *Session) { s.turn.cancelled = true },
-			"an own command":    func(s *Session) { s.turn.command = &slashCommand{} },
+			"no turn":           func(s *Session) { s.prompts = newPrompts(false) },
+			"cancelled":         func(s *Session) { s.prompts.machine.Cancel(now) },
 			"no process":        func(s *Session) { s.proc.gone() },
 			"the user is asked": func(s *Session) { s.ask = &ask{} },
 			"a tool runs":       func(s *Session) { s.tools = map[string]string{"t": protocol.StatusInProgress} },

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 
@@ -10,23 +9,6 @@ import (
 	"droid-acp/internal/paths"
 	"droid-acp/internal/quirks"
 )
-
-// exportCommand writes the conversation to one HTML file.
-func (s *Session) exportCommand(t *turn, file string) {
-	s.withHistory(t, "The conversation was not exported", func(info *stream.SessionInfo) {
-		session, cwd := s.droidID, s.cwd
-		s.do(func(context.Context) {
-			path, err := exportTo(info, session, cwd, file)
-			s.post(func() {
-				if err != nil {
-					s.replyError(t, "The conversation was not exported", err)
-					return
-				}
-				s.reply(t, "The conversation is in `"+path+"`.")
-			})
-		})
-	})
-}
 
 // exportTo writes a session to file, droid-SESSION.html in cwd when it is "", and
 // returns its path. A file that exists is not overwritten.

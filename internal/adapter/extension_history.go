@@ -16,7 +16,7 @@ import (
 // withWhole calls use with the whole conversation, or fail with why there is none.
 // then says what to do when the prompt that runs has ended.
 func (s *Session) withWhole(then string, fail func(*acp.RequestError), use func(*stream.SessionInfo)) {
-	if s.turn != nil || len(s.queue) > 0 {
+	if s.busy() {
 		fail(invalidRequest("the session works on a prompt; " + then))
 		return
 	}

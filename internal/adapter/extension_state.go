@@ -40,7 +40,7 @@ func (s *Session) stateExtension(_ noParams, done answer[stateResult]) {
 	done(stateResult{
 		SessionID: s.id, DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.title), ProtocolVersion: version,
 		Model: text(settings.ModelID), ReasoningEffort: text(settings.ReasoningEffort), Mode: s.options.mode(), FollowUp: s.options.followUp,
-		IsRunning: s.turn != nil, IsCompacting: s.compaction != "", WaitingPrompts: len(s.queue) + len(s.steered),
+		IsRunning: s.works(), IsCompacting: s.compaction != "", WaitingPrompts: s.prompts.machine.Waiting(),
 		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw,
 	}, nil)
 }
@@ -60,8 +60,8 @@ type contextUse struct {
 
 func (s *Session) statsExtension(_ noParams, done answer[statsResult]) {
 	result := statsResult{Tokens: s.usage.Total, LastCall: s.usage.LastCall}
-	if s.toldUsage.Limit > 0 {
-		result.Context = &contextUse{s.toldUsage.Used, s.toldUsage.Limit}
+	if s.usage.told.Limit > 0 {
+		result.Context = &contextUse{s.usage.told.Used, s.usage.told.Limit}
 	}
 	done(result, nil)
 }
@@ -114,12 +114,22 @@ func (s *Session) autoCompactionExtension(p autoCompactionParams, done answer[au
 			got := s.options.settings.AutoCompaction
 			switch {
 			case err != nil:
-				fail(internalError("auto_compaction_refused", "droid did not change it: "+err.Error()))
+				fail(settingError("auto_compaction", "automatic compaction", err))
 			case got == nil || *got != *p.Enabled:
-				fail(internalError("auto_compaction_ignored", "droid took the request and did not change it; droid 0.215 and newer can"))
+				fail(internalError("auto_compaction_ignored", "droid took the request and did not change it."+s.lacking(stream.SwitchesAutoCompaction)))
 			default:
 				done(autoCompactionResult{*got}, nil)
 			}
 		})
 	})
+}
+
+// lacking tells that the session's droid does not do what the fact says, "" when it
+// does or when no process runs.
+func (s *Session) lacking(f stream.Fact) string {
+	client := s.proc.client()
+	if client == nil || client.Version().Has(f) {
+		return ""
+	}
+	return " " + client.Version().Lacks(f)
 }

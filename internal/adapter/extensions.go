@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/wire"
 )
 
 // extensions are the methods for programs, by their names. docs/rpc-parity.md says
@@ -47,15 +49,15 @@ func extensionOf[P, R any](f func(s *Session, params P, done answer[R])) extensi
 type noParams struct{}
 
 // extension makes a handler of an extension method.
-func (a *Agent) extension(method extensionMethod) func(call) (any, *acp.RequestError) {
-	return func(c call) (any, *acp.RequestError) {
+func (a *Agent) extension(method extensionMethod) wire.Handler {
+	return func(c *wire.Call) (any, *acp.RequestError) {
 		var params struct {
 			SessionID string `json:"sessionId"`
 		}
-		if err := decode(c.params, &params); err != nil {
+		if err := decode(c.Params, &params); err != nil {
 			return nil, err
 		}
-		work, err := method(c.params)
+		work, err := method(c.Params)
 		if err != nil {
 			return nil, err
 		}
@@ -64,9 +66,9 @@ func (a *Agent) extension(method extensionMethod) func(call) (any, *acp.RequestE
 			return nil, err
 		}
 		return askOwner(s.owner, inquiry[any]{
-			ordered:   c.ordered,
+			ordered:   c.Ordered,
 			work:      func(done func(any, *acp.RequestError)) { work(s, done) },
-			ctx:       c.ctx,
+			ctx:       c.Context,
 			cancelled: refuseWhenCancelled[any],
 		})
 	}

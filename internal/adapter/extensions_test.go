@@ -55,6 +55,8 @@ func TestExtensions(t *testing.T) {
 			if name == "_droid/set_auto_compaction" { // the fake keeps it on, as a droid that ignores it
 				require.NotNil(t, answer.Error)
 				require.Contains(t, answer.Error.Message, "auto_compaction_ignored")
+				old := strings.Contains(t.Name(), string(fakedroid.V099))
+				require.Equal(t, old, strings.Contains(answer.Error.Message, "0.215 and newer"), "an update helps old ones alone")
 				continue
 			}
 			require.Nil(t, answer.Error, name)

@@ -31,7 +31,7 @@ func TestFoldedPromptIsNoEmptyAnswer(t *testing.T) {
 // TestEmptyAnswerIsTold: a turn that brought nothing to see says so.
 func TestEmptyAnswerIsTold(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(*fakedroid.Droid, fakedroid.Prompt) error { return nil }), v))
+		e := begin(t, playing(eachPrompt(func(*fakedroid.Droid, fakedroid.Prompt) error { return nil }), v))
 		require.Equal(t, "end_turn", e.run("go"))
 		require.Contains(t, e.updates(), "thought: The model gave an empty answer.")
 	})

@@ -31,7 +31,7 @@ func (s *slow) saw(texts ...string) {
 
 func (s *slow) script() fakedroid.Script {
 	tool := fakedroid.Tool{ID: "slow", Name: "Execute", Input: fakedroid.Fields{"command": "sleep"}, Progress: []string{"a", "b", "c"}, Result: "done"}
-	return turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 		s.saw(p.Text)
 		use := tool
 		use.ID += p.RequestID
@@ -177,7 +177,7 @@ func TestCrashWithSteeredPrompts(t *testing.T) {
 		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
 		e := begin(t, func(n int) (*droid.Client, error) {
 			if n == 1 {
-				return fakeDroid(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+				return fakeDroid(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 					if err := d.Pause(time.Second); err != nil {
 						return err
 					}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
+	"droid-acp/internal/wire"
 )
 
 // choiceField and wordsField are the fields of the question i. A form shows its
@@ -61,7 +61,7 @@ func questionTitle(questions []stream.Question) string {
 // fillForm shows the form and returns the answers. Without a clear answer the
 // questions are cancelled; one who declines has answered that.
 func (s *Session) fillForm(ctx context.Context, params protocol.ElicitationParams, questions []stream.Question) stream.Answers {
-	result, err := acp.SendRequest[protocol.ElicitationResult](s.agent.conn, ctx, "elicitation/create", params)
+	result, err := wire.Request[protocol.ElicitationResult](ctx, s.agent.conn, "elicitation/create", params)
 	if err != nil {
 		s.agent.log.Info("the editor did not fill the form", zap.Error(err))
 		return stream.Answers{Cancelled: true}

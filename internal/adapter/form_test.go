@@ -37,7 +37,7 @@ func TestQuestionsInAForm(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
 				var got []string
 				refused := false
-				e := beginAs(t, formClient, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+				e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 					answers, err := d.AskUser("", threeQuestions...)
 					got, refused = answers, errors.Is(err, fakedroid.ErrRefused)
 					return err
@@ -70,7 +70,7 @@ func TestQuestionsInAForm(t *testing.T) {
 // A cancelled turn takes the form back and droid has its answer.
 func TestCancelWhileAFormIsOpen(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := beginAs(t, formClient, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			_, err := d.AskUser("", threeQuestions...)
 			return err
 		}), v))
@@ -101,7 +101,7 @@ func TestQuestionOfSeveralAnswersInAForm(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var got []string
-			e := beginAs(t, formClient, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
+			e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
 				got, err = d.AskUser("", several)
 				return err
 			})))

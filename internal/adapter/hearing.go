@@ -11,15 +11,13 @@ import (
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	s.guard(func() { room = s.replayOn() })
 	switch {
-	case s.replaying != nil: // the history comes first
-	case s.turn != nil && s.unanswered > 0:
-		// The next prompt runs already and the response to the one before is not
-		// out: an update of the next one would overtake it. The response wakes us.
+	case s.replay.runs(): // the history comes first
+	case !s.prompts.machine.ReadEvents(): // the response that is being written wakes us
 	case s.reading != nil: // files are read for what droid said before; that they are wakes us
-	case s.stopping():
+	case s.prompts.machine.Stopping():
 		events = s.proc.events() // what it says is dropped, so it needs no room
 	default:
-		if room = s.agent.out.full(); room == nil {
+		if room = s.agent.conn.Full(); room == nil {
 			events = s.proc.events()
 		}
 	}
@@ -27,17 +25,12 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	return events, room
 }
 
-// stopping reports whether droid works on a prompt that the editor has cancelled.
-func (s *Session) stopping() bool {
-	return s.turn != nil && s.turn.cancelled && s.turn.command == nil
-}
-
 // isVoid tells what a cancelled turn still says. The editor does not get it, so
 // that droid can be read to the end of the turn also while the editor reads
 // nothing, and what it gets is what was said before, without a gap. What it knows
 // as begun still ends.
 func (s *Session) isVoid(ev quirks.Event) bool {
-	if !s.stopping() {
+	if !s.prompts.machine.Stopping() {
 		return false
 	}
 	switch ev := ev.(type) {

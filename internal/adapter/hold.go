@@ -6,42 +6,56 @@ import (
 	"go.uber.org/zap"
 )
 
-// holding is how this session keeps other agents from deleting what droid has open.
+// holding is what keeps other agents from deleting a session that droid has open.
 type holding struct {
 	id      string // of droid's session, "" for none
 	release func() // nil until it is held
 }
 
+// begin says that this session is to be held from now on, and lets go of the one
+// before. It reports false when it is that one already.
+func (h *holding) begin(id string) bool {
+	if h.id == id {
+		return false
+	}
+	h.letGo()
+	h.id = id
+	return true
+}
+
+// held says that the session is held now, until release is called; which is at
+// once when it is no longer to be held.
+func (h *holding) held(id string, release func()) {
+	if h.id != id || h.release != nil {
+		release()
+		return
+	}
+	h.release = release
+}
+
+// letGo holds nothing any more.
+func (h *holding) letGo() {
+	if h.release != nil {
+		h.release()
+	}
+	*h = holding{}
+}
+
 // holdStored notes in the store that droid has its session open, beside the owner.
 // It is held while this session is open here, with a process or without.
 func (s *Session) holdStored() {
-	if s.agent.cfg.Store == nil || s.ended || s.holding.id == s.droidID {
+	id := s.droidID
+	if s.agent.cfg.Store == nil || s.ended || !s.holding.begin(id) {
 		return
 	}
-	id := s.droidID
-	s.letGo()
-	s.holding.id = id
 	s.do(func(context.Context) {
 		release, err := s.agent.cfg.Store.Hold(id)
 		if err != nil {
 			s.log.Warn("other agents do not see that this session is open", zap.Error(err))
 			return
 		}
-		if !s.post(func() {
-			if s.holding.id != id || s.ended {
-				release() // it went on to another one
-				return
-			}
-			s.holding.release = release
-		}) {
+		if !s.post(func() { s.holding.held(id, release) }) {
 			release()
 		}
 	})
-}
-
-func (s *Session) letGo() {
-	if s.holding.release != nil {
-		s.holding.release()
-	}
-	s.holding = holding{}
 }

@@ -143,7 +143,7 @@ func TestHostileIDsOfDroid(t *testing.T) {
 	}
 	t.Run("a notification", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 				if err := d.Send(fakedroid.Fields{
 					"jsonrpc": "2.0", "factoryApiVersion": "1.0.0", "factoryProtocolVersion": "1.220.0", "type": "notification", "method": "droid.session_notification",
 					"params": fakedroid.Fields{"sessionId": hostile, "notification": fakedroid.Fields{"type": "session_title_updated", "title": "x"}},

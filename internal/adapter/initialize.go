@@ -2,34 +2,60 @@ package adapter
 
 import (
 	"encoding/json"
+	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/wire"
 )
 
 // authMethodLogin is the id of the one way to log in.
 const authMethodLogin = "factory-login"
 
+// peer is what the agent knows of its client.
+type peer struct {
+	mu          sync.Mutex // guards initialized
+	initialized bool
+	client      protocol.ClientCapabilities // set once, before any session
+}
+
+// greet takes what the client says of itself.
+func (p *peer) greet(client protocol.ClientCapabilities) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.initialized, p.client = true, client
+}
+
+// checkInitialized refuses what comes before initialize, and a second initialize.
+func (p *peer) checkInitialized(method string) *acp.RequestError {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case method == acp.AgentMethodInitialize && p.initialized:
+		return invalidRequest("initialize was called before on this connection; it is called once")
+	case method != acp.AgentMethodInitialize && !p.initialized:
+		return invalidRequest("call initialize first")
+	}
+	return nil
+}
+
 // initialize answers at once, without droid: a client learns what this agent
 // can do also where droid is missing. ACP version 1 is what it speaks, whatever
 // is offered.
-func (a *Agent) initialize(c call) (any, *acp.RequestError) {
+func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		ProtocolVersion json.RawMessage `json:"protocolVersion"`
 		Capabilities    json.RawMessage `json:"clientCapabilities"`
 		Info            json.RawMessage `json:"clientInfo"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if version := string(params.ProtocolVersion); version == "" || version == "null" {
 		return nil, invalidParams("protocolVersion is missing; this agent speaks version 1")
 	}
-	a.mu.Lock()
-	a.initialized = true
-	a.client = protocol.ReadCapabilities(params.Capabilities, params.Info)
-	a.mu.Unlock()
+	a.greet(protocol.ReadCapabilities(params.Capabilities, params.Info))
 	a.spare.prepare()
 
 	return protocol.InitializeResult{
@@ -59,11 +85,11 @@ func (a *Agent) loginMethod() protocol.AuthMethod {
 // authenticate cannot log in by itself: droid does that in a terminal. It
 // checks that droid is there and lets the client try again; whether the login
 // holds shows with the next prompt.
-func (a *Agent) authenticate(c call) (any, *acp.RequestError) {
+func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		MethodID string `json:"methodId"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if params.MethodID != authMethodLogin {

@@ -86,7 +86,7 @@ func TestTurnEndsWhenNobodyHears(t *testing.T) {
 				heard()
 			}
 		}
-		script := turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		script := eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			_ = d.Say("", "Working ")
 			_ = d.Pause(time.Minute)
 			_ = d.Say("", "On and on. ")
@@ -110,10 +110,10 @@ func TestTurnEndsWhenNobodyHears(t *testing.T) {
 		send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
 		send(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":` + quoted(t.TempDir()) + `,"mcpServers":[]}}`)
 		var id string
-		agent.mu.Lock()
-		for id = range agent.sessions {
+		agent.sessions.mu.Lock()
+		for id = range agent.sessions.byID {
 		}
-		agent.mu.Unlock()
+		agent.sessions.mu.Unlock()
 		send(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":` + quoted(id) + `,"prompt":[{"type":"text","text":"go"}]}}`)
 		require.Contains(t, out.String(), "Working")
 		close(out.closed)

@@ -30,7 +30,7 @@ func (s *Session) whenServersStarted(f func()) {
 // tellStarting tells what a prompt waits for, and goes on without servers that are
 // late.
 func (s *Session) tellStarting(now time.Time) {
-	texts, goOn := s.servers.Tick(now, s.turn != nil)
+	texts, goOn := s.servers.Tick(now, s.works())
 	s.reportAll(texts)
 	if goOn != nil {
 		goOn()
@@ -67,7 +67,7 @@ func startProblem(server stream.MCPServer, cwd string) string {
 
 // processOf is what client can do with MCP servers.
 func processOf(client *droid.Client) mcp.Process {
-	return mcp.Process{Takes: client.TakesMCPServers(), Features: client.Version().Features()}
+	return mcp.Process{Takes: client.TakesMCPServers(), Version: client.Version()}
 }
 
 // watchServers tells the user which of the editor's MCP servers do not work, now

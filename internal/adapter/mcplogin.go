@@ -2,9 +2,9 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
@@ -12,28 +12,30 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/wire"
 )
 
+// errLoginTime is why a login was given up.
+var errLoginTime = errors.New("droid did not answer within 6 minutes")
+
 // beginLogin is "/mcp login NAME". It ends when droid has an address to open; an
-// event tells how the login itself ends.
-func (s *Session) beginLogin(t *turn, name string) {
+// event tells how the login itself ends. Older droids take no other call until it
+// has an outcome, so it is given up with the prompt.
+func (s *Session) beginLogin(r *commandRun, name string) {
 	name = s.servers.Resolve(name)
-	s.withClient(t, func(client *droid.Client) {
-		asked := s.servers.AskLogin(name, func(text string) { s.reply(t, text) })
-		s.do(func(context.Context) {
-			ctx, cancel := context.WithTimeout(t.work, mcp.LoginTime) // older droids take no other call meanwhile
-			defer cancel()
-			err := client.AuthenticateMCP(ctx, name)
-			s.post(func() {
-				if s.servers.Unasked(asked) && t.cancelled {
-					s.cancelAuth(name)
-				}
-				if err != nil {
-					s.replyError(t, "The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
-					return
-				}
-				s.reply(t, "The MCP server "+name+" takes you as logged in.")
-			})
+	r.droid(func(client *droid.Client) {
+		asked := s.servers.AskLogin(name, r.reply)
+		r.beside(mcp.LoginTime, errLoginTime, func(ctx context.Context) error {
+			return client.AuthenticateMCP(ctx, name)
+		}, func(err error) {
+			if s.servers.Unasked(asked) && r.cancelled() {
+				s.cancelAuth(name)
+			}
+			if err != nil {
+				r.fail("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
+				return
+			}
+			r.reply("The MCP server " + name + " takes you as logged in.")
 		})
 	})
 }
@@ -70,7 +72,7 @@ func (s *Session) showLogin(l *mcp.Login) {
 	s.servers.Shown(l, dialog, takeBack)
 	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: dialog, URL: l.URL, Message: "The MCP server " + l.Server + " needs you to log in."}
 	s.do(func(context.Context) {
-		result, err := acp.SendRequest[protocol.ElicitationResult](s.agent.conn, ctx, "elicitation/create", params)
+		result, err := wire.Request[protocol.ElicitationResult](ctx, s.agent.conn, "elicitation/create", params)
 		if ctx.Err() == nil {
 			s.post(func() { s.loginAnswered(l, result.Action, err) })
 		}

@@ -48,14 +48,14 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServ
 	if client == nil {
 		var err error
 		if client, err = a.cfg.Start(cwd, len(servers) > 0); err != nil {
-			return nil, nil, err
+			return nil, nil, &notStartedError{err}
 		}
 	}
 	info, err := a.openIn(ctx, client, servers, open)
 	if client.TakesMCPServers() && cannotTake(err) {
 		a.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
 		if client, err = a.cfg.Start(cwd, false); err != nil {
-			return nil, nil, err
+			return nil, nil, &notStartedError{err}
 		}
 		info, err = a.openIn(ctx, client, servers, open)
 	}

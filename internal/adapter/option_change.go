@@ -95,7 +95,7 @@ func (o *options) settled(id, value string, err error) *acp.RequestError {
 	what := optionNames[id]
 	kind := strings.ReplaceAll(what, " ", "_")
 	if err != nil {
-		return internalError(kind+"_refused", "droid did not change its "+what+": "+err.Error())
+		return settingError(kind, what, err)
 	}
 	switch got := o.value(id); {
 	case got == nil:

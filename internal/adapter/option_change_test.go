@@ -53,7 +53,7 @@ func TestPatch(t *testing.T) {
 		"mode of 0.57":          {version: v057, id: "mode", value: "auto-low", want: patch{AutonomyLevel: of("auto-low")}},
 		"the same mode":         {version: v099, id: "mode", value: "normal", want: patch{AutonomyMode: of("normal")}},
 		"no mode":               {version: v099, id: "mode", value: "yolo", err: `"yolo" is no value of mode; the values are normal, spec, auto-low, auto-medium, auto-high`},
-		"a mode that is barred": {given: levels(`["off","low"]`), version: v099, id: "mode", value: "auto-high", err: "no value of mode; the values are normal, spec, auto-low"},
+		"a mode that is barred": {given: levels("off", "low"), version: v099, id: "mode", value: "auto-high", err: "no value of mode; the values are normal, spec, auto-low"},
 		"mode, not told":        {given: func(o *options) { o.reported(stream.Settings{}) }, id: "mode", value: "spec", err: "unknown configId"},
 
 		"model, effort fits":                 {id: "model", value: "thinker", want: patch{ModelID: of("thinker")}},
@@ -104,10 +104,10 @@ func TestPatch(t *testing.T) {
 }
 
 // levels has an administrator allow these levels of autonomy alone.
-func levels(list string) func(*options) {
+func levels(list ...string) func(*options) {
 	return func(o *options) {
 		settings := o.settings
-		settings.Raw = []byte(`{"availableAutonomyLevels":` + list + `}`)
+		settings.AutonomyLevels = list
 		o.reported(settings)
 	}
 }

@@ -3,23 +3,24 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/wire"
 )
 
 // setMode is session/set_mode: set_config_option of the mode, for clients that
 // know modes alone.
-func (a *Agent) setMode(c call) (any, *acp.RequestError) {
+func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string      `json:"sessionId"`
 		ModeID    stream.Mode `json:"modeId"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, err := a.session(params.SessionID)
@@ -34,13 +35,13 @@ func (a *Agent) setMode(c call) (any, *acp.RequestError) {
 
 // setConfigOption is session/set_config_option. Fields that this agent does not
 // know are left alone, "type" among them (field notes acp.md, defect 12).
-func (a *Agent) setConfigOption(c call) (any, *acp.RequestError) {
+func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string          `json:"sessionId"`
 		ConfigID  string          `json:"configId"`
 		Value     json.RawMessage `json:"value"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, err := a.session(params.SessionID)
@@ -56,8 +57,8 @@ func (a *Agent) setConfigOption(c call) (any, *acp.RequestError) {
 
 // askToSet has the owner set an option. The request succeeds when droid reports the
 // value asked for; its result is made in the owner.
-func (s *Session) askToSet(c call, id, value string, result func() any) (any, *acp.RequestError) {
-	return askOwner(s.owner, inquiry[any]{ordered: c.ordered, work: func(answer func(any, *acp.RequestError)) {
+func (s *Session) askToSet(c *wire.Call, id, value string, result func() any) (any, *acp.RequestError) {
+	return askOwner(s.owner, inquiry[any]{ordered: c.Ordered, work: func(answer func(any, *acp.RequestError)) {
 		s.setOption(id, value, func(err *acp.RequestError) {
 			if err != nil {
 				answer(nil, err)
@@ -77,7 +78,7 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 			return
 		}
 		s.tellOptions()
-		s.steer()
+		s.carryOut(s.prompts.machine.SetSteering(s.options.steers()))
 		done(nil)
 		return
 	}
@@ -108,28 +109,17 @@ func (s *Session) tellOptions() {
 // updateSettings has droid change settings and calls done in the owner when it
 // has answered.
 func (s *Session) updateSettings(patch stream.SettingsPatch, done func(error)) {
-	s.alone(func(end func()) {
-		client := s.proc.client()
-		if client == nil {
-			done(errDroidGone)
-			end()
-			return
-		}
-		s.do(func(ctx context.Context) {
+	callAlone(s, func(client *droid.Client) func(context.Context) (struct{}, error) {
+		return func(ctx context.Context) (struct{}, error) {
 			ctx, cancel := context.WithTimeout(ctx, settingsTime)
 			defer cancel()
-			err := client.UpdateSettings(ctx, patch)
-			s.post(func() {
-				defer end()
-				s.drainEvents() // settings_updated comes before the reply
-				done(err)
-			})
-		}, end)
+			return struct{}{}, client.UpdateSettings(ctx, patch)
+		}
+	}, func(_ *droid.Client, _ struct{}, err error) {
+		s.drainEvents() // settings_updated comes before the reply
+		done(err)
 	})
 }
-
-// errDroidGone is why a change of settings that had to wait failed.
-var errDroidGone = errors.New("droid has ended meanwhile")
 
 // settingsTime bounds how long droid may take to change its settings (2 to 20 ms
 // were seen).

@@ -1,11 +1,8 @@
 package adapter
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 )
 
@@ -18,7 +15,7 @@ func (o *options) modeOption() *protocol.ConfigOption {
 		return nil
 	}
 	option := &protocol.ConfigOption{ID: optionMode, Name: "Mode", Category: "mode", Description: "How much droid may do without asking", CurrentValue: string(mode)}
-	for _, m := range availableModes(o.settings) {
+	for _, m := range o.settings.AvailableModes() {
 		option.Options = append(option.Options, protocol.OptionValue{Value: string(m.Mode), Name: m.Name, Description: m.Description})
 	}
 	return option
@@ -74,29 +71,6 @@ func (o *options) followUpOption() *protocol.ConfigOption {
 			{Value: followUpQueue, Name: "Follow-ups: queue", Description: "It runs when the running one has ended"},
 			{Value: followUpSteer, Name: "Follow-ups: steer", Description: "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
 		}}
-}
-
-// availableModes are the modes that an administrator left (availableAutonomyLevels,
-// since 0.215); all where droid does not say.
-func availableModes(settings stream.Settings) []stream.ModeInfo {
-	var said struct {
-		Levels []string `json:"availableAutonomyLevels"`
-	}
-	_ = json.Unmarshal(settings.Raw, &said) // settings without the list allow everything
-	modes := stream.Modes()
-	if len(said.Levels) == 0 {
-		return modes
-	}
-	return slices.DeleteFunc(modes, func(m stream.ModeInfo) bool {
-		if m.Mode == settings.Mode() || m.Mode == stream.ModeSpec {
-			return false
-		}
-		level := strings.TrimPrefix(string(m.Mode), "auto-")
-		if m.Mode == stream.ModeNormal {
-			level = "off"
-		}
-		return !slices.Contains(said.Levels, level)
-	})
 }
 
 // named puts a word before the names of values: some clients show those alone, so

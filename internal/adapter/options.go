@@ -118,7 +118,7 @@ func (o *options) modes() *protocol.SessionModes {
 		return nil
 	}
 	modes := &protocol.SessionModes{CurrentModeID: string(current)}
-	for _, m := range availableModes(o.settings) {
+	for _, m := range o.settings.AvailableModes() {
 		modes.AvailableModes = append(modes.AvailableModes, protocol.SessionMode{ID: string(m.Mode), Name: m.Name, Description: m.Description})
 	}
 	return modes

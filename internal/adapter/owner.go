@@ -52,7 +52,7 @@ func (o *owner) besidePanicked(failed []func()) {
 	if p == nil {
 		return
 	}
-	o.logPanic("panic beside a session", p)
+	o.logPanic("panic beside the owner", p)
 	o.post(func() {
 		o.lose(p)
 		for _, f := range failed {
@@ -65,7 +65,7 @@ func (o *owner) besidePanicked(failed []func()) {
 func (o *owner) guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			o.logPanic("panic in a session", p)
+			o.logPanic("panic in the owner", p)
 			o.lose(p)
 		}
 	}()
@@ -77,7 +77,7 @@ func (o *owner) lose(p any) {
 	defer o.panics.ring()
 	defer func() {
 		if again := recover(); again != nil {
-			o.logPanic("panic after a panic in a session", again)
+			o.logPanic("panic after a panic in the owner", again)
 		}
 	}()
 	o.lost(p)

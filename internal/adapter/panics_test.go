@@ -2,12 +2,12 @@ package adapter
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
@@ -21,7 +21,7 @@ import (
 func asking() starter {
 	store := fakedroid.WithSessions(new(fakedroid.Sessions))
 	return func(int) (*droid.Client, error) {
-		return fakeDroid(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		return fakeDroid(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if p.Text == "wait" {
 				return d.Use("", "", touch)
 			}
@@ -58,8 +58,8 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 		"in the owner":     func(*Session) { panic("test") },
 		"beside the owner": func(s *Session) { s.do(func(context.Context) { panic("test") }) },
 		"at the end of a prompt": func(s *Session) {
-			s.quiet = append(s.quiet, func() { panic("test") })
-			s.failTurn(internalError("x", "y"))
+			s.prompts.quiet = append(s.prompts.quiet, func() { panic("test") })
+			s.carryOut(s.prompts.machine.FailRunning(internalError("x", "y")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,10 +158,10 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		e.posts(func(s *Session) {
-			s.interrupts++
-			s.do(func(context.Context) { panic("test") }, func() { s.interruptDone() })
+			s.prompts.machine.Cancel(time.Now()) // whose interrupt panics
+			s.do(func(context.Context) { panic("test") }, func() { s.carryOut(s.prompts.machine.InterruptDone()) })
 		})
-		require.Contains(t, ended(e.await(running)), "droid-acp failed")
+		require.Equal(t, "cancelled", ended(e.await(running)))
 		require.Equal(t, "end_turn", e.run("next"))
 	})
 }
@@ -213,7 +213,7 @@ func brittleDroid(side, word string, store fakedroid.Option) *droid.Client {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
 	go func() {
-		_ = fakedroid.Run(in, out, turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", p.Text) }), store)
+		_ = fakedroid.Run(in, out, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", p.Text) }), store)
 		_ = in.CloseWithError(io.ErrClosedPipe)
 		_ = out.Close()
 	}()
@@ -251,30 +251,6 @@ func (w brittleWriter) Close() error { return w.b.WriteCloser.Close() }
 func (w brittleWriter) Write(p []byte) (int, error) {
 	w.b.check("writing", p)
 	return w.b.WriteCloser.Write(p)
-}
-
-// TestPanicInTheGate: a line that the gate fails on is answered, and the next one
-// passes.
-func TestPanicInTheGate(t *testing.T) {
-	var out strings.Builder
-	g := newGate(strings.NewReader("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n"), &out, roomy, nil) // nil: counting panics
-	buf := make([]byte, 1024)
-	n, err := g.Read(buf)
-	require.NoError(t, err)
-	require.Contains(t, string(buf[:n]), `"b"`)
-	require.Contains(t, out.String(), `"id":7`)
-	require.Contains(t, out.String(), "-32603")
-}
-
-// TestResultsAreEncodedWhereAPanicIsGuarded: the SDK would do it in a goroutine
-// of its own, where one ends the program.
-func TestResultsAreEncodedWhereAPanicIsGuarded(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		result, err := e.agent.handle(t.Context(), "session/set_mode", json.RawMessage(fmt.Sprintf(`{"sessionId":%q,"modeId":"normal"}`, e.session)))
-		require.Nil(t, err)
-		require.IsType(t, json.RawMessage{}, result)
-	})
 }
 
 // TestPanicLeavesWaitingPromptsInTheQueue: those behind the one that was lost run

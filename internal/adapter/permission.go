@@ -30,7 +30,7 @@ type decision struct {
 // Whatever is not a clear choice of an offered option is "cancel".
 func (s *Session) askPermission(ev quirks.PermissionAsked) {
 	options := permissionOptions(ev.Options, ev.Tools, s.agent.client.OptionNames)
-	if s.ended || (s.turn != nil && s.turn.cancelled) || len(ev.Tools) == 0 || len(options) == 0 {
+	if s.ended || s.stopsTurn() || len(ev.Tools) == 0 || len(options) == 0 {
 		s.refusePermission(ev.RequestID)
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/wire"
 )
 
 // editOption is the id of the button that opens the plan in a form. It is ours:
@@ -28,7 +29,7 @@ const planForms = 5
 // droid lets go ahead.
 func (s *Session) editablePlan(ev quirks.PermissionAsked) string {
 	switch {
-	case !s.agent.client.Forms, !s.agent.client.OptionNames, !s.proc.features().EditedPlan,
+	case !s.agent.client.Forms, !s.agent.client.OptionNames, !s.proc.has(stream.TakesEditedPlan),
 		len(ev.Tools) != 1 || ev.Tools[0].Confirmation != confirmSpec, len(planNames(ev.Tools)) > 1,
 		!offers(ev.Options, stream.OptionOnce):
 		return ""
@@ -80,7 +81,7 @@ func (s *Session) editPlan(ctx context.Context, params protocol.PermissionParams
 		Schema: protocol.FormSchema{Type: "object", Required: []string{field}, Properties: map[string]protocol.FormField{
 			field: {Type: "string", Title: "Plan", MinLength: 1, Default: plan},
 		}}}
-	result, err := acp.SendRequest[protocol.ElicitationResult](s.agent.conn, ctx, "elicitation/create", form)
+	result, err := wire.Request[protocol.ElicitationResult](ctx, s.agent.conn, "elicitation/create", form)
 	if err != nil {
 		return "", err
 	}

@@ -12,18 +12,18 @@ import (
 
 // process is the droid that works for a session, while there is one: whether it
 // runs, is being started or leaves, who waits for it, what its events mean, when it
-// is to be parked and how often it crashed. It starts nothing and ends nothing but
+// is to be parked and how the last one died. It starts nothing and ends nothing but
 // by a kill: the session does, in process_start.go and process_end.go. Only the
 // session's owner touches it.
 type process struct {
 	droid   *droid.Client      // nil while none runs
 	norm    *quirks.Normalizer // of that droid, or of the last one
 	paused  bool               // its events are not read at present, see nextEvent
-	doomed  bool               // it was killed although a prompt may wait; its end is awaited
+	doomed  bool               // it was killed although prompts may wait: they wait for its end
 	waiting []waiter           // for the droid that is being started
 	leaving *droid.Client      // the one before, which was let go, until it is gone
 	parkAt  time.Time          // zero when it is not to be parked
-	crashes crashes
+	died    error              // how the last one that died by itself did
 	calls   callQueue
 }
 
@@ -49,14 +49,8 @@ func (p *process) events() <-chan stream.Event {
 	return p.droid.Events()
 }
 
-// features is what depends on the version of the droid that runs; nothing while
-// none does.
-func (p *process) features() stream.Features {
-	if p.droid == nil {
-		return stream.Features{}
-	}
-	return p.droid.Version().Features()
-}
+// has reports whether a droid runs that does what the fact says.
+func (p *process) has(f stream.Fact) bool { return p.droid != nil && p.droid.Version().Has(f) }
 
 // await notes who waits for a process. It reports whether that is the first one,
 // so that a process must be started.
@@ -84,7 +78,16 @@ func (p *process) adopt(client *droid.Client, shown map[string]struct{}) {
 }
 
 // gone says that the process has ended, or was let go.
-func (p *process) gone() { p.droid, p.doomed = nil, false }
+func (p *process) gone() { p.droid = nil }
+
+// crashed says that the process has ended by itself, and how.
+func (p *process) crashed(err error) {
+	p.died = err
+	p.gone()
+}
+
+// lastError is how the last process ended that ended by itself, nil for none.
+func (p *process) lastError() error { return p.died }
 
 // letGo hands over the process to be ended; left is to be called when it has.
 func (p *process) letGo() *droid.Client {
@@ -110,20 +113,30 @@ func (p *process) kill(reason string) {
 	}
 }
 
-// doom kills the process, and no prompt goes to it any more.
-func (p *process) doom(reason string) {
+// doom kills the process, if there is one. It reports whether prompts have to wait
+// from now on for its end: not where they do already.
+func (p *process) doom(reason string) (wait bool) {
 	p.kill(reason)
-	p.doomed = p.droid != nil
+	wait = p.droid != nil && !p.doomed
+	p.doomed = p.doomed || wait
+	return wait
 }
 
-// dying reports whether the process was doomed and its end is still awaited.
-func (p *process) dying() bool { return p.doomed }
+// buried says that a process which may have been doomed is no longer the session's.
+// It reports whether prompts waited for that.
+func (p *process) buried() (waited bool) {
+	waited, p.doomed = p.doomed, false
+	return waited
+}
 
 // pause says whether the events of the process are left unread for now.
 func (p *process) pause(paused bool) { p.paused = paused }
 
 // isPaused reports whether they are.
 func (p *process) isPaused() bool { return p.paused }
+
+// heard reports whether a droid runs whose events are read and understood.
+func (p *process) heard() bool { return p.droid != nil && p.norm != nil && !p.paused }
 
 // rest says that the session became idle: it is to be parked at this time.
 func (p *process) rest(parkAt time.Time) { p.parkAt = parkAt }
@@ -142,7 +155,7 @@ func (p *process) parkDue(now time.Time) bool {
 
 // due is when tick or parkDue is wanted next, if at all.
 func (p *process) due() (at time.Time, ok bool) {
-	if p.droid != nil && !p.paused {
+	if p.heard() {
 		at, ok = p.norm.Deadline()
 	}
 	if !p.parkAt.IsZero() && (!ok || p.parkAt.Before(at)) {
@@ -166,7 +179,7 @@ func (p *process) push(now time.Time, ev stream.Event) []quirks.Event { return p
 // tick ends what was held back until now. While the events of the process are not
 // read, more of them may come first.
 func (p *process) tick(now time.Time) []quirks.Event {
-	if p.droid == nil || p.paused {
+	if !p.heard() {
 		return nil
 	}
 	return p.norm.Tick(now)

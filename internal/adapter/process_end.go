@@ -15,23 +15,29 @@ func (s *Session) droidGone() {
 	awaitExit(client)
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
-	s.proc.gone()
+	s.proc.crashed(err)
 	s.servers.ProcessGone()
-	// After a cancel it was most likely killed because it did not stop.
-	s.proc.crashes.crashed(err, s.turn == nil || !s.turn.cancelled)
-	if s.turn != nil {
-		s.turn.crash = err
-	}
-	for _, t := range s.steered {
-		t.crash = err
-	}
+	s.prompts.machine.Gone(droidDied{err})
+	defer s.buried()
+	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.exited(time.Now()))
 	s.withdrawAsk()
-	for s.turn != nil && s.turn.stop == nil { // what had not reached droid yet; a shell command goes on
-		s.failTurn(crashError(err))
+}
+
+// doom kills the process although prompts may wait: they wait until it is gone.
+func (s *Session) doom(reason string) {
+	if s.proc.doom(reason) {
+		s.prompts.machine.Hold()
 	}
-	s.next()
+}
+
+// buried has prompts go on that waited for the end of a doomed process: it is gone,
+// or no longer the session's.
+func (s *Session) buried() {
+	if s.proc.buried() {
+		s.carryOut(s.prompts.machine.Release())
+	}
 }
 
 // exitTime bounds how long a process may live on after it closed its output.
@@ -66,7 +72,7 @@ func (s *Session) park(now time.Time) {
 	client := s.proc.client()
 	switch {
 	case !s.proc.parkDue(now):
-	case client == nil || s.proc.calls.busy() || s.turn != nil || s.unanswered > 0 || len(s.queue) > 0 || len(s.reloads) > 0 || s.ask != nil:
+	case client == nil || s.proc.calls.busy() || !s.prompts.machine.Idle() || s.loads.pending() || s.ask != nil:
 		// It rests no more; the end of the prompt or load sets a new time.
 	case client.HasChildren() || s.servers.LogsIn(now):
 		s.proc.rest(now.Add(parkRetry))
@@ -80,6 +86,7 @@ func (s *Session) park(now time.Time) {
 func (s *Session) leave() {
 	client := s.proc.letGo()
 	s.servers.ProcessGone()
+	s.buried()
 	s.do(func(context.Context) {
 		closeDroid(s.polite, client)
 		s.post(func() { s.proc.left(client) })

@@ -24,8 +24,8 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 		f(nil, errEnding())
 	case s.proc.client() != nil:
 		f(nil, nil)
-	case s.proc.crashes.tooMany():
-		f(nil, keepsCrashing(s.proc.crashes.lastError()))
+	case s.prompts.machine.GaveUp():
+		f(nil, keepsCrashing(s.proc.lastError()))
 	case s.proc.await(f):
 		s.start(historyLimit)
 	}
@@ -96,7 +96,7 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 	var failure *acp.RequestError
 	switch {
 	case err != nil:
-		failure = s.openError(err)
+		failure = s.restartError(err)
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
@@ -104,8 +104,12 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 	default:
 		s.adopt(client)
 		s.opened(info)
-		if s.proc.client() == nil {
-			failure = crashError(s.proc.crashes.lastError())
+		switch {
+		case s.proc.client() != nil:
+		case s.registered:
+			failure = s.crashError(s.proc.lastError())
+		default:
+			failure = openError(s.id, s.proc.lastError())
 		}
 	}
 	for _, f := range waiting {

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,27 +72,29 @@ func TestProcessIsLetGo(t *testing.T) {
 	})
 }
 
-// A process that was doomed takes no prompt any more; the next one does.
+// Prompts wait for the end of a process that was doomed, once.
 func TestProcessIsDoomed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := twoDroids(t)
 		var p process
-		p.doom("nothing")
-		require.False(t, p.dying(), "there is none")
+		require.False(t, p.doom("nothing"), "there is none")
+		require.False(t, p.buried())
 		p.kill("nothing")
 
 		p.adopt(first, nil)
-		p.doom("it had to")
-		require.True(t, p.dying())
+		require.True(t, p.doom("it had to"))
+		require.False(t, p.doom("once more"), "prompts wait already")
 		require.Same(t, first, p.client(), "until its end is heard")
 		<-first.Exited()
 		require.ErrorContains(t, first.ExitError(), "it had to")
-		p.gone()
-		require.False(t, p.dying())
+		p.crashed(first.ExitError())
+		require.Equal(t, error(first.ExitError()), p.lastError())
+		require.False(t, p.doom("nothing"), "it is gone, and prompts still wait")
+		require.True(t, p.buried())
+		require.False(t, p.buried(), "nobody waits twice")
 		p.adopt(second, nil)
-		require.False(t, p.dying())
 		p.kill("it did not stop")
-		require.False(t, p.dying())
+		require.False(t, p.buried())
 		<-second.Exited()
 		require.ErrorContains(t, second.ExitError(), "it did not stop")
 	})
@@ -171,25 +172,6 @@ func TestProcessExited(t *testing.T) {
 		require.Len(t, events, 1)
 		require.NotEqual(t, "t", events[0].(quirks.ToolStarted).ID, "that id was shown before")
 	})
-}
-
-func TestCrashes(t *testing.T) {
-	var c crashes
-	first, second := errors.New("first"), errors.New("second")
-	require.False(t, c.any())
-	c.crashed(first, false)
-	require.False(t, c.any(), "it was killed")
-	require.Equal(t, first, c.lastError())
-	for range maxCrashes {
-		require.False(t, c.tooMany())
-		c.crashed(second, true)
-		require.True(t, c.any())
-	}
-	require.True(t, c.tooMany())
-	require.Equal(t, second, c.lastError())
-	c.completed()
-	require.False(t, c.any())
-	require.False(t, c.tooMany())
 }
 
 // A session gets back what it had here and droid forgot, and nothing else.

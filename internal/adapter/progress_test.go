@@ -36,7 +36,7 @@ func TestRetriesAreToldInFewWords(t *testing.T) {
 	} {
 		got := ""
 		synctest.Test(t, func(t *testing.T) {
-			e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 				for _, r := range c.retries {
 					if err := d.Notify("llm_retry", fakedroid.Fields{"attempt": r.attempt, "reason": r.reason}); err != nil {
 						return err

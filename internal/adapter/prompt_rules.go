@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/paths"
 	"droid-acp/internal/prompt"
 )
@@ -9,7 +10,7 @@ import (
 func (s *Session) promptRules() prompt.Rules {
 	return prompt.Rules{
 		Dir:         s.cwd,
-		AttachFiles: s.proc.client() == nil || !s.proc.client().Version().IsZero(),
+		AttachFiles: s.proc.client() == nil || s.proc.client().Version().Has(stream.TakesAttachedFiles),
 		BlindModel:  s.options.blindModel(),
 		Missing: func(path string) bool {
 			_, err := s.agent.stat(paths.Absolute(s.cwd, path))

@@ -31,7 +31,7 @@ const (
 func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	cancelled := stream.Answers{Cancelled: true}
 	switch {
-	case s.ended || (s.turn != nil && s.turn.cancelled) || len(ev.Questions) == 0:
+	case s.ended || s.stopsTurn() || len(ev.Questions) == 0:
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	case !s.agent.client.Forms && (!s.agent.client.OptionNames || !slices.ContainsFunc(ev.Questions, hasOptions)):

@@ -1,7 +1,9 @@
 package adapter
 
 import (
+	"context"
 	"maps"
+	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -23,6 +25,34 @@ func checkSessionID(id string) *acp.RequestError {
 		return invalidParams("sessionId %.80q is no id of a session; session/list has those that there are", id)
 	}
 	return nil
+}
+
+// registry is the open sessions of an agent.
+type registry struct {
+	mu        sync.Mutex
+	closing   bool                  // no session is opened any more
+	byID      map[string]*Session   // by each of their ids
+	departing map[string]*departure // by the ids that are not free yet
+	running   sync.WaitGroup        // the sessions' owners
+}
+
+func newRegistry() *registry {
+	return &registry{byID: make(map[string]*Session), departing: make(map[string]*departure)}
+}
+
+// stay is what a session needs to come after one that had its id, and to leave its
+// ids to another.
+type stay struct {
+	before    *departure         // what the session waits for before it starts droid
+	polite    context.Context    // a process that leaves may take its time until this ends
+	hurry     context.CancelFunc // ends polite
+	departing *departure         // set when the agent has forgotten the session; guarded by registry.mu
+}
+
+func newStay() stay {
+	var s stay
+	s.polite, s.hurry = context.WithCancel(context.Background())
+	return s
 }
 
 // departure keeps an id from being opened for a while: a process that has the
@@ -54,28 +84,36 @@ func (d *departure) live() *departure {
 	return nil
 }
 
+// find returns the session that has an id.
+func (r *registry) find(id string) (*Session, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, known := r.byID[id]
+	return s, known
+}
+
 // take finds the session that has an id. If none has it, the session that make
 // makes gets it, and its owner runs.
-func (a *Agent) take(id string, make func() *Session) (s *Session, known bool, err *acp.RequestError) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if s, known := a.sessions[id]; known {
+func (r *registry) take(id string, make func() *Session) (s *Session, known bool, err *acp.RequestError) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s, known := r.byID[id]; known {
 		return s, true, nil
 	}
-	if a.closing {
+	if r.closing {
 		return nil, false, errEnding()
 	}
 	s = make()
-	s.before = a.departing[id].live()
-	a.sessions[id] = s
-	a.running.Go(s.run)
+	s.before = r.departing[id].live()
+	r.byID[id] = s
+	r.running.Go(s.run)
 	return s, false, nil
 }
 
 // begin takes up a session that droid has just opened: the agent knows it from
 // now on, and its owner runs.
-func (a *Agent) begin(s *Session) *acp.RequestError {
-	_, known, err := a.take(s.id, func() *Session { return s })
+func (r *registry) begin(s *Session) *acp.RequestError {
+	_, known, err := r.take(s.id, func() *Session { return s })
 	if known {
 		return internalError("session_taken", "droid calls the new session "+s.id+", which is open already; try again")
 	}
@@ -84,56 +122,66 @@ func (a *Agent) begin(s *Session) *acp.RequestError {
 
 // claim makes id one more id of a session. It reports false when that would open
 // a session of droid's twice.
-func (a *Agent) claim(s *Session, id string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	other, taken := a.sessions[id]
+func (r *registry) claim(s *Session, id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	other, taken := r.byID[id]
 	switch {
 	case taken:
 		return other == s
-	case a.departing[id].live() != nil:
+	case r.departing[id].live() != nil:
 		return false
 	case s.departing != nil: // it is being closed
-		a.departing[id] = s.departing
+		r.departing[id] = s.departing
 	default:
-		a.sessions[id] = s
+		r.byID[id] = s
 	}
 	return true
 }
 
 // release takes an id from a session again.
-func (a *Agent) release(s *Session, id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.sessions[id] == s {
-		delete(a.sessions, id)
+func (r *registry) release(s *Session, id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byID[id] == s {
+		delete(r.byID, id)
 	}
 }
 
 // forget makes a session unknown under all its ids. Its owner goes on until it is
 // stopped; who opens one of the ids waits for that.
-func (a *Agent) forget(s *Session) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	maps.DeleteFunc(a.departing, func(_ string, d *departure) bool { return d.live() == nil })
+func (r *registry) forget(s *Session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.departing, func(_ string, d *departure) bool { return d.live() == nil })
 	if s.departing == nil {
 		s.departing = &departure{s.before.live(), s.hurry, s.over}
 	}
-	for id, other := range a.sessions {
+	for id, other := range r.byID {
 		if other == s {
-			delete(a.sessions, id)
-			a.departing[id] = s.departing
+			delete(r.byID, id)
+			r.departing[id] = s.departing
 		}
 	}
 }
 
 // reserve keeps an id that no open session has from being opened until free is
 // called. The caller waits for what had it before.
-func (a *Agent) reserve(id string) (before *departure, free func()) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (r *registry) reserve(id string) (before *departure, free func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	done := make(chan struct{})
-	before = a.departing[id].live()
-	a.departing[id] = &departure{before, func() {}, done}
+	before = r.departing[id].live()
+	r.departing[id] = &departure{before, func() {}, done}
 	return before, func() { close(done) }
 }
+
+// close has no session opened any more.
+func (r *registry) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closing = true
+}
+
+// wait returns when the owners of all sessions have ended.
+func (r *registry) wait() { r.running.Wait() }

@@ -10,40 +10,32 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/wire"
 )
 
-// reload is one session/load or session/resume.
-type reload struct {
-	ctx     context.Context // of the request; it ends when that is cancelled
-	request *request
-	params  sessionParams
-	replay  bool
-	done    func(protocol.SessionResult, *acp.RequestError) // called once
-}
-
 // loadSession opens a stored session and replays its history.
-func (a *Agent) loadSession(c call) (any, *acp.RequestError) { return a.reopen(c, true) }
+func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, true) }
 
 // resumeSession opens a stored session without its history.
-func (a *Agent) resumeSession(c call) (any, *acp.RequestError) { return a.reopen(c, false) }
+func (a *Agent) resumeSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, false) }
 
 // reopen loads a session: one that is open here in the process it has, another
 // in a new one.
-func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
+func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	p, err := a.decodeSession(c, true)
 	if err != nil {
 		return nil, err
 	}
-	s, known, err := a.take(p.SessionID, func() *Session { return a.makeSession(p.SessionID, p.CWD, p.servers) })
+	s, known, err := a.sessions.take(p.SessionID, func() *Session { return a.makeSession(p.SessionID, p.CWD, p.servers) })
 	if err != nil {
 		return nil, err
 	}
-	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{ordered: c.ordered, work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
-		s.reload(&reload{c.ctx, c.request, p, replay, answer})
+	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{ordered: c.Ordered, work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
+		s.reload(&reload{c.Context, c.Response, p, replay, answer})
 	}})
 	if err != nil {
 		if !known {
-			a.forget(s)
+			a.sessions.forget(s)
 			s.stop()
 		}
 		return nil, err
@@ -52,19 +44,19 @@ func (a *Agent) reopen(c call, replay bool) (any, *acp.RequestError) {
 }
 
 // reload takes a session/load or session/resume. A running prompt is not
-// disturbed: its session cannot be loaded. Loads run one after the other, each
-// when the responses before it are written, and prompts wait for them, so that
-// the history comes in one piece.
+// disturbed: its session cannot be loaded. Each load begins when the responses
+// before it are written.
 func (s *Session) reload(r *reload) {
 	switch {
 	case s.ended:
-		r.done(protocol.SessionResult{}, errEnding())
-	case s.unopened != nil:
-		r.done(protocol.SessionResult{}, s.unopened)
-	case s.turn != nil || len(s.queue) > 0:
-		r.done(protocol.SessionResult{}, invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
+		r.refuse(errEnding())
+	case s.loads.refusal() != nil:
+		r.refuse(s.loads.refusal())
+	case s.busy():
+		r.refuse(invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
-		s.reloads = append(s.reloads, r)
+		s.loads.add(r)
+		s.prompts.machine.Hold() // until its response is written
 		s.nextReload()
 	}
 }
@@ -73,13 +65,15 @@ func (s *Session) reload(r *reload) {
 // would cut short: a process that is being started may have other MCP servers and
 // was asked for less history, and one that changes its settings must not be left.
 func (s *Session) nextReload() {
-	if s.reloading || len(s.reloads) == 0 || s.unanswered > 0 || s.proc.starting() || s.proc.calls.busy() || s.ended {
+	if s.loads.answering || s.prompts.machine.Unwritten() || s.proc.starting() || s.proc.calls.busy() || s.ended {
 		return
 	}
-	s.reloading = true
-	r := s.reloads[0]
+	r := s.loads.begin()
+	if r == nil {
+		return
+	}
 	s.decline(r.params)
-	s.proc.crashes.completed() // the user wants droid to be tried again
+	s.prompts.machine.Forgive() // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
 		limit = wholeHistory
@@ -91,18 +85,20 @@ func (s *Session) nextReload() {
 			finish(info, err)
 			return
 		}
-		s.loadAgain(r.ctx, limit, finish) // the process was there before
+		s.loadAgain(r.ctx, limit, loadingSession, finish) // the process was there before
 	})
 }
 
 // reloaded replays what droid told, if that was wanted, and hands the result over.
 // From now on the editor knows the session by the id that it asked for.
 func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.RequestError) {
-	if s.ended {
-		r.done(protocol.SessionResult{}, errEnding())
+	switch {
+	case !s.loads.runs(r):
+		return // a panic ended it
+	case s.ended:
+		r.refuse(errEnding())
 		return
-	}
-	if err != nil {
+	case err != nil:
 		if err.Code == codeResourceNotFound {
 			err = unknownSession(r.params.SessionID)
 		}
@@ -114,41 +110,46 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 	}
 	s.tellAs(r.params.SessionID)
 	if r.replay {
-		s.beginReplay(r.ctx, info, func(err *acp.RequestError) { s.reloadEnded(r, err) })
+		s.replay.begin(r.ctx, info, func(err *acp.RequestError) { s.reloadEnded(r, err) })
 		return
 	}
 	s.reloadEnded(r, nil)
 }
 
-// reloadEnded answers a load that has run. It is called once for each.
+// reloadEnded answers the load that runs.
 func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
-	s.reloads, s.reloading = s.reloads[1:], false
-	s.unanswered++
+	if !s.loads.end(r) {
+		return
+	}
 	if err != nil {
-		r.done(protocol.SessionResult{}, err)
+		r.refuse(err)
 	} else {
 		// The editor begins anew: it is told all that it knew, behind the response.
-		s.registered = false
-		s.toldCommands, s.toldUsage = nil, droid.ContextStats{}
+		s.unregister()
 		modes, list := s.options.tell()
 		r.done(protocol.SessionResult{Modes: modes, ConfigOptions: list}, nil)
 	}
-	r.request.whenAnswered(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
+	r.request.WhenWritten(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
+}
+
+// loseLoads ends the loads of a session in which something panicked: what they wait
+// for may never come, and prompts wait for them.
+func (s *Session) loseLoads(err *acp.RequestError) {
+	for range s.loads.refuse(err) {
+		s.carryOut(s.prompts.machine.Release())
+	}
+	s.replay.end(err)
+	if r := s.loads.current(); r != nil {
+		s.reloadEnded(r, err)
+	}
 }
 
 // neverOpened gives up a session because the load which was to open it failed. All
 // that came behind that load fails alike.
 func (s *Session) neverOpened(err *acp.RequestError) {
-	s.agent.forget(s)
-	s.unopened = err
-	for _, r := range s.reloads {
-		r.done(protocol.SessionResult{}, err)
-	}
-	s.reloads = nil
-	for _, t := range s.queue {
-		s.finish(t, ending{err: err})
-	}
-	s.queue = nil
+	s.agent.sessions.forget(s)
+	s.loads.neverOpened(err)
+	s.carryOut(s.prompts.machine.FailWaiting(err))
 }
 
 // reloadAnswered follows the response to a load.
@@ -158,19 +159,9 @@ func (s *Session) reloadAnswered(loaded bool) {
 		s.tellUsage()
 	}
 	s.rest()
-	s.answered()
-}
-
-// endReloads answers the loads that have not begun when the session ends.
-func (s *Session) endReloads() {
-	waiting := s.reloads
-	if s.reloading {
-		waiting = waiting[1:] // the first has its answer from what it waits for
-	}
-	s.reloads = nil
-	for _, r := range waiting {
-		r.done(protocol.SessionResult{}, errEnding())
-	}
+	s.loads.answered()
+	s.nextReload()
+	s.carryOut(s.prompts.machine.Release())
 }
 
 // useServers makes these the session's MCP servers. A process that has others ends,
@@ -189,20 +180,16 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 
 // loadAgain loads the session once more in the process that has it. 0.99 may hang
 // for good when that comes within a second of a turn (quirk 32): a process that
-// does not answer is replaced by one that loads the session.
-func (s *Session) loadAgain(ctx context.Context, limit int, done func(*stream.SessionInfo, *acp.RequestError)) {
-	s.alone(func(end func()) {
-		client, servers := s.proc.client(), s.servers.List()
-		if client == nil { // it has gone while the load waited
-			s.withDroid(limit, done)
-			end()
-			return
-		}
+// does not answer is replaced by one that loads the session. asked is what the load is
+// for.
+func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
+	callAlone(s, func(client *droid.Client) func(context.Context) (*stream.SessionInfo, error) {
+		servers := s.servers.List()
 		if client.TakesMCPServers() {
 			servers = nil // it has them
 		}
 		load := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
-		s.do(func(sctx context.Context) {
+		return func(sctx context.Context) (*stream.SessionInfo, error) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
@@ -210,33 +197,32 @@ func (s *Session) loadAgain(ctx context.Context, limit int, done func(*stream.Se
 			if err != nil && context.Cause(ctx) == errLoadHangs {
 				err = errLoadHangs
 			}
-			if !s.post(func() {
-				defer end()
-				s.loadedAgain(client, limit, info, err, done)
-			}) {
-				done(nil, errEnding())
-			}
-		}, end)
+			return info, err
+		}
+	}, func(client *droid.Client, info *stream.SessionInfo, err error) {
+		s.loadedAgain(client, limit, info, err, asked, done)
 	})
 }
 
 // loadedAgain takes the outcome of loadAgain.
-func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, done func(*stream.SessionInfo, *acp.RequestError)) {
+func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
 	hangs := err == errLoadHangs && s.proc.client() == client
 	switch {
+	case client == nil: // it has gone while the load waited
+		s.withDroid(limit, done)
 	case err == nil:
 		s.opened(info)
 		done(info, nil)
-	case hangs && s.turn != nil && s.turn.command == nil:
+	case hangs && s.prompts.machine.ForModel():
 		s.log.Warn("droid hangs while it loads the session; it is killed")
 		client.KillFor("it did not answer for 10 s while it loaded the session") // a prompt came meanwhile; the end of the process is its end
-		done(nil, s.openError(err))
+		done(nil, s.loadError(asked, err))
 	case hangs:
 		s.log.Warn("droid hangs while it loads the session; another one takes it up")
 		s.leave()
 		s.withDroid(limit, done)
 	default:
-		done(nil, s.openError(err))
+		done(nil, s.loadError(asked, err))
 	}
 }
 
@@ -248,6 +234,6 @@ func (s *Session) loadWhole(f func(*stream.SessionInfo, *acp.RequestError)) {
 			f(nil, err)
 			return
 		}
-		s.loadAgain(s.ctx, wholeHistory, f)
+		s.loadAgain(s.ctx, wholeHistory, tellingConversation, f)
 	})
 }

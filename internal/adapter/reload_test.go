@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/turns"
 )
 
 // parkedEditor has a session of two turns without a process.
@@ -153,21 +154,21 @@ func TestBehindALoadThatFails(t *testing.T) {
 func TestLoadAfterThreeCrashes(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		good := false
-		f := newFleet(t, v, turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		f := newFleet(t, v, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if good {
 				return d.Say("", "fine")
 			}
 			return d.Die(137, "")
 		}))
 		e := begin(t, f.start)
-		for i := range maxCrashes {
+		for i := range turns.MaxCrashes {
 			require.Contains(t, e.run(fmt.Sprint(i)), "droid_crashed")
 			require.Equal(t, "end_turn", e.run("/help"))
 		}
 		require.Contains(t, e.run("once more"), "droid_keeps_crashing")
 		for _, method := range []string{"session/load", "session/resume"} {
 			require.Nil(t, e.call(method, sessionParamsOf(e.session)).Error)
-			for i := range maxCrashes {
+			for i := range turns.MaxCrashes {
 				require.Contains(t, e.run(fmt.Sprint(i)), "droid_crashed", "the count began anew")
 			}
 			require.Contains(t, e.run("once more"), "droid_keeps_crashing")
@@ -182,14 +183,14 @@ func TestLoadAfterThreeCrashes(t *testing.T) {
 // A droid that is killed because it does not stop has not crashed.
 func TestKilledForACancelIsNoCrash(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		f := newFleet(t, v, turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		f := newFleet(t, v, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if p.Text == "hang" {
 				time.Sleep(time.Minute) // deaf
 			}
 			return d.Say("", "fine")
 		}))
 		e := begin(t, f.start)
-		for range maxCrashes + 1 {
+		for range turns.MaxCrashes + 1 {
 			id := e.prompt("hang")
 			synctest.Wait()
 			e.cancel()
@@ -197,5 +198,22 @@ func TestKilledForACancelIsNoCrash(t *testing.T) {
 		}
 		require.Equal(t, "end_turn", e.run("hello"))
 		time.Sleep(2 * time.Minute) // the deaf ones end
+	})
+}
+
+// TestPanicWhenALoadHasCome: a load that a panic took along is refused, and what
+// comes after it does not wait for it.
+func TestPanicWhenALoadHasCome(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f := newFleet(t, v, repeats())
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		e.inside(func(s *Session) { s.proc.norm = nil }) // what droid tells of the session cannot be taken
+		load := e.request("session/load", sessionParamsOf(e.session))
+		behind := e.request("session/resume", sessionParamsOf(e.session))
+		require.Contains(t, ended(e.await(load)), "droid-acp failed")
+		e.await(behind) // which may have come after the panic
+		require.Equal(t, "end_turn", e.run("two"))
+		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
 	})
 }

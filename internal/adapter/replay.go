@@ -17,54 +17,68 @@ import (
 // is shown as the editor takes it, so that it does not wait here a second time.
 type replay struct {
 	ctx    context.Context // of the request to load
-	info   *stream.SessionInfo
-	events []quirks.Event // still to be shown
-	done   func(*acp.RequestError)
+	title  string
+	older  bool                    // droid has messages that it did not return
+	events []quirks.Event          // still to be shown
+	done   func(*acp.RequestError) // nil when no replay runs
 }
 
-// beginReplay shows a loaded session's messages as they looked live, and then
-// calls done. No prompt runs meanwhile.
-func (s *Session) beginReplay(ctx context.Context, info *stream.SessionInfo, done func(*acp.RequestError)) {
-	s.replaying = &replay{ctx, info, quirks.History(info.Messages), done}
+// begin takes up the history that droid returned. done is called when it is shown,
+// or with why it is not.
+func (r *replay) begin(ctx context.Context, info *stream.SessionInfo, done func(*acp.RequestError)) {
+	*r = replay{ctx, info.Title, info.HasOlderMessages, quirks.History(info.Messages), done}
 	info.Messages = nil // the events have what is shown of them
 }
 
+// runs reports whether a history is being shown.
+func (r *replay) runs() bool { return r.done != nil }
+
+// next takes what is to be shown next, nil when all is shown.
+func (r *replay) next() quirks.Event {
+	if len(r.events) == 0 {
+		return nil
+	}
+	ev := r.events[0]
+	r.events[0] = nil
+	r.events = r.events[1:]
+	return ev
+}
+
+// end ends the replay, if there is one.
+func (r *replay) end(err *acp.RequestError) {
+	if done := r.done; done != nil {
+		*r = replay{}
+		done(err)
+	}
+}
+
 // replayOn goes on with the replay while there is room in the outbox. When there
-// is none, it returns a channel that is closed when there is again.
+// is none, it returns a channel that is closed when there is again. No prompt runs
+// meanwhile.
 func (s *Session) replayOn() (room <-chan struct{}) {
-	r := s.replaying
-	if r == nil {
+	r := &s.replay
+	if !r.runs() {
 		return nil
 	}
 	s.views.past = true
 	defer func() { s.views.past = false }()
 	for len(r.events) > 0 {
 		if r.ctx.Err() != nil {
-			s.endReplay(requestCancelled())
+			r.end(requestCancelled())
 			return nil
 		}
-		if room := s.agent.out.full(); room != nil {
+		if room := s.agent.conn.Full(); room != nil {
 			return room
 		}
-		s.translate(r.events[0])
-		r.events[0] = nil
-		r.events = r.events[1:]
+		s.translate(r.next())
 	}
 	s.proc.reserve(s.toolIDs)
-	if r.info.HasOlderMessages {
+	if r.older {
 		s.tell("The session has older messages that droid did not return.")
 	}
-	s.tellTitle(r.info.Title)
-	s.endReplay(nil)
+	s.tellTitle(r.title)
+	r.end(nil)
 	return nil
-}
-
-// endReplay ends the replay, if there is one.
-func (s *Session) endReplay(err *acp.RequestError) {
-	if r := s.replaying; r != nil {
-		s.replaying = nil
-		r.done(err)
-	}
 }
 
 // tellTitle reports the session's title, unless nothing is left of it without

@@ -1,11 +1,9 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
@@ -13,76 +11,66 @@ import (
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
+	"droid-acp/internal/wire"
 )
 
 // Session is one conversation and the droid process that holds it, while there
-// is one. All fields below "owner" are touched by the owner's goroutine alone;
+// is one. From thread on, all fields are touched by the owner's goroutine alone;
 // everybody else posts work to it.
 type Session struct {
 	*owner // its context ends with the agent's
 	agent  *Agent
 	log    *zap.Logger
-	before *departure         // what the session waits for before it starts droid
-	polite context.Context    // a process that leaves may take its time until this ends
-	hurry  context.CancelFunc // ends polite
+	stay
 
-	departing *departure // set when the agent has forgotten the session; guarded by Agent.mu
-
-	// owner
+	thread
 	controls
-	id         string // by which the editor used the session last, one of droid's
 	cwd        string
-	droidID    string  // of the session that the process works on, see thread.go
-	proc       process // the droid that works for it
+	proc       process     // the droid that works for it
+	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
 	options    options
+	usage      usage
 	registered bool     // the editor knows the session, so it takes updates
 	notices    []string // told with the next prompt
-	turn       *turn    // runs
-	unanswered int      // prompts of droid that have ended, but have no response yet
-	interrupts int      // sent and not answered yet
-	queue      []*turn
-	replaying  *replay   // the history of the load that runs; nil for none
-	reloads    []*reload // the first one runs when reloading
-	reloading  bool
-	unopened   *acp.RequestError // why the session was never opened
+	prompts    prompts
+	replay     replay // of the load that runs
+	loads      loads
 	silence    silence
-	quiet      []func() // called when the running prompt has ended
 	ask        *ask
-	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
 	views      views
 	reading    *reading            // files for an event; nil when none waits
 	texts      map[string]fileText // files read for the event that is being told
 	tools      map[string]string   // ACP status last sent of the calls that have not ended
 	toolIDs    map[string]struct{} // shown so far; a new droid must not use them again
-	chunk      chunkPrefix
+	chunk      chunkFrame
 	border     border
 	ended      bool
 	holding    holding
 }
 
-// chunkPrefix is the encoded beginning of the text chunk sent last. Most deltas
-// continue the message of the one before.
-type chunkPrefix struct {
+// chunkFrame is the encoded notification around the text chunk sent last. Most
+// deltas continue the message of the one before.
+type chunkFrame struct {
 	messageID string
 	thought   bool
-	encoded   string
+	frame     wire.TextFrame
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
 		agent:   a,
-		id:      id,
 		log:     a.log.With(zap.String("session", id)),
 		cwd:     cwd,
-		droidID: id,
+		thread:  thread{id: id, droidID: id},
+		stay:    newStay(),
 		options: newOptions(a.cfg.Defaults.FollowUp),
 		tools:   make(map[string]string),
 		toolIDs: make(map[string]struct{}),
 	}
+	s.prompts = newPrompts(s.options.steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
 	s.proc = newProcess(s.post, func() { s.nextReload() })
 	s.servers.Use(servers)
-	s.polite, s.hurry = context.WithCancel(context.Background())
 	return s
 }
 
@@ -120,6 +108,23 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.rest()
 }
 
+// register marks the session as known to the editor and tells it what changed
+// since the response was made.
+func (s *Session) register() {
+	s.registered = true
+	s.tellOptions()
+	s.tellCommands()
+	s.showLogins()
+}
+
+// unregister says that the editor does not know the session until the response to
+// a load is written. Then it is told all anew.
+func (s *Session) unregister() {
+	s.registered = false
+	s.commands.untold()
+	s.usage.untold()
+}
+
 // drainEvents handles the events that droid sent before the response that was
 // just received: they are in the channel already.
 func (s *Session) drainEvents() {
@@ -144,12 +149,12 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	}
 	switch ev := ev.(type) {
 	case stream.LateError:
-		if s.turn != nil && s.turn.message.RequestID == ev.RequestID {
-			s.abortTurn(promptError(ev.Err))
-		}
+		s.refusedLate(ev)
 		return
 	case stream.LateResult:
-		s.lateResult(ev)
+		if ev.NewSessionID != "" { // of other calls nothing remains to be told
+			s.tellLateSession(ev.NewSessionID)
+		}
 		return
 	case stream.Unknown:
 		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
@@ -169,8 +174,8 @@ func (s *Session) nextTick() time.Duration {
 	if at, ok := s.views.due(); ok {
 		consider(at)
 	}
-	if s.turn != nil && !s.turn.interruptAt.IsZero() {
-		consider(s.turn.interruptAt)
+	if at, ok := s.prompts.machine.Due(); ok {
+		consider(at)
 	}
 	if at, ok := s.silenceDue(); ok {
 		consider(at)
@@ -185,7 +190,7 @@ func (s *Session) tick() {
 	now := time.Now()
 	s.apply(s.proc.tick(now))
 	s.flushViews(now)
-	s.insist(now)
+	s.carryOut(s.prompts.machine.Tick(now))
 	s.tellSilence(now)
 	s.tellStarting(now)
 	s.park(now)
@@ -195,10 +200,10 @@ func (s *Session) tick() {
 func (s *Session) end() {
 	s.ended = true
 	s.readNoMore()
-	s.cancelTurns()
+	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.withdrawAsk()
 	s.servers.EndLogins()
-	s.endReplay(errEnding())
+	s.replay.end(errEnding())
 	if s.proc.client() != nil {
 		s.endDroid()
 	}
@@ -206,15 +211,15 @@ func (s *Session) end() {
 	for _, f := range s.proc.takeWaiting() {
 		f(nil, errEnding())
 	}
-	s.endReloads()
-	s.finishAll()
+	s.loads.refuse(errEnding()) // the first has its answer from what it waits for
+	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
-	s.letGo()
+	s.holding.letGo()
 }
 
 // afterEnd does what end did not come to, where that panicked.
 func (s *Session) afterEnd() {
-	s.finishAll()
+	s.carryOut(s.prompts.machine.Finish())
 	if client := s.proc.client(); client != nil {
 		<-client.Exited()
 	}
@@ -222,8 +227,8 @@ func (s *Session) afterEnd() {
 
 // tellAs has all updates go out under this id from now on.
 func (s *Session) tellAs(id string) {
-	if id != s.id {
-		s.id, s.chunk = id, chunkPrefix{}
+	if s.thread.use(id) {
+		s.chunk = chunkFrame{}
 	}
 }
 
@@ -242,29 +247,38 @@ func (s *Session) send(update any) {
 
 // write queues a notification for the editor.
 func (s *Session) write(method string, params any) {
-	line, err := json.Marshal(notification{"2.0", method, params})
-	if err != nil {
+	if err := s.agent.conn.Notify(method, params); err != nil {
 		s.log.Error("a notification could not be encoded", zap.String("method", method), zap.Error(err))
-		return
 	}
-	// An error means that the editor is gone, which ends the session by itself.
-	_ = s.agent.out.put(append(line, '\n'))
 }
 
 // sendText queues a piece of a message or of a thought.
 func (s *Session) sendText(messageID, text string, thought bool) {
-	if s.chunk.encoded == "" || s.chunk.messageID != messageID || s.chunk.thought != thought {
+	if s.chunk.frame.Before == "" || s.chunk.messageID != messageID || s.chunk.thought != thought {
 		kind := "agent_message_chunk"
 		if thought {
 			kind = "agent_thought_chunk"
 		}
 		session, _ := json.Marshal(s.id) // strings always encode
 		message, _ := json.Marshal(messageID)
-		s.chunk = chunkPrefix{messageID, thought,
-			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(session) +
-				`,"update":{"sessionUpdate":"` + kind + `","messageId":` + string(message) + `,"content":{"type":"text","text":`}
+		s.chunk = chunkFrame{messageID, thought, wire.TextFrame{
+			Before: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(session) +
+				`,"update":{"sessionUpdate":"` + kind + `","messageId":` + string(message) + `,"content":{"type":"text","text":`,
+			After: `}}}}`,
+		}}
 	}
-	s.agent.out.sendText(s.chunk.encoded, s.border.before(messageID, text, thought)+text)
+	s.agent.conn.Text(s.chunk.frame, s.border.before(messageID, text, thought)+text)
+}
+
+// note has the next prompt begin with these words for the user.
+func (s *Session) note(notices ...string) { s.notices = append(s.notices, notices...) }
+
+// tellNotices tells what was noted since the last prompt.
+func (s *Session) tellNotices() {
+	for _, notice := range s.notices {
+		s.tell(notice)
+	}
+	s.notices = nil
 }
 
 // tell says something of droid-acp's own to the user, as a thought: it is no
@@ -274,11 +288,11 @@ func (s *Session) tell(text string) { s.sendText(uuid.NewString(), visible.Text(
 // report says something that belongs to no turn: now if one runs, else with the
 // next prompt. Editors drop updates of a session that they do not know yet.
 func (s *Session) report(text string) {
-	if s.turn != nil && s.id != "" {
+	if s.works() && s.id != "" {
 		s.tell(text)
 		return
 	}
-	s.notices = append(s.notices, text)
+	s.note(text)
 }
 
 func (s *Session) reportAll(texts []string) {

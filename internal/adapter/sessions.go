@@ -14,6 +14,7 @@ import (
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
+	"droid-acp/internal/wire"
 )
 
 // sessionParams are the params of session/new, load, resume and fork.
@@ -28,9 +29,9 @@ type sessionParams struct {
 }
 
 // decodeSession reads and checks the params of a method that opens a session.
-func (a *Agent) decodeSession(c call, needsID bool) (sessionParams, *acp.RequestError) {
+func (a *Agent) decodeSession(c *wire.Call, needsID bool) (sessionParams, *acp.RequestError) {
 	var p sessionParams
-	if err := decode(c.params, &p); err != nil {
+	if err := decode(c.Params, &p); err != nil {
 		return p, err
 	}
 	if needsID {
@@ -52,9 +53,9 @@ func (a *Agent) decodeSession(c call, needsID bool) (sessionParams, *acp.Request
 // directories, since droid knows one only. That capability is not advertised; some
 // clients send the list all the same.
 func (s *Session) decline(p sessionParams) {
-	s.notices = append(s.notices, p.notices...)
+	s.note(p.notices...)
 	if list := p.AdditionalDirectories; len(list) > 0 {
-		s.notices = append(s.notices, "droid works in one directory, "+s.cwd+". It can open files in "+strings.Join(list, ", ")+" by their path, but does not search there by itself.")
+		s.note("droid works in one directory, " + s.cwd + ". It can open files in " + strings.Join(list, ", ") + " by their path, but does not search there by itself.")
 	}
 }
 
@@ -78,13 +79,13 @@ func (a *Agent) checkDirectory(cwd string) *acp.RequestError {
 }
 
 // newSession opens a session in a droid process of its own.
-func (a *Agent) newSession(c call) (any, *acp.RequestError) {
+func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 	p, err := a.decodeSession(c, false)
 	if err != nil {
 		return nil, err
 	}
-	c.ordered() // nobody can refer to the session before it has an id
-	client, info, failure := a.launch(c.ctx, p.CWD, p.servers, openNew(droid.InitializeParams{CWD: p.CWD, Settings: a.cfg.Defaults.settings()}))
+	c.Ordered() // nobody can refer to the session before it has an id
+	client, info, failure := a.launch(c.Context, p.CWD, p.servers, openNew(droid.InitializeParams{CWD: p.CWD, Settings: a.cfg.Defaults.settings()}))
 	if failure != nil {
 		return nil, openError("", failure)
 	}
@@ -93,7 +94,7 @@ func (a *Agent) newSession(c call) (any, *acp.RequestError) {
 
 // takeUp makes a session of a process that has just opened it, and the result
 // that names it.
-func (a *Agent) takeUp(c call, client *droid.Client, info *stream.SessionInfo, p sessionParams, checks ...func(*Session)) (any, *acp.RequestError) {
+func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionInfo, p sessionParams, checks ...func(*Session)) (any, *acp.RequestError) {
 	s := a.makeSession(info.SessionID, p.CWD, p.servers)
 	s.adopt(client)
 	s.opened(info)
@@ -104,8 +105,8 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *stream.SessionInfo, p
 	modes, list := s.options.tell()
 	result := protocol.SessionResult{SessionID: s.id, Modes: modes, ConfigOptions: list}
 	// The editor takes updates of a session once it has the response.
-	c.request.whenAnswered(func() { s.post(s.register) })
-	if err := a.begin(s); err != nil {
+	c.Response.WhenWritten(func() { s.post(s.register) })
+	if err := a.sessions.begin(s); err != nil {
 		s.stop()
 		client.Kill()
 		<-client.Exited()
@@ -114,34 +115,22 @@ func (a *Agent) takeUp(c call, client *droid.Client, info *stream.SessionInfo, p
 	return result, nil
 }
 
-// register marks the session as known to the editor and tells it what changed
-// since the response was made.
-func (s *Session) register() {
-	s.registered = true
-	s.tellOptions()
-	s.tellCommands()
-	s.showLogins()
-}
-
-// openError explains why the session could not be loaded.
-func (s *Session) openError(err error) *acp.RequestError { return openError(s.id, err) }
-
 // closeSession ends a session as session/cancel would and frees its process,
 // which leaves politely in the background, or at once when the session is opened
 // again before it has.
-func (a *Agent) closeSession(c call) (any, *acp.RequestError) {
+func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, err := a.session(params.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	a.forget(s)
-	c.ordered()
+	a.sessions.forget(s)
+	c.Ordered()
 	s.cancelAndWait()
 	s.stop()
 	return struct{}{}, nil
@@ -151,27 +140,18 @@ func (a *Agent) closeSession(c call) (any, *acp.RequestError) {
 // ended.
 func (s *Session) cancelAndWait() {
 	_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(quiet func(struct{}, *acp.RequestError)) {
-		s.cancelTurns()
-		s.whenQuiet(func() { quiet(struct{}{}, nil) })
+		s.cancelPrompts()
+		s.prompts.whenQuiet(func() { quiet(struct{}{}, nil) })
 	}}) // after an error there is nothing to wait for
-}
-
-// whenQuiet calls f when no prompt runs: now, or at the end of the one that does.
-func (s *Session) whenQuiet(f func()) {
-	if s.turn == nil {
-		f()
-		return
-	}
-	s.quiet = append(s.quiet, f)
 }
 
 // deleteSession removes a session from the store. Its files are moved aside, see
 // store.Delete. A session that does not exist is deleted already.
-func (a *Agent) deleteSession(c call) (any, *acp.RequestError) {
+func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := decode(c.params, &params); err != nil {
+	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if err := checkSessionID(params.SessionID); err != nil {
@@ -179,11 +159,11 @@ func (a *Agent) deleteSession(c call) (any, *acp.RequestError) {
 	}
 	s, err := a.session(params.SessionID)
 	if err == nil {
-		a.forget(s)
+		a.sessions.forget(s)
 	}
-	before, free := a.reserve(params.SessionID)
+	before, free := a.sessions.reserve(params.SessionID)
 	defer free()
-	c.ordered()
+	c.Ordered()
 	if err == nil {
 		s.cancelAndWait()
 		s.post(func() {
@@ -204,21 +184,21 @@ func (a *Agent) deleteSession(c call) (any, *acp.RequestError) {
 const pageSize = 50
 
 // listSessions lists the stored sessions, newest first, wherever they were made.
-func (a *Agent) listSessions(c call) (any, *acp.RequestError) {
+func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		CWD    string `json:"cwd"`
 		Cursor string `json:"cursor"`
 	}
-	if len(c.params) > 0 {
-		if err := decode(c.params, &params); err != nil {
+	if len(c.Params) > 0 {
+		if err := decode(c.Params, &params); err != nil {
 			return nil, err
 		}
 	}
 	if params.CWD != "" && !filepath.IsAbs(params.CWD) {
 		return nil, invalidParams("cwd must be an absolute path, not %q", params.CWD)
 	}
-	c.ordered()
-	page, err := a.cfg.Store.List(c.ctx, store.Query{CWD: params.CWD, Cursor: params.Cursor, Limit: pageSize})
+	c.Ordered()
+	page, err := a.cfg.Store.List(c.Context, store.Query{CWD: params.CWD, Cursor: params.Cursor, Limit: pageSize})
 	var bad *store.BadCursorError
 	switch {
 	case errors.As(err, &bad):

@@ -19,6 +19,7 @@ import (
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
+	"droid-acp/internal/turns"
 )
 
 // shared starts fakes that have their sessions in common, as processes with one
@@ -134,7 +135,7 @@ func TestResumeDoesNotReplay(t *testing.T) {
 
 func TestLoadOfWhatIsOpenHere(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, shared(v, always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if p.Text == "wait" {
 				return d.Silence()
 			}
@@ -172,7 +173,7 @@ func TestLoadOfAnUnknownSession(t *testing.T) {
 // unless told otherwise.
 func TestQuirk21_WholeHistoryIsLoaded(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		start := shared(v, always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) })))
+		start := shared(v, always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) })))
 		live := begin(t, start)
 		for i := range 120 {
 			require.Equal(t, "end_turn", live.run(fmt.Sprint(i)))
@@ -189,7 +190,7 @@ func TestQuirk21_WholeHistoryIsLoaded(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, shared(v, always(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }))))
+		e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }))))
 		first, second := e.prompt("one"), e.prompt("two")
 		synctest.Wait()
 		require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
@@ -205,7 +206,7 @@ func TestFork(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		for name, closed := range map[string]bool{"open here": false, "stored": true} {
 			t.Log(name)
-			e := begin(t, shared(v, always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) }))))
+			e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) }))))
 			require.Equal(t, "end_turn", e.run("one"))
 			if closed {
 				require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
@@ -233,7 +234,7 @@ func TestFork(t *testing.T) {
 func TestThreeCrashesAreEnough(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		good := false
-		e := begin(t, shared(v, always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if good {
 				return d.Say("", "fine")
 			}
@@ -244,7 +245,7 @@ func TestThreeCrashesAreEnough(t *testing.T) {
 		good = true
 		require.Equal(t, "end_turn", e.run("a good turn in between"))
 		good = false
-		for i := range maxCrashes {
+		for i := range turns.MaxCrashes {
 			require.Contains(t, e.run(fmt.Sprint(i)), "droid_crashed")
 		}
 		starts := e.starts
@@ -407,7 +408,7 @@ func TestQuirk32_HungLoadBesideAPrompt(t *testing.T) {
 					rest := line[copy(line, nothing) : len(line)-1]
 					copy(rest, bytes.Repeat([]byte(" "), len(rest)))
 				}
-			}, turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			}, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 				if p.Text == "meanwhile" {
 					return d.Pause(2 * loadAgainTime)
 				}

@@ -1,24 +1,21 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-	"github.com/google/uuid"
-
 	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/quirks"
 	"droid-acp/internal/shell"
 )
 
 // A prompt "!command" or "/shell command" is the user's own action, where
 // Config.Shell allows it: nobody is asked, and the model does not see it before
 // the next prompt.
+
+// commandShell is the name of the slash command that runs a shell command.
+const commandShell = "shell"
 
 // bangCommand returns the command of a prompt "!command", "" for all others.
 func (s *Session) bangCommand(text string) string {
@@ -34,27 +31,6 @@ type shellRun struct {
 	id, command string
 	output      *shell.Output
 	shown       strings.Builder // the owner's: all that was shown
-}
-
-// shellCommand runs a command beside the owner, as a tool call.
-func (s *Session) shellCommand(t *turn, command string) {
-	if command == "" {
-		s.reply(t, "Say the command, too: `/shell git status`.")
-		return
-	}
-	run := &shellRun{id: uuid.NewString(), command: command}
-	run.output = shell.NewOutput(func() { s.post(func() { s.shellWrote(run, run.output.Take()) }) })
-	ctx, stop := context.WithCancel(s.ctx)
-	t.starting, t.stop = false, stop
-	input, _ := json.Marshal(map[string]string{"command": command}) // strings always encode
-	s.translate(quirks.ToolStarted{ID: run.id, Name: "Execute", Input: input})
-	s.translate(quirks.ToolRunning{ID: run.id})
-	cwd := s.cwd
-	s.do(func(context.Context) {
-		defer stop()
-		end := shell.Run(ctx, cwd, command, run.output)
-		s.post(func() { s.shellEnded(t, run, end) })
-	})
 }
 
 // shellWrote shows what the command has written.
@@ -74,20 +50,14 @@ func (s *Session) shellWrote(run *shellRun, piece string) {
 }
 
 // shellEnded ends the tool call and the prompt.
-func (s *Session) shellEnded(t *turn, run *shellRun, end shell.End) {
+func (s *Session) shellEnded(r *commandRun, run *shellRun, end shell.End) {
 	s.shellWrote(run, run.output.Rest())
 	text := run.shown.String()
 	delete(s.tools, run.id)
 	s.views.remove(run.id)
 	s.send(s.shellResult(run.id, text, end))
 	s.shellNotes = append(s.shellNotes, shell.Note(run.command, text, end))
-	switch {
-	case s.turn != t: // it has ended already
-	case t.cancelled:
-		s.finish(t, ending{stop: acp.StopReasonCancelled})
-	default:
-		s.finish(t, ending{stop: acp.StopReasonEndTurn})
-	}
+	r.done()
 }
 
 // shellResult is the last update of the command's tool call. text is all that the
@@ -115,12 +85,12 @@ func (s *Session) shellResult(id, text string, end shell.End) protocol.ToolCall 
 
 // addShellNotes puts what the user ran before a prompt. A command that droid
 // expands must begin the message: the notes wait for the prompt after it.
-func (s *Session) addShellNotes(t *turn) {
+func (s *Session) addShellNotes(t *userPrompt) {
 	if len(s.shellNotes) == 0 {
 		return
 	}
 	name, _, _ := splitCommand(t.message.Text)
-	if slices.ContainsFunc(s.custom, func(c protocol.AvailableCommand) bool { return c.Name == name }) {
+	if s.commands.has(name) {
 		return
 	}
 	t.notes, s.shellNotes = s.shellNotes, nil
@@ -129,7 +99,7 @@ func (s *Session) addShellNotes(t *turn) {
 
 // keepShellNotes keeps the notes of a prompt that droid did not take for the
 // next one.
-func (s *Session) keepShellNotes(t *turn) {
+func (s *Session) keepShellNotes(t *userPrompt) {
 	if t != nil {
 		s.shellNotes = append(t.notes, s.shellNotes...)
 		t.notes = nil

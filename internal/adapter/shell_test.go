@@ -23,7 +23,7 @@ import (
 
 // echoes is a droid that repeats what it is told.
 func echoes() fakedroid.Script {
-	return turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) })
+	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) })
 }
 
 // beginShell begins a session in a directory of its own, in real time: the
@@ -216,17 +216,17 @@ func TestShellOutlivesDroid(t *testing.T) {
 
 // The notes of a prompt that droid did not take go with the next one, in order.
 func TestShellNotesAreKept(t *testing.T) {
-	s := &Session{controls: controls{shellNotes: []string{"one "}, custom: []protocol.AvailableCommand{{Name: "greet"}}}}
-	greet := &turn{}
+	s := &Session{controls: controls{shellNotes: []string{"one "}, commands: commandList{custom: []protocol.AvailableCommand{{Name: "greet"}}}}}
+	greet := &userPrompt{}
 	greet.message.Text = "/greet Bob"
 	s.addShellNotes(greet)
 	require.Equal(t, "/greet Bob", greet.message.Text, "droid expands it")
-	lost := &turn{}
+	lost := &userPrompt{}
 	s.addShellNotes(lost)
 	s.shellNotes = append(s.shellNotes, "two ")
 	s.keepShellNotes(lost)
 	s.keepShellNotes(lost)
-	next := &turn{}
+	next := &userPrompt{}
 	next.message.Text = "/tmp is full"
 	s.addShellNotes(next)
 	require.Equal(t, "one two /tmp is full", next.message.Text)

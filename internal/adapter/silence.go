@@ -28,8 +28,7 @@ func (q *silence) next() time.Duration { return max(silentAfter, 2*q.told) }
 // silenceDue is when the user is to be told that the model says nothing. It is
 // not while a tool runs, which shows itself, or while the user is asked.
 func (s *Session) silenceDue() (at time.Time, ok bool) {
-	t := s.turn
-	if t == nil || !t.sent || t.cancelled || t.command != nil || s.proc.client() == nil || s.proc.isPaused() || s.ask != nil || len(s.tools) > 0 {
+	if !s.prompts.machine.Working() || s.proc.client() == nil || s.proc.isPaused() || s.ask != nil || len(s.tools) > 0 {
 		return time.Time{}, false
 	}
 	return s.silence.since.Add(s.silence.next()), true

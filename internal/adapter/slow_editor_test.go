@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -72,12 +73,15 @@ func (c *told) count() int {
 	return c.n
 }
 
+// muchText is as many bytes as may wait for an editor before droid has to.
+const muchText = 2 << 20
+
 // longWord is what the endless script repeats.
 var longWord = strings.Repeat("w", 999) + " "
 
 // endless writes words until it is interrupted.
 func endless() fakedroid.Script {
-	return turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 		if p.Text != "endless" {
 			return d.Say("", "here I am")
 		}
@@ -105,7 +109,7 @@ func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
 		e.cancel()
 		require.NotZero(t, interrupts.count(), "droid hears of the cancel")
 		var idle bool
-		e.inside(func(s *Session) { idle = s.turn == nil && s.proc.client() != nil })
+		e.inside(func(s *Session) { idle = !s.works() && s.proc.client() != nil })
 		require.True(t, idle, "the turn has ended, and droid was not killed for it")
 		require.Zero(t, time.Since(began), "nothing waited for a time to pass")
 
@@ -122,13 +126,13 @@ func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
 }
 
 // TestASlowEditorSlowsDroid: without a cancel nothing is dropped, and droid is
-// read no further than the outbox has room.
+// read no further than there is room on the way to the editor.
 func TestASlowEditorSlowsDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const messages = 80
-		line := strings.Repeat("x", maxQueuedBytes/8)
+		line := strings.Repeat("x", muchText/8)
 		said := 0
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			for range messages {
 				if err := d.Say("", line); err != nil {
 					return err
@@ -158,7 +162,7 @@ func TestASlowEditorSlowsDroid(t *testing.T) {
 // session is shown after that response.
 func TestNothingOvertakesTheAnswerToACancelledRequest(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if p.Text == "next" {
 				return d.Say("", "the next answer")
 			}
@@ -191,8 +195,8 @@ func TestNothingOvertakesTheAnswerToACancelledRequest(t *testing.T) {
 func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const messages = 24
-		text := strings.Repeat("x", maxQueuedBytes/8)
-		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		text := strings.Repeat("x", muchText/8)
+		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if p.Text == "short" {
 				return d.Say("", "short")
 			}
@@ -213,10 +217,9 @@ func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 		load := again.request("session/load", sessionParamsOf(live.session))
 		prompt := again.prompt("short")
 		synctest.Wait()
-		again.agent.out.mu.Lock()
-		waiting := again.agent.out.bytes
-		again.agent.out.mu.Unlock()
-		require.LessOrEqual(t, waiting, 2*maxQueuedBytes, "the history does not wait a second time")
+		left := 0
+		again.inside(func(s *Session) { left = len(s.replay.events) })
+		require.Greater(t, left, messages/2, "what the editor cannot take yet is not made into messages yet")
 		again.out.resume()
 		require.Nil(t, again.await(load).Error)
 		require.Equal(t, "end_turn", ended(again.await(prompt)))
@@ -239,20 +242,24 @@ func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 // ends, though nobody reads it.
 func TestTheAgentEndsWhileAHistoryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(says(strings.Repeat("x", maxQueuedBytes))))
+		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(says(strings.Repeat("x", muchText))))
 		live := begin(t, start)
 		for range 3 {
 			require.Equal(t, "end_turn", live.run("long"))
 		}
 		live.close()
 		again := connect(t, start)
+		again.session = live.session
 		again.out.pause()
 		again.request("session/load", sessionParamsOf(live.session))
 		synctest.Wait()
-		require.False(t, again.agent.requests.wait(0), "the load goes on")
+		again.inside(func(s *Session) { require.True(t, s.replay.runs(), "the load goes on") })
+		began := time.Now()
 		_ = again.in.Close() // the editor ends and reads nothing more
 		<-again.served
-		require.True(t, again.agent.requests.wait(0), "the load was answered")
+		// The agent waits flushTime for the editor, and another one for a request
+		// that has no response.
+		require.Equal(t, flushTime, time.Since(began), "the load was answered")
 	})
 }
 
@@ -267,31 +274,29 @@ func TestOutputIsNotRepeatedToAnEditorThatReadsNothing(t *testing.T) {
 			s.translate(quirks.ToolStarted{ID: "x", Name: "Execute"})
 			s.announce("x")
 			run = s.views.get("x").command
-			s.sendText("m1", strings.Repeat("x", maxBatch), false) // the writer waits with it
+			s.sendText("m1", strings.Repeat("x", muchText/8), false) // the writer waits with it
 		})
 		synctest.Wait()
-		waiting := func() (n int) {
+		e.inside(func(s *Session) { s.sendText("m2", strings.Repeat("x", muchText), false) })
+		for i := range 50 {
 			e.inside(func(s *Session) {
-				s.agent.out.mu.Lock()
-				defer s.agent.out.mu.Unlock()
-				n = len(s.agent.out.queue)
-			})
-			return n
-		}
-		e.inside(func(s *Session) { s.sendText("m2", strings.Repeat("x", maxQueuedBytes), false) })
-		before := waiting()
-		for range 50 {
-			e.inside(func(s *Session) {
-				run.output.add("more ")
+				run.output.add(fmt.Sprintf("more %d ", i))
 				run.dirty = true
 				s.flushCommand("x", run, time.Now())
 			})
 			time.Sleep(outputEvery)
 		}
-		require.Equal(t, before, waiting())
 		e.inside(func(s *Session) {
 			s.translate(quirks.ToolEnded{ID: "x", Name: "Execute", Unfinished: true})
 		})
-		require.Greater(t, waiting(), before, "the end is told all the same")
+		e.out.resume()
+		synctest.Wait()
+		told := 0
+		for _, m := range e.received() {
+			if strings.Contains(string(m.Params), "more 0 ") {
+				told++
+			}
+		}
+		require.Equal(t, 1, told, "the end has all of it")
 	})
 }

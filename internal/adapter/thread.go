@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"errors"
 	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -13,40 +14,62 @@ import (
 // droid make another session, in which the thread goes on; it is found by the ids
 // of all of them.
 
+// thread is the ids and the title of one conversation. The registry knows the ids
+// that it had before.
+type thread struct {
+	id      string // by which the editor used the session last, one of droid's
+	droidID string // of the session that the process works on
+	title   string // as droid says, "" for none
+}
+
+// use notes by which id the editor uses the session. It reports whether that is
+// another one than before.
+func (t *thread) use(id string) bool {
+	changed := id != t.id
+	t.id = id
+	return changed
+}
+
+// call notes the title that droid gives the conversation.
+func (t *thread) call(title string) { t.title = title }
+
+// workOn has the next process load this session of droid's.
+func (t *thread) workOn(droidID string) { t.droidID = droidID }
+
 // goOn has the thread go on in a session that droid made of the one before. A
 // fresh process loads it where the old one would give the model the old
 // conversation. done is called when it is there, with what the user must know of
 // the two sessions.
-func (s *Session) goOn(t *turn, id string, fresh bool, done func(hint string)) {
-	if s.turn != t || s.proc.client() == nil { // it was cancelled, and another prompt may run
+func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint string)) {
+	if r.over() || s.proc.client() == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
 		return
 	}
-	if !s.agent.claim(s, id) {
+	if !s.agent.sessions.claim(s, id) {
 		s.compacted("failed", "It failed.")
-		s.reply(t, "droid made the session "+id+", which has been opened as a thread of its own already. This thread goes on as it was.")
+		r.reply("droid made the session " + id + ", which has been opened as a thread of its own already. This thread goes on as it was.")
 		return
 	}
 	old := s.droidID
 	loaded := func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
-			s.droidID = old
+			s.thread.workOn(old)
 			if id != old && id != s.id {
-				s.agent.release(s, id)
+				s.agent.sessions.release(s, id)
 			}
 			s.compacted("failed", "It failed.")
-			s.reply(t, "droid made the session "+id+" and did not load it: "+err.Message)
+			r.fail("droid made the session "+id+" and did not load it", errors.New(errorText(err)))
 			return
 		}
 		hint := newSessionHint(old, id)
-		if s.turn != t {
-			s.notices = append(s.notices, "A cancelled command was done by droid all the same."+hint)
+		if r.over() {
+			s.note("A cancelled command was done by droid all the same." + hint)
 		}
 		done(hint)
 	}
 	s.alone(func(end func()) {
 		defer end()
-		s.droidID = id
+		s.thread.workOn(id)
 		if fresh {
 			if s.proc.client() != nil {
 				s.leave()
@@ -54,8 +77,14 @@ func (s *Session) goOn(t *turn, id string, fresh bool, done func(hint string)) {
 			s.withDroid(1, loaded)
 			return
 		}
-		s.loadAgain(s.ctx, 1, loaded)
+		s.loadAgain(s.ctx, 1, loadingSession, loaded)
 	})
+}
+
+// tellLateSession tells of a session that droid made for a command which nobody
+// waits for any more: it was cancelled or took too long.
+func (s *Session) tellLateSession(id string) {
+	s.note("A command that was given up was done by droid all the same; its result is the session " + id + ". This thread goes on without it.")
 }
 
 // newSessionHint tells where the old conversation and the new one are.
@@ -67,8 +96,8 @@ func newSessionHint(old, id string) string {
 // restarted process must load (quirk 22). One that is open already would be worked
 // on by two processes, so this one ends.
 func (s *Session) followTo(id string) {
-	if s.agent.claim(s, id) {
-		s.droidID = id
+	if s.agent.sessions.claim(s, id) {
+		s.thread.workOn(id)
 		s.holdStored()
 		return
 	}

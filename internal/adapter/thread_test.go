@@ -143,7 +143,7 @@ func (e *editor) of(session string) (out []string) {
 }
 
 func repeats() fakedroid.Script {
-	return turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) })
+	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) })
 }
 
 // A thread that went on in another session of droid's is one session under both

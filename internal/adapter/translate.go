@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
@@ -15,11 +16,9 @@ func (s *Session) translate(ev quirks.Event) {
 	}
 	switch ev.(type) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
-		if s.turn != nil {
-			s.turn.spoke = true
-		}
+		s.prompts.machine.Spoke()
 	}
-	if s.announceFor(ev) {
+	if s.announceFor(ev) || s.turnEvent(ev) {
 		return
 	}
 	switch ev := ev.(type) {
@@ -57,20 +56,10 @@ func (s *Session) translate(ev quirks.Event) {
 		s.options.reported(ev.Settings)
 		s.tellOptions()
 	case quirks.TitleChanged:
-		s.title = ev.Title
+		s.thread.call(ev.Title)
 		s.tellTitle(ev.Title)
-	case quirks.Discarded:
-		s.discarded(ev)
-	case quirks.TurnEnded:
-		s.turnEnded(ev)
-	case quirks.TurnStarted:
-		s.turnStarted(ev)
-	case quirks.TurnBeside:
-		s.turnBeside(ev)
-	case quirks.PromptFolded:
-		s.promptFolded(ev)
 	case quirks.UsageChanged:
-		s.usage = ev // usage_update needs the window's size, see tellUsage
+		s.usage.changed(ev) // usage_update needs the window's size, see tellUsage
 	case quirks.UserText:
 		s.send(s.userText(ev))
 	case quirks.UserImage:
@@ -130,7 +119,7 @@ func (s *Session) describe(id, name string, input json.RawMessage) protocol.Tool
 
 // firstLine is the number that droid gives the first line of a file.
 func (s *Session) firstLine() int {
-	if s.proc.features().LinesFromOne {
+	if s.proc.has(stream.CountsLinesFromOne) {
 		return 1
 	}
 	return 0

@@ -14,10 +14,11 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/turns"
 )
 
-// turns is a script that plays body for every prompt.
-func turns(body func(d *fakedroid.Droid, p fakedroid.Prompt) error) fakedroid.Script {
+// eachPrompt is a script that plays body for every prompt.
+func eachPrompt(body func(d *fakedroid.Droid, p fakedroid.Prompt) error) fakedroid.Script {
 	return func(d *fakedroid.Droid) error {
 		for {
 			p, err := d.AwaitPrompt()
@@ -32,7 +33,7 @@ func turns(body func(d *fakedroid.Droid, p fakedroid.Prompt) error) fakedroid.Sc
 }
 
 func says(text string) fakedroid.Script {
-	return turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Say("", text) })
+	return eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Say("", text) })
 }
 
 var touch = fakedroid.Tool{
@@ -46,7 +47,7 @@ var create = fakedroid.Tool{
 }
 
 func uses(tools ...fakedroid.Tool) fakedroid.Script {
-	return turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+	return eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 		if err := d.Use("", "On it. ", tools...); err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func versions(t *testing.T, test func(t *testing.T, option fakedroid.Option)) {
 
 func TestTextTurn(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			return d.Say("let me think", "You said: "+p.Text)
 		}), v))
 		require.Equal(t, "end_turn", e.run("hello"))
@@ -280,7 +281,7 @@ func TestQuestionsAsChoices(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
 				var got []string
 				refused := false
-				e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+				e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 					answers, err := d.AskUser("", tc.questions...)
 					got = answers
 					refused = errors.Is(err, fakedroid.ErrRefused)
@@ -302,7 +303,7 @@ func TestQuestionsAsChoices(t *testing.T) {
 
 func TestCancelMidStream(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			if err := d.Say("", strings.Repeat("word ", 1000)); err != nil {
 				return err
 			}
@@ -344,7 +345,7 @@ func TestCancelWhilePermissionIsOpen(t *testing.T) {
 // loses, and droid before 0.215 with it (quirk 5).
 func TestCancelRightBehindThePrompt(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			return d.Silence()
 		}), v))
 		for range 20 {
@@ -359,7 +360,7 @@ func TestCancelRightBehindThePrompt(t *testing.T) {
 func TestQuirk05_LostInterruptIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := 0
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			for {
 				err := d.Silence()
 				if heard++; heard == 3 || errors.Is(err, io.EOF) {
@@ -384,7 +385,7 @@ func TestQuirk25_WedgedDroidIsKilled(t *testing.T) {
 			if n > 1 {
 				return fakeDroid(says("I am back"), store), nil
 			}
-			return fakeDroid(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			return fakeDroid(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 				for { // reads and ignores everything
 					if err := d.Silence(); errors.Is(err, io.EOF) {
 						return err
@@ -397,7 +398,7 @@ func TestQuirk25_WedgedDroidIsKilled(t *testing.T) {
 		asked := time.Now()
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Less(t, time.Since(asked), interruptGiveUp+5*time.Second)
+		require.Less(t, time.Since(asked), turns.Patience+5*time.Second)
 		require.Equal(t, "end_turn", e.run("still there?"))
 		require.Contains(t, e.updates(), "agent: I am back")
 	})
@@ -414,7 +415,7 @@ func TestQuirk31_DeafTurnIsKilled(t *testing.T) {
 					if n > 1 {
 						return fakeDroid(says("I am back"), store), nil
 					}
-					deaf := turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+					deaf := eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 						_ = d.Pause(500 * time.Millisecond) // or until the interrupt
 						d.Trace("b")
 						if err := d.Notify("droid_working_state_changed", fakedroid.Fields{"newState": "idle"}); err != nil {
@@ -463,7 +464,7 @@ func TestMuteDroidIsKilled(t *testing.T) {
 					if n > 1 {
 						return fakeDroid(says("I am back"), store), nil
 					}
-					return fakeDroid(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }), mute, store), nil
+					return fakeDroid(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }), mute, store), nil
 				})
 				var ids []string
 				if moment == "follow-up" {
@@ -477,7 +478,7 @@ func TestMuteDroidIsKilled(t *testing.T) {
 				for _, id := range ids {
 					require.Equal(t, "cancelled", ended(e.await(id)))
 				}
-				require.Less(t, time.Since(asked), interruptGiveUp+5*time.Second)
+				require.Less(t, time.Since(asked), turns.Patience+5*time.Second)
 				require.Equal(t, "end_turn", e.run("still there?"))
 				require.Contains(t, e.updates(), "agent: I am back")
 				close(wake)
@@ -490,7 +491,7 @@ func TestMuteDroidIsKilled(t *testing.T) {
 // nothing is heard of it meanwhile.
 func TestQuirk28_SilenceIsNoEnd(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			if err := d.Pause(20 * time.Minute); err != nil {
 				return err
 			}
@@ -526,7 +527,7 @@ func TestQuirk17_ModeDoesNotAnswerAPermission(t *testing.T) {
 
 func TestPromptsOfASessionRunInTurn(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			return d.Say("", "re: "+p.Text)
 		}), v, fakedroid.WithPace(10*time.Millisecond)))
 		first, second, third := e.prompt("one"), e.prompt("two"), e.prompt("three")
@@ -540,7 +541,7 @@ func TestPromptsOfASessionRunInTurn(t *testing.T) {
 
 func TestCancelEndsWaitingPromptsToo(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }), v))
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }), v))
 		first, second := e.prompt("one"), e.prompt("two")
 		time.Sleep(time.Second)
 		e.cancel()
@@ -553,7 +554,7 @@ func TestCancelEndsWaitingPromptsToo(t *testing.T) {
 // stop reason and not with an error.
 func TestCancelRequest(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if p.Text == "quick" {
 				return d.Say("", "yes")
 			}
@@ -580,7 +581,7 @@ func TestCrashMidTurn(t *testing.T) {
 			if n > 1 {
 				return fakeDroid(uses(touch), v, store), nil
 			}
-			return fakeDroid(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			return fakeDroid(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 				if err := d.Use("", "half a sen", touch); err != nil {
 					return err
 				}
@@ -600,7 +601,7 @@ func TestCrashMidTurn(t *testing.T) {
 func TestCrashWhilePermissionIsOpen(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		var dying *fakedroid.Droid
-		e := begin(t, playing(turns(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			dying = d
 			_, err := d.Request("droid.request_permission", fakedroid.Fields{
 				"toolUses": []fakedroid.Fields{{"toolUse": fakedroid.Fields{"id": "t1", "name": "Execute", "input": fakedroid.Fields{"command": "x"}},

@@ -96,7 +96,7 @@ func (c *Client) exchange(ctx context.Context, id, method string, params any) (j
 
 // enter waits until a call may be outstanding.
 func (c *Client) enter(ctx context.Context, method string) (leave func(), err error) {
-	if method == methodInterrupt || c.Version().Features().RequestIDOnErrors {
+	if method == methodInterrupt || c.Version().Has(stream.NamesRequestOfErrors) {
 		return func() {}, nil
 	}
 	select {
@@ -179,7 +179,11 @@ func (c *Client) respond(r *stream.Response) {
 		c.emit(stream.LateError{RequestID: id, Err: r.Err})
 	case p != nil:
 		c.log.Debug("late result from droid", zap.String("id", id), zap.String("method", p.method))
-		c.emit(stream.LateResult{Method: stream.KindOf(p.method), Result: r.Result})
+		var made struct {
+			NewSessionID string `json:"newSessionId"`
+		}
+		_ = json.Unmarshal(r.Result, &made) // other results tell nothing that is still of use
+		c.emit(stream.LateResult{Method: stream.KindOf(p.method), NewSessionID: made.NewSessionID})
 	default:
 		c.log.Debug("response that nobody waits for", zap.String("id", id))
 	}

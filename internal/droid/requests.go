@@ -21,7 +21,7 @@ var ErrHasSession = errors.New("droid: process already has a session")
 // InitializeParams open a new session.
 type InitializeParams struct {
 	MachineID string // "" for an id of this process
-	CWD       string // absolute; wins over the directory that droid was started in
+	CWD       string // absolute; wins over the directory that droid was started in. droid refuses one that does not exist since 0.215
 	SessionID string // "" to let droid choose one
 	// Settings to start with; what is nil comes from the user's configuration of
 	// droid. Read the result: droid may silently start with other ones.
@@ -165,7 +165,7 @@ func (c *Client) AnswerPermission(requestID, option string) error {
 }
 
 // ApproveEditedPlan answers a PermissionRequest for a plan ("exit_spec_mode")
-// with a plan that the user has edited, where Features.EditedPlan says that droid
+// with a plan that the user has edited, where stream.TakesEditedPlan says that droid
 // takes one; droid does not offer it among the options. droid saves the text as
 // the specification, tells the model to read it, and sets the mode to normal. An
 // empty text is an error in 0.225 and an approval in 0.117, so it is refused here.

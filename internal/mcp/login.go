@@ -86,7 +86,7 @@ func (s *Servers) LoginBegan(now time.Time, ev stream.MCPAuthRequired, dialogs b
 	if a := s.asked; a != nil && toolPrefix(a.server) == toolPrefix(ev.ServerName) {
 		reply, s.asked = a.reply, nil
 	}
-	if reply == nil && !s.process.Features.MCPAuthWaits {
+	if reply == nil && !s.process.Version.Has(stream.KeepsLoginsOpen) {
 		do.Texts = s.once(loginHint(ev.ServerName)) // its address leads nowhere
 		return do
 	}

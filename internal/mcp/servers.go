@@ -16,8 +16,8 @@ import (
 
 // Process is what a droid process can do with the editor's MCP servers.
 type Process struct {
-	Takes    bool // it has them from a settings file of its own, see droid.Client.SetMCPServers
-	Features stream.Features
+	Takes   bool // it has them from a settings file of its own, see droid.Client.SetMCPServers
+	Version stream.Version
 }
 
 // Servers are the MCP servers of one session. The zero value has none. It is not
@@ -87,7 +87,7 @@ func (s *Servers) ProcessGone() {
 // nothing of them, also when they do not start (0.215 to 0.225).
 func (s *Servers) Opened(missing Missing) (texts, watch []string) {
 	switch {
-	case s.process.Takes && !s.process.Features.MCPSettings:
+	case s.process.Takes && !s.process.Version.Has(stream.StartsServersOfSettings):
 		s.start = nil
 		return s.ignored(s.Names()), nil
 	case s.process.Takes:
@@ -95,7 +95,7 @@ func (s *Servers) Opened(missing Missing) (texts, watch []string) {
 			s.start.heard = false // what droid said before it opened the session was not about its servers
 		}
 		return nil, nil
-	case !s.process.Features.MCPServers:
+	case !s.process.Version.Has(stream.StartsServersOfSession):
 		return s.ignored(s.Names()), nil
 	}
 	for _, server := range s.list {

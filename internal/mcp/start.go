@@ -106,7 +106,7 @@ func (s *Servers) Tick(now time.Time, working bool) (texts []string, goOn func()
 func (s *Servers) lateText(names []string) string {
 	text := "These MCP servers have not answered for " + startTime.String() + ": " + strings.Join(names, ", ") +
 		". It goes on without their tools, which come when they have. Until then, or until droid gives them up after a minute at most, calls of other MCP tools may wait."
-	if !s.process.Features.MCPEachAtOnce {
+	if !s.process.Version.Has(stream.OffersToolsEarly) {
 		text += " This version of droid does not offer them to the model before."
 	}
 	return text

@@ -62,7 +62,7 @@ func New(v stream.Version) *Normalizer {
 // belongs before the first event.
 func (n *Normalizer) SetVersion(v stream.Version) {
 	n.version = v
-	n.completes = v.Features().TurnCompleted
+	n.completes = v.Has(stream.TellsTurnEnd)
 }
 
 // Reserve marks tool ids as taken, such as those in a loaded history: a new

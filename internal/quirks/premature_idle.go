@@ -5,21 +5,25 @@ package quirks
 // Quirk: 1.
 // Fixtures: premature_idle_0.36.txtar, idle_without_message_0.36.txtar.
 
-import "time"
+import (
+	"time"
+
+	"droid-acp/internal/droid/stream"
+)
 
 // snapshotAfterIdle is how long an idle waits for the message it overtook.
 // When none comes, the text as streamed is all there is.
 const snapshotAfterIdle = 1 * time.Second
 
 // outstanding reports whether a message was begun whose snapshot is missing.
-// A droid without a protocol version may send a message in its snapshot alone,
-// so there the state is the sign; after a refusal no message follows.
+// Where droid may send a message in its snapshot alone, the state is the sign;
+// after a refusal no message follows.
 func (n *Normalizer) outstanding() bool {
 	if len(n.live) > 0 {
 		return true
 	}
 	t := n.turn
-	return n.version.IsZero() && t.awaiting && !t.refused
+	return !n.version.Has(stream.StreamsMessages) && t.awaiting && !t.refused
 }
 
 // messageArrived ends the turn if an idle only waited for this message. One

@@ -263,8 +263,8 @@ type LateError struct {
 // LateResult is the result of a call that the caller gave up: droid did what was
 // asked all the same.
 type LateResult struct {
-	Method string // without its "droid." prefix
-	Result json.RawMessage
+	Method       string // without its "droid." prefix
+	NewSessionID string // of the session that the call made; "" when it made none
 }
 
 // SessionSwitched says that the process now works on another session, which no

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Settings are a session's settings as droid reports them. A nil field was not
@@ -17,6 +18,7 @@ type Settings struct {
 	SpecModeModelID         *string         `json:"specModeModelId"`
 	SpecModeReasoningEffort *string         `json:"specModeReasoningEffort"`
 	AutoCompaction          *bool           `json:"compactionThresholdCheckEnabled,omitempty"` // since 0.215
+	AutonomyLevels          []string        `json:"availableAutonomyLevels,omitempty"`         // that an administrator left (since 0.215); all when there are none
 	Raw                     json.RawMessage `json:"-"`
 }
 
@@ -48,6 +50,10 @@ func (s *Settings) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(fields["compactionThresholdCheckEnabled"], &compaction) == nil {
 		s.AutoCompaction = compaction
 	}
+	if levels, told := fields["availableAutonomyLevels"]; told {
+		_ = json.Unmarshal(levels, &s.AutonomyLevels) // what is no list leaves all
+		s.AutonomyLevels = append([]string{}, s.AutonomyLevels...)
+	}
 	return nil
 }
 
@@ -68,6 +74,9 @@ func (s Settings) Merge(o Settings) Settings {
 	overlay(&s.SpecModeReasoningEffort, o.SpecModeReasoningEffort)
 	if o.AutoCompaction != nil {
 		s.AutoCompaction = o.AutoCompaction
+	}
+	if o.AutonomyLevels != nil {
+		s.AutonomyLevels = o.AutonomyLevels
 	}
 	s.Raw = mergeRaw(s.Raw, o.Raw)
 	return s
@@ -143,6 +152,25 @@ func Modes() []ModeInfo {
 		{ModeAutoMedium, "Auto (Medium)", "Allow reversible commands"},
 		{ModeAutoHigh, "Auto (High)", "Allow all commands"},
 	}
+}
+
+// AvailableModes are the modes that a user can choose: those of AutonomyLevels,
+// spec mode, and the one that the session is in.
+func (s Settings) AvailableModes() []ModeInfo {
+	if len(s.AutonomyLevels) == 0 {
+		return Modes()
+	}
+	return slices.DeleteFunc(Modes(), func(m ModeInfo) bool {
+		return m.Mode != ModeSpec && m.Mode != s.Mode() && !slices.Contains(s.AutonomyLevels, levelOfMode(m.Mode))
+	})
+}
+
+// levelOfMode is the autonomyLevel that a mode has since 0.99.
+func levelOfMode(m Mode) string {
+	if m == ModeNormal {
+		return "off"
+	}
+	return strings.TrimPrefix(string(m), "auto-")
 }
 
 // Valid reports whether m is one of Modes.
@@ -229,7 +257,7 @@ func (p SettingsPatch) Merge(o SettingsPatch) SettingsPatch {
 // line the version is not known; use InitialModeSettings then.
 func ModeSettings(v Version, m Mode) SettingsPatch {
 	value := string(m)
-	if v.Features().AutonomyMode {
+	if v.Has(TakesAutonomyMode) {
 		return SettingsPatch{AutonomyMode: &value}
 	}
 	return SettingsPatch{AutonomyLevel: &value}
@@ -239,7 +267,7 @@ func ModeSettings(v Version, m Mode) SettingsPatch {
 // not yet known: the field of 0.99 and later. Compare Settings.Mode of the
 // result with m, and update with ModeSettings when it differs.
 func InitialModeSettings(m Mode) SettingsPatch {
-	return ModeSettings(protocol0_117, m)
+	return ModeSettings(TakesAutonomyMode.since.protocol, m)
 }
 
 // Efforts are the reasoning efforts that droid knows (0.99 to 0.225); a model

@@ -32,32 +32,6 @@ func TestAtLeast(t *testing.T) {
 	}
 }
 
-// The table of the recorded versions: 0.57, 0.99, 0.117, 0.215 and 0.225.
-func TestFeatures(t *testing.T) {
-	all := func(v Version) map[string]bool {
-		data, err := json.Marshal(v.Features())
-		require.NoError(t, err)
-		var m map[string]bool
-		require.NoError(t, json.Unmarshal(data, &m))
-		return m
-	}
-	count := func(v Version) (n int) {
-		for _, on := range all(v) {
-			if on {
-				n++
-			}
-		}
-		return n
-	}
-	require.Equal(t, Features{}, Version{}.Features())
-	require.Equal(t, Features{AutonomyMode: true, MCPSettings: true}, Version{1, 15, 0}.Features())
-	require.Equal(t, Features{AutonomyMode: true, MCPSettings: true, MCPEachAtOnce: true, SettingsEcho: true, ContextStats: true, EditedPlan: true}, Version{1, 32, 0}.Features())
-	require.Equal(t, Version{1, 32, 0}.Features(), Version{1, 205, 99}.Features())
-	require.Equal(t, len(all(Version{}))-1, count(Version{1, 206, 0}))
-	require.False(t, Version{1, 219, 0}.Features().MessageRetracted)
-	require.Equal(t, len(all(Version{})), count(Version{1, 220, 0}))
-}
-
 func TestMode(t *testing.T) {
 	for text, want := range map[string]Mode{
 		`{}`: "",
@@ -114,6 +88,31 @@ func TestSettingsMerge(t *testing.T) {
 	require.Equal(t, a, a.Merge(Settings{}))
 	require.Equal(t, a, Settings{}.Merge(a))
 	require.Error(t, json.Unmarshal([]byte(`[]`), &a))
+}
+
+// What an administrator left stays until droid reports another list.
+func TestAvailableModes(t *testing.T) {
+	var s Settings
+	for _, tc := range []struct {
+		report string
+		want   []Mode
+	}{
+		{`{"autonomyMode":"auto-high"}`, []Mode{ModeNormal, ModeSpec, ModeAutoLow, ModeAutoMedium, ModeAutoHigh}},
+		{`{"availableAutonomyLevels":["off","low"]}`, []Mode{ModeNormal, ModeSpec, ModeAutoLow, ModeAutoHigh}},
+		{`{"autonomyMode":"normal"}`, []Mode{ModeNormal, ModeSpec, ModeAutoLow}},
+		{`{"availableAutonomyLevels":null}`, []Mode{ModeNormal, ModeSpec, ModeAutoLow, ModeAutoMedium, ModeAutoHigh}},
+		{`{"availableAutonomyLevels":["low"]}`, []Mode{ModeNormal, ModeSpec, ModeAutoLow}},
+		{`{"availableAutonomyLevels":"all"}`, []Mode{ModeNormal, ModeSpec, ModeAutoLow, ModeAutoMedium, ModeAutoHigh}},
+	} {
+		var o Settings
+		require.NoError(t, json.Unmarshal([]byte(tc.report), &o))
+		s = s.Merge(o)
+		var modes []Mode
+		for _, m := range s.AvailableModes() {
+			modes = append(modes, m.Mode)
+		}
+		require.Equal(t, tc.want, modes, tc.report)
+	}
 }
 
 func TestSettingsPatch(t *testing.T) {

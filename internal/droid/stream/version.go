@@ -11,13 +11,6 @@ import (
 // older) or has not said anything yet.
 type Version struct{ Major, Minor, Patch int }
 
-// Protocol versions of the droid releases whose behaviour was recorded.
-var (
-	protocol0_117 = Version{1, 32, 0}
-	protocol0_215 = Version{1, 206, 0}
-	protocol0_225 = Version{1, 220, 0}
-)
-
 // ParseVersion reads "major.minor.patch"; missing parts are zero and a suffix
 // after "-" or "+" is ignored.
 func ParseVersion(s string) (Version, error) {
@@ -60,56 +53,69 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 }
 
-// Features is what depends on the version of droid. Each field names the
-// release in which it was first observed; releases between 0.117 and 0.215 were
-// not, so a feature "since 0.215" may be older.
-type Features struct {
-	AutonomyMode       bool // settings have autonomyMode; else autonomyLevel takes "spec", "auto-low", … (0.99)
-	SettingsEcho       bool // every update is followed by settings_updated with its requestId; else a no-op has none (0.117)
-	RequestIDOnErrors  bool // errors keep the request's id; else some have id null (0.215)
-	TurnCompleted      bool // agent_turn_completed precedes idle (0.215)
-	TextCompleted      bool // …_text_complete, tool_execution_phase_changed, the state "thinking", params.sessionId (0.215)
-	LLMRetry           bool // llm_retry (0.215)
-	MessageID          bool // add_user_message honours messageId (0.215)
-	MCPServers         bool // mcpServers of Initialize and Load are started; else echoed and ignored (0.215)
-	MCPSettings        bool // those of SetMCPServers are started (0.99)
-	MCPAuthWaits       bool // an mcp_auth_required that nobody asked for has a login behind it; else its address leads nowhere (0.215)
-	MCPEachAtOnce      bool // the tools of an MCP server are offered while others still connect (0.117)
-	MessageLimit       bool // load_session returns the last 100 messages unless messageLimit says more; else all (0.215)
-	EarlyInterrupt     bool // an interrupt right behind a prompt works; else it is lost (0.215)
-	CustomCommands     bool // "/name args" of a custom command is expanded (0.215)
-	MessageRetracted   bool // assistant_message_retracted (0.225)
-	EditedPlan         bool // a plan can be approved with an edited text; else proceed_edit opens a program of the desktop (0.117)
-	ContextStats       bool // get_context_stats and rename_session (0.117)
-	Discovery          bool // list_commands, get_context_breakdown; skills are expanded in prompts (0.215)
-	ValidatesDirectory bool // initialize_session refuses a working directory that does not exist (0.215)
-	LinesFromOne       bool // the offset of the Read tool counts from 1; else from 0 (0.215)
+// Has reports whether a droid of this version does what the fact says.
+func (v Version) Has(f Fact) bool { return v.AtLeast(f.since.protocol) }
+
+// Lacks tells a user that this version does not do what the fact says, and which
+// release of droid does.
+func (v Version) Lacks(f Fact) string {
+	return fmt.Sprintf("This droid (protocol %s) cannot %s; droid %s and newer can. Update droid to use this.", v, f.can, f.since.name)
 }
 
-// Features returns what this version does. It is the one place that compares
-// versions.
-func (v Version) Features() Features {
-	since215 := v.AtLeast(protocol0_215)
-	return Features{
-		AutonomyMode:       !v.IsZero(),
-		SettingsEcho:       v.AtLeast(protocol0_117),
-		RequestIDOnErrors:  since215,
-		TurnCompleted:      since215,
-		TextCompleted:      since215,
-		LLMRetry:           since215,
-		MessageID:          since215,
-		MCPServers:         since215,
-		MCPSettings:        !v.IsZero(),
-		MCPAuthWaits:       since215,
-		MCPEachAtOnce:      v.AtLeast(protocol0_117),
-		MessageLimit:       since215,
-		EarlyInterrupt:     since215,
-		CustomCommands:     since215,
-		ValidatesDirectory: since215,
-		LinesFromOne:       since215,
-		EditedPlan:         v.AtLeast(protocol0_117),
-		ContextStats:       v.AtLeast(protocol0_117),
-		Discovery:          since215,
-		MessageRetracted:   v.AtLeast(protocol0_225),
-	}
+// Fact is something that droid does since one of its releases. The table below has
+// all facts, one row each. A fact decides one thing, and its name says what; what
+// differs between versions without deciding anything here is told where the event,
+// the field or the call is declared.
+type Fact struct {
+	since release
+	can   string // completes "droid can …"
 }
+
+// release is the name of a release of droid, and the version of the protocol from
+// which on it is assumed. No release between 0.117 and 0.215 was recorded, so what
+// is there since 0.215 may be older.
+type release struct {
+	name     string
+	protocol Version
+}
+
+// The recorded releases that brought facts. 0.57 tells no version of its protocol,
+// 0.99 tells 1.15.0; whatever tells one at all is taken for 0.99.
+var (
+	release099 = release{"0.99", Version{0, 0, 1}}
+	release117 = release{"0.117", Version{1, 32, 0}}
+	release215 = release{"0.215", Version{1, 206, 0}}
+)
+
+// The table of facts.
+var (
+	// Else autonomyLevel takes the mode by its name.
+	TakesAutonomyMode  = Fact{release099, "take autonomyMode among its settings"}
+	TakesAttachedFiles = Fact{release099, "take files that are attached to a prompt"}
+	// Else a message may come in its snapshot alone.
+	StreamsMessages = Fact{release099, "stream every message of the model and send none in its snapshot alone"}
+	ListsSkills     = Fact{release099, "list its skills"}
+	// Else it takes them and starts none.
+	StartsServersOfSettings = Fact{release099, "start the MCP servers that stand in a settings file"}
+
+	RenamesSessions = Fact{release117, "rename a session"}
+	TellsContextUse = Fact{release117, "tell what fills the context window"}
+	// Else the answer proceed_edit opens a program of the desktop.
+	TakesEditedPlan  = Fact{release117, "take a plan that was edited before it was approved"}
+	OffersToolsEarly = Fact{release117, "offer the tools of an MCP server while others still connect"}
+
+	// Else some errors have the id null.
+	NamesRequestOfErrors = Fact{release215, "name the request in every error"}
+	// Else idle is the only sign.
+	TellsTurnEnd = Fact{release215, "tell the end of a turn by agent_turn_completed"}
+	// Else it repeats them in its answer and starts none.
+	StartsServersOfSession = Fact{release215, "start the MCP servers that a session is opened with"}
+	// Else the address that it tells leads nowhere, unless the login was asked for.
+	KeepsLoginsOpen        = Fact{release215, "wait for a login to an MCP server that it needs by itself"}
+	ExpandsCommands        = Fact{release215, "list custom commands and expand them in a prompt"}
+	ExpandsSkills          = Fact{release215, "expand the name of a skill in a prompt"}
+	TellsContextParts      = Fact{release215, "tell the parts of what fills the context window"}
+	GoesOverAfterRewind    = Fact{release215, "go on with a rewound session in the process that rewound it"}
+	SwitchesAutoCompaction = Fact{release215, "switch automatic compaction"}
+	CountsLinesFromOne     = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
+)

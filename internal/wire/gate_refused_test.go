@@ -1,8 +1,7 @@
-package adapter
+package wire
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -10,8 +9,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-
-	"droid-acp/internal/droid"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 // answerOf is what the gate answers a line with: the id and the code.
@@ -61,6 +60,15 @@ func TestRefusedRequestKeepsItsID(t *testing.T) {
 		{"id that is no number", `{"jsonrpc":"2.0","id":01,"method":"m"}`, -32700, "null"},
 		{"id in a list", `{"jsonrpc":"1.0","params":[{"id":3}],"method":"m"}`, -32600, "null"},
 		{"notification", `{"jsonrpc":"1.0","method":"session/cancel"}`, -32600, "null"},
+		{"value behind a value", `{"jsonrpc":"2.0","x":1 2,"id":3,"method":"m"}`, -32700, "null"},
+		{"request with a result", `{"jsonrpc":"1.0","id":1,"method":"m","result":{}}`, -32600, "1"},
+		{"request with an error", `{"jsonrpc":"1.0","id":1,"error":5,"method":"m"}`, -32600, "1"},
+		{"outcome without an id", `{"jsonrpc":"1.0","result":{}}`, -32600, "null"},
+		{"byte order mark before the message", "\xEF\xBB\xBF" + `{"jsonrpc":"2.0","id":1,"method":"m"}`, -32700, "1"},
+		{"byte order mark in the message", `{"jsonrpc":"2.0",` + "\xEF\xBB\xBF" + `"id":1,"method":"m"}`, -32700, "null"},
+		{"byte order mark behind the message", `{"id":1}` + "\xEF\xBB\xBF" + `{"id":2}`, -32700, "1"},
+		{"end before the beginning", `},{{"jsonrpc":"2.0","id":1,"method":"m"}}`, -32700, "null"},
+		{"long white space before the message", strings.Repeat(" ", 11<<20) + `{"id":1}`, -32600, "1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			good := `{"jsonrpc":"2.0","id":9,"method":"initialize"}`
@@ -87,6 +95,13 @@ func TestRefusedBatchAnswersEachRequest(t *testing.T) {
 		ids = append(ids, id)
 	}
 	require.Equal(t, []string{"1", `"c"`}, ids)
+
+	_, answers = readThrough(t, strings.NewReader(`[{"jsonrpc":"2.0","method":"b"},{"jsonrpc":"2.0","id":1,"method":"a"}]`+"\n"))
+	require.Len(t, answers, 1, "of two, too")
+	_, answers = readThrough(t, strings.NewReader(`[{"jsonrpc":"2.0","method":"b"},[]]`+"\n"))
+	require.Len(t, answers, 1, "there is one answer at least")
+	id, _ := answerOf(t, answers[0])
+	require.Equal(t, "null", id)
 }
 
 // TestRefusedResponseEndsItsRequest: the agent that waits for it learns that it
@@ -110,22 +125,6 @@ func TestRefusedResponseEndsItsRequest(t *testing.T) {
 			require.NotNil(t, f.Error)
 		})
 	}
-}
-
-// TestRefusedAnswerToAPermissionIsARefusal: the turn goes on, and nothing ran.
-func TestRefusedAnswerToAPermissionIsARefusal(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var told strings.Builder
-		e := begin(t, func(int) (*droid.Client, error) {
-			return tappedDroid(func(line []byte) { told.Write(line) }, uses(touch)), nil
-		})
-		e.onAsk = func(id, _ json.RawMessage) bool {
-			go e.send(fmt.Sprintf(`{"jsonrpc":2,"id":%s,"result":{"outcome":{"outcome":"selected","optionId":"proceed_once"}}}`, id))
-			return true
-		}
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Contains(t, told.String(), `"selectedOption":"cancel"`)
-	})
 }
 
 // TestGateReadsEndlessLineInBoundedMemory: the id behind a quarter of a GB is found, and
@@ -159,7 +158,7 @@ func (letters) Read(p []byte) (int, error) {
 // the first has not released it, however long that takes.
 func TestGateWaitsForTheRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(strings.NewReader("{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n"), io.Discard, roomy, newRequests())
+		g := newGate(strings.NewReader("{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n"), io.Discard, roomy, newPending(), zap.NewNop())
 		buf := make([]byte, 1024)
 		_, err := g.Read(buf)
 		require.NoError(t, err)
@@ -174,4 +173,21 @@ func TestGateWaitsForTheRelease(t *testing.T) {
 		synctest.Wait()
 		require.Contains(t, <-second, `"b"`)
 	})
+}
+
+// TestPanicInTheGate: a line that the gate fails on is answered and the fault
+// logged, and the next line passes.
+func TestPanicInTheGate(t *testing.T) {
+	var out strings.Builder
+	core, log := observer.New(zap.WarnLevel)
+	in := strings.NewReader("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n")
+	g := newGate(in, &out, roomy, nil, zap.New(core)) // nil: counting panics
+	buf := make([]byte, 1024)
+	n, err := g.Read(buf)
+	require.NoError(t, err)
+	require.Equal(t, "{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n", string(buf[:n]))
+	require.Contains(t, out.String(), `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"internal_error: droid-acp failed: runtime error`)
+	require.Len(t, log.All(), 1)
+	require.Equal(t, "panic in the gate", log.All()[0].Message)
+	require.Contains(t, log.All()[0].ContextMap()["stack"], "gate.go")
 }

@@ -1,4 +1,4 @@
-package adapter
+package wire
 
 import (
 	"bytes"
@@ -114,7 +114,7 @@ func (o *outline) readSign(c byte) {
 
 func (o *outline) open(c byte) {
 	if o.complete { // a second message: which one is meant cannot be known
-		o.id, o.method, o.outcome = nil, false, false
+		o.id = nil
 	}
 	o.mistaken = o.after
 	if o.depth == 1 {
@@ -142,9 +142,7 @@ func (o *outline) end() {
 	case o.depth != 1:
 	case o.name:
 		o.member = ""
-		if len(o.kept) < maxMember {
-			_ = json.Unmarshal(o.kept, &o.member) // what is no name is none that is looked for
-		}
+		_ = json.Unmarshal(o.kept, &o.member) // what is no name, or too long, is none that is looked for
 	default:
 		o.take(o.kept)
 	}

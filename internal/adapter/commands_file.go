@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,7 +32,7 @@ func commandFiles(cwd string, files map[string]commandFile) (found []protocol.Av
 			}
 			fields, body := frontMatter(text)
 			files[name] = commandFile{body}
-			found = append(found, describeCommand(name, cmpOr(fields["description"], firstLine(body)), fields["argument-hint"]))
+			found = append(found, describeCommand(name, cmp.Or(fields["description"], firstLine(body)), fields["argument-hint"]))
 		}
 	}
 	return found
@@ -66,16 +67,4 @@ func frontMatter(text string) (fields map[string]string, body string) {
 		}
 	}
 	return fields, strings.TrimLeft(after, "\n")
-}
-
-// expand does for "/name args" what droid does not do itself before 0.215.
-func (s *Session) expand(text string) string {
-	name, args, ok := splitCommand(text)
-	if !ok {
-		return text
-	}
-	if file, ok := s.fileCommands[name]; ok {
-		return strings.ReplaceAll(file.body, "$ARGUMENTS", args)
-	}
-	return text
 }

@@ -1,4 +1,4 @@
-package adapter
+package wire
 
 import (
 	"bytes"
@@ -23,6 +23,14 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 	return w.out.Write(p)
 }
 
+// Two frames of texts, and what stands behind the text in a line.
+const after = "}\n"
+
+var (
+	frameA = TextFrame{"A:", "}"}
+	frameB = TextFrame{"B:", "}"}
+)
+
 func TestOutboxKeepsOrderAndMergesWaitingText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{})}
@@ -30,17 +38,17 @@ func TestOutboxKeepsOrderAndMergesWaitingText(t *testing.T) {
 		_, err := o.Write([]byte("first\n"))
 		require.NoError(t, err)
 		synctest.Wait() // the writer now waits in Write
-		o.sendText("A:", "a")
-		o.sendText("A:", "b")
-		o.sendText("B:", "c")
+		o.sendText(frameA, "a")
+		o.sendText(frameA, "b")
+		o.sendText(frameB, "c")
 		_, err = o.Write([]byte("line\n"))
 		require.NoError(t, err)
-		o.sendText("B:", "d")
+		o.sendText(frameB, "d")
 		w.tokens <- struct{}{}
 		w.tokens <- struct{}{}
 		o.close()
 		<-o.done
-		want := "first\n" + `A:"ab"` + textChunkSuffix + `B:"c"` + textChunkSuffix + "line\n" + `B:"d"` + textChunkSuffix
+		want := "first\n" + `A:"ab"` + after + `B:"c"` + after + "line\n" + `B:"d"` + after
 		require.Equal(t, want, w.out.String())
 	})
 }
@@ -58,19 +66,19 @@ func isFull(wait <-chan struct{}) bool {
 func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
 	fill := map[string]func(*outbox){
 		"lines": func(o *outbox) {
-			for range maxQueuedLines {
+			for range maxLines {
 				_ = o.put([]byte("x\n"))
 			}
 		},
 		"merged text": func(o *outbox) {
-			for range maxQueuedBytes >> 10 {
-				o.sendText("A:", strings.Repeat("x", 1<<10))
+			for range maxBytes >> 10 {
+				o.sendText(frameA, strings.Repeat("x", 1<<10))
 			}
 		},
-		"bytes": func(o *outbox) { _ = o.put(make([]byte, maxQueuedBytes)) },
+		"bytes": func(o *outbox) { _ = o.put(make([]byte, maxBytes)) },
 		"text": func(o *outbox) {
-			for range maxQueuedBytes/maxMerged + 1 {
-				o.sendText("A:", strings.Repeat("x", maxMerged))
+			for range maxBytes/maxText + 1 {
+				o.sendText(frameA, strings.Repeat("x", maxText))
 			}
 		},
 	}
@@ -85,16 +93,16 @@ func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
 				fill(o)
 				wait := o.full()
 				require.True(t, isFull(wait))
-				require.Nil(t, o.crowded(), "the editor's requests are still taken")
-				for range crowdedAt {
+				require.Nil(t, o.overfull(), "the editor's requests are still taken")
+				for range overfullAt {
 					fill(o)
 				}
-				crowded := o.crowded()
-				require.True(t, isFull(crowded))
+				overfull := o.overfull()
+				require.True(t, isFull(overfull))
 				close(w.tokens) // the editor is gone
 				synctest.Wait()
 				require.False(t, isFull(wait))
-				require.False(t, isFull(crowded))
+				require.False(t, isFull(overfull))
 				require.Nil(t, o.full())
 			})
 		})
@@ -108,7 +116,7 @@ func TestOutboxHasRoomAgain(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{})}
 		o := newOutbox(w)
 		line := append(bytes.Repeat([]byte("x"), maxBatch), '\n') // one a Write
-		for range maxQueuedBytes/len(line) + 2 {
+		for range maxBytes/len(line) + 2 {
 			_ = o.put(line)
 		}
 		synctest.Wait()
@@ -133,7 +141,7 @@ func TestOutboxFailsSendersWhenTheEditorIsGone(t *testing.T) {
 		<-o.done
 		_, err := o.Write([]byte("y\n"))
 		require.ErrorIs(t, err, io.ErrClosedPipe)
-		o.sendText("A:", "not written")
+		o.sendText(frameA, "not written")
 	})
 }
 
@@ -143,9 +151,9 @@ func TestOutboxMergedTextIsBounded(t *testing.T) {
 		o := newOutbox(w)
 		_, _ = o.Write([]byte("\n"))
 		synctest.Wait()
-		piece := strings.Repeat("x", maxMerged/4+1)
+		piece := strings.Repeat("x", maxText/4+1)
 		for range 8 {
-			o.sendText("A:", piece)
+			o.sendText(frameA, piece)
 		}
 		w.tokens <- struct{}{}
 		w.tokens <- struct{}{}
@@ -158,9 +166,9 @@ func TestOutboxMergedTextIsBounded(t *testing.T) {
 
 func BenchmarkOutboxText(b *testing.B) {
 	o := newOutbox(io.Discard)
-	prefix := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":`
+	frame := TextFrame{`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":`, `}}}}`}
 	for b.Loop() {
-		o.sendText(prefix, "a few words ")
+		o.sendText(frame, "a few words ")
 	}
 	o.close()
 	<-o.done
@@ -174,11 +182,11 @@ func TestOutboxCutsLongText(t *testing.T) {
 			w.tokens <- struct{}{}
 		}
 		o := newOutbox(w)
-		text := "x" + strings.Repeat("€", maxMerged) // 3 bytes each, so that no cut fits
-		o.sendText("A:", text)
+		text := "x" + strings.Repeat("€", maxText) // 3 bytes each, so that no cut fits
+		o.sendText(frameA, text)
 		o.close()
 		<-o.done
-		got := strings.NewReplacer("A:\"", "", "\""+textChunkSuffix, "").Replace(w.out.String())
+		got := strings.NewReplacer("A:\"", "", "\""+after, "").Replace(w.out.String())
 		require.Equal(t, text, got)
 		require.Equal(t, 4, strings.Count(w.out.String(), "A:"))
 	})
@@ -201,6 +209,6 @@ func TestOutboxKeepsLinesOfItsOwn(t *testing.T) {
 		<-o.done
 		require.Equal(t, "first\nsecond\n", w.out.String())
 		_, err := o.Write(line)
-		require.ErrorIs(t, err, errOutboxClosed)
+		require.ErrorIs(t, err, errClosed)
 	})
 }

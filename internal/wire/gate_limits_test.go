@@ -1,4 +1,4 @@
-package adapter
+package wire
 
 import (
 	"fmt"
@@ -8,33 +8,22 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 )
-
-// TestLongestLineThroughTheConnection: what the gate lets through, the SDK's
-// connection takes, which dies of longer lines.
-func TestLongestLineThroughTheConnection(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := begin(t, playing(says("still here")))
-		head, tail := `{"jsonrpc":"2.0","id":"long","method":"session/juggle","params":{"x":"`, `"}}`
-		e.send(head + strings.Repeat("a", maxLine-len(head)-len(tail)) + tail)
-		m, ok := e.answered(`"long"`)
-		require.True(t, ok)
-		require.Equal(t, -32601, m.Error.Code)
-		require.Equal(t, "end_turn", e.run("go on"))
-	})
-}
 
 // TestClosedGateIsTheEndOfInput: also while a line waits for its handler.
 func TestClosedGateIsTheEndOfInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, editor := io.Pipe()
-		g := newGate(in, io.Discard, roomy, newRequests())
+		g := newGate(in, io.Discard, roomy, newPending(), zap.NewNop())
 		read := make(chan error, 1)
 		go func() {
 			buf := make([]byte, 1024)
 			_, err := g.Read(buf)
 			if err == nil {
-				_, err = g.Read(buf)
+				var n int
+				n, err = g.Read(buf)
+				require.Zero(t, n)
 			}
 			read <- err
 		}()
@@ -56,7 +45,7 @@ func TestClosedGateIsTheEndOfInput(t *testing.T) {
 func TestGateHoldsRequestsOfAnEditorThatReadsNoAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := make(chan struct{})
-		crowded := func() <-chan struct{} {
+		overfull := func() <-chan struct{} {
 			select {
 			case <-room:
 				return nil
@@ -65,7 +54,7 @@ func TestGateHoldsRequestsOfAnEditorThatReadsNoAnswers(t *testing.T) {
 			}
 		}
 		in := strings.NewReader(`{"jsonrpc":"2.0","method":"session/cancel"}` + "\n" + `{"jsonrpc":"2.0","id":1,"method":"session/list"}` + "\n")
-		g := newGate(in, io.Discard, crowded, newRequests())
+		g := newGate(in, io.Discard, overfull, newPending(), zap.NewNop())
 		passed := make(chan string, 2)
 		go func() {
 			buf := make([]byte, 1024)
@@ -88,10 +77,11 @@ func TestGateHoldsRequestsOfAnEditorThatReadsNoAnswers(t *testing.T) {
 		}
 
 		held := newGate(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"session/list"}`+"\n"), io.Discard,
-			func() <-chan struct{} { return make(chan struct{}) }, newRequests())
+			func() <-chan struct{} { return make(chan struct{}) }, newPending(), zap.NewNop())
 		end := make(chan error, 1)
 		go func() {
-			_, err := held.Read(make([]byte, 1024))
+			n, err := held.Read(make([]byte, 1024))
+			require.Zero(t, n)
 			end <- err
 		}()
 		synctest.Wait()

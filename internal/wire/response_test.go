@@ -1,4 +1,4 @@
-package adapter
+package wire
 
 import (
 	"encoding/json"
@@ -17,7 +17,11 @@ func TestResponseID(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"session/update"}`:       "",
 		`{"jsonrpc":"2.0","id":1,"method":"m","result":{}}`: "",
 		`{"jsonrpc":"2.0","id":1}`:                          "",
+		`["id",5,"result"]`:                                 "",
 		`[1]`:                                               "",
+		`{"jsonrpc":"2.0","id":`:                            "",
+		`{"jsonrpc":"2.0","id"`:                             "",
+		`{"id":1,]`:                                         "",
 	} {
 		require.Equal(t, want, string(responseID([]byte(line))), line)
 	}
@@ -29,18 +33,18 @@ func TestRequestIsAnsweredByItsOwnResponse(t *testing.T) {
 	for _, tc := range []struct{ asked, answered string }{
 		{`1`, `1`}, {`"1"`, `"1"`}, {`"<a>"`, `"\u003ca\u003e"`}, {`-7.5e3`, `-7.5e3`},
 	} {
-		r := newRequests()
+		r := newPending()
 		other := r.add(json.RawMessage(`"other"`))
 		q := r.add(json.RawMessage(tc.asked))
 		answered := false
-		q.whenAnswered(func() { answered = true })
-		other.whenAnswered(func() { t.Error("the other one was answered") })
-		r.responded(json.RawMessage(`1234`)) // nobody's
+		q.WhenWritten(func() { answered = true })
+		other.WhenWritten(func() { t.Error("the other one was answered") })
+		r.written(json.RawMessage(`1234`)) // nobody's
 		require.False(t, answered)
-		r.responded(json.RawMessage(tc.answered))
+		r.written(json.RawMessage(tc.answered))
 		require.True(t, answered, tc.asked)
 		late := false
-		q.whenAnswered(func() { late = true })
+		q.WhenWritten(func() { late = true })
 		require.True(t, late, "it was answered before")
 	}
 }
@@ -49,7 +53,7 @@ func TestRequestIsAnsweredByItsOwnResponse(t *testing.T) {
 // id, since nothing keeps an editor from using it twice.
 func TestRequestsAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, id := newRequests(), json.RawMessage(`1`)
+		r, id := newPending(), json.RawMessage(`1`)
 		begin := time.Now()
 		require.True(t, r.wait(time.Second), "nothing to wait for")
 		require.Zero(t, time.Since(begin))
@@ -61,10 +65,10 @@ func TestRequestsAreWaitedFor(t *testing.T) {
 
 		all := make(chan bool, 1)
 		go func() { all <- r.wait(time.Minute) }()
-		r.responded(id)
+		r.written(id)
 		synctest.Wait()
 		require.Empty(t, all, "one is missing")
-		r.responded(id)
+		r.written(id)
 		synctest.Wait()
 		require.Len(t, all, 1)
 		require.True(t, <-all)
@@ -76,6 +80,6 @@ func TestRequestsAreWaitedFor(t *testing.T) {
 
 func TestNotificationHasNoAnswerToWaitFor(t *testing.T) {
 	called := false
-	(*request)(nil).whenAnswered(func() { called = true })
+	(*Response)(nil).WhenWritten(func() { called = true })
 	require.True(t, called)
 }

@@ -1,4 +1,4 @@
-package adapter
+package wire
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 )
 
 // roomy is an outbox with room for all answers.
@@ -19,7 +20,7 @@ func roomy() <-chan struct{} { return nil }
 func readThrough(t *testing.T, input io.Reader) (passed []string, answers []string) {
 	t.Helper()
 	var out bytes.Buffer
-	g := newGate(input, &out, roomy, newRequests())
+	g := newGate(input, &out, roomy, newPending(), zap.NewNop())
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := g.Read(buf)
@@ -47,24 +48,34 @@ func readThrough(t *testing.T, input io.Reader) (passed []string, answers []stri
 }
 
 func TestGateRefusesWhatTheConnectionWouldDrop(t *testing.T) {
+	const (
+		notJSON   = "the line is not valid JSON; each message is one line of JSON"
+		noMessage = "the line is not a JSON-RPC message"
+		batch     = "ACP has no batches; send each message on a line of its own"
+		version   = `"jsonrpc" must be "2.0"`
+		id        = `"id" must be a string or a number`
+		neither   = `a message needs a "method" or an "id"`
+		noOutcome = `a request needs a "method", a response a "result" or an "error"`
+	)
 	for _, tc := range []struct {
 		name, line string
 		code       int
 		id         string
+		details    string
 	}{
-		{"not JSON", `{"jsonrpc":"2.0",`, -32700, "null"},
-		{"two values", `{} {}`, -32700, "null"},
-		{"vertical tab", "\v{}", -32700, "null"},
-		{"scalar", `42`, -32600, "null"},
-		{"null", `null`, -32600, "null"},
-		{"batch", `[{"jsonrpc":"2.0","id":1,"method":"initialize"}]`, -32600, "1"},
-		{"no version", `{"id":7,"method":"initialize"}`, -32600, "7"},
-		{"wrong version", `{"jsonrpc":"1.0","id":"a","method":"initialize"}`, -32600, `"a"`},
-		{"null id", `{"jsonrpc":"2.0","id":null,"method":"session/prompt"}`, -32600, "null"},
-		{"object id", `{"jsonrpc":"2.0","id":{},"method":"session/prompt"}`, -32600, "null"},
-		{"method is a number", `{"jsonrpc":"2.0","id":1,"method":5}`, -32600, "1"},
-		{"neither method nor id", `{"jsonrpc":"2.0","params":{}}`, -32600, "null"},
-		{"neither method nor result", `{"jsonrpc":"2.0","id":3}`, -32600, "3"},
+		{"not JSON", `{"jsonrpc":"2.0",`, -32700, "null", notJSON},
+		{"two values", `{} {}`, -32700, "null", notJSON},
+		{"vertical tab", "\v{}", -32700, "null", notJSON},
+		{"scalar", `42`, -32600, "null", noMessage},
+		{"null", `null`, -32600, "null", noMessage},
+		{"batch", `[{"jsonrpc":"2.0","id":1,"method":"initialize"}]`, -32600, "1", batch},
+		{"no version", `{"id":7,"method":"initialize"}`, -32600, "7", version},
+		{"wrong version", `{"jsonrpc":"1.0","id":"a","method":"initialize"}`, -32600, `"a"`, version},
+		{"null id", `{"jsonrpc":"2.0","id":null,"method":"session/prompt"}`, -32600, "null", id},
+		{"object id", `{"jsonrpc":"2.0","id":{},"method":"session/prompt"}`, -32600, "null", id},
+		{"method is a number", `{"jsonrpc":"2.0","id":1,"method":5}`, -32600, "1", noMessage},
+		{"neither method nor id", `{"jsonrpc":"2.0","params":{}}`, -32600, "null", neither},
+		{"neither method nor result", `{"jsonrpc":"2.0","id":3}`, -32600, "3", noOutcome},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			good := `{"jsonrpc":"2.0","id":9,"method":"initialize"}`
@@ -74,14 +85,16 @@ func TestGateRefusesWhatTheConnectionWouldDrop(t *testing.T) {
 			var answer struct {
 				ID    json.RawMessage
 				Error struct {
-					Code int
-					Data map[string]string
+					Code    int
+					Message string
+					Data    map[string]string
 				}
 			}
 			require.NoError(t, json.Unmarshal([]byte(answers[0]), &answer))
 			require.Equal(t, tc.code, answer.Error.Code)
 			require.Equal(t, tc.id, string(answer.ID))
-			require.NotEmpty(t, answer.Error.Data["details"])
+			require.Equal(t, map[int]string{-32700: "Parse error", -32600: "Invalid request"}[tc.code], answer.Error.Message)
+			require.Equal(t, map[string]string{"details": tc.details}, answer.Error.Data)
 		})
 	}
 }
@@ -100,15 +113,26 @@ func TestGatePassesMessages(t *testing.T) {
 	require.Empty(t, answers)
 }
 
+// TestWhiteSpaceAroundAMessage is nobody's: a line of it alone is not answered.
+func TestWhiteSpaceAroundAMessage(t *testing.T) {
+	for _, space := range []string{" ", "\t", "\r", " \t \r\r \t"} {
+		line := space + `{"jsonrpc":"2.0","method":"m"}` + space
+		passed, answers := readThrough(t, strings.NewReader(space+"\n"+line+"\n"+space))
+		require.Equal(t, []string{strings.TrimRight(line, "\r")}, passed)
+		require.Empty(t, answers)
+	}
+	passed, answers := readThrough(t, strings.NewReader(strings.Repeat(" ", 11<<20)+"\n"))
+	require.Empty(t, passed)
+	require.Empty(t, answers, "nor is a long one")
+}
+
 func TestGateAnswersTooLongLineAndGoesOn(t *testing.T) {
 	long := `{"jsonrpc":"2.0","id":5,"method":"session/prompt","params":{"x":"` + strings.Repeat("a", 20<<20) + `"}}`
 	good := `{"jsonrpc":"2.0","id":6,"method":"initialize"}`
 	passed, answers := readThrough(t, strings.NewReader(long+"\n"+good+"\n"))
 	require.Equal(t, []string{good}, passed)
-	require.Len(t, answers, 1)
-	require.Contains(t, answers[0], `"id":5`, "the sender of the request learns of it")
-	require.Contains(t, answers[0], `-32600`)
-	require.Contains(t, answers[0], "10 MiB")
+	const text = "the message is longer than 10 MiB; send large files as resource links instead of embedding them"
+	require.Equal(t, []string{`{"jsonrpc":"2.0","id":5,"error":{"code":-32600,"message":"Invalid request: ` + text + `","data":{"details":"` + text + `"}}}`}, answers)
 }
 
 func TestGateLongestLinePasses(t *testing.T) {

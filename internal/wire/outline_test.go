@@ -1,4 +1,4 @@
-package adapter
+package wire
 
 import (
 	"bytes"

@@ -1,0 +1,73 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"droid-acp/internal/droid"
+)
+
+// compactTime bounds how long droid may take to compact a conversation: one or
+// several calls of the model with all of it.
+const compactTime = 10 * time.Minute
+
+var errCompactTime = errors.New("droid did not answer within 10 minutes")
+
+// compactCommand replaces the conversation by a summary.
+func compactCommand(r *commandRun, instructions string) {
+	r.droid(func(client *droid.Client) {
+		s := r.s
+		s.compacting(userAsked)
+		answered := false
+		r.atEnd(func() {
+			if !answered {
+				s.endCompaction(r, client)
+			}
+		})
+		var id string
+		var removed int
+		r.beside(compactTime, errCompactTime, func(ctx context.Context) (err error) {
+			id, removed, err = client.Compact(ctx, instructions)
+			return err
+		}, func(err error) {
+			answered = err != errCompactTime
+			if err != nil {
+				compactFailed(r, err)
+				return
+			}
+			// A process that made the summary goes on giving the model the whole old
+			// conversation, also after loading the new session (0.99 to 0.225).
+			s.goOn(r, id, true, func(hint string) {
+				s.compacted("completed", "Done.")
+				r.reply(fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed) + hint)
+			})
+		})
+	})
+}
+
+func compactFailed(r *commandRun, err error) {
+	if r.over() {
+		return // another compaction may run
+	}
+	r.s.compacted("failed", "It failed.")
+	if strings.Contains(err.Error(), "No access token") {
+		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + loginRemedy)
+	}
+	r.fail("The conversation was not compacted", err)
+}
+
+// endCompaction ends a compaction that the user cancelled or that takes too long.
+// droid hears no interrupt then and has the model go on (0.117 to 0.225), so the
+// process ends, unless that would end something else of the user's.
+func (s *Session) endCompaction(r *commandRun, client *droid.Client) {
+	if r.cancelled() {
+		s.compacted("cancelled", "It was cancelled.")
+	}
+	s.compacted("failed", "It failed.")
+	if s.proc.client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
+		s.leave()
+	}
+}

@@ -1,0 +1,26 @@
+package adapter
+
+import (
+	"context"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// exportCommand writes the conversation to one HTML file.
+func exportCommand(r *commandRun, file string) {
+	const failed = "The conversation was not exported"
+	r.history(failed, func(info *stream.SessionInfo) {
+		session, cwd := r.s.droidID, r.s.cwd
+		var path string
+		r.beside(openTime, errOpenTime, func(context.Context) (err error) {
+			path, err = exportTo(info, session, cwd, file)
+			return err
+		}, func(err error) {
+			if err != nil {
+				r.fail(failed, err)
+				return
+			}
+			r.reply("The conversation is in `" + path + "`.")
+		})
+	})
+}

@@ -1,0 +1,102 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
+)
+
+// rewindCommand goes back to before one of the user's prompts, or lists them.
+func rewindCommand(r *commandRun, args string) {
+	const failed = "The session was not rewound"
+	r.history(failed, func(info *stream.SessionInfo) {
+		points, fields := rewindPoints(info.Messages), strings.Fields(args)
+		switch {
+		case len(points) == 0:
+			r.reply("There is nothing to go back to.")
+			return
+		case len(fields) == 0:
+			r.reply(listRewindPoints(points))
+			return
+		}
+		n, err := strconv.Atoi(fields[0])
+		if err != nil || n < 1 || n > len(points) {
+			r.fail(failed, fmt.Errorf("%q is none of the prompts 1 to %d", fields[0], len(points)))
+			return
+		}
+		files := len(fields) > 1 && fields[1] == "files"
+		client, session := r.s.proc.client(), r.s.droidID
+		var text, to string
+		r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
+			text, to, err = rewind(ctx, client, session, points[n-1], files)
+			return err
+		}, func(err error) {
+			if err != nil {
+				r.fail(failed, err)
+				return
+			}
+			fresh := !client.Version().Has(stream.GoesOverAfterRewind)
+			r.s.goOn(r, to, fresh, func(hint string) {
+				r.reply(fmt.Sprintf("This thread is back to before prompt %d; ", n) + text + hint)
+			})
+		})
+	})
+}
+
+// rewindPoint is a prompt that the user can go back to.
+type rewindPoint struct{ messageID, text string }
+
+// rewindPoints are the user's prompts in a history, oldest first.
+func rewindPoints(messages []stream.Message) (points []rewindPoint) {
+	for _, ev := range quirks.History(messages) {
+		said, ok := ev.(quirks.UserText)
+		if !ok || said.MessageID == "" {
+			continue
+		}
+		if n := len(points); n > 0 && points[n-1].messageID == said.MessageID {
+			points[n-1].text += userWords(said, "")
+			continue
+		}
+		points = append(points, rewindPoint{said.MessageID, userWords(said, "")})
+	}
+	return points
+}
+
+func listRewindPoints(points []rewindPoint) string {
+	var b strings.Builder
+	b.WriteString("`/rewind N` goes back to before prompt N, `/rewind N files` restores the files, too:\n\n")
+	for i, p := range points {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, firstLine(p.text))
+	}
+	return b.String()
+}
+
+// rewind goes back to before a prompt, with the files if wanted. It returns what
+// became of the files, and the new session.
+func rewind(ctx context.Context, client *droid.Client, session string, p rewindPoint, files bool) (text, to string, err error) {
+	info, err := client.RewindInfo(ctx, session, p.messageID)
+	if err != nil {
+		return "", "", err
+	}
+	lost := len(info.Evicted)
+	if !files {
+		info = droid.RewindInfo{}
+	}
+	r, err := client.Rewind(ctx, session, p.messageID, firstLine(p.text), info)
+	if err != nil {
+		return "", "", err
+	}
+	text = fmt.Sprintf("%d files were restored and %d deleted.", r.Restored, r.Deleted)
+	if failed := r.FailedRestores + r.FailedDeletes; failed > 0 {
+		text += fmt.Sprintf(" %d files could not be.", failed)
+	}
+	if lost > 0 {
+		text += fmt.Sprintf(" droid no longer has the old content of %d files.", lost)
+	}
+	return text, r.NewSessionID, nil
+}

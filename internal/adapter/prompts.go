@@ -1,0 +1,230 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/google/uuid"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/prompt"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/turns"
+	"droid-acp/internal/wire"
+)
+
+// userPrompt is one session/prompt that has no response yet. Which one runs and how it
+// ends the turn machine decides; here is what it is made of.
+type userPrompt struct {
+	id      turns.ID
+	session string // the id that the editor sent it to
+	request *wire.Response
+	answer  func(acp.StopReason, *acp.RequestError) // called once, by endPrompt
+
+	message stream.UserMessage
+	notes   []string    // of shell commands that message begins with
+	command *commandRun // one of this agent's own, instead of message
+
+	stop      func()          // ends the shell command that this is; nil for all others
+	work      context.Context // of what the command asks droid for; ends with the prompt
+	giveUp    func()          // ends work; nil for what is no command
+	cancelled bool            // it has ended as cancelled
+}
+
+// kind is where the prompt is answered.
+func (p *userPrompt) kind() turns.Kind {
+	switch {
+	case p.command == nil:
+		return turns.ToDroid
+	case p.command.name == commandShell:
+		return turns.Process
+	}
+	return turns.Here
+}
+
+// prompts are the prompts of a session, and the machine that decides about them.
+type prompts struct {
+	machine *turns.Machine
+	open    map[turns.ID]*userPrompt // accepted, without an ending
+	lastID  turns.ID
+	quiet   []func() // called when no prompt runs any more
+
+	actions  []turns.Action // that the machine wants, in order
+	carrying bool           // carryOut is at work on them
+}
+
+func newPrompts(steering bool) prompts {
+	q := prompts{machine: turns.New(uuid.NewString), open: make(map[turns.ID]*userPrompt)}
+	q.machine.SetSteering(steering)
+	return q
+}
+
+// add gives a prompt its id.
+func (q *prompts) add(p *userPrompt) {
+	q.lastID++
+	p.id = q.lastID
+	q.open[p.id] = p
+}
+
+// remove takes a prompt that ends.
+func (q *prompts) remove(id turns.ID) *userPrompt {
+	p := q.open[id]
+	delete(q.open, id)
+	return p
+}
+
+// of is the prompt that droid has under a request id, nil for none.
+func (q *prompts) of(request string) *userPrompt {
+	id, ok := q.machine.IDOf(request)
+	if !ok {
+		return nil
+	}
+	return q.open[id]
+}
+
+// runs reports whether a prompt is the one that runs.
+func (q *prompts) runs(p *userPrompt) bool {
+	id, ok := q.machine.Running()
+	return ok && p != nil && id == p.id
+}
+
+// has reports whether a prompt has no ending yet.
+func (q *prompts) has(p *userPrompt) bool { return q.machine.Has(p.id) }
+
+// next takes the next action to carry out. Nobody else does that meanwhile: what an
+// action leads to is carried out behind those that are wanted already.
+func (q *prompts) next() (a turns.Action, ok bool) {
+	if len(q.actions) == 0 {
+		return nil, false
+	}
+	a = q.actions[0]
+	q.actions = slices.Delete(q.actions, 0, 1)
+	return a, true
+}
+
+// begin notes that actions are carried out from now on; false when they are already.
+func (q *prompts) begin(actions []turns.Action) bool {
+	q.actions = append(q.actions, actions...)
+	if q.carrying || len(q.actions) == 0 {
+		return false
+	}
+	q.carrying = true
+	return true
+}
+
+func (q *prompts) done() { q.carrying = false }
+
+// whenQuiet calls f when no prompt runs: now, or at the end of the one that does.
+func (q *prompts) whenQuiet(f func()) {
+	if _, runs := q.machine.Running(); !runs {
+		f()
+		return
+	}
+	q.quiet = append(q.quiet, f)
+}
+
+// becameQuiet calls those who waited for it.
+func (q *prompts) becameQuiet() {
+	waiting := q.quiet
+	q.quiet = nil
+	for _, f := range waiting {
+		f()
+	}
+}
+
+// prompt runs one turn. Prompts of one session run one after the other.
+func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string          `json:"sessionId"`
+		Prompt    json.RawMessage `json:"prompt"`
+	}
+	if err := decode(c.Params, &params); err != nil {
+		return nil, err
+	}
+	s, err := a.session(params.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	p := &userPrompt{session: params.SessionID, request: c.Response}
+	stop, err := askOwner(s.owner, inquiry[acp.StopReason]{
+		work: func(answer func(acp.StopReason, *acp.RequestError)) {
+			p.answer = answer
+			s.accept(p, params.Prompt)
+		},
+		ordered: c.Ordered,
+		// $/cancel_request ends ctx before there is a response: the turn is
+		// cancelled like by session/cancel, and answered with its stop reason.
+		ctx: c.Context,
+		cancelled: func(func(acp.StopReason, *acp.RequestError)) {
+			s.carryOut(s.prompts.machine.CancelOne(time.Now(), p.id))
+		},
+		// The panic may have been another prompt's.
+		held: func() bool { return s.prompts.has(p) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return protocol.PromptResult{StopReason: stop}, nil
+}
+
+// cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
+func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := decode(c.Params, &params); err != nil {
+		return nil, err
+	}
+	s, err := a.session(params.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.post(s.cancelPrompts) // a session that has ended has nothing to cancel
+	return nil, nil
+}
+
+// cancelPrompts cancels the running prompt and all waiting ones.
+func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now())) }
+
+// accept takes a prompt: it starts now, or when those before it have ended.
+func (s *Session) accept(p *userPrompt, blocks json.RawMessage) {
+	if s.ended {
+		p.answer(acp.StopReasonCancelled, nil)
+		return
+	}
+	if err := s.loads.refusal(); err != nil {
+		p.answer("", err)
+		return
+	}
+	parsed, err := prompt.Parse(blocks)
+	if err == nil {
+		p.message, err = parsed.Message(s.promptRules())
+	}
+	if err != nil {
+		p.answer("", invalidParams("%v", err))
+		return
+	}
+	s.border.prompted()
+	p.command = s.commandOf(parsed)
+	p.message.Text = s.commands.expand(p.message.Text)
+	s.prompts.add(p)
+	s.carryOut(s.prompts.machine.Accept(p.id, p.kind()))
+}
+
+// works reports whether a prompt runs.
+func (s *Session) works() bool {
+	_, runs := s.prompts.machine.Running()
+	return runs
+}
+
+// busy reports whether a prompt runs or waits here.
+func (s *Session) busy() bool { return s.works() || s.prompts.machine.Queued() }
+
+// stopsTurn reports whether the prompt that runs was cancelled.
+func (s *Session) stopsTurn() bool {
+	id, runs := s.prompts.machine.Running()
+	return runs && s.prompts.machine.Cancelled(id)
+}

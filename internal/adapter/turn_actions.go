@@ -1,0 +1,198 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/turns"
+)
+
+// interruptTime bounds the wait for droid's answer to an interrupt, which came within
+// 0.14 s on a busy machine.
+const interruptTime = 2 * time.Second
+
+// carryOut does what the turn machine wants, in order.
+func (s *Session) carryOut(actions []turns.Action) {
+	if !s.prompts.begin(actions) {
+		return
+	}
+	defer s.prompts.done()
+	for {
+		a, ok := s.prompts.next()
+		if !ok {
+			return
+		}
+		s.act(a)
+	}
+}
+
+func (s *Session) act(a turns.Action) {
+	machine := s.prompts.machine
+	switch a := a.(type) {
+	case turns.NeedDroid:
+		s.needDroid(s.prompts.open[a.ID])
+	case turns.Run:
+		p := s.prompts.open[a.ID]
+		s.tellAs(p.session)
+		s.runCommand(p)
+	case turns.Send:
+		s.sendPrompt(s.prompts.open[a.ID], a.Request)
+	case turns.Interrupt:
+		s.interrupt()
+	case turns.Kill:
+		s.log.Warn("droid does not stop; it is killed")
+		s.proc.kill("it did not stop when a turn was cancelled")
+	case turns.Stop:
+		s.prompts.open[a.ID].stop()
+	case turns.Forget:
+		s.apply(s.proc.abort(time.Now(), a.Request))
+	case turns.End:
+		s.endPrompt(a)
+	case turns.RefuseAsk:
+		s.refuseAsk()
+	case turns.Quiet:
+		s.prompts.becameQuiet()
+	default:
+		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a), zap.Int("waiting", machine.Waiting()))
+	}
+}
+
+// needDroid gets a droid for a prompt that begins to run.
+func (s *Session) needDroid(p *userPrompt) {
+	s.tellAs(p.session)
+	s.tellNotices()
+	s.proc.stay()
+	crashed := s.prompts.machine.Crashed()
+	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
+		switch {
+		case !s.prompts.runs(p):
+			return // it was cancelled meanwhile
+		case err != nil:
+			s.failPrompt(p, err)
+			return
+		case info != nil && crashed:
+			s.tell("droid had ended and was started again; the session continues.")
+		}
+		s.whenServersStarted(func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
+	})
+}
+
+// sendPrompt hands a prompt to droid.
+func (s *Session) sendPrompt(p *userPrompt, request string) {
+	p.message.RequestID = request
+	if s.prompts.runs(p) {
+		s.addShellNotes(p)
+	}
+	s.apply(s.proc.begin(time.Now(), request, p.message.Text))
+	client, message := s.proc.client(), p.message
+	s.do(func(ctx context.Context) {
+		err := client.AddUserMessage(ctx, message)
+		s.post(func() { s.promptSent(p, request, err) })
+	})
+}
+
+// promptSent says whether droid took a prompt.
+func (s *Session) promptSent(p *userPrompt, request string, err error) {
+	if p.message.RequestID != request {
+		return // it is on its way once more
+	}
+	if err == nil {
+		if s.prompts.runs(p) {
+			s.silence.broken(time.Now())
+		}
+		s.carryOut(s.prompts.machine.Taken(time.Now(), p.id))
+		return
+	}
+	s.keepShellNotes(p)
+	if s.proc.client() != nil {
+		s.drainEvents() // of a droid that is gone, that ends the prompt
+	}
+	failure := s.promptError(err)
+	if s.proc.client() == nil {
+		failure = s.crashError(err)
+	}
+	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, failure))
+}
+
+// refusedLate follows droid, which refuses a prompt that it had seemed to take.
+func (s *Session) refusedLate(ev stream.LateError) {
+	if p := s.prompts.of(ev.RequestID); p != nil {
+		s.keepShellNotes(p)
+		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, s.promptError(ev.Err)))
+	}
+}
+
+// interrupt asks droid to stop.
+func (s *Session) interrupt() {
+	s.apply(s.proc.interrupted(time.Now()))
+	done := func() { s.carryOut(s.prompts.machine.InterruptDone()) }
+	client := s.proc.client()
+	if client == nil {
+		done()
+		return
+	}
+	s.do(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, interruptTime)
+		defer cancel()
+		if err := client.Interrupt(ctx); err != nil {
+			s.log.Debug("interrupt", zap.Error(err))
+		}
+		s.post(done)
+	}, done)
+}
+
+// failPrompt ends a prompt that runs with an error.
+func (s *Session) failPrompt(p *userPrompt, err *acp.RequestError) {
+	s.carryOut(s.prompts.machine.Fail(p.id, err))
+}
+
+// endPrompt gives a prompt its one ending. The next prompt starts when the response to
+// this one is written, so that no update of it comes before.
+func (s *Session) endPrompt(end turns.End) {
+	p := s.prompts.remove(end.ID)
+	p.cancelled = end.Cancelled
+	if p.stop != nil {
+		p.stop()
+	}
+	if p.giveUp != nil {
+		p.giveUp()
+	}
+	s.rest()
+	if end.Empty {
+		s.tell("The model gave an empty answer.")
+	}
+	p.answer(s.stopReason(end))
+	p.request.WhenWritten(func() {
+		s.post(func() {
+			s.carryOut(s.prompts.machine.Written())
+			s.nextReload()
+		})
+	})
+	// ACP prompt-turn: nothing of a cancelled turn comes after its response. The next
+	// turn tells what this one used.
+	if end.ByDroid && !end.Cancelled {
+		s.tellUsage()
+	}
+}
+
+// stopReason is an ending in ACP's words.
+func (s *Session) stopReason(end turns.End) (acp.StopReason, *acp.RequestError) {
+	var err *acp.RequestError
+	var died droidDied
+	switch {
+	case errors.As(end.Err, &died):
+		return "", s.crashError(died.exit)
+	case errors.As(end.Err, &err):
+		return "", err
+	case end.Err != nil:
+		return "", internalError("internal_error", end.Err.Error())
+	case end.Cancelled:
+		return acp.StopReasonCancelled, nil
+	}
+	return acp.StopReasonEndTurn, nil
+}

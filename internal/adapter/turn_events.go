@@ -1,0 +1,94 @@
+package adapter
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/turns"
+)
+
+// turnEvent takes what droid says of its turns; false when an event is about something
+// else.
+func (s *Session) turnEvent(ev quirks.Event) bool {
+	machine := s.prompts.machine
+	switch ev := ev.(type) {
+	case quirks.TurnStarted:
+		s.turnStarted(ev)
+	case quirks.TurnEnded:
+		s.turnEnded(ev)
+	case quirks.TurnBeside:
+		s.carryOut(machine.Beside(time.Now(), ev.RequestID))
+	case quirks.PromptFolded:
+		if machine.Folded(ev.RequestID) {
+			s.tell("Your message was added to the running turn.")
+		}
+	case quirks.Discarded:
+		s.discarded(ev)
+	default:
+		return false
+	}
+	return true
+}
+
+// turnStarted follows droid to the prompt that it works on.
+func (s *Session) turnStarted(ev quirks.TurnStarted) {
+	if p := s.prompts.of(ev.RequestID); p != nil {
+		p.message = stream.UserMessage{RequestID: ev.RequestID} // images need not be kept
+	}
+	s.carryOut(s.prompts.machine.Started(ev.RequestID))
+}
+
+// discarded tells what became of a message that droid threw away: a prompt that the
+// user cancelled. Any other is sent again.
+func (s *Session) discarded(ev quirks.Discarded) {
+	if p := s.prompts.of(ev.RequestID); p == nil || s.prompts.machine.Cancelled(p.id) {
+		s.tell("droid discarded a waiting message: " + ev.Text)
+	}
+}
+
+// turnEnded takes droid's end of a prompt.
+func (s *Session) turnEnded(ev quirks.TurnEnded) {
+	machine := s.prompts.machine
+	p := s.prompts.of(ev.RequestID)
+	if p == nil {
+		s.log.Debug("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
+		return
+	}
+	ran, cancelled := s.prompts.runs(p), machine.Cancelled(p.id)
+	var actions []turns.Action
+	if ev.Outcome == quirks.Dropped {
+		var again bool
+		if again, actions = machine.Dropped(ev.RequestID); again {
+			s.log.Info("droid threw a prompt away; it is sent again")
+			s.carryOut(actions)
+			return
+		}
+	} else {
+		_, actions = machine.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
+	}
+	if ran {
+		s.progressEnded(cancelled)
+	}
+	s.carryOut(actions)
+}
+
+func outcomeOf(ev quirks.TurnEnded) turns.Outcome {
+	switch ev.Outcome {
+	case quirks.Failed:
+		return turns.Failed
+	case quirks.Cancelled:
+		return turns.Cancelled
+	}
+	return turns.Completed
+}
+
+// failureOf is why a turn failed, nil for all others.
+func failureOf(ev quirks.TurnEnded) error {
+	if ev.Outcome != quirks.Failed {
+		return nil
+	}
+	return turnError(ev.Failure)
+}

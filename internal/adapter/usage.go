@@ -1,0 +1,57 @@
+package adapter
+
+import (
+	"context"
+	"time"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// usage is what a session has used of the model.
+type usage struct {
+	quirks.UsageChanged                    // as droid told last
+	told                droid.ContextStats // how full the context window is, as the editor believes
+}
+
+// changed takes what droid tells.
+func (u *usage) changed(ev quirks.UsageChanged) { u.UsageChanged = ev }
+
+// tell notes that the editor is told how full the window is. It reports false when
+// the editor believes that already.
+func (u *usage) tell(stats droid.ContextStats) bool {
+	news := u.told != stats
+	u.told = stats
+	return news
+}
+
+// untold says that the editor has forgotten it.
+func (u *usage) untold() { u.told = droid.ContextStats{} }
+
+// askTime bounds how long droid may take to answer a question about itself.
+const askTime = 10 * time.Second
+
+// tellUsage reports how full the context window is, where droid tells (since
+// 0.117). It follows the turn and does not hold up its response.
+func (s *Session) tellUsage() {
+	if !s.proc.has(stream.TellsContextUse) {
+		return
+	}
+	client := s.proc.client()
+	s.do(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		stats, err := client.ContextStats(ctx)
+		if err != nil || stats.Limit <= 0 || stats.Used < 0 {
+			return // no size is better than an invented one
+		}
+		s.post(func() {
+			if s.ended || !s.usage.tell(stats) {
+				return
+			}
+			s.send(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: stats.Used, Size: stats.Limit})
+		})
+	})
+}

@@ -1,0 +1,105 @@
+package stream
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the recorded versions do: 0.57, 0.99, 0.117, 0.215 and 0.225.
+func TestFactsOfVersions(t *testing.T) {
+	v057, v099, v117, v215, v225 := Version{}, Version{1, 15, 0}, Version{1, 32, 0}, Version{1, 206, 0}, Version{1, 220, 0}
+	for _, tc := range []struct {
+		fact  Fact
+		since string
+		lack  []Version
+		have  []Version
+	}{
+		{TakesAutonomyMode, "0.99", []Version{v057}, []Version{{0, 0, 1}, v099, v117, v215, v225}},
+		{RenamesSessions, "0.117", []Version{v057, v099, {1, 31, 9}}, []Version{v117, v215, v225}},
+		{GoesOverAfterRewind, "0.215", []Version{v057, v099, v117, {1, 205, 99}}, []Version{v215, v225}},
+	} {
+		for _, v := range tc.lack {
+			require.False(t, v.Has(tc.fact), "%v %v", v, tc.fact)
+			require.Contains(t, v.Lacks(tc.fact), "(protocol "+v.String()+") cannot "+tc.fact.can+"; droid "+tc.since+" and newer can")
+		}
+		for _, v := range tc.have {
+			require.True(t, v.Has(tc.fact), "%v %v", v, tc.fact)
+		}
+	}
+}
+
+// A fact that decides nothing would go stale unseen: each is read somewhere in the
+// program. So would a release of droid that stands in a text: texts take it from a
+// fact.
+func TestEveryFactIsRead(t *testing.T) {
+	const root = "../../.."
+	facts := factsOf(t, "version.go")
+	require.Greater(t, len(facts), 10)
+	releases := regexp.MustCompile(`\b0\.\d{2,3}\b`)
+	forTests := []string{"fakedroid", "fixture", "modelserver"}
+	for _, dir := range []string{"internal", "cmd"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				return err
+			}
+			here := file.Name.Name == "stream"
+			if here && filepath.Base(path) == "version.go" {
+				return nil
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.SelectorExpr:
+					if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "stream" {
+						delete(facts, n.Sel.Name)
+					}
+				case *ast.Ident:
+					if here {
+						delete(facts, n.Name)
+					}
+				case *ast.BasicLit:
+					if n.Kind == token.STRING && !slices.Contains(forTests, file.Name.Name) {
+						require.NotRegexp(t, releases, n.Value, path)
+					}
+				}
+				return true
+			})
+			return nil
+		}))
+	}
+	require.Empty(t, facts, "facts that nothing reads")
+}
+
+// factsOf returns the names of the facts that a file declares.
+func factsOf(t *testing.T, path string) map[string]bool {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	require.NoError(t, err)
+	facts := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		row, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		for i, value := range row.Values {
+			if lit, ok := value.(*ast.CompositeLit); ok {
+				if kind, ok := lit.Type.(*ast.Ident); ok && kind.Name == "Fact" {
+					facts[row.Names[i].Name] = true
+				}
+			}
+		}
+		return true
+	})
+	return facts
+}
