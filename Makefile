@@ -3,8 +3,9 @@
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VERSION     ?=
+PKG         ?= ./internal/quirks
 
-.PHONY: demo build test e2e lint fuzz bench cross clean
+.PHONY: demo build test e2e lint fuzz mutate bench cross clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -27,6 +28,11 @@ lint: ## formatting, vet, staticcheck, cross compilation, known vulnerabilities
 
 fuzz: ## each fuzz target 100,000 times
 	sh scripts/fuzz.sh 100000x
+
+# Not a part of .ci/run. On two cores, 150 mutants of quirks take about four minutes.
+# The raw recordings are left out: they are not in the repository.
+mutate: ## small changes of PKG (./internal/quirks) that its tests must notice
+	DROID_ACP_TRANSCRIPTS=none go run ./scripts/mutate $(MUTATE) $(PKG)
 
 bench: ## benchmarks
 	go test -run '^$$' -bench . -benchmem ./internal/...

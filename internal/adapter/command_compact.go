@@ -22,7 +22,7 @@ func compactCommand(r *commandRun, instructions string) {
 		s := r.s
 		s.compacting(userAsked)
 		answered := false
-		r.atEnd(func() {
+		r.whenEnded(func() {
 			if !answered {
 				s.endCompaction(r, client)
 			}

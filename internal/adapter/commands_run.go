@@ -19,11 +19,16 @@ import (
 // A command ends with reply, fail, refuse or done; when the user cancelled the
 // prompt before, these do nothing. Only this file knows the prompt behind it.
 type commandRun struct {
-	s      *Session
-	name   string
-	run    func(r *commandRun, args string)
-	args   string
-	prompt *userPrompt // from runCommand on
+	s    *Session
+	name string
+	run  func(r *commandRun, args string)
+	args string
+
+	// From runCommand on.
+	prompt *userPrompt
+	work   context.Context // of what the command asks droid for; ends with the prompt
+	stop   func()          // ends the shell command that this is; nil for all others
+	atEnd  []func()        // called in this order when the prompt has ended
 }
 
 // runCommand answers a prompt that is a command. It is cancelled at once, like a
@@ -32,7 +37,9 @@ type commandRun struct {
 func (s *Session) runCommand(p *userPrompt) {
 	r := p.command
 	r.prompt = p
-	p.work, p.giveUp = context.WithCancel(s.ctx)
+	var giveUp func()
+	r.work, giveUp = context.WithCancel(s.ctx)
+	r.whenEnded(giveUp)
 	r.run(r, r.args)
 }
 
@@ -71,14 +78,18 @@ func (r *commandRun) done() {
 
 // stopWith has a cancel of the shell command call stop; the prompt ends when the
 // command says so.
-func (r *commandRun) stopWith(stop func()) { r.prompt.stop = stop }
+func (r *commandRun) stopWith(stop func()) {
+	r.stop = stop
+	r.whenEnded(stop)
+}
 
-// atEnd has f called when the prompt ends, after what runs beside the owner for it
-// was given up.
-func (r *commandRun) atEnd(f func()) {
-	giveUp := r.prompt.giveUp
-	r.prompt.giveUp = func() {
-		giveUp()
+// whenEnded has f called when the prompt has ended, after what runs beside the owner
+// for it was given up.
+func (r *commandRun) whenEnded(f func()) { r.atEnd = append(r.atEnd, f) }
+
+// ended follows the end of the prompt, also of one that never ran.
+func (r *commandRun) ended() {
+	for _, f := range r.atEnd {
 		f()
 	}
 }
@@ -86,7 +97,7 @@ func (r *commandRun) atEnd(f func()) {
 // beside calls f beside the owner and then, in the owner, then with its error. The
 // context of f ends with the prompt, and after limit with the error late.
 func (r *commandRun) beside(limit time.Duration, late error, f func(context.Context) error, then func(error)) {
-	work := r.prompt.work
+	work := r.work
 	r.s.do(func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(work, limit, late)
 		defer cancel()

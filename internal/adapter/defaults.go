@@ -67,7 +67,7 @@ func (s *Session) checkDefaults() {
 	if s.proc.client() == nil {
 		return
 	}
-	notices, again := s.options.untaken(s.agent.cfg.Defaults, !s.proc.client().Version().Has(stream.TakesAutonomyMode))
+	notices, again := s.options.untaken(s.agent.cfg.Defaults, !s.proc.has(stream.TakesAutonomyMode))
 	s.note(notices...)
 	if again == "" {
 		return

@@ -206,7 +206,7 @@ func TestKilledDroidSaysWhy(t *testing.T) {
 		e.inside(func(s *Session) { s.proc.kill("it did not answer") })
 		synctest.Wait()
 		e.inside(func(s *Session) {
-			require.Contains(t, s.crashError(s.proc.lastError()).Message, "droid was killed by droid-acp, because it did not answer")
+			require.Contains(t, s.crashError(s.proc.lastCrash()).Message, "droid was killed by droid-acp, because it did not answer")
 		})
 	})
 }

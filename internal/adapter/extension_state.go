@@ -116,20 +116,10 @@ func (s *Session) autoCompactionExtension(p autoCompactionParams, done answer[au
 			case err != nil:
 				fail(settingError("auto_compaction", "automatic compaction", err))
 			case got == nil || *got != *p.Enabled:
-				fail(internalError("auto_compaction_ignored", "droid took the request and did not change it."+s.lacking(stream.SwitchesAutoCompaction)))
+				fail(internalError("auto_compaction_ignored", "droid took the request and did not change it."+s.proc.lacking(stream.SwitchesAutoCompaction)))
 			default:
 				done(autoCompactionResult{*got}, nil)
 			}
 		})
 	})
-}
-
-// lacking tells that the session's droid does not do what the fact says, "" when it
-// does or when no process runs.
-func (s *Session) lacking(f stream.Fact) string {
-	client := s.proc.client()
-	if client == nil || client.Version().Has(f) {
-		return ""
-	}
-	return " " + client.Version().Lacks(f)
 }

@@ -19,8 +19,8 @@ import (
 var errLoginTime = errors.New("droid did not answer within 6 minutes")
 
 // beginLogin is "/mcp login NAME". It ends when droid has an address to open; an
-// event tells how the login itself ends. Older droids take no other call until it
-// has an outcome, so it is given up with the prompt.
+// event tells how the login itself ends. Older droids take no other call until it has
+// an outcome, so it is given up with the prompt.
 func (s *Session) beginLogin(r *commandRun, name string) {
 	name = s.servers.Resolve(name)
 	r.droid(func(client *droid.Client) {
@@ -28,8 +28,10 @@ func (s *Session) beginLogin(r *commandRun, name string) {
 		r.beside(mcp.LoginTime, errLoginTime, func(ctx context.Context) error {
 			return client.AuthenticateMCP(ctx, name)
 		}, func(err error) {
-			if s.servers.Unasked(asked) && r.cancelled() {
-				s.cancelAuth(name)
+			if s.servers.Unasked(asked) {
+				if r.cancelled() {
+					s.cancelAuth(name)
+				}
 			}
 			if err != nil {
 				r.fail("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)

@@ -19,11 +19,11 @@ type process struct {
 	droid   *droid.Client      // nil while none runs
 	norm    *quirks.Normalizer // of that droid, or of the last one
 	paused  bool               // its events are not read at present, see nextEvent
-	doomed  bool               // it was killed although prompts may wait: they wait for its end
+	doomed  bool               // it was killed although a prompt may wait; its end is awaited
 	waiting []waiter           // for the droid that is being started
 	leaving *droid.Client      // the one before, which was let go, until it is gone
 	parkAt  time.Time          // zero when it is not to be parked
-	died    error              // how the last one that died by itself did
+	crash   error              // why the last droid died
 	calls   callQueue
 }
 
@@ -49,7 +49,8 @@ func (p *process) events() <-chan stream.Event {
 	return p.droid.Events()
 }
 
-// has reports whether a droid runs that does what the fact says.
+// has reports whether the droid that runs does what the fact says; false while none
+// runs.
 func (p *process) has(f stream.Fact) bool { return p.droid != nil && p.droid.Version().Has(f) }
 
 // await notes who waits for a process. It reports whether that is the first one,
@@ -77,17 +78,26 @@ func (p *process) adopt(client *droid.Client, shown map[string]struct{}) {
 	p.reserve(shown)
 }
 
-// gone says that the process has ended, or was let go.
-func (p *process) gone() { p.droid = nil }
+// lacking tells that the droid that runs does not do what the fact says, "" when it
+// does or when none runs.
+func (p *process) lacking(f stream.Fact) string {
+	if p.droid == nil || p.has(f) {
+		return ""
+	}
+	return " " + p.droid.Version().Lacks(f)
+}
 
-// crashed says that the process has ended by itself, and how.
-func (p *process) crashed(err error) {
-	p.died = err
+// died says why the process ended by itself.
+func (p *process) died(err error) {
+	p.crash = err
 	p.gone()
 }
 
-// lastError is how the last process ended that ended by itself, nil for none.
-func (p *process) lastError() error { return p.died }
+// lastCrash is why the last droid that died did so, nil when none has.
+func (p *process) lastCrash() error { return p.crash }
+
+// gone says that the process has ended, or was let go.
+func (p *process) gone() { p.droid, p.doomed = nil, false }
 
 // letGo hands over the process to be ended; left is to be called when it has.
 func (p *process) letGo() *droid.Client {
@@ -113,30 +123,20 @@ func (p *process) kill(reason string) {
 	}
 }
 
-// doom kills the process, if there is one. It reports whether prompts have to wait
-// from now on for its end: not where they do already.
-func (p *process) doom(reason string) (wait bool) {
+// doom kills the process, and no prompt goes to it any more.
+func (p *process) doom(reason string) {
 	p.kill(reason)
-	wait = p.droid != nil && !p.doomed
-	p.doomed = p.doomed || wait
-	return wait
+	p.doomed = p.droid != nil
 }
 
-// buried says that a process which may have been doomed is no longer the session's.
-// It reports whether prompts waited for that.
-func (p *process) buried() (waited bool) {
-	waited, p.doomed = p.doomed, false
-	return waited
-}
+// dying reports whether the process was doomed and its end is still awaited.
+func (p *process) dying() bool { return p.doomed }
 
 // pause says whether the events of the process are left unread for now.
 func (p *process) pause(paused bool) { p.paused = paused }
 
 // isPaused reports whether they are.
 func (p *process) isPaused() bool { return p.paused }
-
-// heard reports whether a droid runs whose events are read and understood.
-func (p *process) heard() bool { return p.droid != nil && p.norm != nil && !p.paused }
 
 // rest says that the session became idle: it is to be parked at this time.
 func (p *process) rest(parkAt time.Time) { p.parkAt = parkAt }
@@ -155,7 +155,7 @@ func (p *process) parkDue(now time.Time) bool {
 
 // due is when tick or parkDue is wanted next, if at all.
 func (p *process) due() (at time.Time, ok bool) {
-	if p.heard() {
+	if p.droid != nil && p.norm != nil && !p.paused {
 		at, ok = p.norm.Deadline()
 	}
 	if !p.parkAt.IsZero() && (!ok || p.parkAt.Before(at)) {
@@ -179,7 +179,7 @@ func (p *process) push(now time.Time, ev stream.Event) []quirks.Event { return p
 // tick ends what was held back until now. While the events of the process are not
 // read, more of them may come first.
 func (p *process) tick(now time.Time) []quirks.Event {
-	if !p.heard() {
+	if p.droid == nil || p.norm == nil || p.paused {
 		return nil
 	}
 	return p.norm.Tick(now)

@@ -15,10 +15,10 @@ func (s *Session) droidGone() {
 	awaitExit(client)
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
-	s.proc.crashed(err)
+	defer s.reprieve(s.proc.dying())
+	s.proc.died(err)
 	s.servers.ProcessGone()
 	s.prompts.machine.Gone(droidDied{err})
-	defer s.buried()
 	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.exited(time.Now()))
@@ -26,16 +26,16 @@ func (s *Session) droidGone() {
 }
 
 // doom kills the process although prompts may wait: they wait until it is gone.
-func (s *Session) doom(reason string) {
-	if s.proc.doom(reason) {
+func (s *Session) doom(why string) {
+	before := s.proc.dying()
+	if s.proc.doom(why); s.proc.dying() && !before {
 		s.prompts.machine.Hold()
 	}
 }
 
-// buried has prompts go on that waited for the end of a doomed process: it is gone,
-// or no longer the session's.
-func (s *Session) buried() {
-	if s.proc.buried() {
+// reprieve lets prompts go on that waited for the end of a doomed process.
+func (s *Session) reprieve(doomed bool) {
+	if doomed {
 		s.carryOut(s.prompts.machine.Release())
 	}
 }
@@ -84,9 +84,10 @@ func (s *Session) park(now time.Time) {
 
 // leave ends the process politely, beside the owner.
 func (s *Session) leave() {
+	doomed := s.proc.dying()
 	client := s.proc.letGo()
+	s.reprieve(doomed)
 	s.servers.ProcessGone()
-	s.buried()
 	s.do(func(context.Context) {
 		closeDroid(s.polite, client)
 		s.post(func() { s.proc.left(client) })

@@ -25,7 +25,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 	case s.proc.client() != nil:
 		f(nil, nil)
 	case s.prompts.machine.GaveUp():
-		f(nil, keepsCrashing(s.proc.lastError()))
+		f(nil, keepsCrashing(s.proc.lastCrash()))
 	case s.proc.await(f):
 		s.start(historyLimit)
 	}
@@ -107,9 +107,9 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 		switch {
 		case s.proc.client() != nil:
 		case s.registered:
-			failure = s.crashError(s.proc.lastError())
+			failure = s.crashError(s.proc.lastCrash())
 		default:
-			failure = openError(s.id, s.proc.lastError())
+			failure = openError(s.id, s.proc.lastCrash())
 		}
 	}
 	for _, f := range waiting {

@@ -72,29 +72,27 @@ func TestProcessIsLetGo(t *testing.T) {
 	})
 }
 
-// Prompts wait for the end of a process that was doomed, once.
+// A process that was doomed takes no prompt any more; the next one does.
 func TestProcessIsDoomed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := twoDroids(t)
 		var p process
-		require.False(t, p.doom("nothing"), "there is none")
-		require.False(t, p.buried())
+		p.doom("nothing")
+		require.False(t, p.dying(), "there is none")
 		p.kill("nothing")
 
 		p.adopt(first, nil)
-		require.True(t, p.doom("it had to"))
-		require.False(t, p.doom("once more"), "prompts wait already")
+		p.doom("it had to")
+		require.True(t, p.dying())
 		require.Same(t, first, p.client(), "until its end is heard")
 		<-first.Exited()
 		require.ErrorContains(t, first.ExitError(), "it had to")
-		p.crashed(first.ExitError())
-		require.Equal(t, error(first.ExitError()), p.lastError())
-		require.False(t, p.doom("nothing"), "it is gone, and prompts still wait")
-		require.True(t, p.buried())
-		require.False(t, p.buried(), "nobody waits twice")
+		p.gone()
+		require.False(t, p.dying())
 		p.adopt(second, nil)
+		require.False(t, p.dying())
 		p.kill("it did not stop")
-		require.False(t, p.buried())
+		require.False(t, p.dying())
 		<-second.Exited()
 		require.ErrorContains(t, second.ExitError(), "it did not stop")
 	})

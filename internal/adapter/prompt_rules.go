@@ -10,7 +10,7 @@ import (
 func (s *Session) promptRules() prompt.Rules {
 	return prompt.Rules{
 		Dir:         s.cwd,
-		AttachFiles: s.proc.client() == nil || s.proc.client().Version().Has(stream.TakesAttachedFiles),
+		AttachFiles: s.proc.client() == nil || s.proc.has(stream.TakesAttachedFiles),
 		BlindModel:  s.options.blindModel(),
 		Missing: func(path string) bool {
 			_, err := s.agent.stat(paths.Absolute(s.cwd, path))

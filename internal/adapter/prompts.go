@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -28,10 +27,7 @@ type userPrompt struct {
 	notes   []string    // of shell commands that message begins with
 	command *commandRun // one of this agent's own, instead of message
 
-	stop      func()          // ends the shell command that this is; nil for all others
-	work      context.Context // of what the command asks droid for; ends with the prompt
-	giveUp    func()          // ends work; nil for what is no command
-	cancelled bool            // it has ended as cancelled
+	cancelled bool // it has ended as cancelled
 }
 
 // kind is where the prompt is answered.

@@ -26,8 +26,7 @@ type Session struct {
 	thread
 	controls
 	cwd        string
-	proc       process     // the droid that works for it
-	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
+	proc       process // the droid that works for it
 	options    options
 	usage      usage
 	registered bool     // the editor knows the session, so it takes updates
@@ -37,6 +36,7 @@ type Session struct {
 	loads      loads
 	silence    silence
 	ask        *ask
+	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
 	views      views
 	reading    *reading            // files for an event; nil when none waits
 	texts      map[string]fileText // files read for the event that is being told
@@ -221,7 +221,6 @@ func (s *Session) end() {
 func (s *Session) afterEnd() {
 	s.carryOut(s.prompts.machine.Finish())
 	if client := s.proc.client(); client != nil {
-		<-client.Exited()
 	}
 }
 

@@ -46,9 +46,11 @@ func (s *Session) act(a turns.Action) {
 		s.interrupt()
 	case turns.Kill:
 		s.log.Warn("droid does not stop; it is killed")
-		s.proc.kill("it did not stop when a turn was cancelled")
+		if s.proc.client() != nil {
+			s.proc.client().KillFor("it did not stop when a turn was cancelled")
+		}
 	case turns.Stop:
-		s.prompts.open[a.ID].stop()
+		s.prompts.open[a.ID].command.stop()
 	case turns.Forget:
 		s.apply(s.proc.abort(time.Now(), a.Request))
 	case turns.End:
@@ -156,11 +158,8 @@ func (s *Session) failPrompt(p *userPrompt, err *acp.RequestError) {
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.remove(end.ID)
 	p.cancelled = end.Cancelled
-	if p.stop != nil {
-		p.stop()
-	}
-	if p.giveUp != nil {
-		p.giveUp()
+	if p.command != nil {
+		p.command.ended()
 	}
 	s.rest()
 	if end.Empty {

@@ -36,7 +36,7 @@ const askTime = 10 * time.Second
 // tellUsage reports how full the context window is, where droid tells (since
 // 0.117). It follows the turn and does not hold up its response.
 func (s *Session) tellUsage() {
-	if !s.proc.has(stream.TellsContextUse) {
+	if s.proc.client() == nil || !s.proc.has(stream.TellsContextUse) {
 		return
 	}
 	client := s.proc.client()

@@ -19,11 +19,11 @@ func status(name, status string) stream.MCPServerStatus {
 	return stream.MCPServerStatus{Name: name, Status: status}
 }
 
-// Versions of 0.225.2 and 0.99.0.
-var newVersion, oldVersion = stream.Version{Major: 1, Minor: 220}, stream.Version{Major: 1, Minor: 15}
-
 // newest is a process that can do all that is known.
-func newest() Process { return Process{true, newVersion} }
+func newest() Process { return Process{true, stream.Version{Major: 1, Minor: 220}} }
+
+// old is the version of a droid that starts the servers of a settings file alone.
+func old() stream.Version { return stream.Version{Major: 1, Minor: 15} }
 
 // with are servers of these names.
 func with(names ...string) *Servers {
@@ -107,10 +107,10 @@ func TestOpened(t *testing.T) {
 		texts, watch []string
 		waits        bool
 	}{
-		"from the settings file": {Process{true, oldVersion}, nil, nil, true},
+		"from the settings file": {Process{true, old()}, nil, nil, true},
 		"a file that is ignored": {Process{true, stream.Version{}}, []string{ignored}, nil, false},
-		"with the session":       {Process{false, newVersion}, []string{"The MCP server b cannot start: no such program."}, []string{"a"}, false},
-		"in vain":                {Process{false, oldVersion}, []string{ignored}, nil, false},
+		"with the session":       {Process{false, newest().Version}, []string{"The MCP server b cannot start: no such program."}, []string{"a"}, false},
+		"in vain":                {Process{false, old()}, []string{ignored}, nil, false},
 	} {
 		s := with("a", "b")
 		s.ProcessStarted(begin, tc.process)

@@ -49,7 +49,7 @@ func TestNothingToHoldFor(t *testing.T) {
 		require.False(t, due)
 	}
 	s := with("a")
-	s.ProcessStarted(begin, Process{Version: newVersion})
+	s.ProcessStarted(begin, Process{Version: newest().Version})
 	require.False(t, s.Hold(begin, func() {}))
 	s.ProcessStarted(begin, newest())
 	require.True(t, s.Hold(begin, func() {}))
@@ -90,7 +90,7 @@ func TestLateServers(t *testing.T) {
 // all since it opened the session, nothing is known.
 func TestServersThatDroidDoesNotName(t *testing.T) {
 	named := []stream.MCPServerStatus{status("a", "connecting"), status("other", "connected")}
-	old := Process{true, oldVersion}
+	old := Process{true, old()}
 
 	s, went := started(old, "a", "b")
 	run(s.Status(named, there))

@@ -208,9 +208,7 @@ func resultOf(b stream.ContentBlock) toolResult {
 		if camel.ToolUseID != "" {
 			r.ToolUseID = camel.ToolUseID
 		}
-		if len(camel.Content) > 0 {
-			r.Content = camel.Content
-		}
+		r.Content = camel.Content
 		r.IsError = r.IsError || camel.IsError
 	}
 	return r

@@ -35,6 +35,9 @@ func TestHistoryCases(t *testing.T) {
 		{"result in a user message",
 			call + `,{"id":"t1","role":"user","content":[{"type":"tool_result","toolUseId":"c","content":[{"type":"image"}]}]}`,
 			[]string{`tool c started: Read {"n":1}`, `tool c ended [{"type":"image"}]`}},
+		{"result with a field of another type than its own",
+			call + `,{"id":"t1","role":"tool","content":[{"type":"tool_result","toolUseId":"c","id":5,"content":"out"}]}`,
+			[]string{`tool c started: Read {"n":1}`, `tool c ended "out"`}},
 		{"result of an unknown call", user + `,` + result, []string{`user u1 "hi"`}},
 		{"result before its call", result + `,` + call, []string{`tool c started: Read {"n":1}`, "tool c ended unfinished"}},
 		{"second result", call + `,` + result + `,` + `{"id":"t2","role":"tool","content":[{"type":"tool_result","toolUseId":"c","isError":true,"content":"late"}]}`,
@@ -45,6 +48,9 @@ func TestHistoryCases(t *testing.T) {
 			[]string{`tool c started: Read {"n":1}`, `user u1 "hi"`, `tool c ended "out"`}},
 		{"hidden message during a tool", call + `,{"id":"x","role":"user","visibility":"llm_only","content":[{"type":"text","text":"no"}]},` + result,
 			[]string{`tool c started: Read {"n":1}`, `tool c ended "out"`}},
+		{"nothing of the user's after a tool that was cut off",
+			call + `,{"id":"u","role":"user","content":[{"type":"text","text":"<system-reminder>x</system-reminder>"}]},{"id":"n","role":"system","content":[{"type":"text","text":"so"}]}`,
+			[]string{`tool c started: Read {"n":1}`, `notice "so"`, "tool c ended unfinished"}},
 		{"one id twice in a message",
 			`{"id":"a1","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Read","input":{}},{"type":"tool_use","id":"c","name":"LS"}]},` + result,
 			[]string{`tool c started: Read {}`, `tool c ended "out"`}},
@@ -52,6 +58,8 @@ func TestHistoryCases(t *testing.T) {
 			[]string{`tool c started: Read {}`, "tool c ended unfinished"}},
 		{"repeated messages", user + `,` + user + `,` + call + `,` + call + `,` + result + `,` + result,
 			[]string{`user u1 "hi"`, `tool c started: Read {"n":1}`, `tool c ended "out"`}},
+		{"messages without an id", `{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"user","content":[{"type":"text","text":"b"}]}`,
+			[]string{`user  "a"`, `user  "b"`}},
 		{"call and result in one message",
 			`{"id":"a1","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Read"},{"type":"tool_result","toolUseId":"c","content":"x"}]}`,
 			[]string{`tool c started: Read {}`, "tool c ended unfinished"}},
@@ -98,6 +106,12 @@ func TestHistoryCases(t *testing.T) {
 			}
 			require.Equal(t, c.want, got)
 			require.Equal(t, ids, ToolIDs(history))
+			h := newHistory(history)
+			for i, m := range history {
+				h.message(i, m)
+			}
+			h.endCalls()
+			require.Empty(t, h.open, "calls that have ended are forgotten")
 		})
 	}
 }
@@ -132,6 +146,8 @@ func TestStripInjectedText(t *testing.T) {
 		{"across blocks", []string{"hi\n<system-reminder>\nx", "more", "end\n</system-reminder>\nbye"}, []string{"hi", "", "bye"}},
 		{"never closed", []string{"hi\n<system-reminder>\nx", "y"}, []string{"hi", ""}},
 		{"quotes a closing tag", []string{"<system-reminder>\na </system-reminder> b\nc\n</system-reminder>"}, []string{""}},
+		{"empty block", []string{"<system-reminder></system-reminder>\nhi"}, []string{"hi"}},
+		{"quotes an opening tag", []string{"<system-reminder>\nsee <system-reminder>\nor\n</system-reminder>\nhi"}, []string{"hi"}},
 		{"quotes itself", []string{"<system-reminder>\nsee </system-reminder>, or\n<system-reminder>x</system-reminder>\n"}, []string{", or"}},
 		{"Windows lines", []string{"<system-reminder>\r\nx\r\n</system-reminder>\r\nhi"}, []string{"hi"}},
 		{"custom command", []string{"<system-notification>\nDo it.\n\n</system-notification>"}, []string{""}},

@@ -81,7 +81,7 @@ func sourceOf(b stream.ContentBlock) source {
 
 var (
 	// opening tags of injected text, at the beginning or the end of a line
-	opening = regexp.MustCompile(`(?m)^[ \t]*<(system-reminder|system-notification)>|<(system-reminder|system-notification)>[ \t\r]*$`)
+	opening = regexp.MustCompile(`(?m)^[ \t]*<system-(reminder|notification)>|<system-(reminder|notification)>[ \t\r]*$`)
 	// what may follow a closing tag on its line
 	lineEnd = regexp.MustCompile(`^[ \t\r]*(\n|$|<system-)`)
 )
@@ -105,17 +105,14 @@ func (s *stripper) text(block string) string {
 			rest, s.inside = rest[end:], ""
 			continue
 		}
-		at := opening.FindStringSubmatchIndex(rest)
+		at := opening.FindStringIndex(rest)
 		if at == nil {
 			kept.WriteString(rest)
 			break
 		}
 		kept.WriteString(rest[:at[0]])
-		tag := 2 // the first group, or the second
-		if at[tag] < 0 {
-			tag = 4
-		}
-		s.inside, rest = rest[at[tag]:at[tag+1]], rest[at[1]:]
+		s.inside = strings.Trim(rest[at[0]:at[1]], "<> \t\r")
+		rest = rest[at[1]:]
 	}
 	if cut {
 		return strings.TrimSpace(kept.String())

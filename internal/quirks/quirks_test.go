@@ -156,6 +156,20 @@ func TestQuirk01_TurnEnd(t *testing.T) {
 	t.Run("completed in an unknown version", func(t *testing.T) {
 		started(t, v057).push(assistant("a", text("hi")), completed("completed", "u1")).says(`text a "hi"`).push(idle).says(ended)
 	})
+	t.Run("completed that names no turn", func(t *testing.T) {
+		started(t, v225).push(completed("completed", ""), idle).says(ended)
+	})
+	t.Run("completed before any sign of the turn", func(t *testing.T) {
+		newTalk(t, v225).begin("p1").push(completed("completed", "u1"), idle).says(ended)
+	})
+	t.Run("a message after completed is the next turn's", func(t *testing.T) {
+		started(t, v225).push(completed("completed", "u1"), user("p2", "u2")).
+			says(ended, `turn started, prompt "p2", message u2`)
+	})
+	t.Run("the echo comes after idle", func(t *testing.T) {
+		newTalk(t, v225).begin("p1").push(streaming, idle, user("p1", "u1")).says(`turn started, prompt "p1", message u1`).
+			push(assistant("a", text("hi")), completed("completed", "u1"), idle).says(`text a "hi"`, ended)
+	})
 	t.Run("work after completed is the next turn's", func(t *testing.T) {
 		started(t, v225).push(completed("completed", "u1"), streaming, user("p2", "u2")).
 			says(ended, `turn started, prompt "p2", message u2`)
@@ -194,6 +208,12 @@ func TestQuirk01_PrematureIdle(t *testing.T) {
 		k := started(t, v057).push(toolCall("c", abc), idle, assistant("a", use("c", abc))).
 			says(`tool c started: Execute {"command":"abc"}`).after(999 * time.Millisecond).says()
 		k.push(executing).after(time.Minute).says()
+	})
+	t.Run("a message that calls a tool puts the end off", func(t *testing.T) {
+		started(t, v057).push(toolCall("c", abc), idle).after(500*time.Millisecond).push(assistant("a", use("c", abc))).
+			says(`tool c started: Execute {"command":"abc"}`).after(999*time.Millisecond).says().
+			after(time.Millisecond).says("tool c ended unfinished",
+			`turn ended, prompt "p1", failed, reason "", failure error  "droid became idle while a tool call had no result" advice ""`)
 	})
 	t.Run("more work takes it back", func(t *testing.T) {
 		started(t, v057).push(idle, delta("a", "x")).says(`text a "x"`).after(time.Minute).says()
@@ -336,6 +356,10 @@ func TestQuirk03_ShutdownIdle(t *testing.T) {
 		started(t, v225).push(idle).after(3 * time.Second).
 			says(`turn ended, prompt "p1", failed, reason "", failure error  "droid became idle without saying how the turn ended" advice ""`)
 	})
+	t.Run("droid is ended in the middle of an answer", func(t *testing.T) {
+		started(t, v225).push(delta("a", "x"), completed("process_exit", "u1"), idle).
+			says(`text a "x"`, `turn ended, prompt "p1", failed, reason "process_exit", failure process_exit  "" advice ""`)
+	})
 	t.Run("nothing follows a whole answer", func(t *testing.T) {
 		started(t, v225).push(assistant("a", text("hi")), idle).after(3*time.Second).
 			says(`text a "hi"`, `turn ended, prompt "p1", completed, reason ""`)
@@ -392,9 +416,32 @@ func TestQuirk08_RepeatedToolCall(t *testing.T) {
 			push(stream.ToolPhaseChanged{ToolUseID: "c", Phase: "executing"}, stream.ToolProgress{ToolUseID: "c", Update: stream.ProgressUpdate{Type: "status"}}, assistant("a", use("c", abc))).
 			says(`tool c input: Execute {"command":"abc"}`, "tool c runs", `tool c progress status "" full ""`)
 	})
+	t.Run("an empty input takes nothing back", func(t *testing.T) {
+		started(t, v225).push(toolCall("c", nil), toolCall("c", abc), toolCall("c", nil), stream.ToolPhaseChanged{ToolUseID: "c", Phase: "executing"}).
+			says("tool c started: Execute {}", `tool c input: Execute {"command":"abc"}`, "tool c runs")
+	})
 	t.Run("first heard of otherwise", func(t *testing.T) {
 		started(t, v099).push(stream.ToolProgress{ToolUseID: "p", ToolName: "Execute", Update: stream.ProgressUpdate{Type: "status"}}, result("r", "x")).
 			says("tool p started: Execute {}", "tool p runs", `tool p progress status "" full ""`, "tool r started:  {}", `tool r ended "x"`)
+	})
+}
+
+// Whatever tells of a call first may not know its name or its input.
+func TestToolNameAndInput(t *testing.T) {
+	phase := stream.ToolPhaseChanged{ToolUseID: "c", Phase: "queued"}
+	t.Run("the name comes later", func(t *testing.T) {
+		started(t, v225).push(phase, permission("r", "c")).
+			says("tool c started:  {}", `tool c input: Execute {"command":"abc"}`, "permission r asked for c Execute (exec); options ")
+	})
+	t.Run("the first name stays", func(t *testing.T) {
+		named := phase
+		named.ToolName = "Read"
+		started(t, v225).push(named, permission("r", "c")).
+			says("tool c started: Read {}", `tool c input: Read {"command":"abc"}`, "permission r asked for c Execute (exec); options ")
+	})
+	t.Run("an input that is none", func(t *testing.T) {
+		started(t, v225).push(toolCall("c", json.RawMessage(" null")), toolCall("d", json.RawMessage(`{"cut`))).
+			says("tool c started: Execute {}", "tool d started: Execute {}")
 	})
 }
 
@@ -432,10 +479,12 @@ func TestQuirk11_HiddenMessages(t *testing.T) {
 	started(t, v225).push(
 		stream.MessageCreated{Message: stream.Message{ID: "context-1", Role: stream.RoleUser, Visibility: stream.VisibilityLLMOnly}},
 		stream.MessageCreated{Message: stream.Message{ID: "__internal__", Role: stream.RoleUser}},
+		stream.MessageCreated{Message: stream.Message{ID: "hidden", Role: stream.RoleUser, Visibility: stream.VisibilityLLMOnly, Content: []stream.ContentBlock{text("for the model")}}},
 		system("s1", stream.VisibilityLLMOnly, "Continue where you left off."),
 		system("s2", stream.VisibilityUserOnly, "/greet is running"),
 		system("s2", stream.VisibilityUserOnly, "/greet is running"),
-		system("s3", "", "to both")).
+		system("s3", "", "to both"),
+		system("s4", "", "")).
 		says("the answer continues", `notice "/greet is running"`, `notice "to both"`)
 	t.Run("an echo without content counts", func(t *testing.T) {
 		newTalk(t, v225).begin("p").push(stream.MessageCreated{RequestID: "p", Message: stream.Message{ID: "u", Role: stream.RoleUser}}).
@@ -475,6 +524,9 @@ func TestQuirk18_OneAskAtATime(t *testing.T) {
 	k.push(permission("r3", "c"), completed("cancelled", "u1"), idle).
 		says("ask withdrawn q", "tool c ended unfinished", `turn ended, prompt "p1", cancelled, reason "cancelled"`)
 	k.answer("r3", false).answer("q", true).says()
+	t.Run("the question is the first that is heard of the call", func(t *testing.T) {
+		started(t, v225).push(question).says("tool c started: AskUser {}", "tool c runs", `question q asked by c: "why?" []`)
+	})
 	t.Run("outside any turn", func(t *testing.T) {
 		newTalk(t, v099).push(permission("r", "c")).
 			says(`tool c started: Execute {"command":"abc"}`, "permission r asked for c Execute (exec); options ")
@@ -574,6 +626,16 @@ func TestQuirk29_DoubleError(t *testing.T) {
 		started(t, v099).push(broken, assistant("a", text("ok")), idle).
 			says(`text a "ok"`, `notice "401 no"`, `turn ended, prompt "p1", completed, reason ""`)
 	})
+	t.Run("an error without words", func(t *testing.T) {
+		started(t, v099).push(stream.Failure{}, assistant("a", text("ok")), idle).
+			says(`text a "ok"`, `turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("the words are in the details", func(t *testing.T) {
+		detailed := stream.Failure{}
+		detailed.Detail.Message = "401 no"
+		started(t, v099).push(detailed, idle).
+			says(`turn ended, prompt "p1", failed, reason "", failure error  "401 no" advice ""`)
+	})
 	t.Run("another error and another message", func(t *testing.T) {
 		started(t, v099).push(stream.Failure{Message: "first"}, broken, broken, advice, system("s2", stream.VisibilityUserOnly, "More."), idle).
 			says(`notice "first"`, `notice "More."`,
@@ -636,6 +698,23 @@ func TestAbort(t *testing.T) {
 			says(`turn started, prompt "p2", message u2`, `turn ended, prompt "p2", completed, reason ""`)
 		k.exit().says()
 	})
+}
+
+// What comes next counts from the newest time that any method was told.
+func TestTimeIsNoted(t *testing.T) {
+	for name, tell := range map[string]func(n *Normalizer, now time.Time){
+		"Begin":       func(n *Normalizer, now time.Time) { n.Begin(now, "p", "") },
+		"Push":        func(n *Normalizer, now time.Time) { n.Push(now, idle) },
+		"Answered":    func(n *Normalizer, now time.Time) { n.Answered(now, "r", false) },
+		"Interrupted": func(n *Normalizer, now time.Time) { n.Interrupted(now) },
+		"Abort":       func(n *Normalizer, now time.Time) { n.Abort(now, "p") },
+		"Tick":        func(n *Normalizer, now time.Time) { n.Tick(now) },
+		"Exited":      func(n *Normalizer, now time.Time) { n.Exited(now) },
+	} {
+		n := New(v225)
+		tell(n, epoch)
+		require.Equal(t, epoch, n.now, name)
+	}
 }
 
 func TestOtherEventsPass(t *testing.T) {

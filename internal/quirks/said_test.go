@@ -29,7 +29,31 @@ func TestSaidIsWhatWasAdded(t *testing.T) {
 			require.True(t, s.has(from, text[from:to]))
 			require.False(t, s.has(from, text[from:to]+"!"))
 			require.Equal(t, strings.HasPrefix(text[from:], "az"), s.has(from, "az"))
+			at := from
+			s.each(from, to-from, func(piece string) {
+				require.True(t, strings.HasPrefix(text[at:], piece))
+				at += len(piece)
+			})
+			require.Equal(t, to, at)
 		}
 		require.False(t, s.has(-1, ""))
 	}
+}
+
+// A long text becomes a piece as it is, and short ones make pieces of one size.
+func TestSaidPieces(t *testing.T) {
+	var s said
+	s.add("a")
+	s.add(strings.Repeat("x", saidWhole))
+	require.Len(t, s.pieces, 2)
+	s = said{}
+	s.add(strings.Repeat("x", saidWhole))
+	require.Len(t, s.pieces, 1)
+	s = said{}
+	for range saidPiece / 1024 {
+		s.add(strings.Repeat("x", 1024))
+	}
+	require.Empty(t, s.pieces)
+	s.add("x")
+	require.Equal(t, []string{strings.Repeat("x", saidPiece)}, s.pieces)
 }

@@ -31,8 +31,15 @@ func TestQuirk06_RetryRepeatsText(t *testing.T) {
 				`text a~2 "two"`, "text retracted a~2", "retrying, attempt 1, timeout", `text a~3 "three"`)
 	})
 	t.Run("retracted alone", func(t *testing.T) {
-		started(t, v225).push(stream.MessageRetracted{MessageID: "a"}, delta("a", "one"), stream.MessageRetracted{MessageID: "a"}, assistant("a", text("two"))).
-			says(`text a "one"`, "text retracted a", `text a~2 "two"`)
+		started(t, v225).push(stream.MessageRetracted{MessageID: "a"}, delta("a", "one"), stream.MessageRetracted{MessageID: "a"}).
+			says(`text a "one"`, "text retracted a").push(assistant("a", text("two"))).says(`text a~2 "two"`)
+	})
+	t.Run("idle waits for no message that was retracted", func(t *testing.T) {
+		const ended = `turn ended, prompt "p1", completed, reason ""`
+		started(t, v099).push(delta("a", "one"), stream.MessageRetracted{MessageID: "a"}, idle).
+			says(`text a "one"`, "text retracted a", ended)
+		started(t, v099).push(delta("a", "one"), delta("b", "two"), stream.MessageRetracted{MessageID: "a"}, idle).
+			says(`text a "one"`, `text b "two"`, "text retracted a").push(assistant("b", text("two"))).says(ended)
 	})
 	t.Run("retracted after its snapshot", func(t *testing.T) {
 		started(t, v225).push(assistant("a", text("two")), stream.MessageRetracted{MessageID: "a"}).says(`text a "two"`)
@@ -46,6 +53,19 @@ func TestQuirk06_RetryRepeatsText(t *testing.T) {
 		hm, ok := stream.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ok"}
 		started(t, v099).push(hm, delta("a", "o"), hm, ok, assistant("a", thinking("hm"), text("ok"))).
 			says(`thought a "hm"`, `text a "o"`, `thought a "hm"`, `text a "ok"`, `text a holds from byte 1 of text and 2 of thought: "ok"`)
+	})
+	t.Run("thinking that the snapshot leaves out is not void", func(t *testing.T) {
+		started(t, v099).push(stream.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, delta("a", "one "), delta("a", "one two"), assistant("a", text("one two"))).
+			says(`thought a "hm"`, `text a "one "`, `text a "one two"`, `text a holds from byte 4 of text and 0 of thought: "one two"`)
+	})
+	t.Run("several blocks are repeated", func(t *testing.T) {
+		block := func(index int, thinking bool, s string) stream.Event {
+			return stream.TextDelta{MessageID: "a", BlockIndex: index, Thinking: thinking, Text: s}
+		}
+		started(t, v099).push(block(0, true, "hm"), block(0, true, "hm"), block(1, true, "so"), block(2, false, "one "), block(3, false, "two"),
+			assistant("a", thinking("hm"), thinking("so"), text("one "), text("two"))).
+			says(`thought a "hm"`, `thought a "hm"`, `thought a "so"`, `text a "one "`, `text a "two"`,
+				`text a holds from byte 0 of text and 2 of thought: "one two"`)
 	})
 	t.Run("the snapshot is not what came last", func(t *testing.T) {
 		started(t, v099).push(first...).push(assistant("a", text("one three"))).
@@ -74,6 +94,7 @@ func TestTextMeetsSnapshot(t *testing.T) {
 		{"equal", []stream.Event{delta("a", "hi"), assistant("a", text("hi"))}, []string{`text a "hi"`}},
 		{"snapshot and deltas repeated", []stream.Event{delta("a", "hi"), assistant("a", text("hi")), assistant("a", text("hi")), delta("a", "hi")}, []string{`text a "hi"`}},
 		{"thinking not in the snapshot", []stream.Event{stream.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "hi"}, assistant("a", text("hi"))}, []string{`thought a "hm"`, `text a "hi"`}},
+		{"two blocks streamed", []stream.Event{delta("a", "hi"), stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, assistant("a", text("hi"), text("ho"))}, []string{`text a "hi"`, `text a "ho"`}},
 		{"second block missing", []stream.Event{delta("a", "hi"), assistant("a", text("hi"), use("c", abc), text("ho"))}, []string{`text a "hi"`, `text a "ho"`, `tool c started: Execute {"command":"abc"}`}},
 		{"first block incomplete", []stream.Event{delta("a", "h"), stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, assistant("a", text("hi"), text("ho"))}, []string{`text a "h"`, `text a "ho"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},
 		{"blocks out of order", []stream.Event{stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, delta("a", "hi"), assistant("a", text("hi"), text("ho"))}, []string{`text a "ho"`, `text a "hi"`, "text retracted a", `text a~2 "hi"`, `text a~2 "ho"`}},

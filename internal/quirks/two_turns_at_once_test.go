@@ -42,7 +42,12 @@ func TestQuirk31_TwoTurnsAtOnce(t *testing.T) {
 			says(append([]string{`tool c1 ended "done"`}, ended("completed")...)...)
 	})
 	t.Run("the first says nothing more", func(t *testing.T) {
-		two(t).push(assistant("a", text("x")), state(stream.StateIdle, "b")).says(`a turn beside prompt "p1"`).after(ownIdle).says(ended("completed")...)
+		two(t).push(assistant("a", text("x")), state(stream.StateIdle, "b")).says(`a turn beside prompt "p1"`).
+			after(1999 * time.Millisecond).says().after(time.Millisecond).says(ended("completed")...)
+	})
+	t.Run("states before had no trace", func(t *testing.T) {
+		newTalk(t, v099).begin("p1").push(state(stream.StateStreaming, ""), user("p1", "u1"), assistant("a", text("x")), state(stream.StateIdle, "a")).
+			says(`turn started, prompt "p1", message u1`, `text a "x"`, `turn ended, prompt "p1", completed, reason ""`)
 	})
 	t.Run("the idle of one that has ended", func(t *testing.T) {
 		newTalk(t, v099).begin("p1").push(state(stream.StateStreaming, "a"), user("p1", "u1"), state(stream.StateIdle, "z")).

@@ -1,0 +1,2 @@
+// Package also has tests that notice what those of tiny do not.
+package also
