@@ -221,6 +221,7 @@ func (s *Session) end() {
 func (s *Session) afterEnd() {
 	s.carryOut(s.prompts.machine.Finish())
 	if client := s.proc.client(); client != nil {
+		<-client.Exited()
 	}
 }
 
@@ -229,13 +230,6 @@ func (s *Session) tellAs(id string) {
 	if s.thread.use(id) {
 		s.chunk = chunkFrame{}
 	}
-}
-
-// notification is a JSON-RPC notification to the editor.
-type notification struct {
-	JSONRPC string `json:"jsonrpc"`
-	Method  string `json:"method"`
-	Params  any    `json:"params"`
 }
 
 // send queues an update for the editor.
