@@ -46,9 +46,7 @@ func (s *Session) act(a turns.Action) {
 		s.interrupt()
 	case turns.Kill:
 		s.log.Warn("droid does not stop; it is killed")
-		if s.proc.client() != nil {
-			s.proc.client().KillFor("it did not stop when a turn was cancelled")
-		}
+		s.proc.kill("it did not stop when a turn was cancelled")
 	case turns.Stop:
 		s.prompts.open[a.ID].command.stop()
 	case turns.Forget:
