@@ -194,7 +194,7 @@ func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 		s, err := e.agent.session(e.session)
 		require.Nil(t, err)
 		e.posts(func(s *Session) {
-			s.ask = &ask{requestID: "x", closeUp: func() { panic("test") }, cancel: func() {}}
+			s.dialog.open = &openDialog{requestID: "x", closeUp: func() { panic("test") }, cancel: func() {}}
 		})
 		s.stop()
 		<-s.over

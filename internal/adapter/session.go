@@ -24,7 +24,8 @@ type Session struct {
 	stay
 
 	thread
-	controls
+	commands   commandList
+	shellNotes shellNotes
 	cwd        string
 	proc       process // the droid that works for it
 	options    options
