@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/options"
 	"droid-acp/internal/store"
 	"droid-acp/internal/wire"
 )
@@ -31,7 +32,7 @@ type Config struct {
 	// Store is droid's session store.
 	Store *store.Store
 	// Defaults are what new sessions start with.
-	Defaults Defaults
+	Defaults options.Defaults
 	// ParkAfter is how long a session may rest before its process is ended, to
 	// be started again by the next prompt; 0 for never.
 	ParkAfter time.Duration
