@@ -17,6 +17,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/options"
+	"droid-acp/internal/readfile"
 	"droid-acp/internal/store"
 	"droid-acp/internal/wire"
 )
@@ -53,7 +54,7 @@ type Agent struct {
 	spare  *spare
 
 	stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
-	files *files
+	files *readfile.Reader
 
 	conn *wire.Conn // to the editor
 
@@ -71,7 +72,7 @@ func New(cfg Config) *Agent {
 		log:      cfg.Log,
 		sessions: newRegistry(),
 		stat:     os.Stat,
-		files:    newFiles(),
+		files:    readfile.New(readfile.Text),
 	}
 	a.cfg.Start = func(dir string, mcp bool) (*droid.Client, error) {
 		client, err := cfg.Start(dir, mcp)
