@@ -50,8 +50,8 @@ type Config struct {
 type Agent struct {
 	cfg    Config
 	log    *zap.Logger
-	droids droids
-	spare  *spare
+	droids droid.Fleet
+	spare  *droid.Spare
 
 	stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
 	files *readfile.Reader
@@ -77,17 +77,17 @@ func New(cfg Config) *Agent {
 	a.cfg.Start = func(dir string, mcp bool) (*droid.Client, error) {
 		client, err := cfg.Start(dir, mcp)
 		if err == nil {
-			a.droids.add(client)
+			a.droids.Add(client)
 		}
 		return client, err
 	}
-	a.spare = &spare{start: func() (*droid.Client, error) { return a.cfg.Start(cfg.Dir, true) }, log: cfg.Log}
+	a.spare = droid.NewSpare(func() (*droid.Client, error) { return a.cfg.Start(cfg.Dir, true) }, cfg.Log)
 	return a
 }
 
 // Kill ends every droid at once and returns when they are gone, or after a bounded
 // time. It is for who cannot wait for the end of Serve; nothing works after it.
-func (a *Agent) Kill() { a.droids.kill() }
+func (a *Agent) Kill() { a.droids.Kill() }
 
 // endTime bounds how long the sessions may take to end. A droid has up to 9 s of
 // politeness (1 s for its turn, 6 s after its input ended, 2 s after SIGTERM) and
@@ -132,7 +132,7 @@ func (a *Agent) endSessions() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		a.spare.discard()
+		a.spare.Discard()
 		a.sessions.wait()
 	}()
 	patience := time.NewTimer(endTime)
@@ -143,7 +143,7 @@ func (a *Agent) endSessions() error {
 	case <-patience.C:
 	}
 	a.log.Error(errStuck.Error())
-	a.droids.kill()
+	a.droids.Kill()
 	return errStuck
 }
 
