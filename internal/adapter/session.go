@@ -37,7 +37,7 @@ type Session struct {
 	replay     replay // of the load that runs
 	loads      loads
 	silence    silence
-	dialog     dialog
+	dialog     userDialog
 	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
 	show       *show.View  // what its editor has been shown
 	reading    reading

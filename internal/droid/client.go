@@ -41,7 +41,7 @@ var defaultBounds = bounds{
 type Client struct {
 	log    *zap.Logger
 	bounds bounds
-	proc   *process // nil for a client without a process
+	proc   *child // nil for a client without a process
 	stdout io.Reader
 	events chan stream.Event
 	out    *writer
@@ -65,7 +65,7 @@ type Client struct {
 type clientState struct {
 	version   stream.Version
 	started   bool // droid has said a line
-	pending   map[string]*call
+	pending   map[string]*pendingCall
 	calls     int64           // sent so far
 	opened    bool            // Initialize or Load was done
 	sessions  map[string]bool // ids that the process has worked on
@@ -95,7 +95,7 @@ func NewClient(stdout io.Reader, stdin io.WriteCloser, log *zap.Logger) *Client 
 	return newClient(stdout, stdin, nil, log, defaultBounds)
 }
 
-func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logger, b bounds) *Client {
+func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger, b bounds) *Client {
 	if log == nil {
 		log = zap.NewNop()
 	}
@@ -114,7 +114,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logg
 		dead:      make(chan struct{}),
 		exited:    make(chan struct{}),
 		state: clientState{
-			pending:  map[string]*call{},
+			pending:  map[string]*pendingCall{},
 			sessions: map[string]bool{},
 			idle:     idle,
 		},
