@@ -83,7 +83,7 @@ func (d *userDialog) take() *openDialog {
 }
 
 // lead asks the user one step of a dialog after the other, beside the owner, until the
-// userDialog is over.
+// dialog is over.
 func (s *Session) lead(ctx context.Context, session string, d show.Dialog) {
 	for step, more := d.Next(); more; step, more = d.Next() {
 		if step.Form != nil {
