@@ -12,7 +12,7 @@ import (
 )
 
 // toolView shows one open tool call. A tool that needs more than the others has a type
-// of its own, which embeds *call and replaces what is different; the table in tools.go
+// of its own, which embeds *shownCall and replaces what is different; the table in tools.go
 // says which.
 type toolView interface {
 	base() *shownCall
@@ -92,7 +92,7 @@ func (v *View) open(id, name string) toolView {
 	return view
 }
 
-// shownCall is the view of an open call. A call that is not open looks like most.
+// call is the view of an open call. A call that is not open looks like most.
 func (v *View) call(id string) toolView {
 	if view := v.calls[id]; view != nil {
 		return view

@@ -11,7 +11,7 @@ import (
 type tool struct {
 	kind  acp.ToolKind
 	title func(in toolInput) string   // "" for the title that most have
-	view  func(c *shownCall) toolView // nil: *call shows it
+	view  func(c *shownCall) toolView // nil: shownCall shows it
 	edits bool                        // its calls change files, which have to be read for the diffs
 	lines bool                        // its input has the line at which it begins to read
 	far   bool                        // what its input calls a path need not be a file of this machine
