@@ -192,6 +192,17 @@ func (a *Agent) session(id string) (*Session, *acp.RequestError) {
 	return nil, unknownSession(id)
 }
 
+// sessionOf finds the session that the params of a call name.
+func (a *Agent) sessionOf(c *wire.Call) (*Session, *acp.RequestError) {
+	var params struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := decode(c.Params, &params); err != nil {
+		return nil, err
+	}
+	return a.session(params.SessionID)
+}
+
 // decode reads params strictly enough to say what is wrong with them.
 func decode(params json.RawMessage, into any) *acp.RequestError {
 	if len(params) == 0 || string(params) == "null" {

@@ -51,17 +51,11 @@ type noParams struct{}
 // extension makes a handler of an extension method.
 func (a *Agent) extension(method extensionMethod) wire.Handler {
 	return func(c *wire.Call) (any, *acp.RequestError) {
-		var params struct {
-			SessionID string `json:"sessionId"`
-		}
-		if err := decode(c.Params, &params); err != nil {
-			return nil, err
-		}
 		work, err := method(c.Params)
 		if err != nil {
 			return nil, err
 		}
-		s, err := a.session(params.SessionID)
+		s, err := a.sessionOf(c)
 		if err != nil {
 			return nil, err
 		}

@@ -119,13 +119,7 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 // which leaves politely in the background, or at once when the session is opened
 // again before it has.
 func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
-	var params struct {
-		SessionID string `json:"sessionId"`
-	}
-	if err := decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	s, err := a.session(params.SessionID)
+	s, err := a.sessionOf(c)
 	if err != nil {
 		return nil, err
 	}
