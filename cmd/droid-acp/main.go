@@ -24,6 +24,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/options"
 	"droid-acp/internal/visible"
 )
 
@@ -182,8 +183,8 @@ func (c *commonFlags) flagSet(name string) *flag.FlagSet {
 }
 
 // defaults are what new sessions start with.
-func (c *commonFlags) defaults() adapter.Defaults {
-	return adapter.Defaults{Mode: stream.Mode(c.mode), Model: c.model, Effort: c.effort, FollowUp: c.followUp}
+func (c *commonFlags) defaults() options.Defaults {
+	return options.Defaults{Mode: stream.Mode(c.mode), Model: c.model, Effort: c.effort, FollowUp: c.followUp}
 }
 
 // parse reads the flags; done says that there is nothing left to run.

@@ -16,6 +16,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/options"
+	"droid-acp/internal/readfile"
 	"droid-acp/internal/store"
 	"droid-acp/internal/wire"
 )
@@ -31,7 +33,7 @@ type Config struct {
 	// Store is droid's session store.
 	Store *store.Store
 	// Defaults are what new sessions start with.
-	Defaults Defaults
+	Defaults options.Defaults
 	// ParkAfter is how long a session may rest before its process is ended, to
 	// be started again by the next prompt; 0 for never.
 	ParkAfter time.Duration
@@ -48,11 +50,11 @@ type Config struct {
 type Agent struct {
 	cfg    Config
 	log    *zap.Logger
-	droids droids
-	spare  *spare
+	droids droid.Fleet
+	spare  *droid.Spare
 
 	stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
-	files *files
+	files *readfile.Reader
 
 	conn *wire.Conn // to the editor
 
@@ -70,22 +72,22 @@ func New(cfg Config) *Agent {
 		log:      cfg.Log,
 		sessions: newRegistry(),
 		stat:     os.Stat,
-		files:    newFiles(),
+		files:    readfile.New(readfile.Text),
 	}
 	a.cfg.Start = func(dir string, mcp bool) (*droid.Client, error) {
 		client, err := cfg.Start(dir, mcp)
 		if err == nil {
-			a.droids.add(client)
+			a.droids.Add(client)
 		}
 		return client, err
 	}
-	a.spare = &spare{start: func() (*droid.Client, error) { return a.cfg.Start(cfg.Dir, true) }, log: cfg.Log}
+	a.spare = droid.NewSpare(func() (*droid.Client, error) { return a.cfg.Start(cfg.Dir, true) }, cfg.Log)
 	return a
 }
 
 // Kill ends every droid at once and returns when they are gone, or after a bounded
 // time. It is for who cannot wait for the end of Serve; nothing works after it.
-func (a *Agent) Kill() { a.droids.kill() }
+func (a *Agent) Kill() { a.droids.Kill() }
 
 // endTime bounds how long the sessions may take to end. A droid has up to 9 s of
 // politeness (1 s for its turn, 6 s after its input ended, 2 s after SIGTERM) and
@@ -130,7 +132,7 @@ func (a *Agent) endSessions() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		a.spare.discard()
+		a.spare.Discard()
 		a.sessions.wait()
 	}()
 	patience := time.NewTimer(endTime)
@@ -141,7 +143,7 @@ func (a *Agent) endSessions() error {
 	case <-patience.C:
 	}
 	a.log.Error(errStuck.Error())
-	a.droids.kill()
+	a.droids.Kill()
 	return errStuck
 }
 
@@ -188,6 +190,17 @@ func (a *Agent) session(id string) (*Session, *acp.RequestError) {
 		return s, nil
 	}
 	return nil, unknownSession(id)
+}
+
+// sessionOf finds the session that the params of a call name.
+func (a *Agent) sessionOf(c *wire.Call) (*Session, *acp.RequestError) {
+	var params struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := decode(c.Params, &params); err != nil {
+		return nil, err
+	}
+	return a.session(params.SessionID)
 }
 
 // decode reads params strictly enough to say what is wrong with them.

@@ -26,7 +26,7 @@ func optionCommand(id string) func(r *commandRun, value string) {
 }
 
 func (s *Session) describeOption(id string) string {
-	o := s.options.option(id)
+	o := s.options.Option(id)
 	if o == nil {
 		return "The model in use gives no choice here."
 	}

@@ -3,6 +3,8 @@ package adapter
 import (
 	"fmt"
 	"runtime"
+
+	"droid-acp/internal/options"
 )
 
 // statusCommand shows what a bug report needs.
@@ -18,5 +20,5 @@ func statusCommand(r *commandRun, _ string) {
 	}
 	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- model %s, effort %s, mode %s, follow-ups: %s\n",
 		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.id, s.droidID, s.cwd,
-		text(s.options.settings.ModelID), text(s.options.settings.ReasoningEffort), s.options.mode(), s.options.followUp))
+		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp()))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"droid-acp/internal/options"
 	"droid-acp/internal/prompt"
 )
 
@@ -24,9 +25,9 @@ func slashCommands() []slashCommand {
 		{"rename", "Give the session a title", "title", renameCommand},
 		{"fork", "Copy the session as it is now", "", forkCommand},
 		{"rewind", "Go back to before one of your prompts", "number of the prompt, and \"files\" to restore files, too", rewindCommand},
-		{"model", "Show or choose the model", "model id", optionCommand(optionModel)},
-		{"mode", "Show or choose the mode", "mode", optionCommand(optionMode)},
-		{"effort", "Show or choose the reasoning effort", "effort", optionCommand(optionEffort)},
+		{"model", "Show or choose the model", "model id", optionCommand(options.Model)},
+		{"mode", "Show or choose the mode", "mode", optionCommand(options.Mode)},
+		{"effort", "Show or choose the reasoning effort", "effort", optionCommand(options.Effort)},
 		{"context", "Show what fills the context window", "", contextCommand},
 		{"usage", "Show the tokens used", "", usageCommand},
 		{"mcp", "Show MCP servers and tools, or log in to one", "login SERVER", mcpCommand},

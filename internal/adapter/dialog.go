@@ -11,9 +11,9 @@ import (
 	"droid-acp/internal/wire"
 )
 
-// dialog is the permission or the question that the user has in front of them, if any.
+// userDialog is the permission or the question that the user has in front of them, if any.
 // There is one at a time.
-type dialog struct {
+type userDialog struct {
 	open *openDialog
 }
 
@@ -26,21 +26,23 @@ type openDialog struct {
 }
 
 // begin opens a dialog. The context that it returns ends when the dialog does.
-func (d *dialog) begin(ctx context.Context, o openDialog) context.Context {
+func (d *userDialog) begin(ctx context.Context, o openDialog) context.Context {
 	ctx, o.cancel = context.WithCancel(ctx)
 	d.open = &o
 	return ctx
 }
 
 // isOpen reports whether the user is asked something.
-func (d *dialog) isOpen() bool { return d.open != nil }
+func (d *userDialog) isOpen() bool { return d.open != nil }
 
 // isFor reports whether the open dialog is the one for this request of droid's.
-func (d *dialog) isFor(requestID string) bool { return d.open != nil && d.open.requestID == requestID }
+func (d *userDialog) isFor(requestID string) bool {
+	return d.open != nil && d.open.requestID == requestID
+}
 
 // end closes the dialog for this request. It reports false when that is not open any
 // more: an answer that comes after a withdrawal is too late.
-func (d *dialog) end(requestID string) bool {
+func (d *userDialog) end(requestID string) bool {
 	if !d.isFor(requestID) {
 		return false
 	}
@@ -50,21 +52,21 @@ func (d *dialog) end(requestID string) bool {
 
 // withdraw takes the dialog for this request back from the editor, as droid waits no
 // longer.
-func (d *dialog) withdraw(requestID string) {
+func (d *userDialog) withdraw(requestID string) {
 	if d.isFor(requestID) {
 		d.take().closeUp()
 	}
 }
 
 // withdrawAny takes back whatever is open, without an answer to droid.
-func (d *dialog) withdrawAny() {
+func (d *userDialog) withdrawAny() {
 	if d.open != nil {
 		d.take().closeUp()
 	}
 }
 
 // refuse takes back whatever is open, and gives droid the refusal.
-func (d *dialog) refuse() {
+func (d *userDialog) refuse() {
 	if d.open != nil {
 		o := d.take()
 		o.closeUp()
@@ -73,7 +75,7 @@ func (d *dialog) refuse() {
 }
 
 // take closes the dialog: the editor is asked no longer.
-func (d *dialog) take() *openDialog {
+func (d *userDialog) take() *openDialog {
 	o := d.open
 	d.open = nil
 	o.cancel()

@@ -6,6 +6,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
 )
@@ -36,10 +37,10 @@ func (s *Session) stateExtension(_ noParams, done answer[stateResult]) {
 	if client := s.proc.client(); client != nil {
 		version = client.Version().String()
 	}
-	settings := s.options.settings
+	settings := s.options.Settings()
 	done(stateResult{
 		SessionID: s.id, DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.title), ProtocolVersion: version,
-		Model: text(settings.ModelID), ReasoningEffort: text(settings.ReasoningEffort), Mode: s.options.mode(), FollowUp: s.options.followUp,
+		Model: options.OrEmpty(settings.ModelID), ReasoningEffort: options.OrEmpty(settings.ReasoningEffort), Mode: s.options.Mode(), FollowUp: s.options.FollowUp(),
 		IsRunning: s.works(), IsCompacting: s.show.Compacting(), WaitingPrompts: s.prompts.machine.Waiting(),
 		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw,
 	}, nil)
@@ -83,10 +84,10 @@ type modelsResult struct {
 
 func (s *Session) modelsExtension(_ noParams, done answer[modelsResult]) {
 	models := []json.RawMessage{}
-	for _, m := range s.options.models {
+	for _, m := range s.options.Models() {
 		models = append(models, m.Raw)
 	}
-	done(modelsResult{text(s.options.settings.ModelID), models}, nil)
+	done(modelsResult{options.OrEmpty(s.options.Settings().ModelID), models}, nil)
 }
 
 // autoCompactionParams are the params of _droid/set_auto_compaction.
@@ -111,7 +112,7 @@ func (s *Session) autoCompactionExtension(p autoCompactionParams, done answer[au
 			return
 		}
 		s.updateSettings(stream.SettingsPatch{AutoCompaction: p.Enabled}, func(err error) {
-			got := s.options.settings.AutoCompaction
+			got := s.options.Settings().AutoCompaction
 			switch {
 			case err != nil:
 				fail(settingError("auto_compaction", "automatic compaction", err))

@@ -1,10 +1,11 @@
 package adapter
 
 import (
-	"droid-acp/internal/wire"
 	"encoding/json"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/wire"
 )
 
 // extensions are the methods for programs, by their names. docs/rpc-parity.md says
@@ -48,19 +49,13 @@ func extensionOf[P, R any](f func(s *Session, params P, done answer[R])) extensi
 type noParams struct{}
 
 // extension makes a handler of an extension method.
-func (a *Agent) extension(method extensionMethod) func(*wire.Call) (any, *acp.RequestError) {
+func (a *Agent) extension(method extensionMethod) wire.Handler {
 	return func(c *wire.Call) (any, *acp.RequestError) {
-		var params struct {
-			SessionID string `json:"sessionId"`
-		}
-		if err := decode(c.Params, &params); err != nil {
-			return nil, err
-		}
 		work, err := method(c.Params)
 		if err != nil {
 			return nil, err
 		}
-		s, err := a.session(params.SessionID)
+		s, err := a.sessionOf(c)
 		if err != nil {
 			return nil, err
 		}

@@ -18,6 +18,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/fixture"
+	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 )
@@ -61,7 +62,7 @@ func replayed(t *testing.T, c *fixture.Conversation) string {
 		}
 		return fakeDroid(fakedroid.Replay(acknowledged(c.Steps))), nil
 	})
-	e.agent.cfg.Defaults.FollowUp = followUpSteer // recorded clients send prompts at once
+	e.agent.cfg.Defaults.FollowUp = options.Steer // recorded clients send prompts at once
 	capabilities := `{}`
 	if script.plan != "" {
 		capabilities = formClient

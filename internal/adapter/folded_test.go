@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/options"
 )
 
 // TestFoldedPromptIsNoEmptyAnswer: a prompt that went into the running turn is
@@ -16,7 +17,7 @@ import (
 func TestFoldedPromptIsNoEmptyAnswer(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(new(slow).script(), v, fakedroid.WithFolding(), fakedroid.WithPace(100*time.Millisecond)))
-		require.Nil(t, e.set("follow_up", followUpSteer).Error)
+		require.Nil(t, e.set("follow_up", options.Steer).Error)
 		first := e.prompt("tool first")
 		time.Sleep(150 * time.Millisecond)
 		second := e.prompt("second")
@@ -43,7 +44,7 @@ func TestCommandIsNotSteered(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		script := new(slow)
 		e := begin(t, playing(script.script(), v, fakedroid.WithFolding(), fakedroid.WithPace(100*time.Millisecond)))
-		require.Nil(t, e.set("follow_up", followUpSteer).Error)
+		require.Nil(t, e.set("follow_up", options.Steer).Error)
 		first := e.prompt("tool first")
 		time.Sleep(150 * time.Millisecond)
 		command, third := e.prompt("/help"), e.prompt("third")
@@ -66,7 +67,7 @@ func TestPromptBehindACancelIsNotSteered(t *testing.T) {
 		e := begin(t, func(int) (*droid.Client, error) {
 			return tappedDroid(func(line []byte) { told.Write(line) }, new(slow).script(), fakedroid.WithFolding(), fakedroid.WithPace(100*time.Millisecond), fakedroid.WithLateInterrupts()), nil
 		})
-		require.Nil(t, e.set("follow_up", followUpSteer).Error)
+		require.Nil(t, e.set("follow_up", options.Steer).Error)
 		first := e.prompt("stream first")
 		time.Sleep(150 * time.Millisecond)
 		e.cancel()

@@ -14,6 +14,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/fixture"
+	"droid-acp/internal/options"
 )
 
 // slow is a script with a turn of text, a turn with a slow tool, or one with a
@@ -54,7 +55,7 @@ func (s *slow) script() fakedroid.Script {
 // Two prompts 50 ms apart, in each behaviour, at three moments: each has one
 // ending, the model sees both in order, nothing twice.
 func TestTwoPromptsAtOnce(t *testing.T) {
-	for _, behaviour := range []string{followUpQueue, followUpSteer} {
+	for _, behaviour := range []string{options.Queue, options.Steer} {
 		for _, moment := range []string{"stream", "tool", "permission"} {
 			t.Run(behaviour+" "+moment, func(t *testing.T) {
 				versions(t, func(t *testing.T, v fakedroid.Option) {
@@ -73,7 +74,7 @@ func TestTwoPromptsAtOnce(t *testing.T) {
 					require.Equal(t, []string{moment + " first", "second", "third"}, script.texts)
 
 					got := strings.Join(e.updates(), "\n")
-					folded := behaviour == followUpSteer && moment != "stream"
+					folded := behaviour == options.Steer && moment != "stream"
 					require.Equal(t, folded, strings.Contains(got, "Your message was added to the running turn."))
 					require.Equal(t, folded, !strings.Contains(got, "Answer to second"))
 					require.Equal(t, 3, strings.Count(got, "end end_turn"))
@@ -90,7 +91,7 @@ func TestTwoPromptsAtOnce(t *testing.T) {
 // whether droid has stopped with its idle or a little later.
 func TestCancelWithFollowUps(t *testing.T) {
 	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, " late": fakedroid.WithLateInterrupts()} {
-		for _, behaviour := range []string{followUpQueue, followUpSteer} {
+		for _, behaviour := range []string{options.Queue, options.Steer} {
 			testCancelWithFollowUps(t, behaviour, name, late)
 		}
 	}
@@ -113,7 +114,7 @@ func testCancelWithFollowUps(t *testing.T, behaviour, name string, late fakedroi
 					require.Equal(t, "cancelled", ended(e.await(id)))
 				}
 				require.Less(t, time.Since(began), time.Second)
-				if behaviour == followUpSteer {
+				if behaviour == options.Steer {
 					got := strings.Join(e.updates(), "\n")
 					require.Contains(t, got, "droid discarded a waiting message: second")
 					require.Contains(t, got, "droid discarded a waiting message: third")
@@ -133,7 +134,7 @@ func TestCancelRequestSparesFollowUps(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
 				script := new(slow)
 				e := begin(t, playing(script.script(), v, late, fakedroid.WithPace(100*time.Millisecond)))
-				require.Nil(t, e.set("follow_up", followUpSteer).Error)
+				require.Nil(t, e.set("follow_up", options.Steer).Error)
 				first := e.prompt("stream first")
 				time.Sleep(150 * time.Millisecond)
 				second, third := e.prompt("second"), e.prompt("third")
@@ -161,7 +162,7 @@ func TestRefusedFollowUp(t *testing.T) {
 		})
 		script := new(slow)
 		e := begin(t, playing(script.script(), v, refuse, fakedroid.WithPace(100*time.Millisecond)))
-		require.Nil(t, e.set("follow_up", followUpSteer).Error)
+		require.Nil(t, e.set("follow_up", options.Steer).Error)
 		first := e.prompt("stream first")
 		second, third := e.prompt("second"), e.prompt("third")
 		require.Contains(t, e.await(second).Error.Message, "not now")
@@ -186,7 +187,7 @@ func TestCrashWithSteeredPrompts(t *testing.T) {
 			}
 			return fakeDroid(says("alive"), v, sessions), nil
 		})
-		require.Nil(t, e.set("follow_up", followUpSteer).Error)
+		require.Nil(t, e.set("follow_up", options.Steer).Error)
 		first := e.prompt("first")
 		time.Sleep(100 * time.Millisecond)
 		second := e.prompt("second")
@@ -238,7 +239,7 @@ func TestQuirk31_NothingAfterTheEndOfTwoTurnsAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := begin(t, playing(fakedroid.Replay(slices.Concat(slices.Concat(steps...), []fixture.Step{{Dir: fixture.Note, Note: "stdin end"}}))))
-				require.Nil(t, e.set("follow_up", followUpSteer).Error)
+				require.Nil(t, e.set("follow_up", options.Steer).Error)
 				one := e.prompt("first")
 				synctest.Wait()
 				two := e.prompt("second")

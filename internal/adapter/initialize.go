@@ -56,7 +56,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 		return nil, invalidParams("protocolVersion is missing; this agent speaks version 1")
 	}
 	a.greet(protocol.ReadCapabilities(params.Capabilities, params.Info))
-	a.spare.prepare()
+	a.spare.Prepare()
 
 	return protocol.InitializeResult{
 		ProtocolVersion: acp.ProtocolVersionNumber,

@@ -34,7 +34,7 @@ func TestServeEndsWithABlockedOwner(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, e.in.Close())
 		<-e.served
-		require.LessOrEqual(t, time.Since(began), endTime+killTime+2*flushTime)
+		require.LessOrEqual(t, time.Since(began), endTime+droid.KillTime+2*flushTime)
 		require.Len(t, clients, 1)
 		<-clients[0].Exited()
 	})
@@ -136,7 +136,7 @@ func TestSpareDoesNotStay(t *testing.T) {
 			clients = append(clients, fakeDroid(says("hi")))
 			return clients[len(clients)-1], nil
 		})
-		time.Sleep(spareTime - time.Second)
+		time.Sleep(droid.SpareTime - time.Second)
 		require.Len(t, clients, 1)
 		require.Nil(t, clients[0].ExitError(), "it waits for the session")
 		time.Sleep(2 * time.Second)
@@ -145,7 +145,7 @@ func TestSpareDoesNotStay(t *testing.T) {
 		e.beginSession()
 		require.Len(t, clients, 2)
 		require.Equal(t, "end_turn", e.run("go"))
-		time.Sleep(2 * spareTime)
+		time.Sleep(2 * droid.SpareTime)
 		synctest.Wait()
 		require.Nil(t, clients[1].ExitError(), "a session's process is no spare")
 	})
@@ -155,7 +155,7 @@ func TestSpareDoesNotStay(t *testing.T) {
 func TestTakenSpareStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
-		time.Sleep(2 * spareTime)
+		time.Sleep(2 * droid.SpareTime)
 		require.Equal(t, "end_turn", e.run("go"))
 		require.Equal(t, 1, e.starts)
 	})

@@ -28,10 +28,8 @@ func (s *Session) beginLogin(r *commandRun, name string) {
 		r.beside(mcp.LoginTime, errLoginTime, func(ctx context.Context) error {
 			return client.AuthenticateMCP(ctx, name)
 		}, func(err error) {
-			if s.servers.Unasked(asked) {
-				if r.cancelled() {
-					s.cancelAuth(name)
-				}
+			if s.servers.Unasked(asked) && r.cancelled() {
+				s.cancelAuth(name)
 			}
 			if err != nil {
 				r.fail("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)

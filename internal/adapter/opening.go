@@ -44,7 +44,7 @@ func openStored(p droid.LoadParams) opener {
 // On an error the process is gone. A droid that does not start when it is to take
 // MCP servers is started once more without.
 func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServer, open opener) (*droid.Client, *stream.SessionInfo, error) {
-	client := a.spare.take()
+	client := a.spare.Take()
 	if client == nil {
 		var err error
 		if client, err = a.cfg.Start(cwd, len(servers) > 0); err != nil {

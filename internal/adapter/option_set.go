@@ -3,12 +3,14 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/wire"
 )
@@ -30,7 +32,7 @@ func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 	if !params.ModeID.Valid() {
 		return nil, invalidParams("unknown modeId %q", params.ModeID)
 	}
-	return s.askToSet(c, optionMode, string(params.ModeID), func() any { return struct{}{} })
+	return s.askToSet(c, options.Mode, string(params.ModeID), func() any { return struct{}{} })
 }
 
 // setConfigOption is session/set_config_option. Fields that this agent does not
@@ -52,7 +54,7 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	if json.Unmarshal(params.Value, &value) != nil || value == "" {
 		return nil, invalidParams("value must be the id of one of the option's values, as a string")
 	}
-	return s.askToSet(c, params.ConfigID, value, func() any { return protocol.ConfigResult{ConfigOptions: s.options.tellList()} })
+	return s.askToSet(c, params.ConfigID, value, func() any { return protocol.ConfigResult{ConfigOptions: s.options.TellList()} })
 }
 
 // askToSet has the owner set an option. The request succeeds when droid reports the
@@ -72,13 +74,13 @@ func (s *Session) askToSet(c *wire.Call, id, value string, result func() any) (a
 // setOption changes one option and calls done when droid has it, or with why
 // not.
 func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
-	if id == optionFollowUp {
-		if !s.options.setFollowUp(value) {
-			done(unknownValue(id, value, s.options.option(id).Options))
+	if id == options.FollowUp {
+		if !s.options.SetFollowUp(value) {
+			done(invalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options)))
 			return
 		}
 		s.tellOptions()
-		s.carryOut(s.prompts.machine.SetSteering(s.options.steers()))
+		s.carryOut(s.prompts.machine.SetSteering(s.options.Steers()))
 		done(nil)
 		return
 	}
@@ -87,13 +89,29 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 			done(err)
 			return
 		}
-		patch, err := s.options.patch(s.proc.client().Version(), id, value)
-		if err != nil || patch.IsZero() {
-			done(err)
-			return
+		patch, refused := s.options.Patch(s.proc.client().Version(), id, value)
+		switch {
+		case refused != nil:
+			done(invalidParams("%v", refused))
+		case patch.IsZero():
+			done(nil)
+		default:
+			s.updateSettings(patch, func(err error) { done(s.settled(id, value, err)) })
 		}
-		s.updateSettings(patch, func(err error) { done(s.options.settled(id, value, err)) })
 	})
+}
+
+// settled says whether droid did what it was asked: err is its answer to the request,
+// and the settings are what it reported since.
+func (s *Session) settled(id, value string, err error) *acp.RequestError {
+	kind := strings.ReplaceAll(options.Name(id), " ", "_")
+	if err != nil {
+		return settingError(kind, options.Name(id), err)
+	}
+	if ignored := s.options.Ignored(id, value); ignored != "" {
+		return internalError(kind+"_ignored", ignored)
+	}
+	return nil
 }
 
 // tellOptions reports mode and options if the editor believes others.
@@ -101,7 +119,7 @@ func (s *Session) tellOptions() {
 	if !s.registered {
 		return
 	}
-	for _, update := range s.options.news() {
+	for _, update := range s.options.News() {
 		s.send(update)
 	}
 }

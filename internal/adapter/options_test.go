@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 )
 
@@ -49,7 +50,7 @@ func (e *editor) set(id, value string) wireMessage {
 
 // current is the value of an option as droid has it.
 func (e *editor) current() (s stream.Settings) {
-	e.inside(func(session *Session) { s = session.options.settings })
+	e.inside(func(session *Session) { s = session.options.Settings() })
 	return s
 }
 
@@ -151,7 +152,7 @@ func TestEveryOfferedValueIsAccepted(t *testing.T) {
 func TestCurrentValueIsAccepted(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v))
-		e.agent.cfg.Defaults = Defaults{Model: "fake-disabled"}
+		e.agent.cfg.Defaults = options.Defaults{Model: "fake-disabled"}
 		e.beginSession()
 		require.Nil(t, e.set("model", "fake-disabled").Error)
 		require.Nil(t, e.set("model", "fake-thinker").Error)
@@ -220,7 +221,7 @@ func TestDefaults(t *testing.T) {
 		t.Run(string(v), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := connect(t, playing(says("hi"), fakedroid.WithVersion(v)))
-				e.agent.cfg.Defaults = Defaults{Mode: stream.ModeAutoLow, Model: "fake-thinker", Effort: "high", FollowUp: followUpSteer}
+				e.agent.cfg.Defaults = options.Defaults{Mode: stream.ModeAutoLow, Model: "fake-thinker", Effort: "high", FollowUp: options.Steer}
 				if v == fakedroid.Unversioned {
 					e.agent.cfg.Defaults.Effort = "" // the seeds tell no way
 				}
@@ -244,7 +245,7 @@ func TestDefaults(t *testing.T) {
 func TestIgnoredDefaultIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := connect(t, playing(says("hi")))
-		e.agent.cfg.Defaults = Defaults{Model: "no-such-model", Effort: "max"}
+		e.agent.cfg.Defaults = options.Defaults{Model: "no-such-model", Effort: "max"}
 		e.beginSession()
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Equal(t, "end_turn", e.run("again"))

@@ -182,6 +182,26 @@ func TestPanicAtTheEndOfASession(t *testing.T) {
 	})
 }
 
+// TestPanicAtTheEndLeavesNoDroid: a session is over when its process is gone, however
+// it ended; who has its id may open it then.
+func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var client *droid.Client
+		e := begin(t, func(int) (*droid.Client, error) {
+			client = fakeDroid(says("hi"))
+			return client, nil
+		})
+		s, err := e.agent.session(e.session)
+		require.Nil(t, err)
+		e.posts(func(s *Session) {
+			s.dialog.open = &openDialog{requestID: "x", closeUp: func() { panic("test") }, cancel: func() {}}
+		})
+		s.stop()
+		<-s.over
+		require.NotNil(t, client.ExitError())
+	})
+}
+
 // TestPanicInTheClientOfDroid: reading from droid, and writing to it.
 func TestPanicInTheClientOfDroid(t *testing.T) {
 	for _, side := range []string{"reading", "writing"} {

@@ -19,7 +19,7 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
 		return
 	}
-	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.mode(), EditedPlan: s.proc.has(stream.TakesEditedPlan)})
+	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.has(stream.TakesEditedPlan)})
 	s.put(p.Before)
 	if p.Refused {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)

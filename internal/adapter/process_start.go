@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/options"
 )
 
 // wholeHistory is the message limit that makes droid return all messages: since
@@ -37,7 +38,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 func (s *Session) start(historyLimit int) {
 	leaving := s.proc.stillLeaving()
 	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
-	cwd, servers, wanted := s.cwd, s.servers.List(), s.options.settings
+	cwd, servers, wanted := s.cwd, s.servers.List(), s.options.Settings()
 	s.do(func(ctx context.Context) {
 		s.before.wait()
 		if leaving != nil {
@@ -60,7 +61,7 @@ func (s *Session) start(historyLimit int) {
 // restoreSettings gives a loaded session the settings that it had here. A value
 // that droid does not take shows in settings_updated, and so to the user.
 func restoreSettings(ctx context.Context, client *droid.Client, wanted, got stream.Settings) error {
-	patch := settingsToRestore(client.Version(), wanted, got)
+	patch := options.ToRestore(client.Version(), wanted, got)
 	if patch.IsZero() {
 		return nil
 	}
@@ -68,27 +69,6 @@ func restoreSettings(ctx context.Context, client *droid.Client, wanted, got stre
 	defer cancel()
 	return client.UpdateSettings(ctx, patch)
 }
-
-// settingsToRestore is what a droid of version v must change, having loaded a
-// session with the settings got, so that it has the wanted ones: mode, model and
-// effort.
-func settingsToRestore(v stream.Version, wanted, got stream.Settings) (patch stream.SettingsPatch) {
-	if wanted.Raw == nil {
-		return patch // the session was never open here
-	}
-	if mode := wanted.Mode(); mode != "" && mode != got.Mode() {
-		patch = stream.ModeSettings(v, mode)
-	}
-	if differs(wanted.ModelID, got.ModelID) {
-		patch.ModelID = wanted.ModelID
-	}
-	if differs(wanted.ReasoningEffort, got.ReasoningEffort) {
-		patch.ReasoningEffort = wanted.ReasoningEffort
-	}
-	return patch
-}
-
-func differs(wanted, got *string) bool { return wanted != nil && (got == nil || *wanted != *got) }
 
 // started takes the process that start made, and serves those who waited.
 func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {

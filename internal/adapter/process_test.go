@@ -171,26 +171,3 @@ func TestProcessExited(t *testing.T) {
 		require.NotEqual(t, "t", events[0].(quirks.ToolStarted).ID, "that id was shown before")
 	})
 }
-
-// A session gets back what it had here and droid forgot, and nothing else.
-func TestSettingsToRestore(t *testing.T) {
-	newest, err := stream.ParseVersion("1.220.0")
-	require.NoError(t, err)
-	word := func(s string) *string { return &s }
-	had := stream.Settings{Raw: []byte(`{}`), AutonomyMode: word("spec"), ModelID: word("m"), ReasoningEffort: word("high")}
-	for name, tc := range map[string]struct {
-		wanted, got stream.Settings
-		want        stream.SettingsPatch
-	}{
-		"never open here":  {stream.Settings{ModelID: word("m")}, stream.Settings{}, stream.SettingsPatch{}},
-		"all is as it was": {had, had, stream.SettingsPatch{}},
-		"another model":    {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("n"), ReasoningEffort: word("high")}, stream.SettingsPatch{ModelID: word("m")}},
-		"no effort":        {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("m")}, stream.SettingsPatch{ReasoningEffort: word("high")}},
-		"what it has more": {stream.Settings{Raw: had.Raw}, had, stream.SettingsPatch{}},
-	} {
-		require.Equal(t, tc.want, settingsToRestore(newest, tc.wanted, tc.got), name)
-	}
-	want := stream.ModeSettings(newest, had.Mode())
-	require.False(t, want.IsZero())
-	require.Equal(t, want, settingsToRestore(newest, had, stream.Settings{ModelID: word("m"), ReasoningEffort: word("high")}))
-}

@@ -11,7 +11,7 @@ func (s *Session) promptRules() prompt.Rules {
 	return prompt.Rules{
 		Dir:         s.cwd,
 		AttachFiles: s.proc.client() == nil || s.proc.has(stream.TakesAttachedFiles),
-		BlindModel:  s.options.blindModel(),
+		BlindModel:  s.options.BlindModel(),
 		Missing: func(path string) bool {
 			_, err := s.agent.stat(paths.Absolute(s.cwd, path))
 			return err != nil

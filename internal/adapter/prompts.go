@@ -168,13 +168,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
 func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
-	var params struct {
-		SessionID string `json:"sessionId"`
-	}
-	if err := decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	s, err := a.session(params.SessionID)
+	s, err := a.sessionOf(c)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (s *Session) readFirst(ev quirks.Event) bool {
 	w := s.reading.begins(ev)
 	files := s.agent.files
 	s.do(func(ctx context.Context) {
-		texts := files.read(ctx, paths)
+		texts := files.Read(ctx, paths)
 		s.post(func() {
 			if s.reading.waits == w {
 				s.filesRead(texts)

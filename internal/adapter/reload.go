@@ -126,7 +126,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 	} else {
 		// The editor begins anew: it is told all that it knew, behind the response.
 		s.unregister()
-		modes, list := s.options.tell()
+		modes, list := s.options.Tell()
 		r.done(protocol.SessionResult{Modes: modes, ConfigOptions: list}, nil)
 	}
 	r.request.WhenWritten(func() { s.post(func() { s.reloadAnswered(err == nil) }) })

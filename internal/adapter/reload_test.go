@@ -54,7 +54,7 @@ func TestSecondOpenerGetsItsHistory(t *testing.T) {
 				}
 				require.Equal(t, history, told)
 				var mode string
-				e.inside(func(s *Session) { mode = string(s.options.mode()) })
+				e.inside(func(s *Session) { mode = string(s.options.Mode()) })
 				require.Equal(t, "auto-low", mode)
 			})
 		})

@@ -54,26 +54,25 @@ func (r *replay) end(err *acp.RequestError) {
 // is none, it returns a channel that is closed when there is again. No prompt runs
 // meanwhile.
 func (s *Session) replayOn() (room <-chan struct{}) {
-	r := &s.replay
-	if !r.runs() {
+	if !s.replay.runs() {
 		return nil
 	}
-	for len(r.events) > 0 {
-		if r.ctx.Err() != nil {
-			r.end(requestCancelled())
+	for len(s.replay.events) > 0 {
+		if s.replay.ctx.Err() != nil {
+			s.replay.end(requestCancelled())
 			return nil
 		}
 		if room := s.agent.conn.Full(); room != nil {
 			return room
 		}
-		s.put(s.show.History(s.moment(), r.next()))
+		s.put(s.show.History(s.moment(), s.replay.next()))
 	}
 	s.proc.reserve(s.show.ToolIDs())
-	if r.older {
+	if s.replay.older {
 		s.tell("The session has older messages that droid did not return.")
 	}
-	s.tellTitle(r.title)
-	r.end(nil)
+	s.tellTitle(s.replay.title)
+	s.replay.end(nil)
 	return nil
 }
 

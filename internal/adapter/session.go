@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
+	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 	"droid-acp/internal/wire"
@@ -24,10 +25,11 @@ type Session struct {
 	stay
 
 	thread
-	controls
+	commands   commandList
+	shellNotes shellNotes
 	cwd        string
 	proc       process // the droid that works for it
-	options    options
+	options    options.State
 	usage      usage
 	registered bool     // the editor knows the session, so it takes updates
 	notices    []string // told with the next prompt
@@ -35,7 +37,7 @@ type Session struct {
 	replay     replay // of the load that runs
 	loads      loads
 	silence    silence
-	dialog     dialog
+	dialog     userDialog
 	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
 	show       *show.View  // what its editor has been shown
 	reading    reading
@@ -59,10 +61,10 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		cwd:     cwd,
 		thread:  thread{id: id, droidID: id},
 		stay:    newStay(),
-		options: newOptions(a.cfg.Defaults.FollowUp),
+		options: options.New(a.cfg.Defaults.FollowUp),
 		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
 	}
-	s.prompts = newPrompts(s.options.steers())
+	s.prompts = newPrompts(s.options.Steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
 	s.proc = newProcess(s.post, func() { s.nextReload() })
 	s.servers.Use(servers)
@@ -95,7 +97,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 		s.cwd = info.CWD // a loaded session keeps its own
 		s.show.SetCWD(info.CWD)
 	}
-	s.options.offered(info.AvailableModels)
+	s.options.Offered(info.AvailableModels)
 	s.apply(s.proc.opened(info.Settings))
 	s.tellOptions()
 	s.watchServers()

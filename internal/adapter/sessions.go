@@ -85,7 +85,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	c.Ordered() // nobody can refer to the session before it has an id
-	client, info, failure := a.launch(c.Context, p.CWD, p.servers, openNew(droid.InitializeParams{CWD: p.CWD, Settings: a.cfg.Defaults.settings()}))
+	client, info, failure := a.launch(c.Context, p.CWD, p.servers, openNew(droid.InitializeParams{CWD: p.CWD, Settings: a.cfg.Defaults.Settings()}))
 	if failure != nil {
 		return nil, openError("", failure)
 	}
@@ -102,7 +102,7 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	for _, check := range checks {
 		check(s)
 	}
-	modes, list := s.options.tell()
+	modes, list := s.options.Tell()
 	result := protocol.SessionResult{SessionID: s.id, Modes: modes, ConfigOptions: list}
 	// The editor takes updates of a session once it has the response.
 	c.Response.WhenWritten(func() { s.post(s.register) })
@@ -119,13 +119,7 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 // which leaves politely in the background, or at once when the session is opened
 // again before it has.
 func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
-	var params struct {
-		SessionID string `json:"sessionId"`
-	}
-	if err := decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	s, err := a.session(params.SessionID)
+	s, err := a.sessionOf(c)
 	if err != nil {
 		return nil, err
 	}

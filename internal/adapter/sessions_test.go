@@ -276,7 +276,7 @@ func TestParking(t *testing.T) {
 		require.Equal(t, 2, e.starts)
 		require.NotContains(t, strings.Join(e.updates(), "\n"), "started again", "nothing went wrong")
 		var mode string
-		e.inside(func(s *Session) { mode = string(s.options.mode()) })
+		e.inside(func(s *Session) { mode = string(s.options.Mode()) })
 		require.Equal(t, "auto-low", mode)
 		time.Sleep(time.Hour)
 		require.True(t, e.parked())

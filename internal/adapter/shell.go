@@ -39,29 +39,38 @@ func (s *Session) shellWrote(run *shellRun, piece string) {
 func (s *Session) shellEnded(r *commandRun, run *shellRun, end shell.End) {
 	s.shellWrote(run, run.output.Rest())
 	s.put(run.shown.Ended(end.ExitCode, end.Note))
-	s.shellNotes = append(s.shellNotes, shell.Note(run.command, run.shown.Written(), end))
+	s.shellNotes.add(shell.Note(run.command, run.shown.Written(), end))
 	r.done()
 }
 
-// addShellNotes puts what the user ran before a prompt. A command that droid
-// expands must begin the message: the notes wait for the prompt after it.
-func (s *Session) addShellNotes(t *userPrompt) {
-	if len(s.shellNotes) == 0 {
-		return
-	}
-	name, _, _ := splitCommand(t.message.Text)
-	if s.commands.has(name) {
-		return
-	}
-	t.notes, s.shellNotes = s.shellNotes, nil
-	t.message.Text = strings.Join(t.notes, "") + t.message.Text
+// shellNotes are what droid is told, with the next prompt, of the commands that the
+// user ran.
+type shellNotes struct{ texts []string }
+
+func (n *shellNotes) add(text string) { n.texts = append(n.texts, text) }
+
+// take hands the notes out for a prompt.
+func (n *shellNotes) take() []string {
+	texts := n.texts
+	n.texts = nil
+	return texts
 }
 
-// keepShellNotes keeps the notes of a prompt that droid did not take for the
-// next one.
-func (s *Session) keepShellNotes(t *userPrompt) {
-	if t != nil {
-		s.shellNotes = append(t.notes, s.shellNotes...)
-		t.notes = nil
+// putBack takes the notes of a prompt that droid did not take; they come first again.
+func (n *shellNotes) putBack(texts []string) { n.texts = append(texts, n.texts...) }
+
+// addShellNotes puts what the user ran before a prompt. A command that droid expands
+// must begin the message, so the notes then wait for the prompt after it.
+func (s *Session) addShellNotes(p *userPrompt) {
+	if name, _, _ := splitCommand(p.message.Text); s.commands.has(name) || len(s.shellNotes.texts) == 0 {
+		return
 	}
+	p.notes = s.shellNotes.take()
+	p.message.Text = strings.Join(p.notes, "") + p.message.Text
+}
+
+// keepShellNotes keeps the notes of a prompt that droid did not take for the next one.
+func (s *Session) keepShellNotes(p *userPrompt) {
+	s.shellNotes.putBack(p.notes)
+	p.notes = nil
 }

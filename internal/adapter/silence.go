@@ -25,6 +25,18 @@ func (q *silence) broken(now time.Time) { *q = silence{since: now} }
 // next is how long a silence the user is told of next.
 func (q *silence) next() time.Duration { return max(silentAfter, 2*q.told) }
 
+// tell is what the user is told now, as a thought that goes on from one time to the
+// next.
+func (q *silence) tell() (message, text string, thought bool) {
+	q.told = q.next()
+	minutes := fmt.Sprintf("%d min", int(q.told/time.Minute))
+	if q.message != "" {
+		return q.message, "; " + minutes, true
+	}
+	q.message = uuid.NewString()
+	return q.message, "droid waits for the model, which has said nothing for " + minutes, true
+}
+
 // silenceDue is when the user is to be told that the model says nothing. It is
 // not while a tool runs, which shows itself, or while the user is asked.
 func (s *Session) silenceDue() (at time.Time, ok bool) {
@@ -39,13 +51,5 @@ func (s *Session) tellSilence(now time.Time) {
 	if at, ok := s.silenceDue(); !ok || now.Before(at) {
 		return
 	}
-	q := &s.silence
-	q.told = q.next()
-	minutes := fmt.Sprintf("%d min", int(q.told/time.Minute))
-	if q.message == "" {
-		q.message = uuid.NewString()
-		s.sendText(q.message, "droid waits for the model, which has said nothing for "+minutes, true)
-		return
-	}
-	s.sendText(q.message, "; "+minutes, true)
+	s.sendText(s.silence.tell())
 }

@@ -32,7 +32,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	case quirks.AskWithdrawn:
 		s.dialog.withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
-		s.options.reported(ev.Settings)
+		s.options.Reported(ev.Settings)
 		s.tellOptions()
 	case quirks.TitleChanged:
 		s.thread.call(ev.Title)

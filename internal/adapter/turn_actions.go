@@ -32,7 +32,6 @@ func (s *Session) carryOut(actions []turns.Action) {
 }
 
 func (s *Session) act(a turns.Action) {
-	machine := s.prompts.machine
 	switch a := a.(type) {
 	case turns.NeedDroid:
 		s.needDroid(s.prompts.open[a.ID])
@@ -46,9 +45,7 @@ func (s *Session) act(a turns.Action) {
 		s.interrupt()
 	case turns.Kill:
 		s.log.Warn("droid does not stop; it is killed")
-		if s.proc.client() != nil {
-			s.proc.client().KillFor("it did not stop when a turn was cancelled")
-		}
+		s.proc.kill("it did not stop when a turn was cancelled")
 	case turns.Stop:
 		s.prompts.open[a.ID].command.stop()
 	case turns.Forget:
@@ -60,7 +57,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.Quiet:
 		s.prompts.becameQuiet()
 	default:
-		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a), zap.Int("waiting", machine.Waiting()))
+		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a))
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	s.carryOut(actions)
 }
 
-func outcomeOf(ev quirks.TurnEnded) turns.Outcome {
+func outcomeOf(ev quirks.TurnEnded) turns.How {
 	switch ev.Outcome {
 	case quirks.Failed:
 		return turns.Failed

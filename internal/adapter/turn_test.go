@@ -14,6 +14,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/options"
 	"droid-acp/internal/turns"
 )
 
@@ -468,7 +469,7 @@ func TestMuteDroidIsKilled(t *testing.T) {
 				})
 				var ids []string
 				if moment == "follow-up" {
-					require.Nil(t, e.set("follow_up", followUpSteer).Error)
+					require.Nil(t, e.set("follow_up", options.Steer).Error)
 					ids = append(ids, e.prompt("go"))
 				}
 				ids = append(ids, e.prompt("mute"))

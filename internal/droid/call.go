@@ -25,9 +25,9 @@ const (
 // errNotSent marks a call that ctx ended before droid could see it.
 var errNotSent = errors.New("not sent")
 
-// call is one outstanding request. It is retired exactly once: whoever takes it
+// pendingCall is one outstanding request. It is retired exactly once: whoever takes it
 // out of clientState.pending sends its outcome.
-type call struct {
+type pendingCall struct {
 	method  string
 	number  int64        // calls are sent in this order
 	began   bool         // it made the client busy
@@ -110,7 +110,7 @@ func (c *Client) enter(ctx context.Context, method string) (leave func(), err er
 }
 
 // send registers the call and queues its line.
-func (c *Client) send(id, method string, data []byte) (*call, *outLine, error) {
+func (c *Client) send(id, method string, data []byte) (*pendingCall, *outLine, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.state
@@ -130,7 +130,7 @@ func (c *Client) send(id, method string, data []byte) (*call, *outLine, error) {
 		return nil, nil, err
 	}
 	s.calls++
-	p := &call{method: method, number: s.calls, done: make(chan outcome, 1)}
+	p := &pendingCall{method: method, number: s.calls, done: make(chan outcome, 1)}
 	s.pending[id] = p
 	if method == methodAddUserMessage && !s.busy {
 		p.began = true
@@ -141,7 +141,7 @@ func (c *Client) send(id, method string, data []byte) (*call, *outLine, error) {
 
 // await returns the outcome of a call, or ctx's error. In that case droid may
 // still do what was asked, unless its line could be withdrawn.
-func (c *Client) await(ctx context.Context, id string, p *call, l *outLine) (json.RawMessage, error) {
+func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *outLine) (json.RawMessage, error) {
 	select {
 	case o := <-p.done:
 		return o.result, o.err
@@ -192,7 +192,7 @@ func (c *Client) respond(r *stream.Response) {
 // retire takes the call that a response belongs to out of those outstanding, nil
 // when there is none. id is that of the response, also where droid left it out, and
 // waits says whether somebody still waits for it.
-func (c *Client) retire(r *stream.Response) (p *call, id string, waits bool) {
+func (c *Client) retire(r *stream.Response) (p *pendingCall, id string, waits bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id = r.ID
@@ -213,7 +213,7 @@ func (c *Client) retire(r *stream.Response) (p *call, id string, waits bool) {
 // readBefore notes that droid has read the calls before p, as it has answered p:
 // it reads in order, and refuses what it does not understand when it reads it. So
 // an error without id is none of theirs (0.99, 0.117). The caller holds mu.
-func (c *Client) readBefore(p *call) {
+func (c *Client) readBefore(p *pendingCall) {
 	for _, q := range c.state.pending {
 		q.read = q.read || q.number < p.number
 	}

@@ -1,10 +1,7 @@
 package droid
 
 import (
-	"encoding/json"
-	"errors"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,7 +9,6 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sessionid"
 )
 
 // eventBuffer is how many events may wait before droid's reader does.
@@ -45,7 +41,7 @@ var defaultBounds = bounds{
 type Client struct {
 	log    *zap.Logger
 	bounds bounds
-	proc   *process // nil for a client without a process
+	proc   *child // nil for a client without a process
 	stdout io.Reader
 	events chan stream.Event
 	out    *writer
@@ -69,7 +65,7 @@ type Client struct {
 type clientState struct {
 	version   stream.Version
 	started   bool // droid has said a line
-	pending   map[string]*call
+	pending   map[string]*pendingCall
 	calls     int64           // sent so far
 	opened    bool            // Initialize or Load was done
 	sessions  map[string]bool // ids that the process has worked on
@@ -99,7 +95,7 @@ func NewClient(stdout io.Reader, stdin io.WriteCloser, log *zap.Logger) *Client 
 	return newClient(stdout, stdin, nil, log, defaultBounds)
 }
 
-func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logger, b bounds) *Client {
+func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger, b bounds) *Client {
 	if log == nil {
 		log = zap.NewNop()
 	}
@@ -118,7 +114,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logg
 		dead:      make(chan struct{}),
 		exited:    make(chan struct{}),
 		state: clientState{
-			pending:  map[string]*call{},
+			pending:  map[string]*pendingCall{},
 			sessions: map[string]bool{},
 			idle:     idle,
 		},
@@ -268,188 +264,6 @@ func (c *Client) fail(exit *ExitError) {
 	}
 	c.setBusy(false)
 	close(c.dead)
-}
-
-// countingReader counts read calls, so that drainStdout can tell a reader that
-// waits for droid from one that waits for the reader of Events.
-type countingReader struct{ c *Client }
-
-func (r countingReader) Read(p []byte) (int, error) {
-	r.c.reads.Add(1)
-	defer r.c.reads.Add(1)
-	return r.c.stdout.Read(p)
-}
-
-// read is the reader goroutine: it decodes droid's stdout, in lines of at most
-// longest bytes, hands responses to their calls and events to Events.
-func (c *Client) read(longest int) {
-	defer close(c.readDone)
-	defer close(c.events)
-	defer c.failFirst()
-	lines := newLineReader(countingReader{c}, longest)
-	var l listener
-	for {
-		data, err := lines.next()
-		var tooLong *lineTooLong
-		switch {
-		case errors.As(err, &tooLong):
-			c.lost(tooLong)
-		case err != nil:
-			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
-				c.log.Warn("reading from droid", zap.Error(err))
-			}
-			return
-		case len(data) > 0:
-			c.handle(&l, data, lines.owned())
-		}
-	}
-}
-
-// maxNoise is how many lines that are no messages are told one by one; the log of
-// droid's end has their number.
-const maxNoise = 20
-
-// malformed counts a line that is no message. The log tells where it is broken,
-// not what it says.
-func (c *Client) malformed(err error, data []byte) {
-	c.stats.lines.Add(1)
-	n := c.stats.malformed.Add(1)
-	if n > maxNoise {
-		return
-	}
-	text := "droid wrote a line that is no message"
-	if n == maxNoise {
-		text += "; further ones are only counted"
-	}
-	fields := []zap.Field{zap.Error(err), zap.Int("bytes", len(data))}
-	var syntax *json.SyntaxError
-	if errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) && len(data) > 0 {
-		fields = append(fields, zap.Int64("at", syntax.Offset))
-	}
-	c.log.Warn(text, fields...)
-}
-
-// listener is what the reader goroutine remembers from line to line: what it told
-// the client last.
-type listener struct {
-	decoder stream.Decoder
-	started bool
-	version stream.Version
-	session string // its id
-}
-
-// handle processes one line. With owned its memory is not used again.
-func (c *Client) handle(l *listener, data []byte, owned bool) {
-	line, err := l.decoder.Decode(data, owned)
-	if err != nil {
-		c.malformed(err, data)
-		return
-	}
-	c.stats.lines.Add(1)
-	if !l.started || line.Version != l.version {
-		l.started, l.version = true, line.Version
-		c.learnVersion(line.Version)
-	}
-	if line.Response != nil {
-		c.respond(line.Response)
-		return
-	}
-	if line.SessionID != "" && line.SessionID != l.session {
-		l.session = line.SessionID
-		c.sawSession(line.SessionID)
-	}
-	switch e := line.Event.(type) {
-	case stream.Unknown:
-		c.unknown(e, line)
-	case stream.WorkingStateChanged:
-		c.noteState(e.State)
-	}
-	c.emit(line.Event)
-}
-
-func (c *Client) noteState(state string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.setBusy(state != stream.StateIdle)
-}
-
-func (c *Client) learnVersion(v stream.Version) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.state.started {
-		c.state.started = true
-		c.log.Debug("droid speaks", zap.Stringer("protocol", v))
-	}
-	if c.state.version.IsZero() {
-		c.state.version = v
-	}
-}
-
-// sawSession notes the session id of a notification and tells when the process
-// moved to one that nobody asked for. The ids that it worked on before may
-// still appear: agent_turn_completed of the old one comes last.
-func (c *Client) sawSession(id string) {
-	if !sessionid.Valid(id) {
-		c.log.Warn("droid says something of a session whose id is none", zap.String("session", id[:min(len(id), 80)]))
-		return
-	}
-	c.mu.Lock()
-	from := c.state.session
-	known := c.state.sessions[id]
-	c.state.sessions[id] = true
-	if !known {
-		c.state.session = id
-	}
-	c.mu.Unlock()
-	if !known && from != "" {
-		c.emit(stream.SessionSwitched{From: from, To: id})
-	}
-}
-
-// unknown counts an event without a type, and refuses it when it is a request:
-// droid waits for an answer to each.
-func (c *Client) unknown(e stream.Unknown, line stream.Line) {
-	c.stats.unknown.Add(1)
-	c.log.Debug("droid sent something unknown", zap.String("type", e.Type), zap.Error(e.Err), zap.Int("bytes", len(e.Raw)))
-	if line.RequestID == nil {
-		return
-	}
-	code, text := codeMethodNotFound, "Method not found"
-	if line.Invalid {
-		code, text = codeInvalidParams, "Invalid params"
-	}
-	if data, err := encodeError(line.RequestID, code, text); err == nil {
-		c.out.put(data, true) // fails when droid is gone, and then nobody waits
-	}
-}
-
-// emit delivers an event. It waits for the reader of Events, but not for ever
-// once the client is closing.
-func (c *Client) emit(e stream.Event) {
-	select {
-	case c.events <- e:
-		return
-	default:
-	}
-	select {
-	case c.events <- e:
-		return
-	case <-c.closing:
-	}
-	if c.stats.dropped.Load() == 0 {
-		t := time.NewTimer(c.bounds.stall)
-		defer t.Stop()
-		select {
-		case c.events <- e:
-			return
-		case <-t.C:
-		}
-	}
-	select {
-	case c.events <- e:
-	default:
-		c.stats.dropped.Add(1)
-	}
 }
 
 // setBusy records whether a turn runs. The caller holds mu.

@@ -79,8 +79,8 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 	return newClient(p.stdout, stdin, p, log, b), nil
 }
 
-// process is one running droid.
-type process struct {
+// child is one running droid.
+type child struct {
 	cmd      *exec.Cmd
 	log      *zap.Logger
 	settings *settingsFile // nil without one
@@ -94,7 +94,7 @@ type process struct {
 }
 
 // startProcess starts droid and returns it with its stdin.
-func startProcess(cmd Command, log *zap.Logger) (*process, io.WriteCloser, error) {
+func startProcess(cmd Command, log *zap.Logger) (*child, io.WriteCloser, error) {
 	ours, theirs, err := openPipes()
 	if err != nil {
 		return nil, nil, err
@@ -106,7 +106,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, io.WriteCloser, error
 		c.Env, settings = addSettings(c.Env, log)
 	}
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], theirs[2]
-	p := &process{
+	p := &child{
 		cmd:        c,
 		log:        log,
 		settings:   settings,
@@ -132,7 +132,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, io.WriteCloser, error
 
 // guard runs f in a goroutine of its own. A panic there ends this process alone;
 // started, if somebody waits for it, gets it as an error.
-func (p *process) guard(f func(), started chan<- error) {
+func (p *child) guard(f func(), started chan<- error) {
 	go func() {
 		defer func() {
 			r := recover()
@@ -180,7 +180,7 @@ func closeFiles(files []*os.File) {
 // run starts the process and waits for it in one goroutine on one thread:
 // Linux's parent-death signal comes when the thread that forked ends, not when
 // the process does.
-func (p *process) run(started chan<- error) {
+func (p *child) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(p.reaped)
@@ -200,7 +200,7 @@ func (p *process) run(started chan<- error) {
 	}
 }
 
-func (p *process) readStderr() {
+func (p *child) readStderr() {
 	defer close(p.stderrDone)
 	if _, err := io.Copy(p.stderr, p.stderrPipe); err != nil && !errors.Is(err, os.ErrClosed) {
 		p.log.Debug("reading droid's stderr", zap.Error(err))
@@ -210,7 +210,7 @@ func (p *process) readStderr() {
 
 // drainStderr waits for the rest of stderr. A child of droid may hold the pipe
 // open for ever, hence the limit.
-func (p *process) drainStderr(limit time.Duration) {
+func (p *child) drainStderr(limit time.Duration) {
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
@@ -223,7 +223,7 @@ func (p *process) drainStderr(limit time.Duration) {
 
 // exitError describes the reaped process. Its stderr goes to the user with the
 // error; the log gets the number of lines alone.
-func (p *process) exitError() *ExitError {
+func (p *child) exitError() *ExitError {
 	lines, count := p.stderr.last()
 	if count > 0 {
 		p.log.Debug("droid wrote to stderr", zap.Int("stderrLines", count))
@@ -236,7 +236,7 @@ func (p *process) exitError() *ExitError {
 	return e
 }
 
-func (p *process) isReaped() bool {
+func (p *child) isReaped() bool {
 	select {
 	case <-p.reaped:
 		return true

@@ -111,7 +111,7 @@ func TestAskedLogin(t *testing.T) {
 		false: "The MCP server safe needs you to log in: https://example.com/login\nPlease.",
 	} {
 		s := new(Servers)
-		s.ProcessStarted(begin, Process{}) // before 0.215 an address has a login behind it when it was asked for
+		s.ProcessStarted(begin, Abilities{}) // before 0.215 an address has a login behind it when it was asked for
 		var replies []string
 		asked := s.AskLogin("safe", func(text string) { replies = append(replies, text) })
 		do := s.LoginBegan(begin, loginAt("https://example.com/login"), dialogs)
@@ -136,7 +136,7 @@ func TestAskedLogin(t *testing.T) {
 // Before 0.215 an address that nobody asked for leads nowhere.
 func TestLoginOfAnOldDroid(t *testing.T) {
 	s := new(Servers)
-	s.ProcessStarted(begin, Process{})
+	s.ProcessStarted(begin, Abilities{})
 	do := s.LoginBegan(begin, loginAt("https://example.com/login"), true)
 	require.Equal(t, Began{Texts: []string{loginHint("safe")}}, do)
 	require.False(t, s.LogsIn(begin))

@@ -14,8 +14,8 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Process is what a droid process can do with the editor's MCP servers.
-type Process struct {
+// Abilities are what a droid process can do with the editor's MCP servers.
+type Abilities struct {
 	Takes   bool // it has them from a settings file of its own, see droid.Client.SetMCPServers
 	Version stream.Version
 }
@@ -24,7 +24,7 @@ type Process struct {
 // safe for concurrent use.
 type Servers struct {
 	list    []stream.MCPServer
-	process Process           // the one that runs; the zero value for none
+	process Abilities         // the one that runs; the zero value for none
 	start   *start            // of the servers in it; nil when there is nothing to wait for
 	logins  map[string]*Login // that have begun, by server
 	asked   *Asked            // the "/mcp login" that waits for an address
@@ -66,7 +66,7 @@ func (s *Servers) Resolve(name string) string {
 
 // ProcessStarted says that a process works for the session from now on. Where it
 // takes servers, they begin to start.
-func (s *Servers) ProcessStarted(now time.Time, p Process) {
+func (s *Servers) ProcessStarted(now time.Time, p Abilities) {
 	s.process, s.start = p, nil
 	if p.Takes && len(s.list) > 0 {
 		s.start = newStart(now, s.Names())
@@ -76,7 +76,7 @@ func (s *Servers) ProcessStarted(now time.Time, p Process) {
 // ProcessGone says that no process works for the session any more. No prompt
 // waits for its servers, and its logins lead nowhere.
 func (s *Servers) ProcessGone() {
-	s.process, s.start = Process{}, nil
+	s.process, s.start = Abilities{}, nil
 	s.EndLogins()
 }
 

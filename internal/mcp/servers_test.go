@@ -20,7 +20,7 @@ func status(name, status string) stream.MCPServerStatus {
 }
 
 // newest is a process that can do all that is known.
-func newest() Process { return Process{true, stream.Version{Major: 1, Minor: 220}} }
+func newest() Abilities { return Abilities{true, stream.Version{Major: 1, Minor: 220}} }
 
 // old is the version of a droid that starts the servers of a settings file alone.
 func old() stream.Version { return stream.Version{Major: 1, Minor: 15} }
@@ -73,7 +73,7 @@ func TestTrouble(t *testing.T) {
 	} {
 		require.Equal(t, tc.want, s.trouble(tc.server, tc.missing))
 	}
-	s.ProcessStarted(begin, Process{})
+	s.ProcessStarted(begin, Abilities{})
 	require.Equal(t, "The MCP server a failed.", s.trouble(status("a", "failed"), missing), "it was passed with the session: another may have the name")
 }
 
@@ -103,14 +103,14 @@ func TestOpened(t *testing.T) {
 	}
 	const ignored = "This version of droid ignores MCP servers that an editor passes: a, b. Update droid, or add them with `droid mcp add`."
 	for name, tc := range map[string]struct {
-		process      Process
+		process      Abilities
 		texts, watch []string
 		waits        bool
 	}{
-		"from the settings file": {Process{true, old()}, nil, nil, true},
-		"a file that is ignored": {Process{true, stream.Version{}}, []string{ignored}, nil, false},
-		"with the session":       {Process{false, newest().Version}, []string{"The MCP server b cannot start: no such program."}, []string{"a"}, false},
-		"in vain":                {Process{false, old()}, []string{ignored}, nil, false},
+		"from the settings file": {Abilities{true, old()}, nil, nil, true},
+		"a file that is ignored": {Abilities{true, stream.Version{}}, []string{ignored}, nil, false},
+		"with the session":       {Abilities{false, newest().Version}, []string{"The MCP server b cannot start: no such program."}, []string{"a"}, false},
+		"in vain":                {Abilities{false, old()}, []string{ignored}, nil, false},
 	} {
 		s := with("a", "b")
 		s.ProcessStarted(begin, tc.process)

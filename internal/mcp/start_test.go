@@ -11,7 +11,7 @@ import (
 
 // started are servers of these names that a process starts, and a prompt that
 // waits for them.
-func started(p Process, names ...string) (s *Servers, went *int) {
+func started(p Abilities, names ...string) (s *Servers, went *int) {
 	s, went = with(names...), new(int)
 	s.ProcessStarted(begin, p)
 	s.Hold(begin, func() { *went++ })
@@ -49,7 +49,7 @@ func TestNothingToHoldFor(t *testing.T) {
 		require.False(t, due)
 	}
 	s := with("a")
-	s.ProcessStarted(begin, Process{Version: newest().Version})
+	s.ProcessStarted(begin, Abilities{Version: newest().Version})
 	require.False(t, s.Hold(begin, func() {}))
 	s.ProcessStarted(begin, newest())
 	require.True(t, s.Hold(begin, func() {}))
@@ -90,7 +90,7 @@ func TestLateServers(t *testing.T) {
 // all since it opened the session, nothing is known.
 func TestServersThatDroidDoesNotName(t *testing.T) {
 	named := []stream.MCPServerStatus{status("a", "connecting"), status("other", "connected")}
-	old := Process{true, old()}
+	old := Abilities{true, old()}
 
 	s, went := started(old, "a", "b")
 	run(s.Status(named, there))

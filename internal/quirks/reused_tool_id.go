@@ -25,7 +25,7 @@ func (n *Normalizer) modelCalled() {
 // claim returns the call that u speaks of: the open one with that id, or a new
 // one. It returns nil when u only repeats a call that has ended. A snapshot
 // comes once a message, so there the same input is another call too.
-func (n *Normalizer) claim(u stream.ToolUse, snapshot bool) *call {
+func (n *Normalizer) claim(u stream.ToolUse, snapshot bool) *openCall {
 	c := n.tools.newest[u.ID]
 	if c == nil {
 		return n.startCall(u)

@@ -35,5 +35,5 @@ func (n *Normalizer) cutOff(t *turn) bool {
 	if n.completes || t.completed != nil || t.refused || t.interrupted {
 		return false
 	}
-	return slices.ContainsFunc(n.tools.open, func(c *call) bool { return c.acted })
+	return slices.ContainsFunc(n.tools.open, func(c *openCall) bool { return c.acted })
 }

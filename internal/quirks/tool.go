@@ -8,8 +8,8 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// call is one tool call. Its id is unique, the model's raw id need not be.
-type call struct {
+// openCall is one tool call. Its id is unique, the model's raw id need not be.
+type openCall struct {
 	id, name string
 	first    json.RawMessage // input told with ToolStarted, while the call is open
 	latest   json.RawMessage // newest input seen, while the call is open
@@ -23,14 +23,14 @@ type call struct {
 
 // tools are the calls of a session.
 type tools struct {
-	newest map[string]*call // by raw id
+	newest map[string]*openCall // by raw id
 	used   map[string]struct{}
-	open   []*call
+	open   []*openCall
 	epoch  int // counts model calls
 }
 
 func newTools() tools {
-	return tools{newest: map[string]*call{}, used: map[string]struct{}{}}
+	return tools{newest: map[string]*openCall{}, used: map[string]struct{}{}}
 }
 
 // noInput is the input of a call of which none is known.
@@ -54,10 +54,10 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 // startCall announces a call under an id that was never used.
-func (n *Normalizer) startCall(u stream.ToolUse) *call {
+func (n *Normalizer) startCall(u stream.ToolUse) *openCall {
 	n.busy()
 	in := input(u.Input)
-	c := &call{id: n.tools.uniqueID(u.ID), name: u.Name, first: in, latest: in}
+	c := &openCall{id: n.tools.uniqueID(u.ID), name: u.Name, first: in, latest: in}
 	n.tools.newest[u.ID] = c
 	n.tools.open = append(n.tools.open, c)
 	n.emit(ToolStarted{ID: c.id, Name: c.name, Input: in})
@@ -66,7 +66,7 @@ func (n *Normalizer) startCall(u stream.ToolUse) *call {
 
 // openCall returns the open call with this raw id, starting it when the id is
 // new. It returns nil when the call has ended.
-func (n *Normalizer) openCall(raw, name string) *call {
+func (n *Normalizer) openCall(raw, name string) *openCall {
 	c := n.tools.newest[raw]
 	switch {
 	case c == nil:
@@ -82,14 +82,14 @@ func (n *Normalizer) openCall(raw, name string) *call {
 
 // touch notes that droid works on c. It reports false when that showed that the
 // turn of c was over.
-func (n *Normalizer) touch(c *call) bool {
+func (n *Normalizer) touch(c *openCall) bool {
 	n.busy()
 	return !c.ended
 }
 
 // tellInput reports the complete input of c, once, if it is not what the start
 // had told.
-func (n *Normalizer) tellInput(c *call, in json.RawMessage) {
+func (n *Normalizer) tellInput(c *openCall, in json.RawMessage) {
 	if c.told {
 		return
 	}
@@ -101,7 +101,7 @@ func (n *Normalizer) tellInput(c *call, in json.RawMessage) {
 }
 
 // run reports that c executes, once.
-func (n *Normalizer) run(c *call) {
+func (n *Normalizer) run(c *openCall) {
 	c.acted = true
 	n.tellInput(c, c.latest)
 	if !c.running {
@@ -111,12 +111,12 @@ func (n *Normalizer) run(c *call) {
 }
 
 // endCall ends c, once.
-func (n *Normalizer) endCall(c *call, end ToolEnded) {
+func (n *Normalizer) endCall(c *openCall, end ToolEnded) {
 	c.ended = true
 	c.epoch = n.tools.epoch
 	c.ran, c.first, c.latest = digestOf(c.latest), nil, nil // calls are remembered, their inputs may be files
 	end.ID, end.Name = c.id, c.name
-	n.tools.open = slices.DeleteFunc(n.tools.open, func(o *call) bool { return o == c })
+	n.tools.open = slices.DeleteFunc(n.tools.open, func(o *openCall) bool { return o == c })
 	n.emit(end)
 }
 

@@ -12,10 +12,10 @@ import (
 )
 
 // toolView shows one open tool call. A tool that needs more than the others has a type
-// of its own, which embeds *call and replaces what is different; the table in tools.go
+// of its own, which embeds *shownCall and replaces what is different; the table in tools.go
 // says which.
 type toolView interface {
-	base() *call
+	base() *shownCall
 	// hidden reports whether the call has no entry of its own in the conversation.
 	hidden() bool
 	// describe completes what a call with this input looks like. The input is an object
@@ -40,26 +40,26 @@ type toolView interface {
 	asked(tool stream.PermissionToolUse, changes []change) (keep bool)
 }
 
-// call is an open tool call, shown as those of most tools are.
-type call struct {
+// shownCall is an open tool call, shown as those of most tools are.
+type shownCall struct {
 	v      *View
 	id     string
 	status string // as the editor was told last
 }
 
-var _ toolView = (*call)(nil)
+var _ toolView = (*shownCall)(nil)
 
-func (c *call) base() *call                                          { return c }
-func (c *call) hidden() bool                                         { return false }
-func (c *call) describe(string, json.RawMessage, *protocol.ToolCall) {}
-func (c *call) announced(*protocol.ToolCall)                         {}
-func (c *call) running(*protocol.ToolCall)                           {}
-func (c *call) due() (at time.Time, ok bool)                         { return time.Time{}, false }
-func (c *call) flush(Moment)                                         {}
-func (c *call) planned() []change                                    { return nil }
-func (c *call) asked(stream.PermissionToolUse, []change) (keep bool) { return false }
+func (c *shownCall) base() *shownCall                                     { return c }
+func (c *shownCall) hidden() bool                                         { return false }
+func (c *shownCall) describe(string, json.RawMessage, *protocol.ToolCall) {}
+func (c *shownCall) announced(*protocol.ToolCall)                         {}
+func (c *shownCall) running(*protocol.ToolCall)                           {}
+func (c *shownCall) due() (at time.Time, ok bool)                         { return time.Time{}, false }
+func (c *shownCall) flush(Moment)                                         {}
+func (c *shownCall) planned() []change                                    { return nil }
+func (c *shownCall) asked(stream.PermissionToolUse, []change) (keep bool) { return false }
 
-func (c *call) progress(_ Moment, u stream.ProgressUpdate) {
+func (c *shownCall) progress(_ Moment, u stream.ProgressUpdate) {
 	text := u.Text
 	if text == "" {
 		text = u.Error
@@ -69,20 +69,20 @@ func (c *call) progress(_ Moment, u stream.ProgressUpdate) {
 	}
 }
 
-func (c *call) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+func (c *shownCall) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if !ev.Unfinished { // else what it said so far stays
 		update.Content = ResultContent(ev.Content)
 	}
 }
 
 // sendContent puts content in place of what the call showed before.
-func (c *call) sendContent(content ...protocol.ToolContent) {
+func (c *shownCall) sendContent(content ...protocol.ToolContent) {
 	c.v.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id, Content: content})
 }
 
 // open begins the view of a call.
 func (v *View) open(id, name string) toolView {
-	c := &call{v: v, id: id, status: protocol.StatusPending}
+	c := &shownCall{v: v, id: id, status: protocol.StatusPending}
 	var view toolView = c
 	if begin := toolOf(name).view; begin != nil {
 		view = begin(c)
@@ -97,7 +97,7 @@ func (v *View) call(id string) toolView {
 	if view := v.calls[id]; view != nil {
 		return view
 	}
-	return &call{v: v, id: id}
+	return &shownCall{v: v, id: id}
 }
 
 // Busy reports whether a tool call is open.

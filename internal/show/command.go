@@ -17,13 +17,13 @@ const OutputEvery = 100 * time.Millisecond
 
 // command is the view of an Execute call.
 type command struct {
-	*call
+	*shownCall
 	output output
 	sent   time.Time // when the output was last repeated
 	dirty  bool      // there is more since
 }
 
-func newCommand(c *call) toolView { return &command{call: c} }
+func newCommand(c *shownCall) toolView { return &command{shownCall: c} }
 
 // commandTitle is the whole command.
 func commandTitle(in toolInput) string { return in.Command }

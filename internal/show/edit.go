@@ -32,12 +32,12 @@ const (
 
 // edit is the view of a call that changes files.
 type edit struct {
-	*call
+	*shownCall
 	changes []change
 	files   Files // read when the call began, for when its input is described
 }
 
-func newEdit(c *call) toolView { return &edit{call: c, files: c.v.files} }
+func newEdit(c *shownCall) toolView { return &edit{shownCall: c, files: c.v.files} }
 
 // describe notes what the call is about to change, and names the files where the
 // input does not.

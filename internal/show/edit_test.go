@@ -230,7 +230,7 @@ func TestPatchOfAFileThatCannotBeRead(t *testing.T) {
 // droid 0.99 adds the first of two files and calls that a success.
 func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "x\n")
-	e := &edit{call: &call{v: s.View}, changes: []change{whole(path, nil, textOf("x")), whole(filepath.Join(s.cwd, "b.txt"), nil, textOf("y"))}}
+	e := &edit{shownCall: &shownCall{v: s.View}, changes: []change{whole(path, nil, textOf("x")), whole(filepath.Join(s.cwd, "b.txt"), nil, textOf("y"))}}
 	update := protocol.ToolCall{Status: protocol.StatusCompleted}
 	s.read(path, filepath.Join(s.cwd, "b.txt"))
 	e.ended(endedWith(t, `{"success":true}`), &update)
@@ -239,7 +239,7 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	require.Len(t, update.Locations, 1)
 
 	// 0.225 goes on with the other files, and calls that a success too.
-	e = &edit{call: &call{v: s.View}, changes: []change{whole(path, nil, textOf("x")), {path: filepath.Join(s.cwd, "b.txt"), old: textOf("8"), new: textOf("9"), part: true}}}
+	e = &edit{shownCall: &shownCall{v: s.View}, changes: []change{whole(path, nil, textOf("x")), {path: filepath.Join(s.cwd, "b.txt"), old: textOf("8"), new: textOf("9"), part: true}}}
 	update = protocol.ToolCall{Status: protocol.StatusCompleted}
 	e.ended(endedWith(t, `{"success":true,"files":[{"file_path":"a.txt"},{"file_path":"b.txt","error":"Invalid context"}]}`), &update)
 	require.Equal(t, "diff|Not changed by droid: b.txt (Invalid context)", texts(update.Content))

@@ -14,12 +14,12 @@ const confirmSpec = "exit_spec_mode"
 
 // plan is the view of an ExitSpecMode call.
 type plan struct {
-	*call
+	*shownCall
 	text   string // the plan, as proposed or as edited
 	edited bool   // by the user, here
 }
 
-func newPlan(c *call) toolView { return &plan{call: c} }
+func newPlan(c *shownCall) toolView { return &plan{shownCall: c} }
 
 // planTitle says that there is a plan to approve.
 func planTitle(in toolInput) string { return strings.TrimSuffix("Approve plan: "+in.Title, ": ") }

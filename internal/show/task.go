@@ -15,12 +15,12 @@ const maxTaskSteps = 30
 
 // task is the view of a Task: what its subagent does.
 type task struct {
-	*call
+	*shownCall
 	steps   []string
 	skipped int
 }
 
-func newTask(c *call) toolView { return &task{call: c} }
+func newTask(c *shownCall) toolView { return &task{shownCall: c} }
 
 // progress shows a step of the subagent under its call (0.99, 0.117).
 func (t *task) progress(_ Moment, u stream.ProgressUpdate) {

@@ -13,11 +13,11 @@ import (
 // todo is the view of a TodoWrite call. The call itself is not shown, the plan
 // is; droid asks no permission for it.
 type todo struct {
-	*call
+	*shownCall
 	input json.RawMessage
 }
 
-func newTodo(c *call) toolView { return &todo{call: c} }
+func newTodo(c *shownCall) toolView { return &todo{shownCall: c} }
 
 func (t *todo) hidden() bool { return true }
 

@@ -10,11 +10,11 @@ import (
 // most tools.
 type tool struct {
 	kind  acp.ToolKind
-	title func(in toolInput) string // "" for the title that most have
-	view  func(c *call) toolView    // nil: *call shows it
-	edits bool                      // its calls change files, which have to be read for the diffs
-	lines bool                      // its input has the line at which it begins to read
-	far   bool                      // what its input calls a path need not be a file of this machine
+	title func(in toolInput) string   // "" for the title that most have
+	view  func(c *shownCall) toolView // nil: shownCall shows it
+	edits bool                        // its calls change files, which have to be read for the diffs
+	lines bool                        // its input has the line at which it begins to read
+	far   bool                        // what its input calls a path need not be a file of this machine
 }
 
 // tools are droid's tools (0.99 to 0.225) by name. To give a tool a view of its own,

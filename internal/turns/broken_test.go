@@ -17,7 +17,7 @@ type losesEnds struct {
 }
 
 func (b *losesEnds) Written() []Action { return b.lose(b.Machine.Written()) }
-func (b *losesEnds) Ended(request string, how Outcome, why error) (bool, []Action) {
+func (b *losesEnds) Ended(request string, how How, why error) (bool, []Action) {
 	known, actions := b.Machine.Ended(request, how, why)
 	return known, b.lose(actions)
 }
@@ -136,7 +136,7 @@ func (b sendsCancelled) Dropped(request string) (bool, []Action) {
 // reportsFailure ends a cancelled prompt with droid's error.
 type reportsFailure struct{ *Machine }
 
-func (b reportsFailure) Ended(request string, how Outcome, why error) (bool, []Action) {
+func (b reportsFailure) Ended(request string, how How, why error) (bool, []Action) {
 	if p := b.byRequest(request); p != nil && how == Failed {
 		p.cancelled = false
 	}
@@ -168,7 +168,7 @@ func (b ignoresHolds) Release() []Action {
 // miscounts does not begin the count of crashes anew.
 type miscounts struct{ *Machine }
 
-func (b miscounts) Ended(request string, how Outcome, why error) (bool, []Action) {
+func (b miscounts) Ended(request string, how How, why error) (bool, []Action) {
 	crashes := b.crashes
 	defer func() { b.crashes = crashes }()
 	return b.Machine.Ended(request, how, why)

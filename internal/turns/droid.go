@@ -14,7 +14,7 @@ func (m *Machine) Spoke() {
 // Ended says that droid ended the prompt with this request id; why is the reason of
 // one that failed. The result tells whether there is such a prompt: a turn of droid's
 // own has none.
-func (m *Machine) Ended(request string, how Outcome, why error) (known bool, actions []Action) {
+func (m *Machine) Ended(request string, how How, why error) (known bool, actions []Action) {
 	p := m.byRequest(request)
 	if p == nil {
 		return false, nil
@@ -26,7 +26,7 @@ func (m *Machine) Ended(request string, how Outcome, why error) (known bool, act
 }
 
 // endOf is how a prompt ends that droid ended.
-func (m *Machine) endOf(p *prompt, how Outcome, why error) End {
+func (m *Machine) endOf(p *prompt, how How, why error) End {
 	switch {
 	case p.cancelled:
 		// ACP: after session/cancel the answer is "cancelled", also when droid completed

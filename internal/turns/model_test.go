@@ -34,7 +34,7 @@ type machine interface {
 	Tick(time.Time) []Action
 	Due() (time.Time, bool)
 	Spoke()
-	Ended(string, Outcome, error) (bool, []Action)
+	Ended(string, How, error) (bool, []Action)
 	Gone(error)
 	Buried(error) []Action
 
@@ -273,7 +273,7 @@ func (w *world) droidEnds() {
 		w.must(t.ended != again, "one that droid threw away is sent again, or ends")
 		return
 	}
-	how := []Outcome{Completed, Completed, Cancelled, Failed}[w.rng.Intn(4)]
+	how := []How{Completed, Completed, Cancelled, Failed}[w.rng.Intn(4)]
 	w.note("ended %d how %d", t.id, how)
 	if how == Completed && !t.cancelled && !w.dead {
 		w.crashes = 0

@@ -30,12 +30,12 @@ const (
 	Process
 )
 
-// Outcome is how droid ended a turn.
-type Outcome int
+// How is how droid ended a turn.
+type How int
 
 const (
 	// Completed is the ordinary end.
-	Completed Outcome = iota
+	Completed How = iota
 	// Cancelled is the end after an interrupt.
 	Cancelled
 	// Failed is the end of a turn that droid could not complete.

@@ -31,7 +31,7 @@ func steered(t *testing.T) *Machine {
 	return m
 }
 
-func ended(m *Machine, request string, how Outcome, why error) []Action {
+func ended(m *Machine, request string, how How, why error) []Action {
 	_, actions := m.Ended(request, how, why)
 	return actions
 }
@@ -191,7 +191,7 @@ func TestThrownAwayIsSentAgain(t *testing.T) {
 func TestEndings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before func(m *Machine)
-		how    Outcome
+		how    How
 		want   End
 	}{
 		"answered":  {func(m *Machine) { m.Spoke() }, Completed, End{}},

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package adapter
+package readfile
 
 import (
 	"os"

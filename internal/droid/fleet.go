@@ -1,27 +1,25 @@
-package adapter
+package droid
 
 import (
 	"slices"
 	"sync"
 	"time"
-
-	"droid-acp/internal/droid"
 )
 
-// killTime bounds how long killed droids may take to be gone: that of their last
+// KillTime bounds how long killed droids may take to be gone: that of their last
 // output, which a child of droid may hold open.
-const killTime = 3 * time.Second
+const KillTime = 3 * time.Second
 
-// droids are the processes of an agent that may still run, so that they can be
-// ended when those that own them cannot do it.
-type droids struct {
+// Fleet is the processes of an agent that may still run, so that they can be
+// ended when those that own them cannot do it. The zero value is ready.
+type Fleet struct {
 	mu      sync.Mutex
 	killed  bool
-	started []*droid.Client
+	started []*Client
 }
 
-// add notes a process. It is killed when all were.
-func (d *droids) add(client *droid.Client) {
+// Add notes a process. It is killed when all were.
+func (d *Fleet) Add(client *Client) {
 	d.mu.Lock()
 	d.started = append(slices.DeleteFunc(d.started, hasExited), client)
 	killed := d.killed
@@ -31,7 +29,7 @@ func (d *droids) add(client *droid.Client) {
 	}
 }
 
-func hasExited(client *droid.Client) bool {
+func hasExited(client *Client) bool {
 	select {
 	case <-client.Exited():
 		return true
@@ -40,9 +38,9 @@ func hasExited(client *droid.Client) bool {
 	}
 }
 
-// kill ends all, also those that are added later. It returns when they are gone,
+// Kill ends all, also those that are added later. It returns when they are gone,
 // or after killTime.
-func (d *droids) kill() {
+func (d *Fleet) Kill() {
 	d.mu.Lock()
 	d.killed = true
 	started := slices.Clone(d.started)
@@ -50,7 +48,7 @@ func (d *droids) kill() {
 	for _, client := range started {
 		client.Kill()
 	}
-	patience := time.NewTimer(killTime)
+	patience := time.NewTimer(KillTime)
 	defer patience.Stop()
 	for _, client := range started {
 		select {

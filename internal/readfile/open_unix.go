@@ -1,6 +1,6 @@
 //go:build unix
 
-package adapter
+package readfile
 
 import "golang.org/x/sys/unix"
 

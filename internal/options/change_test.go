@@ -1,7 +1,6 @@
-package adapter
+package options
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,10 +28,10 @@ func someModels() []stream.Model {
 }
 
 // someOptions are those of a session with a model of spec mode of its own.
-func someOptions() options {
-	o := newOptions("")
-	o.offered(someModels())
-	o.reported(stream.Settings{
+func someOptions() State {
+	o := New("")
+	o.Offered(someModels())
+	o.Reported(stream.Settings{
 		ModelID: of("thinker"), ReasoningEffort: of("low"), AutonomyMode: of("normal"),
 		SpecModeModelID: of("thinker"), SpecModeReasoningEffort: of("xhigh"),
 	})
@@ -43,7 +42,7 @@ func someOptions() options {
 func TestPatch(t *testing.T) {
 	type patch = stream.SettingsPatch
 	for name, c := range map[string]struct {
-		given     func(*options)
+		given     func(*State)
 		version   stream.Version
 		id, value string
 		want      patch
@@ -54,31 +53,31 @@ func TestPatch(t *testing.T) {
 		"the same mode":         {version: v099, id: "mode", value: "normal", want: patch{AutonomyMode: of("normal")}},
 		"no mode":               {version: v099, id: "mode", value: "yolo", err: `"yolo" is no value of mode; the values are normal, spec, auto-low, auto-medium, auto-high`},
 		"a mode that is barred": {given: levels("off", "low"), version: v099, id: "mode", value: "auto-high", err: "no value of mode; the values are normal, spec, auto-low"},
-		"mode, not told":        {given: func(o *options) { o.reported(stream.Settings{}) }, id: "mode", value: "spec", err: "unknown configId"},
+		"mode, not told":        {given: func(o *State) { o.Reported(stream.Settings{}) }, id: "mode", value: "spec", err: "unknown configId"},
 
 		"model, effort fits":                 {id: "model", value: "thinker", want: patch{ModelID: of("thinker")}},
 		"model, effort does not fit":         {id: "model", value: "plain", want: patch{ModelID: of("plain"), ReasoningEffort: of("none")}},
 		"model without a default":            {id: "model", value: "own", want: patch{ModelID: of("own")}},
-		"model, effort not told":             {given: func(o *options) { o.reported(stream.Settings{ModelID: of("own")}) }, id: "model", value: "plain", want: patch{ModelID: of("plain")}},
+		"model, effort not told":             {given: func(o *State) { o.Reported(stream.Settings{ModelID: of("own")}) }, id: "model", value: "plain", want: patch{ModelID: of("plain")}},
 		"no model":                           {id: "model", value: "best", err: `"best" is no value of model; the values are own, plain, thinker, silent, old`},
 		"disabled model":                     {id: "model", value: "gone", err: `the model "gone" is disabled in droid`},
-		"current disabled model":             {given: func(o *options) { o.reported(stream.Settings{ModelID: of("gone")}) }, id: "model", value: "gone"},
-		"current model that is not offered":  {given: func(o *options) { o.reported(stream.Settings{ModelID: of("else")}) }, id: "model", value: "else"},
+		"current disabled model":             {given: func(o *State) { o.Reported(stream.Settings{ModelID: of("gone")}) }, id: "model", value: "gone"},
+		"current model that is not offered":  {given: func(o *State) { o.Reported(stream.Settings{ModelID: of("else")}) }, id: "model", value: "else"},
 		"effort":                             {id: "reasoning_effort", value: "xhigh", want: patch{ReasoningEffort: of("xhigh")}},
 		"effort of another model":            {id: "reasoning_effort", value: "max", err: "no value of reasoning_effort; the values are low, xhigh,"},
-		"effort without choice":              {given: func(o *options) { o.reported(stream.Settings{ModelID: of("plain"), ReasoningEffort: of("none")}) }, id: "reasoning_effort", value: "none", err: "an option that the model in use does not have"},
-		"effort of an unknown model":         {given: func(o *options) { o.reported(stream.Settings{ModelID: of("else"), ReasoningEffort: of("low")}) }, id: "reasoning_effort", value: "low", err: "unknown configId"},
-		"current effort that is not offered": {given: func(o *options) { o.reported(stream.Settings{ModelID: of("thinker"), ReasoningEffort: of("max")}) }, id: "reasoning_effort", value: "max"},
+		"effort without choice":              {given: func(o *State) { o.Reported(stream.Settings{ModelID: of("plain"), ReasoningEffort: of("none")}) }, id: "reasoning_effort", value: "none", err: "an option that the model in use does not have"},
+		"effort of an unknown model":         {given: func(o *State) { o.Reported(stream.Settings{ModelID: of("else"), ReasoningEffort: of("low")}) }, id: "reasoning_effort", value: "low", err: "unknown configId"},
+		"current effort that is not offered": {given: func(o *State) { o.Reported(stream.Settings{ModelID: of("thinker"), ReasoningEffort: of("max")}) }, id: "reasoning_effort", value: "max"},
 		"spec model":                         {id: "spec_model", value: "plain", want: patch{SpecModeModelID: of("plain"), SpecModeReasoningEffort: of("none")}},
 		"spec model without a default":       {id: "spec_model", value: "own", want: patch{SpecModeModelID: of("own")}},
 		"the session's model":                {id: "spec_model", value: "same", want: patch{NoSpecModeModel: true}},
 		"no spec model":                      {id: "spec_model", value: "best", err: "no value of spec_model; the values are same, own, plain"},
 		"disabled spec model":                {id: "spec_model", value: "gone", err: "is disabled in droid"},
-		"spec model before 0.99":             {given: func(o *options) { o.reported(stream.Settings{ModelID: of("plain"), AutonomyLevel: of("normal")}) }, id: "spec_model", value: "same", err: "unknown configId"},
+		"spec model before 0.99":             {given: func(o *State) { o.Reported(stream.Settings{ModelID: of("plain"), AutonomyLevel: of("normal")}) }, id: "spec_model", value: "same", err: "unknown configId"},
 		"spec effort":                        {id: "spec_reasoning_effort", value: "low", want: patch{SpecModeModelID: of("thinker"), SpecModeReasoningEffort: of("low")}},
 		"no spec effort":                     {id: "spec_reasoning_effort", value: "max", err: "no value of spec_reasoning_effort"},
-		"spec effort of the session's model": {given: func(o *options) {
-			o.reported(stream.Settings{AutonomyMode: of("spec"), SpecModeReasoningEffort: of("low")})
+		"spec effort of the session's model": {given: func(o *State) {
+			o.Reported(stream.Settings{AutonomyMode: of("spec"), SpecModeReasoningEffort: of("low")})
 		}, id: "spec_reasoning_effort", value: "low", err: "unknown configId"},
 		"an option that nobody has heard of":   {id: "temperature", value: "1", err: `unknown configId "temperature"`},
 		"an option with an empty value":        {id: "model", value: "", err: `"" is no value of model`},
@@ -89,11 +88,9 @@ func TestPatch(t *testing.T) {
 			if c.given != nil {
 				c.given(&o)
 			}
-			got, err := o.patch(c.version, c.id, c.value)
+			got, err := o.Patch(c.version, c.id, c.value)
 			if c.err != "" {
-				require.NotNil(t, err)
-				require.Equal(t, -32602, err.Code)
-				require.Contains(t, err.Message, c.err)
+				require.ErrorContains(t, err, c.err)
 				require.True(t, got.IsZero())
 				return
 			}
@@ -104,11 +101,11 @@ func TestPatch(t *testing.T) {
 }
 
 // levels has an administrator allow these levels of autonomy alone.
-func levels(list ...string) func(*options) {
-	return func(o *options) {
+func levels(list ...string) func(*State) {
+	return func(o *State) {
 		settings := o.settings
 		settings.AutonomyLevels = list
-		o.reported(settings)
+		o.Reported(settings)
 	}
 }
 
@@ -118,8 +115,8 @@ func TestManyValuesAreCutShort(t *testing.T) {
 	for range 40 {
 		values = append(values, protocol.OptionValue{Value: "v"})
 	}
-	require.NotContains(t, unknownValue("model", "x", values).Message, "…")
-	require.Contains(t, unknownValue("model", "x", append(values, protocol.OptionValue{Value: "last"})).Message, "v, …")
+	require.NotContains(t, UnknownValue("model", "x", values).Error(), "…")
+	require.Contains(t, UnknownValue("model", "x", append(values, protocol.OptionValue{Value: "last"})).Error(), "v, …")
 }
 
 // TestSettled: an option is set when droid says so, for each option.
@@ -128,44 +125,43 @@ func TestSettled(t *testing.T) {
 		ModelID: of("m"), ReasoningEffort: of("e"), AutonomyMode: of("spec"),
 		SpecModeModelID: of("sm"), SpecModeReasoningEffort: of("se"),
 	}
-	for id, c := range map[string]struct{ value, kind, what, silent string }{
-		"mode":                  {"spec", "mode", "mode", `mode_ignored: droid took the request but its mode is ""`},
-		"model":                 {"m", "model", "model", "model_ignored: droid took the request and does not tell its model"},
-		"reasoning_effort":      {"e", "reasoning_effort", "reasoning effort", "reasoning_effort_ignored: droid took the request and does not tell its reasoning effort"},
-		"spec_model":            {"sm", "spec_mode_model", "spec mode model", `spec_mode_model_ignored: droid took the request but its spec mode model is "same"`},
-		"spec_reasoning_effort": {"se", "spec_mode_effort", "spec mode effort", "spec_mode_effort_ignored: droid took the request and does not tell its spec mode effort"},
+	for id, c := range map[string]struct{ value, what, silent string }{
+		"mode":                  {"spec", "mode", `droid took the request but its mode is ""`},
+		"model":                 {"m", "model", "droid took the request and does not tell its model"},
+		"reasoning_effort":      {"e", "reasoning effort", "droid took the request and does not tell its reasoning effort"},
+		"spec_model":            {"sm", "spec mode model", `droid took the request but its spec mode model is "same"`},
+		"spec_reasoning_effort": {"se", "spec mode effort", "droid took the request and does not tell its spec mode effort"},
 	} {
-		o := newOptions("")
-		o.reported(all)
-		require.Nil(t, o.settled(id, c.value, nil), id)
-		require.Contains(t, o.settled(id, "other", nil).Message, c.kind+"_ignored: droid took the request but its "+c.what+` is "`+c.value+`"`)
-		require.Contains(t, o.settled(id, c.value, errors.New("no")).Message, c.kind+"_refused: droid did not change its "+c.what+": no")
-		o.reported(stream.Settings{})
-		require.Contains(t, o.settled(id, c.value, nil).Message, c.silent)
+		o := New("")
+		o.Reported(all)
+		require.Empty(t, o.Ignored(id, c.value), id)
+		require.Equal(t, "droid took the request but its "+c.what+` is "`+c.value+`"`, o.Ignored(id, "other"))
+		o.Reported(stream.Settings{})
+		require.Contains(t, o.Ignored(id, c.value), c.silent)
 	}
-	o := newOptions("")
-	require.Nil(t, o.settled("spec_model", "same", nil), "droid has none")
+	o := New("")
+	require.Empty(t, o.Ignored("spec_model", "same"), "droid has none")
 }
 
 // TestFollowUp: the one option that droid knows nothing of.
 func TestFollowUp(t *testing.T) {
-	o := newOptions("")
-	require.False(t, o.steers())
-	require.Equal(t, "queue", o.option("follow_up").CurrentValue)
-	require.True(t, o.setFollowUp("steer"))
-	require.True(t, o.steers())
-	require.False(t, o.setFollowUp("drop"))
-	require.Equal(t, "steer", o.option("follow_up").CurrentValue)
-	require.True(t, o.setFollowUp("queue"))
-	require.False(t, o.steers())
-	o = newOptions("steer")
-	require.True(t, o.steers())
+	o := New("")
+	require.False(t, o.Steers())
+	require.Equal(t, "queue", o.Option("follow_up").CurrentValue)
+	require.True(t, o.SetFollowUp("steer"))
+	require.True(t, o.Steers())
+	require.False(t, o.SetFollowUp("drop"))
+	require.Equal(t, "steer", o.Option("follow_up").CurrentValue)
+	require.True(t, o.SetFollowUp("queue"))
+	require.False(t, o.Steers())
+	o = New("steer")
+	require.True(t, o.Steers())
 }
 
 // TestListOfOptions: what droid does not report is not offered, and the current
 // value always is.
 func TestListOfOptions(t *testing.T) {
-	o := newOptions("")
+	o := New("")
 	require.Len(t, o.list(), 1, "droid has told nothing")
 	o = someOptions()
 	var ids []string
@@ -181,26 +177,26 @@ func TestListOfOptions(t *testing.T) {
 		{Value: "thinker", Name: "thinker"},
 		{Value: "silent", Name: "Silent"},
 		{Value: "old", Name: "Old [Deprecated]"},
-	}, o.option("model").Options)
+	}, o.Option("model").Options)
 	require.Equal(t, []protocol.OptionValue{
 		{Value: "low", Name: "Effort: low", Description: "The model's default"},
 		{Value: "xhigh", Name: "Effort: extra high"},
 		{Value: "", Name: "Effort: none"},
-	}, o.option("reasoning_effort").Options)
+	}, o.Option("reasoning_effort").Options)
 
-	o.offered(nil)
-	require.NotNil(t, o.option("model").Options, "no models say nothing")
+	o.Offered(nil)
+	require.NotNil(t, o.Option("model").Options, "no models say nothing")
 	settings := o.settings
 	settings.ModelID = of("else")
-	o.reported(settings)
-	require.Equal(t, protocol.OptionValue{Value: "else", Name: "else", Description: notOffered}, o.option("model").Options[0])
-	require.Nil(t, o.option("reasoning_effort"), "nobody knows what that model supports")
-	require.Nil(t, o.option("nothing"))
+	o.Reported(settings)
+	require.Equal(t, protocol.OptionValue{Value: "else", Name: "else", Description: notOffered}, o.Option("model").Options[0])
+	require.Nil(t, o.Option("reasoning_effort"), "nobody knows what that model supports")
+	require.Nil(t, o.Option("nothing"))
 
-	o = newOptions("")
-	o.reported(stream.Settings{ModelID: of("alone"), AutonomyMode: of("spec")})
-	require.Nil(t, o.option("spec_model"), "no models to choose from")
-	require.Nil(t, o.option("model"))
+	o = New("")
+	o.Reported(stream.Settings{ModelID: of("alone"), AutonomyMode: of("spec")})
+	require.Nil(t, o.Option("spec_model"), "no models to choose from")
+	require.Nil(t, o.Option("model"))
 }
 
 // TestBlindModel: the model that answers, which in spec mode may be another one.
@@ -218,51 +214,51 @@ func TestBlindModel(t *testing.T) {
 		"spec mode sees":      {stream.Settings{ModelID: of("plain"), SpecModeModelID: of("thinker"), AutonomyMode: of("spec")}, ""},
 		"no model of its own": {stream.Settings{ModelID: of("plain"), SpecModeModelID: of(""), AutonomyMode: of("spec")}, "Plain"},
 	} {
-		o := newOptions("")
-		o.offered(someModels())
-		o.reported(c.settings)
-		require.Equal(t, c.want, o.blindModel(), name)
+		o := New("")
+		o.Offered(someModels())
+		o.Reported(c.settings)
+		require.Equal(t, c.want, o.BlindModel(), name)
 	}
-	o := newOptions("")
-	o.offered([]stream.Model{{ID: "x", NoImageSupport: true}})
-	o.reported(stream.Settings{ModelID: of("x")})
-	require.Equal(t, "x", o.blindModel(), "a model without a name")
+	o := New("")
+	o.Offered([]stream.Model{{ID: "x", NoImageSupport: true}})
+	o.Reported(stream.Settings{ModelID: of("x")})
+	require.Equal(t, "x", o.BlindModel(), "a model without a name")
 }
 
 // TestWhatTheEditorBelieves: it is told each thing once, in a response or an update.
 func TestWhatTheEditorBelieves(t *testing.T) {
-	o := newOptions("")
-	modes, list := o.tell()
+	o := New("")
+	modes, list := o.Tell()
 	require.Nil(t, modes, "droid has told nothing")
 	require.Len(t, list, 1)
-	require.Empty(t, o.news())
+	require.Empty(t, o.News())
 
 	o = someOptions()
-	modes, list = o.tell()
+	modes, list = o.Tell()
 	require.Equal(t, "normal", modes.CurrentModeID)
 	require.Len(t, modes.AvailableModes, 5)
 	require.Len(t, list, 6)
-	require.Empty(t, o.news())
+	require.Empty(t, o.News())
 
 	settings := o.settings
 	settings.AutonomyMode = of("spec")
-	o.reported(settings)
-	news := o.news()
+	o.Reported(settings)
+	news := o.News()
 	require.Len(t, news, 2)
 	require.Equal(t, protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: "spec"}, news[0])
 	require.Equal(t, "spec", news[1].(protocol.ConfigOptionUpdate).ConfigOptions[0].CurrentValue)
-	require.Empty(t, o.news())
+	require.Empty(t, o.News())
 
 	settings.AutonomyMode = of("auto-low")
-	o.reported(settings)
-	o.tellList() // the response to set_config_option has no modes
-	require.Equal(t, []any{protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: "auto-low"}}, o.news())
+	o.Reported(settings)
+	o.TellList() // the response to set_config_option has no modes
+	require.Equal(t, []any{protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: "auto-low"}}, o.News())
 
-	require.True(t, o.setFollowUp("steer"))
-	require.Len(t, o.news(), 1)
+	require.True(t, o.SetFollowUp("steer"))
+	require.Len(t, o.News(), 1)
 	settings.AutonomyMode = of("no mode of ours")
-	o.reported(settings)
-	news = o.news()
+	o.Reported(settings)
+	news = o.News()
 	require.Len(t, news, 1, "no mode is told that has no name")
 	require.IsType(t, protocol.ConfigOptionUpdate{}, news[0])
 }
@@ -271,29 +267,52 @@ func TestWhatTheEditorBelieves(t *testing.T) {
 func TestUntakenDefaults(t *testing.T) {
 	all := Defaults{Mode: stream.ModeNormal, Model: "thinker", Effort: "low"}
 	o := someOptions()
-	notices, again := o.untaken(all, false)
+	notices, again := o.Untaken(all, false)
 	require.Empty(t, notices)
 	require.Empty(t, again)
-	notices, again = o.untaken(Defaults{}, false)
+	notices, again = o.Untaken(Defaults{}, false)
 	require.Empty(t, notices)
 	require.Empty(t, again)
 
 	wants := Defaults{Mode: stream.ModeSpec, Model: "own", Effort: "max"}
-	notices, again = o.untaken(wants, false)
+	notices, again = o.Untaken(wants, false)
 	require.Empty(t, again)
 	require.Equal(t, []string{
 		`The default mode "spec" was not taken by droid; it is "normal".`,
 		`The default model "own" was not taken by droid; it is "thinker".`,
 		`The default reasoning effort "max" was not taken by droid; it is "low".`,
 	}, notices)
-	notices, again = o.untaken(wants, true)
+	notices, again = o.Untaken(wants, true)
 	require.Equal(t, stream.ModeSpec, again)
 	require.Len(t, notices, 2, "the mode is asked for once more")
 
-	o.reported(stream.Settings{ModelID: of("best")})
-	notices, _ = o.untaken(Defaults{Model: "best", Effort: "low"}, false)
+	o.Reported(stream.Settings{ModelID: of("best")})
+	notices, _ = o.Untaken(Defaults{Model: "best", Effort: "low"}, false)
 	require.Equal(t, []string{
 		`The default model "best" is none that droid offers; calls to it may fail. /model lists those it has.`,
 		`The default reasoning effort "low" was not taken by droid; it is "".`,
 	}, notices)
+}
+
+// A session gets back what it had here and droid forgot, and nothing else.
+func TestSettingsToRestore(t *testing.T) {
+	newest, err := stream.ParseVersion("1.220.0")
+	require.NoError(t, err)
+	word := func(s string) *string { return &s }
+	had := stream.Settings{Raw: []byte(`{}`), AutonomyMode: word("spec"), ModelID: word("m"), ReasoningEffort: word("high")}
+	for name, tc := range map[string]struct {
+		wanted, got stream.Settings
+		want        stream.SettingsPatch
+	}{
+		"never open here":  {stream.Settings{ModelID: word("m")}, stream.Settings{}, stream.SettingsPatch{}},
+		"all is as it was": {had, had, stream.SettingsPatch{}},
+		"another model":    {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("n"), ReasoningEffort: word("high")}, stream.SettingsPatch{ModelID: word("m")}},
+		"no effort":        {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("m")}, stream.SettingsPatch{ReasoningEffort: word("high")}},
+		"what it has more": {stream.Settings{Raw: had.Raw}, had, stream.SettingsPatch{}},
+	} {
+		require.Equal(t, tc.want, ToRestore(newest, tc.wanted, tc.got), name)
+	}
+	want := stream.ModeSettings(newest, had.Mode())
+	require.False(t, want.IsZero())
+	require.Equal(t, want, ToRestore(newest, had, stream.Settings{ModelID: word("m"), ReasoningEffort: word("high")}))
 }

@@ -1,44 +1,43 @@
-package adapter
+package options
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 )
 
-// patch is the change of droid's settings that sets an option in a droid of this
+// Patch is the change of droid's settings that sets an option in a droid of this
 // version. A patch without fields says that droid has the value already. Values
 // that are not offered are refused here: droid takes any model id and changes
 // efforts silently (0.99 to 0.225).
-func (o *options) patch(version stream.Version, id, value string) (stream.SettingsPatch, *acp.RequestError) {
+func (o *State) Patch(version stream.Version, id, value string) (stream.SettingsPatch, error) {
 	var none stream.SettingsPatch
-	option := o.option(id)
+	option := o.Option(id)
 	if option == nil {
-		return none, invalidParams("unknown configId %q, or an option that the model in use does not have", id)
+		return none, fmt.Errorf("unknown configId %q, or an option that the model in use does not have", id)
 	}
 	if onlyCurrent(option, value) {
 		return none, nil
 	}
 	model := o.model(&value)
-	if model != nil && model.Disabled && (id == optionModel || id == optionSpecModel) {
-		return none, invalidParams("the model %q is disabled in droid", value)
+	if model != nil && model.Disabled && (id == Model || id == SpecModel) {
+		return none, fmt.Errorf("the model %q is disabled in droid", value)
 	}
 	if !hasValue(option.Options, value) {
-		return none, unknownValue(id, value, option.Options)
+		return none, UnknownValue(id, value, option.Options)
 	}
 	switch id {
-	case optionMode:
+	case Mode:
 		return stream.ModeSettings(version, stream.Mode(value)), nil
-	case optionModel:
+	case Model:
 		return o.modelPatch(model, value), nil
-	case optionEffort:
+	case Effort:
 		return stream.SettingsPatch{ReasoningEffort: &value}, nil
-	case optionSpecModel:
+	case SpecModel:
 		return specModelPatch(model, value), nil
 	default:
 		// Without the model 0.99 and 0.117 ignore the effort.
@@ -54,7 +53,7 @@ func onlyCurrent(option *protocol.ConfigOption, value string) bool {
 	})
 }
 
-func (o *options) modelPatch(model *stream.Model, value string) stream.SettingsPatch {
+func (o *State) modelPatch(model *stream.Model, value string) stream.SettingsPatch {
 	patch := stream.SettingsPatch{ModelID: &value}
 	// 0.99 keeps an effort that the new model does not support.
 	if model != nil && o.settings.ReasoningEffort != nil && model.DefaultReasoningEffort != "" &&
@@ -76,7 +75,8 @@ func specModelPatch(model *stream.Model, value string) stream.SettingsPatch {
 	return patch
 }
 
-func unknownValue(id, value string, values []protocol.OptionValue) *acp.RequestError {
+// UnknownValue refuses a value that an option does not have.
+func UnknownValue(id, value string, values []protocol.OptionValue) error {
 	var names []string
 	for _, v := range values {
 		names = append(names, v.Value)
@@ -85,47 +85,45 @@ func unknownValue(id, value string, values []protocol.OptionValue) *acp.RequestE
 	if len(names) > most {
 		names = append(names[:most], "…")
 	}
-	return invalidParams("%q is no value of %s; the values are %s", value, id, strings.Join(names, ", "))
+	return fmt.Errorf("%q is no value of %s; the values are %s", value, id, strings.Join(names, ", "))
 }
 
-// settled says whether droid did what it was asked: err is its answer to the
-// request, and the settings are what it reported since. droid takes some values
-// without obeying them (quirk 14).
-func (o *options) settled(id, value string, err error) *acp.RequestError {
-	what := optionNames[id]
-	kind := strings.ReplaceAll(what, " ", "_")
-	if err != nil {
-		return settingError(kind, what, err)
-	}
+// Ignored says what droid reports, having taken the request to set an option, when
+// that is not the value: it takes some values without obeying them (quirk 14). It is ""
+// when droid has the value.
+func (o *State) Ignored(id, value string) string {
 	switch got := o.value(id); {
 	case got == nil:
-		return internalError(kind+"_ignored", "droid took the request and does not tell its "+what)
+		return "droid took the request and does not tell its " + Name(id)
 	case *got != value:
-		return internalError(kind+"_ignored", "droid took the request but its "+what+" is "+strconv.Quote(*got))
+		return "droid took the request but its " + Name(id) + " is " + strconv.Quote(*got)
 	}
-	return nil
+	return ""
 }
+
+// Name is what one of droid's options is called in errors.
+func Name(id string) string { return optionNames[id] }
 
 // optionNames are what droid's options are called in errors.
 var optionNames = map[string]string{
-	optionMode:       "mode",
-	optionModel:      "model",
-	optionEffort:     "reasoning effort",
-	optionSpecModel:  "spec mode model",
-	optionSpecEffort: "spec mode effort",
+	Mode:       "mode",
+	Model:      "model",
+	Effort:     "reasoning effort",
+	SpecModel:  "spec mode model",
+	SpecEffort: "spec mode effort",
 }
 
 // value is what droid reports of one of its options, nil for nothing.
-func (o *options) value(id string) *string {
+func (o *State) value(id string) *string {
 	switch id {
-	case optionMode:
-		mode := string(o.mode())
+	case Mode:
+		mode := string(o.Mode())
 		return &mode
-	case optionModel:
+	case Model:
 		return o.settings.ModelID
-	case optionEffort:
+	case Effort:
 		return o.settings.ReasoningEffort
-	case optionSpecModel:
+	case SpecModel:
 		return o.specModel()
 	default:
 		return o.settings.SpecModeReasoningEffort

@@ -1,4 +1,7 @@
-package adapter
+// Package options knows the config options of a session: which there are, with which
+// values, what droid must be asked to set one, whether it did, and what the editor
+// believes. It is pure: the session asks droid and tells the editor.
+package options
 
 import (
 	"bytes"
@@ -11,100 +14,107 @@ import (
 
 // Ids of the config options.
 const (
-	optionMode       = "mode"
-	optionModel      = "model"
-	optionEffort     = "reasoning_effort"
-	optionSpecModel  = "spec_model"
-	optionSpecEffort = "spec_reasoning_effort"
-	optionFollowUp   = "follow_up"
+	Mode       = "mode"
+	Model      = "model"
+	Effort     = "reasoning_effort"
+	SpecModel  = "spec_model"
+	SpecEffort = "spec_reasoning_effort"
+	FollowUp   = "follow_up"
 )
 
-// Values of optionFollowUp: what becomes of a prompt that is sent while another
+// Values of FollowUp: what becomes of a prompt that is sent while another
 // one runs.
 const (
-	followUpQueue = "queue"
-	followUpSteer = "steer"
+	Queue = "queue"
+	Steer = "steer"
 )
 
-// sameModel is the value of optionSpecModel while droid reports none: spec mode
+// sameModel is the value of SpecModel while droid reports none: spec mode
 // uses the session's model.
 const sameModel = "same"
 
-// options are the settings of a session as droid reports them, and what the editor
-// knows of them. They decide which options there are, what droid must be asked to
-// set one, and whether it did; the session does the asking and the telling. The
-// fields are written in this file alone.
-type options struct {
+// State is the settings of a session as droid reports them, and what the editor knows
+// of them. Its fields are written in this file alone.
+type State struct {
 	settings stream.Settings // as droid reported them last
 	models   []stream.Model  // that droid offers
-	followUp string          // followUpQueue or followUpSteer; droid knows nothing of it
+	followUp string          // Queue or Steer; droid knows nothing of it
 
 	// What the editor believes: "" and nil when it was told nothing.
 	toldMode stream.Mode
 	toldList []byte // encoded
 }
 
-// newOptions are those of a session that droid has told nothing of. followUp is ""
+// New are those of a session that droid has told nothing of. followUp is ""
 // for the default.
-func newOptions(followUp string) options {
+func New(followUp string) State {
 	if followUp == "" {
-		followUp = followUpQueue
+		followUp = Queue
 	}
-	return options{followUp: followUp}
+	return State{followUp: followUp}
 }
 
-// reported takes the settings that droid reports.
-func (o *options) reported(settings stream.Settings) { o.settings = settings }
+// Settings are the settings as droid reported them last.
+func (o *State) Settings() stream.Settings { return o.settings }
 
-// offered takes the models that droid offers. A list without any says nothing.
-func (o *options) offered(models []stream.Model) {
+// Models are the models that droid offers.
+func (o *State) Models() []stream.Model { return o.models }
+
+// FollowUp is the value of FollowUp.
+func (o *State) FollowUp() string { return o.followUp }
+
+// Reported takes the settings that droid reports.
+func (o *State) Reported(settings stream.Settings) { o.settings = settings }
+
+// Offered takes the models that droid offers. A list without any says nothing.
+func (o *State) Offered(models []stream.Model) {
 	if len(models) > 0 {
 		o.models = models
 	}
 }
 
-// setFollowUp sets optionFollowUp. It reports false for what is no value of it.
-func (o *options) setFollowUp(value string) bool {
-	if value != followUpQueue && value != followUpSteer {
+// SetFollowUp sets FollowUp. It reports false for what is no value of it.
+func (o *State) SetFollowUp(value string) bool {
+	if value != Queue && value != Steer {
 		return false
 	}
 	o.followUp = value
 	return true
 }
 
-// steers reports whether a prompt goes to droid while another one runs.
-func (o *options) steers() bool { return o.followUp == followUpSteer }
+// Steers reports whether a prompt goes to droid while another one runs.
+func (o *State) Steers() bool { return o.followUp == Steer }
 
-// mode is the session's mode, "" while droid does not tell it.
-func (o *options) mode() stream.Mode { return o.settings.Mode() }
+// Mode is the session's mode, "" while droid does not tell it.
+func (o *State) Mode() stream.Mode { return o.settings.Mode() }
 
-// tell returns modes and options for a response, which the editor believes from
+// Tell returns modes and options for a response, which the editor believes from
 // then on. The modes are nil when droid does not tell its mode.
-func (o *options) tell() (*protocol.SessionModes, []protocol.ConfigOption) {
+func (o *State) Tell() (*protocol.SessionModes, []protocol.ConfigOption) {
 	modes := o.modes()
 	if modes != nil {
-		o.toldMode = o.mode()
+		o.toldMode = o.Mode()
 	}
-	return modes, o.tellList()
+	return modes, o.TellList()
 }
 
-// tellList is tell for a response that has no place for modes.
-func (o *options) tellList() []protocol.ConfigOption {
+// TellList is tell for a response that has no place for modes.
+func (o *State) TellList() []protocol.ConfigOption {
 	list := o.list()
 	o.toldList, _ = json.Marshal(list) // strings always encode
 	return list
 }
 
-// news are the updates for what the editor believes otherwise. It believes them
+// News are the updates for what the editor believes otherwise. It believes them
 // from then on.
-func (o *options) news() []any {
+func (o *State) News() []any {
 	var updates []any
-	if mode := o.mode(); mode != "" && mode != o.toldMode {
+	if mode := o.Mode(); mode != "" && mode != o.toldMode {
 		o.toldMode = mode
 		updates = append(updates, protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: string(mode)})
 	}
 	told := o.toldList
-	list := o.tellList()
+	list := o.TellList()
 	if !bytes.Equal(told, o.toldList) {
 		updates = append(updates, protocol.ConfigOptionUpdate{SessionUpdate: "config_option_update", ConfigOptions: list})
 	}
@@ -112,8 +122,8 @@ func (o *options) news() []any {
 }
 
 // modes are the modes for session/new, nil when droid does not tell its mode.
-func (o *options) modes() *protocol.SessionModes {
-	current := o.mode()
+func (o *State) modes() *protocol.SessionModes {
+	current := o.Mode()
 	if current == "" {
 		return nil
 	}
@@ -129,7 +139,7 @@ const notOffered = "Not among what droid offers"
 
 // list are all options of the session, with the values that droid has in this
 // version. What droid does not report is not offered.
-func (o *options) list() []protocol.ConfigOption {
+func (o *State) list() []protocol.ConfigOption {
 	var list []protocol.ConfigOption
 	for _, option := range []*protocol.ConfigOption{
 		o.modeOption(), o.modelOption(), o.effortOption(), o.specModelOption(), o.specEffortOption(), o.followUpOption(),
@@ -149,8 +159,8 @@ func (o *options) list() []protocol.ConfigOption {
 	return list
 }
 
-// option is one option as list has it, nil when there is no such option now.
-func (o *options) option(id string) *protocol.ConfigOption {
+// Option is one option as list has it, nil when there is no such option now.
+func (o *State) Option(id string) *protocol.ConfigOption {
 	list := o.list()
 	i := slices.IndexFunc(list, func(option protocol.ConfigOption) bool { return option.ID == id })
 	if i < 0 {
@@ -163,11 +173,11 @@ func hasValue(values []protocol.OptionValue, value string) bool {
 	return slices.ContainsFunc(values, func(v protocol.OptionValue) bool { return v.Value == value })
 }
 
-// blindModel is the name of the model in use if it cannot see images; droid
+// BlindModel is the name of the model in use if it cannot see images; droid
 // would tell it that an image is not shown, and the user nothing.
-func (o *options) blindModel() string {
+func (o *State) BlindModel() string {
 	id := o.settings.ModelID
-	if spec := o.settings.SpecModeModelID; spec != nil && *spec != "" && o.mode() == stream.ModeSpec {
+	if spec := o.settings.SpecModeModelID; spec != nil && *spec != "" && o.Mode() == stream.ModeSpec {
 		id = spec
 	}
 	switch m := o.model(id); {
@@ -181,7 +191,7 @@ func (o *options) blindModel() string {
 }
 
 // model finds a model that droid offers, nil where there is none of this id.
-func (o *options) model(id *string) *stream.Model {
+func (o *State) model(id *string) *stream.Model {
 	if id == nil {
 		return nil
 	}

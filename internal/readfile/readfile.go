@@ -1,4 +1,6 @@
-package adapter
+// Package readfile reads files to show how they change, within bounds of time, size and
+// number. A file that cannot be read in time, as one of a dead mount, is shown without.
+package readfile
 
 import (
 	"context"
@@ -13,29 +15,32 @@ import (
 
 const (
 	// maxRead bounds the files that are read to show a change, in bytes.
-	maxRead = 1 << 20
+	maxSize = 1 << 20
 	// maxReadAtOnce bounds what is read for one event, in bytes.
 	maxReadAtOnce = 16 << 20
 	// readWait is how long what is to be shown waits for the files that belong to it.
-	readWait = 500 * time.Millisecond
+	wait = 500 * time.Millisecond
 	// maxReadings bounds the readings that go on at once. One of a dead mount
 	// cannot be ended and keeps its goroutine and its thread.
 	maxReadings = 16
 )
 
-// files reads files beside those who want them, within bounds of time and number.
-type files struct {
+// Reader reads files beside those who want them, within bounds of time and number.
+type Reader struct {
 	readText func(path string) show.File // may hang
 
 	mu      sync.Mutex
 	running map[string]struct{} // paths that are being read now
 }
 
-func newFiles() *files { return &files{readText: readText, running: make(map[string]struct{})} }
+// New makes a Reader that reads each file by readText, which may hang; see Text.
+func New(readText func(path string) show.File) *Reader {
+	return &Reader{readText: readText, running: make(map[string]struct{})}
+}
 
-// read returns the texts of files as far as they could be read in readWait.
-func (f *files) read(ctx context.Context, paths []string) show.Files {
-	ctx, cancel := context.WithTimeout(ctx, readWait)
+// Read returns the texts of files as far as they could be read in readWait.
+func (f *Reader) Read(ctx context.Context, paths []string) show.Files {
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	texts, size := make(show.Files), 0
 	for _, path := range paths {
@@ -56,7 +61,7 @@ func (f *files) read(ctx context.Context, paths []string) show.Files {
 
 // readOne reads one file. Of one whose reading hangs since an earlier time, and
 // where too many hang, nothing is known at once.
-func (f *files) readOne(ctx context.Context, path string) show.File {
+func (f *Reader) readOne(ctx context.Context, path string) show.File {
 	f.mu.Lock()
 	_, hangs := f.running[path]
 	if hangs || len(f.running) >= maxReadings {
@@ -81,9 +86,9 @@ func (f *files) readOne(ctx context.Context, path string) show.File {
 	}
 }
 
-// readText reads a file to show how it changes: nothing is known of one that is
+// Text reads a file to show how it changes: nothing is known of one that is
 // too large, no regular file, or no text.
-func readText(path string) show.File {
+func Text(path string) show.File {
 	if isKernelPath(path) {
 		return show.File{}
 	}
@@ -91,7 +96,7 @@ func readText(path string) show.File {
 	switch {
 	case os.IsNotExist(err):
 		return show.File{Known: true}
-	case err != nil || !info.Mode().IsRegular() || info.Size() > maxRead:
+	case err != nil || !info.Mode().IsRegular() || info.Size() > maxSize:
 		return show.File{}
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0) // it may be another one by now
@@ -103,8 +108,8 @@ func readText(path string) show.File {
 	if err != nil || !info.Mode().IsRegular() || isKernelFile(file) {
 		return show.File{}
 	}
-	data, err := io.ReadAll(io.LimitReader(file, maxRead+1)) // it may have grown
-	if err != nil || len(data) > maxRead || !utf8.Valid(data) {
+	data, err := io.ReadAll(io.LimitReader(file, maxSize+1)) // it may have grown
+	if err != nil || len(data) > maxSize || !utf8.Valid(data) {
 		return show.File{}
 	}
 	text := string(data)

@@ -1,4 +1,4 @@
-package adapter
+package droid
 
 import (
 	"runtime/debug"
@@ -6,34 +6,37 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-
-	"droid-acp/internal/droid"
 )
 
-// spare keeps one droid process that was started before it is needed, since a
+// Spare keeps one droid process that was started before it is needed, since a
 // droid takes 0.3 s (0.225) to 1 s (0.99) until it answers. The directory it
 // was started in does not matter: that of initialize_session wins (field notes
 // §1). A spare is never started again; it serves the first session, or ends when
 // none comes.
-type spare struct {
-	start func() (*droid.Client, error)
+type Spare struct {
+	start func() (*Client, error)
 	log   *zap.Logger
 
 	mu        sync.Mutex
 	discarded bool
 	starting  sync.WaitGroup
 	waiting   sync.WaitGroup // for a session
-	client    *droid.Client
+	client    *Client
 	taken     chan struct{} // closed when client was
 }
 
-// spareTime is how long the spare waits for a session: an editor that wants one
+// SpareTime is how long the spare waits for a session: an editor that wants one
 // opens it in seconds, and one that only asked what we are never does.
-const spareTime = 5 * time.Minute
+const SpareTime = 5 * time.Minute
 
-// prepare starts the spare in the background. A failure is only logged: the
+// NewSpare makes a Spare that start would start.
+func NewSpare(start func() (*Client, error), log *zap.Logger) *Spare {
+	return &Spare{start: start, log: log}
+}
+
+// Prepare starts the spare in the background. A failure is only logged: the
 // session that needs droid tries again and tells the user.
-func (s *spare) prepare() {
+func (s *Spare) Prepare() {
 	s.starting.Go(func() {
 		defer func() {
 			if p := recover(); p != nil {
@@ -58,8 +61,8 @@ func (s *spare) prepare() {
 }
 
 // expire ends the spare when no session takes it.
-func (s *spare) expire() {
-	patience := time.NewTimer(spareTime)
+func (s *Spare) expire() {
+	patience := time.NewTimer(SpareTime)
 	defer patience.Stop()
 	select {
 	case <-s.taken:
@@ -69,8 +72,8 @@ func (s *spare) expire() {
 	}
 }
 
-// take hands over the spare if there is one and it still runs, else nil.
-func (s *spare) take() *droid.Client {
+// Take hands over the spare if there is one and it still runs, else nil.
+func (s *Spare) Take() *Client {
 	s.starting.Wait()
 	s.mu.Lock()
 	client := s.client
@@ -91,8 +94,8 @@ func (s *spare) take() *droid.Client {
 	}
 }
 
-// discard ends the spare, and returns when it is gone.
-func (s *spare) discard() {
+// Discard ends the spare, and returns when it is gone.
+func (s *Spare) Discard() {
 	s.mu.Lock()
 	s.discarded = true
 	s.mu.Unlock()
@@ -101,8 +104,8 @@ func (s *spare) discard() {
 }
 
 // end kills the spare. It has no session, so there is nothing to be polite about.
-func (s *spare) end() {
-	if client := s.take(); client != nil {
+func (s *Spare) end() {
+	if client := s.Take(); client != nil {
 		client.Kill()
 		<-client.Exited()
 	}

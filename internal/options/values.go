@@ -1,4 +1,4 @@
-package adapter
+package options
 
 import (
 	"strings"
@@ -9,46 +9,46 @@ import (
 // Each of the following is one option with its values, nil when droid does not
 // report it. One without values is not offered either.
 
-func (o *options) modeOption() *protocol.ConfigOption {
-	mode := o.mode()
+func (o *State) modeOption() *protocol.ConfigOption {
+	mode := o.Mode()
 	if mode == "" {
 		return nil
 	}
-	option := &protocol.ConfigOption{ID: optionMode, Name: "Mode", Category: "mode", Description: "How much droid may do without asking", CurrentValue: string(mode)}
+	option := &protocol.ConfigOption{ID: Mode, Name: "Mode", Category: "mode", Description: "How much droid may do without asking", CurrentValue: string(mode)}
 	for _, m := range o.settings.AvailableModes() {
 		option.Options = append(option.Options, protocol.OptionValue{Value: string(m.Mode), Name: m.Name, Description: m.Description})
 	}
 	return option
 }
 
-func (o *options) modelOption() *protocol.ConfigOption {
+func (o *State) modelOption() *protocol.ConfigOption {
 	if o.settings.ModelID == nil {
 		return nil
 	}
-	return &protocol.ConfigOption{ID: optionModel, Name: "Model", Category: "model", CurrentValue: *o.settings.ModelID, Options: o.modelValues()}
+	return &protocol.ConfigOption{ID: Model, Name: "Model", Category: "model", CurrentValue: *o.settings.ModelID, Options: o.modelValues()}
 }
 
-func (o *options) effortOption() *protocol.ConfigOption {
+func (o *State) effortOption() *protocol.ConfigOption {
 	effort := o.settings.ReasoningEffort
 	if effort == nil {
 		return nil
 	}
-	return &protocol.ConfigOption{ID: optionEffort, Name: "Reasoning effort", Category: "thought_level",
+	return &protocol.ConfigOption{ID: Effort, Name: "Reasoning effort", Category: "thought_level",
 		Description: "How much the model thinks before it answers", CurrentValue: *effort, Options: named("Effort: ", o.effortValues(o.settings.ModelID))}
 }
 
 // specModelOption is the model of spec mode, which droid has since 0.99.
-func (o *options) specModelOption() *protocol.ConfigOption {
+func (o *State) specModelOption() *protocol.ConfigOption {
 	if o.settings.AutonomyMode == nil || len(o.models) == 0 {
 		return nil
 	}
 	values := append([]protocol.OptionValue{{Value: sameModel, Name: "Spec: same model", Description: "The session's model"}}, named("Spec: ", o.modelValues())...)
-	return &protocol.ConfigOption{ID: optionSpecModel, Name: "Spec mode model", Description: "The model that makes the plan in spec mode",
+	return &protocol.ConfigOption{ID: SpecModel, Name: "Spec mode model", Description: "The model that makes the plan in spec mode",
 		CurrentValue: *o.specModel(), Options: values}
 }
 
-// specModel is the value of optionSpecModel.
-func (o *options) specModel() *string {
+// specModel is the value of SpecModel.
+func (o *State) specModel() *string {
 	if model := o.settings.SpecModeModelID; model != nil {
 		return model
 	}
@@ -57,19 +57,19 @@ func (o *options) specModel() *string {
 }
 
 // specEffortOption is the effort of spec mode, where that has a model of its own.
-func (o *options) specEffortOption() *protocol.ConfigOption {
+func (o *State) specEffortOption() *protocol.ConfigOption {
 	model, effort := o.settings.SpecModeModelID, o.settings.SpecModeReasoningEffort
 	if o.settings.AutonomyMode == nil || model == nil || effort == nil {
 		return nil
 	}
-	return &protocol.ConfigOption{ID: optionSpecEffort, Name: "Spec mode effort", CurrentValue: *effort, Options: named("Spec effort: ", o.effortValues(model))}
+	return &protocol.ConfigOption{ID: SpecEffort, Name: "Spec mode effort", CurrentValue: *effort, Options: named("Spec effort: ", o.effortValues(model))}
 }
 
-func (o *options) followUpOption() *protocol.ConfigOption {
-	return &protocol.ConfigOption{ID: optionFollowUp, Name: "Follow-up", Description: "What happens to a prompt that is sent while another one runs",
+func (o *State) followUpOption() *protocol.ConfigOption {
+	return &protocol.ConfigOption{ID: FollowUp, Name: "Follow-up", Description: "What happens to a prompt that is sent while another one runs",
 		CurrentValue: o.followUp, Options: []protocol.OptionValue{
-			{Value: followUpQueue, Name: "Follow-ups: queue", Description: "It runs when the running one has ended"},
-			{Value: followUpSteer, Name: "Follow-ups: steer", Description: "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
+			{Value: Queue, Name: "Follow-ups: queue", Description: "It runs when the running one has ended"},
+			{Value: Steer, Name: "Follow-ups: steer", Description: "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
 		}}
 }
 
@@ -84,7 +84,7 @@ func named(what string, values []protocol.OptionValue) []protocol.OptionValue {
 
 // modelValues are the models that droid offers and that can be chosen, the user's
 // own first.
-func (o *options) modelValues() []protocol.OptionValue {
+func (o *State) modelValues() []protocol.OptionValue {
 	var own, others []protocol.OptionValue
 	for _, m := range o.models {
 		if m.ID == "" || m.Disabled {
@@ -108,7 +108,7 @@ func (o *options) modelValues() []protocol.OptionValue {
 }
 
 // effortValues are the efforts of a model; none where it has no choice.
-func (o *options) effortValues(model *string) []protocol.OptionValue {
+func (o *State) effortValues(model *string) []protocol.OptionValue {
 	m := o.model(model)
 	if m == nil || len(m.SupportedReasoningEfforts) < 2 {
 		return nil

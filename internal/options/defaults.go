@@ -1,0 +1,67 @@
+package options
+
+import (
+	"droid-acp/internal/droid/stream"
+	"fmt"
+)
+
+// Defaults are what sessions start with; "" leaves it to droid.
+type Defaults struct {
+	Mode     stream.Mode
+	Model    string
+	Effort   string
+	FollowUp string // "queue" or "steer"
+}
+
+// Settings are the defaults for droid's initialize_session.
+func (d Defaults) Settings() stream.SettingsPatch {
+	var patch stream.SettingsPatch
+	if d.Mode != "" {
+		patch = stream.InitialModeSettings(d.Mode)
+	}
+	if d.Model != "" {
+		patch.ModelID = &d.Model
+	}
+	if d.Effort != "" {
+		patch.ReasoningEffort = &d.Effort
+	}
+	return patch
+}
+
+// OrEmpty is a text that may be missing.
+func OrEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// IgnoredDefault tells the user of a default that droid ignored.
+func IgnoredDefault(what, value, got string) string {
+	return fmt.Sprintf("The default %s %q was not taken by droid; it is %q.", what, value, got)
+}
+
+// Untaken tells the user which defaults droid did not take: it ignores values
+// silently (quirk 14). A mode that droid did not take is returned apart where
+// modeAgain says that droid did not understand the first request.
+func (o *State) Untaken(want Defaults, modeAgain bool) (notices []string, again stream.Mode) {
+	if mode := o.Mode(); want.Mode != "" && mode != want.Mode {
+		if modeAgain {
+			again = want.Mode
+		} else {
+			notices = append(notices, IgnoredDefault("mode", string(want.Mode), string(mode)))
+		}
+	}
+	if want.Model != "" {
+		switch got := o.settings.ModelID; {
+		case differs(&want.Model, got):
+			notices = append(notices, IgnoredDefault("model", want.Model, OrEmpty(got)))
+		case o.model(got) == nil:
+			notices = append(notices, fmt.Sprintf("The default model %q is none that droid offers; calls to it may fail. /model lists those it has.", want.Model))
+		}
+	}
+	if want.Effort != "" && differs(&want.Effort, o.settings.ReasoningEffort) {
+		notices = append(notices, IgnoredDefault("reasoning effort", want.Effort, OrEmpty(o.settings.ReasoningEffort)))
+	}
+	return notices, again
+}

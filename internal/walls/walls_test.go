@@ -1,0 +1,241 @@
+package walls
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mayImport says for each room which rooms it may import. What a pure room imports
+// must be pure, too.
+var mayImport = map[string]string{
+	"internal/droid/stream": "internal/sessionid",
+	"internal/droid":        "internal/droid/stream internal/sessionid internal/procgroup",
+	"internal/quirks":       "internal/droid/stream",
+	"internal/protocol":     "internal/visible",
+	"internal/prompt":       "internal/droid/stream internal/paths internal/visible",
+	"internal/mcp":          "internal/droid/stream",
+	"internal/turns":        "",
+	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
+	"internal/options":      "internal/droid/stream internal/protocol",
+	"internal/readfile":     "internal/show",
+	"internal/wire":         "internal/visible",
+	"internal/shell":        "internal/procgroup internal/markdown",
+	"internal/export":       "internal/quirks internal/droid/stream internal/visible",
+	"internal/patch":        "",
+	"internal/paths":        "",
+	"internal/markdown":     "",
+	"internal/visible":      "",
+	"internal/sessionid":    "",
+	"internal/procgroup":    "",
+	"internal/store":        "internal/sessionid internal/visible",
+}
+
+// pure are the rooms that start nothing, wait for nothing and reach nothing outside.
+var pure = []string{
+	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/show",
+	"internal/mcp", "internal/options", "internal/patch", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
+}
+
+// impure are packages that a pure room may not import.
+var impure = []string{
+	"context", "os", "net", "sync", "syscall", "log", "runtime", "math/rand", "crypto/rand", "io/fs", "io/ioutil", "embed", "plugin",
+	"github.com/google/uuid", "go.uber.org/zap", "golang.org/x/sys",
+}
+
+// clock are the functions of package time that ask the clock or wait.
+var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep", "Timer", "Ticker"}
+
+// Sizes, in lines of code that is no test.
+const (
+	maxFile    = 400
+	maxAdapter = 6073 // half of what it had when it was one hall
+)
+
+func TestImports(t *testing.T) {
+	m := readModule(t)
+	for room := range mayImport {
+		require.NotEmpty(t, m.code(room), "%s is no room any more", room)
+	}
+	require.Empty(t, wrongImports(m))
+}
+
+// wrongImports are imports that no wall has a door for.
+func wrongImports(m *tree) (wrong []string) {
+	for room, allowed := range mayImport {
+		for other := range m.ownImports(room) {
+			if !slices.Contains(strings.Fields(allowed), other) {
+				wrong = append(wrong, room+" imports "+other)
+			}
+			if slices.Contains(pure, room) && !slices.Contains(pure, other) {
+				wrong = append(wrong, "the pure "+room+" imports "+other+", which is not pure")
+			}
+		}
+	}
+	sort.Strings(wrong)
+	return wrong
+}
+
+func TestPureRooms(t *testing.T) { require.Empty(t, impurities(readModule(t))) }
+
+// impurities are the places where a pure room starts, waits or reaches out.
+func impurities(m *tree) (found []string) {
+	for _, room := range pure {
+		for _, s := range m.code(room) {
+			add := func(n ast.Node, what string) {
+				found = append(found, fmt.Sprintf("%s: %s", m.fset.Position(n.Pos()), what))
+			}
+			for _, of := range s.imports() {
+				if slices.ContainsFunc(impure, func(p string) bool { return of == p || strings.HasPrefix(of, p+"/") && of != "net/url" }) {
+					add(s.file, "imports "+of)
+				}
+			}
+			ast.Inspect(s.file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					add(n, "a goroutine")
+				case *ast.ChanType:
+					add(n, "a channel")
+				case *ast.SelectStmt:
+					add(n, "a select")
+				case *ast.SelectorExpr:
+					if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(clock, n.Sel.Name) {
+						add(n, "time."+n.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	sort.Strings(found)
+	return found
+}
+
+func TestSizes(t *testing.T) { require.Empty(t, tooLarge(readModule(t), maxAdapter)) }
+
+// tooLarge are files and rooms with too many lines.
+func tooLarge(m *tree, adapter int) (found []string) {
+	total, lines := 0, make(map[string]int)
+	for room := range m.rooms {
+		for _, s := range m.code(room) {
+			total += s.lines
+			lines[room] += s.lines
+			if s.lines > maxFile {
+				found = append(found, fmt.Sprintf("%s has %d lines", s.name, s.lines))
+			}
+		}
+	}
+	for room, n := range lines {
+		most := total / 4
+		if room == "internal/adapter" {
+			most = adapter
+		}
+		if n > most {
+			found = append(found, fmt.Sprintf("%s has %d of %d lines", room, n, total))
+		}
+	}
+	sort.Strings(found)
+	return found
+}
+
+// TestGlobals: a package-level variable is a table or a value that nobody changes, so
+// no function assigns to one.
+func TestGlobals(t *testing.T) { require.Empty(t, changedGlobals(readModule(t))) }
+
+// changedGlobals are assignments to package-level variables.
+func changedGlobals(m *tree) (found []string) {
+	for room := range m.rooms {
+		globals := make(map[string]bool)
+		for _, s := range m.code(room) {
+			for _, d := range s.file.Decls {
+				if g, ok := d.(*ast.GenDecl); ok && g.Tok.String() == "var" {
+					for _, spec := range g.Specs {
+						for _, name := range spec.(*ast.ValueSpec).Names {
+							globals[name.Name] = true
+						}
+					}
+				}
+			}
+		}
+		for _, s := range m.code(room) {
+			for _, d := range s.file.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				if !ok || f.Body == nil {
+					continue
+				}
+				local := localNames(f)
+				ast.Inspect(f.Body, func(n ast.Node) bool {
+					assign, ok := n.(*ast.AssignStmt)
+					if !ok || assign.Tok.String() == ":=" {
+						return true
+					}
+					for _, to := range assign.Lhs {
+						if base := baseName(to); base != "_" && globals[base] && !local[base] {
+							found = append(found, fmt.Sprintf("%s: %s is changed", m.fset.Position(n.Pos()), base))
+						}
+					}
+					return true
+				})
+			}
+		}
+	}
+	sort.Strings(found)
+	return found
+}
+
+// baseName is the name that an expression begins with.
+func baseName(e ast.Expr) string {
+	for {
+		switch x := e.(type) {
+		case *ast.Ident:
+			return x.Name
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.ParenExpr:
+			e = x.X
+		default:
+			return ""
+		}
+	}
+}
+
+// localNames are the names that a function declares.
+func localNames(f *ast.FuncDecl) map[string]bool {
+	names := make(map[string]bool)
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			for _, name := range n.Names {
+				names[name.Name] = true
+			}
+		case *ast.AssignStmt:
+			if n.Tok.String() == ":=" {
+				for _, to := range n.Lhs {
+					names[baseName(to)] = true
+				}
+			}
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				names[name.Name] = true
+			}
+		case *ast.RangeStmt:
+			if n.Tok.String() == ":=" {
+				names[baseName(n.Key)] = true
+				if n.Value != nil {
+					names[baseName(n.Value)] = true
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
