@@ -38,6 +38,8 @@ var methods = []string{"session", "elicitation", "fs", "terminal"}
 
 var (
 	quotedPattern = regexp.MustCompile("`([^`]+)`")
+	stepPattern   = regexp.MustCompile("^[0-9]+\\. `([^`]+\\.go)`[^`]*: [^`]*`([^`]+)`")
+	placePattern  = regexp.MustCompile("`([^`]+)`(?: \\(|,? in )`([^`]+\\.go)`")
 	linkPattern   = regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
 	inCodePattern = regexp.MustCompile(`[\w./]+\.go\b|\b[a-z]+\.[A-Z]\w*(?:\.\w+)?`)
 	namePattern   = regexp.MustCompile(`^[A-Za-z]\w*(?:\.[A-Za-z]\w*){0,2}(?:\(\))?…?$`)
@@ -70,6 +72,12 @@ func (c *checker) check(dir, text string) (wrong []string) {
 		for _, m := range quotedPattern.FindAllStringSubmatch(line, -1) {
 			c.checkSpan(m[1], complain)
 		}
+		for _, m := range stepPattern.FindAllStringSubmatch(line, -1) {
+			c.checkPlace(m[1], m[2], complain)
+		}
+		for _, m := range placePattern.FindAllStringSubmatch(line, -1) {
+			c.checkPlace(m[2], m[1], complain)
+		}
 		for _, m := range linkPattern.FindAllStringSubmatch(line, -1) {
 			if _, err := os.Stat(filepath.Join(c.root, dir, m[1])); err != nil && !strings.Contains(m[1], "://") {
 				complain("there is no file " + m[1] + " to link to")
@@ -88,10 +96,21 @@ func (c *checker) checkSpan(span string, complain func(string)) {
 		if !c.exists(span) {
 			complain("there is no file " + span)
 		}
-	case namePattern.MatchString(span) && (strings.Contains(span, ".") || smallPattern.MatchString(span) && largePattern.MatchString(span)):
-		if !c.names.have(span) {
-			complain("nothing is called " + span)
-		}
+	case c.isName(span) && !c.names.have(span):
+		complain("nothing is called " + span)
+	}
+}
+
+// isName reports whether a word is meant for a Go name.
+func (c *checker) isName(word string) bool {
+	return namePattern.MatchString(word) && !c.looksLikePath(word) &&
+		(strings.Contains(word, ".") || smallPattern.MatchString(word) && largePattern.MatchString(word))
+}
+
+// checkPlace checks that a name stands in a file.
+func (c *checker) checkPlace(path, name string, complain func(string)) {
+	if c.isName(name) && c.names.have(name) && c.exists(path) && !c.names.standsIn(path, name) {
+		complain(name + " is not in " + path)
 	}
 }
 

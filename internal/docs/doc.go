@@ -11,6 +11,9 @@
 //     type before it: Session, show.View, Machine.Cancel, turns.Machine.Cancel. "…" at
 //     its end makes it a beginning of names. Of what other modules declare, what this
 //     module uses exists.
+//   - A name stands in the file that follows it: "`Machine.next` (`turns/turns.go`)", or "in"
+//     in place of the bracket. So does the first name in a numbered step that begins with a
+//     file: "1. `turns/turns.go`: `Machine.next` …".
 //   - A command names paths ("./internal/docs") and targets of the Makefile
 //     ("make mutate").
 //

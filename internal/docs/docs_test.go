@@ -52,6 +52,10 @@ const invented = "# Invented\n" +
 	"`WhenWrittenAtLast` !\n" +
 	"`acp.AgentSideConnections` !\n" +
 	"`TestQuirk05_…`, `quirks.TestQuirk01_…`, `e2e.TestFollowUps`\n" +
+	"1. `turns/stop.go`: asked to, `Machine.Cancel` cancels; `Machine.next` (`turns/turns.go`); `askOwner`, in `adapter/owner_ask.go`\n" +
+	"1. `turns/turns.go`: `Machine.Cancel` cancels !\n" +
+	"`turns.Machine.next` (`turns/stop.go`) !\n" +
+	"`askOwner`, in `adapter/owner.go` !\n" +
 	"`TestQuirk99_…` !\n" +
 	"`show.TestQuirk05_…` !\n" +
 	"`end_turn`, `idle`, `session/load`, `elicitation/create`, `$/cancel_request`, `.factory/mcp.json`, `_meta.terminal_output`, `/mcp login NAME`, `~/.factory/mcp.json`, `$PATH`, `HOME`\n" +

@@ -14,11 +14,12 @@ import (
 type names struct {
 	byPackage map[string]map[string]bool // "View", "View.Event" by "show"
 	all       map[string]bool            // the same in any package
+	byFile    map[string]map[string]bool // the same by "internal/show/view.go"
 	used      map[string]bool            // "acp.Connection"
 }
 
 func readNames(root string) (*names, error) {
-	n := &names{byPackage: map[string]map[string]bool{}, all: map[string]bool{}, used: map[string]bool{}}
+	n := &names{byPackage: map[string]map[string]bool{}, all: map[string]bool{}, byFile: map[string]map[string]bool{}, used: map[string]bool{}}
 	return n, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -32,17 +33,19 @@ func readNames(root string) (*names, error) {
 		if err != nil {
 			return err
 		}
-		n.addFile(file)
-		return nil
+		path, err = filepath.Rel(root, path)
+		n.addFile(filepath.ToSlash(path), file)
+		return err
 	})
 }
 
-func (n *names) addFile(file *ast.File) {
+func (n *names) addFile(path string, file *ast.File) {
+	n.byFile[path] = map[string]bool{}
 	pkg := strings.TrimSuffix(file.Name.Name, "_test")
 	if n.byPackage[pkg] == nil {
 		n.byPackage[pkg] = map[string]bool{}
 	}
-	add := func(name string) { n.byPackage[pkg][name], n.all[name] = true, true }
+	add := func(name string) { n.byPackage[pkg][name], n.all[name], n.byFile[path][name] = true, true, true }
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
@@ -129,6 +132,18 @@ func (n *names) have(name string) bool {
 	}
 	pkg, rest, qualified := strings.Cut(name, ".")
 	return qualified && has(n.byPackage[pkg], rest)
+}
+
+// standsIn reports whether a file declares a name. The package before the name, if any,
+// is not looked at.
+func (n *names) standsIn(path, name string) bool {
+	for _, path := range []string{path, "internal/" + path} {
+		_, rest, qualified := strings.Cut(name, ".")
+		if has(n.byFile[path], name) || qualified && has(n.byFile[path], rest) {
+			return true
+		}
+	}
+	return false
 }
 
 func has(set map[string]bool, name string) bool {
