@@ -109,7 +109,7 @@ func (c *checker) isName(word string) bool {
 
 // checkPlace checks that a name stands in a file.
 func (c *checker) checkPlace(path, name string, complain func(string)) {
-	if c.isName(name) && c.names.have(name) && c.exists(path) && !c.names.standsIn(path, name) {
+	if c.isName(name) && c.names.have(name) && c.names.hasFile(path) && !c.names.standsIn(path, name) {
 		complain(name + " is not in " + path)
 	}
 }

@@ -17,7 +17,8 @@
 //   - A command names paths ("./internal/docs") and targets of the Makefile
 //     ("make mutate").
 //
-// So a word of a protocol that looks like a Go name stands in double quotes instead
+// A Go name of small letters alone is checked with its package before it only (show.tools).
+// A word of a protocol that looks like a Go name stands in double quotes instead
 // ("clientInfo"). In a code block, which may be a picture, only names with a package
 // before them and the paths of Go files are checked.
 package docs

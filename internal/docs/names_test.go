@@ -134,6 +134,12 @@ func (n *names) have(name string) bool {
 	return qualified && has(n.byPackage[pkg], rest)
 }
 
+// hasFile reports whether there is a Go file of that path, relative to the repository or
+// to internal.
+func (n *names) hasFile(path string) bool {
+	return n.byFile[path] != nil || n.byFile["internal/"+path] != nil
+}
+
 // standsIn reports whether a file declares a name. The package before the name, if any,
 // is not looked at.
 func (n *names) standsIn(path, name string) bool {
