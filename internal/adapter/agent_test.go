@@ -274,7 +274,7 @@ func TestPanicEndsTheRequestAlone(t *testing.T) {
 	})
 }
 
-// TestIgnoredMCPServersAreTold: quirk 24, with the first prompt of the session.
+// The user is told with the first prompt of the session.
 func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v))
