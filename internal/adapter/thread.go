@@ -34,7 +34,7 @@ func (t *thread) use(id string) bool {
 // call notes the title that droid gives the conversation.
 func (t *thread) call(title string) { t.title = title }
 
-// workOn has the next process load this session of droid's.
+// workOn notes which session of droid's the next process is to load.
 func (t *thread) workOn(droidID string) { t.droidID = droidID }
 
 // goOn continues the thread in the session id, which droid made from the one before.

@@ -302,7 +302,7 @@ func sameContent(a, b *os.File) (bool, error) {
 	}
 }
 
-// syncDir has what a directory lists reach the disk, where the system can do that.
+// syncDir writes a directory's entries to the disk, where the system can do that.
 func syncDir(path string) {
 	if d, err := os.Open(path); err == nil {
 		_ = d.Sync()
