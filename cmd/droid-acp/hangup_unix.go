@@ -10,8 +10,8 @@ import (
 )
 
 // onHangup calls f when nobody can read any more what is written to a pipe or a
-// socket. A write would tell that, too, but a turn may be silent for long. It
-// goes on until the program ends.
+// socket. A write would tell that, too, but a turn may be silent for long. The
+// watch ends with the program.
 func onHangup(out *os.File, f func()) {
 	conn, err := out.SyscallConn() // unlike Fd it leaves the mode of the file as it is
 	if err != nil {

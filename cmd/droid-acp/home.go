@@ -13,8 +13,8 @@ import (
 
 // ensureHome sets $HOME, where it is not set, to what the system's list of users
 // says: launchers of services and checkers of registries leave it out, and droid,
-// its sessions and its commands are found by it. Who is not in the list has no
-// home; what needs one says so.
+// its sessions and its commands are found by it. A user who is not in the list has
+// no home; whatever needs one says so.
 func ensureHome() {
 	if _, err := os.UserHomeDir(); err == nil {
 		return
@@ -30,8 +30,8 @@ func ensureHome() {
 	_ = os.Setenv(name, me.HomeDir) // fails for names that are none
 }
 
-// needHome says what to do for a droid that would not find its home: it dies then
-// without a word of that (0.99 to 0.225).
+// needHome returns an error that says what to do if droid would not find its home:
+// droid would die without saying why (0.99 to 0.225).
 func needHome() error {
 	if _, err := os.UserHomeDir(); err != nil {
 		return fmt.Errorf("%w, and droid needs it; set HOME to your home directory and start the agent again", err)

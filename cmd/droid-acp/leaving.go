@@ -12,14 +12,14 @@ import (
 // a second does not wait for it.
 type leaving struct {
 	ctx   context.Context // ends with the first signal
-	begin func()          // begins the end as that does
-	hurry chan struct{}   // closed by the second
+	begin func()          // begins the end as a first signal does
+	hurry chan struct{}   // closed by the second signal
 
 	mu   sync.Mutex
 	kill func() // ends what would outlive the program
 }
 
-// awaitSignals begins to listen. stop ends that.
+// awaitSignals begins to listen for signals, until stop is called.
 func awaitSignals() (l *leaving, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	l = &leaving{ctx: ctx, begin: cancel, hurry: make(chan struct{}), kill: func() {}}

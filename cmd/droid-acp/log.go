@@ -19,8 +19,8 @@ import (
 const logFileTime = 2 * time.Second
 
 // logger makes the log: short lines on stderr, JSON lines in the log file if
-// there is one. Neither holds prompts or answers, and neither makes anybody wait
-// who logs. close writes what is left.
+// there is one. Neither holds prompts or answers, and nobody who logs has to wait
+// for either. closeLog writes what is left.
 func (c *commonFlags) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
 	if c.logLevel != "" {

@@ -160,8 +160,8 @@ nonsense
 	}
 }
 
-// Who has no home at all, not even in the system's list of users, learns what to
-// do from each request that needs one; droid would die without a word of that.
+// A user without any home, even in the system's list of users, learns what to do
+// from each request that needs one; droid would die without saying why.
 func TestServeWithoutHome(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Setenv("USERPROFILE", "")

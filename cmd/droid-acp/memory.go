@@ -5,9 +5,10 @@ import (
 	"runtime/debug"
 )
 
-// memoryLimit is where garbage begins to be collected as it comes, in bytes. Below
-// it the process may grow to twice of what it holds; a message of hundreds of
-// megabytes must not. It is no bound of what the process can hold.
+// memoryLimit is the size of the process, in bytes, above which Go collects garbage
+// as soon as it can. Below it the process may grow to twice of what it holds, which a
+// message of hundreds of megabytes must not do. It does not bound what the process
+// can hold.
 const memoryLimit = 64 << 20
 
 // limitMemory sets the limit, unless the user has set one.

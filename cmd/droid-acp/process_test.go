@@ -322,8 +322,8 @@ func TestHomeIsFoundWithoutHOME(t *testing.T) {
 	}
 }
 
-// Who has no home can ask what we are all the same; what needs droid's store says
-// what is missing.
+// Without a home the agent still says what it is and can do; whatever needs droid's
+// store says what is missing.
 func TestInitializeNeedsNoHome(t *testing.T) {
 	for name, env := range map[string][]string{
 		"override": {"FACTORY_HOME_OVERRIDE=relative/dir"},

@@ -49,8 +49,8 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// Who is not to be ended by a hangup (nohup) or an interrupt (a job in the
-// background of a script) is not.
+// A program that was started so as to ignore hangups (nohup) or interrupts (a job in
+// the background of a script) is not ended by them.
 func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	t.Parallel()
 	a := startUnder(t, []string{"sh", "-c", `trap '' HUP INT; exec "$0" "$@"`}, "", nil)

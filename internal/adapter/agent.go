@@ -24,15 +24,15 @@ import (
 
 // Config is what an Agent needs to know.
 type Config struct {
-	// Start starts a droid process in the directory dir. With mcp it takes MCP
-	// servers, where that can be done.
+	// Start starts a droid process in the directory dir. With mcp the process can
+	// be given MCP servers, where droid and the system allow that.
 	Start func(dir string, mcp bool) (*droid.Client, error)
 	// Locate finds droid's executable; its error says how to install it. Start
-	// would fail the same way, later.
+	// would fail for the same reason, but later.
 	Locate func() (string, error)
 	// Store is droid's session store.
 	Store *store.Store
-	// Defaults are what new sessions start with.
+	// Defaults are the settings that new sessions start with.
 	Defaults options.Defaults
 	// ParkAfter is how long a session may rest before its process is ended, to
 	// be started again by the next prompt; 0 for never.
@@ -85,8 +85,9 @@ func New(cfg Config) *Agent {
 	return a
 }
 
-// Kill ends every droid at once and returns when they are gone, or after a bounded
-// time. It is for who cannot wait for the end of Serve; nothing works after it.
+// Kill ends every droid at once and returns when they are gone, or after
+// droid.KillTime. It is for a caller that cannot wait for Serve to end; the agent
+// does not work after it.
 func (a *Agent) Kill() { a.droids.Kill() }
 
 // endTime bounds how long the sessions may take to end. A droid has up to 9 s of
@@ -95,8 +96,8 @@ func (a *Agent) Kill() { a.droids.Kill() }
 // dead file system for example.
 const endTime = 12 * time.Second
 
-// flushTime bounds how long the end of Serve waits for the last responses, and how
-// long for an editor that no longer reads.
+// flushTime bounds two waits at the end of Serve: the one for the last responses,
+// and then the one for the editor to read them.
 const flushTime = 2 * time.Second
 
 // errStuck is why Serve did not end in order.
@@ -104,8 +105,8 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 
 // Serve answers the editor until in ends, nobody reads out any more, or ctx is
 // done. When it returns, every droid process has ended and what could be written
-// to out is written. It returns endTime, killTime and twice flushTime later at
-// the latest.
+// to out is written. It returns endTime, droid.KillTime and twice flushTime later
+// at the latest.
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	defer a.cancel()
@@ -117,7 +118,7 @@ func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return ctx.Err()
 }
 
-// shutDown ends all sessions at once, then the way out.
+// shutDown ends all sessions at once, and then the connection to the editor.
 func (a *Agent) shutDown() error {
 	a.sessions.close()
 	a.cancel()
@@ -181,7 +182,7 @@ func (a *Agent) methods() map[string]wire.Handler {
 	}
 }
 
-// session finds a session by the id in params.
+// session finds the open session that has this id.
 func (a *Agent) session(id string) (*Session, *acp.RequestError) {
 	if err := checkSessionID(id); err != nil {
 		return nil, err

@@ -248,7 +248,7 @@ func TestSetMode(t *testing.T) {
 }
 
 // TestQuirk14_IgnoredModeIsAnError: droid takes the request and stays as it is.
-// The wire between is made to ask for another mode than the editor did.
+// To have that, the test changes the mode in what the agent asks droid for.
 func TestQuirk14_IgnoredModeIsAnError(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, func(int) (*droid.Client, error) {
@@ -274,7 +274,7 @@ func TestPanicEndsTheRequestAlone(t *testing.T) {
 	})
 }
 
-// TestIgnoredMCPServersAreTold: quirk 24, with the first prompt of the session.
+// The user is told with the first prompt of the session.
 func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v))

@@ -22,8 +22,8 @@ func TestFirstTitleIsFinal(t *testing.T) {
 	})
 }
 
-// A call whose input is long in coming is shown without, but to a client that
-// never changes a title.
+// A call whose input takes long to come is shown without it, except to a client
+// that never changes a title.
 func TestCallIsShownBeforeItsInput(t *testing.T) {
 	slow := eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 		if err := d.Notify("tool_call", fakedroid.Fields{"toolUse": fakedroid.Fields{"type": "tool_use", "id": "t1", "name": "Execute", "input": fakedroid.Fields{}}}); err != nil {

@@ -11,8 +11,8 @@ import (
 	"droid-acp/internal/droid"
 )
 
-// TestRefusedAnswerToAPermissionIsARefusal: a response that the wire refuses is no
-// leave to run anything, and the turn goes on.
+// TestRefusedAnswerToAPermissionIsARefusal: a response that the wire refuses allows
+// nothing to run, and the turn goes on.
 func TestRefusedAnswerToAPermissionIsARefusal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var told strings.Builder

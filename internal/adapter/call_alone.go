@@ -7,15 +7,14 @@ import (
 	"droid-acp/internal/droid"
 )
 
-// errDroidGone is why a call failed that had to wait for others.
+// errDroidGone is why a call failed: droid ended while it waited for other calls.
 var errDroidGone = errors.New("droid has ended meanwhile")
 
 // callAlone makes one of the calls to droid that wait for each other, see alone.
-// When it is this one's turn, prepare makes the call, which runs beside the owner;
-// its context ends with the session. The owner then does then with what came of
-// it, before the next call begins. Where droid ended while the call waited, then is
-// done at once, without a client and with errDroidGone. When the session ends
-// before, then is not done.
+// When its turn has come, prepare returns the call, which runs beside the owner with
+// a context that ends with the session. The owner then calls then with the outcome,
+// before the next call begins. If droid ended while the call waited, then gets a nil
+// client and errDroidGone. If the session ends first, then is not called.
 func callAlone[T any](s *Session, prepare func(client *droid.Client) func(ctx context.Context) (T, error), then func(client *droid.Client, result T, err error)) {
 	s.alone(func(end func()) {
 		client := s.proc.client()

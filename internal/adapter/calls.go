@@ -1,8 +1,8 @@
 package adapter
 
-// callQueue has calls go to droid one after the other: changes of settings, loads
-// and forks. The answer to a load tells the settings, too, and a process is not
-// left while one of them is under way.
+// callQueue runs some calls to droid one after the other: changes of settings, loads
+// and forks. They must not overlap, since the answer to a load tells the settings,
+// too. While one is under way, the process is neither parked nor replaced by a load.
 type callQueue struct {
 	calls []func(end func())  // the first one runs
 	post  func(f func()) bool // leaves work for the session's owner
@@ -25,8 +25,8 @@ func (q *callQueue) add(f func(end func())) {
 // busy reports whether a call is under way.
 func (q *callQueue) busy() bool { return len(q.calls) > 0 }
 
-// runFirst runs the first call. Its end counts once; a panic is an end, too, and
-// goes on to the caller.
+// runFirst runs the first call. Only the first call of end counts. A panic ends the
+// call, too, and goes on to the caller.
 func (q *callQueue) runFirst() {
 	ended := false
 	end := func() {

@@ -72,8 +72,8 @@ func grants(value, label string) int {
 	return -1
 }
 
-// A client that acts on the kind of an option, or is not known to show what the
-// options are called, gets no more by one key than the least of that kind.
+// Some clients act on the kind of an option, and some are not known to show what the
+// options are called. One key there allows no more than the least option of its kind.
 func TestOneKeyGrantsTheLeast(t *testing.T) {
 	requests := recordedRequests(t)
 	var mcp fakedroid.Fields
@@ -153,8 +153,8 @@ func kindOfOption(value string) string {
 	return "allow_always"
 }
 
-// An option whose place in the order is not known is not offered where names do
-// not show; the refusal always is.
+// Where names do not show, an option is not offered if it is not known how much it
+// allows; the refusal always is.
 func TestUnknownOptionsAreNotOfferedBlindly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		odd := touch
@@ -171,7 +171,7 @@ func TestUnknownOptionsAreNotOfferedBlindly(t *testing.T) {
 	})
 }
 
-// Who answers with an option of droid's that this client was not shown refuses.
+// An answer with an option of droid's that this client was not shown is a refusal.
 func TestHiddenOptionIsARefusal(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		for _, hidden := range []string{"proceed_auto_run_high", "proceed_auto_run_medium", "edit_plan", "plan_0"} {
@@ -205,8 +205,8 @@ func (e *editor) messages() string {
 	return all.String()
 }
 
-// Questions would be answered blindly by kind: such a client is told them, and the
-// user answers with the next prompt.
+// A client that answers by kind would answer questions blindly. Such a client gets
+// them as text, and the user answers with the next prompt.
 func TestQuestionsWhereNamesDoNotShow(t *testing.T) {
 	for _, client := range []string{"", "CodeCompanion.nvim", "acpx", "an editor of the future"} {
 		versions(t, func(t *testing.T, v fakedroid.Option) {
@@ -277,7 +277,7 @@ func (e *editor) lastContent(id string) (content string) {
 }
 
 // What the user decides on is in the call before they are asked, not in the
-// request alone: many clients show no more of that than its title.
+// request alone: many clients show only the title of a request.
 func TestWhatIsDecidedOnIsShownBefore(t *testing.T) {
 	for client, before := range map[string]bool{"": true, "QtCreator": true, "CodeCompanion.nvim": true, "acp-ui": true, "zed": false, "agent-shell": false} {
 		for _, tools := range [][]fakedroid.Tool{{touch}, {create}, {plan}, {echo}, {touch, create}} {
@@ -333,7 +333,7 @@ func TestPlanIsToldWhereTheCallDoesNotShowIt(t *testing.T) {
 	}
 }
 
-// A client that shows no diff of a call is told it.
+// A client that shows no diff of a call gets it as text.
 func TestDiffIsToldWhereNoneShows(t *testing.T) {
 	for _, client := range []string{"acp-ui", "vscode-acp-client", "mitto", "Agentic.nvim"} {
 		for _, tools := range [][]fakedroid.Tool{{create}, {touch, create}} {
@@ -387,8 +387,8 @@ func TestOptionsGoByTheirKindWhereNamesDoNotShow(t *testing.T) {
 	})
 }
 
-// Nobody hands over everything by one key whose name they may not have seen: some
-// of these clients answer what comes later by the kind of an earlier answer.
+// No key whose name the user may not have seen allows everything: some of these
+// clients answer later requests by the kind of an earlier answer.
 func TestNothingRaisesToHighWhereNamesDoNotShow(t *testing.T) {
 	high := touch
 	high.Impact = "high"
@@ -404,8 +404,8 @@ func TestNothingRaisesToHighWhereNamesDoNotShow(t *testing.T) {
 	}
 }
 
-// A request for several tools, a new file, and what "always" raises are told to
-// who may see none of it, apart from what the model says.
+// Where a client may not show a request for several tools, a new file, or what
+// "always" raises, the user is told of it, apart from what the model says.
 func TestAllIsToldWhereNothingShows(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tools []fakedroid.Tool

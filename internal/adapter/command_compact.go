@@ -61,8 +61,8 @@ func compactFailed(r *commandRun, err error) {
 }
 
 // endCompaction ends a compaction that the user cancelled or that takes too long.
-// droid hears no interrupt then and has the model go on (0.117 to 0.225), so the
-// process ends, unless that would end something else of the user's.
+// droid ignores interrupts while it compacts and has the model go on (0.117 to
+// 0.225), so the process is ended, unless that would end something else of the user's.
 func (s *Session) endCompaction(r *commandRun, client *droid.Client) {
 	if r.cancelled() {
 		s.put(s.show.EndCompaction(show.CompactionCancelled))

@@ -6,8 +6,8 @@ import (
 	"droid-acp/internal/shell"
 )
 
-// shellCommand runs a command of the user beside the owner, as a tool call. A
-// cancel stops the command, whose end is then the prompt's.
+// shellCommand runs a command of the user beside the owner, and shows it as a tool
+// call. A cancel stops the command; the prompt ends when the command has.
 func shellCommand(r *commandRun, command string) {
 	if command == "" {
 		r.reply("Say the command, too: `/shell git status`.")

@@ -13,8 +13,8 @@ import (
 // commandFile is a command that droid does not expand itself.
 type commandFile struct{ body string }
 
-// commandFiles reads the command files of the project and the user (0.99 does not
-// expand them in this mode), the project's first.
+// commandFiles reads the command files of the project and the user, the project's
+// first, and adds them to files. 0.99 does not expand them by itself in this mode.
 func commandFiles(cwd string, files map[string]commandFile) (found []protocol.AvailableCommand) {
 	dirs := []string{filepath.Join(cwd, ".factory", "commands")}
 	if home, err := os.UserHomeDir(); err == nil {
@@ -39,8 +39,8 @@ func commandFiles(cwd string, files map[string]commandFile) (found []protocol.Av
 	return found
 }
 
-// readCommandFile reads a command file, its lines ended as on unix. What is no file
-// of a sensible size is none.
+// readCommandFile reads a command file and ends its lines as on unix. It reports false
+// for anything but a regular file of a sensible size.
 func readCommandFile(path string) (text string, ok bool) {
 	const largest = 1 << 20
 	info, err := os.Stat(path)

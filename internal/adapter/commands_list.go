@@ -19,18 +19,18 @@ type commandList struct {
 	custom []protocol.AvailableCommand
 	files  map[string]commandFile // of custom: those that droid does not expand itself
 	listed bool                   // custom is known
-	told   []byte                 // all commands as the editor believes them, encoded
+	told   []byte                 // all commands as the editor was told them last, encoded
 }
 
 // has reports whether there is a custom command or skill of this name.
 func (l *commandList) has(name string) bool { return isListed(l.custom, name) }
 
-// list takes what there is.
+// list takes the commands that were found.
 func (l *commandList) list(custom []protocol.AvailableCommand, files map[string]commandFile) {
 	l.custom, l.files, l.listed = custom, files, true
 }
 
-// untold says that the editor has forgotten what it was told of commands.
+// untold notes that the editor no longer knows the commands.
 func (l *commandList) untold() { l.told = nil }
 
 // changed notes what the editor is about to be told. It reports whether that is
@@ -42,7 +42,8 @@ func (l *commandList) changed(all []protocol.AvailableCommand) bool {
 	return news
 }
 
-// expand does for "/name args" what droid does not do itself before 0.215.
+// expand replaces "/name args" by the command's text where droid does not do that
+// itself (before 0.215).
 func (l *commandList) expand(text string) string {
 	name, args, ok := splitCommand(text)
 	if !ok {
@@ -99,8 +100,8 @@ func findCommands(ctx context.Context, client *droid.Client, cwd string) (custom
 	return custom, files
 }
 
-// isTyped reports whether a skill is one that users type the name of. droid's own
-// are not, where droid does not say.
+// isTyped reports whether users start a skill by typing its name. Where droid does not
+// say, that holds for all but droid's own skills.
 func isTyped(skill droid.Skill) bool {
 	switch {
 	case skill.Name == "" || skill.Enabled != nil && !*skill.Enabled:
@@ -123,8 +124,8 @@ func describeCommand(name, description, hint string) protocol.AvailableCommand {
 	return c
 }
 
-// tellCommands reports the commands if the editor believes others. It waits for
-// droid's list, so that a client does not refuse a custom command in between.
+// tellCommands reports the commands if the editor was told others, or none. It waits
+// for droid's list, so that a client does not refuse a custom command until then.
 func (s *Session) tellCommands() {
 	if !s.registered || !s.commands.listed {
 		return

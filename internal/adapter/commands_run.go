@@ -14,8 +14,8 @@ import (
 	"droid-acp/internal/visible"
 )
 
-// commandRun is a prompt that one of this agent's commands answers, and all that
-// the command has to answer it with. Its methods are called in the session's owner.
+// commandRun is a prompt that one of this agent's commands answers. Its methods are
+// all that the command needs for that; they are called in the session's owner.
 // A command ends with reply, fail, refuse or done; when the user cancelled the
 // prompt before, these do nothing. Only this file knows the prompt behind it.
 type commandRun struct {
@@ -26,14 +26,14 @@ type commandRun struct {
 
 	// From runCommand on.
 	prompt *userPrompt
-	work   context.Context // of what the command asks droid for; ends with the prompt
-	stop   func()          // ends the shell command that this is; nil for all others
+	work   context.Context // of the calls that the command makes; ends with the prompt
+	stop   func()          // stops a shell command; nil for all other commands
 	atEnd  []func()        // called in this order when the prompt has ended
 }
 
-// runCommand answers a prompt that is a command. It is cancelled at once, like a
-// prompt that waits for droid. What it then waits for is given up, so that the next
-// prompt does not wait for it; what droid still does changes nothing here.
+// runCommand answers a prompt that is a command. When the user cancels it, the prompt
+// ends at once (but see stopWith): nobody waits any longer for the calls that the
+// command makes, so that the next prompt need not, and their outcome is ignored.
 func (s *Session) runCommand(p *userPrompt) {
 	r := p.command
 	r.prompt = p
@@ -76,8 +76,8 @@ func (r *commandRun) done() {
 	r.s.carryOut(r.s.prompts.machine.Complete(r.prompt.id))
 }
 
-// stopWith has a cancel of the shell command call stop; the prompt ends when the
-// command says so.
+// stopWith makes a cancel of a shell command call stop. The prompt then ends when the
+// command calls done.
 func (r *commandRun) stopWith(stop func()) {
 	r.stop = stop
 	r.whenEnded(stop)
@@ -87,15 +87,15 @@ func (r *commandRun) stopWith(stop func()) {
 // for it was given up.
 func (r *commandRun) whenEnded(f func()) { r.atEnd = append(r.atEnd, f) }
 
-// ended follows the end of the prompt, also of one that never ran.
+// ended is called when the prompt has ended, even if it never ran.
 func (r *commandRun) ended() {
 	for _, f := range r.atEnd {
 		f()
 	}
 }
 
-// beside calls f beside the owner and then, in the owner, then with its error. The
-// context of f ends with the prompt, and after limit with the error late.
+// beside calls f beside the owner. When f has returned, the owner calls then with f's
+// error. f's context ends with the prompt, and after limit with the error late.
 func (r *commandRun) beside(limit time.Duration, late error, f func(context.Context) error, then func(error)) {
 	work := r.work
 	r.s.do(func(context.Context) {
@@ -106,8 +106,8 @@ func (r *commandRun) beside(limit time.Duration, late error, f func(context.Cont
 	})
 }
 
-// droid calls f with the session's process, which is started if need be. Where that
-// fails, the prompt does.
+// droid calls f with the session's process, which is started if need be. If that
+// fails, the prompt ends with the error.
 func (r *commandRun) droid(f func(client *droid.Client)) {
 	r.s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		switch {

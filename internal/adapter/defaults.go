@@ -7,8 +7,9 @@ import (
 	"droid-acp/internal/options"
 )
 
-// checkDefaults notes for the user what droid made of the defaults. A droid that
-// tells no version is asked for the mode once more, in its own words.
+// checkDefaults notes for the user which defaults droid did not take. A droid that
+// does not know the field in which it was first asked for the mode (before 0.99) is
+// asked once more, in the field that it knows.
 func (s *Session) checkDefaults() {
 	if s.proc.client() == nil {
 		return

@@ -21,7 +21,7 @@ type userDialog struct {
 type openDialog struct {
 	requestID string             // droid's
 	refuse    func()             // gives droid the refusal
-	closeUp   func()             // undoes what was shown for it alone
+	closeUp   func()             // undoes what was shown for this dialog alone
 	cancel    context.CancelFunc // takes it back from the editor
 }
 
@@ -40,8 +40,8 @@ func (d *userDialog) isFor(requestID string) bool {
 	return d.open != nil && d.open.requestID == requestID
 }
 
-// end closes the dialog for this request. It reports false when that is not open any
-// more: an answer that comes after a withdrawal is too late.
+// end closes the dialog for this request. It reports false when that dialog is not open
+// any more: the answer came after a withdrawal, too late.
 func (d *userDialog) end(requestID string) bool {
 	if !d.isFor(requestID) {
 		return false

@@ -19,7 +19,7 @@ import (
 // codeResourceNotFound is ACP's "Resource not found", used for unknown sessions.
 const codeResourceNotFound = -32002
 
-// errorText is what an error says to a user, without the word for programs.
+// errorText is what an error says to a user, without its kind, which is for programs.
 func errorText(err *acp.RequestError) string {
 	if data, ok := err.Data.(map[string]string); ok && data["details"] != "" {
 		return data["details"]
@@ -74,8 +74,8 @@ var (
 	copyingSession      = work{"to copy the session", "copy the session", "copied the session"}
 )
 
-// notDone explains why droid did not do what it was asked for. Where that leaves
-// more to say, the constructors below say it.
+// notDone explains why droid did not do what it was asked for. The constructors below
+// treat cases in which there is more to say.
 func notDone(w work, err error) *acp.RequestError {
 	var refused *stream.RPCError
 	var exit *droid.ExitError
@@ -92,7 +92,7 @@ func notDone(w work, err error) *acp.RequestError {
 	return internalError("droid_failed", "droid did not "+w.failed+": "+sentence(err)+" Try again.")
 }
 
-// outOfTime is err, or why ctx ended when it ran out of time.
+// outOfTime returns err, or the cause of ctx's end if err says that time ran out.
 func outOfTime(ctx context.Context, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return context.Cause(ctx)
@@ -122,8 +122,8 @@ func startError(err error) *acp.RequestError {
 	return internalError("droid_start_failed", "droid could not be started: "+sentence(err)+check)
 }
 
-// openError explains why no process has the session that it was to open. id is the
-// session's, "" for a new one.
+// openError explains why no process opened the session. id is the session's, "" for a
+// new one.
 func openError(id string, err error) *acp.RequestError {
 	var notStarted *notStartedError
 	var refused *stream.RPCError
@@ -141,8 +141,8 @@ func openError(id string, err error) *acp.RequestError {
 	return notDone(openingSession, err)
 }
 
-// restartError explains why the session has no process: one that it had is gone,
-// and the next one did not take it up.
+// restartError explains why the session has no process: the one that was started for
+// it did not open it.
 func (s *Session) restartError(err error) *acp.RequestError {
 	var refused *stream.RPCError
 	if s.registered && errors.As(err, &refused) && refused.Code != stream.CodeSessionNotFound {
@@ -173,8 +173,8 @@ func (s *Session) promptError(err error) *acp.RequestError {
 	return notDone(takingPrompt, err)
 }
 
-// copyNotOpened explains that there is a copy of a session, with this id, which no
-// process has.
+// copyNotOpened explains that droid copied a session but no process opened the copy,
+// which has this id.
 func copyNotOpened(id string, err error) *acp.RequestError {
 	why := openError("", err)
 	kind, _, internal := strings.Cut(why.Message, ":")
@@ -201,7 +201,7 @@ type droidDied struct{ exit error }
 
 func (e droidDied) Error() string { return crashText(e.exit, "droid ended unexpectedly.") }
 
-// crashError ends what the session's droid worked on when it died.
+// crashError answers what droid was working on when it died.
 func (s *Session) crashError(err error) *acp.RequestError {
 	next := "The next prompt starts droid again and continues this session."
 	if s.prompts.machine.GaveUp() {
@@ -215,8 +215,8 @@ func keepsCrashing(last error) *acp.RequestError {
 	return internalError("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", turns.MaxCrashes, crashText(last, "droid is gone."))+crashRemedy)
 }
 
-// crashText tells how droid ended, with the last lines of its stderr, or unknown
-// where that is not known.
+// crashText tells how droid ended, with the last lines of its stderr. It returns
+// unknown if err does not tell.
 func crashText(err error, unknown string) string {
 	var exit *droid.ExitError
 	if errors.As(err, &exit) {

@@ -42,7 +42,8 @@ func TestModelFailureIsATypedError(t *testing.T) {
 	}
 }
 
-// An error says what droid was asked for: a prompt or a copy is no opening.
+// An error says what droid was asked for: one about a prompt or a copy does not speak
+// of opening a session.
 func TestRefusalsSayWhatWasRefused(t *testing.T) {
 	refuse := func(method string) fakedroid.Option {
 		return fakedroid.WithAnswer("droid."+method, func(map[string]any) (any, string) { return nil, "not today" })
@@ -108,7 +109,7 @@ func TestErrorsSayWhatComesNext(t *testing.T) {
 	})
 }
 
-// A droid that was started is not said to have been impossible to start.
+// No error says of a droid that was started that it could not be started.
 func TestErrorsSayHowFarDroidCame(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) { // for a prompt
 		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))

@@ -64,9 +64,9 @@ var remedies = map[string]string{
 	"error":                       "Send the prompt again. If this persists, choose another model and check the model's settings.",
 }
 
-// reasonFromMessage gives the reason that newer versions would, for the ones
-// that give none (0.99, 0.117) or only "error": their messages begin with the
-// HTTP status of the model's server.
+// reasonFromMessage finds the reason of a failed turn in the message of a droid that
+// gives none (0.99, 0.117) or only "error". Such a message begins with the HTTP
+// status of the model's server.
 func reasonFromMessage(message string) string {
 	status, _, _ := strings.Cut(message, " ")
 	code, err := strconv.Atoi(status)

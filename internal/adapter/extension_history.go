@@ -14,10 +14,10 @@ import (
 // no prompt runs.
 
 // withWhole calls use with the whole conversation, or fail with why there is none.
-// then says what to do when the prompt that runs has ended.
-func (s *Session) withWhole(then string, fail func(*acp.RequestError), use func(*stream.SessionInfo)) {
+// remedy tells the caller what to do if a prompt runs.
+func (s *Session) withWhole(remedy string, fail func(*acp.RequestError), use func(*stream.SessionInfo)) {
 	if s.busy() {
-		fail(invalidRequest("the session works on a prompt; " + then))
+		fail(invalidRequest("the session works on a prompt; " + remedy))
 		return
 	}
 	s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
@@ -87,7 +87,8 @@ type rewindPointsResult struct {
 	Points []numberedPoint `json:"points"`
 }
 
-// numberedPoint is a prompt as "/rewind NUMBER" goes back to before it.
+// numberedPoint is a prompt, with the NUMBER by which "/rewind NUMBER" goes back to
+// before it.
 type numberedPoint struct {
 	Number    int    `json:"number"`
 	MessageID string `json:"messageId"`

@@ -95,7 +95,7 @@ type autoCompactionParams struct {
 	Enabled *bool `json:"enabled"`
 }
 
-// autoCompactionResult is what droid made of them.
+// autoCompactionResult is what droid's setting is after the change.
 type autoCompactionResult struct {
 	Enabled bool `json:"enabled"`
 }

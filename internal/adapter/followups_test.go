@@ -126,8 +126,8 @@ func testCancelWithFollowUps(t *testing.T, behaviour, name string, late fakedroi
 	}
 }
 
-// Who cancels the running prompt alone gets the others: droid throws them away,
-// and they are sent again, in order.
+// If the running prompt alone is cancelled, the others still run: droid throws them
+// away, and they are sent again, in order.
 func TestCancelRequestSparesFollowUps(t *testing.T) {
 	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, "late": fakedroid.WithLateInterrupts()} {
 		t.Run(name, func(t *testing.T) {

@@ -5,15 +5,15 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// nextEvent is where the owner reads droid's next event, nil while droid is not to
-// be read. If what it waits for is room in the outbox, room is closed when there
-// is some.
+// nextEvent returns the channel of droid's events, nil while droid is not to be
+// read. If droid is not read because the outbox is full, room is closed when there
+// is room again.
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	s.guard(func() { room = s.replayOn() })
 	switch {
 	case s.replay.runs(): // the history comes first
-	case !s.prompts.machine.ReadEvents(): // the response that is being written wakes us
-	case s.reading.waiting(): // files are read for what droid said before; that they are wakes us
+	case !s.prompts.machine.ReadEvents(): // a response is being written; its end wakes us
+	case s.reading.waiting(): // files are being read for an earlier event; the end of that wakes us
 	case s.prompts.machine.Stopping():
 		events = s.proc.events() // what it says is dropped, so it needs no room
 	default:
@@ -25,10 +25,10 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	return events, room
 }
 
-// isVoid tells what a cancelled turn still says. The editor does not get it, so
-// that droid can be read to the end of the turn also while the editor reads
-// nothing, and what it gets is what was said before, without a gap. What it knows
-// as begun still ends.
+// isVoid reports whether an event is dropped because its turn was cancelled. Dropped
+// events need no room in the outbox, so droid is read to the end of the turn even
+// while the editor reads nothing. The editor gets all that was said before the
+// cancel, and what it knows as begun still ends.
 func (s *Session) isVoid(ev quirks.Event) bool {
 	return s.prompts.machine.Stopping() && s.show.Droppable(ev)
 }

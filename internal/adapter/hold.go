@@ -12,8 +12,8 @@ type holding struct {
 	release func() // nil until it is held
 }
 
-// begin says that this session is to be held from now on, and lets go of the one
-// before. It reports false when it is that one already.
+// begin notes that this session is to be held from now on, and lets go of the one
+// before. It reports false when it is the same one.
 func (h *holding) begin(id string) bool {
 	if h.id == id {
 		return false
@@ -23,8 +23,8 @@ func (h *holding) begin(id string) bool {
 	return true
 }
 
-// held says that the session is held now, until release is called; which is at
-// once when it is no longer to be held.
+// held notes that the session is held until release is called. If it is no longer to
+// be held, held calls release at once.
 func (h *holding) held(id string, release func()) {
 	if h.id != id || h.release != nil {
 		release()
@@ -33,7 +33,7 @@ func (h *holding) held(id string, release func()) {
 	h.release = release
 }
 
-// letGo holds nothing any more.
+// letGo releases the session that is held, if any.
 func (h *holding) letGo() {
 	if h.release != nil {
 		h.release()

@@ -82,7 +82,8 @@ func TestHostileSessionIDsAreRefused(t *testing.T) {
 	}
 }
 
-// Ids that are well formed and unknown are what they were.
+// A well-formed id that no session has is that of an unknown session, which counts as
+// deleted already.
 func TestUnknownSessionIDs(t *testing.T) {
 	for method, params := range methodsWithSession {
 		t.Run(method, func(t *testing.T) {

@@ -40,9 +40,9 @@ func (p *peer) checkInitialized(method string) *acp.RequestError {
 	return nil
 }
 
-// initialize answers at once, without droid: a client learns what this agent
-// can do also where droid is missing. ACP version 1 is what it speaks, whatever
-// is offered.
+// initialize answers at once, without droid, so that a client learns what this agent
+// can do even where droid is missing. The agent speaks ACP version 1, whatever the
+// client offers.
 func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		ProtocolVersion json.RawMessage `json:"protocolVersion"`

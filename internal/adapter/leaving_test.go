@@ -75,8 +75,8 @@ func (w *brokenOut) Write(p []byte) (int, error) {
 	}
 }
 
-// An editor that closes its end and keeps ours open hears nothing any more, so
-// the running turn ends as if it had closed both.
+// An editor that closes the agent's stdout hears nothing any more, even if it keeps
+// stdin open. So the running turn ends as if it had closed both.
 func TestTurnEndsWhenNobodyHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		interrupted := make(chan struct{})

@@ -25,7 +25,7 @@ func (r *reload) refuse(err *acp.RequestError) { r.done(protocol.SessionResult{}
 // for them, so that the history comes in one piece.
 type loads struct {
 	queue     []*reload
-	running   bool              // the first one of the queue does
+	running   bool              // the first one of the queue is under way
 	answering bool              // the response to the one before is being written
 	unopened  *acp.RequestError // why the session was never opened, nil if it was or still may be
 }

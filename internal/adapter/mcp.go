@@ -16,8 +16,8 @@ import (
 	"droid-acp/internal/paths"
 )
 
-// What internal/mcp decides of a session's MCP servers is done here: the user is
-// told, and droid is asked for tools.
+// internal/mcp decides what is to be done about a session's MCP servers. This file does
+// it: it tells the user, and asks droid for tools.
 
 // whenServersStarted calls f now, or when the MCP servers of the process have
 // started or failed, or are late.

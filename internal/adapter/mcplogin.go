@@ -18,9 +18,9 @@ import (
 // errLoginTime is why a login was given up.
 var errLoginTime = errors.New("droid did not answer within 6 minutes")
 
-// beginLogin is "/mcp login NAME". It ends when droid has an address to open; an
-// event tells how the login itself ends. Older droids take no other call until it has
-// an outcome, so it is given up with the prompt.
+// beginLogin is "/mcp login NAME". The command ends when droid has an address to open;
+// a later event tells how the login ended. Older droids take no other call while they
+// answer this one, so nobody waits for the answer after the prompt has ended.
 func (s *Session) beginLogin(r *commandRun, name string) {
 	name = s.servers.Resolve(name)
 	r.droid(func(client *droid.Client) {
@@ -65,7 +65,7 @@ func (s *Session) showLogins() {
 // showLogin asks the editor to open the address. No turn waits for the answer.
 func (s *Session) showLogin(l *mcp.Login) {
 	if !s.registered {
-		return // register does it
+		return // register shows it
 	}
 	dialog := uuid.NewString()
 	ctx, takeBack := context.WithCancel(s.ctx)
@@ -79,7 +79,7 @@ func (s *Session) showLogin(l *mcp.Login) {
 	})
 }
 
-// loginAnswered takes what the user said to the address.
+// loginAnswered takes the user's answer to the request to open the address.
 func (s *Session) loginAnswered(l *mcp.Login, action string, err error) {
 	if err != nil {
 		s.log.Info("the editor did not show where to log in", zap.Error(err))
@@ -93,7 +93,7 @@ func (s *Session) loginAnswered(l *mcp.Login, action string, err error) {
 	}
 }
 
-// cancelAuth has droid no longer wait for a login.
+// cancelAuth tells droid to stop waiting for a login.
 func (s *Session) cancelAuth(server string) {
 	client := s.proc.client()
 	if client == nil {

@@ -70,7 +70,7 @@ func TestLoginByElicitation(t *testing.T) {
 	}
 }
 
-// Who says no is told how to begin again, and hears no more of it.
+// A user who says no is told how to begin again, and hears no more of it.
 func TestLoginDeclined(t *testing.T) {
 	for _, action := range []string{"decline", "cancel", "_later"} {
 		bubble(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestLoginDeclined(t *testing.T) {
 	}
 }
 
-// An editor that cannot do what it declared leaves the link.
+// If an editor cannot open addresses although it said so, the user gets the link.
 func TestLoginThatTheEditorDoesNotShow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := beginAs(t, urlClient, playing(says("hi")))

@@ -20,8 +20,8 @@ const openTime = time.Minute
 // errOpenTime is why droid was given up while it opened a session.
 var errOpenTime = errors.New("droid did not answer within a minute")
 
-// opener has a process open a session. The servers are for a process that does
-// not have them yet.
+// opener has a process open a session. servers are the MCP servers to pass with the
+// session: those that the process was not given before.
 type opener func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error)
 
 func openNew(p droid.InitializeParams) opener {
@@ -41,8 +41,8 @@ func openStored(p droid.LoadParams) opener {
 }
 
 // launch starts droid, or takes the spare, and opens a session in it. It blocks.
-// On an error the process is gone. A droid that does not start when it is to take
-// MCP servers is started once more without.
+// On an error the process is gone. If droid does not start because it is to take
+// MCP servers, it is started once more and gets them with the session.
 func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServer, open opener) (*droid.Client, *stream.SessionInfo, error) {
 	client := a.spare.Take()
 	if client == nil {
@@ -68,15 +68,15 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServ
 // errServers is why a process that takes MCP servers did not get them.
 var errServers = errors.New("droid did not get its MCP servers")
 
-// cannotTake tells whether a process that is to take MCP servers failed for that:
+// cannotTake reports whether a process failed because it was to take MCP servers:
 // it did not get them, or it ended before it said a word.
 func cannotTake(err error) bool {
 	var exit *droid.ExitError
 	return errors.Is(err, errServers) || errors.As(err, &exit) && !exit.Started
 }
 
-// giveServers gives a process its MCP servers where it takes them. The others,
-// passed with the session, are returned.
+// giveServers gives a process its MCP servers, if it takes any. It returns those
+// that must be passed with the session instead.
 func giveServers(client *droid.Client, servers []stream.MCPServer) (others []stream.MCPServer, err error) {
 	if !client.TakesMCPServers() {
 		return servers, nil

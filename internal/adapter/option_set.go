@@ -15,8 +15,8 @@ import (
 	"droid-acp/internal/wire"
 )
 
-// setMode is session/set_mode: set_config_option of the mode, for clients that
-// know modes alone.
+// setMode is session/set_mode. It sets the config option for the mode, for clients
+// that know modes but no options.
 func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string      `json:"sessionId"`
@@ -114,7 +114,7 @@ func (s *Session) settled(id, value string, err error) *acp.RequestError {
 	return nil
 }
 
-// tellOptions reports mode and options if the editor believes others.
+// tellOptions reports mode and options if the editor was told others, or none.
 func (s *Session) tellOptions() {
 	if !s.registered {
 		return

@@ -97,15 +97,16 @@ type duties[E any] struct {
 	room  func()                // there is room
 	tick  func()                // the time is up
 	end   func()                // the owner was stopped; nothing is awaited any more
-	// ended follows end, also where that panicked.
+	// ended runs after end, even if end panicked.
 	ended func()
 }
 
-// idleTime is how long an owner waits that could not say what for.
+// idleTime is the longest that an owner waits: when nothing is due, and when await
+// panicked.
 const idleTime = time.Hour
 
-// runOwner is the owner's goroutine. It returns when the owner was stopped and has
-// done what it does at its end.
+// runOwner is the owner's goroutine. It returns when the owner was stopped and its
+// duties end and ended are done.
 func runOwner[E any](o *owner, d duties[E]) {
 	defer close(o.over)
 	timer := time.NewTimer(idleTime)
@@ -138,8 +139,8 @@ func (o *owner) work(mail []func()) {
 	}
 }
 
-// settle waits for the goroutines beside and does the work that they post. After
-// it, nothing can be posted any more.
+// settle waits for the goroutines beside the owner and does the work that they
+// post. After it, nothing can be posted any more.
 func (o *owner) settle() {
 	for {
 		o.beside.Wait()
@@ -152,8 +153,8 @@ func (o *owner) settle() {
 	o.work(o.mail.close())
 }
 
-// alarm tells those who wait for an owner of a panic in it: what they wait for may
-// be lost.
+// alarm tells those who wait for an owner that it panicked, since what they wait
+// for may be lost.
 type alarm struct {
 	mu   sync.Mutex
 	next chan struct{}

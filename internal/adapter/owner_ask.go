@@ -12,8 +12,8 @@ type inquiry[T any] struct {
 	// goroutine. Only the first answer counts.
 	work func(answer func(T, *acp.RequestError))
 
-	// ordered is called when the work has its place among what is posted to the
-	// owner; nil for nothing.
+	// ordered, if not nil, is called once the work is posted: work that is posted
+	// later runs later.
 	ordered func()
 
 	// cancelled runs in the owner, after work, when ctx ends while somebody still
@@ -21,14 +21,14 @@ type inquiry[T any] struct {
 	ctx       context.Context
 	cancelled func(answer func(T, *acp.RequestError))
 
-	// held runs in the owner after a panic there or beside it. It reports whether
-	// the work will be answered all the same. Without it a panic ends the waiting.
+	// held runs in the owner after a panic in the owner or beside it. It reports
+	// whether an answer will come all the same. Without it a panic ends the waiting.
 	held func() bool
 }
 
 // askOwner has the owner do some work and waits for the answer. There always is
 // one: errEnding when the owner ends without an answer, or has ended before;
-// errLost when a panic took the work along.
+// errLost when a panic ended the work.
 func askOwner[T any](o *owner, q inquiry[T]) (T, *acp.RequestError) {
 	type outcome struct {
 		value T
@@ -38,7 +38,7 @@ func askOwner[T any](o *owner, q inquiry[T]) (T, *acp.RequestError) {
 	answer := func(value T, err *acp.RequestError) {
 		select {
 		case answered <- outcome{value, err}:
-		default: // it is not the first
+		default: // there was an answer before
 		}
 	}
 	fail := func(err *acp.RequestError) {

@@ -19,10 +19,10 @@ func (s *Session) panicked(p any) {
 	s.loseLoads(wire.PanicError(p))
 }
 
-// errPanic is why a process was not started.
+// errPanic is why a process was not started: the start panicked.
 var errPanic = errors.New("droid-acp failed; the details are in its log")
 
-// errLost answers what a panic took along.
+// errLost answers a request whose work was lost in a panic.
 func errLost() *acp.RequestError {
 	return internalError("internal_error", "droid-acp failed while the session worked on this. The details are in its log; please report this.")
 }

@@ -47,8 +47,9 @@ func (s *Session) mayNotAsk() bool { return s.ended || s.stopsTurn() }
 const planTold = 2 * time.Second
 
 // permissionAnswered gives droid the user's choice, unless droid has stopped
-// waiting. A plan picked is told first: what reaches droid while a permission
-// waits is folded into the running turn (field notes §3).
+// waiting. If the user picked one of several plans, droid is told which before it
+// gets the answer: a message that reaches droid while a permission waits becomes
+// part of the running turn (field notes §3).
 func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision, closeUp func()) {
 	answer := func() {
 		if s.dialog.end(ev.RequestID) { // else it was withdrawn or cancelled meanwhile

@@ -12,16 +12,16 @@ import (
 
 // process is the droid that works for a session, while there is one: whether it
 // runs, is being started or leaves, who waits for it, what its events mean, when it
-// is to be parked and how the last one died. It starts nothing and ends nothing but
-// by a kill: the session does, in process_start.go and process_end.go. Only the
-// session's owner touches it.
+// is to be parked and how the last one died. It can kill droid; starting droid and
+// ending it politely is up to the session, in process_start.go and process_end.go.
+// Only the session's owner touches it.
 type process struct {
 	droid   *droid.Client      // nil while none runs
 	norm    *quirks.Normalizer // of that droid, or of the last one
 	paused  bool               // its events are not read at present, see nextEvent
 	doomed  bool               // it was killed although a prompt may wait; its end is awaited
 	waiting []waiter           // for the droid that is being started
-	leaving *droid.Client      // the one before, which was let go, until it is gone
+	leaving *droid.Client      // the droid before, which was let go and is not gone yet
 	parkAt  time.Time          // zero when it is not to be parked
 	crash   error              // why the last droid died
 	calls   callQueue
@@ -70,8 +70,8 @@ func (p *process) takeWaiting() []waiter {
 	return waiting
 }
 
-// adopt makes client the session's process. New tool calls do not get the ids of
-// those that were shown before.
+// adopt makes client the session's process. shown are the ids of the tool calls
+// that the editor has seen; new calls do not get them.
 func (p *process) adopt(client *droid.Client, shown []string) {
 	p.droid = client
 	p.norm = quirks.New(client.Version())
@@ -87,7 +87,7 @@ func (p *process) lacking(f stream.Fact) string {
 	return " " + p.droid.Version().Lacks(f)
 }
 
-// died says why the process ended by itself.
+// died notes that the process ended by itself, and why.
 func (p *process) died(err error) {
 	p.crash = err
 	p.gone()
@@ -96,17 +96,17 @@ func (p *process) died(err error) {
 // lastCrash is why the last droid that died did so, nil when none has.
 func (p *process) lastCrash() error { return p.crash }
 
-// gone says that the process has ended, or was let go.
+// gone notes that the process has ended, or was let go.
 func (p *process) gone() { p.droid, p.doomed = nil, false }
 
-// letGo hands over the process to be ended; left is to be called when it has.
+// letGo hands the process to the caller, who ends it and then calls left.
 func (p *process) letGo() *droid.Client {
 	p.leaving = p.droid
 	p.gone()
 	return p.leaving
 }
 
-// left says that a process which was let go is gone.
+// left notes that a process which was let go is gone.
 func (p *process) left(client *droid.Client) {
 	if p.leaving == client {
 		p.leaving = nil
@@ -135,16 +135,16 @@ func (p *process) dying() bool { return p.doomed }
 // pause says whether the events of the process are left unread for now.
 func (p *process) pause(paused bool) { p.paused = paused }
 
-// isPaused reports whether they are.
+// isPaused reports whether the events of the process are left unread.
 func (p *process) isPaused() bool { return p.paused }
 
-// rest says that the session became idle: it is to be parked at this time.
+// rest notes that the session became idle: it is to be parked at this time.
 func (p *process) rest(parkAt time.Time) { p.parkAt = parkAt }
 
-// stay says that the session works again.
+// stay notes that the session works again, so that it is not parked.
 func (p *process) stay() { p.parkAt = time.Time{} }
 
-// parkDue reports, once, that the session is to be parked if it still rests.
+// parkDue reports whether the time to park the session has come. It says so once.
 func (p *process) parkDue(now time.Time) bool {
 	if p.parkAt.IsZero() || now.Before(p.parkAt) {
 		return false
@@ -176,8 +176,8 @@ func (p *process) opened(settings stream.Settings) []quirks.Event {
 // push takes an event of droid.
 func (p *process) push(now time.Time, ev stream.Event) []quirks.Event { return p.norm.Push(now, ev) }
 
-// tick ends what was held back until now. While the events of the process are not
-// read, more of them may come first.
+// tick returns the events that the normaliser held back until now. It returns none
+// while the events of the process are not read, since unread ones come first.
 func (p *process) tick(now time.Time) []quirks.Event {
 	if p.droid == nil || p.norm == nil || p.paused {
 		return nil

@@ -56,7 +56,7 @@ func awaitExit(client *droid.Client) {
 }
 
 // parkRetry is when parking is tried again while droid has a process running in
-// the background.
+// the background, or the user may be logging in to an MCP server.
 const parkRetry = time.Minute
 
 // rest notes that the session became idle: it may be parked after a while.
@@ -67,7 +67,7 @@ func (s *Session) rest() {
 }
 
 // park ends the process of a session that rests; the next prompt starts one
-// again. A process that droid left running in the background keeps droid.
+// again. A droid that has a process running in the background is kept.
 func (s *Session) park(now time.Time) {
 	client := s.proc.client()
 	switch {
@@ -94,8 +94,8 @@ func (s *Session) leave() {
 	})
 }
 
-// closeDroid ends a process whose events nobody reads any more; at once when ctx
-// ends.
+// closeDroid ends a process whose events nobody reads any more: politely, and by a
+// kill when ctx ends.
 func closeDroid(ctx context.Context, client *droid.Client) {
 	drained := make(chan struct{})
 	go func() {
@@ -115,7 +115,7 @@ func (s *Session) endDroid() {
 	s.do(func(context.Context) {
 		defer close(closed)
 		defer client.Kill() // it is gone by then, unless Close panicked
-		// The bound is Close's own; it returns with the process gone.
+		// Close bounds the time by itself and returns when the process is gone.
 		if err := client.Close(s.polite); err != nil {
 			s.log.Debug("droid ended", zap.Error(err))
 		}

@@ -33,8 +33,8 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 }
 
 // start starts droid beside the owner and loads the session into it, with the
-// settings it had. A process that still leaves is idle: it goes at once, and is
-// gone before the next one has the session.
+// settings it had. If the process before is still leaving, it is idle, so it is
+// killed; it is gone before the new one loads the session.
 func (s *Session) start(historyLimit int) {
 	leaving := s.proc.stillLeaving()
 	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
@@ -105,5 +105,5 @@ func (s *Session) adopt(client *droid.Client) {
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 }
 
-// alone runs f when the calls to droid before it have ended, see callQueue.
+// alone runs f when the earlier calls to droid have ended, see callQueue.
 func (s *Session) alone(f func(end func())) { s.proc.calls.add(f) }

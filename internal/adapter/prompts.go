@@ -15,8 +15,8 @@ import (
 	"droid-acp/internal/wire"
 )
 
-// userPrompt is one session/prompt that has no response yet. Which one runs and how it
-// ends the turn machine decides; here is what it is made of.
+// userPrompt is one session/prompt that has no response yet. The turn machine decides
+// which prompt runs and how it ends; this is what the prompt is made of.
 type userPrompt struct {
 	id      turns.ID
 	session string // the id that the editor sent it to
@@ -24,13 +24,13 @@ type userPrompt struct {
 	answer  func(acp.StopReason, *acp.RequestError) // called once, by endPrompt
 
 	message stream.UserMessage
-	notes   []string    // of shell commands that message begins with
-	command *commandRun // one of this agent's own, instead of message
+	notes   []string    // about the user's shell commands; message begins with them
+	command *commandRun // the command of this agent that the prompt is; nil for a prompt to droid
 
 	cancelled bool // it has ended as cancelled
 }
 
-// kind is where the prompt is answered.
+// kind is who answers the prompt: droid, a shell command or this agent.
 func (p *userPrompt) kind() turns.Kind {
 	switch {
 	case p.command == nil:
@@ -90,8 +90,8 @@ func (q *prompts) runs(p *userPrompt) bool {
 // has reports whether a prompt has no ending yet.
 func (q *prompts) has(p *userPrompt) bool { return q.machine.Has(p.id) }
 
-// next takes the next action to carry out. Nobody else does that meanwhile: what an
-// action leads to is carried out behind those that are wanted already.
+// next takes the next action to carry out. Only carryOut calls it, so the actions that
+// follow from this one are carried out after those that are queued already.
 func (q *prompts) next() (a turns.Action, ok bool) {
 	if len(q.actions) == 0 {
 		return nil, false
@@ -101,7 +101,8 @@ func (q *prompts) next() (a turns.Action, ok bool) {
 	return a, true
 }
 
-// begin notes that actions are carried out from now on; false when they are already.
+// begin queues actions. It reports whether the caller is to carry them out: not if there
+// are none, or if carryOut is at work already.
 func (q *prompts) begin(actions []turns.Action) bool {
 	q.actions = append(q.actions, actions...)
 	if q.carrying || len(q.actions) == 0 {
@@ -131,7 +132,7 @@ func (q *prompts) becameQuiet() {
 	}
 }
 
-// prompt runs one turn. Prompts of one session run one after the other.
+// prompt is session/prompt. The prompts of one session run one after the other.
 func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string          `json:"sessionId"`
@@ -151,8 +152,8 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 			s.accept(p, params.Prompt)
 		},
 		ordered: c.Ordered,
-		// $/cancel_request ends ctx before there is a response: the turn is
-		// cancelled like by session/cancel, and answered with its stop reason.
+		// $/cancel_request ends ctx before there is a response: the prompt is
+		// cancelled as by session/cancel, and answered with that stop reason.
 		ctx: c.Context,
 		cancelled: func(func(acp.StopReason, *acp.RequestError)) {
 			s.carryOut(s.prompts.machine.CancelOne(time.Now(), p.id))

@@ -8,8 +8,8 @@ import (
 )
 
 // reading holds back an event while the files that it is shown with are read beside the
-// owner, which goes on to hear the editor. What droid says meanwhile waits behind it, so
-// that all is told in order. The zero value holds nothing.
+// owner, which still hears the editor meanwhile. Later events of droid's wait behind it,
+// so that all are told in order. The zero value holds nothing.
 type reading struct {
 	waits *waitingEvents
 }
@@ -82,8 +82,8 @@ func (s *Session) filesRead(texts show.Files) {
 	s.apply(w.held)
 }
 
-// readNoMore has what waits for files told without them: the session or its
-// process ends.
+// readNoMore translates what waits for files without them, because the session or its
+// process ends, or the reading failed.
 func (s *Session) readNoMore() {
 	for s.reading.waiting() {
 		s.filesRead(nil)

@@ -15,8 +15,8 @@ import (
 // /rewind). So no session of droid's is open in two processes, whichever of its
 // ids is used.
 
-// checkSessionID refuses what the editor calls a session and what is no name of
-// one file in droid's store. All methods that name a session pass here.
+// checkSessionID refuses an id that could not be the name of a file in droid's
+// store. All methods that name a session call it.
 func checkSessionID(id string) *acp.RequestError {
 	switch {
 	case id == "":
@@ -40,8 +40,8 @@ func newRegistry() *registry {
 	return &registry{byID: make(map[string]*Session), departing: make(map[string]*departure)}
 }
 
-// stay is what a session needs to come after one that had its id, and to leave its
-// ids to another.
+// stay is what a session needs to wait for an earlier one that had its id, and to
+// leave its ids to a later one.
 type stay struct {
 	before    *departure         // what the session waits for before it starts droid
 	polite    context.Context    // a process that leaves may take its time until this ends
@@ -56,15 +56,15 @@ func newStay() stay {
 }
 
 // departure keeps an id from being opened for a while: a process that has the
-// session still leaves, or its files are being read or moved. Who wants the id
-// next waits for it.
+// session is still leaving, or the session's files are being read or moved. Whoever
+// wants the id next waits for it.
 type departure struct {
-	before *departure      // what the id waited for itself
+	before *departure      // an earlier one of the same id, which may not be over either
 	hurry  func()          // has the process leave at once
 	done   <-chan struct{} // closed when the id is free
 }
 
-// wait returns when the id is free, and sees to it that this is soon.
+// wait hurries those who still use the id, and returns when it is free.
 func (d *departure) wait() {
 	for ; d != nil; d = d.before {
 		d.hurry()
@@ -92,8 +92,8 @@ func (r *registry) find(id string) (*Session, bool) {
 	return s, known
 }
 
-// take finds the session that has an id. If none has it, the session that make
-// makes gets it, and its owner runs.
+// take finds the session that has an id. If none has it, take gives the id to the
+// session that make returns and starts that session's owner.
 func (r *registry) take(id string, make func() *Session) (s *Session, known bool, err *acp.RequestError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +110,7 @@ func (r *registry) take(id string, make func() *Session) (s *Session, known bool
 	return s, false, nil
 }
 
-// begin takes up a session that droid has just opened: the agent knows it from
-// now on, and its owner runs.
+// begin registers a session that droid has just opened, and starts its owner.
 func (r *registry) begin(s *Session) *acp.RequestError {
 	_, known, err := r.take(s.id, func() *Session { return s })
 	if known {
@@ -149,7 +148,7 @@ func (r *registry) release(s *Session, id string) {
 }
 
 // forget makes a session unknown under all its ids. Its owner goes on until it is
-// stopped; who opens one of the ids waits for that.
+// stopped; whoever opens one of the ids waits for the owner's end.
 func (r *registry) forget(s *Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +165,7 @@ func (r *registry) forget(s *Session) {
 }
 
 // reserve keeps an id that no open session has from being opened until free is
-// called. The caller waits for what had it before.
+// called. The caller must first wait for before, who had the id last.
 func (r *registry) reserve(id string) (before *departure, free func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,7 +175,7 @@ func (r *registry) reserve(id string) (before *departure, free func()) {
 	return before, func() { close(done) }
 }
 
-// close has no session opened any more.
+// close makes take refuse new sessions from now on.
 func (r *registry) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

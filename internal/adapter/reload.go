@@ -19,8 +19,8 @@ func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.re
 // resumeSession opens a stored session without its history.
 func (a *Agent) resumeSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, false) }
 
-// reopen loads a session: one that is open here in the process it has, another
-// in a new one.
+// reopen loads a session: in the process it has, if it is open here, else in a new
+// one.
 func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	p, err := a.decodeSession(c, true)
 	if err != nil {
@@ -43,9 +43,9 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	return result, nil
 }
 
-// reload takes a session/load or session/resume. A running prompt is not
-// disturbed: its session cannot be loaded. Each load begins when the responses
-// before it are written.
+// reload takes a session/load or session/resume. A session that works on a prompt
+// is not loaded, since that would disturb the prompt. Each load begins when the
+// responses before it are written.
 func (s *Session) reload(r *reload) {
 	switch {
 	case s.ended:
@@ -61,9 +61,9 @@ func (s *Session) reload(r *reload) {
 	}
 }
 
-// nextReload begins the first load that waits, when nothing is under way that it
-// would cut short: a process that is being started may have other MCP servers and
-// was asked for less history, and one that changes its settings must not be left.
+// nextReload begins the first load that waits, unless something is under way that
+// it would cut short. A process that is being started may have other MCP servers
+// and was asked for less history; one that changes its settings must not be replaced.
 func (s *Session) nextReload() {
 	if s.loads.answering || s.prompts.machine.Unwritten() || s.proc.starting() || s.proc.calls.busy() || s.ended {
 		return
@@ -124,7 +124,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 	if err != nil {
 		r.refuse(err)
 	} else {
-		// The editor begins anew: it is told all that it knew, behind the response.
+		// The editor begins anew: after the response it is told everything again.
 		s.unregister()
 		modes, list := s.options.Tell()
 		r.done(protocol.SessionResult{Modes: modes, ConfigOptions: list}, nil)
@@ -152,7 +152,7 @@ func (s *Session) neverOpened(err *acp.RequestError) {
 	s.carryOut(s.prompts.machine.FailWaiting(err))
 }
 
-// reloadAnswered follows the response to a load.
+// reloadAnswered goes on when the response to a load is written.
 func (s *Session) reloadAnswered(loaded bool) {
 	if loaded {
 		s.register()
@@ -164,8 +164,8 @@ func (s *Session) reloadAnswered(loaded bool) {
 	s.carryOut(s.prompts.machine.Release())
 }
 
-// useServers makes these the session's MCP servers. A process that has others ends,
-// and the next one takes the session up.
+// useServers makes these the session's MCP servers. If the process has others, it is
+// ended; the next process loads the session.
 func (s *Session) useServers(servers []stream.MCPServer) {
 	if s.servers.Use(servers) && s.proc.client() != nil {
 		s.leave()
@@ -180,8 +180,8 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 
 // loadAgain loads the session once more in the process that has it. 0.99 may hang
 // for good when that comes within a second of a turn (quirk 32): a process that
-// does not answer is replaced by one that loads the session. asked is what the load is
-// for.
+// does not answer is replaced by one that loads the session. asked says, for errors,
+// what the load is for.
 func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
 	callAlone(s, func(client *droid.Client) func(context.Context) (*stream.SessionInfo, error) {
 		servers := s.servers.List()
@@ -215,7 +215,7 @@ func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.Sess
 		done(info, nil)
 	case hangs && s.prompts.machine.ForModel():
 		s.log.Warn("droid hangs while it loads the session; it is killed")
-		client.KillFor("it did not answer for 10 s while it loaded the session") // a prompt came meanwhile; the end of the process is its end
+		client.KillFor("it did not answer for 10 s while it loaded the session") // a prompt came meanwhile; it ends with the process
 		done(nil, s.loadError(asked, err))
 	case hangs:
 		s.log.Warn("droid hangs while it loads the session; another one takes it up")
@@ -226,8 +226,8 @@ func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.Sess
 	}
 }
 
-// loadWhole calls f with the whole conversation, which droid can tell while no
-// turn runs.
+// loadWhole calls f with the whole conversation. droid tells it only while no turn
+// runs.
 func (s *Session) loadWhole(f func(*stream.SessionInfo, *acp.RequestError)) {
 	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {

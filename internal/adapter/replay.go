@@ -11,8 +11,8 @@ import (
 	"droid-acp/internal/store"
 )
 
-// replay is the history of a loaded session on its way to the editor. A long one
-// is shown as the editor takes it, so that it does not wait here a second time.
+// replay is the history of a loaded session on its way to the editor. It is sent as
+// fast as the editor reads, so that a long one does not fill the outbox.
 type replay struct {
 	ctx    context.Context // of the request to load
 	title  string
@@ -25,7 +25,7 @@ type replay struct {
 // or with why it is not.
 func (r *replay) begin(ctx context.Context, info *stream.SessionInfo, done func(*acp.RequestError)) {
 	*r = replay{ctx, info.Title, info.HasOlderMessages, quirks.History(info.Messages), done}
-	info.Messages = nil // the events have what is shown of them
+	info.Messages = nil // the events have all that is shown
 }
 
 // runs reports whether a history is being shown.
@@ -76,8 +76,8 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 	return nil
 }
 
-// tellTitle reports the session's title, unless nothing is left of it without
-// what was pasted or injected into the prompt that it was made of.
+// tellTitle reports the session's title without the text that was pasted or injected
+// into the prompt it was made from. If nothing else is left, it reports none.
 func (s *Session) tellTitle(title string) {
 	if title = store.CleanTitle(title); title != "" {
 		s.send(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: title})

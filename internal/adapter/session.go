@@ -34,7 +34,7 @@ type Session struct {
 	registered bool     // the editor knows the session, so it takes updates
 	notices    []string // told with the next prompt
 	prompts    prompts
-	replay     replay // of the load that runs
+	replay     replay // the history that the load which runs shows
 	loads      loads
 	silence    silence
 	dialog     userDialog
@@ -80,7 +80,7 @@ func (s *Session) run() {
 			return events, room, s.nextTick()
 		},
 		event: s.droidSaid,
-		room:  func() { s.silence.broken(time.Now()) }, // droid was not heard
+		room:  func() { s.silence.broken(time.Now()) }, // droid was not read until now, so it was not silent
 		tick:  s.tick,
 		end:   s.end,
 		ended: s.afterEnd,
@@ -115,8 +115,8 @@ func (s *Session) register() {
 	s.showLogins()
 }
 
-// unregister says that the editor does not know the session until the response to
-// a load is written. Then it is told all anew.
+// unregister notes that the editor does not know the session until the response to
+// a load is written. After that the editor is told everything anew.
 func (s *Session) unregister() {
 	s.registered = false
 	s.commands.untold()
@@ -150,7 +150,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		s.refusedLate(ev)
 		return
 	case stream.LateResult:
-		if ev.NewSessionID != "" { // of other calls nothing remains to be told
+		if ev.NewSessionID != "" { // other late results tell the user nothing
 			s.tellLateSession(ev.NewSessionID)
 		}
 		return
@@ -209,13 +209,14 @@ func (s *Session) end() {
 	for _, f := range s.proc.takeWaiting() {
 		f(nil, errEnding())
 	}
-	s.loads.refuse(errEnding()) // the first has its answer from what it waits for
+	s.loads.refuse(errEnding()) // the load that ran was answered by what it waited for
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
 	s.holding.letGo()
 }
 
-// afterEnd does what end did not come to, where that panicked.
+// afterEnd makes sure, in case end panicked, that every prompt is answered and droid
+// is gone.
 func (s *Session) afterEnd() {
 	s.carryOut(s.prompts.machine.Finish())
 	if client := s.proc.client(); client != nil {

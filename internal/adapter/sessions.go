@@ -49,9 +49,9 @@ func (a *Agent) decodeSession(c *wire.Call, needsID bool) (sessionParams, *acp.R
 	return p, nil
 }
 
-// decline tells of what the editor asked for and does not get: MCP servers, and
-// directories, since droid knows one only. That capability is not advertised; some
-// clients send the list all the same.
+// decline notes for the user what the editor asked for and does not get: MCP
+// servers that droid cannot have, and additional directories, since droid works in
+// one only. The agent does not say that it takes these, but some clients send them.
 func (s *Session) decline(p sessionParams) {
 	s.note(p.notices...)
 	if list := p.AdditionalDirectories; len(list) > 0 {
@@ -92,8 +92,8 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 	return a.takeUp(c, client, info, p, (*Session).checkDefaults)
 }
 
-// takeUp makes a session of a process that has just opened it, and the result
-// that names it.
+// takeUp registers the session that a process has just opened, and returns the
+// result that names it.
 func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionInfo, p sessionParams, checks ...func(*Session)) (any, *acp.RequestError) {
 	s := a.makeSession(info.SessionID, p.CWD, p.servers)
 	s.adopt(client)
@@ -115,9 +115,9 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	return result, nil
 }
 
-// closeSession ends a session as session/cancel would and frees its process,
-// which leaves politely in the background, or at once when the session is opened
-// again before it has.
+// closeSession cancels what a session works on and ends its process, which leaves
+// politely in the background. If the session is opened again before that, the
+// process is killed.
 func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 	s, err := a.sessionOf(c)
 	if err != nil {
@@ -130,8 +130,8 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 	return struct{}{}, nil
 }
 
-// cancelAndWait cancels what the session works on and returns when that has
-// ended.
+// cancelAndWait cancels what the session works on and returns when no prompt runs
+// any more.
 func (s *Session) cancelAndWait() {
 	_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(quiet func(struct{}, *acp.RequestError)) {
 		s.cancelPrompts()

@@ -27,7 +27,7 @@ func (s *Session) bangCommand(text string) string {
 type shellRun struct {
 	command string
 	output  *shell.Output
-	shown   *show.UserCommand // the owner's
+	shown   *show.UserCommand // touched by the owner alone
 }
 
 // shellWrote shows what the command has written.
@@ -59,8 +59,9 @@ func (n *shellNotes) take() []string {
 // putBack takes the notes of a prompt that droid did not take; they come first again.
 func (n *shellNotes) putBack(texts []string) { n.texts = append(texts, n.texts...) }
 
-// addShellNotes puts what the user ran before a prompt. A command that droid expands
-// must begin the message, so the notes then wait for the prompt after it.
+// addShellNotes puts the notes of the user's shell commands in front of a prompt. If
+// the prompt is a command that droid expands, it must begin the message, so the notes
+// wait for the prompt after it.
 func (s *Session) addShellNotes(p *userPrompt) {
 	if name, _, _ := splitCommand(p.message.Text); s.commands.has(name) || len(s.shellNotes.texts) == 0 {
 		return
@@ -69,7 +70,8 @@ func (s *Session) addShellNotes(p *userPrompt) {
 	p.message.Text = strings.Join(p.notes, "") + p.message.Text
 }
 
-// keepShellNotes keeps the notes of a prompt that droid did not take for the next one.
+// keepShellNotes takes the notes out of a prompt that droid did not take, and keeps
+// them for the next prompt.
 func (s *Session) keepShellNotes(p *userPrompt) {
 	s.shellNotes.putBack(p.notes)
 	p.notes = nil

@@ -199,7 +199,7 @@ func TestShellIsOffByDefault(t *testing.T) {
 	})
 }
 
-// A droid that dies meanwhile is no matter of the command's.
+// A droid that dies while a command runs does not end the command.
 func TestShellOutlivesDroid(t *testing.T) {
 	e, dir := beginShell(t, noTerminals)
 	id := e.prompt("!mkfifo go; echo begun; cat go")

@@ -67,8 +67,8 @@ func TestOwnWordsAreSafe(t *testing.T) {
 	})
 }
 
-// TestWhatIsShownBeforeIsSafe: what an editor shows that shows no more of a request
-// than its title is as safe as the request.
+// TestWhatIsShownBeforeIsSafe: for editors that show only the title of a request, the
+// rest is shown before it. That text is as safe as the request.
 func TestWhatIsShownBeforeIsSafe(t *testing.T) {
 	steered := touch
 	steered.Input = fakedroid.Fields{"command": "touch a" + hostile}

@@ -34,13 +34,13 @@ func (t *thread) use(id string) bool {
 // call notes the title that droid gives the conversation.
 func (t *thread) call(title string) { t.title = title }
 
-// workOn has the next process load this session of droid's.
+// workOn notes which session of droid's the next process is to load.
 func (t *thread) workOn(droidID string) { t.droidID = droidID }
 
-// goOn has the thread go on in a session that droid made of the one before. A
-// fresh process loads it where the old one would give the model the old
-// conversation. done is called when it is there, with what the user must know of
-// the two sessions.
+// goOn continues the thread in the session id, which droid made from the one before.
+// With fresh a new process loads it, since the old one would go on giving the model
+// the old conversation. When it is loaded, done is called with what the user must
+// know of the two sessions.
 func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint string)) {
 	if r.over() || s.proc.client() == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
@@ -93,9 +93,9 @@ func newSessionHint(old, id string) string {
 	return fmt.Sprintf(" The conversation before stays in the session `%s`, to be opened when this thread is closed; the new one is `%s`, which is what to open after a restart of the editor.", old, id)
 }
 
-// followTo notes that droid went on in another session by itself, which is what a
-// restarted process must load (quirk 22). One that is open already would be worked
-// on by two processes, so this one ends.
+// followTo notes that droid went on in another session by itself; a restarted process
+// must load that one (quirk 22). If it is open here already, two processes would work
+// on it, so this process is killed.
 func (s *Session) followTo(id string) {
 	if s.agent.sessions.claim(s, id) {
 		s.thread.workOn(id)

@@ -269,8 +269,8 @@ func TestCommandsNameBothSessions(t *testing.T) {
 	})
 }
 
-// What droid made of a session and the editor opened as a session of its own before
-// the thread could go on in it stays that.
+// If the editor opens the session that droid made for a thread before the thread
+// goes on in it, it stays a session of its own.
 func TestNewSessionThatIsOpenAlready(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())

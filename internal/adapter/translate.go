@@ -10,8 +10,8 @@ import (
 	"droid-acp/internal/show"
 )
 
-// translate takes one honest event: what there is to show of it goes to the editor, and
-// the session follows it. files are the texts that it is shown with.
+// translate takes one honest event: it sends the editor what there is to show, and
+// changes the session accordingly. files are the texts that the event is shown with.
 func (s *Session) translate(ev quirks.Event, files show.Files) {
 	if s.isVoid(ev) {
 		return
@@ -81,8 +81,8 @@ func (s *Session) put(outputs []show.Output) {
 	}
 }
 
-// droidAnswered tells the normaliser that droid has its answer; what it held back
-// comes now.
+// droidAnswered tells the normaliser that droid has the answer to a permission or a
+// question, and applies the events that waited for that.
 func (s *Session) droidAnswered(requestID string, refused bool) {
 	s.apply(s.proc.answered(time.Now(), requestID, refused))
 }

@@ -95,10 +95,10 @@ func (s *Session) sendPrompt(p *userPrompt, request string) {
 	})
 }
 
-// promptSent says whether droid took a prompt.
+// promptSent takes droid's answer to a prompt: nil if droid took it.
 func (s *Session) promptSent(p *userPrompt, request string, err error) {
 	if p.message.RequestID != request {
-		return // it is on its way once more
+		return // the prompt was sent again meanwhile
 	}
 	if err == nil {
 		if s.prompts.runs(p) {
@@ -109,7 +109,7 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 	}
 	s.keepShellNotes(p)
 	if s.proc.client() != nil {
-		s.drainEvents() // of a droid that is gone, that ends the prompt
+		s.drainEvents() // if droid is gone, this learns it and ends the prompt
 	}
 	failure := s.promptError(err)
 	if s.proc.client() == nil {
@@ -118,7 +118,7 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, failure))
 }
 
-// refusedLate follows droid, which refuses a prompt that it had seemed to take.
+// refusedLate takes an error of droid's about a prompt that droid had seemed to take.
 func (s *Session) refusedLate(ev stream.LateError) {
 	if p := s.prompts.of(ev.RequestID); p != nil {
 		s.keepShellNotes(p)
@@ -150,8 +150,8 @@ func (s *Session) failPrompt(p *userPrompt, err *acp.RequestError) {
 	s.carryOut(s.prompts.machine.Fail(p.id, err))
 }
 
-// endPrompt gives a prompt its one ending. The next prompt starts when the response to
-// this one is written, so that no update of it comes before.
+// endPrompt answers a prompt, once. The next prompt starts when that response is
+// written; otherwise an update of the next prompt could overtake it.
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.remove(end.ID)
 	p.cancelled = end.Cancelled
@@ -169,14 +169,14 @@ func (s *Session) endPrompt(end turns.End) {
 			s.nextReload()
 		})
 	})
-	// ACP prompt-turn: nothing of a cancelled turn comes after its response. The next
-	// turn tells what this one used.
+	// ACP wants no update of a cancelled turn after its response (prompt turn). The
+	// next turn tells what this one used.
 	if end.ByDroid && !end.Cancelled {
 		s.tellUsage()
 	}
 }
 
-// stopReason is an ending in ACP's words.
+// stopReason says in ACP's words how a prompt ended.
 func (s *Session) stopReason(end turns.End) (acp.StopReason, *acp.RequestError) {
 	var err *acp.RequestError
 	var died droidDied

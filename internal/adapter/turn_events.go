@@ -10,8 +10,8 @@ import (
 	"droid-acp/internal/turns"
 )
 
-// turnEvent takes what droid says of its turns; false when an event is about something
-// else.
+// turnEvent takes what droid says of its turns. It reports false when an event is about
+// something else.
 func (s *Session) turnEvent(ev quirks.Event) bool {
 	machine := s.prompts.machine
 	switch ev := ev.(type) {
@@ -33,7 +33,7 @@ func (s *Session) turnEvent(ev quirks.Event) bool {
 	return true
 }
 
-// turnStarted follows droid to the prompt that it works on.
+// turnStarted notes which prompt droid works on now.
 func (s *Session) turnStarted(ev quirks.TurnStarted) {
 	if p := s.prompts.of(ev.RequestID); p != nil {
 		p.message = stream.UserMessage{RequestID: ev.RequestID} // images need not be kept
@@ -41,8 +41,8 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 	s.prompts.machine.Started(ev.RequestID)
 }
 
-// discarded tells what became of a message that droid threw away: a prompt that the
-// user cancelled. Any other is sent again.
+// discarded tells the user of a message that droid threw away, if its prompt was
+// cancelled or is not known. Other prompts are sent again, see turnEnded.
 func (s *Session) discarded(ev quirks.Discarded) {
 	if p := s.prompts.of(ev.RequestID); p == nil || s.prompts.machine.Cancelled(p.id) {
 		s.tell("droid discarded a waiting message: " + ev.Text)

@@ -27,14 +27,14 @@ func (u *usage) tell(stats droid.ContextStats) bool {
 	return news
 }
 
-// untold says that the editor has forgotten it.
+// untold notes that the editor no longer knows how full the window is.
 func (u *usage) untold() { u.told = droid.ContextStats{} }
 
 // askTime bounds how long droid may take to answer a question about itself.
 const askTime = 10 * time.Second
 
 // tellUsage reports how full the context window is, where droid tells (since
-// 0.117). It follows the turn and does not hold up its response.
+// 0.117). It is sent after the turn's response, which does not wait for it.
 func (s *Session) tellUsage() {
 	if s.proc.client() == nil || !s.proc.has(stream.TellsContextUse) {
 		return

@@ -32,7 +32,7 @@ type pendingCall struct {
 	number  int64        // calls are sent in this order
 	began   bool         // it made the client busy
 	givenUp bool         // nobody waits for its answer
-	read    bool         // droid has read it and refused it not
+	read    bool         // droid has read it and did not refuse it
 	done    chan outcome // buffered
 }
 
@@ -124,7 +124,7 @@ func (c *Client) send(id, method string, data []byte) (*pendingCall, *outLine, e
 	}
 	l, err := c.out.put(data, false)
 	if err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrBacklog) {
-		l, err = &outLine{}, nil // stdin is broken: droid is about to be gone, and why is told then
+		l, err = &outLine{}, nil // stdin is broken: droid's end is near, and will tell the call why
 	}
 	if err != nil {
 		return nil, nil, err
@@ -189,9 +189,9 @@ func (c *Client) respond(r *stream.Response) {
 	}
 }
 
-// retire takes the call that a response belongs to out of those outstanding, nil
-// when there is none. id is that of the response, also where droid left it out, and
-// waits says whether somebody still waits for it.
+// retire takes the call that a response belongs to out of those outstanding, and
+// returns it, nil when there is none. id is the response's, or the call's where droid
+// left it out. waits says whether somebody still waits for the answer.
 func (c *Client) retire(r *stream.Response) (p *pendingCall, id string, waits bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -210,9 +210,10 @@ func (c *Client) retire(r *stream.Response) (p *pendingCall, id string, waits bo
 	return p, id, p != nil && !p.givenUp
 }
 
-// readBefore notes that droid has read the calls before p, as it has answered p:
-// it reads in order, and refuses what it does not understand when it reads it. So
-// an error without id is none of theirs (0.99, 0.117). The caller holds mu.
+// readBefore notes that droid has read the calls before p, since it has answered p.
+// droid reads in order, and refuses what it does not understand as soon as it reads
+// it. So a later error without id is not about those calls (0.99, 0.117). The caller
+// holds mu.
 func (c *Client) readBefore(p *pendingCall) {
 	for _, q := range c.state.pending {
 		q.read = q.read || q.number < p.number

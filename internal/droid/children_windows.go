@@ -1,4 +1,4 @@
 package droid
 
-// hasChildren is not looked up here: there may be some.
+// hasChildren is true: it is not looked up here, and there may be some.
 func hasChildren(int) bool { return true }

@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// eventBuffer is how many events may wait before droid's reader does.
+// eventBuffer is how many events may wait to be read before droid has to wait.
 const eventBuffer = 64
 
 // bounds are the limits of waiting; tests shorten them.
@@ -46,7 +46,7 @@ type Client struct {
 	events chan stream.Event
 	out    *writer
 
-	turnstile chan struct{} // holds a token while a call has it, see Call
+	turnstile chan struct{} // holds a token while a call keeps others waiting, see Call
 	closing   chan struct{} // closed when Close or Kill begins
 	readDone  chan struct{} // closed when stdout has ended
 	dead      chan struct{} // closed when no response can come any more
@@ -80,7 +80,7 @@ type clientState struct {
 // Stats counts what the client has seen.
 type Stats struct {
 	Lines     int64 // on stdout
-	Malformed int64 // of these no JSON-RPC message, or longer than 256 MiB
+	Malformed int64 // those of them that are no JSON-RPC message, or longer than 256 MiB
 	Unknown   int64 // events without a type of their own
 	Dropped   int64 // events that nobody read while closing
 }

@@ -25,7 +25,7 @@ type ExitError struct {
 	Stderr    []string // last 20 lines, each cut at 2 kB
 	Started   bool     // droid had said at least one line on stdout
 	Requested bool     // Close or Kill asked for it
-	KilledFor string   // why this program killed it unasked, or for KillFor; "" otherwise
+	KilledFor string   // the reason given to KillFor, or the client's own for killing it; "" for none
 	Err       error    // what else is known, such as a failed write
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// KillTime bounds how long killed droids may take to be gone: that of their last
-// output, which a child of droid may hold open.
+// KillTime bounds how long killed droids may take to be gone. Their last output takes
+// longest, since a child of droid may hold it open.
 const KillTime = 3 * time.Second
 
 // Fleet is the processes of an agent that may still run, so that they can be
@@ -18,7 +18,7 @@ type Fleet struct {
 	started []*Client
 }
 
-// Add notes a process. It is killed when all were.
+// Add notes a process. It kills the process if Kill was called before.
 func (d *Fleet) Add(client *Client) {
 	d.mu.Lock()
 	d.started = append(slices.DeleteFunc(d.started, hasExited), client)
@@ -38,8 +38,8 @@ func hasExited(client *Client) bool {
 	}
 }
 
-// Kill ends all, also those that are added later. It returns when they are gone,
-// or after killTime.
+// Kill ends all processes, and those that are added later. It returns when they are
+// gone, or after KillTime.
 func (d *Fleet) Kill() {
 	d.mu.Lock()
 	d.killed = true

@@ -81,7 +81,7 @@ type listener struct {
 	session string // its id
 }
 
-// handle processes one line. With owned its memory is not used again.
+// handle processes one line. With owned the line's memory is not used for another one.
 func (c *Client) handle(l *listener, data []byte, owned bool) {
 	line, err := l.decoder.Decode(data, owned)
 	if err != nil {
@@ -128,9 +128,9 @@ func (c *Client) learnVersion(v stream.Version) {
 	}
 }
 
-// sawSession notes the session id of a notification and tells when the process
-// moved to one that nobody asked for. The ids that it worked on before may
-// still appear: agent_turn_completed of the old one comes last.
+// sawSession notes the session id of a notification, and tells when the process
+// moved to a session that nobody asked for. Ids of earlier sessions may still
+// appear: agent_turn_completed of the old one comes last.
 func (c *Client) sawSession(id string) {
 	if !sessionid.Valid(id) {
 		c.log.Warn("droid says something of a session whose id is none", zap.String("session", id[:min(len(id), 80)]))

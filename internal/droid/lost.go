@@ -9,15 +9,16 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// lost answers and tells of a line that was skipped, as far as its beginning says
-// what it was.
+// lost deals with a line that is too long and was skipped. If the line's beginning
+// says that it answers a call, the call fails. If it is a request, droid gets an
+// error. Any line but an answer becomes a Lost event.
 func (c *Client) lost(line *lineTooLong) {
 	c.stats.lines.Add(1)
 	c.stats.malformed.Add(1)
 	begin := stream.ReadBeginning(line.head)
 	c.log.Warn("droid wrote a line that is too long; it is lost", zap.Int64("encoding/json", line.size), zap.String("type", begin.Kind))
 	var id string
-	_ = json.Unmarshal(begin.ID, &id) // of what has no id, or another kind of one, nobody waits for an answer
+	_ = json.Unmarshal(begin.ID, &id) // where there is no id, or it is no string, nobody waits for an answer
 	switch {
 	case id != "" && begin.Response:
 		c.respond(&stream.Response{ID: id, Err: &stream.RPCError{Code: codeInternal,

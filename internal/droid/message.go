@@ -1,9 +1,9 @@
 // Package droid runs Factory's droid CLI as a child process and speaks its
 // stream-jsonrpc protocol: one JSON message a line on stdin and stdout.
 //
-// It knows processes, framing, requests, events and per-version facts. It does
-// not know ACP, and it does not judge what droid says: repeats, contradictions
-// and lost messages pass through it unchanged to internal/quirks.
+// It knows processes, framing and requests; what droid says is decoded by package
+// stream. It does not know ACP, and it does not judge what droid says: repeats,
+// contradictions and lost messages pass through it unchanged to internal/quirks.
 package droid
 
 import (

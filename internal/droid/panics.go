@@ -22,8 +22,9 @@ func (c *Client) guard(f func()) {
 	}()
 }
 
-// failFirst is deferred before what tells others of the end of a goroutine: a panic
-// is the reason of the client's end before they find one of their own.
+// failFirst is deferred last, so that it runs before the deferred calls that tell
+// others of the goroutine's end: a panic must be noted as the reason of the client's
+// end before those others note one of their own.
 func (c *Client) failFirst() {
 	if p := recover(); p != nil {
 		c.fail(&ExitError{Code: -1, Err: panicError(p)})

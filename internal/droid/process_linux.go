@@ -33,7 +33,7 @@ type relative struct {
 }
 
 func (o *osProcess) start(c *exec.Cmd) error {
-	// The signal comes when the starting thread ends, see process.run.
+	// The signal comes when the starting thread ends, see child.run.
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"droid-acp/internal/procgroup"
 )
 
-// osProcess ends droid with all that it started. droid takes a quarter of a second
-// before it starts anything, and is in its group by then.
+// osProcess ends droid with all that it started. droid is put into a group right
+// after its start; it starts nothing itself for a quarter of a second.
 type osProcess struct{ group procgroup.Group }
 
 func (o *osProcess) start(c *exec.Cmd) error { return o.group.Start(c) }

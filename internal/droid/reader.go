@@ -11,7 +11,7 @@ import (
 const (
 	readBufferSize = 64 << 10 // one read of a full pipe
 	partSize       = 1 << 20  // a long line is collected in parts of that size
-	lineHead       = 4 << 10  // kept of a line that is skipped
+	lineHead       = 4 << 10  // this much is kept of a line that is skipped
 )
 
 // lineTooLong reports a line that was skipped.
@@ -36,8 +36,8 @@ func newLineReader(r io.Reader, max int) *lineReader {
 }
 
 // next returns the next line without its line ending. The slice is valid until
-// the following call, and for good when owned is true then. After a lineTooLong
-// the reader stands on the next line. A last line without newline is returned
+// the following call, or for good if owned then reports true. After a lineTooLong
+// the following call returns the next line. A last line without newline is returned
 // before io.EOF.
 func (l *lineReader) next() ([]byte, error) {
 	part, err := l.r.ReadSlice('\n')

@@ -212,8 +212,8 @@ func (c *Client) Fork(ctx context.Context) (sessionID string, err error) {
 	return result.NewSessionID, checkID(methodFork, result.NewSessionID)
 }
 
-// checkID refuses an id that droid gave a session and that is no name of one file
-// in its store, none at all included.
+// checkID refuses an id of a session, given by droid, that could not be the name of a
+// file in its store; the empty id is one of these.
 func checkID(method, id string) error {
 	if !sessionid.Valid(id) {
 		return fmt.Errorf("%s: droid named the session %.80q, which is no id of a session", strings.TrimPrefix(method, "droid."), id)

@@ -16,7 +16,8 @@ import (
 // it cannot (0.225).
 const envSettings = "FACTORY_RUNTIME_SETTINGS_PATH"
 
-// settingsFile is such a file. Nothing of it is left once it is closed.
+// settingsFile is the file that envSettings names. Nothing of it is left once it is
+// closed.
 type settingsFile struct {
 	path    string
 	replace func(data []byte) error
@@ -24,7 +25,7 @@ type settingsFile struct {
 }
 
 // mcpSettings are settings with nothing but these MCP servers. Headers are an
-// object here; of one that is there twice the last counts.
+// object here, so of several values of a header only the last counts.
 func mcpSettings(servers []stream.MCPServer) ([]byte, error) {
 	type server struct {
 		Type    string            `json:"type"`
@@ -45,8 +46,8 @@ func mcpSettings(servers []stream.MCPServer) ([]byte, error) {
 	return json.Marshal(map[string]any{"mcp": map[string]any{"mcpServers": all}})
 }
 
-// addSettings adds a settings file to env, nil where that cannot be done: the user
-// has one of their own, or none can be made.
+// addSettings adds a settings file to env. It returns a nil file where that cannot be
+// done: the user has one of their own, or none can be made.
 func addSettings(env []string, log *zap.Logger) ([]string, *settingsFile) {
 	for _, v := range env {
 		if strings.HasPrefix(v, envSettings+"=") {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openSettingsFile puts the settings into memory: they may hold secrets, and so no
-// way to end leaves a file behind. droid and the droids that it starts read them
-// under our own process, which lives longer than they do.
+// openSettingsFile puts the settings into memory: they may hold secrets, and a file
+// on the disk would stay behind if this program were killed. droid and the droids that
+// it starts read them by a path under our own process, which lives longer than they do.
 func openSettingsFile(data []byte) (*settingsFile, error) {
 	fd, err := unix.MemfdCreate("droid-acp-settings", unix.MFD_CLOEXEC)
 	if err != nil {

@@ -26,10 +26,10 @@ type Spare struct {
 }
 
 // SpareTime is how long the spare waits for a session: an editor that wants one
-// opens it in seconds, and one that only asked what we are never does.
+// opens it within seconds, and one that only asked what the agent is never does.
 const SpareTime = 5 * time.Minute
 
-// NewSpare makes a Spare that start would start.
+// NewSpare makes a Spare that starts its process by start.
 func NewSpare(start func() (*Client, error), log *zap.Logger) *Spare {
 	return &Spare{start: start, log: log}
 }

@@ -90,7 +90,7 @@ func (w *writer) finish() {
 	w.mu.Unlock()
 }
 
-// abort drops the queue and closes stdin now, under a write that blocks.
+// abort drops the queue and closes stdin now, even while a write blocks.
 func (w *writer) abort() {
 	w.mu.Lock()
 	w.ending, w.queue, w.backlog = true, nil, 0
@@ -106,8 +106,8 @@ func (w *writer) signal() {
 	}
 }
 
-// run writes until finish, abort or the first error. failFirst is deferred before
-// anybody learns of its end, see Client.failFirst.
+// run writes until finish, abort or the first error. failFirst runs before anybody
+// learns that run has ended, see Client.failFirst.
 func (w *writer) run(failFirst func()) {
 	defer close(w.done)
 	defer w.w.Close() // nothing more is written; abort may have closed it

@@ -23,8 +23,8 @@ type Login struct {
 	takeBack func() // takes the dialog back
 }
 
-// Text tells a user who gets no dialog where to log in. An address that no browser
-// should be sent to is left out.
+// Text tells a user who gets no dialog where to log in. It leaves out an address that
+// no browser should be sent to.
 func (l *Login) Text() string {
 	text := "The MCP server " + l.Server + " needs you to log in"
 	if isWebAddress(l.URL) {
@@ -109,8 +109,8 @@ func (s *Servers) LoginBegan(now time.Time, ev stream.MCPAuthRequired, dialogs b
 	return do
 }
 
-// NotShown returns the logins that the editor could ask the user for and was not
-// asked to, as they began before it knew the session.
+// NotShown returns the logins whose address the editor was not yet asked to open,
+// because they began before it knew the session.
 func (s *Servers) NotShown() (logins []*Login) {
 	for _, l := range s.logins {
 		if l.dialog == "" && isWebAddress(l.URL) {

@@ -97,10 +97,10 @@ var (
 	underscores    = regexp.MustCompile(`___+`)
 )
 
-// toolPrefix is the name that a server gets in droid, which makes the names of
-// its tools of it: SERVER___TOOL. Model providers allow letters, digits, "_" and
-// "-" there. 0.99 passes other characters on, and the provider then refuses every
-// prompt.
+// toolPrefix is the name that a server gets in droid. droid puts it into the names
+// of the server's tools, SERVER___TOOL, in which model providers allow letters,
+// digits, "_" and "-" alone. 0.99 passes other characters on, and the provider then
+// refuses every prompt.
 func toolPrefix(name string) string {
 	name = underscores.ReplaceAllString(notInToolNames.ReplaceAllString(name, "-"), "__")
 	if strings.Trim(name, "-_") == "" {

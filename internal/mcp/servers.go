@@ -82,9 +82,9 @@ func (s *Servers) ProcessGone() {
 
 // Opened says that the process has opened the session. It returns what the user
 // is to be told of the servers, and those whose tools droid must be asked for.
-// Of servers that the process has from its settings file droid tells by itself.
-// Those that are passed with the session it may ignore (quirk 24), and it tells
-// nothing of them, also when they do not start (0.215 to 0.225).
+// droid reports by itself on servers from its settings file. It may ignore those
+// that are passed with the session (quirk 24), and does not report on them, even
+// when they do not start (0.215 to 0.225).
 func (s *Servers) Opened(missing Missing) (texts, watch []string) {
 	switch {
 	case s.process.Takes && !s.process.Version.Has(stream.StartsServersOfSettings):
@@ -115,9 +115,9 @@ func (s *Servers) Silent(names []string) (texts []string) {
 }
 
 // Status takes what droid says of its servers. It returns what the user is to be
-// told: each failure once for each reason, and that a server is there which was
-// told to be late. goOn, if not nil, goes on with the prompt that waited; it is
-// to be called when the texts are told.
+// told: each failure once for each reason, and which servers have connected after
+// the user was told that they are late. goOn, if not nil, goes on with the prompt
+// that waited; it is to be called when the texts are told.
 func (s *Servers) Status(list []stream.MCPServerStatus, missing Missing) (texts []string, goOn func()) {
 	if s.start != nil {
 		for _, name := range s.start.hear(list) {

@@ -12,17 +12,17 @@ import (
 // tools. 0.2 s is common; a server that is installed first takes seconds, and one
 // that never answers is given up by droid after 30 s (0.225) or 60 s (0.99).
 const (
-	startTime  = 10 * time.Second // after the start of the process no prompt waits
+	startTime  = 10 * time.Second // no prompt waits longer than this after the start of the process
 	startQuiet = 2 * time.Second  // a prompt that waits longer says so
 )
 
-// start is the start of the MCP servers that a process was given.
+// start is how far the MCP servers that a process was given have started.
 type start struct {
 	names  []string        // that have neither connected nor failed
 	known  map[string]bool // those that droid has named
 	heard  bool            // droid has told which servers it has since it opened the session
 	until  time.Time       // when the servers are late
-	late   bool            // the user knows that they are
+	late   bool            // the user was told that they are late
 	tellAt time.Time       // when the prompt that waits says so; zero when it has
 	held   func()          // goes on with that prompt
 }
@@ -75,10 +75,10 @@ func (s *Servers) Hold(now time.Time, goOn func()) bool {
 	return true
 }
 
-// Tick returns what is due: what the user is to be told, and when the servers are
-// late, what goes on with the prompt that waited (nil for nothing), to be called
-// when the texts are told. working is whether the session still works on a
-// prompt, so that it makes sense to say what it waits for.
+// Tick returns what is due: what the user is to be told and, when the servers are
+// late, goOn, which goes on with the prompt that waited (nil if none did) and is to
+// be called when the texts are told. working is whether the session still works on
+// a prompt, so that it makes sense to say what it waits for.
 func (s *Servers) Tick(now time.Time, working bool) (texts []string, goOn func()) {
 	w := s.start
 	if at, ok := s.Due(); !ok || now.Before(at) {
@@ -92,7 +92,7 @@ func (s *Servers) Tick(now time.Time, working bool) (texts []string, goOn func()
 		return texts, nil
 	}
 	w.late = true
-	if w.heard { // else droid (0.99) says nothing until the first has started or failed
+	if w.heard { // if not, droid may be one that says nothing until the first server has started or failed (0.99)
 		texts = s.ignored(slices.DeleteFunc(slices.Clone(w.names), func(name string) bool { return w.known[name] }))
 		w.names = slices.DeleteFunc(w.names, func(name string) bool { return !w.known[name] })
 	}

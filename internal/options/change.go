@@ -45,8 +45,8 @@ func (o *State) Patch(version stream.Version, id, value string) (stream.Settings
 	}
 }
 
-// onlyCurrent reports whether a value is there because it is the current one, and
-// not for choosing: droid has it already, and might not take it once more.
+// onlyCurrent reports whether a value is in the list only because it is the current
+// one: droid has it already, and might not take it once more.
 func onlyCurrent(option *protocol.ConfigOption, value string) bool {
 	return option.CurrentValue == value && slices.ContainsFunc(option.Options, func(v protocol.OptionValue) bool {
 		return v.Value == value && v.Description == notOffered
@@ -88,9 +88,9 @@ func UnknownValue(id, value string, values []protocol.OptionValue) error {
 	return fmt.Errorf("%q is no value of %s; the values are %s", value, id, strings.Join(names, ", "))
 }
 
-// Ignored says what droid reports, having taken the request to set an option, when
-// that is not the value: it takes some values without obeying them (quirk 14). It is ""
-// when droid has the value.
+// Ignored tells a user that droid took the request to set an option but reports another
+// value, or none: it takes some values without obeying them (quirk 14). It returns ""
+// when droid reports the value.
 func (o *State) Ignored(id, value string) string {
 	switch got := o.value(id); {
 	case got == nil:

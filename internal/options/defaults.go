@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Defaults are what sessions start with; "" leaves it to droid.
+// Defaults are the values that sessions start with; "" leaves a value to droid.
 type Defaults struct {
 	Mode     stream.Mode
 	Model    string
@@ -28,7 +28,7 @@ func (d Defaults) Settings() stream.SettingsPatch {
 	return patch
 }
 
-// OrEmpty is a text that may be missing.
+// OrEmpty returns the text that s points to, and "" for nil.
 func OrEmpty(s *string) string {
 	if s == nil {
 		return ""
@@ -41,9 +41,10 @@ func IgnoredDefault(what, value, got string) string {
 	return fmt.Sprintf("The default %s %q was not taken by droid; it is %q.", what, value, got)
 }
 
-// Untaken tells the user which defaults droid did not take: it ignores values
-// silently (quirk 14). A mode that droid did not take is returned apart where
-// modeAgain says that droid did not understand the first request.
+// Untaken returns what the user is to be told of the defaults that droid did not take:
+// it ignores values silently (quirk 14). modeAgain says that droid may not have
+// understood the request for the mode. Then a mode that it did not take is returned as
+// again, to be asked for once more, and not told.
 func (o *State) Untaken(want Defaults, modeAgain bool) (notices []string, again stream.Mode) {
 	if mode := o.Mode(); want.Mode != "" && mode != want.Mode {
 		if modeAgain {

@@ -45,8 +45,8 @@ type State struct {
 	toldList []byte // encoded
 }
 
-// New are those of a session that droid has told nothing of. followUp is ""
-// for the default.
+// New returns the state of a session of which droid has told nothing yet. followUp
+// is "" for the default.
 func New(followUp string) State {
 	if followUp == "" {
 		followUp = Queue
@@ -66,7 +66,7 @@ func (o *State) FollowUp() string { return o.followUp }
 // Reported takes the settings that droid reports.
 func (o *State) Reported(settings stream.Settings) { o.settings = settings }
 
-// Offered takes the models that droid offers. A list without any says nothing.
+// Offered takes the models that droid offers. An empty list changes nothing.
 func (o *State) Offered(models []stream.Model) {
 	if len(models) > 0 {
 		o.models = models
@@ -98,15 +98,15 @@ func (o *State) Tell() (*protocol.SessionModes, []protocol.ConfigOption) {
 	return modes, o.TellList()
 }
 
-// TellList is tell for a response that has no place for modes.
+// TellList is Tell for a response that has no place for modes.
 func (o *State) TellList() []protocol.ConfigOption {
 	list := o.list()
 	o.toldList, _ = json.Marshal(list) // strings always encode
 	return list
 }
 
-// News are the updates for what the editor believes otherwise. It believes them
-// from then on.
+// News returns the updates for what changed since the editor was told last. They
+// count as told from then on.
 func (o *State) News() []any {
 	var updates []any
 	if mode := o.Mode(); mode != "" && mode != o.toldMode {
@@ -173,8 +173,8 @@ func hasValue(values []protocol.OptionValue, value string) bool {
 	return slices.ContainsFunc(values, func(v protocol.OptionValue) bool { return v.Value == value })
 }
 
-// BlindModel is the name of the model in use if it cannot see images; droid
-// would tell it that an image is not shown, and the user nothing.
+// BlindModel is the name of the model in use if it cannot see images, and ""
+// otherwise. droid would tell the model, but not the user, that an image is missing.
 func (o *State) BlindModel() string {
 	id := o.settings.ModelID
 	if spec := o.settings.SpecModeModelID; spec != nil && *spec != "" && o.Mode() == stream.ModeSpec {

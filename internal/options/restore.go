@@ -2,9 +2,8 @@ package options
 
 import "droid-acp/internal/droid/stream"
 
-// ToRestore is what a droid of version v must change, having loaded a
-// session with the settings got, so that it has the wanted ones: mode, model and
-// effort.
+// ToRestore returns the change that gives a loaded session the wanted mode, model and
+// effort. got are the settings that a droid of version v loaded the session with.
 func ToRestore(v stream.Version, wanted, got stream.Settings) (patch stream.SettingsPatch) {
 	if wanted.Raw == nil {
 		return patch // the session was never open here

@@ -73,8 +73,8 @@ func (o *State) followUpOption() *protocol.ConfigOption {
 		}}
 }
 
-// named puts a word before the names of values: some clients show those alone, so
-// that "Same model" would not say of what.
+// named puts the words what before the names of values, since some clients show a
+// value's name alone.
 func named(what string, values []protocol.OptionValue) []protocol.OptionValue {
 	for i := range values {
 		values[i].Name = what + values[i].Name

@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// failed keeps an error until the turn's end shows whether it decided it.
+// failed keeps an error until the turn's end shows whether the turn ended by it.
 func (n *Normalizer) failed(ev stream.Failure) {
 	f := Failure{Name: errorName(ev), Message: ev.Message}
 	if f.Message == "" {
@@ -60,7 +60,7 @@ func (n *Normalizer) advice(text string) bool {
 	return said
 }
 
-// failing reports whether the last thing of t is an error.
+// failing reports whether t has an error after which droid did not go on.
 func (t *turn) failing() bool { return t.failure != nil && !t.recovered }
 
 // showFailure shows an error that did not end the turn.

@@ -158,7 +158,7 @@ type Retrying struct {
 }
 
 // Discarded reports a user message that droid threw away unanswered. RequestID
-// is "" when it is not known which one that was.
+// is "" when it is not known whose message that was.
 type Discarded struct {
 	RequestID string
 	Text      string
@@ -185,7 +185,7 @@ func (o Outcome) String() string {
 }
 
 // Failure is why a turn failed. Reason is droid's machine-readable one (see
-// droid.TurnCompleted), or "error" from versions that give none. Message is
+// stream.TurnCompleted), or "error" from versions that give none. Message is
 // the provider's or droid's raw error, Advice droid's words for the user;
 // either may be empty. Name is droid's error name ("AuthenticationError", …).
 type Failure struct {

@@ -12,7 +12,7 @@ import "droid-acp/internal/droid/stream"
 // Quirk: 11.
 // Fixtures: finish_length_0.225.txtar, interrupt_midstream_0.99.txtar.
 
-// hidden reports whether a user message is none of the user's.
+// hidden reports whether a user message is not from the user.
 func hidden(msg stream.Message) bool {
 	return msg.Visibility == stream.VisibilityLLMOnly || len(msg.Content) == 0
 }

@@ -62,8 +62,8 @@ type pastCall struct {
 
 // newHistory pairs calls with results before any is told, so that a call
 // without one can end as soon as the conversation goes on. A call takes the
-// first result with its id that comes before the next call with that id; what
-// is left over belongs to nobody. One message has one call of each id, as live.
+// first result with its id that comes before the next call with that id; other
+// results belong to no call. One message has one call of each id, as live.
 func newHistory(messages []stream.Message) *history {
 	h := &history{
 		skip:  make([]bool, len(messages)),
@@ -106,8 +106,8 @@ func again(seen map[string]bool, id string) bool {
 	return true
 }
 
-// message tells one message. Results count whoever brings them, so that no call
-// stays without its end because of an odd message.
+// message tells one message. Results in it count whatever its role is, so that no
+// call stays without its end because of an odd message.
 func (h *history) message(i int, m stream.Message) {
 	for j, b := range m.Content {
 		if c := h.ends[place{i, j}]; c != nil {
@@ -195,7 +195,7 @@ type toolResult struct {
 }
 
 // resultOf reads a tool_result, whose fields are toolUseId and isError in the
-// histories of 0.99 to 0.225, unlike in the provider's API that droid.ContentBlock
+// histories of 0.99 to 0.225, unlike in the provider's API that stream.ContentBlock
 // follows.
 func resultOf(b stream.ContentBlock) toolResult {
 	r := toolResult{b.ToolUseID, b.Content, b.IsError}

@@ -26,7 +26,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// injectedMessage reports whether nothing of a message is for the user.
+// injectedMessage reports whether a message has nothing for the user.
 func injectedMessage(m stream.Message) bool {
 	return m.Visibility == stream.VisibilityLLMOnly ||
 		strings.HasPrefix(m.ID, "context-") ||
@@ -91,7 +91,7 @@ type stripper struct {
 	inside string // the tag that an earlier block left open
 }
 
-// text returns what of a block is the user's.
+// text returns the part of a block that the user wrote.
 func (s *stripper) text(block string) string {
 	var kept strings.Builder
 	rest, cut := block, false
@@ -120,10 +120,10 @@ func (s *stripper) text(block string) string {
 	return kept.String()
 }
 
-// closing returns where injected text ends, behind its closing tag, or −1. That
-// is a tag at the end of a line: the text may well have others within, such as
-// those of a file it quotes. If the next block opens before that, or no tag
-// ends a line, it is the first one.
+// closing returns where injected text ends, behind its closing tag, or −1. The
+// closing tag is the first one at the end of a line: the text may well have others
+// within, such as those of a file it quotes. If the next block opens before that
+// tag, or no tag ends a line, it is the first tag of all.
 func closing(text, tag string) int {
 	tag = "</" + tag + ">"
 	first := -1

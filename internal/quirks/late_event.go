@@ -9,8 +9,8 @@ package quirks
 // A prompt that has ended never starts again, so that a late echo begins no turn
 // whose end nobody would say.
 
-// closeMessages makes what comes late for the messages of a cancelled turn
-// vanish. Text that was never announced still passes: nothing is lost.
+// closeMessages makes late parts of a cancelled turn's messages vanish. Late
+// messages that had not begun still pass: nothing is lost.
 func (n *Normalizer) closeMessages() {
 	for _, m := range n.live {
 		m.done = true

@@ -24,7 +24,7 @@ type ask struct {
 }
 
 // Answered says that the request was answered; refused is whether the answer
-// was cancel. The next one that was held back comes out.
+// was cancel. It returns the next request that was held back, if there is one.
 func (n *Normalizer) Answered(now time.Time, requestID string, refused bool) []Event {
 	n.now = now
 	if n.turn != nil && refused {

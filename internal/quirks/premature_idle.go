@@ -16,8 +16,8 @@ import (
 const snapshotAfterIdle = 1 * time.Second
 
 // outstanding reports whether a message was begun whose snapshot is missing.
-// Where droid may send a message in its snapshot alone, the state is the sign;
-// after a refusal no message follows.
+// Where droid may send a message in its snapshot alone, only droid's state tells
+// that one was begun; after a refusal no message follows.
 func (n *Normalizer) outstanding() bool {
 	if len(n.live) > 0 {
 		return true
@@ -26,8 +26,8 @@ func (n *Normalizer) outstanding() bool {
 	return !n.version.Has(stream.StreamsMessages) && t.awaiting && !t.refused
 }
 
-// messageArrived ends the turn if an idle only waited for this message. One
-// that calls tools is not the last one, so the idle gets another chance only.
+// messageArrived ends the turn if an idle only waited for this message. After a
+// message that calls tools another one follows, so then the idle waits once more.
 func (n *Normalizer) messageArrived() {
 	t := n.turn
 	switch {

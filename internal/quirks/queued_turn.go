@@ -35,7 +35,7 @@ func (n *Normalizer) userMessage(ev stream.MessageCreated) {
 		t.echoedIn(ev.Trace)
 		n.start(t, id)
 	case t != nil && t.echoed && ev.RequestID == "":
-		n.emit(Other{Event: ev}) // droid speaks to the model, as after a plan in a new session
+		n.emit(Other{Event: ev}) // a message of droid's to the model, as after a plan in a new session
 	case t != nil && t.echoed && ev.RequestID == t.requestID: // once is enough
 	case t != nil && t.echoed:
 		if w := n.waitingTurn(ev.RequestID); w != nil {
@@ -66,7 +66,7 @@ func (n *Normalizer) startOther(ev stream.MessageCreated, messageID string) {
 }
 
 // discarded passes on that waiting messages were thrown away, and ends their
-// turns. It says so after idle where a message came while droid stopped.
+// turns. For a message that came while droid stopped, droid says so after idle.
 func (n *Normalizer) discarded(ev stream.QueuedMessagesDiscarded) {
 	if t := n.unechoed(ev.RequestID); t != nil {
 		n.discard(t, ev.Text)
@@ -91,7 +91,7 @@ func (n *Normalizer) discard(t *turn, text string) {
 }
 
 // textsOf finds the prompts that a discarded text is made of, where droid does
-// not name one: each is a part of it that ends with a line.
+// not name one: the text of each is a part of it that ends where a line ends.
 func (n *Normalizer) textsOf(ev stream.QueuedMessagesDiscarded) []*turn {
 	if ev.RequestID != "" {
 		return nil

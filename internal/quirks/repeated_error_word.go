@@ -10,7 +10,7 @@ import (
 	"encoding/json"
 )
 
-// oneErrorWord leaves out what stands before words that begin with it.
+// oneErrorWord leaves only one "Error: " before the words of a failed tool.
 func oneErrorWord(end ToolEnded) ToolEnded {
 	const word = "Error: "
 	for end.IsError && bytes.HasPrefix(end.Content, []byte(`"`+word+word)) {

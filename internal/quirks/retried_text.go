@@ -26,9 +26,9 @@ func (n *Normalizer) retract(m *message) {
 	m.forget()
 }
 
-// restarted reports whether what was sent of m ends with its snapshot, so that
-// only the beginning is void: the answer broke off, unsaid, and came again in
-// full (0.99, 0.117).
+// restarted reports whether the text that was sent of m ends with the text of its
+// snapshot. Then the answer broke off, which droid did not say, and came again in
+// full (0.99, 0.117), so that only the beginning is void.
 func (n *Normalizer) restarted(m *message, content []stream.ContentBlock) bool {
 	text, thinking := readable(content)
 	if len(text) == 0 {
@@ -38,7 +38,7 @@ func (n *Normalizer) restarted(m *message, content []stream.ContentBlock) bool {
 	said := &m.said[kindOf(false)]
 	ev.Void = said.size - len(ev.Text)
 	holds := said.has(ev.Void, ev.Text)
-	if len(thinking) > 0 { // else this version may leave it out of its history
+	if len(thinking) > 0 { // without any, this version may leave it out of its history
 		said, whole := &m.said[kindOf(true)], strings.Join(thinking, "")
 		ev.VoidThought = said.size - len(whole)
 		holds = holds && said.has(ev.VoidThought, whole)

@@ -46,7 +46,7 @@ func (s *said) seal() {
 // drop keeps nothing but the size.
 func (s *said) drop() { *s = said{size: s.size, gone: true} }
 
-// each calls f with the pieces of n bytes from a place in the text.
+// each calls f with the n bytes that begin at a place in the text, piece by piece.
 func (s *said) each(at, n int, f func(piece string)) {
 	s.seal()
 	for _, piece := range s.pieces {
@@ -62,8 +62,8 @@ func (s *said) each(at, n int, f func(piece string)) {
 	}
 }
 
-// has reports whether text stands at a place in the text; of one that is not kept
-// any more that is not known.
+// has reports whether text stands at a place in s. It reports false when s is not
+// kept any more.
 func (s *said) has(at int, text string) bool {
 	if s.gone || at < 0 || at+len(text) > s.size {
 		return false

@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// message is what was sent of one assistant message.
+// message is one assistant message, and what was sent of it.
 type message struct {
 	id      string
 	attempt int  // of the model; the second one goes by "<id>~2"
@@ -36,8 +36,8 @@ func (m *message) publicID() string {
 	return fmt.Sprintf("%s~%d", m.id, m.attempt)
 }
 
-// unkeep keeps of the message's text, from now on, the size and a hash of each
-// block. A model that was asked to stop may say a lot before it does.
+// unkeep drops the message's text and keeps only the size and a hash of each block
+// from now on. A model that was asked to stop may say a lot before it does.
 func (m *message) unkeep() {
 	for _, b := range m.blocks {
 		if b.sum == nil {
@@ -51,7 +51,7 @@ func (m *message) unkeep() {
 	m.said[kindOf(true)].drop()
 }
 
-// isText reports whether text, of the size of block b, is what was sent of it.
+// isText reports whether text, which is as long as block b, is what was sent of b.
 func (m *message) isText(b *block, text string) bool {
 	if b.sum != nil {
 		return maphash.String(b.sum.Seed(), text) == b.sum.Sum64()
@@ -170,9 +170,9 @@ func (n *Normalizer) fillIn(m *message, content []stream.ContentBlock) {
 	}
 }
 
-// missing returns what of content was not sent. It is not ok when something
-// else was sent. Thinking counts only if the snapshot has any: a version may
-// stream it and leave it out of its history.
+// missing returns the texts of content that were not sent. It is not ok when
+// something else was sent. Thinking counts only if the snapshot has any: a version
+// may stream it and leave it out of its history.
 func (m *message) missing(content []stream.ContentBlock) (rest []Text, ok bool) {
 	if m.mixed {
 		return nil, false

@@ -8,7 +8,8 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// openCall is one tool call. Its id is unique, the model's raw id need not be.
+// openCall is one tool call, open or ended. Its id is unique, the model's raw id
+// need not be.
 type openCall struct {
 	id, name string
 	first    json.RawMessage // input told with ToolStarted, while the call is open
@@ -80,8 +81,8 @@ func (n *Normalizer) openCall(raw, name string) *openCall {
 	return c
 }
 
-// touch notes that droid works on c. It reports false when that showed that the
-// turn of c was over.
+// touch notes that droid works on c. It reports false if that showed that the turn
+// of c was over, so that c has ended, too.
 func (n *Normalizer) touch(c *openCall) bool {
 	n.busy()
 	return !c.ended

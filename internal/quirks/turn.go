@@ -15,8 +15,8 @@ type turn struct {
 	folded    []string // other prompts begun that droid took into this turn
 	queued    bool     // it was begun while another one ran, so droid may keep it back
 	echoed    bool     // TurnStarted is out
-	stirred   bool     // droid did something for it, so what comes is of this turn
-	traces    traces   // of the turns of droid that it is made of
+	stirred   bool     // droid did something for it, so what comes next belongs to it
+	traces    traces   // of droid's turns that are told as this one
 
 	interrupted bool // we asked droid to stop
 	stopped     bool // droid said that it was interrupted
@@ -55,8 +55,8 @@ func (n *Normalizer) Begin(now time.Time, requestID, text string) []Event {
 }
 
 // Abort says that droid did not take the prompt with this request id. Its turn
-// is over without a TurnEnded, as the caller knows better why; what is open in
-// it ends.
+// is over, and what is open in it ends. There is no TurnEnded for it, as the caller
+// knows better why it ended.
 func (n *Normalizer) Abort(now time.Time, requestID string) []Event {
 	n.now = now
 	switch t := n.waitingTurn(requestID); {
@@ -103,7 +103,7 @@ func (n *Normalizer) Tick(now time.Time) []Event {
 }
 
 // Exited says that droid is gone. All that is open ends; a turn that runs
-// fails with droid.ReasonProcessExit, unless droid had ended it before.
+// fails with stream.ReasonProcessExit, unless droid had ended it before.
 func (n *Normalizer) Exited(now time.Time) []Event {
 	n.now = now
 	for n.turn != nil {
@@ -122,8 +122,9 @@ func (n *Normalizer) Exited(now time.Time) []Event {
 	return n.take()
 }
 
-// busy notes that droid works. After agent_turn_completed that is work for the
-// next turn, otherwise an idle that came before did not end this one.
+// busy notes that droid works. After agent_turn_completed it works on the next
+// turn, so the running one ends. Otherwise its work shows that an idle which came
+// before did not end the running turn.
 func (n *Normalizer) busy() {
 	if n.turn != nil && n.turn.completed != nil {
 		n.finish()

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isKernelPath tells paths under which the kernel shows itself: opening a device
-// may do something, and /proc/self is this program, not droid.
+// isKernelPath reports whether the kernel shows itself under a path. Such files are
+// not opened: opening a device may do something, and /proc/self is this program, not
+// droid.
 func isKernelPath(path string) bool {
 	path = filepath.Clean(path)
 	for _, dir := range []string{"/proc", "/sys", "/dev"} {
@@ -20,8 +21,8 @@ func isKernelPath(path string) bool {
 	return false
 }
 
-// isKernelFile tells files of the kernel's own filesystems, wherever they are
-// mounted and however they were reached.
+// isKernelFile reports whether a file is on one of the kernel's own filesystems,
+// wherever that is mounted and however the file was reached.
 func isKernelFile(file *os.File) bool {
 	var fs unix.Statfs_t
 	if unix.Fstatfs(int(file.Fd()), &fs) != nil {

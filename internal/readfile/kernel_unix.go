@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// isKernelPath tells paths of devices, which opening may have an effect on.
+// isKernelPath reports whether a path is a device's: opening it may do something.
 func isKernelPath(path string) bool {
 	path = filepath.Clean(path)
 	return path == "/dev" || strings.HasPrefix(path, "/dev/")
 }
 
-// isKernelFile tells files of the kernel's own filesystems: there are no regular
-// ones here.
+// isKernelFile is false: the kernel's own filesystems have no regular files here.
 func isKernelFile(*os.File) bool { return false }

@@ -4,6 +4,6 @@ package readfile
 
 import "golang.org/x/sys/unix"
 
-// openFlags keep opening a file that became a pipe or a terminal from waiting and
-// from having an effect.
+// openFlags make sure that opening a file which became a pipe or a terminal neither
+// waits nor has an effect.
 const openFlags = unix.O_NONBLOCK | unix.O_NOCTTY

@@ -1,5 +1,6 @@
 // Package readfile reads files to show how they change, within bounds of time, size and
-// number. A file that cannot be read in time, as one of a dead mount, is shown without.
+// number. A change is shown without the text of a file that cannot be read in time, such
+// as one on a dead mount.
 package readfile
 
 import (
@@ -14,14 +15,14 @@ import (
 )
 
 const (
-	// maxRead bounds the files that are read to show a change, in bytes.
+	// maxSize bounds one file that is read to show a change, in bytes.
 	maxSize = 1 << 20
-	// maxReadAtOnce bounds what is read for one event, in bytes.
+	// maxReadAtOnce ends the reading for one event once more than that was read, in bytes.
 	maxReadAtOnce = 16 << 20
-	// readWait is how long what is to be shown waits for the files that belong to it.
+	// wait is how long what is to be shown waits for the files that belong to it.
 	wait = 500 * time.Millisecond
-	// maxReadings bounds the readings that go on at once. One of a dead mount
-	// cannot be ended and keeps its goroutine and its thread.
+	// maxReadings bounds the files that are being read at once. Reading a file on a
+	// dead mount cannot be ended and keeps its goroutine and its thread.
 	maxReadings = 16
 )
 
@@ -38,7 +39,7 @@ func New(readText func(path string) show.File) *Reader {
 	return &Reader{readText: readText, running: make(map[string]struct{})}
 }
 
-// Read returns the texts of files as far as they could be read in readWait.
+// Read returns the texts of files as far as they could be read within half a second.
 func (f *Reader) Read(ctx context.Context, paths []string) show.Files {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -59,8 +60,8 @@ func (f *Reader) Read(ctx context.Context, paths []string) show.Files {
 	return texts
 }
 
-// readOne reads one file. Of one whose reading hangs since an earlier time, and
-// where too many hang, nothing is known at once.
+// readOne reads one file. It returns nothing, at once, if an earlier reading of the
+// file still hangs, or if too many readings do.
 func (f *Reader) readOne(ctx context.Context, path string) show.File {
 	f.mu.Lock()
 	_, hangs := f.running[path]
@@ -86,8 +87,8 @@ func (f *Reader) readOne(ctx context.Context, path string) show.File {
 	}
 }
 
-// Text reads a file to show how it changes: nothing is known of one that is
-// too large, no regular file, or no text.
+// Text reads a file to show how it changes. It returns nothing for a file that is too
+// large, not regular, or not text.
 func Text(path string) show.File {
 	if isKernelPath(path) {
 		return show.File{}

@@ -25,7 +25,7 @@ func (c cursor) before(updated time.Time, id string) bool {
 
 const cursorVersion = "1"
 
-// String encodes c; the form is nobody's business but parseCursor's.
+// String encodes c; only parseCursor reads the form.
 func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(
 		cursorVersion + ":" + strconv.FormatInt(c.updated.UnixNano(), 10) + ":" + c.id))
@@ -63,7 +63,7 @@ func parseCursor(s string) (cursor, error) {
 	}
 	c := cursor{true, time.Unix(0, ns), parts[2]}
 	if c.String() != s {
-		return cursor{}, &BadCursorError{s} // "+1" for 1, line breaks within
+		return cursor{}, &BadCursorError{s} // it means a cursor but is spelled otherwise, as "+1" for 1
 	}
 	return c, nil
 }

@@ -24,9 +24,9 @@ func companions() []string {
 //
 // in which they lie as in the store, with the times they had. Moving what that
 // directory holds back into <home>/.factory/sessions brings the session back;
-// nothing empties the trash. All files move or none, also to another filesystem
-// and when the move is interrupted: a directory of the trash whose name ends in
-// ".part" is one that was, and the store still has its session.
+// nothing empties the trash. All files move or none, even to another filesystem
+// and when the move is interrupted. An interrupted move leaves a directory in the
+// trash whose name ends in ".part"; the store still has that session.
 //
 // An id that the store does not have, or could not have, is no error, nor is
 // one that another process deletes at the same time. A session that some process
@@ -54,7 +54,7 @@ func (s *Store) Delete(id string) error {
 var errHeld = errors.New("it is open in another window or program of yours; close it there first")
 
 // conversations are the directories that have a file of this id. A directory that
-// two names lead to is one.
+// several names lead to counts once.
 func (s *Store) conversations(id string) (from []directory, err error) {
 	dirs, _, err := s.directories()
 	if err != nil {

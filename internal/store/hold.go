@@ -31,7 +31,7 @@ func (s *Store) Hold(id string) (release func(), err error) {
 	return release, nil
 }
 
-// swept is how many files one Hold looks at for what the dead have left.
+// swept is how many files one Hold checks for processes that died.
 const swept = 100
 
 // sweep removes files that nobody holds: those of processes that were killed.
@@ -47,8 +47,8 @@ func sweep(dir string) {
 	}
 }
 
-// held reports whether a process holds the session. What a process that died has
-// left is removed.
+// held reports whether a process holds the session. It removes the file that a
+// process left when it died.
 func (s *Store) held(id string) bool {
 	path, err := s.holdPath(id)
 	return err == nil && fileHeld(path)

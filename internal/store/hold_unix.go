@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdFile makes a file and locks it, together with others who hold it.
+// holdFile makes a file and locks it; several processes can hold it at once.
 func holdFile(path string) (release func(), err error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

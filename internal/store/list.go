@@ -33,12 +33,12 @@ type Page struct {
 }
 
 // List returns sessions, newest first, those of the same time by id. It leaves
-// out what is the user's no session: subagents, workers of missions, side
-// conversations, and sessions in which nothing was said.
+// out sessions that are not the user's own (subagents, workers of missions, side
+// conversations), and those in which nothing was said.
 //
-// Files that are no session that droid could load are skipped and counted in
-// one line of the log. So is, without CWD, a session that does not tell its
-// directory; droid's name for the project is then enough to select it by CWD.
+// Files that droid could not load as a session are skipped and counted in one
+// line of the log. A session that does not tell its directory is skipped, too,
+// when the query has no CWD; with one, droid's name for the project selects it.
 //
 // A session that changes between two pages moves to the beginning of the list;
 // all others are on exactly one page. The error is a *BadCursorError, ctx's, or
@@ -85,7 +85,7 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 
 const (
 	readAhead = 64 // files whose beginnings are read before the first of them is needed
-	readers   = 8  // at a time: the disk is slower than we are when its cache is cold
+	readers   = 8  // that read at once: with a cold cache the disk is slower than this program
 )
 
 // lister turns files into sessions.
@@ -94,7 +94,7 @@ type lister struct {
 	filter  filter
 	skipped *skips
 	several map[string]bool // ids of several files
-	seen    map[string]bool // those of them of which the newest file is done
+	seen    map[string]bool // ids of several files, whose newest readable file was dealt with
 }
 
 // samples is how many sessions of another project are looked at to tell whether
@@ -105,8 +105,8 @@ const samples = 2
 // files are not read: with a cold disk cache that is most of the time a list
 // takes. droid names a project's directory after the working directory, so a
 // project of another name matches only through a symbolic link, or when its
-// newest sessions moved here (lastCwd). What is left out wrongly is an older
-// session that moved here while newer ones of its project did not.
+// newest sessions moved here (lastCwd). This misses an older session that moved
+// here while the newest ones of its project did not.
 func (l *lister) promising(files []candidate) []candidate {
 	if l.filter.cwd == "" {
 		return files
@@ -151,7 +151,7 @@ func (l *lister) read(files []candidate) []look {
 	return looks
 }
 
-// look reads the beginning of one file. A panic is the file's alone.
+// look reads the beginning of one file. A panic costs this file alone.
 func (l *lister) look(r *reader, c candidate) (k look) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -193,8 +193,8 @@ func (l *lister) accept(c candidate, k look) (Session, bool) {
 
 // filter selects sessions by directory.
 type filter struct {
-	cwd, real string    // cleaned, with symbolic links resolved; "" accepts all
-	resolved  *sync.Map // of directories of sessions: string to string
+	cwd, real string    // the directory, cleaned, and with symbolic links resolved; "" accepts all
+	resolved  *sync.Map // directories of sessions with symbolic links resolved: string to string
 }
 
 func newFilter(cwd string) filter {

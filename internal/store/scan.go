@@ -31,9 +31,9 @@ type directory struct {
 
 func (d directory) file(name string) string { return filepath.Join(d.path, name) }
 
-// directories are the root and what lies directly in it, also by a symbolic
-// link. There are none when the store does not exist. The second result counts
-// entries that cannot be told.
+// directories are the root and the directories directly in it, symbolic links to
+// directories among them. There are none when the store does not exist. The second
+// result counts links that cannot be followed.
 func (s *Store) directories() ([]directory, int, error) {
 	if s.err != nil {
 		return nil, 0, s.err

@@ -100,7 +100,7 @@ type Session struct {
 // loaded.
 type NotFoundError struct {
 	ID  string
-	Err error // why the file that there is is none, or nil
+	Err error // why the file of that name is no session; nil when there is no file
 }
 
 // Error names the id.
@@ -140,7 +140,7 @@ func (s *Store) Find(id string) (Session, error) {
 			cause = err
 			continue
 		}
-		// A session that was copied to another project is the one that was used last.
+		// Of copies in several projects the one that was used last counts.
 		if found == nil || info.ModTime().After(found.UpdatedAt) {
 			session := head.session(id, info.ModTime())
 			found = &session

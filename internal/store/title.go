@@ -38,7 +38,7 @@ func (h head) title() string {
 	case cleaned != "" && (h.TitleIsUsers || h.TitleStage != ""):
 		return mark + cut(cleaned, maxOwnTitle)
 	case strings.TrimSpace(h.prompt) == "" || cleaned == "" || cleaned != oneLine(title):
-		// Without the message itself its lines are not known any more.
+		// droid's title is one line: where the user's first line ended is not known.
 		if t := promptTitle(h.prompt); t != "" {
 			return mark + t
 		}
@@ -105,8 +105,8 @@ func without(text, tag string) string {
 	}
 }
 
-// oneLine puts one space for each run of white space and drops what is not
-// shown: control characters, and those that turn the direction of text.
+// oneLine replaces each run of white space by one space, and drops control characters
+// and those that turn the direction of text.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -19,7 +19,7 @@ const (
 	unfinished = ".part"
 )
 
-// system are the calls by which files move, for tests that end a move halfway.
+// system are the calls that move files. Tests replace them to end a move halfway.
 type system struct {
 	link   func(from, to string) error
 	remove func(path string) error
@@ -30,7 +30,7 @@ type piece struct {
 	from   string
 	name   string      // in the directory of the trash
 	info   fs.FileInfo // of from, when the trash got it
-	copied bool        // it is a copy; else the trash has the same file
+	copied bool        // the trash has a copy; else a hard link to the same file
 }
 
 // conversation is a session's file with what droid keeps beside it.
@@ -41,8 +41,8 @@ type conversation struct {
 
 // move is the way of one session into the trash. First the trash gets all files,
 // then the store loses them, the conversation before what belongs to it. So at any
-// moment one of the two has the whole session. Of two processes that delete it at
-// once the one that removes the conversation has moved it.
+// moment one of the two has the whole session. If two processes delete it at once,
+// the one that removes the conversation has moved it.
 type move struct {
 	system
 	bin           string
@@ -302,7 +302,7 @@ func sameContent(a, b *os.File) (bool, error) {
 	}
 }
 
-// syncDir has what a directory lists reach the disk, where the system can do that.
+// syncDir writes a directory's entries to the disk, where the system can do that.
 func syncDir(path string) {
 	if d, err := os.Open(path); err == nil {
 		_ = d.Sync()

@@ -10,8 +10,8 @@ type PermissionResolved struct {
 	SelectedOption string   `json:"selectedOption"`
 }
 
-// PermissionRequest is the request droid.request_permission. It must be
-// answered once with Client.AnswerPermission; one answer covers all ToolUses.
+// PermissionRequest is the request droid.request_permission. It must be answered
+// once with droid.Client.AnswerPermission; one answer covers all ToolUses.
 type PermissionRequest struct {
 	RequestID string              `json:"-"`
 	ToolUses  []PermissionToolUse `json:"toolUses"`
@@ -63,9 +63,9 @@ type PermissionDetails struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes the details and keeps their raw JSON. Fields of
-// unexpected types leave Type and Raw alone, so that the request can still be
-// shown and answered.
+// UnmarshalJSON decodes the details and keeps their raw JSON. If a field has an
+// unexpected type, only Type and Raw are set, so that the request can still be shown
+// and answered.
 func (d *PermissionDetails) UnmarshalJSON(data []byte) error {
 	type plain PermissionDetails
 	var p plain
@@ -102,11 +102,11 @@ type PermissionOption struct {
 const (
 	OptionCancel = "cancel"
 	OptionOnce   = "proceed_once"
-	OptionEdit   = "proceed_edit" // see Client.ApproveEditedPlan
+	OptionEdit   = "proceed_edit" // see droid.Client.ApproveEditedPlan
 )
 
 // QuestionRequest is the request droid.ask_user. It must be answered once with
-// Client.AnswerQuestions.
+// droid.Client.AnswerQuestions.
 type QuestionRequest struct {
 	RequestID  string     `json:"-"`
 	ToolCallID string     `json:"toolCallId"`

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// MaxLine is how long a line of droid's may be, in bytes. Longer ones are not read; 6.8 MB
-// is the longest that was seen.
+// MaxLine is how long a line of droid's may be, in bytes. Longer ones are skipped; the
+// longest that was seen has 6.8 MB.
 const MaxLine = 256 << 20
 
-// Lost is a line of droid's that was not read because it is longer than MaxLine. Of
-// a request that droid waits on, the answer was an error, which refuses it. (The
-// caller of a method whose response is lost gets an *RPCError instead.)
+// Lost is a line of droid's that was skipped because it is longer than MaxLine. If
+// it was a request, droid got an error as the answer, which refuses it. (A lost
+// response is no event: the call that it answers returns an *RPCError.)
 type Lost struct {
 	Type string // of the event, as Event.Kind has it; "" when its beginning does not say
 	Size int64  // of the line, in bytes
@@ -23,12 +23,12 @@ func (Lost) Kind() string { return "lost" }
 // Beginning is what the beginning of a line tells of the whole.
 type Beginning struct {
 	ID       json.RawMessage // of a request or response, nil when it is not known
-	Response bool            // it answers a request; else it is droid's own word
+	Response bool            // the line answers a request of ours
 	Kind     string          // of the event, as Event.Kind has it; "" when it is not known
 }
 
 // ReadBeginning reads the beginning of a line that is too long to be read. droid
-// orders what it writes so that what it is stands first (0.99 to 0.225).
+// writes the fields that say what a line is first (0.99 to 0.225).
 func ReadBeginning(head []byte) Beginning {
 	f, kind := readHead(head)
 	return Beginning{ID: bytes.Clone(f.id), Response: f.method == nil, Kind: kind}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// ContentBlock is one block of a message. Which fields are set follows Type:
+// ContentBlock is one block of a message. Type decides which fields are set:
 // "text", "thinking", "tool_use", "tool_result", "image" or "document". Raw keeps
 // the whole block, unless it is a text and nothing else.
 type ContentBlock struct {

@@ -1,8 +1,8 @@
 // Package stream has the plain types of droid's stream-jsonrpc protocol, and
 // decodes what droid writes: events, responses, messages of a conversation,
 // settings, and the facts that depend on droid's version. It starts nothing and
-// waits for nothing, so that rooms without I/O can use it; processes and the way to
-// them are in package droid.
+// waits for nothing, so that packages without I/O can use it; package droid runs the
+// processes and talks to them.
 package stream
 
 import (
@@ -26,12 +26,12 @@ type Line struct {
 	Event     Event
 	Response  *Response
 
-	RequestID json.RawMessage // of a request that became Unknown, to refuse it
-	Invalid   bool            // that request has a known method
+	RequestID json.RawMessage // of a request that became Unknown and must be refused
+	Invalid   bool            // that request has a known method, but other params or another id than expected
 }
 
 // Response is droid's answer to a request of ours. ID is "" when droid lost it
-// (see Features.RequestIDOnErrors).
+// (see NamesRequestOfErrors).
 type Response struct {
 	ID     string
 	Result json.RawMessage
@@ -63,7 +63,7 @@ type frame struct {
 }
 
 // Decode is DecodeLine for the next line of one droid. With owned the line's memory
-// is not used again, so that what is large in the result may share it.
+// is not used for another one, so that large parts of the result may share it.
 func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	d.owned = owned
 
@@ -103,7 +103,7 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	return d.dispatch(line, f)
 }
 
-// parseVersion treats a version that does not parse as none.
+// parseVersion reads a version; one that cannot be read counts as none.
 func (d *Decoder) parseVersion(raw []byte) Version {
 	if !bytes.Equal(raw, d.versionText) {
 		d.versionText = bytes.Clone(raw)
@@ -157,7 +157,7 @@ func guessType(f frame, hasID bool) string {
 }
 
 func (d *Decoder) decodeResponse(f frame) *Response {
-	r := &Response{ID: unquote(f.id), Result: f.result} // the most of the line
+	r := &Response{ID: unquote(f.id), Result: f.result} // the result is most of the line
 	if !d.owned {
 		r.Result = bytes.Clone(f.result)
 	}
@@ -193,7 +193,7 @@ func decodeRequest(line *Line, f frame) {
 	}
 }
 
-// KindOf is the method without its prefix.
+// KindOf returns the method without its prefix "droid.".
 func KindOf(method string) string { return strings.TrimPrefix(method, "droid.") }
 
 func (d *Decoder) decodeNotification(line *Line, f frame) {
@@ -247,8 +247,8 @@ func same(old string, raw []byte) string {
 	return unquote(raw)
 }
 
-// decodeEvent decodes a notification object. params is what is kept when there
-// is none.
+// decodeEvent decodes body, a notification object. If body is none, params are kept
+// in an Unknown.
 func (d *Decoder) decodeEvent(body, params []byte) Event {
 	fields, ok := scanFields(body)
 	if !ok {

@@ -4,7 +4,8 @@ import "encoding/json"
 
 // Event is one thing that droid said without being asked: a session
 // notification or a request to its client. Events are delivered in the order
-// droid wrote them. The concrete types are the ones in this file.
+// droid wrote them. The concrete types are in event.go, ask.go, mcp.go and
+// beginning.go.
 type Event interface {
 	// Kind is droid's own name of the event: the notification's type, or the
 	// request's method without its "droid." prefix. LateError, LateResult and
@@ -44,7 +45,7 @@ type WorkingStateChanged struct {
 
 // MessageCreated is create_message: the snapshot of one message. RequestID is
 // the id of the add_user_message request that a user message echoes. Trace is
-// that of the turn that the message is of, as in WorkingStateChanged.
+// the trace id of the message's turn, as in WorkingStateChanged.
 type MessageCreated struct {
 	Message   Message `json:"message"`
 	RequestID string  `json:"requestId"`
@@ -214,8 +215,8 @@ type HookStarted struct {
 	} `json:"hookCommands"`
 }
 
-// HookCompleted is hook_execution_completed. The names of the event and of the
-// commands came with HookStarted only, before 0.215.
+// HookCompleted is hook_execution_completed. Before 0.215 only HookStarted has the
+// names of the event and of the commands.
 type HookCompleted struct {
 	HookID    string       `json:"hookId"`
 	EventName string       `json:"hookEventName"`
@@ -244,7 +245,7 @@ type Failure struct {
 
 // Unknown is a notification or request that this package has no type for, or a
 // known one whose fields did not decode (Err says why). Raw is the notification
-// object, or the params. A request has been refused by the Client already.
+// object, or the params. A request has been refused by droid.Client already.
 type Unknown struct {
 	Type string
 	Raw  json.RawMessage

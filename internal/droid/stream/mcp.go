@@ -73,8 +73,8 @@ type MCPStatusChanged struct {
 
 // MCPAuthRequired is mcp_auth_required: a login has begun and waits for the user
 // to open AuthURL, which ends at a port of droid's own on loopback. 0.225 sends it
-// after AuthenticateMCP alone. 0.99 and 0.117 also send it when a server refuses, and
-// then nothing waits at the end: "No matching authorization flow found".
+// after droid.Client.AuthenticateMCP alone. 0.99 and 0.117 also send it when a server
+// refuses, and then that port only answers "No matching authorization flow found".
 type MCPAuthRequired struct {
 	ServerName string `json:"serverName"`
 	AuthURL    string `json:"authUrl"`

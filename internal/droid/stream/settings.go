@@ -18,7 +18,7 @@ type Settings struct {
 	SpecModeModelID         *string         `json:"specModeModelId"`
 	SpecModeReasoningEffort *string         `json:"specModeReasoningEffort"`
 	AutoCompaction          *bool           `json:"compactionThresholdCheckEnabled,omitempty"` // since 0.215
-	AutonomyLevels          []string        `json:"availableAutonomyLevels,omitempty"`         // that an administrator left (since 0.215); all when there are none
+	AutonomyLevels          []string        `json:"availableAutonomyLevels,omitempty"`         // those that an administrator allows (since 0.215); all if it is empty
 	Raw                     json.RawMessage `json:"-"`
 }
 
@@ -51,15 +51,15 @@ func (s *Settings) UnmarshalJSON(data []byte) error {
 		s.AutoCompaction = compaction
 	}
 	if levels, told := fields["availableAutonomyLevels"]; told {
-		_ = json.Unmarshal(levels, &s.AutonomyLevels) // what is no list leaves all
+		_ = json.Unmarshal(levels, &s.AutonomyLevels) // anything but a list means all
 		s.AutonomyLevels = append([]string{}, s.AutonomyLevels...)
 	}
 	return nil
 }
 
 // Merge returns s with all that o reports laid over it; Raw is merged key by
-// key. A report with a model is a whole one: where it has no model of spec mode
-// there is none (0.99 to 0.225).
+// key. A report with a model is complete: if it has no model of spec mode, the
+// session has none (0.99 to 0.225).
 func (s Settings) Merge(o Settings) Settings {
 	if o.ModelID != nil && o.SpecModeModelID == nil {
 		s.SpecModeModelID, s.SpecModeReasoningEffort = nil, nil
