@@ -16,7 +16,7 @@ func (c *Client) lost(line *lineTooLong) {
 	c.stats.lines.Add(1)
 	c.stats.malformed.Add(1)
 	begin := stream.ReadBeginning(line.head)
-	c.log.Warn("droid wrote a line that is too long; it is lost", zap.Int64("encoding/json", line.size), zap.String("type", begin.Kind))
+	c.log.Warn("droid wrote a line that is too long; it is lost", zap.Int64("bytes", line.size), zap.String("type", begin.Kind))
 	var id string
 	_ = json.Unmarshal(begin.ID, &id) // where there is no id, or it is no string, nobody waits for an answer
 	switch {
