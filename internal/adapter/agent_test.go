@@ -258,7 +258,7 @@ func TestQuirk14_IgnoredModeIsAnError(t *testing.T) {
 		})
 		answer := e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-high"}`, e.session))
 		require.NotNil(t, answer.Error)
-		require.Contains(t, answer.Error.Message, `mode_ignored: droid took the request but its mode is "normal"`)
+		require.Contains(t, answer.Error.Message, `mode_ignored: droid accepted the request but its mode is "normal"`)
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 // contextCommand shows what fills the context window, as far as droid tells.
 func contextCommand(r *commandRun, _ string) {
 	last := r.s.usage.LastCall
-	r.ask("droid did not tell", func(ctx context.Context, client *droid.Client) (string, error) {
+	r.ask("droid did not tell what fills the context window", func(ctx context.Context, client *droid.Client) (string, error) {
 		version := client.Version()
 		if !version.Has(stream.TellsContextUse) {
 			return version.Lacks(stream.TellsContextUse) +

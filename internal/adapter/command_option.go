@@ -20,7 +20,7 @@ func optionCommand(id string) func(r *commandRun, value string) {
 				r.reply(strings.TrimSuffix(errorText(err), ".") + ".")
 				return
 			}
-			r.reply("It is " + value + " now.")
+			r.reply("It is set to " + value + ".")
 		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 // renameCommand gives the session a title.
 func renameCommand(r *commandRun, title string) {
 	if title == "" {
-		r.reply("Say the title, too: `/rename My title`.")
+		r.reply("Give a title: `/rename My title`.")
 		return
 	}
 	r.ask("The session was not renamed", func(ctx context.Context, client *droid.Client) (string, error) {

@@ -27,7 +27,7 @@ func rewindCommand(r *commandRun, args string) {
 		}
 		n, err := strconv.Atoi(fields[0])
 		if err != nil || n < 1 || n > len(points) {
-			r.fail(failed, fmt.Errorf("%q is none of the prompts 1 to %d", fields[0], len(points)))
+			r.fail(failed, fmt.Errorf("%q is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
 			return
 		}
 		files := len(fields) > 1 && fields[1] == "files"
@@ -43,7 +43,7 @@ func rewindCommand(r *commandRun, args string) {
 			}
 			fresh := !client.Version().Has(stream.GoesOverAfterRewind)
 			r.s.goOn(r, to, fresh, func(hint string) {
-				r.reply(fmt.Sprintf("This thread is back to before prompt %d; ", n) + text + hint)
+				r.reply(fmt.Sprintf("This thread is back at the point before prompt %d. ", n) + text + hint)
 			})
 		})
 	})
@@ -94,7 +94,7 @@ func rewind(ctx context.Context, client *droid.Client, session string, p rewindP
 	}
 	text = fmt.Sprintf("%d files were restored and %d deleted.", r.Restored, r.Deleted)
 	if failed := r.FailedRestores + r.FailedDeletes; failed > 0 {
-		text += fmt.Sprintf(" %d files could not be.", failed)
+		text += fmt.Sprintf(" %d files could not be restored or deleted.", failed)
 	}
 	if lost > 0 {
 		text += fmt.Sprintf(" droid no longer has the old content of %d files.", lost)

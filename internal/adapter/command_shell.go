@@ -10,7 +10,7 @@ import (
 // call. A cancel stops the command; the prompt ends when the command has.
 func shellCommand(r *commandRun, command string) {
 	if command == "" {
-		r.reply("Say the command, too: `/shell git status`.")
+		r.reply("Give a command: `/shell git status`.")
 		return
 	}
 	s := r.s

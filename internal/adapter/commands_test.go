@@ -136,7 +136,7 @@ func TestCancelledCommand(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "end_turn", e.run("hello"))
 		e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID, "the thread stays where it is") })
-		require.Contains(t, strings.Join(e.updates(), "\n"), "its result is the session late")
+		require.Contains(t, strings.Join(e.updates(), "\n"), "Its result is the session late")
 	})
 }
 

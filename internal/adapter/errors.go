@@ -48,7 +48,7 @@ func requestCancelled() *acp.RequestError {
 }
 
 func unknownSession(id string) *acp.RequestError {
-	text := "There is no session " + strconv.Quote(id) + ". Create one with session/new, or take one that session/list has."
+	text := "There is no session " + strconv.Quote(id) + ". Create one with session/new, or use one that session/list returns."
 	return &acp.RequestError{Code: codeResourceNotFound, Message: "Unknown session " + strconv.Quote(id) + "; create one with session/new",
 		Data: map[string]string{"details": text, "sessionId": id}}
 }
@@ -85,7 +85,7 @@ func notDone(w work, err error) *acp.RequestError {
 	case errors.As(err, &refused):
 		return internalError("droid_refused", "droid refused "+w.refused+": "+refused.Message)
 	case errors.As(err, &exit):
-		return internalError("droid_crashed", sentence(exit)+" That was while it "+w.while+". Try again.")
+		return internalError("droid_crashed", sentence(exit)+" This happened while it "+w.while+". Try again.")
 	case errors.Is(err, context.Canceled):
 		return requestCancelled()
 	}
@@ -136,7 +136,7 @@ func openError(id string, err error) *acp.RequestError {
 	case errors.As(err, &exit) && !exit.Started:
 		return startError(exit)
 	case errors.As(err, &exit):
-		return internalError("droid_exited", sentence(exit)+" That was while it opened the session. Try again; if droid ends again, run `droid` in a terminal to see what is wrong with it.")
+		return internalError("droid_exited", sentence(exit)+" This happened while it opened the session. Try again; if droid ends again, run `droid` in a terminal to see what is wrong with it.")
 	}
 	return notDone(openingSession, err)
 }

@@ -157,7 +157,7 @@ func TestUnknownSessionHasDetails(t *testing.T) {
 		for _, method := range []string{"session/load", "session/close", "session/prompt"} {
 			answer := e.call(method, sessionParamsOf("no-such"))
 			require.Equal(t, -32002, answer.Error.Code, method)
-			require.JSONEq(t, `{"details":"There is no session \"no-such\". Create one with session/new, or take one that session/list has.","sessionId":"no-such"}`, string(answer.Error.Data), method)
+			require.JSONEq(t, `{"details":"There is no session \"no-such\". Create one with session/new, or use one that session/list returns.","sessionId":"no-such"}`, string(answer.Error.Data), method)
 		}
 	})
 }

@@ -117,7 +117,7 @@ func (s *Session) autoCompactionExtension(p autoCompactionParams, done answer[au
 			case err != nil:
 				fail(settingError("auto_compaction", "automatic compaction", err))
 			case got == nil || *got != *p.Enabled:
-				fail(internalError("auto_compaction_ignored", "droid took the request and did not change it."+s.proc.lacking(stream.SwitchesAutoCompaction)))
+				fail(internalError("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.lacking(stream.SwitchesAutoCompaction)))
 			default:
 				done(autoCompactionResult{*got}, nil)
 			}

@@ -118,7 +118,7 @@ func TestHostileIDsOfDroid(t *testing.T) {
 				e := connect(t, playing(says("hi"), named("droid.initialize_session"), named("droid.load_session")))
 				answer := e.call("session/"+method, sessionParamsOf("6ba7b810-9dad-11d1-80b4-00c04fd430c8"))
 				require.NotNil(t, answer.Error)
-				require.Contains(t, answer.Error.Message, "no id of a session")
+				require.Contains(t, answer.Error.Message, "which is not valid")
 			})
 		})
 	}
@@ -132,7 +132,7 @@ func TestHostileIDsOfDroid(t *testing.T) {
 				})
 				require.Equal(t, "end_turn", e.run("hello"))
 				require.Equal(t, "end_turn", e.run(command))
-				require.Contains(t, strings.Join(e.updates(), "\n"), "no id of a session")
+				require.Contains(t, strings.Join(e.updates(), "\n"), "which is not valid")
 				require.NotContains(t, told.String(), "outside")
 				e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID) })
 				if command == "/fork" {

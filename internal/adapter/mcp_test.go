@@ -74,7 +74,7 @@ func TestPromptGoesOnWithoutLateServers(t *testing.T) {
 		began = time.Now()
 		require.Equal(t, "end_turn", e.run("again"))
 		require.Less(t, time.Since(began), time.Second, "no second wait")
-		require.Contains(t, e.told(), "The MCP server slow is there now.")
+		require.Contains(t, e.told(), "The MCP server slow has connected now.")
 	})
 }
 

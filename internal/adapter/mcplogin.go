@@ -35,7 +35,7 @@ func (s *Session) beginLogin(r *commandRun, name string) {
 				r.fail("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
 				return
 			}
-			r.reply("The MCP server " + name + " takes you as logged in.")
+			r.reply("You are logged in to the MCP server " + name + " already.")
 		})
 	})
 }

@@ -195,7 +195,7 @@ func TestIgnoredValueIsAnError(t *testing.T) {
 		for id, value := range map[string]string{"model": "fake-thinker", "mode": "spec"} {
 			answer := e.set(id, value)
 			require.NotNil(t, answer.Error)
-			require.Contains(t, answer.Error.Message, id+"_ignored: droid took the request but")
+			require.Contains(t, answer.Error.Message, id+"_ignored: droid accepted the request but")
 		}
 	})
 }
@@ -250,7 +250,7 @@ func TestIgnoredDefaultIsTold(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Equal(t, "end_turn", e.run("again"))
 		all := strings.Join(e.updates(), "\n")
-		require.Equal(t, 1, strings.Count(all, `"no-such-model" is none that droid offers`))
+		require.Equal(t, 1, strings.Count(all, `droid does not offer the default model "no-such-model"`))
 	})
 }
 

@@ -22,7 +22,7 @@ func checkSessionID(id string) *acp.RequestError {
 	case id == "":
 		return invalidParams("sessionId is missing")
 	case !sessionid.Valid(id):
-		return invalidParams("sessionId %.80q is no id of a session; session/list has those that there are", id)
+		return invalidParams("sessionId %.80q is not a valid session id; session/list returns those that there are", id)
 	}
 	return nil
 }

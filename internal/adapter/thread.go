@@ -48,7 +48,7 @@ func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint stri
 	}
 	if !s.agent.sessions.claim(s, id) {
 		s.put(s.show.EndCompaction(show.CompactionFailed))
-		r.reply("droid made the session " + id + ", which has been opened as a thread of its own already. This thread goes on as it was.")
+		r.reply("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
 		return
 	}
 	old := s.droidID
@@ -64,7 +64,7 @@ func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint stri
 		}
 		hint := newSessionHint(old, id)
 		if r.over() {
-			s.note("A cancelled command was done by droid all the same." + hint)
+			s.note("droid finished a command after you had cancelled it." + hint)
 		}
 		done(hint)
 	}
@@ -85,12 +85,12 @@ func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint stri
 // tellLateSession tells of a session that droid made for a command which nobody
 // waits for any more: it was cancelled or took too long.
 func (s *Session) tellLateSession(id string) {
-	s.note("A command that was given up was done by droid all the same; its result is the session " + id + ". This thread goes on without it.")
+	s.note("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
 }
 
 // newSessionHint tells where the old conversation and the new one are.
 func newSessionHint(old, id string) string {
-	return fmt.Sprintf(" The conversation before stays in the session `%s`, to be opened when this thread is closed; the new one is `%s`, which is what to open after a restart of the editor.", old, id)
+	return fmt.Sprintf(" The conversation before stays in the session `%s`, which can be opened once this thread is closed; the new one is `%s`, and that is what to open after a restart of the editor.", old, id)
 }
 
 // followTo notes that droid went on in another session by itself; a restarted process

@@ -311,7 +311,7 @@ func TestCancelWhileTheThreadMoves(t *testing.T) {
 		close(hold)
 		synctest.Wait()
 		require.Equal(t, "end_turn", e.run("two"))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "done by droid all the same. The conversation before stays in the session `"+e.session+"`")
+		require.Contains(t, strings.Join(e.updates(), "\n"), "after you had cancelled it. The conversation before stays in the session `"+e.session+"`")
 		e.inside(func(s *Session) { require.Equal(t, f.made(), s.droidID) })
 	})
 }

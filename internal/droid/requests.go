@@ -216,7 +216,7 @@ func (c *Client) Fork(ctx context.Context) (sessionID string, err error) {
 // file in its store; the empty id is one of these.
 func checkID(method, id string) error {
 	if !sessionid.Valid(id) {
-		return fmt.Errorf("%s: droid named the session %.80q, which is no id of a session", strings.TrimPrefix(method, "droid."), id)
+		return fmt.Errorf("%s: droid gave the session the id %.80q, which is not valid", strings.TrimPrefix(method, "droid."), id)
 	}
 	return nil
 }

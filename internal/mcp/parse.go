@@ -58,7 +58,7 @@ func Parse(raw json.RawMessage) (servers []stream.MCPServer, notices []string, e
 			server.Name = fmt.Sprintf("%s-%d", toolPrefix(s.Name), n)
 		}
 		if server.Name != toolPrefix(s.Name) {
-			notices = append(notices, fmt.Sprintf("Two MCP servers would be called %s in droid; this one is %s there.", toolPrefix(s.Name), server.Name))
+			notices = append(notices, fmt.Sprintf("Two MCP servers would have the name %s in droid; this one is %s there.", toolPrefix(s.Name), server.Name))
 		}
 		names[server.Name] = true
 		servers = append(servers, server)

@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		{Name: "mcp", Command: "e", Env: map[string]string{}},
 	}, servers)
 	require.Equal(t, []string{
-		"Two MCP servers would be called my-tools in droid; this one is my-tools-2 there.",
+		"Two MCP servers would have the name my-tools in droid; this one is my-tools-2 there.",
 		`The MCP server later is not there: droid takes stdio, http and sse servers, not "ws".`,
 	}, notices)
 	for raw, want := range map[string]string{

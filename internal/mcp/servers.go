@@ -121,7 +121,7 @@ func (s *Servers) Silent(names []string) (texts []string) {
 func (s *Servers) Status(list []stream.MCPServerStatus, missing Missing) (texts []string, goOn func()) {
 	if s.start != nil {
 		for _, name := range s.start.hear(list) {
-			texts = append(texts, "The MCP server "+name+" is there now.")
+			texts = append(texts, "The MCP server "+name+" has connected now.")
 		}
 	}
 	for _, server := range list {

@@ -105,7 +105,7 @@ func (s *Servers) Tick(now time.Time, working bool) (texts []string, goOn func()
 // lateText tells that the servers have not answered in time.
 func (s *Servers) lateText(names []string) string {
 	text := "These MCP servers have not answered for " + startTime.String() + ": " + strings.Join(names, ", ") +
-		". It goes on without their tools, which come when they have. Until then, or until droid gives them up after a minute at most, calls of other MCP tools may wait."
+		". The prompt goes on without their tools, which are added when the servers answer. Until then calls of other MCP tools may wait, for a minute at most."
 	if !s.process.Version.Has(stream.OffersToolsEarly) {
 		text += " This version of droid does not offer them to the model before."
 	}

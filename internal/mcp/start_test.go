@@ -80,7 +80,7 @@ func TestLateServers(t *testing.T) {
 	_, ok = s.Due()
 	require.False(t, ok)
 
-	require.Equal(t, []string{"The MCP server slow is there now."}, run(s.Status([]stream.MCPServerStatus{status("slow", "connected"), status("mute", "connecting")}, there)))
+	require.Equal(t, []string{"The MCP server slow has connected now."}, run(s.Status([]stream.MCPServerStatus{status("slow", "connected"), status("mute", "connecting")}, there)))
 	require.Equal(t, []string{"The MCP server mute failed."}, run(s.Status([]stream.MCPServerStatus{status("mute", "failed")}, there)))
 	require.Empty(t, run(s.Status([]stream.MCPServerStatus{status("slow", "connected")}, there)))
 	require.Equal(t, 1, *went)

@@ -94,9 +94,9 @@ func UnknownValue(id, value string, values []protocol.OptionValue) error {
 func (o *State) Ignored(id, value string) string {
 	switch got := o.value(id); {
 	case got == nil:
-		return "droid took the request and does not tell its " + Name(id)
+		return "droid accepted the request but does not report its " + Name(id)
 	case *got != value:
-		return "droid took the request but its " + Name(id) + " is " + strconv.Quote(*got)
+		return "droid accepted the request but its " + Name(id) + " is " + strconv.Quote(*got)
 	}
 	return ""
 }

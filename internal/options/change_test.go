@@ -126,16 +126,16 @@ func TestSettled(t *testing.T) {
 		SpecModeModelID: of("sm"), SpecModeReasoningEffort: of("se"),
 	}
 	for id, c := range map[string]struct{ value, what, silent string }{
-		"mode":                  {"spec", "mode", `droid took the request but its mode is ""`},
-		"model":                 {"m", "model", "droid took the request and does not tell its model"},
-		"reasoning_effort":      {"e", "reasoning effort", "droid took the request and does not tell its reasoning effort"},
-		"spec_model":            {"sm", "spec mode model", `droid took the request but its spec mode model is "same"`},
-		"spec_reasoning_effort": {"se", "spec mode effort", "droid took the request and does not tell its spec mode effort"},
+		"mode":                  {"spec", "mode", `droid accepted the request but its mode is ""`},
+		"model":                 {"m", "model", "droid accepted the request but does not report its model"},
+		"reasoning_effort":      {"e", "reasoning effort", "droid accepted the request but does not report its reasoning effort"},
+		"spec_model":            {"sm", "spec mode model", `droid accepted the request but its spec mode model is "same"`},
+		"spec_reasoning_effort": {"se", "spec mode effort", "droid accepted the request but does not report its spec mode effort"},
 	} {
 		o := New("")
 		o.Reported(all)
 		require.Empty(t, o.Ignored(id, c.value), id)
-		require.Equal(t, "droid took the request but its "+c.what+` is "`+c.value+`"`, o.Ignored(id, "other"))
+		require.Equal(t, "droid accepted the request but its "+c.what+` is "`+c.value+`"`, o.Ignored(id, "other"))
 		o.Reported(stream.Settings{})
 		require.Contains(t, o.Ignored(id, c.value), c.silent)
 	}
@@ -289,7 +289,7 @@ func TestUntakenDefaults(t *testing.T) {
 	o.Reported(stream.Settings{ModelID: of("best")})
 	notices, _ = o.Untaken(Defaults{Model: "best", Effort: "low"}, false)
 	require.Equal(t, []string{
-		`The default model "best" is none that droid offers; calls to it may fail. /model lists those it has.`,
+		`droid does not offer the default model "best"; calls to it may fail. /model lists the models that it offers.`,
 		`The default reasoning effort "low" was not taken by droid; it is "".`,
 	}, notices)
 }

@@ -58,7 +58,7 @@ func (o *State) Untaken(want Defaults, modeAgain bool) (notices []string, again 
 		case differs(&want.Model, got):
 			notices = append(notices, IgnoredDefault("model", want.Model, OrEmpty(got)))
 		case o.model(got) == nil:
-			notices = append(notices, fmt.Sprintf("The default model %q is none that droid offers; calls to it may fail. /model lists those it has.", want.Model))
+			notices = append(notices, fmt.Sprintf("droid does not offer the default model %q; calls to it may fail. /model lists the models that it offers.", want.Model))
 		}
 	}
 	if want.Effort != "" && differs(&want.Effort, o.settings.ReasoningEffort) {

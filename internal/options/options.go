@@ -135,7 +135,7 @@ func (o *State) modes() *protocol.SessionModes {
 }
 
 // notOffered describes a current value that droid does not offer.
-const notOffered = "Not among what droid offers"
+const notOffered = "droid does not offer this value"
 
 // list are all options of the session, with the values that droid has in this
 // version. What droid does not report is not offered.
