@@ -76,6 +76,23 @@ func TestReplacementsAreBounded(t *testing.T) {
 	}
 }
 
+// What fits to the byte is shown whole.
+func TestLongestReplacement(t *testing.T) {
+	for over, fits := range []bool{true, false} {
+		text, ok := replacedIn("ab", []replacement{{OldStr: "a", NewStr: strings.Repeat("x", maxReplaced-1+over)}})
+		require.Equal(t, fits, ok)
+		require.Equal(t, fits, len(text) == maxReplaced)
+	}
+}
+
+// The input of a patch names no file, so the title of its call does.
+func TestTitleOfAPatch(t *testing.T) {
+	s, _ := inDirectory(t, "a.txt", "one\n")
+	raw := input(t, map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n-one\n+1\n*** Add File: b.txt\n+x\n*** End Patch"})
+	require.Equal(t, []string{"tool_call t pending ApplyPatch a.txt, b.txt", "tool_call_update t in_progress"},
+		s.event(started("t", "ApplyPatch", string(raw)), ran("t")))
+}
+
 // Of an input that is too large to be passed on there is a diff all the same.
 func TestLargeInputIsDescribed(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n")
@@ -127,6 +144,7 @@ func TestLargeChangesAreBounded(t *testing.T) {
 	exactly := strings.Repeat("x", maxBeginning)
 	require.Equal(t, exactly, beginning(exactly))
 	require.Equal(t, exactly+"…", beginning(exactly+"y"))
+	require.Equal(t, "\n"+exactly[1:]+"…", beginning("\n"+exactly), "an empty line is no beginning")
 	long := strings.Repeat("a line\n", 300_000)
 	c := whole("/w/big.txt", textOf(long+"old\nend\n"), textOf(long+"new\nend\n"))
 	require.Equal(t, 300_001, c.line)

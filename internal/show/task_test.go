@@ -20,4 +20,6 @@ func TestTaskStepsAreBounded(t *testing.T) {
 	require.Len(t, steps.steps, maxTaskSteps)
 	require.True(t, strings.HasPrefix(steps.text(), "- … 60 steps before\n"), steps.text())
 	require.False(t, steps.add(stream.ProgressUpdate{Type: "status"}))
+	require.True(t, strings.HasPrefix((&task{steps: []string{"a"}, skipped: 1}).text(), "- … 1 steps before\n- a\n"))
+	require.Equal(t, "- a\n", (&task{steps: []string{"a"}}).text())
 }
