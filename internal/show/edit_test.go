@@ -85,6 +85,19 @@ func TestLongestReplacement(t *testing.T) {
 	}
 }
 
+// A text is searched again and again for so many bytes at most.
+func TestSearchIsBounded(t *testing.T) {
+	text := strings.Repeat("a", maxReplaced)
+	for over, fits := range []bool{true, false} {
+		list := make([]replacement, maxScanned/maxReplaced+over)
+		for i := range list {
+			list[i] = replacement{OldStr: "a", NewStr: "b"}
+		}
+		_, ok := replacedIn(text, list)
+		require.Equal(t, fits, ok)
+	}
+}
+
 // The input of a patch names no file, so the title of its call does.
 func TestTitleOfAPatch(t *testing.T) {
 	s, _ := inDirectory(t, "a.txt", "one\n")
