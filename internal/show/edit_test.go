@@ -226,6 +226,10 @@ func TestAskedChangesOfAPatch(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, ask(tc.patch, tc.details)) })
 	}
+	// A new file without a text is as it was planned, and not a file that goes.
+	require.Equal(t, []change{added}, askedChanges(stream.PermissionToolUse{Confirmation: "create", Details: stream.PermissionDetails{FilePath: other}}, []change{added}, s.cwd))
+	require.Equal(t, []change{update}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
+		Details: stream.PermissionDetails{FilePath: path, OldContent: textOf("one\n"), NewContent: textOf("1\n"), Content: textOf("other")}}, nil, s.cwd))
 	// An Edit is of one file, whatever droid calls it.
 	link := filepath.Join(s.cwd, "link.txt")
 	require.Equal(t, []change{whole(link, textOf("one\n"), textOf("1\n"))}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",

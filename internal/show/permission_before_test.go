@@ -15,6 +15,7 @@ func TestSignedLines(t *testing.T) {
 		{"gone\n", "", "-gone\n"},
 		{"a\na\n", "a\n", " a\n-a\n"},
 		{"a", "a\n", "-a\n+a\n"},
+		{"a\n", "a\n", " a\n"},
 	} {
 		require.Equal(t, tc.want, signedLines(tc.before, tc.after), tc)
 	}
