@@ -188,6 +188,19 @@ func TestCommandInATerminal(t *testing.T) {
 	require.Equal(t, []string{"tool_call_update t completed = Command completed successfully exit"}, d.event(ended("t", "Execute", "Command completed successfully")))
 }
 
+// droid calls a command that timed out no error.
+func TestCommandThatTimedOut(t *testing.T) {
+	for terminal, want := range map[bool]string{
+		false: "tool_call_update t failed = ```console\nhalf\n```|Command timed out after 3 seconds.",
+		true:  "tool_call_update t failed = terminal|Command timed out after 3 seconds.",
+	} {
+		d := newDesk(protocol.ClientCapabilities{TerminalOutput: terminal})
+		d.event(started("t", "Execute", `{"command":"make"}`), ran("t"))
+		out := d.event(ended("t", "Execute", "Command timed out after 3 seconds.\n\nPartial output before timeout:\nhalf"))
+		require.Equal(t, want, strings.TrimSuffix(out[len(out)-1], " exit"))
+	}
+}
+
 func TestCommandOfTheUser(t *testing.T) {
 	three, zero := 3, 0
 	for name, tc := range map[string]struct {

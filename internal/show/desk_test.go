@@ -129,9 +129,9 @@ func short(outputs []Output) (lines []string) {
 			lines = append(lines, "compaction "+u.CompactionID+" "+u.Status)
 		case protocol.UserMessageChunk:
 			if u.Content.Text == nil {
-				lines = append(lines, "user "+u.MessageID+": "+u.Content.MimeType+" "+u.Content.Data)
+				lines = append(lines, u.SessionUpdate+" "+u.MessageID+": "+u.Content.MimeType+" "+u.Content.Data)
 			} else {
-				lines = append(lines, "user "+u.MessageID+": "+*u.Content.Text)
+				lines = append(lines, u.SessionUpdate+" "+u.MessageID+": "+*u.Content.Text)
 			}
 		default:
 			lines = append(lines, fmt.Sprintf("%T", u))

@@ -3,6 +3,7 @@ package show
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -178,6 +179,26 @@ func TestAnswersOutOfTurnRefuse(t *testing.T) {
 	q.Next()
 	q.Chose("answer_0")
 	require.True(t, q.Answers().Cancelled, "a choice that was not shown")
+	q = newDesk(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q.Next()
+	require.True(t, q.Chose("answer_0"))
+	require.Equal(t, "A", q.Answers().Answers[0].Answer)
+	q.Chose("answer_0")
+	require.True(t, q.Answers().Cancelled, "answered twice")
+}
+
+// The button for the form stands before those that refuse, or else at the end.
+func TestPlaceOfTheButtonToEdit(t *testing.T) {
+	once, no := protocol.PermissionOption{OptionID: "once", Kind: "allow_once"}, protocol.PermissionOption{OptionID: "no", Kind: "reject_once"}
+	for want, options := range map[string][]protocol.PermissionOption{
+		"once edit_plan no": {once, no}, "edit_plan no": {no}, "once edit_plan": {once}, "edit_plan": nil,
+	} {
+		var ids []string
+		for _, o := range withEdit(options) {
+			ids = append(ids, o.OptionID)
+		}
+		require.Equal(t, want, strings.Join(ids, " "))
+	}
 }
 
 func TestPermissionThatNobodyIsAsked(t *testing.T) {

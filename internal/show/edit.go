@@ -58,11 +58,9 @@ func (e *edit) describe(name string, input json.RawMessage, shown *protocol.Tool
 
 func (e *edit) planned() []change { return e.changes }
 
-// asked takes droid's own word on the changes, which may know better.
+// asked takes droid's own word on the changes, which may know better: see askedChanges.
 func (e *edit) asked(_ stream.PermissionToolUse, changes []change) (keep bool) {
-	if len(changes) > 0 {
-		e.changes = changes
-	}
+	e.changes = changes
 	return true
 }
 

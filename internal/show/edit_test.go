@@ -76,6 +76,36 @@ func TestReplacementsAreBounded(t *testing.T) {
 	}
 }
 
+// What fits to the byte is shown whole.
+func TestLongestReplacement(t *testing.T) {
+	for over, fits := range []bool{true, false} {
+		text, ok := replacedIn("ab", []replacement{{OldStr: "a", NewStr: strings.Repeat("x", maxReplaced-1+over)}})
+		require.Equal(t, fits, ok)
+		require.Equal(t, fits, len(text) == maxReplaced)
+	}
+}
+
+// A text is searched again and again for so many bytes at most.
+func TestSearchIsBounded(t *testing.T) {
+	text := strings.Repeat("a", maxReplaced)
+	for over, fits := range []bool{true, false} {
+		list := make([]replacement, maxScanned/maxReplaced+over)
+		for i := range list {
+			list[i] = replacement{OldStr: "a", NewStr: "b"}
+		}
+		_, ok := replacedIn(text, list)
+		require.Equal(t, fits, ok)
+	}
+}
+
+// The input of a patch names no file, so the title of its call does.
+func TestTitleOfAPatch(t *testing.T) {
+	s, _ := inDirectory(t, "a.txt", "one\n")
+	raw := input(t, map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n-one\n+1\n*** Add File: b.txt\n+x\n*** End Patch"})
+	require.Equal(t, []string{"tool_call t pending ApplyPatch a.txt, b.txt", "tool_call_update t in_progress"},
+		s.event(started("t", "ApplyPatch", string(raw)), ran("t")))
+}
+
 // Of an input that is too large to be passed on there is a diff all the same.
 func TestLargeInputIsDescribed(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n")
@@ -127,6 +157,7 @@ func TestLargeChangesAreBounded(t *testing.T) {
 	exactly := strings.Repeat("x", maxBeginning)
 	require.Equal(t, exactly, beginning(exactly))
 	require.Equal(t, exactly+"…", beginning(exactly+"y"))
+	require.Equal(t, "\n"+exactly[1:]+"…", beginning("\n"+exactly), "an empty line is no beginning")
 	long := strings.Repeat("a line\n", 300_000)
 	c := whole("/w/big.txt", textOf(long+"old\nend\n"), textOf(long+"new\nend\n"))
 	require.Equal(t, 300_001, c.line)
@@ -195,6 +226,10 @@ func TestAskedChangesOfAPatch(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, ask(tc.patch, tc.details)) })
 	}
+	// A new file without a text is as it was planned, and not a file that goes.
+	require.Equal(t, []change{added}, askedChanges(stream.PermissionToolUse{Confirmation: "create", Details: stream.PermissionDetails{FilePath: other}}, []change{added}, s.cwd))
+	require.Equal(t, []change{update}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
+		Details: stream.PermissionDetails{FilePath: path, OldContent: textOf("one\n"), NewContent: textOf("1\n"), Content: textOf("other")}}, nil, s.cwd))
 	// An Edit is of one file, whatever droid calls it.
 	link := filepath.Join(s.cwd, "link.txt")
 	require.Equal(t, []change{whole(link, textOf("one\n"), textOf("1\n"))}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",

@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
 )
 
@@ -40,4 +41,49 @@ func encoded(t *testing.T, v any) string {
 	out, err := json.Marshal(v)
 	require.NoError(t, err)
 	return string(out)
+}
+
+// A question with options has a choice and a field for other words, one without has a
+// field that must be filled; where several may be picked, the other words come besides.
+func TestQuestionForm(t *testing.T) {
+	const instead, besides = "Your answer in your own words, in place of the choice above", "Your answer in your own words, besides the choices above"
+	require.Equal(t, &protocol.ElicitationParams{ToolCallID: "t", Mode: "form", Message: "Droid has 3 questions", Schema: protocol.FormSchema{Type: "object",
+		Required: []string{"question_02"}, Properties: map[string]protocol.FormField{
+			"question_01":       {Type: "string", Title: "1. Color", Description: "Which color?", Enum: []string{"Red"}},
+			"question_01_other": {Type: "string", Title: "1. Color: other", Description: instead},
+			"question_02":       {Type: "string", Title: "2. Question", Description: "Why?", MinLength: 1},
+			"question_03":       {Type: "array", Title: "3. Parts", Description: "Which parts?", Items: &protocol.FormItems{Type: "string", Enum: []string{"A", "B"}}},
+			"question_03_other": {Type: "string", Title: "3. Parts: other", Description: besides},
+		}}}, questionForm("t", []stream.Question{
+		{Topic: "Color", Question: "Which color?", Options: []string{"Red"}},
+		{Question: "Why?"},
+		{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B"}, MultiSelect: true},
+	}))
+	one := questionForm("t", []stream.Question{{Question: "Why?"}})
+	require.Equal(t, "Why?", one.Message)
+	require.Equal(t, "Question", one.Schema.Properties["question_01"].Title)
+}
+
+// The user's own words count, and the choice where they have none; where several may be
+// picked, both do.
+func TestFormAnswers(t *testing.T) {
+	for _, tc := range []struct {
+		several       bool
+		choice, words string
+		want          string
+	}{
+		{false, `"A"`, `"mine"`, "mine"},
+		{false, `"A"`, `" "`, "A"},
+		{false, `null`, `"mine"`, "mine"},
+		{false, `null`, `null`, noAnswer},
+		{true, `["A","B"]`, `"mine"`, "A, B, mine"},
+		{true, `["A"]`, `""`, "A"},
+		{true, `[]`, `"mine"`, "mine"},
+		{true, `[]`, `""`, noAnswer},
+		{false, `7`, `null`, "7"},
+	} {
+		q := stream.Question{Index: 3, Question: "Which?", Options: []string{"A", "B"}, MultiSelect: tc.several}
+		got := formAnswers([]stream.Question{q}, map[string]json.RawMessage{"question_01": json.RawMessage(tc.choice), "question_01_other": json.RawMessage(tc.words)})
+		require.Equal(t, stream.Answers{Answers: []stream.Answer{{Index: 3, Question: "Which?", Answer: tc.want}}}, got, tc)
+	}
 }

@@ -84,8 +84,9 @@ func TestOutputWithAGap(t *testing.T) {
 			for _, u := range pushed {
 				o.push(u)
 			}
-			_, ok := o.rest("ok\nok\nok\nlast\n")
+			rest, ok := o.rest("ok\nok\nok\nlast\n")
 			require.False(t, ok)
+			require.Empty(t, rest)
 		})
 	}
 	var o output
@@ -163,6 +164,26 @@ func TestOutputKeptIsBounded(t *testing.T) {
 	o.add("y")
 	require.True(t, o.cut)
 	require.Len(t, o.text, maxOutput)
+}
+
+// Windows are neighbours when they share 16 bytes, or the whole of the shorter one.
+func TestOverlap(t *testing.T) {
+	const common = "0123456789abcdef"
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{
+		{"x" + common, common + "y", len(common)},
+		{"x" + common[1:], common[1:] + "y", 0},
+		{"x" + common + "z", common + "y", 0},
+		{"x\n", "x\ny", 2},
+		{"ax", "x", 1},
+		{"a", "b", 0},
+		{"", "b", 0},
+		{"a", "", 0},
+	} {
+		require.Equal(t, tc.want, overlap(tc.a, tc.b), "%q %q", tc.a, tc.b)
+	}
 }
 
 // Last lines of which it is not known what lies before them give way to newer ones.

@@ -42,7 +42,7 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 		return &Permission{Refused: true}
 	}
 	plans := planNames(ev.Tools)
-	if len(plans) > 1 && !v.client.OptionNames {
+	if len(plans) > 0 && !v.client.OptionNames {
 		v.tellPlans(ev, plans)
 		return &Permission{Refused: true, Before: v.take()}
 	}
@@ -59,7 +59,7 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 	p.After = v.take()
 	p.permissionDialog = permissionDialog{names: v.client.OptionNames, shown: shown, options: options, plans: plans,
 		decision: Decision{Option: stream.OptionCancel}}
-	if set.EditedPlan && v.client.Forms && v.client.OptionNames && len(plans) < 2 {
+	if set.EditedPlan && v.client.Forms && v.client.OptionNames && len(plans) == 0 {
 		p.plan = editablePlan(ev)
 	}
 	return p
@@ -99,7 +99,7 @@ func (v *View) permissionCall(tool stream.PermissionToolUse) (shown protocol.Too
 }
 
 // planNames are the names of the plans that the user has to pick one of
-// (optionNames, droid ≤0.215).
+// (optionNames, droid ≤0.215). There are none where there is one plan at most.
 func planNames(tools []stream.PermissionToolUse) []string {
 	for _, t := range tools {
 		if len(t.Details.OptionNames) > 1 {

@@ -15,6 +15,7 @@ func TestSignedLines(t *testing.T) {
 		{"gone\n", "", "-gone\n"},
 		{"a\na\n", "a\n", " a\n-a\n"},
 		{"a", "a\n", "-a\n+a\n"},
+		{"a\n", "a\n", " a\n"},
 	} {
 		require.Equal(t, tc.want, signedLines(tc.before, tc.after), tc)
 	}
@@ -23,4 +24,6 @@ func TestSignedLines(t *testing.T) {
 func TestDiffAsText(t *testing.T) {
 	require.Equal(t, "**a/b.go**\n\n```diff\n one\n-two\n+2\n```",
 		diffText("/w", protocol.DiffContent("/w/a/b.go", textOf("one\ntwo"), textOf("one\n2"))))
+	require.Equal(t, "**a**\n\n```diff\n 2\n 3\n 4\n+5\n```",
+		diffText("/w", protocol.DiffContent("/w/a", textOf("1\n2\n3\n4\n"), textOf("1\n2\n3\n4\n5\n"))), "three lines around")
 }

@@ -59,7 +59,7 @@ func (d *permissionDialog) Next() (Step, bool) {
 	return Step{Choice: &protocol.PermissionParams{ToolCall: d.shown, Options: d.asking.shown}}, true
 }
 
-func (d *permissionDialog) choosesPlan() bool { return len(d.plans) > 1 && d.decision.Plan == "" }
+func (d *permissionDialog) choosesPlan() bool { return len(d.plans) > 0 && d.decision.Plan == "" }
 
 // Chose implements Dialog.
 func (d *permissionDialog) Chose(optionID string) (offered bool) {

@@ -35,6 +35,25 @@ func TestPermissionOptions(t *testing.T) {
 	}, got)
 }
 
+// A client that is not known to show the names gets the least option of each kind, in
+// droid's words, and none that gives away all.
+func TestOptionsWithoutNames(t *testing.T) {
+	tool := func(impact string) []stream.PermissionToolUse {
+		return []stream.PermissionToolUse{{Confirmation: "mcp_tool", Details: stream.PermissionDetails{ImpactLevel: impact}}}
+	}
+	offered := func(impact string, more ...stream.PermissionOption) []stream.PermissionOption {
+		return append(more, stream.PermissionOption{Value: "cancel", Label: "No"}, stream.PermissionOption{Value: "surprise", Label: "Surprise"},
+			stream.PermissionOption{Value: "proceed_always", Label: "Always allow " + impact + " impact commands"}, stream.PermissionOption{Value: "proceed_once", Label: "Yes"})
+	}
+	once := protocol.PermissionOption{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce}
+	no := protocol.PermissionOption{OptionID: "cancel", Name: "No", Kind: acp.PermissionOptionKindRejectOnce}
+	require.Equal(t, []protocol.PermissionOption{once, no}, permissionOptions(offered("high"), tool("high"), false))
+	require.Equal(t, []protocol.PermissionOption{once, {OptionID: "proceed_always", Name: "Always allow medium impact commands", Kind: acp.PermissionOptionKindAllowAlways}, no},
+		permissionOptions(offered("medium"), tool("medium"), false))
+	require.Equal(t, []protocol.PermissionOption{once, {OptionID: "proceed_always_tools", Name: "Tools", Kind: acp.PermissionOptionKindAllowAlways}, no},
+		permissionOptions(offered("low", stream.PermissionOption{Value: "proceed_always_tools", Label: "Tools"}), tool("low"), false), "one of a kind")
+}
+
 // What an option gives away depends on what is asked; where it is not known, a
 // client that acts on kinds does not get it.
 func TestOptionPower(t *testing.T) {

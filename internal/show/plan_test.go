@@ -35,6 +35,13 @@ func TestPlanEnded(t *testing.T) {
 	}
 }
 
+// What an unfinished call showed so far stays.
+func TestUnfinishedPlan(t *testing.T) {
+	var update protocol.ToolCall
+	(&plan{text: "# A"}).ended(quirks.ToolEnded{Unfinished: true}, &update)
+	require.Empty(t, update)
+}
+
 // droid repeats the call's input after the approval (quirk 8).
 func TestEditedPlanOutlivesTheInput(t *testing.T) {
 	v := New(Options{})

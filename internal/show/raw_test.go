@@ -27,6 +27,10 @@ func TestBoundedInput(t *testing.T) {
 	require.Equal(t, "short", got.List[1])
 	require.Equal(t, "9007199254740993", got.Number.String())
 
+	exact := strings.Repeat("x", maxRawText)
+	require.Equal(t, exact, shortened(exact))
+	require.Equal(t, exact+"… (1 more bytes)", shortened(exact+"y"))
+
 	many, err := json.Marshal(map[string]any{"list": strings.Split(strings.Repeat("x ", maxRaw), " ")})
 	require.NoError(t, err)
 	require.Nil(t, boundedInput(many), "large without a long text")

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
 )
 
 func TestTaskStepsAreBounded(t *testing.T) {
@@ -20,4 +22,13 @@ func TestTaskStepsAreBounded(t *testing.T) {
 	require.Len(t, steps.steps, maxTaskSteps)
 	require.True(t, strings.HasPrefix(steps.text(), "- … 60 steps before\n"), steps.text())
 	require.False(t, steps.add(stream.ProgressUpdate{Type: "status"}))
+	require.True(t, strings.HasPrefix((&task{steps: []string{"a"}, skipped: 1}).text(), "- … 1 steps before\n- a\n"))
+	require.Equal(t, "- a\n", (&task{steps: []string{"a"}}).text())
+}
+
+// What an unfinished call showed so far stays.
+func TestUnfinishedTask(t *testing.T) {
+	var update protocol.ToolCall
+	(&task{steps: []string{"a"}}).ended(quirks.ToolEnded{Unfinished: true}, &update)
+	require.Empty(t, update)
 }

@@ -46,7 +46,7 @@ func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 func planEntries(input json.RawMessage) ([]protocol.PlanEntry, bool) {
 	raw := protocol.Fields(input)["todos"]
 	var text string
-	if json.Unmarshal(raw, &text) != nil || len(raw) == 0 || string(raw) == "null" {
+	if json.Unmarshal(raw, &text) != nil || string(raw) == "null" {
 		return planList(raw)
 	}
 	if entries, ok := planList([]byte(text)); ok {

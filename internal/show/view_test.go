@@ -65,6 +65,7 @@ func TestRetries(t *testing.T) {
 		"nine":           {row("busy", 9), first + " Attempt 2. Attempt 4. Attempt 8. 9 attempts in all."},
 		"eight":          {row("busy", 8), first + " Attempt 2. Attempt 4. Attempt 8."},
 		"another reason": {append(row("busy", 2), quirks.Retrying{Attempt: 3, Reason: "slow"}), first + " Attempt 2. Now it failed otherwise (slow); attempt 3."},
+		"two, once each": {append(row("busy", 1), row("busy", 1)...), first + "\n\n" + first},
 		"two calls":      {append(row("busy", 3), row("busy", 1)...), first + " Attempt 2. 3 attempts in all.\n\n" + first},
 	} {
 		d := newDesk(protocol.ClientCapabilities{Notices: true})
@@ -167,7 +168,7 @@ func TestHistoryOfAConversation(t *testing.T) {
 	} {
 		got = append(got, short(d.History(d.moment(), ev))...)
 	}
-	require.Equal(t, []string{"user u: Look\n\n[attached: b.txt]", "user u: image/png AA==", "tool_call t pending Edit a.txt",
+	require.Equal(t, []string{"user_message_chunk u: Look\n\n[attached: b.txt]", "user_message_chunk u: image/png AA==", "tool_call t pending Edit a.txt",
 		"tool_call_update t completed = diff", "text a: So."}, got)
 	out := d.History(d.moment(), started("t2", "Edit", `{"file_path":"a.txt","old_str":"one","new_str":"two"}`))
 	require.Len(t, out, 1, "at once, with its whole input")

@@ -133,7 +133,7 @@ func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{})}
 		o := newOutbox(w)
-		for _, size := range []int{1, 128 << 10, 128 << 10, 128 << 10, 128<<10 + 1, 300 << 10, 1, 1} {
+		for _, size := range []int{1, 128 << 10, 128 << 10, 128 << 10, 128<<10 + 1, 300 << 10, 1, 1, 256 << 10} {
 			require.NoError(t, o.put(make([]byte, size)))
 			synctest.Wait()
 		}
@@ -143,7 +143,7 @@ func TestBatches(t *testing.T) {
 			synctest.Wait()
 			select {
 			case <-o.done:
-				require.Equal(t, []int{1, 256 << 10, 128 << 10, 128<<10 + 1, 300 << 10, 2}, sizes)
+				require.Equal(t, []int{1, 256 << 10, 128 << 10, 128<<10 + 1, 300 << 10, 2, 256 << 10}, sizes)
 				return
 			case w.tokens <- struct{}{}:
 				synctest.Wait()
@@ -192,8 +192,37 @@ func TestLongestText(t *testing.T) {
 	}
 }
 
-// TestGateAtTheEndOfInput: nothing is read, and the reader's own error is the end.
+// TestTextWithoutCharacters: where no character begins a text is cut all the same, at
+// most four bytes before the limit.
+func TestTextWithoutCharacters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{tokens: make(chan struct{}, 9)}
+		for range cap(w.tokens) {
+			w.tokens <- struct{}{}
+		}
+		o := newOutbox(w)
+		o.sendText(frameA, strings.Repeat("\x80", 64<<10-4+64<<10))
+		o.close()
+		<-o.done
+		require.Equal(t, 2, strings.Count(w.out.String(), "A:"))
+	})
+}
+
+// TestGateAtTheEndOfInput: nothing is read, and the reader's own error is the end. It
+// stays the end.
 func TestGateAtTheEndOfInput(t *testing.T) {
+	_, answers := readThrough(t, strings.NewReader("7"))
+	require.Len(t, answers, 1, "a last line of one byte")
+
+	released := newGate(strings.NewReader(`{"jsonrpc":"2.0","method":"m"}`+"\n"), io.Discard, roomy, newPending(), zap.NewNop())
+	_, err := released.Read(make([]byte, 100))
+	require.NoError(t, err)
+	released.release()
+	for range 2 {
+		_, err = released.Read(make([]byte, 100))
+		require.Equal(t, io.EOF, err)
+	}
+
 	g := newGate(strings.NewReader(""), io.Discard, roomy, newPending(), zap.NewNop())
 	n, err := g.Read(make([]byte, 10))
 	require.Zero(t, n)

@@ -82,11 +82,9 @@ func (c *Conn) Close(limit time.Duration) {
 		c.log.Error("a request of the editor was left without an answer")
 	}
 	c.out.close()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-c.out.done:
-	case <-timer.C:
+	case <-time.After(limit):
 		c.log.Warn("the editor did not take the last messages in time")
 	}
 }

@@ -181,13 +181,13 @@ func (g *gate) refuseLine(line []byte, e *acp.RequestError) []byte {
 		if o.deepest > maxDepth {
 			e = malformed(fmt.Sprintf("the message has more than %d levels of lists and objects", maxDepth))
 		}
-		if len(batch) > 1 && o.id == nil {
-			continue // nobody waits for it
+		if o.id == nil {
+			continue // nobody waits for an answer to it
 		}
 		pass = append(pass, g.refuse(o, e)...)
 		answered++
 	}
-	if answered == 0 {
+	if answered == 0 { // the line is not passed over in silence
 		g.answerError(nil, e)
 	}
 	return pass

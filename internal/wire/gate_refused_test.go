@@ -57,6 +57,7 @@ func TestRefusedRequestKeepsItsID(t *testing.T) {
 		{"object behind a value", `{"jsonrpc":"2.0","method":"m" {},"id":1}`, -32700, "null"},
 		{"comma too much", `{"jsonrpc":"2.0",,"method":"m","id":1}`, -32700, "null"},
 		{"object in place of a name", `{"jsonrpc":"2.0",{"a":1}:2,"id":1}`, -32700, "null"},
+		{"white space of every kind", "{\t\"jsonrpc\"\r:\r\"1.0\"\t, \r\"id\"\r:\t1\r,\"method\":\"m\"\r}", -32600, "1"},
 		{"id that is no number", `{"jsonrpc":"2.0","id":01,"method":"m"}`, -32700, "null"},
 		{"id in a list", `{"jsonrpc":"1.0","params":[{"id":3}],"method":"m"}`, -32600, "null"},
 		{"notification", `{"jsonrpc":"1.0","method":"session/cancel"}`, -32600, "null"},

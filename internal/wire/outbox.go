@@ -179,7 +179,7 @@ func (o *outbox) take() []outgoing {
 
 func (o *outbox) fail(err error) {
 	o.mu.Lock()
-	o.err, o.queue, o.bytes = err, nil, 0
+	o.err, o.queue = err, nil
 	o.makeRoom()
 	o.mu.Unlock()
 	close(o.failed)

@@ -139,8 +139,9 @@ func TestOutboxFailsSendersWhenTheEditorIsGone(t *testing.T) {
 		o := newOutbox(w)
 		_, _ = o.Write([]byte("x\n"))
 		<-o.done
-		_, err := o.Write([]byte("y\n"))
+		n, err := o.Write([]byte("y\n"))
 		require.ErrorIs(t, err, io.ErrClosedPipe)
+		require.Zero(t, n)
 		o.sendText(frameA, "not written")
 	})
 }

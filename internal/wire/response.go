@@ -96,8 +96,7 @@ func (r *Response) later(f func()) bool {
 // wait returns when every request has its response, or after limit. It reports
 // whether all have.
 func (p *pending) wait(limit time.Duration) bool {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
+	over := time.After(limit)
 	for {
 		p.mu.Lock()
 		n := len(p.open)
@@ -107,7 +106,7 @@ func (p *pending) wait(limit time.Duration) bool {
 		}
 		select {
 		case <-p.none:
-		case <-timer.C:
+		case <-over:
 			return false
 		}
 	}

@@ -49,6 +49,24 @@ func TestRequestIsAnsweredByItsOwnResponse(t *testing.T) {
 	}
 }
 
+// TestStringIsNoNumber: they are different ids.
+func TestStringIsNoNumber(t *testing.T) {
+	p, answered := newPending(), ""
+	p.add(json.RawMessage(`1`)).WhenWritten(func() { answered += "number" })
+	p.add(json.RawMessage(`"1"`)).WhenWritten(func() { answered += "string" })
+	p.written(json.RawMessage(`"1"`))
+	require.Equal(t, "string", answered)
+}
+
+// TestLastResponseIsNotMissed: who has counted the open requests and only then begins to
+// wait gets the token of the last one.
+func TestLastResponseIsNotMissed(t *testing.T) {
+	p := newPending()
+	p.add(json.RawMessage(`1`))
+	p.written(json.RawMessage(`1`))
+	require.Len(t, p.none, 1)
+}
+
 // TestRequestsAreWaitedFor: until the last response, or the limit. Two may have one
 // id, since nothing keeps an editor from using it twice.
 func TestRequestsAreWaitedFor(t *testing.T) {
