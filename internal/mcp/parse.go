@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -38,7 +39,7 @@ func Parse(raw json.RawMessage) (servers []stream.MCPServer, notices []string, e
 	}
 	var list []given
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, nil, fmt.Errorf("mcpServers must be a list of servers: %w", err)
+		return nil, nil, noList(err)
 	}
 	names := map[string]bool{}
 	for i, s := range list {
@@ -107,4 +108,16 @@ func toolPrefix(name string) string {
 		return "mcp"
 	}
 	return name
+}
+
+// noList says what of mcpServers has the wrong form, without the names of Go's types.
+func noList(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return fmt.Errorf("mcpServers must be a list of servers: %w", err)
+	case wrong.Field == "":
+		return errors.New("mcpServers must be a list of servers; it is of the JSON type " + wrong.Value)
+	}
+	return errors.New("mcpServers must be a list of servers; the " + wrong.Field + " of one is of the JSON type " + wrong.Value)
 }

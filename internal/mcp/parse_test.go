@@ -31,11 +31,11 @@ func TestParse(t *testing.T) {
 		`The MCP server later is not there: droid takes stdio, http and sse servers, not "ws".`,
 	}, notices)
 	for raw, want := range map[string]string{
-		`{}`:                             "must be a list",
+		`{}`:                             "must be a list of servers; it is of the JSON type object",
 		`[{"command":"c"}]`:              "needs a name",
 		`[{"name":"a"}]`:                 "(a) needs a command",
 		`[{"type":"http","name":"a"}]`:   "(a) needs a url",
-		`[{"name":"a","command":["c"]}]`: "must be a list",
+		`[{"name":"a","command":["c"]}]`: "must be a list of servers; the command of one is of the JSON type array",
 	} {
 		_, _, err := Parse(json.RawMessage(raw))
 		require.ErrorContains(t, err, want, raw)
