@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -631,18 +632,23 @@ func TestCancelWhilePlanIsTold(t *testing.T) {
 		plans := plan
 		plans.Details = fakedroid.Fields{"plan": "A or B", "optionNames": []string{"Plan A", "Plan B"}}
 		var told strings.Builder
+		var cancelled atomic.Bool
 		var e *editor
 		e = begin(t, func(int) (*droid.Client, error) {
 			return tappedDroid(func(line []byte) {
 				told.Write(line)
 				if strings.Contains(string(line), "I choose") {
+					cancelled.Store(true)
 					e.cancel()
 					time.Sleep(time.Millisecond) // of the bubble: the cancel has its effect first
 				}
 			}, uses(plans), fakedroid.WithVersion(fakedroid.V099), fakedroid.WithMode("spec")), nil
 		})
 		e.ask = func(p permission) string {
-			if strings.HasPrefix(p.Options[0].OptionID, "plan_") {
+			switch {
+			case cancelled.Load():
+				return "cancel" // of a turn that droid may begin with the message it was told
+			case strings.HasPrefix(p.Options[0].OptionID, "plan_"):
 				return "plan_0"
 			}
 			return "proceed_auto_run_high"
