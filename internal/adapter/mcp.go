@@ -40,7 +40,7 @@ func (s *Session) tellStarting(now time.Time) {
 // mcpStatus tells of MCP servers that failed, and goes on with a prompt that waited
 // for the last one to start.
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
-	texts, goOn := s.servers.Status(ev.Servers, s.missing)
+	texts, goOn := s.servers.Status(ev, s.missing)
 	s.reportAll(texts)
 	if goOn != nil {
 		goOn()

@@ -32,7 +32,7 @@ func beginWith(t *testing.T, option fakedroid.Option, names ...string) *editor {
 
 // hear has droid tell of its servers.
 func (e *editor) hear(list ...stream.MCPServerStatus) {
-	e.inside(func(s *Session) { s.mcpStatus(stream.MCPStatusChanged{Servers: list}) })
+	e.inside(func(s *Session) { s.mcpStatus(stream.MCPStatusChanged{Servers: list, Opened: true}) })
 }
 
 func (e *editor) told() string { return strings.Join(e.updates(), "\n") }

@@ -207,6 +207,9 @@ func (c *Client) retire(r *stream.Response) (p *pendingCall, id string, waits bo
 	if p != nil && r.ID != "" {
 		c.readBefore(p)
 	}
+	if p != nil && r.Err == nil && (p.method == methodInitialize || p.method == methodLoad) {
+		c.state.answered = true
+	}
 	return p, id, p != nil && !p.givenUp
 }
 

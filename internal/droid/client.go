@@ -68,6 +68,7 @@ type clientState struct {
 	pending   map[string]*pendingCall
 	calls     int64           // sent so far
 	opened    bool            // Initialize or Load was done
+	answered  bool            // and droid has answered the latest of them
 	sessions  map[string]bool // ids that the process has worked on
 	session   string          // the one it works on
 	busy      bool

@@ -561,3 +561,34 @@ func TestAnswersAfterDeath(t *testing.T) {
 	require.Equal(t, &ExitError{Code: -1, Started: true}, exit)
 	require.EqualError(t, exit, "droid is gone")
 }
+
+// What droid tells of MCP servers is about those of the session when it comes behind
+// the response to the call that opened it.
+func TestMCPStatusOfTheSession(t *testing.T) {
+	c, p := newPeer(t, "1.50.0")
+	status := func() bool {
+		p.notify(`{"type":"mcp_status_changed","servers":[]}`)
+		return (<-c.Events()).(stream.MCPStatusChanged).Opened
+	}
+	open := func(method string, call func() error, answer func(id string)) {
+		done := beside(call)
+		m := p.expect(method)
+		require.False(t, status())
+		answer(m.ID)
+		<-done
+	}
+	load := func() error {
+		_, err := c.Load(context.Background(), LoadParams{SessionID: "s"})
+		return err
+	}
+	require.False(t, status(), "of a droid that was started ahead")
+	open(methodLoad, load, func(id string) { p.refuse(`"`+id+`"`, -32603, "no") })
+	require.False(t, status())
+	open(methodInitialize, func() error {
+		_, err := c.Initialize(context.Background(), InitializeParams{CWD: "/", MachineID: "m"})
+		return err
+	}, func(id string) { p.reply(id, `{"sessionId":"s"}`) })
+	require.True(t, status())
+	open(methodLoad, load, func(id string) { p.reply(id, `{}`) })
+	require.True(t, status())
+}

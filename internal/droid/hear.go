@@ -106,6 +106,9 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 		c.unknown(e, line)
 	case stream.WorkingStateChanged:
 		c.noteState(e.State)
+	case stream.MCPStatusChanged:
+		e.Opened = c.hasAnswered()
+		line.Event = e
 	}
 	c.emit(line.Event)
 }
@@ -114,6 +117,13 @@ func (c *Client) noteState(state string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.setBusy(state != stream.StateIdle)
+}
+
+// hasAnswered reports whether droid has answered the latest call that opens a session.
+func (c *Client) hasAnswered() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.answered
 }
 
 func (c *Client) learnVersion(v stream.Version) {

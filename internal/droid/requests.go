@@ -104,11 +104,11 @@ func (c *Client) open(ctx context.Context, method string, params any, id string)
 func (c *Client) beginOpen(method, id string) (undo func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	opened, session := c.state.opened, c.state.session
+	opened, answered, session := c.state.opened, c.state.answered, c.state.session
 	if opened && method == methodInitialize {
 		return nil, ErrHasSession
 	}
-	c.state.opened = true
+	c.state.opened, c.state.answered = true, false
 	if id != "" {
 		c.state.sessions[id] = true
 		c.state.session = id
@@ -116,7 +116,7 @@ func (c *Client) beginOpen(method, id string) (undo func(), err error) {
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.state.opened, c.state.session = opened, session
+		c.state.opened, c.state.answered, c.state.session = opened, answered, session
 	}, nil
 }
 

@@ -91,9 +91,6 @@ func (s *Servers) Opened(missing Missing) (texts, watch []string) {
 		s.start = nil
 		return s.ignored(s.Names()), nil
 	case s.process.Takes:
-		if s.start != nil {
-			s.start.heard = false // what droid said before it opened the session was not about its servers
-		}
 		return nil, nil
 	case !s.process.Version.Has(stream.StartsServersOfSession):
 		return s.ignored(s.Names()), nil
@@ -118,13 +115,13 @@ func (s *Servers) Silent(names []string) (texts []string) {
 // told: each failure once for each reason, and which servers have connected after
 // the user was told that they are late. goOn, if not nil, goes on with the prompt
 // that waited; it is to be called when the texts are told.
-func (s *Servers) Status(list []stream.MCPServerStatus, missing Missing) (texts []string, goOn func()) {
+func (s *Servers) Status(ev stream.MCPStatusChanged, missing Missing) (texts []string, goOn func()) {
 	if s.start != nil {
-		for _, name := range s.start.hear(list) {
+		for _, name := range s.start.hear(ev) {
 			texts = append(texts, "The MCP server "+name+" has connected now.")
 		}
 	}
-	for _, server := range list {
+	for _, server := range ev.Servers {
 		texts = append(texts, s.once(s.trouble(server, missing))...)
 	}
 	if s.start != nil && len(s.start.names) == 0 {

@@ -82,7 +82,7 @@ func TestTroubleIsToldOnce(t *testing.T) {
 	s := with("a")
 	failed := stream.MCPServerStatus{Name: "a", Status: "failed", Error: "one"}
 	said := func(list ...stream.MCPServerStatus) []string {
-		texts, goOn := s.Status(list, there)
+		texts, goOn := s.Status(told(list...), there)
 		require.Nil(t, goOn)
 		return texts
 	}

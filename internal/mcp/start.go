@@ -33,9 +33,9 @@ func newStart(now time.Time, names []string) *start {
 
 // hear takes what droid said of its servers. It returns those that are there after
 // the user was told that they are late.
-func (w *start) hear(servers []stream.MCPServerStatus) (arrived []string) {
-	w.heard = true
-	for _, server := range servers {
+func (w *start) hear(ev stream.MCPStatusChanged) (arrived []string) {
+	w.heard = w.heard || ev.Opened
+	for _, server := range ev.Servers {
 		i := slices.Index(w.names, server.Name)
 		if i < 0 {
 			continue

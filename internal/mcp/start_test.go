@@ -18,6 +18,11 @@ func started(p Abilities, names ...string) (s *Servers, went *int) {
 	return s, went
 }
 
+// told is what droid says of its servers when it has opened the session.
+func told(list ...stream.MCPServerStatus) stream.MCPStatusChanged {
+	return stream.MCPStatusChanged{Servers: list, Opened: true}
+}
+
 // run does what came out.
 func run(texts []string, goOn func()) []string {
 	if goOn != nil {
@@ -29,10 +34,10 @@ func run(texts []string, goOn func()) []string {
 // A prompt waits until each server has connected or failed, and goes on once.
 func TestHoldUntilServersHaveStarted(t *testing.T) {
 	s, went := started(newest(), "a", "b")
-	require.Empty(t, run(s.Status([]stream.MCPServerStatus{status("a", "connecting"), status("b", "connecting"), status("other", "connected")}, there)))
-	require.Empty(t, run(s.Status([]stream.MCPServerStatus{status("a", "connected"), status("b", "connecting")}, there)))
+	require.Empty(t, run(s.Status(told(status("a", "connecting"), status("b", "connecting"), status("other", "connected")), there)))
+	require.Empty(t, run(s.Status(told(status("a", "connected"), status("b", "connecting")), there)))
 	require.Zero(t, *went)
-	require.Equal(t, []string{"The MCP server b failed."}, run(s.Status([]stream.MCPServerStatus{status("a", "connected"), status("b", "failed")}, there)))
+	require.Equal(t, []string{"The MCP server b failed."}, run(s.Status(told(status("a", "connected"), status("b", "failed")), there)))
 	require.Equal(t, 1, *went)
 	require.False(t, s.Hold(begin, func() {}), "there is nothing to wait for")
 	_, due := s.Due()
@@ -60,7 +65,7 @@ func TestNothingToHoldFor(t *testing.T) {
 // The wait is told after two seconds and ends after ten.
 func TestLateServers(t *testing.T) {
 	s, went := started(newest(), "slow", "mute")
-	run(s.Status([]stream.MCPServerStatus{status("slow", "connecting"), status("mute", "connecting")}, there))
+	run(s.Status(told(status("slow", "connecting"), status("mute", "connecting")), there))
 	at, ok := s.Due()
 	require.True(t, ok)
 	require.Equal(t, begin.Add(2*time.Second), at)
@@ -80,9 +85,9 @@ func TestLateServers(t *testing.T) {
 	_, ok = s.Due()
 	require.False(t, ok)
 
-	require.Equal(t, []string{"The MCP server slow has connected now."}, run(s.Status([]stream.MCPServerStatus{status("slow", "connected"), status("mute", "connecting")}, there)))
-	require.Equal(t, []string{"The MCP server mute failed."}, run(s.Status([]stream.MCPServerStatus{status("mute", "failed")}, there)))
-	require.Empty(t, run(s.Status([]stream.MCPServerStatus{status("slow", "connected")}, there)))
+	require.Equal(t, []string{"The MCP server slow has connected now."}, run(s.Status(told(status("slow", "connected"), status("mute", "connecting")), there)))
+	require.Equal(t, []string{"The MCP server mute failed."}, run(s.Status(told(status("mute", "failed")), there)))
+	require.Empty(t, run(s.Status(told(status("slow", "connected")), there)))
 	require.Equal(t, 1, *went)
 }
 
@@ -93,7 +98,7 @@ func TestServersThatDroidDoesNotName(t *testing.T) {
 	old := Abilities{true, old()}
 
 	s, went := started(old, "a", "b")
-	run(s.Status(named, there))
+	run(s.Status(told(named...), there))
 	texts := run(s.Tick(begin.Add(10*time.Second), true))
 	require.Len(t, texts, 2)
 	require.Contains(t, texts[0], "ignores MCP servers that an editor passes: b.")
@@ -102,11 +107,18 @@ func TestServersThatDroidDoesNotName(t *testing.T) {
 	require.Equal(t, 1, *went)
 
 	s, _ = started(old, "a", "b")
-	run(s.Status(named, there))
+	run(s.Status(stream.MCPStatusChanged{Servers: named}, there))
 	s.Opened(there)
 	texts = run(s.Tick(begin.Add(10*time.Second), true))
 	require.Len(t, texts, 1)
 	require.Contains(t, texts[0], "have not answered for 10s: a, b.")
+
+	s, _ = started(old, "a", "b")
+	run(s.Status(told(named...), there)) // right behind droid's response, so it is read before the session takes that
+	s.Opened(there)
+	texts = run(s.Tick(begin.Add(10*time.Second), true))
+	require.Len(t, texts, 2)
+	require.Contains(t, texts[0], "ignores MCP servers that an editor passes: b.")
 }
 
 // A prompt that was cancelled meanwhile is not told what it waits for, and the
@@ -118,7 +130,7 @@ func TestHoldAnother(t *testing.T) {
 	require.Equal(t, begin.Add(startTime), at, "it is not due twice")
 	next := 0
 	require.True(t, s.Hold(begin.Add(startQuiet), func() { next++ }))
-	run(s.Status([]stream.MCPServerStatus{status("a", "connected")}, there))
+	run(s.Status(told(status("a", "connected")), there))
 	require.Zero(t, *went)
 	require.Equal(t, 1, next)
 

@@ -66,9 +66,13 @@ type MCPServerStatus struct {
 	Blocked      bool `json:"blockedByPolicy"`
 }
 
-// MCPStatusChanged is mcp_status_changed.
+// MCPStatusChanged is mcp_status_changed. Opened is whether it came behind the
+// response to the latest call that opened a session, so that it is about that
+// session's servers: a droid that was started ahead tells of its own before (0.99.0,
+// 0.225.2).
 type MCPStatusChanged struct {
 	Servers []MCPServerStatus `json:"servers"`
+	Opened  bool              `json:"-"`
 }
 
 // MCPAuthRequired is mcp_auth_required: a login has begun and waits for the user
