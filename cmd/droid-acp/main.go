@@ -24,6 +24,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/hooks"
 	"droid-acp/internal/options"
 	"droid-acp/internal/visible"
 )
@@ -79,6 +80,13 @@ const (
 )
 
 func main() {
+	// droid starts this once or twice a tool call and waits for it, so nothing is
+	// prepared that it does not need.
+	if len(os.Args) > 1 && os.Args[1] == stream.OwnHook {
+		signal.Ignore(syscall.SIGPIPE) // it ends well, also when droid is gone
+		hooks.Run(os.Args[2:], os.Stdin, os.Stdout)
+		return
+	}
 	// A write to an editor that is gone becomes an error, not a death that would
 	// leave droid behind. The signal is caught rather than ignored: commands that
 	// we start would inherit that, and then write into broken pipes for ever.

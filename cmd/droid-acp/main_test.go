@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -15,17 +16,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // envProgram makes this test binary the program, for tests of what a process
 // does: signals, blocked streams.
 const envProgram = "DROID_ACP_TEST_PROGRAM"
 
-// TestMain also plays the demo's droid: the program starts itself for that, and
-// here the program is this test.
+// TestMain also plays the demo's droid and the program of our hooks: the program
+// starts itself for those, and here the program is this test.
 func TestMain(m *testing.M) {
-	if os.Getenv(envProgram) != "" || len(os.Args) > 1 && os.Args[1] == demoCommand {
+	if os.Getenv(envProgram) != "" || len(os.Args) > 1 && (os.Args[1] == demoCommand || os.Args[1] == stream.OwnHook) {
 		main()
+		os.Exit(exitOK)
 	}
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		if signal.Ignored(s) { // by nohup: what the tests start would inherit that
@@ -193,4 +197,16 @@ func TestLogHoldsNoPrompt(t *testing.T) {
 	require.NotEmpty(t, text)
 	require.NotContains(t, string(text), "SECRET-PROMPT")
 	require.NotContains(t, got.stderr, "SECRET-PROMPT")
+}
+
+// The program of our hooks ends well and says nothing when the agent is gone.
+func TestOwnHook(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, stream.OwnHook, "@droid-acp-gone")
+	cmd.Env = []string{"GORACE=atexit_sleep_ms=0"} // no HOME
+	cmd.Stdin = strings.NewReader(`{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Read","tool_input":{}}`)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err)
+	require.Empty(t, string(out))
 }

@@ -16,6 +16,7 @@ import (
 var mayImport = map[string]string{
 	"internal/droid/stream": "internal/sessionid",
 	"internal/droid":        "internal/droid/stream internal/sessionid internal/procgroup",
+	"internal/hooks":        "internal/droid/stream",
 	"internal/quirks":       "internal/droid/stream",
 	"internal/protocol":     "internal/visible",
 	"internal/prompt":       "internal/droid/stream internal/paths internal/visible",

@@ -1,0 +1,13 @@
+package stream
+
+import "strings"
+
+// OwnHook marks the hooks that we give droid: it stands in the command of each as a
+// word of its own, behind our program and before the address of the running agent.
+// droid tells the command with each hook that it runs and keeps it in the session's
+// history (0.225 in the session file also), so it is never changed.
+const OwnHook = "droid-acp-files-hook"
+
+// IsOwnHook reports whether a hook's command, as droid tells it, is one of ours, or
+// of another droid-acp that had the session before.
+func IsOwnHook(command string) bool { return strings.Contains(command, " "+OwnHook+" ") }

@@ -1,0 +1,97 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"time"
+)
+
+// Run is the hook program. args is the agent's address, as Listener.Command has it.
+// Whatever is wrong, it prints nothing and returns: droid then goes on as if there
+// were no hook. It returns after 15 s at the latest. Then it may leave a goroutine that
+// still reads stdin or writes stdout, so the process is to end.
+func Run(args []string, stdin io.Reader, stdout io.Writer) {
+	runWithin(runLimit, args, stdin, stdout)
+}
+
+func runWithin(limit time.Duration, args []string, stdin io.Reader, stdout io.Writer) {
+	if len(args) != 1 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }() // nothing is printed, and droid goes on
+		if out, err := hook(ctx, args[0], stdin); err == nil && ctx.Err() == nil {
+			_, _ = stdout.Write(out) // droid may be gone
+		}
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// hook is one call of droid's: what the program prints.
+func hook(ctx context.Context, address string, stdin io.Reader) ([]byte, error) {
+	r, err := readStdin(stdin)
+	if err != nil {
+		return nil, err
+	}
+	if r.Event == "" || r.Tool == "" {
+		return nil, errStdin
+	}
+	a, err := ask(ctx, address, r)
+	if err != nil {
+		return nil, err
+	}
+	return output(r.Event, a)
+}
+
+// ask sends the request to the agent and waits for its answer.
+func ask(ctx context.Context, address string, r Request) (Answer, error) {
+	data, err := encode(r)
+	if err != nil {
+		return Answer{}, err
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", address)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer conn.Close()
+	if err = sameUser(conn.(*net.UnixConn)); err != nil {
+		return Answer{}, err
+	}
+	if end, ok := ctx.Deadline(); ok {
+		if err = conn.SetDeadline(end); err != nil {
+			return Answer{}, err
+		}
+	}
+	if _, err = conn.Write(data); err != nil {
+		return Answer{}, err
+	}
+	var a Answer
+	return a, readMessage(conn, &a)
+}
+
+// output is the answer as droid reads it from a hook (0.99 to 0.225). There is never a
+// permissionDecision in it: droid asks or does not ask as it would without us.
+func output(event string, a Answer) ([]byte, error) {
+	if len(a.UpdatedInput) == 0 && a.Context == "" {
+		return nil, errors.New("the agent has nothing to say")
+	}
+	type specific struct {
+		Event        string          `json:"hookEventName"`
+		UpdatedInput json.RawMessage `json:"updatedInput,omitempty"`
+		Context      string          `json:"additionalContext,omitempty"`
+	}
+	return encode(struct {
+		Specific specific `json:"hookSpecificOutput"`
+	}{specific{event, a.UpdatedInput, a.Context}})
+}
