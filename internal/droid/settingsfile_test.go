@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,9 +13,15 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
+// envFakeVersion is the version that fakeSettings tells before it is asked anything.
+const envFakeVersion = "DROID_ACP_TEST_VERSION"
+
 // fakeSettings tells with each session what its settings file holds.
 func fakeSettings(in *bufio.Reader) int {
 	path := os.Getenv(envSettings)
+	if v := os.Getenv(envFakeVersion); v != "" {
+		say(strings.Replace(notify(`{"type":"mcp_status_changed","servers":[]}`), "1.15.0", v, 1))
+	}
 	serve(in, func(string) {
 		data, err := os.ReadFile(path)
 		if err != nil {
