@@ -64,7 +64,7 @@ func (c *Client) allHooks(r Runtime) (hooksByEvent, error) {
 	if version.Has(stream.AddsHooks) {
 		return all, nil
 	}
-	users, err := userHooks(r.CWD, homeOf(c.proc.cmd.Env), slices.Sorted(maps.Keys(all)))
+	users, err := userHooks(r.CWD, homeOf(c.env), slices.Sorted(maps.Keys(all)))
 	if err != nil {
 		return nil, fmt.Errorf("%w: they would take the place of the user's own, and those cannot be read: %w", ErrHooks, err)
 	}

@@ -2,6 +2,7 @@ package droid
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -124,4 +125,28 @@ func TestAwaitVersion(t *testing.T) {
 		p.out.Close()
 		require.True(t, c.AwaitVersion(t.Context()).IsZero(), "droid is gone")
 	})
+}
+
+// A droid that somebody else runs may have a settings file, too.
+func TestSettingsOfAnotherOnesDroid(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv(envHome, home)
+	writeSettings(t, home, `{"hooks":{"PreToolUse":`+hooksOf("lint")+`}}`)
+	stdinR, stdinW := io.Pipe()
+	stdoutR, stdoutW := io.Pipe()
+	var held string
+	c := NewClientWithSettings(stdoutR, stdinW, func(data []byte) error { held = string(data); return nil }, nil)
+	t.Cleanup(func() {
+		stdoutW.Close()
+		stdinR.Close()
+		c.Kill()
+		<-c.Exited()
+	})
+	require.True(t, c.TakesRuntime())
+	p := &peer{t, "1.15.0", nil, stdinR, stdoutW}
+	p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"mcp_status_changed","servers":[]}}`)
+	require.False(t, c.AwaitVersion(t.Context()).IsZero())
+	require.NoError(t, c.SetRuntime(Runtime{Hooks: ours[:1], CWD: home}))
+	require.JSONEq(t, `{`+noMCP+`,"hooks":{"PreToolUse":[
+		{"matcher":"Read","hooks":[{"type":"command","command":"lint"}]},`+oursPre+`]}}`, held)
 }

@@ -79,7 +79,7 @@ type Runtime struct {
 }
 
 // TakesRuntime reports whether SetRuntime works.
-func (c *Client) TakesRuntime() bool { return c.proc != nil && c.proc.settings != nil }
+func (c *Client) TakesRuntime() bool { return c.settings != nil }
 
 // SetRuntime gives the process MCP servers and hooks in place of those it was given
 // before. Both count from the next Initialize or Load on (0.99 to 0.225).
@@ -101,7 +101,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 	if err != nil {
 		return err
 	}
-	if err := c.proc.settings.replace(data); err != nil {
+	if err := c.settings(data); err != nil {
 		return err
 	}
 	return noHooks
