@@ -52,7 +52,7 @@ func settingsOf(t *testing.T, c *Client) string {
 
 // A droid that runs the user's hooks as well gets ours alone.
 func TestHooksBesideTheUsers(t *testing.T) {
-	home := t.TempDir()
+	home := realDir(t)
 	writeSettings(t, home, `no JSON, and nobody reads it`)
 	c := startVersion(t, "1.206.0", envHome+"="+home)
 	require.NoError(t, c.SetRuntime(Runtime{Hooks: ours, MCPServers: []stream.MCPServer{{Name: "m", Command: "mcp"}}}))
@@ -62,10 +62,10 @@ func TestHooksBesideTheUsers(t *testing.T) {
 
 // A droid that would drop the user's hooks gets them with ours, theirs first.
 func TestHooksWithTheUsers(t *testing.T) {
-	home := t.TempDir()
+	home := realDir(t)
 	writeSettings(t, home, `{"hooks":{"PreToolUse":`+hooksOf("lint")+`,"Stop":`+hooksOf("bell")+`}}`)
 	c := startVersion(t, "1.32.0", envHome+"="+home)
-	require.NoError(t, c.SetRuntime(Runtime{Hooks: ours, CWD: filepath.Join(home, "work")}))
+	require.NoError(t, c.SetRuntime(Runtime{Hooks: ours, CWD: home}))
 	require.JSONEq(t, `{`+noMCP+`,"hooks":{"PreToolUse":[
 		{"matcher":"Read","hooks":[{"type":"command","command":"lint"}]},`+oursPre+`],"PostToolUse":[`+oursPost+`]}}`,
 		settingsOf(t, c), "events without a hook of ours are not touched")
@@ -73,7 +73,7 @@ func TestHooksWithTheUsers(t *testing.T) {
 
 // Where the user's hooks cannot be read, droid has its MCP servers and no hooks.
 func TestNoHooksInPlaceOfTheUsers(t *testing.T) {
-	home := t.TempDir()
+	home := realDir(t)
 	writeSettings(t, home, `{`)
 	c := startVersion(t, "1.15.0", envHome+"="+home)
 	err := c.SetRuntime(Runtime{Hooks: ours, CWD: home, MCPServers: []stream.MCPServer{{Name: "m", Command: "mcp"}}})
@@ -129,7 +129,7 @@ func TestAwaitVersion(t *testing.T) {
 
 // A droid that somebody else runs may have a settings file, too.
 func TestSettingsOfAnotherOnesDroid(t *testing.T) {
-	home := t.TempDir()
+	home := realDir(t)
 	t.Setenv(envHome, home)
 	writeSettings(t, home, `{"hooks":{"PreToolUse":`+hooksOf("lint")+`}}`)
 	stdinR, stdinW := io.Pipe()

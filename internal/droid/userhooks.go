@@ -26,6 +26,10 @@ func userHooks(cwd, home string, events []string) (hooksByEvent, error) {
 	if !filepath.IsAbs(cwd) || !filepath.IsAbs(home) {
 		return nil, fmt.Errorf("the session's directory %q or the user's %q is not known", cwd, home)
 	}
+	cwd, err := filepath.EvalSymlinks(cwd) // as droid does, whatever the links lead through
+	if err != nil {
+		return nil, err
+	}
 	found := make(hooksByEvent)
 	for _, dir := range append(projectDirs(cwd), home) {
 		hooks, err := readHooks(filepath.Join(dir, ".factory", "settings.json"), events)

@@ -44,7 +44,7 @@ func TestUserHooks(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			home := t.TempDir()
+			home := realDir(t)
 			root := filepath.Join(home, "work")
 			cwd := filepath.Join(root, "mid", "cwd")
 			require.NoError(t, os.MkdirAll(cwd, 0o755))
@@ -76,6 +76,32 @@ func listOf(t *testing.T, list []json.RawMessage) string {
 	return string(text)
 }
 
+// realDir is a directory without links in its path.
+func realDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	return dir
+}
+
+// A link is followed before parents are looked at; those of the link do not count.
+func TestUserHooksBehindALink(t *testing.T) {
+	home := realDir(t)
+	repository := filepath.Join(home, "real", "repository")
+	require.NoError(t, os.MkdirAll(filepath.Join(repository, "sub"), 0o755))
+	for dir, command := range map[string]string{repository: "real", filepath.Join(home, "links"): "link"} {
+		writeSettings(t, dir, `{"hooks":{"PreToolUse":`+hooksOf(command)+`}}`)
+		require.NoError(t, os.Mkdir(filepath.Join(dir, ".git"), 0o755))
+	}
+	link := filepath.Join(home, "links", "sub")
+	if err := os.Symlink(filepath.Join(repository, "sub"), link); err != nil {
+		t.Skip("links cannot be made here")
+	}
+	hooks, err := userHooks(link, home, []string{"PreToolUse"})
+	require.NoError(t, err)
+	require.JSONEq(t, hooksOf("real"), listOf(t, hooks["PreToolUse"]))
+}
+
 func writeSettings(t *testing.T, dir, text string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".factory"), 0o755))
@@ -98,17 +124,19 @@ func TestUserHooksThatAreNotUnderstood(t *testing.T) {
 		"an entry that is a text":     `{"hooks":{"PreToolUse":["no"]}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			home := t.TempDir()
+			home := realDir(t)
 			cwd := filepath.Join(home, "work")
 			writeSettings(t, cwd, text)
 			_, err := userHooks(cwd, home, []string{"PreToolUse"})
 			require.ErrorContains(t, err, filepath.Join(cwd, ".factory", "settings.json"))
 		})
 	}
-	home := t.TempDir()
+	home := realDir(t)
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".factory", "settings.json"), 0o755))
 	_, err := userHooks(home, home, nil)
 	require.ErrorContains(t, err, "no regular file")
+	_, err = userHooks(filepath.Join(home, "gone"), home, nil)
+	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = userHooks("relative", home, nil)
 	require.Error(t, err)
 	_, err = userHooks(home, "", nil)
