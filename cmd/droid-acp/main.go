@@ -135,7 +135,7 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 	}
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { return droid.Find(common.droid) },
-		Start: func(dir string, mcp bool) (*droid.Client, error) {
+		Start: func(dir string, runtime bool) (*droid.Client, error) {
 			if err := needHome(); err != nil {
 				return nil, err
 			}
@@ -143,7 +143,7 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 			if err != nil {
 				return nil, err
 			}
-			return droid.Start(droid.Command{Path: path, Dir: dir, MCPServers: mcp}, log)
+			return droid.Start(droid.Command{Path: path, Dir: dir, Runtime: runtime}, log)
 		},
 		Store:     sessionStore(log),
 		Defaults:  common.defaults(),

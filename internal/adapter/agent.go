@@ -24,9 +24,9 @@ import (
 
 // Config is what an Agent needs to know.
 type Config struct {
-	// Start starts a droid process in the directory dir. With mcp the process can
-	// be given MCP servers, where droid and the system allow that.
-	Start func(dir string, mcp bool) (*droid.Client, error)
+	// Start starts a droid process in the directory dir. With runtime the
+	// process can be given MCP servers and hooks, where droid and the system allow that.
+	Start func(dir string, runtime bool) (*droid.Client, error)
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail for the same reason, but later.
 	Locate func() (string, error)
@@ -74,8 +74,8 @@ func New(cfg Config) *Agent {
 		stat:     os.Stat,
 		files:    readfile.New(readfile.Text),
 	}
-	a.cfg.Start = func(dir string, mcp bool) (*droid.Client, error) {
-		client, err := cfg.Start(dir, mcp)
+	a.cfg.Start = func(dir string, runtime bool) (*droid.Client, error) {
+		client, err := cfg.Start(dir, runtime)
 		if err == nil {
 			a.droids.Add(client)
 		}

@@ -28,7 +28,7 @@ func mcpCommand(r *commandRun, args string) {
 		if len(servers) == 0 {
 			b.WriteString("droid has no MCP servers of its own (`droid mcp add` adds one).\n")
 		}
-		if len(own) > 0 && !client.TakesMCPServers() {
+		if len(own) > 0 && !client.TakesRuntime() {
 			fmt.Fprintf(&b, "\nFrom the editor: %s. droid does not tell their state.\n", strings.Join(own, ", "))
 		}
 		for _, tool := range tools {

@@ -67,7 +67,7 @@ func startProblem(server stream.MCPServer, cwd string) string {
 
 // processOf is what client can do with MCP servers.
 func processOf(client *droid.Client) mcp.Abilities {
-	return mcp.Abilities{Takes: client.TakesMCPServers(), Version: client.Version()}
+	return mcp.Abilities{Takes: client.TakesRuntime(), Version: client.Version()}
 }
 
 // watchServers tells the user which of the editor's MCP servers do not work, now

@@ -52,7 +52,7 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServ
 		}
 	}
 	info, err := a.openIn(ctx, client, servers, open)
-	if client.TakesMCPServers() && cannotTake(err) {
+	if client.TakesRuntime() && cannotTake(err) {
 		a.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
 		if client, err = a.cfg.Start(cwd, false); err != nil {
 			return nil, nil, &notStartedError{err}
@@ -78,10 +78,10 @@ func cannotTake(err error) bool {
 // giveServers gives a process its MCP servers, if it takes any. It returns those
 // that must be passed with the session instead.
 func giveServers(client *droid.Client, servers []stream.MCPServer) (others []stream.MCPServer, err error) {
-	if !client.TakesMCPServers() {
+	if !client.TakesRuntime() {
 		return servers, nil
 	}
-	if err := client.SetMCPServers(servers); err != nil {
+	if err := client.SetRuntime(droid.Runtime{MCPServers: servers}); err != nil {
 		return nil, fmt.Errorf("%w: %w", errServers, err)
 	}
 	return nil, nil

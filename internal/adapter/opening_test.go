@@ -22,7 +22,7 @@ func TestServersThatAProcessDoesNotGet(t *testing.T) {
 	}
 	program := filepath.Join(t.TempDir(), "droid")
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755))
-	client, err := droid.Start(droid.Command{Path: program, Dir: t.TempDir(), MCPServers: true}, zap.NewNop())
+	client, err := droid.Start(droid.Command{Path: program, Dir: t.TempDir(), Runtime: true}, zap.NewNop())
 	require.NoError(t, err)
 	servers := []stream.MCPServer{{Name: "files", Command: "files"}}
 	others, err := giveServers(client, servers)

@@ -185,7 +185,7 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
 	callAlone(s, func(client *droid.Client) func(context.Context) (*stream.SessionInfo, error) {
 		servers := s.servers.List()
-		if client.TakesMCPServers() {
+		if client.TakesRuntime() {
 			servers = nil // it has them
 		}
 		load := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})

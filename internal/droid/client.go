@@ -2,6 +2,7 @@ package droid
 
 import (
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,15 +40,18 @@ var defaultBounds = bounds{
 // not from the one that reads Events: a response may stand behind events that
 // nobody has read yet.
 type Client struct {
-	log    *zap.Logger
-	bounds bounds
-	proc   *child // nil for a client without a process
-	stdout io.Reader
-	events chan stream.Event
-	out    *writer
+	log      *zap.Logger
+	bounds   bounds
+	proc     *child                  // nil for a client without a process
+	env      []string                // of the process
+	settings func(data []byte) error // replaces its settings file; nil without one
+	stdout   io.Reader
+	events   chan stream.Event
+	out      *writer
 
 	turnstile chan struct{} // holds a token while a call keeps others waiting, see Call
 	closing   chan struct{} // closed when Close or Kill begins
+	spoken    chan struct{} // closed when droid has said a line
 	readDone  chan struct{} // closed when stdout has ended
 	dead      chan struct{} // closed when no response can come any more
 	exited    chan struct{} // closed when all goroutines of the client have ended
@@ -96,6 +100,14 @@ func NewClient(stdout io.Reader, stdin io.WriteCloser, log *zap.Logger) *Client 
 	return newClient(stdout, stdin, nil, log, defaultBounds)
 }
 
+// NewClientWithSettings is NewClient for a droid that has a settings file of its own:
+// settings gets what SetRuntime makes the file hold. The droid has our environment.
+func NewClientWithSettings(stdout io.Reader, stdin io.WriteCloser, settings func(data []byte) error, log *zap.Logger) *Client {
+	c := NewClient(stdout, stdin, log)
+	c.env, c.settings = os.Environ(), settings
+	return c
+}
+
 func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger, b bounds) *Client {
 	if log == nil {
 		log = zap.NewNop()
@@ -111,6 +123,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger
 		out:       newWriter(stdin),
 		turnstile: make(chan struct{}, 1),
 		closing:   make(chan struct{}),
+		spoken:    make(chan struct{}),
 		readDone:  make(chan struct{}),
 		dead:      make(chan struct{}),
 		exited:    make(chan struct{}),
@@ -119,6 +132,12 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger
 			sessions: map[string]bool{},
 			idle:     idle,
 		},
+	}
+	if p != nil {
+		c.env = p.cmd.Env
+		if p.settings != nil {
+			c.settings = p.settings.replace
+		}
 	}
 	c.guard(func() { c.out.run(c.failFirst) })
 	c.guard(func() { c.read(b.line) })

@@ -136,7 +136,7 @@ func (c *Client) Skills(ctx context.Context) ([]Skill, error) {
 }
 
 // MCPServers lists the MCP servers of droid's configuration, those of
-// SetMCPServers among them; those passed with Initialize or Load are not (0.99
+// Client.SetRuntime among them; those passed with Initialize or Load are not (0.99
 // to 0.225). While one of them connects, 0.99 does not answer, up to a minute.
 func (c *Client) MCPServers(ctx context.Context) ([]stream.MCPServerStatus, error) {
 	var r struct {

@@ -129,12 +129,13 @@ func (c *Client) hasAnswered() bool {
 func (c *Client) learnVersion(v stream.Version) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.state.started {
-		c.state.started = true
-		c.log.Debug("droid speaks", zap.Stringer("protocol", v))
-	}
 	if c.state.version.IsZero() {
 		c.state.version = v
+	}
+	if !c.state.started {
+		c.state.started = true
+		close(c.spoken)
+		c.log.Debug("droid speaks", zap.Stringer("protocol", v))
 	}
 }
 

@@ -22,9 +22,9 @@ type Command struct {
 	Args []string // put before "exec"
 	Dir  string   // working directory, "" for ours
 	Env  []string // nil for ours
-	// MCPServers makes the process take MCP servers where that can be done, see
-	// Client.SetMCPServers.
-	MCPServers bool
+	// Runtime makes the process take MCP servers and hooks where that can be done, see
+	// Client.SetRuntime.
+	Runtime bool
 }
 
 // arguments are the whole command line behind the program. The flags --model,
@@ -102,7 +102,7 @@ func startProcess(cmd Command, log *zap.Logger) (*child, io.WriteCloser, error) 
 	c := exec.Command(cmd.Path, cmd.arguments()...)
 	c.Dir, c.Env = cmd.Dir, cmd.environment()
 	var settings *settingsFile
-	if cmd.MCPServers {
+	if cmd.Runtime {
 		c.Env, settings = addSettings(c.Env, log)
 	}
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], theirs[2]

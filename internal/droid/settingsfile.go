@@ -1,6 +1,7 @@
 package droid
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -24,9 +25,9 @@ type settingsFile struct {
 	close   func()
 }
 
-// mcpSettings are settings with nothing but these MCP servers. Headers are an
-// object here, so of several values of a header only the last counts.
-func mcpSettings(servers []stream.MCPServer) ([]byte, error) {
+// runtimeSettings are settings with nothing but these MCP servers and hooks. Headers
+// are an object here, so of several values of a header only the last counts.
+func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent) ([]byte, error) {
 	type server struct {
 		Type    string            `json:"type"`
 		Command string            `json:"command,omitempty"`
@@ -43,7 +44,11 @@ func mcpSettings(servers []stream.MCPServer) ([]byte, error) {
 		}
 		all[s.Name] = server{s.Kind(), s.Command, s.Args, s.Env, s.URL, headers}
 	}
-	return json.Marshal(map[string]any{"mcp": map[string]any{"mcpServers": all}})
+	settings := map[string]any{"mcp": map[string]any{"mcpServers": all}}
+	if len(hooks) > 0 {
+		settings["hooks"] = hooks
+	}
+	return json.Marshal(settings)
 }
 
 // addSettings adds a settings file to env. It returns a nil file where that cannot be
@@ -51,35 +56,69 @@ func mcpSettings(servers []stream.MCPServer) ([]byte, error) {
 func addSettings(env []string, log *zap.Logger) ([]string, *settingsFile) {
 	for _, v := range env {
 		if strings.HasPrefix(v, envSettings+"=") {
-			log.Info("MCP servers go to droid with the session alone: $" + envSettings + " is set already")
+			log.Info("droid gets MCP servers with the session alone, and no hooks: $" + envSettings + " is set already")
 			return env, nil
 		}
 	}
 	f, err := openSettingsFile([]byte("{}"))
 	if err != nil {
-		log.Warn("MCP servers go to droid with the session alone: no settings file can be made", zap.Error(err))
+		log.Warn("droid gets MCP servers with the session alone, and no hooks: no settings file can be made", zap.Error(err))
 		return env, nil
 	}
 	return append(env[:len(env):len(env)], envSettings+"="+f.path), f
 }
 
-// TakesMCPServers reports whether SetMCPServers works.
-func (c *Client) TakesMCPServers() bool { return c.proc != nil && c.proc.settings != nil }
+// Runtime is what one process is given beside the user's own settings.
+type Runtime struct {
+	// MCPServers have unique names, which consist of letters, digits, "-" and "_".
+	MCPServers []stream.MCPServer
+	Hooks      []Hook
+	// CWD is the directory of the session that is opened next, absolute. The user's own
+	// hooks depend on it. It is only used when there are Hooks.
+	CWD string
+}
 
-// SetMCPServers gives the process MCP servers in place of those it was given
-// before. droid starts them with the next Initialize or Load, which does not wait
-// for them, and tells their status (0.99 to 0.225). Their names are unique and
-// consist of letters, digits, "-" and "_".
+// TakesRuntime reports whether SetRuntime works.
+func (c *Client) TakesRuntime() bool { return c.settings != nil }
+
+// SetRuntime gives the process MCP servers and hooks in place of those it was given
+// before. Both count from the next Initialize or Load on (0.99 to 0.225).
 //
-// MCP servers passed with Initialize or Load are ignored before 0.215; since then
-// droid waits for each, up to 30 s, and tells nothing of them.
-func (c *Client) SetMCPServers(servers []stream.MCPServer) error {
-	if !c.TakesMCPServers() {
-		return errors.New("droid: the process was not started to take MCP servers")
+// droid starts the MCP servers with that call, which does not wait for them, and tells
+// their status. MCP servers passed with Initialize or Load are ignored before 0.215;
+// since then droid waits for each, up to 30 s, and tells nothing of them.
+//
+// An error that is ErrHooks says that droid has the MCP servers and no hooks. Another
+// error says that it is not known what droid has. With hooks, call AwaitVersion before:
+// what is to be done about the user's own hooks depends on the version, and where that
+// is not known the error is ErrHooks.
+func (c *Client) SetRuntime(r Runtime) error {
+	if !c.TakesRuntime() {
+		return errors.New("droid: the process was not started to take MCP servers and hooks")
 	}
-	data, err := mcpSettings(servers)
+	hooks, noHooks := c.allHooks(r)
+	data, err := runtimeSettings(r.MCPServers, hooks)
 	if err != nil {
 		return err
 	}
-	return c.proc.settings.replace(data)
+	if err := c.settings(data); err != nil {
+		return err
+	}
+	return noHooks
+}
+
+// AwaitVersion waits until droid has said a line, and returns the version of its
+// protocol. It returns the zero Version when ctx ends or droid does before, and for a
+// droid that tells none. droid says its first line 0.3 s (0.225) to 1 s (0.99) after its
+// start, without being asked, unless its settings file has MCP servers by then.
+//
+// A droid whose first line comes while nobody reads Events is heard all the same, since
+// the channel holds some.
+func (c *Client) AwaitVersion(ctx context.Context) stream.Version {
+	select {
+	case <-c.spoken:
+	case <-c.dead:
+	case <-ctx.Done():
+	}
+	return c.Version()
 }

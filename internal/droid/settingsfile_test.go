@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,9 +13,15 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
+// envFakeVersion is the version that fakeSettings tells before it is asked anything.
+const envFakeVersion = "DROID_ACP_TEST_VERSION"
+
 // fakeSettings tells with each session what its settings file holds.
 func fakeSettings(in *bufio.Reader) int {
 	path := os.Getenv(envSettings)
+	if v := os.Getenv(envFakeVersion); v != "" {
+		say(strings.Replace(notify(`{"type":"mcp_status_changed","servers":[]}`), "1.15.0", v, 1))
+	}
 	serve(in, func(string) {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -39,24 +46,24 @@ func toldSettings(t *testing.T, c *Client) (path, text string) {
 func startTaking(t *testing.T, env ...string) *Client {
 	t.Helper()
 	cmd := fakeCommand("settings", env...)
-	cmd.MCPServers = true
+	cmd.Runtime = true
 	c, err := start(cmd, nil, shortBounds)
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Kill(); <-c.Exited() })
 	return c
 }
 
-func TestSetMCPServers(t *testing.T) {
+func TestSetRuntime(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir) // where a file may be while the process runs
 	c := startTaking(t)
-	require.True(t, c.TakesMCPServers())
+	require.True(t, c.TakesRuntime())
 	ctx := testContext(t)
-	require.NoError(t, c.SetMCPServers([]stream.MCPServer{
+	require.NoError(t, c.SetRuntime(Runtime{MCPServers: []stream.MCPServer{
 		{Name: "tiny", Command: "tiny-mcp", Args: []string{"-v"}, Env: map[string]string{"A": "b\nc"}},
 		{Name: "web", URL: "http://x/", Headers: []stream.MCPHeader{{Name: "H", Value: "1"}, {Name: "H", Value: "2"}}},
 		{Name: "old", URL: "http://y/", SSE: true},
-	}))
+	}}))
 	_, err := c.Initialize(ctx, InitializeParams{CWD: "/x"})
 	require.NoError(t, err)
 	path, text := toldSettings(t, c)
@@ -65,7 +72,7 @@ func TestSetMCPServers(t *testing.T) {
 		"web":{"type":"http","url":"http://x/","headers":{"H":"2"}},
 		"old":{"type":"sse","url":"http://y/"}}}}`, text)
 
-	require.NoError(t, c.SetMCPServers(nil))
+	require.NoError(t, c.SetRuntime(Runtime{}))
 	_, err = c.Load(ctx, LoadParams{SessionID: "s1"})
 	require.NoError(t, err)
 	_, text = toldSettings(t, c)
@@ -82,8 +89,8 @@ func TestSetMCPServers(t *testing.T) {
 // A user who has such settings keeps them.
 func TestUsersOwnRuntimeSettings(t *testing.T) {
 	c := startTaking(t, envSettings+"=/mine.json")
-	require.False(t, c.TakesMCPServers())
-	require.Error(t, c.SetMCPServers(nil))
+	require.False(t, c.TakesRuntime())
+	require.Error(t, c.SetRuntime(Runtime{}))
 	_, err := c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
 	require.NoError(t, err)
 	path, _ := toldSettings(t, c)
@@ -92,7 +99,7 @@ func TestUsersOwnRuntimeSettings(t *testing.T) {
 
 func TestNoSettingsUnlessAsked(t *testing.T) {
 	c := startFake(t, shortBounds, "settings")
-	require.False(t, c.TakesMCPServers())
+	require.False(t, c.TakesRuntime())
 	_, err := c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
 	require.NoError(t, err)
 	path, _ := toldSettings(t, c)

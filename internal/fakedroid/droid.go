@@ -1,7 +1,7 @@
 // Package fakedroid plays Factory's droid CLI in stream-jsonrpc mode, for tests
 // and for the demo: it writes what the real droid writes (0.225.2, and on
-// request 0.99.0 or a version that tells no protocol version), without a model
-// and without touching the machine.
+// request 0.99.0 or a version that tells no protocol version), without a model,
+// and without touching the machine unless a script has tools that work (Tool.Works).
 //
 // A Script decides what happens; the methods of Droid are its building blocks.
 // Requests that a script does not ask for are answered as droid answers them:
@@ -37,19 +37,22 @@ type Droid struct {
 	inbox    <-chan *Message
 	writeErr error
 
-	ids      int
-	session  string
-	cwd      string
-	settings settings
-	sessions *Sessions
-	folds    bool
-	late     bool
-	trace    string
-	answers  map[string]Answer
-	parent   string // id of the last message
-	queue    []Prompt
-	turn     *turn // nil when idle
-	usage    int   // model calls so far
+	ids       int
+	session   string
+	cwd       string
+	settings  settings
+	sessions  *Sessions
+	folds     bool
+	late      bool
+	trace     string
+	answers   map[string]Answer
+	hooks     Hooks
+	hookTable map[string][]hookEntry // by event
+	context   []string               // that hooks added
+	parent    string                 // id of the last message
+	queue     []Prompt
+	turn      *turn // nil when idle
+	usage     int   // model calls so far
 }
 
 // Run speaks as droid on in and out until s has returned and in has ended.
@@ -65,6 +68,9 @@ func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
 	d := &Droid{version: V0225, out: out, stderr: io.Discard, inbox: inbox, settings: defaultSettings(), sessions: new(Sessions), parent: "root"}
 	for _, o := range options {
 		o(d)
+	}
+	if d.hooks.Settings != nil {
+		_ = d.mcpStatus() // the script finds that it cannot write
 	}
 	err := s(d)
 	if err == nil {
@@ -254,7 +260,7 @@ func (d *Droid) initialize(id string, params map[string]any) error {
 	if ok, err := d.required(id, "droid.initialize_session", params, "machineId", "cwd"); !ok {
 		return err
 	}
-	if err := d.Notify("mcp_status_changed", Fields{"servers": []any{}, "summary": mcpSummary()}); err != nil {
+	if err := d.mcpStatus(); err != nil {
 		return err
 	}
 	if why := d.settings.update(d.version, params); why != "" {
@@ -266,6 +272,7 @@ func (d *Droid) initialize(id string, params map[string]any) error {
 		d.session = uuid.NewString() // two fakes of one test must not share an id
 	}
 	d.sessions.create(d.session, d.cwd, d.settings)
+	d.readHooks()
 	if err := d.notifySettings(""); err != nil {
 		return err
 	}
@@ -283,6 +290,7 @@ func (d *Droid) load(id string, params map[string]any) error {
 		return d.ReplyError(id, codeNotFound, "Session not found")
 	}
 	d.session, d.cwd, d.settings = name, found.cwd, found.settings
+	d.readHooks()
 	d.ids = max(d.ids, 1000*(1+len(found.messages))) // ids must not repeat those of the process before
 	messages, older := found.messages, false
 	if d.version.modern() { // the last 100, unless messageLimit says otherwise (quirk 21)
@@ -313,8 +321,10 @@ func (d *Droid) sessionInfo(session Fields) Fields {
 	return info
 }
 
-func mcpSummary() Fields {
-	return Fields{"total": 0, "connected": 0, "connecting": 0, "failed": 0, "disabled": 0}
+// mcpStatus says that there are no MCP servers.
+func (d *Droid) mcpStatus() error {
+	none := Fields{"total": 0, "connected": 0, "connecting": 0, "failed": 0, "disabled": 0}
+	return d.Notify("mcp_status_changed", Fields{"servers": []any{}, "summary": none})
 }
 
 // addUserMessage queues the message; RunTools folds it into the running turn

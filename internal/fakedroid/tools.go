@@ -17,6 +17,7 @@ type Tool struct {
 	Progress     []string
 	Result       string
 	IsError      bool
+	Works        bool // Read, Create and Edit are done to the file that Input names, and tell what came of it
 }
 
 func (t Tool) use() Fields {
@@ -70,13 +71,17 @@ func (d *Droid) RunTools(tools ...Tool) error {
 		}
 	}
 	for _, group := range d.groups(tools) {
+		inputs, err := d.before(group)
+		if err != nil {
+			return err
+		}
 		if d.needsPermission(group[0]) {
 			if err := d.askPermission(group); err != nil {
 				return err
 			}
 		}
-		for _, t := range group {
-			if err := d.run(t); err != nil {
+		for i, t := range group {
+			if err := d.run(t, inputs[i]); err != nil {
 				return err
 			}
 		}
@@ -118,7 +123,7 @@ func (d *Droid) groups(tools []Tool) [][]Tool {
 	for i, t := range tools {
 		last := len(groups) - 1
 		same := i > 0 && d.needsPermission(t) == d.needsPermission(tools[i-1]) &&
-			(!d.version.modern() || t.Confirmation == tools[i-1].Confirmation)
+			(!d.version.modern() || t.Confirmation == tools[i-1].Confirmation && !(len(d.hookTable) > 0 && changesFiles(t.Name)))
 		if same {
 			groups[last] = append(groups[last], t)
 			continue
@@ -145,7 +150,14 @@ func (d *Droid) phase(t Tool, phase string) error {
 	return d.Notify("tool_execution_phase_changed", Fields{"toolUseId": t.ID, "toolName": t.Name, "phase": phase})
 }
 
-func (d *Droid) run(t Tool) error {
+// run does t with this input.
+func (d *Droid) run(t Tool, input Fields) error {
+	if !d.version.modern() {
+		var err error
+		if input, err = d.hook("PreToolUse", t, input, ""); err != nil {
+			return err
+		}
+	}
 	if err := d.phase(t, "executing"); err != nil {
 		return err
 	}
@@ -171,7 +183,21 @@ func (d *Droid) run(t Tool) error {
 	if err := d.Pause(d.pace); err != nil {
 		return err
 	}
-	return d.result(t, t.Result, t.IsError)
+	result, isError := d.work(t, input)
+	if isError {
+		return d.result(t, result, true)
+	}
+	if !d.version.modern() {
+		if err := d.result(t, result, false); err != nil {
+			return err
+		}
+		_, err := d.hook("PostToolUse", t, input, result)
+		return err
+	}
+	if _, err := d.hook("PostToolUse", t, input, result); err != nil {
+		return err
+	}
+	return d.result(t, result, false)
 }
 
 // lastTwoLines is what droid tells of the output of a running command; before

@@ -16,7 +16,7 @@ import (
 
 // Abilities are what a droid process can do with the editor's MCP servers.
 type Abilities struct {
-	Takes   bool // it has them from a settings file of its own, see droid.Client.SetMCPServers
+	Takes   bool // it has them from a settings file of its own, see droid.Client.SetRuntime
 	Version stream.Version
 }
 

@@ -28,7 +28,7 @@ import (
 
 // injectedMessage reports whether a message has nothing for the user.
 func injectedMessage(m stream.Message) bool {
-	return m.Visibility == stream.VisibilityLLMOnly ||
+	return m.Visibility == stream.VisibilityLLMOnly || m.HookEvent != "" ||
 		strings.HasPrefix(m.ID, "context-") ||
 		strings.HasPrefix(m.ID, "__internal__")
 }

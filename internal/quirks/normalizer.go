@@ -41,7 +41,8 @@ type Normalizer struct {
 	told     []byte // settings last reported, as JSON
 	title    title
 	usage    UsageChanged
-	stray    string // error outside any turn that was shown
+	hooks    map[string]stream.HookStarted // that run with commands of our own, by their id
+	stray    string                        // error outside any turn that was shown
 }
 
 // New returns a Normalizer for a droid of protocol version v. The zero Version
@@ -53,6 +54,7 @@ func New(v stream.Version) *Normalizer {
 		messages: map[string]*message{},
 		answered: map[string]struct{}{},
 		tools:    newTools(),
+		hooks:    map[string]stream.HookStarted{},
 	}
 	n.SetVersion(v)
 	return n
@@ -114,6 +116,10 @@ func (n *Normalizer) Push(now time.Time, ev stream.Event) []Event {
 		n.titleUpdated(ev)
 	case stream.TokenUsageChanged:
 		n.usageChanged(ev)
+	case stream.HookStarted:
+		n.hookStarted(ev)
+	case stream.HookCompleted:
+		n.hookCompleted(ev)
 	default:
 		n.emit(Other{Event: ev})
 	}

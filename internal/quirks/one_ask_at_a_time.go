@@ -43,7 +43,10 @@ func (n *Normalizer) permissionRequest(ev stream.PermissionRequest) {
 			continue
 		}
 		c.acted = true
-		n.tellInput(c, input(u.ToolUse.Input))
+		if c.redirectedTo(u.ToolUse.Input) {
+			uses[i].ToolUse.Input = c.latest
+		}
+		n.tellInput(c, input(uses[i].ToolUse.Input))
 		uses[i].ToolUse.ID = c.id
 	}
 	n.ask(ev.RequestID, PermissionAsked{RequestID: ev.RequestID, Tools: uses, Options: ev.Options})

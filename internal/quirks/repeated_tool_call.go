@@ -15,7 +15,7 @@ func (n *Normalizer) toolCall(ev stream.ToolCall) {
 	if c == nil || !n.touch(c) {
 		return
 	}
-	if in := input(ev.ToolUse.Input); !c.told && string(in) != noInput {
+	if in := input(ev.ToolUse.Input); !c.told && string(in) != noInput && !c.redirectedTo(in) {
 		c.latest = in
 	}
 }

@@ -11,15 +11,16 @@ import (
 // openCall is one tool call, open or ended. Its id is unique, the model's raw id
 // need not be.
 type openCall struct {
-	id, name string
-	first    json.RawMessage // input told with ToolStarted, while the call is open
-	latest   json.RawMessage // newest input seen, while the call is open
-	ran      digest          // of the newest input, once it has ended
-	told     bool            // the complete input is known and told
-	acted    bool            // droid took the call up, it is not just being spelled out
-	running  bool
-	ended    bool
-	epoch    int // model call during which it ended
+	id, name  string
+	first     json.RawMessage // input told with ToolStarted, while the call is open
+	latest    json.RawMessage // newest input seen, while the call is open
+	ran       digest          // of the newest input, once it has ended
+	elsewhere json.RawMessage // input that our own hook put in place of it, see own_hooks.go
+	told      bool            // the complete input is known and told
+	acted     bool            // droid took the call up, it is not just being spelled out
+	running   bool
+	ended     bool
+	epoch     int // model call during which it ended
 }
 
 // tools are the calls of a session.
@@ -115,7 +116,7 @@ func (n *Normalizer) run(c *openCall) {
 func (n *Normalizer) endCall(c *openCall, end ToolEnded) {
 	c.ended = true
 	c.epoch = n.tools.epoch
-	c.ran, c.first, c.latest = digestOf(c.latest), nil, nil // calls are remembered, their inputs may be files
+	c.ran, c.first, c.latest, c.elsewhere = digestOf(c.latest), nil, nil, nil // calls are remembered, their inputs may be files
 	end.ID, end.Name = c.id, c.name
 	n.tools.open = slices.DeleteFunc(n.tools.open, func(o *openCall) bool { return o == c })
 	n.emit(end)

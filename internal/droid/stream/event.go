@@ -60,6 +60,10 @@ type Message struct {
 	Content    []ContentBlock `json:"content"`
 	Visibility string         `json:"visibility"`
 	ParentID   string         `json:"parentId"`
+	// HookEvent is the event of a hook that ran, in a message that stands for it. Those
+	// come with load_session alone (0.99 to 0.225; before 0.215 only from the process
+	// that ran the hook).
+	HookEvent string `json:"hookEventName"`
 }
 
 // TextDelta is assistant_text_delta, or thinking_text_delta when Thinking.
@@ -204,19 +208,24 @@ type SessionCompacted struct {
 	RemovedCount int    `json:"removedCount"`
 }
 
-// HookStarted is hook_execution_started: commands of the user's own that droid
-// runs at certain moments.
+// HookStarted is hook_execution_started: commands of the user's or of this program's
+// (IsOwnHook) that droid runs at certain moments. Before 0.215 only that of PreToolUse
+// has a ToolCallID.
 type HookStarted struct {
-	HookID     string `json:"hookId"`
-	EventName  string `json:"hookEventName"` // PreToolUse, PostToolUse, Stop, …
-	ToolCallID string `json:"hookToolCallId"`
-	Commands   []struct {
-		Command string `json:"command"`
-	} `json:"hookCommands"`
+	HookID     string        `json:"hookId"`
+	EventName  string        `json:"hookEventName"` // PreToolUse, PostToolUse, Stop, …
+	ToolCallID string        `json:"hookToolCallId"`
+	Commands   []HookCommand `json:"hookCommands"`
 }
 
-// HookCompleted is hook_execution_completed. Before 0.215 only HookStarted has the
-// names of the event and of the commands.
+// HookCommand is one command of a hook.
+type HookCommand struct {
+	Command string `json:"command"`
+}
+
+// HookCompleted is hook_execution_completed. Its results are in the order of the
+// commands in HookStarted. Before 0.215 only HookStarted has the names of the event and
+// of the commands.
 type HookCompleted struct {
 	HookID    string       `json:"hookId"`
 	EventName string       `json:"hookEventName"`

@@ -108,6 +108,9 @@ var (
 	NamesRequestOfErrors = Fact{release215, "name the request in every error"}
 	// Else idle is the only sign.
 	TellsTurnEnd = Fact{release215, "tell the end of a turn by agent_turn_completed"}
+	// Else of the files with hooks for an event only the first counts, and the settings
+	// file of one process comes before those of the user.
+	AddsHooks = Fact{release215, "run the hooks of one process beside those of the user"}
 	// Else it repeats them in its answer and starts none.
 	StartsServersOfSession = Fact{release215, "start the MCP servers that a session is opened with"}
 	// Else the address that it tells leads nowhere, unless the login was asked for.

@@ -1,0 +1,152 @@
+package droid
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// ours are hooks as this program has them.
+var ours = []Hook{
+	{Event: "PreToolUse", Matcher: "Read|Edit", Command: "droid-acp x", Timeout: 2500 * time.Millisecond},
+	{Event: "PostToolUse", Command: "droid-acp y"},
+}
+
+const (
+	oursPre  = `{"matcher":"Read|Edit","hooks":[{"type":"command","command":"droid-acp x","timeout":3}]}`
+	oursPost = `{"hooks":[{"type":"command","command":"droid-acp y"}]}`
+	noMCP    = `"mcp":{"mcpServers":{}}`
+)
+
+// startVersion starts a droid that tells this version of its protocol.
+func startVersion(t *testing.T, version string, env ...string) *Client {
+	t.Helper()
+	c := startTaking(t, append(env, envFakeVersion+"="+version)...)
+	if version != "" {
+		want, err := stream.ParseVersion(version)
+		require.NoError(t, err)
+		require.Equal(t, want, c.AwaitVersion(testContext(t)))
+	}
+	return c
+}
+
+// settingsOf opens a session and returns what the settings file holds then.
+func settingsOf(t *testing.T, c *Client) string {
+	t.Helper()
+	if !c.Version().IsZero() {
+		<-c.Events() // the line that told it
+	}
+	_, err := c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
+	require.NoError(t, err)
+	_, text := toldSettings(t, c)
+	return text
+}
+
+// A droid that runs the user's hooks as well gets ours alone.
+func TestHooksBesideTheUsers(t *testing.T) {
+	home := realDir(t)
+	writeSettings(t, home, `no JSON, and nobody reads it`)
+	c := startVersion(t, "1.206.0", envHome+"="+home)
+	require.NoError(t, c.SetRuntime(Runtime{Hooks: ours, MCPServers: []stream.MCPServer{{Name: "m", Command: "mcp"}}}))
+	require.JSONEq(t, `{"mcp":{"mcpServers":{"m":{"type":"stdio","command":"mcp"}}},
+		"hooks":{"PreToolUse":[`+oursPre+`],"PostToolUse":[`+oursPost+`]}}`, settingsOf(t, c))
+}
+
+// A droid that would drop the user's hooks gets them with ours, theirs first.
+func TestHooksWithTheUsers(t *testing.T) {
+	home := realDir(t)
+	writeSettings(t, home, `{"hooks":{"PreToolUse":`+hooksOf("lint")+`,"Stop":`+hooksOf("bell")+`}}`)
+	c := startVersion(t, "1.32.0", envHome+"="+home)
+	require.NoError(t, c.SetRuntime(Runtime{Hooks: ours, CWD: home}))
+	require.JSONEq(t, `{`+noMCP+`,"hooks":{"PreToolUse":[
+		{"matcher":"Read","hooks":[{"type":"command","command":"lint"}]},`+oursPre+`],"PostToolUse":[`+oursPost+`]}}`,
+		settingsOf(t, c), "events without a hook of ours are not touched")
+}
+
+// Where the user's hooks cannot be read, droid has its MCP servers and no hooks.
+func TestNoHooksInPlaceOfTheUsers(t *testing.T) {
+	home := realDir(t)
+	writeSettings(t, home, `{`)
+	c := startVersion(t, "1.15.0", envHome+"="+home)
+	err := c.SetRuntime(Runtime{Hooks: ours, CWD: home, MCPServers: []stream.MCPServer{{Name: "m", Command: "mcp"}}})
+	require.ErrorIs(t, err, ErrHooks)
+	require.ErrorContains(t, err, filepath.Join(home, ".factory", "settings.json"))
+	require.JSONEq(t, `{"mcp":{"mcpServers":{"m":{"type":"stdio","command":"mcp"}}}}`, settingsOf(t, c))
+}
+
+// A droid that has not said its version gets no hooks.
+func TestNoHooksForAnUnknownVersion(t *testing.T) {
+	c := startVersion(t, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.True(t, c.AwaitVersion(ctx).IsZero())
+	require.ErrorIs(t, c.SetRuntime(Runtime{Hooks: ours, CWD: t.TempDir()}), ErrHooks)
+	require.JSONEq(t, `{`+noMCP+`}`, settingsOf(t, c))
+}
+
+// What is no file any more is another error: nobody knows what droid has.
+func TestSettingsThatCannotBeWritten(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere the settings are a file that can be written at any time")
+	}
+	c := startVersion(t, "1.206.0")
+	c.Kill()
+	<-c.Exited()
+	err := c.SetRuntime(Runtime{Hooks: ours})
+	require.Error(t, err)
+	require.NotErrorIs(t, err, ErrHooks)
+}
+
+// The version is awaited until droid speaks, ends, or nobody wants it any more.
+func TestAwaitVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newPeer(t, "1.220.0")
+		told := make(chan stream.Version, 1)
+		go func() { told <- c.AwaitVersion(t.Context()) }()
+		synctest.Wait()
+		require.Empty(t, told, "it waits")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.True(t, c.AwaitVersion(ctx).IsZero())
+		p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"mcp_status_changed","servers":[]}}`)
+		require.Equal(t, stream.Version{Major: 1, Minor: 220}, <-told)
+		require.Equal(t, stream.Version{Major: 1, Minor: 220}, c.AwaitVersion(ctx), "known for good")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newPeer(t, "1.220.0")
+		p.out.Close()
+		require.True(t, c.AwaitVersion(t.Context()).IsZero(), "droid is gone")
+	})
+}
+
+// A droid that somebody else runs may have a settings file, too.
+func TestSettingsOfAnotherOnesDroid(t *testing.T) {
+	home := realDir(t)
+	t.Setenv(envHome, home)
+	writeSettings(t, home, `{"hooks":{"PreToolUse":`+hooksOf("lint")+`}}`)
+	stdinR, stdinW := io.Pipe()
+	stdoutR, stdoutW := io.Pipe()
+	var held string
+	c := NewClientWithSettings(stdoutR, stdinW, func(data []byte) error { held = string(data); return nil }, nil)
+	t.Cleanup(func() {
+		stdoutW.Close()
+		stdinR.Close()
+		c.Kill()
+		<-c.Exited()
+	})
+	require.True(t, c.TakesRuntime())
+	p := &peer{t, "1.15.0", nil, stdinR, stdoutW}
+	p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"mcp_status_changed","servers":[]}}`)
+	require.False(t, c.AwaitVersion(t.Context()).IsZero())
+	require.NoError(t, c.SetRuntime(Runtime{Hooks: ours[:1], CWD: home}))
+	require.JSONEq(t, `{`+noMCP+`,"hooks":{"PreToolUse":[
+		{"matcher":"Read","hooks":[{"type":"command","command":"lint"}]},`+oursPre+`]}}`, held)
+}

@@ -1,0 +1,197 @@
+package fakedroid
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Hooks are what the fake runs before and after tools, as droid does with the hooks of a
+// settings file. Unlike droid it runs the hooks of parallel calls one after the other,
+// and lets no hook decide a permission.
+type Hooks struct {
+	// Settings returns the settings file as it is when a session is opened.
+	Settings func() []byte
+	// Run runs the command of a hook with this on stdin and returns its stdout. ctx ends
+	// when the turn is interrupted or the input ends. Nil runs it through sh.
+	Run func(ctx context.Context, command string, stdin []byte) (stdout []byte)
+}
+
+// WithHooks has the fake run hooks. It says a line as soon as it runs then, as droid
+// does, so that its version is known before a session is opened. The default has none.
+func WithHooks(h Hooks) Option {
+	if h.Run == nil {
+		h.Run = func(ctx context.Context, command string, stdin []byte) []byte {
+			cmd := exec.CommandContext(ctx, "sh", "-c", command)
+			cmd.Stdin = strings.NewReader(string(stdin))
+			stdout, _ := cmd.Output() // what a hook that fails has said does not count here
+			return stdout
+		}
+	}
+	return func(d *Droid) { d.hooks = h }
+}
+
+// hookEntry is an element of the list for an event in the settings.
+type hookEntry struct {
+	Matcher string   `json:"matcher"`
+	Hooks   []Fields `json:"hooks"`
+}
+
+// readHooks reads the settings file, as droid does with each session that it opens.
+func (d *Droid) readHooks() {
+	if d.hooks.Settings == nil {
+		return
+	}
+	var settings struct {
+		Hooks map[string][]hookEntry `json:"hooks"`
+	}
+	_ = json.Unmarshal(d.hooks.Settings(), &settings) // droid passes over what it does not understand
+	d.hookTable = settings.Hooks
+}
+
+// commands are the hooks of an event for a tool.
+func (d *Droid) commands(event, tool string) (all []Fields) {
+	for _, e := range d.hookTable[event] {
+		matcher, err := regexp.Compile("^(?:" + e.Matcher + ")$")
+		if e.Matcher == "" || e.Matcher == "*" || err == nil && matcher.MatchString(tool) {
+			all = append(all, e.Hooks...)
+		}
+	}
+	return all
+}
+
+// hook runs the hooks of an event for t, which droid does with input, and tells them.
+// It returns the input that they put in place of it. response is the tool's, after it.
+func (d *Droid) hook(event string, t Tool, input Fields, response string) (Fields, error) {
+	commands := d.commands(event, t.Name)
+	if len(commands) == 0 {
+		return input, nil
+	}
+	id := d.newID()
+	told := Fields{"hookId": id}
+	if d.version.modern() {
+		told = Fields{"hookId": id, "hookEventName": event, "hookMatcher": t.Name, "hookToolCallId": t.ID, "hookOrder": 1795307117436000 + d.ids}
+	}
+	started := Fields{"hookEventName": event, "hookMatcher": t.Name, "hookCommands": commands}
+	if event == "PreToolUse" {
+		started["hookToolCallId"] = t.ID
+	}
+	if err := d.Notify("hook_execution_started", merged(told, started)); err != nil {
+		return nil, err
+	}
+	stdin := Fields{
+		"session_id": d.session, "cwd": d.cwd, "permission_mode": d.settings.level, "hook_event_name": event,
+		"tool_name": t.Name, "tool_input": input,
+	}
+	if event == "PostToolUse" {
+		stdin["tool_response"] = response
+	}
+	var results []Fields
+	for _, c := range commands {
+		command, _ := c["command"].(string)
+		stdout, err := d.runHook(command, stdin)
+		if err != nil {
+			return nil, err
+		}
+		result := Fields{"exitCode": 0, "stdout": string(stdout), "stderr": ""}
+		if d.version.modern() {
+			result["command"] = command
+		}
+		results = append(results, result)
+		if updated := d.takeAnswer(stdout); updated != nil {
+			input = updated
+		}
+	}
+	return input, d.Notify("hook_execution_completed", merged(told, Fields{"hookStatus": "completed", "hookResults": results}))
+}
+
+func merged(all ...Fields) Fields {
+	out := Fields{}
+	for _, f := range all {
+		for k, v := range f {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// before runs the hooks before tools where they come before the permission, and returns
+// what the tools are to be done with.
+func (d *Droid) before(group []Tool) (inputs []Fields, err error) {
+	for _, t := range group {
+		in := t.Input
+		if d.version.modern() {
+			if in, err = d.hook("PreToolUse", t, in, ""); err != nil {
+				return nil, err
+			}
+			if !reflect.DeepEqual(in, t.Input) {
+				changed := t
+				changed.Input = in
+				if err := d.toolCall(changed); err != nil {
+					return nil, err
+				}
+			}
+		}
+		inputs = append(inputs, in)
+	}
+	return inputs, nil
+}
+
+// runHook runs one command. Meanwhile the client is answered.
+func (d *Droid) runHook(command string, stdin Fields) ([]byte, error) {
+	in, err := json.Marshal(stdin)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan []byte, 1)
+	go func() { done <- d.hooks.Run(ctx, command, in) }()
+	defer cancel()
+	for {
+		select {
+		case stdout := <-done:
+			return stdout, nil
+		case m, ok := <-d.inbox:
+			var err error
+			switch {
+			case !ok:
+				err = d.eof()
+			case !m.isResponse() || m.invalid != "":
+				err = d.serve(m)
+			}
+			if err != nil {
+				cancel()
+				<-done
+				return nil, err
+			}
+		}
+	}
+}
+
+// takeAnswer returns the input that a hook put in place of the call's, nil for none, and
+// keeps what it tells the model.
+func (d *Droid) takeAnswer(stdout []byte) Fields {
+	var answer struct {
+		HookSpecificOutput struct {
+			UpdatedInput      Fields `json:"updatedInput"`
+			AdditionalContext string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	_ = json.Unmarshal(stdout, &answer) // other output means nothing
+	if text := answer.HookSpecificOutput.AdditionalContext; text != "" {
+		d.context = append(d.context, text)
+		visibility := "both"
+		if d.version.modern() {
+			visibility = "llm_only"
+		}
+		d.sessions.add(d.session, Fields{"id": d.newID(), "role": "user", "content": []Fields{textBlock(text)}, "visibility": visibility})
+	}
+	return answer.HookSpecificOutput.UpdatedInput
+}
+
+// Told is what hooks told the model so far; droid says nothing of it in the stream.
+func (d *Droid) Told() []string { return slices.Clone(d.context) }
