@@ -1,0 +1,170 @@
+package testeditor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// smallFile is the size in bytes up to which a change of a file is noticed by its
+// content, too: two writes may come so fast that the file's time is the same.
+const smallFile = 64 << 10
+
+// byteOrderMark is how a file in UTF-8 may begin.
+const byteOrderMark = "\ufeff"
+
+// state is what can be noticed of a file without reading a large one.
+type state struct {
+	info    fs.FileInfo // nil: there is no file
+	content string      // of a small file
+}
+
+func (s state) same(as state) bool {
+	if s.info == nil || as.info == nil {
+		return s.info == nil && as.info == nil
+	}
+	return os.SameFile(s.info, as.info) && s.info.Size() == as.info.Size() && s.info.ModTime().Equal(as.info.ModTime()) && s.content == as.content
+}
+
+// probe looks at a file. What cannot be read counts as absent.
+func probe(path string) state {
+	file, err := os.Open(path)
+	if err != nil {
+		return state{}
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return state{}
+	}
+	if info.Size() > smallFile || !info.Mode().IsRegular() {
+		return state{info: info}
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return state{}
+	}
+	return stateOf(info, content)
+}
+
+func stateOf(info fs.FileInfo, content []byte) state {
+	if len(content) > smallFile {
+		return state{info: info}
+	}
+	return state{info, string(content)}
+}
+
+// load reads a file and its state before that.
+func load(path string) ([]byte, state, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, state{}, err
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, state{}, err
+	}
+	return content, stateOf(info, content), nil
+}
+
+// loaded is a file's content as a buffer has it.
+type loaded struct {
+	text      string
+	crlf, bom bool
+}
+
+// decode makes text of a file's content. The first end of a line says which the file has.
+func decode(content []byte) (loaded, error) {
+	if !utf8.Valid(content) {
+		return loaded{}, errors.New("the file is not in UTF-8")
+	}
+	text, bom := strings.CutPrefix(string(content), byteOrderMark)
+	first := strings.IndexByte(text, '\n')
+	return loaded{normalized(text), first > 0 && text[first-1] == '\r', bom}, nil
+}
+
+// normalized has \n for each end of a line.
+func normalized(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+}
+
+// encode is decode's way back.
+func encode(l loaded) []byte {
+	text := l.text
+	if l.crlf {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	if l.bom {
+		text = byteOrderMark + text
+	}
+	return []byte(text)
+}
+
+// store writes a file whole, in place of the one before. It follows symbolic links, keeps
+// the mode bits and makes directories that are missing. A read-only file is an error.
+func store(path string, content []byte) (state, error) {
+	target, err := resolve(path)
+	if err != nil {
+		return state{}, err
+	}
+	mode := fs.FileMode(0o644)
+	switch info, err := os.Stat(target); {
+	case err == nil && info.IsDir():
+		return state{}, fmt.Errorf("%s is a directory", path)
+	case err == nil && info.Mode()&0o200 == 0:
+		return state{}, &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
+	case err == nil:
+		mode = info.Mode()
+	case !errors.Is(err, fs.ErrNotExist):
+		return state{}, err
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return state{}, err
+	}
+	return replace(target, content, mode)
+}
+
+// replace writes a file beside the target and renames it.
+func replace(target string, content []byte, mode fs.FileMode) (_ state, err error) {
+	file, err := os.CreateTemp(filepath.Dir(target), ".testeditor-*")
+	if err != nil {
+		return state{}, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	_, err = file.Write(content)
+	err = errors.Join(err, file.Chmod(mode))
+	info, statErr := file.Stat()
+	if err = errors.Join(err, statErr, file.Close()); err != nil {
+		return state{}, err
+	}
+	return stateOf(info, content), os.Rename(file.Name(), target)
+}
+
+// resolve follows symbolic links, also to a file that does not exist yet.
+func resolve(path string) (string, error) {
+	for range 40 {
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil {
+			return real, nil
+		}
+		link, linkErr := os.Readlink(path)
+		switch {
+		case linkErr != nil && errors.Is(err, fs.ErrNotExist):
+			return path, nil
+		case linkErr != nil:
+			return "", err
+		case !filepath.IsAbs(link):
+			link = filepath.Join(filepath.Dir(path), link)
+		}
+		path = link
+	}
+	return "", fmt.Errorf("%s has too many links", path)
+}

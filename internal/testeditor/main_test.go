@@ -1,0 +1,93 @@
+package testeditor
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// desk is an editor with a project.
+type desk struct {
+	*Editor
+	t    *testing.T
+	root string
+}
+
+// inBubble runs a test with an editor on the bubble's clock.
+func inBubble(t *testing.T, o Options, test func(t *testing.T, d *desk)) {
+	t.Helper()
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o.Root = root
+		d := &desk{New(o), t, root}
+		defer d.Close()
+		test(t, d)
+	})
+}
+
+func constant(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
+
+func (d *desk) path(name string) string { return filepath.Join(d.root, name) }
+
+// write writes a file on the disk, not through the editor.
+func (d *desk) write(name, content string) string {
+	d.t.Helper()
+	require.NoError(d.t, os.WriteFile(d.path(name), []byte(content), 0o644))
+	return d.path(name)
+}
+
+func (d *desk) requireDisk(name, content string) {
+	d.t.Helper()
+	got, err := os.ReadFile(d.path(name))
+	require.NoError(d.t, err)
+	require.Equal(d.t, content, string(got))
+}
+
+func (d *desk) requireBuffer(name, text string) {
+	d.t.Helper()
+	got, open := d.Buffer(d.path(name))
+	require.True(d.t, open)
+	require.Equal(d.t, text, got)
+}
+
+func (d *desk) requireReview(name, base, now string) {
+	d.t.Helper()
+	gotBase, gotNow, listed := d.Review(d.path(name))
+	require.True(d.t, listed)
+	require.Equal(d.t, []string{base, now}, []string{gotBase, gotNow})
+}
+
+func (d *desk) requireNotListed(name string) {
+	d.t.Helper()
+	_, _, listed := d.Review(d.path(name))
+	require.False(d.t, listed)
+	require.NotContains(d.t, d.Listed(), d.path(name))
+}
+
+func (d *desk) read(name string) string {
+	d.t.Helper()
+	text, err := d.ReadTextFile(d.t.Context(), d.path(name))
+	require.NoError(d.t, err)
+	return text
+}
+
+func (d *desk) edit(name, text string) {
+	d.t.Helper()
+	require.NoError(d.t, d.WriteTextFile(d.t.Context(), d.path(name), text))
+}
+
+func (d *desk) requireNothingLeft() {
+	d.t.Helper()
+	require.NoError(d.t, filepath.WalkDir(d.root, func(path string, _ fs.DirEntry, err error) error {
+		require.NotContains(d.t, filepath.Base(path), ".testeditor-")
+		return err
+	}))
+}

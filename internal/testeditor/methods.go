@@ -1,0 +1,85 @@
+package testeditor
+
+import "context"
+
+// answer is what a request gets.
+type answer struct {
+	text string
+	err  error
+}
+
+// ReadTextFile is fs/read_text_file: the text of the buffer with unsaved changes, and
+// what the next writes of the file are compared with. A file that does not exist is a
+// *NotFoundError. When the context ends, so does the wait; the editor, which is not told,
+// still does its work.
+func (e *Editor) ReadTextFile(ctx context.Context, path string) (string, error) {
+	return e.request(ctx, ReadMethod, path, func() (string, error) {
+		b, err := e.open(path, false)
+		if err != nil {
+			return "", err
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		read := b.snapshot()
+		b.read = &read
+		return b.text, nil
+	})
+}
+
+// WriteTextFile is fs/write_text_file: it makes the difference between what was read last
+// (the buffer, if nothing was) and the text in the buffer, as the agent's edit, and saves
+// it, formatted. Where the save fails, the edit stays in the buffer. For the context see
+// ReadTextFile.
+func (e *Editor) WriteTextFile(ctx context.Context, path, text string) error {
+	_, err := e.request(ctx, WriteMethod, path, func() (string, error) {
+		b, err := e.open(path, true)
+		if err != nil {
+			return "", err
+		}
+		e.mu.Lock()
+		from := b.snapshot()
+		if b.read != nil {
+			from = *b.read
+		}
+		e.mu.Unlock()
+		e.change(b, from, normalized(text), agent)
+		return "", e.save(b, agent)
+	})
+	return err
+}
+
+// request does the work of a request beside, so that it goes on without the caller.
+func (e *Editor) request(ctx context.Context, method, path string, work func() (string, error)) (string, error) {
+	done := make(chan answer, 1)
+	if !e.spawn(func() {
+		text, err := e.carryOut(method, path, work)
+		done <- answer{text, err}
+	}) {
+		return "", ErrClosed
+	}
+	select {
+	case a := <-done:
+		return a.text, a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (e *Editor) carryOut(method, path string, work func() (string, error)) (string, error) {
+	if e.o.Slow != nil && !e.wait(e.o.Slow(method, path)) {
+		return "", ErrClosed
+	}
+	if e.o.Fail != nil {
+		if err := e.o.Fail(method, path); err != nil {
+			return "", err
+		}
+	}
+	if e.ctx.Err() != nil {
+		return "", ErrClosed
+	}
+	text, err := work()
+	if e.o.Late != nil && !e.wait(e.o.Late(method, path)) {
+		return "", ErrClosed
+	}
+	return text, err
+}

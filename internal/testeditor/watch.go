@@ -1,0 +1,82 @@
+package testeditor
+
+import (
+	"errors"
+	"io/fs"
+	"time"
+)
+
+// poll is how often the editor looks at the files on the disk.
+const poll = 5 * time.Millisecond
+
+// watch notices what changes on the disk, until the editor is closed.
+func (e *Editor) watch() {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			e.look()
+		case <-e.ctx.Done():
+			return
+		}
+	}
+}
+
+// look compares all open files with what was seen of them last.
+func (e *Editor) look() {
+	saves := make(map[*buffer]int)
+	e.mu.Lock()
+	for _, f := range e.files {
+		if b := f.buffer; b != nil && !b.saving {
+			saves[b] = b.saves
+		}
+	}
+	e.mu.Unlock()
+	for b, n := range saves {
+		now := probe(b.path)
+		e.mu.Lock()
+		news := b.saves == n && !b.saving && !now.same(b.seen)
+		if news {
+			b.seen = now
+		}
+		e.mu.Unlock()
+		if news {
+			e.spawn(func() {
+				if e.wait(after(e.o.Delay)) {
+					e.reload(b)
+				}
+			})
+		}
+	}
+}
+
+// reload takes the text on the disk into the buffer, unless this has unsaved changes. It
+// ends the reload before, if that has not landed yet.
+func (e *Editor) reload(b *buffer) {
+	content, seen, err := load(b.path)
+	e.mu.Lock()
+	if errors.Is(err, fs.ErrNotExist) {
+		b.exists, b.deleted, b.review = false, true, nil
+	}
+	begin := err == nil && !b.dirty()
+	if begin {
+		b.loads++
+	}
+	this := b.loads
+	e.mu.Unlock()
+	if !begin {
+		return
+	}
+	l, err := decode(content)
+	if !e.wait(after(e.o.Load)) || err != nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if b.loads != this {
+		return
+	}
+	b.apply(difference(b.text, l.text), user)
+	b.crlf, b.bom, b.seen, b.saved, b.exists, b.deleted = l.crlf, l.bom, seen, b.version, true, false
+}
