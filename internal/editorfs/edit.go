@@ -203,6 +203,8 @@ func (e *edit) examine(ctx context.Context, old string, outcome error) (saved *c
 		return nil, false, err
 	case !fits(e.n.ends, now.ends):
 		return nil, false, errEnds
+	case now.text == old: // a reload has undone the edit before it was saved
+		return nil, false, errMoved
 	}
 	buffer, err := e.ask(ctx, e.path)
 	if err != nil {

@@ -3,6 +3,7 @@ package editorfs
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -81,8 +82,8 @@ func fits(a, b ends) bool {
 
 // perhapsTwice reports whether a saved text could be the new one with the edit done
 // twice, which is what an editor makes of a write that meets a reload: it has more bytes than
-// the new text, and the edit has inserted as many of each. What a formatter does can
-// look the same.
+// the new text, and the edit, in whole lines, has inserted as many of each. What a
+// formatter does can look the same.
 func perhapsTwice(old, new, saved string) bool {
 	head := 0
 	for head < len(old) && head < len(new) && old[head] == new[head] {
@@ -91,6 +92,12 @@ func perhapsTwice(old, new, saved string) bool {
 	tail := 0
 	for tail < len(old)-head && tail < len(new)-head && old[len(old)-1-tail] == new[len(new)-1-tail] {
 		tail++
+	}
+	head = strings.LastIndexByte(new[:head], '\n') + 1
+	if i := strings.IndexByte(new[len(new)-tail:], '\n'); i >= 0 {
+		tail -= i + 1
+	} else {
+		tail = 0
 	}
 	inserted, before, after := count(new[head:len(new)-tail]), count(new), count(saved)
 	more := false
@@ -113,7 +120,7 @@ func count(text string) (n [256]int) {
 
 // linesThatDiffer is how many lines a saved text has in place of those written.
 func linesThatDiffer(written, saved string) int {
-	a, b := strings.SplitAfter(written, "\n"), strings.SplitAfter(saved, "\n")
+	a, b := slices.Collect(strings.Lines(written)), slices.Collect(strings.Lines(saved))
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}

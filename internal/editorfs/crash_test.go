@@ -1,0 +1,5 @@
+package editorfs
+
+const crashEnv = "DROID_ACP_TEST_EDIT_CRASH"
+
+func crashChild() {}
