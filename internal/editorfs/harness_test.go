@@ -1,3 +1,5 @@
+//go:build unix
+
 package editorfs
 
 import (
@@ -21,13 +23,12 @@ import (
 // about this change first.
 type bubbleClock struct {
 	mu   sync.Mutex
-	seen map[[4]int64]time.Time
+	seen map[[3]int64]time.Time
 }
 
 func (c *bubbleClock) changed(info fs.FileInfo) time.Time {
 	stat := info.Sys().(*syscall.Stat_t)
-	sec, nsec := stat.Ctim.Unix()
-	key := [4]int64{int64(stat.Ino), sec, nsec, info.Size()}
+	key := [3]int64{int64(stat.Ino), ctime(stat).UnixNano(), info.Size()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at, ok := c.seen[key]; ok {
@@ -51,7 +52,7 @@ type room struct {
 
 func newRoom(t *testing.T, change func(*testeditor.Options)) *room {
 	base := t.TempDir()
-	r := &room{T: t, dir: filepath.Join(base, "project"), journal: filepath.Join(base, "journal"), clock: &bubbleClock{seen: make(map[[4]int64]time.Time)}}
+	r := &room{T: t, dir: filepath.Join(base, "project"), journal: filepath.Join(base, "journal"), clock: &bubbleClock{seen: make(map[[3]int64]time.Time)}}
 	require.NoError(t, os.Mkdir(r.dir, 0o755))
 	r.options = testeditor.Options{Root: r.dir, Delay: func() time.Duration { return 30 * time.Millisecond }}
 	if change != nil {
