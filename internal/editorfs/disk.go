@@ -184,19 +184,23 @@ func (f *Files) put(resolved, temp string, s *staged, step func(Step), check fun
 	}
 	temp = filepath.Join(filepath.Dir(resolved), temp)
 	step(StepLink)
+	renamed := false
+	defer func() {
+		if !renamed {
+			_ = os.Remove(temp)
+		}
+	}()
 	if err := s.name(temp); err != nil {
-		_ = os.Remove(temp)
 		return fmt.Errorf("writing beside it: %w", err)
 	}
 	step(StepRename)
 	err := check()
 	if err == nil {
-		if err = f.failure("rename"); err == nil {
-			err = os.Rename(temp, resolved)
-		}
+		err = f.failure("rename")
 	}
-	if err != nil {
-		_ = os.Remove(temp)
+	if err == nil {
+		err = os.Rename(temp, resolved)
 	}
+	renamed = err == nil
 	return err
 }
