@@ -256,6 +256,7 @@ func (e *edit) restoreOnce() error {
 		return nil
 	}
 	e.step(StepPut)
+	e.reserve.last = true
 	return e.files.put(e.resolved, e.temp, e.reserve, e.step, func() error { return nil })
 }
 

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,29 +66,30 @@ func TestSlowEditors(t *testing.T) {
 // that it has the edit twice.
 func TestLateWriteIsMended(t *testing.T) {
 	const replaced = "one\n2\nthree\n"
-	slow := time.Duration(0)
-	doubled := false
+	var slow atomic.Int64
+	var doubled atomic.Bool
 	bubble(t, func(o *testeditor.Options) {
 		o.Slow = func(method, _ string) time.Duration {
 			if method == testeditor.WriteMethod {
-				defer func() { slow = 0 }()
-				return slow
+				return time.Duration(slow.Swap(0))
 			}
 			return 0
 		}
 		o.Format = func(_, text string) string {
-			doubled = doubled || strings.Count(text, "2\n") == 2
+			if strings.Count(text, "2\n") == 2 {
+				doubled.Store(true)
+			}
 			return text
 		}
 	}, func(r *room) {
 		path := r.has("a.txt", three)
 		r.opened(path)
-		slow = 6 * time.Second
+		slow.Store(int64(6 * time.Second))
 		r.edits("1", path, to(replaced))
 		require.Equal(r, replaced, r.disk(path))
 		require.Empty(r, r.edits("2", path, to(replaced+"later\n")), "on disk, for the editor owes an answer")
 		time.Sleep(10 * time.Second)
-		require.True(r, doubled, "this editor does it")
+		require.True(r, doubled.Load(), "this editor does it")
 		require.Equal(r, replaced+"later\n", r.disk(path))
 		text, _ := r.editor.Buffer(path)
 		require.Equal(r, replaced+"later\n", text)
@@ -122,10 +125,10 @@ func TestEachRequestFails(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for _, name := range []string{"a.txt", "new.txt"} {
 			t.Run(fmt.Sprint(name, n), func(t *testing.T) {
-				count := 0
+				var count atomic.Int32
 				bubble(t, func(o *testeditor.Options) {
 					o.Fail = func(string, string) error {
-						if count++; count == n {
+						if int(count.Add(1)) == n {
 							return errors.New("no")
 						}
 						return nil
@@ -194,12 +197,12 @@ func TestPanicAtEachStep(t *testing.T) {
 		for _, step := range []Step{StepSave, StepJournal, StepNoted, StepOld, StepLink, StepRename, StepRead, StepWrite, StepLook, StepPut, StepTimes, StepForget, StepDone} {
 			t.Run(fmt.Sprint(step, refuse), func(t *testing.T) {
 				bubble(t, func(o *testeditor.Options) {
-					writes := 0
+					var writes atomic.Int32
 					o.Fail = func(method, _ string) error {
 						if method != testeditor.WriteMethod {
 							return nil
 						}
-						if writes++; refuse && writes > 1 {
+						if writes.Add(1) > 1 && refuse {
 							return errors.New("no")
 						}
 						return nil
@@ -480,4 +483,54 @@ func TestSeveralFiles(t *testing.T) {
 		require.Empty(r, r.desk.After(ctx, "unknown"))
 		r.desk.Drop("unknown")
 	})
+}
+
+// TestReloadsOnTheirWay: reloads take their time between the disk and the buffer, so they
+// land at any moment of an edit. The disk has droid's text behind each edit all the same.
+func TestReloadsOnTheirWay(t *testing.T) {
+	listed, edits := 0, 0
+	for seed := range uint64(60) {
+		for _, tabs := range []bool{false, true} {
+			bubble(t, func(o *testeditor.Options) {
+				var mu sync.Mutex
+				random := rand.New(rand.NewPCG(seed, 0))
+				upTo := func(d time.Duration) func() time.Duration {
+					return func() time.Duration {
+						mu.Lock()
+						defer mu.Unlock()
+						return time.Duration(random.Int64N(int64(d)))
+					}
+				}
+				o.Delay, o.Load = upTo(60*time.Millisecond), upTo(time.Duration(1+seed)*2*time.Millisecond)
+				slow := upTo(10 * time.Millisecond)
+				o.Slow = func(string, string) time.Duration { return slow() }
+				o.Late = o.Slow
+				if tabs {
+					o.Format = func(_, text string) string { return strings.ReplaceAll(text, "  ", "\t") }
+				}
+			}, func(r *room) {
+				r.inPlace = seed%2 == 0
+				path := r.has("a.txt", "one\ntwo\nthree\nfour\n")
+				r.opened(path)
+				for i := range 5 {
+					want := fmt.Sprintf("one\n  %d\nthree\nnew %d\nfour\n", i, i)
+					r.edits(fmt.Sprint(i), path, to(want))
+					formatted := r.options.Format != nil && r.disk(path) == r.options.Format("", want)
+					require.True(r, formatted || r.disk(path) == want, "seed %d: %q", seed, r.disk(path))
+					time.Sleep(time.Duration(i) * 20 * time.Millisecond)
+				}
+				last := r.disk(path)
+				time.Sleep(10 * time.Second)
+				require.Equal(r, last, r.disk(path), "seed %d", seed)
+				text, _ := r.editor.Buffer(path)
+				require.Equal(r, last, text)
+				edits++
+				if _, _, ok := r.editor.Review(path); ok {
+					listed++
+				}
+			})
+		}
+	}
+	t.Logf("%d of %d files are listed for review", listed, edits)
+	require.Greater(t, listed, edits/2)
 }

@@ -100,6 +100,7 @@ func (f *Files) mendFile(e entry, text string, began time.Time) error {
 		return err
 	}
 	defer s.close()
+	s.last = true
 	err = f.put(e.Resolved, e.Temp, s, f.step, func() error {
 		if again, still := f.interrupted(e, text, began); !still || (again == nil) != (now == nil) {
 			return errBusy

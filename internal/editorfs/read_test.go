@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,9 +114,9 @@ func TestReadWhileTheUserSavesAndTypes(t *testing.T) {
 }
 
 func TestReadOfASilentEditor(t *testing.T) {
-	asked := 0
+	var asked atomic.Int32
 	bubble(t, func(o *testeditor.Options) {
-		o.Slow = func(method, path string) time.Duration { asked++; return time.Hour }
+		o.Slow = func(method, path string) time.Duration { asked.Add(1); return time.Hour }
 	}, func(r *room) {
 		path := r.has("a.txt", "one\n")
 		began := time.Now()
@@ -123,10 +124,10 @@ func TestReadOfASilentEditor(t *testing.T) {
 		require.Equal(r, 3*time.Second, time.Since(began))
 		require.Equal(r, "one\n", r.shown(path))
 		require.Equal(r, 3*time.Second, time.Since(began))
-		require.Equal(r, 1, asked)
+		require.EqualValues(r, 1, asked.Load())
 		time.Sleep(silence)
 		require.Equal(r, "one\n", r.shown(path))
-		require.Equal(r, 2, asked)
+		require.EqualValues(r, 2, asked.Load())
 		ctx, cancel := context.WithCancel(context.Background())
 		time.Sleep(silence)
 		go cancel()
@@ -160,10 +161,10 @@ func TestShadowsEnd(t *testing.T) {
 
 // TestHostilePaths: what is no plain file is never opened, and never asked for.
 func TestHostilePaths(t *testing.T) {
-	asked := 0
+	var asked atomic.Int32
 	bubble(t, func(o *testeditor.Options) {
 		o.Root = "/"
-		o.Slow = func(string, string) time.Duration { asked++; return 0 }
+		o.Slow = func(string, string) time.Duration { asked.Add(1); return 0 }
 	}, func(r *room) {
 		require.NoError(r, os.Mkdir(r.path("dir"), 0o755))
 		makeFIFO(r)
@@ -183,7 +184,7 @@ func TestHostilePaths(t *testing.T) {
 		}
 		r.desk.Before(context.Background(), "1", paths)
 		require.Empty(r, r.desk.After(context.Background(), "1"))
-		require.Zero(r, asked)
+		require.Zero(r, asked.Load())
 		require.Equal(r, maxSize+1, len(r.disk(r.path("huge"))))
 	})
 }

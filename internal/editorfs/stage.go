@@ -1,8 +1,6 @@
 package editorfs
 
-import (
-	"os"
-)
+import "os"
 
 // create writes the text to a new file of this name.
 func (s *staged) create(path string) error {
@@ -10,7 +8,9 @@ func (s *staged) create(path string) error {
 	if err != nil {
 		return err
 	}
-	err = s.fill(file)
+	if err = s.fill(file); err == nil && s.last {
+		err = file.Sync()
+	}
 	if cerr := file.Close(); err == nil {
 		err = cerr
 	}

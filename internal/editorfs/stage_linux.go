@@ -15,6 +15,7 @@ type staged struct {
 	file *os.File // nil where files need a name
 	text string
 	mode fs.FileMode
+	last bool // nothing makes up for it when the machine loses power: it is written through
 }
 
 // stage writes a text beside the file at path, without a name. A file system that
@@ -39,8 +40,10 @@ func (s *staged) name(path string) error {
 		return s.create(path)
 	}
 	defer s.close()
-	if err := s.file.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
-		return err
+	if s.last {
+		if err := s.file.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
+			return err
+		}
 	}
 	err := unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", s.file.Fd()), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)
 	if err != nil { // there may be no /proc

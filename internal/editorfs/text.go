@@ -65,13 +65,13 @@ func withEnds(text string, e ends) string {
 
 // matching is a text with such ends of lines as the editor gave in buffer.
 func matching(buffer, text string) string {
-	switch _, has, _ := readable([]byte(buffer)); has {
-	case lf:
-		return plain(text)
-	case crlf:
+	switch i := strings.IndexByte(buffer, '\n'); {
+	case i < 0:
+		return text
+	case i > 0 && buffer[i-1] == '\r':
 		return withEnds(plain(text), crlf)
 	}
-	return text
+	return plain(text)
 }
 
 // fits reports whether a text with ends b can take the place of one with ends a
