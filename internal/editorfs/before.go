@@ -92,7 +92,7 @@ func (d *Desk) prepare(ctx context.Context, h *held) error {
 	c, buffer, v, err := d.compare(reading, h.location)
 	switch {
 	case errors.Is(err, errLate):
-		d.wasSilent()
+		d.wasSilent(reading)
 		return err
 	case err != nil:
 		return err

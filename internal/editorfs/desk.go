@@ -2,6 +2,7 @@ package editorfs
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -177,7 +178,11 @@ func (d *Desk) isSilent() bool {
 	return d.closed || time.Now().Before(d.silent)
 }
 
-func (d *Desk) wasSilent() {
+// wasSilent notes that the editor has not answered until ctx was over, if that was for the time.
+func (d *Desk) wasSilent(ctx context.Context) {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.silent = time.Now().Add(silence)

@@ -21,7 +21,8 @@ type edit struct {
 	reserve *staged // droid's text with its room on the disk
 	before  *staged // the old text; nil for a new file
 	late    bool
-	tries   int // see late
+	tries   int  // see late
+	begun   bool // the file was touched
 }
 
 // run does the whole edit. Whatever happens, droid's text is on disk in the end, or what
@@ -44,7 +45,12 @@ func (e *edit) run(ctx context.Context) (note string, late bool) {
 	}
 	if err != nil {
 		e.files.log.Info("an edit did not pass through the editor", zap.String("path", e.path), zap.Error(err))
-		if err := e.restore(); err != nil {
+		if !e.begun && errors.Is(err, errMoved) { // what somebody has saved since stays
+			err = nil
+		} else {
+			err = e.restore()
+		}
+		if err != nil {
 			e.files.log.Error("droid's text could not be put back on disk; it is kept in the journal and put there later", zap.String("path", e.path), zap.Error(err))
 			return fmt.Sprintf("%s could not be written: %v. Your change may be missing from it.", e.path, err), e.late
 		}
@@ -103,6 +109,7 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	if err := e.putOld(); err != nil {
 		return nil, err
 	}
+	e.begun = true
 	e.step(StepRead)
 	old := ""
 	if e.old != nil {
@@ -159,7 +166,7 @@ func (e *edit) settled(ctx context.Context, text string) (buffer string, err err
 		buffer, err = e.ask(ctx, e.path)
 		if err != nil && (e.old != nil || errors.Is(err, errLate)) {
 			if errors.Is(err, errLate) {
-				e.wasSilent()
+				e.wasSilent(ctx)
 				e.late = true
 			}
 			return "", err
@@ -203,7 +210,7 @@ func (e *edit) examine(ctx context.Context, old string, outcome error) (saved *c
 		return nil, false, err
 	case !fits(e.n.ends, now.ends):
 		return nil, false, errEnds
-	case now.text == old: // a reload has undone the edit before it was saved
+	case now.text == old, now.text == "": // a reload has undone the edit before it was saved
 		return nil, false, errMoved
 	}
 	buffer, err := e.ask(ctx, e.path)
@@ -281,7 +288,11 @@ func (e *edit) relink() error {
 // the edit. saved is nil when the editor has no part in it.
 func (e *edit) complete(saved *content) {
 	e.step(StepTimes)
-	if now, err := e.files.look(e.resolved); err == nil && (saved == nil || now.text == saved.text) {
+	text := e.n.text
+	if saved != nil {
+		text = saved.text
+	}
+	if now, err := e.files.look(e.resolved); err == nil && now.text == text {
 		now = e.files.keep(e.resolved, now, mode(e.n.info), e.n.info.ModTime())
 		e.files.saw(e.resolved, now, saved != nil)
 	}

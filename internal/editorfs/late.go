@@ -118,6 +118,7 @@ func (e *edit) again() error {
 func (e *edit) overwrite() (*content, error) {
 	ctx, cancel := context.WithTimeout(e.files.ctx, e.files.wait)
 	defer cancel()
+	e.begun = true
 	buffer, err := e.settled(ctx, e.old.text)
 	if err != nil {
 		return nil, err

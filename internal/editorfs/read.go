@@ -45,8 +45,8 @@ func (d *Desk) Read(ctx context.Context, path string) (*Shadow, error) {
 	c, buffer, v := (*content)(nil), "", disk
 	if d.files.lateAt(at.resolved) == nil && !d.isSilent() {
 		c, buffer, v, err = d.compare(ctx, at)
-		if errors.Is(err, errLate) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			d.wasSilent()
+		if errors.Is(err, errLate) {
+			d.wasSilent(ctx)
 		}
 		if err != nil {
 			d.debug("the editor cannot say what is unsaved", at, err)

@@ -188,3 +188,27 @@ func TestHostilePaths(t *testing.T) {
 		require.Equal(r, maxSize+1, len(r.disk(r.path("huge"))))
 	})
 }
+
+// TestLateAnswersSilenceReads: an edit that has found the editor slow spares the reads after it.
+func TestLateAnswersSilenceReads(t *testing.T) {
+	var slow atomic.Bool
+	bubble(t, func(o *testeditor.Options) {
+		o.Slow = func(string, string) time.Duration {
+			if slow.Load() {
+				return 5 * time.Second
+			}
+			return 0
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", three)
+		ctx := context.Background()
+		r.desk.Before(ctx, "1", []string{path})
+		r.droidWrites(path, four)
+		slow.Store(true)
+		r.desk.After(ctx, "1")
+		require.True(r, r.desk.isSilent())
+		began := time.Now()
+		require.Equal(r, four, r.shown(path))
+		require.Equal(r, began, time.Now())
+	})
+}
