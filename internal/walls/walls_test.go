@@ -25,6 +25,7 @@ var mayImport = map[string]string{
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
 	"internal/options":      "internal/droid/stream internal/protocol",
 	"internal/readfile":     "internal/show",
+	"internal/editorfs":     "",
 	"internal/wire":         "internal/visible",
 	"internal/shell":        "internal/procgroup internal/markdown",
 	"internal/export":       "internal/quirks internal/droid/stream internal/visible",

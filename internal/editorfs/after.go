@@ -1,0 +1,89 @@
+package editorfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.uber.org/zap"
+)
+
+// After takes what droid has written to the files of a call to the editor, as an edit of
+// the agent. When it returns, each file has droid's text, or what the editor made of it when it
+// saved it; then note says so, in one line for each file, for droid. It waits at most twice
+// as long as Wait for each file, and not at all once ctx is done. A call without a
+// Before is none.
+func (d *Desk) After(ctx context.Context, id string) (note string) {
+	d.mu.Lock()
+	c := d.calls[id]
+	if c == nil || c.busy {
+		if c != nil { // Before has not returned, and droid did not wait for it
+			delete(d.calls, id)
+			c.end()
+		}
+		d.mu.Unlock()
+		return ""
+	}
+	delete(d.calls, id)
+	c.busy, c.ended = true, true
+	d.mu.Unlock()
+	defer d.finish(c)
+	var notes []string
+	slow := false
+	for _, h := range c.files {
+		line, late := d.deliver(ctx, h, slow)
+		slow = slow || late
+		if line != "" {
+			notes = append(notes, line)
+		}
+	}
+	return strings.Join(notes, "\n")
+}
+
+// deliver takes one file to the editor; slow says that it is not to be asked. late
+// reports whether it has not answered in time.
+func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, late bool) {
+	defer d.survive("an edit could not be completed")
+	if h.resolvesTo() != nil {
+		return "", false // droid has written nothing, or elsewhere
+	}
+	n, err := d.files.look(h.resolved)
+	if n == nil || h.old != nil && n.text == h.old.text && err == nil {
+		return "", false
+	}
+	h.saved = nil // the time is that of droid's own write
+	d.knows(h.resolved, func(k *known) { *k = known{mtime: n.info.ModTime()} })
+	d.files.saw(h.resolved, n, false)
+	switch {
+	case err != nil:
+	case h.direct != "" || slow:
+	case h.old != nil && !fits(h.old.ends, n.ends):
+		err = errEnds
+	case d.files.lateAt(h.resolved) != nil:
+		err = errPending
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	default:
+		e := &edit{Desk: d, held: h, n: n, step: d.files.step}
+		return e.run(ctx)
+	}
+	if err != nil {
+		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
+	}
+	d.files.wroteDirectly(h.resolved, n.text)
+	return "", false
+}
+
+// noteOf says to droid what the editor made of its text.
+func noteOf(path, written, saved string) string {
+	n := linesThatDiffer(written, saved)
+	what := fmt.Sprintf("%d lines differ", n)
+	if n == 1 {
+		what = "1 line differs"
+	}
+	return fmt.Sprintf("The editor changed %s when it saved it (for example by formatting it): %s from what you wrote.", path, what)
+}
+
+// errMoved: the file is not as droid left it.
+var errMoved = errors.New("somebody else has changed it")

@@ -1,0 +1,169 @@
+package editorfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+)
+
+// Before prepares an edit of these files, which droid has announced: afterwards the disk has the
+// editor's text of each. Unsaved changes are saved by writing them back. The files are held
+// for this call until Pause, After or Drop. Again for the same call it looks anew. A
+// file that cannot pass through the editor is left alone.
+//
+// It waits at most as long as Wait for other edits of the files, and for each file as long
+// for a reading and for a saving editor. After the first that is late, the others are
+// left alone.
+func (d *Desk) Before(ctx context.Context, id string, paths []string) {
+	c := d.begin(id)
+	defer d.finish(c)
+	defer d.survive("an edit could not be prepared")
+	d.hold(ctx, c, paths)
+	slow := false
+	for _, h := range c.files {
+		if slow {
+			h.direct = errLate.Error()
+			continue
+		}
+		err := d.prepare(ctx, h)
+		slow = errors.Is(err, errLate)
+		h.direct = ""
+		if err != nil {
+			h.direct = err.Error()
+			d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
+		}
+	}
+}
+
+// hold locks the files of a call, always in the same order.
+func (d *Desk) hold(ctx context.Context, c *call, paths []string) {
+	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
+	defer cancel()
+	var found []location
+	for _, path := range paths {
+		at, err := resolve(path)
+		if err != nil {
+			d.debug("an edit does not pass through the editor", location{path: path}, err)
+			continue
+		}
+		found = append(found, at)
+	}
+	slices.SortStableFunc(found, func(a, b location) int { return strings.Compare(a.resolved, b.resolved) })
+	found = slices.CompactFunc(found, func(a, b location) bool { return a.resolved == b.resolved })
+	for _, at := range found {
+		release, err := d.files.hold(ctx, at.resolved)
+		if err != nil {
+			d.files.log.Info("an edit does not pass through the editor: another edit of the file has not ended", zap.String("path", at.path), zap.Error(err))
+			continue
+		}
+		c.files = append(c.files, &held{location: at, desk: d, release: release, direct: "it was not looked at"})
+	}
+}
+
+var (
+	errStale   = errors.New("the editor's text of it is out of date, or in conflict with the disk")
+	errPending = errors.New("the editor has not answered an earlier write of it")
+	errSaved   = errors.New("the editor has saved something else than it says")
+)
+
+// prepare makes the disk and the editor agree on a file's text, which becomes the old one.
+func (d *Desk) prepare(ctx context.Context, h *held) error {
+	if d.files.lateAt(h.resolved) != nil {
+		return errPending
+	}
+	at, err := resolve(h.path) // it may have changed before the file was held
+	if err != nil {
+		return err
+	}
+	if at.resolved != h.resolved {
+		return errBusy
+	}
+	h.location = at
+	if !h.exists {
+		return nil
+	}
+	reading, cancel := context.WithTimeout(ctx, d.files.wait)
+	defer cancel()
+	c, buffer, v, err := d.compare(reading, h.location)
+	switch {
+	case errors.Is(err, errLate):
+		d.wasSilent(reading)
+		return err
+	case err != nil:
+		return err
+	case v == disk:
+		return errStale
+	case v == unsaved:
+		if c, err = d.save(ctx, h, c, buffer); err != nil {
+			return err
+		}
+	}
+	h.old = c
+	d.pretend(h)
+	return nil
+}
+
+// save has the editor save a file's unsaved text, and returns what is on disk then.
+func (d *Desk) save(ctx context.Context, h *held, before *content, buffer string) (*content, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
+	defer cancel()
+	d.files.step(StepSave)
+	answered, err := d.tell(ctx, h.path, buffer)
+	if errors.Is(err, errLate) {
+		d.awaitLate(h.location, answered, &late{text: before.text})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("saving it: %w", err)
+	}
+	now, err := d.files.look(h.resolved)
+	if err != nil {
+		return nil, err
+	}
+	if plain(now.text) != plain(buffer) { // formatted, or not saved
+		if buffer, err = d.ask(ctx, h.path); err != nil {
+			return nil, err
+		}
+		if plain(now.text) != plain(buffer) {
+			return nil, errSaved
+		}
+	}
+	now = d.files.keep(h.resolved, now, mode(before.info), now.info.ModTime())
+	d.files.saw(h.resolved, now, true)
+	return now, nil
+}
+
+// pretend puts the mtime that droid knows back, if droid was shown exactly the text that is
+// on disk now: droid edits no file that has changed since it read it (0.99 to 0.225).
+func (d *Desk) pretend(h *held) {
+	d.mu.Lock()
+	k := d.known[h.resolved]
+	d.mu.Unlock()
+	truly := h.old.info.ModTime()
+	if !k.shown || k.shadow != d.files.hash(h.old.text) || truly.Equal(k.mtime) {
+		return
+	}
+	h.old = d.files.keep(h.resolved, h.old, mode(h.old.info), k.mtime)
+	h.saved, h.truly = h.old, truly
+	d.files.saw(h.resolved, h.old, true)
+}
+
+// survive turns a panic into a line in the log.
+func (d *Desk) survive(what string) {
+	if r := recover(); r != nil {
+		d.files.log.Error(what, zap.Any("panic", r), zap.Stack("stack"))
+	}
+}
+
+// resolvesTo makes sure that a path still leads to the same file.
+func (h *held) resolvesTo() error {
+	at, err := resolve(h.path)
+	if err == nil && (at.resolved != h.resolved || !at.exists) {
+		err = os.ErrNotExist
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package editorfs
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// commandSlack is how long after a command has ended a change may still be its work.
+	commandSlack = 50 * time.Millisecond
+	// maxWindows is how many times are kept. Beyond, neighbours become one, which at worst
+	// makes the disk right where an unsaved text was.
+	maxWindows = 1000
+)
+
+// commands knows when commands ran that may have changed any file.
+type commands struct {
+	open    map[commandKey]time.Time
+	windows []window // in the order of their ends
+}
+
+type commandKey struct {
+	desk *Desk
+	id   string
+}
+
+type window struct{ from, to time.Time }
+
+func (c *commands) begin(key commandKey, now time.Time) {
+	if _, runs := c.open[key]; !runs {
+		c.open[key] = now
+	}
+}
+
+func (c *commands) end(key commandKey, now time.Time) {
+	from, runs := c.open[key]
+	if !runs {
+		return
+	}
+	delete(c.open, key)
+	w := window{from, now.Add(commandSlack)}
+	for n := len(c.windows); n > 0 && !c.windows[n-1].to.Before(w.from); n = len(c.windows) {
+		if last := c.windows[n-1].from; last.Before(w.from) {
+			w.from = last
+		}
+		c.windows = c.windows[:n-1]
+	}
+	c.windows = append(c.windows, w)
+	if len(c.windows) > maxWindows {
+		c.windows[1].from = c.windows[0].from
+		c.windows = slices.Delete(c.windows, 0, 1)
+	}
+}
+
+// ran reports whether a command ran at this time.
+func (c *commands) ran(at time.Time) bool {
+	for _, from := range c.open {
+		if !at.Before(from) {
+			return true
+		}
+	}
+	for _, w := range slices.Backward(c.windows) {
+		if at.After(w.to) {
+			return false
+		}
+		if !at.Before(w.from) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,229 @@
+//go:build unix
+
+package editorfs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// crashEnv has what a child process does: the base directory, the kind of edit, and at
+// which of its steps it kills itself, with commas between.
+const crashEnv = "DROID_ACP_TEST_EDIT_CRASH"
+
+const (
+	crashOld   = "one\ntwo\nthree\n"
+	crashTyped = "typed\none\ntwo\nthree\n"
+	crashNew   = "one\ndroid's line\ntwo\nthree\n"
+)
+
+// crashEditor dies with the agent. It writes in place, without care.
+type crashEditor struct {
+	kind   string
+	mu     sync.Mutex
+	buffer string // unsaved, or ""
+	wait   func()
+}
+
+func (e *crashEditor) ReadTextFile(_ context.Context, path string) (string, error) {
+	e.wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.buffer != "" {
+		return e.buffer, nil
+	}
+	data, err := os.ReadFile(path)
+	return string(data), err
+}
+
+func (e *crashEditor) WriteTextFile(_ context.Context, path, text string) error {
+	e.wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.buffer = ""
+	switch {
+	case e.kind == "refused" && text == crashNew:
+		return errors.New("refused")
+	case e.kind == "torn" && text == crashNew:
+		_ = os.WriteFile(path, []byte(text[:len(text)/2]), 0o644)
+		die()
+	case e.kind == "emptied" && text == crashNew:
+		_ = os.WriteFile(path, nil, 0o644)
+		die()
+	case e.kind == "formatted" && text == crashNew:
+		text = strings.ReplaceAll(text, "\n", " \n")
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+func die() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+// crashChild is one agent that edits one file, or only mends.
+func crashChild() {
+	args := strings.Split(os.Getenv(crashEnv), ",")
+	base, kind := args[0], args[1]
+	last, _ := strconv.Atoi(args[2])
+	steps := 0
+	editor := &crashEditor{kind: kind, wait: func() {}}
+	if kind == "slow" {
+		editor.wait = func() { time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond) }
+	}
+	f, err := Open(Options{Journal: filepath.Join(base, "journal"), Wait: time.Second, Step: func(Step) {
+		if steps++; steps == last {
+			die()
+		}
+	}, Changed: fs.FileInfo.ModTime})
+	if err != nil {
+		panic(err)
+	}
+	if kind == "mend" {
+		os.Stdout.WriteString("done\n")
+		return
+	}
+	d, path, ctx := f.Desk(editor), filepath.Join(base, "project", "a.txt"), context.Background()
+	if kind == "unsaved" {
+		editor.buffer = crashTyped
+	}
+	if kind == "link" {
+		path = filepath.Join(base, "link")
+	}
+	d.Before(ctx, "call", []string{path})
+	if err := os.WriteFile(path, []byte(crashNew), 0o644); err != nil {
+		panic(err)
+	}
+	os.Stdout.WriteString("wrote\n")
+	d.After(ctx, "call")
+	d.Close()
+	f.Close()
+	os.Stdout.WriteString("done\n")
+}
+
+// crash runs a child until it kills itself at a step, or is killed some time after
+// droid has written. It reports how far it came.
+func crash(t *testing.T, base, kind string, step int, kill time.Duration) (wrote, done bool) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), crashEnv+"="+strings.Join([]string{base, kind, strconv.Itoa(step)}, ","))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	wrote = lines.Scan() && lines.Text() == "wrote"
+	if kill > 0 {
+		timer := time.AfterFunc(kill, func() { _ = cmd.Process.Kill() })
+		defer timer.Stop()
+	}
+	done = lines.Text() == "done" || lines.Scan() && lines.Text() == "done"
+	_, _ = io.Copy(io.Discard, out)
+	err = cmd.Wait()
+	require.True(t, done || err != nil && strings.Contains(err.Error(), "killed"), "%v", err)
+	return wrote, done
+}
+
+// crashRoom is what a child works in.
+func crashRoom(t *testing.T, kind string) (base, path string) {
+	base = t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(base, "project"), 0o755))
+	path = filepath.Join(base, "project", "a.txt")
+	if kind != "new" {
+		require.NoError(t, os.WriteFile(path, []byte(crashOld), 0o644))
+		before := time.Now().Add(-time.Hour)
+		require.NoError(t, os.Chtimes(path, before, before))
+	}
+	if kind == "link" {
+		require.NoError(t, os.Symlink(filepath.Join("project", "a.txt"), filepath.Join(base, "link")))
+	}
+	return base, path
+}
+
+// mended opens the journal as the next agent does, and looks what the file has then.
+func mended(t *testing.T, base, path, kind string, wrote bool) {
+	t.Helper()
+	f, err := Open(Options{Journal: filepath.Join(base, "journal")})
+	require.NoError(t, err)
+	f.Close()
+	data, err := os.ReadFile(path)
+	text := string(data)
+	switch {
+	case wrote && kind == "formatted":
+		require.Contains(t, []string{crashNew, strings.ReplaceAll(crashNew, "\n", " \n")}, text)
+	case wrote:
+		require.Equal(t, crashNew, text, "droid was told of success")
+	case kind == "new":
+		require.ErrorIs(t, err, fs.ErrNotExist)
+	default:
+		require.Contains(t, []string{crashOld, crashTyped, crashNew}, text)
+	}
+	if kind == "link" {
+		to, err := os.Readlink(filepath.Join(base, "link"))
+		require.NoError(t, err)
+		require.Equal(t, filepath.Join("project", "a.txt"), to)
+	}
+	require.NoError(t, filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		require.True(t, d.IsDir() || name == "a.txt" || name == "link", path)
+		return err
+	}))
+}
+
+// TestKilledAtEachStep kills agent and editor together before each step of an edit.
+func TestKilledAtEachStep(t *testing.T) {
+	for _, kind := range []string{"plain", "new", "link", "unsaved", "refused", "formatted", "torn", "emptied"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			for step := 1; ; step++ {
+				require.Less(t, step, 50)
+				base, path := crashRoom(t, kind)
+				wrote, done := crash(t, base, kind, step, 0)
+				mended(t, base, path, kind, wrote)
+				if done || step > 30 {
+					require.Greater(t, step, 8)
+					return
+				}
+			}
+		})
+	}
+}
+
+// TestKilledWhileItMends kills the next agent, too, before each of its steps.
+func TestKilledWhileItMends(t *testing.T) {
+	for edit := 4; edit <= 9; edit++ {
+		for step := 1; ; step++ {
+			require.Less(t, step, 10)
+			base, path := crashRoom(t, "refused")
+			wrote, _ := crash(t, base, "refused", edit, 0)
+			_, done := crash(t, base, "mend", step, 0)
+			mended(t, base, path, "refused", wrote)
+			if done {
+				break
+			}
+		}
+	}
+}
+
+// TestKilledAtRandom kills them 50 times at any moment.
+func TestKilledAtRandom(t *testing.T) {
+	for range 50 {
+		base, path := crashRoom(t, "slow")
+		wrote, _ := crash(t, base, "slow", 0, 1+time.Duration(rand.Int64N(int64(40*time.Millisecond))))
+		mended(t, base, path, "slow", wrote)
+	}
+}

@@ -1,0 +1,91 @@
+package editorfs
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestJudge(t *testing.T) {
+	const old, young, future = time.Minute, time.Second, -time.Minute
+	for name, tc := range map[string]struct {
+		sight
+		want verdict
+	}{
+		"the same":                                    {sight{same: true, age: old}, equal},
+		"the same, just changed by a command":         {sight{same: true, command: true}, equal},
+		"typed into a file that nobody has touched":   {sight{age: old}, unsaved},
+		"exactly when a reload must have come":        {sight{age: reloadTime}, unsaved},
+		"just before":                                 {sight{age: reloadTime - 1}, again},
+		"just changed":                                {sight{age: 0}, again},
+		"changed by a clock that is a little ahead":   {sight{age: -time.Second}, again},
+		"changed in the far future":                   {sight{age: future}, disk},
+		"changed by a command":                        {sight{command: true, age: old}, disk},
+		"changed by a command just now":               {sight{command: true, age: young}, disk},
+		"changed by a command, loaded, then typed":    {sight{command: true, caught: true, age: young}, unsaved},
+		"saved by us through the editor, then typed":  {sight{caught: true, age: young}, unsaved},
+		"loaded from the far future, then typed":      {sight{caught: true, age: future}, unsaved},
+		"a reload of the text before":                 {sight{earlier: true, age: young}, again},
+		"... after the editor had the new one":        {sight{earlier: true, caught: true, age: young}, again},
+		"... of a command":                            {sight{earlier: true, command: true, age: young}, disk},
+		"an editor that never reloads":                {sight{earlier: true, age: old}, disk},
+		"an undo that is not saved":                   {sight{earlier: true, caught: true, age: old}, disk},
+		"an earlier text, the file from far ahead":    {sight{earlier: true, age: future}, disk},
+		"an earlier text, of a clock a little ahead":  {sight{earlier: true, age: -time.Second}, again},
+		"an earlier text, exactly when it is too old": {sight{earlier: true, age: reloadTime}, disk},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, judge(tc.sight)) })
+	}
+}
+
+// TestJudgeNeverSavesWhatMayBeOld: of all that can be seen, only these are unsaved texts.
+func TestJudgeNeverSavesWhatMayBeOld(t *testing.T) {
+	for bits := range 16 {
+		for _, age := range []time.Duration{-time.Hour, -time.Second, 0, time.Second, reloadTime, time.Hour} {
+			s := sight{same: bits&1 != 0, caught: bits&2 != 0, earlier: bits&4 != 0, command: bits&8 != 0, age: age}
+			if judge(s) != unsaved {
+				continue
+			}
+			require.False(t, s.same || s.earlier, fmt.Sprint(s))
+			require.True(t, s.caught || !s.command && s.age >= reloadTime, fmt.Sprint(s))
+		}
+	}
+}
+
+func TestCommands(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(1000+int64(s), 0) }
+	c := commands{open: make(map[commandKey]time.Time)}
+	a, b := commandKey{id: "a"}, commandKey{id: "b"}
+	require.False(t, c.ran(at(0)))
+	c.begin(a, at(1))
+	c.begin(a, at(5)) // told twice
+	require.False(t, c.ran(at(0)))
+	require.True(t, c.ran(at(1)))
+	require.True(t, c.ran(at(99)), "it still runs")
+	c.begin(b, at(3))
+	c.end(a, at(10))
+	c.end(a, at(20)) // told twice
+	require.True(t, c.ran(at(50)), "the other runs")
+	c.end(b, at(12))
+	require.Len(t, c.windows, 1, "they were at once")
+	require.True(t, c.ran(at(12).Add(commandSlack)))
+	require.False(t, c.ran(at(12).Add(commandSlack+1)))
+	require.False(t, c.ran(at(1).Add(-1)))
+	c.begin(a, at(30))
+	c.end(a, at(31))
+	require.Len(t, c.windows, 2)
+	require.False(t, c.ran(at(20)))
+	require.True(t, c.ran(at(30)))
+	require.True(t, c.ran(at(2)))
+
+	for i := range 2 * maxWindows {
+		c.begin(a, at(100+10*i))
+		c.end(a, at(101+10*i))
+	}
+	require.Len(t, c.windows, maxWindows)
+	require.True(t, c.ran(at(2)), "no window is forgotten")
+	require.True(t, c.ran(at(100+10*(2*maxWindows-1))))
+	require.False(t, c.ran(at(105+10*(2*maxWindows-2))))
+}

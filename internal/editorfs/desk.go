@@ -1,0 +1,225 @@
+package editorfs
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Desk is what one session has open.
+type Desk struct {
+	files  *Files
+	editor Editor
+
+	mu      sync.Mutex
+	closed  bool
+	silent  time.Time // until when the editor is not asked for reads
+	known   map[string]known
+	calls   map[string]*call
+	shadows map[*Shadow]bool
+}
+
+// known is what droid knows of a file.
+type known struct {
+	mtime  time.Time // of its last own read or write of the file
+	shadow uint64    // hash of the unsaved text that it was shown last
+	shown  bool      // there is one
+}
+
+// call is an edit that was announced.
+type call struct {
+	files []*held
+	busy  bool // Before or After works on it
+	ended bool // whoever works on it lets its files go
+}
+
+// held is a file of a call, locked.
+type held struct {
+	location
+	desk    *Desk
+	release func()
+	old     *content  // the text before the edit; nil when the file is new
+	direct  string    // why the file does not pass through the editor; "" when it does
+	saved   *content  // the file whose mtime was put back to the one droid knows
+	truly   time.Time // its mtime before that
+}
+
+// Desk is a new desk for a session whose client has this editor.
+func (f *Files) Desk(editor Editor) *Desk {
+	return &Desk{files: f, editor: editor, known: make(map[string]known), calls: make(map[string]*call), shadows: make(map[*Shadow]bool)}
+}
+
+// Close ends the session's work: calls that wait are dropped, and no shadow can be read any more.
+func (d *Desk) Close() {
+	d.mu.Lock()
+	d.closed = true
+	calls, shadows := d.calls, d.shadows
+	d.calls, d.shadows = make(map[string]*call), make(map[*Shadow]bool)
+	var ended []*held
+	for _, c := range calls {
+		ended = append(ended, c.end()...)
+	}
+	d.mu.Unlock()
+	letGo(ended)
+	for s := range shadows {
+		s.remove()
+	}
+	d.files.mu.Lock()
+	defer d.files.mu.Unlock()
+	for key := range d.files.commands.open {
+		if key.desk == d {
+			d.files.commands.end(key, time.Now())
+		}
+	}
+}
+
+// CommandBegan notes that a tool runs which may change any file on disk. Each id
+// must end.
+func (d *Desk) CommandBegan(id string) {
+	d.files.mu.Lock()
+	defer d.files.mu.Unlock()
+	d.files.commands.begin(commandKey{d, id}, time.Now())
+}
+
+// CommandEnded notes that the tool has ended. An unknown id is none.
+func (d *Desk) CommandEnded(id string) {
+	d.files.mu.Lock()
+	defer d.files.mu.Unlock()
+	d.files.commands.end(commandKey{d, id}, time.Now())
+}
+
+// Pause lets others edit the files of a call while the user is asked. Before comes again
+// when he has allowed it; without that, After does nothing.
+func (d *Desk) Pause(id string) { d.Drop(id) }
+
+// Drop ends a call that has no After. A call that is not known is none.
+func (d *Desk) Drop(id string) {
+	d.mu.Lock()
+	var ended []*held
+	if c := d.calls[id]; c != nil {
+		delete(d.calls, id)
+		ended = c.end()
+	}
+	d.mu.Unlock()
+	letGo(ended)
+}
+
+// end marks a call as ended. The files are the caller's to let go, unless somebody works
+// on them. Desk.mu is held.
+func (c *call) end() []*held {
+	c.ended = true
+	if c.busy {
+		return nil
+	}
+	files := c.files
+	c.files = nil
+	return files
+}
+
+// letGo unlocks files. What droid did not change gets its true mtime again.
+func letGo(files []*held) {
+	for _, h := range files {
+		if h.saved != nil {
+			h.desk.restoreTime(h)
+		}
+		h.release()
+	}
+}
+
+// restoreTime ends the pretence that a file which was saved has not changed since droid
+// read it, so that other programs see the change.
+func (d *Desk) restoreTime(h *held) {
+	now, err := d.files.look(h.resolved)
+	if err == nil && now.text == h.saved.text && now.info.ModTime().Equal(h.saved.info.ModTime()) {
+		d.files.keep(h.resolved, now, mode(now.info), h.truly)
+	}
+}
+
+// begin registers a call, in place of one with the same id.
+func (d *Desk) begin(id string) *call {
+	d.Drop(id)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := &call{busy: true, ended: d.closed}
+	if !d.closed {
+		d.calls[id] = c
+	}
+	return c
+}
+
+// finish ends somebody's work on a call.
+func (d *Desk) finish(c *call) {
+	d.mu.Lock()
+	c.busy = false
+	var files []*held
+	if c.ended {
+		files = c.end()
+	}
+	d.mu.Unlock()
+	letGo(files)
+}
+
+// knows notes what droid knows of a file from now on.
+func (d *Desk) knows(resolved string, change func(*known)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k := d.known[resolved]
+	change(&k)
+	d.known[resolved] = k
+}
+
+// isSilent reports whether the editor is not asked for reads: it did not answer the last in time.
+func (d *Desk) isSilent() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed || time.Now().Before(d.silent)
+}
+
+// wasSilent notes that the editor has not answered until ctx was over, if that was for the time.
+func (d *Desk) wasSilent(ctx context.Context) {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.silent = time.Now().Add(silence)
+}
+
+// compare reads a file on the disk and in the editor until it is clear who is right, or
+// ctx is done: then the disk is.
+func (d *Desk) compare(ctx context.Context, at location) (c *content, buffer string, v verdict, err error) {
+	first := ""
+	for n := 0; ; n++ {
+		if c, err = d.files.look(at.resolved); err != nil {
+			return nil, "", disk, err
+		}
+		if buffer, err = d.ask(ctx, at.path); err != nil {
+			return c, "", disk, err
+		}
+		now, err := d.files.look(at.resolved)
+		if err != nil {
+			return nil, "", disk, err
+		}
+		v = again // the file has changed meanwhile
+		if now.same(c.info, c.changed) && now.text == c.text {
+			v = judge(d.files.sight(at.resolved, c, buffer))
+			if n > 0 && buffer != first && v == again {
+				v = disk // no reload does that
+			}
+			first = buffer
+		}
+		if v != again {
+			return c, buffer, v, nil
+		}
+		if !pause(ctx, pollEvery) {
+			return c, buffer, disk, nil
+		}
+	}
+}
+
+func (d *Desk) debug(what string, at location, err error) {
+	d.files.log.Debug(what, zap.String("path", at.path), zap.Error(err))
+}

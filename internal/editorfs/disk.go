@@ -1,0 +1,206 @@
+package editorfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// location is where a path leads.
+type location struct {
+	path     string // as droid names it
+	resolved string // without symbolic links
+	link     string // what the last part of path points to, when it is a symbolic link
+	exists   bool
+}
+
+var (
+	errKind    = errors.New("it is no regular file")
+	errPath    = errors.New("its path is not absolute")
+	errShared  = errors.New("it has several names")
+	errOwner   = errors.New("a new file there would have another owner or group")
+	errNoWrite = errors.New("it or its directory cannot be written")
+	errExtras  = errors.New("it has attributes that an editor would lose")
+	errBusy    = errors.New("it changes while it is read")
+)
+
+// resolve finds out where a path leads. The file, and directories above it, may be missing.
+func resolve(path string) (location, error) {
+	if !filepath.IsAbs(path) {
+		return location{}, errPath
+	}
+	at := location{path: path}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		at.resolved, err = resolveMissing(filepath.Clean(path))
+		return at, err
+	}
+	if err != nil {
+		return at, err
+	}
+	at.exists = true
+	if info.Mode()&fs.ModeSymlink != 0 {
+		if at.link, err = os.Readlink(path); err != nil {
+			return at, err
+		}
+	}
+	at.resolved, err = filepath.EvalSymlinks(path)
+	if err == nil && ofKernel(at.resolved) {
+		err = errKind
+	}
+	return at, err
+}
+
+// resolveMissing is the path of a file that is not there, behind the directories that are.
+func resolveMissing(path string) (string, error) {
+	dir := filepath.Dir(path)
+	if dir == path {
+		return "", fs.ErrNotExist
+	}
+	resolved, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, lerr := os.Lstat(dir); lerr == nil {
+			return "", errKind // a link that leads nowhere
+		}
+		resolved, err = resolveMissing(dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	resolved = filepath.Join(resolved, filepath.Base(path))
+	if ofKernel(resolved) {
+		return "", errKind
+	}
+	return resolved, nil
+}
+
+// ofKernel reports whether the kernel shows itself or its devices under a path.
+func ofKernel(path string) bool {
+	for _, dir := range []string{"/proc", "/sys", "/dev"} {
+		if path == dir || strings.HasPrefix(path, dir+"/") && !strings.HasPrefix(path, "/dev/shm/") {
+			return true
+		}
+	}
+	return false
+}
+
+// content is a file that was read.
+type content struct {
+	text    string
+	ends    ends
+	info    fs.FileInfo
+	changed time.Time
+}
+
+// same reports whether a file is the one that was read, and not changed since.
+func (c *content) same(info fs.FileInfo, changed time.Time) bool {
+	return os.SameFile(c.info, info) && c.info.Size() == info.Size() && c.info.ModTime().Equal(info.ModTime()) && c.changed.Equal(changed)
+}
+
+// look reads a file that may pass through the editor. The error says why another may not; one
+// that was read although its text may not comes with the error.
+func (f *Files) look(resolved string) (*content, error) {
+	if err := f.failure("look"); err != nil {
+		return nil, err
+	}
+	for range 3 {
+		c, err := f.lookOnce(resolved)
+		if !errors.Is(err, errBusy) {
+			return c, err
+		}
+	}
+	return nil, errBusy
+}
+
+func (f *Files) lookOnce(resolved string) (*content, error) {
+	before, err := os.Lstat(resolved)
+	if err != nil {
+		return nil, err
+	}
+	if err := suits(resolved, before); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(resolved, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data := make([]byte, before.Size()+1)
+	n, err := io.ReadFull(file, data)
+	if err == nil || !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(errBusy, err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	c := &content{info: before, changed: f.changed(before)}
+	if int64(n) != before.Size() || !c.same(info, f.changed(info)) {
+		return nil, errBusy
+	}
+	if err := plainFile(file); err != nil {
+		return nil, err
+	}
+	if c.text, c.ends, err = readable(data[:n]); err != nil {
+		c.text = string(data[:n])
+	}
+	return c, err
+}
+
+// suits says why a file may not pass through the editor, by what is known without
+// opening it.
+func suits(path string, info fs.FileInfo) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return errKind
+	case info.Size() > maxSize:
+		return errSize
+	case info.Mode()&0o200 == 0 || info.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0:
+		return errNoWrite
+	}
+	return ordinary(path, info)
+}
+
+// tempName is the name of a temporary file beside a file.
+func tempName(id string) string { return ".droid-acp-" + id + ".tmp" }
+
+// isTempName reports whether tempName can have made a name.
+func isTempName(name string) bool {
+	id, ok := strings.CutPrefix(name, ".droid-acp-")
+	id, ok2 := strings.CutSuffix(id, ".tmp")
+	return ok && ok2 && isID(id)
+}
+
+// put replaces a file by a text, atomically. check is asked right before. The temporary
+// file is not left behind.
+func (f *Files) put(resolved, temp string, s *staged, step func(Step), check func() error) error {
+	if err := f.failure("put"); err != nil {
+		return err
+	}
+	temp = filepath.Join(filepath.Dir(resolved), temp)
+	step(StepLink)
+	renamed := false
+	defer func() {
+		if !renamed {
+			_ = os.Remove(temp)
+		}
+	}()
+	if err := s.name(temp); err != nil {
+		return fmt.Errorf("writing beside it: %w", err)
+	}
+	step(StepRename)
+	err := check()
+	if err == nil {
+		err = f.failure("rename")
+	}
+	if err == nil {
+		err = os.Rename(temp, resolved)
+	}
+	renamed = err == nil
+	return err
+}

@@ -1,0 +1,24 @@
+package editorfs
+
+import (
+	"io/fs"
+	"os"
+	"time"
+)
+
+const openFlags = 0
+
+// ordinary is nil: what a new file gets is the directory's matter here.
+func ordinary(string, fs.FileInfo) error { return nil }
+
+// private makes sure that dir is a directory. The user's own directories are private here.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	if err == nil && !info.IsDir() {
+		err = errKind
+	}
+	return err
+}
+
+// lastChange is the mtime: there is no other time that a change moves.
+func lastChange(info fs.FileInfo) time.Time { return info.ModTime() }

@@ -1,0 +1,536 @@
+//go:build unix
+
+package editorfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/testeditor"
+)
+
+const three, four = "one\ntwo\nthree\n", "one\ndroid\ntwo\nthree\n"
+
+// TestSlowEditors: the file has droid's text when After returns, and keeps it when late
+// answers come.
+func TestSlowEditors(t *testing.T) {
+	for _, slow := range []time.Duration{500 * time.Millisecond, 2900 * time.Millisecond, 5 * time.Second, time.Hour} {
+		for _, what := range []string{testeditor.ReadMethod, testeditor.WriteMethod, ""} {
+			for _, answers := range []bool{false, true} { // it works at once and answers late, or the other way round
+				t.Run(fmt.Sprint(slow, what, answers), func(t *testing.T) {
+					late := func(method, _ string) time.Duration {
+						if what == "" || what == method {
+							return slow
+						}
+						return 0
+					}
+					bubble(t, func(o *testeditor.Options) {
+						if answers {
+							o.Late = late
+						} else {
+							o.Slow = late
+						}
+					}, func(r *room) {
+						path := r.has("a.txt", three)
+						r.opened(path)
+						began := time.Now()
+						require.Empty(r, r.edits("1", path, to(four)))
+						require.LessOrEqual(r, time.Since(began), 9100*time.Millisecond)
+						require.Equal(r, four, r.disk(path))
+						time.Sleep(20 * time.Second)
+						require.Equal(r, four, r.disk(path), "a late write has not spoiled it")
+						require.Empty(r, r.edits("2", path, to(four+"more\n")))
+						require.Equal(r, four+"more\n", r.disk(path))
+						time.Sleep(20 * time.Second)
+						require.Equal(r, four+"more\n", r.disk(path))
+						require.Empty(r, r.editor.Dirty(path))
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestLateWriteIsMended: the editor does a write when it has long reloaded droid's text, so
+// that it has the edit twice.
+func TestLateWriteIsMended(t *testing.T) {
+	const replaced = "one\n2\nthree\n"
+	var slow atomic.Int64
+	var doubled atomic.Bool
+	bubble(t, func(o *testeditor.Options) {
+		o.Slow = func(method, _ string) time.Duration {
+			if method == testeditor.WriteMethod {
+				return time.Duration(slow.Swap(0))
+			}
+			return 0
+		}
+		o.Format = func(_, text string) string {
+			if strings.Count(text, "2\n") == 2 {
+				doubled.Store(true)
+			}
+			return text
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", three)
+		r.opened(path)
+		slow.Store(int64(6 * time.Second))
+		r.edits("1", path, to(replaced))
+		require.Equal(r, replaced, r.disk(path))
+		require.Empty(r, r.edits("2", path, to(replaced+"later\n")), "on disk, for the editor owes an answer")
+		time.Sleep(10 * time.Second)
+		require.True(r, doubled.Load(), "this editor does it")
+		require.Equal(r, replaced+"later\n", r.disk(path))
+		text, _ := r.editor.Buffer(path)
+		require.Equal(r, replaced+"later\n", text)
+		require.Empty(r, r.edits("3", path, to("x\n")))
+		_, _, listed := r.editor.Review(path)
+		require.True(r, listed, "edits pass through the editor again")
+	})
+}
+
+// TestUserSavesBeforeALateAnswer: what the user has saved long before the late answer stays.
+func TestUserSavesBeforeALateAnswer(t *testing.T) {
+	bubble(t, func(o *testeditor.Options) {
+		o.Late = func(method, _ string) time.Duration {
+			if method == testeditor.WriteMethod {
+				return 10 * time.Second
+			}
+			return 0
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", three)
+		r.edits("1", path, to(four))
+		time.Sleep(2 * time.Second)
+		r.types(path, "user\n")
+		require.NoError(r, r.editor.Save(path))
+		r.touched(path)
+		time.Sleep(20 * time.Second)
+		require.Equal(r, "user\n"+four, r.disk(path))
+	})
+}
+
+// TestEachRequestFails has the editor fail at its first, second, ... request.
+func TestEachRequestFails(t *testing.T) {
+	for n := 1; n <= 8; n++ {
+		for _, name := range []string{"a.txt", "new.txt"} {
+			t.Run(fmt.Sprint(name, n), func(t *testing.T) {
+				var count atomic.Int32
+				bubble(t, func(o *testeditor.Options) {
+					o.Fail = func(string, string) error {
+						if int(count.Add(1)) == n {
+							return errors.New("no")
+						}
+						return nil
+					}
+				}, func(r *room) {
+					path := r.path(name)
+					text := ""
+					if name == "a.txt" {
+						text = "typed\n" + three
+						r.has(name, three)
+						r.opened(path)
+						r.types(path, "typed\n")
+					}
+					want := text + "droid\n"
+					r.edits("1", path, func(s string) string { return s + "droid\n" })
+					if n == 1 && name == "a.txt" || n == 2 && name == "a.txt" { // not read, or not saved: the buffer keeps it
+						want = three + "droid\n"
+						require.True(r, r.editor.Dirty(path))
+					}
+					require.Equal(r, want, r.disk(path))
+				})
+			})
+		}
+	}
+}
+
+func TestEditorRefusesEverything(t *testing.T) {
+	bubble(t, func(o *testeditor.Options) { o.Fail = func(string, string) error { return errors.New("no") } }, func(r *room) {
+		path := r.has("a.txt", three)
+		r.edits("1", path, to(four))
+		r.edits("2", r.path("b.txt"), to(four))
+		require.Equal(r, four, r.disk(path))
+		require.Equal(r, four, r.disk(r.path("b.txt")))
+	})
+}
+
+func TestFormatOnSave(t *testing.T) {
+	tabs := func(_, text string) string { return strings.ReplaceAll(text, "  ", "\t") }
+	twice := func(_, text string) string { return strings.ReplaceAll(text, "droid\n", "droid\n\n") } // looks like an edit done twice
+	for name, format := range map[string]func(string, string) string{"tabs": tabs, "more": twice} {
+		for _, delay := range delays() {
+			t.Run(name, func(t *testing.T) {
+				bubble(t, func(o *testeditor.Options) { o.Format, o.Delay = format, delay }, func(r *room) {
+					path := r.has("a.txt", "one\n\ttwo\n")
+					r.opened(path)
+					note := r.edits("1", path, to("one\n\n  droid\n\ttwo\n"))
+					want := format("", "one\n\n  droid\n\ttwo\n")
+					require.Equal(r, want, r.disk(path))
+					require.Equal(r, fmt.Sprintf("The editor changed %s when it saved it (for example by formatting it): 1 line differs from what you wrote.", path), note)
+					require.Equal(r, want, r.shown(path))
+					time.Sleep(10 * time.Second)
+					require.Equal(r, want, r.disk(path))
+					base, _, listed := r.editor.Review(path)
+					require.True(r, listed)
+					require.Equal(r, "one\n\ttwo\n", base)
+					require.NoError(r, r.editor.Reject(path))
+				})
+			})
+		}
+	}
+}
+
+// TestPanicAtEachStep: a panic leaves droid's text on disk.
+func TestPanicAtEachStep(t *testing.T) {
+	for _, refuse := range []bool{false, true} {
+		for _, step := range []Step{StepSave, StepJournal, StepNoted, StepOld, StepLink, StepRename, StepRead, StepWrite, StepLook, StepPut, StepTimes, StepForget, StepDone} {
+			t.Run(fmt.Sprint(step, refuse), func(t *testing.T) {
+				bubble(t, func(o *testeditor.Options) {
+					var writes atomic.Int32
+					o.Fail = func(method, _ string) error {
+						if method != testeditor.WriteMethod {
+							return nil
+						}
+						if writes.Add(1) > 1 && refuse {
+							return errors.New("no")
+						}
+						return nil
+					}
+				}, func(r *room) {
+					path := r.has("a.txt", three)
+					r.opened(path)
+					r.types(path, "typed\n")
+					r.files.step = func(s Step) {
+						if s == step {
+							panic(s)
+						}
+					}
+					r.edits("1", path, func(s string) string { return s + "droid\n" })
+					want := "typed\n" + three + "droid\n"
+					if step == StepSave {
+						want = three + "droid\n"
+					}
+					require.Equal(r, want, r.disk(path))
+				})
+			})
+		}
+	}
+}
+
+// TestContextEndsAtEachStep: nobody waits any more, and droid's text is on disk.
+func TestContextEndsAtEachStep(t *testing.T) {
+	for _, step := range []Step{StepJournal, StepOld, StepRename, StepRead, StepWrite, StepLook, StepTimes} {
+		t.Run(string(step), func(t *testing.T) {
+			bubble(t, func(o *testeditor.Options) {
+				o.Slow = func(string, string) time.Duration { return 100 * time.Millisecond }
+			}, func(r *room) {
+				path := r.has("a.txt", three)
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				r.desk.Before(ctx, "1", []string{path})
+				r.droidWrites(path, four)
+				r.files.step = func(s Step) {
+					if s == step {
+						cancel()
+					}
+				}
+				began := time.Now()
+				r.desk.After(ctx, "1")
+				require.Less(r, time.Since(began), 500*time.Millisecond)
+				require.Equal(r, four, r.disk(path))
+				time.Sleep(time.Minute)
+				require.Equal(r, four, r.disk(path))
+			})
+		})
+	}
+}
+
+// TestFullDisk: an operation fails some times. What droid wrote is there in the end, or
+// kept until it can be written.
+func TestFullDisk(t *testing.T) {
+	for _, op := range []string{"look", "journal", "put", "rename"} {
+		for from := 1; from <= 6; from++ {
+			for times := 1; times <= 9; times += 2 {
+				t.Run(fmt.Sprint(op, from, times), func(t *testing.T) {
+					bubble(t, func(o *testeditor.Options) {
+						o.Fail = func(method, _ string) error {
+							if method == testeditor.WriteMethod {
+								return errors.New("no room")
+							}
+							return nil
+						}
+					}, func(r *room) {
+						path := r.has("a.txt", three)
+						r.desk.Before(context.Background(), "1", []string{path})
+						r.droidWrites(path, four)
+						n := 0
+						r.files.fault = func(what string) error {
+							if what == op {
+								if n++; n >= from && n < from+times {
+									return errors.New("no space left on device")
+								}
+							}
+							return nil
+						}
+						note := r.desk.After(context.Background(), "1")
+						if r.disk(path) != four {
+							require.Equal(r, three, r.disk(path))
+							require.Contains(r, note, "could not be written")
+							r.files.fault = nil
+							r.desk.Close()
+							r.files.Close()
+						}
+						require.Equal(r, four, r.disk(path))
+						r.files.fault = nil
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestTwoSessions edit one file at the same time, through one agent or two.
+func TestTwoSessions(t *testing.T) {
+	for _, agents := range []int{1, 2} {
+		for name, delay := range delays() {
+			t.Run(fmt.Sprint(agents, name), func(t *testing.T) {
+				bubble(t, func(o *testeditor.Options) { o.Delay = delay }, func(r *room) {
+					path := r.has("a.txt", three)
+					r.opened(path)
+					files := r.files
+					if agents == 2 {
+						files = r.open(nil)
+						defer files.Close()
+					}
+					other := &room{T: r.T, dir: r.dir, clock: r.clock, editor: r.editor, files: files, desk: files.Desk(r.editor)}
+					defer other.desk.Close()
+					var work sync.WaitGroup
+					for i := range 4 {
+						work.Go(func() { r.edits(fmt.Sprint(i), path, func(s string) string { return s + fmt.Sprint("a", i, "\n") }) })
+						work.Go(func() {
+							other.edits(fmt.Sprint(i), path, func(s string) string { return s + fmt.Sprint("b", i, "\n") })
+						})
+					}
+					work.Wait()
+					for i := range 4 {
+						require.Equal(r, 1, strings.Count(r.disk(path), fmt.Sprint("a", i, "\n")), r.disk(path))
+						require.Equal(r, 1, strings.Count(r.disk(path), fmt.Sprint("b", i, "\n")), r.disk(path))
+					}
+					time.Sleep(10 * time.Second)
+					require.True(r, strings.HasPrefix(r.disk(path), three))
+					base, _, listed := r.editor.Review(path)
+					require.True(r, listed)
+					require.Equal(r, three, base)
+				})
+			})
+		}
+	}
+}
+
+// TestLockedFile: an edit whose turn does not come in time does not pass through the editor.
+func TestLockedFile(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		path := r.has("a.txt", three)
+		other := r.files.Desk(r.editor)
+		defer other.Close()
+		other.Before(context.Background(), "1", []string{path})
+		began := time.Now()
+		r.edits("1", path, to(four))
+		require.Equal(r, 3*time.Second, time.Since(began).Truncate(10*time.Millisecond))
+		require.Equal(r, four, r.disk(path))
+		_, _, listed := r.editor.Review(path)
+		require.False(r, listed)
+		other.Pause("1")
+		began = time.Now()
+		r.edits("2", path, to(four+"2\n"))
+		require.Less(r, time.Since(began), time.Second)
+		other.After(context.Background(), "1") // paused: nothing
+		require.Equal(r, four+"2\n", r.disk(path))
+	})
+}
+
+// TestUserTypesDuringAnEdit: what the user types while droid writes is not lost.
+func TestUserTypesDuringAnEdit(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		path := r.has("a.txt", three)
+		r.opened(path)
+		r.desk.Before(context.Background(), "1", []string{path})
+		r.droidWrites(path, four)
+		r.types(path, "user\n")
+		r.desk.After(context.Background(), "1")
+		require.Equal(r, four, r.disk(path))
+		text, _ := r.editor.Buffer(path)
+		require.Equal(r, "user\n"+three, text)
+		require.True(r, r.editor.Dirty(path))
+	})
+}
+
+// TestSeveralEditsWhileTheUserTypes: the user types right behind each edit, and nothing is lost.
+func TestSeveralEditsWhileTheUserTypes(t *testing.T) {
+	for name, delay := range delays() {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(o *testeditor.Options) { o.Delay = delay }, func(r *room) {
+				path := r.has("a.txt", three)
+				r.opened(path)
+				want := three
+				for i := range 4 {
+					want += fmt.Sprint("droid ", i, "\n")
+					r.edits(fmt.Sprint(i), path, to(want))
+					r.types(path, fmt.Sprint("user ", i, "\n"))
+					want = fmt.Sprint("user ", i, "\n") + want
+					time.Sleep(300 * time.Millisecond)
+					require.Equal(r, want, r.shown(path))
+				}
+				require.NoError(r, r.editor.Save(path))
+				require.Equal(r, want, r.disk(path))
+				base, _, listed := r.editor.Review(path)
+				require.True(r, listed)
+				require.NotContains(r, base, "droid")
+			})
+		})
+	}
+}
+
+// TestTimes: droid finds the mtime that it knows as long as its edit runs.
+func TestTimes(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		path := r.has("a.txt", three)
+		info, err := os.Stat(path)
+		require.NoError(r, err)
+		known := info.ModTime()
+		mtime := func() time.Time {
+			info, err := os.Stat(path)
+			require.NoError(r, err)
+			return info.ModTime()
+		}
+		r.opened(path)
+		require.Equal(r, three, r.shown(path))
+		r.types(path, "typed\n")
+		require.Equal(r, "typed\n"+three, r.shown(path))
+		ctx := context.Background()
+		r.desk.Before(ctx, "1", []string{path})
+		require.Equal(r, "typed\n"+three, r.disk(path))
+		require.Equal(r, known, mtime(), "droid was shown this text")
+		r.desk.Drop("1")
+		truly := mtime()
+		require.NotEqual(r, known, truly, "other programs see that it was saved")
+		r.desk.Before(ctx, "2", []string{path})
+		require.Equal(r, known, mtime())
+		r.desk.Before(ctx, "2", []string{path})
+		require.Equal(r, known, mtime())
+		r.desk.Drop("2")
+		require.Equal(r, truly, mtime())
+		r.types(path, "typed again, not shown\n")
+		r.desk.Before(ctx, "3", []string{path})
+		require.NotEqual(r, known, mtime(), "droid has to read it again")
+		require.Empty(r, r.desk.After(ctx, "3"), "droid wrote nothing")
+	})
+}
+
+// TestSettled: who reads the disk for the user does not see the moment with the old text.
+func TestSettled(t *testing.T) {
+	bubble(t, watching(1500*time.Millisecond), func(r *room) {
+		path := r.has("a.txt", three)
+		r.opened(path)
+		ctx := context.Background()
+		r.desk.Before(ctx, "1", []string{path})
+		r.desk.files.Settled(ctx, []string{path, "relative"}) // nothing moves
+		r.droidWrites(path, four)
+		time.Sleep(1490 * time.Millisecond) // the reload comes while the old text is on disk
+		old := make(chan struct{})
+		r.files.step = func(s Step) {
+			if s == StepRead {
+				close(old)
+			}
+		}
+		done := make(chan struct{})
+		go func() { r.desk.After(ctx, "1"); close(done) }()
+		<-old
+		require.Equal(r, three, r.disk(path))
+		r.files.Settled(ctx, []string{path})
+		require.Equal(r, four, r.disk(path))
+		<-done
+	})
+}
+
+// TestSeveralFiles of one call: a patch with parts of all kinds.
+func TestSeveralFiles(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		changed, created, deleted, untouched := r.has("changed", three), r.path("new/created"), r.has("deleted", three), r.has("untouched", three)
+		ctx := context.Background()
+		r.desk.Before(ctx, "1", []string{changed, created, deleted, untouched, changed, filepath.Join(r.dir, ".", "changed")})
+		r.droidWrites(changed, four)
+		r.droidWrites(created, four)
+		require.NoError(r, os.Remove(deleted))
+		require.Empty(r, r.desk.After(ctx, "1"))
+		require.Equal(r, four, r.disk(changed))
+		require.Equal(r, four, r.disk(created))
+		require.NoFileExists(r, deleted)
+		require.Equal(r, three, r.disk(untouched))
+		require.Equal(r, []string{changed, created}, r.editor.Listed())
+		require.Empty(r, r.desk.After(ctx, "1"), "once")
+		require.Empty(r, r.desk.After(ctx, "unknown"))
+		r.desk.Drop("unknown")
+	})
+}
+
+// TestReloadsOnTheirWay: reloads take their time between the disk and the buffer, so they
+// land at any moment of an edit. The disk has droid's text behind each edit all the same.
+func TestReloadsOnTheirWay(t *testing.T) {
+	listed, edits := 0, 0
+	for seed := range uint64(60) {
+		for _, tabs := range []bool{false, true} {
+			bubble(t, func(o *testeditor.Options) {
+				var mu sync.Mutex
+				random := rand.New(rand.NewPCG(seed, 0))
+				upTo := func(d time.Duration) func() time.Duration {
+					return func() time.Duration {
+						mu.Lock()
+						defer mu.Unlock()
+						return time.Duration(random.Int64N(int64(d)))
+					}
+				}
+				o.Delay, o.Load = upTo(60*time.Millisecond), upTo(time.Duration(1+seed)*2*time.Millisecond)
+				slow := upTo(10 * time.Millisecond)
+				o.Slow = func(string, string) time.Duration { return slow() }
+				o.Late = o.Slow
+				if tabs {
+					o.Format = func(_, text string) string { return strings.ReplaceAll(text, "  ", "\t") }
+				}
+			}, func(r *room) {
+				r.inPlace = seed%2 == 0
+				path := r.has("a.txt", "one\ntwo\nthree\nfour\n")
+				r.opened(path)
+				for i := range 5 {
+					want := fmt.Sprintf("one\n  %d\nthree\nnew %d\nfour\n", i, i)
+					r.edits(fmt.Sprint(i), path, to(want))
+					formatted := r.options.Format != nil && r.disk(path) == r.options.Format("", want)
+					require.True(r, formatted || r.disk(path) == want, "seed %d: %q", seed, r.disk(path))
+					time.Sleep(time.Duration(i) * 20 * time.Millisecond)
+				}
+				last := r.disk(path)
+				time.Sleep(10 * time.Second)
+				require.Equal(r, last, r.disk(path), "seed %d", seed)
+				text, _ := r.editor.Buffer(path)
+				require.Equal(r, last, text)
+				edits++
+				if _, _, ok := r.editor.Review(path); ok {
+					listed++
+				}
+			})
+		}
+	}
+	t.Logf("%d of %d files are listed for review", listed, edits)
+	require.Greater(t, listed, edits/2)
+}

@@ -1,0 +1,194 @@
+// Package editorfs lets droid's file work pass through the editor: droid reads what the
+// editor has unsaved, and what droid has written arrives in the editor as the agent's
+// edit, with the text before it as its base. Whatever goes wrong, the file holds the old
+// or the new text, whole, and the new one once droid was told of success.
+//
+// All methods may be called from any goroutine. Those with a context block.
+package editorfs
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Editor is the file system that a client offers (ACP: fs/read_text_file and
+// fs/write_text_file). The methods return when the client has answered or ctx is done.
+type Editor interface {
+	ReadTextFile(ctx context.Context, path string) (string, error)
+	WriteTextFile(ctx context.Context, path, text string) error
+}
+
+// Options say how Files works. Only Journal is required.
+type Options struct {
+	Journal string                      // directory of the journal; made with mode 0700
+	Wait    time.Duration               // how long the editor is waited for in one step; 0 is 3 s
+	Log     *zap.Logger                 // gets paths and reasons, never texts
+	Step    func(Step)                  // tests: called before each step
+	Changed func(fs.FileInfo) time.Time // tests: when a file changed; nil is the later of mtime and ctime
+}
+
+// Step names a moment of the work on a file; a program that is killed there must leave the
+// file whole.
+type Step string
+
+// The steps in their order. Link and Rename come with Old and with Put.
+const (
+	StepSave    Step = "save"    // unsaved text is going to be written back, before the edit
+	StepJournal Step = "journal" // the journal entry is going to be written
+	StepNoted   Step = "noted"   // it is written
+	StepOld     Step = "old"     // the old text is going to be put back on disk
+	StepLink    Step = "link"    // the temporary file is going to get its name
+	StepRename  Step = "rename"  // it is going to take the file's place
+	StepRead    Step = "read"    // the old text is on disk; the editor is going to be read
+	StepWrite   Step = "write"   // the editor is going to be given the new text
+	StepLook    Step = "look"    // it has answered, or not
+	StepPut     Step = "put"     // the new text is going to be put on disk without the editor
+	StepTimes   Step = "times"   // mode and mtime are going to be put back
+	StepForget  Step = "forget"  // the journal entry is going to be removed
+	StepDone    Step = "done"
+)
+
+const (
+	defaultWait = 3 * time.Second
+	// pollEvery is the pause between two looks at a buffer that may be reloaded.
+	pollEvery = 25 * time.Millisecond
+	// settle is the pause between the two reads that must give the old text: a reload that
+	// was on its way when the first was answered has landed by then.
+	settle = 20 * time.Millisecond
+	// silence is how long an editor that did not answer in time is not asked for reads.
+	silence = 30 * time.Second
+)
+
+// Files is one for an agent: it knows which files are being edited, and owns the journal.
+type Files struct {
+	journal string
+	wait    time.Duration
+	log     *zap.Logger
+	step    func(Step)
+	changed func(fs.FileInfo) time.Time
+	fault   func(op string) error // tests: makes an operation on the disk fail
+	seed    maphash.Seed
+
+	ctx    context.Context // of requests that outlive their caller; ends with Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu       sync.Mutex
+	places   map[string]*place // by resolved path
+	commands commands
+}
+
+// Open makes the journal's directory where it is missing, and mends what an agent that was
+// killed left there. It fails when the directory cannot be had or could be another user's.
+func Open(o Options) (*Files, error) {
+	f := &Files{
+		journal: o.Journal, wait: o.Wait, log: o.Log, step: o.Step, changed: o.Changed,
+		seed: maphash.MakeSeed(), places: make(map[string]*place), commands: commands{open: make(map[commandKey]time.Time)},
+	}
+	if f.wait <= 0 {
+		f.wait = defaultWait
+	}
+	if f.log == nil {
+		f.log = zap.NewNop()
+	}
+	if f.step == nil {
+		f.step = func(Step) {}
+	}
+	if f.changed == nil {
+		f.changed = lastChange
+	}
+	if err := os.MkdirAll(o.Journal, 0o700); err != nil {
+		return nil, fmt.Errorf("the journal of edits: %w", err)
+	}
+	if err := private(o.Journal); err != nil {
+		return nil, fmt.Errorf("the journal of edits: %w", err)
+	}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.mend()
+	return f, nil
+}
+
+// Close waits until the editor has answered all requests, at most twice as long as Wait,
+// and mends what could not be put on disk before. No Desk may be used any more.
+func (f *Files) Close() {
+	idle := make(chan struct{})
+	go func() {
+		f.work.Wait()
+		close(idle)
+	}()
+	if !within(f.wait, idle) {
+		f.cancel()
+		if !within(f.wait, idle) {
+			f.log.Warn("an editor's answer is not waited for any more")
+		}
+	}
+	f.cancel()
+	f.mend()
+}
+
+// within reports whether done is closed before the time is over.
+func within(d time.Duration, done <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// Settled returns when no edit of these files is on its way to the editor: while one is,
+// the disk has the text from before it. It waits until ctx is done, and no longer than an
+// edit may take.
+func (f *Files) Settled(ctx context.Context, paths []string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*f.wait)
+	defer cancel()
+	for _, path := range paths {
+		at, err := resolve(path)
+		if err != nil {
+			continue
+		}
+		f.mu.Lock()
+		var moving chan struct{}
+		if p := f.places[at.resolved]; p != nil {
+			moving = p.moving
+		}
+		f.mu.Unlock()
+		if moving == nil {
+			continue
+		}
+		select {
+		case <-moving:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// failure is what a test wants of an operation.
+func (f *Files) failure(op string) error {
+	if f.fault == nil {
+		return nil
+	}
+	return f.fault(op)
+}
+
+// pause waits, and reports whether ctx is still not done.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,125 @@
+//go:build unix
+
+package editorfs
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// scripted is an editor without buffers that saves something else than it is told.
+type scripted struct {
+	instant
+	saves []string // the first, second, ... time; then what it is told
+	told  []string
+}
+
+func (s *scripted) WriteTextFile(ctx context.Context, path, text string) error {
+	s.told = append(s.told, text)
+	if len(s.saves) >= len(s.told) {
+		text = s.saves[len(s.told)-1]
+	}
+	return s.instant.WriteTextFile(ctx, path, text)
+}
+
+// TestWhatTheEditorSaves: a text that could be the edit done twice, or not at all, is not taken
+// for a formatted one without a second look.
+func TestWhatTheEditorSaves(t *testing.T) {
+	const before, written, doubled, formatted = "one\ntwo\n", "one\n2,\n", "one\n2,\n2,\n", "one\n2,,\n"
+	for name, tc := range map[string]struct {
+		saves  []string
+		want   string
+		writes int
+		note   bool
+	}{
+		"what it is told":                   {nil, written, 1, false},
+		"the edit twice":                    {[]string{doubled}, written, 2, false},
+		"formatted, as if it were twice":    {[]string{formatted, formatted}, formatted, 2, true},
+		"formatted, clearly":                {[]string{"one\n\t2,\n"}, "one\n\t2,\n", 1, true},
+		"the old text":                      {[]string{before}, written, 1, false},
+		"nothing":                           {[]string{""}, written, 1, false},
+		"other ends of lines":               {[]string{"one\r\n2,\r\n"}, written, 1, false},
+		"mixed ends of lines":               {[]string{"one\r\n2,\n"}, written, 1, false},
+		"no text":                           {[]string{"one\xff\n"}, written, 1, false},
+		"twice, and no text the other time": {[]string{doubled, "\xff"}, written, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "a.txt")
+			require.NoError(t, os.WriteFile(path, []byte(before), 0o640))
+			f, err := Open(Options{Journal: filepath.Join(dir, "journal")})
+			require.NoError(t, err)
+			defer f.Close()
+			editor := &scripted{saves: tc.saves}
+			d := f.Desk(editor)
+			defer d.Close()
+			ctx := context.Background()
+			d.Before(ctx, "1", []string{path})
+			require.NoError(t, os.WriteFile(path, []byte(written), 0o640))
+			note := d.After(ctx, "1")
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, string(data))
+			require.Len(t, editor.told, tc.writes)
+			require.Equal(t, tc.note, note != "")
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			require.Equal(t, os.FileMode(0o640), info.Mode())
+		})
+	}
+}
+
+// TestSomebodySavesBehindDroid: what is on disk when the old text is to be put there is left alone.
+func TestSomebodySavesBehindDroid(t *testing.T) {
+	for _, step := range []Step{StepNoted, StepOld, StepLink, StepRename} {
+		for _, isNew := range []bool{false, true} {
+			bubble(t, nil, func(r *room) {
+				path := r.path("a.txt")
+				if !isNew {
+					r.has("a.txt", three)
+				}
+				ctx := context.Background()
+				r.desk.Before(ctx, "1", []string{path})
+				r.droidWrites(path, four)
+				r.files.step = func(s Step) {
+					if s == step && !(isNew && s == StepRename) {
+						r.writes(path, "somebody\n")
+					}
+				}
+				r.desk.After(ctx, "1")
+				want := "somebody\n"
+				if isNew && (step == StepLink || step == StepRename) {
+					want = four // there is no such step
+				}
+				require.Equal(r, want, r.disk(path))
+			})
+		}
+	}
+}
+
+// TestDirectoryVanishes: the file's directory is removed in the middle of an edit.
+func TestDirectoryVanishes(t *testing.T) {
+	for _, step := range []Step{StepJournal, StepOld, StepLink, StepRename, StepRead, StepWrite, StepLook, StepTimes, StepForget} {
+		t.Run(string(step), func(t *testing.T) {
+			bubble(t, nil, func(r *room) {
+				path := r.has("dir/a.txt", three)
+				ctx := context.Background()
+				r.desk.Before(ctx, "1", []string{path})
+				r.droidWrites(path, four)
+				r.files.step = func(s Step) {
+					if s == step {
+						require.NoError(r, os.RemoveAll(r.path("dir")))
+					}
+				}
+				began := time.Now()
+				r.desk.After(ctx, "1")
+				require.LessOrEqual(r, time.Since(began), 6*time.Second)
+			})
+		})
+	}
+}

@@ -1,0 +1,125 @@
+package editorfs
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// entry is what the journal has of an edit while the old text is on disk. The new
+// text stands behind it.
+type entry struct {
+	Path     string `json:"path"`
+	Resolved string `json:"resolved"`
+	Temp     string `json:"temp"` // name of the temporary file beside the file
+	New      bool   `json:"new"`  // there was no file before
+	Old      string `json:"old"`  // SHA-256 of the text before
+	Sum      string `json:"sum"`  // SHA-256 of the new text
+	Mode     uint32 `json:"mode"`
+	MTime    int64  `json:"mtime"` // of droid's write, in nanoseconds
+}
+
+// record is an entry in the journal. While it is open no other agent mends it.
+type record struct {
+	file *os.File
+	path string
+}
+
+const (
+	editEnd    = ".edit"
+	halfEnd    = ".new" // an entry that is being written, where files need a name
+	lockEnd    = ".lock"
+	damagedEnd = ".damaged"
+)
+
+var errDamaged = errors.New("the entry is damaged")
+
+// newID is a random name.
+func newID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}
+
+func isID(s string) bool {
+	raw, err := hex.DecodeString(s)
+	return err == nil && len(raw) == 16
+}
+
+func sum(text string) string {
+	s := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(s[:])
+}
+
+// lockPath is the file that is locked while an agent edits a file.
+func (f *Files) lockPath(resolved string) string {
+	return filepath.Join(f.journal, sum(resolved)[:32]+lockEnd)
+}
+
+// record writes an entry, whole and locked from the moment it is there.
+func (f *Files) record(id string, e entry, text string) (*record, error) {
+	if err := f.failure("journal"); err != nil {
+		return nil, err
+	}
+	head, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(f.journal, id+editEnd)
+	file, err := publish(path, append(append(head, '\n'), text...))
+	if err != nil {
+		return nil, err
+	}
+	return &record{file, path}, nil
+}
+
+// forget removes the entry.
+func (r *record) forget() {
+	if r.file != nil {
+		unlock(r.file, r.path)
+	}
+	r.file = nil
+}
+
+// leave lets others mend the entry.
+func (r *record) leave() {
+	if r.file != nil {
+		_ = r.file.Close()
+	}
+	r.file = nil
+}
+
+// parse reads an entry.
+func parse(data []byte) (e entry, text string, err error) {
+	head, rest, ok := bytes.Cut(data, []byte("\n"))
+	if !ok || json.Unmarshal(head, &e) != nil {
+		return e, "", errDamaged
+	}
+	text = string(rest)
+	if sum(text) != e.Sum || !filepath.IsAbs(e.Resolved) || filepath.Clean(e.Resolved) != e.Resolved || !isTempName(e.Temp) {
+		return e, "", errDamaged
+	}
+	return e, text, nil
+}
+
+// load reads an open entry.
+func load(file *os.File) (entry, string, error) {
+	data, err := io.ReadAll(io.LimitReader(file, 2*maxSize))
+	if err != nil {
+		return entry{}, "", err
+	}
+	return parse(data)
+}
+
+// isEntry reports whether a name is that of an entry, or of one that was being mended.
+func isEntry(name string) bool {
+	id, rest, _ := strings.Cut(name, ".")
+	return isID(id) && strings.HasPrefix("."+rest, editEnd) && !strings.HasSuffix(name, damagedEnd)
+}

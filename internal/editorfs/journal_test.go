@@ -1,0 +1,169 @@
+//go:build unix
+
+package editorfs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// left is an agent that was killed while the old text was on disk; it returns the entry.
+func left(t *testing.T, path, text string, isNew bool) (journal, entryPath string) {
+	t.Helper()
+	journal = filepath.Join(t.TempDir(), "journal")
+	f, err := Open(Options{Journal: journal})
+	require.NoError(t, err)
+	id := newID()
+	e := entry{Path: path, Resolved: path, Temp: tempName(id), New: isNew, Sum: sum(text), Mode: 0o640}
+	if !isNew {
+		e.Old = sum("old\n")
+	}
+	r, err := f.record(id, e, text)
+	require.NoError(t, err)
+	f.Close()
+	require.FileExists(t, r.path, "as long as its agent lives, nobody mends it")
+	r.leave()
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), e.Temp), []byte("half"), 0o600))
+	return journal, r.path
+}
+
+func mend(t *testing.T, journal string) {
+	t.Helper()
+	f, err := Open(Options{Journal: journal})
+	require.NoError(t, err)
+	f.Close()
+}
+
+func TestMending(t *testing.T) {
+	const text = "new\ntext\r\n\xff is never written by us, but may be\n"
+	for name, tc := range map[string]struct {
+		isNew bool
+		disk  string // "-" is no file
+		want  string
+	}{
+		"the old text":          {false, "old\n", text},
+		"the new text":          {false, text, text},
+		"a part of it":          {false, text[:5], text},
+		"emptied":               {false, "", text},
+		"another text":          {false, "user\n", "user\n"},
+		"removed by the user":   {false, "-", "-"},
+		"new, missing":          {true, "-", text},
+		"new, there":            {true, text, text},
+		"new, another text":     {true, "user\n", "user\n"},
+		"new, a part":           {true, "new", text},
+		"new, its old is empty": {true, "", text},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "a.txt")
+			journal, _ := left(t, path, text, tc.isNew)
+			if tc.disk != "-" {
+				require.NoError(t, os.WriteFile(path, []byte(tc.disk), 0o644))
+			}
+			mend(t, journal)
+			data, err := os.ReadFile(path)
+			if tc.want == "-" {
+				require.ErrorIs(t, err, os.ErrNotExist)
+			} else {
+				require.Equal(t, tc.want, string(data))
+			}
+			if tc.want != tc.disk && tc.want == text {
+				info, err := os.Stat(path)
+				require.NoError(t, err)
+				require.Equal(t, os.FileMode(0o640), info.Mode())
+			}
+			for _, where := range []string{journal, dir} {
+				entries, err := os.ReadDir(where)
+				require.NoError(t, err)
+				for _, e := range entries {
+					require.Equal(t, "a.txt", e.Name())
+				}
+			}
+		})
+	}
+}
+
+// TestMendingLeavesOtherFilesAlone: what a damaged or forged entry names is not touched.
+func TestMendingLeavesOtherFilesAlone(t *testing.T) {
+	for name, spoil := range map[string]func(string) string{
+		"cut":               func(s string) string { return s[:len(s)-1] },
+		"empty":             func(string) string { return "" },
+		"no text":           func(s string) string { head, _, _ := strings.Cut(s, "\n"); return head },
+		"no JSON":           func(s string) string { return "x" + s },
+		"another temporary": func(s string) string { return strings.Replace(s, `"temp":".droid-acp-`, `"temp":"../x-`, 1) },
+		"not absolute":      func(s string) string { return strings.Replace(s, `"resolved":"/`, `"resolved":"`, 1) },
+		"not clean":         func(s string) string { return strings.Replace(s, `"resolved":"/`, `"resolved":"/../`, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "a.txt")
+			journal, at := left(t, path, "new\n", false)
+			require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o644))
+			data, err := os.ReadFile(at)
+			require.NoError(t, err)
+			spoiled := spoil(string(data))
+			require.NotEqual(t, string(data), spoiled)
+			require.NoError(t, os.WriteFile(at, []byte(spoiled), 0o600))
+			mend(t, journal)
+			mend(t, journal)
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, "old\n", string(text))
+			require.NoFileExists(t, at)
+			kept, err := os.ReadFile(at + damagedEnd)
+			require.NoError(t, err)
+			require.Equal(t, spoiled, string(kept), "it is moved aside")
+		})
+	}
+}
+
+// TestMendedOnce: agents that start at the same time do not get in each other's way.
+func TestMendedOnce(t *testing.T) {
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "a.txt")
+		journal, _ := left(t, path, "new\n", false)
+		require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o644))
+		done := make(chan error)
+		for range 8 {
+			go func() {
+				f, err := Open(Options{Journal: journal})
+				if err == nil {
+					f.Close()
+				}
+				done <- err
+			}()
+		}
+		for range 8 {
+			require.NoError(t, <-done)
+		}
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, "new\n", string(data))
+		entries, err := os.ReadDir(journal)
+		require.NoError(t, err)
+		require.Empty(t, entries)
+	}
+}
+
+func TestJournalIsPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "journal")
+	mend(t, dir)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	mend(t, dir)
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, link))
+	_, err = Open(Options{Journal: link})
+	require.Error(t, err, "a link may lead anywhere")
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err = Open(Options{Journal: file})
+	require.Error(t, err)
+}

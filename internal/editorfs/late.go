@@ -1,0 +1,129 @@
+package editorfs
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// maxTries is how often a text is put back that late writes spoil.
+const maxTries = 3
+
+// lateSave is how long before its answer a late write may have saved the file.
+const lateSave = time.Second
+
+// late is a write that the editor has not answered in time. It may still arrive, in a
+// buffer that has been reloaded since, and then the edit is there twice. As long as it is
+// open no edit of the file passes through the editor.
+type late struct {
+	text  string // what the disk has to have when it is answered
+	wrote bool   // droid has written that text, rather than found it
+	tries int    // how many late writes came before, to mend what one had done
+}
+
+// wroteDirectly notes for a late write that droid has written another text since.
+func (f *Files) wroteDirectly(resolved, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p := f.places[resolved]; p != nil && p.late != nil {
+		p.late.text, p.late.wrote = text, true
+	}
+}
+
+// awaitLate waits for the answer to a write beside the caller. If the file is then
+// what the late write made of it, and droid has written another text, that is put there again.
+func (d *Desk) awaitLate(at location, answered <-chan answer, l *late) {
+	f := d.files
+	f.mu.Lock()
+	p := f.place(at.resolved)
+	p.late = l
+	f.mu.Unlock()
+	f.work.Go(func() {
+		defer d.survive("a late answer of the editor could not be dealt with")
+		defer func() {
+			f.mu.Lock()
+			if p.late == l { // else the mending is late, too
+				p.late = nil
+			}
+			f.mu.Unlock()
+		}()
+		<-answered
+		now := time.Now()
+		release, err := f.hold(f.ctx, at.resolved)
+		if err != nil {
+			f.log.Warn("an edit is in the way of an answer of the editor that came late", zap.String("path", at.path), zap.Error(err))
+			return
+		}
+		defer release()
+		d.mendLate(at, l, now)
+	})
+}
+
+// mendLate looks whether a late write, answered at this time, has spoiled the file, and
+// mends that. The file is held. What the user or a command saved in the same second cannot be
+// told from it; the editor can undo what is written here.
+func (d *Desk) mendLate(at location, l *late, answered time.Time) {
+	f := d.files
+	f.mu.Lock()
+	text, wrote := l.text, l.wrote
+	f.mu.Unlock()
+	c, err := f.look(at.resolved)
+	if !wrote || err != nil || c.text == text || l.tries >= maxTries {
+		return
+	}
+	if c.changed.Before(answered.Add(-lateSave)) || c.changed.After(answered.Add(lateSave)) {
+		f.log.Info("a write that the editor has answered late is not what is on disk", zap.String("path", at.path))
+		return
+	}
+	f.log.Warn("the editor has done a write late; the file gets droid's text again", zap.String("path", at.path))
+	_, has, err := readable([]byte(text))
+	if err != nil {
+		return
+	}
+	written := *c
+	written.text, written.ends = text, has
+	e := &edit{Desk: d, held: &held{location: at, desk: d, old: c}, n: &written, step: f.step, tries: l.tries + 1}
+	if err := e.again(); err != nil {
+		f.log.Error("droid's text could not be put back on disk", zap.String("path", at.path), zap.Error(err))
+	}
+}
+
+// again puts a text into a file that is held, through the editor if it answers.
+func (e *edit) again() error {
+	err := e.guarded(e.prepareEdit)
+	defer e.reserve.close()
+	defer e.before.close()
+	if e.journal != nil {
+		defer e.journal.leave()
+	}
+	var saved *content
+	if err == nil {
+		err = e.guarded(func() (err error) {
+			saved, err = e.overwrite()
+			return err
+		})
+	}
+	if err != nil {
+		saved = nil
+		if err = e.restore(); err != nil {
+			return err
+		}
+	}
+	e.complete(saved)
+	return nil
+}
+
+// overwrite replaces what the disk and the editor have by the text.
+func (e *edit) overwrite() (*content, error) {
+	ctx, cancel := context.WithTimeout(e.files.ctx, e.files.wait)
+	defer cancel()
+	e.begun = true
+	buffer, err := e.settled(ctx, e.old.text)
+	if err != nil {
+		return nil, err
+	}
+	err = e.write(ctx, buffer)
+	saved, _, err := e.examine(ctx, e.old.text, err)
+	return saved, err
+}

@@ -1,0 +1,197 @@
+package editorfs
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// maxPlaces is how many files are remembered, and maxEarlier how many texts of each.
+const (
+	maxPlaces  = 4096
+	maxEarlier = 8
+)
+
+// place is what is known of one file. Files.mu guards it, but for lock.
+type place struct {
+	lock   chan struct{} // has one element while an edit holds the file
+	users  int           // who has lock or waits for it; a place with none may be forgotten
+	moving chan struct{} // closed when the edit that is on its way to the editor has arrived
+	late   *late         // a write that the editor has not answered in time
+
+	seen    bool
+	text    uint64    // hash of the disk's text when it was looked at last
+	info    *content  // how the file was then; without its text
+	caught  bool      // the editor has had this text since
+	earlier []uint64  // hashes of texts that the disk had before
+	used    time.Time // when it was looked at
+}
+
+// place is that of a file, made where it is missing. Files.mu is held.
+func (f *Files) place(resolved string) *place {
+	p := f.places[resolved]
+	if p == nil {
+		f.forget()
+		p = &place{lock: make(chan struct{}, 1)}
+		f.places[resolved] = p
+	}
+	p.used = time.Now()
+	return p
+}
+
+// forget makes room for one more: it drops the place that was used longest ago.
+func (f *Files) forget() {
+	if len(f.places) < maxPlaces {
+		return
+	}
+	var oldest string
+	for path, p := range f.places {
+		if p.users == 0 && p.late == nil && p.moving == nil && (oldest == "" || p.used.Before(f.places[oldest].used)) {
+			oldest = path
+		}
+	}
+	delete(f.places, oldest)
+}
+
+// hash tells texts apart, line ends aside.
+func (f *Files) hash(text string) uint64 { return maphash.String(f.seed, plain(text)) }
+
+// saw notes the disk's text of a file, and whether the editor has the same. Each text that
+// the disk had is kept as an earlier one.
+func (f *Files) saw(resolved string, c *content, same bool) {
+	text := f.hash(c.text)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.place(resolved)
+	if p.seen && p.text != text && !slices.Contains(p.earlier, p.text) {
+		p.earlier = append(p.earlier, p.text)
+		if len(p.earlier) > maxEarlier {
+			p.earlier = slices.Delete(p.earlier, 0, 1)
+		}
+	}
+	caught := same || p.caught && p.text == text && p.info.same(c.info, c.changed)
+	p.seen, p.text, p.caught = true, text, caught
+	p.info = &content{info: c.info, changed: c.changed}
+}
+
+// sight puts together what is known when the editor has buffer for a file.
+func (f *Files) sight(resolved string, c *content, buffer string) sight {
+	text, now := f.hash(buffer), time.Now()
+	same := plain(c.text) == plain(buffer)
+	f.saw(resolved, c, same)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.place(resolved)
+	return sight{
+		same: same, caught: p.caught, earlier: text != p.text && slices.Contains(p.earlier, text),
+		command: f.commands.ran(c.changed), age: now.Sub(c.changed),
+	}
+}
+
+// hold takes a file for an edit; nobody else in this agent or another edits it until
+// release. It fails when ctx is done first.
+func (f *Files) hold(ctx context.Context, resolved string) (release func(), err error) {
+	f.mu.Lock()
+	p := f.place(resolved)
+	p.users++
+	f.mu.Unlock()
+	leave := func() {
+		f.mu.Lock()
+		p.users--
+		f.mu.Unlock()
+	}
+	select {
+	case p.lock <- struct{}{}:
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
+	letGo, err := f.holdForAll(ctx, resolved)
+	if err != nil {
+		<-p.lock
+		leave()
+		return nil, err
+	}
+	return func() {
+		letGo()
+		<-p.lock
+		leave()
+	}, nil
+}
+
+// holdForAll takes a file before other agents of this user do, by a lock on a file in the journal.
+func (f *Files) holdForAll(ctx context.Context, resolved string) (release func(), err error) {
+	path := f.lockPath(resolved)
+	for {
+		file, err := tryLock(path)
+		if err != nil {
+			return nil, err
+		}
+		if file != nil {
+			return func() { unlock(file, path) }, nil
+		}
+		if !pause(ctx, pollEvery) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// move notes that an edit of the file is on its way to the editor, until arrived is called.
+func (f *Files) move(resolved string) (arrived func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, moving := f.place(resolved), make(chan struct{})
+	p.moving = moving
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if p.moving == moving {
+			p.moving = nil
+		}
+		close(moving)
+	}
+}
+
+// lateAt is the write that the editor has not answered in time, nil if there is none.
+func (f *Files) lateAt(resolved string) *late {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p := f.places[resolved]; p != nil {
+		return p.late
+	}
+	return nil
+}
+
+// keep gives a file mode and mtime, if it is still as it was read, and returns how
+// it is then.
+func (f *Files) keep(resolved string, c *content, m fs.FileMode, mtime time.Time) *content {
+	info, err := os.Lstat(resolved)
+	if err != nil || !c.same(info, f.changed(info)) {
+		return c
+	}
+	if mode(info) != m {
+		err = os.Chmod(resolved, m)
+	}
+	if !info.ModTime().Equal(mtime) {
+		err = errors.Join(err, os.Chtimes(resolved, time.Time{}, mtime))
+	}
+	if err != nil {
+		f.log.Warn("mode and time of a file could not be put back", zap.String("path", resolved), zap.Error(err))
+	}
+	after, err := os.Lstat(resolved)
+	if err != nil || !os.SameFile(info, after) || after.Size() != info.Size() {
+		return c
+	}
+	kept := *c
+	kept.info, kept.changed = after, f.changed(after)
+	return &kept
+}
+
+// mode is what of a file's mode is kept.
+func mode(info fs.FileInfo) fs.FileMode { return info.Mode().Perm() }

@@ -1,0 +1,214 @@
+//go:build unix
+
+package editorfs
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/testeditor"
+)
+
+// bubble runs a test in a room of its own.
+func bubble(t *testing.T, change func(*testeditor.Options), test func(r *room)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, change)
+		test(r)
+		r.close()
+	})
+}
+
+// watching is an editor that looks at the disk so late.
+func watching(late time.Duration) func(*testeditor.Options) {
+	return func(o *testeditor.Options) { o.Delay = func() time.Duration { return late } }
+}
+
+func TestReadAfterACommand(t *testing.T) {
+	bubble(t, watching(1500*time.Millisecond), func(r *room) {
+		path := r.has("a.txt", "one\n")
+		r.opened(path)
+		r.types(path, "typed\n")
+		require.NoError(r, r.editor.Save(path))
+		require.Equal(r, "typed\none\n", r.shown(path))
+		r.desk.CommandBegan("1")
+		r.writes(path, "by a command\n")
+		began := time.Now()
+		require.Equal(r, "by a command\n", r.shown(path))
+		r.desk.CommandEnded("1")
+		require.Equal(r, "by a command\n", r.shown(path))
+		require.Less(r, time.Since(began), 100*time.Millisecond, "nobody waits for the editor")
+		time.Sleep(2 * time.Second) // it has reloaded the file
+		require.Equal(r, "by a command\n", r.shown(path))
+		r.types(path, "typed again\n")
+		require.Equal(r, "typed again\nby a command\n", r.shown(path), "the editor had the command's text before")
+		require.Equal(r, "by a command\n", r.disk(path))
+	})
+}
+
+func TestReadOfADirtyBufferAfterACommand(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		path := r.has("a.txt", "one\n")
+		r.opened(path)
+		r.types(path, "typed\n")
+		r.desk.CommandBegan("1")
+		r.writes(path, "by a command\n")
+		r.desk.CommandEnded("1")
+		time.Sleep(time.Minute)
+		require.Equal(r, "by a command\n", r.shown(path))
+		require.Empty(r, r.edits("e", path, func(s string) string { return s + "droid\n" }))
+		require.Equal(r, "by a command\ndroid\n", r.disk(path), "the unsaved text is not saved over it")
+		require.True(r, r.editor.Dirty(path), "it is still the user's")
+	})
+}
+
+func TestReadWaitsForAReload(t *testing.T) {
+	bubble(t, watching(1500*time.Millisecond), func(r *room) {
+		path := r.has("a.txt", "one\n")
+		r.opened(path)
+		r.writes(path, "by somebody\n") // not known to droid, such as git in a terminal
+		began := time.Now()
+		require.Equal(r, "by somebody\n", r.shown(path))
+		require.InDelta(r, 1500, time.Since(began).Milliseconds(), 60)
+		r.types(path, "typed\n")
+		began = time.Now()
+		require.Equal(r, "typed\nby somebody\n", r.shown(path))
+		require.Less(r, time.Since(began), 10*time.Millisecond, "it was seen to have the disk's text")
+	})
+	bubble(t, watching(time.Hour), func(r *room) {
+		path := r.has("a.txt", "one\n")
+		r.opened(path)
+		require.Equal(r, "one\n", r.shown(path))
+		r.writes(path, "by somebody\n")
+		began := time.Now()
+		require.Equal(r, "by somebody\n", r.shown(path), "an editor that notices nothing")
+		require.LessOrEqual(r, time.Since(began), 3*time.Second)
+		time.Sleep(time.Minute)
+		require.Equal(r, "by somebody\n", r.shown(path))
+		r.edits("e", path, to("droid\n"))
+		require.Equal(r, "droid\n", r.disk(path))
+	})
+}
+
+// TestReadWhileTheUserSavesAndTypes: a text that has just been saved and is typed on.
+func TestReadWhileTheUserSavesAndTypes(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		path := r.has("a.txt", "one\n")
+		r.opened(path)
+		r.types(path, "saved\n")
+		require.NoError(r, r.editor.Save(path))
+		r.touched(path)
+		r.types(path, "typed\n")
+		time.Sleep(time.Second)
+		began := time.Now()
+		require.Equal(r, "typed\nsaved\none\n", r.shown(path))
+		require.InDelta(r, 2000, time.Since(began).Milliseconds(), 60, "until no reload can come any more")
+	})
+}
+
+func TestReadOfASilentEditor(t *testing.T) {
+	var asked atomic.Int32
+	bubble(t, func(o *testeditor.Options) {
+		o.Slow = func(method, path string) time.Duration { asked.Add(1); return time.Hour }
+	}, func(r *room) {
+		path := r.has("a.txt", "one\n")
+		began := time.Now()
+		require.Equal(r, "one\n", r.shown(path))
+		require.Equal(r, 3*time.Second, time.Since(began))
+		require.Equal(r, "one\n", r.shown(path))
+		require.Equal(r, 3*time.Second, time.Since(began))
+		require.EqualValues(r, 1, asked.Load())
+		time.Sleep(silence)
+		require.Equal(r, "one\n", r.shown(path))
+		require.EqualValues(r, 2, asked.Load())
+		ctx, cancel := context.WithCancel(context.Background())
+		time.Sleep(silence)
+		go cancel()
+		_, err := r.desk.Read(ctx, path)
+		require.NoError(r, err)
+		require.False(r, r.desk.isSilent(), "that is not the editor's fault")
+	})
+}
+
+func TestShadowsEnd(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		path := r.has("a.txt", "one\r\n")
+		r.opened(path)
+		r.types(path, "typed\n")
+		s, err := r.desk.Read(context.Background(), path)
+		require.NoError(r, err)
+		require.Equal(r, "typed\r\none\r\n", r.disk(s.Path))
+		info, err := os.Stat(s.Path)
+		require.NoError(r, err)
+		require.True(r, info.Mode().IsRegular())
+		s.Close()
+		s.Close()
+		require.NoFileExists(r, s.Path)
+		s, err = r.desk.Read(context.Background(), path)
+		require.NoError(r, err)
+		r.desk.Close()
+		require.NoFileExists(r, s.Path)
+		s.Close()
+	})
+}
+
+// TestHostilePaths: what is no plain file is never opened, and never asked for.
+func TestHostilePaths(t *testing.T) {
+	var asked atomic.Int32
+	bubble(t, func(o *testeditor.Options) {
+		o.Root = "/"
+		o.Slow = func(string, string) time.Duration { asked.Add(1); return 0 }
+	}, func(r *room) {
+		require.NoError(r, os.Mkdir(r.path("dir"), 0o755))
+		makeFIFO(r)
+		require.NoError(r, os.Symlink("nowhere", r.path("dangling")))
+		require.NoError(r, os.Symlink("loop", r.path("loop")))
+		require.NoError(r, os.Symlink("fifo", r.path("tofifo")))
+		require.NoError(r, os.Symlink("/dev/zero", r.path("tozero")))
+		r.has("huge", strings.Repeat("a", maxSize+1))
+		paths := []string{
+			r.path("dir"), r.path("fifo"), r.path("dangling"), r.path("loop"), r.path("tofifo"), r.path("tozero"), r.path("huge"),
+			"/dev/zero", "/dev/tty", "/proc/self/comm", "relative", "", r.path("dangling/x"), r.path("huge/x"), "/", "a\x00b",
+		}
+		for _, path := range paths {
+			s, err := r.desk.Read(context.Background(), path)
+			require.NoError(r, err)
+			require.Nil(r, s, path)
+		}
+		r.desk.Before(context.Background(), "1", paths)
+		require.Empty(r, r.desk.After(context.Background(), "1"))
+		require.Zero(r, asked.Load())
+		require.Equal(r, maxSize+1, len(r.disk(r.path("huge"))))
+	})
+}
+
+// TestLateAnswersSilenceReads: an edit that has found the editor slow spares the reads after it.
+func TestLateAnswersSilenceReads(t *testing.T) {
+	var slow atomic.Bool
+	bubble(t, func(o *testeditor.Options) {
+		o.Slow = func(string, string) time.Duration {
+			if slow.Load() {
+				return 5 * time.Second
+			}
+			return 0
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", three)
+		ctx := context.Background()
+		r.desk.Before(ctx, "1", []string{path})
+		r.droidWrites(path, four)
+		slow.Store(true)
+		r.desk.After(ctx, "1")
+		require.True(r, r.desk.isSilent())
+		began := time.Now()
+		require.Equal(r, four, r.shown(path))
+		require.Equal(r, began, time.Now())
+	})
+}

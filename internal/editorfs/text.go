@@ -1,0 +1,144 @@
+package editorfs
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxSize is how large a file may be that passes through the editor, in bytes.
+const maxSize = 4 << 20
+
+// ends says how the lines of a text end.
+type ends int
+
+const (
+	noEnds ends = iota // there is one line, without an end
+	lf
+	crlf
+)
+
+var (
+	errEncoding = errors.New("it is not plain UTF-8")
+	errEnds     = errors.New("its lines do not all end in the same way")
+	errSize     = errors.New("it is too large")
+)
+
+// readable is the text of a file's bytes, an error where an editor could not give
+// back the same bytes.
+func readable(data []byte) (string, ends, error) {
+	if len(data) > maxSize {
+		return "", 0, errSize
+	}
+	if !utf8.Valid(data) || bytes.HasPrefix(data, []byte("\ufeff")) || bytes.IndexByte(data, 0) >= 0 {
+		return "", 0, errEncoding
+	}
+	newlines, both, returns := bytes.Count(data, []byte("\n")), bytes.Count(data, []byte("\r\n")), bytes.Count(data, []byte("\r"))
+	switch {
+	case returns != both || both != 0 && both != newlines:
+		return "", 0, errEnds
+	case both > 0:
+		return string(data), crlf, nil
+	case newlines > 0:
+		return string(data), lf, nil
+	}
+	return string(data), noEnds, nil
+}
+
+// plain is a text with \n for \r\n.
+func plain(text string) string {
+	if !strings.Contains(text, "\r") {
+		return text
+	}
+	return strings.ReplaceAll(text, "\r\n", "\n")
+}
+
+// withEnds is a text with \n at the ends of its lines as a file with such ends has it.
+func withEnds(text string, e ends) string {
+	if e == crlf {
+		return strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return text
+}
+
+// matching is a text with such ends of lines as the editor gave in buffer.
+func matching(buffer, text string) string {
+	switch i := strings.IndexByte(buffer, '\n'); {
+	case i < 0:
+		return text
+	case i > 0 && buffer[i-1] == '\r':
+		return withEnds(plain(text), crlf)
+	}
+	return plain(text)
+}
+
+// fits reports whether a text with ends b can take the place of one with ends a
+// in an editor, which has one way to end lines for each file.
+func fits(a, b ends) bool {
+	return a == b || b == noEnds || a == noEnds && b == lf
+}
+
+// perhapsTwice reports whether a saved text could be the new one with the edit done
+// twice, which is what an editor makes of a write that meets a reload: it has more bytes than
+// the new text, and the edit, in whole lines, has inserted as many of each. What a
+// formatter does can look the same.
+func perhapsTwice(old, new, saved string) bool {
+	head := 0
+	for head < len(old) && head < len(new) && old[head] == new[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(old)-head && tail < len(new)-head && old[len(old)-1-tail] == new[len(new)-1-tail] {
+		tail++
+	}
+	head = strings.LastIndexByte(new[:head], '\n') + 1
+	if i := strings.IndexByte(new[len(new)-tail:], '\n'); i >= 0 {
+		tail -= i + 1
+	} else {
+		tail = 0
+	}
+	inserted, before, after := count(new[head:len(new)-tail]), count(new), count(saved)
+	more := false
+	for b := range after {
+		extra := after[b] - before[b]
+		if extra > inserted[b] {
+			return false
+		}
+		more = more || extra > 0
+	}
+	return more
+}
+
+func count(text string) (n [256]int) {
+	for i := range len(text) {
+		n[text[i]]++
+	}
+	return n
+}
+
+// linesThatDiffer is how many lines a saved text has in place of those written.
+func linesThatDiffer(written, saved string) int {
+	a, b := slices.Collect(strings.Lines(written)), slices.Collect(strings.Lines(saved))
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	left := make(map[string]int)
+	for _, line := range a {
+		left[line]++
+	}
+	missing, extra := len(a), 0
+	for _, line := range b {
+		if left[line] > 0 {
+			left[line]--
+			missing--
+		} else {
+			extra++
+		}
+	}
+	return max(missing, extra, 1)
+}
