@@ -95,6 +95,8 @@ type client struct {
 	permissions []permission
 	permit      func(permission) string      // returns an option id, "" for cancelled, "none" or "error"
 	form        func(json.RawMessage) string // returns the result of elicitation/create, "" for none; nil: not supported
+	editor      textFiles                    // answers fs/read_text_file and fs/write_text_file; nil: not supported
+	answering   sync.WaitGroup               // these answers
 	ended       bool                         // stdout is closed
 	ids         int
 	methods     map[string]string // of the requests sent, by id
@@ -132,6 +134,7 @@ func startAgentReading(t testing.TB, h home, reading func(io.Reader) io.Reader, 
 // end closes the agent's stdin and checks that it and its droid end.
 func (c *client) end(h home) {
 	_ = c.stdin.Close()
+	defer c.answering.Wait()
 	select {
 	case <-c.exited:
 	case <-time.After(20 * time.Second):
@@ -205,9 +208,11 @@ func (c *client) take(raw string) {
 	}
 	close(c.changed)
 	c.changed = make(chan struct{})
-	form := c.form
+	form, editor := c.form, c.editor
 	c.mu.Unlock()
 	switch {
+	case strings.HasPrefix(l.Method, "fs/") && editor != nil:
+		c.answering.Go(func() { c.serveFile(l, editor) })
 	case l.Method == "elicitation/create" && form != nil:
 		if result := form(l.Params); result != "" {
 			c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "result": json.RawMessage(result)})

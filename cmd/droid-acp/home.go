@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"path/filepath"
 	"runtime"
 
 	"go.uber.org/zap"
@@ -37,6 +38,20 @@ func needHome() error {
 		return fmt.Errorf("%w, and droid needs it; set HOME to your home directory and start the agent again", err)
 	}
 	return nil
+}
+
+// journalDir is where edits that are on their way to the editor are kept until they have
+// arrived: in the user's directory for state (XDG Base Directory Specification), "" where
+// there is none. It is there only while it holds something.
+func journalDir() string {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "droid-acp", "edits")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state", "droid-acp", "edits")
 }
 
 // sessionStore is droid's store, or one that says why it cannot be found.

@@ -45,6 +45,8 @@ Flags of both:
                      then droid's own)
   --follow-up WHAT   queue (default) or steer: what becomes of a prompt sent while one runs
                      ($DROID_ACP_FOLLOW_UP)
+  --files WAY        how droid reads and edits files: editor, that is through the editor's own buffers,
+                     or disk (default: editor where the editor offers it and does it well; $DROID_ACP_FILES)
   --shell            let prompts run shell commands as you, without asking: !COMMAND and /shell COMMAND;
                      droid is told with the next prompt (default: off, such prompts go to droid)
   --log-file FILE    write a structured log (JSON lines) to FILE
@@ -148,6 +150,8 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 		Store:     sessionStore(log),
 		Defaults:  common.defaults(),
 		ParkAfter: common.parkAfter,
+		Files:     adapter.FilesWay(common.files),
+		Journal:   journalDir(),
 		Shell:     common.shell,
 		Dir:       dir,
 		Version:   version(),
@@ -168,6 +172,7 @@ type commonFlags struct {
 	mode      string
 	effort    string
 	followUp  string
+	files     string
 	shell     bool
 	logFile   string
 	logLevel  string
@@ -183,6 +188,7 @@ func (c *commonFlags) flagSet(name string) *flag.FlagSet {
 	flags.StringVar(&c.mode, "mode", os.Getenv("DROID_ACP_MODE"), "")
 	flags.StringVar(&c.effort, "effort", os.Getenv("DROID_ACP_EFFORT"), "")
 	flags.StringVar(&c.followUp, "follow-up", os.Getenv("DROID_ACP_FOLLOW_UP"), "")
+	flags.StringVar(&c.files, "files", os.Getenv("DROID_ACP_FILES"), "")
 	flags.BoolVar(&c.shell, "shell", false, "")
 	flags.StringVar(&c.logFile, "log-file", "", "")
 	flags.StringVar(&c.logLevel, "log-level", "", "")
@@ -214,6 +220,8 @@ func parse(flags *flag.FlagSet, common *commonFlags, args []string, stdout, stde
 		return usageError(stderr, fmt.Errorf("invalid value %q for flag -effort: %s", common.effort, strings.Join(stream.Efforts(), ", "))), true
 	case common.followUp != "" && common.followUp != "queue" && common.followUp != "steer":
 		return usageError(stderr, fmt.Errorf("invalid value %q for flag -follow-up: queue or steer", common.followUp)), true
+	case common.files != "" && common.files != string(adapter.FilesEditor) && common.files != string(adapter.FilesDisk):
+		return usageError(stderr, fmt.Errorf("invalid value %q for flag -files: editor or disk", common.files)), true
 	}
 	return exitOK, false
 }

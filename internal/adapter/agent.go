@@ -37,6 +37,11 @@ type Config struct {
 	// ParkAfter is how long a session may rest before its process is ended, to
 	// be started again by the next prompt; 0 for never.
 	ParkAfter time.Duration
+	// Files is how droid's reads and edits reach the files.
+	Files FilesWay
+	// Journal is the directory for edits that are on their way to the editor, so that
+	// they are not lost when this program is killed. It need not exist.
+	Journal string
 	// Shell lets the user run shell commands with !COMMAND and /shell.
 	Shell bool
 	// Dir is where spare processes are started: the agent's own directory.
@@ -62,7 +67,8 @@ type Agent struct {
 	cancel context.CancelFunc
 
 	peer
-	sessions *registry
+	editorFiles editorFiles // set before any session
+	sessions    *registry
 }
 
 // New makes an Agent that has not begun to serve.
@@ -123,6 +129,7 @@ func (a *Agent) shutDown() error {
 	a.sessions.close()
 	a.cancel()
 	err := a.endSessions()
+	a.editorFiles.close()
 	a.conn.Close(flushTime)
 	return err
 }

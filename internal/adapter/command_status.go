@@ -18,7 +18,24 @@ func statusCommand(r *commandRun, _ string) {
 	if s.proc.client() != nil {
 		protocol = "protocol " + s.proc.client().Version().String()
 	}
-	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- model %s, effort %s, mode %s, follow-ups: %s\n",
-		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.id, s.droidID, s.cwd,
+	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n",
+		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.id, s.droidID, s.cwd, s.filesWay(),
 		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp()))
+}
+
+// filesWay says how droid's reads and edits reach the files.
+func (s *Session) filesWay() string {
+	switch {
+	case s.fileCalls.on():
+		return "through the editor"
+	case s.agent.cfg.Files == FilesDisk:
+		return "on disk, as --files says"
+	case !s.agent.client.Files:
+		return "on disk, since the editor does not offer both fs/read_text_file and fs/write_text_file"
+	case !s.agent.usesEditorFiles(s.agent.client):
+		return "on disk, since this editor's fs methods give nothing more, or may damage files; --files editor uses them all the same"
+	case s.proc.client() == nil:
+		return "as the next process allows"
+	}
+	return "on disk, since this droid cannot be held before and after its edits; the log says why"
 }

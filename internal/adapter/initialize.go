@@ -6,6 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/editorfs"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/wire"
 )
@@ -55,7 +56,11 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	if version := string(params.ProtocolVersion); version == "" || version == "null" {
 		return nil, invalidParams("protocolVersion is missing; this agent speaks version 1")
 	}
-	a.greet(protocol.ReadCapabilities(params.Capabilities, params.Info))
+	client := protocol.ReadCapabilities(params.Capabilities, params.Info)
+	if a.usesEditorFiles(client) {
+		a.editorFiles.open(editorfs.Options{Journal: a.cfg.Journal, Log: a.log}, a.runHook)
+	}
+	a.greet(client)
 	a.spare.Prepare()
 
 	return protocol.InitializeResult{
@@ -68,6 +73,17 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 		AuthMethods: []protocol.AuthMethod{a.loginMethod()},
 		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp (bridge to Factory's droid)", Version: a.cfg.Version},
 	}, nil
+}
+
+// usesEditorFiles reports whether files are to go through the client's fs methods.
+func (a *Agent) usesEditorFiles(client protocol.ClientCapabilities) bool {
+	switch a.cfg.Files {
+	case FilesDisk:
+		return false
+	case FilesEditor:
+		return client.Files
+	}
+	return client.Files && !client.FilesOnDisk
 }
 
 // loginMethod describes the login. Clients that can open a terminal (Zed, by

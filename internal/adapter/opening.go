@@ -47,17 +47,17 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServ
 	client := a.spare.Take()
 	if client == nil {
 		var err error
-		if client, err = a.cfg.Start(cwd, len(servers) > 0); err != nil {
+		if client, err = a.cfg.Start(cwd, len(servers) > 0 || a.editorFiles.on()); err != nil {
 			return nil, nil, &notStartedError{err}
 		}
 	}
-	info, err := a.openIn(ctx, client, servers, open)
+	info, err := a.openIn(ctx, client, servers, cwd, open)
 	if client.TakesRuntime() && cannotTake(err) {
 		a.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
 		if client, err = a.cfg.Start(cwd, false); err != nil {
 			return nil, nil, &notStartedError{err}
 		}
-		info, err = a.openIn(ctx, client, servers, open)
+		info, err = a.openIn(ctx, client, servers, cwd, open)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -75,20 +75,8 @@ func cannotTake(err error) bool {
 	return errors.Is(err, errServers) || errors.As(err, &exit) && !exit.Started
 }
 
-// giveServers gives a process its MCP servers, if it takes any. It returns those
-// that must be passed with the session instead.
-func giveServers(client *droid.Client, servers []stream.MCPServer) (others []stream.MCPServer, err error) {
-	if !client.TakesRuntime() {
-		return servers, nil
-	}
-	if err := client.SetRuntime(droid.Runtime{MCPServers: servers}); err != nil {
-		return nil, fmt.Errorf("%w: %w", errServers, err)
-	}
-	return nil, nil
-}
-
 // openIn opens a session in a process. On an error the process is gone.
-func (a *Agent) openIn(ctx context.Context, client *droid.Client, servers []stream.MCPServer, open opener) (*stream.SessionInfo, error) {
+func (a *Agent) openIn(ctx context.Context, client *droid.Client, servers []stream.MCPServer, cwd string, open opener) (*stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)() // a request's context does not end with the agent
@@ -98,7 +86,7 @@ func (a *Agent) openIn(ctx context.Context, client *droid.Client, servers []stre
 			client.Kill() // also where this panics
 		}
 	}()
-	others, err := giveServers(client, servers)
+	others, err := a.setRuntime(ctx, client, servers, cwd)
 	if err == nil {
 		var info *stream.SessionInfo
 		if info, err = open(ctx, client, others); err == nil {

@@ -58,7 +58,22 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 		}
 	}
 	client := s.proc.client()
-	if d.Plan == "" || d.Option == stream.OptionCancel || client == nil {
+	if d.Option == stream.OptionCancel || client == nil {
+		answer()
+		return
+	}
+	if first := s.fileCalls.beforeAnswer(ev.Tools); first != nil {
+		// The request stays open meanwhile, so that a cancel still refuses it.
+		s.do(func(ctx context.Context) {
+			first(ctx)
+			s.post(answer)
+		}, func() {
+			d.Option = stream.OptionCancel
+			answer()
+		})
+		return
+	}
+	if d.Plan == "" {
 		answer()
 		return
 	}

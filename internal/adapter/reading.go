@@ -63,8 +63,11 @@ func (s *Session) readFirst(ev quirks.Event) bool {
 		return false
 	}
 	w := s.reading.begins(ev)
-	files := s.agent.files
+	files, first := s.agent.files, s.fileCalls.beforeShown(ev, s.agent.editorFiles.files, paths)
 	s.do(func(ctx context.Context) {
+		if first != nil {
+			first(ctx)
+		}
 		texts := files.Read(ctx, paths)
 		s.post(func() {
 			if s.reading.waits == w {

@@ -41,6 +41,7 @@ type Session struct {
 	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
 	show       *show.View  // what its editor has been shown
 	reading    reading
+	fileCalls  fileCalls // what goes through the editor's files
 	chunk      chunkFrame
 	ended      bool
 	holding    holding
@@ -154,6 +155,8 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 			s.tellLateSession(ev.NewSessionID)
 		}
 		return
+	case stream.HookStarted:
+		s.fileCalls.hooksStarted(ev)
 	case stream.Unknown:
 		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
 	}
@@ -201,6 +204,7 @@ func (s *Session) end() {
 	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.dialog.withdrawAny()
 	s.servers.EndLogins()
+	s.fileCalls.end()
 	s.replay.end(errEnding())
 	if s.proc.client() != nil {
 		s.endDroid()

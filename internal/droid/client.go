@@ -51,11 +51,11 @@ type Client struct {
 
 	turnstile chan struct{} // holds a token while a call keeps others waiting, see Call
 	closing   chan struct{} // closed when Close or Kill begins
-	spoken    chan struct{} // closed when droid has said a line
 	readDone  chan struct{} // closed when stdout has ended
 	dead      chan struct{} // closed when no response can come any more
 	exited    chan struct{} // closed when all goroutines of the client have ended
 
+	hooked atomic.Bool  // see HasHooks
 	reads  atomic.Int64 // read calls begun and ended: odd while in one
 	stats  counters
 	lastID atomic.Int64
@@ -123,7 +123,6 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger
 		out:       newWriter(stdin),
 		turnstile: make(chan struct{}, 1),
 		closing:   make(chan struct{}),
-		spoken:    make(chan struct{}),
 		readDone:  make(chan struct{}),
 		dead:      make(chan struct{}),
 		exited:    make(chan struct{}),

@@ -134,7 +134,6 @@ func (c *Client) learnVersion(v stream.Version) {
 	}
 	if !c.state.started {
 		c.state.started = true
-		close(c.spoken)
 		c.log.Debug("droid speaks", zap.Stringer("protocol", v))
 	}
 }

@@ -1,10 +1,12 @@
 package droid
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,23 +107,24 @@ func TestSettingsThatCannotBeWritten(t *testing.T) {
 	require.NotErrorIs(t, err, ErrHooks)
 }
 
-// The version is awaited until droid speaks, ends, or nobody wants it any more.
+// A droid that has said nothing is asked, and its refusal has the version.
 func TestAwaitVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, p := newPeer(t, "1.220.0")
+		c, p := newPeer(t, "1.32.0")
 		told := make(chan stream.Version, 1)
 		go func() { told <- c.AwaitVersion(t.Context()) }()
+		p.expect(methodVersion)
 		synctest.Wait()
 		require.Empty(t, told, "it waits")
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		require.True(t, c.AwaitVersion(ctx).IsZero())
-		p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"mcp_status_changed","servers":[]}}`)
-		require.Equal(t, stream.Version{Major: 1, Minor: 220}, <-told)
-		require.Equal(t, stream.Version{Major: 1, Minor: 220}, c.AwaitVersion(ctx), "known for good")
+		p.refuse("null", -32600, "Invalid request format")
+		require.Equal(t, stream.Version{Major: 1, Minor: 32}, <-told)
+		require.Equal(t, stream.Version{Major: 1, Minor: 32}, c.AwaitVersion(t.Context()), "it is not asked again")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPeer(t, "1.220.0")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.True(t, c.AwaitVersion(ctx).IsZero())
 		p.out.Close()
 		require.True(t, c.AwaitVersion(t.Context()).IsZero(), "droid is gone")
 	})
@@ -143,9 +146,13 @@ func TestSettingsOfAnotherOnesDroid(t *testing.T) {
 		<-c.Exited()
 	})
 	require.True(t, c.TakesRuntime())
-	p := &peer{t, "1.15.0", nil, stdinR, stdoutW}
-	p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"mcp_status_changed","servers":[]}}`)
-	require.False(t, c.AwaitVersion(t.Context()).IsZero())
+	p := &peer{t, "1.15.0", bufio.NewReader(stdinR), stdinR, stdoutW}
+	known := beside(func() error {
+		c.AwaitVersion(t.Context())
+		return nil
+	})
+	p.refuse(strconv.Quote(p.expect(methodVersion).ID), -32600, "Invalid request format")
+	<-known
 	require.NoError(t, c.SetRuntime(Runtime{Hooks: ours[:1], CWD: home}))
 	require.JSONEq(t, `{`+noMCP+`,"hooks":{"PreToolUse":[
 		{"matcher":"Read","hooks":[{"type":"command","command":"lint"}]},`+oursPre+`]}}`, held)

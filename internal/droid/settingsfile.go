@@ -81,6 +81,9 @@ type Runtime struct {
 // TakesRuntime reports whether SetRuntime works.
 func (c *Client) TakesRuntime() bool { return c.settings != nil }
 
+// HasHooks reports whether the last SetRuntime gave the process hooks.
+func (c *Client) HasHooks() bool { return c.hooked.Load() }
+
 // SetRuntime gives the process MCP servers and hooks in place of those it was given
 // before. Both count from the next Initialize or Load on (0.99 to 0.225).
 //
@@ -104,21 +107,20 @@ func (c *Client) SetRuntime(r Runtime) error {
 	if err := c.settings(data); err != nil {
 		return err
 	}
+	c.hooked.Store(len(r.Hooks) > 0 && noHooks == nil)
 	return noHooks
 }
 
-// AwaitVersion waits until droid has said a line, and returns the version of its
-// protocol. It returns the zero Version when ctx ends or droid does before, and for a
-// droid that tells none. droid says its first line 0.3 s (0.225) to 1 s (0.99) after its
-// start, without being asked, unless its settings file has MCP servers by then.
-//
-// A droid whose first line comes while nobody reads Events is heard all the same, since
-// the channel holds some.
+// methodVersion is one that no droid has (0.99 to 0.225). Its refusal has the version.
+const methodVersion = "droid.get_version"
+
+// AwaitVersion returns the version of droid's protocol. A droid that has not said a line
+// yet is asked something: 0.117 says none of its own before it is. It returns the zero
+// Version when ctx ends or droid does before it answers, 0.3 s (0.225) to 1 s (0.99)
+// after its start.
 func (c *Client) AwaitVersion(ctx context.Context) stream.Version {
-	select {
-	case <-c.spoken:
-	case <-c.dead:
-	case <-ctx.Done():
+	if c.Version().IsZero() {
+		_ = c.Call(ctx, methodVersion, nil, nil) // the version comes with whatever it answers
 	}
 	return c.Version()
 }

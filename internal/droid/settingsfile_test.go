@@ -22,7 +22,10 @@ func fakeSettings(in *bufio.Reader) int {
 	if v := os.Getenv(envFakeVersion); v != "" {
 		say(strings.Replace(notify(`{"type":"mcp_status_changed","servers":[]}`), "1.15.0", v, 1))
 	}
-	serve(in, func(string) {
+	serve(in, func(method string) {
+		if method == methodVersion {
+			return
+		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			data = []byte(err.Error())

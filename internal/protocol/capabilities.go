@@ -5,6 +5,7 @@ import "encoding/json"
 // ClientCapabilities are what the editor declared with initialize, as far as it
 // changes what it is sent. What it did not declare it does not get.
 type ClientCapabilities struct {
+	Files          bool // fs/read_text_file and fs/write_text_file, both
 	TerminalOutput bool // takes the output of commands in _meta (Zed)
 	Forms          bool // elicitation/create with mode "form"
 	URLs           bool // elicitation/create with mode "url"
@@ -17,8 +18,9 @@ type ClientCapabilities struct {
 // A capability of an unexpected form counts as not declared.
 func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 	caps := Fields(raw)
-	elicitation, session := Fields(caps["elicitation"]), Fields(caps["session"])
+	elicitation, session, fs := Fields(caps["elicitation"]), Fields(caps["session"]), Fields(caps["fs"])
 	return ClientCapabilities{
+		Files:          string(fs["readTextFile"]) == "true" && string(fs["writeTextFile"]) == "true",
 		TerminalOutput: string(Fields(caps["_meta"])["terminal_output"]) == "true",
 		Forms:          isObject(elicitation["form"]),
 		URLs:           isObject(elicitation["url"]),

@@ -13,6 +13,8 @@ type ClientTraits struct {
 	OneDiff        bool // shows the diff of a request that begins with one
 	NoDiffs        bool // shows no diff of a call that waits for permission
 	OwnCommand     bool // shows the command in the input of a call by itself
+	FilesOnDisk    bool // its fs methods may damage files, ask the user again, or know no more than the disk
+	MindsTimes     bool // asks its user when a file's time is not the one that it saw last
 	FirstTitle     bool // keeps the first title of a call
 }
 
@@ -25,32 +27,45 @@ var knownClients = map[string]ClientTraits{
 	"zed": {OptionNames: true, RequestContent: true},
 	// agent-shell 0.74.3 (Emacs), seen; name read in agent-shell.el. A diff in the
 	// request alone is seen only after a key.
-	"agent-shell": {OptionNames: true, RequestContent: true, CallDiffs: true, OwnCommand: true},
+	"agent-shell": {OptionNames: true, RequestContent: true, CallDiffs: true, OwnCommand: true, MindsTimes: true},
 	// Toad 0.6.18, seen; name read in src/toad/__init__.py. Its keys for a kind
-	// pick the first option of it.
-	"toad": {OptionNames: true, RequestContent: true},
+	// pick the first option of it. Its fs methods are the disk's; a file that it cannot
+	// read is "" (read).
+	"toad": {OptionNames: true, RequestContent: true, FilesOnDisk: true},
 	// Qt Creator 20, seen; name read in src/plugins/acpclient/acpchatcontroller.cpp.
-	"QtCreator": {OptionNames: true, CallContent: true},
+	// Its fs methods are the disk's (read).
+	"QtCreator": {OptionNames: true, CallContent: true, FilesOnDisk: true},
 	// acp-ui 0.1.15, seen; name read in src/stores/session.ts.
 	"acp-ui": {OptionNames: true, NoDiffs: true},
-	// vscode-acp 0.2.0, seen; name read in src/core/ConnectionManager.ts.
-	"vscode-acp-client": {OptionNames: true, NoDiffs: true},
+	// vscode-acp 0.2.0, seen; name read in src/core/ConnectionManager.ts. It
+	// writes to the disk beside a document with unsaved changes (read).
+	"vscode-acp-client": {OptionNames: true, NoDiffs: true, FilesOnDisk: true},
 	// agentic.nvim of November 2025, seen; name read in lua/agentic/acp/acp_client.lua,
-	// where it stands among the capabilities. Of a diff it shows the path.
-	"Agentic.nvim": {OptionNames: true, CallContent: true, NoDiffs: true, FirstTitle: true},
-	// mitto 0.3.0, seen; name read in internal/web/shared_acp_process.go.
-	"mitto": {OptionNames: true, NoDiffs: true, FirstTitle: true},
+	// where it stands among the capabilities. Of a diff it shows the path. It writes to
+	// the disk beside a buffer with unsaved changes, and its reads lose a file's last
+	// newline (seen).
+	"Agentic.nvim": {OptionNames: true, CallContent: true, NoDiffs: true, FirstTitle: true, FilesOnDisk: true},
+	// mitto 0.3.0, seen; name read in internal/web/shared_acp_process.go. Its
+	// fs methods are the disk's (read).
+	"mitto": {OptionNames: true, NoDiffs: true, FirstTitle: true, FilesOnDisk: true},
 	// acpx 0.19.1, read: takes the first option of a kind by policy; seen: it shows
-	// nothing of a call that waits but its title.
-	"acpx": {},
+	// nothing of a call that waits but its title. It asks its user, or refuses, at each
+	// fs request as well (read).
+	"acpx": {FilesOnDisk: true},
 	// This program's own smoke test: takes the first option of a kind by policy.
 	"droid-acp smoke": {RequestContent: true},
 	// CodeCompanion 9.9.1 (Neovim), seen, and read in
 	// lua/codecompanion/interactions/chat/acp/request_permission.lua: of several
-	// options of a kind its key takes the last. It holds back calls that wait.
-	"CodeCompanion.nvim": {OneDiff: true},
+	// options of a kind its key takes the last. It holds back calls that wait. Each write
+	// into an open buffer adds an empty line at the end, and replaces what was unsaved
+	// there (seen).
+	"CodeCompanion.nvim": {OneDiff: true, FilesOnDisk: true},
 	// avante (Neovim) does the same and gives itself no name.
 }
+
+// nameless are clients that give themselves no name, avante among them, whose fs methods
+// lose last newlines, and do not answer while a buffer has unsaved changes (seen).
+var nameless = ClientTraits{FilesOnDisk: true}
 
 // ReadTraits are the traits of the client that sent this clientInfo, or has it
 // among its capabilities.
@@ -61,5 +76,5 @@ func ReadTraits(info, capabilities json.RawMessage) ClientTraits {
 			return knownClients[name]
 		}
 	}
-	return ClientTraits{}
+	return nameless
 }

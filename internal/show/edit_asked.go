@@ -24,12 +24,22 @@ func askedChanges(tool stream.PermissionToolUse, already []change, cwd string) [
 			out.add(changes...)
 		}
 		return out.list
+	case outdated(planned, path, d.OldContent):
+		return planned.list
 	case d.NewContent != nil && tool.Confirmation == "apply_patch":
 		return replaced(planned.list, whole(path, before(planned, path, d.OldContent), d.NewContent))
 	case d.NewContent != nil:
 		return []change{whole(path, d.OldContent, d.NewContent)}
 	}
 	return planned.list
+}
+
+// outdated reports whether the text on which droid bases its description is no longer
+// that of the file: what was unsaved in the editor has been saved since droid asked
+// (0.99). droid reads the file once more when the call runs.
+func outdated(planned *changeList, path string, told *string) bool {
+	c := planned.whole(path)
+	return c != nil && c.old != nil && told != nil && *told != "" && *told != *c.old
 }
 
 // fileChanges are the changes that a patch makes to one file: two where the file gets a

@@ -230,6 +230,12 @@ func TestAskedChangesOfAPatch(t *testing.T) {
 	require.Equal(t, []change{added}, askedChanges(stream.PermissionToolUse{Confirmation: "create", Details: stream.PermissionDetails{FilePath: other}}, []change{added}, s.cwd))
 	require.Equal(t, []change{update}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
 		Details: stream.PermissionDetails{FilePath: path, OldContent: textOf("one\n"), NewContent: textOf("1\n"), Content: textOf("other")}}, nil, s.cwd))
+	// What was unsaved in the editor was saved after droid asked (0.99).
+	saved := whole(path, textOf("zero\none\n"), textOf("zero\n1\n"))
+	require.Equal(t, []change{saved}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
+		Details: stream.PermissionDetails{FilePath: path, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}, []change{saved}, s.cwd))
+	require.Equal(t, []change{update}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
+		Details: stream.PermissionDetails{FilePath: path, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}, []change{whole(path, nil, textOf("1\n"))}, s.cwd))
 	// An Edit is of one file, whatever droid calls it.
 	link := filepath.Join(s.cwd, "link.txt")
 	require.Equal(t, []change{whole(link, textOf("one\n"), textOf("1\n"))}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",

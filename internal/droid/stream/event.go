@@ -215,6 +215,7 @@ type HookStarted struct {
 	HookID     string        `json:"hookId"`
 	EventName  string        `json:"hookEventName"` // PreToolUse, PostToolUse, Stop, …
 	ToolCallID string        `json:"hookToolCallId"`
+	Tool       string        `json:"hookMatcher"` // name of the tool that it runs for, in events of tools
 	Commands   []HookCommand `json:"hookCommands"`
 }
 

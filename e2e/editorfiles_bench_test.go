@@ -1,0 +1,65 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// quickEditor answers at once and has no buffers: what is measured is the agent's share.
+type quickEditor struct{}
+
+func (quickEditor) ReadTextFile(_ context.Context, path string) (string, error) {
+	data, err := os.ReadFile(path)
+	return string(data), err
+}
+
+func (quickEditor) WriteTextFile(_ context.Context, path, text string) error {
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// BenchmarkEditorFiles is one call of Read or Edit with the files on the disk and in the
+// editor. An edit in the editor has a pause of 20 ms in which the editor is waited for.
+func BenchmarkEditorFiles(b *testing.B) {
+	for _, version := range []string{oldDroid, newDroid} {
+		for _, tool := range []string{"Read", "Edit"} {
+			for _, way := range []string{"disk", "editor"} {
+				b.Run(fmt.Sprintf("%s/%s/%s", version, tool, way), func(b *testing.B) { benchmarkFiles(b, version, tool, way) })
+			}
+		}
+	}
+}
+
+func benchmarkFiles(b *testing.B, version, tool, way string) {
+	model := newModel(b)
+	h := newHome(b, version, model.URL())
+	path := filepath.Join(h.work, "a.txt")
+	require.NoError(b, os.WriteFile(path, []byte("n 0\n"), 0o644))
+	var steps []modelserver.Step
+	for n := range b.N {
+		other := filepath.Join(h.work, fmt.Sprintf("%d.txt", n)) // droid breaks off what repeats itself (0.225)
+		require.NoError(b, os.WriteFile(other, []byte("one\ntwo\n"), 0o644))
+		call := toRead(other)
+		if tool == "Edit" {
+			call = toEdit(path, fmt.Sprintf("n %d\n", n), fmt.Sprintf("n %d\n", n+1))
+		}
+		steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{call}})
+	}
+	model.On("work", append(steps, modelserver.Step{Text: "Done."})...)
+	c := startAgent(b, h, "--files", way, "--mode", "auto-low")
+	s := c.openWith(h, quickEditor{})
+	b.ResetTimer()
+	end := s.prompt("work").end(5 * time.Minute)
+	b.StopTimer()
+	require.Nil(b, end.Err)
+	require.Len(b, end.tools(), b.N)
+}

@@ -1,0 +1,173 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/editorfs"
+	"droid-acp/internal/hooks"
+	"droid-acp/internal/wire"
+)
+
+// Where the client has ACP's fs methods, droid reads and edits files through the
+// editor. droid does not know: hooks of ours hold it before and after such a call, and
+// meanwhile internal/editorfs sees to it that the disk has what the editor has. This
+// file is the agent's part; filecalls.go is the session's.
+
+// FilesWay is how droid's reads and edits reach the files.
+type FilesWay string
+
+// The ways. The zero value is FilesEditor for clients whose fs methods are worth it, and
+// FilesDisk for all others (protocol.ClientTraits).
+const (
+	FilesEditor FilesWay = "editor" // through the client's fs methods, where it has them
+	FilesDisk   FilesWay = "disk"   // droid alone reads and writes them
+)
+
+// editorFiles is the agent's way to the files as the editor has them. The zero value is
+// the disk way.
+type editorFiles struct {
+	files *editorfs.Files
+	hooks *hooks.Listener
+}
+
+// on reports whether files go through the editor.
+func (e *editorFiles) on() bool { return e.files != nil }
+
+// open begins to serve hooks. log tells why the disk way stays where they cannot be had.
+func (e *editorFiles) open(options editorfs.Options, handle hooks.Handler) {
+	log := options.Log
+	files, err := editorfs.Open(options)
+	if err != nil {
+		log.Warn("files are read and written on the disk alone", zap.Error(err))
+		return
+	}
+	listener, err := hooks.Listen(handle, log)
+	if err != nil {
+		log.Warn("files are read and written on the disk alone", zap.Error(err))
+		files.Close()
+		return
+	}
+	e.files, e.hooks = files, listener
+}
+
+// close returns when no edit is on its way any more. What the editor does not take now
+// is on the disk.
+func (e *editorFiles) close() {
+	if e.on() {
+		e.hooks.Close()
+		e.files.Close()
+	}
+}
+
+// hookTime is how long droid lets a hook of ours run, which ends earlier by itself.
+const hookTime = 20 * time.Second
+
+// list are the hooks that droid runs for each call which reads or changes a file.
+func (e *editorFiles) list() []droid.Hook {
+	if !e.on() {
+		return nil
+	}
+	command := e.hooks.Command()
+	return []droid.Hook{
+		{Event: beforeTool, Matcher: "Read|Create|Edit|MultiEdit|ApplyPatch", Command: command, Timeout: hookTime},
+		{Event: afterTool, Matcher: "Create|Edit|MultiEdit|ApplyPatch", Command: command, Timeout: hookTime},
+	}
+}
+
+// desk is where the calls of a session on this process go, nil where its files stay on
+// the disk.
+func (a *Agent) desk(client *droid.Client, session string) *editorfs.Desk {
+	if !a.editorFiles.on() || !client.HasHooks() {
+		return nil
+	}
+	return a.editorFiles.files.Desk(sessionEditor{a.conn, session})
+}
+
+// droid's names of the moments at which it runs a hook (0.99 to 0.225).
+const (
+	beforeTool = "PreToolUse"
+	afterTool  = "PostToolUse"
+)
+
+// announceTime bounds how long a hook waits for droid's event that announces its call.
+// The event is there before, but a slow editor may keep it from being read.
+const announceTime = 3 * time.Second
+
+// runHook answers a hook of a droid's. It does so only for a call that droid itself has
+// announced and that waits for this hook: who else talks to us gains nothing. A
+// subagent's calls are not announced, so its files stay on the disk.
+func (a *Agent) runHook(ctx context.Context, r hooks.Request) hooks.Answer {
+	s, known := a.sessions.find(r.SessionID)
+	if !known {
+		return hooks.Answer{}
+	}
+	wait, cancel := context.WithTimeout(ctx, announceTime)
+	defer cancel()
+	h := &fileHook{request: r}
+	job, err := askOwner(s.owner, inquiry[fileJob]{
+		ctx:       wait,
+		work:      func(answer func(fileJob, *acp.RequestError)) { s.fileCalls.hooked(h, s.cwd, answer) },
+		cancelled: func(func(fileJob, *acp.RequestError)) { s.fileCalls.forget(h) },
+	})
+	if err != nil || job == nil {
+		return hooks.Answer{}
+	}
+	return job(s.ctx)
+}
+
+// sessionEditor is the client's fs methods for one session (ACP, "File System").
+type sessionEditor struct {
+	conn    *wire.Conn
+	session string // its id
+}
+
+// ReadTextFile implements editorfs.Editor.
+func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, error) {
+	result, err := wire.Request[acp.ReadTextFileResponse](ctx, e.conn, acp.ClientMethodFsReadTextFile,
+		acp.ReadTextFileRequest{SessionId: acp.SessionId(e.session), Path: path})
+	return result.Content, err
+}
+
+// WriteTextFile implements editorfs.Editor.
+func (e sessionEditor) WriteTextFile(ctx context.Context, path, text string) error {
+	_, err := wire.Request[json.RawMessage](ctx, e.conn, acp.ClientMethodFsWriteTextFile,
+		acp.WriteTextFileRequest{SessionId: acp.SessionId(e.session), Path: path, Content: text})
+	return err
+}
+
+// versionTime bounds the wait for a droid to tell its version. It does so 0.3 s (0.225) to
+// 1 s (0.99) after its start, later on a busy machine, and opens no session before.
+const versionTime = 20 * time.Second
+
+// setRuntime gives a process its MCP servers and our hooks, if it takes any. It returns
+// the servers that must be passed with the session instead. Where droid cannot have our
+// hooks, files stay on the disk.
+func (a *Agent) setRuntime(ctx context.Context, client *droid.Client, servers []stream.MCPServer, cwd string) (others []stream.MCPServer, err error) {
+	if !client.TakesRuntime() {
+		return servers, nil
+	}
+	list := a.editorFiles.list()
+	if len(list) > 0 {
+		wait, cancel := context.WithTimeout(ctx, versionTime)
+		client.AwaitVersion(wait)
+		cancel()
+	}
+	err = client.SetRuntime(droid.Runtime{MCPServers: servers, Hooks: list, CWD: cwd})
+	if errors.Is(err, droid.ErrHooks) {
+		a.log.Warn("files are read and written on the disk alone", zap.Error(err))
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errServers, err)
+	}
+	return nil, nil
+}
