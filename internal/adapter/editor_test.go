@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/testeditor"
 )
 
 // editor is an ACP client for tests. It runs in a synctest bubble: settle waits
@@ -34,6 +36,8 @@ type editor struct {
 	ask     func(permission) string                 // picks an option id, "" cancels; nil leaves requests open
 	onForm  func(protocol.ElicitationParams) string // the result of elicitation/create; nil leaves it open
 	onAsk   func(id, params json.RawMessage) bool   // true when it has dealt with the request itself
+
+	files *testeditor.Editor // does what fs/ methods want; nil leaves these open
 
 	mu      sync.Mutex
 	lines   []wireMessage     // all that came, in order
@@ -140,6 +144,11 @@ func (w tapped) Write(p []byte) (int, error) {
 // open serves an agent to an editor without a session.
 func open(t *testing.T, start starter) *editor {
 	t.Helper()
+	return openLogging(t, start, zap.NewNop())
+}
+
+func openLogging(t *testing.T, start starter, log *zap.Logger) *editor {
+	t.Helper()
 	in, agentIn := io.Pipe()
 	agentOut, out := io.Pipe()
 	e := &editor{t: t, in: agentIn, out: &pausedReader{in: agentOut}, methods: map[string]string{}, answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce, schema: acpSchema}
@@ -153,7 +162,7 @@ func open(t *testing.T, start starter) *editor {
 			return start(n)
 		},
 		Version: "test",
-		Log:     zap.NewNop(),
+		Log:     log,
 	})
 	e.agent.stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
 	go func() {
@@ -252,8 +261,11 @@ func (e *editor) read(out io.Reader) {
 		if m.Method == "" {
 			e.answers[string(m.ID)] = m
 		}
-		ask, onAsk, onForm := e.ask, e.onAsk, e.onForm
+		ask, onAsk, onForm, files := e.ask, e.onAsk, e.onForm, e.files
 		e.mu.Unlock()
+		if strings.HasPrefix(m.Method, "fs/") && files != nil {
+			go e.serveFile(files, m)
+		}
 		if m.Method == "elicitation/create" && onForm != nil {
 			go e.fill(m.ID, m.Params, onForm)
 		}
@@ -281,6 +293,33 @@ func (e *editor) fill(id, params json.RawMessage, onForm func(protocol.Elicitati
 		e.t.Errorf("elicitation %s: %v", params, err)
 	}
 	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, onForm(p)))
+}
+
+// serveFile answers an fs/ method.
+func (e *editor) serveFile(files *testeditor.Editor, m wireMessage) {
+	var p struct{ Path, Content string }
+	if err := json.Unmarshal(m.Params, &p); err != nil {
+		e.t.Errorf("%s %s: %v", m.Method, m.Params, err)
+	}
+	var result any = struct{}{}
+	var err error
+	if m.Method == testeditor.ReadMethod {
+		var text string
+		text, err = files.ReadTextFile(context.Background(), p.Path)
+		result = map[string]string{"content": text}
+	} else {
+		err = files.WriteTextFile(context.Background(), p.Path, p.Content)
+	}
+	if errors.Is(err, testeditor.ErrClosed) {
+		return // the editor is gone
+	}
+	if err != nil {
+		message, _ := json.Marshal(err.Error())
+		e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":%s}}`, m.ID, message))
+		return
+	}
+	data, _ := json.Marshal(result)
+	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, data))
 }
 
 func (e *editor) send(line string) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -36,7 +37,20 @@ const (
 // the disk way.
 type editorFiles struct {
 	files *editorfs.Files
-	hooks *hooks.Listener
+	hooks hookChannel
+
+	listen  func(hooks.Handler, *zap.Logger) (hookChannel, error) // tests: in place of a socket; nil is hooks.Listen
+	changed func(fs.FileInfo) time.Time                           // tests: see editorfs.Options
+}
+
+// hookChannel is how hooks reach the agent, a hooks.Listener.
+type hookChannel interface {
+	Command() string
+	Close()
+}
+
+func listenForHooks(h hooks.Handler, log *zap.Logger) (hookChannel, error) {
+	return hooks.Listen(h, log)
 }
 
 // on reports whether files go through the editor.
@@ -44,19 +58,23 @@ func (e *editorFiles) on() bool { return e.files != nil }
 
 // open begins to serve hooks. log tells why the disk way stays where they cannot be had.
 func (e *editorFiles) open(options editorfs.Options, handle hooks.Handler) {
-	log := options.Log
+	log, listen := options.Log, e.listen
+	if listen == nil {
+		listen = listenForHooks
+	}
+	options.Changed = e.changed
 	files, err := editorfs.Open(options)
 	if err != nil {
 		log.Warn("files are read and written on the disk alone", zap.Error(err))
 		return
 	}
-	listener, err := hooks.Listen(handle, log)
+	channel, err := listen(handle, log)
 	if err != nil {
 		log.Warn("files are read and written on the disk alone", zap.Error(err))
 		files.Close()
 		return
 	}
-	e.files, e.hooks = files, listener
+	e.files, e.hooks = files, channel
 }
 
 // close returns when no edit is on its way any more. What the editor does not take now

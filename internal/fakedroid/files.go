@@ -11,7 +11,9 @@ import (
 
 // changesFiles reports whether a tool changes the file that it names. droid runs those
 // of one message strictly one after the other, hooks included (0.99 to 0.225).
-func changesFiles(tool string) bool { return tool == "Edit" || tool == "Create" }
+func changesFiles(tool string) bool {
+	return tool == "Edit" || tool == "Create" || tool == "MultiEdit" || tool == "ApplyPatch"
+}
 
 // work does what a tool with Works says with this input, on the disk. It returns the
 // result, which is t.Result where that is not empty.
@@ -22,16 +24,18 @@ func (d *Droid) work(t Tool, input Fields) (result string, isError bool) {
 	text := func(name string) string { s, _ := input[name].(string); return s }
 	path := text("file_path")
 	var err error
-	switch t.Name {
-	case "Read":
+	switch {
+	case t.Do != nil:
+		err = t.Do(input)
+	case t.Name == "Read":
 		var data []byte
 		data, err = os.ReadFile(path)
 		result = strings.TrimRight(string(data), "\n")
-	case "Create":
+	case t.Name == "Create":
 		if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
 			err = d.write(path, text("content"))
 		}
-	case "Edit":
+	case t.Name == "Edit":
 		err = d.edit(path, text("old_str"), text("new_str"))
 	default:
 		err = fmt.Errorf("the fake droid cannot do %s", t.Name)

@@ -17,7 +17,8 @@ type Tool struct {
 	Progress     []string
 	Result       string
 	IsError      bool
-	Works        bool // Read, Create and Edit are done to the file that Input names, and tell what came of it
+	Works        bool                     // Read, Create and Edit are done to the file that Input names, and tell what came of it
+	Do           func(input Fields) error // what any other tool with Works does; its error is the result
 }
 
 func (t Tool) use() Fields {

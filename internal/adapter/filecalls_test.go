@@ -1,0 +1,317 @@
+//go:build linux
+
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testeditor"
+)
+
+// droid reads what the user has not saved. He is told of the file that he knows, and of
+// no hook. Nothing is saved.
+func TestReadOfUnsavedText(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		path := r.opened("a.txt", "one\n", "unsaved ")
+		r.does(readOf(path), readOf(path))
+		shadows := r.shadows()
+		require.Equal(t, "end_turn", r.run("go"))
+		all := r.everything()
+		require.Contains(t, all, "unsaved one")
+		require.Contains(t, all, path)
+		require.NotContains(t, all, "/proc/")
+		require.NotContains(t, all, "PreToolUse")
+		require.Len(t, shadows(), 2)
+		for _, path := range shadows() {
+			require.False(t, isShadow(path))
+		}
+		require.Equal(t, "one\n", r.disk(path))
+		require.True(t, r.files.Dirty(path))
+		require.NotContains(t, r.requests(), "write a.txt")
+	})
+}
+
+// What has been saved is read where it is.
+func TestReadOfSavedText(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		path := r.opened("a.txt", "one\n", "")
+		r.does(readOf(path), readOf(r.path("missing.txt")))
+		shadows := r.shadows()
+		require.Equal(t, "end_turn", r.run("go"))
+		require.Contains(t, r.everything(), "one")
+		require.Empty(t, shadows())
+	})
+}
+
+// A private text goes with the turn, however that ends.
+func TestPrivateTextEndsWithTheCall(t *testing.T) {
+	for name, end := range map[string]func(r *filesRoom){
+		"cancel": func(r *filesRoom) { r.cancel() },
+		"crash":  func(r *filesRoom) { r.droid().client.Kill() },
+		"close":  func(r *filesRoom) { r.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, r.session)) },
+		"leave":  func(r *filesRoom) { r.close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+				r := room(t, v)
+				path := r.opened("a.txt", "one\n", "unsaved ")
+				tool := readOf(path)
+				tool.Do = func(fakedroid.Fields) error { return nil }
+				tool.Progress = []string{"…"}
+				r.does(tool)
+				r.extra = append(r.extra, fakedroid.WithPace(time.Second)) // for the next process
+				shadows := r.shadows()
+				r.session = r.newSession()
+				id := r.prompt("go")
+				for len(shadows()) == 0 {
+					time.Sleep(10 * time.Millisecond)
+				}
+				require.True(t, isShadow(shadows()[0]))
+				end(r)
+				if name != "leave" {
+					r.await(id)
+				}
+				require.Len(t, shadows(), 1)
+				require.False(t, isShadow(shadows()[0]))
+			})
+		})
+	}
+}
+
+// An edit arrives in the editor as the agent's, with the user's unsaved changes as the
+// text before it; whether he is asked for it is no matter.
+func TestEditOfAnOpenFile(t *testing.T) {
+	for _, typed := range []string{"", "unsaved "} {
+		for _, asked := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%q asked %t", typed, asked), func(t *testing.T) {
+				bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+					r := room(t, v)
+					path := r.opened("a.txt", "one\ntwo\n", typed)
+					if !asked {
+						r.mode("auto-low")
+					}
+					r.does(readOf(path), editOf(path, "two", "three"))
+					require.Equal(t, "end_turn", r.run("go"))
+					require.Equal(t, asked, r.wasAsked())
+					r.holds(path, typed+"one\nthree\n")
+					r.reviewed(path, typed+"one\ntwo\n")
+					require.Equal(t, []string{typed + "one\ntwo\n", typed + "one\nthree\n"}, r.lastDiff())
+					require.Empty(t, r.toldTheModel())
+					require.NoError(t, r.files.Reject(path))
+					r.holds(path, typed+"one\ntwo\n")
+				})
+			})
+		}
+	}
+}
+
+// A refused edit touches no text. What the user had not saved is saved: he was asked
+// about an edit of that text.
+func TestRefusedEdit(t *testing.T) {
+	for _, typed := range []string{"", "unsaved "} {
+		t.Run(fmt.Sprintf("%q", typed), func(t *testing.T) {
+			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+				r := room(t, v)
+				path := r.opened("a.txt", "one\ntwo\n", typed)
+				before, err := os.Stat(path)
+				require.NoError(t, err)
+				r.ask = rejectOnce
+				r.does(editOf(path, "two", "three"))
+				require.Equal(t, "end_turn", r.run("go"))
+				require.True(t, r.wasAsked())
+				r.holds(path, typed+"one\ntwo\n")
+				_, _, listed := r.files.Review(path)
+				require.False(t, listed)
+				if typed == "" {
+					after, err := os.Stat(path)
+					require.NoError(t, err)
+					require.True(t, os.SameFile(before, after))
+					require.Equal(t, before.ModTime(), after.ModTime())
+					require.NotContains(t, r.requests(), "write a.txt")
+				}
+				r.free(path)
+			})
+		})
+	}
+}
+
+// A cancel while the user is asked ends the turn at once and leaves the file as it is.
+func TestCancelWhileAsked(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
+		r.ask = nil
+		r.does(editOf(path, "two", "three"))
+		id := r.prompt("go")
+		r.untilAsked()
+		began := time.Now()
+		r.cancel()
+		require.Equal(t, "cancelled", ended(r.await(id)))
+		require.Less(t, time.Since(began), time.Second)
+		r.holds(path, "unsaved one\ntwo\n")
+		r.free(path)
+	})
+}
+
+// A cancel does not wait for a slow editor, at whatever step that is slow.
+func TestCancelWithASlowEditor(t *testing.T) {
+	for _, method := range []string{testeditor.ReadMethod, testeditor.WriteMethod} {
+		t.Run(strings.TrimPrefix(method, "fs/"), func(t *testing.T) {
+			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+				var slow atomic.Int64
+				r := room(t, v, func(r *filesRoom) {
+					r.o.Slow = func(m, _ string) time.Duration {
+						if m == method {
+							return time.Duration(slow.Load())
+						}
+						return 0
+					}
+				})
+				path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
+				r.mode("auto-low")
+				slow.Store(int64(time.Hour))
+				r.does(editOf(path, "two", "three"))
+				id := r.prompt("go")
+				time.Sleep(500 * time.Millisecond)
+				require.Contains(t, strings.Join(r.requests(), ","), strings.TrimSuffix(strings.TrimPrefix(method, "fs/"), "_text_file"))
+				began := time.Now()
+				r.cancel()
+				require.Equal(t, "cancelled", ended(r.await(id)))
+				require.Less(t, time.Since(began), time.Second)
+				slow.Store(0)
+				time.Sleep(time.Minute)
+				require.Equal(t, "one\ntwo\n", r.disk(path))
+				require.Equal(t, "unsaved one\ntwo\n", r.buffer(path))
+				r.free(path)
+			})
+		})
+	}
+}
+
+// What the user types while he is asked survives.
+func TestTypingWhileAsked(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
+		r.ask = func(p permission) string {
+			r.types(path, "more ")
+			return allowOnce(p)
+		}
+		r.does(readOf(path), editOf(path, "two", "three"))
+		require.Equal(t, "end_turn", r.run("go"))
+		require.Equal(t, []string{"unsaved one\ntwo\n", "unsaved one\nthree\n"}, r.askedDiff(), "the diff is of the text that is edited")
+		r.holds(path, "more unsaved one\nthree\n")
+		r.reviewed(path, "more unsaved one\ntwo\n")
+	})
+}
+
+// A new file arrives in the editor as the agent's.
+func TestCreate(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		path := r.path("new/b.txt")
+		r.does(createOf(path, "fresh\n"))
+		require.Equal(t, "end_turn", r.run("go"))
+		r.holds(path, "fresh\n")
+		r.reviewed(path, "")
+		require.NoError(t, r.files.Reject(path))
+		_, err := os.Stat(path)
+		require.ErrorIs(t, err, os.ErrNotExist)
+	})
+}
+
+// What a patch adds or changes passes through the editor; what it deletes or renames is
+// the disk's alone, since ACP has no method for that.
+func TestPatchInParts(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		changed := r.opened("changed.txt", "one\ntwo\n", "unsaved ")
+		gone, old := r.opened("gone.txt", "gone\n", ""), r.opened("old.txt", "old\n", "")
+		added, moved := r.path("added.txt"), r.path("moved.txt")
+		text := "*** Begin Patch\n*** Add File: added.txt\n+added\n*** Update File: changed.txt\n@@\n-two\n+three\n" +
+			"*** Delete File: gone.txt\n*** Update File: old.txt\n*** Move to: moved.txt\n@@\n-old\n+new\n*** End Patch\n"
+		tool := fakedroid.Tool{
+			Name: "ApplyPatch", Input: fakedroid.Fields{"input": text}, Works: true, Confirmation: "apply_patch", Impact: "low",
+			Do: func(fakedroid.Fields) error {
+				now, err := os.ReadFile(changed)
+				return errors.Join(err, os.WriteFile(added, []byte("added\n"), 0o644),
+					os.WriteFile(changed, []byte(strings.Replace(string(now), "two", "three", 1)), 0o644),
+					os.Remove(gone), os.Remove(old), os.WriteFile(moved, []byte("new\n"), 0o644))
+			},
+		}
+		r.does(tool)
+		require.Equal(t, "end_turn", r.run("go"))
+		r.holds(changed, "unsaved one\nthree\n")
+		r.reviewed(changed, "unsaved one\ntwo\n")
+		r.holds(added, "added\n")
+		r.reviewed(added, "")
+		require.Equal(t, "new\n", r.disk(moved))
+		for _, path := range []string{gone, old} {
+			_, err := os.Stat(path)
+			require.ErrorIs(t, err, os.ErrNotExist)
+		}
+		require.Equal(t, []string{added, changed}, r.files.Listed())
+		all := strings.Join(r.requests(), ",")
+		for _, other := range []string{"gone", "old", "moved"} {
+			require.NotContains(t, all, other)
+		}
+	})
+}
+
+// Two edits of one file in one message, and the same edit twice.
+func TestTwoEditsInOneMessage(t *testing.T) {
+	for name, second := range map[string]string{"another": "one", "same": "two"} {
+		t.Run(name, func(t *testing.T) {
+			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+				r := room(t, v)
+				path := r.opened("a.txt", "one\ntwo two\n", "unsaved ")
+				r.doesAtOnce(editOf(path, "two", "3"), editOf(path, second, "3"))
+				began := time.Now()
+				require.Equal(t, "end_turn", r.run("go"))
+				require.Less(t, time.Since(began), 2*time.Second)
+				want := map[string]string{"another": "unsaved 3\n3 two\n", "same": "unsaved one\n3 3\n"}[name]
+				r.holds(path, want)
+				r.reviewed(path, "unsaved one\ntwo two\n")
+				var hooks []string
+				for range 2 {
+					hooks = append(hooks, "PreToolUse Edit", "PostToolUse Edit")
+				}
+				require.Equal(t, hooks, r.pipe.requests())
+			})
+		})
+	}
+}
+
+// Two sessions edit one file at the same time: both edits are there.
+func TestTwoSessionsEditOneFile(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
+		other := r.newSession()
+		r.mode("auto-low")
+		require.Nil(t, r.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-low"}`, other)).Error)
+		r.turn = func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			old, text, _ := strings.Cut(p.Text, "=")
+			return d.Use("", "", editOf(path, old, text))
+		}
+		first := r.prompt("one=1")
+		second := r.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"two=2"}]}`, other))
+		require.Equal(t, "end_turn", ended(r.await(first)))
+		require.Equal(t, "end_turn", ended(r.await(second)))
+		r.holds(path, "unsaved 1\n2\n")
+		r.reviewed(path, "unsaved one\ntwo\n")
+		synctest.Wait()
+	})
+}

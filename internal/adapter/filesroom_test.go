@@ -1,0 +1,544 @@
+//go:build linux
+
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/hooks"
+	"droid-acp/internal/testeditor"
+)
+
+// bubbleClock tells when files changed by the clock of a synctest bubble: when it was
+// asked about this change first.
+type bubbleClock struct {
+	mu     sync.Mutex
+	seen   map[[3]int64]time.Time
+	panics bool // it panics from now on
+}
+
+func (c *bubbleClock) changed(info fs.FileInfo) time.Time {
+	stat := info.Sys().(*syscall.Stat_t)
+	key := [3]int64{int64(stat.Ino), time.Unix(stat.Ctim.Unix()).UnixNano(), info.Size()}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.panics {
+		panic("no clock")
+	}
+	if at, ok := c.seen[key]; ok {
+		return at
+	}
+	c.seen[key] = time.Now()
+	return c.seen[key]
+}
+
+func (c *bubbleClock) breaks(now bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.panics = now
+}
+
+// hookPipe is a hooks.Listener without a socket.
+type hookPipe struct {
+	handle hooks.Handler
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	fails  bool // it cannot be opened
+
+	mu       sync.Mutex
+	opened   int
+	asked    []hooks.Request
+	answered func(hooks.Answer)
+	panics   []any
+}
+
+func (p *hookPipe) listen(h hooks.Handler, _ *zap.Logger) (hookChannel, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.opened++
+	if p.fails {
+		return nil, fmt.Errorf("no sockets here")
+	}
+	p.handle = h
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p, nil
+}
+
+func (p *hookPipe) Command() string { return "/opt/droid-acp " + stream.OwnHook + " pipe" }
+
+func (p *hookPipe) Close() {
+	p.cancel()
+	p.work.Wait()
+}
+
+// request is one hook's. Like the program's, its end does not end what is done for it.
+func (p *hookPipe) request(ctx context.Context, q hooks.Request) hooks.Answer {
+	p.mu.Lock()
+	p.asked = append(p.asked, q)
+	p.mu.Unlock()
+	answer := make(chan hooks.Answer, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(p.ctx, cancel)
+	p.work.Go(func() {
+		defer cancel()
+		defer stop()
+		defer func() {
+			if v := recover(); v != nil {
+				p.mu.Lock()
+				p.panics = append(p.panics, v)
+				p.mu.Unlock()
+				answer <- hooks.Answer{}
+			}
+		}()
+		answer <- p.handle(ctx, q)
+	})
+	select {
+	case a := <-answer:
+		p.mu.Lock()
+		answered := p.answered
+		p.mu.Unlock()
+		if answered != nil {
+			answered(a)
+		}
+		return a
+	case <-ctx.Done():
+		return hooks.Answer{}
+	}
+}
+
+// requests are those that came, as "PreToolUse Read".
+func (p *hookPipe) requests() (all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, q := range p.asked {
+		all = append(all, q.Event+" "+q.Tool)
+	}
+	return all
+}
+
+// run is the hook program, between a droid's stdin and stdout.
+func (p *hookPipe) run(ctx context.Context, stdin []byte) []byte {
+	var in struct {
+		Event   string          `json:"hook_event_name"`
+		Session string          `json:"session_id"`
+		Tool    string          `json:"tool_name"`
+		Input   json.RawMessage `json:"tool_input"`
+	}
+	if err := json.Unmarshal(stdin, &in); err != nil {
+		return nil
+	}
+	a := p.request(ctx, hooks.Request{Event: in.Event, SessionID: in.Session, Tool: in.Tool, Input: in.Input})
+	if a.Context == "" && len(a.UpdatedInput) == 0 {
+		return nil
+	}
+	out := fakedroid.Fields{"hookEventName": in.Event}
+	if a.Context != "" {
+		out["additionalContext"] = a.Context
+	}
+	if len(a.UpdatedInput) > 0 {
+		out["updatedInput"] = a.UpdatedInput
+	}
+	data, _ := json.Marshal(fakedroid.Fields{"hookSpecificOutput": out})
+	return data
+}
+
+// filesRoom is a client with buffers, a project on the disk, and droids that really read
+// and edit it.
+type filesRoom struct {
+	*editor
+	version fakedroid.Version
+	modern  bool // droid asks after our hook, and tells the result after it
+	base    string
+	dir     string
+	o       testeditor.Options
+	pipe    *hookPipe
+	clock   *bubbleClock
+	logs    *observer.ObservedLogs
+	turn    func(d *fakedroid.Droid, p fakedroid.Prompt) error
+	others  func(command string, stdin []byte) []byte // the user's hooks
+	store   fakedroid.Sessions
+	servers string // MCP servers of new sessions, in JSON
+	extra   []fakedroid.Option
+
+	processes []*roomDroid
+}
+
+// roomDroid is one process.
+type roomDroid struct {
+	client *droid.Client
+
+	mu       sync.Mutex
+	settings string // what its settings file holds
+	told     []string
+}
+
+func (p *roomDroid) file() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.settings
+}
+
+// bothDroids runs a test as the old and the new droid.
+func bothDroids(t *testing.T, test func(t *testing.T, v fakedroid.Version)) {
+	t.Helper()
+	for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
+		t.Run(string(v), func(t *testing.T) {
+			t.Setenv("FACTORY_HOME_OVERRIDE", filepath.Join(t.TempDir(), "nobody"))
+			synctest.Test(t, func(t *testing.T) { test(t, v) })
+		})
+	}
+}
+
+const bothMethods = `{"fs":{"readTextFile":true,"writeTextFile":true}}`
+
+// filesAgent opens an agent and an editor. Nothing is said yet.
+func filesAgent(t *testing.T, v fakedroid.Version, change ...func(*filesRoom)) *filesRoom {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	r := &filesRoom{
+		version: v, modern: v == fakedroid.V0225, base: base, dir: filepath.Join(base, "project"),
+		pipe: &hookPipe{}, clock: &bubbleClock{seen: make(map[[3]int64]time.Time)},
+	}
+	require.NoError(t, os.Mkdir(r.dir, 0o755))
+	r.o = testeditor.Options{Root: r.dir, Delay: func() time.Duration { return 30 * time.Millisecond }}
+	for _, f := range change {
+		f(r)
+	}
+	buffers := testeditor.New(r.o)
+	t.Cleanup(func() {
+		buffers.Close()
+		if !t.Failed() {
+			r.nothingLeft(t)
+		}
+	})
+	core, logs := observer.New(zap.DebugLevel)
+	r.logs = logs
+	r.editor = openLogging(t, r.start, zap.New(core))
+	r.agent.cfg.Journal = filepath.Join(base, "journal")
+	r.agent.editorFiles.listen, r.agent.editorFiles.changed = r.pipe.listen, r.clock.changed
+	r.agent.stat = os.Stat
+	r.files = buffers
+	return r
+}
+
+// room is filesAgent with a session in the project.
+func room(t *testing.T, v fakedroid.Version, change ...func(*filesRoom)) *filesRoom {
+	t.Helper()
+	r := filesAgent(t, v, change...)
+	r.greets(bothMethods, "zed")
+	r.session = r.newSession()
+	return r
+}
+
+func (r *filesRoom) greets(capabilities, name string) {
+	r.t.Helper()
+	require.Nil(r.t, r.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,"clientInfo":{"name":"`+name+`","version":"1"}}`).Error)
+}
+
+func (r *filesRoom) newSession() string {
+	r.t.Helper()
+	answer := r.call("session/new", `{"cwd":`+quoted(r.dir)+`,"mcpServers":[`+r.servers+`]}`)
+	require.Nil(r.t, answer.Error)
+	var result struct{ SessionID string }
+	require.NoError(r.t, json.Unmarshal(answer.Result, &result))
+	return result.SessionID
+}
+
+// start is a starter.
+func (r *filesRoom) start(int) (*droid.Client, error) {
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	p := &roomDroid{}
+	p.client = droid.NewClientWithSettings(stdout, stdin, func(data []byte) error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.settings = string(data)
+		return nil
+	}, zap.NewNop())
+	r.processes = append(r.processes, p)
+	script := eachPrompt(func(d *fakedroid.Droid, prompt fakedroid.Prompt) error {
+		err := r.turn(d, prompt)
+		p.mu.Lock()
+		p.told = d.Told()
+		p.mu.Unlock()
+		return err
+	})
+	options := append([]fakedroid.Option{
+		fakedroid.WithVersion(r.version), fakedroid.WithSessions(&r.store),
+		fakedroid.WithHooks(fakedroid.Hooks{Settings: func() []byte { return []byte(p.file()) }, Run: r.hook}),
+	}, r.extra...)
+	go func() {
+		_ = fakedroid.Run(in, out, script, options...)
+		_ = in.CloseWithError(io.ErrClosedPipe)
+		_ = out.Close()
+	}()
+	return p.client, nil
+}
+
+func (r *filesRoom) hook(ctx context.Context, command string, stdin []byte) []byte {
+	if stream.IsOwnHook(command) {
+		return r.pipe.run(ctx, stdin)
+	}
+	if r.others == nil {
+		return nil
+	}
+	return r.others(command, stdin)
+}
+
+// droid is the process that was started last.
+func (r *filesRoom) droid() *roomDroid { return r.processes[len(r.processes)-1] }
+
+// toldTheModel is what hooks said to the model in this process.
+func (r *filesRoom) toldTheModel() []string {
+	p := r.droid()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.told
+}
+
+// does has the next turns use these tools, a message each.
+func (r *filesRoom) does(tools ...fakedroid.Tool) {
+	r.turn = func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		for _, t := range tools {
+			if err := d.Use("", "", t); err != nil {
+				return err
+			}
+		}
+		return d.Say("", "Done.")
+	}
+}
+
+// doesAtOnce has the next turns use these tools in one message.
+func (r *filesRoom) doesAtOnce(tools ...fakedroid.Tool) {
+	r.turn = func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		if err := d.Use("", "", tools...); err != nil {
+			return err
+		}
+		return d.Say("", "Done.")
+	}
+}
+
+func readOf(path string) fakedroid.Tool {
+	return fakedroid.Tool{Name: "Read", Input: fakedroid.Fields{"file_path": path}, Works: true}
+}
+
+func editOf(path, old, text string) fakedroid.Tool {
+	return fakedroid.Tool{
+		Name: "Edit", Input: fakedroid.Fields{"file_path": path, "old_str": old, "new_str": text}, Works: true,
+		Confirmation: "edit", Impact: "low", Details: fakedroid.Fields{"filePath": path, "fileName": filepath.Base(path)},
+	}
+}
+
+func createOf(path, text string) fakedroid.Tool {
+	return fakedroid.Tool{
+		Name: "Create", Input: fakedroid.Fields{"file_path": path, "content": text}, Works: true,
+		Confirmation: "create", Impact: "low", Details: fakedroid.Fields{"filePath": path, "fileName": filepath.Base(path), "content": text},
+	}
+}
+
+func (r *filesRoom) path(name string) string { return filepath.Join(r.dir, name) }
+
+// has makes a file, long ago.
+func (r *filesRoom) has(name, text string) string {
+	r.t.Helper()
+	path := r.path(name)
+	require.NoError(r.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(r.t, os.WriteFile(path, []byte(text), 0o644))
+	info, err := os.Stat(path)
+	require.NoError(r.t, err)
+	r.clock.changed(info)
+	time.Sleep(5 * time.Second)
+	return path
+}
+
+// open is has with a file that the user has open, and unsaved if he has typed before it.
+func (r *filesRoom) opened(name, text, typed string) string {
+	r.t.Helper()
+	path := r.has(name, text)
+	require.NoError(r.t, r.files.Open(path))
+	if typed != "" {
+		r.types(path, typed)
+	}
+	return path
+}
+
+func (r *filesRoom) types(path, text string) {
+	r.t.Helper()
+	require.NoError(r.t, r.files.Type(path, func(now string) string { return text + now }))
+}
+
+func (r *filesRoom) disk(path string) string {
+	r.t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(r.t, err)
+	return string(data)
+}
+
+func (r *filesRoom) buffer(path string) string {
+	text, _ := r.files.Buffer(path)
+	return text
+}
+
+// holds sees that disk and buffer have this text, and after a while still do.
+func (r *filesRoom) holds(path, text string) {
+	r.t.Helper()
+	require.Equal(r.t, text, r.disk(path))
+	time.Sleep(5 * time.Second)
+	require.Equal(r.t, text, r.disk(path))
+	if now, open := r.files.Buffer(path); open {
+		require.Equal(r.t, text, now)
+		require.False(r.t, r.files.Dirty(path))
+	}
+}
+
+// reviewed sees that the editor lists an edit of the agent's, with this text before it.
+func (r *filesRoom) reviewed(path, base string) {
+	r.t.Helper()
+	was, _, listed := r.files.Review(path)
+	require.True(r.t, listed)
+	require.Equal(r.t, base, was)
+}
+
+// requests are the fs/ requests that came, as "read a.txt".
+func (r *filesRoom) requests() (all []string) {
+	for _, m := range r.received() {
+		if strings.HasPrefix(m.Method, "fs/") {
+			var p struct{ Path string }
+			_ = json.Unmarshal(m.Params, &p)
+			what := strings.TrimSuffix(strings.TrimPrefix(m.Method, "fs/"), "_text_file")
+			all = append(all, what+" "+strings.TrimPrefix(p.Path, r.dir+"/"))
+		}
+	}
+	return all
+}
+
+// everything is all that the editor was told, as one text.
+func (r *filesRoom) everything() string {
+	var all strings.Builder
+	for _, m := range r.received() {
+		all.Write(m.Params)
+		all.Write(m.Result)
+		all.WriteByte('\n')
+	}
+	return all.String()
+}
+
+// sets changes an option of the session's.
+func (r *filesRoom) mode(mode string) {
+	r.t.Helper()
+	require.Nil(r.t, r.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":%q}`, r.session, mode)).Error)
+}
+
+// nothingLeft sees that nothing of ours is on the disk.
+func (r *filesRoom) nothingLeft(t *testing.T) {
+	if entries, err := os.ReadDir(filepath.Join(r.base, "journal")); err == nil {
+		require.Empty(t, entries)
+	}
+	require.NoError(t, filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		require.NotContains(t, d.Name(), "droid-acp", path)
+		return err
+	}))
+}
+
+// isShadow reports whether a path is that of a private file that is still there.
+func isShadow(path string) bool {
+	link, err := os.Readlink(path)
+	return err == nil && strings.Contains(link, "memfd")
+}
+
+// shadows returns what tells the private files that droid was given so far.
+func (r *filesRoom) shadows() func() []string {
+	var mu sync.Mutex
+	var all []string
+	r.pipe.mu.Lock()
+	defer r.pipe.mu.Unlock()
+	r.pipe.answered = func(a hooks.Answer) {
+		var in struct {
+			Path string `json:"file_path"`
+		}
+		if json.Unmarshal(a.UpdatedInput, &in) == nil && in.Path != "" {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, in.Path)
+		}
+	}
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(all)
+	}
+}
+
+// wasAsked reports whether the user was asked for permission.
+func (r *filesRoom) wasAsked() bool {
+	return slices.ContainsFunc(r.received(), func(m wireMessage) bool { return m.Method == "session/request_permission" })
+}
+
+// untilAsked waits until he is.
+func (r *filesRoom) untilAsked() {
+	r.t.Helper()
+	for range 1000 {
+		if r.wasAsked() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	r.t.Fatal("nobody asks")
+}
+
+// lastDiff is the old and the new text of the diff that was told last.
+func (r *filesRoom) lastDiff() []string { return r.diff("session/update") }
+
+// askedDiff is that of the diff that the user was asked about last.
+func (r *filesRoom) askedDiff() []string { return r.diff("session/request_permission") }
+
+func (r *filesRoom) diff(method string) (texts []string) {
+	type content []struct{ Type, OldText, NewText string }
+	for _, m := range r.received() {
+		var p struct {
+			Update   struct{ Content content }
+			ToolCall struct{ Content content }
+		}
+		if m.Method != method || json.Unmarshal(m.Params, &p) != nil {
+			continue
+		}
+		for _, c := range append(p.Update.Content, p.ToolCall.Content...) {
+			if c.Type == "diff" {
+				texts = []string{c.OldText, c.NewText}
+			}
+		}
+	}
+	return texts
+}
+
+// free sees that nobody holds a file for an edit.
+func (r *filesRoom) free(path string) {
+	r.t.Helper()
+	began := time.Now()
+	desk := r.agent.editorFiles.files.Desk(r.files)
+	defer desk.Close()
+	desk.Before(r.t.Context(), "free", []string{path})
+	require.Less(r.t, time.Since(began), 2*time.Second, "somebody holds the file")
+}
