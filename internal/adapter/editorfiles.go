@@ -139,6 +139,16 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) hooks.Answer {
 	if err != nil || job == nil {
 		return hooks.Answer{}
 	}
+	if h.edit == nil {
+		return job(s.ctx)
+	}
+	if tell := s.prepared(s.ctx, *h.edit); tell != nil {
+		// Before the answer: with that, droid goes on with the call.
+		_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(told func(struct{}, *acp.RequestError)) {
+			tell()
+			told(struct{}{}, nil)
+		}})
+	}
 	return job(s.ctx)
 }
 

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -35,6 +36,7 @@ type fileCalls struct {
 type fileCall struct {
 	id     string
 	name   string
+	input  json.RawMessage  // whole
 	files  []string         // that it reads or changes, by absolute path
 	before bool             // its hook before the tool has come
 	ran    bool             // droid has said that it runs hooks after the tool
@@ -46,10 +48,18 @@ type fileCall struct {
 // edits reports whether the call changes files.
 func (c *fileCall) edits() bool { return c.name != "Read" }
 
+// fileEdit is a call that changes files, for use beside the session's owner.
+type fileEdit struct {
+	told    quirks.ToolInput // as droid announced it
+	files   []string
+	prepare func(ctx context.Context) // has the disk hold what the editor has of them; it blocks
+}
+
 // fileHook is a hook that waits for its job.
 type fileHook struct {
 	request hooks.Request
 	files   []string
+	edit    *fileEdit // to be prepared before the job, nil for none; set with it
 	answer  func(fileJob, *acp.RequestError)
 }
 
@@ -118,9 +128,9 @@ func (f *fileCalls) started(id, name string, input json.RawMessage, cwd string) 
 		return
 	}
 	if c := f.call(id); c != nil {
-		c.files = files
+		c.input, c.files = input, files
 	} else {
-		f.open = append(f.open, &fileCall{id: id, name: name, files: files})
+		f.open = append(f.open, &fileCall{id: id, name: name, input: input, files: files})
 	}
 	f.serve()
 }
@@ -230,10 +240,9 @@ func (f *fileCalls) job(h *fileHook) fileJob {
 	case h.request.Event == beforeTool:
 		f.over()
 		c.before = true
-		return func(ctx context.Context) hooks.Answer {
-			desk.Before(ctx, c.id, c.files)
-			return hooks.Answer{}
-		}
+		edit := f.edit(c)
+		h.edit = &edit
+		return func(context.Context) hooks.Answer { return hooks.Answer{} }
 	}
 	c.after = true
 	if c.others {
@@ -252,6 +261,20 @@ func (f *fileCalls) over() {
 			f.drop(c)
 		}
 	}
+}
+
+// edit is a call that changes files. Where the call ends while it is prepared, its files
+// are let go afterwards.
+func (f *fileCalls) edit(c *fileCall) fileEdit {
+	desk, post, id, files := f.desk, f.post, c.id, c.files
+	return fileEdit{quirks.ToolInput{ID: id, Name: c.name, Input: c.input}, files, func(ctx context.Context) {
+		desk.Before(ctx, id, files)
+		post(func() {
+			if f.call(id) == nil {
+				desk.Drop(id)
+			}
+		})
+	}}
 }
 
 // readJob has a Read see the text that the editor has. Where that is not on the disk,
@@ -308,45 +331,47 @@ func (f *fileCalls) beforeAsked(ev quirks.PermissionAsked) func(ctx context.Cont
 	if len(calls) == 0 {
 		return nil
 	}
-	type edit struct {
-		id      string
-		files   []string
-		prepare bool
-	}
-	var edits []edit
+	var edits []fileEdit
 	for _, c := range calls {
-		edits = append(edits, edit{c.id, c.files, !c.before})
+		e := f.edit(c)
+		if c.before {
+			e.prepare = func(context.Context) {}
+		}
+		edits = append(edits, e)
 	}
 	return func(ctx context.Context) {
 		for _, e := range edits {
-			if e.prepare {
-				desk.Before(ctx, e.id, e.files)
-			}
-			desk.Pause(e.id)
+			e.prepare(ctx)
+			desk.Pause(e.told.ID)
 		}
 	}
 }
 
-// beforeAnswer is what is to be done before droid hears that the user allows these calls:
-// the user may have typed into the files meanwhile. It is nil for nothing. It blocks.
-func (f *fileCalls) beforeAnswer(tools []stream.PermissionToolUse) func(ctx context.Context) {
-	calls, desk := f.asked(tools), f.desk
-	if len(calls) == 0 {
-		return nil
-	}
-	type edit struct {
-		id    string
-		files []string
-	}
-	var edits []edit
-	for _, c := range calls {
-		if c.before { // else the hook is still to come (0.99)
-			edits = append(edits, edit{c.id, c.files})
+// beforeAnswer are the edits to prepare again before droid hears that the user allows
+// these calls: he may have typed into the files meanwhile. Those whose hook is still to
+// come (0.99) are none of them.
+func (f *fileCalls) beforeAnswer(tools []stream.PermissionToolUse) (edits []fileEdit) {
+	for _, c := range f.asked(tools) {
+		if c.before {
+			edits = append(edits, f.edit(c))
 		}
 	}
-	return func(ctx context.Context) {
-		for _, e := range edits {
-			desk.Before(ctx, e.id, e.files)
+	return edits
+}
+
+// prepared prepares an edit. If that changes a file, what the user had not saved would seem
+// to be droid's in the diff that was told with the call: then tell, for the session's owner,
+// tells the call again. Else tell is nil. It blocks, and runs beside the owner.
+func (s *Session) prepared(ctx context.Context, e fileEdit) (tell func()) {
+	before := s.agent.files.Read(ctx, e.files)
+	e.prepare(ctx)
+	after := s.agent.files.Read(ctx, e.files)
+	if reflect.DeepEqual(before, after) {
+		return nil
+	}
+	return func() {
+		if s.fileCalls.call(e.told.ID) != nil {
+			s.translate(e.told, after)
 		}
 	}
 }

@@ -206,12 +206,14 @@ func TestTypingWhileAsked(t *testing.T) {
 		r := room(t, v)
 		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
 		r.ask = func(p permission) string {
+			time.Sleep(4 * time.Second)
 			r.types(path, "more ")
 			return allowOnce(p)
 		}
 		r.does(readOf(path), editOf(path, "two", "three"))
 		require.Equal(t, "end_turn", r.run("go"))
 		require.Equal(t, []string{"unsaved one\ntwo\n", "unsaved one\nthree\n"}, r.askedDiff(), "the diff is of the text that is edited")
+		require.Equal(t, []string{"more unsaved one\ntwo\n", "more unsaved one\nthree\n"}, r.lastDiff(), "what he typed is his")
 		r.holds(path, "more unsaved one\nthree\n")
 		r.reviewed(path, "more unsaved one\ntwo\n")
 	})

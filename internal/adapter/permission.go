@@ -62,10 +62,14 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 		answer()
 		return
 	}
-	if first := s.fileCalls.beforeAnswer(ev.Tools); first != nil {
+	if edits := s.fileCalls.beforeAnswer(ev.Tools); len(edits) > 0 {
 		// The request stays open meanwhile, so that a cancel still refuses it.
 		s.do(func(ctx context.Context) {
-			first(ctx)
+			for _, e := range edits {
+				if tell := s.prepared(ctx, e); tell != nil {
+					s.post(tell)
+				}
+			}
 			s.post(answer)
 		}, func() {
 			d.Option = stream.OptionCancel
