@@ -102,8 +102,8 @@ func (e *editorFiles) list() []droid.Hook {
 }
 
 // desk is where the calls of a session on this process go, nil where its files stay on
-// the disk.
-func (a *Agent) desk(client *droid.Client, session string) *editorfs.Desk {
+// the disk. session tells the id by which the editor uses the session, at any time.
+func (a *Agent) desk(client *droid.Client, session func() string) *editorfs.Desk {
 	if !a.editorFiles.on() || !client.HasHooks() {
 		return nil
 	}
@@ -155,20 +155,20 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) hooks.Answer {
 // sessionEditor is the client's fs methods for one session (ACP, "File System").
 type sessionEditor struct {
 	conn    *wire.Conn
-	session string // its id
+	session func() string // its id
 }
 
 // ReadTextFile implements editorfs.Editor.
 func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, error) {
 	result, err := wire.Request[acp.ReadTextFileResponse](ctx, e.conn, acp.ClientMethodFsReadTextFile,
-		acp.ReadTextFileRequest{SessionId: acp.SessionId(e.session), Path: path})
+		acp.ReadTextFileRequest{SessionId: acp.SessionId(e.session()), Path: path})
 	return result.Content, err
 }
 
 // WriteTextFile implements editorfs.Editor.
 func (e sessionEditor) WriteTextFile(ctx context.Context, path, text string) error {
 	_, err := wire.Request[json.RawMessage](ctx, e.conn, acp.ClientMethodFsWriteTextFile,
-		acp.WriteTextFileRequest{SessionId: acp.SessionId(e.session), Path: path, Content: text})
+		acp.WriteTextFileRequest{SessionId: acp.SessionId(e.session()), Path: path, Content: text})
 	return err
 }
 

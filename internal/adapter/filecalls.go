@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"sync/atomic"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
@@ -25,7 +26,8 @@ type fileCalls struct {
 	desk *editorfs.Desk
 	post func(func()) bool // leaves work for the session's owner
 	log  *zap.Logger
-	open []*fileCall // in the order in which droid announced them
+	id   atomic.Pointer[string] // by which the editor uses the session
+	open []*fileCall            // in the order in which droid announced them
 	// commands are calls of tools that may change any file without saying which. Those
 	// that have ended are among them until the turn ends.
 	commands []string
@@ -68,6 +70,12 @@ func (f *fileCalls) use(desk *editorfs.Desk, post func(func()) bool, log *zap.Lo
 	f.end()
 	f.desk, f.post, f.log = desk, post, log
 }
+
+// usedAs notes by which id the editor uses the session.
+func (f *fileCalls) usedAs(id string) { f.id.Store(&id) }
+
+// session is that id, for any goroutine.
+func (f *fileCalls) session() string { return *f.id.Load() }
 
 // end is the end of the process or of the session: nothing is open any more.
 func (f *fileCalls) end() {

@@ -181,7 +181,8 @@ type filesRoom struct {
 	servers string // MCP servers of new sessions, in JSON
 	extra   []fakedroid.Option
 
-	processes []*roomDroid
+	afterSettings func() // called when a process has its settings, before it reads them
+	processes     []*roomDroid
 }
 
 // roomDroid is one process.
@@ -273,8 +274,11 @@ func (r *filesRoom) start(int) (*droid.Client, error) {
 	p := &roomDroid{}
 	p.client = droid.NewClientWithSettings(stdout, stdin, func(data []byte) error {
 		p.mu.Lock()
-		defer p.mu.Unlock()
 		p.settings = string(data)
+		p.mu.Unlock()
+		if r.afterSettings != nil {
+			r.afterSettings()
+		}
 		return nil
 	}, zap.NewNop())
 	r.processes = append(r.processes, p)
@@ -514,7 +518,16 @@ func (r *filesRoom) lastDiff() []string { return r.diff("session/update") }
 // askedDiff is that of the diff that the user was asked about last.
 func (r *filesRoom) askedDiff() []string { return r.diff("session/request_permission") }
 
-func (r *filesRoom) diff(method string) (texts []string) {
+func (r *filesRoom) diff(method string) []string {
+	all := r.diffs(method)
+	if len(all) == 0 {
+		return nil
+	}
+	return all[len(all)-1]
+}
+
+// diffs are the old and the new text of all diffs that a method told, in order.
+func (r *filesRoom) diffs(method string) (all [][]string) {
 	type content []struct{ Type, OldText, NewText string }
 	for _, m := range r.received() {
 		var p struct {
@@ -526,11 +539,11 @@ func (r *filesRoom) diff(method string) (texts []string) {
 		}
 		for _, c := range append(p.Update.Content, p.ToolCall.Content...) {
 			if c.Type == "diff" {
-				texts = []string{c.OldText, c.NewText}
+				all = append(all, []string{c.OldText, c.NewText})
 			}
 		}
 	}
-	return texts
+	return all
 }
 
 // free sees that nobody holds a file for an edit.

@@ -103,7 +103,8 @@ func (s *Session) adopt(client *droid.Client) {
 	s.proc.adopt(client, s.show.ToolIDs())
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
-	s.fileCalls.use(s.agent.desk(client, s.id), s.post, s.log)
+	s.fileCalls.usedAs(s.id)
+	s.fileCalls.use(s.agent.desk(client, s.fileCalls.session), s.post, s.log)
 }
 
 // alone runs f when the earlier calls to droid have ended, see callQueue.

@@ -232,6 +232,7 @@ func (s *Session) afterEnd() {
 func (s *Session) tellAs(id string) {
 	if s.thread.use(id) {
 		s.chunk = chunkFrame{}
+		s.fileCalls.usedAs(id)
 	}
 }
 

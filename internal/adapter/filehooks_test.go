@@ -1,0 +1,395 @@
+//go:build linux
+
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/hooks"
+	"droid-acp/internal/testeditor"
+)
+
+// hookOf is a hook's request for a tool, as the hook program would send it.
+func (r *filesRoom) hookOf(event string, t fakedroid.Tool) hooks.Request {
+	input, err := json.Marshal(t.Input)
+	require.NoError(r.t, err)
+	return hooks.Request{Event: event, SessionID: r.session, Tool: t.Name, Input: input}
+}
+
+// nothing sees that a hook's request is answered with nothing, in time, and that the file
+// and what the editor has of it stay as they are.
+func (r *filesRoom) nothing(q hooks.Request, path string) {
+	r.t.Helper()
+	disk, buffer, asked, began := r.disk(path), r.buffer(path), len(r.requests()), time.Now()
+	require.Equal(r.t, hooks.Answer{}, r.pipe.request(context.Background(), q))
+	require.LessOrEqual(r.t, time.Since(began), announceTime)
+	require.Equal(r.t, disk, r.disk(path))
+	require.Equal(r.t, buffer, r.buffer(path))
+	require.Len(r.t, r.requests(), asked)
+}
+
+// Whoever talks to us without a call of droid's that waits for it gains nothing: no
+// private file, and no file is touched.
+func TestHookThatNobodyAnnounced(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		path, other := r.opened("a.txt", "one\ntwo\n", "unsaved "), r.opened("b.txt", "one\ntwo\n", "unsaved ")
+		read, edit := readOf(path), editOf(path, "two", "three")
+		for _, tool := range []fakedroid.Tool{read, edit, createOf(path, "x")} {
+			for _, event := range []string{beforeTool, afterTool, "Stop"} {
+				r.nothing(r.hookOf(event, tool), path) // no turn runs
+			}
+		}
+		stranger := r.hookOf(beforeTool, edit)
+		stranger.SessionID = "0199a7c3-5f4e-7c1d-9e2b-3f1a2b3c4d5e"
+		r.nothing(stranger, path)
+		bad := r.hookOf(beforeTool, edit)
+		bad.Input = json.RawMessage(`[]`)
+		r.nothing(bad, path)
+
+		r.ask = nil
+		r.does(read, edit)
+		id := r.prompt("go")
+		r.untilAsked()
+		r.nothing(r.hookOf(beforeTool, read), path)                           // it has ended
+		r.nothing(r.hookOf(beforeTool, readOf(other)), other)                 // nobody reads this
+		r.nothing(r.hookOf(beforeTool, editOf(other, "two", "three")), other) // or edits it
+		r.nothing(r.hookOf(afterTool, edit), path)                            // droid does not say that it runs hooks
+		if r.modern {
+			r.nothing(r.hookOf(beforeTool, edit), path) // it has come before
+		}
+		r.cancel()
+		require.Equal(t, "cancelled", ended(r.await(id)))
+		r.nothing(r.hookOf(beforeTool, edit), path)
+		r.nothing(r.hookOf(afterTool, edit), path)
+		require.True(t, r.files.Dirty(other))
+		r.free(path)
+		r.free(other)
+	})
+}
+
+// The hook of a call that droid has announced, while that cannot be read because the editor
+// reads nothing, waits for a while. Then droid reads the disk.
+func TestHookBeforeItsEvent(t *testing.T) {
+	for name, pause := range map[string]time.Duration{"soon": time.Second, "late": 10 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+				r := room(t, v)
+				path := r.opened("a.txt", "one\n", "unsaved ")
+				r.turn = func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+					for range 4 { // more than there is room for on the way to the editor
+						if err := d.Say("", strings.Repeat("x", muchText/2)); err != nil {
+							return err
+						}
+					}
+					return d.Use("", "", readOf(path))
+				}
+				shadows := r.shadows()
+				r.out.pause()
+				id := r.prompt("go")
+				time.Sleep(pause)
+				require.Equal(t, []string{"PreToolUse Read"}, r.pipe.requests())
+				require.Empty(t, shadows())
+				r.out.resume()
+				require.Equal(t, "end_turn", ended(r.await(id)))
+				if name == "soon" {
+					require.Len(t, shadows(), 1)
+					require.Contains(t, r.everything(), "unsaved one")
+				} else {
+					require.Empty(t, shadows())
+					require.NotContains(t, r.everything(), "unsaved one")
+				}
+				require.Equal(t, "one\n", r.disk(path))
+			})
+		})
+	}
+}
+
+// withUserHook has droid run a hook of the user's after edits as well.
+func withUserHook(r *filesRoom, command string) {
+	settings := r.droid().file()
+	var all struct {
+		Hooks map[string][]json.RawMessage `json:"hooks"`
+	}
+	require.NoError(r.t, json.Unmarshal([]byte(settings), &all))
+	all.Hooks[afterTool] = append(all.Hooks[afterTool], json.RawMessage(`{"matcher":"Edit","hooks":[{"type":"command","command":"`+command+`"}]}`))
+	data, err := json.Marshal(all)
+	require.NoError(r.t, err)
+	p := r.droid()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settings = string(data)
+}
+
+// Where the user has a hook after edits, which may write the file, it stays on the disk as
+// droid and the hook leave it.
+func TestUsersHookAfterEdits(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := filesAgent(t, v)
+		path := r.opened("a.txt", "one\ntwo\n", "")
+		var ran atomic.Int32
+		r.others = func(command string, _ []byte) []byte {
+			ran.Add(1)
+			require.Equal(r.t, "prettier", command)
+			require.Equal(r.t, "one\nthree\n", r.disk(path), "nothing is put back")
+			require.NoError(r.t, os.WriteFile(path, []byte("pretty\n"), 0o644))
+			return nil
+		}
+		r.greets(bothMethods, "zed")
+		r.afterSettings = func() { withUserHook(r, "prettier") }
+		r.session = r.newSession()
+		r.does(editOf(path, "two", "three"))
+		require.Equal(t, "end_turn", r.run("go"))
+		require.Equal(t, int32(1), ran.Load())
+		require.NotContains(t, r.everything(), stream.OwnHook)
+		r.holds(path, "pretty\n")
+		require.NotContains(t, r.requests(), "write a.txt")
+		r.free(path)
+	})
+}
+
+// A droid that tells the result before the hook (0.99), and a slow editor, make no
+// difference to the diffs: none has a text from the middle of an edit.
+func TestDiffsOfEditsWithASlowEditor(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v, func(r *filesRoom) {
+			r.o.Slow = func(string, string) time.Duration { return 200 * time.Millisecond }
+		})
+		path := r.opened("a.txt", "one\ntwo\n", "")
+		r.does(editOf(path, "two", "three"), editOf(path, "one", "1"))
+		require.Equal(t, "end_turn", r.run("go"))
+		r.holds(path, "1\nthree\n")
+		first, second := []string{"one\ntwo\n", "one\nthree\n"}, []string{"one\nthree\n", "1\nthree\n"}
+		require.Equal(t, [][]string{first, second}, slices.CompactFunc(r.diffs("session/update"), slices.Equal))
+		require.Equal(t, [][]string{first, second}, r.diffs("session/request_permission"))
+	})
+}
+
+// Without both methods, with a client whose methods are not trusted, and where the user
+// wants that, files stay on the disk: droid has no hooks, the editor is asked nothing, and
+// nothing listens.
+func TestFilesStayOnTheDisk(t *testing.T) {
+	for name, c := range map[string]struct {
+		capabilities, status string
+		way                  FilesWay
+		fails                bool
+		opened               int
+	}{
+		"read alone":  {`{"fs":{"readTextFile":true}}`, "on disk, since the editor does not offer both", "", false, 0},
+		"write alone": {`{"fs":{"writeTextFile":true,"readTextFile":false}}`, "on disk, since the editor does not offer both", "", false, 0},
+		"none":        {`{}`, "on disk, since the editor does not offer both", "", false, 0},
+		"wanted":      {bothMethods, "on disk, as --files says", FilesDisk, false, 0},
+		"no socket":   {bothMethods, "on disk, since this droid cannot be held", "", true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+				r := filesAgent(t, v, func(r *filesRoom) { r.pipe.fails = c.fails })
+				r.agent.cfg.Files = c.way
+				r.greets(c.capabilities, "zed")
+				r.session = r.newSession()
+				path := r.opened("a.txt", "one\ntwo\n", "")
+				r.does(readOf(path), editOf(path, "two", "three"))
+				require.Equal(t, "end_turn", r.run("go"))
+				r.holds(path, "one\nthree\n")
+				require.Equal(t, []string{"one\ntwo\n", "one\nthree\n"}, r.lastDiff())
+				require.Empty(t, r.requests())
+				require.NotContains(t, r.droid().file(), "hooks")
+				require.Equal(t, c.opened, r.pipe.opened)
+				require.Contains(t, r.status(), "- files "+c.status)
+			})
+		})
+	}
+}
+
+func (r *filesRoom) status() string {
+	r.t.Helper()
+	seen := len(r.everything())
+	require.Equal(r.t, "end_turn", r.run("/status"))
+	return r.everything()[seen:]
+}
+
+// Where droid cannot have our hooks, the session works on the disk and has its MCP servers.
+func TestDroidWithoutOurHooks(t *testing.T) {
+	for name, c := range map[string]struct {
+		version  fakedroid.Version
+		settings string
+	}{
+		"unknown version":         {fakedroid.Unversioned, ""},
+		"user's settings, broken": {fakedroid.V099, "{"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			t.Setenv("FACTORY_HOME_OVERRIDE", home)
+			if c.settings != "" {
+				require.NoError(t, os.Mkdir(filepath.Join(home, ".factory"), 0o755))
+				require.NoError(t, os.WriteFile(filepath.Join(home, ".factory", "settings.json"), []byte(c.settings), 0o644))
+			}
+			synctest.Test(t, func(t *testing.T) {
+				r := room(t, c.version, func(r *filesRoom) { r.servers = `{"name":"m","command":"mcp-files","args":[],"env":[]}` })
+				require.Contains(t, r.droid().file(), "mcp-files")
+				require.NotContains(t, r.droid().file(), "hooks")
+				path := r.opened("a.txt", "one\ntwo\n", "")
+				r.does(readOf(path), editOf(path, "two", "three"))
+				require.Equal(t, "end_turn", r.run("go"))
+				r.holds(path, "one\nthree\n")
+				require.Empty(t, r.requests())
+				require.Contains(t, r.status(), "- files on disk, since this droid cannot be held before and after its edits; the log says why")
+				require.Equal(t, 1, r.logs.FilterMessage("files are read and written on the disk alone").FilterLevelExact(zap.WarnLevel).Len())
+			})
+		})
+	}
+}
+
+// The process that a parked session gets, and that of a copy, have hooks as well.
+func TestHooksOfLaterProcesses(t *testing.T) {
+	for name, change := range map[string]func(r *filesRoom){
+		"parked": func(r *filesRoom) {
+			time.Sleep(2 * time.Minute)
+			require.True(r.t, r.parked())
+		},
+		"crashed": func(r *filesRoom) { r.droid().client.Kill(); synctest.Wait() },
+		"loaded": func(r *filesRoom) {
+			require.Nil(r.t, r.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, r.session)).Error)
+			require.Nil(r.t, r.call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, r.session, r.dir)).Error)
+		},
+		"forked": func(r *filesRoom) {
+			answer := r.call("session/fork", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, r.session, r.dir))
+			require.Nil(r.t, answer.Error)
+			var result struct{ SessionID string }
+			require.NoError(r.t, json.Unmarshal(answer.Result, &result))
+			require.NotEqual(r.t, r.session, result.SessionID)
+			r.session = result.SessionID
+		},
+		"compacted": func(r *filesRoom) {
+			require.Equal(r.t, "end_turn", r.run("/compact"))
+			r.inside(func(s *Session) { require.NotEqual(r.t, r.session, s.droidID) })
+		},
+		"compacted and loaded": func(r *filesRoom) {
+			require.Equal(r.t, "end_turn", r.run("/compact"))
+			r.inside(func(s *Session) { r.session = s.droidID })
+			require.Nil(r.t, r.call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, r.session, r.dir)).Error)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+				r := filesAgent(t, v)
+				r.extra = append(r.extra, fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
+					return fakedroid.Fields{"newSessionId": r.store.Add(r.dir), "removedCount": 4}, ""
+				}))
+				r.greets(bothMethods, "zed")
+				r.session = r.newSession()
+				r.agent.cfg.ParkAfter = time.Minute
+				path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
+				r.does(readOf(path))
+				require.Equal(t, "end_turn", r.run("go"))
+				require.Contains(t, r.status(), "- files through the editor")
+				n := len(r.processes)
+				change(r)
+				r.does(readOf(path), editOf(path, "two", "three"))
+				require.Equal(t, "end_turn", r.run("go"))
+				require.GreaterOrEqual(t, len(r.processes), n)
+				require.Contains(t, r.droid().file(), stream.OwnHook)
+				r.holds(path, "unsaved one\nthree\n")
+				r.reviewed(path, "unsaved one\ntwo\n")
+				var last struct{ SessionID string }
+				for _, m := range r.received() {
+					if strings.HasPrefix(m.Method, "fs/") {
+						require.NoError(t, json.Unmarshal(m.Params, &last))
+					}
+				}
+				require.Equal(t, r.session, last.SessionID, "the editor is asked for the session that it knows")
+				require.Contains(t, r.status(), "- files through the editor")
+			})
+		})
+	}
+}
+
+// The editor goes while an edit is on its way to it: the agent ends in time, and the disk
+// has droid's text.
+func TestEditorGoesDuringAnEdit(t *testing.T) {
+	for _, method := range []string{testeditor.ReadMethod, testeditor.WriteMethod} {
+		t.Run(filepath.Base(method), func(t *testing.T) {
+			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+				var slow atomic.Bool
+				r := room(t, v, func(r *filesRoom) {
+					r.o.Slow = func(m, _ string) time.Duration {
+						if slow.Load() && m == method {
+							return time.Hour
+						}
+						return 0
+					}
+				})
+				path := r.opened("a.txt", "one\ntwo\n", "")
+				r.mode("auto-low")
+				tool := editOf(path, "two", "three")
+				tool.Do = func(fakedroid.Fields) error {
+					slow.Store(true)
+					return os.WriteFile(path, []byte("one\nthree\n"), 0o644)
+				}
+				r.does(tool)
+				r.prompt("go")
+				time.Sleep(500 * time.Millisecond)
+				require.Equal(t, "one\ntwo\n", r.disk(path), "the edit is on its way")
+				began := time.Now()
+				r.close()
+				require.Less(t, time.Since(began), 10*time.Second)
+				require.Equal(t, "one\nthree\n", r.disk(path))
+			})
+		})
+	}
+}
+
+// What panics in a hook's job costs that hook, and nothing else.
+func TestPanicInAHook(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		path := r.opened("a.txt", "one\ntwo\n", "")
+		r.mode("auto-low")
+		r.clock.breaks(true)
+		r.does(readOf(path), editOf(path, "two", "three"))
+		require.Equal(t, "end_turn", r.run("go"))
+		require.Equal(t, "one\nthree\n", r.disk(path))
+		r.clock.breaks(false)
+		r.does(readOf(path), editOf(path, "three", "four"))
+		require.Equal(t, "end_turn", r.run("go"))
+		r.holds(path, "one\nfour\n")
+		r.reviewed(path, "one\nthree\n")
+		require.Len(t, r.processes, 1)
+	})
+}
+
+// droid is told that the editor has formatted what it wrote. The user is not.
+func TestNoteOfAFormattingEditor(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v, func(r *filesRoom) {
+			r.o.Format = func(_, text string) string { return strings.ReplaceAll(text, "three", "THREE") }
+		})
+		path := r.opened("a.txt", "one\ntwo\n", "")
+		r.does(editOf(path, "two", "three"))
+		require.Equal(t, "end_turn", r.run("go"))
+		r.holds(path, "one\nTHREE\n")
+		note := stream.Reminder("The editor changed " + path + " when it saved it (for example by formatting it): 1 line differs from what you wrote.")
+		require.Equal(t, []string{note}, r.toldTheModel())
+		require.NotContains(t, r.everything(), "for example by formatting")
+		seen := len(r.everything())
+		require.Nil(t, r.call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, r.session, r.dir)).Error)
+		require.Contains(t, r.everything()[seen:], "user_message_chunk")
+		require.NotContains(t, r.everything(), "for example by formatting")
+		require.NotContains(t, r.everything(), "system-reminder")
+	})
+}
