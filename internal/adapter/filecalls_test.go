@@ -200,6 +200,78 @@ func TestCancelWithASlowEditor(t *testing.T) {
 	}
 }
 
+// A cancel right after the user has allowed an edit, while the editor is slow to say what
+// he has typed meanwhile, still refuses it.
+func TestCancelAfterAllowing(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		var slow atomic.Bool
+		r := room(t, v, func(r *filesRoom) {
+			r.o.Slow = func(string, string) time.Duration {
+				if slow.Load() {
+					return 2 * time.Second
+				}
+				return 0
+			}
+		})
+		path := r.opened("a.txt", "one\ntwo\n", "")
+		r.ask = func(p permission) string {
+			slow.Store(true)
+			return allowOnce(p)
+		}
+		r.does(editOf(path, "two", "three"))
+		id := r.prompt("go")
+		r.untilAsked()
+		time.Sleep(time.Second)
+		began := time.Now()
+		r.cancel()
+		require.Equal(t, "cancelled", ended(r.await(id)))
+		require.Less(t, time.Since(began), time.Second)
+		slow.Store(false)
+		r.holds(path, "one\ntwo\n")
+		r.free(path)
+	})
+}
+
+// An edit that droid itself finds impossible leaves the file as it is, and free.
+func TestEditThatFails(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		path := r.opened("a.txt", "one\ntwo\n", "")
+		free := false
+		r.turn = func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			if err := d.Use("", "", editOf(path, "seven", "three")); err != nil {
+				return err
+			}
+			if err := d.Pause(time.Second); err != nil {
+				return err
+			}
+			r.free(path) // while the turn goes on
+			free = true
+			return d.Say("", "Sorry.")
+		}
+		require.Equal(t, "end_turn", r.run("go"))
+		require.True(t, free)
+		r.holds(path, "one\ntwo\n")
+		require.NotContains(t, r.requests(), "write a.txt")
+	})
+}
+
+// While the user is asked, others may edit the file.
+func TestFileIsFreeWhileAsked(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		path := r.opened("a.txt", "one\ntwo\n", "")
+		r.ask = func(p permission) string {
+			r.free(path)
+			return allowOnce(p)
+		}
+		r.does(editOf(path, "two", "three"))
+		require.Equal(t, "end_turn", r.run("go"))
+		r.holds(path, "one\nthree\n")
+		r.reviewed(path, "one\ntwo\n")
+	})
+}
+
 // What the user types while he is asked survives.
 func TestTypingWhileAsked(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {

@@ -354,16 +354,61 @@ func TestEditorGoesDuringAnEdit(t *testing.T) {
 	}
 }
 
+// droid or the session ends while an edit is on its way to the editor: it arrives, or the
+// disk has droid's text.
+func TestSessionEndsDuringAnEdit(t *testing.T) {
+	for name, end := range map[string]func(r *filesRoom){
+		"crash":  func(r *filesRoom) { r.droid().client.Kill() },
+		"cancel": func(r *filesRoom) { r.cancel() },
+		"close": func(r *filesRoom) {
+			began := time.Now()
+			require.Nil(r.t, r.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, r.session)).Error)
+			require.Less(r.t, time.Since(began), 2*time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+				var slow atomic.Bool
+				r := room(t, v, func(r *filesRoom) {
+					r.o.Slow = func(m, _ string) time.Duration {
+						if slow.Load() && m == testeditor.WriteMethod {
+							return time.Second
+						}
+						return 0
+					}
+				})
+				path := r.opened("a.txt", "one\ntwo\n", "")
+				tool := editOf(path, "two", "three")
+				tool.Do = func(fakedroid.Fields) error {
+					slow.Store(true)
+					return os.WriteFile(path, []byte("one\nthree\n"), 0o644)
+				}
+				r.does(tool)
+				id := r.prompt("go")
+				time.Sleep(500 * time.Millisecond)
+				require.Equal(t, "one\ntwo\n", r.disk(path), "the edit is on its way")
+				end(r)
+				r.await(id)
+				time.Sleep(10 * time.Second)
+				require.Equal(t, "one\nthree\n", r.disk(path))
+				require.Equal(t, "one\nthree\n", r.buffer(path))
+				require.False(t, r.files.Dirty(path))
+				r.free(path)
+			})
+		})
+	}
+}
+
 // What panics in a hook's job costs that hook, and nothing else.
 func TestPanicInAHook(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := room(t, v)
 		path := r.opened("a.txt", "one\ntwo\n", "")
-		r.mode("auto-low")
 		r.clock.breaks(true)
 		r.does(readOf(path), editOf(path, "two", "three"))
 		require.Equal(t, "end_turn", r.run("go"))
 		require.Equal(t, "one\nthree\n", r.disk(path))
+		require.Len(t, r.pipe.panics, 1, "that of the read")
 		r.clock.breaks(false)
 		r.does(readOf(path), editOf(path, "three", "four"))
 		require.Equal(t, "end_turn", r.run("go"))
