@@ -32,6 +32,7 @@ type buffer struct {
 	saving bool
 	saves  int   // how often it was saved
 	seen   state // of the file, as it was noticed last
+	loaded state // of the file, as it was opened, reloaded or saved last
 	loads  int   // reloads begun; a new one ends the one before
 }
 

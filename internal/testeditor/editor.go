@@ -36,6 +36,12 @@ type Options struct {
 	Late func(method, path string) time.Duration
 	// Fail is an error that a request is answered with, instead of being done.
 	Fail func(method, path string) error
+	// MindsTimes has the editor compare the time of an open file with the one that it knows
+	// (when it opened, reloaded or saved the file) before each request, and ask the user
+	// where they differ. Nobody answers: the request gets ErrAsks. Emacs does that.
+	MindsTimes bool
+	// Beside has the agent's writes go to the disk as they are, and not into the buffer.
+	Beside bool
 }
 
 // NotFoundError is the answer to a request for a file that does not exist, or is not in
@@ -47,6 +53,9 @@ func (e *NotFoundError) Error() string { return "Resource not found: " + e.Path 
 // ErrClosed is the answer of an editor that is closed.
 var ErrClosed = errors.New("the editor is closed")
 
+// ErrAsks is the answer of an editor that asks the user whether it is to reload the file.
+var ErrAsks = errors.New("the file has changed on the disk; the user is asked")
+
 // Editor has the files of a project in buffers. Its methods may be called at once.
 type Editor struct {
 	o       Options
@@ -57,6 +66,7 @@ type Editor struct {
 	mu     sync.Mutex
 	closed bool
 	files  map[string]*file
+	asked  int // how often the user was asked
 }
 
 // file is a path that is open, or being opened until ready is closed.
@@ -179,7 +189,7 @@ func (e *Editor) load(path string, f *file, create bool) (*buffer, error) {
 		delete(e.files, path)
 		return nil, err
 	}
-	f.buffer = &buffer{path: path, text: l.text, crlf: l.crlf, bom: l.bom, exists: seen.info != nil, seen: seen, turn: make(chan struct{}, 1)}
+	f.buffer = &buffer{path: path, text: l.text, crlf: l.crlf, bom: l.bom, exists: seen.info != nil, seen: seen, loaded: seen, turn: make(chan struct{}, 1)}
 	f.buffer.turn <- struct{}{}
 	return f.buffer, nil
 }
@@ -232,7 +242,7 @@ func (e *Editor) write(b *buffer) error {
 	b.saving = false
 	b.saves++
 	if err == nil {
-		b.saved, b.seen, b.exists, b.deleted = version, seen, true, false
+		b.saved, b.seen, b.loaded, b.exists, b.deleted = version, seen, seen, true, false
 	}
 	return err
 }

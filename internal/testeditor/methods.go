@@ -1,6 +1,9 @@
 package testeditor
 
-import "context"
+import (
+	"context"
+	"os"
+)
 
 // answer is what a request gets.
 type answer struct {
@@ -15,6 +18,9 @@ type answer struct {
 func (e *Editor) ReadTextFile(ctx context.Context, path string) (string, error) {
 	return e.request(ctx, ReadMethod, path, func() (string, error) {
 		b, err := e.open(path, false)
+		if err == nil {
+			err = e.minds(b)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -33,6 +39,13 @@ func (e *Editor) ReadTextFile(ctx context.Context, path string) (string, error) 
 func (e *Editor) WriteTextFile(ctx context.Context, path, text string) error {
 	_, err := e.request(ctx, WriteMethod, path, func() (string, error) {
 		b, err := e.open(path, true)
+		if err == nil {
+			err = e.minds(b)
+		}
+		if err == nil && e.o.Beside {
+			_, err = store(b.path, []byte(text))
+			return "", err
+		}
 		if err != nil {
 			return "", err
 		}
@@ -46,6 +59,22 @@ func (e *Editor) WriteTextFile(ctx context.Context, path, text string) error {
 		return "", e.save(b, agent)
 	})
 	return err
+}
+
+// minds asks the user when a file has another time than the editor knows.
+func (e *Editor) minds(b *buffer) error {
+	if !e.o.MindsTimes {
+		return nil
+	}
+	now, err := os.Stat(b.path)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	known := b.loaded.info
+	if err != nil && known == nil || err == nil && known != nil && now.ModTime().Equal(known.ModTime()) {
+		return nil
+	}
+	e.asked++
+	return ErrAsks
 }
 
 // request does the work of a request beside, so that it goes on without the caller.

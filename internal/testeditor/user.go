@@ -46,6 +46,13 @@ func (e *Editor) Buffer(path string) (text string, open bool) {
 	return "", false
 }
 
+// Asked is how often the user was asked whether a file is to be reloaded.
+func (e *Editor) Asked() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.asked
+}
+
 // Dirty tells whether a file has unsaved changes.
 func (e *Editor) Dirty(path string) bool {
 	e.mu.Lock()

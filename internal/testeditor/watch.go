@@ -78,5 +78,5 @@ func (e *Editor) reload(b *buffer) {
 		return
 	}
 	b.apply(difference(b.text, l.text), user)
-	b.crlf, b.bom, b.seen, b.saved, b.exists, b.deleted = l.crlf, l.bom, seen, b.version, true, false
+	b.crlf, b.bom, b.seen, b.loaded, b.saved, b.exists, b.deleted = l.crlf, l.bom, seen, seen, b.version, true, false
 }

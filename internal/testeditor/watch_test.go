@@ -166,3 +166,39 @@ func TestChangedWhileOpened(t *testing.T) {
 		d.requireBuffer("f", "b\n")
 	})
 }
+
+// TestMindsTimes: an editor that minds times asks when it finds another than it knows.
+func TestMindsTimes(t *testing.T) {
+	inBubble(t, Options{Delay: constant(time.Hour), MindsTimes: true}, func(t *testing.T, d *desk) {
+		d.write("f", "a\n")
+		require.NoError(t, d.Open(d.path("f")))
+		require.Equal(t, "a\n", d.read("f"))
+		d.edit("f", "b\n")
+		require.Equal(t, "b\n", d.read("f"), "it knows what it has saved")
+		require.NoError(t, os.Chtimes(d.path("f"), time.Time{}, time.Unix(1, 0)))
+		_, err := d.ReadTextFile(t.Context(), d.path("f"))
+		require.ErrorIs(t, err, ErrAsks)
+		require.ErrorIs(t, d.WriteTextFile(t.Context(), d.path("f"), "c\n"), ErrAsks)
+		require.Equal(t, 2, d.Asked())
+		d.requireDisk("f", "b\n")
+	})
+}
+
+// TestBeside: an editor that writes to the disk has the text only when it reloads it, and keeps
+// what is unsaved.
+func TestBeside(t *testing.T) {
+	inBubble(t, Options{Delay: constant(30 * time.Millisecond), Beside: true}, func(t *testing.T, d *desk) {
+		d.write("f", "a\n")
+		require.NoError(t, d.Open(d.path("f")))
+		d.edit("f", "b\n")
+		d.requireDisk("f", "b\n")
+		d.requireBuffer("f", "a\n")
+		time.Sleep(time.Second)
+		d.requireBuffer("f", "b\n")
+		require.NoError(t, d.Type(d.path("f"), func(text string) string { return "typed\n" + text }))
+		d.edit("f", "c\n")
+		time.Sleep(time.Second)
+		d.requireDisk("f", "c\n")
+		d.requireBuffer("f", "typed\nb\n")
+	})
+}
