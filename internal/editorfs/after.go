@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 )
@@ -50,14 +51,19 @@ func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, la
 	}
 	n, err := d.files.look(h.resolved)
 	if n == nil || h.old != nil && n.text == h.old.text && err == nil {
+		if n != nil {
+			d.rewritten(h, n)
+		}
 		return "", false
 	}
 	h.saved = nil // the time is that of droid's own write
-	d.knows(h.resolved, func(k *known) { *k = known{mtime: n.info.ModTime()} })
+	d.wrote(h.resolved, n.info.ModTime(), n.text)
 	d.files.saw(h.resolved, n, false)
 	switch {
 	case err != nil:
 	case h.direct != "" || slow:
+	case len(n.text) > maxEdit:
+		err = errSize
 	case h.old != nil && !fits(h.old.ends, n.ends):
 		err = errEnds
 	case d.files.lateAt(h.resolved) != nil:
@@ -72,7 +78,26 @@ func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, la
 		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
 	}
 	d.files.wroteDirectly(h.resolved, n.text)
+	d.files.wroteBeside(h.resolved, n)
 	return "", false
+}
+
+// wrote notes what droid has written.
+func (d *Desk) wrote(resolved string, mtime time.Time, text string) {
+	d.knows(resolved, func(k *known) { *k = known{mtime: mtime, text: d.files.exact(text), told: d.o.KeepTimes} })
+}
+
+// rewritten is for a file that has the text from before the edit: droid may have written it
+// again. An editor that minds times gets back the one that it knows.
+func (d *Desk) rewritten(h *held, n *content) {
+	if h.old == nil || n.info.ModTime().Equal(h.old.info.ModTime()) {
+		return
+	}
+	d.wrote(h.resolved, n.info.ModTime(), n.text)
+	if d.o.KeepTimes && h.direct == "" {
+		h.saved = nil
+		d.files.saw(h.resolved, d.files.keep(h.resolved, n, mode(n.info), h.mtime()), true)
+	}
 }
 
 // noteOf says to droid what the editor made of its text.

@@ -58,7 +58,7 @@ func (d *Desk) hold(ctx context.Context, c *call, paths []string) {
 	for _, at := range found {
 		release, err := d.files.hold(ctx, at.resolved)
 		if err != nil {
-			d.files.log.Info("an edit does not pass through the editor: another edit of the file has not ended", zap.String("path", at.path), zap.Error(err))
+			d.files.log.Info("an edit does not pass through the editor: it cannot be held", zap.String("path", at.path), zap.Error(err))
 			continue
 		}
 		c.files = append(c.files, &held{location: at, desk: d, release: release, direct: "it was not looked at"})
@@ -66,6 +66,7 @@ func (d *Desk) hold(ctx context.Context, c *call, paths []string) {
 }
 
 var (
+	errBeside  = errors.New("the editor has written it beside its buffer before")
 	errStale   = errors.New("the editor's text of it is out of date, or in conflict with the disk")
 	errPending = errors.New("the editor has not answered an earlier write of it")
 	errSaved   = errors.New("the editor has saved something else than it says")
@@ -84,8 +85,14 @@ func (d *Desk) prepare(ctx context.Context, h *held) error {
 		return errBusy
 	}
 	h.location = at
+	if !d.trusts(h.resolved) {
+		return errBeside
+	}
 	if !h.exists {
 		return nil
+	}
+	if info, err := os.Lstat(h.resolved); err == nil && info.Size() > maxEdit {
+		return errSize
 	}
 	reading, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
@@ -98,6 +105,8 @@ func (d *Desk) prepare(ctx context.Context, h *held) error {
 		return err
 	case v == disk:
 		return errStale
+	case v == unsaved && len(buffer) > maxEdit:
+		return errSize
 	case v == unsaved:
 		if c, err = d.save(ctx, h, c, buffer); err != nil {
 			return err
@@ -124,27 +133,25 @@ func (d *Desk) save(ctx context.Context, h *held, before *content, buffer string
 	if err != nil {
 		return nil, err
 	}
-	if plain(now.text) != plain(buffer) { // formatted, or not saved
-		if buffer, err = d.ask(ctx, h.path); err != nil {
-			return nil, err
-		}
-		if plain(now.text) != plain(buffer) {
-			return nil, errSaved
-		}
+	if buffer, err = d.ask(ctx, h.path); err != nil { // it may be formatted, not saved, or typed on
+		return nil, err
+	}
+	if !alike(now.text, buffer) {
+		return nil, errSaved
 	}
 	now = d.files.keep(h.resolved, now, mode(before.info), now.info.ModTime())
 	d.files.saw(h.resolved, now, true)
 	return now, nil
 }
 
-// pretend puts the mtime that droid knows back, if droid was shown exactly the text that is
-// on disk now: droid edits no file that has changed since it read it (0.99 to 0.225).
+// pretend puts the mtime that droid knows back, if droid has written or was shown exactly
+// the text that is on disk now: droid edits no file that has changed since (0.99 to 0.225).
 func (d *Desk) pretend(h *held) {
 	d.mu.Lock()
 	k := d.known[h.resolved]
 	d.mu.Unlock()
 	truly := h.old.info.ModTime()
-	if !k.shown || k.shadow != d.files.hash(h.old.text) || truly.Equal(k.mtime) {
+	if !k.told || k.text != d.files.exact(h.old.text) || truly.Equal(k.mtime) {
 		return
 	}
 	h.old = d.files.keep(h.resolved, h.old, mode(h.old.info), k.mtime)

@@ -86,19 +86,20 @@ func crashChild() {
 	if kind == "slow" {
 		editor.wait = func() { time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond) }
 	}
-	f, err := Open(Options{Journal: filepath.Join(base, "journal"), Wait: time.Second, Step: func(Step) {
+	f := newFiles(Options{Journal: filepath.Join(base, "journal"), Wait: time.Second, Step: func(Step) {
 		if steps++; steps == last {
 			die()
 		}
 	}, Changed: fs.FileInfo.ModTime})
-	if err != nil {
+	f.quiet = 0
+	if err := f.begin(); err != nil {
 		panic(err)
 	}
 	if kind == "mend" {
 		os.Stdout.WriteString("done\n")
 		return
 	}
-	d, path, ctx := f.Desk(editor), filepath.Join(base, "project", "a.txt"), context.Background()
+	d, path, ctx := f.Desk(editor, DeskOptions{}), filepath.Join(base, "project", "a.txt"), context.Background()
 	if kind == "unsaved" {
 		editor.buffer = crashTyped
 	}
@@ -157,9 +158,11 @@ func crashRoom(t *testing.T, kind string) (base, path string) {
 // mended opens the journal as the next agent does, and looks what the file has then.
 func mended(t *testing.T, base, path, kind string, wrote bool) {
 	t.Helper()
-	f, err := Open(Options{Journal: filepath.Join(base, "journal")})
-	require.NoError(t, err)
+	f := newFiles(Options{Journal: filepath.Join(base, "journal")})
+	f.quiet = 0
+	require.NoError(t, f.begin())
 	f.Close()
+	require.NoDirExists(t, f.journal)
 	data, err := os.ReadFile(path)
 	text := string(data)
 	switch {

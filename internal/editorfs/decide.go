@@ -7,7 +7,9 @@ type sight struct {
 	same    bool          // the texts are the same, line ends aside
 	caught  bool          // the editor was seen to have the disk's text since the file changed last
 	earlier bool          // the editor's text is one that the disk had before
+	empty   bool          // the editor's text is empty: some clients say so of a file that they cannot read
 	command bool          // the file changed while a command ran
+	direct  bool          // droid's last edit of the file did not pass through the editor
 	age     time.Duration // since the file changed; below 0 in the future
 }
 
@@ -31,6 +33,8 @@ func judge(s sight) verdict {
 	switch {
 	case s.same:
 		return equal
+	case s.empty:
+		return disk
 	case s.earlier && recent && !s.command && s.age > -reloadTime:
 		return again
 	case s.earlier:
@@ -41,6 +45,8 @@ func judge(s sight) verdict {
 		return disk
 	case recent:
 		return again
+	case s.direct:
+		return disk // the user may have typed into the text before that edit
 	}
 	return unsaved
 }

@@ -28,6 +28,12 @@ func TestJudge(t *testing.T) {
 		"saved by us through the editor, then typed":  {sight{caught: true, age: young}, unsaved},
 		"loaded from the far future, then typed":      {sight{caught: true, age: future}, unsaved},
 		"a reload of the text before":                 {sight{earlier: true, age: young}, again},
+		"typed, or an edit beside the editor":         {sight{direct: true, age: old}, disk},
+		"just after an edit beside the editor":        {sight{direct: true, age: young}, again},
+		"... that the editor has loaded, then typed":  {sight{direct: true, caught: true, age: young}, unsaved},
+		"an empty text for one that is not":           {sight{empty: true, caught: true, age: old}, disk},
+		"... just changed":                            {sight{empty: true, age: young}, disk},
+		"both are empty":                              {sight{empty: true, same: true, age: old}, equal},
 		"... after the editor had the new one":        {sight{earlier: true, caught: true, age: young}, again},
 		"... of a command":                            {sight{earlier: true, command: true, age: young}, disk},
 		"an editor that never reloads":                {sight{earlier: true, age: old}, disk},
@@ -42,14 +48,14 @@ func TestJudge(t *testing.T) {
 
 // TestJudgeNeverSavesWhatMayBeOld: of all that can be seen, only these are unsaved texts.
 func TestJudgeNeverSavesWhatMayBeOld(t *testing.T) {
-	for bits := range 16 {
+	for bits := range 64 {
 		for _, age := range []time.Duration{-time.Hour, -time.Second, 0, time.Second, reloadTime, time.Hour} {
-			s := sight{same: bits&1 != 0, caught: bits&2 != 0, earlier: bits&4 != 0, command: bits&8 != 0, age: age}
+			s := sight{same: bits&1 != 0, caught: bits&2 != 0, earlier: bits&4 != 0, command: bits&8 != 0, direct: bits&16 != 0, empty: bits&32 != 0, age: age}
 			if judge(s) != unsaved {
 				continue
 			}
-			require.False(t, s.same || s.earlier, fmt.Sprint(s))
-			require.True(t, s.caught || !s.command && s.age >= reloadTime, fmt.Sprint(s))
+			require.False(t, s.same || s.earlier || s.empty, fmt.Sprint(s))
+			require.True(t, s.caught || !s.command && !s.direct && s.age >= reloadTime, fmt.Sprint(s))
 		}
 	}
 }

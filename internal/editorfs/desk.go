@@ -2,7 +2,6 @@ package editorfs
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 type Desk struct {
 	files  *Files
 	editor Editor
+	o      DeskOptions
 
 	mu      sync.Mutex
 	closed  bool
@@ -20,13 +20,23 @@ type Desk struct {
 	known   map[string]known
 	calls   map[string]*call
 	shadows map[*Shadow]bool
+	stale   map[string]bool // files of which the editor is not asked any more, see distrust
+}
+
+// DeskOptions say what a session's client is like.
+type DeskOptions struct {
+	// KeepTimes is for a client that asks its user what to do when a file has another mtime
+	// than after its own last write (Emacs with agent-shell): that mtime is left as it is, and
+	// droid finds the mtime that it knows only while its edit runs. Other clients do
+	// not mind, and the file gets the mtime of droid's own write.
+	KeepTimes bool
 }
 
 // known is what droid knows of a file.
 type known struct {
-	mtime  time.Time // of its last own read or write of the file
-	shadow uint64    // hash of the unsaved text that it was shown last
-	shown  bool      // there is one
+	mtime time.Time // of its last own read or write of the file
+	text  uint64    // exact hash of the text that it has written or was shown
+	told  bool      // there is one, and the file may have another mtime with it
 }
 
 // call is an edit that was announced.
@@ -48,8 +58,19 @@ type held struct {
 }
 
 // Desk is a new desk for a session whose client has this editor.
-func (f *Files) Desk(editor Editor) *Desk {
-	return &Desk{files: f, editor: editor, known: make(map[string]known), calls: make(map[string]*call), shadows: make(map[*Shadow]bool)}
+func (f *Files) Desk(editor Editor, o DeskOptions) *Desk {
+	return &Desk{
+		files: f, editor: editor, o: o, known: make(map[string]known), calls: make(map[string]*call),
+		shadows: make(map[*Shadow]bool), stale: make(map[string]bool),
+	}
+}
+
+// mtime is that of the old text, as the editor knows it.
+func (h *held) mtime() time.Time {
+	if !h.truly.IsZero() {
+		return h.truly
+	}
+	return h.old.info.ModTime()
 }
 
 // Close ends the session's work: calls that wait are dropped, and no shadow can be read any more.
@@ -134,7 +155,8 @@ func letGo(files []*held) {
 func (d *Desk) restoreTime(h *held) {
 	now, err := d.files.look(h.resolved)
 	if err == nil && now.text == h.saved.text && now.info.ModTime().Equal(h.saved.info.ModTime()) {
-		d.files.keep(h.resolved, now, mode(now.info), h.truly)
+		now = d.files.keep(h.resolved, now, mode(now.info), h.truly)
+		d.files.saw(h.resolved, now, true)
 	}
 }
 
@@ -171,23 +193,6 @@ func (d *Desk) knows(resolved string, change func(*known)) {
 	d.known[resolved] = k
 }
 
-// isSilent reports whether the editor is not asked for reads: it did not answer the last in time.
-func (d *Desk) isSilent() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.closed || time.Now().Before(d.silent)
-}
-
-// wasSilent notes that the editor has not answered until ctx was over, if that was for the time.
-func (d *Desk) wasSilent(ctx context.Context) {
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.silent = time.Now().Add(silence)
-}
-
 // compare reads a file on the disk and in the editor until it is clear who is right, or
 // ctx is done: then the disk is.
 func (d *Desk) compare(ctx context.Context, at location) (c *content, buffer string, v verdict, err error) {
@@ -196,9 +201,13 @@ func (d *Desk) compare(ctx context.Context, at location) (c *content, buffer str
 		if c, err = d.files.look(at.resolved); err != nil {
 			return nil, "", disk, err
 		}
+		if d.o.KeepTimes && d.files.behind(at.resolved, c) {
+			return c, "", disk, nil // it would ask its user
+		}
 		if buffer, err = d.ask(ctx, at.path); err != nil {
 			return c, "", disk, err
 		}
+		buffer = withLast(c.text, buffer)
 		now, err := d.files.look(at.resolved)
 		if err != nil {
 			return nil, "", disk, err

@@ -193,6 +193,11 @@ func (f *Files) put(resolved, temp string, s *staged, step func(Step), check fun
 	if err := s.name(temp); err != nil {
 		return fmt.Errorf("writing beside it: %w", err)
 	}
+	if !s.mtime.IsZero() {
+		if err := os.Chtimes(temp, time.Time{}, s.mtime); err != nil {
+			return err
+		}
+	}
 	step(StepRename)
 	err := check()
 	if err == nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"go.uber.org/zap"
 )
@@ -21,6 +20,7 @@ type edit struct {
 	reserve *staged // droid's text with its room on the disk
 	before  *staged // the old text; nil for a new file
 	late    bool
+	agreed  bool // the editor was seen to have what is on disk
 	tries   int  // see late
 	begun   bool // the file was touched
 }
@@ -86,9 +86,10 @@ func (e *edit) prepareEdit() (err error) {
 		Mode: uint32(mode(e.n.info)), MTime: e.n.info.ModTime().UnixNano(),
 	}
 	if e.old != nil {
-		if e.before, err = stage(e.resolved, e.old.text, mode(e.n.info)); err != nil {
+		if e.before, err = stage(e.resolved, e.old.text, mode(e.old.info)); err != nil {
 			return err
 		}
+		e.before.mtime = e.mtime()
 		in.Old = sum(e.old.text)
 	}
 	id := newID()
@@ -111,10 +112,7 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	}
 	e.begun = true
 	e.step(StepRead)
-	old := ""
-	if e.old != nil {
-		old = e.old.text
-	}
+	old := e.oldText()
 	reading, cancel := context.WithTimeout(ctx, e.files.wait)
 	defer cancel()
 	buffer, err := e.settled(reading, old)
@@ -126,8 +124,11 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	defer cancel()
 	err = e.write(writing, buffer)
 	e.step(StepLook)
-	saved, twice, err := e.examine(writing, old, err)
-	if err != nil || !twice {
+	saved, found, err := e.examine(writing, old, err)
+	if err == nil && found == undone {
+		saved, found, err = e.onceMore(writing, saved, old)
+	}
+	if err != nil || found != twice {
 		return saved, err
 	}
 	if buffer, err = e.settled(writing, saved.text); err != nil {
@@ -136,6 +137,14 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	err = e.write(writing, buffer)
 	saved, _, err = e.examine(writing, old, err)
 	return saved, err
+}
+
+// oldText is the text before the edit; a new file has none.
+func (e *edit) oldText() string {
+	if e.old == nil {
+		return ""
+	}
+	return e.old.text
 }
 
 // unchanged makes sure that the disk has droid's text.
@@ -172,7 +181,7 @@ func (e *edit) settled(ctx context.Context, text string) (buffer string, err err
 			return "", err
 		}
 		every := pollEvery
-		if seen++; err != nil && text == "" || err == nil && plain(buffer) == plain(text) {
+		if seen++; err != nil && text == "" || err == nil && alike(text, buffer) {
 			every = settle
 		} else {
 			seen = 0
@@ -188,117 +197,11 @@ func (e *edit) settled(ctx context.Context, text string) (buffer string, err err
 
 // write gives the editor droid's text, with such ends of lines as it gave itself.
 func (e *edit) write(ctx context.Context, buffer string) error {
+	e.journal.sent()
 	answered, err := e.tell(ctx, e.path, matching(buffer, e.n.text))
 	if errors.Is(err, errLate) {
 		e.late = true
 		e.awaitLate(e.location, answered, &late{text: e.n.text, wrote: true, tries: e.tries})
 	}
 	return err
-}
-
-// examine looks at what is on disk after a write with this outcome. It is fine if it is
-// droid's text, or what the editor's buffer has. twice says that it could be droid's edit
-// done twice: a second write tells.
-func (e *edit) examine(ctx context.Context, old string, outcome error) (saved *content, twice bool, err error) {
-	now, err := e.files.look(e.resolved)
-	switch {
-	case err == nil && now.text == e.n.text:
-		return now, false, e.linked()
-	case outcome != nil:
-		return nil, false, outcome
-	case err != nil:
-		return nil, false, err
-	case !fits(e.n.ends, now.ends):
-		return nil, false, errEnds
-	case now.text == old, now.text == "": // a reload has undone the edit before it was saved
-		return nil, false, errMoved
-	}
-	buffer, err := e.ask(ctx, e.path)
-	if err != nil {
-		return nil, false, err
-	}
-	if plain(buffer) != plain(now.text) {
-		return nil, false, errSaved
-	}
-	return now, perhapsTwice(old, e.n.text, now.text), e.linked()
-}
-
-// linked makes sure that a symbolic link is still one.
-func (e *edit) linked() error {
-	if e.link == "" {
-		return nil
-	}
-	if to, err := os.Readlink(e.path); err != nil || to != e.link {
-		return errors.New("the editor has replaced a symbolic link")
-	}
-	return nil
-}
-
-// restore puts droid's text on disk, whatever is there. It is tried twice: with the room
-// that was reserved, and anew.
-func (e *edit) restore() (err error) {
-	for range 3 {
-		err = e.guarded(e.restoreOnce)
-		if err == nil {
-			return nil
-		}
-		e.step = func(Step) {}
-		e.reserve.close()
-		fresh, serr := stage(e.resolved, e.n.text, mode(e.n.info))
-		if serr != nil {
-			continue
-		}
-		e.reserve = fresh
-	}
-	return err
-}
-
-func (e *edit) restoreOnce() error {
-	if e.linked() != nil {
-		if err := e.relink(); err != nil {
-			e.files.log.Error("a symbolic link that the editor has replaced cannot be made again", zap.String("path", e.path), zap.Error(err))
-		}
-	}
-	if e.unchanged() == nil {
-		return nil
-	}
-	e.step(StepPut)
-	e.reserve.last = true
-	return e.files.put(e.resolved, e.temp, e.reserve, e.step, func() error { return nil })
-}
-
-// relink makes a symbolic link again that the editor has replaced by a file with droid's text.
-func (e *edit) relink() error {
-	now, err := e.files.look(e.path)
-	if err != nil || plain(now.text) != plain(e.n.text) {
-		return errors.Join(errMoved, err)
-	}
-	temp := filepath.Join(filepath.Dir(e.path), e.temp)
-	if err := os.Symlink(e.link, temp); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, e.path); err != nil {
-		_ = os.Remove(temp)
-		return err
-	}
-	return nil
-}
-
-// complete puts mode and mtime of droid's write back, notes how the file is, and forgets
-// the edit. saved is nil when the editor has no part in it.
-func (e *edit) complete(saved *content) {
-	e.step(StepTimes)
-	text := e.n.text
-	if saved != nil {
-		text = saved.text
-	}
-	if now, err := e.files.look(e.resolved); err == nil && now.text == text {
-		now = e.files.keep(e.resolved, now, mode(e.n.info), e.n.info.ModTime())
-		e.files.saw(e.resolved, now, saved != nil)
-	}
-	e.step(StepForget)
-	if e.journal != nil {
-		e.journal.forget()
-	}
-	e.step(StepDone)
 }

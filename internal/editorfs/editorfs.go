@@ -8,6 +8,7 @@ package editorfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"io/fs"
@@ -27,7 +28,7 @@ type Editor interface {
 
 // Options say how Files works. Only Journal is required.
 type Options struct {
-	Journal string                      // directory of the journal; made with mode 0700
+	Journal string                      // directory of the journal; while edits run it exists, with mode 0700
 	Wait    time.Duration               // how long the editor is waited for in one step; 0 is 3 s
 	Log     *zap.Logger                 // gets paths and reasons, never texts
 	Step    func(Step)                  // tests: called before each step
@@ -73,6 +74,7 @@ type Files struct {
 	log     *zap.Logger
 	step    func(Step)
 	changed func(fs.FileInfo) time.Time
+	quiet   time.Duration         // see awaitQuiet
 	fault   func(op string) error // tests: makes an operation on the disk fail
 	seed    maphash.Seed
 
@@ -85,11 +87,33 @@ type Files struct {
 	commands commands
 }
 
-// Open makes the journal's directory where it is missing, and mends what an agent that was
-// killed left there. It fails when the directory cannot be had or could be another user's.
+// Open mends what an agent that was killed left in the journal. Its directory is made with the
+// first edit that needs it. Open fails when the directory is there and cannot be had, or
+// could be another user's.
 func Open(o Options) (*Files, error) {
+	f := newFiles(o)
+	if err := f.begin(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Mend is for an agent whose client has no file system: it mends what an agent that was
+// killed left in the journal, and makes nothing. It fails as Open does.
+func Mend(o Options) error {
+	f := newFiles(o)
+	if err := f.begin(); err != nil {
+		return err
+	}
+	f.cancel()
+	f.tidy()
+	return nil
+}
+
+// newFiles is Files that have not looked at the journal.
+func newFiles(o Options) *Files {
 	f := &Files{
-		journal: o.Journal, wait: o.Wait, log: o.Log, step: o.Step, changed: o.Changed,
+		journal: o.Journal, quiet: quiet, wait: o.Wait, log: o.Log, step: o.Step, changed: o.Changed,
 		seed: maphash.MakeSeed(), places: make(map[string]*place), commands: commands{open: make(map[commandKey]time.Time)},
 	}
 	if f.wait <= 0 {
@@ -104,19 +128,31 @@ func Open(o Options) (*Files, error) {
 	if f.changed == nil {
 		f.changed = lastChange
 	}
-	if err := os.MkdirAll(o.Journal, 0o700); err != nil {
-		return nil, fmt.Errorf("the journal of edits: %w", err)
-	}
-	if err := private(o.Journal); err != nil {
-		return nil, fmt.Errorf("the journal of edits: %w", err)
-	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
-	f.mend()
-	return f, nil
+	return f
+}
+
+// begin mends what is in the journal, if there is one.
+func (f *Files) begin() error {
+	names, err := os.ReadDir(f.journal)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = private(f.journal)
+	}
+	if err != nil {
+		f.cancel()
+		return fmt.Errorf("the journal of edits: %w", err)
+	}
+	f.mend(names)
+	return nil
 }
 
 // Close waits until the editor has answered all requests, at most twice as long as Wait,
-// and mends what could not be put on disk before. No Desk may be used any more.
+// mends what could not be put on disk before, and removes the journal if it is empty, with the
+// directory above it if that is empty, too, and this program's by its name. No Desk may be
+// used any more.
 func (f *Files) Close() {
 	idle := make(chan struct{})
 	go func() {
@@ -130,7 +166,10 @@ func (f *Files) Close() {
 		}
 	}
 	f.cancel()
-	f.mend()
+	if names, err := os.ReadDir(f.journal); err == nil {
+		f.mend(names)
+	}
+	f.tidy()
 }
 
 // within reports whether done is closed before the time is over.

@@ -47,6 +47,7 @@ type room struct {
 	editor       *testeditor.Editor
 	files        *Files
 	desk         *Desk
+	like         DeskOptions
 	inPlace      bool // droid writes files in place, as before 0.215
 }
 
@@ -60,7 +61,7 @@ func newRoom(t *testing.T, change func(*testeditor.Options)) *room {
 	}
 	r.editor = testeditor.New(r.options)
 	r.files = r.open(nil)
-	r.desk = r.files.Desk(r.editor)
+	r.desk = r.files.Desk(r.editor, DeskOptions{})
 	t.Cleanup(func() {
 		if t.Failed() { // else close is called
 			r.editor.Close()
@@ -89,9 +90,7 @@ func (r *room) close() {
 // nothingLeft sees that there is nothing of ours on the disk.
 func (r *room) nothingLeft() {
 	r.Helper()
-	entries, err := os.ReadDir(r.journal)
-	require.NoError(r, err)
-	require.Empty(r, entries)
+	require.NoDirExists(r, r.journal)
 	require.NoError(r, filepath.WalkDir(filepath.Dir(r.dir), func(path string, d fs.DirEntry, err error) error {
 		require.False(r, strings.Contains(d.Name(), "droid-acp"), path)
 		return err

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // entry is what the journal has of an edit while the old text is on disk. The new
@@ -73,11 +75,55 @@ func (f *Files) record(id string, e entry, text string) (*record, error) {
 		return nil, err
 	}
 	path := filepath.Join(f.journal, id+editEnd)
-	file, err := publish(path, append(append(head, '\n'), text...))
+	var file *os.File
+	err = f.inJournal(func() (err error) {
+		file, err = publish(path, append(append(head, '\n'), text...))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &record{file, path}, nil
+}
+
+// journalTries is how often the journal's directory is made anew for one entry, when agents
+// that end remove it.
+const journalTries = 1000
+
+// inJournal does something in the journal's directory, which it makes where it is missing.
+// An agent that ends may remove it at any moment, but not when there is a file in it.
+func (f *Files) inJournal(do func() error) (err error) {
+	for range journalTries {
+		if err = os.MkdirAll(f.journal, 0o700); err == nil {
+			err = private(f.journal)
+		}
+		if err == nil {
+			err = do()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return err
+}
+
+// tidy removes the journal's directory if it is empty, and then the one above.
+func (f *Files) tidy() {
+	if removeDir(f.journal) && filepath.Base(filepath.Dir(f.journal)) == "droid-acp" {
+		removeDir(filepath.Dir(f.journal))
+	}
+}
+
+// removeDir removes an empty directory, and reports whether it is gone.
+func removeDir(path string) bool {
+	info, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() && os.Remove(path) == nil
+}
+
+// sent notes that the editor is given the text now.
+func (r *record) sent() {
+	now := time.Now()
+	_ = os.Chtimes(r.path, now, now) // it then says when the edit began
 }
 
 // forget removes the entry.

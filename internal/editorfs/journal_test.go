@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -33,8 +34,9 @@ func left(t *testing.T, path, text string, isNew bool) (journal, entryPath strin
 
 func mend(t *testing.T, journal string) {
 	t.Helper()
-	f, err := Open(Options{Journal: journal})
-	require.NoError(t, err)
+	f := newFiles(Options{Journal: journal})
+	f.quiet = 0
+	require.NoError(t, f.begin())
 	f.Close()
 }
 
@@ -76,12 +78,11 @@ func TestMending(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, os.FileMode(0o640), info.Mode())
 			}
-			for _, where := range []string{journal, dir} {
-				entries, err := os.ReadDir(where)
-				require.NoError(t, err)
-				for _, e := range entries {
-					require.Equal(t, "a.txt", e.Name())
-				}
+			require.NoDirExists(t, journal)
+			entries, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			for _, e := range entries {
+				require.Equal(t, "a.txt", e.Name())
 			}
 		})
 	}
@@ -130,7 +131,9 @@ func TestMendedOnce(t *testing.T) {
 		done := make(chan error)
 		for range 8 {
 			go func() {
-				f, err := Open(Options{Journal: journal})
+				f := newFiles(Options{Journal: journal})
+				f.quiet = 0
+				err := f.begin()
 				if err == nil {
 					f.Close()
 				}
@@ -143,17 +146,30 @@ func TestMendedOnce(t *testing.T) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Equal(t, "new\n", string(data))
-		entries, err := os.ReadDir(journal)
-		require.NoError(t, err)
-		require.Empty(t, entries)
+		require.NoDirExists(t, journal)
 	}
 }
 
 func TestJournalIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "journal")
-	mend(t, dir)
-	require.NoError(t, os.Chmod(dir, 0o755))
-	mend(t, dir)
+	f, err := Open(Options{Journal: dir})
+	require.NoError(t, err)
+	require.NoDirExists(t, dir, "nothing needs it yet")
+	for range 2 {
+		release, err := f.hold(t.Context(), "/x")
+		require.NoError(t, err)
+		info, err := os.Stat(dir)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+		release()
+		require.NoError(t, os.Chmod(dir, 0o755))
+	}
+	f.Close()
+	require.NoDirExists(t, dir)
+
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "another's"), nil, 0o600))
+	require.NoError(t, Mend(Options{Journal: dir}))
 	info, err := os.Stat(dir)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
@@ -166,4 +182,100 @@ func TestJournalIsPrivate(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err = Open(Options{Journal: file})
 	require.Error(t, err)
+	require.Error(t, Mend(Options{Journal: file}))
+	require.FileExists(t, file)
+}
+
+// TestNothingIsLeft: the journal's directory goes with the last agent, and this program's above
+// it, but no other and none with something in it.
+func TestNothingIsLeft(t *testing.T) {
+	base := t.TempDir()
+	journal := filepath.Join(base, "droid-acp", "edits")
+	require.NoError(t, Mend(Options{Journal: journal}))
+	require.NoDirExists(t, filepath.Dir(journal), "mending makes nothing")
+	use := func(journal string) {
+		f, err := Open(Options{Journal: journal})
+		require.NoError(t, err)
+		release, err := f.hold(t.Context(), "/x")
+		require.NoError(t, err)
+		require.DirExists(t, journal)
+		release()
+		f.Close()
+		require.NoDirExists(t, journal)
+	}
+	use(journal)
+	require.NoDirExists(t, filepath.Dir(journal))
+	require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(journal), "other"), 0o700))
+	use(journal)
+	require.DirExists(t, filepath.Dir(journal))
+	require.NoError(t, os.Mkdir(filepath.Join(base, "state"), 0o700))
+	use(filepath.Join(base, "state", "edits"))
+	require.DirExists(t, filepath.Join(base, "state"))
+	require.NoError(t, os.MkdirAll(journal, 0o700))
+	require.NoError(t, Mend(Options{Journal: journal}))
+	require.NoDirExists(t, journal)
+}
+
+func TestMendWithoutAnEditor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	journal, _ := left(t, path, "new\n", false)
+	require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o644))
+	require.NoError(t, Mend(Options{Journal: journal}))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "new\n", string(data))
+	require.NoDirExists(t, journal)
+}
+
+// TestMendingWaits: the editor of an agent that was just killed may still do the write.
+func TestMendingWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	journal, at := left(t, path, "new\n", false)
+	require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o644))
+	f := newFiles(Options{Journal: journal})
+	f.quiet = time.Minute
+	done := make(chan error)
+	go func() { done <- f.begin() }()
+	require.Never(t, func() bool { data, _ := os.ReadFile(path); return string(data) != "old\n" }, 200*time.Millisecond, 10*time.Millisecond)
+	require.NoError(t, os.WriteFile(path, []byte("new, formatted\n"), 0o644))
+	require.NoError(t, <-done)
+	f.Close()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "new, formatted\n", string(data), "the editor's write is not done again")
+	require.NoFileExists(t, at)
+}
+
+// TestJournalThatIsRemoved: agents that end remove the directory while another begins its edit.
+func TestJournalThatIsRemoved(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "droid-acp", "edits")
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				f := newFiles(Options{Journal: journal})
+				f.tidy()
+				f.cancel()
+			}
+		}
+	}()
+	f, err := Open(Options{Journal: journal})
+	require.NoError(t, err)
+	for range 200 {
+		release, err := f.hold(t.Context(), "/x")
+		require.NoError(t, err)
+		r, err := f.record(newID(), entry{}, "text")
+		require.NoError(t, err)
+		require.FileExists(t, r.path)
+		r.forget()
+		release()
+	}
+	close(stop)
+	<-done
+	f.Close()
+	require.NoDirExists(t, filepath.Dir(journal))
 }

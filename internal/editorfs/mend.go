@@ -19,12 +19,7 @@ const mendPatience = 100 * time.Millisecond
 
 // mend ends what agents that were killed have begun. Entries whose agent lives are
 // locked, and left alone; so are those that another agent mends.
-func (f *Files) mend() {
-	names, err := os.ReadDir(f.journal)
-	if err != nil {
-		f.log.Warn("the journal of edits cannot be read", zap.Error(err))
-		return
-	}
+func (f *Files) mend(names []fs.DirEntry) {
 	for _, name := range names {
 		path := filepath.Join(f.journal, name.Name())
 		switch {
@@ -35,6 +30,29 @@ func (f *Files) mend() {
 			if file, mine, ok := claim(path); ok {
 				unlock(file, mine)
 			}
+		}
+	}
+}
+
+// quiet is how long after an agent that was killed had given the editor a text the editor may
+// still do that write. If it comes when the file was mended, and the editor has
+// reloaded it, the edit is there twice.
+const quiet = time.Second
+
+// awaitQuiet waits while the old text is on disk that an editor may be about to replace. sent is
+// when it was told to, at the earliest.
+func (f *Files) awaitQuiet(e entry, sent time.Time) {
+	for {
+		since := time.Since(sent)
+		if since < -f.quiet || since >= f.quiet {
+			return
+		}
+		c, err := f.look(e.Resolved)
+		if waits := c != nil && sum(c.text) == e.Old || e.New && errors.Is(err, fs.ErrNotExist); !waits {
+			return
+		}
+		if !pause(f.ctx, min(pollEvery, f.quiet-since)) {
+			return
 		}
 	}
 }
@@ -81,6 +99,7 @@ func (f *Files) mendFile(e entry, text string, began time.Time) error {
 		return err
 	}
 	defer release()
+	f.awaitQuiet(e, began)
 	for _, beside := range []string{e.Resolved, e.Path} {
 		temp := filepath.Join(filepath.Dir(beside), e.Temp)
 		if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotDir) {

@@ -3,6 +3,7 @@ package editorfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io/fs"
 	"os"
@@ -29,6 +30,7 @@ type place struct {
 	text    uint64    // hash of the disk's text when it was looked at last
 	info    *content  // how the file was then; without its text
 	caught  bool      // the editor has had this text since
+	direct  bool      // droid has written this text, and the editor may not have it
 	earlier []uint64  // hashes of texts that the disk had before
 	used    time.Time // when it was looked at
 }
@@ -62,6 +64,9 @@ func (f *Files) forget() {
 // hash tells texts apart, line ends aside.
 func (f *Files) hash(text string) uint64 { return maphash.String(f.seed, plain(text)) }
 
+// exact tells texts apart.
+func (f *Files) exact(text string) uint64 { return maphash.String(f.seed, text) }
+
 // saw notes the disk's text of a file, and whether the editor has the same. Each text that
 // the disk had is kept as an earlier one.
 func (f *Files) saw(resolved string, c *content, same bool) {
@@ -75,33 +80,54 @@ func (f *Files) saw(resolved string, c *content, same bool) {
 			p.earlier = slices.Delete(p.earlier, 0, 1)
 		}
 	}
+	if p.text != text {
+		p.direct = false
+	}
 	caught := same || p.caught && p.text == text && p.info.same(c.info, c.changed)
 	p.seen, p.text, p.caught = true, text, caught
 	p.info = &content{info: c.info, changed: c.changed}
 }
 
+// wroteBeside notes that droid has written this text, and that nobody knows whether the
+// editor has it.
+func (f *Files) wroteBeside(resolved string, c *content) {
+	f.saw(resolved, c, false)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.place(resolved).direct = true
+}
+
+// behind reports whether droid or a command has written the file's text and the editor was not
+// seen to have it.
+func (f *Files) behind(resolved string, c *content) bool {
+	f.saw(resolved, c, false)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.place(resolved)
+	return !p.caught && (p.direct || f.commands.ran(c.changed))
+}
+
 // sight puts together what is known when the editor has buffer for a file.
 func (f *Files) sight(resolved string, c *content, buffer string) sight {
 	text, now := f.hash(buffer), time.Now()
-	same := plain(c.text) == plain(buffer)
+	same := alike(c.text, buffer)
 	f.saw(resolved, c, same)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.place(resolved)
 	return sight{
 		same: same, caught: p.caught, earlier: text != p.text && slices.Contains(p.earlier, text),
-		command: f.commands.ran(c.changed), age: now.Sub(c.changed),
+		empty: buffer == "", command: f.commands.ran(c.changed), direct: p.direct, age: now.Sub(c.changed),
 	}
 }
 
-// hold takes a file for an edit; nobody else in this agent or another edits it until
-// release. It fails when ctx is done first.
-func (f *Files) hold(ctx context.Context, resolved string) (release func(), err error) {
+// enter takes a file within this agent until leave. It fails when ctx is done first.
+func (f *Files) enter(ctx context.Context, resolved string) (leave func(), err error) {
 	f.mu.Lock()
 	p := f.place(resolved)
 	p.users++
 	f.mu.Unlock()
-	leave := func() {
+	done := func() {
 		f.mu.Lock()
 		p.users--
 		f.mu.Unlock()
@@ -109,18 +135,29 @@ func (f *Files) hold(ctx context.Context, resolved string) (release func(), err 
 	select {
 	case p.lock <- struct{}{}:
 	case <-ctx.Done():
-		leave()
+		done()
 		return nil, ctx.Err()
+	}
+	return func() {
+		<-p.lock
+		done()
+	}, nil
+}
+
+// hold takes a file for an edit; nobody else in this agent or another edits it until
+// release. It fails when ctx is done first.
+func (f *Files) hold(ctx context.Context, resolved string) (release func(), err error) {
+	leave, err := f.enter(ctx, resolved)
+	if err != nil {
+		return nil, err
 	}
 	letGo, err := f.holdForAll(ctx, resolved)
 	if err != nil {
-		<-p.lock
 		leave()
 		return nil, err
 	}
 	return func() {
 		letGo()
-		<-p.lock
 		leave()
 	}, nil
 }
@@ -129,9 +166,13 @@ func (f *Files) hold(ctx context.Context, resolved string) (release func(), err 
 func (f *Files) holdForAll(ctx context.Context, resolved string) (release func(), err error) {
 	path := f.lockPath(resolved)
 	for {
-		file, err := tryLock(path)
+		var file *os.File
+		err := f.inJournal(func() (err error) {
+			file, err = tryLock(path)
+			return err
+		})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("the journal of edits: %w", err)
 		}
 		if file != nil {
 			return func() { unlock(file, path) }, nil

@@ -41,17 +41,7 @@ func (d *Desk) Read(ctx context.Context, path string) (*Shadow, error) {
 	if err != nil || !at.exists {
 		return nil, nil
 	}
-	d.files.Settled(ctx, []string{path})
-	c, buffer, v := (*content)(nil), "", disk
-	if d.files.lateAt(at.resolved) == nil && !d.isSilent() {
-		c, buffer, v, err = d.compare(ctx, at)
-		if errors.Is(err, errLate) {
-			d.wasSilent(ctx)
-		}
-		if err != nil {
-			d.debug("the editor cannot say what is unsaved", at, err)
-		}
-	}
+	c, buffer, v := d.unsaved(ctx, at)
 	if v != unsaved {
 		if info, err := os.Lstat(at.resolved); err == nil {
 			d.knows(at.resolved, func(k *known) { *k = known{mtime: info.ModTime()} })
@@ -64,12 +54,35 @@ func (d *Desk) Read(ctx context.Context, path string) (*Shadow, error) {
 		return nil, err
 	}
 	d.knows(at.resolved, func(k *known) {
-		k.shadow, k.shown = d.files.hash(text), true
+		k.text, k.told = d.files.exact(text), true
 		if k.mtime == (time.Time{}) {
 			k.mtime = c.info.ModTime()
 		}
 	})
 	return s, nil
+}
+
+// unsaved asks the editor about a file, when no edit is on its way there.
+func (d *Desk) unsaved(ctx context.Context, at location) (*content, string, verdict) {
+	d.files.Settled(ctx, []string{at.path})
+	if d.o.KeepTimes { // while an edit has the file, it may have another mtime than the editor knows
+		leave, err := d.files.enter(ctx, at.resolved)
+		if err != nil {
+			return nil, "", disk
+		}
+		defer leave()
+	}
+	if ctx.Err() != nil || d.files.lateAt(at.resolved) != nil || d.isSilent() || !d.trusts(at.resolved) {
+		return nil, "", disk
+	}
+	c, buffer, v, err := d.compare(ctx, at)
+	if errors.Is(err, errLate) {
+		d.wasSilent(ctx)
+	}
+	if err != nil {
+		d.debug("the editor cannot say what is unsaved", at, err)
+	}
+	return c, buffer, v
 }
 
 // shadow makes a shadow that ends with the desk at the latest.

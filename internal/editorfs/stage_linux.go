@@ -6,16 +6,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // staged is a text that is ready to become a file: it has its room on the disk, and no name.
 type staged struct {
-	file *os.File // nil where files need a name
-	text string
-	mode fs.FileMode
-	last bool // nothing makes up for it when the machine loses power: it is written through
+	file  *os.File // nil where files need a name
+	text  string
+	mode  fs.FileMode
+	mtime time.Time // zero: when it is written
+	last  bool      // nothing makes up for it when the machine loses power: it is written through
 }
 
 // stage writes a text beside the file at path, without a name. A file system that

@@ -2,13 +2,17 @@
 
 package editorfs
 
-import "io/fs"
+import (
+	"io/fs"
+	"time"
+)
 
 // staged is a text that is ready to become a file.
 type staged struct {
-	text string
-	mode fs.FileMode
-	last bool // nothing makes up for it when the machine loses power: it is written through
+	text  string
+	mode  fs.FileMode
+	mtime time.Time // zero: when it is written
+	last  bool      // nothing makes up for it when the machine loses power: it is written through
 }
 
 func stage(_, text string, mode fs.FileMode) (*staged, error) {

@@ -38,6 +38,22 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+func TestLastNewline(t *testing.T) {
+	for _, tc := range []struct{ disk, buffer, want string }{
+		{"a\n", "a", "a\n"}, {"a\n", "x\na", "x\na\n"}, {"a", "b", "b"}, {"a\n", "a\n", "a\n"}, {"a", "a\n", "a\n"},
+		{"a\r\nb\r\n", "a\r\nb", "a\r\nb\r\n"}, {"a\r\n", "a", "a\r\n"}, {"a\r\nb\r\n", "a\nb", "a\nb\n"},
+		{"\n", "", "\n"}, {"\r\n", "", "\r\n"}, {"a\n", "", ""}, {"", "", ""},
+	} {
+		require.Equal(t, tc.want, withLast(tc.disk, tc.buffer), "%q %q", tc.disk, tc.buffer)
+	}
+	require.True(t, alike("a\nb\n", "a\nb"))
+	require.True(t, alike("a\r\nb\r\n", "a\nb"))
+	require.False(t, alike("a\n", ""))
+	require.False(t, alike("a\n", "a\n\n"))
+	require.True(t, alike("a\n\n", "a\n"))
+	require.False(t, alike("a\n\n", ""))
+}
+
 func TestPerhapsTwice(t *testing.T) {
 	for name, tc := range map[string]struct {
 		old, new, saved string

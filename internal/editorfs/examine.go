@@ -1,0 +1,101 @@
+package editorfs
+
+import (
+	"context"
+	"time"
+)
+
+// catchUp is how long an editor that has written a file may have its old text: one that writes
+// beside its buffer reloads it.
+const catchUp = time.Second
+
+// finding is what the editor has made of a write.
+type finding string
+
+const (
+	fine   finding = ""       // what is on disk is right
+	twice  finding = "twice"  // it could be droid's edit done twice: a second write tells
+	undone finding = "undone" // the disk is right, the buffer has the old text
+)
+
+// examine looks at what is on disk after a write with this outcome, and at the
+// editor's text. It is fine if the disk has droid's text, or what the buffer has.
+func (e *edit) examine(ctx context.Context, old string, outcome error) (saved *content, found finding, err error) {
+	now, err := e.files.look(e.resolved)
+	switch {
+	case err == nil && now.text == e.n.text:
+		return now, e.hear(ctx, old), e.linked()
+	case outcome != nil:
+		return nil, fine, outcome
+	case err != nil:
+		return nil, fine, err
+	case !fits(e.n.ends, now.ends):
+		return nil, fine, errEnds
+	case now.text == old, now.text == "": // a reload has undone the edit, or nothing was written
+		return nil, fine, errMoved
+	}
+	buffer, err := e.ask(ctx, e.path)
+	if err != nil {
+		return nil, fine, err
+	}
+	if !alike(now.text, buffer) {
+		if alike(old, buffer) {
+			e.distrust(e.location)
+		}
+		return nil, fine, errSaved
+	}
+	e.agreed = true
+	if perhapsTwice(old, e.n.text, now.text) {
+		found = twice
+	}
+	return now, found, e.linked()
+}
+
+// hear reads the editor after a write that has put droid's text on disk. Where it cannot say
+// what it has, agreed stays false.
+func (e *edit) hear(ctx context.Context, old string) finding {
+	e.agreed = false
+	buffer, err := e.ask(ctx, e.path)
+	switch {
+	case err != nil, buffer == "" && e.n.text != "":
+	case alike(e.n.text, buffer):
+		e.agreed = true
+	case e.old != nil && alike(old, buffer):
+		return undone
+	default:
+		e.distrust(e.location)
+	}
+	return fine
+}
+
+// onceMore is for a buffer with the old text behind a write. Its reload may have landed
+// late: then a second write makes it the agent's edit. Or the editor writes beside its buffer, and
+// may be about to reload that.
+func (e *edit) onceMore(ctx context.Context, saved *content, old string) (*content, finding, error) {
+	if !pause(ctx, settle) {
+		return saved, fine, nil
+	}
+	found := e.hear(ctx, old)
+	if found != undone {
+		return saved, fine, nil
+	}
+	buffer, err := e.ask(ctx, e.path)
+	if err != nil {
+		return saved, fine, nil
+	}
+	if alike(old, buffer) {
+		err = e.write(ctx, buffer)
+		if saved, found, err = e.examine(ctx, old, err); err != nil || found == twice {
+			return saved, found, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, catchUp)
+	defer cancel()
+	for found == undone && pause(ctx, pollEvery) {
+		found = e.hear(ctx, old)
+	}
+	if found == undone {
+		e.distrust(e.location)
+	}
+	return saved, fine, nil
+}

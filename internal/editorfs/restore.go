@@ -1,0 +1,98 @@
+package editorfs
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"go.uber.org/zap"
+)
+
+// linked makes sure that a symbolic link is still one.
+func (e *edit) linked() error {
+	if e.link == "" {
+		return nil
+	}
+	if to, err := os.Readlink(e.path); err != nil || to != e.link {
+		return errors.New("the editor has replaced a symbolic link")
+	}
+	return nil
+}
+
+// restore puts droid's text on disk, whatever is there. It is tried twice: with the room
+// that was reserved, and anew.
+func (e *edit) restore() (err error) {
+	for range 3 {
+		err = e.guarded(e.restoreOnce)
+		if err == nil {
+			return nil
+		}
+		e.step = func(Step) {}
+		e.reserve.close()
+		fresh, serr := stage(e.resolved, e.n.text, mode(e.n.info))
+		if serr != nil {
+			continue
+		}
+		e.reserve = fresh
+	}
+	return err
+}
+
+func (e *edit) restoreOnce() error {
+	if e.linked() != nil {
+		if err := e.relink(); err != nil {
+			e.files.log.Error("a symbolic link that the editor has replaced cannot be made again", zap.String("path", e.path), zap.Error(err))
+		}
+	}
+	if e.unchanged() == nil {
+		return nil
+	}
+	e.step(StepPut)
+	e.reserve.last = true
+	return e.files.put(e.resolved, e.temp, e.reserve, e.step, func() error { return nil })
+}
+
+// relink makes a symbolic link again that the editor has replaced by a file with droid's text.
+func (e *edit) relink() error {
+	now, err := e.files.look(e.path)
+	if err != nil || plain(now.text) != plain(e.n.text) {
+		return errors.Join(errMoved, err)
+	}
+	temp := filepath.Join(filepath.Dir(e.path), e.temp)
+	if err := os.Symlink(e.link, temp); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, e.path); err != nil {
+		_ = os.Remove(temp)
+		return err
+	}
+	return nil
+}
+
+// complete puts mode and mtime of droid's write back, notes how the file is, and forgets
+// the edit. saved is nil when the editor has no part in it.
+func (e *edit) complete(saved *content) {
+	e.step(StepTimes)
+	text := e.n.text
+	if saved != nil {
+		text = saved.text
+	}
+	if now, err := e.files.look(e.resolved); err == nil && now.text == text {
+		mtime := e.n.info.ModTime()
+		if saved != nil && e.o.KeepTimes {
+			mtime = now.info.ModTime()
+			e.knows(e.resolved, func(k *known) { k.text = e.files.exact(text) })
+		}
+		now = e.files.keep(e.resolved, now, mode(e.n.info), mtime)
+		if saved != nil && e.agreed {
+			e.files.saw(e.resolved, now, true)
+		} else {
+			e.files.wroteBeside(e.resolved, now)
+		}
+	}
+	e.step(StepForget)
+	if e.journal != nil {
+		e.journal.forget()
+	}
+	e.step(StepDone)
+}
