@@ -65,6 +65,14 @@ func (e *crashEditor) WriteTextFile(_ context.Context, path, text string) error 
 	case e.kind == "emptied" && text == crashNew:
 		_ = os.WriteFile(path, nil, 0o644)
 		die()
+	case e.kind == "outlived" && text == crashNew:
+		// It has the request, outlives the agent, and would do the edit in a buffer
+		// that it has reloaded.
+		script := `sleep 0.3; if grep -q droid "$1"; then echo twice >>"$1"; else printf %s "$2" >"$1"; fi; echo >"$1.done"`
+		if err := exec.Command("sh", "-c", script, "sh", path, text).Start(); err != nil {
+			panic(err)
+		}
+		die()
 	case e.kind == "formatted" && text == crashNew:
 		text = strings.ReplaceAll(text, "\n", " \n")
 	}
@@ -229,4 +237,20 @@ func TestKilledAtRandom(t *testing.T) {
 		wrote, _ := crash(t, base, "slow", 0, 1+time.Duration(rand.Int64N(int64(40*time.Millisecond))))
 		mended(t, base, path, "slow", wrote)
 	}
+}
+
+// TestEditorOutlivesTheAgent: the editor does the write when the agent was killed. The next agent
+// does not mend the file under its hands.
+func TestEditorOutlivesTheAgent(t *testing.T) {
+	base, path := crashRoom(t, "outlived")
+	wrote, done := crash(t, base, "outlived", 0, 0)
+	require.True(t, wrote && !done)
+	f, err := Open(Options{Journal: filepath.Join(base, "journal")})
+	require.NoError(t, err)
+	f.Close()
+	require.Eventually(t, func() bool { _, err := os.Stat(path + ".done"); return err == nil }, 10*time.Second, 10*time.Millisecond)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, crashNew, string(data))
+	require.NoDirExists(t, f.journal)
 }

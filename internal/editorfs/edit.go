@@ -20,9 +20,10 @@ type edit struct {
 	reserve *staged // droid's text with its room on the disk
 	before  *staged // the old text; nil for a new file
 	late    bool
-	agreed  bool // the editor was seen to have what is on disk
-	tries   int  // see late
-	begun   bool // the file was touched
+	agreed  bool   // the editor was seen to have what is on disk
+	heard   string // what it had in place of that
+	tries   int    // see late
+	begun   bool   // the file was touched
 }
 
 // run does the whole edit. Whatever happens, droid's text is on disk in the end, or what
@@ -126,7 +127,7 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	e.step(StepLook)
 	saved, found, err := e.examine(writing, old, err)
 	if err == nil && found == undone {
-		saved, found, err = e.onceMore(writing, saved, old)
+		saved, found, err = e.onceMore(writing, old)
 	}
 	if err != nil || found != twice {
 		return saved, err

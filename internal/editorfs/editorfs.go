@@ -13,6 +13,7 @@ import (
 	"hash/maphash"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -88,9 +89,12 @@ type Files struct {
 }
 
 // Open mends what an agent that was killed left in the journal. Its directory is made with the
-// first edit that needs it. Open fails when the directory is there and cannot be had, or
-// could be another user's.
+// first edit that needs it. Open fails when its path is not absolute, or when the directory is
+// there and cannot be had, or could be another user's.
 func Open(o Options) (*Files, error) {
+	if !filepath.IsAbs(o.Journal) {
+		return nil, fmt.Errorf("the journal of edits: there is no directory for it (%q)", o.Journal)
+	}
 	f := newFiles(o)
 	if err := f.begin(); err != nil {
 		return nil, err
@@ -99,8 +103,12 @@ func Open(o Options) (*Files, error) {
 }
 
 // Mend is for an agent whose client has no file system: it mends what an agent that was
-// killed left in the journal, and makes nothing. It fails as Open does.
+// killed left in the journal, and makes nothing. It fails when the directory is there and cannot
+// be had, or could be another user's.
 func Mend(o Options) error {
+	if !filepath.IsAbs(o.Journal) {
+		return nil // there is none
+	}
 	f := newFiles(o)
 	if err := f.begin(); err != nil {
 		return err

@@ -61,6 +61,7 @@ func (e *edit) hear(ctx context.Context, old string) finding {
 	case alike(e.n.text, buffer):
 		e.agreed = true
 	case e.old != nil && alike(old, buffer):
+		e.heard = buffer
 		return undone
 	default:
 		e.distrust(e.location)
@@ -69,29 +70,18 @@ func (e *edit) hear(ctx context.Context, old string) finding {
 }
 
 // onceMore is for a buffer with the old text behind a write. Its reload may have landed
-// late: then a second write makes it the agent's edit. Or the editor writes beside its buffer, and
-// may be about to reload that.
-func (e *edit) onceMore(ctx context.Context, saved *content, old string) (*content, finding, error) {
-	if !pause(ctx, settle) {
-		return saved, fine, nil
+// late: then a second write makes it the agent's edit. It is done at once, before the new text
+// is reloaded; if that comes in between, the edit is found twice. Or the editor writes beside
+// its buffer, and may be about to reload that.
+func (e *edit) onceMore(ctx context.Context, old string) (*content, finding, error) {
+	err := e.write(ctx, e.heard)
+	saved, found, err := e.examine(ctx, old, err)
+	if err != nil || found != undone {
+		return saved, found, err
 	}
-	found := e.hear(ctx, old)
-	if found != undone {
-		return saved, fine, nil
-	}
-	buffer, err := e.ask(ctx, e.path)
-	if err != nil {
-		return saved, fine, nil
-	}
-	if alike(old, buffer) {
-		err = e.write(ctx, buffer)
-		if saved, found, err = e.examine(ctx, old, err); err != nil || found == twice {
-			return saved, found, err
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, catchUp)
+	waiting, cancel := context.WithTimeout(ctx, catchUp)
 	defer cancel()
-	for found == undone && pause(ctx, pollEvery) {
+	for found == undone && pause(waiting, pollEvery) {
 		found = e.hear(ctx, old)
 	}
 	if found == undone {

@@ -183,6 +183,9 @@ func TestJournalIsPrivate(t *testing.T) {
 	_, err = Open(Options{Journal: file})
 	require.Error(t, err)
 	require.Error(t, Mend(Options{Journal: file}))
+	_, err = Open(Options{})
+	require.Error(t, err)
+	require.NoError(t, Mend(Options{}))
 	require.FileExists(t, file)
 }
 
