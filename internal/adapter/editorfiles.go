@@ -107,7 +107,7 @@ func (a *Agent) desk(client *droid.Client, session func() string) *editorfs.Desk
 	if !a.editorFiles.on() || !client.HasHooks() {
 		return nil
 	}
-	return a.editorFiles.files.Desk(sessionEditor{a.conn, session}, editorfs.DeskOptions{})
+	return a.editorFiles.files.Desk(sessionEditor{a.conn, session}, editorfs.DeskOptions{KeepTimes: a.client.MindsTimes})
 }
 
 // droid's names of the moments at which it runs a hook (0.99 to 0.225).

@@ -5,7 +5,6 @@ package adapter
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -92,7 +91,7 @@ func (r *filesRoom) diffs(method string) (all [][]string) {
 func (r *filesRoom) free(path string) {
 	r.t.Helper()
 	began := time.Now()
-	desk := r.agent.editorFiles.files.Desk(r.files)
+	desk := r.agent.editorFiles.files.Desk(r.files, editorfs.DeskOptions{})
 	defer desk.Close()
 	desk.Before(r.t.Context(), "free", []string{path})
 	require.Less(r.t, time.Since(began), 2*time.Second, "somebody holds the file")

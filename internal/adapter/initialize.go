@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/protocol"
@@ -57,8 +58,11 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 		return nil, invalidParams("protocolVersion is missing; this agent speaks version 1")
 	}
 	client := protocol.ReadCapabilities(params.Capabilities, params.Info)
+	journal := editorfs.Options{Journal: a.cfg.Journal, Log: a.log}
 	if a.usesEditorFiles(client) {
-		a.editorFiles.open(editorfs.Options{Journal: a.cfg.Journal, Log: a.log}, a.runHook)
+		a.editorFiles.open(journal, a.runHook)
+	} else if err := editorfs.Mend(journal); err != nil {
+		a.log.Warn("edits that were on their way when an earlier agent was killed could not be looked for", zap.Error(err))
 	}
 	a.greet(client)
 	a.spare.Prepare()
