@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/editorfs"
 	"droid-acp/internal/hooks"
 )
 
