@@ -281,3 +281,27 @@ func TestFormatOnSave(t *testing.T) {
 		}
 	})
 }
+
+// What goes through the editor is shown as what does not, and what a patch adds or changes
+// is the agent's own there; what it renames or deletes is gone from the disk.
+func TestDiffsWithEditorFiles(t *testing.T) {
+	for name, editings := range map[string]func(h home, x string) []editing{"edits": plainEditings, "patches": patchEditings} {
+		t.Run(name, func(t *testing.T) {
+			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+				if name == "patches" {
+					require.NoError(t, modelserver.WriteSettingsFor(h.dir, modelserver.Model{URL: model.URL(), Name: gpt5, Provider: modelserver.Responses}))
+				}
+				editor := lateEditor(t, h, 30*time.Millisecond)
+				testEditsIn(t, model, startAgent(t, h).openWith(h, editor), h, editings)
+				for path, text := range h.files(t) {
+					_, now, listed := editor.Review(path)
+					changed := text != patchBefore && !strings.Contains(path, "moved.")
+					require.Equal(t, changed, listed, path)
+					if listed {
+						require.Equal(t, text, now, path)
+					}
+				}
+			})
+		})
+	}
+}

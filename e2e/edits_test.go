@@ -151,7 +151,11 @@ func TestPatchesAsDiffs(t *testing.T) {
 
 func testEdits(t *testing.T, model *modelserver.Server, h home, editings func(h home, x string) []editing) {
 	c := startAgent(t, h)
-	s := c.open(h)
+	testEditsIn(t, model, c.open(h), h, editings)
+}
+
+func testEditsIn(t *testing.T, model *modelserver.Server, s session, h home, editings func(h home, x string) []editing) {
+	c := s.client
 	answers := map[string]func(permission) string{"allowed": allowOnce, "refused": rejectOnce, "unasked": noAnswer}
 	for _, how := range []string{"allowed", "refused", "unasked"} {
 		c.onPermission(answers[how])

@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/testeditor"
 )
 
-// like has a room's client be another one.
+// isLike has a room's client be another one.
 func (r *room) isLike(editor Editor, o DeskOptions) {
 	r.desk.Close()
 	r.desk = r.files.Desk(editor, o)

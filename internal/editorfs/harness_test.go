@@ -47,7 +47,6 @@ type room struct {
 	editor       *testeditor.Editor
 	files        *Files
 	desk         *Desk
-	like         DeskOptions
 	inPlace      bool // droid writes files in place, as before 0.215
 }
 
