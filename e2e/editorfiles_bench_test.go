@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func (quickEditor) WriteTextFile(_ context.Context, path, text string) error {
 // editor. An edit in the editor has a pause of 20 ms in which the editor is waited for.
 func BenchmarkEditorFiles(b *testing.B) {
 	for _, version := range []string{oldDroid, newDroid} {
-		for _, tool := range []string{"Read", "Edit"} {
+		for _, tool := range []string{"Read", "Edit", "Edit of 100 kB"} {
 			for _, way := range []string{"disk", "editor"} {
 				b.Run(fmt.Sprintf("%s/%s/%s", version, tool, way), func(b *testing.B) { benchmarkFiles(b, version, tool, way) })
 			}
@@ -43,13 +44,17 @@ func benchmarkFiles(b *testing.B, version, tool, way string) {
 	model := newModel(b)
 	h := newHome(b, version, model.URL())
 	path := filepath.Join(h.work, "a.txt")
-	require.NoError(b, os.WriteFile(path, []byte("n 0\n"), 0o644))
+	text := "n 0\n"
+	if tool == "Edit of 100 kB" {
+		text += strings.Repeat("0123456789012345678901234567890123456789012345678\n", 2000)
+	}
+	require.NoError(b, os.WriteFile(path, []byte(text), 0o644))
 	var steps []modelserver.Step
 	for n := range b.N {
 		other := filepath.Join(h.work, fmt.Sprintf("%d.txt", n)) // droid breaks off what repeats itself (0.225)
 		require.NoError(b, os.WriteFile(other, []byte("one\ntwo\n"), 0o644))
 		call := toRead(other)
-		if tool == "Edit" {
+		if tool != "Read" {
 			call = toEdit(path, fmt.Sprintf("n %d\n", n), fmt.Sprintf("n %d\n", n+1))
 		}
 		steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{call}})

@@ -89,9 +89,9 @@ func killedWhileEditing(t *testing.T, version, victim string, seed uint64) {
 	n, told := countIn(t, path), h.successes(t)
 	require.GreaterOrEqual(t, n, told, "droid was told of success")
 	require.LessOrEqual(t, n, told+1)
-	entries, err := os.ReadDir(h.work)
+	left, err := filepath.Glob(filepath.Join(h.work, ".droid-acp*")) // droid 0.225 that is killed may leave a file of its own
 	require.NoError(t, err)
-	require.Len(t, entries, 1, "nothing of ours is left")
+	require.Empty(t, left)
 	_ = next.stdin.Close()
 	<-next.exited
 	require.NoDirExists(t, filepath.Join(h.dir, ".local", "state", "droid-acp"))

@@ -40,7 +40,7 @@ type fileCall struct {
 	input  json.RawMessage  // whole
 	files  []string         // that it reads or changes, by absolute path
 	before bool             // its hook before the tool has come
-	ran    bool             // droid has said that it runs hooks after the tool
+	ran    string           // droid's id of the hooks that it runs after the tool, "" before it does
 	others bool             // hooks of the user's are among these
 	after  bool             // our hook after the tool has come
 	shadow *editorfs.Shadow // what a Read reads in place of its file, nil for that file
@@ -106,15 +106,25 @@ func (f *fileCalls) hooksStarted(ev stream.HookStarted) {
 	if ev.EventName != afterTool {
 		return
 	}
-	i := slices.IndexFunc(f.open, func(c *fileCall) bool { return c.edits() && c.before && !c.ran && c.name == ev.Tool })
+	i := slices.IndexFunc(f.open, func(c *fileCall) bool { return c.edits() && c.before && c.ran == "" && c.name == ev.Tool })
 	if i < 0 {
 		return
 	}
-	f.open[i].ran = true
+	f.open[i].ran = ev.HookID
 	for _, command := range ev.Commands {
 		f.open[i].others = f.open[i].others || !stream.IsOwnHook(command.Command)
 	}
 	f.serve()
+}
+
+// hooksCompleted takes that the hooks after a tool have ended. If ours was not among them,
+// the edit stays on the disk: 0.99 cannot start a hook for a file of more than 120 kB.
+func (f *fileCalls) hooksCompleted(ev stream.HookCompleted) {
+	for _, c := range slices.Clone(f.open) {
+		if c.ran != "" && c.ran == ev.HookID && !c.after {
+			f.drop(c)
+		}
+	}
 }
 
 // started notes a call, or its whole input.
@@ -213,7 +223,7 @@ func (f *fileCalls) serve() {
 // name its call; of several that are alike, droid runs the first one first.
 func (f *fileCalls) job(h *fileHook) fileJob {
 	i := slices.IndexFunc(f.open, func(c *fileCall) bool {
-		waits := h.request.Event == beforeTool && !c.before || h.request.Event == afterTool && c.ran && !c.after
+		waits := h.request.Event == beforeTool && !c.before || h.request.Event == afterTool && c.ran != "" && !c.after
 		return waits && c.name == h.request.Tool && slices.Equal(c.files, h.files)
 	})
 	if i < 0 {

@@ -157,6 +157,8 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		return
 	case stream.HookStarted:
 		s.fileCalls.hooksStarted(ev)
+	case stream.HookCompleted:
+		s.fileCalls.hooksCompleted(ev)
 	case stream.Unknown:
 		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
 	}
