@@ -143,11 +143,11 @@ func newFiles(o Options) *Files {
 // begin mends what is in the journal, if there is one.
 func (f *Files) begin() error {
 	names, err := os.ReadDir(f.journal)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err == nil {
 		err = private(f.journal)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // or another agent has mended it and taken it away
+		return nil
 	}
 	if err != nil {
 		f.cancel()
