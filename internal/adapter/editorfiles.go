@@ -139,17 +139,21 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) hooks.Answer {
 	if err != nil || job == nil {
 		return hooks.Answer{}
 	}
-	if h.edit == nil {
-		return job(s.ctx)
+	if h.edit != nil {
+		s.tellPrepared(*h.edit)
 	}
-	if tell := s.prepared(s.ctx, *h.edit); tell != nil {
-		// Before the answer: with that, droid goes on with the call.
+	return job(s.ctx)
+}
+
+// tellPrepared prepares an edit, and returns when the editor is told what that changed: with
+// the answer to its hook droid goes on with the call. It blocks.
+func (s *Session) tellPrepared(e fileEdit) {
+	if tell := s.prepared(s.ctx, e); tell != nil {
 		_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(told func(struct{}, *acp.RequestError)) {
 			tell()
 			told(struct{}{}, nil)
-		}})
+		}}) // an owner that has ended has nobody to tell
 	}
-	return job(s.ctx)
 }
 
 // sessionEditor is the client's fs methods for one session (ACP, "File System").
