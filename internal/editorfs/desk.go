@@ -2,6 +2,7 @@ package editorfs
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -204,7 +205,11 @@ func (d *Desk) compare(ctx context.Context, at location) (c *content, buffer str
 		if d.o.KeepTimes && d.files.behind(at.resolved, c) {
 			return c, "", disk, nil // it would ask its user
 		}
-		if buffer, err = d.ask(ctx, at.path); err != nil {
+		buffer, err = d.ask(ctx, at.path)
+		switch {
+		case n > 0 && errors.Is(err, errLate): // it has answered until now, only not what is waited for
+			return c, "", disk, nil
+		case err != nil:
 			return c, "", disk, err
 		}
 		buffer = withLast(c.text, buffer)

@@ -172,8 +172,13 @@ func (e *edit) putOld() error {
 // settled reads through the editor until it gives a text twice: a reload that was on its way
 // at the first time has come then. A new file has no text; the editor may not know it.
 func (e *edit) settled(ctx context.Context, text string) (buffer string, err error) {
+	answered := false
 	for seen := 0; ; {
 		buffer, err = e.ask(ctx, e.path)
+		if answered && errors.Is(err, errLate) { // only the text that is waited for has not come
+			return "", errStale
+		}
+		answered = true
 		if err != nil && (e.old != nil || errors.Is(err, errLate)) {
 			if errors.Is(err, errLate) {
 				e.wasSilent(ctx)

@@ -137,6 +137,39 @@ func TestReadOfASilentEditor(t *testing.T) {
 	})
 }
 
+// TestAnswersThatDoNotHelp: an editor that answers, and has another text than is waited for
+// until the time is over, is not one that does not answer.
+func TestAnswersThatDoNotHelp(t *testing.T) {
+	change := func(o *testeditor.Options) {
+		o.Slow = func(string, string) time.Duration { return 400 * time.Millisecond }
+		o.Delay = func() time.Duration { return time.Hour }
+	}
+	t.Run("read", func(t *testing.T) {
+		bubble(t, change, func(r *room) {
+			path := r.has("a.txt", three)
+			r.opened(path)
+			require.Equal(r, three, r.shown(path))
+			r.writes(path, four)
+			began := time.Now()
+			require.Equal(r, four, r.shown(path), "the buffer has the text from before")
+			require.Equal(r, 3*time.Second, time.Since(began))
+			require.False(r, r.desk.isSilent())
+		})
+	})
+	t.Run("edit", func(t *testing.T) {
+		bubble(t, change, func(r *room) {
+			path := r.has("a.txt", three)
+			r.opened(path)
+			r.desk.Before(context.Background(), "1", []string{path})
+			r.types(path, "typed\n")
+			r.droidWrites(path, four)
+			r.desk.After(context.Background(), "1")
+			require.Equal(r, four, r.disk(path))
+			require.False(r, r.desk.isSilent())
+		})
+	})
+}
+
 func TestShadowsEnd(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", "one\r\n")

@@ -19,8 +19,8 @@ func (e *edit) linked() error {
 	return nil
 }
 
-// restore puts droid's text on disk, whatever is there. It is tried twice: with the room
-// that was reserved, and anew.
+// restore puts droid's text on disk, whatever is there: in the room that was reserved, and
+// where that fails twice more in a new one.
 func (e *edit) restore() (err error) {
 	for range 3 {
 		err = e.guarded(e.restoreOnce)
