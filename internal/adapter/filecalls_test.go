@@ -278,7 +278,6 @@ func TestTypingWhileAsked(t *testing.T) {
 		r := room(t, v)
 		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
 		r.ask = func(p permission) string {
-			time.Sleep(4 * time.Second)
 			r.types(path, "more ")
 			return allowOnce(p)
 		}
