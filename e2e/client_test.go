@@ -72,7 +72,7 @@ func failure(permission) string { return "error" }
 
 // acpSchema checks all that the agent says in these tests.
 var acpSchema = sync.OnceValue(func() *acptest.Validator {
-	v, err := acptest.Load("../testdata/acp-schema/schema.json")
+	v, err := acptest.Load("../testdata/acp-schema")
 	if err != nil {
 		panic(err)
 	}
@@ -99,7 +99,7 @@ type client struct {
 	answering   sync.WaitGroup               // these answers
 	ended       bool                         // stdout is closed
 	ids         int
-	methods     map[string]string // of the requests sent, by id
+	talk        *acptest.Conversation
 }
 
 // startAgent runs the agent with the droid of h.
@@ -112,7 +112,7 @@ func startAgent(t testing.TB, h home, args ...string) *client {
 // makes of the agent's stdout.
 func startAgentReading(t testing.TB, h home, reading func(io.Reader) io.Reader, args ...string) *client {
 	t.Helper()
-	c := &client{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce, methods: map[string]string{}}
+	c := &client{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce, talk: acpSchema().NewConversation()}
 	c.cmd = exec.Command(programs.Agent, append([]string{"--droid", h.droid}, args...)...)
 	c.cmd.Env, c.cmd.Dir, c.cmd.Stderr = h.env, h.work, c.stderr
 	var err error
@@ -190,7 +190,7 @@ func (c *client) take(raw string) {
 	}
 	var answer string
 	c.mu.Lock()
-	if err := acpSchema().Check([]byte(raw), c.methods[string(l.ID)]); err != nil {
+	if err := c.talk.Agent([]byte(raw)); err != nil {
 		c.t.Errorf("this line does not follow the schema: %.600s\n%v", raw, err)
 	}
 	if err := strictError(raw); err != nil {
@@ -241,6 +241,7 @@ func (c *client) write(v any) {
 	if err != nil {
 		c.t.Errorf("encoding: %v", err)
 	}
+	c.talk.Client(data)
 	_, _ = c.stdin.Write(append(data, '\n')) // an agent that is gone shows in what it does not answer
 }
 
@@ -249,7 +250,6 @@ func (c *client) request(method string, params any) int {
 	c.mu.Lock()
 	c.ids++
 	id := c.ids
-	c.methods[fmt.Sprint(id)] = method
 	c.mu.Unlock()
 	m := map[string]any{"jsonrpc": "2.0", "id": id, "method": method}
 	if params != nil {

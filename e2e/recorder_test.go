@@ -69,28 +69,18 @@ func newRecording(t *testing.T) (r recording, env []string, agent string) {
 	return r, []string{recordEnv + "=" + programs.Agent, recordDirEnv + "=" + r.dir}, self
 }
 
-// check holds each line of the agent against the schema. It returns how many
-// updates there were.
+// check holds each line of the agent against the schema, and against what the client
+// declared. It returns how many updates there were.
 func (r recording) check(t *testing.T) (updates int) {
 	t.Helper()
-	answered := map[string]string{}
+	talk := acpSchema().NewConversation()
 	for _, line := range r.lines(t, fromClient) {
-		var m struct {
-			ID     json.RawMessage
-			Method string
-		}
-		require.NoError(t, json.Unmarshal(line, &m), "%s", line)
-		if m.ID != nil && m.Method != "" {
-			answered[string(m.ID)] = m.Method
-		}
+		talk.Client(line)
 	}
 	for _, line := range r.lines(t, fromAgent) {
-		var m struct {
-			ID     json.RawMessage
-			Method string
-		}
+		var m struct{ Method string }
 		require.NoError(t, json.Unmarshal(line, &m), "%s", line)
-		require.NoError(t, acpSchema().Check(line, answered[string(m.ID)]), "%s", line)
+		require.NoError(t, talk.Agent(line), "%s", line)
 		if m.Method == "session/update" {
 			updates++
 		}
@@ -111,13 +101,13 @@ func (r recording) lines(t *testing.T, name string) [][]byte {
 // has shown against the schema. It returns how many there were.
 func checkShown(t *testing.T, shown []byte) int {
 	t.Helper()
-	n := 0
+	n, talk := 0, acpSchema().NewConversation() // smoke declares no capability
 	for line := range bytes.Lines(shown) {
 		var m struct{ Method string }
 		if json.Unmarshal(line, &m) != nil || (m.Method != "session/update" && m.Method != "session/request_permission") {
 			continue
 		}
-		require.NoError(t, acpSchema().Check(line, ""), "%s", line)
+		require.NoError(t, talk.Agent(line), "%s", line)
 		n++
 	}
 	return n

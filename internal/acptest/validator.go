@@ -7,162 +7,160 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
-// Validator knows the schema of ACP version 1.
-type Validator struct {
-	params  map[string]*jsonschema.Schema // of the agent's requests and notifications, by method
-	results map[string]*jsonschema.Schema // of its responses, by the method of the request
-	failure *jsonschema.Schema
-	update  *jsonschema.Schema // strict: no other fields than the schema's
-	call    *jsonschema.Schema // strict, the tool call of a permission request
-}
+// Validator knows the schema of ACP version 1, stable and unstable, and what this agent
+// sends outside of it.
+type Validator struct{ stable, unstable, outside *schema }
 
-// location is how the schema is called within the compiler.
-const location = "acp.json"
-
-// Load reads the schema from a file.
-func Load(path string) (*Validator, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
+// Load reads the schema from the files of a directory: schema.json, schema.unstable.json,
+// and outside.json for what clients use that is in neither.
+func Load(dir string) (*Validator, error) {
+	stable, err := loadSchema(filepath.Join(dir, "schema.json"), "Error")
+	unstable, unstableErr := loadSchema(filepath.Join(dir, "schema.unstable.json"))
+	outside, outsideErr := loadSchema(filepath.Join(dir, "outside.json"), "SessionModelState")
+	if err := errors.Join(err, unstableErr, outsideErr); err != nil {
 		return nil, err
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(location, doc); err != nil {
-		return nil, err
-	}
-	methods, err := methodsOf(data)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	v := &Validator{params: map[string]*jsonschema.Schema{}, results: map[string]*jsonschema.Schema{}}
-	compile := func(name string) *jsonschema.Schema {
-		s, compileErr := c.Compile(location + "#/$defs/" + name)
-		err = errors.Join(err, compileErr)
-		return s
-	}
-	for _, m := range methods {
-		if m.response {
-			v.results[m.method] = compile(m.name)
-		} else {
-			v.params[m.method] = compile(m.name)
-		}
-	}
-	v.failure = compile("Error")
-	strict := func(name string) *jsonschema.Schema {
-		where := "strict-" + name + ".json"
-		err = errors.Join(err, c.AddResource(where, map[string]any{"$ref": location + "#/$defs/" + name, "unevaluatedProperties": false}))
-		s, compileErr := c.Compile(where)
-		err = errors.Join(err, compileErr)
-		return s
-	}
-	v.update, v.call = strict("SessionUpdate"), strict("ToolCallUpdate")
-	if err != nil {
-		return nil, fmt.Errorf("compiling %s: %w", path, err)
-	}
-	return v, nil
+	return &Validator{stable, unstable, outside}, nil
 }
 
-// definition is a message that the schema defines.
-type definition struct {
-	name, method string
-	response     bool // of the agent; else params that it sends
+// message is a line of JSON-RPC.
+type message struct {
+	JSONRPC string
+	ID      json.RawMessage
+	Method  string
+	Params  json.RawMessage
+	Result  json.RawMessage
+	Error   json.RawMessage
 }
 
-// methodsOf finds what an agent sends: params of the client's methods, results
-// of its own. The schema names them in x-method and x-side.
-func methodsOf(schema []byte) ([]definition, error) {
-	var doc struct {
-		Defs map[string]struct {
-			Method string `json:"x-method"`
-			Side   string `json:"x-side"`
-		} `json:"$defs"`
-	}
-	if err := json.Unmarshal(schema, &doc); err != nil {
-		return nil, err
-	}
-	var out []definition
-	for name, d := range doc.Defs {
-		response := bytes.HasSuffix([]byte(name), []byte("Response"))
-		switch {
-		case d.Method == "":
-		case d.Side == "agent" && response, d.Side != "agent" && !response:
-			out = append(out, definition{name, d.Method, response})
-		}
-	}
-	if len(out) == 0 {
-		return nil, errors.New("the schema names no methods")
-	}
-	return out, nil
-}
-
-// Check validates one line of an agent. answered is the method of the request
-// that a response answers, "" when it is not known.
-func (v *Validator) Check(line []byte, answered string) error {
-	var m struct {
-		JSONRPC string
-		Method  string
-		Params  json.RawMessage
-		Result  json.RawMessage
-		Error   json.RawMessage
-	}
-	if err := json.Unmarshal(line, &m); err != nil {
+// check validates one line that the agent sends to a client with these capabilities.
+// answered is the method of the request that a response answers, "" when it is not known.
+func (v *Validator) check(line []byte, capabilities client, answered string) error {
+	m, err := parse(line)
+	switch {
+	case err != nil:
 		return err
+	case m.Error != nil:
+		return validate(v.stable.defs["Error"], m.Error, "the error")
+	case m.Method == "":
+		if answered == "" {
+			return nil
+		}
+		return errors.Join(v.checkResult(m.Result, answered), capabilities.allowResult(m.Result))
 	}
+	return errors.Join(v.checkParams(m, capabilities), capabilities.allow(m))
+}
+
+// parse reads a message and checks its form as JSON-RPC 2.0 has it.
+func parse(line []byte) (m message, err error) {
+	var fields map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(line, &fields), json.Unmarshal(line, &m)); err != nil {
+		return m, err
+	}
+	for name := range fields {
+		if !slices.Contains([]string{"jsonrpc", "id", "method", "params", "result", "error"}, name) {
+			return m, fmt.Errorf("JSON-RPC has no field %q", name)
+		}
+	}
+	count := 0
+	for _, name := range []string{"method", "result", "error"} {
+		if fields[name] != nil {
+			count++
+		}
+	}
+	id := string(fields["id"])
+	null := id == "" || id == "null"
 	switch {
 	case m.JSONRPC != "2.0":
-		return fmt.Errorf("jsonrpc is %q", m.JSONRPC)
-	case m.Error != nil:
-		return validate(v.failure, m.Error, "the error")
-	case m.Method == "" && answered == "":
-		return nil
-	case m.Method == "":
-		schema, ok := v.results[answered]
-		if !ok {
-			return nil // a method that is not stable yet
-		}
-		return validate(schema, m.Result, "the result of "+answered)
+		return m, fmt.Errorf("jsonrpc is %q", m.JSONRPC)
+	case count != 1:
+		return m, errors.New("a message has one of method, result and error")
+	case m.Method == "" && (id == "" || null && m.Error == nil):
+		return m, errors.New("a response has the id of its request")
+	case !null && id[0] != '"' && !wholeNumber(id):
+		return m, fmt.Errorf("the id %s is neither text nor a whole number", id)
+	case m.Method != "" && id == "null":
+		return m, errors.New("a request's id is null")
+	case m.Method != "" && (id != "") != isRequest(m.Method):
+		return m, fmt.Errorf("%s is a request: %t; it has the id %q", m.Method, isRequest(m.Method), id)
 	}
-	schema, ok := v.params[m.Method]
-	if !ok {
-		return fmt.Errorf("the schema has no method %s of a client", m.Method)
-	}
-	return errors.Join(validate(schema, m.Params, m.Method), v.checkStrictly(m.Params))
+	return m, nil
 }
 
-// checkStrictly refuses fields of our own in what is sent most.
-func (v *Validator) checkStrictly(params json.RawMessage) error {
-	var p struct {
-		Update   json.RawMessage
-		ToolCall json.RawMessage
+func wholeNumber(id string) bool {
+	var n int64
+	return json.Unmarshal([]byte(id), &n) == nil
+}
+
+// isRequest reports whether a method that an agent calls has an answer.
+func isRequest(method string) bool {
+	return !slices.Contains([]string{"session/update", "$/cancel_request", "elicitation/complete", "auth/status_update"}, method) &&
+		!strings.HasPrefix(method, "_")
+}
+
+// checkResult validates a result by the stable schema, by the unstable one where the
+// method or what its result may tell is not stable yet, or as what is outside.
+func (v *Validator) checkResult(result json.RawMessage, answered string) error {
+	what := "the result of " + answered
+	if strings.HasPrefix(answered, "_") {
+		return nil // of our own
 	}
-	if err := json.Unmarshal(params, &p); err != nil {
+	if s := v.outside.results[answered]; s != nil {
+		return validate(s, result, what)
+	}
+	result, err := v.withoutModels(result)
+	if err != nil {
 		return err
 	}
-	var err error
-	if p.Update != nil {
-		err = validate(v.update, p.Update, "the update, strictly")
+	s := v.stable.results[answered]
+	if s == nil || slices.Contains(tellsUnstable, answered) {
+		s = v.unstable.results[answered]
 	}
-	if p.ToolCall != nil {
-		err = errors.Join(err, validate(v.call, p.ToolCall, "the tool call, strictly"))
+	if s == nil {
+		return fmt.Errorf("%s is told, but neither schema has the method", what)
 	}
-	return err
+	return validate(s, result, what)
 }
 
-func validate(schema *jsonschema.Schema, raw json.RawMessage, what string) error {
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+// tellsUnstable are stable methods in whose results a client may find unstable fields
+// without asking for them: capabilities such as that of session/fork, and the usage of a
+// prompt.
+var tellsUnstable = []string{"initialize", "session/prompt"}
+
+// withoutModels checks and takes away the field "models", which clients still read from
+// the results that open a session. It was dropped from the schema.
+func (v *Validator) withoutModels(result json.RawMessage) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(result, &fields) != nil || fields["models"] == nil || fields["modes"] == nil {
+		return result, nil
 	}
-	if err := schema.Validate(value); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+	if err := validate(v.outside.defs["SessionModelState"], fields["models"], "models"); err != nil {
+		return nil, err
 	}
-	return nil
+	delete(fields, "models")
+	return json.Marshal(fields)
+}
+
+// checkParams validates what the agent sends of itself. What is in the unstable schema
+// only needs a capability of the client that is in that schema only.
+func (v *Validator) checkParams(m message, c client) error {
+	if s := v.outside.params[m.Method]; s != nil {
+		return validate(s, m.Params, m.Method)
+	}
+	s := v.stable.params[m.Method]
+	if s == nil || c.wantsUnstable(m) {
+		s = v.unstable.params[m.Method]
+	}
+	if s == nil {
+		return fmt.Errorf("the schema has no method %s of a client", m.Method)
+	}
+	if len(bytes.TrimSpace(m.Params)) == 0 {
+		return fmt.Errorf("%s has no params", m.Method)
+	}
+	return validate(s, m.Params, m.Method)
 }

@@ -238,7 +238,6 @@ func TestRetriesAreOneMessage(t *testing.T) {
 			}
 			return d.Say("", "At last.")
 		})))
-		e.schema = unstableSchema
 		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"session":{"compaction":{},"notices":{}}}}`).Error)
 		e.beginSession()
 		require.Equal(t, "end_turn", e.run("hello"))

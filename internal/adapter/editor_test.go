@@ -40,33 +40,26 @@ type editor struct {
 	files *testeditor.Editor // does what fs/ methods want; nil leaves these open
 
 	mu      sync.Mutex
-	lines   []wireMessage     // all that came, in order
-	methods map[string]string // of the requests sent, by id
+	lines   []wireMessage // all that came, in order
+	talk    *acptest.Conversation
 	answers map[string]wireMessage
 	next    int
 	done    chan struct{} // the agent's stdout has ended
 	served  chan struct{}
 	starts  int // droid processes started
 
-	schema func() *acptest.Validator
-	real   chan struct{} // has a token when a line came; set where real time passes, outside a bubble
+	real chan struct{} // has a token when a line came; set where real time passes, outside a bubble
 }
 
 // acpSchema checks all that the agent writes in these tests, the conversations of
 // the fixtures among it.
-var acpSchema = sync.OnceValue(func() *acptest.Validator { return loadSchema("schema.json") })
-
-// unstableSchema also knows what an agent may only send to a client that declares
-// it.
-var unstableSchema = sync.OnceValue(func() *acptest.Validator { return loadSchema("schema.unstable.json") })
-
-func loadSchema(name string) *acptest.Validator {
-	v, err := acptest.Load("../../testdata/acp-schema/" + name)
+var acpSchema = sync.OnceValue(func() *acptest.Validator {
+	v, err := acptest.Load("../../testdata/acp-schema")
 	if err != nil {
 		panic(err)
 	}
 	return v
-}
+})
 
 type wireMessage struct {
 	ID     json.RawMessage `json:"id,omitempty"`
@@ -151,7 +144,7 @@ func openLogging(t *testing.T, start starter, log *zap.Logger) *editor {
 	t.Helper()
 	in, agentIn := io.Pipe()
 	agentOut, out := io.Pipe()
-	e := &editor{t: t, in: agentIn, out: &pausedReader{in: agentOut}, methods: map[string]string{}, answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce, schema: acpSchema}
+	e := &editor{t: t, in: agentIn, out: &pausedReader{in: agentOut}, talk: acpSchema().NewConversation(), answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce}
 	e.agent = New(Config{
 		Locate: func() (string, error) { return "/usr/bin/droid", nil },
 		Start: func(string, bool) (*droid.Client, error) {
@@ -245,7 +238,7 @@ func (e *editor) read(out io.Reader) {
 			continue
 		}
 		e.mu.Lock()
-		if err := e.schema().Check(line, e.methods[string(m.ID)]); err != nil {
+		if err := e.talk.Agent(line); err != nil {
 			e.t.Errorf("the agent wrote %s\n%v", line, err)
 		}
 		if err := strictError(m); err != nil {
@@ -323,6 +316,7 @@ func (e *editor) serveFile(files *testeditor.Editor, m wireMessage) {
 }
 
 func (e *editor) send(line string) {
+	e.talk.Client([]byte(line))
 	_, err := e.in.Write([]byte(line + "\n"))
 	if err != nil && err != io.ErrClosedPipe {
 		e.t.Errorf("writing to the agent: %v", err)
@@ -334,7 +328,6 @@ func (e *editor) request(method, params string) string {
 	e.mu.Lock()
 	e.next++
 	id := fmt.Sprint(e.next)
-	e.methods[id] = method
 	e.mu.Unlock()
 	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params))
 	return id

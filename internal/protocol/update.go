@@ -48,14 +48,14 @@ type UsageUpdate struct {
 	Size          int64  `json:"size"`
 }
 
-// CompactionUpdate is compaction_update (unstable in ACP).
+// CompactionUpdate is compaction_update (ACP v1).
 type CompactionUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	CompactionID  string `json:"compactionId"`
 	Status        string `json:"status"`
 }
 
-// NoticeUpdate is notice (unstable in ACP).
+// NoticeUpdate is notice (ACP v1).
 type NoticeUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	Severity      string `json:"severity"`

@@ -1,0 +1,132 @@
+package acptest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// client is what a client declares in clientCapabilities.
+type client map[string]any
+
+// has reports whether a client declares a capability, by its path: true, or an object.
+func (c client) has(path string) bool {
+	var v any = map[string]any(c)
+	for name := range strings.SplitSeq(path, ".") {
+		fields, _ := v.(map[string]any)
+		v = fields[name]
+	}
+	_, object := v.(map[string]any)
+	return object || v == true
+}
+
+// updateNeeds are the capabilities without which a client gets no such update. Those of
+// plans and subagents are not stable yet.
+var updateNeeds = map[string]string{
+	"notice":                   "session.notices",
+	"compaction_update":        "session.compaction",
+	"compaction_summary_chunk": "session.compaction",
+	"plan_update":              "plan",
+	"plan_removed":             "plan",
+	"subagent_update":          "subagents",
+	"session_message":          "subagents",
+	"session_message_chunk":    "subagents",
+}
+
+// methodNeeds are the capabilities without which a client is not asked for something.
+var methodNeeds = map[string]string{
+	"elicitation/complete":   "elicitation.url",
+	"fs/read_text_file":      "fs.readTextFile",
+	"fs/write_text_file":     "fs.writeTextFile",
+	"terminal/create":        "terminal",
+	"terminal/output":        "terminal",
+	"terminal/kill":          "terminal",
+	"terminal/release":       "terminal",
+	"terminal/wait_for_exit": "terminal",
+}
+
+// sent is what decides whether a client may be sent it.
+type sent struct {
+	Mode   string
+	Update struct {
+		SessionUpdate string
+		Content       json.RawMessage
+		ConfigOptions []struct{ Type string }
+		Meta          map[string]json.RawMessage `json:"_meta"`
+	}
+}
+
+// allow refuses a request or notification that the client did not ask for.
+func (c client) allow(m message) error {
+	p := read(m.Params)
+	need := methodNeeds[m.Method]
+	switch m.Method {
+	case "elicitation/create":
+		need = "elicitation." + p.Mode
+	case "session/update":
+		need = updateNeeds[p.Update.SessionUpdate]
+	}
+	if need != "" && !c.has(need) {
+		return fmt.Errorf("%s %s%s needs the client's capability %s, which it did not declare", m.Method, p.Update.SessionUpdate, p.Mode, need)
+	}
+	for name := range p.Update.Meta {
+		if strings.HasPrefix(name, "terminal_") && !c.has("_meta.terminal_output") {
+			return fmt.Errorf("_meta.%s needs the client's _meta.terminal_output", name)
+		}
+	}
+	for _, o := range p.Update.ConfigOptions {
+		if err := c.allowOption(o.Type); err != nil {
+			return err
+		}
+	}
+	var items []struct{ Type string }
+	_ = json.Unmarshal(p.Update.Content, &items) // the content of a message is one object
+	for _, item := range items {
+		if item.Type == "terminal" && !c.has("terminal") && !c.has("_meta.terminal_output") {
+			return fmt.Errorf("a terminal as content needs a client that shows terminals")
+		}
+	}
+	return nil
+}
+
+// allowResult refuses kinds in a result that the client did not ask for.
+func (c client) allowResult(result json.RawMessage) error {
+	var r struct {
+		AuthMethods   []struct{ Type string }
+		ConfigOptions []struct{ Type string }
+	}
+	_ = json.Unmarshal(result, &r) // others look at its form
+	for _, m := range r.AuthMethods {
+		if m.Type == "terminal" && !c.has("auth.terminal") {
+			return fmt.Errorf("a terminal method of login needs the client's capability auth.terminal")
+		}
+	}
+	for _, o := range r.ConfigOptions {
+		if err := c.allowOption(o.Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c client) allowOption(kind string) error {
+	if kind == "boolean" && !c.has("session.configOptions.boolean") {
+		return fmt.Errorf("a boolean option needs the client's capability session.configOptions.boolean")
+	}
+	return nil
+}
+
+// wantsUnstable reports whether the client declared the unstable capability that this
+// message is for.
+func (c client) wantsUnstable(m message) bool {
+	switch need := updateNeeds[read(m.Params).Update.SessionUpdate]; need {
+	case "plan", "subagents":
+		return c.has(need)
+	}
+	return false
+}
+
+func read(params json.RawMessage) (p sent) {
+	_ = json.Unmarshal(params, &p) // others look at its form
+	return p
+}
