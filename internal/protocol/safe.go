@@ -101,10 +101,10 @@ func (v OptionValue) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(v))
 }
 
-// MarshalJSON puts the title in one safe line.
+// MarshalJSON puts the title in one safe line and makes the description safe.
 func (u NoticeUpdate) MarshalJSON() ([]byte, error) {
 	type plain NoticeUpdate
-	u.Title = visible.Line(u.Title)
+	u.Title, u.Description = visible.Line(u.Title), visible.Text(u.Description)
 	return json.Marshal(plain(u))
 }
 

@@ -48,18 +48,19 @@ type UsageUpdate struct {
 	Size          int64  `json:"size"`
 }
 
-// CompactionUpdate is compaction_update (ACP v1).
+// CompactionUpdate is compaction_update (unstable in ACP).
 type CompactionUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	CompactionID  string `json:"compactionId"`
 	Status        string `json:"status"`
 }
 
-// NoticeUpdate is notice (ACP v1).
+// NoticeUpdate is notice (ACP v1, for clients that declare session.notices).
 type NoticeUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	Severity      string `json:"severity"`
 	Title         string `json:"title"`
+	Description   string `json:"description,omitempty"`
 }
 
 // UserMessageChunk is a user_message_chunk.

@@ -3,7 +3,10 @@ package show
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"droid-acp/internal/droid/stream"
@@ -11,6 +14,7 @@ import (
 	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
 )
 
 // showBefore shows what the user is about to decide on a second time, outside of the
@@ -130,11 +134,13 @@ func permissionTitle(tool stream.PermissionToolUse, other string) string {
 	case tool.Confirmation == "exec" && d.FullCommand != "":
 		return d.FullCommand // droid's word on what will run
 	case tool.Confirmation == confirmSpec && d.Title != "":
-		return "Approve plan: " + d.Title
+		return boundedTitle("Approve plan: " + d.Title)
 	case tool.Confirmation == "sandbox_violation" && d.Target != "":
 		return sandboxTitle(d, other)
 	case tool.Confirmation == "mcp_tool":
-		return strings.TrimSpace(other + " " + shorten(compactJSON(tool.ToolUse.Input), maxTitleInput))
+		if words := inputWords(tool.ToolUse.Input); words != "" {
+			return other + " (" + shorten(visible.Line(words), maxTitleInput) + ")"
+		}
 	}
 	return other
 }
@@ -142,11 +148,34 @@ func permissionTitle(tool stream.PermissionToolUse, other string) string {
 // maxTitleInput bounds the input of an MCP tool in a title, in bytes.
 const maxTitleInput = 200
 
-// compactJSON is an object on one line, "" for what is none.
-func compactJSON(raw json.RawMessage) string {
-	var out bytes.Buffer
-	if object(raw) == nil || json.Compact(&out, raw) != nil {
+// inputWords are the fields of an object on one line, in their order; "" for what is no
+// object.
+func inputWords(raw json.RawMessage) string {
+	if object(raw) == nil {
 		return ""
 	}
-	return out.String()
+	in := json.NewDecoder(bytes.NewReader(raw))
+	_, _ = in.Token() // it is an object, as was seen
+	var words []string
+	for in.More() {
+		var value json.RawMessage
+		name, _ := in.Token()
+		if in.Decode(&value) != nil {
+			break
+		}
+		var line bytes.Buffer
+		_ = json.Compact(&line, value) // it is JSON, or Decode had failed
+		words = append(words, fieldName(fmt.Sprint(name))+": "+line.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+var plainName = regexp.MustCompile(`^[\w.-]+$`)
+
+// fieldName is a name in words. One that could be taken for more than a name has quotes.
+func fieldName(name string) string {
+	if plainName.MatchString(name) {
+		return name
+	}
+	return strconv.Quote(name)
 }

@@ -126,7 +126,7 @@ func TestPermissionTitles(t *testing.T) {
 	mcp := stream.PermissionToolUse{ToolUse: stream.ToolUse{Input: json.RawMessage(`{ "a": 1 }`)}, Confirmation: "mcp_tool"}
 	empty := stream.PermissionToolUse{ToolUse: stream.ToolUse{Input: json.RawMessage(`{}`)}, Confirmation: "mcp_tool"}
 	plan := stream.PermissionToolUse{Confirmation: confirmSpec, Details: stream.PermissionDetails{Title: "Go"}}
-	for want, tool := range map[string]stream.PermissionToolUse{"make": commandAsked(), "other": newFileAsked(), `other {"a":1}`: mcp, "Approve plan: Go": plan} {
+	for want, tool := range map[string]stream.PermissionToolUse{"make": commandAsked(), "other": newFileAsked(), "other (a: 1)": mcp, "Approve plan: Go": plan} {
 		require.Equal(t, want, permissionTitle(tool, "other"))
 	}
 	require.Equal(t, "other", permissionTitle(empty, "other"))

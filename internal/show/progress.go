@@ -9,50 +9,51 @@ import (
 
 // retries are the repeated calls of one model call.
 type retries struct {
-	message string // the thought that tells of them; "" when there are none
+	message string // the thought that tells of them, where one does; "" when there are none
 	reason  string
 	told    int // the attempt that was told last
 	last    int
 }
 
 // retrying shows that droid repeats a model call: one message for all attempts,
-// which grows when the reason is another or there are twice as many.
+// which grows when the reason is another or there are twice as many. A client that shows
+// notices gets one for each reason instead, and no message.
 func (v *View) retrying(ev quirks.Retrying) {
 	r := &v.retries
 	if r.message != "" && ev.Attempt <= r.last {
 		v.retried() // those were of another call
 	}
-	text := ""
+	reason, text, title := ProviderWords(ev.Reason), "", ""
 	switch {
 	case r.message == "":
 		r.message = v.newID()
-		text = fmt.Sprintf("The model call failed (%s); droid tries again (attempt %d)", ev.Reason, ev.Attempt)
-		v.notify("warning", text)
-	case ev.Reason != r.reason:
-		text = fmt.Sprintf(" Now it failed otherwise (%s); attempt %d", ev.Reason, ev.Attempt)
+		text = fmt.Sprintf("The model call failed (%s); droid tries again (attempt %d)", reason, ev.Attempt)
+		title = "The model call failed; droid tries it again"
+	case reason != r.reason:
+		text = fmt.Sprintf(" Now it failed otherwise (%s); attempt %d", reason, ev.Attempt)
+		title = fmt.Sprintf("The model call failed again; droid goes on trying (attempt %d)", ev.Attempt)
 	case ev.Attempt >= 2*r.told:
 		text = fmt.Sprintf(" Attempt %d", ev.Attempt)
 	}
-	r.reason, r.last = ev.Reason, ev.Attempt
-	if text != "" {
-		r.told = ev.Attempt
+	r.reason, r.last = reason, ev.Attempt
+	if text == "" {
+		return
+	}
+	r.told = ev.Attempt
+	switch {
+	case !v.client.Notices:
 		v.text(r.message, text+".", true)
+	case title != "":
+		v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: title, Description: reason})
 	}
 }
 
 // retried ends the message of retrying with how many attempts there were.
 func (v *View) retried() {
-	if r := v.retries; r.last > r.told {
+	if r := v.retries; r.last > r.told && !v.client.Notices {
 		v.text(r.message, fmt.Sprintf(" %d attempts in all.", r.last), true)
 	}
 	v.retries = retries{}
-}
-
-// notify sends a notice to a client that shows them.
-func (v *View) notify(severity, title string) {
-	if v.client.Notices {
-		v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: severity, Title: title})
-	}
 }
 
 // Why droid compacts the conversation.

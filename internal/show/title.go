@@ -5,8 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	acp "github.com/coder/acp-go-sdk"
+
 	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/visible"
 )
 
 // toolInput is what the title and the locations of a call are made of. Inputs
@@ -60,19 +63,29 @@ func Title(name string, input json.RawMessage, cwd string) string {
 	return toolTitle(name, parseToolInput(input), cwd)
 }
 
+// maxTitle bounds the titles of calls, in bytes, but for commands: who allows one has to
+// see the whole of it.
+const maxTitle = 500
+
+func boundedTitle(title string) string { return shorten(visible.Line(title), maxTitle) }
+
 // toolTitle names what a call works on: as the table of tools says, or else the tool
 // with its pattern, file, address or what there is.
 func toolTitle(name string, in toolInput, cwd string) string {
-	if title := toolOf(name).title; title != nil {
-		if text := title(in); text != "" {
+	t := toolOf(name)
+	if t.title != nil {
+		switch text := t.title(in); {
+		case text != "" && t.kind == acp.ToolKindExecute:
 			return text
+		case text != "":
+			return boundedTitle(text)
 		}
 	}
 	label, object := toolLabel(name), titleObject(in, cwd)
 	if object == "" {
-		return label
+		return boundedTitle(label)
 	}
-	return label + " " + FirstLine(object)
+	return boundedTitle(label + " " + FirstLine(object))
 }
 
 // titleObject is what a call works on, "" where its input does not say.

@@ -35,13 +35,27 @@ func ProviderWords(text string) string {
 	}
 	begin := at[1] - 1
 	in := json.NewDecoder(strings.NewReader(text[begin:]))
-	var body struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if in.Decode(&body) != nil || body.Error.Message == "" {
+	var body map[string]json.RawMessage
+	if in.Decode(&body) != nil {
 		return text
 	}
-	return text[:begin] + body.Error.Message + text[begin+int(in.InputOffset()):]
+	words := errorWords(body)
+	if words == "" {
+		return text
+	}
+	return text[:begin] + words + text[begin+int(in.InputOffset()):]
+}
+
+// errorWords are the words in an error object of a provider, "" when it has none where
+// providers have them: in "message", "error" or "detail", or in the "message" of "error".
+func errorWords(body map[string]json.RawMessage) string {
+	var words string
+	for _, name := range []string{"message", "error", "detail"} {
+		if json.Unmarshal(body[name], &words) == nil && words != "" {
+			return words
+		}
+	}
+	var within struct{ Message string }
+	_ = json.Unmarshal(body["error"], &within) // what is none has no words
+	return within.Message
 }
