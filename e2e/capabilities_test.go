@@ -1,0 +1,82 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// capabilitySets are the two ends of what clients declare. All that the agent says in
+// these tests is held against what its client declared (acptest.Conversation).
+var capabilitySets = map[string]map[string]any{
+	"none": {},
+	"all": {
+		"terminal": true,
+		"auth":     map[string]any{"terminal": true},
+		"session": map[string]any{"notices": map[string]any{}, "compaction": map[string]any{},
+			"configOptions": map[string]any{"boolean": map[string]any{}}},
+		"elicitation": map[string]any{"form": map[string]any{}, "url": map[string]any{}},
+		"plan":        map[string]any{}, "subagents": map[string]any{},
+		"_meta": map[string]any{"terminal_output": true, "terminal-auth": true},
+		// fs is another thing: with it the agent reads and writes the editor's files,
+		// see editorfiles_test.go.
+	},
+}
+
+// A client that declares everything and one that declares nothing have the same
+// conversation, each in what it declared: text, an edit, a command, a plan, a question and
+// a model that fails at first.
+func TestCapabilitySets(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		questionModel(model, "ask")
+		for name := range capabilitySets {
+			model.On("work for "+name, modelserver.Step{Status: 500, Times: 1}, modelserver.Step{Thinking: "Hm. ", Text: "I work. ", Tools: []modelserver.ToolCall{
+				{Name: "TodoWrite", Args: map[string]any{"todos": "1. [in_progress] Work"}},
+				toCreate(name+".txt", "new\n"),
+				execute("run-"+name, "echo out"),
+			}}, modelserver.Step{Text: "Done."})
+		}
+		for name, set := range capabilitySets {
+			c := startAgent(t, h)
+			c.onPermission(allowOnce)
+			forms := 0
+			c.onForm(func(json.RawMessage) string {
+				forms++
+				return `{"action":"accept","content":{"question_01":"Blue"}}`
+			})
+			s := c.openAs(h, set)
+			end := s.prompt("work for " + name).end(turnLimit)
+			require.Nil(t, end.Err, name)
+			require.Contains(t, end.text(), "Done.", name)
+			require.Nil(t, s.prompt("ask").end(turnLimit).Err, name)
+			seen := c.transcriptOfAll()
+			require.Contains(t, seen, `"sessionUpdate":"plan`, name)
+			require.Contains(t, seen, `"type":"diff"`, name)
+			require.Contains(t, seen, "out", name)
+			all := name == "all"
+			require.Equal(t, all, forms > 0, name)
+			require.Equal(t, all, strings.Contains(seen, `"terminal_output"`), name)
+			require.Equal(t, all && h.version == newDroid, strings.Contains(seen, `"sessionUpdate":"notice"`), name)
+			t.Logf("%s: %d permission requests, %d forms, %d lines", name, len(c.asked()), forms, c.seen())
+			c.end(h)
+		}
+	})
+}
+
+// transcriptOfAll is all that the agent wrote, a line a message.
+func (c *client) transcriptOfAll() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b strings.Builder
+	for _, l := range c.lines {
+		fmt.Fprintln(&b, l.raw)
+	}
+	return b.String()
+}
