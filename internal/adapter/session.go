@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -268,8 +269,15 @@ func (s *Session) sendChunk(t show.Text) {
 	s.agent.conn.Text(s.chunk.frame, t.Text)
 }
 
-// note has the next prompt begin with these words for the user.
-func (s *Session) note(notices ...string) { s.notices = append(s.notices, notices...) }
+// note has the next prompt begin with these words for the user. What waits already is
+// not told twice.
+func (s *Session) note(notices ...string) {
+	for _, notice := range notices {
+		if !slices.Contains(s.notices, notice) {
+			s.notices = append(s.notices, notice)
+		}
+	}
+}
 
 // tellNotices tells what was noted since the last prompt.
 func (s *Session) tellNotices() {
