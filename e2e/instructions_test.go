@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,12 +196,27 @@ func TestWorkInAnotherRoot(t *testing.T) {
 		require.Contains(t, body, "MEDLAR")
 		asked := c.asked()
 		require.Len(t, asked, 1)
-		require.Contains(t, string(asked[0].ToolCall), made)
+		var shown struct{ Title string }
+		require.NoError(t, json.Unmarshal(asked[0].ToolCall, &shown))
+		require.Contains(t, shown.Title, made, "the user sees in which root it is")
 		located := false
 		for _, l := range c.since(from) {
 			located = located || strings.Contains(l.raw, `"locations":[{"path":"`+made+`"`)
 		}
 		require.True(t, located, "a location names it")
 		c.end(h)
+	})
+}
+
+// TestACPXAppendsToTheSystemPrompt: what acpx is told to append reaches the model,
+// once.
+func TestACPXAppendsToTheSystemPrompt(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("hello", modelserver.Step{Text: "Hello from the scripted model."})
+		const words = "SAY-QUINCE"
+		out, err := acpx(t, h, "--format", "text", "--append-system-prompt", words, "exec", "say hello")
+		require.NoError(t, err, out)
+		require.Contains(t, out, "Hello from the scripted model.")
+		require.Equal(t, map[string]int{words: 1}, instructed(t, model, words))
 	})
 }

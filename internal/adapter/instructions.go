@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
@@ -109,8 +110,7 @@ func (a *Agent) openInstructed(ctx context.Context, p sessionParams) (*droid.Cli
 		return a.launch(ctx, p.CWD, p.servers, p.wish.added(""), openNew(params))
 	}
 	err := errDoesNotStore
-	// The spare is not taken if it is known that the words could not be given to it.
-	if version := a.spare.AwaitVersion(ctx); version.IsZero() || version.Has(stream.StoresSystemPrompt) {
+	if a.spareMayStore(ctx) {
 		var client *droid.Client
 		var info *stream.SessionInfo
 		client, info, err = a.launch(ctx, p.CWD, p.servers, p.wish.added(p.wish.text), openStoring(openNew(params)))
@@ -123,6 +123,18 @@ func (a *Agent) openInstructed(ctx context.Context, p sessionParams) (*droid.Cli
 	}
 	params.SystemPrompt = ""
 	return a.launch(ctx, p.CWD, p.servers, p.wish.added(""), openNew(params))
+}
+
+// spareTime bounds how long the spare is asked for its version.
+const spareTime = 5 * time.Second
+
+// spareMayStore reports false when words could not be given to the spare, which then is
+// left for a session without any.
+func (a *Agent) spareMayStore(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, spareTime)
+	defer cancel()
+	version := a.spare.AwaitVersion(ctx)
+	return version.IsZero() || version.Has(stream.StoresSystemPrompt)
 }
 
 // errDoesNotStore is why a droid was not asked to open a session.
@@ -255,7 +267,7 @@ func readMetaPrompt(value json.RawMessage) (string, *acp.RequestError) {
 		Append *string `json:"append"`
 	}
 	if err := json.Unmarshal(value, &prompt); err != nil || prompt.Append == nil {
-		return "", invalidParams("_meta.systemPrompt would replace droid's system prompt, which droid does not let go of; use {\"append\": TEXT} to add to it")
+		return "", invalidParams("_meta.systemPrompt would replace droid's system prompt, and droid keeps its own; use {\"append\": TEXT} to add to it")
 	}
 	return strings.TrimSpace(*prompt.Append), nil
 }

@@ -2,16 +2,20 @@ package adapter
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/store"
 )
@@ -276,5 +280,57 @@ func TestListTellsRoots(t *testing.T) {
 		require.Equal(t, map[string]string{with: `["/lib","/doc"]`, without: "", other: ""}, listed())
 		e.ask("load", with, "")
 		require.Empty(t, listed()[with])
+	})
+}
+
+// A droid that dies, and one that says nothing, fail as they do without words.
+func TestWordsForADroidThatFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		start starter
+		says  string
+	}{
+		"dies":  {playing(func(*fakedroid.Droid) error { return errors.New("dead") }), "droid"},
+		"mute":  {func(int) (*droid.Client, error) { return mute(), nil }, errOpenTime.Error()},
+		"never": {func(int) (*droid.Client, error) { return nil, errors.New("no such program") }, "no such program"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := connect(t, c.start)
+				began := time.Now()
+				answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]`+beBrief+`}`)
+				require.NotNil(t, answer.Error)
+				require.Contains(t, answer.Error.Message, c.says)
+				require.Less(t, time.Since(began), openTime+spareTime+time.Second)
+			})
+		})
+	}
+}
+
+// mute is a droid that takes all and says nothing.
+func mute() *droid.Client {
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	client := droid.NewClient(stdout, stdin, zap.NewNop())
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		_ = out.Close()
+	}()
+	return client
+}
+
+// What is offered: both, and of the modes of a system prompt append alone.
+func TestInstructionsAreOffered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := open(t, playing(says("hi")))
+		answer := e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{}}`)
+		var result struct {
+			AgentCapabilities struct {
+				SessionCapabilities map[string]json.RawMessage
+			}
+		}
+		require.NoError(t, json.Unmarshal(answer.Result, &result))
+		for _, name := range []string{"additionalDirectories", "systemPrompt"} {
+			require.Equal(t, "{}", string(result.AgentCapabilities.SessionCapabilities[name]), name)
+		}
 	})
 }
