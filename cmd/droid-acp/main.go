@@ -137,7 +137,7 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 	}
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { return droid.Find(common.droid) },
-		Start: func(dir string, runtime bool) (*droid.Client, error) {
+		Start: func(command droid.Command) (*droid.Client, error) {
 			if err := needHome(); err != nil {
 				return nil, err
 			}
@@ -145,7 +145,8 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 			if err != nil {
 				return nil, err
 			}
-			return droid.Start(droid.Command{Path: path, Dir: dir, Runtime: runtime}, log)
+			command.Path = path
+			return droid.Start(command, log)
 		},
 		Store:     sessionStore(log),
 		Defaults:  common.defaults(),

@@ -55,12 +55,12 @@ func runSmoke(leaving *leaving, args []string, stdout, stderr io.Writer) int {
 	locate := f.locate
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { command, err := locate(); return command.Path, err },
-		Start: func(dir string, runtime bool) (*droid.Client, error) {
-			command, err := locate()
+		Start: func(command droid.Command) (*droid.Client, error) {
+			found, err := locate()
 			if err != nil {
 				return nil, err
 			}
-			command.Dir, command.Runtime = dir, runtime
+			command.Path, command.Args, command.Env = found.Path, found.Args, found.Env
 			return droid.Start(command, log)
 		},
 		Defaults: f.defaults(), Shell: f.shell,

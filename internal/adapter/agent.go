@@ -24,9 +24,9 @@ import (
 
 // Config is what an Agent needs to know.
 type Config struct {
-	// Start starts a droid process in the directory dir. With runtime the
-	// process can be given MCP servers and hooks, where droid and the system allow that.
-	Start func(dir string, runtime bool) (*droid.Client, error)
+	// Start starts a droid process. It finds the program by itself: the command's Path,
+	// Args and Env are empty.
+	Start func(droid.Command) (*droid.Client, error)
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail for the same reason, but later.
 	Locate func() (string, error)
@@ -80,14 +80,14 @@ func New(cfg Config) *Agent {
 		stat:     os.Stat,
 		files:    readfile.New(readfile.Text),
 	}
-	a.cfg.Start = func(dir string, runtime bool) (*droid.Client, error) {
-		client, err := cfg.Start(dir, runtime)
+	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
+		client, err := cfg.Start(command)
 		if err == nil {
 			a.droids.Add(client)
 		}
 		return client, err
 	}
-	a.spare = droid.NewSpare(func() (*droid.Client, error) { return a.cfg.Start(cfg.Dir, true) }, cfg.Log)
+	a.spare = droid.NewSpare(func() (*droid.Client, error) { return a.cfg.Start(droid.Command{Dir: cfg.Dir, Runtime: true}) }, cfg.Log)
 	return a
 }
 

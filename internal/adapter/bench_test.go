@@ -73,7 +73,7 @@ func bridgeTurn(b *testing.B) time.Duration {
 	agentOut, out := io.Pipe()
 	agent := New(Config{
 		Locate: func() (string, error) { return "droid", nil },
-		Start:  func(string, bool) (*droid.Client, error) { return fakeDroid(chatty()), nil },
+		Start:  func(droid.Command) (*droid.Client, error) { return fakeDroid(chatty()), nil },
 		Store:  store.New(b.TempDir(), zap.NewNop()),
 		Log:    zap.NewNop(),
 	})

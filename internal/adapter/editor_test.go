@@ -46,7 +46,8 @@ type editor struct {
 	next    int
 	done    chan struct{} // the agent's stdout has ended
 	served  chan struct{}
-	starts  int // droid processes started
+	starts  int      // droid processes started
+	added   []string // what each adds to its system prompt
 
 	real chan struct{} // has a token when a line came; set where real time passes, outside a bubble
 }
@@ -147,9 +148,10 @@ func openLogging(t *testing.T, start starter, log *zap.Logger) *editor {
 	e := &editor{t: t, in: agentIn, out: &pausedReader{in: agentOut}, talk: acpSchema().NewConversation(), answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce}
 	e.agent = New(Config{
 		Locate: func() (string, error) { return "/usr/bin/droid", nil },
-		Start: func(string, bool) (*droid.Client, error) {
+		Start: func(c droid.Command) (*droid.Client, error) {
 			e.mu.Lock()
 			e.starts++
+			e.added = append(e.added, c.SystemPrompt)
 			n := e.starts
 			e.mu.Unlock()
 			return start(n)

@@ -21,11 +21,14 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return a.forkStored(c, p)
 	}
-	id, err := askOwner(s.owner, inquiry[string]{ordered: c.Ordered, work: func(answer func(string, *acp.RequestError)) { s.fork(c.Context, answer) }})
+	id, err := askOwner(s.owner, inquiry[string]{ordered: c.Ordered, work: func(answer func(string, *acp.RequestError)) {
+		p.wish = s.inherit(p.wish)
+		s.fork(c.Context, answer)
+	}})
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.launch(c.Context, p.CWD, p.servers, openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, info, failure := a.launch(c.Context, p.CWD, p.servers, a.addedTo(id, p.wish.instructions), openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if failure != nil {
 		return nil, copyNotOpened(id, failure)
 	}
@@ -83,7 +86,7 @@ func (a *Agent) forkStored(c *wire.Call, p sessionParams) (any, *acp.RequestErro
 		forked = id
 		return openStored(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
 	}
-	client, info, err := a.launch(c.Context, p.CWD, p.servers, open)
+	client, info, err := a.launch(c.Context, p.CWD, p.servers, a.addedTo(p.SessionID, p.wish.instructions), open) // the copy has what is stored with the session
 	switch {
 	case err != nil && forked != "":
 		return nil, copyNotOpened(forked, err)

@@ -54,7 +54,7 @@ func TestKillEndsEveryDroid(t *testing.T) {
 		for _, c := range clients {
 			<-c.Exited()
 		}
-		late, err := e.agent.cfg.Start("/w", false)
+		late, err := e.agent.cfg.Start(droid.Command{Dir: "/w"})
 		require.NoError(t, err)
 		<-late.Exited()
 	})
@@ -94,7 +94,7 @@ func TestTurnEndsWhenNobodyHears(t *testing.T) {
 		})
 		agent := New(Config{
 			Locate: func() (string, error) { return "/usr/bin/droid", nil },
-			Start:  func(string, bool) (*droid.Client, error) { return tappedDroid(tap, script), nil },
+			Start:  func(droid.Command) (*droid.Client, error) { return tappedDroid(tap, script), nil },
 			Log:    zap.NewNop(),
 		})
 		in, stdin := io.Pipe()

@@ -40,21 +40,27 @@ func openStored(p droid.LoadParams) opener {
 	}
 }
 
-// launch starts droid, or takes the spare, and opens a session in it. It blocks.
+// launch starts droid, or takes the spare, and opens a session in it. It blocks. added
+// is what the process adds to droid's system prompt, which the spare does not.
 // On an error the process is gone. If droid does not start because it is to take
 // MCP servers, it is started once more and gets them with the session.
-func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServer, open opener) (*droid.Client, *stream.SessionInfo, error) {
-	client := a.spare.Take()
+func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServer, added string, open opener) (*droid.Client, *stream.SessionInfo, error) {
+	var client *droid.Client
+	if added == "" {
+		client = a.spare.Take()
+	}
+	command := droid.Command{Dir: cwd, Runtime: len(servers) > 0 || a.editorFiles.on(), SystemPrompt: added}
 	if client == nil {
 		var err error
-		if client, err = a.cfg.Start(cwd, len(servers) > 0 || a.editorFiles.on()); err != nil {
+		if client, err = a.cfg.Start(command); err != nil {
 			return nil, nil, &notStartedError{err}
 		}
 	}
 	info, err := a.openIn(ctx, client, servers, cwd, open)
 	if client.TakesRuntime() && cannotTake(err) {
 		a.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
-		if client, err = a.cfg.Start(cwd, false); err != nil {
+		command.Runtime = false
+		if client, err = a.cfg.Start(command); err != nil {
 			return nil, nil, &notStartedError{err}
 		}
 		info, err = a.openIn(ctx, client, servers, cwd, open)

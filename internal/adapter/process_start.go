@@ -38,6 +38,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 func (s *Session) start(historyLimit int) {
 	leaving := s.proc.stillLeaving()
 	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
+	id, added := s.droidID, s.instructed
 	cwd, servers, wanted := s.cwd, s.servers.List(), s.options.Settings()
 	s.do(func(ctx context.Context) {
 		s.before.wait()
@@ -45,7 +46,7 @@ func (s *Session) start(historyLimit int) {
 			leaving.Kill()
 			<-leaving.Exited()
 		}
-		client, info, err := s.agent.launch(ctx, cwd, servers, open)
+		client, info, err := s.agent.launch(ctx, cwd, servers, s.agent.addedTo(id, added), open)
 		if err == nil {
 			if err := restoreSettings(ctx, client, wanted, info.Settings); err != nil {
 				s.agent.log.Warn("a loaded session did not take its settings back", zap.Error(err))

@@ -72,13 +72,14 @@ func (s *Session) nextReload() {
 	if r == nil {
 		return
 	}
-	s.decline(r.params)
+	s.note(r.params.notices...) // of MCP servers that droid cannot have
 	s.prompts.machine.Forgive() // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
 		limit = wholeHistory
 	}
 	s.useServers(r.params.servers)
+	s.useInstructions(r.params.wish)
 	finish := func(info *stream.SessionInfo, err *acp.RequestError) { s.reloaded(r, info, err) }
 	s.withDroid(limit, func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil || info != nil {

@@ -24,6 +24,7 @@ type Session struct {
 	agent  *Agent
 	log    *zap.Logger
 	stay
+	listed listed
 
 	thread
 	commands   commandList
@@ -40,7 +41,8 @@ type Session struct {
 	silence    silence
 	dialog     userDialog
 	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
-	show       *show.View  // what its editor has been shown
+	instructed instructions
+	show       *show.View // what its editor has been shown
 	reading    reading
 	fileCalls  fileCalls // what goes through the editor's files
 	chunk      chunkFrame

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
-	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -23,7 +22,10 @@ type sessionParams struct {
 	CWD                   string          `json:"cwd"`
 	MCPServers            json.RawMessage `json:"mcpServers"`
 	AdditionalDirectories []string        `json:"additionalDirectories"`
+	SystemPrompt          json.RawMessage `json:"systemPrompt"`
+	Meta                  json.RawMessage `json:"_meta"`
 
+	wish    wish               // of the three above
 	servers []stream.MCPServer // of MCPServers
 	notices []string           // about them
 }
@@ -39,8 +41,12 @@ func (a *Agent) decodeSession(c *wire.Call, needsID bool) (sessionParams, *acp.R
 			return p, err
 		}
 	}
-	if err := a.checkDirectory(p.CWD); err != nil {
+	if err := a.checkDirectory("cwd", p.CWD); err != nil {
 		return p, err
+	}
+	var refused *acp.RequestError
+	if p.wish, refused = a.readWish(p); refused != nil {
+		return p, refused
 	}
 	var err error
 	if p.servers, p.notices, err = mcp.Parse(p.MCPServers); err != nil {
@@ -49,31 +55,21 @@ func (a *Agent) decodeSession(c *wire.Call, needsID bool) (sessionParams, *acp.R
 	return p, nil
 }
 
-// decline notes for the user what the editor asked for and does not get: MCP
-// servers that droid cannot have, and additional directories, since droid works in
-// one only. The agent does not say that it takes these, but some clients send them.
-func (s *Session) decline(p sessionParams) {
-	s.note(p.notices...)
-	if list := p.AdditionalDirectories; len(list) > 0 {
-		s.note("droid works in one directory, " + s.cwd + ". It can open files in " + strings.Join(list, ", ") + " by their path, but does not search there by itself.")
-	}
-}
-
 // checkDirectory refuses what droid would take and fail on later (0.99 opens a
-// session in a directory that does not exist).
-func (a *Agent) checkDirectory(cwd string) *acp.RequestError {
-	if cwd == "" {
-		return invalidParams("cwd is missing; it must be an absolute path")
+// session in a directory that does not exist). what names the directory in the params.
+func (a *Agent) checkDirectory(what, path string) *acp.RequestError {
+	if path == "" {
+		return invalidParams("%s is missing; it must be an absolute path", what)
 	}
-	if !filepath.IsAbs(cwd) {
-		return invalidParams("cwd must be an absolute path, not %q", cwd)
+	if !filepath.IsAbs(path) {
+		return invalidParams("%s must be an absolute path, not %q", what, path)
 	}
-	info, err := a.stat(cwd)
+	info, err := a.stat(path)
 	if err != nil {
-		return invalidParams("cwd cannot be used: %v", err)
+		return invalidParams("%s cannot be used: %v", what, err)
 	}
 	if !info.IsDir() {
-		return invalidParams("cwd %q is not a directory", cwd)
+		return invalidParams("%s %q is not a directory", what, path)
 	}
 	return nil
 }
@@ -85,7 +81,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	c.Ordered() // nobody can refer to the session before it has an id
-	client, info, failure := a.launch(c.Context, p.CWD, p.servers, openNew(droid.InitializeParams{CWD: p.CWD, Settings: a.cfg.Defaults.Settings()}))
+	client, info, failure := a.openInstructed(c.Context, p)
 	if failure != nil {
 		return nil, openError("", failure)
 	}
@@ -96,9 +92,10 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 // result that names it.
 func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionInfo, p sessionParams, checks ...func(*Session)) (any, *acp.RequestError) {
 	s := a.makeSession(info.SessionID, p.CWD, p.servers)
+	s.useInstructions(p.wish)
 	s.adopt(client)
 	s.opened(info)
-	s.decline(p)
+	s.note(p.notices...)
 	for _, check := range checks {
 		check(s)
 	}
@@ -202,7 +199,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 	}
 	result := protocol.ListResult{Sessions: make([]protocol.ListedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
 	for _, s := range page.Sessions {
-		result.Sessions = append(result.Sessions, protocol.ListedSession{SessionID: s.ID, CWD: s.CWD, Title: s.Title, UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano)})
+		result.Sessions = append(result.Sessions, protocol.ListedSession{SessionID: s.ID, CWD: s.CWD, Title: s.Title, UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano), AdditionalDirectories: a.rootsOf(s.ID)})
 	}
 	return result, nil
 }

@@ -46,6 +46,7 @@ var fakes = map[string]func(in *bufio.Reader) int{
 	"with-tool":     fakeWithTool,
 	"with-server":   fakeWithServer,
 	"settings":      fakeSettings,
+	"prompted":      fakePrompted,
 	"parent":        fakeParent,
 }
 

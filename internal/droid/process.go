@@ -16,6 +16,10 @@ import (
 // envAutoUpdate keeps droid from replacing its own program while sessions run.
 const envAutoUpdate = "FACTORY_DROID_AUTO_UPDATE_ENABLED"
 
+// flagSystemPrompt names a file whose text droid appends to its system prompt. droid
+// reads it once, as it starts (0.99 to 0.225).
+const flagSystemPrompt = "--append-system-prompt-file"
+
 // Command says how to run droid.
 type Command struct {
 	Path string   // of the program, see Find
@@ -25,6 +29,10 @@ type Command struct {
 	// Runtime makes the process take MCP servers and hooks where that can be done, see
 	// Client.SetRuntime.
 	Runtime bool
+	// SystemPrompt is added to droid's system prompt, "" for nothing. It holds for all
+	// sessions of the process, new and loaded, also after a compaction, and droid stores
+	// nothing of it (0.99 to 0.225).
+	SystemPrompt string
 }
 
 // arguments are the whole command line behind the program. The flags --model,
@@ -83,7 +91,8 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 type child struct {
 	cmd      *exec.Cmd
 	log      *zap.Logger
-	settings *settingsFile // nil without one
+	settings *privateFile   // nil without one
+	files    []*privateFile // to close when the process is gone; settings is one of them
 	stdout   *os.File
 	stderr   *tail
 	os       osProcess // what the operating system needs to end it
@@ -101,15 +110,18 @@ func startProcess(cmd Command, log *zap.Logger) (*child, io.WriteCloser, error) 
 	}
 	c := exec.Command(cmd.Path, cmd.arguments()...)
 	c.Dir, c.Env = cmd.Dir, cmd.environment()
-	var settings *settingsFile
-	if cmd.Runtime {
-		c.Env, settings = addSettings(c.Env, log)
+	settings, files, err := giveFiles(c, cmd, log)
+	if err != nil {
+		closeFiles(ours[:])
+		closeFiles(theirs[:])
+		return nil, nil, err
 	}
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], theirs[2]
 	p := &child{
 		cmd:        c,
 		log:        log,
 		settings:   settings,
+		files:      files,
 		stdout:     ours[1],
 		stderr:     &tail{},
 		reaped:     make(chan struct{}),
@@ -128,6 +140,24 @@ func startProcess(cmd Command, log *zap.Logger) (*child, io.WriteCloser, error) 
 	p.guard(p.readStderr, nil)
 	log.Debug("droid started", zap.Int("pid", c.Process.Pid), zap.Strings("args", c.Args))
 	return p, ours[0], nil
+}
+
+// giveFiles makes the files that the process is to read and names them to it. settings
+// is one of them, nil without one; all are to be closed when the process is gone.
+func giveFiles(c *exec.Cmd, cmd Command, log *zap.Logger) (settings *privateFile, files []*privateFile, err error) {
+	if cmd.SystemPrompt != "" {
+		f, err := openPrivateFile("system-prompt", []byte(cmd.SystemPrompt))
+		if err != nil {
+			return nil, nil, fmt.Errorf("no file for the addition to the system prompt can be made: %w", err)
+		}
+		c.Args, files = append(c.Args, flagSystemPrompt, f.path), append(files, f)
+	}
+	if cmd.Runtime {
+		if c.Env, settings = addSettings(c.Env, log); settings != nil {
+			files = append(files, settings)
+		}
+	}
+	return settings, files, nil
 }
 
 // guard runs f in a goroutine of its own. A panic there ends this process alone;
@@ -184,8 +214,8 @@ func (p *child) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(p.reaped)
-	if p.settings != nil {
-		defer p.settings.close()
+	for _, f := range p.files {
+		defer f.close()
 	}
 	err := p.os.start(p.cmd)
 	started <- err

@@ -27,6 +27,11 @@ type InitializeParams struct {
 	// droid. Read the result: droid may silently start with other ones.
 	Settings   stream.SettingsPatch
 	MCPServers []stream.MCPServer // ignored before 0.215
+	// SystemPrompt is added to droid's system prompt, "" for nothing. droid stores it with
+	// the session, so that it holds whenever the session is loaded, and copies it to the
+	// sessions made of this one (0.215 to 0.225; ignored before, see
+	// stream.StoresSystemPrompt).
+	SystemPrompt string
 }
 
 // LoadParams open an existing session.
@@ -48,13 +53,20 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*stream.Se
 	if p.MachineID == "" {
 		p.MachineID = machineID()
 	}
+	type addition struct {
+		Append string `json:"append"`
+	}
 	params := struct {
 		MachineID string `json:"machineId"`
 		CWD       string `json:"cwd"`
 		SessionID string `json:"sessionId,omitempty"`
 		stream.SettingsPatch
-		MCPServers []stream.MCPServer `json:"mcpServers,omitempty"`
-	}{p.MachineID, p.CWD, p.SessionID, p.Settings, p.MCPServers}
+		MCPServers   []stream.MCPServer `json:"mcpServers,omitempty"`
+		SystemPrompt *addition          `json:"systemPrompt,omitempty"`
+	}{p.MachineID, p.CWD, p.SessionID, p.Settings, p.MCPServers, nil}
+	if p.SystemPrompt != "" {
+		params.SystemPrompt = &addition{p.SystemPrompt}
+	}
 	return c.open(ctx, methodInitialize, params, p.SessionID)
 }
 

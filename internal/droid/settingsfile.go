@@ -17,9 +17,9 @@ import (
 // it cannot (0.225).
 const envSettings = "FACTORY_RUNTIME_SETTINGS_PATH"
 
-// settingsFile is the file that envSettings names. Nothing of it is left once it is
-// closed.
-type settingsFile struct {
+// privateFile is a file that one process is to read, and that other users cannot.
+// Nothing of it is left once it is closed.
+type privateFile struct {
 	path    string
 	replace func(data []byte) error
 	close   func()
@@ -53,14 +53,14 @@ func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent) ([]byte, er
 
 // addSettings adds a settings file to env. It returns a nil file where that cannot be
 // done: the user has one of their own, or none can be made.
-func addSettings(env []string, log *zap.Logger) ([]string, *settingsFile) {
+func addSettings(env []string, log *zap.Logger) ([]string, *privateFile) {
 	for _, v := range env {
 		if strings.HasPrefix(v, envSettings+"=") {
 			log.Info("droid gets MCP servers with the session alone, and no hooks: $" + envSettings + " is set already")
 			return env, nil
 		}
 	}
-	f, err := openSettingsFile([]byte("{}"))
+	f, err := openPrivateFile("settings", []byte("{}"))
 	if err != nil {
 		log.Warn("droid gets MCP servers with the session alone, and no hooks: no settings file can be made", zap.Error(err))
 		return env, nil

@@ -4,15 +4,15 @@ package droid
 
 import "os"
 
-// openSettingsFile writes the settings to a temporary file that only the user can
-// read, since they may hold secrets.
-func openSettingsFile(data []byte) (*settingsFile, error) {
-	f, err := os.CreateTemp("", "droid-acp-settings-*.json")
+// openPrivateFile writes the data to a temporary file that only the user can read,
+// since it may hold secrets.
+func openPrivateFile(what string, data []byte) (*privateFile, error) {
+	f, err := os.CreateTemp("", "droid-acp-"+what+"-*")
 	if err != nil {
 		return nil, err
 	}
 	path := f.Name()
-	s := &settingsFile{
+	s := &privateFile{
 		path:    path,
 		replace: func(data []byte) error { return os.WriteFile(path, data, 0o600) },
 		close:   func() { _ = os.Remove(path) }, // nothing can be done where that fails

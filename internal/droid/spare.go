@@ -1,11 +1,14 @@
 package droid
 
 import (
+	"context"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // Spare keeps one droid process that was started before it is needed, since a
@@ -70,6 +73,19 @@ func (s *Spare) expire() {
 		s.log.Info("no session was opened; the droid that was started ahead ends")
 		s.end()
 	}
+}
+
+// AwaitVersion returns the version of the spare's protocol, as Client.AwaitVersion does.
+// It is the zero Version when there is no spare.
+func (s *Spare) AwaitVersion(ctx context.Context) stream.Version {
+	s.starting.Wait()
+	s.mu.Lock()
+	client := s.client
+	s.mu.Unlock()
+	if client == nil {
+		return stream.Version{}
+	}
+	return client.AwaitVersion(ctx)
 }
 
 // Take hands over the spare if there is one and it still runs, else nil.

@@ -17,13 +17,17 @@ type AgentCapabilities struct {
 	SessionCapabilities SessionCapabilities `json:"sessionCapabilities"`
 }
 
-// SessionCapabilities has an empty object for each method that is supported.
+// SessionCapabilities has an empty object for each method, and each field of its params,
+// that is supported.
 type SessionCapabilities struct {
 	List   struct{} `json:"list"`
 	Resume struct{} `json:"resume"`
 	Close  struct{} `json:"close"`
 	Delete struct{} `json:"delete"`
 	Fork   struct{} `json:"fork"` // unstable in ACP
+
+	AdditionalDirectories struct{} `json:"additionalDirectories"`
+	SystemPrompt          struct{} `json:"systemPrompt"` // unstable in ACP; {} is append alone
 }
 
 // PromptCapabilities are the kinds of content a prompt may have besides text and links.

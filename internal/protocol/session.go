@@ -40,4 +40,6 @@ type ListedSession struct {
 	CWD       string `json:"cwd"`
 	Title     string `json:"title,omitempty"`
 	UpdatedAt string `json:"updatedAt"`
+	// AdditionalDirectories are known of sessions that are open in this agent.
+	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
 }

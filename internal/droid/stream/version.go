@@ -114,7 +114,9 @@ var (
 	// Else it repeats them in its answer and starts none.
 	StartsServersOfSession = Fact{release215, "start the MCP servers that a session is opened with"}
 	// Else the address that it tells leads nowhere, unless the login was asked for.
-	KeepsLoginsOpen        = Fact{release215, "wait for a login to an MCP server that it needs by itself"}
+	KeepsLoginsOpen = Fact{release215, "wait for a login to an MCP server that it needs by itself"}
+	// Else what is to be added to the system prompt is given to each process anew.
+	StoresSystemPrompt     = Fact{release215, "store an addition to the system prompt with a session"}
 	ExpandsCommands        = Fact{release215, "list custom commands and expand them in a prompt"}
 	ExpandsSkills          = Fact{release215, "expand the name of a skill in a prompt"}
 	TellsContextParts      = Fact{release215, "tell the parts of what fills the context window"}

@@ -1,0 +1,336 @@
+package adapter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/store"
+)
+
+const beBrief = `,"_meta":{"systemPrompt":{"append":"Be brief."}}`
+
+// instructed is an editor whose droids and store are known.
+type instructed struct {
+	*editor
+	f    *fleet
+	root string // of the store
+	old  bool   // droid stores nothing with a session
+}
+
+func beginInstructed(t *testing.T, v fakedroid.Option) instructed {
+	t.Helper()
+	f := newFleet(t, v, repeats())
+	e := instructed{connect(t, f.start), f, t.TempDir(), strings.Contains(t.Name(), string(fakedroid.V099))}
+	e.agent.cfg.Store = store.New(e.root, zap.NewNop())
+	synctest.Wait() // the spare has started
+	return e
+}
+
+// ask calls a method that opens a session, with these params more. It returns the
+// session's id.
+func (e instructed) ask(method, id, more string) string {
+	e.t.Helper()
+	name := ""
+	if id != "" {
+		name = fmt.Sprintf(`"sessionId":%q,`, id)
+	}
+	answer := e.call("session/"+method, `{`+name+`"cwd":"/workspace","mcpServers":[]`+more+`}`)
+	require.Nil(e.t, answer.Error)
+	var result struct{ SessionID string }
+	require.NoError(e.t, json.Unmarshal(answer.Result, &result))
+	if result.SessionID == "" {
+		result.SessionID = id
+	}
+	return result.SessionID
+}
+
+// stores writes what droid keeps of a session, with what it adds to its system prompt.
+func (e instructed) stores(id, text string) {
+	e.t.Helper()
+	dir := filepath.Join(e.root, "-workspace")
+	require.NoError(e.t, os.MkdirAll(dir, 0o700))
+	start := fmt.Sprintf(`{"type":"session_start","id":%q,"title":"t","version":2,"cwd":"/workspace"}`+"\n"+`{"type":"message","id":"m","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}`+"\n", id)
+	require.NoError(e.t, os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(start), 0o600))
+	require.NoError(e.t, os.WriteFile(filepath.Join(dir, id+".settings.json"), fmt.Appendf(nil, `{"systemPrompt":{"append":%q}}`, text), 0o600))
+}
+
+// last is what the newest process adds to its system prompt, and how many there were.
+func (e instructed) last() (added string, processes int) {
+	synctest.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.added[len(e.added)-1], len(e.added)
+}
+
+// asked is all that a process was told.
+func (e instructed) asked(n int) string {
+	e.f.mu.Lock()
+	defer e.f.mu.Unlock()
+	return e.f.raw[n-1]
+}
+
+// The words reach a new session once: with the session where droid stores them, else
+// with the process, which then is not the spare.
+func TestSystemPromptOfANewSession(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		for _, more := range []string{beBrief, `,"systemPrompt":{"mode":"append","content":[{"type":"text","text":"Be brief."}]}`} {
+			e := beginInstructed(t, v)
+			e.ask("new", "", more)
+			added, n := e.last()
+			require.Equal(t, !e.old, strings.Contains(e.asked(n), `"systemPrompt":{"append":"Be brief."}`))
+			if e.old {
+				require.Equal(t, "Be brief.", added)
+				require.Equal(t, 2, n)
+				e.ask("new", "", "")
+				_, n = e.last()
+				require.Equal(t, 2, n, "the spare was left for this one")
+				e.ask("new", "", beBrief) // no spare tells the version now
+				added, _ = e.last()
+				require.Equal(t, "Be brief.", added)
+				require.Equal(t, 3, e.f.alive())
+			} else {
+				require.Empty(t, added)
+				require.Equal(t, 1, n, "it is the spare")
+			}
+			e.close()
+		}
+	})
+}
+
+// The directories of each request replace those before; a process that has them is kept.
+func TestRootsOfEachRequest(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginInstructed(t, v)
+		const lib, both = `,"additionalDirectories":["/lib"]`, `,"additionalDirectories":["/lib","/doc"]`
+		e.ask("new", "", "") // takes the spare
+		s := e.ask("new", "", lib)
+		e.session = s
+		require.Equal(t, "end_turn", e.run("one"))
+		added, n := e.last()
+		require.Contains(t, added, "\n- \"/lib\"\n")
+		require.Equal(t, 2, n)
+		for _, step := range []struct {
+			method, more string
+			started      int
+			names        []string
+		}{
+			{"load", lib, 0, []string{"/lib"}},
+			{"resume", both, 1, []string{"/lib", "/doc"}},
+			{"load", both, 0, []string{"/lib", "/doc"}},
+			{"load", "", 1, nil},
+			{"resume", `,"additionalDirectories":[]`, 0, nil},
+			{"load", `,"additionalDirectories":["/doc","/workspace"]`, 1, []string{"/doc"}},
+			{"resume", `,"additionalDirectories":null`, 1, nil},
+		} {
+			before := n
+			e.ask(step.method, s, step.more)
+			added, n = e.last()
+			require.Equal(t, step.started, n-before, step)
+			require.Equal(t, len(step.names), strings.Count(added, "\n- "), step)
+			for _, name := range step.names {
+				require.Contains(t, added, fmt.Sprintf("\n- %q\n", name))
+			}
+			require.Equal(t, step.names, e.agent.rootsOf(s))
+			require.Equal(t, "end_turn", e.run("again"))
+			require.Equal(t, 2, e.f.alive(), "one for each session")
+		}
+	})
+}
+
+// A session that is parked, or whose droid died, goes on with what it had.
+func TestInstructionsOutliveTheProcess(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		for name, stored := range map[string]string{"stored": "Be brief.", "not stored": ""} {
+			e := beginInstructed(t, v)
+			e.session = e.ask("new", "", beBrief+`,"additionalDirectories":["/lib"]`)
+			e.stores(e.session, stored)
+			require.Equal(t, "end_turn", e.run("one"))
+			for _, end := range []func(s *Session){
+				func(s *Session) { s.leave() },
+				func(s *Session) { s.proc.kill("a test") },
+			} {
+				e.inside(end)
+				synctest.Wait()
+				_, before := e.last()
+				require.Equal(t, "end_turn", e.run("two"))
+				added, n := e.last()
+				require.Equal(t, before+1, n)
+				require.Contains(t, added, "\n- \"/lib\"\n", name)
+				require.Equal(t, stored == "", strings.Contains(added, "Be brief."), name)
+			}
+			e.close()
+		}
+	})
+}
+
+// What a load says of the words counts; one that says nothing leaves them.
+func TestSystemPromptOfALoad(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginInstructed(t, v)
+		e.session = e.ask("new", "", "")
+		require.Equal(t, "end_turn", e.run("one"))
+		e.stores(e.session, "Stored.")
+		say := func(text string) string { return fmt.Sprintf(`,"_meta":{"systemPrompt":{"append":%q}}`, text) }
+		_, n := e.last()
+		for _, step := range []struct {
+			more    string
+			started int
+			added   string
+		}{
+			{say("Be kind."), 1, "Be kind."},
+			{say("Be kind."), 0, "Be kind."},
+			{"", 0, "Be kind."},
+			{say("Be brief."), 1, "Be brief."},
+			{say("Stored."), 1, ""},
+			{say(""), 1, ""},
+			{"", 0, ""},
+		} {
+			before := n
+			e.ask("load", e.session, step.more)
+			var added string
+			added, n = e.last()
+			require.Equal(t, step.started, n-before, step)
+			require.Equal(t, step.added, added, step)
+		}
+		e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
+		e.ask("resume", e.session, say("Be kind.")+`,"additionalDirectories":["/lib"]`)
+		added, _ := e.last()
+		require.Regexp(t, `(?s)^Be kind\.\n\nThe user's workspace .*"/lib"`, added, "a session that was not open")
+	})
+}
+
+// A copy has the words of the session it was made from, and the directories that its
+// own request names.
+func TestInstructionsOfAFork(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginInstructed(t, v)
+		e.session = e.ask("new", "", beBrief+`,"additionalDirectories":["/lib"]`)
+		require.Equal(t, "end_turn", e.run("one"))
+		copied := e.ask("fork", e.session, `,"additionalDirectories":["/doc"]`)
+		added, _ := e.last()
+		require.Contains(t, added, "Be brief.")
+		require.Contains(t, added, `"/doc"`)
+		require.NotContains(t, added, `"/lib"`)
+		require.Equal(t, []string{"/doc"}, e.agent.rootsOf(copied))
+		require.Equal(t, []string{"/lib"}, e.agent.rootsOf(e.session))
+
+		e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
+		e.stores(e.session, "Be brief.")
+		require.Nil(t, e.agent.rootsOf(e.session), "it is not open")
+		e.ask("fork", e.session, beBrief+`,"additionalDirectories":["/new"]`)
+		added, _ = e.last()
+		require.Contains(t, added, `"/new"`)
+		require.NotContains(t, added, "Be brief.", "droid copies what it has stored")
+	})
+}
+
+// What cannot be used opens nothing.
+func TestRefusedInstructions(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginInstructed(t, v)
+		e.session = e.ask("new", "", "")
+		require.Equal(t, "end_turn", e.run("one"))
+		_, before := e.last()
+		for _, method := range []string{"new", "load", "resume", "fork"} {
+			for _, more := range []string{
+				`"additionalDirectories":["lib"]`, `"systemPrompt":{"mode":"override","content":[{"type":"text","text":"x"}]}`, `"_meta":{"systemPrompt":"x"}`,
+			} {
+				answer := e.call("session/"+method, fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[],%s}`, e.session, more))
+				require.NotNil(t, answer.Error, method+more)
+				require.Equal(t, -32602, answer.Error.Code, method+more)
+			}
+		}
+		_, n := e.last()
+		require.Equal(t, before, n)
+		require.Equal(t, "end_turn", e.run("two"), "the session is as it was")
+	})
+}
+
+// The list tells the directories of the sessions that are open here.
+func TestListTellsRoots(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginInstructed(t, v)
+		with, without := e.ask("new", "", `,"additionalDirectories":["/lib","/doc"]`), e.ask("new", "", "")
+		const other = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+		for _, id := range []string{with, without, other} {
+			e.stores(id, "")
+		}
+		listed := func() map[string]string {
+			var result struct{ Sessions []map[string]json.RawMessage }
+			require.NoError(t, json.Unmarshal(e.call("session/list", `{}`).Result, &result))
+			told := map[string]string{}
+			for _, s := range result.Sessions {
+				told[strings.Trim(string(s["sessionId"]), `"`)] = string(s["additionalDirectories"])
+			}
+			return told
+		}
+		require.Equal(t, map[string]string{with: `["/lib","/doc"]`, without: "", other: ""}, listed())
+		e.ask("load", with, "")
+		require.Empty(t, listed()[with])
+	})
+}
+
+// A droid that dies, and one that says nothing, fail as they do without words.
+func TestWordsForADroidThatFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		start starter
+		says  string
+	}{
+		"dies":  {playing(func(*fakedroid.Droid) error { return errors.New("dead") }), "droid"},
+		"mute":  {func(int) (*droid.Client, error) { return mute(), nil }, errOpenTime.Error()},
+		"never": {func(int) (*droid.Client, error) { return nil, errors.New("no such program") }, "no such program"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := connect(t, c.start)
+				began := time.Now()
+				answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]`+beBrief+`}`)
+				require.NotNil(t, answer.Error)
+				require.Contains(t, answer.Error.Message, c.says)
+				require.Less(t, time.Since(began), openTime+spareTime+time.Second)
+			})
+		})
+	}
+}
+
+// mute is a droid that takes all and says nothing.
+func mute() *droid.Client {
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	client := droid.NewClient(stdout, stdin, zap.NewNop())
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		_ = out.Close()
+	}()
+	return client
+}
+
+// What is offered: both, and of the modes of a system prompt append alone.
+func TestInstructionsAreOffered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := open(t, playing(says("hi")))
+		answer := e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{}}`)
+		var result struct {
+			AgentCapabilities struct {
+				SessionCapabilities map[string]json.RawMessage
+			}
+		}
+		require.NoError(t, json.Unmarshal(answer.Result, &result))
+		for _, name := range []string{"additionalDirectories", "systemPrompt"} {
+			require.Equal(t, "{}", string(result.AgentCapabilities.SessionCapabilities[name]), name)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package droid
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// fakePrompted tells with each session what it is to add to its system prompt.
+func fakePrompted(in *bufio.Reader) int {
+	path, text := "", "nothing"
+	if i := slices.Index(os.Args, flagSystemPrompt); i >= 0 {
+		data, err := os.ReadFile(os.Args[i+1])
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		path, text = os.Args[i+1], string(data)
+	}
+	serve(in, func(method string) {
+		if method == methodVersion {
+			return
+		}
+		told, _ := json.Marshal(map[string]string{"type": "system_prompt", "path": path, "text": text})
+		say(notify(string(told)))
+	})
+	return 0
+}
+
+// The addition to the system prompt reaches a process whatever it consists of, in a
+// file that nobody else can read and that goes with the process.
+func TestAdditionToTheSystemPrompt(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir) // where a file may be while the process runs
+	for _, text := range []string{"short", "two\nlines \"and\" $more\t", strings.Repeat("ä", 300_000)} {
+		cmd := fakeCommand("prompted")
+		cmd.SystemPrompt, cmd.Runtime = text, true
+		c, err := start(cmd, nil, shortBounds)
+		require.NoError(t, err)
+		t.Cleanup(func() { c.Kill(); <-c.Exited() })
+		ctx := testContext(t)
+		_, err = c.Initialize(ctx, InitializeParams{CWD: "/x"})
+		require.NoError(t, err)
+		path, got := toldSettings(t, c)
+		require.Equal(t, text, got)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Zero(t, info.Mode().Perm()&0o077)
+		require.NoError(t, c.Close(ctx))
+		_, err = os.Stat(path)
+		require.Error(t, err, "the file goes with the process")
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	c := startFake(t, shortBounds, "prompted")
+	_, err = c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
+	require.NoError(t, err)
+	_, got := toldSettings(t, c)
+	require.Equal(t, "nothing", got)
+}
+
+// A process that cannot be started leaves no file.
+func TestNoFileOfAProcessThatDoesNotStart(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	_, err := start(Command{Path: filepath.Join(dir, "none"), SystemPrompt: "text", Runtime: true}, nil, shortBounds)
+	require.Error(t, err)
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestInitializeWithAnAddition(t *testing.T) {
+	for text, want := range map[string]string{"": "", "a\nb": `{"append":"a\nb"}`} {
+		c, p := newPeer(t, "1.220.0")
+		opened := beside(func() error {
+			_, err := c.Initialize(context.Background(), InitializeParams{CWD: "/x", SystemPrompt: text})
+			return err
+		})
+		m := p.expect(methodInitialize)
+		var params struct{ SystemPrompt json.RawMessage }
+		require.NoError(t, json.Unmarshal(m.Params, &params))
+		require.Equal(t, want, string(params.SystemPrompt))
+		p.reply(m.ID, `{"sessionId":"s"}`)
+		require.NoError(t, <-opened)
+	}
+}
+
+// The version of the spare is known without taking it.
+func TestVersionOfTheSpare(t *testing.T) {
+	s := NewSpare(func() (*Client, error) { return start(fakeCommand("settings"), nil, shortBounds) }, zap.NewNop())
+	ctx := testContext(t)
+	require.Equal(t, stream.Version{}, s.AwaitVersion(ctx), "before there is one")
+	s.Prepare()
+	require.Equal(t, stream.Version{Major: 1, Minor: 15}, s.AwaitVersion(ctx))
+	client := s.Take()
+	require.NotNil(t, client)
+	require.Equal(t, stream.Version{}, s.AwaitVersion(ctx), "it is taken")
+	s.Discard()
+	client.Kill()
+	<-client.Exited()
+}
