@@ -25,6 +25,7 @@ type PromptResult struct {
 type SessionResult struct {
 	SessionID     string         `json:"sessionId,omitempty"`
 	Modes         *SessionModes  `json:"modes,omitempty"`
+	Models        *SessionModels `json:"models,omitempty"`
 	ConfigOptions []ConfigOption `json:"configOptions,omitempty"`
 }
 
