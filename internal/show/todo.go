@@ -34,7 +34,7 @@ func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 		t.v.send(protocol.PlanUpdate{SessionUpdate: "plan", Entries: entries})
 	default:
 		shown := t.v.describe(t, ev.Name, t.input)
-		shown.SessionUpdate = "tool_call"
+		shown.SessionUpdate, shown.Name = "tool_call", ev.Name
 		shown.Status, shown.Content = update.Status, ResultContent(ev.Content)
 		t.v.send(shown)
 	}
