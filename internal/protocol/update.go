@@ -48,14 +48,17 @@ type UsageUpdate struct {
 	Size          int64  `json:"size"`
 }
 
-// CompactionUpdate is compaction_update (unstable in ACP).
+// CompactionUpdate is compaction_update (ACP v1, for clients that declare
+// session.compaction). What is left out of a later one stays as it is.
 type CompactionUpdate struct {
-	SessionUpdate string `json:"sessionUpdate"`
-	CompactionID  string `json:"compactionId"`
-	Status        string `json:"status"`
+	SessionUpdate string    `json:"sessionUpdate"`
+	CompactionID  string    `json:"compactionId"`
+	Status        string    `json:"status"`
+	Summary       []Content `json:"summary,omitempty"` // what the conversation became, for the user to read
+	Error         string    `json:"error,omitempty"`
 }
 
-// NoticeUpdate is notice (unstable in ACP).
+// NoticeUpdate is notice (ACP v1, for clients that declare session.notices).
 type NoticeUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	Severity      string `json:"severity"`
