@@ -71,16 +71,3 @@ type UserMessageChunk struct {
 	MessageID     string  `json:"messageId,omitempty"`
 	Content       Content `json:"content"`
 }
-
-// PlanUpdate is ACP's plan: always the whole list.
-type PlanUpdate struct {
-	SessionUpdate string      `json:"sessionUpdate"`
-	Entries       []PlanEntry `json:"entries"`
-}
-
-// PlanEntry is one entry of a plan.
-type PlanEntry struct {
-	Content  string `json:"content"`
-	Priority string `json:"priority"` // high, medium or low
-	Status   string `json:"status"`   // pending, in_progress or completed
-}
