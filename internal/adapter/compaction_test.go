@@ -30,7 +30,9 @@ func TestCompactionTellsSummaryAndError(t *testing.T) {
 				[]byte(`{"type":"session_start","id":"x"}`+"\n"+`{"type":"compaction_state","summaryText":"They said hello."}`+"\n"), 0o600))
 			return fakedroid.Fields{"newSessionId": id, "removedCount": 4}, ""
 		})
-		e := open(t, func(int) (*droid.Client, error) { return fakeDroid(says("hi"), fakedroid.WithSessions(sessions), compact), nil })
+		e := open(t, func(int) (*droid.Client, error) {
+			return fakeDroid(says("hi"), fakedroid.WithSessions(sessions), compact), nil
+		})
 		e.agent.cfg.Store = store.New(root, zap.NewNop())
 		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"session":{"compaction":{}}}}`).Error)
 		e.beginSession()
