@@ -181,6 +181,7 @@ func (a *Agent) methods() map[string]wire.Handler {
 		acp.AgentMethodSessionSetMode:         a.setMode,
 		acp.AgentMethodSessionSetConfigOption: a.setConfigOption,
 		methodSetModel:                        a.setModel,
+		methodSetTitle:                        a.setTitle,
 		acp.AgentMethodSessionLoad:            a.loadSession,
 		acp.AgentMethodSessionResume:          a.resumeSession,
 		acp.AgentMethodSessionFork:            a.forkSession,

@@ -23,7 +23,8 @@ type SessionCapabilities struct {
 	Resume struct{} `json:"resume"`
 	Close  struct{} `json:"close"`
 	Delete struct{} `json:"delete"`
-	Fork   struct{} `json:"fork"` // unstable in ACP
+	Fork   struct{} `json:"fork"`  // unstable in ACP
+	Title  struct{} `json:"title"` // session/set_title, unstable in ACP
 }
 
 // PromptCapabilities are the kinds of content a prompt may have besides text and links.

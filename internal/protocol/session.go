@@ -41,6 +41,11 @@ type SessionResult struct {
 	ConfigOptions []ConfigOption `json:"configOptions,omitempty"`
 }
 
+// TitleResult is the result of session/set_title (unstable in ACP): what was stored.
+type TitleResult struct {
+	Title string `json:"title"`
+}
+
 // ListResult is the result of session/list (ACP v1).
 type ListResult struct {
 	Sessions   []ListedSession `json:"sessions"`
