@@ -503,11 +503,10 @@ func TestCommands(t *testing.T) {
 		require.Contains(t, say("/fork"), "The copy is the session")
 		if limited {
 			require.Contains(t, say("/context"), "0.117 and newer can")
-			require.Contains(t, say("/rename A new name"), "0.117 and newer can")
 		} else {
 			require.Contains(t, say("/context"), "tokens")
-			require.Contains(t, say("/rename A new name"), "A new name")
 		}
+		require.Contains(t, say("/rename A new name"), "A new name")
 		if h.version == newDroid {
 			require.Contains(t, say("/context"), "System prompt")
 		}

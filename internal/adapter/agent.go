@@ -180,6 +180,8 @@ func (a *Agent) methods() map[string]wire.Handler {
 		acp.AgentMethodSessionCancel:          a.cancelTurn,
 		acp.AgentMethodSessionSetMode:         a.setMode,
 		acp.AgentMethodSessionSetConfigOption: a.setConfigOption,
+		methodSetModel:                        a.setModel,
+		methodSetTitle:                        a.setTitle,
 		acp.AgentMethodSessionLoad:            a.loadSession,
 		acp.AgentMethodSessionResume:          a.resumeSession,
 		acp.AgentMethodSessionFork:            a.forkSession,

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"droid-acp/internal/droid"
 	"droid-acp/internal/show"
 )
@@ -28,10 +30,12 @@ func compactCommand(r *commandRun, instructions string) {
 				s.endCompaction(r, client)
 			}
 		})
-		var id string
+		var id, summary string
 		var removed int
 		r.beside(compactTime, errCompactTime, func(ctx context.Context) (err error) {
-			id, removed, err = client.Compact(ctx, instructions)
+			if id, removed, err = client.Compact(ctx, instructions); err == nil {
+				summary = s.agent.summaryOf(id)
+			}
 			return err
 		}, func(err error) {
 			answered = err != errCompactTime
@@ -42,21 +46,34 @@ func compactCommand(r *commandRun, instructions string) {
 			// A process that made the summary goes on giving the model the whole old
 			// conversation, also after loading the new session (0.99 to 0.225).
 			s.goOn(r, id, true, func(hint string) {
-				s.put(s.show.EndCompaction(show.Compacted))
+				s.put(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary}))
 				r.reply(fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed) + hint)
 			})
 		})
 	})
 }
 
+// summaryOf is what the conversation became that droid compacted into the session of
+// this id, "" where no client wants it or it cannot be read. It reads the store.
+func (a *Agent) summaryOf(id string) string {
+	if !a.client.Compaction || a.cfg.Store == nil {
+		return ""
+	}
+	text, err := a.cfg.Store.Summary(id)
+	if err != nil {
+		a.log.Info("the summary of a compacted session could not be read", zap.Error(err))
+	}
+	return text
+}
+
 func compactFailed(r *commandRun, err error) {
 	if r.over() {
 		return // another compaction may run
 	}
-	r.s.put(r.s.show.EndCompaction(show.CompactionFailed))
 	if strings.Contains(err.Error(), "No access token") {
 		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + loginRemedy)
 	}
+	r.s.put(r.s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: err.Error()}))
 	r.fail("The conversation was not compacted", err)
 }
 
@@ -67,7 +84,7 @@ func (s *Session) endCompaction(r *commandRun, client *droid.Client) {
 	if r.cancelled() {
 		s.put(s.show.EndCompaction(show.CompactionCancelled))
 	}
-	s.put(s.show.EndCompaction(show.CompactionFailed))
+	s.put(s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: errCompactTime.Error()}))
 	if s.proc.client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
 		s.leave()
 	}

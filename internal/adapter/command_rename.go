@@ -5,18 +5,30 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/store"
 )
 
 // renameCommand gives the session a title.
 func renameCommand(r *commandRun, title string) {
-	if title == "" {
+	if title = store.CleanTitle(title); title == "" {
 		r.reply("Give a title: `/rename My title`.")
 		return
 	}
-	r.ask("The session was not renamed", func(ctx context.Context, client *droid.Client) (string, error) {
-		if !client.Version().Has(stream.RenamesSessions) {
-			return client.Version().Lacks(stream.RenamesSessions), nil
-		}
-		return "The session is called “" + title + "” now.", client.Rename(ctx, title)
+	r.droid(func(client *droid.Client) {
+		s, id := r.s, r.s.droidID
+		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
+			if !client.Version().Has(stream.RenamesSessions) {
+				return s.agent.writeTitle(id, title) // no turn of droid's runs beside a command
+			}
+			_, err := s.agent.rename(ctx, client, id, title)
+			return err
+		}, func(err error) {
+			if err != nil {
+				r.fail("The session was not renamed", err)
+				return
+			}
+			s.userTitled(title)
+			r.reply("The session is called “" + title + "” now.")
+		})
 	})
 }

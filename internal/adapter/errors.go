@@ -71,6 +71,7 @@ var (
 	loadingSession      = work{"to open the session", "load the session", "loaded the session"}
 	tellingConversation = work{"to tell the conversation", "tell the conversation", "told the conversation"}
 	takingPrompt        = work{"the prompt", "take the prompt", "took the prompt"}
+	namingSession       = work{"the title", "store the title", "stored the title"}
 	copyingSession      = work{"to copy the session", "copy the session", "copied the session"}
 )
 

@@ -106,21 +106,11 @@ func (s *Session) autoCompactionExtension(p autoCompactionParams, done answer[au
 		fail(invalidParams("enabled is missing"))
 		return
 	}
-	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
+	s.setAutoCompaction(*p.Enabled, func(err *acp.RequestError) {
 		if err != nil {
 			fail(err)
 			return
 		}
-		s.updateSettings(stream.SettingsPatch{AutoCompaction: p.Enabled}, func(err error) {
-			got := s.options.Settings().AutoCompaction
-			switch {
-			case err != nil:
-				fail(settingError("auto_compaction", "automatic compaction", err))
-			case got == nil || *got != *p.Enabled:
-				fail(internalError("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.lacking(stream.SwitchesAutoCompaction)))
-			default:
-				done(autoCompactionResult{*got}, nil)
-			}
-		})
+		done(autoCompactionResult{*p.Enabled}, nil)
 	})
 }

@@ -34,6 +34,8 @@ var methodsWithSession = map[string]string{
 	"session/cancel":             `{"sessionId":%s}`,
 	"session/set_mode":           `{"sessionId":%s,"modeId":"spec"}`,
 	"session/set_config_option":  `{"sessionId":%s,"configId":"mode","value":"spec"}`,
+	"session/set_model":          `{"sessionId":%s,"modelId":"x"}`,
+	"session/set_title":          `{"sessionId":%s,"title":"x"}`,
 	"_droid/state":               `{"sessionId":%s}`,
 	"_droid/stats":               `{"sessionId":%s}`,
 	"_droid/messages":            `{"sessionId":%s}`,

@@ -50,11 +50,27 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	var value string
-	if json.Unmarshal(params.Value, &value) != nil || value == "" {
-		return nil, invalidParams("value must be the id of one of the option's values, as a string")
+	value, err := optionValue(params.ConfigID, params.Value)
+	if err != nil {
+		return nil, err
 	}
 	return s.askToSet(c, params.ConfigID, value, func() any { return protocol.ConfigResult{ConfigOptions: s.options.TellList()} })
+}
+
+// optionValue reads the value that an option is to have: "true" or "false" for a switch.
+func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
+	switched := string(raw) == "true" || string(raw) == "false"
+	if id == options.AutoCompaction {
+		if !switched {
+			return "", invalidParams(`%s is on or off: value must be true or false, and type "boolean"`, id)
+		}
+		return string(raw), nil
+	}
+	var value string
+	if switched || json.Unmarshal(raw, &value) != nil || value == "" {
+		return "", invalidParams("value must be the id of one of the option's values, as a string")
+	}
+	return value, nil
 }
 
 // askToSet has the owner set an option. The request succeeds when droid reports the
@@ -82,6 +98,10 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 		s.tellOptions()
 		s.carryOut(s.prompts.machine.SetSteering(s.options.Steers()))
 		done(nil)
+		return
+	}
+	if id == options.AutoCompaction {
+		s.setSwitch(value == "true", done)
 		return
 	}
 	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {

@@ -28,6 +28,8 @@ type userPrompt struct {
 	command *commandRun // the command of this agent that the prompt is; nil for a prompt to droid
 
 	cancelled bool // it has ended as cancelled
+
+	used stream.TokenUsage // by droid's turns for it, set before it is answered
 }
 
 // kind is who answers the prompt: droid, a shell command or this agent.
@@ -39,6 +41,15 @@ func (p *userPrompt) kind() turns.Kind {
 		return turns.Process
 	}
 	return turns.Here
+}
+
+// add adds what a turn of droid's took to what a prompt did.
+func (p *userPrompt) add(u stream.TokenUsage) {
+	p.used.InputTokens += u.InputTokens
+	p.used.OutputTokens += u.OutputTokens
+	p.used.CacheCreationTokens += u.CacheCreationTokens
+	p.used.CacheReadTokens += u.CacheReadTokens
+	p.used.ThinkingTokens += u.ThinkingTokens
 }
 
 // prompts are the prompts of a session, and the machine that decides about them.
@@ -164,7 +175,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	return protocol.PromptResult{StopReason: stop}, nil
+	return protocol.PromptResult{StopReason: stop, Usage: usageOf(p.used)}, nil
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.

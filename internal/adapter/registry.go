@@ -182,5 +182,18 @@ func (r *registry) close() {
 	r.closing = true
 }
 
+// beside runs f beside the caller. Who waits for the sessions waits for it, too.
+func (r *registry) beside(f func()) {
+	r.mu.Lock()
+	closing := r.closing
+	if !closing {
+		r.running.Go(f)
+	}
+	r.mu.Unlock()
+	if closing {
+		f()
+	}
+}
+
 // wait returns when the owners of all sessions have ended.
 func (r *registry) wait() { r.running.Wait() }

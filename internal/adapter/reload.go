@@ -127,8 +127,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 	} else {
 		// The editor begins anew: after the response it is told everything again.
 		s.unregister()
-		modes, list := s.options.Tell()
-		r.done(protocol.SessionResult{Modes: modes, ConfigOptions: list}, nil)
+		r.done(s.sessionResult(), nil)
 	}
 	r.request.WhenWritten(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
 }

@@ -68,6 +68,9 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		options: options.New(a.cfg.Defaults.FollowUp),
 		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
 	}
+	if a.client.BooleanOptions {
+		s.options.OfferSwitches()
+	}
 	s.prompts = newPrompts(s.options.Steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
 	s.proc = newProcess(s.post, func() { s.nextReload() })

@@ -99,8 +99,8 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	for _, check := range checks {
 		check(s)
 	}
-	modes, list := s.options.Tell()
-	result := protocol.SessionResult{SessionID: s.id, Modes: modes, ConfigOptions: list}
+	result := s.sessionResult()
+	result.SessionID = s.id
 	// The editor takes updates of a session once it has the response.
 	c.Response.WhenWritten(func() { s.post(s.register) })
 	if err := a.sessions.begin(s); err != nil {

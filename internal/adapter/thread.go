@@ -21,6 +21,7 @@ type thread struct {
 	id      string // by which the editor used the session last, one of droid's
 	droidID string // of the session that the process works on
 	title   string // as droid says, "" for none
+	named   bool   // the user gave that title here, so droid's own do not replace it
 }
 
 // use notes by which id the editor uses the session. It reports whether that is
@@ -31,8 +32,17 @@ func (t *thread) use(id string) bool {
 	return changed
 }
 
-// call notes the title that droid gives the conversation.
-func (t *thread) call(title string) { t.title = title }
+// call notes the title that droid gives the conversation. It reports false where the
+// user has given one, which stays.
+func (t *thread) call(title string) bool {
+	if !t.named {
+		t.title = title
+	}
+	return !t.named
+}
+
+// name notes the title that the user gives the conversation.
+func (t *thread) name(title string) { t.title, t.named = title, true }
 
 // workOn notes which session of droid's the next process is to load.
 func (t *thread) workOn(droidID string) { t.droidID = droidID }

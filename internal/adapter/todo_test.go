@@ -32,3 +32,19 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, protocol.StatusFailed, calls[0].Status)
 	})
 }
+
+// A client that declares "plan" has its lists by plan_update alone, in the shape of the
+// schema that the editor of these tests checks.
+func TestPlanUpdateWhereDeclared(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		list := fakedroid.Tool{ID: "good", Name: "TodoWrite", Input: fakedroid.Fields{"todos": "1. [completed] a"}, Result: "TODO List Updated"}
+		e := open(t, playing(uses(list), v))
+		e.schema = unstableSchema
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"plan":{}}}`).Error)
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("plan it"))
+		require.Nil(t, e.lastUpdate("plan"))
+		require.JSONEq(t, `{"sessionUpdate":"plan_update","plan":{"type":"items","planId":"tasks","entries":[{"content":"a","priority":"medium","status":"completed"}]}}`,
+			string(e.lastUpdate("plan_update")))
+	})
+}

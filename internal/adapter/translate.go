@@ -36,8 +36,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 		s.options.Reported(ev.Settings)
 		s.tellOptions()
 	case quirks.TitleChanged:
-		s.thread.call(ev.Title)
-		s.tellTitle(ev.Title)
+		s.droidTitled(ev.Title)
 	case quirks.UsageChanged:
 		s.usage.changed(ev) // usage_update needs the window's size, see tellUsage
 	case quirks.Other:

@@ -57,6 +57,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		s.log.Debug("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
 		return
 	}
+	p.add(ev.Used)
 	ran, cancelled := s.prompts.runs(p), machine.Cancelled(p.id)
 	var actions []turns.Action
 	if ev.Outcome == quirks.Dropped {

@@ -30,6 +30,18 @@ func (u *usage) tell(stats droid.ContextStats) bool {
 // untold notes that the editor no longer knows how full the window is.
 func (u *usage) untold() { u.told = droid.ContextStats{} }
 
+// usageOf is what a prompt's response tells of its turn, nil where droid told nothing:
+// before 0.215 it tells the session's usage half a second after the turn, for which no
+// response waits, and of a call that is cut off it tells 0. Subagents count apart.
+func usageOf(u stream.TokenUsage) *protocol.Usage {
+	total := u.InputTokens + u.OutputTokens + u.CacheReadTokens + u.CacheCreationTokens
+	if total <= 0 || min(u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens) < 0 {
+		return nil
+	}
+	return &protocol.Usage{TotalTokens: total, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, ThoughtTokens: u.ThinkingTokens,
+		CachedReadTokens: u.CacheReadTokens, CachedWriteTokens: u.CacheCreationTokens}
+}
+
 // askTime bounds how long droid may take to answer a question about itself.
 const askTime = 10 * time.Second
 

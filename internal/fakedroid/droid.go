@@ -53,6 +53,7 @@ type Droid struct {
 	queue     []Prompt
 	turn      *turn // nil when idle
 	usage     int   // model calls so far
+	ended     int   // of these, in turns that have ended
 }
 
 // Run speaks as droid on in and out until s has returned and in has ended.

@@ -10,6 +10,7 @@ import (
 type settings struct {
 	model, effort, level, interaction string
 	specModel, specEffort             string
+	manual                            bool // it does not compact by itself
 }
 
 func defaultSettings() settings {
@@ -47,6 +48,9 @@ func (s *settings) setMode(mode string) bool {
 func (s *settings) update(v Version, params map[string]any) string {
 	s.updateModel(v, params)
 	s.updateSpecModel(v, params)
+	if compacts, ok := params["compactionThresholdCheckEnabled"].(bool); ok {
+		s.manual = !compacts
+	}
 	if v == Unversioned {
 		return s.updateUnversioned(params)
 	}
@@ -156,7 +160,7 @@ func (s settings) fields(v Version) Fields {
 	}
 	if v.modern() {
 		f["availableAutonomyLevels"] = []string{"off", "low", "medium", "high"}
-		f["compactionThresholdCheckEnabled"] = true
+		f["compactionThresholdCheckEnabled"] = !s.manual
 	}
 	return f
 }

@@ -106,14 +106,19 @@ func (d *Droid) turnCompleted(reason, turnID string) error {
 		return nil
 	}
 	none := Fields{"inputTokens": 0, "outputTokens": 0, "cacheCreationTokens": 0, "cacheReadTokens": 0, "thinkingTokens": 0, "factoryCredits": 0}
+	turn := tokens(d.usage - d.ended)
+	d.ended = d.usage
 	return d.Notify("agent_turn_completed", Fields{
-		"reason": reason, "turnId": turnID, "tokenUsage": d.tokens(), "cumulativeTokenUsage": d.tokens(),
+		"reason": reason, "turnId": turnID, "tokenUsage": turn, "cumulativeTokenUsage": d.tokens(),
 		"childTokenUsage": none, "cumulativeChildTokenUsage": none, "durationMs": 265,
 	})
 }
 
-func (d *Droid) tokens() Fields {
-	return Fields{"inputTokens": 100 * d.usage, "outputTokens": 10 * d.usage, "cacheCreationTokens": 0, "cacheReadTokens": 0, "thinkingTokens": 0, "factoryCredits": 0}
+func (d *Droid) tokens() Fields { return tokens(d.usage) }
+
+// tokens are what some calls of the model took.
+func tokens(calls int) Fields {
+	return Fields{"inputTokens": 100 * calls, "outputTokens": 10 * calls, "cacheCreationTokens": 0, "cacheReadTokens": 0, "thinkingTokens": 0, "factoryCredits": 0}
 }
 
 func (d *Droid) tokenUsage() error {

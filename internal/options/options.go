@@ -22,6 +22,9 @@ const (
 	FollowUp   = "follow_up"
 )
 
+// AutoCompaction is the id of the one option that is a switch.
+const AutoCompaction = "auto_compaction"
+
 // Values of FollowUp: what becomes of a prompt that is sent while another
 // one runs.
 const (
@@ -39,6 +42,7 @@ type State struct {
 	settings stream.Settings // as droid reported them last
 	models   []stream.Model  // that droid offers
 	followUp string          // Queue or Steer; droid knows nothing of it
+	switches bool            // the editor knows options that are switches
 
 	// What the editor believes: "" and nil when it was told nothing.
 	toldMode stream.Mode
@@ -53,6 +57,9 @@ func New(followUp string) State {
 	}
 	return State{followUp: followUp}
 }
+
+// OfferSwitches has options be offered that are switches: the editor knows these.
+func (o *State) OfferSwitches() { o.switches = true }
 
 // Settings are the settings as droid reported them last.
 func (o *State) Settings() stream.Settings { return o.settings }
@@ -155,6 +162,9 @@ func (o *State) list() []protocol.ConfigOption {
 			option.Options = append([]protocol.OptionValue{current}, option.Options...)
 		}
 		list = append(list, *option)
+	}
+	if compaction := o.autoCompactionOption(); compaction != nil {
+		list = append(list, *compaction)
 	}
 	return list
 }

@@ -73,6 +73,17 @@ func (o *State) followUpOption() *protocol.ConfigOption {
 		}}
 }
 
+// autoCompactionOption is a switch. Where droid does not tell whether it is on (before
+// 0.215), and for an editor that does not know switches, there is none.
+func (o *State) autoCompactionOption() *protocol.ConfigOption {
+	on := o.settings.AutoCompaction
+	if on == nil || !o.switches {
+		return nil
+	}
+	return &protocol.ConfigOption{ID: AutoCompaction, Name: "Auto-compaction",
+		Description: "When the context window is nearly full, droid goes on with a summary of the conversation", On: on}
+}
+
 // named puts the words what before the names of values, since some clients show a
 // value's name alone.
 func named(what string, values []protocol.OptionValue) []protocol.OptionValue {

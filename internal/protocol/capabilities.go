@@ -11,6 +11,8 @@ type ClientCapabilities struct {
 	URLs           bool // elicitation/create with mode "url"
 	Compaction     bool // compaction_update
 	Notices        bool // notice
+	Plans          bool // plan_update, in place of plan
+	BooleanOptions bool // options of type "boolean" among configOptions
 	ClientTraits
 }
 
@@ -26,6 +28,8 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		URLs:           isObject(elicitation["url"]),
 		Compaction:     isObject(session["compaction"]),
 		Notices:        isObject(session["notices"]),
+		Plans:          isObject(caps["plan"]),
+		BooleanOptions: isObject(Fields(session["configOptions"])["boolean"]),
 		ClientTraits:   ReadTraits(info, raw),
 	}
 }

@@ -24,7 +24,8 @@ type SessionCapabilities struct {
 	Resume struct{} `json:"resume"`
 	Close  struct{} `json:"close"`
 	Delete struct{} `json:"delete"`
-	Fork   struct{} `json:"fork"` // unstable in ACP
+	Fork   struct{} `json:"fork"`  // unstable in ACP
+	Title  struct{} `json:"title"` // session/set_title, unstable in ACP
 
 	AdditionalDirectories struct{} `json:"additionalDirectories"`
 	SystemPrompt          struct{} `json:"systemPrompt"` // unstable in ACP; {} is append alone

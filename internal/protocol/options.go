@@ -1,14 +1,35 @@
 package protocol
 
-// ConfigOption is one selector of configOptions (ACP v1).
+import "encoding/json"
+
+// ConfigOption is one of configOptions (ACP v1): a selector of values, or, where On is
+// set, a switch (type "boolean"), which only clients know that declare
+// session.configOptions.boolean.
 type ConfigOption struct {
 	ID           string        `json:"id"`
 	Name         string        `json:"name"`
 	Description  string        `json:"description,omitempty"`
 	Category     string        `json:"category,omitempty"`
 	Type         string        `json:"type"`
-	CurrentValue string        `json:"currentValue"`
-	Options      []OptionValue `json:"options"`
+	CurrentValue string        `json:"currentValue"` // of a selector
+	Options      []OptionValue `json:"options"`      // of a selector
+	On           *bool         `json:"-"`            // nil for a selector
+}
+
+// encode encodes the option as it is. A switch has no values but true and false.
+func (o ConfigOption) encode() ([]byte, error) {
+	if o.On == nil {
+		type selector ConfigOption
+		return json.Marshal(selector(o))
+	}
+	return json.Marshal(struct {
+		ID           string `json:"id"`
+		Name         string `json:"name"`
+		Description  string `json:"description,omitempty"`
+		Category     string `json:"category,omitempty"`
+		Type         string `json:"type"`
+		CurrentValue bool   `json:"currentValue"`
+	}{o.ID, o.Name, o.Description, o.Category, "boolean", *o.On})
 }
 
 // OptionValue is one value that a ConfigOption can have.

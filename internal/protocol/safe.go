@@ -89,9 +89,15 @@ func (i CommandInput) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON puts name and description in one safe line each.
 func (o ConfigOption) MarshalJSON() ([]byte, error) {
-	type plain ConfigOption
 	o.Name, o.Description = visible.Line(o.Name), visible.Line(o.Description)
-	return json.Marshal(plain(o))
+	return o.encode()
+}
+
+// MarshalJSON puts name and description in one safe line each.
+func (m SessionModel) MarshalJSON() ([]byte, error) {
+	type plain SessionModel
+	m.Name, m.Description = visible.Line(m.Name), visible.Line(m.Description)
+	return json.Marshal(plain(m))
 }
 
 // MarshalJSON puts name and description in one safe line each.

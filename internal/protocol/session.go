@@ -18,6 +18,18 @@ type SessionModes struct {
 // PromptResult is the result of session/prompt (ACP v1).
 type PromptResult struct {
 	StopReason acp.StopReason `json:"stopReason"`
+	Usage      *Usage         `json:"usage,omitempty"` // unstable in ACP
+}
+
+// Usage is what the turn of a prompt took, in tokens. Those of the cache are not among
+// InputTokens; thoughts are among OutputTokens.
+type Usage struct {
+	TotalTokens       int64 `json:"totalTokens"`
+	InputTokens       int64 `json:"inputTokens"`
+	OutputTokens      int64 `json:"outputTokens"`
+	ThoughtTokens     int64 `json:"thoughtTokens,omitempty"`
+	CachedReadTokens  int64 `json:"cachedReadTokens,omitempty"`
+	CachedWriteTokens int64 `json:"cachedWriteTokens,omitempty"`
 }
 
 // SessionResult is the result of session/new, load, resume and fork (ACP v1).
@@ -25,7 +37,13 @@ type PromptResult struct {
 type SessionResult struct {
 	SessionID     string         `json:"sessionId,omitempty"`
 	Modes         *SessionModes  `json:"modes,omitempty"`
+	Models        *SessionModels `json:"models,omitempty"`
 	ConfigOptions []ConfigOption `json:"configOptions,omitempty"`
+}
+
+// TitleResult is the result of session/set_title (unstable in ACP): what was stored.
+type TitleResult struct {
+	Title string `json:"title"`
 }
 
 // ListResult is the result of session/list (ACP v1).

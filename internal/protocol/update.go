@@ -48,11 +48,14 @@ type UsageUpdate struct {
 	Size          int64  `json:"size"`
 }
 
-// CompactionUpdate is compaction_update (unstable in ACP).
+// CompactionUpdate is compaction_update (ACP v1, for clients that declare
+// session.compaction). What is left out of a later one stays as it is.
 type CompactionUpdate struct {
-	SessionUpdate string `json:"sessionUpdate"`
-	CompactionID  string `json:"compactionId"`
-	Status        string `json:"status"`
+	SessionUpdate string    `json:"sessionUpdate"`
+	CompactionID  string    `json:"compactionId"`
+	Status        string    `json:"status"`
+	Summary       []Content `json:"summary,omitempty"` // what the conversation became, for the user to read
+	Error         string    `json:"error,omitempty"`
 }
 
 // NoticeUpdate is notice (ACP v1, for clients that declare session.notices).
@@ -68,17 +71,4 @@ type UserMessageChunk struct {
 	SessionUpdate string  `json:"sessionUpdate"`
 	MessageID     string  `json:"messageId,omitempty"`
 	Content       Content `json:"content"`
-}
-
-// PlanUpdate is ACP's plan: always the whole list.
-type PlanUpdate struct {
-	SessionUpdate string      `json:"sessionUpdate"`
-	Entries       []PlanEntry `json:"entries"`
-}
-
-// PlanEntry is one entry of a plan.
-type PlanEntry struct {
-	Content  string `json:"content"`
-	Priority string `json:"priority"` // high, medium or low
-	Status   string `json:"status"`   // pending, in_progress or completed
 }

@@ -203,6 +203,10 @@ type TurnEnded struct {
 	Outcome   Outcome
 	Reason    string   // droid's own reason, "" from versions that give none
 	Failure   *Failure // set when Outcome is Failed
+	// Used is what the calls of the model in this turn took, as droid says at its end
+	// (since 0.215); zero where it says nothing or 0, and for a message that was folded
+	// into the turn. InputTokens are without those of the cache.
+	Used stream.TokenUsage
 }
 
 // Other is an event that has no honest form of its own and passes unchanged:

@@ -158,10 +158,14 @@ func (n *Normalizer) finishAs(end TurnEnded) {
 	t := n.turn
 	n.withdrawAsks()
 	n.endTools()
+	if t.completed != nil {
+		end.Used = t.completed.TokenUsage
+	}
 	for _, id := range append([]string{t.requestID}, t.folded...) {
 		end.RequestID = id
 		n.over[id] = struct{}{}
 		n.emit(end)
+		end.Used = stream.TokenUsage{} // counted
 	}
 	n.last = ending{messageID: t.messageID, cancelled: end.Outcome == Cancelled}
 	if end.Outcome == Cancelled {

@@ -76,11 +76,14 @@ func (p *plan) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if result.FilePath != "" && !strings.Contains(message, result.FilePath) { // 0.99 says it already
 		message += "\nThe plan is saved in " + result.FilePath
 	}
+	past := result.IsEdited && !p.edited // droid keeps the edited plan in the file alone
+	shown := !past && p.v.showApproved(p.text)
 	switch {
 	case p.text != "" && strings.Contains(message, strings.TrimSpace(p.text)): // 0.99
-	case result.IsEdited && !p.edited: // in the past: droid keeps the edited plan in the file alone
+	case past:
 		update.Content = append([]protocol.ToolContent{protocol.TextContent("You edited this plan before you approved it; what was approved is in the file named below. It was proposed as:")},
 			planContent(p.text)...)
+	case shown: // the entry of the call need not repeat it
 	default:
 		update.Content = planContent(p.text)
 	}

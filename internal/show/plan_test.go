@@ -29,6 +29,7 @@ func TestPlanEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var update protocol.ToolCall
+			tc.view.shownCall = &shownCall{v: New(Options{})}
 			tc.view.ended(quirks.ToolEnded{Content: json.RawMessage(tc.raw)}, &update)
 			require.Equal(t, tc.want, texts(update.Content))
 		})

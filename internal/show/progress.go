@@ -5,6 +5,7 @@ import (
 
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
 )
 
 // retries are the repeated calls of one model call.
@@ -91,7 +92,19 @@ func (v *View) BeginCompaction(why string) []Output {
 
 // EndCompaction ends what BeginCompaction began, if anything.
 func (v *View) EndCompaction(end CompactionEnd) []Output {
-	v.endCompaction(end, compactionEnds[end])
+	return v.EndCompactionWith(end, CompactionFacts{})
+}
+
+// CompactionFacts are what is known of a compaction that has ended, for clients that
+// have the update. All others are told by whoever asked for it.
+type CompactionFacts struct {
+	Summary string // what the conversation became; "" where that is not known
+	Error   string // why it failed; "" where it did not, or where that is not known
+}
+
+// EndCompactionWith is EndCompaction where more is known than how it ended.
+func (v *View) EndCompactionWith(end CompactionEnd, facts CompactionFacts) []Output {
+	v.endCompaction(end, compactionEnds[end], facts)
 	return v.take()
 }
 
@@ -107,14 +120,18 @@ func (v *View) beginCompaction(why string) {
 	v.text(v.compaction, why, true)
 }
 
-func (v *View) endCompaction(end CompactionEnd, text string) {
+func (v *View) endCompaction(end CompactionEnd, text string, facts CompactionFacts) {
 	id := v.compaction
 	if id == "" {
 		return
 	}
 	v.compaction = ""
 	if v.client.Compaction {
-		v.send(protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: id, Status: string(end)})
+		update := protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: id, Status: string(end), Error: visible.Text(facts.Error)}
+		if text := visible.Text(facts.Summary); text != "" {
+			update.Summary = []protocol.Content{{Type: "text", Text: &text}}
+		}
+		v.send(update)
 		return
 	}
 	v.text(id, " "+text, true)
@@ -124,9 +141,9 @@ func (v *View) endCompaction(end CompactionEnd, text string) {
 func (v *View) EndTurn(cancelled bool) []Output {
 	if cancelled {
 		v.retries = retries{}
-		v.endCompaction(CompactionCancelled, compactionEnds[CompactionCancelled])
+		v.endCompaction(CompactionCancelled, compactionEnds[CompactionCancelled], CompactionFacts{})
 	}
 	v.retried()
-	v.endCompaction(Compacted, compactionEnds[Compacted])
+	v.endCompaction(Compacted, compactionEnds[Compacted], CompactionFacts{})
 	return v.take()
 }

@@ -31,10 +31,10 @@ func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	switch {
 	case ev.Unfinished:
 	case update.Status == protocol.StatusCompleted && ok:
-		t.v.send(protocol.PlanUpdate{SessionUpdate: "plan", Entries: entries})
+		t.v.showTasks(entries)
 	default:
 		shown := t.v.describe(t, ev.Name, t.input)
-		shown.SessionUpdate = "tool_call"
+		shown.SessionUpdate, shown.Name = "tool_call", ev.Name
 		shown.Status, shown.Content = update.Status, ResultContent(ev.Content)
 		t.v.send(shown)
 	}

@@ -22,7 +22,18 @@ func (v *View) UserCommand(m Moment, line string) (*UserCommand, []Output) {
 	input, _ := json.Marshal(map[string]string{"command": line}) // strings always encode
 	out := v.Event(m, quirks.ToolStarted{ID: id, Name: "Execute", Input: input}, nil)
 	u := &UserCommand{command: v.calls[id].(*command)}
-	return u, append(out, v.Event(m, quirks.ToolRunning{ID: id}, nil)...)
+	return u, nameless(append(out, v.Event(m, quirks.ToolRunning{ID: id}, nil)...))
+}
+
+// nameless takes the names of tools away: it is no tool of droid's that runs.
+func nameless(out []Output) []Output {
+	for i := range out {
+		if call, ok := out[i].Update.(protocol.ToolCall); ok {
+			call.Name = ""
+			out[i].Update = call
+		}
+	}
+	return out
 }
 
 // Wrote shows what the command has written since.

@@ -167,7 +167,7 @@ func (v *View) aside(ev stream.Event) {
 		}
 	case stream.SessionCompacted:
 		v.beginCompaction(WindowFull) // where droid did not say before that it does
-		v.endCompaction(Compacted, fmt.Sprintf("%d messages became a summary.", ev.RemovedCount))
+		v.endCompaction(Compacted, fmt.Sprintf("%d messages became a summary.", ev.RemovedCount), CompactionFacts{})
 	}
 }
 

@@ -1,0 +1,39 @@
+package adapter
+
+import (
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/options"
+)
+
+// setSwitch sets the option that is a switch, for an editor that is offered it.
+func (s *Session) setSwitch(on bool, done func(*acp.RequestError)) {
+	if s.options.Option(options.AutoCompaction) == nil {
+		done(invalidParams("unknown configId %q, or an option that this droid or this client does not have", options.AutoCompaction))
+		return
+	}
+	s.setAutoCompaction(on, done)
+}
+
+// setAutoCompaction switches automatic compaction and calls done when droid has done
+// so, or with why not. droid keeps it with the session (0.215 and 0.225).
+func (s *Session) setAutoCompaction(on bool, done func(*acp.RequestError)) {
+	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			done(err)
+			return
+		}
+		s.updateSettings(stream.SettingsPatch{AutoCompaction: &on}, func(err error) {
+			got := s.options.Settings().AutoCompaction
+			switch {
+			case err != nil:
+				done(settingError("auto_compaction", "automatic compaction", err))
+			case got == nil || *got != on:
+				done(internalError("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.lacking(stream.SwitchesAutoCompaction)))
+			default:
+				done(nil)
+			}
+		})
+	})
+}

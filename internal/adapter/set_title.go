@@ -1,0 +1,226 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/store"
+	"droid-acp/internal/wire"
+)
+
+// methodSetTitle is unstable in ACP: it names a session of session/list, open or not.
+const methodSetTitle = "session/set_title"
+
+// renameLook is how often the store is looked at while droid renames a session. droid
+// writes the title at once and answers after up to 14 s without a network (since 0.215).
+const renameLook = 50 * time.Millisecond
+
+// setTitle is session/set_title. The response comes when the title is stored.
+func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string  `json:"sessionId"`
+		Title     *string `json:"title"`
+	}
+	if err := decode(c.Params, &params); err != nil {
+		return nil, err
+	}
+	if err := checkSessionID(params.SessionID); err != nil {
+		return nil, err
+	}
+	if params.Title == nil {
+		return nil, invalidParams("title is missing; it is a text")
+	}
+	title := store.CleanTitle(*params.Title)
+	if title == "" {
+		return nil, invalidParams("the title has nothing that can be shown; give it at least one letter")
+	}
+	var err *acp.RequestError
+	if s, open := a.sessions.find(params.SessionID); open {
+		_, err = askOwner(s.owner, inquiry[struct{}]{ordered: c.Ordered, ctx: c.Context, cancelled: refuseWhenCancelled[struct{}],
+			work: func(answer func(struct{}, *acp.RequestError)) {
+				s.setTitle(title, func(err *acp.RequestError) { answer(struct{}{}, err) })
+			}})
+	} else {
+		err = a.setStoredTitle(c, params.SessionID, title)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return protocol.TitleResult{Title: title}, nil
+}
+
+// rename has a process rename the session that it works on. It returns when the title
+// is stored; answered says that droid has also said so.
+func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title string) (answered bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- client.Rename(ctx, title) }()
+	look := time.NewTicker(renameLook)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err == nil, outOfTime(ctx, err)
+		case <-look.C:
+			if a.titleStored(id, title) {
+				cancel()
+				<-done
+				return false, nil
+			}
+		}
+	}
+}
+
+func (a *Agent) titleStored(id, title string) bool {
+	if a.cfg.Store == nil {
+		return false
+	}
+	found, err := a.cfg.Store.Find(id)
+	return err == nil && found.Title == title
+}
+
+// setTitle names a session that is open here: droid does it, or, where it cannot
+// (0.99), its file is changed while no turn runs.
+func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
+	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			done(err)
+			return
+		}
+		stored := func(err error) {
+			if err != nil {
+				done(notDone(namingSession, err))
+				return
+			}
+			s.userTitled(title)
+			done(nil)
+		}
+		client, id := s.proc.client(), s.droidID
+		if !client.Version().Has(stream.RenamesSessions) {
+			s.writeTitle(id, title, stored)
+			return
+		}
+		s.do(func(ctx context.Context) {
+			_, err := s.agent.rename(ctx, client, id, title)
+			s.post(func() { stored(err) })
+		}, func() { stored(errPanic) })
+	})
+}
+
+// writeTitle writes a title into the file of droid's session when no prompt runs, and
+// keeps prompts from starting meanwhile.
+func (s *Session) writeTitle(id, title string, done func(error)) {
+	s.prompts.machine.Hold()
+	finish := func(err error) {
+		s.carryOut(s.prompts.machine.Release())
+		done(err)
+	}
+	s.prompts.whenQuiet(func() {
+		s.do(func(context.Context) {
+			err := s.agent.writeTitle(id, title)
+			s.post(func() { finish(err) })
+		}, func() { finish(errPanic) })
+	})
+}
+
+// writeTitle writes a title into the file of a session in which no turn runs.
+func (a *Agent) writeTitle(id, title string) error {
+	if a.cfg.Store == nil {
+		return errNoStore
+	}
+	return a.cfg.Store.SetTitle(id, title)
+}
+
+// errNoStore is why a title cannot be stored.
+var errNoStore = errors.New("it is not known where droid keeps its sessions")
+
+// userTitled notes the title that the user gave, and tells the editor, unless droid has
+// told it by then.
+func (s *Session) userTitled(title string) {
+	news := s.title != title
+	s.thread.name(title)
+	if news {
+		s.tellTitle(title)
+	}
+}
+
+// droidTitled takes a title that droid tells. After the user has given one, droid still
+// tells what it would have called the session: 0.99 the first prompt, although it keeps
+// the user's title.
+func (s *Session) droidTitled(title string) {
+	if s.thread.call(title) {
+		s.tellTitle(title)
+	}
+}
+
+// setStoredTitle names a session that is not open here: a process of its own loads it
+// for a moment. One that another agent has open is left alone.
+func (a *Agent) setStoredTitle(c *wire.Call, id, title string) *acp.RequestError {
+	before, free := a.sessions.reserve(id)
+	leave := free
+	defer func() { leave() }()
+	c.Ordered()
+	before.wait()
+	if a.cfg.Store == nil {
+		return notDone(namingSession, errNoStore)
+	}
+	found, err := a.cfg.Store.Find(id)
+	var missing *store.NotFoundError
+	switch {
+	case errors.As(err, &missing):
+		return unknownSession(id)
+	case err != nil:
+		return notDone(namingSession, err)
+	case a.cfg.Store.HeldElsewhere(id):
+		return invalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
+	}
+	if release, err := a.cfg.Store.Hold(id); err == nil { // else others do not see it
+		leave = func() { release(); free() }
+	}
+	cwd := found.CWD
+	if a.checkDirectory(cwd) != nil {
+		cwd = a.cfg.Dir
+	}
+	client, _, err := a.launch(c.Context, cwd, nil, openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	if err != nil {
+		return openError(id, err)
+	}
+	left := leave
+	leave = func() {} // the process has the session until it is gone
+	return a.nameStored(c.Context, client, id, title, left)
+}
+
+// nameStored has a process that has loaded a session name it, and ends the process;
+// then it calls leave.
+func (a *Agent) nameStored(ctx context.Context, client *droid.Client, id, title string, leave func()) *acp.RequestError {
+	able := client.Version().Has(stream.RenamesSessions)
+	var answered bool
+	var err error
+	if able {
+		answered, err = a.rename(ctx, client, id, title)
+	}
+	if answered || !able { // it has nothing left to write
+		client.Kill()
+	}
+	if !able {
+		closeDroid(a.ctx, client)
+		err = a.writeTitle(id, title)
+		leave()
+	} else {
+		a.sessions.beside(func() {
+			defer leave()
+			closeDroid(a.ctx, client)
+		})
+	}
+	if err != nil {
+		return notDone(namingSession, err)
+	}
+	return nil
+}

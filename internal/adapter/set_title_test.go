@@ -1,0 +1,179 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/store"
+)
+
+// titles is an editor whose agent has a store with files, as droid's are, and whose
+// droids rename.
+type titles struct {
+	*editor
+	root     string
+	sessions *fakedroid.Sessions
+	renamed  []string
+	slow     bool // droid writes the title and does not answer
+}
+
+func (s *titles) file(id string) string { return filepath.Join(s.root, id+".jsonl") }
+
+// write writes a session's file with a title.
+func (s *titles) write(id, title string) {
+	require.NoError(s.t, os.WriteFile(s.file(id), []byte(fmt.Sprintf(`{"type":"session_start","title":%q,"isSessionTitleManuallySet":true,"cwd":"/workspace"}`, title)+"\n"), 0o600))
+}
+
+func (s *titles) titleInStore(id string) string {
+	found, err := s.agent.cfg.Store.Find(id)
+	require.NoError(s.t, err)
+	return found.Title
+}
+
+func (s *titles) setTitle(id, title string) wireMessage {
+	return s.call("session/set_title", fmt.Sprintf(`{"sessionId":%q,"title":%q}`, id, title))
+}
+
+func openTitles(t *testing.T, root string, v fakedroid.Version, script fakedroid.Script) *titles {
+	s := &titles{root: root, sessions: new(fakedroid.Sessions)}
+	rename := fakedroid.WithAnswer("droid.rename_session", func(p map[string]any) (any, string) {
+		s.renamed = append(s.renamed, p["title"].(string))
+		if s.slow {
+			all, _ := filepath.Glob(root + "/*.jsonl")
+			for _, file := range all {
+				id := filepath.Base(file)
+				s.write(id[:len(id)-len(".jsonl")], p["title"].(string))
+			}
+			return fakedroid.NoAnswer{}, ""
+		}
+		return fakedroid.Fields{"success": true}, ""
+	})
+	s.editor = connect(t, func(int) (*droid.Client, error) {
+		return fakeDroid(script, fakedroid.WithVersion(v), fakedroid.WithSessions(s.sessions), rename), nil
+	})
+	s.agent.cfg.Store = store.New(root, zap.NewNop())
+	return s
+}
+
+// says an automatic title with each answer, as droid may after a rename.
+func titled(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+	if err := d.Notify("session_title_updated", fakedroid.Fields{"title": "what droid thinks"}); err != nil {
+		return err
+	}
+	return d.Say("", "hi")
+}
+
+// An open session: droid renames it, the editor is told, and no title of droid's own
+// takes its place. 0.99 cannot rename; its file is changed.
+func TestSetTitleOfOpenSession(t *testing.T) {
+	for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
+		t.Run(string(v), func(t *testing.T) {
+			root := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				s := openTitles(t, root, v, eachPrompt(titled))
+				s.beginSession()
+				s.write(s.session, "New Session")
+				for _, title := range []string{"  My\n own\ttitle ", "Another"} {
+					want := map[string]string{"Another": "Another"}[title]
+					if want == "" {
+						want = "My own title"
+					}
+					answer := s.setTitle(s.session, title)
+					require.Nil(t, answer.Error)
+					require.JSONEq(t, fmt.Sprintf(`{"title":%q}`, want), string(answer.Result))
+					require.Equal(t, "end_turn", s.run("hello"))
+					require.JSONEq(t, fmt.Sprintf(`{"sessionUpdate":"session_info_update","title":%q}`, want), string(s.lastUpdate("session_info_update")))
+					if v == fakedroid.V099 {
+						require.Equal(t, want, s.titleInStore(s.session))
+					}
+				}
+				if v != fakedroid.V099 {
+					require.Equal(t, []string{"My own title", "Another"}, s.renamed)
+				}
+			})
+		})
+	}
+}
+
+// Any session that is listed can be named, by a droid that is gone afterwards. A droid
+// that has written the title and does not answer yet is not waited for.
+func TestSetTitleOfStoredSession(t *testing.T) {
+	for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
+		for _, slow := range []bool{false, true} {
+			t.Run(fmt.Sprint(v, slow), func(t *testing.T) {
+				root := t.TempDir()
+				synctest.Test(t, func(t *testing.T) {
+					s := openTitles(t, root, v, says("hi"))
+					s.slow = slow
+					id := s.sessions.Add("/workspace")
+					s.write(id, "before")
+					answer := s.setTitle(id, "My own title")
+					require.Nil(t, answer.Error)
+					require.JSONEq(t, `{"title":"My own title"}`, string(answer.Result))
+					if slow || v == fakedroid.V099 {
+						require.Equal(t, "My own title", s.titleInStore(id))
+					}
+					require.False(t, s.agent.cfg.Store.HeldElsewhere(id) && v == fakedroid.V099)
+					s.session = id
+					require.Nil(t, s.call("session/load", sessionParamsOf(id)).Error, "afterwards it can be opened")
+					require.Equal(t, "end_turn", s.run("hello"))
+				})
+			})
+		}
+	}
+}
+
+// What set_title refuses, and why.
+func TestSetTitleRefuses(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := openTitles(t, filepath.Join(root, "sessions"), fakedroid.V0225, says("hi"))
+		require.NoError(t, os.MkdirAll(s.root, 0o700))
+		id := s.sessions.Add("/workspace")
+		s.write(id, "before")
+		for params, code := range map[string]int{
+			fmt.Sprintf(`{"sessionId":%q,"title":" \n\u0007 "}`, id): -32602,
+			fmt.Sprintf(`{"sessionId":%q,"title":null}`, id):         -32602,
+			fmt.Sprintf(`{"sessionId":%q}`, id):                      -32602,
+			fmt.Sprintf(`{"sessionId":%q,"title":7}`, id):            -32602,
+			`{"sessionId":"no-such","title":"x"}`:                    -32002,
+			`{"title":"x"}`:                                          -32602,
+		} {
+			answer := s.call("session/set_title", params)
+			require.NotNil(t, answer.Error, params)
+			require.Equal(t, code, answer.Error.Code, params)
+		}
+		release, err := s.agent.cfg.Store.Hold(id)
+		require.NoError(t, err)
+		answer := s.setTitle(id, "x")
+		require.Equal(t, -32600, answer.Error.Code)
+		require.Contains(t, answer.Error.Message, "open in another window")
+		release()
+		require.Nil(t, s.setTitle(id, "x").Error)
+		require.Equal(t, []string{"x"}, s.renamed)
+	})
+}
+
+// The capability says that it is there.
+func TestSetTitleIsAdvertised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := open(t, playing(says("hi")))
+		answer := e.call("initialize", `{"protocolVersion":1}`)
+		var r struct {
+			AgentCapabilities struct {
+				SessionCapabilities map[string]json.RawMessage
+			}
+		}
+		require.NoError(t, json.Unmarshal(answer.Result, &r))
+		require.JSONEq(t, `{}`, string(r.AgentCapabilities.SessionCapabilities["title"]))
+	})
+}

@@ -1,0 +1,191 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"droid-acp/internal/sessionid"
+)
+
+// errMoving is why a title was not written: droid writes to the session all the time.
+var errMoving = errors.New("it changes all the time; try again when nothing runs in it")
+
+// setTitleTries is how often SetTitle begins anew when the file changes meanwhile.
+const setTitleTries = 3
+
+// SetTitle writes a title into a session's file, as a droid does that can rename: it is
+// for 0.99, which cannot, but keeps to a title that is marked as the user's, also in a
+// process that has the session open. The caller sees to it that no turn runs in the
+// session. The file is replaced as a whole, or not at all, and keeps its times, by
+// which sessions are sorted. The error is a *NotFoundError, or says what stands in the
+// way.
+func (s *Store) SetTitle(id, title string) error {
+	if !sessionid.Valid(id) {
+		return &NotFoundError{ID: id, Err: errors.New("not an id of a session")}
+	}
+	dirs, _, err := s.directories()
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, dir := range dirs {
+		info, err := os.Lstat(dir.file(id + transcript))
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if _, err := s.inside(dir); err != nil {
+			return err
+		}
+		if err := retitle(dir.file(id+transcript), title); err != nil {
+			return fmt.Errorf("writing the title of session %s: %w", id, err)
+		}
+		found = true
+	}
+	if !found {
+		return &NotFoundError{ID: id}
+	}
+	return nil
+}
+
+// retitle replaces the file by one with the title. When the file changes meanwhile, it
+// begins anew.
+func retitle(path, title string) error {
+	for range setTitleTries {
+		done, err := retitleOnce(path, title)
+		if done || err != nil {
+			return err
+		}
+	}
+	return errMoving
+}
+
+// retitleOnce reports false when the file changed while it was copied.
+func retitleOnce(path, title string) (done bool, err error) {
+	from, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer from.Close()
+	before, err := from.Stat()
+	if err != nil {
+		return false, err
+	}
+	to, err := os.CreateTemp(filepath.Dir(path), ".droid-acp-title-*")
+	if err != nil {
+		return false, err
+	}
+	defer os.Remove(to.Name()) // it is not there any more once it has the file's place
+	defer to.Close()
+	if err := copyWithTitle(to, from, title); err != nil {
+		return false, err
+	}
+	if err := errors.Join(from.Close(), to.Chmod(before.Mode().Perm()), to.Sync(), to.Close(), os.Chtimes(to.Name(), before.ModTime(), before.ModTime())); err != nil {
+		return false, err
+	}
+	now, err := os.Lstat(path)
+	if err != nil {
+		return false, err
+	}
+	if !os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime()) {
+		return false, nil
+	}
+	return true, os.Rename(to.Name(), path)
+}
+
+// copyWithTitle copies a session's file, with a title in its first line.
+func copyWithTitle(to io.Writer, from io.Reader, title string) error {
+	lines := bufio.NewReader(from)
+	first, err := lines.ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if _, err := parseStart(first); err != nil {
+		return err
+	}
+	line, err := withTitle(first, title)
+	if err != nil {
+		return err
+	}
+	if _, err := to.Write(line); err != nil {
+		return err
+	}
+	_, err = io.Copy(to, lines)
+	return err
+}
+
+// withTitle sets the title in a session's first line and leaves all else, the order of
+// the fields among it, as it is.
+func withTitle(line []byte, title string) ([]byte, error) {
+	in := json.NewDecoder(bytes.NewReader(line))
+	if _, err := in.Token(); err != nil { // {
+		return nil, err
+	}
+	var fields []field
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return nil, err
+		}
+		fields = append(fields, field{name.(string), value}) // the name of a field is a string
+	}
+	where := "title"
+	if has(fields, "sessionTitle") { // 0.99 and 0.117
+		where = "sessionTitle"
+	}
+	text, _ := json.Marshal(title) // strings always encode
+	fields = set(fields, where, text)
+	return encoded(set(fields, "isSessionTitleManuallySet", json.RawMessage("true"))), nil
+}
+
+// field is one field of a JSON object.
+type field struct {
+	name  string
+	value json.RawMessage
+}
+
+func has(fields []field, name string) bool {
+	for _, f := range fields {
+		if f.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func set(fields []field, name string, value json.RawMessage) []field {
+	for i := range fields {
+		if fields[i].name == name {
+			fields[i].value = value
+			return fields
+		}
+	}
+	return append(fields, field{name, value})
+}
+
+// encoded is the object of these fields, as a line.
+func encoded(fields []field) []byte {
+	var out bytes.Buffer
+	for i, f := range fields {
+		out.WriteByte("{,"[min(i, 1)])
+		name, _ := json.Marshal(f.name) // strings always encode
+		out.Write(name)
+		out.WriteByte(':')
+		out.Write(f.value)
+	}
+	out.WriteString("}\n")
+	return out.Bytes()
+}
+
+// HeldElsewhere reports whether a process of this or another agent has noted that a
+// droid has the session open (Hold).
+func (s *Store) HeldElsewhere(id string) bool { return s.held(id) }

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+)
+
+// TestSetTitle: the title stands where the version that made the file looks for it, and
+// nothing else changes: no other line, no order of fields, no time.
+func TestSetTitle(t *testing.T) {
+	const rest = `{"type":"message","id":"1"}` + "\n" + `{"half`
+	then := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for first, want := range map[string]string{
+		// 0.99
+		`{"type":"session_start","id":"x","title":"New Session","sessionTitle":"New Session","cwd":"/w","big":12345678901234567890}`: `{"type":"session_start","id":"x","title":"New Session","sessionTitle":"Mine \"own\"","cwd":"/w","big":12345678901234567890,"isSessionTitleManuallySet":true}`,
+		`{"type":"session_start","sessionTitle":"A","isSessionTitleManuallySet":false,"sessionTitleAutoStage":"first_message"}`:      `{"type":"session_start","sessionTitle":"Mine \"own\"","isSessionTitleManuallySet":true,"sessionTitleAutoStage":"first_message"}`,
+		// 0.225
+		`{"type":"session_start","title":"hello"}`: `{"type":"session_start","title":"Mine \"own\"","isSessionTitleManuallySet":true}`,
+		`{"type":"session_start"}`:                 `{"type":"session_start","title":"Mine \"own\"","isSessionTitleManuallySet":true}`,
+	} {
+		root := t.TempDir()
+		s := New(root, zap.NewNop())
+		file := filepath.Join(root, "-w", "x.jsonl")
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(first+"\n"+rest), 0o640))
+		require.NoError(t, os.Chtimes(file, then, then))
+		require.NoError(t, s.SetTitle("x", `Mine "own"`))
+		got, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, want+"\n"+rest, string(got))
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.True(t, info.ModTime().Equal(then))
+		all, err := os.ReadDir(filepath.Dir(file))
+		require.NoError(t, err)
+		require.Len(t, all, 1, "nothing is left behind")
+		found, err := s.Find("x")
+		require.NoError(t, err)
+		require.Equal(t, `Mine "own"`, found.Title)
+	}
+}
+
+// TestSetTitleRefuses: what is no session stays as it is.
+func TestSetTitleRefuses(t *testing.T) {
+	root := t.TempDir()
+	s := New(root, zap.NewNop())
+	var missing *NotFoundError
+	require.ErrorAs(t, s.SetTitle("x", "t"), &missing)
+	require.ErrorAs(t, s.SetTitle("../x", "t"), &missing)
+	file := filepath.Join(root, "x.jsonl")
+	for _, content := range []string{"", "no json\n", `{"type":"other"}` + "\n", `["type"]` + "\n"} {
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+		require.Error(t, s.SetTitle("x", "t"))
+		got, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, content, string(got))
+	}
+	all, err := os.ReadDir(root)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+}
+
+// TestHeldElsewhere: a hold is seen until it is released.
+func TestHeldElsewhere(t *testing.T) {
+	s := New(filepath.Join(t.TempDir(), "sessions"), zap.NewNop())
+	require.False(t, s.HeldElsewhere("x"))
+	release, err := s.Hold("x")
+	require.NoError(t, err)
+	require.True(t, s.HeldElsewhere("x"))
+	release()
+	require.False(t, s.HeldElsewhere("x"))
+}
