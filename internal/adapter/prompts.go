@@ -83,7 +83,7 @@ func (q *prompts) join(p *userPrompt, when turns.When) (actions []turns.Action, 
 // none.
 func (q *prompts) unsentWords() *userPrompt {
 	for _, p := range q.open {
-		if p.further != nil && p.further.words && !p.further.shown {
+		if p.further != nil && p.further.words != "" && !p.further.shown {
 			return p
 		}
 	}

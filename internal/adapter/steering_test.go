@@ -91,6 +91,17 @@ func TestSteeringWithoutATurn(t *testing.T) {
 	})
 }
 
+// A turn that the message began by itself and that fails says so, as nothing else does.
+func TestSteeredTurnThatFails(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			return d.Fail("model_request_rejected", "400 bad request", "The model refused the request.")
+		}), v))
+		require.JSONEq(t, `{"outcome":"startedNewTurn"}`, outcome(e.await(e.steer("two", ""))))
+		e.until("the failure is told", func() bool { return strings.Contains(strings.Join(e.updates(), "\n"), "agent: The turn failed: ") })
+	})
+}
+
 // A turn that is being cancelled takes no message.
 func TestSteeringACancelledTurn(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {

@@ -10,7 +10,7 @@ import (
 // further is what is known of a message of the user's that belongs to the prompt that
 // runs: the words of a refusal, or a steering message. It ends with that prompt.
 type further struct {
-	words   bool                    // of a refusal
+	words   string                  // of a refusal; "" for a steering message
 	shown   bool                    // the editor has been sent it
 	settled func(*acp.RequestError) // of a steering message: called when droid has it, nil, or why it has not
 }
@@ -30,10 +30,11 @@ func (f *further) settle(err *acp.RequestError) {
 // prompt when that has happened. What is said with several refusals goes as one.
 func (s *Session) sayBehind(text string) {
 	if p := s.prompts.unsentWords(); p != nil {
-		p.message.Text += "\n\n" + text
+		p.further.words += "\n\n" + text
+		p.message.Text = p.further.words
 		return
 	}
-	p := &userPrompt{message: stream.UserMessage{Text: text}, further: &further{words: true}}
+	p := &userPrompt{message: stream.UserMessage{Text: text}, further: &further{words: text}}
 	actions, ok := s.prompts.join(p, turns.Behind)
 	if !ok {
 		s.tellUnsaid(text)
@@ -44,19 +45,20 @@ func (s *Session) sayBehind(text string) {
 
 // showWords shows the words of a refusal as the user's message when they go to droid.
 func (s *Session) showWords(p *userPrompt) {
-	if f := p.further; f != nil && f.words && !f.shown {
+	if f := p.further; f != nil && f.words != "" && !f.shown {
 		f.shown = true
-		s.put(s.show.Said(p.message.Text))
+		s.put(s.show.Said(f.words))
 	}
 }
 
 // messageEnded takes the end of a message that belongs to a prompt.
 func (s *Session) messageEnded(end turns.Merged) {
 	p := s.prompts.remove(end.ID)
-	if end.Unsent && p.further.words {
-		s.tellUnsaid(p.message.Text)
-	}
-	if end.Unsent {
+	switch {
+	case !end.Unsent:
+	case p.further.words != "":
+		s.tellUnsaid(p.further.words)
+	default:
 		p.further.settle(s.unsent(end.Err))
 	}
 }
