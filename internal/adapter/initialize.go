@@ -75,6 +75,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 			MCPCapabilities:    protocol.MCPCapabilities{HTTP: true, SSE: true},
 		},
 		AuthMethods: []protocol.AuthMethod{a.loginMethod()},
+		Meta:        steeringMeta(),
 		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp (unofficial bridge to Factory's droid)", Version: a.cfg.Version},
 	}, nil
 }

@@ -19,7 +19,8 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
 		return
 	}
-	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.has(stream.TakesEditedPlan)})
+	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.has(stream.TakesEditedPlan),
+		Words: s.prompts.machine.Joinable()})
 	s.put(p.Before)
 	if p.Refused {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
@@ -101,8 +102,11 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 	})
 }
 
-// giveAnswer gives droid a decision, which may be an edited plan.
+// giveAnswer gives droid a decision, which may be an edited plan, or a refusal with words.
 func (s *Session) giveAnswer(ev quirks.PermissionAsked, d show.Decision) {
+	if d.Words != "" {
+		s.sayBehind(d.Words)
+	}
 	if d.Option == stream.OptionEdit {
 		s.approveEdited(ev, d.Edited)
 		return

@@ -47,10 +47,11 @@ func TestEditedPlan(t *testing.T) {
 		tool.Result = editedResult
 		e, told := openPlan(t, formClient, fakedroid.V0225, tool)
 		e.ask = func(p permission) string {
-			last := p.Options[len(p.Options)-1]
-			require.Equal(t, "cancel", last.OptionID)
-			require.Equal(t, "allow_once", p.Options[len(p.Options)-2].Kind)
-			require.Equal(t, "Edit the plan, then proceed", p.Options[len(p.Options)-2].Name)
+			last := p.Options[len(p.Options)-2:]
+			require.Equal(t, "cancel", last[0].OptionID)
+			require.Equal(t, show.WordsOption, last[1].OptionID)
+			require.Equal(t, "allow_once", p.Options[len(p.Options)-3].Kind)
+			require.Equal(t, "Edit the plan, then proceed", p.Options[len(p.Options)-3].Name)
 			return show.EditOption
 		}
 		e.onForm = func(p protocol.ElicitationParams) string {

@@ -26,6 +26,7 @@ type userPrompt struct {
 	message stream.UserMessage
 	notes   []string    // about the user's shell commands; message begins with them
 	command *commandRun // the command of this agent that the prompt is; nil for a prompt to droid
+	further *further    // what it is as a message that belongs to another prompt; nil for a prompt of its own
 
 	cancelled bool // it has ended as cancelled
 
@@ -74,6 +75,30 @@ func (q *prompts) add(p *userPrompt) {
 	q.lastID++
 	p.id = q.lastID
 	q.open[p.id] = p
+}
+
+// join adds a message that belongs to the prompt that runs. It reports false when no
+// such prompt takes one.
+func (q *prompts) join(p *userPrompt, when turns.When) (actions []turns.Action, ok bool) {
+	q.add(p)
+	host, ok, actions := q.machine.Join(p.id, when)
+	if !ok {
+		q.remove(p.id)
+		return nil, false
+	}
+	p.session = q.open[host].session
+	return actions, true
+}
+
+// unsentWords are the words of a refusal that wait for the end of droid's turn, nil for
+// none.
+func (q *prompts) unsentWords() *userPrompt {
+	for _, p := range q.open {
+		if p.further != nil && p.further.words != "" && !p.further.shown {
+			return p
+		}
+	}
+	return nil
 }
 
 // remove takes a prompt that ends.

@@ -52,6 +52,8 @@ func (s *Session) act(a turns.Action) {
 		s.apply(s.proc.abort(time.Now(), a.Request))
 	case turns.End:
 		s.endPrompt(a)
+	case turns.Merged:
+		s.messageEnded(a)
 	case turns.RefuseAsk:
 		s.dialog.refuse()
 	case turns.Quiet:
@@ -84,6 +86,7 @@ func (s *Session) needDroid(p *userPrompt) {
 // sendPrompt hands a prompt to droid.
 func (s *Session) sendPrompt(p *userPrompt, request string) {
 	p.message.RequestID = request
+	s.showWords(p)
 	if s.prompts.runs(p) {
 		s.addShellNotes(p)
 	}
@@ -104,6 +107,7 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 		if s.prompts.runs(p) {
 			s.silence.broken(time.Now())
 		}
+		p.further.reachedModel()
 		s.carryOut(s.prompts.machine.Taken(time.Now(), p.id))
 		return
 	}

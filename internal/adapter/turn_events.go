@@ -22,7 +22,8 @@ func (s *Session) turnEvent(ev quirks.Event) bool {
 	case quirks.TurnBeside:
 		s.carryOut(machine.Beside(time.Now(), ev.RequestID))
 	case quirks.PromptFolded:
-		if machine.Folded(ev.RequestID) {
+		p := s.prompts.of(ev.RequestID)
+		if machine.Folded(ev.RequestID) && p.further == nil {
 			s.tell("Your message was added to the running turn.")
 		}
 	case quirks.Discarded:

@@ -7,6 +7,7 @@ type InitializeResult struct {
 	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
 	AuthMethods       []AuthMethod      `json:"authMethods"`
 	AgentInfo         AgentInfo         `json:"agentInfo"`
+	Meta              map[string]any    `json:"_meta,omitempty"`
 }
 
 // AgentCapabilities are what the agent can do.

@@ -217,7 +217,8 @@ func (p *player) permission(ev quirks.PermissionAsked, files Files) {
 		return
 	}
 	p.lead(asked)
-	p.report("decision %+v", asked.Decision())
+	d := asked.Decision()
+	p.report("decision %+v", struct{ Option, Plan, Edited string }{d.Option, d.Plan, d.Edited})
 }
 
 func (p *player) questions(ev quirks.QuestionAsked) {

@@ -24,12 +24,14 @@ type Decision struct {
 	Option string // of droid's; stream.OptionCancel unless the user chose clearly
 	Plan   string // the name of the plan that they picked where droid offers several
 	Edited string // the plan in the user's words, with stream.OptionEdit
+	Words  string // what the user says to the model with a refusal; "" for nothing
 }
 
 // Setting is what else of a session a permission request depends on.
 type Setting struct {
 	Mode       stream.Mode // the session is in
 	EditedPlan bool        // droid takes a plan that the user has edited
+	Words      bool        // what the user says with a refusal can reach the model
 }
 
 // Permission shows what droid wants to do. files are the texts of what Needs names for
@@ -59,6 +61,7 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 	p.After = v.take()
 	p.permissionDialog = permissionDialog{names: v.client.OptionNames, shown: shown, options: options, plans: plans,
 		decision: Decision{Option: stream.OptionCancel}}
+	p.words = set.Words && v.client.Forms && v.client.OptionNames && offers(ev.Options, stream.OptionCancel)
 	if set.EditedPlan && v.client.Forms && v.client.OptionNames && len(plans) == 0 {
 		p.plan = editablePlan(ev)
 	}

@@ -35,7 +35,9 @@ type permissionDialog struct {
 
 	asking   choice // what the user has in front of them
 	inForm   bool
-	forms    int // shown so far
+	forms    int  // shown so far
+	words    bool // the user may say why they refuse
+	inWords  bool // in a form
 	decision Decision
 	over     bool
 }
@@ -49,13 +51,20 @@ func (d *permissionDialog) Next() (Step, bool) {
 		return Step{}, false
 	case d.inForm:
 		return Step{Form: planForm(d.shown.ToolCallID, d.plan)}, true
-	case d.choosesPlan():
-		d.asking = newChoice(planOptions(d.plans, d.options), d.names)
-	case d.plan != "":
-		d.asking = newChoice(withEdit(d.options), d.names)
-	default:
-		d.asking = newChoice(d.options, d.names)
+	case d.inWords:
+		return Step{Form: wordsForm(d.shown)}, true
 	}
+	options := d.options
+	switch {
+	case d.choosesPlan():
+		options = planOptions(d.plans, d.options)
+	case d.plan != "":
+		options = withEdit(d.options)
+	}
+	if d.words {
+		options = withWords(options)
+	}
+	d.asking = newChoice(options, d.names)
 	return Step{Choice: &protocol.PermissionParams{ToolCall: d.shown, Options: d.asking.shown}}, true
 }
 
@@ -65,8 +74,10 @@ func (d *permissionDialog) choosesPlan() bool { return len(d.plans) > 0 && d.dec
 func (d *permissionDialog) Chose(optionID string) (offered bool) {
 	option := d.asking.picked(optionID)
 	switch {
-	case d.over || d.inForm || option == "":
+	case d.over || d.inForm || d.inWords || option == "":
 		d.refuse()
+	case option == WordsOption:
+		d.inWords = true
 	case d.choosesPlan():
 		d.pickPlan(option)
 	case option == EditOption:
@@ -92,7 +103,12 @@ func (d *permissionDialog) pickPlan(option string) {
 // close it is no word on the plan.
 func (d *permissionDialog) Filled(result *protocol.ElicitationResult) {
 	if d.over || !d.inForm {
+		words := ""
+		if !d.over && d.inWords {
+			words = wordsOf(result)
+		}
 		d.refuse()
+		d.decision.Words = words
 		return
 	}
 	d.inForm = false

@@ -204,6 +204,12 @@ func (v *View) Text(messageID, text string, thought bool) []Output {
 	return v.take()
 }
 
+// Said shows what the user said in another place than a prompt, as their message.
+func (v *View) Said(text string) []Output {
+	v.send(userText(quirks.UserText{MessageID: v.newID(), Text: text}, v.cwd))
+	return v.take()
+}
+
 // Prompted notes that the user sees a prompt of theirs below all that was shown.
 func (v *View) Prompted() { v.border.prompted() }
 

@@ -184,6 +184,41 @@ func (b steersAll) Accept(id ID, kind Kind) []Action {
 	return b.Machine.Accept(id, kind)
 }
 
+// sendsWordsEarly puts into the running turn what is to wait for its end.
+type sendsWordsEarly struct{ *Machine }
+
+func (b sendsWordsEarly) Join(id ID, _ When) (ID, bool, []Action) { return b.Machine.Join(id, Soon) }
+
+// losesMessages does not send what waits for the end of a turn.
+type losesMessages struct{ *Machine }
+
+func (b losesMessages) Ended(request string, how How, why error) (bool, []Action) {
+	if p := b.byRequest(request); p != nil {
+		b.leaveUnsent(p, End{})
+	}
+	known, actions := b.Machine.Ended(request, how, why)
+	return known, slices.DeleteFunc(actions, func(a Action) bool { _, merged := a.(Merged); return merged })
+}
+
+// endsBefore ends a prompt without waiting for its messages.
+type endsBefore struct{ *Machine }
+
+func (b endsBefore) Ended(request string, how How, why error) (bool, []Action) {
+	known, actions := b.Machine.Ended(request, how, why)
+	for _, p := range slices.Clone(b.parked) {
+		b.unpark(p)
+		b.end(p, End{})
+	}
+	return known, append(actions, b.take()...)
+}
+
+// sendsAllTheSame goes on with a prompt that failed.
+type sendsAllTheSame struct{ *Machine }
+
+func (b sendsAllTheSame) Ended(request string, _ How, why error) (bool, []Action) {
+	return b.Machine.Ended(request, Completed, why)
+}
+
 // TestRulesAreNoticed: a machine that breaks a rule is found within the steps of
 // TestRules.
 func TestRulesAreNoticed(t *testing.T) {
@@ -205,6 +240,10 @@ func TestRulesAreNoticed(t *testing.T) {
 		"held prompts wait":              func(m *Machine) machine { return ignoresHolds{m} },
 		"crashes are counted":            func(m *Machine) machine { return miscounts{m} },
 		"one is steered after the other": func(m *Machine) machine { return steersAll{m} },
+		"words wait for the end":         func(m *Machine) machine { return sendsWordsEarly{m} },
+		"messages are sent":              func(m *Machine) machine { return losesMessages{m} },
+		"prompts wait for messages":      func(m *Machine) machine { return endsBefore{m} },
+		"a failure ends it":              func(m *Machine) machine { return sendsAllTheSame{m} },
 	} {
 		t.Run(rule, func(t *testing.T) {
 			for seed := range int64(worlds) {

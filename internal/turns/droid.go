@@ -98,7 +98,7 @@ func (m *Machine) IDOf(request string) (id ID, ok bool) {
 
 // Has reports whether a prompt waits or runs, or droid has it.
 func (m *Machine) Has(id ID) bool {
-	if m.find(id) != nil {
+	if m.find(id) != nil || m.parkedAs(id) != nil {
 		return true
 	}
 	for _, p := range m.queue {
@@ -112,6 +112,9 @@ func (m *Machine) Has(id ID) bool {
 // Cancelled reports whether a prompt was cancelled that has not ended.
 func (m *Machine) Cancelled(id ID) bool {
 	p := m.find(id)
+	if p == nil {
+		p = m.parkedAs(id)
+	}
 	return p != nil && p.cancelled
 }
 

@@ -25,6 +25,7 @@ type machine interface {
 	Close(time.Time) []Action
 	Finish() []Action
 	SetSteering(bool) []Action
+	Join(ID, When) (ID, bool, []Action)
 	Started(string)
 	Folded(string) bool
 	Dropped(string) (bool, []Action)
@@ -64,6 +65,11 @@ type told struct {
 	cancelled bool   // by the user
 	spoke     bool
 	ended     bool
+
+	host    *told // whose message it is, nil for a prompt of its own
+	behind  bool  // it is to wait for the end of its host's turn
+	reached bool  // droid took it
+	parked  bool  // its turn is over, and messages of it are not
 }
 
 // world is the reference: an editor and a droid that do what comes to their mind, and
@@ -151,7 +157,7 @@ func (w *world) step() {
 		w.die()
 		return
 	}
-	switch w.rng.Intn(28) {
+	switch w.rng.Intn(31) {
 	case 0, 1, 2:
 		w.accept()
 	case 3, 22, 23:
@@ -163,7 +169,7 @@ func (w *world) step() {
 	case 4, 5, 25, 26:
 		if t := w.pick(func(t *told) bool { return t.sending }); t != nil && !w.dead {
 			w.note("taken %d", t.id)
-			t.sending, t.with = false, true
+			t.sending, t.with, t.reached = false, true, true
 			w.carryOut(w.m.Taken(w.now, t.id))
 		}
 	case 6:
@@ -200,6 +206,8 @@ func (w *world) step() {
 		}
 	case 20, 24:
 		w.endHere()
+	case 28, 29, 30:
+		w.join()
 	case 21:
 		w.steering = w.rng.Intn(3) > 0
 		w.note("steering %v", w.steering)
@@ -228,26 +236,37 @@ func (w *world) refuse() {
 	case 0, 1:
 		if t := w.pick(func(t *told) bool { return t.sending || t.with && w.rng.Intn(4) == 0 }); t != nil {
 			w.note("refused %d", t.id)
-			t.sending = false
+			w.stops(t)
 			w.carryOut(w.m.Refused(w.now, t.id, errSome))
-			w.must(t.ended, "a prompt that droid refused ends")
+			w.mustBeOver(t, "a prompt that droid refused ends")
 		}
 	case 2:
 		if t := w.pick(func(t *told) bool { return t.needs || t.runs }); t != nil {
 			w.note("fail %d", t.id)
+			w.stops(t)
 			w.carryOut(w.m.Fail(t.id, errSome))
-			w.must(t.ended, "a prompt that failed ends")
+			w.mustBeOver(t, "a prompt that failed ends")
 		}
 	case 3:
 		if w.rng.Intn(4) == 0 {
 			w.note("fail running")
 			id, ok := w.m.Running()
+			if ok {
+				w.stops(w.all[id-1])
+			}
 			w.carryOut(w.m.FailRunning(errSome))
-			w.must(!ok || w.all[id-1].ended, "what runs ends when it fails")
+			if ok {
+				w.mustBeOver(w.all[id-1], "what runs ends when it fails")
+			}
 		}
 	case 4:
 		if w.rng.Intn(4) == 0 {
 			w.note("fail waiting")
+			for _, t := range w.open {
+				if !t.needs && !t.runs && !t.sending && !t.with {
+					w.stops(t)
+				}
+			}
 			w.carryOut(w.m.FailWaiting(errSome))
 			w.must(!w.m.Queued(), "nothing waits when all that waits has failed")
 		}
@@ -264,13 +283,18 @@ func (w *world) droidEnds() {
 	}
 	if w.rng.Intn(3) == 0 {
 		w.note("dropped %d", t.id)
-		t.with = false
+		t.with, t.reached = false, false
 		again := !t.cancelled && !w.closed
 		t.again, t.started = again, t.started && !again
 		said, actions := w.m.Dropped(t.request)
 		w.must(said == again, "a prompt that the user did not cancel is sent again, and no other")
+		if !again {
+			w.stops(t)
+		}
 		w.carryOut(actions)
-		w.must(t.ended != again, "one that droid threw away is sent again, or ends")
+		if w.must(!again || !t.ended, "one that is sent again has not ended"); !again {
+			w.mustBeOver(t, "one that droid threw away is sent again, or ends")
+		}
 		return
 	}
 	how := []How{Completed, Completed, Cancelled, Failed}[w.rng.Intn(4)]
@@ -280,8 +304,52 @@ func (w *world) droidEnds() {
 	}
 	known, actions := w.m.Ended(t.request, how, errSome)
 	w.must(known, "droid ends the prompts that it has")
+	w.stops(t)
 	w.carryOut(actions)
-	w.must(t.ended, "a prompt that droid ended ends")
+	w.mustBeOver(t, "a prompt that droid ended ends")
+	w.must(t.ended || !t.parked || how != Failed || w.pick(func(o *told) bool { return o.host == t && (o.sending || o.with) }) != nil,
+		"nothing more is sent for a prompt that failed")
+}
+
+// mustBeOver checks that a prompt has ended, or waits for nothing but its messages.
+func (w *world) mustBeOver(t *told, rule string) {
+	w.must(t.ended || t.parked && w.message(t) != nil, "%s", rule)
+}
+
+// stops notes that a prompt stops, whether it ends or waits for its messages.
+func (w *world) stops(t *told) {
+	t.with, t.sending, t.needs, t.runs = false, false, false, false
+	t.parked = t.parked || t.host == nil && w.message(t) != nil
+}
+
+// message is a message of a prompt that has not ended, nil for none.
+func (w *world) message(of *told) *told {
+	return w.pick(func(t *told) bool { return t.host == of })
+}
+
+// join has the user say more to the prompt that runs.
+func (w *world) join() {
+	t := &told{id: ID(len(w.all) + 1), again: true, behind: w.rng.Intn(2) == 0}
+	id, runs := w.m.Running()
+	if runs {
+		if t.host = w.open[id]; t.host.host != nil {
+			t.host = t.host.host
+		}
+	}
+	may := runs && w.open[id].kind == ToDroid && !w.open[id].cancelled && !t.host.cancelled
+	when := Soon
+	if t.behind {
+		when = Behind
+	}
+	if may {
+		w.all = append(w.all, t)
+		w.open[t.id] = t
+	}
+	w.note("join %d behind %v may %v", t.id, t.behind, may)
+	host, ok, actions := w.m.Join(t.id, when)
+	w.must(ok == may, "a message joins a prompt that runs")
+	w.must(!ok || host == t.host.id, "it joins the prompt that it belongs to")
+	w.carryOut(actions)
 }
 
 // droidMoves has droid tell what it works on.
@@ -315,12 +383,14 @@ func (w *world) droidMoves() {
 
 func (w *world) cancel() {
 	if w.rng.Intn(2) == 0 {
-		t := w.pick(func(*told) bool { return true })
+		t := w.pick(func(t *told) bool { return t.host == nil })
 		if t == nil {
 			return
 		}
 		w.note("cancel one %d", t.id)
-		t.cancelled = true
+		for _, o := range w.open {
+			o.cancelled = o.cancelled || o == t || o.host == t
+		}
 		w.carryOut(w.m.CancelOne(w.now, t.id))
 		return
 	}
@@ -372,6 +442,9 @@ func (w *world) die() {
 	}
 	w.note("buried")
 	w.dead = false
+	for _, t := range had {
+		w.stops(t)
+	}
 	w.carryOut(w.m.Buried(errSome))
 	for _, t := range had {
 		w.must(t.ended, "a crash ends all that droid had (%d)", t.id)
@@ -438,6 +511,8 @@ func (w *world) carryOut(actions []Action) {
 			t.stopped = true
 		case End:
 			w.end(a)
+		case Merged:
+			w.merged(a)
 		case Quiet:
 			w.must(w.pick(func(t *told) bool { return t.needs || t.runs || has(t) || t.sending }) == nil, "it is quiet when nothing runs")
 		case Forget, RefuseAsk:
@@ -453,6 +528,7 @@ func (w *world) starts(id ID) *told {
 	w.must(w.unwritten == 0, "nothing starts before the response to the one before is written")
 	w.must(w.interrupts == 0, "nothing starts while an interrupt may still reach it")
 	w.must(w.holds == 0, "nothing starts while it is held")
+	w.must(t.host == nil || t.host.parked, "a message that starts a turn waits for the end of its prompt's")
 	w.inOrder(t)
 	t.started = true
 	return t
@@ -463,7 +539,7 @@ func (w *world) starts(id ID) *told {
 func (w *world) inOrder(t *told) {
 	w.must(!t.started, "a prompt starts once")
 	for _, other := range w.all {
-		if other == t || other.ended || other.started {
+		if other == t || other.ended || other.started || other.parked {
 			continue
 		}
 		before := other.id < t.id && other.again == t.again || other.again && !t.again
@@ -476,7 +552,8 @@ func (w *world) send(a Send) {
 	w.must(t != nil && !t.ended && t.kind == ToDroid, "only a prompt that is open goes to droid")
 	if id, _ := w.m.Running(); id != a.ID {
 		r := w.open[id]
-		w.must(w.steering && r != nil && r.with && !r.cancelled, "a prompt is steered into a turn that runs")
+		w.must((w.steering || t.host != nil) && r != nil && r.with && !r.cancelled, "a prompt is steered into a turn that runs")
+		w.must(!t.behind, "what waits for the end of a turn does not go into it")
 		for _, other := range w.all {
 			w.must(other.ended || !other.sending, "prompts are steered one after the other")
 		}
@@ -494,12 +571,27 @@ func (w *world) send(a Send) {
 func (w *world) end(a End) {
 	t := w.open[a.ID]
 	w.must(t != nil && !t.ended, "prompt %d ends once", a.ID)
+	w.must(t.host == nil, "a message has no ending of its own")
+	w.must(w.message(t) == nil, "a prompt ends behind its messages")
 	w.must(!t.cancelled || a.Cancelled, "a cancelled prompt ends as cancelled")
 	w.must(!a.Cancelled || a.Err == nil, "a prompt has one ending")
 	w.must(!a.Empty || !t.spoke && !a.Cancelled && a.Err == nil, "only an answer of which nothing was shown is empty")
 	t.ended, t.with, t.sending, t.needs, t.runs = true, false, false, false, false
 	delete(w.open, a.ID)
 	w.unwritten++
+	w.ends++
+}
+
+// merged ends a message. What it showed last is what its prompt showed last.
+func (w *world) merged(a Merged) {
+	t := w.open[a.ID]
+	w.must(t != nil && !t.ended && t.host != nil && !t.host.ended, "message %d ends once, before its prompt", a.ID)
+	w.must(a.Unsent == !t.reached, "it is known whether droid had message %d", a.ID)
+	t.ended, t.with, t.sending, t.needs = true, false, false, false
+	if t.host.parked {
+		t.host.spoke = t.spoke
+	}
+	delete(w.open, a.ID)
 	w.ends++
 }
 
@@ -512,6 +604,7 @@ func (w *world) settled() {
 	w.must(w.m.ReadEvents() == !(runs && w.unwritten > 0), "droid is read unless its words would overtake a response")
 	for _, t := range w.all {
 		w.must(w.m.Has(t.id) == !t.ended, "the machine has prompt %d until it ends", t.id)
+		w.must(!t.parked || t.ended || w.message(t) != nil, "prompt %d waits for nothing but its messages", t.id)
 	}
 	if free := !runs && w.unwritten == 0 && w.interrupts == 0 && w.holds == 0 && !w.closed; free {
 		w.must(!w.m.Queued(), "nothing waits while nothing is in the way")

@@ -16,10 +16,10 @@ func (m *Machine) SetSteering(on bool) []Action {
 // waits for its turn, and so does all that stands behind it.
 func (m *Machine) steer() {
 	r := m.running
-	if !m.steering || m.dead || m.closed || r == nil || r.stage != taken || r.cancelled || len(m.queue) == 0 || m.sending() {
+	if m.dead || m.closed || r == nil || r.stage != taken || r.cancelled || len(m.queue) == 0 || m.sending() {
 		return
 	}
-	if p := m.queue[0]; p.kind == ToDroid {
+	if p := m.queue[0]; p.kind == ToDroid && m.mayJoinNow(p) {
 		m.queue = m.queue[1:]
 		m.steered = append(m.steered, p)
 		m.send(p)
@@ -64,6 +64,7 @@ func (m *Machine) Dropped(request string) (again bool, actions []Action) {
 	if p == nil {
 		return false, nil
 	}
+	p.reached = false
 	if p.cancelled || m.closed {
 		m.finish(p, End{Cancelled: true, ByDroid: p == m.running})
 		return false, m.take()
@@ -71,11 +72,11 @@ func (m *Machine) Dropped(request string) (again bool, actions []Action) {
 	ran := m.running == p
 	m.remove(p)
 	p.stage, p.request, p.again, p.crash = waiting, "", true, nil
-	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return !q.again })
+	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.host == p })
 	if at < 0 {
-		at = len(m.queue)
+		at = m.front()
 	}
-	m.queue = slices.Insert(m.queue, at, p)
+	m.queue = slices.Insert(m.queue, at, p) // before the messages that belong to it
 	if ran {
 		m.promote()
 	}

@@ -30,8 +30,11 @@ func (m *Machine) Cancel(now time.Time) []Action {
 }
 
 func (m *Machine) cancel(now time.Time) {
+	for _, p := range m.parked {
+		p.cancelled = true
+	}
 	for len(m.queue) > 0 {
-		m.finish(m.queue[0], End{Cancelled: true})
+		m.drop(m.queue[0])
 	}
 	for _, p := range m.steered {
 		p.cancelled = true // the interrupt of the running one makes droid throw it away
@@ -45,18 +48,31 @@ func (m *Machine) cancel(now time.Time) {
 func (m *Machine) CancelOne(now time.Time, id ID) []Action {
 	for _, p := range m.queue {
 		if p.id == id {
-			m.finish(p, End{Cancelled: true})
+			m.drop(p)
+			m.cancelMessages(now, p)
 			return m.take()
 		}
 	}
-	switch p := m.find(id); {
+	p := m.find(id)
+	if p == nil {
+		p = m.parkedAs(id)
+	}
+	switch {
 	case p == nil:
+		return nil
 	case p == m.running:
 		m.cancelRunning(now)
 	default:
 		p.cancelled = true // droid has it beside the running one, which it would stop
 	}
+	m.cancelMessages(now, p)
 	return m.take()
+}
+
+// drop ends a prompt that waits, or that is not to go on, as cancelled.
+func (m *Machine) drop(p *prompt) {
+	p.cancelled = true
+	m.finish(p, End{Cancelled: true})
 }
 
 func (m *Machine) cancelRunning(now time.Time) {

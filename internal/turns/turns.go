@@ -74,6 +74,12 @@ type (
 		Empty     bool  // it is completed, and nothing of it was shown
 		ByDroid   bool  // droid ended it, and it ran
 	}
+	// Merged ends a message that belongs to a prompt, see Join. It has no response.
+	Merged struct {
+		ID     ID
+		Err    error // why it failed; nil when it did not
+		Unsent bool  // droid never had it
+	}
 	// RefuseAsk refuses what the user is being asked.
 	RefuseAsk struct{}
 	// Quiet tells that no prompt runs any more.
@@ -88,6 +94,7 @@ func (Kill) action()      {}
 func (Stop) action()      {}
 func (Forget) action()    {}
 func (End) action()       {}
+func (Merged) action()    {}
 func (RefuseAsk) action() {}
 func (Quiet) action()     {}
 
@@ -112,6 +119,12 @@ type prompt struct {
 	cancelled bool
 	crash     error // why droid died while it had the prompt
 	stopping  patience
+
+	host    *prompt // whose message it is, nil for a prompt of its own
+	behind  bool    // it waits until droid has ended the turn of its host
+	reached bool    // droid took it once
+	parked  bool    // its turn is over, and messages of it are on their way
+	failed  error   // what failed first of it and its messages
 }
 
 // withDroid reports whether droid has the prompt, or is about to get it.
@@ -124,6 +137,7 @@ type Machine struct {
 	queue   []*prompt // wait, in order
 	running *prompt   // runs
 	steered []*prompt // droid has them beside the running one, oldest first
+	parked  []*prompt // droid has ended their turns, but not all their messages
 
 	unwritten  int // prompts that have ended and whose response is not written
 	interrupts int // that are not answered
@@ -196,7 +210,7 @@ func (m *Machine) Taken(now time.Time, id ID) []Action {
 	if p == nil || p.stage != sent {
 		return nil
 	}
-	p.stage = taken
+	p.stage, p.reached = taken, true
 	m.interruptRunning(now)
 	m.steer()
 	return m.take()
@@ -285,10 +299,10 @@ func (m *Machine) Close(now time.Time) []Action {
 func (m *Machine) Finish() []Action {
 	m.closed = true
 	for len(m.queue) > 0 {
-		m.finish(m.queue[0], End{Cancelled: true})
+		m.drop(m.queue[0])
 	}
 	for m.running != nil {
-		m.finish(m.running, End{Cancelled: true})
+		m.drop(m.running)
 	}
 	return m.take()
 }
@@ -302,20 +316,29 @@ func (m *Machine) fail(p *prompt, why error) {
 	}
 }
 
-// finish ends a prompt, and follows droid to the next one that it has.
+// finish ends a prompt, and follows droid to the next one that it has, or goes on with
+// the next message of the same prompt.
 func (m *Machine) finish(p *prompt, e End) {
 	ran := m.running == p
 	m.remove(p)
-	m.end(p, e)
+	m.settle(p, e)
 	if !ran {
 		return
 	}
-	if m.promote(); m.running == nil {
+	m.promote()
+	if m.next(); m.running == nil {
 		m.do(Quiet{})
 	}
 }
 
+// end ends a prompt: as cancelled if the user cancelled it, else with what failed first.
 func (m *Machine) end(p *prompt, e End) {
+	switch {
+	case p.cancelled:
+		e.Err, e.Cancelled, e.Empty = nil, true, false
+	case p.failed != nil:
+		e.Err, e.Cancelled, e.Empty = p.failed, false, false
+	}
 	e.ID = p.id
 	m.unwritten++
 	m.do(e)

@@ -1,0 +1,154 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// refuseWithWords picks the option that has the user say why.
+func refuseWithWords(p permission) string {
+	for _, o := range p.Options {
+		if o.Name == "No, and say why" {
+			return o.OptionID
+		}
+	}
+	return ""
+}
+
+// saying fills the form with a reason, numbered.
+func saying(c *client, reason string) {
+	asked := 0
+	c.onForm(func(json.RawMessage) string {
+		asked++
+		return fmt.Sprintf(`{"action":"accept","content":{"why":"%s %d"}}`, reason, asked)
+	})
+}
+
+// seenBehind checks what the model got in the request that has these words: them as the
+// user's message at the end, and the refusal right before.
+func seenBehind(t *testing.T, model *modelserver.Server, words string) {
+	t.Helper()
+	for _, r := range model.Requests() {
+		if r.Side || len(r.Messages) < 2 {
+			continue
+		}
+		last := r.Messages[len(r.Messages)-1]
+		if last.Role != "user" || !strings.Contains(last.Text(), words) {
+			continue
+		}
+		at := len(r.Messages) - 2
+		if strings.Contains(r.Messages[at].Text(), "<system-reminder>") {
+			at-- // what droid adds in spec mode (0.225)
+		}
+		before := r.Messages[at]
+		require.Equal(t, "tool", before.Role)
+		require.Contains(t, strings.ToLower(before.Text()), "error: ", "the refusal")
+		return
+	}
+	require.Fail(t, "the model did not get the words")
+}
+
+// userTexts are the messages of the user's among the updates.
+func (e ending) userTexts() (texts []string) {
+	for _, u := range e.Updates {
+		if u.SessionUpdate == "user_message_chunk" {
+			texts = append(texts, u.text())
+		}
+	}
+	return texts
+}
+
+// What the user says with a refusal is the next that the model gets, within the same
+// prompt: for a command, for an edit, for a plan, and for several tools at once.
+func TestRefusalWithWords(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		file := filepath.Join(h.work, "a.txt")
+		require.NoError(t, os.WriteFile(file, []byte("line one\n"), 0o600))
+		model.On("command", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("a", "touch refused")}})
+		model.On("edit", modelserver.Step{Text: "I edit it. ", Tools: []modelserver.ToolCall{{ID: "b", Name: "Edit",
+			Args: map[string]any{"file_path": file, "old_str": "line one", "new_str": "line 1"}}}})
+		model.On("several", modelserver.Step{Text: "I do both. ", Tools: []modelserver.ToolCall{execute("c", "touch refused"),
+			{ID: "d", Name: "Create", Args: map[string]any{"file_path": filepath.Join(h.work, "refused"), "content": "x\n"}}}})
+		spec(model)
+		model.On("because", modelserver.Step{Text: "I see."})
+		model.On("next", modelserver.Step{Text: "The next answer."})
+		c := startAgent(t, h)
+		s := c.openAs(h, forms)
+		c.onPermission(refuseWithWords)
+		for _, what := range []string{"command", "edit", "several", "plan"} {
+			if what == "plan" {
+				s = s.inSpec()
+			}
+			saying(c, "because "+what)
+			asked := len(c.asked())
+			turn := s.prompt(what)
+			next := s.prompt("next")
+			end := turn.end(turnLimit)
+			require.Nil(t, end.Err, what)
+			require.Equal(t, "end_turn", end.Stop, what)
+			require.True(t, strings.HasSuffix(end.text(), "I see."), "%s: %s", what, end.text())
+			require.Len(t, end.userTexts(), 1, what)
+			for i := range len(c.asked()) - asked {
+				require.Contains(t, end.userTexts()[0], fmt.Sprintf("because %s %d", what, i+1))
+			}
+			t.Logf("%s: asked %d, %q", what, len(c.asked())-asked, end.userTexts())
+			seenBehind(t, model, end.userTexts()[0])
+			require.True(t, strings.HasSuffix(next.end(turnLimit).text(), "\n\nThe next answer."), what)
+		}
+		require.NoFileExists(t, filepath.Join(h.work, "refused"))
+
+		c.end(h)
+		again := startAgent(t, h)
+		again.initialize()
+		from := again.seen()
+		again.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
+		_, l := again.await("the words in the history", from, turnLimit, func(l line) bool {
+			u, ok := asUpdate(l)
+			return ok && u.SessionUpdate == "user_message_chunk" && u.text() == "because command 1"
+		})
+		require.NotEmpty(t, l.raw)
+		require.Equal(t, 1, strings.Count(again.transcript(), `"text":"because command 1"`))
+	})
+}
+
+// Of several tools one is allowed and another refused with words: the model gets them in
+// the same prompt, whichever was answered first.
+func TestRefusalOfOneOfSeveralWithWords(t *testing.T) {
+	t.Parallel()
+	for first, name := range map[bool]string{true: "the first", false: "the second"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := newModel(t)
+			h := newHome(t, newDroid, model.URL()) // 0.99 asks once for both
+			model.On("several", modelserver.Step{Text: "I do both. ", Tools: []modelserver.ToolCall{execute("c", "touch made"),
+				{ID: "d", Name: "Create", Args: map[string]any{"file_path": filepath.Join(h.work, "created"), "content": "x\n"}}}},
+				modelserver.Step{Text: "Goes on."})
+			model.On("because", modelserver.Step{Text: "I see."})
+			c := startAgent(t, h)
+			s := c.openAs(h, forms)
+			saying(c, "because")
+			asked := 0
+			c.onPermission(func(p permission) string {
+				if asked++; (asked == 1) == first {
+					return refuseWithWords(p)
+				}
+				return allowOnce(p)
+			})
+			end := s.prompt("several").end(turnLimit)
+			require.Nil(t, end.Err)
+			require.Equal(t, []string{"because 1"}, end.userTexts())
+			require.ElementsMatch(t, []string{"completed", "failed"}, end.tools())
+			require.Equal(t, "I do both. I see.", end.text(), "the turn ends with a refusal, also where something was allowed")
+		})
+	}
+}

@@ -1,0 +1,130 @@
+package adapter
+
+import (
+	"encoding/json"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/prompt"
+	"droid-acp/internal/turns"
+	"droid-acp/internal/wire"
+)
+
+// methodSteering adds a message of the user's to the turn that runs. ACP has no method
+// for that; this one is as claude-agent-acp 0.100 and codex-acp 2.6 have it. That there
+// is one is told in _meta of initialize's result.
+const methodSteering = "_session/steering"
+
+// promptRequired is what a client sends as idleBehavior when it wants to send the message
+// as a prompt by itself where no turn runs.
+const promptRequired = "promptRequired"
+
+// steeringMeta tells clients in the result of initialize that methodSteering is there.
+func steeringMeta() map[string]any {
+	return map[string]any{"steering": map[string]any{"supported": true}}
+}
+
+// steered is the result of methodSteering.
+type steered struct {
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+var (
+	outcomeInjected       = steered{Outcome: "injected"}
+	outcomePromptRequired = steered{Outcome: promptRequired, Reason: "noRunningTurn"}
+	outcomeStarted        = steered{Outcome: "startedNewTurn"}
+)
+
+// steeringParams are the params of methodSteering.
+type steeringParams struct {
+	SessionID string          `json:"sessionId"`
+	Prompt    json.RawMessage `json:"prompt"`
+	Meta      struct {
+		Steering struct {
+			IdleBehavior *string `json:"idleBehavior"`
+		} `json:"steering"`
+	} `json:"_meta"`
+}
+
+// asksBack reports whether the client wants to send the message itself where no turn
+// runs.
+func (p *steeringParams) asksBack() bool { return p.Meta.Steering.IdleBehavior != nil }
+
+// steer is _session/steering. The answer "injected" comes when droid has the message. It
+// belongs to the running prompt from then on: that has no response before droid has
+// answered it, whether droid takes it into the turn or runs it right behind.
+func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
+	var params steeringParams
+	if err := decode(c.Params, &params); err != nil {
+		return nil, err
+	}
+	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != promptRequired {
+		return nil, invalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
+	}
+	s, err := a.session(params.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	p := &userPrompt{session: params.SessionID}
+	return askOwner(s.owner, inquiry[any]{
+		work: func(answer func(any, *acp.RequestError)) {
+			s.takeSteering(p, c.Response, &params, answer)
+		},
+		ordered: c.Ordered,
+		held:    func() bool { return s.prompts.has(p) },
+	})
+}
+
+// takeSteering takes a message for the turn that runs, or for one of its own.
+func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *steeringParams, answer func(any, *acp.RequestError)) {
+	if s.ended {
+		answer(nil, errEnding())
+		return
+	}
+	if err := s.loads.refusal(); err != nil {
+		answer(nil, err)
+		return
+	}
+	parsed, err := prompt.Parse(params.Prompt)
+	if err == nil {
+		p.message, err = parsed.Message(s.promptRules())
+	}
+	if err != nil {
+		answer(nil, invalidParams("%v", err))
+		return
+	}
+	p.message.Text = s.commands.expand(p.message.Text)
+	p.further = &further{shown: true, settled: func(err *acp.RequestError) {
+		if err != nil {
+			answer(nil, err)
+			return
+		}
+		answer(outcomeInjected, nil)
+	}}
+	if actions, ok := s.prompts.join(p, turns.Soon); ok {
+		s.show.Prompted()
+		s.carryOut(actions)
+		return
+	}
+	if params.asksBack() {
+		answer(outcomePromptRequired, nil)
+		return
+	}
+	// The updates of the turn come behind the answer that announces it.
+	response.WhenWritten(func() { s.post(func() { s.acceptDetached(params) }) })
+	answer(outcomeStarted, nil)
+}
+
+// acceptDetached takes a prompt that has no response: the user is told if it fails.
+func (s *Session) acceptDetached(params *steeringParams) {
+	p := &userPrompt{session: params.SessionID}
+	p.answer = func(_ acp.StopReason, err *acp.RequestError) {
+		if err != nil {
+			s.log.Warn("a turn that a steering message began has failed", zap.Any("error", err))
+			s.put(s.show.Say("The turn failed: " + err.Message))
+		}
+	}
+	s.accept(p, params.Prompt)
+}

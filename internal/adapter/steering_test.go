@@ -1,0 +1,219 @@
+package adapter
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/options"
+)
+
+// steer sends a steering message and returns the id of the request.
+func (e *editor) steer(text, meta string) string {
+	return e.request("_session/steering", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":%q}]%s}`, e.session, text, meta))
+}
+
+const askBack = `,"_meta":{"steering":{"idleBehavior":"promptRequired"}}`
+
+func outcome(m wireMessage) string {
+	if m.Error != nil {
+		return fmt.Sprint(m.Error.Code, " ", m.Error.Message, string(m.Error.Data))
+	}
+	return string(m.Result)
+}
+
+// Clients are told that they can steer.
+func TestSteeringIsAdvertised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := open(t, playing(says("hi")))
+		require.Contains(t, string(e.call("initialize", `{"protocolVersion":1}`).Result), `"_meta":{"steering":{"supported":true}}`)
+	})
+}
+
+// A steering message belongs to the prompt that runs, whatever the follow-up behaviour:
+// droid takes it into the turn, or runs it next, and the prompt ends behind its answer.
+func TestSteering(t *testing.T) {
+	for _, behaviour := range []string{options.Queue, options.Steer} {
+		for _, moment := range []string{"stream", "tool", "permission"} {
+			t.Run(behaviour+" "+moment, func(t *testing.T) {
+				versions(t, func(t *testing.T, v fakedroid.Option) {
+					script := new(slow)
+					e := begin(t, playing(script.script(), v, fakedroid.WithFolding(), fakedroid.WithPace(100*time.Millisecond)))
+					if moment == "permission" {
+						e.ask = func(p permission) string { time.Sleep(time.Second); return allowOnce(p) }
+					}
+					require.Nil(t, e.set("follow_up", behaviour).Error)
+					first := e.prompt(moment + " first")
+					time.Sleep(150 * time.Millisecond)
+					third := e.prompt("third")
+					steering := e.steer("second", askBack)
+					require.JSONEq(t, `{"outcome":"injected"}`, outcome(e.await(steering)))
+					_, over := e.answered(first)
+					require.False(t, over)
+					require.Equal(t, "end_turn", ended(e.await(first)))
+					require.Equal(t, "end_turn", ended(e.await(third)))
+					require.ElementsMatch(t, []string{moment + " first", "second", "third"}, script.texts)
+
+					got := strings.Join(e.updates(), "\n")
+					require.Equal(t, 2, strings.Count(got, "end end_turn"))
+					require.NotContains(t, got, "user:", "the client shows it")
+					if moment == "stream" && behaviour == options.Queue {
+						require.Less(t, strings.Index(got, "Answer to second"), strings.Index(got, "end end_turn"))
+					}
+					if behaviour == options.Queue {
+						require.NotContains(t, got, "added to the running turn")
+						require.Equal(t, "third", script.texts[2])
+					}
+				})
+			})
+		}
+	}
+}
+
+// Without a running turn the client is asked to send a prompt, if it wants to be asked.
+func TestSteeringWithoutATurn(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		script := new(slow)
+		e := begin(t, playing(script.script(), v))
+		require.JSONEq(t, `{"outcome":"promptRequired","reason":"noRunningTurn"}`, outcome(e.await(e.steer("one", askBack))))
+		require.Empty(t, script.texts)
+		require.JSONEq(t, `{"outcome":"startedNewTurn"}`, outcome(e.await(e.steer("two", ""))))
+		e.until("the turn runs", func() bool { return strings.Contains(strings.Join(e.updates(), "\n"), "agent: Answer to two") })
+		require.Equal(t, "end_turn", e.run("three"))
+		require.Equal(t, []string{"two", "three"}, script.texts)
+		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "end "))
+	})
+}
+
+// A turn that the message began by itself and that fails says so, as nothing else does.
+func TestSteeredTurnThatFails(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			return d.Fail("model_request_rejected", "400 bad request", "The model refused the request.")
+		}), v))
+		require.JSONEq(t, `{"outcome":"startedNewTurn"}`, outcome(e.await(e.steer("two", ""))))
+		e.until("the failure is told", func() bool { return strings.Contains(strings.Join(e.updates(), "\n"), "agent: The turn failed: ") })
+	})
+}
+
+// A turn that is being cancelled takes no message.
+func TestSteeringACancelledTurn(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		script := new(slow)
+		e := begin(t, playing(script.script(), v, fakedroid.WithPace(100*time.Millisecond), fakedroid.WithLateInterrupts()))
+		first := e.prompt("stream first")
+		time.Sleep(150 * time.Millisecond)
+		e.cancel()
+		require.JSONEq(t, `{"outcome":"promptRequired","reason":"noRunningTurn"}`, outcome(e.await(e.steer("second", askBack))))
+		require.Equal(t, "cancelled", ended(e.await(first)))
+	})
+}
+
+// A cancel ends the prompt and the messages that belong to it.
+func TestCancelWithSteering(t *testing.T) {
+	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, "late": fakedroid.WithLateInterrupts()} {
+		for _, moment := range []string{"stream", "tool"} {
+			t.Run(moment+name, func(t *testing.T) {
+				versions(t, func(t *testing.T, v fakedroid.Option) {
+					script := new(slow)
+					e := begin(t, playing(script.script(), v, late, fakedroid.WithPace(100*time.Millisecond)))
+					first := e.prompt(moment + " first")
+					time.Sleep(150 * time.Millisecond)
+					require.JSONEq(t, `{"outcome":"injected"}`, outcome(e.await(e.steer("second", askBack))))
+					require.JSONEq(t, `{"outcome":"injected"}`, outcome(e.await(e.steer("third", askBack))))
+					e.cancel()
+					require.Equal(t, "cancelled", ended(e.await(first)))
+					require.Equal(t, "end_turn", e.run("fourth"))
+					require.Equal(t, []string{moment + " first", "fourth"}, script.texts)
+					require.Contains(t, strings.Join(e.updates(), "\n"), "droid discarded a waiting message: second")
+				})
+			})
+		}
+	}
+}
+
+// The first prompt's request alone is cancelled: the message goes with it.
+func TestCancelRequestWithSteering(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		script := new(slow)
+		e := begin(t, playing(script.script(), v, fakedroid.WithPace(100*time.Millisecond)))
+		first := e.prompt("stream first")
+		time.Sleep(150 * time.Millisecond)
+		require.JSONEq(t, `{"outcome":"injected"}`, outcome(e.await(e.steer("second", askBack))))
+		e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, first))
+		require.Equal(t, "cancelled", ended(e.await(first)))
+		require.Equal(t, "end_turn", e.run("third"))
+		require.Equal(t, []string{"stream first", "third"}, script.texts)
+	})
+}
+
+// A droid that dies fails the prompt once; a message that it never had is refused.
+func TestDroidDiesWithSteering(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if err := d.Say("", "one two three"); err != nil {
+				return err
+			}
+			return &fakedroid.Death{Code: 3}
+		}), v, fakedroid.WithPace(100*time.Millisecond)))
+		first := e.prompt("first")
+		time.Sleep(150 * time.Millisecond)
+		require.JSONEq(t, `{"outcome":"injected"}`, outcome(e.await(e.steer("second", askBack))))
+		answer := e.await(first)
+		require.NotNil(t, answer.Error)
+		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "end "))
+	})
+}
+
+// A message that droid does not take is an error, and the prompt goes on.
+func TestSteeringThatDroidRefuses(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		sent := 0
+		e := begin(t, playing(new(slow).script(), v, fakedroid.WithPace(100*time.Millisecond), fakedroid.WithAnswer("droid.add_user_message", func(map[string]any) (any, string) {
+			if sent++; sent == 2 {
+				return nil, "no room"
+			}
+			return nil, ""
+		})))
+		first := e.prompt("stream first")
+		time.Sleep(150 * time.Millisecond)
+		require.Contains(t, outcome(e.await(e.steer("second", askBack))), "no room")
+		require.Equal(t, "end_turn", ended(e.await(first)))
+	})
+}
+
+// A steering message before droid has the prompt waits for that.
+func TestSteeringBeforeDroidIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told strings.Builder
+		e := begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) { told.Write(line) }, new(slow).script(), fakedroid.WithPace(100*time.Millisecond)), nil
+		})
+		first, steering := e.prompt("stream first"), e.steer("second", askBack)
+		require.JSONEq(t, `{"outcome":"injected"}`, outcome(e.await(steering)))
+		require.Equal(t, "end_turn", ended(e.await(first)))
+		require.Less(t, strings.Index(told.String(), `"stream first"`), strings.Index(told.String(), `"second"`))
+	})
+}
+
+// Requests that are no steering messages are refused.
+func TestBadSteering(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		for params, want := range map[string]string{
+			`{"sessionId":"` + e.session + `","prompt":[]}`: "-32602",
+			`{"sessionId":"` + e.session + `"}`:             "-32602",
+			`{"sessionId":"` + e.session + `","prompt":[{"type":"text","text":"x"}],"_meta":{"steering":{"idleBehavior":"other"}}}`: "-32602",
+			`{"sessionId":"nobody","prompt":[{"type":"text","text":"x"}]}`:                                                          "-32002",
+			`{"prompt":[{"type":"text","text":"x"}]}`:                                                                               "-32602",
+		} {
+			require.Contains(t, outcome(e.call("_session/steering", params)), want, params)
+		}
+	})
+}

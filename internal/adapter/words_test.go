@@ -1,0 +1,265 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
+)
+
+func sayWhy(text string) func(protocol.ElicitationParams) string {
+	return func(protocol.ElicitationParams) string {
+		return fmt.Sprintf(`{"action":"accept","content":{"why":%q}}`, text)
+	}
+}
+
+// refuseWithWords picks the option that has the user say why.
+func refuseWithWords(p permission) string {
+	for _, o := range p.Options {
+		if o.OptionID == show.WordsOption {
+			return o.OptionID
+		}
+	}
+	return "cancel"
+}
+
+// toolOrAnswer is a script that asks for permission at a prompt that begins with "tool", and
+// answers all others. saw collects what the model saw.
+func toolOrAnswer(saw *[]string, tools ...fakedroid.Tool) fakedroid.Script {
+	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		*saw = append(*saw, p.Text)
+		if !strings.HasPrefix(p.Text, "tool") {
+			return d.Say("", "Answer to "+p.Text)
+		}
+		if err := d.Use("", "Tool. ", tools...); err != nil {
+			if errors.Is(err, fakedroid.ErrRefused) {
+				*saw = append(*saw, "refused")
+			}
+			return err
+		}
+		return d.Say("", "Done.")
+	})
+}
+
+// What the user says with a refusal is their message within the same prompt, which ends
+// when the model has answered it.
+func TestRefusalWithWords(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var saw []string
+		e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v))
+		e.ask = refuseWithWords
+		e.onForm = func(p protocol.ElicitationParams) string {
+			require.Equal(t, e.session, p.SessionID)
+			require.Equal(t, "Refused: touch a", p.Message)
+			return sayWhy(" not there ")(p)
+		}
+		first, second := e.prompt("tool"), e.prompt("next")
+		require.Equal(t, "end_turn", ended(e.await(first)))
+		require.Equal(t, "end_turn", ended(e.await(second)))
+		require.Equal(t, []string{"tool", "refused", "not there", "next"}, saw)
+		got := strings.Join(e.updates(), "\n")
+		require.Less(t, strings.Index(got, "user: not there"), strings.Index(got, "agent: Answer to not there"))
+		require.Less(t, strings.Index(got, "agent: Answer to not there"), strings.Index(got, "end end_turn"))
+		require.Less(t, strings.Index(got, "end end_turn"), strings.Index(got, "Answer to next"))
+		require.Equal(t, 1, strings.Count(got, "user: not there"))
+		require.Equal(t, 2, strings.Count(got, "end "))
+	})
+}
+
+// Without words it is a plain refusal.
+func TestRefusalWithoutWords(t *testing.T) {
+	for _, result := range []string{`{"action":"accept","content":{"why":""}}`, `{"action":"decline"}`, `{"action":"cancel"}`, `{}`, `7`} {
+		versions(t, func(t *testing.T, v fakedroid.Option) {
+			var saw []string
+			e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v))
+			e.ask = refuseWithWords
+			e.onForm = func(protocol.ElicitationParams) string { return result }
+			require.Equal(t, "end_turn", e.run("tool"))
+			require.Equal(t, []string{"tool", "refused"}, saw, result)
+			require.NotContains(t, strings.Join(e.updates(), "\n"), "user:")
+		})
+	}
+}
+
+// A cancel while the form is open takes it back and says nothing to the model.
+func TestCancelWhileTheUserSaysWhy(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var saw []string
+		e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v))
+		e.ask = refuseWithWords
+		id := e.prompt("tool")
+		e.until("a form is open", func() bool { return strings.Contains(strings.Join(methods(e), " "), "elicitation/create") })
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Contains(t, methods(e), "$/cancel_request")
+		require.Equal(t, "end_turn", e.run("next"))
+		require.Equal(t, "next", saw[len(saw)-1])
+		require.NotContains(t, strings.Join(e.updates(), "\n"), "user:")
+	})
+}
+
+// What is said with several refusals of a turn goes as one message, in order.
+func TestWordsOfSeveralRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		answered := 0
+		e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			saw = append(saw, p.Text)
+			if p.Text != "tool" {
+				return d.Say("", "Answer.")
+			}
+			// 0.215 and later ask for the other groups before the turn ends.
+			for _, tool := range []fakedroid.Tool{touch, touch} {
+				tool.ID = fmt.Sprint("t", answered)
+				answered++
+				if err := d.Use("", "", tool); !errors.Is(err, fakedroid.ErrRefused) {
+					return err
+				}
+			}
+			return fakedroid.ErrRefused
+		}), fakedroid.WithVersion(fakedroid.V0225)))
+		e.ask = refuseWithWords
+		forms := 0
+		e.onForm = func(p protocol.ElicitationParams) string {
+			forms++
+			return sayWhy(fmt.Sprint("reason ", forms))(p)
+		}
+		require.Equal(t, "end_turn", e.run("tool"))
+		require.Equal(t, []string{"tool", "reason 1\n\nreason 2"}, saw)
+		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "user:"))
+	})
+}
+
+// A cancel while the model answers the words ends the prompt, once.
+func TestCancelAfterTheWords(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if p.Text == "tool" {
+				return d.Use("", "Tool. ", touch)
+			}
+			if err := d.Say("", "I see."); err != nil {
+				return err
+			}
+			return d.Silence()
+		}), v))
+		e.ask, e.onForm = refuseWithWords, sayWhy("no")
+		id := e.prompt("tool")
+		e.until("the words are answered", func() bool { return strings.Contains(strings.Join(e.updates(), "\n"), "I see.") })
+		_, over := e.answered(id)
+		require.False(t, over)
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "end "))
+	})
+}
+
+// A droid that dies behind the refusal, or with the words, fails the prompt once; the
+// next prompt starts it again.
+func TestDroidDiesOverTheWords(t *testing.T) {
+	for _, at := range []string{"tool", "no"} {
+		versions(t, func(t *testing.T, v fakedroid.Option) {
+			deaths := 0
+			e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+				if p.Text == "tool" {
+					if err := d.Use("", "Tool. ", touch); !errors.Is(err, fakedroid.ErrRefused) || at != "tool" {
+						return err
+					}
+				}
+				if p.Text == at {
+					deaths++
+					return &fakedroid.Death{Code: 1}
+				}
+				return d.Say("", "Answer.")
+			}), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
+			e.ask, e.onForm = refuseWithWords, sayWhy("no")
+			answer := e.await(e.prompt("tool"))
+			require.NotNil(t, answer.Error)
+			got := strings.Join(e.updates(), "\n")
+			require.Equal(t, at == "tool", strings.Contains(got, "thought: What you said with your refusal did not reach the model: no"), got)
+			require.Equal(t, at == "no", strings.Contains(got, "user: no"), got)
+			require.Equal(t, "end_turn", e.run("again"))
+			require.Equal(t, 1, deaths)
+		})
+	}
+}
+
+// A client that goes while the form is open leaves a refusal behind.
+func TestClientGoesWhileTheUserSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told strings.Builder
+		var saw []string
+		e := beginAs(t, formClient, func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) { told.Write(line) }, toolOrAnswer(&saw, touch)), nil
+		})
+		e.ask = refuseWithWords
+		e.prompt("tool")
+		e.until("a form is open", func() bool { return strings.Contains(strings.Join(methods(e), " "), "elicitation/create") })
+		e.close()
+		require.NotContains(t, told.String(), "proceed")
+		require.Equal(t, []string{"tool", "refused"}, saw)
+	})
+}
+
+// A user who takes their time keeps the prompt open.
+func TestSlowWords(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var saw []string
+		e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v))
+		e.ask = refuseWithWords
+		e.onForm = func(p protocol.ElicitationParams) string {
+			time.Sleep(time.Minute)
+			return sayWhy("late")(p)
+		}
+		require.Equal(t, "end_turn", e.run("tool"))
+		require.Equal(t, []string{"tool", "refused", "late"}, saw)
+	})
+}
+
+// A message that droid does not take fails the prompt, which has its one end.
+func TestWordsThatDroidRefuses(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var saw []string
+		sent := 0
+		e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v, fakedroid.WithAnswer("droid.add_user_message", func(map[string]any) (any, string) {
+			if sent++; sent == 2 {
+				return nil, "no room"
+			}
+			return nil, ""
+		})))
+		e.ask, e.onForm = refuseWithWords, sayWhy("no")
+		answer := e.await(e.prompt("tool"))
+		require.NotNil(t, answer.Error)
+		require.Contains(t, answer.Error.Message+string(answer.Error.Data), "no room")
+		require.Equal(t, "end_turn", e.run("next"))
+	})
+}
+
+// A client that is not known to show what options are called gets no second refusal.
+func TestNoWordsWithoutNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		e := open(t, playing(toolOrAnswer(&saw, touch)))
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+formClient+`}`).Error)
+		e.beginSession()
+		e.ask = func(p permission) string {
+			refusals := 0
+			for _, o := range p.Options {
+				if o.Kind == "reject_once" {
+					refusals++
+				}
+			}
+			require.Equal(t, 1, refusals)
+			return rejectOnce(p)
+		}
+		require.Equal(t, "end_turn", e.run("tool"))
+	})
+}

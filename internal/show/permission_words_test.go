@@ -1,0 +1,76 @@
+package show
+
+import (
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// A refusal with words is a refusal, whatever comes of the form; the words are said only
+// if the user said some.
+func TestWordsDialog(t *testing.T) {
+	const choice = "proceed_once edit_plan cancel refuse_with_words"
+	refused := Decision{Option: stream.OptionCancel}
+	for name, tc := range map[string]struct {
+		answers []string
+		asked   []string
+		want    Decision
+	}{
+		"approved":      {[]string{"proceed_once"}, []string{choice}, Decision{Option: "proceed_once"}},
+		"refused":       {[]string{"cancel"}, []string{choice}, refused},
+		"said":          {[]string{WordsOption, `{"action":"accept","content":{"why":" use b.go\n"}}`}, []string{choice, "form"}, Decision{Option: stream.OptionCancel, Words: "use b.go"}},
+		"empty":         {[]string{WordsOption, `{"action":"accept","content":{"why":" "}}`}, []string{choice, "form"}, refused},
+		"no text":       {[]string{WordsOption, `{"action":"accept","content":{"why":7}}`}, []string{choice, "form"}, refused},
+		"no content":    {[]string{WordsOption, `{"action":"accept"}`}, []string{choice, "form"}, refused},
+		"declined":      {[]string{WordsOption, `{"action":"decline","content":{"why":"x"}}`}, []string{choice, "form"}, refused},
+		"closed":        {[]string{WordsOption, `{"action":"cancel"}`}, []string{choice, "form"}, refused},
+		"of the future": {[]string{WordsOption, `{"action":"_later","content":{"why":"x"}}`}, []string{choice, "form"}, refused},
+		"no form":       {[]string{WordsOption, `null`}, []string{choice, "form"}, refused},
+		"edited first": {[]string{EditOption, `{}`, WordsOption, `{"action":"accept","content":{"why":"no"}}`},
+			[]string{choice, "form", choice, "form"}, Decision{Option: stream.OptionCancel, Words: "no"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newDesk(formed).Permission(planAsked(), nil, Setting{EditedPlan: true, Words: true})
+			require.Equal(t, tc.asked, answering(t, p, tc.answers...))
+			require.Equal(t, tc.want, p.Decision())
+		})
+	}
+}
+
+// The form says what is refused, and its option stands behind droid's refusal.
+func TestWordsForm(t *testing.T) {
+	p := newDesk(formed).Permission(planAsked(), nil, Setting{Words: true})
+	step, _ := p.Next()
+	require.Equal(t, []protocol.PermissionOption{
+		{OptionID: stream.OptionCancel, Name: "No", Kind: acp.PermissionOptionKindRejectOnce},
+		{OptionID: WordsOption, Name: "No, and say why", Kind: acp.PermissionOptionKindRejectOnce},
+	}, step.Choice.Options[1:])
+	require.True(t, p.Chose(WordsOption))
+	step, _ = p.Next()
+	require.Nil(t, step.Choice)
+	require.Equal(t, "t", step.Form.ToolCallID)
+	require.Equal(t, "Refused: "+p.shown.Title, step.Form.Message)
+	require.Equal(t, []string{"why"}, step.Form.Schema.Required)
+}
+
+// It is offered only where everything is there for it.
+func TestNoWordsOffered(t *testing.T) {
+	for name, change := range map[string]func(*quirks.PermissionAsked, *protocol.ClientCapabilities, *Setting){
+		"the client has no forms":   func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) { c.Forms = false },
+		"the client shows no names": func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) { c.OptionNames = false },
+		"no prompt takes them":      func(_ *quirks.PermissionAsked, _ *protocol.ClientCapabilities, s *Setting) { s.Words = false },
+		"droid offers no refusal": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+			ev.Options = ev.Options[:1]
+		},
+	} {
+		ev, client, set := planAsked(), formed, Setting{Words: true}
+		change(&ev, &client, &set)
+		asked := answering(t, newDesk(client).Permission(ev, nil, set), "x")
+		require.NotContains(t, asked[0], WordsOption, name)
+	}
+}

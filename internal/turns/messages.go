@@ -1,0 +1,166 @@
+package turns
+
+import (
+	"slices"
+	"time"
+)
+
+// When is when a message that belongs to a prompt goes to droid.
+type When int
+
+const (
+	// Soon is while droid works on the prompt, as soon as it takes one. droid takes such
+	// a message into the turn that runs, or runs it next.
+	Soon When = iota
+	// Behind is when droid has ended the turn that it works on, before all prompts that
+	// wait. Words of the user's with a refusal go there: droid ends its turn then (0.99
+	// to 0.225).
+	Behind
+)
+
+// Join takes a further message of the user's to the prompt that runs, under an id of its
+// own: it goes to droid as a prompt does, and that prompt ends when droid has ended its
+// own turn and those of all such messages. The action Merged ends the message. host is
+// the prompt; ok is false when no prompt for the model runs that nobody cancelled.
+func (m *Machine) Join(id ID, when When) (host ID, ok bool, actions []Action) {
+	if !m.Joinable() {
+		return 0, false, nil
+	}
+	p := &prompt{id: id, host: m.running.root(), behind: when == Behind}
+	m.queue = slices.Insert(m.queue, m.front(), p)
+	m.steer()
+	return p.host.id, true, m.take()
+}
+
+// Joinable reports whether Join takes a message now.
+func (m *Machine) Joinable() bool {
+	r := m.running
+	return r != nil && r.kind == ToDroid && !r.root().cancelled && !r.cancelled && r.crash == nil && !m.dead && !m.closed
+}
+
+// root is the prompt that a message belongs to, or the prompt itself.
+func (p *prompt) root() *prompt {
+	if p.host != nil {
+		return p.host
+	}
+	return p
+}
+
+// front is where the queue's ordinary prompts begin: behind those that droid threw away
+// and the messages that belong to a prompt.
+func (m *Machine) front() int {
+	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return !q.again && q.host == nil })
+	if at < 0 {
+		return len(m.queue)
+	}
+	return at
+}
+
+// mayJoinNow reports whether a waiting prompt may go to droid while another one runs.
+func (m *Machine) mayJoinNow(p *prompt) bool {
+	if p.host == nil {
+		return m.steering
+	}
+	return !p.behind
+}
+
+// settle ends a prompt whose turn is over, unless messages that belong to it are still
+// on their way. The end of the last one is its end, but for the first failure.
+func (m *Machine) settle(p *prompt, e End) {
+	if p.host != nil {
+		m.merge(p, e)
+		return
+	}
+	if e.Err != nil || e.Cancelled && p.cancelled {
+		m.leaveUnsent(p, e)
+	}
+	if m.messagesOf(p) == 0 {
+		m.end(p, e)
+		return
+	}
+	if p.parked = true; p.failed == nil {
+		p.failed = e.Err
+	}
+	m.parked = append(m.parked, p)
+}
+
+// merge ends a message that belongs to a prompt, and that prompt with it if nothing else
+// of it is left.
+func (m *Machine) merge(p *prompt, e End) {
+	host := p.host
+	m.do(Merged{ID: p.id, Err: e.Err, Unsent: !p.reached})
+	if !host.parked {
+		if host.failed == nil && p.reached {
+			host.failed = e.Err
+		}
+		return
+	}
+	if host.failed == nil {
+		host.failed = e.Err
+	}
+	if e.Err != nil {
+		m.leaveUnsent(host, e)
+	}
+	if m.messagesOf(host) > 0 {
+		return
+	}
+	m.unpark(host)
+	m.end(host, e)
+}
+
+func (m *Machine) unpark(host *prompt) {
+	host.parked = false
+	m.parked = slices.DeleteFunc(m.parked, func(q *prompt) bool { return q == host })
+}
+
+// leaveUnsent ends the messages of a prompt that wait here: what they were said to is
+// over.
+func (m *Machine) leaveUnsent(host *prompt, e End) {
+	for {
+		i := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.host == host })
+		if i < 0 {
+			return
+		}
+		p := m.queue[i]
+		m.remove(p)
+		m.do(Merged{ID: p.id, Err: e.Err, Unsent: !p.reached})
+	}
+}
+
+// messagesOf is how many messages of a prompt have not ended.
+func (m *Machine) messagesOf(host *prompt) (n int) {
+	of := func(p *prompt) bool { return p != nil && p.host == host }
+	for _, p := range slices.Concat(m.queue, m.steered, []*prompt{m.running}) {
+		if of(p) {
+			n++
+		}
+	}
+	return n
+}
+
+// cancelMessages cancels a prompt's messages: those that wait end, and those that droid
+// has are stopped with the turn that runs.
+func (m *Machine) cancelMessages(now time.Time, host *prompt) {
+	host.cancelled = true
+	m.leaveUnsent(host, End{Cancelled: true})
+	for _, p := range m.steered {
+		if p.host == host {
+			p.cancelled = true
+		}
+	}
+	if r := m.running; r != nil && r.host == host {
+		m.cancelRunning(now)
+	}
+	if host.parked && m.messagesOf(host) == 0 {
+		m.unpark(host)
+		m.end(host, End{Cancelled: true})
+	}
+}
+
+// parkedAs finds a prompt whose turn is over and whose messages are not.
+func (m *Machine) parkedAs(id ID) *prompt {
+	if i := slices.IndexFunc(m.parked, func(p *prompt) bool { return p.id == id }); i >= 0 {
+		return m.parked[i]
+	}
+	return nil
+}
