@@ -3,8 +3,8 @@
 // child process.
 //
 // stdout belongs to the protocol. Logs, usage errors and everything else for
-// people go to stderr; only --help, --version and the smoke command, which do
-// not serve, write to stdout.
+// people go to stderr; only --help, --version and the commands login and smoke,
+// which do not serve, write to stdout.
 package main
 
 import (
@@ -31,9 +31,10 @@ import (
 
 const usage = `Usage:
   droid-acp [flags]                  serve ACP on stdin and stdout (what an editor starts)
+  droid-acp login [flags]            have droid log in to Factory (also droid-acp --login)
   droid-acp smoke [flags] [PROMPT]   run one prompt without an editor and show the conversation
 
-Flags of both:
+Flags of all, of which login heeds --droid and the log's:
   --droid PATH       the droid executable
                      (default: $DROID_ACP_DROID, then droid in $PATH, then ~/.local/bin/droid)
   --park-after D     end the droid of a session that rests this long, for example 30m; the
@@ -112,6 +113,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if len(args) > 0 && args[0] == "smoke" {
 			return runSmoke(leaving, args[1:], stdout, stderr)
 		}
+		if code, done := loginOf(leaving, args, stdout, stderr); done {
+			return code
+		}
 		return runServe(leaving, args, stdin, stdout, stderr)
 	})
 }
@@ -148,15 +152,17 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 			command.Path = path
 			return droid.Start(command, log)
 		},
-		Store:     sessionStore(log),
-		Defaults:  common.defaults(),
-		ParkAfter: common.parkAfter,
-		Files:     adapter.FilesWay(common.files),
-		Journal:   journalDir(),
-		Shell:     common.shell,
-		Dir:       dir,
-		Version:   version(),
-		Log:       log,
+		Login:        common.startLogin(log),
+		LoginCommand: common.loginCommand(),
+		Store:        sessionStore(log),
+		Defaults:     common.defaults(),
+		ParkAfter:    common.parkAfter,
+		Files:        adapter.FilesWay(common.files),
+		Journal:      journalDir(),
+		Shell:        common.shell,
+		Dir:          dir,
+		Version:      version(),
+		Log:          log,
 	})
 	leaving.onHurry(agent.Kill)
 	if err := agent.Serve(leaving.ctx, stdin, stdout); err != nil && !errors.Is(err, context.Canceled) {

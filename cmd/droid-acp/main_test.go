@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/fakelogin"
 )
 
 // envProgram makes this test binary the program, for tests of what a process
@@ -26,7 +27,13 @@ const envProgram = "DROID_ACP_TEST_PROGRAM"
 
 // TestMain also plays the demo's droid and the program of our hooks: the program
 // starts itself for those, and here the program is this test.
+// envLogin makes this test program, run as droid, a scripted login by its name.
+const envLogin = "DROID_ACP_TEST_LOGIN"
+
 func TestMain(m *testing.M) {
+	if script := fakelogin.Scripts()[os.Getenv(envLogin)]; script != nil && len(os.Args) > 1 && os.Args[1] == "exec" {
+		os.Exit(fakelogin.Run(os.Stdin, os.Stdout, fakelogin.OpenBrowser, script))
+	}
 	if os.Getenv(envProgram) != "" || len(os.Args) > 1 && (os.Args[1] == demoCommand || os.Args[1] == stream.OwnHook) {
 		main()
 		os.Exit(exitOK)

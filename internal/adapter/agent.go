@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/login"
 	"droid-acp/internal/options"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/store"
@@ -30,6 +31,10 @@ type Config struct {
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail for the same reason, but later.
 	Locate func() (string, error)
+	// Login starts the droid that logs in; nil where there is none.
+	Login login.Start
+	// LoginCommand is this program's login command.
+	LoginCommand LoginCommand
 	// Store is droid's session store.
 	Store *store.Store
 	// Defaults are the settings that new sessions start with.
@@ -67,6 +72,7 @@ type Agent struct {
 	cancel context.CancelFunc
 
 	peer
+	logins      logins
 	editorFiles editorFiles // set before any session
 	sessions    *registry
 }
@@ -81,12 +87,9 @@ func New(cfg Config) *Agent {
 		files:    readfile.New(readfile.Text),
 	}
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
-		client, err := cfg.Start(command)
-		if err == nil {
-			a.droids.Add(client)
-		}
-		return client, err
+		return a.startDroid(func() (*droid.Client, error) { return cfg.Start(command) })
 	}
+	a.logins.desk = login.New(a.startLogin, a.loggedIn, cfg.Log)
 	a.spare = droid.NewSpare(func() (*droid.Client, error) { return a.cfg.Start(droid.Command{Dir: cfg.Dir, Runtime: true}) }, cfg.Log)
 	return a
 }
@@ -140,6 +143,7 @@ func (a *Agent) endSessions() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		a.logins.desk.Close()
 		a.spare.Discard()
 		a.sessions.wait()
 	}()

@@ -12,9 +12,6 @@ import (
 	"droid-acp/internal/wire"
 )
 
-// authMethodLogin is the id of the one way to log in.
-const authMethodLogin = "factory-login"
-
 // peer is what the agent knows of its client.
 type peer struct {
 	mu          sync.Mutex // guards initialized
@@ -74,7 +71,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 			PromptCapabilities: protocol.PromptCapabilities{Image: true, EmbeddedContext: true},
 			MCPCapabilities:    protocol.MCPCapabilities{HTTP: true, SSE: true},
 		},
-		AuthMethods: []protocol.AuthMethod{a.loginMethod()},
+		AuthMethods: a.authMethods(client),
 		Meta:        steeringMeta(),
 		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp (unofficial bridge to Factory's droid)", Version: a.cfg.Version},
 	}, nil
@@ -89,35 +86,4 @@ func (a *Agent) usesEditorFiles(client protocol.ClientCapabilities) bool {
 		return client.Files
 	}
 	return client.Files && !client.FilesOnDisk
-}
-
-// loginMethod describes the login. Clients that can open a terminal (Zed, by
-// _meta "terminal-auth") are told to run droid in it.
-func (a *Agent) loginMethod() protocol.AuthMethod {
-	m := protocol.AuthMethod{ID: authMethodLogin, Name: "Log in to Factory", Description: loginRemedy}
-	if path, err := a.cfg.Locate(); err == nil {
-		m.Meta = map[string]any{"terminal-auth": map[string]any{
-			"label": "Log in to Factory (type /login)", "command": path, "args": []string{}, "env": map[string]string{},
-		}}
-	}
-	return m
-}
-
-// authenticate cannot log in by itself: droid does that in a terminal. It
-// checks that droid is there and lets the client try again; whether the login
-// holds shows with the next prompt.
-func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
-	var params struct {
-		MethodID string `json:"methodId"`
-	}
-	if err := decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	if params.MethodID != authMethodLogin {
-		return nil, invalidParams("unknown methodId %q; the one method is %q", params.MethodID, authMethodLogin)
-	}
-	if _, err := a.cfg.Locate(); err != nil {
-		return nil, startError(err)
-	}
-	return struct{}{}, nil
 }

@@ -92,6 +92,20 @@ func (r *registry) find(id string) (*Session, bool) {
 	return s, known
 }
 
+// all are the open sessions.
+func (r *registry) all() (sessions []*Session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen := make(map[*Session]bool)
+	for _, s := range r.byID {
+		if !seen[s] {
+			seen[s] = true
+			sessions = append(sessions, s)
+		}
+	}
+	return sessions
+}
+
 // take finds the session that has an id. If none has it, take gives the id to the
 // session that make returns and starts that session's owner.
 func (r *registry) take(id string, make func() *Session) (s *Session, known bool, err *acp.RequestError) {

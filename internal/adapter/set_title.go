@@ -185,10 +185,10 @@ func (a *Agent) setStoredTitle(c *wire.Call, id, title string) *acp.RequestError
 		leave = func() { release(); free() }
 	}
 	cwd := found.CWD
-	if a.checkDirectory(cwd) != nil {
+	if a.checkDirectory("cwd", cwd) != nil {
 		cwd = a.cfg.Dir
 	}
-	client, _, err := a.launch(c.Context, cwd, nil, openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, _, err := a.launch(c.Context, cwd, nil, "", openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if err != nil {
 		return openError(id, err)
 	}

@@ -69,17 +69,19 @@ func (s *Session) needDroid(p *userPrompt) {
 	s.tellNotices()
 	s.proc.stay()
 	crashed := s.prompts.machine.Crashed()
-	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
-		switch {
-		case !s.prompts.runs(p):
-			return // it was cancelled meanwhile
-		case err != nil:
-			s.failPrompt(p, err)
-			return
-		case info != nil && crashed:
-			s.tell("droid had ended and was started again; the session continues.")
-		}
-		s.whenServersStarted(func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
+	s.renewed(func() {
+		s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
+			switch {
+			case !s.prompts.runs(p):
+				return // it was cancelled meanwhile
+			case err != nil:
+				s.failPrompt(p, err)
+				return
+			case info != nil && crashed:
+				s.tell("droid had ended and was started again; the session continues.")
+			}
+			s.whenServersStarted(func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
+		})
 	})
 }
 

@@ -52,6 +52,7 @@ func (s *Session) discarded(ev quirks.Discarded) {
 
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
+	s.heedLogin(ev)
 	machine := s.prompts.machine
 	p := s.prompts.of(ev.RequestID)
 	if p == nil {

@@ -14,8 +14,8 @@ import (
 // Spare keeps one droid process that was started before it is needed, since a
 // droid takes 0.3 s (0.225) to 1 s (0.99) until it answers. The directory it
 // was started in does not matter: that of initialize_session wins (field notes
-// §1). A spare is never started again; it serves the first session, or ends when
-// none comes.
+// §1). It serves the first session, or ends when none comes; it is only
+// started again by Renew.
 type Spare struct {
 	start func() (*Client, error)
 	log   *zap.Logger
@@ -40,35 +40,48 @@ func NewSpare(start func() (*Client, error), log *zap.Logger) *Spare {
 // Prepare starts the spare in the background. A failure is only logged: the
 // session that needs droid tries again and tells the user.
 func (s *Spare) Prepare() {
-	s.starting.Go(func() {
-		defer func() {
-			if p := recover(); p != nil {
-				s.log.Error("panic while droid was started ahead", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			}
-		}()
-		client, err := s.start()
-		if err != nil {
-			s.log.Info("no droid could be started ahead of the first session", zap.Error(err))
-			return
+	s.starting.Go(s.prepare)
+}
+
+func (s *Spare) prepare() {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("panic while droid was started ahead", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.discarded {
-			client.Kill()
-			<-client.Exited()
-			return
-		}
-		s.client, s.taken = client, make(chan struct{})
-		s.waiting.Go(s.expire)
-	})
+	}()
+	client, err := s.start()
+	if err != nil {
+		s.log.Info("no droid could be started ahead of the first session", zap.Error(err))
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.discarded {
+		client.Kill()
+		<-client.Exited()
+		return
+	}
+	taken := make(chan struct{})
+	s.client, s.taken = client, taken
+	s.waiting.Go(func() { s.expire(taken) })
+}
+
+// Renew replaces the spare by another process, if there is one that waits. It returns
+// when that is started. The caller sees to it that Discard is called afterwards.
+func (s *Spare) Renew() {
+	if client := s.Take(); client != nil {
+		client.Kill()
+		<-client.Exited()
+		s.prepare()
+	}
 }
 
 // expire ends the spare when no session takes it.
-func (s *Spare) expire() {
+func (s *Spare) expire(taken <-chan struct{}) {
 	patience := time.NewTimer(SpareTime)
 	defer patience.Stop()
 	select {
-	case <-s.taken:
+	case <-taken:
 	case <-patience.C:
 		s.log.Info("no session was opened; the droid that was started ahead ends")
 		s.end()

@@ -13,6 +13,10 @@ type ClientCapabilities struct {
 	Notices        bool // notice
 	Plans          bool // plan_update, in place of plan
 	BooleanOptions bool // options of type "boolean" among configOptions
+	TerminalLogin  bool // auth methods of type "terminal"
+	// TerminalLoginMeta is the older form of it: "terminal-auth" in the _meta of a method.
+	TerminalLoginMeta bool
+	Raw               json.RawMessage // as they came; nil for none
 	ClientTraits
 }
 
@@ -22,15 +26,18 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 	caps := Fields(raw)
 	elicitation, session, fs := Fields(caps["elicitation"]), Fields(caps["session"]), Fields(caps["fs"])
 	return ClientCapabilities{
-		Files:          string(fs["readTextFile"]) == "true" && string(fs["writeTextFile"]) == "true",
-		TerminalOutput: string(Fields(caps["_meta"])["terminal_output"]) == "true",
-		Forms:          isObject(elicitation["form"]),
-		URLs:           isObject(elicitation["url"]),
-		Compaction:     isObject(session["compaction"]),
-		Notices:        isObject(session["notices"]),
-		Plans:          isObject(caps["plan"]),
-		BooleanOptions: isObject(Fields(session["configOptions"])["boolean"]),
-		ClientTraits:   ReadTraits(info, raw),
+		Files:             string(fs["readTextFile"]) == "true" && string(fs["writeTextFile"]) == "true",
+		TerminalOutput:    string(Fields(caps["_meta"])["terminal_output"]) == "true",
+		Forms:             isObject(elicitation["form"]),
+		URLs:              isObject(elicitation["url"]),
+		Compaction:        isObject(session["compaction"]),
+		Notices:           isObject(session["notices"]),
+		TerminalLogin:     string(Fields(caps["auth"])["terminal"]) == "true",
+		TerminalLoginMeta: string(Fields(caps["_meta"])["terminal-auth"]) == "true",
+		Raw:               objectOrNil(raw),
+		Plans:             isObject(caps["plan"]),
+		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
+		ClientTraits:      ReadTraits(info, raw),
 	}
 }
 
@@ -39,6 +46,14 @@ func Fields(raw json.RawMessage) map[string]json.RawMessage {
 	var m map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &m) // what is no object has no fields
 	return m
+}
+
+// objectOrNil is raw if it is an object.
+func objectOrNil(raw json.RawMessage) json.RawMessage {
+	if !isObject(raw) {
+		return nil
+	}
+	return raw
 }
 
 func isObject(raw json.RawMessage) bool { return Fields(raw) != nil }

@@ -16,6 +16,12 @@ type AgentCapabilities struct {
 	PromptCapabilities  PromptCapabilities  `json:"promptCapabilities"`
 	MCPCapabilities     MCPCapabilities     `json:"mcpCapabilities"`
 	SessionCapabilities SessionCapabilities `json:"sessionCapabilities"`
+	Meta                AgentMeta           `json:"_meta"`
+}
+
+// AgentMeta are what the agent can do beyond ACP, an empty object each.
+type AgentMeta struct {
+	AuthStatus struct{} `json:"authStatus"` // see AuthStatusUpdate
 }
 
 // SessionCapabilities has an empty object for each method, and each field of its params,
@@ -43,14 +49,6 @@ type PromptCapabilities struct {
 type MCPCapabilities struct {
 	HTTP bool `json:"http"`
 	SSE  bool `json:"sse"`
-}
-
-// AuthMethod is a way to log in.
-type AuthMethod struct {
-	ID          string         `json:"id"`
-	Name        string         `json:"name"`
-	Description string         `json:"description"`
-	Meta        map[string]any `json:"_meta,omitempty"`
 }
 
 // AgentInfo is what the agent calls itself.

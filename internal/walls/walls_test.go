@@ -35,6 +35,7 @@ var mayImport = map[string]string{
 	"internal/visible":      "",
 	"internal/sessionid":    "",
 	"internal/procgroup":    "",
+	"internal/login":        "internal/procgroup",
 	"internal/store":        "internal/sessionid internal/visible",
 	"internal/testeditor":   "",
 }

@@ -22,6 +22,7 @@ type pending struct {
 // some time. It does not hold the request's params.
 type Response struct {
 	of      *pending
+	id      json.RawMessage
 	written bool
 	after   []func() // called then
 }
@@ -34,7 +35,7 @@ func newPending() *pending {
 func (p *pending) add(id json.RawMessage) *Response {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r, key := &Response{of: p}, idKey(id)
+	r, key := &Response{of: p, id: id}, idKey(id)
 	p.open[key] = append(p.open[key], r)
 	return r
 }
@@ -68,6 +69,14 @@ func (p *pending) take(id json.RawMessage) (after []func()) {
 		}
 	}
 	return after
+}
+
+// ID is the id of the request, as the editor wrote it; nil for a notification's.
+func (r *Response) ID() json.RawMessage {
+	if r == nil {
+		return nil
+	}
+	return r.id
 }
 
 // WhenWritten calls f, which must not block, once the response is written: it has

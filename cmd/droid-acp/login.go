@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/adapter"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/login"
+)
+
+// loginWord is the command that logs in. Clients add it to the arguments of the agent,
+// or have it in their place (ACP, authentication methods; its registry).
+const loginWord = "login"
+
+// loginFlags are the flags of the login command: all of the agent's, most of which mean
+// nothing to it.
+type loginFlags struct {
+	commonFlags
+	login bool
+}
+
+// readLogin reports whether the arguments are for the login command: they have the flag
+// --login, or their last word is "login". Words before that are passed over.
+func readLogin(args []string) (f *loginFlags, wanted bool, err error) {
+	f = &loginFlags{}
+	flags := f.flagSet("droid-acp login")
+	flags.BoolVar(&f.login, loginWord, false, "")
+	var words []string
+	for rest := args; len(rest) > 0; rest = flags.Args() {
+		if err = flags.Parse(rest); err != nil || flags.NArg() == 0 {
+			break
+		}
+		words = append(words, flags.Arg(0))
+		if err = flags.Parse(flags.Args()[1:]); err != nil {
+			break
+		}
+	}
+	isLast := len(words) > 0 && words[len(words)-1] == loginWord
+	return f, f.login || isLast, err
+}
+
+// runLogin has droid log in, for a person in a terminal.
+func runLogin(leaving *leaving, f *loginFlags, stdout, stderr io.Writer) int {
+	if f.version {
+		fmt.Fprintln(stdout, "droid-acp "+version())
+		return exitOK
+	}
+	log, closeLog, err := f.logger(stderr)
+	if err != nil {
+		return usageError(stderr, err)
+	}
+	defer closeLog()
+	shown, start := &terminal{out: stdout}, f.startLogin(log)
+	desk := login.New(func() (*login.Process, error) {
+		process, err := start()
+		if err == nil {
+			shown.print("droid logs in to Factory. It opens a page in your browser; confirm the code there.\nCtrl-C ends this.")
+		}
+		return process, err
+	}, func(string) {}, log)
+	defer desk.Close()
+	_, err = desk.Login(leaving.ctx, login.Pairing, shown.listener())
+	if err != nil {
+		fmt.Fprintln(stderr, "droid-acp login: "+loginFailure(err))
+		return exitFailed
+	}
+	shown.print("droid says that it is logged in.")
+	return exitOK
+}
+
+// loginFailure is why there is no login, and what to do.
+func loginFailure(err error) string {
+	var notFound *droid.NotFoundError
+	switch {
+	case errors.As(err, &notFound):
+		return notFound.Error() + ". " + notFound.Remedy()
+	case errors.Is(err, context.Canceled):
+		return "ended before droid had logged in."
+	}
+	return strings.TrimSuffix(err.Error(), ".") + ". " + login.Remedy(login.Pairing, err)
+}
+
+// startLogin starts the droid that logs in.
+func (c *commonFlags) startLogin(log *zap.Logger) login.Start {
+	return func() (*login.Process, error) {
+		if err := needHome(); err != nil {
+			return nil, err
+		}
+		path, err := droid.Find(c.droid)
+		if err != nil {
+			return nil, err
+		}
+		return login.Command{Path: path}.Start(log)
+	}
+}
+
+// loginCommand is the command by which a client runs this program's login in a terminal,
+// where it may lack the arguments and variables of the agent.
+func (c *commonFlags) loginCommand() adapter.LoginCommand {
+	self, err := os.Executable()
+	if err != nil {
+		return adapter.LoginCommand{}
+	}
+	command := adapter.LoginCommand{Path: self, Args: []string{loginWord}}
+	if c.droid != "" {
+		path, err := filepath.Abs(c.droid)
+		if err != nil || !strings.ContainsRune(c.droid, filepath.Separator) {
+			path = c.droid // a name in the PATH
+		}
+		command.Args = append(command.Args, "--droid", path)
+	}
+	if named := os.Getenv(droid.EnvDroid); named != "" {
+		command.Env = map[string]string{droid.EnvDroid: named}
+	}
+	return command
+}
+
+// terminal shows a person what droid tells and asks.
+type terminal struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (t *terminal) listener() login.Listener {
+	return login.Listener{
+		Capabilities: json.RawMessage(`{"elicitation":{"url":{}}}`),
+		Link: func(_ context.Context, address string) bool {
+			t.print("\nIf no page has opened, open this address:\n\n  " + address + "\n")
+			return true
+		},
+		Tell: func(method string, params json.RawMessage) {
+			if method != "elicitation/complete" && !strings.HasPrefix(method, "$/") {
+				t.say(params)
+			}
+		},
+		Ask: t.ask,
+	}
+}
+
+// ask shows a request. An address is all that a person can be asked for here.
+func (t *terminal) ask(_ context.Context, method string, params json.RawMessage) (json.RawMessage, *login.Error) {
+	t.say(params)
+	var asked struct{ Mode, URL string }
+	_ = json.Unmarshal(params, &asked) // of another form: it is declined
+	if method == "elicitation/create" && asked.Mode == "url" && login.IsLink(asked.URL) {
+		return json.RawMessage(`{"action":"accept"}`), nil
+	}
+	t.print("That cannot be answered here, and droid is told so.")
+	return nil, &login.Error{Code: -32601, Message: "a terminal cannot answer " + method}
+}
+
+func (t *terminal) say(params json.RawMessage) {
+	if words := login.Words(params); words != "" {
+		t.print("\ndroid says:\n  " + strings.ReplaceAll(words, "\n", "\n  "))
+	}
+}
+
+func (t *terminal) print(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintln(t.out, text)
+}
+
+// loginOf runs the login command if the arguments are for it.
+func loginOf(leaving *leaving, args []string, stdout, stderr io.Writer) (code int, done bool) {
+	f, wanted, err := readLogin(args)
+	switch {
+	case !wanted && !slices.Contains(args, loginWord):
+		return 0, false // whatever it is, serving says so
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage)
+		return exitOK, true
+	case err != nil && wanted:
+		return usageError(stderr, err), true
+	case !wanted:
+		return 0, false
+	}
+	return runLogin(leaving, f, stdout, stderr), true
+}

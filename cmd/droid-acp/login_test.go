@@ -1,0 +1,125 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakelogin"
+)
+
+// loginDroid is a droid that logs in by the script, and PATH has a browser.
+func loginDroid(t *testing.T, script string) (path string) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for name, text := range map[string]string{"droid": "exec " + self + ` "$@"`, "xdg-open": "exit 0"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+	}
+	t.Setenv("HOME", dir)
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	t.Setenv(envLogin, script)
+	return filepath.Join(dir, "droid")
+}
+
+func TestLogin(t *testing.T) {
+	for script, tc := range map[string]struct {
+		code           int
+		stdout, stderr string
+	}{
+		"succeeds": {exitOK, "droid says that it is logged in.", ""},
+		"nonsense": {exitOK, "droid says that it is logged in.", ""},
+		"asks":     {exitOK, fakelogin.Address + "\n  Log in with the code ABCD-EFGH.", ""},
+		"tells":    {exitOK, "userCode: ABCD-EFGH", ""},
+		"refused":  {exitFailed, "", "Device authentication failed: Authorization failed or expired. Check the network"},
+		"dies":     {exitFailed, "", "exit status 3"},
+	} {
+		t.Run(script, func(t *testing.T) {
+			got := command("", "login", "--droid", loginDroid(t, script))
+			require.Equal(t, tc.code, got.code, got.stderr)
+			require.Contains(t, got.stdout, tc.stdout)
+			require.Contains(t, got.stderr, tc.stderr)
+			require.Equal(t, tc.code == exitOK, strings.Contains(got.stdout, "is logged in"), "a success that was not seen")
+		})
+	}
+}
+
+// Clients put the word or the flag behind the arguments of the agent, or in their place.
+func TestLoginArguments(t *testing.T) {
+	path := loginDroid(t, "succeeds")
+	for _, args := range []string{"login", "--login", "-login", "acp --login", "acp login", "--model x acp --login", "--login acp", "--shell login", "--log-level error login --mode spec"} {
+		got := command("", append([]string{"--droid", path}, strings.Fields(args)...)...)
+		require.Equal(t, exitOK, got.code, args+got.stderr)
+		require.Contains(t, got.stdout, "is logged in", args)
+	}
+	for args, code := range map[string]int{"--model login": exitOK, "login dance": exitUsage, "login --no-such-flag": exitUsage, "dance": exitUsage} {
+		got := command("", strings.Fields(args)...)
+		require.Equal(t, code, got.code, args)
+		require.Empty(t, got.stdout, args)
+	}
+	require.Equal(t, usage, command("", "login", "--help").stdout)
+	require.Contains(t, command("", "login", "--version").stdout, "droid-acp ")
+}
+
+func TestLoginWithoutDroid(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("DROID_ACP_DROID", "")
+	got := command("", "login")
+	require.Equal(t, exitFailed, got.code)
+	require.Empty(t, got.stdout)
+	require.Contains(t, got.stderr, "droid not found")
+	require.Contains(t, got.stderr, "npm i -g droid")
+}
+
+// Ctrl-C ends a login that waits for the user, and droid with it.
+func TestLoginIsInterrupted(t *testing.T) {
+	path := loginDroid(t, "pending")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv(envProgram, "1")
+	cmd := exec.Command(self, "login", "--droid", path)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	require.NoError(t, cmd.Start())
+	lines, seen := bufio.NewScanner(stdout), false
+	for lines.Scan() {
+		if strings.TrimSpace(lines.Text()) == fakelogin.Address {
+			seen = true
+			require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+		}
+	}
+	require.True(t, seen, "where to log in")
+	require.Error(t, cmd.Wait())
+	require.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
+	require.Contains(t, stderr.String(), "ended before droid had logged in")
+}
+
+// The command that clients run in a terminal finds the same droid.
+func TestLoginCommand(t *testing.T) {
+	t.Setenv(droid.EnvDroid, "/opt/droid")
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for given, want := range map[string][]string{
+		"":        {"login"},
+		"mydroid": {"login", "--droid", "mydroid"},
+		"./droid": {"login", "--droid", filepath.Join(dir, "droid")},
+	} {
+		command := (&commonFlags{droid: given}).loginCommand()
+		require.Equal(t, want, command.Args)
+		require.True(t, filepath.IsAbs(command.Path))
+		require.Equal(t, map[string]string{droid.EnvDroid: "/opt/droid"}, command.Env)
+	}
+}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package fakelogin
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// OpenBrowser opens an address as droid does on Linux: by xdg-open, in a session of its
+// own.
+func OpenBrowser(address string) {
+	browser := exec.Command("xdg-open", address)
+	browser.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if browser.Start() == nil {
+		_ = browser.Process.Release() // it outlives us
+	}
+}

@@ -1,0 +1,117 @@
+//go:build unix
+
+package login
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"go.uber.org/zap"
+)
+
+// openers are the programs by which droid opens a browser: the first on Linux (seen with
+// 0.99.0 and 0.225.2), the second on macOS (not seen).
+var openers = [...]string{"xdg-open", "open"}
+
+// hearing is how it is heard what droid opens in a browser, since droid says nowhere else
+// where to log in. Scripts in a directory of ours, which comes first in droid's PATH,
+// write the address into a pipe and then become the program of their name.
+type hearing struct {
+	env     []string    // for droid
+	links   chan string // nil when nothing is heard
+	dir     string
+	pipe    *os.File
+	reading *sync.WaitGroup
+}
+
+// hearLinks begins to hear. Where that is not possible, droid opens the browser unheard.
+func hearLinks(env []string, log *zap.Logger) hearing {
+	h, err := newHearing(env)
+	if err != nil {
+		log.Warn("where droid wants to log in cannot be shown; it opens the browser itself", zap.Error(err))
+		h.close()
+		return hearing{env: env}
+	}
+	return h
+}
+
+func newHearing(env []string) (h hearing, err error) {
+	if h.dir, err = os.MkdirTemp("", "droid-acp-login-"); err != nil {
+		return h, err
+	}
+	path := pathOf(env)
+	name := filepath.Join(h.dir, "links")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		return h, err
+	}
+	for _, opener := range openers {
+		if err := os.WriteFile(filepath.Join(h.dir, opener), []byte(openerScript(opener, name, path)), 0o700); err != nil {
+			return h, err
+		}
+	}
+	// Open for both, so that opening it does not wait and it has no end of its own.
+	if h.pipe, err = os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0); err != nil {
+		return h, err
+	}
+	h.env = append(env[:len(env):len(env)], "PATH="+h.dir+string(os.PathListSeparator)+path)
+	h.links, h.reading = make(chan string, 8), new(sync.WaitGroup)
+	h.reading.Go(h.read)
+	return h, nil
+}
+
+// pathOf is the last PATH of an environment, which is the one that counts.
+func pathOf(env []string) (path string) {
+	for _, v := range env {
+		if value, ok := strings.CutPrefix(v, "PATH="); ok {
+			path = value
+		}
+	}
+	return path
+}
+
+// openerScript is the script that stands in for an opener.
+func openerScript(opener, pipe, path string) string {
+	return fmt.Sprintf(`#!/bin/sh
+for word in "$@"; do
+	case "$word" in
+	http://* | https://*) printf '%%s\n' "$word" >>%s ;;
+	esac
+done 2>/dev/null
+PATH=%s
+export PATH
+exec %s "$@"
+`, quoted(pipe), quoted(path), opener)
+}
+
+// quoted is a text as one word of a shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// read passes on the addresses until the pipe is closed.
+func (h hearing) read() {
+	defer close(h.links)
+	lines := bufio.NewScanner(h.pipe)
+	for lines.Scan() {
+		select {
+		case h.links <- lines.Text():
+		default: // nobody opens so many
+		}
+	}
+}
+
+// close ends the hearing and takes its files away.
+func (h hearing) close() {
+	if h.pipe != nil {
+		_ = h.pipe.Close() // only read from
+	}
+	if h.reading != nil {
+		h.reading.Wait()
+	}
+	if h.dir != "" {
+		_ = os.RemoveAll(h.dir) // in the directory for temporary files; nothing depends on it
+	}
+}

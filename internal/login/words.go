@@ -1,0 +1,101 @@
+package login
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Remedy is what a user can do after a login by the method has ended with err, "" when
+// there is nothing to do.
+func Remedy(method string, err error) string {
+	const other = "Or run `droid` in a terminal and log in there with /login."
+	var none *NoMethodError
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, ErrClosed):
+		return ""
+	case errors.Is(err, ErrDeclined):
+		return "Log in again to get a new address. " + other
+	case errors.As(err, &none):
+		return "Update droid. " + other
+	case method == APIKey:
+		return "Set FACTORY_API_KEY in the environment in which this agent is started, and start it again."
+	}
+	return "Check the network, then log in again and confirm the code in the browser. " + other
+}
+
+// maxWords is how much of a message Words tells, in bytes.
+const maxWords = 4 << 10
+
+// unsaid are fields that are for programs.
+var unsaid = []string{"sessionId", "sessionUpdate", "id", "elicitationId", "requestId", "toolCallId", "messageId", "mode", "type"}
+
+// plainly are fields whose names add nothing to what they say.
+var plainly = []string{"text", "message", "title", "description", "label", "url"}
+
+// Words are what the params of a message of droid's say to a person: their texts, a line
+// each, in order, with the names of unknown fields. It is "" when they say nothing.
+func Words(params json.RawMessage) string {
+	var lines []string
+	collect(json.NewDecoder(bytes.NewReader(params)), "", &lines)
+	text := strings.Join(lines, "\n")
+	if len(text) > maxWords {
+		text = strings.ToValidUTF8(text[:maxWords], "") + "…"
+	}
+	return text
+}
+
+// collect adds the texts of the next value, which has this name. It reports false at the
+// end of the input, and of a list or an object.
+func collect(in *json.Decoder, name string, lines *[]string) bool {
+	token, err := in.Token()
+	if err != nil {
+		return false
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		return collectInside(in, token, name, lines)
+	case nil:
+	case string:
+		say(name, token, lines)
+	default:
+		say(name, fmt.Sprint(token), lines)
+	}
+	return true
+}
+
+func collectInside(in *json.Decoder, begin json.Delim, name string, lines *[]string) bool {
+	switch begin {
+	case '{':
+		for in.More() {
+			key, err := in.Token()
+			if err != nil || !collect(in, fmt.Sprint(key), lines) {
+				return false
+			}
+		}
+	case '[':
+		for in.More() {
+			if !collect(in, name, lines) {
+				return false
+			}
+		}
+	default:
+		return false
+	}
+	_, err := in.Token() // the end of it
+	return err == nil
+}
+
+func say(name, text string, lines *[]string) {
+	switch {
+	case strings.TrimSpace(text) == "" || slices.Contains(unsaid, name):
+	case name == "" || slices.Contains(plainly, name):
+		*lines = append(*lines, text)
+	default:
+		*lines = append(*lines, name+": "+text)
+	}
+}
