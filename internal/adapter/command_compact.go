@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/links"
 	"droid-acp/internal/show"
 )
 
@@ -28,10 +29,16 @@ func compactCommand(r *commandRun, instructions string) {
 				s.endCompaction(r, client)
 			}
 		})
-		var id string
+		var next successor
 		var removed int
-		r.beside(compactTime, errCompactTime, func(ctx context.Context) (err error) {
-			id, removed, err = client.Compact(ctx, instructions)
+		from := s.droidID
+		r.beside(compactTime, errCompactTime, func(ctx context.Context) error {
+			next = s.agent.successorOf(from)
+			id, n, err := client.Compact(ctx, instructions)
+			if err == nil {
+				next.made(s.agent, id, links.Compact)
+			}
+			removed = n
 			return err
 		}, func(err error) {
 			answered = err != errCompactTime
@@ -41,7 +48,7 @@ func compactCommand(r *commandRun, instructions string) {
 			}
 			// A process that made the summary goes on giving the model the whole old
 			// conversation, also after loading the new session (0.99 to 0.225).
-			s.goOn(r, id, true, func(hint string) {
+			s.goOn(r, next, true, func(hint string) {
 				s.put(s.show.EndCompaction(show.Compacted))
 				r.reply(fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed) + hint)
 			})
