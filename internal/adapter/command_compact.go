@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/links"
 	"droid-acp/internal/show"
 )
 
@@ -30,12 +31,18 @@ func compactCommand(r *commandRun, instructions string) {
 				s.endCompaction(r, client)
 			}
 		})
-		var id, summary string
+		var next successor
 		var removed int
-		r.beside(compactTime, errCompactTime, func(ctx context.Context) (err error) {
-			if id, removed, err = client.Compact(ctx, instructions); err == nil {
+		var summary string
+		from := s.droidID
+		r.beside(compactTime, errCompactTime, func(ctx context.Context) error {
+			next = s.agent.successorOf(from)
+			id, n, err := client.Compact(ctx, instructions)
+			if err == nil {
+				next.made(s.agent, id, links.Compact)
 				summary = s.agent.summaryOf(id)
 			}
+			removed = n
 			return err
 		}, func(err error) {
 			answered = err != errCompactTime
@@ -45,7 +52,7 @@ func compactCommand(r *commandRun, instructions string) {
 			}
 			// A process that made the summary goes on giving the model the whole old
 			// conversation, also after loading the new session (0.99 to 0.225).
-			s.goOn(r, id, true, func(hint string) {
+			s.goOn(r, next, true, func(hint string) {
 				s.put(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary}))
 				r.reply(fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed) + hint)
 			})

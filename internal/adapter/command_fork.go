@@ -2,14 +2,82 @@ package adapter
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
-// forkCommand has droid copy the session. The thread stays with the one it is on.
-func forkCommand(r *commandRun, _ string) {
-	r.ask("The session was not copied", func(ctx context.Context, client *droid.Client) (string, error) {
+// forkedText says where the copy is that /fork made.
+const forkedText = "The copy is the session `%s`; open it from your editor's list of sessions. This thread goes on as it is."
+
+// forkCommand has droid copy the session, or with an argument an earlier one of the
+// thread. The thread stays with the one it is on.
+func forkCommand(r *commandRun, args string) {
+	const failed = "The session was not copied"
+	if args != "" {
+		forkEarlier(r, failed, args)
+		return
+	}
+	r.ask(failed, func(ctx context.Context, client *droid.Client) (string, error) {
 		id, err := client.Fork(ctx)
-		return "The copy is the session `" + id + "`; open it from your editor's list of sessions. This thread goes on as it is.", err
+		return fmt.Sprintf(forkedText, id), err
 	})
+}
+
+// forkEarlier copies the conversation that the thread had before a compaction or a
+// rewind. which is its session's id, or "before" for the last one.
+func forkEarlier(r *commandRun, failed, which string) {
+	a, works, cwd := r.s.agent, r.s.droidID, r.s.cwd
+	var copied string
+	r.beside(openTime, errOpenTime, func(ctx context.Context) error {
+		id, err := earlier(a.threadIDs(works), works, which)
+		if err == nil {
+			copied, err = a.copyStored(ctx, cwd, id)
+		}
+		return err
+	}, func(err error) {
+		if err != nil {
+			r.fail(failed, err)
+			return
+		}
+		r.reply(fmt.Sprintf(forkedText, copied))
+	})
+}
+
+// earlier finds a session of a thread that is not the one it works on.
+func earlier(ids []string, works, which string) (string, error) {
+	at := slices.Index(ids, works)
+	switch i := slices.Index(ids, which); {
+	case which == "before" && at > 0:
+		return ids[at-1], nil
+	case which == "before":
+		return "", errors.New("this thread has no conversation before; it was not compacted or rewound")
+	case which == works:
+		return "", errors.New("that is the session that this thread works on; `/fork` alone copies it")
+	case i < 0:
+		return "", fmt.Errorf("%.80q is not one of this thread's earlier conversations; `/sessions` lists them", which)
+	default:
+		return ids[i], nil
+	}
+}
+
+// copyStored has a droid of its own copy a stored session, and returns the copy's id.
+// It blocks.
+func (a *Agent) copyStored(ctx context.Context, cwd, id string) (copied string, err error) {
+	client, _, err := a.launch(ctx, cwd, nil, "", func(ctx context.Context, client *droid.Client, _ []stream.MCPServer) (*stream.SessionInfo, error) {
+		info, err := client.Load(ctx, droid.LoadParams{SessionID: id, MessageLimit: 1})
+		if err == nil {
+			copied, err = client.Fork(ctx)
+		}
+		return info, err
+	})
+	if err != nil {
+		return "", err
+	}
+	client.Kill()
+	<-client.Exited()
+	return copied, nil
 }

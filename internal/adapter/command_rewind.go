@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/links"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 )
@@ -32,9 +34,15 @@ func rewindCommand(r *commandRun, args string) {
 		}
 		files := len(fields) > 1 && fields[1] == "files"
 		client, session := r.s.proc.client(), r.s.droidID
-		var text, to string
-		r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
-			text, to, err = rewind(ctx, client, session, points[n-1], files)
+		var text string
+		var next successor
+		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
+			next = r.s.agent.successorOf(session)
+			said, to, err := rewind(ctx, client, next, points[n-1], files)
+			if err == nil {
+				next.made(r.s.agent, to, links.Rewind)
+			}
+			text = said
 			return err
 		}, func(err error) {
 			if err != nil {
@@ -42,7 +50,7 @@ func rewindCommand(r *commandRun, args string) {
 				return
 			}
 			fresh := !client.Version().Has(stream.GoesOverAfterRewind)
-			r.s.goOn(r, to, fresh, func(hint string) {
+			r.s.goOn(r, next, fresh, func(hint string) {
 				r.reply(fmt.Sprintf("This thread is back at the point before prompt %d. ", n) + text + hint)
 			})
 		})
@@ -78,8 +86,9 @@ func listRewindPoints(points []rewindPoint) string {
 }
 
 // rewind goes back to before a prompt, with the files if wanted. It returns what
-// became of the files, and the new session.
-func rewind(ctx context.Context, client *droid.Client, session string, p rewindPoint, files bool) (text, to string, err error) {
+// became of the files, and the new session, which gets the thread's title.
+func rewind(ctx context.Context, client *droid.Client, next successor, p rewindPoint, files bool) (text, to string, err error) {
+	session := next.from
 	info, err := client.RewindInfo(ctx, session, p.messageID)
 	if err != nil {
 		return "", "", err
@@ -88,7 +97,7 @@ func rewind(ctx context.Context, client *droid.Client, session string, p rewindP
 	if !files {
 		info = droid.RewindInfo{}
 	}
-	r, err := client.Rewind(ctx, session, p.messageID, show.FirstLine(p.text), info)
+	r, err := client.Rewind(ctx, session, p.messageID, cmp.Or(next.title, show.FirstLine(p.text)), info)
 	if err != nil {
 		return "", "", err
 	}

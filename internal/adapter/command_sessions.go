@@ -13,7 +13,8 @@ import (
 // errListTime is why listing was given up.
 var errListTime = errors.New("the sessions could not be read within a minute")
 
-// sessionsCommand lists the sessions that were used last, wherever they were made.
+// sessionsCommand lists the sessions that were used last, wherever they were made, and
+// the earlier conversations of this thread.
 func sessionsCommand(r *commandRun, _ string) {
 	sessions := r.s.agent.cfg.Store
 	if sessions == nil {
@@ -21,8 +22,15 @@ func sessionsCommand(r *commandRun, _ string) {
 		return
 	}
 	var page store.Page
+	var before []store.Session
+	works := r.s.droidID
 	r.beside(openTime, errListTime, func(ctx context.Context) (err error) {
 		page, err = sessions.List(ctx, store.Query{Limit: 20})
+		for _, id := range sessions.Thread(works) {
+			if one, err := sessions.Find(id); err == nil && id != works {
+				before = append(before, one)
+			}
+		}
 		return err
 	}, func(err error) {
 		if err != nil {
@@ -30,9 +38,17 @@ func sessionsCommand(r *commandRun, _ string) {
 			return
 		}
 		var b strings.Builder
-		for _, one := range page.Sessions {
-			fmt.Fprintf(&b, "- `%s` %s, %s, in %s\n", one.ID, one.UpdatedAt.Format("2006-01-02 15:04"), cmp.Or(one.Title, "without a title"), one.CWD)
+		listStored(&b, page.Sessions)
+		if len(before) > 0 {
+			b.WriteString("\nThis thread was compacted or rewound. `/fork ID` makes a thread of its own from a conversation that it had before:\n\n")
+			listStored(&b, before)
 		}
 		r.reply(cmp.Or(b.String(), "There are no sessions."))
 	})
+}
+
+func listStored(b *strings.Builder, list []store.Session) {
+	for _, one := range list {
+		fmt.Fprintf(b, "- `%s` %s, %s, in %s\n", one.ID, one.UpdatedAt.Format("2006-01-02 15:04"), cmp.Or(one.Title, "without a title"), one.CWD)
+	}
 }

@@ -23,7 +23,7 @@ func slashCommands() []slashCommand {
 	return []slashCommand{
 		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", compactCommand},
 		{"rename", "Give the session a title", "title", renameCommand},
-		{"fork", "Copy the session as it is now", "", forkCommand},
+		{"fork", "Copy the session as it is now, or as it was before it was compacted or rewound", "\"before\" or the id of an earlier conversation", forkCommand},
 		{"rewind", "Go back to before one of your prompts", "number of the prompt, and \"files\" to restore files, too", rewindCommand},
 		{"model", "Show or choose the model", "model id", optionCommand(options.Model)},
 		{"mode", "Show or choose the mode", "mode", optionCommand(options.Mode)},

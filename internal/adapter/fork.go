@@ -10,17 +10,19 @@ import (
 	"droid-acp/internal/wire"
 )
 
-// forkSession copies a session. The copy gets a process of its own; the session
+// forkSession copies the newest session of a thread. The copy gets a process of its own; the session
 // it was made from stays as it is.
 func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	p, err := a.decodeSession(c, true)
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.session(p.SessionID)
-	if err != nil {
-		return a.forkStored(c, p)
+	ids := a.threadIDs(p.SessionID)
+	open, _ := a.sessions.all(append([]string{p.SessionID}, ids...))
+	if len(open) == 0 {
+		return a.forkStored(c, p, ids)
 	}
+	s := open[0]
 	id, err := askOwner(s.owner, inquiry[string]{ordered: c.Ordered, work: func(answer func(string, *acp.RequestError)) {
 		p.wish = s.inherit(p.wish)
 		s.fork(c.Context, answer)
@@ -65,17 +67,17 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 	})
 }
 
-// forkStored copies a session that is not open here: one process loads it, copies
-// it and goes on with the copy.
-func (a *Agent) forkStored(c *wire.Call, p sessionParams) (any, *acp.RequestError) {
-	before, free := a.sessions.reserve(p.SessionID)
+// forkStored copies a thread that is not open here: one process loads its newest
+// session, copies it and goes on with the copy.
+func (a *Agent) forkStored(c *wire.Call, p sessionParams, ids []string) (any, *acp.RequestError) {
+	before, free := a.sessions.reserve(ids)
 	defer free()
 	c.Ordered()
 	before.wait()
 	var forked string
 	copying := false
 	open := func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		if _, err := client.Load(ctx, droid.LoadParams{SessionID: p.SessionID, MessageLimit: 1}); err != nil {
+		if _, err := client.Load(ctx, droid.LoadParams{SessionID: ids[len(ids)-1], MessageLimit: 1}); err != nil {
 			return nil, err
 		}
 		copying = true

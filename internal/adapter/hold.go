@@ -41,6 +41,10 @@ func (h *holding) letGo() {
 	*h = holding{}
 }
 
+// openElsewhere is what the user is told of a session that another agent holds.
+const openElsewhere = "This conversation is open in another window or program of yours, too. droid does not keep the two together: " +
+	"each goes on without what is said in the other. Close one of them."
+
 // holdStored notes in the store that droid has its session open, beside the owner.
 // It is held while this session is open here, with a process or without.
 func (s *Session) holdStored() {
@@ -49,6 +53,9 @@ func (s *Session) holdStored() {
 		return
 	}
 	s.do(func(context.Context) {
+		if s.agent.cfg.Store.Held(id) {
+			s.post(func() { s.report(openElsewhere) })
+		}
 		release, err := s.agent.cfg.Store.Hold(id)
 		if err != nil {
 			s.log.Warn("other agents do not see that this session is open", zap.Error(err))

@@ -154,7 +154,6 @@ func TestLoginInWords(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T) {
 			e := loginEditor(t, capabilities, fakelogin.Scripts()["pending"], playing(says("hi")))
-			e.schema = unstableSchema
 			e.beginSession()
 			id := e.pair()
 			require.Contains(t, e.updates(), want)

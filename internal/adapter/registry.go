@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -10,10 +11,10 @@ import (
 	"droid-acp/internal/sessionid"
 )
 
-// The agent finds an open session by each of its ids: those by which the editor
-// opened it, and those under which droid went on with it (after /compact and
-// /rewind). So no session of droid's is open in two processes, whichever of its
-// ids is used.
+// The agent finds an open session by each id of its thread: those of the sessions
+// that droid made for it (after /compact and /rewind), also before this agent was
+// started. So no session of droid's is open in two processes, whichever of the ids is
+// used.
 
 // checkSessionID refuses an id that could not be the name of a file in droid's
 // store. All methods that name a session call it.
@@ -43,7 +44,7 @@ func newRegistry() *registry {
 // stay is what a session needs to wait for an earlier one that had its id, and to
 // leave its ids to a later one.
 type stay struct {
-	before    *departure         // what the session waits for before it starts droid
+	before    departures         // what the session waits for before it starts droid
 	polite    context.Context    // a process that leaves may take its time until this ends
 	hurry     context.CancelFunc // ends polite
 	departing *departure         // set when the agent has forgotten the session; guarded by registry.mu
@@ -59,29 +60,47 @@ func newStay() stay {
 // session is still leaving, or the session's files are being read or moved. Whoever
 // wants the id next waits for it.
 type departure struct {
-	before *departure      // an earlier one of the same id, which may not be over either
+	before departures      // earlier ones of the same ids, which may not be over either
 	hurry  func()          // has the process leave at once
 	done   <-chan struct{} // closed when the id is free
 }
 
-// wait hurries those who still use the id, and returns when it is free.
-func (d *departure) wait() {
-	for ; d != nil; d = d.before {
+// departures are those of one or several ids.
+type departures []*departure
+
+// wait hurries those who still use the ids, and returns when all are free.
+func (all departures) wait() {
+	for _, d := range all {
 		d.hurry()
+	}
+	for _, d := range all {
 		<-d.done
+		d.before.wait()
 	}
 }
 
-// live is d, or nil when there is nothing to wait for any more.
-func (d *departure) live() *departure {
-	for at := d; at != nil; at = at.before {
+// live is those for which there still is something to wait for.
+func (all departures) live() (live departures) {
+	for _, d := range all {
 		select {
-		case <-at.done:
+		case <-d.done:
+			live = append(live, d.before.live()...)
 		default:
-			return d
+			live = append(live, d)
 		}
 	}
-	return nil
+	return live
+}
+
+// departed is what must be over before these ids are free. The caller has locked r.
+func (r *registry) departed(ids ...string) (live departures) {
+	for _, id := range ids {
+		d := r.departing[id]
+		if d != nil && !slices.Contains(live, d) {
+			live = append(live, d)
+		}
+	}
+	return live.live()
 }
 
 // find returns the session that has an id.
@@ -92,8 +111,8 @@ func (r *registry) find(id string) (*Session, bool) {
 	return s, known
 }
 
-// all are the open sessions.
-func (r *registry) all() (sessions []*Session) {
+// list are the open sessions.
+func (r *registry) list() (sessions []*Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	seen := make(map[*Session]bool)
@@ -106,27 +125,32 @@ func (r *registry) all() (sessions []*Session) {
 	return sessions
 }
 
-// take finds the session that has an id. If none has it, take gives the id to the
-// session that make returns and starts that session's owner.
-func (r *registry) take(id string, make func() *Session) (s *Session, known bool, err *acp.RequestError) {
+// take finds the session that has one of a thread's ids; an earlier id of the list
+// counts before a later one. If none has, take gives the ids to the session that make
+// returns and starts that session's owner.
+func (r *registry) take(ids []string, make func() *Session) (s *Session, known bool, err *acp.RequestError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s, known := r.byID[id]; known {
-		return s, true, nil
+	for _, id := range ids {
+		if s, known := r.byID[id]; known {
+			return s, true, nil
+		}
 	}
 	if r.closing {
 		return nil, false, errEnding()
 	}
 	s = make()
-	s.before = r.departing[id].live()
-	r.byID[id] = s
+	s.before = r.departed(ids...)
+	for _, id := range ids {
+		r.byID[id] = s
+	}
 	r.running.Go(s.run)
 	return s, false, nil
 }
 
 // begin registers a session that droid has just opened, and starts its owner.
 func (r *registry) begin(s *Session) *acp.RequestError {
-	_, known, err := r.take(s.id, func() *Session { return s })
+	_, known, err := r.take([]string{s.id}, func() *Session { return s })
 	if known {
 		return internalError("session_taken", "droid calls the new session "+s.id+", which is open already; try again")
 	}
@@ -142,7 +166,7 @@ func (r *registry) claim(s *Session, id string) bool {
 	switch {
 	case taken:
 		return other == s
-	case r.departing[id].live() != nil:
+	case len(r.departed(id)) > 0:
 		return false
 	case s.departing != nil: // it is being closed
 		r.departing[id] = s.departing
@@ -166,7 +190,7 @@ func (r *registry) release(s *Session, id string) {
 func (r *registry) forget(s *Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.departing, func(_ string, d *departure) bool { return d.live() == nil })
+	maps.DeleteFunc(r.departing, func(_ string, d *departure) bool { return len(departures{d}.live()) == 0 })
 	if s.departing == nil {
 		s.departing = &departure{s.before.live(), s.hurry, s.over}
 	}
@@ -178,15 +202,36 @@ func (r *registry) forget(s *Session) {
 	}
 }
 
-// reserve keeps an id that no open session has from being opened until free is
-// called. The caller must first wait for before, who had the id last.
-func (r *registry) reserve(id string) (before *departure, free func()) {
+// reserve keeps ids that no open session has from being opened until free is
+// called. The caller must first wait for before, who had the ids last.
+func (r *registry) reserve(ids []string) (before departures, free func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	done := make(chan struct{})
-	before = r.departing[id].live()
-	r.departing[id] = &departure{before, func() {}, done}
+	before = r.departed(ids...)
+	reserved := &departure{before, func() {}, done}
+	for _, id := range ids {
+		r.departing[id] = reserved
+	}
 	return before, func() { close(done) }
+}
+
+// all are the sessions that have one of these ids, and all ids that they have.
+func (r *registry) all(ids []string) (sessions []*Session, known []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range ids {
+		if s, ok := r.byID[id]; ok && !slices.Contains(sessions, s) {
+			sessions = append(sessions, s)
+		}
+	}
+	for id, s := range r.byID {
+		if slices.Contains(sessions, s) {
+			known = append(known, id)
+		}
+	}
+	slices.Sort(known)
+	return sessions, known
 }
 
 // close makes take refuse new sessions from now on.

@@ -26,7 +26,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	s, known, err := a.sessions.take(p.SessionID, func() *Session { return a.makeSession(p.SessionID, p.CWD, p.servers) })
+	s, known, err := a.takeThread(p)
 	if err != nil {
 		return nil, err
 	}

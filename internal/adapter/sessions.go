@@ -136,41 +136,6 @@ func (s *Session) cancelAndWait() {
 	}}) // after an error there is nothing to wait for
 }
 
-// deleteSession removes a session from the store. Its files are moved aside, see
-// store.Delete. A session that does not exist is deleted already.
-func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
-	var params struct {
-		SessionID string `json:"sessionId"`
-	}
-	if err := decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	if err := checkSessionID(params.SessionID); err != nil {
-		return nil, err
-	}
-	s, err := a.session(params.SessionID)
-	if err == nil {
-		a.sessions.forget(s)
-	}
-	before, free := a.sessions.reserve(params.SessionID)
-	defer free()
-	c.Ordered()
-	if err == nil {
-		s.cancelAndWait()
-		s.post(func() {
-			if client := s.proc.client(); client != nil {
-				client.Kill() // it would write to the files once more as it leaves
-			}
-		})
-		s.stop()
-	}
-	before.wait()
-	if err := a.cfg.Store.Delete(params.SessionID); err != nil {
-		return nil, internalError("delete_failed", "the session could not be deleted: "+err.Error())
-	}
-	return struct{}{}, nil
-}
-
 // pageSize is how many sessions session/list returns at once.
 const pageSize = 50
 

@@ -380,11 +380,14 @@ func TestDeleteWhatAnotherAgentHasOpen(t *testing.T) {
 		write(compacted)
 		refused = remove(other, compacted)
 		require.NotNil(t, refused)
-		require.Nil(t, remove(other, one.session), "nobody writes there any more")
+		refused = remove(other, one.session)
+		require.NotNil(t, refused, "the whole thread goes or none of it")
+		require.FileExists(t, path)
 
 		require.Nil(t, one.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, one.session)).Error)
 		time.Sleep(time.Minute) // droid has left
 		require.Nil(t, remove(other, compacted))
+		require.NoFileExists(t, path)
 		other.beginSession()
 		path = write(other.session)
 		require.Nil(t, remove(other, other.session), "its own it ends before")

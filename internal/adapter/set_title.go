@@ -41,13 +41,15 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 		return nil, invalidParams("the title has nothing that can be shown; give it at least one letter")
 	}
 	var err *acp.RequestError
-	if s, open := a.sessions.find(params.SessionID); open {
+	ids := a.threadIDs(params.SessionID)
+	if open, _ := a.sessions.all(append([]string{params.SessionID}, ids...)); len(open) > 0 {
+		s := open[0]
 		_, err = askOwner(s.owner, inquiry[struct{}]{ordered: c.Ordered, ctx: c.Context, cancelled: refuseWhenCancelled[struct{}],
 			work: func(answer func(struct{}, *acp.RequestError)) {
 				s.setTitle(title, func(err *acp.RequestError) { answer(struct{}{}, err) })
 			}})
 	} else {
-		err = a.setStoredTitle(c, params.SessionID, title)
+		err = a.setStoredTitle(c, ids, title)
 	}
 	if err != nil {
 		return nil, err
@@ -160,10 +162,11 @@ func (s *Session) droidTitled(title string) {
 	}
 }
 
-// setStoredTitle names a session that is not open here: a process of its own loads it
-// for a moment. One that another agent has open is left alone.
-func (a *Agent) setStoredTitle(c *wire.Call, id, title string) *acp.RequestError {
-	before, free := a.sessions.reserve(id)
+// setStoredTitle names a thread that is not open here, by its newest session: a process
+// of its own loads that for a moment. One that another agent has open is left alone.
+func (a *Agent) setStoredTitle(c *wire.Call, ids []string, title string) *acp.RequestError {
+	id := ids[len(ids)-1]
+	before, free := a.sessions.reserve(ids)
 	leave := free
 	defer func() { leave() }()
 	c.Ordered()

@@ -1,12 +1,14 @@
 package adapter
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
 )
@@ -47,36 +49,40 @@ func (t *thread) name(title string) { t.title, t.named = title, true }
 // workOn notes which session of droid's the next process is to load.
 func (t *thread) workOn(droidID string) { t.droidID = droidID }
 
-// goOn continues the thread in the session id, which droid made from the one before.
-// With fresh a new process loads it, since the old one would go on giving the model
-// the old conversation. When it is loaded, done is called with what the user must
-// know of the two sessions.
-func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint string)) {
+// goOn continues the thread in a session that droid made from the one it is in. With
+// fresh a new process loads it, since the old one would go on giving the model
+// the old conversation. When it is loaded and has the thread's title, done is called
+// with what the user must know of the two sessions.
+func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint string)) {
+	id, old := next.id, next.from
 	if r.over() || s.proc.client() == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
 		return
 	}
 	if !s.agent.sessions.claim(s, id) {
+		s.stays(old)
 		s.put(s.show.EndCompaction(show.CompactionFailed))
 		r.reply("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
 		return
 	}
-	old := s.droidID
 	loaded := func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			s.thread.workOn(old)
 			if id != old && id != s.id {
 				s.agent.sessions.release(s, id)
 			}
+			s.stays(old)
 			s.put(s.show.EndCompaction(show.CompactionFailed))
 			r.fail("droid made the session "+id+" and did not load it", errors.New(errorText(err)))
 			return
 		}
-		hint := newSessionHint(old, id)
-		if r.over() {
-			s.note("droid finished a command after you had cancelled it." + hint)
-		}
-		done(hint)
+		s.carryTitle(next.title, func() {
+			hint := next.hint()
+			if r.over() {
+				s.note("droid finished a command after you had cancelled it." + hint)
+			}
+			done(hint)
+		})
 	}
 	s.alone(func(end func()) {
 		defer end()
@@ -92,15 +98,39 @@ func (s *Session) goOn(r *commandRun, id string, fresh bool, done func(hint stri
 	})
 }
 
+// carryTitle gives the session that was just loaded the title that the thread had,
+// where droid can (since 0.117), and calls done.
+func (s *Session) carryTitle(title string, done func()) {
+	if title == "" || !s.proc.has(stream.RenamesSessions) {
+		done()
+		return
+	}
+	callAlone(s, func(client *droid.Client) func(context.Context) (struct{}, error) {
+		return func(ctx context.Context) (struct{}, error) {
+			ctx, cancel := context.WithTimeout(ctx, askTime)
+			defer cancel()
+			return struct{}{}, client.Rename(ctx, title)
+		}
+	}, func(_ *droid.Client, _ struct{}, err error) {
+		if err != nil {
+			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
+		}
+		done()
+	})
+}
+
 // tellLateSession tells of a session that droid made for a command which nobody
 // waits for any more: it was cancelled or took too long.
 func (s *Session) tellLateSession(id string) {
+	if s.droidID != id {
+		s.stays(s.droidID)
+	}
 	s.note("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
 }
 
-// newSessionHint tells where the old conversation and the new one are.
-func newSessionHint(old, id string) string {
-	return fmt.Sprintf(" The conversation before stays in the session `%s`, which can be opened once this thread is closed; the new one is `%s`, and that is what to open after a restart of the editor.", old, id)
+// hint tells where the old conversation is.
+func (n successor) hint() string {
+	return fmt.Sprintf(" The conversation before is kept: `/fork %s` makes a thread of its own from it.", n.from) + n.whatIsLost()
 }
 
 // followTo notes that droid went on in another session by itself; a restarted process
@@ -108,6 +138,9 @@ func newSessionHint(old, id string) string {
 // on it, so this process is killed.
 func (s *Session) followTo(id string) {
 	if s.agent.sessions.claim(s, id) {
+		if old := s.droidID; old != id {
+			s.moved(old, id)
+		}
 		s.thread.workOn(id)
 		s.holdStored()
 		return

@@ -39,7 +39,6 @@ func TestPlanUpdateWhereDeclared(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		list := fakedroid.Tool{ID: "good", Name: "TodoWrite", Input: fakedroid.Fields{"todos": "1. [completed] a"}, Result: "TODO List Updated"}
 		e := open(t, playing(uses(list), v))
-		e.schema = unstableSchema
 		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"plan":{}}}`).Error)
 		e.beginSession()
 		require.Equal(t, "end_turn", e.run("plan it"))

@@ -17,38 +17,53 @@ func companions() []string {
 	return []string{".settings.json", ".settings.json.bak"}
 }
 
-// Delete removes the session of this id from the store. Nothing is destroyed:
-// its files move to a new directory
+// Delete removes sessions from the store, those of one thread for example. Nothing
+// is destroyed: their files move to a new directory
 //
-//	<home>/.factory/droid-acp-trash/<time>-<id>-<number>/
+//	<home>/.factory/droid-acp-trash/<time>-<first id>-<number>/
 //
 // in which they lie as in the store, with the times they had. Moving what that
-// directory holds back into <home>/.factory/sessions brings the session back;
-// nothing empties the trash. All files move or none, even to another filesystem
-// and when the move is interrupted. An interrupted move leaves a directory in the
-// trash whose name ends in ".part"; the store still has that session.
+// directory holds back into <home>/.factory/sessions brings the sessions back, and
+// the thread with them; nothing empties the trash. All files move or none, even to
+// another filesystem and when the move is interrupted. An interrupted move leaves a
+// directory in the trash whose name ends in ".part"; the store still has the sessions.
 //
 // An id that the store does not have, or could not have, is no error, nor is
-// one that another process deletes at the same time. A session that some process
-// holds (Hold) is not deleted: 0.99 would begin a new file without a beginning
+// one that another process deletes at the same time. If some process holds one of the
+// sessions (Hold), none is deleted: 0.99 would begin a new file without a beginning
 // under the same name, 0.225 would lose what comes after. A droid that nobody
 // holds a session for, such as one in a terminal, is not noticed: it keeps no file
 // open (0.99 to 0.225).
-func (s *Store) Delete(id string) error {
-	if !sessionid.Valid(id) {
+func (s *Store) Delete(ids ...string) error {
+	var deleted []stored
+	for _, id := range ids {
+		if !sessionid.Valid(id) {
+			continue
+		}
+		from, err := s.conversations(id)
+		if err == nil && len(from) > 0 && s.held(id) {
+			err = errHeld
+		}
+		if err != nil {
+			return fmt.Errorf("deleting session %s: %w", id, err)
+		}
+		if len(from) > 0 {
+			deleted = append(deleted, stored{id, from})
+		}
+	}
+	if len(deleted) == 0 {
 		return nil
 	}
-	from, err := s.conversations(id)
-	if err == nil && len(from) > 0 && s.held(id) {
-		err = errHeld
-	}
-	if err == nil && len(from) > 0 {
-		err = s.trash(id, from)
-	}
-	if err != nil {
-		return fmt.Errorf("deleting session %s: %w", id, err)
+	if err := s.trash(deleted); err != nil {
+		return fmt.Errorf("deleting session %s: %w", deleted[0].id, err)
 	}
 	return nil
+}
+
+// stored is a session and the directories that have a file of it.
+type stored struct {
+	id   string
+	dirs []directory
 }
 
 var errHeld = errors.New("it is open in another window or program of yours; close it there first")

@@ -41,6 +41,10 @@ type start struct {
 	CWD        string `json:"cwd"`
 	LastCWD    string `json:"lastCwd"` // where droid continues, if elsewhere
 	Caller     string `json:"callingSessionId"`
+	// ForkedAt is the message up to which a fork or a rewind has its parent's
+	// messages (since 0.215).
+	ForkedAt string `json:"forkedAtMessageId"`
+	Host     string `json:"hostId"` // since 0.215
 	// MissionRole is "worker" for what a mission runs by itself.
 	MissionRole string `json:"decompSessionType"`
 }
@@ -78,6 +82,9 @@ type head struct {
 	start
 	spoken bool   // there is more than injected text, or the head ends before one can tell
 	prompt string // what the user first said; "" when unknown
+
+	compaction  string    // id of the summary that the session begins with, "" for none
+	compactedAt time.Time // when that was made
 }
 
 func (h head) session(id string, updated time.Time) Session {
@@ -87,9 +94,9 @@ func (h head) session(id string, updated time.Time) Session {
 }
 
 // internal says whether the user did not start the session or never said
-// anything in it.
-func (h head) internal() bool {
-	return h.Caller != "" || h.MissionRole == "worker" || !h.spoken
+// anything in it, unless it is one in which a thread of the user's went on.
+func (h head) internal(goesOn bool) bool {
+	return h.Caller != "" || h.MissionRole == "worker" || !h.spoken && !goesOn
 }
 
 // reader reads the beginnings of files, one after another.
@@ -186,6 +193,8 @@ func firstLine(data []byte) (line, rest []byte) {
 // entry is a line after the first.
 type entry struct {
 	Type    string `json:"type"`
+	ID      string `json:"id"`
+	Time    string `json:"timestamp"`
 	Message struct {
 		Role       string          `json:"role"`
 		Visibility string          `json:"visibility"`
@@ -208,6 +217,10 @@ func (h *head) scan(lines []byte, whole bool) {
 		}
 		switch {
 		case e.Type == "compaction_state":
+			if !h.spoken {
+				h.compaction = e.ID
+				h.compactedAt, _ = time.Parse(time.RFC3339, e.Time) // without a time it was never made
+			}
 			h.spoken = true // what went before is in it
 		case e.Type != "message" || e.Message.Visibility == "llm_only" || e.Message.Visibility == "user_only":
 		case e.Message.Role == "assistant":

@@ -47,6 +47,9 @@ func sweep(dir string) {
 	}
 }
 
+// Held reports whether any process holds the session, this one included.
+func (s *Store) Held(id string) bool { return s.held(id) }
+
 // held reports whether a process holds the session. It removes the file that a
 // process left when it died.
 func (s *Store) held(id string) bool {

@@ -34,7 +34,8 @@ type Page struct {
 
 // List returns sessions, newest first, those of the same time by id. It leaves
 // out sessions that are not the user's own (subagents, workers of missions, side
-// conversations), and those in which nothing was said.
+// conversations), and those in which nothing was said. Of a thread there is the
+// newest session, under the id that the thread began with, see Thread.
 //
 // Files that droid could not load as a session are skipped and counted in one
 // line of the log. A session that does not tell its directory is skipped, too,
@@ -58,25 +59,27 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	files = slices.DeleteFunc(files, func(c candidate) bool { return !after.before(c.updated, c.id) && !several[c.id] })
-	l := lister{filter: newFilter(q.CWD), skipped: &skipped, several: several, seen: map[string]bool{}}
+	l := lister{filter: newFilter(q.CWD), skipped: &skipped, several: several, seen: map[string]bool{}, after: after, threads: &threads{newFamily(s.links(), files), map[string]bool{}}}
 	files = l.promising(files)
-	page := Page{}
+	page, last := Page{}, cursor{}
 	for ahead := range slices.Chunk(files, readAhead) {
 		if err := ctx.Err(); err != nil {
 			return Page{}, err
 		}
 		for i, look := range l.read(ahead) {
 			c := ahead[i]
+			if look.err != nil && !l.onPage(c) && !several[c.id] {
+				continue // it was told with the page before
+			}
 			session, ok := l.accept(c, look)
-			if !ok || !after.before(c.updated, c.id) {
+			if !ok {
 				continue
 			}
 			if len(page.Sessions) == limit {
-				last := page.Sessions[limit-1]
-				page.NextCursor = cursor{true, last.UpdatedAt, last.ID}.String()
+				page.NextCursor = last.String()
 				return page, nil
 			}
+			last = cursor{true, c.updated, c.id}
 			page.Sessions = append(page.Sessions, session)
 		}
 	}
@@ -95,6 +98,8 @@ type lister struct {
 	skipped *skips
 	several map[string]bool // ids of several files
 	seen    map[string]bool // ids of several files, whose newest readable file was dealt with
+	threads *threads
+	after   cursor // files before it may stand for threads whose older sessions follow
 }
 
 // samples is how many sessions of another project are looked at to tell whether
@@ -121,7 +126,7 @@ func (l *lister) promising(files []candidate) []candidate {
 		}
 	}
 	for i, k := range l.read(ask) {
-		if k.err != nil || k.wanted {
+		if k.err != nil || l.filter.accepts(k.head.start, ask[i].dir) {
 			keep[ask[i].dir.name] = true
 		}
 	}
@@ -159,11 +164,14 @@ func (l *lister) look(r *reader, c candidate) (k look) {
 		}
 	}()
 	k.head, k.err = r.read(c.path(), func(s start) bool {
-		k.wanted = l.filter.accepts(s, c.dir)
-		return k.wanted
+		k.wanted = l.onPage(c) && l.filter.accepts(s, c.dir)
+		return k.wanted || s.Parent != "" // it may have been compacted from that
 	})
 	return k
 }
+
+// onPage reports whether the session of a file can be on the page.
+func (l *lister) onPage(c candidate) bool { return l.after.before(c.updated, c.id) }
 
 // accept makes the session of a file; the second result says whether it is
 // listed. Files come in the order of sessions.
@@ -178,10 +186,14 @@ func (l *lister) accept(c candidate, k look) (Session, bool) {
 	if l.several[c.id] {
 		l.seen[c.id] = true
 	}
-	if !k.wanted || k.head.internal() {
+	place := l.threads.place(c, k.head)
+	if !k.wanted || place.covered || k.head.internal(len(place.before) > 0) {
 		return Session{}, false
 	}
-	session := k.head.session(c.id, c.updated)
+	session := k.head.session(place.id, c.updated)
+	if session.Title == "" {
+		session.Title = l.threads.title(place)
+	}
 	if session.CWD == "" {
 		if session.CWD = l.filter.cwd; session.CWD == "" {
 			l.skipped.add(c.path(), errForeign)

@@ -45,8 +45,11 @@ type Store struct {
 }
 
 // New returns the store in the directory root, see Root. The directory need not
-// exist.
+// exist. Without a log nothing is logged.
 func New(root string, log *zap.Logger) *Store {
+	if log == nil {
+		log = zap.NewNop()
+	}
 	return &Store{root: root, log: log, system: system{os.Link, os.Remove}}
 }
 

@@ -39,9 +39,9 @@ type conversation struct {
 	rest []piece
 }
 
-// move is the way of one session into the trash. First the trash gets all files,
+// move is the way of sessions into the trash. First the trash gets all files,
 // then the store loses them, the conversation before what belongs to it. So at any
-// moment one of the two has the whole session. If two processes delete it at once,
+// moment one of the two has each session whole. If two processes delete one at once,
 // the one that removes the conversation has moved it.
 type move struct {
 	system
@@ -51,18 +51,23 @@ type move struct {
 	removed       []piece
 }
 
-// trash moves the session's files out of these directories.
-func (s *Store) trash(id string, from []directory) error {
+// trash moves the files of sessions, of which there is at least one, out of the store.
+func (s *Store) trash(sessions []stored) error {
 	trash := filepath.Join(filepath.Dir(s.root), trashName)
 	if err := os.MkdirAll(trash, 0o700); err != nil {
 		return err
 	}
-	bin, err := os.MkdirTemp(trash, time.Now().UTC().Format("20060102T150405Z")+"-"+id+"-*"+unfinished)
+	bin, err := os.MkdirTemp(trash, time.Now().UTC().Format("20060102T150405Z")+"-"+sessions[0].id+"-*"+unfinished)
 	if err != nil {
 		return err
 	}
 	m := &move{system: s.system, bin: bin}
-	if err := m.collect(id, from, filepath.Join(s.root, id)); err != nil || len(m.conversations) == 0 {
+	for _, one := range sessions {
+		if err == nil {
+			err = m.collect(one, filepath.Join(s.root, one.id))
+		}
+	}
+	if err != nil || len(m.conversations) == 0 {
 		_ = os.RemoveAll(m.bin) // the store has everything that it holds, or another process has moved it
 		return err
 	}
@@ -76,9 +81,10 @@ func (s *Store) trash(id string, from []directory) error {
 	return m.clear()
 }
 
-// collect gives the trash all files.
-func (m *move) collect(id string, from []directory, attachments string) error {
-	for _, d := range from {
+// collect gives the trash all files of a session.
+func (m *move) collect(session stored, attachments string) error {
+	id := session.id
+	for _, d := range session.dirs {
 		if err := os.MkdirAll(filepath.Join(m.bin, d.name), 0o700); err != nil {
 			return err
 		}
@@ -100,8 +106,8 @@ func (m *move) collect(id string, from []directory, attachments string) error {
 		m.conversations = append(m.conversations, c)
 		syncDir(filepath.Join(m.bin, d.name))
 	}
-	var err error
-	m.attachments, err = m.take(attachments, id)
+	more, err := m.take(attachments, id)
+	m.attachments = append(m.attachments, more...)
 	syncDir(m.bin)
 	return err
 }

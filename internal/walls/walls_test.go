@@ -36,14 +36,15 @@ var mayImport = map[string]string{
 	"internal/sessionid":    "",
 	"internal/procgroup":    "",
 	"internal/login":        "internal/procgroup",
-	"internal/store":        "internal/sessionid internal/visible",
+	"internal/store":        "internal/links internal/sessionid internal/visible",
+	"internal/links":        "internal/sessionid internal/visible",
 	"internal/testeditor":   "",
 }
 
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
 	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/show",
-	"internal/mcp", "internal/options", "internal/patch", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
+	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
 }
 
 // impure are packages that a pure room may not import.

@@ -1,0 +1,111 @@
+package adapter
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/links"
+)
+
+// Where a thread goes on is noted in the store, so that its ids lead to its newest
+// session in every agent and after a restart.
+
+// threadIDs are the ids of the thread that a session belongs to, the oldest first.
+func (a *Agent) threadIDs(id string) []string {
+	if a.cfg.Store == nil {
+		return []string{id}
+	}
+	return a.cfg.Store.Thread(id)
+}
+
+// takeThread finds the open session of the thread that the params name, by whichever
+// id, or makes one that works on the thread's newest session.
+func (a *Agent) takeThread(p sessionParams) (s *Session, known bool, err *acp.RequestError) {
+	ids := a.threadIDs(p.SessionID)
+	newest := ids[len(ids)-1]
+	search := append([]string{p.SessionID}, ids...) // the id that was asked for counts most, then the newest
+	slices.Reverse(search[1:])
+	s, known, err = a.sessions.take(search, func() *Session {
+		s := a.makeSession(p.SessionID, p.CWD, p.servers)
+		s.thread.workOn(newest)
+		return s
+	})
+	if known {
+		for _, id := range ids {
+			a.sessions.claim(s, id) // another session may have it, which then stays apart
+		}
+	}
+	return s, known, err
+}
+
+// successor is a session that droid made for a thread, in which it is to go on.
+type successor struct {
+	id      string
+	from    string // the session that the thread is in
+	title   string // of the thread, "" for none
+	unnoted error  // why the store does not tell of it, nil if it does
+}
+
+// successorOf begins a command that has droid make a successor of the session. It
+// reads a file.
+func (a *Agent) successorOf(from string) successor {
+	next := successor{from: from}
+	if a.cfg.Store != nil {
+		if stored, err := a.cfg.Store.Find(from); err == nil {
+			next.title = stored.Title
+		}
+	}
+	return next
+}
+
+// made notes in the store that droid has made the successor. It writes a file, and is
+// called as soon as droid has answered: if the agent is killed before, the thread's
+// ids lead to the conversation of before.
+func (n *successor) made(a *Agent, id string, kind links.Kind) {
+	n.id = id
+	n.unnoted = a.link(links.Link{From: n.from, To: id, Kind: kind, Title: n.title})
+}
+
+// link adds a link to the store's file.
+func (a *Agent) link(l links.Link) error {
+	if a.cfg.Store == nil {
+		return nil
+	}
+	l.Time = time.Now()
+	err := a.cfg.Store.Link(l)
+	if err != nil {
+		a.log.Warn("it could not be noted where a thread goes on", zap.Error(err))
+	}
+	return err
+}
+
+// stays notes that the thread does not go on in the session that droid made of this
+// one.
+func (s *Session) stays(from string) {
+	s.do(func(context.Context) { _ = s.agent.link(links.Link{From: from, To: from, Kind: links.Stays}) }) // it is logged
+}
+
+// moved notes that droid went on in another session by itself.
+func (s *Session) moved(from, to string) {
+	s.do(func(context.Context) {
+		next := s.agent.successorOf(from)
+		next.made(s.agent, to, links.Moved)
+		if next.unnoted != nil {
+			s.post(func() { s.report("droid went on in another session." + next.whatIsLost()) })
+		}
+	})
+}
+
+// whatIsLost tells what it means that the store does not tell of the successor, ""
+// when it does.
+func (n successor) whatIsLost() string {
+	if n.unnoted == nil {
+		return ""
+	}
+	return " This could not be written down (" + n.unnoted.Error() + "). So when your editor opens this thread after a restart, " +
+		"it gets the conversation of before; this one is then the session `" + n.id + "`."
+}

@@ -1,0 +1,191 @@
+// Package links knows the lines of the file that says in which session of droid's
+// a thread goes on. droid makes a new session when a conversation is compacted or
+// rewound, and its own files do not tell a rewind from a fork.
+//
+// A line is one Link as JSON. Lines are only added; a later line of the same From
+// counts instead of an earlier one.
+package links
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"droid-acp/internal/sessionid"
+	"droid-acp/internal/visible"
+)
+
+// Kind is what made the new session.
+type Kind string
+
+// The kinds that are written. Others that are read count alike.
+const (
+	Compact Kind = "compact"
+	Rewind  Kind = "rewind"
+	Moved   Kind = "moved" // droid went on in another session by itself
+	Stays   Kind = "stays" // From and To are the same session: the thread did not go on elsewhere
+)
+
+// Link says that the thread which was in the session From goes on in To.
+type Link struct {
+	From  string    `json:"from"`
+	To    string    `json:"to"`
+	Kind  Kind      `json:"kind"`
+	Time  time.Time `json:"time"`
+	Title string    `json:"title,omitempty"` // of the thread when the link was made
+}
+
+const (
+	// MaxLine bounds a line in bytes; longer ones are not read.
+	MaxLine = 4 << 10
+	// maxTitle bounds a title in bytes.
+	maxTitle = 800
+	// maxPath bounds how many sessions of one thread are followed.
+	maxPath = 1000
+)
+
+// Line is the link as a line of the file, with its end. The error says that an id
+// is none, see sessionid.Valid.
+func (l Link) Line() ([]byte, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	l.Time = l.Time.UTC().Truncate(time.Millisecond)
+	l.Title = visible.Line(l.Title)
+	if len(l.Title) > maxTitle {
+		l.Title = ""
+	}
+	line, err := json.Marshal(l)
+	return append(line, '\n'), err
+}
+
+func (l Link) check() error {
+	for _, id := range []string{l.From, l.To} {
+		if !sessionid.Valid(id) {
+			return fmt.Errorf("%.40q is not the id of a session", id)
+		}
+	}
+	return nil
+}
+
+// Set is the links that count.
+type Set struct {
+	last map[string]Link     // the newest of each From
+	into map[string][]string // the From of each link that leads to an id, in their order
+}
+
+// NewSet returns a set without links.
+func NewSet() *Set { return &Set{map[string]Link{}, map[string][]string{}} }
+
+// Parse reads the lines of a file. Those that are damaged, too long or name no
+// valid ids are skipped.
+func Parse(data []byte) *Set {
+	s := NewSet()
+	for line := range bytes.Lines(data) {
+		var l Link
+		if len(line) > MaxLine || json.Unmarshal(line, &l) != nil || l.check() != nil {
+			continue
+		}
+		l.Title = visible.Line(l.Title)
+		s.Add(l)
+	}
+	return s
+}
+
+// Add takes a link that is newer than all others. If To led back to From, that link
+// no longer counts: the set never has a circle.
+func (s *Set) Add(l Link) {
+	s.drop(l.From)
+	if l.To != l.From && s.leads(l.To, l.From) {
+		s.drop(l.To)
+	}
+	s.last[l.From] = l
+	if l.To != l.From {
+		s.into[l.To] = append(s.into[l.To], l.From)
+	}
+}
+
+// drop takes back the link of this session, if it has one.
+func (s *Set) drop(from string) {
+	l, ok := s.last[from]
+	if !ok {
+		return
+	}
+	delete(s.last, from)
+	s.into[l.To] = slices.DeleteFunc(s.into[l.To], func(id string) bool { return id == from })
+	if len(s.into[l.To]) == 0 {
+		delete(s.into, l.To)
+	}
+}
+
+// leads reports whether the links lead from one session to the other. A path that is
+// too long to follow counts as one that does.
+func (s *Set) leads(from, to string) bool {
+	for range maxPath {
+		if from == to {
+			return true
+		}
+		l, ok := s.Next(from)
+		if !ok {
+			return false
+		}
+		from = l.To
+	}
+	return true
+}
+
+// Next is the link by which a thread goes on from this session, if it does.
+func (s *Set) Next(id string) (Link, bool) {
+	l, ok := s.last[id]
+	return l, ok && l.To != l.From
+}
+
+// Last is the newest line about where the thread of this session goes on, also when
+// it says that it stays.
+func (s *Set) Last(id string) (Link, bool) {
+	l, ok := s.last[id]
+	return l, ok
+}
+
+// Before is the link that leads to this session, if one does: of several the one
+// that was made first.
+func (s *Set) Before(id string) (Link, bool) {
+	if len(s.into[id]) == 0 {
+		return Link{}, false
+	}
+	return s.last[s.into[id][0]], true
+}
+
+// Path is the session and those in which its thread went on after it, in their order.
+func (s *Set) Path(id string) []string {
+	path := []string{id}
+	for range maxPath {
+		l, ok := s.Next(id)
+		if !ok {
+			break
+		}
+		id = l.To
+		path = append(path, id)
+	}
+	return path
+}
+
+// Len is how many sessions have a link.
+func (s *Set) Len() int { return len(s.last) }
+
+// Keep returns the lines, oldest first, of the links that lead to a session for which
+// exists returns true, at most max bytes of the newest.
+func (s *Set) Keep(exists func(id string) bool, max int) []byte {
+	var kept []Link
+	for from, l := range s.last {
+		for _, id := range s.Path(from) {
+			if exists(id) {
+				kept = append(kept, l)
+				break
+			}
+		}
+	}
+	return encode(kept, max)
+}

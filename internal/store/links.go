@@ -1,0 +1,161 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/links"
+)
+
+// linksName is the file beside the store that says where threads go on.
+const linksName = "droid-acp-threads.jsonl"
+
+const (
+	linksRead  = 1 << 20   // bytes of the file's end that are read
+	linksGrown = 64 << 10  // from this size on, each new link has the file written anew
+	linksKept  = 512 << 10 // bytes that then stay at most
+)
+
+// linksWait bounds how long Link waits for other processes that write.
+const linksWait = 2 * time.Second
+
+var errLinksBusy = errors.New("another program has kept it locked for 2 seconds")
+
+func (s *Store) linksPath() string { return filepath.Join(filepath.Dir(s.root), linksName) }
+
+// links are the links that the file has. A file that cannot be read has none.
+func (s *Store) links() *links.Set {
+	if s.err != nil {
+		return links.NewSet()
+	}
+	data, err := tail(s.linksPath(), linksRead)
+	if err != nil {
+		s.log.Warn("threads that went on in other sessions are not known", zap.Error(err))
+	}
+	return links.Parse(data)
+}
+
+// tail returns the last lines of a file, at most max bytes of it. A file that does
+// not exist is empty. Only a regular file is opened: another kind could block.
+func tail(path string, max int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case missing(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	from := info.Size() - max
+	if from > 0 {
+		if _, err := f.Seek(from, io.SeekStart); err != nil {
+			return nil, err
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, max))
+	if from > 0 {
+		_, data, _ = bytes.Cut(data, []byte("\n")) // the first line may be cut
+	}
+	return data, err
+}
+
+// Link notes that a thread goes on in another session, for all processes. The line is
+// on the disk when it returns nil. Any number of processes may do so at once.
+func (s *Store) Link(l links.Link) error {
+	if s.err != nil {
+		return s.err
+	}
+	line, err := l.Line()
+	if err == nil {
+		err = s.addLink(line)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", s.linksPath(), err)
+	}
+	return nil
+}
+
+func (s *Store) addLink(line []byte) error {
+	path := s.linksPath()
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // so that writing it anew does not replace the link
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return errors.New("it is not a file")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := openLocked(path, time.Now().Add(linksWait))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was synced; this ends the lock
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if end > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, end-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' {
+			line = append([]byte("\n"), line...) // a line before was written in part
+		}
+	}
+	if _, err := f.Write(line); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if end > linksGrown && canReplace {
+		if err := s.shortenLinks(path); err != nil {
+			s.log.Warn("the file of threads could not be shortened", zap.Error(err))
+		}
+	}
+	return nil
+}
+
+// shortenLinks writes the file anew, without the links that later ones replaced and
+// those that lead to no session any more. The caller has locked it.
+func (s *Store) shortenLinks(path string) error {
+	var skipped skips
+	files, _, err := s.candidates(context.Background(), &skipped)
+	if err != nil || skipped.unreadable > 0 || len(files) == 0 {
+		return err // what cannot be seen may be there
+	}
+	there := map[string]bool{}
+	for _, c := range files {
+		there[c.id] = true
+	}
+	kept := s.links().Keep(func(id string) bool { return there[id] }, linksKept)
+	f, err := os.CreateTemp(filepath.Dir(path), linksName+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(kept) // CreateTemp made it private
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

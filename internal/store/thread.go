@@ -1,0 +1,249 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/links"
+	"droid-acp/internal/sessionid"
+)
+
+// A thread is one conversation of the user in one or several sessions: droid makes a
+// new one when the conversation is compacted or rewound. In which session the thread
+// goes on is told by the file of links, and for what was compacted in droid's own UI
+// by droid's files.
+
+// Thread returns the ids of the thread that the session belongs to: the one that
+// the thread began with, those that came after it, and the newest. There is at least
+// the id itself, which need not be in the store. Sessions that the store no longer
+// has are among the ids, since an editor may know the thread by them, but the last
+// one is in the store if any of those after id is.
+func (s *Store) Thread(id string) []string {
+	if s.err != nil || !sessionid.Valid(id) {
+		return []string{id}
+	}
+	files, _, err := s.candidates(context.Background(), new(skips))
+	if err != nil {
+		s.log.Warn("what was compacted in droid's own UI is not known", zap.Error(err))
+	}
+	return newFamily(s.links(), files).thread(id)
+}
+
+// family follows the sessions of threads. It keeps what it has read of files.
+type family struct {
+	links    *links.Set
+	files    map[string]candidate   // by id; of copies the one that was used last
+	dirs     map[string]*dirFiles   // by path
+	children map[string][]candidate // those that droid made by compacting a session, by that one's id
+	heads    map[string]head        // of files, by path; of one that cannot be read an empty one
+	made     map[string]bool        // whether droid made it by compacting its parent, by path
+	read     reader
+}
+
+// dirFiles are the files of a directory, those used last first.
+type dirFiles struct {
+	files   []candidate
+	indexed int // so many were looked at for their parents
+}
+
+// newFamily takes all files of the store in the order of sessions.
+func newFamily(set *links.Set, files []candidate) *family {
+	f := &family{
+		links: set, files: make(map[string]candidate, len(files)), dirs: map[string]*dirFiles{},
+		children: map[string][]candidate{}, heads: map[string]head{}, made: map[string]bool{},
+	}
+	for _, c := range files {
+		if _, known := f.files[c.id]; !known {
+			f.files[c.id] = c
+		}
+		d := f.dirs[c.dir.path]
+		if d == nil {
+			d = &dirFiles{}
+			f.dirs[c.dir.path] = d
+		}
+		d.files = append(d.files, c)
+	}
+	return f
+}
+
+// maxThread bounds how many sessions of a thread are followed either way.
+const maxThread = 1000
+
+// thread is Thread.
+func (f *family) thread(id string) []string {
+	after := f.after(id)
+	seen := map[string]bool{}
+	for _, one := range after {
+		seen[one] = true
+	}
+	var before []string
+	for len(before) < maxThread {
+		from, ok := f.before(id)
+		if !ok || seen[from] {
+			break
+		}
+		seen[from] = true
+		before = append(before, from)
+		id = from
+	}
+	slices.Reverse(before)
+	return append(before, after...)
+}
+
+// after is the session and those in which its thread went on, without those at the
+// end that are not in the store, unless none is.
+func (f *family) after(id string) []string {
+	path := []string{id}
+	for at := id; len(path) < maxThread; {
+		to, ok := f.next(at)
+		if !ok {
+			break
+		}
+		if i := slices.Index(path, to); i >= 0 {
+			path = path[:i+1+f.newest(path[i:])] // it goes round: the one that was used last counts
+			break
+		}
+		path = append(path, to)
+		at = to
+	}
+	for n := len(path); n > 0; n-- {
+		if _, there := f.files[path[n-1]]; there {
+			return path[:n]
+		}
+	}
+	return path
+}
+
+// newest is the number of the session that was used last.
+func (f *family) newest(ids []string) (n int) {
+	for i, id := range ids {
+		a, b := f.files[id], f.files[ids[n]]
+		if order(a.updated, id, b.updated, ids[n]) < 0 {
+			n = i
+		}
+	}
+	return n
+}
+
+// next is the session in which the thread goes on after this one.
+func (f *family) next(id string) (string, bool) {
+	l, linked := f.links.Last(id)
+	if to, at := f.compacted(id); to != "" && (!linked || at.After(l.Time)) {
+		return to, true
+	}
+	return l.To, linked && l.To != id
+}
+
+// before is the session in which the thread was before this one.
+func (f *family) before(id string) (string, bool) {
+	if l, ok := f.links.Before(id); ok {
+		if to, ok := f.next(l.From); ok && to == id {
+			return l.From, true
+		}
+	}
+	c, there := f.files[id]
+	if !there {
+		return "", false
+	}
+	parent := f.head(c).Parent
+	to, ok := f.next(parent)
+	return parent, ok && to == id
+}
+
+// head is the beginning of a file. Without a parent it is its first line only.
+func (f *family) head(c candidate) head {
+	h, known := f.heads[c.path()]
+	if !known {
+		h, _ = f.read.read(c.path(), func(s start) bool { return s.Parent != "" }) // what cannot be read has no parent
+		f.heads[c.path()] = h
+	}
+	return h
+}
+
+// compacted is the session that droid made by compacting this one, and when; of
+// several the one that was made last, "" for none. Both lie in the same directory,
+// and the new one was used later.
+func (f *family) compacted(id string) (made string, at time.Time) {
+	parent, there := f.files[id]
+	if !there {
+		return "", at
+	}
+	d := f.dirs[parent.dir.path]
+	for d.indexed < len(d.files) && !d.files[d.indexed].updated.Before(parent.updated) {
+		c := d.files[d.indexed]
+		d.indexed++
+		if h := f.head(c); h.compaction != "" && h.Parent != "" {
+			f.children[h.Parent] = append(f.children[h.Parent], c)
+		}
+	}
+	for _, c := range f.children[id] {
+		h := f.head(c)
+		if order(c.updated, c.id, parent.updated, parent.id) < 0 && h.compactedAt.After(at) && f.isCompaction(c, h, parent) {
+			made, at = c.id, h.compactedAt
+		}
+	}
+	return made, at
+}
+
+// isCompaction is head.compactionOf, which may read all of the parent.
+func (f *family) isCompaction(c candidate, h head, parent candidate) bool {
+	is, known := f.made[c.path()]
+	if !known {
+		is = h.compactionOf(parent)
+		f.made[c.path()] = is
+	}
+	return is
+}
+
+// compactionSlack is how long after a compaction droid may still write to the
+// session that it compacted.
+const compactionSlack = 2 * time.Second
+
+// compactionOf reports whether droid made this session by compacting its parent, and
+// the parent was not used any more since: who goes on with the old conversation has
+// two threads.
+//
+// The new session begins with a line of type compaction_state, and names its parent
+// (0.117 to 0.225). A fork or rewind of it begins alike; 0.215 and later say where it was
+// forked, and what older ones copied is in the parent, too.
+func (h head) compactionOf(parent candidate) bool {
+	if h.compaction == "" || h.ForkedAt != "" || parent.updated.After(h.compactedAt.Add(compactionSlack)) {
+		return false
+	}
+	if h.Host != "" {
+		return true // written by a droid that would have said where it was forked
+	}
+	return !contains(parent.path(), h.compaction)
+}
+
+// contains reports whether a file has this text somewhere. It reports true for a
+// file that cannot be read.
+func contains(path, text string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	buf := make([]byte, 0, 256<<10)
+	for {
+		n, err := f.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case bytes.Contains(buf, []byte(text)):
+			return true
+		case err == io.EOF:
+			return false
+		case err != nil:
+			return true
+		}
+		if keep := len(text) - 1; len(buf) > keep {
+			buf = buf[:copy(buf, buf[len(buf)-keep:])]
+		}
+	}
+}
