@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -118,6 +119,49 @@ func TestRefusalWithWords(t *testing.T) {
 		})
 		require.NotEmpty(t, l.raw)
 		require.Equal(t, 1, strings.Count(again.transcript(), `"text":"because command 1"`))
+	})
+}
+
+// A follow-up that droid has already runs before the words; a cancel while the model is to
+// answer the words ends the prompt.
+func TestWordsAmongFollowUpsAndCancels(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("command", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("a", "touch refused")}})
+		model.On("follow", modelserver.Step{Text: "I followed."})
+		model.On("because", modelserver.Step{Text: "I see."})
+		model.On("hang", modelserver.Step{Hang: true})
+		c := startAgent(t, h)
+		s := c.openAs(h, forms)
+		c.mustCall("session/set_config_option", map[string]any{"sessionId": s.id, "configId": "follow_up", "value": "steer"}, nil)
+		c.onPermission(refuseWithWords)
+		saying(c, "because")
+		asked := make(chan struct{})
+		c.onPermission(func(p permission) string {
+			close(asked)
+			time.Sleep(500 * time.Millisecond)
+			return refuseWithWords(p)
+		})
+		running := s.prompt("command")
+		<-asked
+		follow := s.prompt("follow")
+		first := running.end(turnLimit)
+		require.Nil(t, first.Err)
+		require.Equal(t, "end_turn", first.Stop)
+		require.Equal(t, []string{"because 1"}, first.userTexts())
+		require.Equal(t, "end_turn", follow.end(turnLimit).Stop)
+		require.True(t, told(model, "because 1"))
+		require.True(t, told(model, "follow"))
+
+		c.onPermission(refuseWithWords)
+		saying(c, "hang")
+		running = s.prompt("command")
+		running.awaitUpdate("the words", func(u update) bool { return u.SessionUpdate == "user_message_chunk" })
+		c.notify("session/cancel", map[string]any{"sessionId": s.id})
+		end := running.end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "cancelled", end.Stop)
+		running.noUpdateAfter(end, 500*time.Millisecond)
+		require.Equal(t, "end_turn", s.prompt("follow").end(turnLimit).Stop)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 )
@@ -136,6 +137,32 @@ func TestWordsOfSeveralRefusals(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("tool"))
 		require.Equal(t, []string{"tool", "reason 1\n\nreason 2"}, saw)
 		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "user:"))
+	})
+}
+
+// A follow-up that droid has already runs before the words; each prompt ends once, and the
+// first one behind its words.
+func TestWordsBehindAFollowUp(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var saw []string
+		e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v))
+		e.ask = refuseWithWords
+		e.onForm = func(p protocol.ElicitationParams) string {
+			time.Sleep(time.Second)
+			return sayWhy("no")(p)
+		}
+		require.Nil(t, e.set("follow_up", options.Steer).Error)
+		first, second := e.prompt("tool"), e.prompt("second")
+		require.Equal(t, "end_turn", ended(e.await(second)))
+		require.Equal(t, "end_turn", ended(e.await(first)))
+		require.Equal(t, []string{"tool", "refused", "second", "no"}, saw)
+		var ends []string
+		for _, m := range e.received() {
+			if ended(m) == "end_turn" {
+				ends = append(ends, string(m.ID))
+			}
+		}
+		require.Equal(t, []string{second, first}, ends)
 	})
 }
 
