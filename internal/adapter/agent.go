@@ -69,6 +69,7 @@ type Agent struct {
 	peer
 	editorFiles editorFiles // set before any session
 	sessions    *registry
+	watch       *commandWatch
 }
 
 // New makes an Agent that has not begun to serve.
@@ -77,6 +78,7 @@ func New(cfg Config) *Agent {
 		cfg:      cfg,
 		log:      cfg.Log,
 		sessions: newRegistry(),
+		watch:    newCommandWatch(),
 		stat:     os.Stat,
 		files:    readfile.New(readfile.Text),
 	}
@@ -142,6 +144,7 @@ func (a *Agent) endSessions() error {
 		defer close(ended)
 		a.spare.Discard()
 		a.sessions.wait()
+		a.watch.wait()
 	}()
 	patience := time.NewTimer(endTime)
 	defer patience.Stop()
