@@ -82,6 +82,11 @@ func beginIn(t *testing.T, cwd string, start starter) *editor {
 	return e
 }
 
+// sayAgain answers each prompt with its text.
+func sayAgain() fakedroid.Script {
+	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) })
+}
+
 // Commands that come, change and go while a session is open do so for its editor, also
 // where droid does not list them (yet).
 func TestCommandsFollowTheFiles(t *testing.T) {
@@ -89,7 +94,7 @@ func TestCommandsFollowTheFiles(t *testing.T) {
 		t.Run(string(v), func(t *testing.T) {
 			r := newCommandRoom(t)
 			synctest.Test(t, func(t *testing.T) {
-				e := beginIn(t, r.works, playing(echoes(), fakedroid.WithVersion(v)))
+				e := beginIn(t, r.works, playing(sayAgain(), fakedroid.WithVersion(v)))
 				synctest.Wait()
 				require.NotContains(t, e.commandsTold(), "greet")
 
@@ -121,7 +126,7 @@ func TestCommandsFollowTheFiles(t *testing.T) {
 func TestCommandsHaveOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		row := func(name, description string) any { return fakedroid.Fields{"name": name, "description": description} }
-		e := begin(t, playing(echoes(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
+		e := begin(t, playing(sayAgain(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
 			return fakedroid.Fields{"commands": []any{row("a-b", "First"), row("-", "None"), row("c", "C"), row("a-b", "Last")}}, ""
 		}), fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
 			return fakedroid.Fields{"skills": []any{fakedroid.Fields{"name": "My Skill", "description": "Mine", "userInvocable": true}}}, ""
@@ -140,7 +145,7 @@ func TestCommandsStayWithoutAnAnswer(t *testing.T) {
 	r := newCommandRoom(t)
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		e := beginIn(t, r.works, playing(echoes(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
+		e := beginIn(t, r.works, playing(sayAgain(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
 			if asked++; asked > 1 {
 				return fakedroid.NoAnswer{}, ""
 			}
@@ -161,7 +166,7 @@ func TestCommandsStayWithoutAnAnswer(t *testing.T) {
 // A parked session costs nothing: nobody looks at its files.
 func TestParkedSessionsAreNotWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(echoes(), fakedroid.WithSessions(new(fakedroid.Sessions))))
+		e := begin(t, playing(sayAgain(), fakedroid.WithSessions(new(fakedroid.Sessions))))
 		synctest.Wait()
 		e.inside(func(s *Session) { s.leave() })
 		time.Sleep(watchEvery)
@@ -181,7 +186,7 @@ func TestRemovedCommandSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var names atomic.Pointer[[]any]
 		names.Store(&[]any{fakedroid.Fields{"name": "mine"}, fakedroid.Fields{"name": "other"}})
-		e := beginIn(t, r.works, playing(echoes(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
+		e := beginIn(t, r.works, playing(sayAgain(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
 			return fakedroid.Fields{"commands": *names.Load()}, ""
 		})))
 		require.Equal(t, "end_turn", e.run("/mine now"))
