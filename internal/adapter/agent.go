@@ -220,7 +220,7 @@ func decode(params json.RawMessage, into any) *acp.RequestError {
 		return invalidParams("params are missing")
 	}
 	if err := json.Unmarshal(params, into); err != nil {
-		return invalidParams("%v", err)
+		return invalidParams("%s", wrongParams(err))
 	}
 	return nil
 }
