@@ -2,6 +2,10 @@ package adapter
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,11 +34,21 @@ func findCommands(ctx context.Context, client *droid.Client, cwd string) foundCo
 	}
 	if found.version.Has(stream.ListsSkills) {
 		if skills, err := client.Skills(ctx); err == nil {
-			found.skills = append([]droid.Skill{}, skills...)
+			found.skills = slices.DeleteFunc(append([]droid.Skill{}, skills...), isRemoved)
 		}
 	}
 	found.read = commandFiles(cwd, found.bodies)
 	return found
+}
+
+// isRemoved reports whether a skill's file is no longer there: 0.117 goes on listing
+// such a skill.
+func isRemoved(skill droid.Skill) bool {
+	if skill.Location == "builtin" || !filepath.IsAbs(skill.FilePath) {
+		return false
+	}
+	_, err := os.Stat(skill.FilePath)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // after adds what droid did not tell this time and had told before.

@@ -203,3 +203,24 @@ func TestRemovedCommandSaysSo(t *testing.T) {
 		require.Contains(t, e.updates(), "agent: droid: Again now")
 	})
 }
+
+// A skill whose file is gone is not offered, though 0.117 goes on listing it.
+func TestRemovedSkillIsNotOffered(t *testing.T) {
+	r := newCommandRoom(t)
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(r.works, ".factory", "skills", "demo", "SKILL.md")
+		r.write(file, "demo")
+		e := beginIn(t, r.works, playing(sayAgain(), fakedroid.WithVersion(fakedroid.V099), fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
+			return fakedroid.Fields{"skills": []any{
+				fakedroid.Fields{"name": "demo", "description": "d", "location": "project", "filePath": file},
+				fakedroid.Fields{"name": "unknown", "description": "d", "location": "personal"},
+			}}, ""
+		})))
+		synctest.Wait()
+		require.Subset(t, e.commandsTold(), []string{"demo", "unknown"})
+		require.NoError(t, os.Remove(file))
+		time.Sleep(2 * watchEvery)
+		require.NotContains(t, e.commandsTold(), "demo")
+		require.Contains(t, e.commandsTold(), "unknown")
+	})
+}
