@@ -75,6 +75,7 @@ type Agent struct {
 	logins      logins
 	editorFiles editorFiles // set before any session
 	sessions    *registry
+	watch       *commandWatch
 }
 
 // New makes an Agent that has not begun to serve.
@@ -83,6 +84,7 @@ func New(cfg Config) *Agent {
 		cfg:      cfg,
 		log:      cfg.Log,
 		sessions: newRegistry(),
+		watch:    newCommandWatch(),
 		stat:     os.Stat,
 		files:    readfile.New(readfile.Text),
 	}
@@ -146,6 +148,7 @@ func (a *Agent) endSessions() error {
 		a.logins.desk.Close()
 		a.spare.Discard()
 		a.sessions.wait()
+		a.watch.wait()
 	}()
 	patience := time.NewTimer(endTime)
 	defer patience.Stop()
@@ -224,7 +227,7 @@ func decode(params json.RawMessage, into any) *acp.RequestError {
 		return invalidParams("params are missing")
 	}
 	if err := json.Unmarshal(params, into); err != nil {
-		return invalidParams("%v", err)
+		return invalidParams("%s", wrongParams(err))
 	}
 	return nil
 }

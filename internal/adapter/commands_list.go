@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 )
@@ -16,18 +15,71 @@ import (
 // commandList is what a session knows of the commands that are not this agent's:
 // custom commands and skills.
 type commandList struct {
-	custom []protocol.AvailableCommand
-	files  map[string]commandFile // of custom: those that droid does not expand itself
-	listed bool                   // custom is known
-	told   []byte                 // all commands as the editor was told them last, encoded
+	found  foundCommands
+	custom []protocol.AvailableCommand // that users can type, each name once
+	files  map[string]commandFile      // of custom: those that droid does not expand itself
+	gone   []string                    // what droid listed once and does not list any more
+	listed bool                        // they are known
+	told   []byte                      // all commands as the editor was told them last, encoded
+
+	asking bool // they are being looked for
+	again  bool // and then once more
+	stale  bool // files have changed during the turn that runs, or since the last one
 }
 
 // has reports whether there is a custom command or skill of this name.
 func (l *commandList) has(name string) bool { return isListed(l.custom, name) }
 
-// list takes the commands that were found.
-func (l *commandList) list(custom []protocol.AvailableCommand, files map[string]commandFile) {
-	l.custom, l.files, l.listed = custom, files, true
+// isDroids reports whether droid expands this name itself.
+func (l *commandList) isDroids(name string) bool {
+	_, ours := l.files[name]
+	return l.has(name) && !ours
+}
+
+// isGone reports whether a name is that of a command which was removed while droid ran.
+// droid ends a turn that begins with it, as failed (0.225).
+func (l *commandList) isGone(name string) bool {
+	return !l.has(name) && slices.Contains(l.gone, commandName(name))
+}
+
+// list takes the commands that were found. What droid does not tell is not offered,
+// unless it told so before.
+func (l *commandList) list(found foundCommands) {
+	found = found.after(l.found)
+	for _, c := range l.found.commands {
+		l.gone = append(l.gone, c.Name)
+	}
+	l.gone = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(l.gone))), found.lists)
+	l.found, l.listed = found, true
+	l.custom, l.files = l.found.offered()
+}
+
+// ask reports whether the commands are to be looked for now. If that is under way, they
+// are looked for once more afterwards.
+func (l *commandList) ask() bool {
+	if l.asking {
+		l.again = true
+		return false
+	}
+	l.asking = true
+	return true
+}
+
+// asked notes that a look has ended. It reports whether another one is wanted.
+func (l *commandList) asked() bool {
+	again := l.again
+	l.asking, l.again = false, false
+	return again
+}
+
+// touched notes that files have changed.
+func (l *commandList) touched() { l.stale = true }
+
+// wasTouched reports whether files have changed. It says so once.
+func (l *commandList) wasTouched() bool {
+	stale := l.stale
+	l.stale = false
+	return stale
 }
 
 // untold notes that the editor no longer knows the commands.
@@ -43,61 +95,67 @@ func (l *commandList) changed(all []protocol.AvailableCommand) bool {
 }
 
 // expand replaces "/name args" by the command's text where droid does not do that
-// itself (before 0.215).
+// itself: before 0.215, and for commands that droid does not list.
 func (l *commandList) expand(text string) string {
 	name, args, ok := splitCommand(text)
 	if !ok {
 		return text
 	}
-	if file, ok := l.files[name]; ok {
+	file, ok := l.files[name]
+	if !ok && !strings.ContainsAny(name, `/\`) { // no path
+		file, ok = l.files[commandName(name)] // droid, too, takes /NAME for /name (0.215 and 0.225)
+	}
+	if ok {
 		return strings.ReplaceAll(file.body, "$ARGUMENTS", args)
 	}
 	return text
 }
 
 // listCommands asks droid for its commands and skills, beside the owner, and
-// tells the editor.
+// tells the editor. From then on the list follows the files.
 func (s *Session) listCommands() {
 	client, cwd := s.proc.client(), s.cwd
+	if client == nil || s.ended || !s.commands.ask() {
+		return
+	}
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
-		custom, files := findCommands(ctx, client, cwd)
+		found := findCommands(ctx, client, cwd)
 		s.post(func() {
-			s.commands.list(custom, files)
-			s.tellCommands()
+			again := s.commands.asked()
+			if s.proc.client() == client {
+				s.commandsFound(found)
+			}
+			if again || s.proc.client() != client {
+				s.listCommands()
+			}
+		})
+	}, func() { s.commands.asked() })
+}
+
+// commandsFound takes the commands that were found.
+func (s *Session) commandsFound(found foundCommands) {
+	s.commands.list(found)
+	s.tellCommands()
+}
+
+// followCommands has the list follow the files, while there is a droid.
+func (s *Session) followCommands() {
+	s.agent.watch.follow(s.agent.ctx, s.agent.log, s, s.cwd, func() {
+		s.post(func() {
+			s.commands.touched()
+			s.listCommands()
 		})
 	})
 }
 
-// findCommands returns the custom commands and the skills that a user can type, and
-// the text of those that droid does not expand itself. What droid does not answer
-// is not offered.
-func findCommands(ctx context.Context, client *droid.Client, cwd string) (custom []protocol.AvailableCommand, files map[string]commandFile) {
-	version := client.Version()
-	files = map[string]commandFile{}
-	if version.Has(stream.ExpandsCommands) {
-		commands, _ := client.Commands(ctx)
-		for _, c := range commands {
-			custom = append(custom, describeCommand(c.Name, c.Description, c.ArgumentHint))
-		}
-	} else {
-		custom = commandFiles(cwd, files)
+// listChanged asks for the commands at the end of a turn if their files have changed:
+// droid may have looked at directories that were not there before only with the turn.
+func (s *Session) listChanged() {
+	if s.commands.wasTouched() {
+		s.listCommands()
 	}
-	if !version.Has(stream.ListsSkills) {
-		return custom, files
-	}
-	skills, _ := client.Skills(ctx)
-	for _, skill := range skills {
-		if !isTyped(skill) || isListed(custom, skill.Name) {
-			continue
-		}
-		custom = append(custom, describeCommand(skill.Name, skill.Description, ""))
-		if !version.Has(stream.ExpandsSkills) {
-			files[skill.Name] = commandFile{"Use your skill \"" + skill.Name + "\" now. $ARGUMENTS"}
-		}
-	}
-	return custom, files
 }
 
 // isTyped reports whether users start a skill by typing its name. Where droid does not

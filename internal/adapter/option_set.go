@@ -29,9 +29,6 @@ func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	if !params.ModeID.Valid() {
-		return nil, invalidParams("unknown modeId %q", params.ModeID)
-	}
 	return s.askToSet(c, options.Mode, string(params.ModeID), func() any { return struct{}{} })
 }
 

@@ -24,6 +24,7 @@ type userPrompt struct {
 	answer  func(acp.StopReason, *acp.RequestError) // called once, by endPrompt
 
 	message stream.UserMessage
+	typed   string      // message as the user typed it, commands not expanded
 	notes   []string    // about the user's shell commands; message begins with them
 	command *commandRun // the command of this agent that the prompt is; nil for a prompt to droid
 	further *further    // what it is as a message that belongs to another prompt; nil for a prompt of its own
@@ -236,10 +237,15 @@ func (s *Session) accept(p *userPrompt, blocks json.RawMessage) {
 	}
 	s.show.Prompted()
 	p.command = s.commandOf(parsed)
-	p.message.Text = s.commands.expand(p.message.Text)
+	p.typed = p.message.Text
+	s.expandTyped(p)
 	s.prompts.add(p)
 	s.carryOut(s.prompts.machine.Accept(p.id, p.kind()))
 }
+
+// expandTyped puts the text of a command in the place of its name, where droid does not
+// do that.
+func (s *Session) expandTyped(p *userPrompt) { p.message.Text = s.commands.expand(p.typed) }
 
 // works reports whether a prompt runs.
 func (s *Session) works() bool {

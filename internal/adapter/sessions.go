@@ -145,7 +145,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 		CWD    string `json:"cwd"`
 		Cursor string `json:"cursor"`
 	}
-	if len(c.Params) > 0 {
+	if !isEmpty(c.Params) {
 		if err := decode(c.Params, &params); err != nil {
 			return nil, err
 		}

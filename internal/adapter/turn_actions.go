@@ -80,7 +80,9 @@ func (s *Session) needDroid(p *userPrompt) {
 			case info != nil && crashed:
 				s.tell("droid had ended and was started again; the session continues.")
 			}
-			s.whenServersStarted(func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
+			s.whenServersStarted(func() {
+				s.whenExpanded(p, func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
+			})
 		})
 	})
 }
@@ -165,6 +167,7 @@ func (s *Session) endPrompt(end turns.End) {
 		p.command.ended()
 	}
 	s.rest()
+	s.listChanged()
 	if end.Empty {
 		s.tell("The model gave an empty answer.")
 	}

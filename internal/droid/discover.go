@@ -121,7 +121,8 @@ func (c *Client) Commands(ctx context.Context) ([]CustomCommand, error) {
 type Skill struct {
 	Name          string `json:"name"`
 	Description   string `json:"description"`
-	Location      string `json:"location"` // "builtin", "personal", …
+	Location      string `json:"location"` // "builtin", "personal", "project"
+	FilePath      string `json:"filePath"` // of its SKILL.md
 	Enabled       *bool  `json:"enabled"`
 	UserInvocable *bool  `json:"userInvocable"`
 }

@@ -14,18 +14,13 @@ import (
 // sse with one). The SDK's type is not used, since it takes a server of an unknown
 // type for one of another type.
 type given struct {
-	Type    string      `json:"type"`
-	Name    string      `json:"name"`
-	Command string      `json:"command"`
-	Args    []string    `json:"args"`
-	Env     []nameValue `json:"env"`
-	URL     string      `json:"url"`
-	Headers []nameValue `json:"headers"`
-}
-
-type nameValue struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Type    string          `json:"type"`
+	Name    string          `json:"name"`
+	Command string          `json:"command"`
+	Args    []string        `json:"args"`
+	Env     json.RawMessage `json:"env"` // see nameValues
+	URL     string          `json:"url"`
+	Headers json.RawMessage `json:"headers"`
 }
 
 // Parse reads mcpServers, a param of the ACP methods that open a session, and
@@ -34,7 +29,7 @@ type nameValue struct {
 // the session can open without it: notices tell the user what was left out or
 // renamed. The error says which server is malformed, in words for the editor.
 func Parse(raw json.RawMessage) (servers []stream.MCPServer, notices []string, err error) {
-	if len(raw) == 0 {
+	if len(raw) == 0 || isEmptyObject(raw) {
 		return nil, nil, nil
 	}
 	var list []given
@@ -75,8 +70,12 @@ func (s given) forDroid() (server stream.MCPServer, known bool, problem string) 
 		if s.Command == "" {
 			return server, true, "needs a command"
 		}
-		env := make(map[string]string, len(s.Env))
-		for _, e := range s.Env {
+		list, wrong := nameValues(s.Env)
+		if wrong != "" {
+			return server, true, "has an env that is no list of names and values; " + wrong
+		}
+		env := make(map[string]string, len(list))
+		for _, e := range list {
 			env[e.Name] = e.Value
 		}
 		return stream.MCPServer{Command: s.Command, Args: s.Args, Env: env}, true, ""
@@ -84,8 +83,12 @@ func (s given) forDroid() (server stream.MCPServer, known bool, problem string) 
 		if s.URL == "" {
 			return server, true, "needs a url"
 		}
-		headers := make([]stream.MCPHeader, 0, len(s.Headers))
-		for _, h := range s.Headers {
+		list, wrong := nameValues(s.Headers)
+		if wrong != "" {
+			return server, true, "has headers that are no list of names and values; " + wrong
+		}
+		headers := make([]stream.MCPHeader, 0, len(list))
+		for _, h := range list {
 			headers = append(headers, stream.MCPHeader(h))
 		}
 		return stream.MCPServer{URL: s.URL, Headers: headers, SSE: s.Type == "sse"}, true, ""

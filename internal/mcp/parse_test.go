@@ -31,14 +31,36 @@ func TestParse(t *testing.T) {
 		`The MCP server later is not there: droid takes stdio, http and sse servers, not "ws".`,
 	}, notices)
 	for raw, want := range map[string]string{
-		`{}`:                             "must be a list of servers; it is of the JSON type object",
-		`[{"command":"c"}]`:              "needs a name",
-		`[{"name":"a"}]`:                 "(a) needs a command",
-		`[{"type":"http","name":"a"}]`:   "(a) needs a url",
-		`[{"name":"a","command":["c"]}]`: "must be a list of servers; the command of one is of the JSON type array",
+		`{"a":{"command":"c"}}`:                                 "must be a list of servers; it is of the JSON type object",
+		`[{"name":"a","command":"c","env":"x"}]`:                "(a) has an env that is no list of names and values; it is of the JSON type string",
+		`[{"name":"a","command":"c","env":{"A":1}}]`:            "(a) has an env that is no list of names and values; one is of the JSON type number",
+		`[{"type":"http","name":"a","url":"u","headers":[[]]}]`: "(a) has headers that are no list of names and values; one is of the JSON type array",
+		`[{"command":"c"}]`:                                     "needs a name",
+		`[{"name":"a"}]`:                                        "(a) needs a command",
+		`[{"type":"http","name":"a"}]`:                          "(a) needs a url",
+		`[{"name":"a","command":["c"]}]`:                        "must be a list of servers; the command of one is of the JSON type array",
 	} {
 		_, _, err := Parse(json.RawMessage(raw))
 		require.ErrorContains(t, err, want, raw)
+	}
+}
+
+// CodeCompanion sends env as an object, as its users write it. An empty list is an
+// object where the language of a client has one sign for both.
+func TestParseObjects(t *testing.T) {
+	servers, notices, err := Parse(json.RawMessage(`[{"name":"a","command":"c","args":[],"env":{"B":"2","A":"1"}},
+		{"name":"b","command":"c","env":{}},{"type":"http","name":"c","url":"u","headers":{"Y":"2","X":"1"}}]`))
+	require.NoError(t, err)
+	require.Empty(t, notices)
+	require.Equal(t, []stream.MCPServer{
+		{Name: "a", Command: "c", Args: []string{}, Env: map[string]string{"A": "1", "B": "2"}},
+		{Name: "b", Command: "c", Env: map[string]string{}},
+		{Name: "c", URL: "u", Headers: []stream.MCPHeader{{Name: "X", Value: "1"}, {Name: "Y", Value: "2"}}},
+	}, servers)
+	for _, none := range []string{`{}`, ` { } `, `null`, `[]`, ``} {
+		servers, _, err = Parse(json.RawMessage(none))
+		require.NoError(t, err, none)
+		require.Empty(t, servers)
 	}
 }
 

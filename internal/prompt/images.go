@@ -35,7 +35,9 @@ var imageSignatures = []struct {
 func imageType(declared, data string) (mimeType, problem string) {
 	image, err := base64.StdEncoding.DecodeString(data)
 	switch {
-	case err != nil || data == "":
+	case data == "":
+		return "", "the image has no data; send a resource_link so that droid can open the file itself"
+	case err != nil:
 		return "", "the image's data is not base64"
 	case len(image) > maxContent:
 		return "", tooLarge("the image", len(image))

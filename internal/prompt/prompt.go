@@ -4,6 +4,7 @@ package prompt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"droid-acp/internal/droid/stream"
@@ -55,12 +56,24 @@ func errorf(format string, args ...any) *Error { return &Error{fmt.Sprintf(forma
 func Parse(raw json.RawMessage) (Prompt, error) {
 	var p Prompt
 	if err := json.Unmarshal(raw, &p.blocks); err != nil {
-		return Prompt{}, errorf("prompt must be a list of content blocks: %v", err)
+		return Prompt{}, errorf("prompt must be a list of content blocks%s", noBlocks(err))
 	}
 	if len(p.blocks) == 0 {
 		return Prompt{}, errorf("prompt is empty; send at least one content block")
 	}
 	return p, nil
+}
+
+// noBlocks says what of a prompt has the wrong form, without the names of Go's types.
+func noBlocks(err error) string {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return ": " + err.Error()
+	case wrong.Field == "":
+		return "; it is of the JSON type " + wrong.Value
+	}
+	return "; the " + wrong.Field + " of one is of the JSON type " + wrong.Value
 }
 
 // Text is the text of a prompt that is one block of text, such as a command. ok is

@@ -1,0 +1,96 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// commandsOf are the names in a line that tells the commands; ok is false for others.
+func commandsOf(l line) (names []string, ok bool) {
+	var p struct {
+		Update struct {
+			SessionUpdate     string
+			AvailableCommands []struct{ Name string }
+		}
+	}
+	if json.Unmarshal(l.Params, &p) != nil || p.Update.SessionUpdate != "available_commands_update" {
+		return nil, false
+	}
+	for _, c := range p.Update.AvailableCommands {
+		names = append(names, c.Name)
+	}
+	return names, true
+}
+
+// listed waits for a list of commands, from line number from on, that has these names and
+// lacks those with a minus.
+func (s session) listed(from int, names ...string) {
+	s.t.Helper()
+	s.await("the commands "+strings.Join(names, " "), from, 15*time.Second, func(l line) bool {
+		got, ok := commandsOf(l)
+		for _, name := range names {
+			bare, gone := strings.CutPrefix(name, "-")
+			ok = ok && slices.Contains(got, bare) != gone
+		}
+		return ok
+	})
+}
+
+// Command files and skills come, change and go while a session is open: in a directory
+// of any name, also one that was not there before, nested, and written on Windows.
+func TestCommandsFollowTheFiles(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h.work = filepath.Join(h.work, "we [ird]*? {x}.ünï")
+		project, user := filepath.Join(h.work, ".factory"), filepath.Join(h.dir, ".factory")
+		write := func(path, text string) {
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		}
+		require.NoError(t, os.MkdirAll(h.work, 0o755))
+		model.On("Hello Bob", modelserver.Step{Text: "First."})
+		model.On("Good day Bob", modelserver.Step{Text: "Second."})
+		model.On("Nested for Bob", modelserver.Step{Text: "Third."})
+		model.On("/greet", modelserver.Step{Text: "No such command."})
+		model.On("The user's", modelserver.Step{Text: "Fourth."})
+		s := startAgent(t, h).open(h)
+		s.listed(0, "-greet", "help")
+		say := func(text string) string { return s.prompt(text).end(turnLimit).text() }
+
+		greet := filepath.Join(project, "commands", "greet.md")
+		write(greet, "---\r\ndescription: Greets\r\n---\r\n\r\nHello $ARGUMENTS\r\n")
+		require.Equal(t, "First.", say("/greet Bob"), "at once")
+
+		from := s.seen()
+		write(filepath.Join(project, "commands", "sub dir", "deep.er", "Nest Ed.md"), "Nested for $ARGUMENTS")
+		write(filepath.Join(user, "commands", "mine.md"), "The user's")
+		write(filepath.Join(user, "skills", "demo", "SKILL.md"), "---\nname: demo\ndescription: Demo\n---\nDemo\n")
+		s.listed(from, "greet", "nest-ed", "mine", "demo")
+		require.Equal(t, "Third.", say("/nest-ed Bob"))
+		require.Equal(t, "Fourth.", say("/mine"))
+
+		write(greet, "Good day $ARGUMENTS")
+		require.Equal(t, "Second.", say("/greet Bob"))
+
+		from = s.seen()
+		require.NoError(t, os.Remove(greet))
+		require.NoError(t, os.RemoveAll(filepath.Join(user, "skills", "demo")))
+		s.listed(from, "-greet", "-demo", "nest-ed")
+		end := s.prompt("/greet Bob").end(turnLimit)
+		if h.version == newDroid { // it would fail at it
+			require.ErrorContains(t, end.Err, "was removed")
+			return
+		}
+		require.Equal(t, "No such command.", end.text())
+	})
+}

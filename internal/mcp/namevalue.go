@@ -1,0 +1,58 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+)
+
+// nameValue is one variable of an environment, or one header.
+type nameValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// nameValues reads the env or the headers of a server: a list of names and values as
+// ACP has it, or an object, as CodeCompanion 19 sends what its users wrote. wrong says
+// what else it is.
+func nameValues(raw json.RawMessage) (list []nameValue, wrong string) {
+	raw = bytes.TrimSpace(raw)
+	if !bytes.HasPrefix(raw, []byte("{")) {
+		if len(raw) == 0 {
+			return nil, ""
+		}
+		err := json.Unmarshal(raw, &list)
+		return list, jsonType(err)
+	}
+	var object map[string]string
+	if wrong := jsonType(json.Unmarshal(raw, &object)); wrong != "" {
+		return nil, wrong
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		list = append(list, nameValue{name, object[name]})
+	}
+	return list, ""
+}
+
+// jsonType says of what JSON type a value, or one in it, wrongly is; "" without an error.
+func jsonType(err error) string {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return ""
+	case !errors.As(err, &wrong):
+		return err.Error()
+	case wrong.Type.Kind().String() == "slice":
+		return "it is of the JSON type " + wrong.Value
+	}
+	return "one is of the JSON type " + wrong.Value
+}
+
+// isEmptyObject reports whether raw is "{}": so clients write an empty list whose
+// language has one sign for both.
+func isEmptyObject(raw json.RawMessage) bool {
+	inside, ok := bytes.CutPrefix(bytes.TrimSpace(raw), []byte("{"))
+	return ok && string(bytes.TrimSpace(inside)) == "}"
+}
