@@ -22,7 +22,7 @@ const (
 // How long droid may take.
 const (
 	// StartTime is for its answer to initialize, which came within 1.5 s.
-	StartTime = 30 * time.Second
+	StartTime = time.Minute
 	// Time is for its answer to authenticate. A person has to act meanwhile, and
 	// droid ends the pairing by itself when its code is no longer valid.
 	Time = 15 * time.Minute
@@ -30,7 +30,7 @@ const (
 
 // Why there is no answer of droid's.
 var (
-	ErrStartTime = errors.New("droid did not begin to log in within 30 s")
+	ErrStartTime = errors.New("droid did not begin to log in within a minute")
 	ErrTime      = errors.New("the login was not finished within 15 minutes")
 	ErrDeclined  = errors.New("the address to log in at was declined")
 	ErrClosed    = errors.New("the program ends")
