@@ -105,6 +105,18 @@ func requestText(t *testing.T, model *modelserver.Server) (text string, messages
 	return string(body), messages
 }
 
+// newest is the session in which a thread went on last.
+func (h home) newest(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(h.dir, ".factory", "droid-acp-threads.jsonl"))
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	var l struct{ To string }
+	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &l))
+	require.NotEmpty(t, l.To)
+	return l.To
+}
+
 // TestThreadWithTwoIDs: after /compact and /rewind the thread is one session under
 // its ids, in one droid, whose model gets the new conversation; deleting the id
 // that droid works on leaves nothing of it behind.
@@ -125,11 +137,8 @@ func TestThreadWithTwoIDs(t *testing.T) {
 		// newID is the session that a command made.
 		newID := func(said, before string) string {
 			t.Helper()
-			require.Contains(t, said, "before stays in the session `"+before+"`")
-			_, rest, ok := strings.Cut(said, "the new one is `")
-			require.True(t, ok, said)
-			id, _, _ := strings.Cut(rest, "`")
-			return id
+			require.Contains(t, said, "The conversation before is kept: `/fork "+before+"`")
+			return h.newest(t)
 		}
 		say(s, "first")
 		say(s, "second")
@@ -163,13 +172,15 @@ func TestThreadWithTwoIDs(t *testing.T) {
 		require.Equal(t, "Fourth.", say(s, "fourth by the first id"))
 		require.Equal(t, 1, h.droids(t), "one droid has it")
 
-		file := h.stored(t, works)
+		require.Equal(t, []string{s.id}, c.listed(h), "it is one thread")
+
+		before, file := h.stored(t, s.id), h.stored(t, works)
 		c.mustCall("session/delete", map[string]any{"sessionId": works}, nil)
 		require.NoFileExists(t, file)
 		h.awaitNoDroid(t, 10*time.Second)
+		require.NoFileExists(t, before)
 		require.NoFileExists(t, file, "nobody wrote it again")
-		require.NotContains(t, c.listed(h), works)
-		require.Contains(t, c.listed(h), s.id)
+		require.Empty(t, c.listed(h))
 		for _, id := range []string{s.id, works} {
 			require.Equal(t, codeNotFound, session{c, id}.prompt("gone").end(turnLimit).Err.Code)
 		}

@@ -3,6 +3,7 @@ package adapter
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -90,7 +91,12 @@ func listRewindPoints(points []rewindPoint) string {
 func rewind(ctx context.Context, client *droid.Client, next successor, p rewindPoint, files bool) (text, to string, err error) {
 	session := next.from
 	info, err := client.RewindInfo(ctx, session, p.messageID)
-	if err != nil {
+	var refused *stream.RPCError
+	switch {
+	case errors.As(err, &refused) && !files:
+		// 0.99 and 0.117 know no files after they have loaded a session; the
+		// conversation can be rewound all the same.
+	case err != nil:
 		return "", "", err
 	}
 	lost := len(info.Evicted)

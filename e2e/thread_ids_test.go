@@ -1,0 +1,146 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// TestThreadKeepsItsID: a thread that was compacted and rewound twice and whose agent
+// was then killed goes on in its newest conversation under the id that it began with.
+// It is listed once, with its title, and opened once, by whichever id; its conversation
+// of before can be opened; deleting it by any id leaves nothing of it behind.
+func TestThreadKeepsItsID(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		words := []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"}
+		for _, w := range words {
+			model.On("say "+w, modelserver.Step{Text: "SAID-" + strings.ToUpper(w) + "."})
+		}
+		compacts := h.version != oldestDroid // which needs a login for it
+		c := startAgent(t, h)
+		s := c.open(h)
+		ids := []string{s.id}
+		say := func(text string) string {
+			t.Helper()
+			end := s.prompt(text).end(turnLimit)
+			require.Equal(t, "end_turn", end.Stop, "%v", end.Err)
+			return end.text()
+		}
+		moves := func(command, said string) {
+			t.Helper()
+			text := say(command)
+			require.Contains(t, text, said)
+			require.Contains(t, text, "`/fork "+ids[len(ids)-1]+"`")
+			ids = append(ids, h.newest(t))
+			require.NotContains(t, text, ids[len(ids)-1])
+		}
+		say("say first")
+		say("say second")
+		if compacts {
+			require.Contains(t, say("/rename My own title"), "My own title")
+		}
+		for _, w := range []string{"third", "sixth"} {
+			if compacts {
+				moves("/compact", "became a summary")
+			} else {
+				moves("/rewind 2", "point before prompt 2")
+			}
+			say("say " + w)
+			say("say second")
+			if compacts {
+				moves("/rewind 2", "point before prompt 2")
+			} else {
+				moves("/rewind 3", "point before prompt 3")
+			}
+		}
+		require.Len(t, ids, 5)
+		forked := regexp.MustCompile("The copy is the session `([^`]+)`").FindStringSubmatch(say("/fork " + ids[0]))
+		require.NotNil(t, forked)
+		require.Contains(t, say("/sessions"), "`"+ids[0]+"`")
+		c.kill(h)
+
+		c = startAgent(t, h)
+		c.initialize()
+		require.ElementsMatch(t, []string{ids[0], forked[1]}, c.listed(h))
+		var list struct {
+			Sessions []struct{ SessionID, Title string }
+		}
+		c.mustCall("session/list", map[string]any{}, &list)
+		require.Len(t, list.Sessions, 2)
+		for _, one := range list.Sessions {
+			if one.SessionID == ids[0] && compacts {
+				require.Equal(t, "My own title", one.Title)
+			}
+		}
+		from := c.seen()
+		c.mustCall("session/load", h.params(ids[0]), nil)
+		replayed, _ := c.messages(from)
+		require.Contains(t, replayed, said{"agent", "SAID-SIXTH."})
+		require.NotContains(t, replayed, said{"agent", "SAID-SECOND."})
+		s = session{c, ids[0]}
+		require.Equal(t, "SAID-EIGHTH.", say("say eighth"))
+		text, _ := requestText(t, model)
+		require.Contains(t, text, "SAID-SIXTH.")
+		for _, gone := range []string{"SAID-SECOND.", "SAID-FIRST.", "SAID-THIRD."} {
+			if compacts || gone != "SAID-FIRST." {
+				require.NotContains(t, text, gone, "the newest conversation alone")
+			}
+		}
+
+		// By all other ids it is the same session, in one droid.
+		for _, id := range ids[1:] {
+			from := c.seen()
+			c.mustCall("session/load", h.params(id), nil)
+			replayed, _ := c.messages(from)
+			require.Contains(t, replayed, said{"agent", "SAID-EIGHTH."}, id)
+			require.Equal(t, 1, h.droids(t))
+		}
+		require.Equal(t, "SAID-NINTH.", say("say ninth"), "by the first id")
+		require.Equal(t, 1, h.droids(t))
+
+		// The copy has the first conversation.
+		c.mustCall("session/load", h.params(forked[1]), nil)
+		s = session{c, forked[1]}
+		say("say fourth")
+		text, _ = requestText(t, model)
+		require.Contains(t, text, "SAID-SECOND.")
+		require.NotContains(t, text, "SAID-SIXTH.")
+		c.mustCall("session/close", map[string]any{"sessionId": forked[1]}, nil)
+
+		// Another agent does not delete it under this one's droid, by none of its ids.
+		other := startAgent(t, h)
+		other.initialize()
+		for _, id := range ids {
+			_, err := other.call("session/delete", map[string]any{"sessionId": id})
+			require.NotNil(t, err)
+			require.Contains(t, err.Message, "close it there first")
+		}
+		other.signal(syscall.SIGKILL) // with its spare droid
+		<-other.exited
+		files := make([]string, len(ids))
+		for i, id := range ids {
+			files[i] = h.stored(t, id)
+		}
+		c.mustCall("session/delete", map[string]any{"sessionId": ids[2]}, nil)
+		h.awaitNoDroid(t, 10*time.Second)
+		for i, file := range files {
+			require.NoFileExists(t, file, "session %d", i)
+		}
+		require.Equal(t, []string{forked[1]}, c.listed(h))
+		trash, err := filepath.Glob(filepath.Join(h.dir, ".factory", "droid-acp-trash", "*"))
+		require.NoError(t, err)
+		require.Len(t, trash, 1)
+		_, failure := c.call("session/load", h.params(ids[0]))
+		require.NotNil(t, failure)
+		require.Equal(t, codeNotFound, failure.Code)
+	})
+}
