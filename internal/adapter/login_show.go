@@ -80,6 +80,9 @@ func (l *loginShown) tell(method string, params json.RawMessage) {
 	if strings.HasPrefix(method, "$/") {
 		return // about droid's own requests
 	}
+	if method == "elicitation/complete" && !l.agent.client.URLs {
+		return // the client was shown the address in words
+	}
 	if method != "session/update" { // of a session that the editor does not know
 		l.agent.notify(method, params)
 	}
