@@ -167,11 +167,17 @@ func (r *registry) forget(s *Session) {
 // reserve keeps an id that no open session has from being opened until free is
 // called. The caller must first wait for before, who had the id last.
 func (r *registry) reserve(id string) (before *departure, free func()) {
+	return r.reserveHurried(id, func() {})
+}
+
+// reserveHurried is reserve for somebody who may leave late: who wants the id next
+// calls hurry.
+func (r *registry) reserveHurried(id string, hurry func()) (before *departure, free func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	done := make(chan struct{})
 	before = r.departing[id].live()
-	r.departing[id] = &departure{before, func() {}, done}
+	r.departing[id] = &departure{before, hurry, done}
 	return before, func() { close(done) }
 }
 
