@@ -205,11 +205,17 @@ func (r *registry) forget(s *Session) {
 // reserve keeps ids that no open session has from being opened until free is
 // called. The caller must first wait for before, who had the ids last.
 func (r *registry) reserve(ids []string) (before departures, free func()) {
+	return r.reserveHurried(ids, func() {})
+}
+
+// reserveHurried is reserve for somebody who may leave late: who wants one of the ids
+// next calls hurry.
+func (r *registry) reserveHurried(ids []string, hurry func()) (before departures, free func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	done := make(chan struct{})
 	before = r.departed(ids...)
-	reserved := &departure{before, func() {}, done}
+	reserved := &departure{before, hurry, done}
 	for _, id := range ids {
 		r.departing[id] = reserved
 	}

@@ -166,8 +166,9 @@ func (s *Session) droidTitled(title string) {
 // of its own loads that for a moment. One that another agent has open is left alone.
 func (a *Agent) setStoredTitle(c *wire.Call, ids []string, title string) *acp.RequestError {
 	id := ids[len(ids)-1]
-	before, free := a.sessions.reserve(ids)
-	leave := free
+	polite, hurry := context.WithCancel(a.ctx)
+	before, free := a.sessions.reserveHurried(ids, hurry)
+	leave := func() { hurry(); free() }
 	defer func() { leave() }()
 	c.Ordered()
 	before.wait()
@@ -185,7 +186,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, ids []string, title string) *acp.Re
 		return invalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
 	if release, err := a.cfg.Store.Hold(id); err == nil { // else others do not see it
-		leave = func() { release(); free() }
+		leave = func() { hurry(); release(); free() }
 	}
 	cwd := found.CWD
 	if a.checkDirectory("cwd", cwd) != nil {
@@ -197,12 +198,12 @@ func (a *Agent) setStoredTitle(c *wire.Call, ids []string, title string) *acp.Re
 	}
 	left := leave
 	leave = func() {} // the process has the session until it is gone
-	return a.nameStored(c.Context, client, id, title, left)
+	return a.nameStored(c.Context, polite, client, id, title, left)
 }
 
-// nameStored has a process that has loaded a session name it, and ends the process;
-// then it calls leave.
-func (a *Agent) nameStored(ctx context.Context, client *droid.Client, id, title string, leave func()) *acp.RequestError {
+// nameStored has a process that has loaded a session name it, and ends the process,
+// politely until polite ends; then it calls leave.
+func (a *Agent) nameStored(ctx, polite context.Context, client *droid.Client, id, title string, leave func()) *acp.RequestError {
 	able := client.Version().Has(stream.RenamesSessions)
 	var answered bool
 	var err error
@@ -213,13 +214,13 @@ func (a *Agent) nameStored(ctx context.Context, client *droid.Client, id, title 
 		client.Kill()
 	}
 	if !able {
-		closeDroid(a.ctx, client)
+		closeDroid(polite, client)
 		err = a.writeTitle(id, title)
 		leave()
 	} else {
 		a.sessions.beside(func() {
 			defer leave()
-			closeDroid(a.ctx, client)
+			closeDroid(polite, client)
 		})
 	}
 	if err != nil {
