@@ -194,7 +194,7 @@ type losesMessages struct{ *Machine }
 
 func (b losesMessages) Ended(request string, how How, why error) (bool, []Action) {
 	if p := b.byRequest(request); p != nil {
-		b.leaveUnsent(p, End{})
+		b.leaveUnsent(p, nil)
 	}
 	known, actions := b.Machine.Ended(request, how, why)
 	return known, slices.DeleteFunc(actions, func(a Action) bool { _, merged := a.(Merged); return merged })

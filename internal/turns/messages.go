@@ -72,7 +72,7 @@ func (m *Machine) settle(p *prompt, e End) {
 		return
 	}
 	if e.Err != nil || e.Cancelled && p.cancelled {
-		m.leaveUnsent(p, e)
+		m.leaveUnsent(p, e.Err)
 	}
 	if m.messagesOf(p) == 0 {
 		m.end(p, e)
@@ -99,7 +99,7 @@ func (m *Machine) merge(p *prompt, e End) {
 		host.failed = e.Err
 	}
 	if e.Err != nil {
-		m.leaveUnsent(host, e)
+		m.leaveUnsent(host, e.Err)
 	}
 	if m.messagesOf(host) > 0 {
 		return
@@ -113,9 +113,9 @@ func (m *Machine) unpark(host *prompt) {
 	m.parked = slices.DeleteFunc(m.parked, func(q *prompt) bool { return q == host })
 }
 
-// leaveUnsent ends the messages of a prompt that wait here: what they were said to is
-// over.
-func (m *Machine) leaveUnsent(host *prompt, e End) {
+// leaveUnsent ends the messages of a prompt that wait here, as what they were said to is
+// over: it failed with why, or was cancelled.
+func (m *Machine) leaveUnsent(host *prompt, why error) {
 	for {
 		i := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.host == host })
 		if i < 0 {
@@ -123,7 +123,7 @@ func (m *Machine) leaveUnsent(host *prompt, e End) {
 		}
 		p := m.queue[i]
 		m.remove(p)
-		m.do(Merged{ID: p.id, Err: e.Err, Unsent: !p.reached})
+		m.do(Merged{ID: p.id, Err: why, Unsent: !p.reached})
 	}
 }
 
@@ -138,11 +138,10 @@ func (m *Machine) messagesOf(host *prompt) (n int) {
 	return n
 }
 
-// cancelMessages cancels a prompt's messages: those that wait end, and those that droid
+// cancelMessages cancels the messages of a prompt that was cancelled: those that wait end, and those that droid
 // has are stopped with the turn that runs.
 func (m *Machine) cancelMessages(now time.Time, host *prompt) {
-	host.cancelled = true
-	m.leaveUnsent(host, End{Cancelled: true})
+	m.leaveUnsent(host, nil)
 	for _, p := range m.steered {
 		if p.host == host {
 			p.cancelled = true
@@ -153,7 +152,7 @@ func (m *Machine) cancelMessages(now time.Time, host *prompt) {
 	}
 	if host.parked && m.messagesOf(host) == 0 {
 		m.unpark(host)
-		m.end(host, End{Cancelled: true})
+		m.end(host, End{})
 	}
 }
 

@@ -138,12 +138,34 @@ func TestMessageThatFails(t *testing.T) {
 	require.Equal(t, []Action{End{ID: 1, Err: errSome, ByDroid: true}, Quiet{}}, ended(m, "request 1", Completed, nil))
 }
 
+// TestFirstFailureEndsThePrompt: what waits behind it is not sent, and what droid has is
+// heard to the end.
+func TestFirstFailureEndsThePrompt(t *testing.T) {
+	m := working(t)
+	joined(t, m, 2, Soon)
+	m.Taken(begin, 2)
+	joined(t, m, 3, Soon)
+	m.Taken(begin, 3)
+	joined(t, m, 4, Behind)
+	require.Empty(t, ended(m, "request 1", Completed, nil))
+	require.Equal(t, []Action{Merged{ID: 2, Err: errSome}, Merged{ID: 4, Err: errSome, Unsent: true}}, ended(m, "request 2", Failed, errSome))
+	require.Equal(t, []Action{Merged{ID: 3}, End{ID: 1, Err: errSome, ByDroid: true}, Quiet{}}, ended(m, "request 3", Completed, nil))
+}
+
+// TestTurnThatDroidCancelsByItself is no word of the user's: what they said goes out.
+func TestTurnThatDroidCancelsByItself(t *testing.T) {
+	m := working(t)
+	joined(t, m, 2, Behind)
+	require.Equal(t, []Action{NeedDroid{2}}, ended(m, "request 1", Cancelled, nil))
+}
+
 // TestNothingJoins what is not there, is answered here, was cancelled or is closed.
 func TestNothingJoins(t *testing.T) {
 	no := func(m *Machine) {
 		t.Helper()
-		_, ok, actions := m.Join(9, Soon)
+		host, ok, actions := m.Join(9, Soon)
 		require.False(t, ok)
+		require.Zero(t, host)
 		require.Empty(t, actions)
 		require.False(t, m.Has(9))
 	}
