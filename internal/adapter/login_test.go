@@ -384,6 +384,22 @@ func TestLoginElsewhere(t *testing.T) {
 	})
 }
 
+// An editor that goes takes its login with it.
+func TestLoginEndsWithTheEditor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		e := loginEditor(t, canOpen, func(c *fakelogin.Conversation) {
+			defer close(ended)
+			c.Open(fakelogin.Address)
+			c.AwaitEnd()
+		}, playing(says("hi")))
+		e.pair()
+		e.shownLogin(t)
+		e.close()
+		<-ended
+	})
+}
+
 // short is how a prompt ended, with the code alone of an error.
 func short(m wireMessage) string {
 	if m.Error != nil {
