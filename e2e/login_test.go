@@ -148,25 +148,28 @@ func TestPairingByElicitation(t *testing.T) {
 	})
 }
 
-// The same in a terminal: the address, and then Ctrl-C.
+// The same in a terminal: the address, and then Ctrl-C, or an end without warning. droid
+// goes, too.
 func TestPairingInATerminal(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
 		withOffice(t, &h)
-		cmd := exec.Command(programs.Agent, "--droid", h.droid, "login")
-		cmd.Env, cmd.Dir = h.env, h.work
-		stdout, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		seen := false
-		for lines := bufio.NewScanner(stdout); lines.Scan(); {
-			if strings.TrimSpace(lines.Text()) == pairingAddress {
-				seen = true
-				require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		for signal, code := range map[os.Signal]int{os.Interrupt: 1, os.Kill: -1} {
+			cmd := exec.Command(programs.Agent, "--droid", h.droid, "login")
+			cmd.Env, cmd.Dir = h.env, h.work
+			stdout, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			seen := false
+			for lines := bufio.NewScanner(stdout); lines.Scan(); {
+				if strings.TrimSpace(lines.Text()) == pairingAddress {
+					seen = true
+					require.NoError(t, cmd.Process.Signal(signal))
+				}
 			}
+			require.Error(t, cmd.Wait())
+			require.True(t, seen)
+			require.Equal(t, code, cmd.ProcessState.ExitCode())
+			h.awaitNoDroid(t, loginLimit)
 		}
-		require.Error(t, cmd.Wait())
-		require.True(t, seen)
-		require.Equal(t, 1, cmd.ProcessState.ExitCode())
-		h.awaitNoDroid(t, loginLimit)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -98,10 +99,8 @@ func loginError(method string, err error) *acp.RequestError {
 	text := sentence(err) + " " + remedy
 	switch {
 	case errors.As(err, &refused):
-		answer := wire.NewError(refused.Code, visible.Line(sentence(refused)), remedy)
-		answer.Message = visible.Line(sentence(refused)) + " " + remedy
-		answer.Data = wire.Details(text)
-		return answer
+		line := strings.Join(strings.Fields(text), " ")
+		return &acp.RequestError{Code: refused.Code, Message: visible.Line(line), Data: wire.Details(text)}
 	case errors.Is(err, login.ErrClosed):
 		return errEnding()
 	case errors.Is(err, context.Canceled):

@@ -362,9 +362,27 @@ func TestBusySessionAfterALogin(t *testing.T) {
 		})
 		synctest.Wait()
 		require.Nil(t, e.await(e.pair()).Error)
-		<-clients[0].Exited()
+		synctest.Wait()
+		require.NotNil(t, clients[0].ExitError(), "it is gone")
+		require.Len(t, clients, 2, "and there is another one")
 		e.beginSession()
-		require.Len(t, clients, 2, "the second waited")
+		require.Len(t, clients, 2, "which takes the session")
+	})
+}
+
+// A droid through which the user logs in to an MCP server is kept, until a turn fails for
+// want of a login.
+func TestDroidInUseIsKeptAfterALogin(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var has atomic.Bool
+		e := loginEditor(t, canOpen, func(c *fakelogin.Conversation) { c.Succeed() }, withoutLogin(&has))
+		e.beginSession()
+		e.auth(loginAt("https://example.com/login"))
+		has.Store(true)
+		require.Nil(t, e.await(e.pair()).Error)
+		require.False(t, e.parked())
+		require.Equal(t, "error -32000", short(e.await(e.prompt("hello"))), "it has not learned of the login")
+		require.Equal(t, "end_turn", e.run("hello"))
 	})
 }
 
@@ -380,6 +398,22 @@ func TestLoginElsewhere(t *testing.T) {
 		has.Store(true)
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Equal(t, []string{"none", "external"}, e.statuses(), "a model of Factory's has answered")
+	})
+}
+
+// An editor that goes takes its login with it.
+func TestLoginEndsWithTheEditor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		e := loginEditor(t, canOpen, func(c *fakelogin.Conversation) {
+			defer close(ended)
+			c.Open(fakelogin.Address)
+			c.AwaitEnd()
+		}, playing(says("hi")))
+		e.pair()
+		e.shownLogin(t)
+		e.close()
+		<-ended
 	})
 }
 

@@ -36,6 +36,7 @@ func TestRequestIsAnsweredByItsOwnResponse(t *testing.T) {
 		r := newPending()
 		other := r.add(json.RawMessage(`"other"`))
 		q := r.add(json.RawMessage(tc.asked))
+		require.Equal(t, tc.asked, string(q.ID()))
 		answered := false
 		q.WhenWritten(func() { answered = true })
 		other.WhenWritten(func() { t.Error("the other one was answered") })
@@ -47,6 +48,12 @@ func TestRequestIsAnsweredByItsOwnResponse(t *testing.T) {
 		q.WhenWritten(func() { late = true })
 		require.True(t, late, "it was answered before")
 	}
+}
+
+// A notification has no id.
+func TestNotificationHasNoID(t *testing.T) {
+	var none *Response
+	require.Nil(t, none.ID())
 }
 
 // TestStringIsNoNumber: they are different ids.
