@@ -46,7 +46,7 @@ func TestListOfThreads(t *testing.T) {
 	for _, limit := range []int{1, 2, 3, 0} {
 		list := s.list("", limit)
 		require.Equal(t, []string{"root", "before", "single"}, ids(list), "limit %d", limit)
-		require.Equal(t, "Work on newest", list[0].Title)
+		require.Equal(t, "Title of middle", list[0].Title, "nobody named the newest one")
 		require.Equal(t, abs("/elsewhere"), list[0].CWD)
 		require.True(t, sometime.Add(9*time.Second).Equal(list[0].UpdatedAt))
 	}
@@ -68,6 +68,23 @@ func TestListOfAThreadWithoutAWord(t *testing.T) {
 	list := s.list("", 0)
 	require.Equal(t, []string{"a"}, ids(list))
 	require.Equal(t, "Title of a", list[0].Title)
+}
+
+// A thread keeps its title until the user or a model names its newest session.
+func TestTitleOfAThread(t *testing.T) {
+	s := newStore(t)
+	w := abs("/w")
+	s.session("a", w, 1)
+	s.session("b", w, 2)
+	s.session("c", w, 3)
+	require.Equal(t, "Work on a", s.Title("a"))
+	require.Empty(t, s.Title("unknown"))
+	s.goesOn("a", "b", 1)
+	s.goesOn("b", "c", 2)
+	require.Equal(t, "Title of b", s.Title("c"))
+	s.write(project(w), "c"+transcript, start225("c", w, "Given", fields{"isSessionTitleManuallySet": true})+turn225("x"), sometime)
+	require.Equal(t, "Given", s.Title("c"))
+	require.Equal(t, "Given", s.list("", 0)[0].Title)
 }
 
 // The newest session is gone: the thread is where it was before.
