@@ -251,7 +251,7 @@ const compactionSlack = 2 * time.Second
 // (0.117 to 0.225). A fork or rewind of it begins alike; 0.215 and later say where it was
 // forked, and what older ones copied is in the parent, too.
 func (h head) compactionOf(parent candidate) bool {
-	if h.compaction == "" || h.ForkedAt != "" || parent.updated.After(h.compactedAt.Add(compactionSlack)) {
+	if h.compaction == "" || len(h.ForkedAt) > 0 || parent.updated.After(h.compactedAt.Add(compactionSlack)) {
 		return false
 	}
 	if h.Host != "" {

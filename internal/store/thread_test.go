@@ -164,18 +164,20 @@ func TestForksStayApart(t *testing.T) {
 	s.write(project(w), "fork225"+transcript, start225("fork225", w, "T", fields{"parent": "b", "forkedAtMessageId": "m"})+compaction("summary-b", 2)+turn225("x"), sometime.Add(4*time.Second))
 	s.write(project(w), "fork117"+transcript, start99("fork117", w, "[Fork] T", fields{"parent": "b"})+compaction("summary-b", 2)+turn99("x"), sometime.Add(5*time.Second))
 	s.write(project(w), "fork99"+transcript, start99("fork99", w, "[Fork] T", fields{"parent": "a"})+turn99("x"), sometime.Add(6*time.Second))
+	empty := `{"forkedAtMessageId":null,` + start225("empty225", w, placeholder, fields{"parent": "b"})[1:]
+	s.write(project(w), "empty225"+transcript, empty+compaction("summary-b", 2), sometime.Add(3*time.Second)) // of a session without a message
 	require.Equal(t, []string{"a", "b"}, s.Thread("a"))
-	for _, id := range []string{"fork225", "fork117", "fork99"} {
+	for _, id := range []string{"empty225", "fork225", "fork117", "fork99"} {
 		require.Equal(t, []string{id}, s.Thread(id))
 	}
-	require.Equal(t, []string{"fork99", "fork117", "fork225", "a"}, ids(s.list("", 0)))
+	require.Equal(t, []string{"fork99", "fork117", "fork225", "empty225", "a"}, ids(s.list("", 0)))
 	require.NoError(t, s.Delete(s.Thread("a")...))
-	require.Equal(t, []string{"fork99", "fork117", "fork225"}, ids(s.list("", 0)))
+	require.Equal(t, []string{"fork99", "fork117", "fork225", "empty225"}, ids(s.list("", 0)))
 
 	// 0.117 compacted: its summary is not in the parent.
 	s.write(project(w), "c117"+transcript, start99("c117", w, placeholder, fields{"parent": "fork117"})+compaction("summary-c117", 7), sometime.Add(7*time.Second))
 	require.Equal(t, []string{"fork117", "c117"}, s.Thread("fork117"))
-	require.Equal(t, []string{"fork117", "fork99", "fork225"}, ids(s.list("", 0)))
+	require.Equal(t, []string{"fork117", "fork99", "fork225", "empty225"}, ids(s.list("", 0)))
 }
 
 // Sessions that name each other as parents.
