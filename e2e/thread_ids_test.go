@@ -98,7 +98,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 			}
 		}
 
-		// By all other ids it is the same session, in one droid.
+		// By all other ids it is the same session, in one droid, also at once.
 		for _, id := range ids[1:] {
 			from := c.seen()
 			c.mustCall("session/load", h.params(id), nil)
@@ -106,8 +106,21 @@ func TestThreadKeepsItsID(t *testing.T) {
 			require.Contains(t, replayed, said{"agent", "SAID-EIGHTH."}, id)
 			require.Equal(t, 1, h.droids(t))
 		}
+		c.mustCall("session/close", map[string]any{"sessionId": ids[3]}, nil)
+		var loads []int
+		for _, id := range ids {
+			loads = append(loads, c.request("session/load", h.params(id)))
+		}
+		for _, load := range loads {
+			_, l := c.response(load, 30*time.Second)
+			require.Nil(t, l.Error)
+		}
 		require.Equal(t, "SAID-NINTH.", say("say ninth"), "by the first id")
 		require.Equal(t, 1, h.droids(t))
+
+		for _, l := range c.since(0) {
+			require.NotContains(t, l.raw, "another window", "the killed agent has nothing open")
+		}
 
 		// The copy has the first conversation.
 		c.mustCall("session/load", h.params(forked[1]), nil)
