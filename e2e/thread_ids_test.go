@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/modelserver"
 )
 
@@ -96,7 +98,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 			}
 		}
 
-		// By all other ids it is the same session, in one droid.
+		// By all other ids it is the same session, in one droid, also at once.
 		for _, id := range ids[1:] {
 			from := c.seen()
 			c.mustCall("session/load", h.params(id), nil)
@@ -104,8 +106,21 @@ func TestThreadKeepsItsID(t *testing.T) {
 			require.Contains(t, replayed, said{"agent", "SAID-EIGHTH."}, id)
 			require.Equal(t, 1, h.droids(t))
 		}
+		c.mustCall("session/close", map[string]any{"sessionId": ids[3]}, nil)
+		var loads []int
+		for _, id := range ids {
+			loads = append(loads, c.request("session/load", h.params(id)))
+		}
+		for _, load := range loads {
+			_, l := c.response(load, 30*time.Second)
+			require.Nil(t, l.Error)
+		}
 		require.Equal(t, "SAID-NINTH.", say("say ninth"), "by the first id")
 		require.Equal(t, 1, h.droids(t))
+
+		for _, l := range c.since(0) {
+			require.NotContains(t, l.raw, "another window", "the killed agent has nothing open")
+		}
 
 		// The copy has the first conversation.
 		c.mustCall("session/load", h.params(forked[1]), nil)
@@ -142,5 +157,60 @@ func TestThreadKeepsItsID(t *testing.T) {
 		_, failure := c.call("session/load", h.params(ids[0]))
 		require.NotNil(t, failure)
 		require.Equal(t, codeNotFound, failure.Code)
+	})
+}
+
+// TestCompactedElsewhere: a conversation that another program had droid compact is one
+// thread with its summary, until somebody goes on with the old one; a fork of either
+// is not.
+func TestCompactedElsewhere(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		if h.version == oldestDroid {
+			t.Skip("0.99 needs a login to compact")
+		}
+		for _, w := range []string{"first", "second", "third"} {
+			model.On("say "+w, modelserver.Step{Text: "SAID-" + strings.ToUpper(w) + "."})
+		}
+		c := startAgent(t, h)
+		s := c.open(h)
+		require.Equal(t, "SAID-FIRST.", s.prompt("say first").end(turnLimit).text())
+		c.kill(h)
+
+		client, err := droid.Start(droid.Command{Path: h.droid, Dir: h.work, Env: h.env}, nil)
+		require.NoError(t, err)
+		heard := make(chan struct{})
+		go func() {
+			defer close(heard)
+			for range client.Events() {
+			}
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), turnLimit)
+		defer cancel()
+		_, err = client.Load(ctx, droid.LoadParams{SessionID: s.id})
+		require.NoError(t, err)
+		made, _, err := client.Compact(ctx, "")
+		require.NoError(t, err)
+		_, err = client.Load(ctx, droid.LoadParams{SessionID: made})
+		require.NoError(t, err)
+		forked, err := client.Fork(ctx)
+		require.NoError(t, err)
+		client.Kill()
+		<-heard
+
+		c = startAgent(t, h)
+		c.initialize()
+		require.ElementsMatch(t, []string{s.id, forked}, c.listed(h))
+		c.mustCall("session/load", h.params(s.id), nil)
+		s = session{c, s.id}
+		require.Equal(t, "SAID-SECOND.", s.prompt("say second").end(turnLimit).text())
+		text, _ := requestText(t, model)
+		require.NotContains(t, text, "SAID-FIRST.", "a summary took its place")
+		other := session{c, made}
+		require.Equal(t, "SAID-THIRD.", other.prompt("say third").end(turnLimit).text())
+		require.Equal(t, 1, h.droids(t))
+		require.Contains(t, s.prompt("/sessions").end(turnLimit).text(), "`/fork ID`")
+		require.ElementsMatch(t, []string{s.id, forked}, c.listed(h))
+		c.mustCall("session/delete", map[string]any{"sessionId": made}, nil)
+		require.Equal(t, []string{forked}, c.listed(h))
 	})
 }

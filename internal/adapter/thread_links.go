@@ -51,13 +51,11 @@ type successor struct {
 }
 
 // successorOf begins a command that has droid make a successor of the session. It
-// reads a file.
+// reads files.
 func (a *Agent) successorOf(from string) successor {
 	next := successor{from: from}
 	if a.cfg.Store != nil {
-		if stored, err := a.cfg.Store.Find(from); err == nil {
-			next.title = stored.Title
-		}
+		next.title = a.cfg.Store.Title(from)
 	}
 	return next
 }

@@ -42,9 +42,9 @@ type start struct {
 	LastCWD    string `json:"lastCwd"` // where droid continues, if elsewhere
 	Caller     string `json:"callingSessionId"`
 	// ForkedAt is the message up to which a fork or a rewind has its parent's
-	// messages (since 0.215).
-	ForkedAt string `json:"forkedAtMessageId"`
-	Host     string `json:"hostId"` // since 0.215
+	// messages, null for none (since 0.215); other sessions do not have it.
+	ForkedAt json.RawMessage `json:"forkedAtMessageId"`
+	Host     string          `json:"hostId"` // since 0.215
 	// MissionRole is "worker" for what a mission runs by itself.
 	MissionRole string `json:"decompSessionType"`
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,8 +192,8 @@ func (l *lister) accept(c candidate, k look) (Session, bool) {
 		return Session{}, false
 	}
 	session := k.head.session(place.id, c.updated)
-	if session.Title == "" {
-		session.Title = l.threads.title(place)
+	if !k.head.named() {
+		session.Title = cmp.Or(l.threads.titleOf(place.before), session.Title)
 	}
 	if session.CWD == "" {
 		if session.CWD = l.filter.cwd; session.CWD == "" {

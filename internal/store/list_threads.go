@@ -30,19 +30,3 @@ func (t *threads) place(c candidate, h head) place {
 	t.used[p.id] = true
 	return p
 }
-
-// title is what the thread was called before, for a session without a title.
-func (t *threads) title(p place) string {
-	for i := len(p.before) - 1; i >= 0; i-- {
-		if l, ok := t.links.Next(p.before[i]); ok && l.Title != "" {
-			return l.Title
-		}
-		if c, there := t.files[p.before[i]]; there {
-			h, _ := t.read.read(c.path(), nil) // what cannot be read has no title
-			if title := h.title(); title != "" {
-				return title
-			}
-		}
-	}
-	return ""
-}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -33,6 +34,43 @@ func (s *Store) Thread(id string) []string {
 		s.log.Warn("what was compacted in droid's own UI is not known", zap.Error(err))
 	}
 	return newFamily(s.links(), files).thread(id)
+}
+
+// Title is what List calls the thread whose newest session this is, "" when it has no
+// title or the session is not in the store.
+func (s *Store) Title(id string) string {
+	if s.err != nil {
+		return ""
+	}
+	files, _, _ := s.candidates(context.Background(), new(skips)) // what cannot be read has no title
+	f := newFamily(s.links(), files)
+	c, there := f.files[id]
+	if !there {
+		return ""
+	}
+	h, _ := f.read.read(c.path(), nil) // the same
+	if h.named() {
+		return h.title()
+	}
+	ids := f.thread(id)
+	return cmp.Or(f.titleOf(ids[:slices.Index(ids, id)]), h.title())
+}
+
+// titleOf is what a thread was called when it was in these sessions, oldest first, ""
+// for none. It is for a session that nobody named.
+func (f *family) titleOf(ids []string) string {
+	for _, id := range slices.Backward(ids) {
+		if l, ok := f.links.Next(id); ok && l.Title != "" {
+			return l.Title
+		}
+		if c, there := f.files[id]; there {
+			h, _ := f.read.read(c.path(), nil) // what cannot be read has no title
+			if title := h.title(); title != "" {
+				return title
+			}
+		}
+	}
+	return ""
 }
 
 // family follows the sessions of threads. It keeps what it has read of files.
@@ -213,7 +251,7 @@ const compactionSlack = 2 * time.Second
 // (0.117 to 0.225). A fork or rewind of it begins alike; 0.215 and later say where it was
 // forked, and what older ones copied is in the parent, too.
 func (h head) compactionOf(parent candidate) bool {
-	if h.compaction == "" || h.ForkedAt != "" || parent.updated.After(h.compactedAt.Add(compactionSlack)) {
+	if h.compaction == "" || len(h.ForkedAt) > 0 || parent.updated.After(h.compactedAt.Add(compactionSlack)) {
 		return false
 	}
 	if h.Host != "" {

@@ -46,7 +46,7 @@ func TestListOfThreads(t *testing.T) {
 	for _, limit := range []int{1, 2, 3, 0} {
 		list := s.list("", limit)
 		require.Equal(t, []string{"root", "before", "single"}, ids(list), "limit %d", limit)
-		require.Equal(t, "Work on newest", list[0].Title)
+		require.Equal(t, "Title of middle", list[0].Title, "nobody named the newest one")
 		require.Equal(t, abs("/elsewhere"), list[0].CWD)
 		require.True(t, sometime.Add(9*time.Second).Equal(list[0].UpdatedAt))
 	}
@@ -68,6 +68,23 @@ func TestListOfAThreadWithoutAWord(t *testing.T) {
 	list := s.list("", 0)
 	require.Equal(t, []string{"a"}, ids(list))
 	require.Equal(t, "Title of a", list[0].Title)
+}
+
+// A thread keeps its title until the user or a model names its newest session.
+func TestTitleOfAThread(t *testing.T) {
+	s := newStore(t)
+	w := abs("/w")
+	s.session("a", w, 1)
+	s.session("b", w, 2)
+	s.session("c", w, 3)
+	require.Equal(t, "Work on a", s.Title("a"))
+	require.Empty(t, s.Title("unknown"))
+	s.goesOn("a", "b", 1)
+	s.goesOn("b", "c", 2)
+	require.Equal(t, "Title of b", s.Title("c"))
+	s.write(project(w), "c"+transcript, start225("c", w, "Given", fields{"isSessionTitleManuallySet": true})+turn225("x"), sometime)
+	require.Equal(t, "Given", s.Title("c"))
+	require.Equal(t, "Given", s.list("", 0)[0].Title)
 }
 
 // The newest session is gone: the thread is where it was before.
@@ -147,18 +164,20 @@ func TestForksStayApart(t *testing.T) {
 	s.write(project(w), "fork225"+transcript, start225("fork225", w, "T", fields{"parent": "b", "forkedAtMessageId": "m"})+compaction("summary-b", 2)+turn225("x"), sometime.Add(4*time.Second))
 	s.write(project(w), "fork117"+transcript, start99("fork117", w, "[Fork] T", fields{"parent": "b"})+compaction("summary-b", 2)+turn99("x"), sometime.Add(5*time.Second))
 	s.write(project(w), "fork99"+transcript, start99("fork99", w, "[Fork] T", fields{"parent": "a"})+turn99("x"), sometime.Add(6*time.Second))
+	empty := `{"forkedAtMessageId":null,` + start225("empty225", w, placeholder, fields{"parent": "b"})[1:]
+	s.write(project(w), "empty225"+transcript, empty+compaction("summary-b", 2), sometime.Add(3*time.Second)) // of a session without a message
 	require.Equal(t, []string{"a", "b"}, s.Thread("a"))
-	for _, id := range []string{"fork225", "fork117", "fork99"} {
+	for _, id := range []string{"empty225", "fork225", "fork117", "fork99"} {
 		require.Equal(t, []string{id}, s.Thread(id))
 	}
-	require.Equal(t, []string{"fork99", "fork117", "fork225", "a"}, ids(s.list("", 0)))
+	require.Equal(t, []string{"fork99", "fork117", "fork225", "empty225", "a"}, ids(s.list("", 0)))
 	require.NoError(t, s.Delete(s.Thread("a")...))
-	require.Equal(t, []string{"fork99", "fork117", "fork225"}, ids(s.list("", 0)))
+	require.Equal(t, []string{"fork99", "fork117", "fork225", "empty225"}, ids(s.list("", 0)))
 
 	// 0.117 compacted: its summary is not in the parent.
 	s.write(project(w), "c117"+transcript, start99("c117", w, placeholder, fields{"parent": "fork117"})+compaction("summary-c117", 7), sometime.Add(7*time.Second))
 	require.Equal(t, []string{"fork117", "c117"}, s.Thread("fork117"))
-	require.Equal(t, []string{"fork117", "fork99", "fork225"}, ids(s.list("", 0)))
+	require.Equal(t, []string{"fork117", "fork99", "fork225", "empty225"}, ids(s.list("", 0)))
 }
 
 // Sessions that name each other as parents.

@@ -35,7 +35,7 @@ func (h head) title() string {
 	}
 	cleaned := oneLine(clean(title))
 	switch {
-	case cleaned != "" && (h.TitleIsUsers || h.TitleStage != ""):
+	case cleaned != "" && h.named():
 		return mark + cut(cleaned, maxOwnTitle)
 	case strings.TrimSpace(h.prompt) == "" || cleaned == "" || cleaned != oneLine(title):
 		// droid's title is one line: where the user's first line ended is not known.
@@ -51,6 +51,9 @@ func (h head) title() string {
 	}
 	return mark + cut(cleaned, maxOwnTitle)
 }
+
+// named reports whether the user or a model gave the session its title.
+func (h head) named() bool { return h.TitleIsUsers || h.TitleStage != "" }
 
 // CleanTitle makes a title that droid tells fit for a list: one line without
 // injected text, at most 80 characters long. droid's first title is what the user

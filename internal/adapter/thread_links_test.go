@@ -1,0 +1,331 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/links"
+	"droid-acp/internal/store"
+)
+
+// agentOn connects an agent of its own to the sessions of a fleet, and to a store whose
+// directory is root.
+func agentOn(t *testing.T, f *fleet, root string) *editor {
+	t.Helper()
+	e := open(t, f.start)
+	e.agent.cfg.Store = store.New(root, zap.NewNop())
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
+	return e
+}
+
+// file writes what droid would have of a session.
+func file(t *testing.T, root, id, title string) {
+	t.Helper()
+	dir := filepath.Join(root, "-workspace")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	lines := fmt.Sprintf(`{"type":"session_start","id":%q,"title":%q,"isSessionTitleManuallySet":%t,"cwd":"/workspace"}`, id, title, title != "") + "\n" +
+		`{"type":"message","id":"m","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}` + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(lines), 0o644))
+}
+
+// movedTwice is a thread that was compacted and rewound in an agent which is gone.
+func movedTwice(t *testing.T, f *fleet, root string) (ids []string) {
+	t.Helper()
+	e := agentOn(t, f, root)
+	e.beginSession()
+	ids = []string{e.session}
+	require.Equal(t, "end_turn", e.run("one"))
+	for _, command := range []string{"/compact", "/rewind 1"} {
+		require.Equal(t, "end_turn", e.run(command))
+		ids = append(ids, f.made())
+		require.Equal(t, "end_turn", e.run("after "+command[1:4]))
+	}
+	e.close()
+	return ids
+}
+
+// listedIDs are the ids of session/list.
+func listedIDs(e *editor) (ids []string) {
+	e.t.Helper()
+	var result struct {
+		Sessions []struct{ SessionID, Title string }
+	}
+	answer := e.call("session/list", `{}`)
+	require.Nil(e.t, answer.Error)
+	require.NoError(e.t, json.Unmarshal(answer.Result, &result))
+	for _, s := range result.Sessions {
+		ids = append(ids, s.SessionID)
+	}
+	return ids
+}
+
+// TestThreadOverRestarts: another agent opens the newest conversation by each of the
+// thread's ids, in one droid, and lists the thread once, by the id that it began with.
+func TestThreadOverRestarts(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
+		ids := movedTwice(t, f, root)
+		for _, id := range ids {
+			file(t, root, id, "Title of "+id)
+		}
+		e := agentOn(t, f, root)
+		require.Equal(t, ids[:1], listedIDs(e))
+		for i, id := range ids {
+			require.Nil(t, e.call("session/load", sessionParamsOf(id)).Error)
+			require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(id)[:2], "id %d", i)
+		}
+		for _, id := range ids {
+			e.session = id
+			require.Equal(t, "end_turn", e.run("by "+id))
+			e.inside(func(s *Session) { require.Equal(t, ids[2], s.droidID) })
+		}
+		require.Equal(t, 1, f.alive())
+		require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, ids[1])).Error)
+		require.Zero(t, f.alive(), "it was one session")
+	})
+}
+
+// Two loads at once by two ids are one session in one droid, also behind a close.
+func TestTwoLoadsByTwoIDs(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
+		ids := movedTwice(t, f, root)
+		e := agentOn(t, f, root)
+		for range 2 {
+			var loads []string
+			for _, id := range ids {
+				loads = append(loads, e.request("session/load", sessionParamsOf(id)))
+			}
+			for _, load := range loads {
+				require.Nil(t, e.await(load).Error)
+			}
+			e.session = ids[0]
+			require.Equal(t, "end_turn", e.run("hello"))
+			e.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, ids[2]))
+		}
+		require.Zero(t, f.alive())
+	})
+}
+
+// TestForksOfAThread: a fork by any id copies the newest conversation and is a thread
+// of its own, whether the thread is open or not.
+func TestForksOfAThread(t *testing.T) {
+	for _, isOpen := range []bool{false, true} {
+		t.Run(fmt.Sprint(isOpen), func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
+				ids := movedTwice(t, f, root)
+				e := agentOn(t, f, root)
+				if isOpen {
+					require.Nil(t, e.call("session/resume", sessionParamsOf(ids[1])).Error)
+				}
+				answer := e.call("session/fork", sessionParamsOf(ids[0]))
+				require.Nil(t, answer.Error)
+				var forked struct{ SessionID string }
+				require.NoError(t, json.Unmarshal(answer.Result, &forked))
+				require.Equal(t, []string{forked.SessionID}, e.agent.threadIDs(forked.SessionID))
+				require.Equal(t, ids, e.agent.threadIDs(ids[0]))
+				require.Nil(t, e.call("session/load", sessionParamsOf(forked.SessionID)).Error)
+				require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(forked.SessionID)[:2])
+			})
+		})
+	}
+}
+
+// TestForkOfAnEarlierConversation: /fork makes a thread of its own from what the thread
+// had before.
+func TestForkOfAnEarlierConversation(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
+		ids := movedTwice(t, f, root)
+		for _, id := range ids {
+			file(t, root, id, "Title of "+id)
+		}
+		e := agentOn(t, f, root)
+		require.Nil(t, e.call("session/resume", sessionParamsOf(ids[0])).Error)
+		e.session = ids[0]
+		said := func(command string) string {
+			seen := len(e.updates())
+			require.Equal(t, "end_turn", e.run(command))
+			return strings.Join(e.updates()[seen:], "\n")
+		}
+		list := said("/sessions")
+		require.Contains(t, list, "`/fork ID`")
+		require.Contains(t, list, "Title of "+ids[1])
+		for command, want := range map[string]string{"/fork " + ids[0]: "re: one", "/fork before": "re: after com"} {
+			text := said(command)
+			_, rest, ok := strings.Cut(text, "The copy is the session `")
+			require.True(t, ok, text)
+			copied, _, _ := strings.Cut(rest, "`")
+			require.Nil(t, e.call("session/load", sessionParamsOf(copied)).Error)
+			require.Contains(t, strings.Join(e.of(copied), "\n"), want)
+			require.NotContains(t, e.of(copied), "agent: re: after rew")
+			require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, copied)).Error)
+		}
+		e.inside(func(s *Session) { require.Equal(t, ids[2], s.droidID) })
+		require.Contains(t, said("/fork "+ids[2]), "`/fork` alone copies it")
+		require.Contains(t, said("/fork ../../x"), "is not one of this thread's earlier conversations")
+		require.Equal(t, 1, f.alive())
+	})
+}
+
+func TestForkBeforeWithoutABefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("/fork before"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "has no conversation before")
+	})
+}
+
+// The session that a command made gets the thread's title, where droid can.
+func TestTitleIsCarried(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var renamed []any
+		f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
+		f.options = append(f.options, fakedroid.WithAnswer("droid.rename_session", func(p map[string]any) (any, string) {
+			renamed = append(renamed, p["title"])
+			return fakedroid.Fields{"success": true}, ""
+		}))
+		e := agentOn(t, f, root)
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("one"))
+		file(t, root, e.session, "Own name")
+		require.Equal(t, "end_turn", e.run("/compact"))
+		if strings.Contains(t.Name(), string(fakedroid.V0225)) {
+			require.Equal(t, []any{"Own name"}, renamed)
+		} else {
+			require.Empty(t, renamed)
+		}
+		file(t, root, f.made(), "")
+		require.Contains(t, string(e.call("session/list", `{}`).Result), `"Own name"`, "also where droid cannot")
+		file(t, root, f.made(), "Own name")
+		require.Equal(t, "end_turn", e.run("two"))
+		require.Equal(t, "end_turn", e.run("/rewind 1"))
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		require.Contains(t, strings.Join(f.raw, "\n"), `"forkTitle":"Own name"`)
+	})
+}
+
+// What droid made and the thread does not go on in changes nothing after a restart.
+func TestThreadThatStays(t *testing.T) {
+	for name, spoil := range map[string]func(f *fleet, e *editor){
+		"not loaded": func(f *fleet, e *editor) {
+			f.options = append(f.options, fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) { return nil, "no" }))
+			require.Equal(e.t, "end_turn", e.run("/compact"))
+			require.Contains(e.t, strings.Join(e.updates(), "\n"), "did not load it")
+		},
+		"cancelled": func(f *fleet, e *editor) {
+			release := make(chan struct{})
+			f.options = append(f.options, fakedroid.WithAnswer("droid.execute_rewind", func(map[string]any) (any, string) {
+				<-release
+				return fakedroid.Fields{"newSessionId": f.store.Add("/workspace")}, ""
+			}))
+			e.inside(func(s *Session) { s.proc.client().Kill() }) // the next one answers so
+			synctest.Wait()
+			id := e.prompt("/rewind 1")
+			synctest.Wait()
+			e.cancel()
+			require.Equal(e.t, "cancelled", ended(e.await(id)))
+			close(release)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+				e := agentOn(t, f, root)
+				e.beginSession()
+				require.Equal(t, "end_turn", e.run("one"))
+				spoil(f, e)
+				synctest.Wait()
+				require.Equal(t, []string{e.session}, e.agent.threadIDs(e.session))
+			})
+		})
+	}
+}
+
+// Where a thread goes on cannot be written down: it goes on, and the user is told what
+// that means. Deleting it takes both sessions all the same.
+func TestUnwritableLinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+		require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(root), "droid-acp-threads.jsonl"), 0o755))
+		e := agentOn(t, f, root)
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Equal(t, "end_turn", e.run("/compact"))
+		text := strings.Join(e.updates(), "\n")
+		require.Contains(t, text, "This could not be written down")
+		require.Contains(t, text, "this one is then the session `"+f.made()+"`")
+		require.Equal(t, "end_turn", e.run("two"))
+		e.inside(func(s *Session) { require.Equal(t, f.made(), s.droidID) })
+		file(t, root, e.session, "A")
+		file(t, root, f.made(), "B")
+		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
+		require.Empty(t, listedIDs(e))
+	})
+}
+
+// Who opens what another agent has open is told.
+func TestOpenInAnotherAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := filepath.Join(t.TempDir(), "sessions")
+		one, other := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		first := agentOn(t, one, root)
+		first.beginSession()
+		require.Equal(t, "end_turn", first.run("one"))
+		require.Equal(t, "end_turn", first.run("/compact"))
+		other.options = append(other.options, fakedroid.WithSessions(&one.store))
+		second := agentOn(t, other, root)
+		second.session = first.session
+		require.Nil(t, second.call("session/load", sessionParamsOf(first.session)).Error)
+		require.Equal(t, "end_turn", second.run("two"))
+		require.Contains(t, strings.Join(second.updates(), "\n"), "is open in another window or program of yours, too")
+		require.NotContains(t, strings.Join(first.updates(), "\n"), "another window")
+		second.inside(func(s *Session) { require.Equal(t, one.made(), s.droidID) })
+		refused := second.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, first.session)).Error
+		require.Nil(t, refused, "there are no files yet")
+	})
+}
+
+// A session that droid went on in by itself is the thread's after a restart.
+func TestFollowedSessionIsNoted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+		e := agentOn(t, f, root)
+		e.beginSession()
+		to := f.store.Add("/workspace")
+		e.inside(func(s *Session) { s.followTo(to) })
+		synctest.Wait()
+		require.Equal(t, []string{e.session, to}, e.agent.threadIDs(e.session))
+		require.NoError(t, e.agent.cfg.Store.Link(links.Link{From: to, To: to, Kind: links.Stays}))
+		e.inside(func(s *Session) { s.followTo(to) })
+		synctest.Wait()
+		require.Equal(t, []string{e.session, to}, e.agent.threadIDs(to), "it is there already")
+	})
+}
+
+// 0.99 and 0.117 know no files after they have loaded a session: the conversation is
+// rewound all the same, unless files are to be restored.
+func TestRewindWithoutFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V099), repeats())
+		f.options = append(f.options, fakedroid.WithAnswer("droid.get_rewind_info", func(map[string]any) (any, string) { return nil, "not initialized" }))
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Equal(t, "end_turn", e.run("/rewind 1 files"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "was not rewound")
+		require.Equal(t, "end_turn", e.run("/rewind 1"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "back at the point before prompt 1")
+	})
+}
