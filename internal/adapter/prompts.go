@@ -87,7 +87,7 @@ func (q *prompts) join(p *userPrompt, when turns.When) (actions []turns.Action, 
 		q.remove(p.id)
 		return nil, false
 	}
-	p.session = q.open[host].session
+	p.session, p.further.host = q.open[host].session, q.open[host]
 	return actions, true
 }
 

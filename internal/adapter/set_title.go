@@ -80,6 +80,16 @@ func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title stri
 	}
 }
 
+// nameIn gives a title to the session that a process works on and in which no turn runs:
+// droid does it, or, where it cannot (0.99), its file is changed.
+func (a *Agent) nameIn(ctx context.Context, client *droid.Client, id, title string) error {
+	if !client.Version().Has(stream.RenamesSessions) {
+		return a.writeTitle(id, title)
+	}
+	_, err := a.rename(ctx, client, id, title)
+	return err
+}
+
 func (a *Agent) titleStored(id, title string) bool {
 	if a.cfg.Store == nil {
 		return false

@@ -8,7 +8,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
 )
@@ -98,25 +97,20 @@ func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint
 	})
 }
 
-// carryTitle gives the session that was just loaded the title that the thread had,
-// where droid can (since 0.117), and calls done.
+// carryTitle gives the session that was just loaded the title that the thread had, and
+// calls done. No turn runs meanwhile: the command does.
 func (s *Session) carryTitle(title string, done func()) {
-	if title == "" || !s.proc.has(stream.RenamesSessions) {
+	if title == "" || s.proc.client() == nil {
 		done()
 		return
 	}
-	callAlone(s, func(client *droid.Client) func(context.Context) (struct{}, error) {
-		return func(ctx context.Context) (struct{}, error) {
-			ctx, cancel := context.WithTimeout(ctx, askTime)
-			defer cancel()
-			return struct{}{}, client.Rename(ctx, title)
-		}
-	}, func(_ *droid.Client, _ struct{}, err error) {
-		if err != nil {
+	client, id := s.proc.client(), s.droidID
+	s.do(func(ctx context.Context) {
+		if err := s.agent.nameIn(ctx, client, id, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
 		}
-		done()
-	})
+		s.post(done)
+	}, done)
 }
 
 // tellLateSession tells of a session that droid made for a command which nobody

@@ -10,6 +10,7 @@ import (
 // further is what is known of a message of the user's that belongs to the prompt that
 // runs: the words of a refusal, or a steering message. It ends with that prompt.
 type further struct {
+	host    *userPrompt             // the prompt
 	words   string                  // of a refusal; "" for a steering message
 	shown   bool                    // the editor has been sent it
 	settled func(*acp.RequestError) // of a steering message: called when droid has it, nil, or why it has not
@@ -54,6 +55,7 @@ func (s *Session) showWords(p *userPrompt) {
 // messageEnded takes the end of a message that belongs to a prompt.
 func (s *Session) messageEnded(end turns.Merged) {
 	p := s.prompts.remove(end.ID)
+	p.further.host.add(p.used)
 	switch {
 	case !end.Unsent:
 	case p.further.words != "":
