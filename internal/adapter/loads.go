@@ -14,6 +14,7 @@ type reload struct {
 	ctx     context.Context // of the request; it ends when that is cancelled
 	request *wire.Response
 	params  sessionParams
+	ids     []string // of the thread, the newest last
 	replay  bool
 	done    func(protocol.SessionResult, *acp.RequestError) // called once
 }

@@ -26,12 +26,12 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	s, known, err := a.takeThread(p)
+	s, known, ids, err := a.takeThread(p)
 	if err != nil {
 		return nil, err
 	}
 	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{ordered: c.Ordered, work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
-		s.reload(&reload{c.Context, c.Response, p, replay, answer})
+		s.reload(&reload{c.Context, c.Response, p, ids, replay, answer})
 	}})
 	if err != nil {
 		if !known {
@@ -80,6 +80,7 @@ func (s *Session) nextReload() {
 	}
 	s.useServers(r.params.servers)
 	s.useInstructions(r.params.wish)
+	s.catchUp(r.ids)
 	finish := func(info *stream.SessionInfo, err *acp.RequestError) { s.reloaded(r, info, err) }
 	s.withDroid(limit, func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil || info != nil {

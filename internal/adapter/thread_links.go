@@ -23,9 +23,10 @@ func (a *Agent) threadIDs(id string) []string {
 }
 
 // takeThread finds the open session of the thread that the params name, by whichever
-// id, or makes one that works on the thread's newest session.
-func (a *Agent) takeThread(p sessionParams) (s *Session, known bool, err *acp.RequestError) {
-	ids := a.threadIDs(p.SessionID)
+// id, or makes one that works on the thread's newest session. It returns the thread's
+// ids, too.
+func (a *Agent) takeThread(p sessionParams) (s *Session, known bool, ids []string, err *acp.RequestError) {
+	ids = a.threadIDs(p.SessionID)
 	newest := ids[len(ids)-1]
 	search := append([]string{p.SessionID}, ids...) // the id that was asked for counts most, then the newest
 	slices.Reverse(search[1:])
@@ -39,7 +40,20 @@ func (a *Agent) takeThread(p sessionParams) (s *Session, known bool, err *acp.Re
 			a.sessions.claim(s, id) // another session may have it, which then stays apart
 		}
 	}
-	return s, known, err
+	return s, known, ids, err
+}
+
+// catchUp has the session go on in the newest one of these ids of its thread, when
+// another agent compacted or rewound it since this one opened it.
+func (s *Session) catchUp(ids []string) {
+	newest := ids[len(ids)-1]
+	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.agent.sessions.claim(s, newest) {
+		return
+	}
+	s.thread.workOn(newest)
+	if s.proc.client() != nil {
+		s.leave()
+	}
 }
 
 // successor is a session that droid made for a thread, in which it is to go on.

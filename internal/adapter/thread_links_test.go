@@ -298,6 +298,27 @@ func TestOpenInAnotherAgent(t *testing.T) {
 	})
 }
 
+// Loading an open thread again goes over to what another agent made of it meanwhile.
+func TestLoadAfterAnotherAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := filepath.Join(t.TempDir(), "sessions")
+		one, other := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		other.options = append(other.options, fakedroid.WithSessions(&one.store))
+		first, second := agentOn(t, one, root), agentOn(t, other, root)
+		first.beginSession()
+		require.Equal(t, "end_turn", first.run("one"))
+		second.session = first.session
+		require.Nil(t, second.call("session/load", sessionParamsOf(first.session)).Error)
+		require.Equal(t, "end_turn", first.run("/compact"))
+		require.Equal(t, "end_turn", first.run("two"))
+		second.inside(func(s *Session) { require.Equal(t, first.session, s.droidID) })
+		require.Nil(t, second.call("session/load", sessionParamsOf(first.session)).Error)
+		second.inside(func(s *Session) { require.Equal(t, one.made(), s.droidID) })
+		require.Contains(t, second.of(first.session), "agent: re: two")
+		require.Equal(t, 1, other.alive())
+	})
+}
+
 // A session that droid went on in by itself is the thread's after a restart.
 func TestFollowedSessionIsNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
