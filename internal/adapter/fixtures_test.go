@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -80,7 +81,24 @@ func replayed(t *testing.T, c *fixture.Conversation) string {
 	}
 	time.Sleep(time.Minute)
 	e.close()
-	return readable(e.received()[1:], c) // without the result of initialize
+	return readable(inOrder(e.received()[1:]), c) // without the result of initialize
+}
+
+// inOrder sorts responses that come one behind the other by their ids: which of two
+// prompts that end at once is answered first is up to chance.
+func inOrder(lines []wireMessage) []wireMessage {
+	isResponse := func(m wireMessage) bool { return m.Method == "" }
+	for from := 0; from < len(lines); from++ {
+		to := from
+		for to < len(lines) && isResponse(lines[to]) {
+			to++
+		}
+		slices.SortStableFunc(lines[from:to], func(a, b wireMessage) int {
+			return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(string(a.ID), string(b.ID)))
+		})
+		from = to
+	}
+	return lines
 }
 
 // acknowledged puts the response to a prompt right behind it. The adapter waits
