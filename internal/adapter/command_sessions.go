@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"droid-acp/internal/store"
@@ -23,10 +24,12 @@ func sessionsCommand(r *commandRun, _ string) {
 	}
 	var page store.Page
 	var before []store.Session
+	var thread []string
 	works := r.s.droidID
 	r.beside(openTime, errListTime, func(ctx context.Context) (err error) {
 		page, err = sessions.List(ctx, store.Query{Limit: 20})
-		for _, id := range sessions.Thread(works) {
+		thread = sessions.Thread(works)
+		for _, id := range thread {
 			if one, err := sessions.Find(id); err == nil && id != works {
 				before = append(before, one)
 			}
@@ -38,17 +41,22 @@ func sessionsCommand(r *commandRun, _ string) {
 			return
 		}
 		var b strings.Builder
-		listStored(&b, page.Sessions)
+		listStored(&b, page.Sessions, thread)
 		if len(before) > 0 {
 			b.WriteString("\nThis thread was compacted or rewound. `/fork ID` makes a thread of its own from a conversation that it had before:\n\n")
-			listStored(&b, before)
+			listStored(&b, before, nil)
 		}
 		r.reply(cmp.Or(b.String(), "There are no sessions."))
 	})
 }
 
-func listStored(b *strings.Builder, list []store.Session) {
+// listStored writes a line for each session, and says which one is this thread.
+func listStored(b *strings.Builder, list []store.Session, thread []string) {
 	for _, one := range list {
-		fmt.Fprintf(b, "- `%s` %s, %s, in %s\n", one.ID, one.UpdatedAt.Format("2006-01-02 15:04"), cmp.Or(one.Title, "without a title"), one.CWD)
+		fmt.Fprintf(b, "- `%s` %s, %s, in %s", one.ID, one.UpdatedAt.Format("2006-01-02 15:04"), cmp.Or(one.Title, "without a title"), one.CWD)
+		if slices.Contains(thread, one.ID) {
+			b.WriteString(" (this thread)")
+		}
+		b.WriteString("\n")
 	}
 }

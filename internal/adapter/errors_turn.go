@@ -39,7 +39,7 @@ func turnError(f *quirks.Failure) *acp.RequestError {
 	return internalError(reason, said)
 }
 
-const loginRemedy = "Log in by the login of this agent in your editor, by `droid-acp login` in a terminal, or by /login in droid itself. Or set FACTORY_API_KEY in the environment of this agent and start it again. Then send the prompt again. A custom model in ~/.factory/settings.json needs no login."
+const loginRemedy = "Use the login that your editor offers for this agent, run `droid-acp login` in a terminal, or type /login in droid itself. Or set FACTORY_API_KEY in the environment of this agent and start it again. Then send the prompt again. A custom model in ~/.factory/settings.json needs no login."
 
 // authRequired ends a turn that needs a Factory login.
 func authRequired() *acp.RequestError {

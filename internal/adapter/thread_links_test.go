@@ -161,6 +161,7 @@ func TestForkOfAnEarlierConversation(t *testing.T) {
 		list := said("/sessions")
 		require.Contains(t, list, "`/fork ID`")
 		require.Contains(t, list, "Title of "+ids[1])
+		require.Equal(t, 1, strings.Count(list, "(this thread)"))
 		for command, want := range map[string]string{"/fork " + ids[0]: "re: one", "/fork before": "re: after com"} {
 			text := said(command)
 			_, rest, ok := strings.Cut(text, "The copy is the session `")
