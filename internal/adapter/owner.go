@@ -1,11 +1,14 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 )
 
@@ -24,7 +27,8 @@ type owner struct {
 	mail   *mailbox
 	beside sync.WaitGroup // goroutines beside the owner
 	panics alarm
-	lost   func(p any) // clears away after the panic p; it may panic itself
+	lost   func(p any)                      // clears away after the panic p; it may panic itself
+	unfit  atomic.Pointer[acp.RequestError] // see isUnfit
 }
 
 func newOwner(ctx context.Context, log *zap.Logger, lost func(p any)) *owner {
@@ -32,6 +36,12 @@ func newOwner(ctx context.Context, log *zap.Logger, lost func(p any)) *owner {
 	o.ctx, o.stop = context.WithCancel(ctx)
 	return o
 }
+
+// isUnfit notes why the owner takes nothing any more and is about to be stopped.
+func (o *owner) isUnfit(err *acp.RequestError) { o.unfit.Store(err) }
+
+// endError answers who asks the owner when it has ended, or is about to.
+func (o *owner) endError() *acp.RequestError { return cmp.Or(o.unfit.Load(), errEnding()) }
 
 // post leaves work for the owner; false means that the owner has ended.
 func (o *owner) post(f func()) bool { return o.mail.post(f) }

@@ -51,7 +51,7 @@ func askOwner[T any](o *owner, q inquiry[T]) (T, *acp.RequestError) {
 		q.ordered()
 	}
 	if !posted {
-		fail(errEnding())
+		fail(o.endError())
 	}
 	if q.cancelled != nil {
 		defer context.AfterFunc(q.ctx, func() { o.post(func() { q.cancelled(answer) }) })()
@@ -61,7 +61,7 @@ func askOwner[T any](o *owner, q inquiry[T]) (T, *acp.RequestError) {
 		case out := <-answered:
 			return out.value, out.err
 		case <-o.over:
-			fail(errEnding())
+			fail(o.endError())
 			out := <-answered
 			return out.value, out.err
 		case <-panicked:

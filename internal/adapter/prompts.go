@@ -219,12 +219,12 @@ func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now
 
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (s *Session) accept(p *userPrompt, blocks json.RawMessage) {
-	if s.ended {
-		p.answer(acp.StopReasonCancelled, nil)
-		return
-	}
 	if err := s.loads.refusal(); err != nil {
 		p.answer("", err)
+		return
+	}
+	if s.ended {
+		p.answer(acp.StopReasonCancelled, nil)
 		return
 	}
 	parsed, err := prompt.Parse(blocks)

@@ -48,10 +48,10 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 // responses before it are written.
 func (s *Session) reload(r *reload) {
 	switch {
-	case s.ended:
-		r.refuse(errEnding())
 	case s.loads.refusal() != nil:
 		r.refuse(s.loads.refusal())
+	case s.ended:
+		r.refuse(s.endError())
 	case s.busy():
 		r.refuse(invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
@@ -149,6 +149,7 @@ func (s *Session) loseLoads(err *acp.RequestError) {
 // that came behind that load fails alike.
 func (s *Session) neverOpened(err *acp.RequestError) {
 	s.agent.sessions.forget(s)
+	s.isUnfit(err)
 	s.loads.neverOpened(err)
 	s.carryOut(s.prompts.machine.FailWaiting(err))
 }

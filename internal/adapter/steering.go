@@ -80,7 +80,7 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 // takeSteering takes a message for the turn that runs, or for one of its own.
 func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *steeringParams, answer func(any, *acp.RequestError)) {
 	if s.ended {
-		answer(nil, errEnding())
+		answer(nil, s.endError())
 		return
 	}
 	if err := s.loads.refusal(); err != nil {
