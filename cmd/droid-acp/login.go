@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
 )
@@ -83,9 +84,10 @@ func runLogin(leaving *leaving, f *loginFlags, stdout, stderr io.Writer) int {
 // loginFailure is why there is no login, and what to do.
 func loginFailure(err error) string {
 	var notFound *droid.NotFoundError
+	var trouble *diagnosis.Trouble
 	switch {
-	case errors.As(err, &notFound):
-		return notFound.Error() + ". " + notFound.Remedy()
+	case errors.As(err, &notFound), errors.As(err, &trouble):
+		return diagnosis.Start(err).Error()
 	case errors.Is(err, context.Canceled):
 		return "ended before droid had logged in."
 	}

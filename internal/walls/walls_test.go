@@ -38,6 +38,7 @@ var mayImport = map[string]string{
 	"internal/login":        "internal/procgroup",
 	"internal/store":        "internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
+	"internal/diagnosis":    "internal/droid",
 	"internal/testeditor":   "",
 }
 
