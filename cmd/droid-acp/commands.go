@@ -27,6 +27,7 @@ func commands() []subcommand {
 		serveCommand(""),
 		loginCommand(),
 		smokeCommand(),
+		doctorCommand(),
 		serveCommand("acp"),
 	}
 }

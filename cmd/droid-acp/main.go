@@ -34,6 +34,9 @@ var Version string
 // demoCommand makes this program the scripted droid of "smoke --demo".
 const demoCommand = "demo-droid"
 
+// demoAtOnce behind it makes the droid not wait between words.
+const demoAtOnce = "at-once"
+
 // demoPace is the time between two words of the scripted droid, so that one
 // sees it stream.
 const demoPace = 15 * time.Millisecond
@@ -64,8 +67,12 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	stderr = visible.Writer(stderr) // it repeats what others wrote
 	if len(args) > 0 && args[0] == demoCommand {
+		pace := demoPace
+		if len(args) > 1 && args[1] == demoAtOnce {
+			pace = 0
+		}
 		return fakedroid.ExitCode(fakedroid.Run(stdin, stdout, fakedroid.Demo(),
-			fakedroid.WithPace(demoPace), fakedroid.WithStderr(stderr)))
+			fakedroid.WithPace(pace), fakedroid.WithStderr(stderr)))
 	}
 	leaving, stop := awaitSignals()
 	defer stop()
