@@ -113,9 +113,17 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 		}
 	})
 	version := client.AwaitVersion(ctx)
+	var exit *droid.ExitError
+	if version.IsZero() { // it has ended, or it is one that tells no version
+		_, err := client.Skills(ctx)
+		errors.As(err, &exit)
+	}
+	if ctx.Err() != nil || exit != nil {
+		p.end(ctx)
+	}
 	switch {
-	case version.IsZero() && client.ExitError() != nil:
-		return failed(diagnosis.Exit(client.ExitError()), nil)
+	case exit != nil:
+		return failed(diagnosis.Exit(exit), nil)
 	case ctx.Err() != nil:
 		return p.ended(ctx, "droid was started and said nothing")
 	}
@@ -127,7 +135,7 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 }
 
 func lookAtSession(p *patient, ctx context.Context) Check {
-	if p.droid == nil || p.droid.client.ExitError() != nil {
+	if p.droid == nil {
 		return Check{Result: Skipped, Found: "droid does not run."}
 	}
 	params := droid.InitializeParams{CWD: p.droid.dir, SessionID: uuid.NewString()}
@@ -168,7 +176,7 @@ func sessionFailed(err error) Check {
 	case errors.As(err, &exit):
 		return failed(diagnosis.Exit(exit), nil)
 	case errors.As(err, &refused):
-		return failed(&diagnosis.Trouble{Kind: diagnosis.Refused, Cause: "droid refused to open a session: " + diagnosis.Sentence(refused), Remedy: "Run `droid` in a terminal to see what is wrong with it, and update it."}, nil)
+		return failed(&diagnosis.Trouble{Kind: diagnosis.Refused, Cause: "droid refused to open a session: " + strings.TrimSuffix(refused.Message, ".") + ".", Remedy: "Run `droid` in a terminal to see what is wrong with it, and update it."}, nil)
 	}
 	return failed(&diagnosis.Trouble{Kind: diagnosis.Failed, Cause: "droid did not open a session: " + diagnosis.Sentence(err), Remedy: "Run `droid` in a terminal to see what is wrong with it, and update it."}, nil)
 }

@@ -28,7 +28,7 @@ func lookAtSettings(p *patient, _ context.Context) Check {
 	}
 	file := filepath.Join(p.factory, "settings.json")
 	var settings struct {
-		CustomModels []ownModel
+		CustomModels []ownModel `json:"customModels"`
 	}
 	err := droid.ReadConfig(file, &settings)
 	switch {
@@ -110,7 +110,7 @@ func lookAtMCP(p *patient, _ context.Context) Check {
 	for _, s := range p.scopes() {
 		file := filepath.Join(s.dir, ".factory", "mcp.json")
 		var config struct {
-			MCPServers map[string]mcpServer
+			MCPServers map[string]mcpServer `json:"mcpServers"`
 		}
 		err := droid.ReadConfig(file, &config)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -175,7 +175,7 @@ func lookAtHooks(p *patient, _ context.Context) Check {
 		for _, name := range hookFiles {
 			file := filepath.Join(s.dir, ".factory", name)
 			var config struct {
-				Hooks map[string][]json.RawMessage
+				Hooks map[string][]json.RawMessage `json:"hooks"`
 			}
 			err := droid.ReadConfig(file, &config)
 			switch {

@@ -48,7 +48,7 @@ func lookAtVariables(p *patient, _ context.Context) Check {
 	}
 	var set []string
 	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "DROID_ACP_") {
+		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "DROID_ACP_") && value != "" {
 			set = append(set, name)
 		}
 	}
