@@ -28,6 +28,7 @@ func commands() []subcommand {
 		loginCommand(),
 		smokeCommand(),
 		doctorCommand(),
+		installDroidCommand(),
 		serveCommand("acp"),
 	}
 }

@@ -104,6 +104,9 @@ func runServe(c *call) int {
 	for _, stray := range c.strays {
 		log.Warn(stray.String())
 	}
+	if onTerminal(c.stdin) {
+		sayByHand(c.stderr)
+	}
 	limitMemory()
 	dir, err := os.Getwd()
 	if err != nil {
