@@ -129,3 +129,20 @@ func TestGroups(t *testing.T) {
 		}
 	}
 }
+
+// Each kind has a section in docs/troubleshooting.md.
+func TestKindsAreExplained(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "troubleshooting.md"))
+	require.NoError(t, err)
+	explained := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		if heading, ok := strings.CutPrefix(line, "### "); ok {
+			_, word, _ := strings.Cut(heading, ": `")
+			explained[strings.TrimSuffix(strings.TrimSpace(word), "`")] = true
+		}
+	}
+	for _, kind := range Kinds() {
+		require.True(t, explained[string(kind)], kind)
+	}
+	require.Len(t, explained, len(Kinds()), "and nothing else has one")
+}
