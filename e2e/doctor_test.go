@@ -175,12 +175,15 @@ func TestDoctorWithACustomModel(t *testing.T) {
 		require.Empty(t, model.Requests(), "the doctor spends nothing")
 
 		screen, code = h.doctor(t, "--model", "no-such-model", "--json")
-		t.Log(screen)
+		require.Equal(t, 1, code, "the model is none that droid offers")
 		var report struct {
 			OK     bool
 			Checks []struct{ ID, Result, Found string }
 		}
 		require.NoError(t, json.Unmarshal([]byte(screen), &report))
-		require.Equal(t, report.OK, code == 0)
+		require.False(t, report.OK)
+		for _, check := range report.Checks {
+			require.Equal(t, check.ID == "session", check.Result == "failure", check.Found)
+		}
 	})
 }
