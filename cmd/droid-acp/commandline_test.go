@@ -34,7 +34,7 @@ func TestUsageErrors(t *testing.T) {
 		{"MODE=turbo", "", `invalid value "turbo" for $DROID_ACP_MODE: allowed is normal, spec,`, "droid-acp"},
 		{"EFFORT=much", "smoke --demo", `invalid value "much" for $DROID_ACP_EFFORT: allowed is none,`, "droid-acp smoke"},
 		{"FILES=cloud", "acp", `invalid value "cloud" for $DROID_ACP_FILES: allowed is editor or disk`, "droid-acp acp"},
-		{"LOG_FILE=/no/such/dir/log", "", "the file of $DROID_ACP_LOG_FILE cannot be opened: open /no/such/dir/log", "droid-acp"},
+		{"LOG_FILE=/no/such/dir/log", "", "the log file ($DROID_ACP_LOG_FILE) cannot be opened: open /no/such/dir/log", "droid-acp"},
 		{"MODLE=x", "smoke --demo", "there is no setting $DROID_ACP_MODLE; is $DROID_ACP_MODEL meant?", "droid-acp smoke"},
 	} {
 		t.Run(tc.env+" "+tc.args, func(t *testing.T) {
