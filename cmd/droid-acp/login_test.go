@@ -67,7 +67,6 @@ func TestLoginArguments(t *testing.T) {
 		require.Equal(t, code, got.code, args)
 		require.Empty(t, got.stdout, args)
 	}
-	require.Equal(t, usage, command("", "login", "--help").stdout)
 	require.Contains(t, command("", "login", "--version").stdout, "droid-acp ")
 }
 
@@ -117,7 +116,7 @@ func TestLoginCommand(t *testing.T) {
 		"mydroid": {"login", "--droid", "mydroid"},
 		"./droid": {"login", "--droid", filepath.Join(dir, "droid")},
 	} {
-		command := (&commonFlags{droid: given}).loginCommand()
+		command := (&commonFlags{droid: given}).clientsLogin()
 		require.Equal(t, want, command.Args)
 		require.True(t, filepath.IsAbs(command.Path))
 		require.Equal(t, map[string]string{droid.EnvDroid: "/opt/droid"}, command.Env)

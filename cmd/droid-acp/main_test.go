@@ -79,10 +79,17 @@ func TestUsage(t *testing.T) {
 }
 
 func TestHelpAndVersion(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"-h"}, {"smoke", "--help"}} {
-		got := command("", args...)
-		require.Equal(t, exitOK, got.code)
-		require.Equal(t, usage, got.stdout)
+	for text, calls := range map[string][]string{
+		"serve ACP on stdin and stdout": {"--help", "-h", "-help", "help", "acp --help", "--model x --help"},
+		"--permissions ANSWER":          {"smoke --help", "smoke -h", "help smoke", "--mode spec smoke --help"},
+		"have droid log in":             {"login --help", "acp login --help", "help login", "--help login"},
+	} {
+		for _, args := range calls {
+			got := command("", strings.Fields(args)...)
+			require.Equal(t, exitOK, got.code, args)
+			require.Contains(t, got.stdout, text, args)
+			require.Empty(t, got.stderr, args)
+		}
 	}
 	got := command("", "--version")
 	require.Equal(t, exitOK, got.code)

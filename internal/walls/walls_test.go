@@ -40,12 +40,14 @@ var mayImport = map[string]string{
 	"internal/store":        "internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
 	"internal/testeditor":   "",
+	"internal/settings":     "internal/droid/stream",
 }
 
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
 	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/show",
 	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
+	"internal/settings",
 }
 
 // impure are packages that a pure room may not import.
