@@ -39,6 +39,7 @@ var mayImport = map[string]string{
 	"internal/login":        "internal/procgroup",
 	"internal/store":        "internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
+	"internal/diagnosis":    "internal/droid",
 	"internal/testeditor":   "",
 	"internal/settings":     "internal/droid/stream",
 }
