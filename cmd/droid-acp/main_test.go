@@ -93,7 +93,7 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 	got := command("", "--version")
 	require.Equal(t, exitOK, got.code)
-	require.Regexp(t, `^droid-acp \S+\n$`, got.stdout)
+	require.Regexp(t, `^droid-acp \S+ \(.*go1.*\)\n$`, got.stdout)
 }
 
 func TestSmokeDemo(t *testing.T) {
