@@ -122,7 +122,7 @@ func complete(cmd *cobra.Command, row settings.Setting) {
 // run runs a command when its flags have been read.
 func (l *commandLine) run(c subcommand, args []string) (exitCode int, err error) {
 	if l.versionWanted() {
-		fmt.Fprintln(l.base.stdout, "droid-acp "+version())
+		fmt.Fprintln(l.base.stdout, built())
 		return exitOK, nil
 	}
 	if l.isOn(loginWord) {

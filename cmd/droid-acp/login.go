@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
 	"droid-acp/internal/settings"
@@ -68,9 +69,10 @@ func runLogin(c *call) int {
 // loginFailure is why there is no login, and what to do.
 func loginFailure(err error) string {
 	var notFound *droid.NotFoundError
+	var trouble *diagnosis.Trouble
 	switch {
-	case errors.As(err, &notFound):
-		return notFound.Error() + ". " + notFound.Remedy()
+	case errors.As(err, &notFound), errors.As(err, &trouble):
+		return diagnosis.Start(err).Error()
 	case errors.Is(err, context.Canceled):
 		return "ended before droid had logged in."
 	}

@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -27,9 +26,6 @@ import (
 	"droid-acp/internal/settings"
 	"droid-acp/internal/visible"
 )
-
-// Version is set by the linker for releases; it overrides the build info.
-var Version string
 
 // demoCommand makes this program the scripted droid of "smoke --demo".
 const demoCommand = "demo-droid"
@@ -179,15 +175,4 @@ func usageError(stderr io.Writer, err error, command ...string) int {
 	}
 	fmt.Fprintf(stderr, "droid-acp: %v\nRun `%s` for the usage.\n", err, help)
 	return exitUsage
-}
-
-// version is the one of the release, or of the module when built from source.
-func version() string {
-	if Version != "" {
-		return Version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "0.1.0-dev"
 }
