@@ -40,6 +40,8 @@ var mayImport = map[string]string{
 	"internal/store":        "internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
 	"internal/diagnosis":    "internal/droid",
+	"internal/install":      "internal/diagnosis internal/droid internal/procgroup",
+	"internal/doctor":       "internal/diagnosis internal/droid internal/droid/stream internal/store internal/visible",
 	"internal/testeditor":   "",
 	"internal/settings":     "internal/droid/stream",
 }
