@@ -22,7 +22,7 @@ const defaultPrompt = "Say hello, and tell in one sentence which directory you w
 func smokeCommand() subcommand {
 	return subcommand{settings.Command{
 		Name: "smoke", Args: "[PROMPT]", MaxArgs: -1, Strict: true,
-		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.FollowUp, settings.Shell, settings.LogFile, settings.LogLevel},
+		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.Shell, settings.LogFile, settings.LogLevel},
 		Summary: "run prompts without an editor, show the conversation and check the answers",
 		Long: "It opens a session, sends the prompts one after the other, and ends with a summary. A turn that fails ends the run; an expectation that is not met does not. " +
 			"In a file of prompts, a line --- stands between two, and the lines at a prompt's end that begin with expect: or expect-file: are its expectations.",
@@ -40,7 +40,7 @@ func smokeCommand() subcommand {
 			{Name: "junit", Kind: settings.File, Value: "FILE", Unset: "none", Does: "write the result as JUnit's XML, a test case for each prompt"},
 			{Name: "result", Kind: settings.File, Value: "FILE", Unset: "none", Does: "write the result as JSON; docs/ci.md describes its fields"},
 		},
-		Exclude: [][2]string{{"demo", settings.Droid}},
+		Exclude: [][2]string{{"demo", settings.Droid}, {"demo", settings.Model}, {"demo", settings.Effort}},
 		Exits: []settings.Exit{
 			{Code: smoke.Passed.ExitCode(), Means: "all turns ended normally (end_turn), with what was expected"},
 			{Code: smoke.TurnFailed.ExitCode(), Means: "a turn ended otherwise, droid failed, or a result could not be written"},
