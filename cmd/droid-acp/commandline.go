@@ -24,7 +24,7 @@ type commandLine struct {
 
 // execute runs the command that the arguments name and returns the exit code.
 func execute(base call, args []string) int {
-	l := &commandLine{given: make(settings.Given), base: base}
+	l := newCommandLine(base)
 	root := l.tree()
 	root.SetArgs(doubleDashes(args))
 	cmd, err := root.ExecuteC()
@@ -35,6 +35,10 @@ func execute(base call, args []string) int {
 		return usageError(base.stderr, err, cmd.Name())
 	}
 	return l.code
+}
+
+func newCommandLine(base call) *commandLine {
+	return &commandLine{given: make(settings.Given), base: base}
 }
 
 // tree are the commands as cobra wants them: all below the one that serves, and login
@@ -77,7 +81,15 @@ func (l *commandLine) branch(c subcommand) *cobra.Command {
 		},
 	}
 	cmd.SetHelpFunc(func(*cobra.Command, []string) { fmt.Fprint(l.base.stdout, settings.Help(c.Command, rows())) })
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(c.Command, err) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if words := cmd.Flags().Args(); c.Name == "" && len(words) > 0 {
+			return unknownCommand(words[0]) // whose flag that perhaps is
+		}
+		return flagError(c.Command, err)
+	})
+	if c.Words == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions // a prompt, or nothing
+	}
 	for _, row := range append(c.Flags(), versionRow()) {
 		flag := cmd.Flags().VarPF(&flagValue{l.given, row}, row.Name, "", row.Does)
 		if row.Kind == settings.Switch {
@@ -136,8 +148,14 @@ func (l *commandLine) versionWanted() bool { return len(l.given["version"]) > 0 
 
 // help is the command that prints the help of another.
 func (l *commandLine) help() *cobra.Command {
+	var names []string
+	for _, c := range rows() {
+		if c.Name != "" && !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
 	return &cobra.Command{
-		Use: "help", Hidden: true,
+		Use: "help", Short: "print the help of a command", ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {

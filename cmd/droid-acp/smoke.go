@@ -21,7 +21,7 @@ const defaultPrompt = "Say hello, and tell in one sentence which directory you w
 func smokeCommand() subcommand {
 	return subcommand{settings.Command{
 		Name: "smoke", Args: "[PROMPT]", MaxArgs: -1, Strict: true,
-		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.FollowUp, settings.Shell, settings.LogFile, settings.LogLevel},
+		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.Shell, settings.LogFile, settings.LogLevel},
 		Summary: "run one prompt without an editor and show the conversation",
 		Own: []settings.Setting{
 			{Name: "demo", Kind: settings.Switch, Does: "talk to a scripted droid that is built in; needs no droid and no login"},

@@ -23,33 +23,39 @@ func (c Command) Usage() string {
 func Help(c Command, commands []Command) string {
 	var b strings.Builder
 	if c.Name == "" {
-		b.WriteString(wrap("", c.Long) + "\n\nUsage:\n")
-		for _, row := range commands {
-			if !row.Hidden {
-				b.WriteString(entry(row.Usage(), row.Summary))
-			}
+		b.WriteString(wrap(width, "", c.Long) + "\n\nUsage:\n")
+		for _, row := range shown(commands) {
+			b.WriteString(entry(row.Usage(), row.Summary))
 		}
-		b.WriteString("\nFlags:\n")
 	} else {
-		fmt.Fprintf(&b, "Usage:\n%s\n", entry(c.Usage(), c.Summary))
+		fmt.Fprintf(&b, "Usage:\n%s", entry(c.Usage(), c.Summary))
 		if c.Long != "" {
-			b.WriteString(wrap("", c.Long) + "\n\n")
+			b.WriteString("\n" + wrap(width, "", c.Long) + "\n")
 		}
-		b.WriteString("Flags:\n")
 	}
+	b.WriteString("\nFlags:\n")
 	for _, row := range c.Settings() {
 		if !row.Hidden {
 			b.WriteString(entry(row.flagUsage(), row.help()))
 		}
 	}
-	b.WriteString(entry("--version", "print the version"))
-	b.WriteString(entry("--help", "print this text, or that of a command"))
-	b.WriteString("\nA flag wins over its environment variable, and that over the default.\n")
+	for _, row := range versionAndHelp() {
+		b.WriteString(entry(row.flagUsage(), row.help()))
+	}
+	if len(c.Reads) > 0 {
+		b.WriteString("\nA flag wins over its environment variable, and that over the default.\n")
+	}
 	if len(c.Exits) > 0 {
 		b.WriteString("\nExit codes:\n")
 		for _, e := range c.Exits {
 			b.WriteString(entry(fmt.Sprint(e.Code), e.Means))
 		}
+	}
+	for i, e := range c.Examples {
+		if i == 0 {
+			b.WriteString("\nExamples:\n")
+		}
+		fmt.Fprintf(&b, "  %s\n%s\n", e.Call, wrap(width, "      ", e.Does))
 	}
 	return b.String()
 }
@@ -64,16 +70,10 @@ func (s Setting) flagUsage() string {
 
 // help is what the setting does, what is allowed, its default and its variable.
 func (s Setting) help() string {
-	text := s.Does
-	if s.Kind == Choice {
-		text += ": " + Or(s.Allowed)
-	}
+	text := s.meaning()
 	var more []string
 	if d := s.Otherwise(); d != "" {
 		more = append(more, "default: "+d)
-	}
-	if s.Kind == Texts {
-		more = append(more, "may be given several times")
 	}
 	if s.Env != "" {
 		more = append(more, "$"+s.Env)
@@ -96,7 +96,7 @@ func (s Setting) Otherwise() string {
 // entry is a name and, indented behind or below it, what is said of it.
 func entry(name, text string) string {
 	const column = 23
-	lines := strings.Split(wrap(strings.Repeat(" ", column), text), "\n")
+	lines := strings.Split(wrap(width, strings.Repeat(" ", column), text), "\n")
 	head := "  " + name
 	if n := utf8.RuneCountInString(head); n < column-1 {
 		lines[0] = head + strings.Repeat(" ", column-n) + strings.TrimLeft(lines[0], " ")
@@ -107,8 +107,9 @@ func entry(name, text string) string {
 	return head + strings.Join(lines, "\n") + "\n"
 }
 
-// wrap breaks each paragraph of a text into lines that begin with the indentation.
-func wrap(indent, text string) string {
+// wrap breaks each paragraph of a text into lines of at most this width that begin with
+// the indentation.
+func wrap(width int, indent, text string) string {
 	var lines []string
 	for _, paragraph := range strings.Split(text, "\n") {
 		line := indent
