@@ -5,7 +5,7 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VERSION     ?=
 PKG         ?= ./internal/quirks
 
-.PHONY: demo build test e2e lint fuzz mutate bench cross clean
+.PHONY: demo build test e2e lint fuzz mutate bench cross picture clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -39,6 +39,10 @@ bench: ## benchmarks
 
 cross: ## build for all supported systems
 	for os in linux darwin windows; do for arch in amd64 arm64; do GOOS=$$os GOARCH=$$arch go build -o /dev/null ./cmd/droid-acp || exit 1; done; done
+
+picture: build ## draw the pictures of the documents anew
+	go run ./scripts/picture docs/conversation.svg bin/droid-acp smoke --demo --mode normal --permissions allow "Add a greeting"
+	go run ./scripts/picture docs/demo.svg bin/droid-acp smoke --demo --permissions allow "Add a greeting"
 
 clean:
 	rm -rf bin
