@@ -25,8 +25,8 @@ func (c *commonFlags) logger(stderr io.Writer) (log *zap.Logger, closeLog func()
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
 	if c.logLevel != "" {
 		level, err := zapcore.ParseLevel(c.logLevel)
-		if err != nil || level > zapcore.ErrorLevel {
-			return nil, nil, fmt.Errorf("invalid value %q for flag -log-level: debug, info, warn or error", c.logLevel)
+		if err != nil {
+			return nil, nil, err // settings.Common allows no other levels
 		}
 		toStderr, toFile = level, level
 	}

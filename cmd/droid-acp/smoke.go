@@ -2,57 +2,58 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/settings"
 	"droid-acp/internal/smoke"
 )
 
 const defaultPrompt = "Say hello, and tell in one sentence which directory you work in."
 
-// smokeFlags are the flags of the smoke command.
-type smokeFlags struct {
-	commonFlags
-	demo        bool
-	permissions string
-	cwd         string
-	timeout     time.Duration
-	json        bool
+// smokeCommand is the command that runs one prompt without an editor.
+func smokeCommand() subcommand {
+	return subcommand{settings.Command{
+		Name: "smoke", Args: "[PROMPT]", MaxArgs: -1, Strict: true,
+		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.FollowUp, settings.Shell, settings.LogFile, settings.LogLevel},
+		Summary: "run one prompt without an editor and show the conversation",
+		Own: []settings.Setting{
+			{Name: "demo", Kind: settings.Switch, Does: "talk to a scripted droid that is built in; needs no droid and no login"},
+			{Name: "permissions", Kind: settings.Choice, Value: "ANSWER", Allowed: []string{string(smoke.Refuse), string(smoke.Allow)}, Default: string(smoke.Refuse),
+				Does: "how permission requests are answered"},
+			{Name: "cwd", Kind: settings.Dir, Value: "DIR", Unset: "the current directory", Does: "the session's directory"},
+			{Name: "timeout", Kind: settings.Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero, such as 90s or 5m", Does: "give up after this time"},
+			{Name: "json", Kind: settings.Switch, Does: "print the protocol lines instead of the readable conversation"},
+		},
+		Exclude: [][2]string{{"demo", settings.Droid}},
+		Exits: []settings.Exit{
+			{Code: exitOK, Means: "the turn ended normally (end_turn)"}, {Code: exitFailed, Means: "it did not"}, {Code: exitUsage, Means: "wrong usage"},
+		},
+	}, runSmoke}
 }
 
 // runSmoke runs one prompt against the agent in this process.
-func runSmoke(leaving *leaving, args []string, stdout, stderr io.Writer) int {
-	var f smokeFlags
-	flags := f.flagSet("droid-acp smoke")
-	flags.BoolVar(&f.demo, "demo", false, "")
-	flags.StringVar(&f.permissions, "permissions", string(smoke.Refuse), "")
-	flags.StringVar(&f.cwd, "cwd", ".", "")
-	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "")
-	flags.BoolVar(&f.json, "json", false, "")
-	if code, done := parse(flags, &f.commonFlags, args, stdout, stderr); done {
-		return code
-	}
-	options, err := f.options(flags.Args())
+func runSmoke(c *call) int {
+	options, err := smokeOptions(c)
 	if err != nil {
-		return usageError(stderr, err)
+		return usageError(c.stderr, err)
 	}
-	log, closeLog, err := f.logger(stderr)
+	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
-		return usageError(stderr, err)
+		return usageError(c.stderr, err)
 	}
 	defer closeLog()
 
-	ctx, cancel := context.WithTimeoutCause(leaving.ctx, f.timeout, fmt.Errorf("no end of the turn within %v", f.timeout))
+	timeout := c.values.Duration("timeout")
+	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, fmt.Errorf("no end of the turn within %v", timeout))
 	defer cancel()
-	locate := f.locate
+	locate := func() (droid.Command, error) { return locateDroid(c.values.Bool("demo"), c.droid) }
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { command, err := locate(); return command.Path, err },
 		Start: func(command droid.Command) (*droid.Client, error) {
@@ -63,17 +64,17 @@ func runSmoke(leaving *leaving, args []string, stdout, stderr io.Writer) int {
 			command.Path, command.Args, command.Env = found.Path, found.Args, found.Env
 			return droid.Start(command, log)
 		},
-		Defaults: f.defaults(), Shell: f.shell,
+		Defaults: c.defaults(), Shell: c.shell,
 		Dir: options.CWD, Version: version(), Log: log,
 	})
-	leaving.onHurry(agent.Kill)
-	stop, err := converse(ctx, agent, stdout, options)
+	c.leaving.onHurry(agent.Kill)
+	stop, err := converse(ctx, agent, c.stdout, options)
 	switch {
 	case err != nil:
-		fmt.Fprintln(stderr, "droid-acp smoke: "+err.Error())
+		fmt.Fprintln(c.stderr, "droid-acp smoke: "+err.Error())
 		return exitFailed
 	case stop != "end_turn":
-		fmt.Fprintln(stderr, "droid-acp smoke: the turn ended with "+stop)
+		fmt.Fprintln(c.stderr, "droid-acp smoke: the turn ended with "+stop)
 		return exitFailed
 	}
 	return exitOK
@@ -97,24 +98,16 @@ func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smo
 	return stop, err
 }
 
-func (f *smokeFlags) options(args []string) (smoke.Options, error) {
-	o := smoke.Options{Prompt: strings.Join(args, " "), Mode: f.mode, Allow: smoke.Policy(f.permissions), JSON: f.json}
+func smokeOptions(c *call) (smoke.Options, error) {
+	v := c.values
+	o := smoke.Options{Prompt: strings.Join(c.args, " "), Mode: c.mode, Allow: smoke.Policy(v.String("permissions")), JSON: v.Bool("json")}
 	if o.Prompt == "" {
 		o.Prompt = defaultPrompt
 	}
-	if f.demo && o.Mode == "" {
+	if v.Bool("demo") && o.Mode == "" {
 		o.Mode = string(stream.ModeSpec) // so that the demo shows a plan to approve
 	}
-	if o.Allow != smoke.Allow && o.Allow != smoke.Refuse {
-		return o, fmt.Errorf("invalid value %q for flag -permissions: refuse or allow", f.permissions)
-	}
-	if f.demo && f.droid != "" {
-		return o, errors.New("--demo and --droid exclude each other")
-	}
-	if f.timeout <= 0 {
-		return o, errors.New("--timeout must be longer than zero")
-	}
-	cwd, err := filepath.Abs(f.cwd)
+	cwd, err := filepath.Abs(v.String("cwd"))
 	if err != nil {
 		return o, err
 	}
@@ -122,11 +115,10 @@ func (f *smokeFlags) options(args []string) (smoke.Options, error) {
 	return o, nil
 }
 
-// locate is the command of droid: the real one, or this program as the scripted
-// one.
-func (f *smokeFlags) locate() (droid.Command, error) {
-	if !f.demo {
-		path, err := droid.Find(f.droid)
+// locateDroid is the command of droid: the real one, or this program as the scripted one.
+func locateDroid(demo bool, named string) (droid.Command, error) {
+	if !demo {
+		path, err := droid.Find(named)
 		return droid.Command{Path: path}, err
 	}
 	self, err := os.Executable()
