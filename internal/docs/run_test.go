@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -131,6 +132,9 @@ func TestEveryCommandOfTheDocuments(t *testing.T) {
 				if code != e.exit {
 					wrong = append(wrong, fmt.Sprintf("%s: exit code %d\n%s", c, code, out))
 				}
+				if line := notPrinted(c.printed, out); line != "" {
+					wrong = append(wrong, fmt.Sprintf("%s: it does not print, or not there: %s\n%s", c, line, out))
+				}
 				t.Logf("%s: %v", c, time.Since(began).Round(time.Millisecond))
 			}
 		}
@@ -142,6 +146,37 @@ func TestEveryCommandOfTheDocuments(t *testing.T) {
 	wrong = append(wrong, wrongFlags(w, readDocuments(t, root))...)
 	wrong = append(wrong, checkPictures(t, reader)...)
 	require.Empty(t, wrong, strings.Join(wrong, "\n"))
+}
+
+var numberPattern = regexp.MustCompile(`[0-9]+(?:[.:][0-9]+)*`)
+
+// notPrinted returns the first line that a document shows below a command and that the
+// command did not print behind the lines before it, or "". Numbers and white space may
+// differ, "…" stands for anything, and lines may be left out.
+func notPrinted(shown []string, printed string) string {
+	plain := func(line string) string {
+		return strings.Join(strings.Fields(numberPattern.ReplaceAllString(line, "0")), " ")
+	}
+	rest := strings.Split(printed, "\n")
+	for _, line := range shown {
+		pattern := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(plain(line)), "…", ".*") + "$")
+		at := slices.IndexFunc(rest, func(printed string) bool { return pattern.MatchString(plain(printed)) })
+		if at < 0 {
+			return line
+		}
+		rest = rest[at+1:]
+	}
+	return ""
+}
+
+func TestNotPrinted(t *testing.T) {
+	const printed = "one  1.5s\ntwo /tmp/x here\n\nthree"
+	for shown, want := range map[string]string{
+		"": "", "one 2s": "", "two … here/three": "", "one 1s/…/three": "", "…": "", "one 1s//three": "",
+		"on": "on", "three/one 1.5s": "one 1.5s", "two …there": "two …there", "three/three": "three", "four": "four",
+	} {
+		require.Equal(t, want, notPrinted(strings.Split(shown, "/"), printed), shown)
+	}
 }
 
 // inReadingOrder is README and the others by name.
