@@ -46,7 +46,7 @@ func newNewcomer(t *testing.T) *newcomer {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(n.dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(n.dir, name), content, info.Mode().Perm()))
 	}
-	n.env = newcomersEnv(t)
+	n.env = append(newcomersEnv(t), "PATH="+filepath.Join(n.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, command := range []string{"git init -q", "git add -A", "git -c user.name=a -c user.email=a@example.org commit -q -m clone"} {
 		out, code := n.run(t, command)
 		require.Zero(t, code, "%s: %s", command, out)
