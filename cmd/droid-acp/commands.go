@@ -27,6 +27,8 @@ func commands() []subcommand {
 		serveCommand(""),
 		loginCommand(),
 		smokeCommand(),
+		completionCommand(),
+		manCommand(),
 		serveCommand("acp"),
 	}
 }

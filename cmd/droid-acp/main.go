@@ -3,8 +3,8 @@
 // child process.
 //
 // stdout belongs to the protocol. Logs, usage errors and everything else for
-// people go to stderr; only --help, --version and the commands login and smoke,
-// which do not serve, write to stdout.
+// people go to stderr; only --help, --version and the commands that do not serve
+// write to stdout.
 package main
 
 import (
@@ -142,6 +142,7 @@ type commonFlags struct {
 	files     string
 	shell     bool
 	logFile   string
+	logFileBy string // the flag or the variable that names it
 	logLevel  string
 }
 
@@ -156,6 +157,7 @@ func readCommon(v *settings.Values) commonFlags {
 		files:     v.String(settings.Files),
 		shell:     v.Bool(settings.Shell),
 		logFile:   v.String(settings.LogFile),
+		logFileBy: v.Source(settings.LogFile),
 		logLevel:  v.String(settings.LogLevel),
 	}
 }

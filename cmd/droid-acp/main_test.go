@@ -80,9 +80,9 @@ func TestUsage(t *testing.T) {
 
 func TestHelpAndVersion(t *testing.T) {
 	for text, calls := range map[string][]string{
-		"serve ACP on stdin and stdout": {"--help", "-h", "-help", "help", "acp --help", "--model x --help"},
-		"--permissions ANSWER":          {"smoke --help", "smoke -h", "help smoke", "--mode spec smoke --help"},
-		"have droid log in":             {"login --help", "acp login --help", "help login", "--help login"},
+		"erve ACP on stdin and stdout": {"--help", "-h", "-help", "help", "acp --help", "--model x --help"},
+		"--permissions ANSWER":         {"smoke --help", "smoke -h", "help smoke", "--mode spec smoke --help"},
+		"ave droid log in":             {"login --help", "acp login --help", "help login", "--help login"},
 	} {
 		for _, args := range calls {
 			got := command("", strings.Fields(args)...)

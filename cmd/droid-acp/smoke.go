@@ -21,7 +21,7 @@ const defaultPrompt = "Say hello, and tell in one sentence which directory you w
 func smokeCommand() subcommand {
 	return subcommand{settings.Command{
 		Name: "smoke", Args: "[PROMPT]", MaxArgs: -1, Strict: true,
-		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.FollowUp, settings.Shell, settings.LogFile, settings.LogLevel},
+		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.Shell, settings.LogFile, settings.LogLevel},
 		Summary: "run one prompt without an editor and show the conversation",
 		Own: []settings.Setting{
 			{Name: "demo", Kind: settings.Switch, Does: "talk to a scripted droid that is built in; needs no droid and no login"},
@@ -31,7 +31,7 @@ func smokeCommand() subcommand {
 			{Name: "timeout", Kind: settings.Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero, such as 90s or 5m", Does: "give up after this time"},
 			{Name: "json", Kind: settings.Switch, Does: "print the protocol lines instead of the readable conversation"},
 		},
-		Exclude: [][2]string{{"demo", settings.Droid}},
+		Exclude: [][2]string{{"demo", settings.Droid}, {"demo", settings.Model}, {"demo", settings.Effort}},
 		Exits: []settings.Exit{
 			{Code: exitOK, Means: "the turn ended normally (end_turn)"}, {Code: exitFailed, Means: "it did not"}, {Code: exitUsage, Means: "wrong usage"},
 		},
