@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ type commandLine struct {
 
 // execute runs the command that the arguments name and returns the exit code.
 func execute(base call, args []string) int {
-	l := &commandLine{given: make(settings.Given), base: base}
+	l := newCommandLine(base)
 	root := l.tree()
 	root.SetArgs(doubleDashes(args))
 	cmd, err := root.ExecuteC()
@@ -35,6 +36,10 @@ func execute(base call, args []string) int {
 		return usageError(base.stderr, err, cmd.Name())
 	}
 	return l.code
+}
+
+func newCommandLine(base call) *commandLine {
+	return &commandLine{given: make(settings.Given), base: base}
 }
 
 // tree are the commands as cobra wants them: all below the one that serves, and login
@@ -77,7 +82,15 @@ func (l *commandLine) branch(c subcommand) *cobra.Command {
 		},
 	}
 	cmd.SetHelpFunc(func(*cobra.Command, []string) { fmt.Fprint(l.base.stdout, settings.Help(c.Command, rows())) })
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(c.Command, err) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if words := cmd.Flags().Args(); c.Name == "" && len(words) > 0 {
+			return unknownCommand(words[0]) // whose flag that perhaps is
+		}
+		return flagError(c.Command, err)
+	})
+	if c.Words == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions // a prompt, or nothing
+	}
 	for _, row := range append(c.Flags(), versionRow()) {
 		flag := cmd.Flags().VarPF(&flagValue{l.given, row}, row.Name, "", row.Does)
 		if row.Kind == settings.Switch {
@@ -109,10 +122,10 @@ func complete(cmd *cobra.Command, row settings.Setting) {
 // run runs a command when its flags have been read.
 func (l *commandLine) run(c subcommand, args []string) (exitCode int, err error) {
 	if l.versionWanted() {
-		fmt.Fprintln(l.base.stdout, "droid-acp "+version())
+		fmt.Fprintln(l.base.stdout, built())
 		return exitOK, nil
 	}
-	if len(l.given[loginWord]) > 0 {
+	if l.isOn(loginWord) {
 		c = loginCommand()
 	}
 	call := l.base
@@ -132,12 +145,28 @@ func versionRow() settings.Setting {
 	return settings.Setting{Name: "version", Kind: settings.Switch, Does: "print the version"}
 }
 
-func (l *commandLine) versionWanted() bool { return len(l.given["version"]) > 0 }
+func (l *commandLine) versionWanted() bool { return l.isOn("version") }
+
+// isOn reports whether a switch was given and is on.
+func (l *commandLine) isOn(name string) bool {
+	texts := l.given[name]
+	if len(texts) == 0 {
+		return false
+	}
+	on, _ := strconv.ParseBool(texts[len(texts)-1]) // checked as it was given
+	return on
+}
 
 // help is the command that prints the help of another.
 func (l *commandLine) help() *cobra.Command {
+	var names []string
+	for _, c := range rows() {
+		if c.Name != "" && !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
 	return &cobra.Command{
-		Use: "help", Hidden: true,
+		Use: "help", Short: "print the help of a command", ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -149,13 +178,19 @@ func (l *commandLine) help() *cobra.Command {
 	}
 }
 
-// flagValue notes what is given of a flag. What the texts mean is seen when all are read.
+// flagValue notes what is given of a flag. What the texts mean is seen when all are read,
+// but for switches, which may decide what is read.
 type flagValue struct {
 	given settings.Given
 	row   settings.Setting
 }
 
 func (f *flagValue) Set(text string) error {
+	if f.row.Kind == settings.Switch {
+		if err := f.row.Check(text, "--"+f.row.Name); err != nil {
+			return err
+		}
+	}
 	f.given[f.row.Name] = append(f.given[f.row.Name], text)
 	return nil
 }
@@ -197,6 +232,7 @@ func doubleDashes(args []string) []string {
 func flagError(c settings.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var lacks *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown):
 		typed := unknown.GetSpecifiedName()
@@ -207,6 +243,8 @@ func flagError(c settings.Command, err error) error {
 		return unknownFlag(c, typed)
 	case errors.As(err, &lacks):
 		return fmt.Errorf("--%s needs a value", lacks.GetSpecifiedName())
+	case errors.As(err, &invalid):
+		return invalid.Unwrap()
 	}
 	return err
 }
@@ -229,7 +267,14 @@ func unknownFlag(c settings.Command, typed string) error {
 	case nearest != "":
 		return fmt.Errorf("unknown flag --%s; is --%s meant?", typed, nearest)
 	}
-	return fmt.Errorf("unknown flag --%s", typed)
+	dashes, hint := "--", ""
+	if len(typed) == 1 {
+		dashes = "-"
+	}
+	if c.MaxArgs < 0 {
+		hint = "; text that begins with a dash goes behind --"
+	}
+	return fmt.Errorf("unknown flag %s%s%s", dashes, typed, hint)
 }
 
 func unknownCommand(typed string) error {

@@ -29,6 +29,8 @@ func commands() []subcommand {
 		smokeCommand(),
 		doctorCommand(),
 		installDroidCommand(),
+		completionCommand(),
+		manCommand(),
 		serveCommand("acp"),
 	}
 }

@@ -107,11 +107,11 @@ func demoTurn(ctx context.Context, log *zap.Logger) error {
 		},
 		Dir: os.TempDir(), Version: version(), Log: log,
 	})
-	stop, err := converse(ctx, agent, io.Discard, smoke.Options{
-		Prompt: "Play.", CWD: os.TempDir(), Mode: string(stream.ModeSpec), Allow: smoke.Refuse,
+	result := converse(ctx, agent, io.Discard, smoke.Options{
+		Prompts: []smoke.Prompt{{Text: "Play."}}, CWD: os.TempDir(), Mode: string(stream.ModeSpec), Allow: smoke.Refuse,
 	})
-	if err == nil && stop != "end_turn" {
-		err = errors.New("the turn ended with " + stop)
+	if result.Outcome != smoke.Passed {
+		return errors.New(result.Reason)
 	}
-	return err
+	return nil
 }

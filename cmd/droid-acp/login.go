@@ -34,7 +34,7 @@ func loginCommand() subcommand {
 	return subcommand{settings.Command{
 		Name: loginWord, Reads: []string{settings.Droid, settings.LogFile, settings.LogLevel}, PassesOver: true, Own: []settings.Setting{loginSetting()},
 		Summary: "have droid log in to Factory (also droid-acp --login)",
-		Long:    "It passes over the other flags of droid-acp, as editors append it to them.",
+		Long:    "It passes over the flags of serving, since editors append login to these.",
 		Exits: []settings.Exit{
 			{Code: exitOK, Means: "droid says that it is logged in"}, {Code: exitFailed, Means: "it is not"}, {Code: exitUsage, Means: "wrong usage"},
 		},

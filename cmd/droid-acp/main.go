@@ -3,8 +3,8 @@
 // child process.
 //
 // stdout belongs to the protocol. Logs, usage errors and everything else for
-// people go to stderr; only --help, --version and the commands login and smoke,
-// which do not serve, write to stdout.
+// people go to stderr; only --help, --version and the commands that do not serve
+// write to stdout.
 package main
 
 import (
@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -27,9 +26,6 @@ import (
 	"droid-acp/internal/settings"
 	"droid-acp/internal/visible"
 )
-
-// Version is set by the linker for releases; it overrides the build info.
-var Version string
 
 // demoCommand makes this program the scripted droid of "smoke --demo".
 const demoCommand = "demo-droid"
@@ -156,6 +152,7 @@ type commonFlags struct {
 	files     string
 	shell     bool
 	logFile   string
+	logFileBy string // the flag or the variable that names it
 	logLevel  string
 }
 
@@ -170,6 +167,7 @@ func readCommon(v *settings.Values) commonFlags {
 		files:     v.String(settings.Files),
 		shell:     v.Bool(settings.Shell),
 		logFile:   v.String(settings.LogFile),
+		logFileBy: v.Source(settings.LogFile),
 		logLevel:  v.String(settings.LogLevel),
 	}
 }
@@ -187,15 +185,4 @@ func usageError(stderr io.Writer, err error, command ...string) int {
 	}
 	fmt.Fprintf(stderr, "droid-acp: %v\nRun `%s` for the usage.\n", err, help)
 	return exitUsage
-}
-
-// version is the one of the release, or of the module when built from source.
-func version() string {
-	if Version != "" {
-		return Version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "0.1.0-dev"
 }

@@ -59,7 +59,9 @@ type Command struct {
 	Own     []Setting   // rows that only this command has
 	Exclude [][2]string // flags that contradict each other
 	Exits   []Exit      // its exit codes
-	Hidden  bool        // neither help nor documents name it
+	// Examples are shown in the help and on the man page.
+	Examples []Example
+	Hidden   bool // neither help nor documents name it
 
 	// PassesOver: flags of Common that it does not read are no error. Clients append the
 	// arguments of a login to those of the agent.
@@ -73,6 +75,9 @@ type Exit struct {
 	Code  int
 	Means string
 }
+
+// Example is a call of a command and what it does: a phrase without a full stop.
+type Example struct{ Call, Does string }
 
 // Title is how the command is called in a shell.
 func (c Command) Title() string {

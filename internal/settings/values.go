@@ -16,13 +16,14 @@ type Values struct {
 	rows map[string]Setting
 	text map[string][]string // what was given, by flag or variable
 	flag map[string]bool     // whether it was the flag
+	name map[string]string   // "--mode" or "$DROID_ACP_MODE", whichever gave the value
 }
 
 // Resolve takes the value of each setting that the command reads from the flags or, where
 // there is none, from the environment, and checks it. An error is a sentence for the user
 // that names the flag or the variable, and what is allowed.
 func (c Command) Resolve(given Given, getenv func(string) string) (*Values, error) {
-	v := &Values{make(map[string]Setting), make(map[string][]string), make(map[string]bool)}
+	v := &Values{make(map[string]Setting), make(map[string][]string), make(map[string]bool), make(map[string]string)}
 	for _, row := range append(Common(), c.Own...) {
 		v.rows[row.Name] = row
 	}
@@ -38,11 +39,11 @@ func (c Command) Resolve(given Given, getenv func(string) string) (*Values, erro
 			}
 		}
 		for _, text := range texts {
-			if !row.takes(text) {
-				return nil, fmt.Errorf("invalid value %q for %s: allowed is %s", text, name, row.allowed())
+			if err := row.Check(text, name); err != nil {
+				return nil, err
 			}
 		}
-		v.text[row.Name] = texts
+		v.text[row.Name], v.name[row.Name] = texts, name
 	}
 	for _, pair := range c.Exclude {
 		if v.isSet(pair[0]) && v.isSet(pair[1]) {
@@ -70,6 +71,10 @@ func (v *Values) isSet(name string) bool {
 
 // ByFlag reports whether the setting was given by its flag.
 func (v *Values) ByFlag(name string) bool { return v.flag[name] }
+
+// Source names what gave the value: the flag "--mode" or the variable "$DROID_ACP_MODE".
+// Of a setting that neither gave, it is the flag.
+func (v *Values) Source(name string) string { return v.name[v.row(name).Name] }
 
 // String is the value of a setting: the last one given, or its default.
 func (v *Values) String(name string) string {
@@ -103,11 +108,20 @@ func (v *Values) row(name string) Setting {
 	return row
 }
 
+// Check returns an error if the text is no value of the setting. name is where the text
+// comes from: "--mode" or "$DROID_ACP_MODE".
+func (s Setting) Check(text, name string) error {
+	if !s.takes(text) {
+		return fmt.Errorf("invalid value %q for %s: allowed is %s", text, name, s.allowed())
+	}
+	return nil
+}
+
 // takes reports whether the text is a value of the setting.
 func (s Setting) takes(text string) bool {
 	switch s.Kind {
 	case Choice:
-		return slices.Contains(s.Allowed, text)
+		return slices.Contains(s.Allowed, text) || text == "" && s.Default == "" // what else would hold
 	case Duration:
 		d, err := time.ParseDuration(text)
 		return err == nil && d >= s.Least
