@@ -117,7 +117,7 @@ func TestWithoutDroid(t *testing.T) {
 	c.initialize()
 	_, err := c.call("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}})
 	require.NotNil(t, err)
-	require.Contains(t, err.Error(), "npm i -g droid", "the error says how to install droid")
+	require.Contains(t, err.Error(), "Install Factory's droid with `", "the error says how to install droid")
 }
 
 // What is no serving leaves stdout to people, and a usage error leaves it

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -124,7 +125,7 @@ func (l *commandLine) run(c subcommand, args []string) (exitCode int, err error)
 		fmt.Fprintln(l.base.stdout, built())
 		return exitOK, nil
 	}
-	if len(l.given[loginWord]) > 0 {
+	if l.isOn(loginWord) {
 		c = loginCommand()
 	}
 	call := l.base
@@ -144,7 +145,17 @@ func versionRow() settings.Setting {
 	return settings.Setting{Name: "version", Kind: settings.Switch, Does: "print the version"}
 }
 
-func (l *commandLine) versionWanted() bool { return len(l.given["version"]) > 0 }
+func (l *commandLine) versionWanted() bool { return l.isOn("version") }
+
+// isOn reports whether a switch was given and is on.
+func (l *commandLine) isOn(name string) bool {
+	texts := l.given[name]
+	if len(texts) == 0 {
+		return false
+	}
+	on, _ := strconv.ParseBool(texts[len(texts)-1]) // checked as it was given
+	return on
+}
 
 // help is the command that prints the help of another.
 func (l *commandLine) help() *cobra.Command {
@@ -167,13 +178,19 @@ func (l *commandLine) help() *cobra.Command {
 	}
 }
 
-// flagValue notes what is given of a flag. What the texts mean is seen when all are read.
+// flagValue notes what is given of a flag. What the texts mean is seen when all are read,
+// but for switches, which may decide what is read.
 type flagValue struct {
 	given settings.Given
 	row   settings.Setting
 }
 
 func (f *flagValue) Set(text string) error {
+	if f.row.Kind == settings.Switch {
+		if err := f.row.Check(text, "--"+f.row.Name); err != nil {
+			return err
+		}
+	}
 	f.given[f.row.Name] = append(f.given[f.row.Name], text)
 	return nil
 }
@@ -215,6 +232,7 @@ func doubleDashes(args []string) []string {
 func flagError(c settings.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var lacks *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown):
 		typed := unknown.GetSpecifiedName()
@@ -225,6 +243,8 @@ func flagError(c settings.Command, err error) error {
 		return unknownFlag(c, typed)
 	case errors.As(err, &lacks):
 		return fmt.Errorf("--%s needs a value", lacks.GetSpecifiedName())
+	case errors.As(err, &invalid):
+		return invalid.Unwrap()
 	}
 	return err
 }
@@ -247,7 +267,14 @@ func unknownFlag(c settings.Command, typed string) error {
 	case nearest != "":
 		return fmt.Errorf("unknown flag --%s; is --%s meant?", typed, nearest)
 	}
-	return fmt.Errorf("unknown flag --%s", typed)
+	dashes, hint := "--", ""
+	if len(typed) == 1 {
+		dashes = "-"
+	}
+	if c.MaxArgs < 0 {
+		hint = "; text that begins with a dash goes behind --"
+	}
+	return fmt.Errorf("unknown flag %s%s%s", dashes, typed, hint)
 }
 
 func unknownCommand(typed string) error {

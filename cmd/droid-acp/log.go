@@ -33,7 +33,7 @@ func (c *commonFlags) logger(stderr io.Writer) (log *zap.Logger, closeLog func()
 	var file *os.File
 	if c.logFile != "" {
 		if file, err = openLogFile(c.logFile); err != nil {
-			return nil, nil, fmt.Errorf("the file of %s cannot be opened: %w", c.logFileBy, err)
+			return nil, nil, fmt.Errorf("the log file (%s) cannot be opened: %w", c.logFileBy, err)
 		}
 	}
 	core, closeStderr := logTo(stderr, lineEncoder(), toStderr)

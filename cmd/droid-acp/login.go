@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
 	"droid-acp/internal/settings"
@@ -33,7 +34,7 @@ func loginCommand() subcommand {
 	return subcommand{settings.Command{
 		Name: loginWord, Reads: []string{settings.Droid, settings.LogFile, settings.LogLevel}, PassesOver: true, Own: []settings.Setting{loginSetting()},
 		Summary: "have droid log in to Factory (also droid-acp --login)",
-		Long:    "It passes over the other flags of droid-acp, as editors append it to them.",
+		Long:    "It passes over the flags of serving, since editors append login to these.",
 		Exits: []settings.Exit{
 			{Code: exitOK, Means: "droid says that it is logged in"}, {Code: exitFailed, Means: "it is not"}, {Code: exitUsage, Means: "wrong usage"},
 		},
@@ -68,9 +69,10 @@ func runLogin(c *call) int {
 // loginFailure is why there is no login, and what to do.
 func loginFailure(err error) string {
 	var notFound *droid.NotFoundError
+	var trouble *diagnosis.Trouble
 	switch {
-	case errors.As(err, &notFound):
-		return notFound.Error() + ". " + notFound.Remedy()
+	case errors.As(err, &notFound), errors.As(err, &trouble):
+		return diagnosis.Start(err).Error()
 	case errors.Is(err, context.Canceled):
 		return "ended before droid had logged in."
 	}

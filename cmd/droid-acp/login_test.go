@@ -78,7 +78,7 @@ func TestLoginWithoutDroid(t *testing.T) {
 	require.Equal(t, exitFailed, got.code)
 	require.Empty(t, got.stdout)
 	require.Contains(t, got.stderr, "droid not found")
-	require.Contains(t, got.stderr, "npm i -g droid")
+	require.Contains(t, got.stderr, "Install Factory's droid with `")
 }
 
 // Ctrl-C ends a login that waits for the user, and droid with it.

@@ -80,9 +80,9 @@ func TestUsage(t *testing.T) {
 
 func TestHelpAndVersion(t *testing.T) {
 	for text, calls := range map[string][]string{
-		"serve ACP on stdin and stdout": {"--help", "-h", "-help", "help", "acp --help", "--model x --help"},
-		"--permissions ANSWER":          {"smoke --help", "smoke -h", "help smoke", "--mode spec smoke --help"},
-		"have droid log in":             {"login --help", "acp login --help", "help login", "--help login"},
+		"erve ACP on stdin and stdout": {"--help", "-h", "-help", "help", "acp --help", "--model x --help"},
+		"--permissions ANSWER":         {"smoke --help", "smoke -h", "help smoke", "--mode spec smoke --help"},
+		"ave droid log in":             {"login --help", "acp login --help", "help login", "--help login"},
 	} {
 		for _, args := range calls {
 			got := command("", strings.Fields(args)...)
@@ -139,7 +139,7 @@ func TestSmokeWithoutDroid(t *testing.T) {
 	got := command("", "smoke", "hello")
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.stderr, "droid not found")
-	require.Contains(t, got.stderr, "npm i -g droid")
+	require.Contains(t, got.stderr, "Install Factory's droid with `")
 }
 
 func TestServeWithoutDroid(t *testing.T) {
@@ -164,7 +164,7 @@ nonsense
 	}
 	require.Len(t, answers, 3)
 	require.Contains(t, answers["1"], `"protocolVersion":1`, "initialize needs no droid")
-	require.Contains(t, answers["2"], "npm i -g droid", "it says how to install it")
+	require.Contains(t, answers["2"], "Install Factory's droid with `", "it says how to install it")
 	require.Contains(t, answers["null"], "-32700")
 
 	file, err := os.Open(log)
@@ -197,7 +197,7 @@ func TestServeWithoutHome(t *testing.T) {
 			continue
 		}
 		require.Contains(t, line, `"error"`)
-		require.Contains(t, line, "set HOME to your home directory")
+		require.Contains(t, strings.ToLower(line), "set home to your home directory")
 	}
 }
 

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"runtime/debug"
+	"strings"
 
 	"droid-acp/internal/settings"
 )
@@ -44,22 +44,10 @@ func manCommand() subcommand {
 }
 
 func runMan(c *call) int {
-	_, err := io.WriteString(c.stdout, settings.Man(rows(), version(), commitDay()))
+	from := built()
+	day, _, _ := strings.Cut(from.date, "T")
+	_, err := io.WriteString(c.stdout, settings.Man(rows(), from.version, day))
 	return c.printed(err)
-}
-
-// commitDay is the day of the commit that this program is built from, or "".
-func commitDay() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, s := range info.Settings {
-		if day := len("2006-01-02"); s.Key == "vcs.time" && len(s.Value) > day {
-			return s.Value[:day]
-		}
-	}
-	return ""
 }
 
 func printingExits() []settings.Exit {

@@ -31,7 +31,7 @@ func smokeCommand() subcommand {
 			{Name: "timeout", Kind: settings.Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero, such as 90s or 5m", Does: "give up after this time"},
 			{Name: "json", Kind: settings.Switch, Does: "print the protocol lines instead of the readable conversation"},
 		},
-		Exclude: [][2]string{{"demo", settings.Droid}},
+		Exclude: [][2]string{{"demo", settings.Droid}, {"demo", settings.Model}, {"demo", settings.Effort}},
 		Exits: []settings.Exit{
 			{Code: exitOK, Means: "the turn ended normally (end_turn)"}, {Code: exitFailed, Means: "it did not"}, {Code: exitUsage, Means: "wrong usage"},
 		},

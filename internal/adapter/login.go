@@ -8,6 +8,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
 	"droid-acp/internal/protocol"
@@ -95,8 +96,9 @@ func loginError(method string, err error) *acp.RequestError {
 	var refused *login.Error
 	var died *login.DiedError
 	var notFound *droid.NotFoundError
+	var trouble *diagnosis.Trouble
 	remedy := login.Remedy(method, err)
-	text := sentence(err) + " " + remedy
+	text := diagnosis.Sentence(err) + " " + remedy
 	switch {
 	case errors.As(err, &refused):
 		line := strings.Join(strings.Fields(text), " ")
@@ -105,7 +107,7 @@ func loginError(method string, err error) *acp.RequestError {
 		return errEnding()
 	case errors.Is(err, context.Canceled):
 		return requestCancelled()
-	case errors.As(err, &notFound):
+	case errors.As(err, &notFound), errors.As(err, &trouble):
 		return startError(err)
 	case errors.As(err, &died):
 		return internalError("droid_crashed", text)

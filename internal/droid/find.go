@@ -36,12 +36,6 @@ func (e *NotFoundError) Error() string {
 	return b.String()
 }
 
-// Remedy tells a user what to do.
-func (e *NotFoundError) Remedy() string {
-	return "Install Factory's droid with \"npm i -g droid\" or \"curl -fsSL https://app.factory.ai/cli | sh\", " +
-		"or set " + EnvDroid + " to the path of the droid program."
-}
-
 // Find returns the path of the droid program: explicit (the flag --droid), else
 // $DROID_ACP_DROID, else droid in PATH, else ~/.local/bin/droid. A program that
 // explicit or the variable names must exist; no other is then taken instead.

@@ -38,12 +38,12 @@ func Common() []Setting {
 		},
 		{
 			Name: FollowUp, Env: "DROID_ACP_FOLLOW_UP", Kind: Choice, Value: "WHAT", Allowed: []string{"queue", "steer"}, Unset: "queue",
-			Does: "what becomes of a prompt that is sent while one runs: it waits, or droid gets it at once",
+			Does: "let a prompt that is sent while one runs wait for its turn, or give it to droid at once",
 		},
 		{
 			Name: Files, Env: "DROID_ACP_FILES", Kind: Choice, Value: "WAY", Allowed: []string{"editor", "disk"},
 			Unset: "editor where the editor offers it and does it well",
-			Does:  "how droid reads and edits files: through the editor's own buffers, or on the disk",
+			Does:  "have droid read and edit files through the editor's own buffers, or on the disk",
 		},
 		{
 			Name: ParkAfter, Env: "DROID_ACP_PARK_AFTER", Kind: Duration, Value: "TIME", Default: "15m",

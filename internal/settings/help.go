@@ -24,33 +24,26 @@ func Help(c Command, commands []Command) string {
 	var b strings.Builder
 	if c.Name == "" {
 		b.WriteString(wrap(width, "", c.Long) + "\n\nUsage:\n")
+		var l list
 		for _, row := range shown(commands) {
-			b.WriteString(entry(row.Usage(), row.Summary))
+			l.add(row.Usage(), row.Summary)
 		}
+		b.WriteString(l.String())
 	} else {
-		fmt.Fprintf(&b, "Usage:\n%s", entry(c.Usage(), c.Summary))
+		fmt.Fprintf(&b, "Usage:\n  %s\n\n%s\n", c.Usage(), wrap(width, "", sentence(upper(c.Summary))))
 		if c.Long != "" {
-			b.WriteString("\n" + wrap(width, "", c.Long) + "\n")
+			b.WriteString(wrap(width, "", c.Long) + "\n")
 		}
 	}
-	b.WriteString("\nFlags:\n")
-	for _, row := range c.Settings() {
-		if !row.Hidden {
-			b.WriteString(entry(row.flagUsage(), row.help()))
-		}
-	}
-	for _, row := range versionAndHelp() {
-		b.WriteString(entry(row.flagUsage(), row.help()))
-	}
+	b.WriteString("\nFlags:\n" + c.flagList())
 	if len(c.Reads) > 0 {
 		b.WriteString("\nA flag wins over its environment variable, and that over the default.\n")
 	}
-	if len(c.Exits) > 0 {
-		b.WriteString("\nExit codes:\n")
-		for _, e := range c.Exits {
-			b.WriteString(entry(fmt.Sprint(e.Code), e.Means))
-		}
+	var exits list
+	for _, e := range c.Exits {
+		exits.add(fmt.Sprint(e.Code), e.Means)
 	}
+	b.WriteString("\nExit codes:\n" + exits.String())
 	for i, e := range c.Examples {
 		if i == 0 {
 			b.WriteString("\nExamples:\n")
@@ -58,6 +51,17 @@ func Help(c Command, commands []Command) string {
 		fmt.Fprintf(&b, "  %s\n%s\n", e.Call, wrap(width, "      ", e.Does))
 	}
 	return b.String()
+}
+
+// flagList are the flags of the command and what they do.
+func (c Command) flagList() string {
+	var l list
+	for _, row := range append(c.Settings(), versionAndHelp()...) {
+		if !row.Hidden {
+			l.add(row.flagUsage(), row.help())
+		}
+	}
+	return l.String()
 }
 
 // flagUsage is how the flag is written: "--mode MODE".
@@ -93,19 +97,29 @@ func (s Setting) Otherwise() string {
 	return s.Unset
 }
 
-// entry is a name and, indented behind or below it, what is said of it.
-func entry(name, text string) string {
-	const column = 23
-	lines := strings.Split(wrap(width, strings.Repeat(" ", column), text), "\n")
-	head := "  " + name
-	if n := utf8.RuneCountInString(head); n < column-1 {
-		lines[0] = head + strings.Repeat(" ", column-n) + strings.TrimLeft(lines[0], " ")
-		head = ""
-	} else {
-		head += "\n"
-	}
-	return head + strings.Join(lines, "\n") + "\n"
+// list is a list of names and of what is said of each.
+type list struct{ names, texts []string }
+
+func (l *list) add(name, text string) {
+	l.names, l.texts = append(l.names, name), append(l.texts, text)
 }
+
+// String has the texts in a column beside the names.
+func (l *list) String() string {
+	column := 0
+	for _, name := range l.names {
+		column = max(column, len(name)+4)
+	}
+	var b strings.Builder
+	for i, name := range l.names {
+		text := wrap(width, strings.Repeat(" ", column), l.texts[i])
+		b.WriteString("  " + name + text[len(name)+2:] + "\n")
+	}
+	return b.String()
+}
+
+// upper gives a phrase a capital letter.
+func upper(phrase string) string { return strings.ToUpper(phrase[:1]) + phrase[1:] }
 
 // wrap breaks each paragraph of a text into lines of at most this width that begin with
 // the indentation.

@@ -49,7 +49,7 @@ All that droid-acp can be told by flags and by its environment. This page is mad
 - A value that is not allowed is an error that names the flag or the variable and says what is allowed (exit code 2). A variable is
   looked at only by a command that reads it, and only where its flag is not given.
 - A flag that nobody knows is an error, and so is one that means nothing to the command. Only ` + "`login`" + ` passes over the flags of
-  serving, since editors append it to them.
+  serving, since editors append it to these.
 - A variable ` + "`DROID_ACP_…`" + ` that is in none of these tables is told with the name that was perhaps meant. While serving it is a
   warning on stderr and in the log: an environment is shared with older and newer droid-acps, and an editor should not lose its
   agent by it. To %s it is an error, so that no check passes with other settings than were meant.

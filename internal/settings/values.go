@@ -39,8 +39,8 @@ func (c Command) Resolve(given Given, getenv func(string) string) (*Values, erro
 			}
 		}
 		for _, text := range texts {
-			if !row.takes(text) {
-				return nil, fmt.Errorf("invalid value %q for %s: allowed is %s", text, name, row.allowed())
+			if err := row.Check(text, name); err != nil {
+				return nil, err
 			}
 		}
 		v.text[row.Name], v.name[row.Name] = texts, name
@@ -106,6 +106,15 @@ func (v *Values) row(name string) Setting {
 		panic("settings: this command has no setting " + name)
 	}
 	return row
+}
+
+// Check returns an error if the text is no value of the setting. name is where the text
+// comes from: "--mode" or "$DROID_ACP_MODE".
+func (s Setting) Check(text, name string) error {
+	if !s.takes(text) {
+		return fmt.Errorf("invalid value %q for %s: allowed is %s", text, name, s.allowed())
+	}
+	return nil
 }
 
 // takes reports whether the text is a value of the setting.

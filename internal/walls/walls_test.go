@@ -28,8 +28,9 @@ var mayImport = map[string]string{
 	"internal/editorfs":     "",
 	"internal/wire":         "internal/visible",
 	"internal/shell":        "internal/procgroup internal/markdown",
-	"internal/export":       "internal/quirks internal/droid/stream internal/visible",
+	"internal/export":       "internal/quirks internal/droid/stream internal/visible internal/udiff",
 	"internal/patch":        "",
+	"internal/udiff":        "",
 	"internal/paths":        "",
 	"internal/markdown":     "",
 	"internal/visible":      "",
@@ -38,6 +39,7 @@ var mayImport = map[string]string{
 	"internal/login":        "internal/procgroup",
 	"internal/store":        "internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
+	"internal/diagnosis":    "internal/droid",
 	"internal/testeditor":   "",
 	"internal/settings":     "internal/droid/stream",
 }
@@ -45,7 +47,7 @@ var mayImport = map[string]string{
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
 	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/show",
-	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
+	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
 	"internal/settings",
 }
 
