@@ -10,7 +10,7 @@ BASE_URL    ?=
 SCOPE       ?=
 MAINTAINER  ?=
 
-.PHONY: demo build test e2e lint fuzz mutate bench cross release release-check clean
+.PHONY: demo build test e2e lint fuzz mutate bench cross release picture clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -47,6 +47,10 @@ cross: ## build for all supported systems
 
 release: ## everything that a release offers, in dist/; VERSION=1.2.3 unless the commit has a tag v1.2.3
 	GOWORK=off go run -C scripts/release . $(if $(VERSION),-version $(VERSION)) $(if $(REPOSITORY),-repository $(REPOSITORY)) $(if $(BASE_URL),-base-url $(BASE_URL)) $(if $(SCOPE),-scope $(SCOPE)) $(if $(MAINTAINER),-maintainer "$(MAINTAINER)")
+
+picture: build ## draw the pictures of the documents anew
+	go run ./scripts/picture docs/conversation.svg bin/droid-acp smoke --demo --mode normal --permissions allow "Add a greeting"
+	go run ./scripts/picture docs/demo.svg bin/droid-acp smoke --demo --permissions allow "Add a greeting"
 
 clean:
 	rm -rf bin dist

@@ -294,9 +294,9 @@ func longText() string {
 	return b.String() + "is TANGERINE."
 }
 
-// clientSteps takes a client through a prompt, permissions, a cancelled tool, and a load
-// by a second process.
-func clientSteps(t *testing.T, model *modelserver.Server, h home, command []string) {
+// scriptSteps makes the model answer the prompts of the steps that each client goes
+// through.
+func scriptSteps(model *modelserver.Server) {
 	model.On("remember", modelserver.Step{Thinking: "A word. ", Text: longText(), Delay: 2 * time.Millisecond})
 	for _, name := range []string{"allowed", "refused"} {
 		model.On("touch "+name, modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute(name, "touch "+name)}},
@@ -305,7 +305,12 @@ func clientSteps(t *testing.T, model *modelserver.Server, h home, command []stri
 	model.On("sleep", modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("sleep", "sleep 299")}})
 	model.On("still", modelserver.Step{Text: "Still here."})
 	model.On("which", modelserver.Step{Text: "It was TANGERINE."})
+}
 
+// clientSteps takes a client through a prompt, permissions, a cancelled tool, and a load
+// by a second process.
+func clientSteps(t *testing.T, model *modelserver.Server, h home, command []string) {
+	scriptSteps(model)
 	c := startClient(t, h, command)
 	step := func(name string, run func(t *testing.T)) {
 		if !t.Run(name, func(t *testing.T) { c.t = t; run(t) }) {

@@ -27,6 +27,8 @@ func commands() []subcommand {
 		serveCommand(""),
 		loginCommand(),
 		smokeCommand(),
+		doctorCommand(),
+		installDroidCommand(),
 		completionCommand(),
 		manCommand(),
 		serveCommand("acp"),

@@ -30,6 +30,9 @@ import (
 // demoCommand makes this program the scripted droid of "smoke --demo".
 const demoCommand = "demo-droid"
 
+// demoAtOnce behind it makes the droid not wait between words.
+const demoAtOnce = "at-once"
+
 // demoPace is the time between two words of the scripted droid, so that one
 // sees it stream.
 const demoPace = 15 * time.Millisecond
@@ -60,8 +63,12 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	stderr = visible.Writer(stderr) // it repeats what others wrote
 	if len(args) > 0 && args[0] == demoCommand {
+		pace := demoPace
+		if len(args) > 1 && args[1] == demoAtOnce {
+			pace = 0
+		}
 		return fakedroid.ExitCode(fakedroid.Run(stdin, stdout, fakedroid.Demo(),
-			fakedroid.WithPace(demoPace), fakedroid.WithStderr(stderr)))
+			fakedroid.WithPace(pace), fakedroid.WithStderr(stderr)))
 	}
 	leaving, stop := awaitSignals()
 	defer stop()
@@ -92,6 +99,9 @@ func runServe(c *call) int {
 	defer closeLog()
 	for _, stray := range c.strays {
 		log.Warn(stray.String())
+	}
+	if onTerminal(c.stdin) {
+		sayByHand(c.stderr)
 	}
 	limitMemory()
 	dir, err := os.Getwd()

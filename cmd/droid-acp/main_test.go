@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/fakelogin"
 )
 
@@ -33,6 +34,9 @@ const envLogin = "DROID_ACP_TEST_LOGIN"
 func TestMain(m *testing.M) {
 	if script := fakelogin.Scripts()[os.Getenv(envLogin)]; script != nil && len(os.Args) > 1 && os.Args[1] == "exec" {
 		os.Exit(fakelogin.Run(os.Stdin, os.Stdout, fakelogin.OpenBrowser, script))
+	}
+	if os.Getenv(envScripted) != "" && len(os.Args) > 1 && os.Args[1] == "exec" {
+		os.Exit(fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, scripted, fakedroid.WithStderr(os.Stderr))))
 	}
 	if os.Getenv(envProgram) != "" || len(os.Args) > 1 && (os.Args[1] == demoCommand || os.Args[1] == stream.OwnHook) {
 		main()
@@ -137,8 +141,8 @@ func TestSmokeWithoutDroid(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("DROID_ACP_DROID", "")
 	got := command("", "smoke", "hello")
-	require.Equal(t, exitFailed, got.code)
-	require.Contains(t, got.stderr, "droid not found")
+	require.Equal(t, 3, got.code)
+	require.Contains(t, got.stderr, "droid_not_installed: droid not found")
 	require.Contains(t, got.stderr, "Install Factory's droid with `")
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,41 +18,56 @@ import (
 
 const defaultPrompt = "Say hello, and tell in one sentence which directory you work in."
 
-// smokeCommand is the command that runs one prompt without an editor.
+// smokeCommand is the command that runs prompts without an editor.
 func smokeCommand() subcommand {
 	return subcommand{settings.Command{
 		Name: "smoke", Args: "[PROMPT]", MaxArgs: -1, Strict: true,
 		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.Shell, settings.LogFile, settings.LogLevel},
-		Summary: "run one prompt without an editor and show the conversation",
+		Summary: "run prompts without an editor, show the conversation and check the answers",
+		Long: "It opens a session, sends the prompts one after the other, and ends with a summary. A turn that fails ends the run; an expectation that is not met does not. " +
+			"In a file of prompts, a line --- stands between two, and the lines at a prompt's end that begin with expect: or expect-file: are its expectations.",
 		Own: []settings.Setting{
 			{Name: "demo", Kind: settings.Switch, Does: "talk to a scripted droid that is built in; needs no droid and no login"},
 			{Name: "permissions", Kind: settings.Choice, Value: "ANSWER", Allowed: []string{string(smoke.Refuse), string(smoke.Allow)}, Default: string(smoke.Refuse),
 				Does: "how permission requests are answered"},
+			{Name: "prompts", Kind: settings.File, Value: "FILE", Unset: "the PROMPT of the command line, or a greeting", Does: "a file of prompts, with a line --- between two"},
+			{Name: "expect", Kind: settings.Texts, Value: "TEXT", Unset: "nothing", Does: "the answer to the last prompt must contain this"},
+			{Name: "expect-file", Kind: settings.Texts, Value: "PATH[=TEXT]", Unset: "nothing",
+				Does: "after the last prompt there must be this file below the session's directory, and TEXT in it"},
 			{Name: "cwd", Kind: settings.Dir, Value: "DIR", Unset: "the current directory", Does: "the session's directory"},
-			{Name: "timeout", Kind: settings.Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero, such as 90s or 5m", Does: "give up after this time"},
-			{Name: "json", Kind: settings.Switch, Does: "print the protocol lines instead of the readable conversation"},
+			{Name: "timeout", Kind: settings.Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero, such as 90s or 5m", Does: "give up after this time, which is for all prompts together"},
+			{Name: "json", Kind: settings.Switch, Does: "print the protocol lines instead of the readable conversation and the summary"},
+			{Name: "junit", Kind: settings.File, Value: "FILE", Unset: "none", Does: "write the result as JUnit's XML, a test case for each prompt"},
+			{Name: "result", Kind: settings.File, Value: "FILE", Unset: "none", Does: "write the result as JSON; docs/ci.md describes its fields"},
 		},
 		Exclude: [][2]string{{"demo", settings.Droid}, {"demo", settings.Model}, {"demo", settings.Effort}},
 		Exits: []settings.Exit{
-			{Code: exitOK, Means: "the turn ended normally (end_turn)"}, {Code: exitFailed, Means: "it did not"}, {Code: exitUsage, Means: "wrong usage"},
+			{Code: smoke.Passed.ExitCode(), Means: "all turns ended normally (end_turn), with what was expected"},
+			{Code: smoke.TurnFailed.ExitCode(), Means: "a turn ended otherwise, droid failed, or a result could not be written"},
+			{Code: exitUsage, Means: "wrong usage; nothing was run"},
+			{Code: smoke.NotInstalled.ExitCode(), Means: "droid is not installed"},
+			{Code: smoke.NotLoggedIn.ExitCode(), Means: "droid is not logged in"},
+			{Code: smoke.ModelFailed.ExitCode(), Means: "the call to the model failed"},
+			{Code: smoke.NotMet.ExitCode(), Means: "an expectation was not met"},
+			{Code: smoke.TimedOut.ExitCode(), Means: "the time was up"},
 		},
 	}, runSmoke}
 }
 
-// runSmoke runs one prompt against the agent in this process.
+// runSmoke runs prompts against the agent in this process.
 func runSmoke(c *call) int {
 	options, err := smokeOptions(c)
 	if err != nil {
-		return usageError(c.stderr, err)
+		return usageError(c.stderr, err, "smoke")
 	}
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
-		return usageError(c.stderr, err)
+		return usageError(c.stderr, err, "smoke")
 	}
 	defer closeLog()
 
 	timeout := c.values.Duration("timeout")
-	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, fmt.Errorf("no end of the turn within %v", timeout))
+	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
 	defer cancel()
 	locate := func() (droid.Command, error) { return locateDroid(c.values.Bool("demo"), c.droid) }
 	agent := adapter.New(adapter.Config{
@@ -68,21 +84,37 @@ func runSmoke(c *call) int {
 		Dir: options.CWD, Version: version(), Log: log,
 	})
 	c.leaving.onHurry(agent.Kill)
-	stop, err := converse(ctx, agent, c.stdout, options)
-	switch {
-	case err != nil:
-		fmt.Fprintln(c.stderr, "droid-acp smoke: "+err.Error())
-		return exitFailed
-	case stop != "end_turn":
-		fmt.Fprintln(c.stderr, "droid-acp smoke: the turn ended with "+stop)
-		return exitFailed
+	result := converse(ctx, agent, c.stdout, options)
+	if result.Outcome != smoke.Passed {
+		fmt.Fprintf(c.stderr, "droid-acp smoke: %s: %s\n", result.Outcome, result.Reason)
 	}
-	return exitOK
+	return writeResult(c, result)
 }
 
-// converse runs the agent and the client on two pipes until the prompt has
+// writeResult writes the files that were asked for, and returns the exit code.
+func writeResult(c *call, result *smoke.Result) int {
+	for _, file := range []struct {
+		path   string
+		render func() ([]byte, error)
+	}{{c.values.String("junit"), result.JUnit}, {c.values.String("result"), result.JSON}} {
+		if file.path == "" {
+			continue
+		}
+		text, err := file.render()
+		if err == nil {
+			err = smoke.WriteFile(file.path, text)
+		}
+		if err != nil {
+			fmt.Fprintf(c.stderr, "droid-acp smoke: %s was not written: %v\n", file.path, err)
+			return exitFailed
+		}
+	}
+	return result.ExitCode
+}
+
+// converse runs the agent and the client on two pipes until the prompts have
 // ended, and returns when the agent and its droid have, too.
-func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) (string, error) {
+func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) *smoke.Result {
 	agentIn, clientOut := io.Pipe()
 	clientIn, agentOut := io.Pipe()
 	served := make(chan error, 1)
@@ -91,28 +123,97 @@ func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smo
 		_ = agentOut.Close() // a pipe always closes
 		served <- err
 	}()
-	stop, err := smoke.Run(ctx, clientIn, clientOut, stdout, o)
+	result := smoke.Run(ctx, clientIn, clientOut, stdout, o)
 	_ = clientOut.Close()
 	_ = clientIn.CloseWithError(io.ErrClosedPipe) // what the agent still says has no reader
 	<-served
-	return stop, err
+	return result
 }
 
-func smokeOptions(c *call) (smoke.Options, error) {
+func smokeOptions(c *call) (o smoke.Options, err error) {
 	v := c.values
-	o := smoke.Options{Prompt: strings.Join(c.args, " "), Mode: c.mode, Allow: smoke.Policy(v.String("permissions")), JSON: v.Bool("json")}
-	if o.Prompt == "" {
-		o.Prompt = defaultPrompt
-	}
+	o = smoke.Options{Mode: c.mode, Model: c.model, Effort: c.effort, Allow: smoke.Policy(v.String("permissions")), JSON: v.Bool("json"), Colour: colours(c.stdout)}
 	if v.Bool("demo") && o.Mode == "" {
 		o.Mode = string(stream.ModeSpec) // so that the demo shows a plan to approve
 	}
-	cwd, err := filepath.Abs(v.String("cwd"))
-	if err != nil {
-		return o, err
+	if o.CWD, err = directory(v.String("cwd")); err != nil {
+		return o, fmt.Errorf("invalid value %q for --cwd: %w", v.String("cwd"), err)
 	}
-	o.CWD = cwd
-	return o, nil
+	for _, name := range []string{"junit", "result"} {
+		if path := v.String(name); path != "" {
+			if err := smoke.CheckTarget(path); err != nil {
+				return o, fmt.Errorf("invalid value %q for --%s: %w", path, name, err)
+			}
+		}
+	}
+	o.Prompts, err = promptsOf(v, strings.Join(c.args, " "))
+	return o, err
+}
+
+// directory is the absolute path of a directory, which must be there.
+func directory(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(path); err != nil {
+		return "", err
+	} else if !info.IsDir() {
+		return "", errors.New("it is no directory")
+	}
+	return path, nil
+}
+
+// maxPrompts bounds the file of prompts, in bytes.
+const maxPrompts = 10 << 20
+
+// promptsOf are the prompts of the file, or the one of the command line. The last one
+// also has the expectations of the flags.
+func promptsOf(v *settings.Values, text string) (prompts []smoke.Prompt, err error) {
+	path := v.String("prompts")
+	switch {
+	case path != "" && text != "":
+		return nil, errors.New("--prompts and a PROMPT exclude each other")
+	case path != "":
+		if prompts, err = readPrompts(path); err != nil {
+			return nil, fmt.Errorf("invalid value %q for --prompts: %w", path, err)
+		}
+	case text == "":
+		text = defaultPrompt
+		fallthrough
+	default:
+		prompts = []smoke.Prompt{{Text: text}}
+	}
+	last := &prompts[len(prompts)-1]
+	for _, flag := range []struct {
+		name string
+		read func(string) (smoke.Expectation, error)
+	}{{"expect", smoke.Answer}, {"expect-file", smoke.File}} {
+		for _, value := range v.Strings(flag.name) {
+			e, err := flag.read(value)
+			if err != nil {
+				return nil, fmt.Errorf("invalid value %q for --%s: %w", value, flag.name, err)
+			}
+			last.Expect = append(last.Expect, e)
+		}
+	}
+	return prompts, nil
+}
+
+func readPrompts(path string) ([]smoke.Prompt, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxPrompts+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxPrompts {
+		return nil, errors.New("it is larger than 10 MiB")
+	}
+	return smoke.ParsePrompts(string(text))
 }
 
 // locateDroid is the command of droid: the real one, or this program as the scripted one.

@@ -21,6 +21,7 @@ type command struct {
 	fenced   bool
 	text     string // as the shell's printer writes it
 	words    [][]string
+	printed  []string // the lines below it in a block of console
 }
 
 func (c command) String() string { return fmt.Sprintf("%s:%d: %s", c.document, c.line, c.text) }
@@ -29,16 +30,16 @@ func (c command) String() string { return fmt.Sprintf("%s:%d: %s", c.document, c
 // that call make, this program or a script.
 func readCommands(d *document) (found []command, wrong []string) {
 	for _, b := range d.blocks {
-		text, language := b.text, syntax.LangPOSIX
+		text, language, printed := b.text, syntax.LangPOSIX, map[int][]string(nil)
 		switch b.lang {
 		case "sh":
 		case "bash", "zsh":
 			language = syntax.LangBash
 		case "console":
-			text = promptedLines(text)
+			text, printed = promptedLines(text)
 		case "fish", "powershell": // other grammars: each line is a command that nobody runs
 			for line := range strings.Lines(text) {
-				found = append(found, command{d.path, b.line, true, strings.TrimSpace(line), nil})
+				found = append(found, command{document: d.path, line: b.line, fenced: true, text: strings.TrimSpace(line)})
 			}
 			continue
 		default:
@@ -52,6 +53,7 @@ func readCommands(d *document) (found []command, wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %v", d.path, b.line, err))
 		}
 		for _, c := range commands {
+			c.printed = printed[c.line]
 			c.document, c.line, c.fenced = d.path, b.line+c.line-1, true
 			found = append(found, c)
 		}
@@ -74,20 +76,26 @@ func readCommands(d *document) (found []command, wrong []string) {
 var calledPattern = regexp.MustCompile(`^(?:[A-Z_]+=\S+ |sh )*(?:make|(?:\S*/)?droid-acp|\.?/?scripts/\S+)(?: |$)`)
 
 // promptedLines are the lines behind a prompt, and those that continue them, each at its
-// place. All others are output.
-func promptedLines(text string) string {
+// place. All others are output, by the line of the command above.
+func promptedLines(text string) (commands string, printed map[int][]string) {
 	var b strings.Builder
-	continues := false
+	printed = map[int][]string{}
+	continues, above, n := false, 0, 0
 	for line := range strings.Lines(text) {
+		n++
 		line, isCommand := strings.CutPrefix(line, "$ ")
+		if isCommand {
+			above = n
+		}
 		if isCommand || continues {
 			b.WriteString(strings.TrimPrefix(line, "> "))
 		} else {
 			b.WriteByte('\n')
+			printed[above] = append(printed[above], strings.TrimSuffix(line, "\n"))
 		}
 		continues = (isCommand || continues) && strings.HasSuffix(line, "\\\n")
 	}
-	return b.String()
+	return b.String(), printed
 }
 
 func parseCommands(text string, language syntax.LangVariant) (found []command, err error) {
@@ -237,14 +245,14 @@ func TestCommandsAreRead(t *testing.T) {
 	texts := func(markdown string) (texts []string, wrong []string) {
 		found, wrong := readCommands(parseDocument("a.md", markdown))
 		for _, c := range found {
-			texts = append(texts, fmt.Sprintf("%d %s", c.line, c.text))
+			texts = append(texts, strings.TrimSpace(fmt.Sprintf("%d %s %s", c.line, c.text, strings.Join(c.printed, "/"))))
 		}
 		return texts, wrong
 	}
 	found, wrong := texts("```sh\n# why\nmake   demo # here\ncat > a <<'END'\nmake x\nEND\na \\\n  b\n```\n`make x`, `makes`, `A=b make y`, `droid exec`\n\n" +
-		"```console\n$ make demo\nmake: what?\n$ make \\\n> test\nok\n```\n\n```fish\nset a b\n```\n")
+		"```console\n$ make demo\nmake: what?\n$ make \\\n> test\nok\nall\n```\n\n```fish\nset a b\n```\n")
 	require.Empty(t, wrong)
-	require.Equal(t, []string{"3 make demo", "4 cat >a <<'END'\nmake x\nEND", "7 a b", "13 make demo", "15 make test", "21 set a b", "10 make x", "10 A=b make y"}, found)
+	require.Equal(t, []string{"3 make demo", "4 cat >a <<'END'\nmake x\nEND", "7 a b", "13 make demo make: what?", "15 make test ok/all", "22 set a b", "10 make x", "10 A=b make y"}, found)
 	for _, bad := range []string{"```sh\nif true\n```\n", "```console\nmake demo\n```\n", "```sh\n# nothing\n```\n", "```sh\ncat <(echo)\n```\n"} {
 		_, wrong := texts(bad)
 		require.Len(t, wrong, 1, bad)

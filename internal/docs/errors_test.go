@@ -26,7 +26,8 @@ type errorWords struct {
 // computed are functions that make an error with a word that they are given or that they
 // look up. The words are found where they come from.
 var computed = map[string]string{
-	"internalError": "its callers give it", "settingError": "its callers give it", "turnError": "from remedies and reasonFromMessage",
+	"internalError": "its callers give it", "settingError": "its callers give it", "turnError": "a diagnosis.Kind, or from reasonFromMessage",
+	"startError":    "a diagnosis.Kind",
 	"copyNotOpened": "from another error", "settled": "from options.optionNames",
 }
 
@@ -78,29 +79,24 @@ func (w *errorWords) addFunc(fset *token.FileSet, f *ast.FuncDecl) {
 	})
 }
 
-// addTable adds the keys of the table remedies, the values of the one of options, and what
-// the constants are that stand for words.
+// addTable adds the kinds of errors and the values of the table of options.
 func (w *errorWords) addTable(spec *ast.ValueSpec) {
+	kind, _ := spec.Type.(*ast.Ident)
 	for i, name := range spec.Names {
 		if len(spec.Values) <= i {
 			return
 		}
-		if name.Name == "kindInternal" || name.Name == "ReasonProcessExit" {
+		// That of a missing login is a code instead.
+		if name.Name == "kindInternal" || kind != nil && kind.Name == "Kind" && name.Name != "NotLoggedIn" {
 			w.words[literal(spec.Values[i])] = true
 		}
 		table, ok := spec.Values[i].(*ast.CompositeLit)
-		if !ok || name.Name != "remedies" && name.Name != "optionNames" {
+		if !ok || name.Name != "optionNames" {
 			continue
 		}
 		for _, element := range table.Elts {
-			pair := element.(*ast.KeyValueExpr)
-			if key := literal(pair.Key); name.Name == "remedies" && key != "" {
-				w.words[key] = true
-			}
-			if name.Name == "optionNames" {
-				kind := strings.ReplaceAll(literal(pair.Value), " ", "_")
-				w.words[kind+"_refused"], w.words[kind+"_ignored"] = true, true
-			}
+			kind := strings.ReplaceAll(literal(element.(*ast.KeyValueExpr).Value), " ", "_")
+			w.words[kind+"_refused"], w.words[kind+"_ignored"] = true, true
 		}
 	}
 }
@@ -165,9 +161,7 @@ func (w *errorWords) add(t *testing.T, path, text string) {
 	require.NoError(t, err)
 	w.addFile(fset, file)
 	for _, code := range codePattern.FindAllString(text, -1) {
-		if file.Name.Name != "stream" { // droid's own
-			w.words[code] = true
-		}
+		w.words[code] = true
 	}
 }
 
@@ -201,7 +195,7 @@ func checkErrors(page string, w *errorWords) (wrong []string) {
 
 // TestEveryErrorIsTold: docs/errors.md has the words and codes of the program, and no others.
 func TestEveryErrorIsTold(t *testing.T) {
-	w := readErrorWords(t, "internal/adapter", "internal/wire", "internal/login", "internal/options", "internal/droid/stream")
+	w := readErrorWords(t, "internal/adapter", "internal/wire", "internal/login", "internal/options", "internal/diagnosis")
 	delete(w.words, "")
 	require.Greater(t, len(w.words), 40)
 	require.Empty(t, checkErrors(read(t, filepath.Join(root, "docs/errors.md")), w))
@@ -209,9 +203,12 @@ func TestEveryErrorIsTold(t *testing.T) {
 
 func TestWrongErrorsAreFound(t *testing.T) {
 	const code = `package a
-var remedies = map[string]string{"poor": "pay", reasonX: "?"}
+const (
+	Poor        Kind = "poor"
+	Gone        Kind = "gone"
+	NotLoggedIn Kind = "stranger"
+)
 var optionNames = map[string]string{x: "big mode"}
-const ReasonProcessExit = "gone"
 func settled() { _ = internalError(kind+"_ignored", "") }
 func reasonFromMessage() string { return "late" }
 func f() error { wire.NewError(-32602, "Invalid params", ""); wire.NewError(-32603, "lost", ""); settingError("switch", "", nil); return internalError("shut", "") }

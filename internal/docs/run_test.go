@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func newNewcomer(t *testing.T) *newcomer {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(n.dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(n.dir, name), content, info.Mode().Perm()))
 	}
-	n.env = newcomersEnv(t)
+	n.env = append(newcomersEnv(t), "PATH="+filepath.Join(n.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, command := range []string{"git init -q", "git add -A", "git -c user.name=a -c user.email=a@example.org commit -q -m clone"} {
 		out, code := n.run(t, command)
 		require.Zero(t, code, "%s: %s", command, out)
@@ -89,16 +90,23 @@ func (n *newcomer) run(t *testing.T, command string) (string, int) {
 // help is world.help of the program that the newcomer has built.
 func (n *newcomer) help(t *testing.T) func(string) (string, bool) {
 	known := map[string]string{}
+	ask := func(name string) string {
+		if _, asked := known[name]; !asked {
+			text, code := n.run(t, "bin/droid-acp "+name+" --help")
+			require.Zero(t, code, text)
+			known[name] = text
+		}
+		return known[name]
+	}
 	return func(name string) (string, bool) {
-		if text, asked := known[name]; asked {
-			return text, text != ""
+		main := ask("")
+		if name == "" {
+			return main, true
 		}
-		text, code := n.run(t, "bin/droid-acp --help && bin/droid-acp "+name+" --help")
-		if code != 0 {
-			text = ""
+		if !slices.Contains(ownCommands(main), name) {
+			return "", false
 		}
-		known[name] = text
-		return text, text != ""
+		return ask(name), true
 	}
 }
 
@@ -124,6 +132,9 @@ func TestEveryCommandOfTheDocuments(t *testing.T) {
 				if code != e.exit {
 					wrong = append(wrong, fmt.Sprintf("%s: exit code %d\n%s", c, code, out))
 				}
+				if line := notPrinted(c.printed, out); line != "" {
+					wrong = append(wrong, fmt.Sprintf("%s: it does not print, or not there: %s\n%s", c, line, out))
+				}
 				t.Logf("%s: %v", c, time.Since(began).Round(time.Millisecond))
 			}
 		}
@@ -133,7 +144,39 @@ func TestEveryCommandOfTheDocuments(t *testing.T) {
 	}
 	wrong = append(wrong, w.checkList(list, all, read(t, filepath.Join(root, ".ci/run")))...)
 	wrong = append(wrong, wrongFlags(w, readDocuments(t, root))...)
+	wrong = append(wrong, checkPictures(t, reader)...)
 	require.Empty(t, wrong, strings.Join(wrong, "\n"))
+}
+
+var numberPattern = regexp.MustCompile(`[0-9]+(?:[.:][0-9]+)*`)
+
+// notPrinted returns the first line that a document shows below a command and that the
+// command did not print behind the lines before it, or "". Numbers and white space may
+// differ, "…" stands for anything, and lines may be left out.
+func notPrinted(shown []string, printed string) string {
+	plain := func(line string) string {
+		return strings.Join(strings.Fields(numberPattern.ReplaceAllString(line, "0")), " ")
+	}
+	rest := strings.Split(printed, "\n")
+	for _, line := range shown {
+		pattern := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(plain(line)), "…", ".*") + "$")
+		at := slices.IndexFunc(rest, func(printed string) bool { return pattern.MatchString(plain(printed)) })
+		if at < 0 {
+			return line
+		}
+		rest = rest[at+1:]
+	}
+	return ""
+}
+
+func TestNotPrinted(t *testing.T) {
+	const printed = "one  1.5s\ntwo /tmp/x here\n\nthree"
+	for shown, want := range map[string]string{
+		"": "", "one 2s": "", "two … here/three": "", "one 1s/…/three": "", "…": "", "one 1s//three": "",
+		"on": "on", "three/one 1.5s": "one 1.5s", "two …there": "two …there", "three/three": "three", "four": "four",
+	} {
+		require.Equal(t, want, notPrinted(strings.Split(shown, "/"), printed), shown)
+	}
 }
 
 // inReadingOrder is README and the others by name.
@@ -167,10 +210,10 @@ func wrongFlags(w world, all map[string]*document) (wrong []string) {
 	return wrong
 }
 
-// ownCommands are the commands that the program's help lists.
+// ownCommands are the commands that the program's help lists, in indented lines.
 func ownCommands(help string) (names []string) {
 	for line := range strings.Lines(help) {
-		if words := strings.Fields(line); len(words) > 1 && words[0] == "droid-acp" && commandNamePattern.MatchString(words[1]) {
+		if words := strings.Fields(line); len(words) > 1 && strings.HasPrefix(line, "  droid-acp ") && commandNamePattern.MatchString(words[1]) {
 			names = append(names, words[1])
 		}
 	}

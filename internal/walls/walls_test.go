@@ -31,6 +31,7 @@ var mayImport = map[string]string{
 	"internal/export":       "internal/quirks internal/droid/stream internal/visible internal/udiff",
 	"internal/patch":        "",
 	"internal/udiff":        "",
+	"internal/smoke":        "internal/udiff internal/visible",
 	"internal/paths":        "",
 	"internal/markdown":     "",
 	"internal/visible":      "",
@@ -40,6 +41,8 @@ var mayImport = map[string]string{
 	"internal/store":        "internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
 	"internal/diagnosis":    "internal/droid",
+	"internal/install":      "internal/diagnosis internal/droid internal/procgroup",
+	"internal/doctor":       "internal/diagnosis internal/droid internal/droid/stream internal/store internal/visible",
 	"internal/testeditor":   "",
 	"internal/settings":     "internal/droid/stream",
 }
