@@ -68,10 +68,8 @@ func runLogin(c *call) int {
 
 // loginFailure is why there is no login, and what to do.
 func loginFailure(err error) string {
-	var notFound *droid.NotFoundError
-	var trouble *diagnosis.Trouble
 	switch {
-	case errors.As(err, &notFound), errors.As(err, &trouble):
+	case diagnosis.IsStart(err):
 		return diagnosis.Start(err).Error()
 	case errors.Is(err, context.Canceled):
 		return "ended before droid had logged in."

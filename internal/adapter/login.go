@@ -9,7 +9,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/diagnosis"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
@@ -95,8 +94,6 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 func loginError(method string, err error) *acp.RequestError {
 	var refused *login.Error
 	var died *login.DiedError
-	var notFound *droid.NotFoundError
-	var trouble *diagnosis.Trouble
 	remedy := login.Remedy(method, err)
 	text := diagnosis.Sentence(err) + " " + remedy
 	switch {
@@ -107,7 +104,7 @@ func loginError(method string, err error) *acp.RequestError {
 		return errEnding()
 	case errors.Is(err, context.Canceled):
 		return requestCancelled()
-	case errors.As(err, &notFound), errors.As(err, &trouble):
+	case diagnosis.IsStart(err):
 		return startError(err)
 	case errors.As(err, &died):
 		return internalError("droid_crashed", text)

@@ -30,7 +30,7 @@ const (
 	ModelUnavailable    Kind = "model_provider_unavailable"
 	ModelRejected       Kind = "model_request_rejected"
 	ProcessExit         Kind = "process_exit" // droid was ended while it worked
-	TurnFailed          Kind = "error"        // a turn failed, and nobody said why
+	TurnFailed          Kind = "error"        // the model's call failed, and nobody said why
 )
 
 // Kinds are all kinds. Each has a section in docs/troubleshooting.md.
@@ -41,6 +41,9 @@ func Kinds() []Kind {
 
 // CodeNotLoggedIn is ACP's "Authentication required".
 const CodeNotLoggedIn = -32000
+
+// codeInternal is JSON-RPC's "Internal error".
+const codeInternal = -32603
 
 // Group says how far a user came. The exit codes of smoke tell these apart.
 type Group string
@@ -59,7 +62,10 @@ func GroupOf(code int, message string) Group {
 	if code == CodeNotLoggedIn {
 		return LoggedOut
 	}
-	word, _, _ := strings.Cut(message, ":")
+	word, _, found := strings.Cut(message, ":")
+	if !found || code != codeInternal {
+		return OtherFailure
+	}
 	return Kind(word).Group()
 }
 
@@ -72,7 +78,9 @@ func (k Kind) Group() Group {
 		return NotStarted
 	case k == NotLoggedIn:
 		return LoggedOut
-	case strings.HasPrefix(string(k), "model_"):
+	case k == "model_refused" || k == "model_ignored": // a setting that droid did not change
+		return OtherFailure
+	case k == TurnFailed || strings.HasPrefix(string(k), "model_"): // a newer droid may have more reasons
 		return ModelFailed
 	}
 	return OtherFailure

@@ -100,10 +100,13 @@ func TestExit(t *testing.T) {
 	node := Start(&droid.ExitError{Code: 127, Stderr: []string{"env: 'node': No such file or directory"}})
 	require.Equal(t, Exited, node.Kind)
 	require.Contains(t, node.Remedy, "needs Node")
+	require.Contains(t, Start(&droid.ExitError{Code: -1, Signal: "SIGILL"}).Remedy, "older processors")
 	require.Contains(t, Start(&droid.ExitError{Code: 1}).Error(), "droid exited with code 1 before it said anything. Look whether")
 	require.Equal(t, "droid could not be started: no more processes. "+tryIt, Start(errors.New("no more processes")).Error())
 	home := NoHome(errors.New("$HOME is not defined"))
 	require.Same(t, home, Start(fmt.Errorf("x: %w", home)))
+	require.True(t, IsStart(home) && IsStart(&droid.NotFoundError{}) && IsStart(&fs.PathError{Op: "fork/exec"}))
+	require.False(t, IsStart(&droid.ExitError{}) || IsStart(&fs.PathError{Op: "open"}))
 	require.Equal(t, "droid could not be started: $HOME is not defined, and droid needs it. Set HOME to your home directory and start the agent again.", home.Error())
 }
 
@@ -114,7 +117,10 @@ func TestGroups(t *testing.T) {
 		"droid_exited: x":                      NotStarted,
 		"model_rate_limited: slow down":        ModelFailed,
 		"droid_crashed: x":                     OtherFailure,
-		"error: x":                             OtherFailure,
+		"error: x":                             ModelFailed,
+		"model_of_the_future: x":               ModelFailed,
+		"model_refused: x":                     OtherFailure,
+		"model_ignored: x":                     OtherFailure,
 		"Unknown session \"x\"; create one":    OtherFailure,
 		"internal_error: droid-acp failed":     OtherFailure,
 		"droid_keeps_crashing: droid died 3 x": OtherFailure,
@@ -128,4 +134,21 @@ func TestGroups(t *testing.T) {
 			require.NotEmpty(t, Model(string(kind)), kind)
 		}
 	}
+}
+
+// Each kind has a section in docs/troubleshooting.md.
+func TestKindsAreExplained(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "troubleshooting.md"))
+	require.NoError(t, err)
+	explained := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		if heading, ok := strings.CutPrefix(line, "### "); ok {
+			_, word, _ := strings.Cut(heading, ": `")
+			explained[strings.TrimSuffix(strings.TrimSpace(word), "`")] = true
+		}
+	}
+	for _, kind := range Kinds() {
+		require.True(t, explained[string(kind)], kind)
+	}
+	require.Len(t, explained, len(Kinds()), "and nothing else has one")
 }

@@ -115,7 +115,19 @@ func Exit(err *droid.ExitError) *Trouble {
 	if err.Code == noCommand && !err.Started && strings.Contains(strings.Join(err.Stderr, "\n"), "node") {
 		return &Trouble{Exited, Sentence(err), "This droid is a script that needs Node. Put node into the PATH of the editor, or install droid as a program. " + InstallWords()}
 	}
+	if err.Signal == "SIGILL" {
+		return &Trouble{Exited, Sentence(err), "This processor lacks instructions that this build of droid uses. npm has builds for older processors: " + InstallWords()}
+	}
 	return &Trouble{Exited, Sentence(err), tryIt}
+}
+
+// IsStart reports whether an error says why there is no droid process, and not what one
+// did.
+func IsStart(err error) bool {
+	var known *Trouble
+	var notFound *droid.NotFoundError
+	var file *fs.PathError
+	return errors.As(err, &known) || errors.As(err, &notFound) || errors.As(err, &file) && file.Op == "fork/exec"
 }
 
 // NoHome says that the home directory is not known: droid would end without saying why

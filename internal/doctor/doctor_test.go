@@ -152,7 +152,9 @@ func TestOwnModel(t *testing.T) {
 	require.NotContains(t, text+r.Table(), h.home, "the home is ~")
 
 	h.config.Model = "custom:Scripted-1"
-	require.Contains(t, h.report().of(t, "session").Found, `does not start with the model "custom:Scripted-1"`)
+	r = h.report()
+	require.Contains(t, r.of(t, "session").Found, `does not start with the model "custom:Scripted-1"`)
+	require.Equal(t, 1, r.Count(Failure), "one cause, one failure")
 }
 
 func TestOwnModelIsNotChosen(t *testing.T) {

@@ -159,8 +159,13 @@ func lookAtSession(p *patient, ctx context.Context) Check {
 	switch {
 	case end != nil:
 		return Check{Result: Warning, Found: "It opened, but could not be removed again: " + diagnosis.Sentence(end), ToDo: "Delete the session without a title in your editor's list.", Facts: facts}
-	case p.Model != "" && p.opened.model.ID != p.Model:
-		return Check{Result: Failure, Found: fmt.Sprintf("A session does not start with the model %q, but with %s.", p.Model, p.opened.words()),
+	case p.Model != "" && (p.opened.model.ID != p.Model || !p.opened.known):
+		found = fmt.Sprintf("A session does not start with the model %q, but with %s.", p.Model, p.opened.words())
+		if p.opened.model.ID == p.Model { // 0.99 takes any
+			found = fmt.Sprintf("droid does not offer the model %q.", p.Model)
+		}
+		p.opened.known = false
+		return Check{Result: Failure, Found: found,
 			ToDo: "Correct --model or $DROID_ACP_MODEL. droid offers " + p.opened.offered + ".", Facts: facts}
 	case p.opened.model.ID != "":
 		found += " New sessions start with " + p.opened.words() + "."

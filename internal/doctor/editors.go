@@ -104,7 +104,7 @@ func lookAtEditors(p *patient, _ context.Context) Check {
 	case len(words) == 0:
 		check.Result = Skipped
 		check.Found = "No configuration of Zed or JetBrains names droid-acp (" + strings.Join(looked, ", ") + "). Other editors were not looked at."
-		check.ToDo = "How to set up an editor: docs/editors, or the section \"In an editor\" of the README."
+		check.ToDo = "How to set up an editor is in docs/editors of the repository."
 	}
 	return check
 }

@@ -172,7 +172,7 @@ func Release(ctx context.Context, path string) (string, error) {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		lines, _ := errOut.last()
-		return "", &ExitError{Code: exit.ExitCode(), Stderr: lines}
+		return "", &ExitError{Code: exit.ExitCode(), Signal: signalName(exit.ProcessState), Stderr: lines}
 	}
 	if err != nil {
 		return "", err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"droid-acp/internal/diagnosis"
 )
 
 // Outcome says how a prompt ended, or a whole run. The words stand in the result and
@@ -38,23 +40,16 @@ type TimeoutError struct{ After time.Duration }
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("no end within %v", e.After) }
 
-// Codes of errors (README, "Errors").
-const (
-	codeAuthRequired  = -32000
-	codeInternalError = -32603
-)
+// codeInternalError is JSON-RPC's (docs/errors.md).
+const codeInternalError = -32603
 
-// kinds says what failed by the word that begins the message of an internal error. Of
-// words that stand in neither table, those that begin with "model_" are about the
-// model's call, as droid's reasons are; all others mean that the turn failed.
-var kinds = map[string]Outcome{
-	"droid_not_found": NotInstalled,
-	"error":           ModelFailed,
-	"model_refused":   TurnFailed, // a setting that droid did not change
-	"model_ignored":   TurnFailed,
+// groups are the outcomes of what package diagnosis tells apart; of all else the turn
+// failed.
+var groups = map[diagnosis.Group]Outcome{
+	diagnosis.NotInstalled: NotInstalled, diagnosis.LoggedOut: NotLoggedIn, diagnosis.ModelFailed: ModelFailed,
 }
 
-// outcomeOf says what an error of a run means. This is the one place that does.
+// outcomeOf says what an error of a run means.
 func outcomeOf(err error) Outcome {
 	var late *TimeoutError
 	var said *rpcError
@@ -65,16 +60,9 @@ func outcomeOf(err error) Outcome {
 		return TimedOut
 	case !errors.As(err, &said):
 		return TurnFailed
-	case said.Code == codeAuthRequired:
-		return NotLoggedIn
 	}
-	kind := said.kind()
-	outcome, known := kinds[kind]
-	switch {
-	case known:
+	if outcome, known := groups[diagnosis.GroupOf(said.Code, said.Message)]; known {
 		return outcome
-	case strings.HasPrefix(kind, "model_"):
-		return ModelFailed
 	}
 	return TurnFailed
 }

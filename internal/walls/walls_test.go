@@ -31,7 +31,7 @@ var mayImport = map[string]string{
 	"internal/export":       "internal/quirks internal/droid/stream internal/visible internal/udiff",
 	"internal/patch":        "",
 	"internal/udiff":        "",
-	"internal/smoke":        "internal/udiff internal/visible",
+	"internal/smoke":        "internal/diagnosis internal/udiff internal/visible",
 	"internal/paths":        "",
 	"internal/markdown":     "",
 	"internal/visible":      "",
