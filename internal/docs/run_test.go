@@ -113,9 +113,7 @@ func (n *newcomer) help(t *testing.T) func(string) (string, bool) {
 // TestEveryCommandOfTheDocuments runs what documents print, or knows why not. README comes
 // first, in a clone in which nothing is built yet; the others have what it has built.
 func TestEveryCommandOfTheDocuments(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the commands are those of a shell on Unix")
-	}
+	needsShell(t)
 	list, wrong := readList(read(t, listPath))
 	require.Empty(t, wrong)
 	reader := newNewcomer(t)
@@ -179,6 +177,13 @@ func TestNotPrinted(t *testing.T) {
 	}
 }
 
+func needsShell(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are those of a shell on Unix")
+	}
+}
+
 // inReadingOrder is README and the others by name.
 func inReadingOrder(all map[string]*document) (ordered []*document) {
 	for _, d := range all {
@@ -232,6 +237,7 @@ func TestWrongFlagsAreFound(t *testing.T) {
 // TestNewcomerIsAlone: commands see neither this home nor a network, and their failures are
 // seen.
 func TestNewcomerIsAlone(t *testing.T) {
+	needsShell(t)
 	n := &newcomer{dir: t.TempDir(), env: newcomersEnv(t)}
 	out, code := n.run(t, "echo $HOME $GOPROXY; ls -A $HOME")
 	require.Zero(t, code)
