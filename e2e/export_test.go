@@ -79,7 +79,7 @@ func TestExportInABrowser(t *testing.T) {
 		require.Equal(t, "end_turn", s.prompt("/export out.html").end(turnLimit).Stop)
 
 		page := filepath.Join(h.work, "out.html")
-		keepPictures(t, browser, page, h.version)
+		keepPictures(t, browser, page, h)
 		dom := openPage(t, browser, page)
 		for _, part := range exportedParts {
 			require.True(t, strings.Contains(dom, part), "the page lacks %q", part)
@@ -176,8 +176,9 @@ func openPage(t *testing.T, browser, page string) (dom string) {
 	return dom
 }
 
-// keepPictures keeps the page and pictures of it, if it was asked for.
-func keepPictures(t *testing.T, browser, page, version string) {
+// keepPictures keeps the page and pictures of it, if it was asked for. The test's
+// directory has a shorter name there.
+func keepPictures(t *testing.T, browser, page string, h home) {
 	t.Helper()
 	dir := os.Getenv(picturesEnv)
 	if dir == "" {
@@ -185,10 +186,11 @@ func keepPictures(t *testing.T, browser, page, version string) {
 	}
 	data, err := os.ReadFile(page)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "page-"+version+".html"), data, 0o644))
-	for name, args := range map[string][]string{"wide": {"--window-size=1000,2600"}, "narrow": {"--window-size=500,3400"},
-		"dark": {"--window-size=1000,2600", "--blink-settings=preferredColorScheme=0"}} {
-		chromium(t, browser, page, append(args, "--screenshot="+filepath.Join(dir, "page-"+version+"-"+name+".png"))...)
+	page = filepath.Join(dir, "page-"+h.version+".html")
+	require.NoError(t, os.WriteFile(page, bytes.ReplaceAll(data, []byte(h.dir), []byte("/home/ada")), 0o644))
+	for name, args := range map[string][]string{"wide": {"--window-size=960,2700"}, "narrow": {"--window-size=500,3400"},
+		"dark": {"--window-size=960,2700", "--blink-settings=preferredColorScheme=0"}} {
+		chromium(t, browser, page, append(args, "--screenshot="+strings.TrimSuffix(page, "html")+name+".png")...)
 	}
 }
 
