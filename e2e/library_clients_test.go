@@ -91,7 +91,7 @@ func (c *libraryClient) end(h home) {
 		_ = c.cmd.Process.Kill()
 		<-c.exited
 	}
-	h.awaitNoDroid(c.t, leavingLimit)
+	h.awaitNone(c.t, leavingLimit, func(process) bool { return true })
 	if !c.cmd.ProcessState.Success() || c.stderr.Len() > 0 {
 		c.t.Errorf("the client ended with %v and wrote to stderr:\n%s", c.cmd.ProcessState, c.stderr)
 	}
