@@ -10,7 +10,7 @@ BASE_URL    ?=
 SCOPE       ?=
 MAINTAINER  ?=
 
-.PHONY: demo build test e2e lint fuzz mutate bench cross release picture clean
+.PHONY: demo build test e2e lint fuzz mutate bench cross release release-check picture clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -20,6 +20,7 @@ build: ## build bin/droid-acp
 
 test: ## unit and integration tests with the race detector
 	go test -race ./...
+	GOWORK=off go test -C scripts/release ./...
 
 e2e: ## tests with the real droid, in a network namespace without network
 	go test -tags e2e -count=1 -timeout 15m ./e2e
@@ -28,6 +29,7 @@ lint: ## formatting, vet, staticcheck, cross compilation, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
 	go vet ./... && go vet -tags e2e ./e2e
 	go run $(STATICCHECK) ./...
+	cd scripts/release && export GOWORK=off && go vet ./... && go run $(STATICCHECK) ./...
 	GOOS=windows go vet ./... && GOOS=darwin go vet ./...
 	GOVULNCHECK=$(GOVULNCHECK) sh scripts/govulncheck.sh
 
@@ -47,6 +49,9 @@ cross: ## build for all supported systems
 
 release: ## everything that a release offers, in dist/; VERSION=1.2.3 unless the commit has a tag v1.2.3
 	GOWORK=off go run -C scripts/release . $(if $(VERSION),-version $(VERSION)) $(if $(REPOSITORY),-repository $(REPOSITORY)) $(if $(BASE_URL),-base-url $(BASE_URL)) $(if $(SCOPE),-scope $(SCOPE)) $(if $(MAINTAINER),-maintainer "$(MAINTAINER)")
+
+release-check: ## what is in dist/: installed, run, removed, and looked at as ACP's registry does
+	GOWORK=off go test -C scripts/release -count=1 . -dist ../../dist
 
 picture: build ## draw the pictures of the documents anew
 	go run ./scripts/picture docs/conversation.svg bin/droid-acp smoke --demo --mode normal --permissions allow "Add a greeting"

@@ -32,7 +32,8 @@ mkdir -p "$cache"
 	export TZ=Asia/Tokyo LC_ALL=C.UTF-8
 	[ "${FRESH:-}" != all ] || export GOCACHE="$cache"
 	make -s release VERSION="$version" REPOSITORY=$repository
-	GOCACHE="$cache" GOWORK=off go run -C scripts/release . -version "$version" -only linux/amd64 -out "$work/program"
+	GOWORK=off go build -C scripts/release -o "$work/release" .
+	GOCACHE="$cache" "$work/release" -root . -version "$version" -only linux/amd64 -out "$work/program"
 )
 
 failed=0

@@ -56,6 +56,16 @@ func eachNode(t *testing.T, test func(t *testing.T, node string)) {
 	}
 }
 
+// succeedNot runs a command that must end with an exit code, and returns what it wrote.
+func succeedNot(t *testing.T, code int, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, string(out))
+	require.Equal(t, code, exit.ExitCode(), string(out))
+	return string(out)
+}
+
 func TestDistNpmPackagesAreWhatNpmWouldPack(t *testing.T) {
 	d := openDist(t)
 	needs(t, "npm")
@@ -94,11 +104,10 @@ func TestDistNpmInstallRunsTheProgram(t *testing.T) {
 	eachNode(t, func(t *testing.T, node string) {
 		require.Contains(t, succeed(t, bare(t, node, launcher, "--version")), "droid-acp "+d.version+" (commit ")
 		require.Contains(t, succeed(t, bare(t, node, launcher, "smoke", "--demo", "--permissions", "allow", "Add a greeting")), "Add a greeting")
-		out, err := bare(t, node, launcher, "--no-such-flag").CombinedOutput()
-		var exit *exec.ExitError
-		require.ErrorAs(t, err, &exit)
-		require.Equal(t, 2, exit.ExitCode(), "the program's exit code")
-		require.Contains(t, string(out), "no-such-flag")
+		doctor := succeedNot(t, 1, bare(t, node, launcher, "doctor"))
+		require.Regexp(t, `FAILURE +droid found`, doctor)
+		require.Regexp(t, `ok +demo through the bridge`, doctor)
+		require.Contains(t, succeedNot(t, 2, bare(t, node, launcher, "--no-such-flag")), "no-such-flag")
 		requireSignIn(t, launcher, filepath.Dir(launcher))
 	})
 }
@@ -106,19 +115,14 @@ func TestDistNpmInstallRunsTheProgram(t *testing.T) {
 func TestDistNpmSaysWhatIsMissing(t *testing.T) {
 	d := openDist(t)
 	launcher := installNpm(t, d, "")
-	out, err := bare(t, "node", launcher, "--version").CombinedOutput()
-	var exit *exec.ExitError
-	require.ErrorAs(t, err, &exit)
-	require.Equal(t, 1, exit.ExitCode())
-	require.Contains(t, string(out), "/droid-acp-linux-")
-	require.Contains(t, string(out), "--omit=optional")
+	out := succeedNot(t, 1, bare(t, "node", launcher, "--version"))
+	require.Contains(t, out, "/droid-acp-linux-")
+	require.Contains(t, out, "--omit=optional")
 
 	riscv := filepath.Join(t.TempDir(), "riscv.js")
 	require.NoError(t, os.WriteFile(riscv, []byte(`Object.defineProperty(process, "arch", { value: "riscv64" });`), 0o644))
-	out, err = bare(t, "node", "--require", riscv, launcher, "--version").CombinedOutput()
-	require.ErrorAs(t, err, &exit)
-	require.Equal(t, 1, exit.ExitCode())
-	require.Contains(t, string(out), "there is no program for linux riscv64; there is one for darwin arm64, ")
+	out = succeedNot(t, 1, bare(t, "node", "--require", riscv, launcher, "--version"))
+	require.Contains(t, out, "there is no program for linux riscv64; there is one for darwin arm64, ")
 }
 
 func TestDistNpmSaysWhyTheProgramCannotBeStarted(t *testing.T) {
@@ -127,11 +131,7 @@ func TestDistNpmSaysWhyTheProgramCannotBeStarted(t *testing.T) {
 	program := filepath.Join(filepath.Dir(launcher), "..", "..", "droid-acp"+npmSuffix(here), "bin", "droid-acp")
 	require.NoError(t, os.Chmod(program, 0o644))
 	eachNode(t, func(t *testing.T, node string) {
-		out, err := bare(t, node, launcher, "--version").CombinedOutput()
-		var exit *exec.ExitError
-		require.ErrorAs(t, err, &exit)
-		require.Equal(t, 1, exit.ExitCode(), string(out))
-		require.Contains(t, string(out), "cannot be started")
+		require.Contains(t, succeedNot(t, 1, bare(t, node, launcher, "--version")), "cannot be started")
 	})
 }
 
