@@ -36,15 +36,17 @@ func newNewcomer(t *testing.T) *newcomer {
 	files, err := git.Output()
 	require.NoError(t, err)
 	for _, name := range strings.Split(strings.Trim(string(files), "\x00"), "\x00") {
-		info, err := os.Lstat(filepath.Join(root, name))
-		if errors.Is(err, os.ErrNotExist) { // deleted and not committed
+		content, err := os.ReadFile(filepath.Join(root, name))
+		if errors.Is(err, os.ErrNotExist) { // deleted and not committed, or of a test that runs beside this one
 			continue
 		}
 		require.NoError(t, err)
-		content, err := os.ReadFile(filepath.Join(root, name))
-		require.NoError(t, err)
+		mode := os.FileMode(0o644)
+		if info, err := os.Stat(filepath.Join(root, name)); err == nil {
+			mode = info.Mode().Perm()
+		}
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(n.dir, name)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(n.dir, name), content, info.Mode().Perm()))
+		require.NoError(t, os.WriteFile(filepath.Join(n.dir, name), content, mode))
 	}
 	n.env = append(newcomersEnv(t), "PATH="+filepath.Join(n.dir, "bin")+string(os.PathListSeparator)+pathWithoutDroid())
 	for _, command := range []string{"git init -q", "git add -A", "git -c user.name=a -c user.email=a@example.org commit -q -m clone"} {
@@ -58,7 +60,9 @@ func newNewcomer(t *testing.T) *newcomer {
 // built is kept, so that the commands do not take minutes.
 func newcomersEnv(t *testing.T) []string {
 	t.Helper()
-	home := t.TempDir()
+	home, err := os.MkdirTemp("", "home")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(home) }) // go counts its uses there in a process that may outlive this test
 	env := []string{
 		"HOME=" + home, "TMPDIR=" + t.TempDir(), "PATH=" + pathWithoutDroid(), "TERM=dumb", "LANG=C.UTF-8",
 		"GOPROXY=off", "GOTOOLCHAIN=local", "npm_config_offline=true",
