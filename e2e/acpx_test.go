@@ -4,11 +4,11 @@ package e2e
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,43 +17,111 @@ import (
 	"droid-acp/internal/modelserver"
 )
 
-// acpx runs one prompt through acpx, an ACP client from npm, and returns what
-// it printed. What the agent said to it follows the schema.
-func acpx(t *testing.T, h home, flags ...string) (string, error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	said, env, agent := newRecording(t)
-	args := append([]string{programs.ACPX, "--agent", agent + " --droid " + h.droid, "--cwd", h.work}, flags...)
-	cmd := exec.CommandContext(ctx, programs.Node, args...)
-	cmd.Dir, cmd.Env = h.work, slices.Concat(h.env, env)
-	cmd.WaitDelay = 10 * time.Second
-	out, err := cmd.CombinedOutput()
-	h.awaitNoDroid(t, leavingLimit)
-	require.Positive(t, said.check(t))
-	return string(out), err
+// acpx is the command line client from npm, with the agent's wire recorded. A process of
+// its own keeps the agent of a session between the commands.
+type acpx struct {
+	home home
+	env  []string
+	args []string
+	wire recording
 }
 
-func TestACPX(t *testing.T) {
+func newACPX(t *testing.T, h home) acpx {
+	t.Helper()
+	wire, env, agent := newRecording(t)
+	return acpx{h, slices.Concat(h.env, env), []string{programs.ACPX, "--agent", agent + " --droid " + h.droid, "--cwd", h.work}, wire}
+}
+
+// start runs acpx in the background; wait returns what it printed.
+func (a acpx) start(t *testing.T, args ...string) (wait func() string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	cmd := exec.CommandContext(ctx, programs.Node, slices.Concat(a.args, args)...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = a.home.work, a.env, 10*time.Second
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(t, cmd.Start())
+	return func() string {
+		t.Helper()
+		defer cancel()
+		err := cmd.Wait()
+		t.Logf("acpx %v: %v\n%s", args, err, &out)
+		return out.String()
+	}
+}
+
+// run runs acpx and returns what it printed. What it exits with is its own affair.
+func (a acpx) run(t *testing.T, args ...string) string {
+	t.Helper()
+	return a.start(t, args...)()
+}
+
+// leave ends the process that keeps the agent, as a logout does. Neither that, nor an
+// agent, nor droid is left.
+func (a acpx) leave(t *testing.T) {
+	t.Helper()
+	for _, p := range a.home.processes(t) {
+		if strings.Contains(p.command, programs.ACPX) {
+			_ = syscall.Kill(p.pid, syscall.SIGTERM) // it may be gone by itself
+		}
+	}
+	a.home.awaitNone(t, leavingLimit, func(process) bool { return true })
+}
+
+// end ends acpx, and checks what the agents said.
+func (a acpx) end(t *testing.T) {
+	t.Helper()
+	a.leave(t)
+	require.Positive(t, a.wire.check(t))
+}
+
+func TestClientACPX(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("hello", modelserver.Step{Text: "Hello from the scripted model."})
-		model.On("touch", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch made")}},
-			modelserver.Step{Text: "It is there."})
-
-		out, err := acpx(t, h, "--format", "text", "exec", "say hello")
-		require.NoError(t, err, out)
-		require.Contains(t, out, "Hello from the scripted model.")
-
-		out, err = acpx(t, h, "--approve-all", "exec", "touch it")
-		require.NoError(t, err, out)
-		require.Contains(t, out, "It is there.")
-		require.FileExists(t, filepath.Join(h.work, "made"))
-		require.NoError(t, os.Remove(filepath.Join(h.work, "made")))
-
-		out, err = acpx(t, h, "--deny-all", "exec", "touch it") // what a denied turn exits with is acpx's affair
-		t.Logf("denied: %v\n%s", err, out)
-		require.NotContains(t, out, "It is there.")
-		require.True(t, strings.Contains(out, "I touch it."), out)
-		require.NoFileExists(t, filepath.Join(h.work, "made"))
+		scriptSteps(model)
+		a := newACPX(t, h)
+		step := func(name string, run func(t *testing.T)) {
+			if !t.Run(name, run) {
+				t.Fatalf("the last lines of the agent:\n%s", a.wire.tail(t))
+			}
+		}
+		step("prompt", func(t *testing.T) {
+			require.Contains(t, a.run(t, "sessions", "new"), "created session")
+			out := a.run(t, "prompt", "remember the word")
+			require.Contains(t, out, longText())
+			require.Contains(t, out, "[done] end_turn")
+		})
+		step("allow", func(t *testing.T) {
+			require.Contains(t, a.run(t, "--approve-all", "prompt", "touch allowed"), "It is there.")
+			require.FileExists(t, filepath.Join(h.work, "allowed"))
+		})
+		step("refuse", func(t *testing.T) {
+			out := a.run(t, "--deny-all", "prompt", "touch refused")
+			require.Contains(t, out, "[tool] touch refused (failed)")
+			require.NotContains(t, out, "It is there.")
+			require.NoFileExists(t, filepath.Join(h.work, "refused"))
+		})
+		step("cancel", func(t *testing.T) {
+			asleep := a.start(t, "--approve-all", "prompt", "sleep well")
+			h.awaitProcess(t, "sleep 299")
+			require.Contains(t, a.run(t, "cancel"), "cancel requested")
+			require.Contains(t, asleep(), "[done] cancelled")
+			h.awaitNone(t, 5*time.Second, func(p process) bool { return strings.Contains(p.command, "sleep 299") })
+			require.Contains(t, a.run(t, "prompt", "still there?"), "Still here.")
+		})
+		step("load", func(t *testing.T) {
+			a.leave(t)
+			before := len(a.wire.runs(t))
+			read := a.run(t, "sessions", "read") // acpx keeps a record of its own
+			for _, text := range []string{"remember the word", longText(), "touch allowed", "It is there.", "sleep well", "Still here."} {
+				require.Contains(t, read, text)
+			}
+			require.Contains(t, a.run(t, "prompt", "which word was it?"), "It was TANGERINE.")
+			require.Greater(t, len(a.wire.runs(t)), before, "another agent answers")
+			knowsConversation(t, model)
+		})
+		step("once", func(t *testing.T) {
+			require.Contains(t, a.run(t, "exec", "still there?"), "Still here.")
+		})
+		a.end(t)
 	})
 }

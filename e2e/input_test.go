@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -117,7 +116,7 @@ func TestWithoutDroid(t *testing.T) {
 	c.initialize()
 	_, err := c.call("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}})
 	require.NotNil(t, err)
-	require.Contains(t, err.Error(), "npm i -g droid", "the error says how to install droid")
+	require.Contains(t, err.Error(), "Install Factory's droid with `", "the error says how to install droid")
 }
 
 // What is no serving leaves stdout to people, and a usage error leaves it
@@ -152,44 +151,4 @@ func TestFlags(t *testing.T) {
 			require.Contains(t, stderr.String(), tt.stderr)
 		})
 	}
-}
-
-// smoke is the agent's own client: it shows that binary and droid work
-// together, or with --demo that the binary works alone.
-func TestSmoke(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("hello", modelserver.Step{Text: "Hello from the scripted model."})
-		model.On("fail", modelserver.Step{Status: 401})
-		const signs = "\x1b[2K\x1b[1A\u202e\u200b"
-		model.On("hide", modelserver.Step{Text: "I run it." + signs, Tools: []modelserver.ToolCall{execute("h", "touch hidden # "+signs)}},
-			modelserver.Step{Text: "Refused."})
-		tests := []struct {
-			args   []string
-			code   int
-			output string
-		}{
-			{[]string{"--droid", h.droid, "say", "hello"}, 0, "Hello from the scripted model."},
-			{[]string{"--droid", h.droid, "fail"}, 1, "401"},
-			{[]string{"--droid", h.droid, "hide"}, 0, `touch hidden # \x1b[2K\x1b[1A\u202e\u200b`},
-			{[]string{"--demo", "--mode", "spec", "--permissions", "allow"}, 0, "greet.go"},
-			{[]string{"--permissions", "maybe"}, 2, "maybe"},
-		}
-		for _, tt := range tests {
-			cmd := exec.Command(programs.Agent, append([]string{"smoke"}, tt.args...)...)
-			cmd.Env, cmd.Dir = h.env, h.work
-			out, _ := cmd.CombinedOutput() // the exit code is compared
-			require.Equal(t, tt.code, cmd.ProcessState.ExitCode(), "%v\n%s", tt.args, out)
-			require.Contains(t, string(out), tt.output)
-			for _, r := range string(out) {
-				require.True(t, strings.ContainsRune("\n\t", r) || unicode.IsPrint(r), "%q is shown in %q", r, out)
-			}
-			h.awaitNone(t, leavingLimit, func(process) bool { return true })
-		}
-		cmd := exec.Command(programs.Agent, "smoke", "--json", "--droid", h.droid, "say", "hello")
-		cmd.Env, cmd.Dir = h.env, h.work
-		out, err := cmd.Output()
-		require.NoError(t, err)
-		require.Positive(t, checkShown(t, out), "%s", out)
-		h.awaitNone(t, leavingLimit, func(process) bool { return true })
-	})
 }

@@ -214,9 +214,9 @@ func TestACPXAppendsToTheSystemPrompt(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello from the scripted model."})
 		const words = "SAY-QUINCE"
-		out, err := acpx(t, h, "--format", "text", "--append-system-prompt", words, "exec", "say hello")
-		require.NoError(t, err, out)
-		require.Contains(t, out, "Hello from the scripted model.")
+		a := newACPX(t, h)
+		require.Contains(t, a.run(t, "--append-system-prompt", words, "exec", "say hello"), "Hello from the scripted model.")
+		a.end(t)
 		require.Equal(t, map[string]int{words: 1}, instructed(t, model, words))
 	})
 }

@@ -80,7 +80,7 @@ func TestAuthMethodsWithoutDroid(t *testing.T) {
 	require.Equal(t, []string{"device-pairing", "factory-api-key", "droid-acp-loginterminal"}, ids)
 	_, err := c.call("authenticate", map[string]any{"methodId": "device-pairing"})
 	require.NotNil(t, err)
-	require.Contains(t, err.Error(), "npm i -g droid")
+	require.Contains(t, err.Error(), "Install Factory's droid with `")
 }
 
 // withOffice has the home's droid pair at an office, and open pages in no browser.

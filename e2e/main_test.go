@@ -23,10 +23,12 @@ const preparedEnv = "DROID_ACP_E2E_PREPARED"
 
 // prepared are the programs that the tests run.
 type prepared struct {
-	Agent  string            // droid-acp
-	Droids map[string]string // by version
-	Node   string            // of version 22
-	ACPX   string            // acpx's script
+	Agent   string            // droid-acp
+	Droids  map[string]string // by version
+	Node    string            // of version 22
+	ACPX    string            // acpx's script
+	Clients string            // directory of the scripts of testdata/clients
+	GoSDK   string            // the client of testdata/clients/gosdk
 }
 
 // programs is set by TestMain before any test runs.

@@ -10,18 +10,30 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
 )
 
-// Versions of what the tests take from npm.
+// Versions of droid that the tests run.
 const (
 	oldestDroid = "0.99.0"
 	latestDroid = "0.225.2"
-	acpxVersion = "0.19.1"
-	nodeVersion = "22.23.3" // acpx wants ≥ 22.13
 )
+
+// npmClients are the ACP clients that the tests take from npm, and what runs them. The
+// fourth client, on the Go SDK, is built with the version in go.mod.
+var npmClients = []struct{ name, version string }{
+	{"acpx", "0.19.1"},
+	{"@agentclientprotocol/sdk", "2.4.0"},
+	{"acp-factory", "0.1.14"},
+	{"zod", "4.6.7"},           // the SDK's
+	{nodePackage(), "22.23.3"}, // acpx wants ≥ 22.13
+}
+
+// nodePackage is what the package "node" would download.
+func nodePackage() string { return "node-linux-" + npmArch() }
 
 // oldDroid and newDroid are the droids that the tests run, before and since 0.215.
 // $DROID_ACP_E2E_DROIDS may name two others, as "0.117.0 0.215.0".
@@ -62,18 +74,25 @@ func prepare() (p prepared, cleanUp func(), err error) {
 			return p, nil, err
 		}
 	}
-	if err := fetchACPX(cache, &p); err != nil {
+	modules, err := fetchClients(cache)
+	if err != nil {
 		return p, nil, err
 	}
 	dir, err := os.MkdirTemp("", "droid-acp-e2e-")
 	if err != nil {
 		return p, nil, err
 	}
+	p.Node = filepath.Join(modules, nodePackage(), "bin", "node")
+	p.ACPX = filepath.Join(modules, "acpx", "dist", "cli.js")
 	p.Agent = filepath.Join(dir, "droid-acp")
-	if err := command("..", "go", "build", "-o", p.Agent, "./cmd/droid-acp"); err != nil {
-		return p, nil, err
-	}
-	return p, func() { _ = os.RemoveAll(dir) }, nil
+	p.GoSDK = filepath.Join(dir, "gosdk")
+	p.Clients = filepath.Join(dir, "clients")
+	return p, func() { _ = os.RemoveAll(dir) }, errors.Join(
+		command("..", "go", "build", "-o", p.Agent, "./cmd/droid-acp"),
+		command("..", "go", "build", "-o", p.GoSDK, "./e2e/testdata/clients/gosdk"),
+		os.CopyFS(p.Clients, os.DirFS(filepath.Join("testdata", "clients"))),
+		os.Symlink(modules, filepath.Join(p.Clients, "node_modules")), // where the scripts look for what they import
+	)
 }
 
 // npmArch is npm's word for this machine.
@@ -108,19 +127,21 @@ func fetchDroid(cache, version string) (string, error) {
 	})
 }
 
-// fetchACPX brings acpx and the node that it wants.
-func fetchACPX(cache string, p *prepared) error {
-	dir := filepath.Join(cache, "acpx-"+acpxVersion+"-node-"+nodeVersion)
-	modules := filepath.Join(dir, "node_modules")
-	node := "node-linux-" + npmArch() // what the package "node" would download
-	p.Node = filepath.Join(modules, node, "bin", "node")
-	p.ACPX = filepath.Join(modules, "acpx", "dist", "cli.js")
-	if _, err := os.Stat(p.ACPX); err == nil {
-		return nil
+// fetchClients brings the clients from npm, and returns the directory of their modules.
+func fetchClients(cache string) (modules string, err error) {
+	var packages, names []string
+	for _, c := range npmClients {
+		packages = append(packages, c.name+"@"+c.version)
+		names = append(names, path.Base(c.name)+"-"+c.version)
 	}
-	return install(dir, func(tmp string) error {
-		return command(tmp, "npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", tmp,
-			"acpx@"+acpxVersion, node+"@"+nodeVersion)
+	dir := filepath.Join(cache, strings.Join(names, "-"))
+	modules = filepath.Join(dir, "node_modules")
+	if _, err := os.Stat(modules); err == nil {
+		return modules, nil
+	}
+	return modules, install(dir, func(tmp string) error {
+		args := []string{"install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", tmp}
+		return command(tmp, "npm", append(args, packages...)...)
 	})
 }
 

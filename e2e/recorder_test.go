@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -23,7 +24,8 @@ const (
 	recordDirEnv = "DROID_ACP_E2E_RECORD_DIR"
 )
 
-// Files of a record; the client may run the agent more than once.
+// Files of a record. Each run of the agent has them in a directory of its own, whose name
+// is when it began.
 const (
 	fromClient = "client.jsonl"
 	fromAgent  = "agent.jsonl"
@@ -31,9 +33,11 @@ const (
 
 // record runs the agent with the arguments of this process.
 func record() (int, error) {
-	open := func(name string) (*os.File, error) {
-		return os.OpenFile(filepath.Join(os.Getenv(recordDirEnv), name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	run := filepath.Join(os.Getenv(recordDirEnv), fmt.Sprint(time.Now().UnixNano()))
+	if err := os.Mkdir(run, 0o755); err != nil {
+		return 0, err
 	}
+	open := func(name string) (*os.File, error) { return os.Create(filepath.Join(run, name)) }
 	in, err := open(fromClient)
 	if err != nil {
 		return 0, err
@@ -55,8 +59,7 @@ func record() (int, error) {
 	return 0, err
 }
 
-// recording is what a foreign client and the agent said to each other in one
-// run of the agent.
+// recording is what a foreign client and the agent said to each other.
 type recording struct{ dir string }
 
 // newRecording returns a recording to be made, and the environment and the
@@ -73,25 +76,44 @@ func newRecording(t *testing.T) (r recording, env []string, agent string) {
 // declared. It returns how many updates there were.
 func (r recording) check(t *testing.T) (updates int) {
 	t.Helper()
-	talk := acpSchema().NewConversation()
-	for _, line := range r.lines(t, fromClient) {
-		talk.Client(line)
-	}
-	for _, line := range r.lines(t, fromAgent) {
-		var m struct{ Method string }
-		require.NoError(t, json.Unmarshal(line, &m), "%s", line)
-		require.NoError(t, talk.Agent(line), "%s", line)
-		if m.Method == "session/update" {
-			updates++
+	for _, run := range r.runs(t) {
+		talk := acpSchema().NewConversation()
+		for _, line := range wholeLines(t, filepath.Join(run, fromClient)) {
+			talk.Client(line)
+		}
+		for _, line := range wholeLines(t, filepath.Join(run, fromAgent)) {
+			var m struct{ Method string }
+			require.NoError(t, json.Unmarshal(line, &m), "%s", line)
+			require.NoError(t, talk.Agent(line), "%s", line)
+			if m.Method == "session/update" {
+				updates++
+			}
 		}
 	}
 	return updates
 }
 
-// lines are the whole lines of a file of the recording.
-func (r recording) lines(t *testing.T, name string) [][]byte {
+// runs are the directories of the runs of the agent, in order.
+func (r recording) runs(t *testing.T) []string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(r.dir, name))
+	dirs, err := filepath.Glob(filepath.Join(r.dir, "*"))
+	require.NoError(t, err)
+	return dirs
+}
+
+// lines are what one side said in all runs.
+func (r recording) lines(t *testing.T, name string) (lines [][]byte) {
+	t.Helper()
+	for _, run := range r.runs(t) {
+		lines = append(lines, wholeLines(t, filepath.Join(run, name))...)
+	}
+	return lines
+}
+
+// wholeLines are the lines of a file that have an end.
+func wholeLines(t *testing.T, path string) [][]byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	lines := bytes.Split(data, []byte("\n"))
 	return lines[:len(lines)-1]

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/store"
 )
 
@@ -35,7 +35,7 @@ func ensureHome() {
 // droid would die without saying why (0.99 to 0.225).
 func needHome() error {
 	if _, err := os.UserHomeDir(); err != nil {
-		return fmt.Errorf("%w, and droid needs it; set HOME to your home directory and start the agent again", err)
+		return diagnosis.NoHome(err)
 	}
 	return nil
 }

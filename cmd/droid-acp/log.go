@@ -25,15 +25,15 @@ func (c *commonFlags) logger(stderr io.Writer) (log *zap.Logger, closeLog func()
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
 	if c.logLevel != "" {
 		level, err := zapcore.ParseLevel(c.logLevel)
-		if err != nil || level > zapcore.ErrorLevel {
-			return nil, nil, fmt.Errorf("invalid value %q for flag -log-level: debug, info, warn or error", c.logLevel)
+		if err != nil {
+			return nil, nil, err // settings.Common allows no other levels
 		}
 		toStderr, toFile = level, level
 	}
 	var file *os.File
 	if c.logFile != "" {
 		if file, err = openLogFile(c.logFile); err != nil {
-			return nil, nil, fmt.Errorf("the log file cannot be opened: %w", err)
+			return nil, nil, fmt.Errorf("the log file (%s) cannot be opened: %w", c.logFileBy, err)
 		}
 	}
 	core, closeStderr := logTo(stderr, lineEncoder(), toStderr)

@@ -4,65 +4,51 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
+	"droid-acp/internal/settings"
 )
 
 // loginWord is the command that logs in. Clients add it to the arguments of the agent,
 // or have it in their place (ACP, authentication methods; its registry).
 const loginWord = "login"
 
-// loginFlags are the flags of the login command: all of the agent's, most of which mean
-// nothing to it.
-type loginFlags struct {
-	commonFlags
-	login bool
+// loginSetting is the flag by which serving becomes the login.
+func loginSetting() settings.Setting {
+	return settings.Setting{Name: loginWord, Kind: settings.Switch, Hidden: true, Does: "log in, as the command login does"}
 }
 
-// readLogin reports whether the arguments are for the login command: they have the flag
-// --login, or their last word is "login". Words before that are passed over.
-func readLogin(args []string) (f *loginFlags, wanted bool, err error) {
-	f = &loginFlags{}
-	flags := f.flagSet("droid-acp login")
-	flags.BoolVar(&f.login, loginWord, false, "")
-	var words []string
-	for rest := args; len(rest) > 0; rest = flags.Args() {
-		if err = flags.Parse(rest); err != nil || flags.NArg() == 0 {
-			break
-		}
-		words = append(words, flags.Arg(0))
-		if err = flags.Parse(flags.Args()[1:]); err != nil {
-			break
-		}
-	}
-	isLast := len(words) > 0 && words[len(words)-1] == loginWord
-	return f, f.login || isLast, err
+// loginCommand is the command that logs in.
+func loginCommand() subcommand {
+	return subcommand{settings.Command{
+		Name: loginWord, Reads: []string{settings.Droid, settings.LogFile, settings.LogLevel}, PassesOver: true, Own: []settings.Setting{loginSetting()},
+		Summary: "have droid log in to Factory (also droid-acp --login)",
+		Long:    "It passes over the flags of serving, since editors append login to these.",
+		Exits: []settings.Exit{
+			{Code: exitOK, Means: "droid says that it is logged in"}, {Code: exitFailed, Means: "it is not"}, {Code: exitUsage, Means: "wrong usage"},
+		},
+	}, runLogin}
 }
 
 // runLogin has droid log in, for a person in a terminal.
-func runLogin(leaving *leaving, f *loginFlags, stdout, stderr io.Writer) int {
-	if f.version {
-		fmt.Fprintln(stdout, "droid-acp "+version())
-		return exitOK
-	}
-	log, closeLog, err := f.logger(stderr)
+func runLogin(c *call) int {
+	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
-		return usageError(stderr, err)
+		return usageError(c.stderr, err)
 	}
 	defer closeLog()
-	shown, start := &terminal{out: stdout}, f.startLogin(log)
+	shown, start := &terminal{out: c.stdout}, c.startLogin(log)
 	desk := login.New(func() (*login.Process, error) {
 		process, err := start()
 		if err == nil {
@@ -71,9 +57,9 @@ func runLogin(leaving *leaving, f *loginFlags, stdout, stderr io.Writer) int {
 		return process, err
 	}, func(string) {}, log)
 	defer desk.Close()
-	_, err = desk.Login(leaving.ctx, login.Pairing, shown.listener())
+	_, err = desk.Login(c.leaving.ctx, login.Pairing, shown.listener())
 	if err != nil {
-		fmt.Fprintln(stderr, "droid-acp login: "+loginFailure(err))
+		fmt.Fprintln(c.stderr, "droid-acp login: "+loginFailure(err))
 		return exitFailed
 	}
 	shown.print("droid says that it is logged in.")
@@ -82,10 +68,9 @@ func runLogin(leaving *leaving, f *loginFlags, stdout, stderr io.Writer) int {
 
 // loginFailure is why there is no login, and what to do.
 func loginFailure(err error) string {
-	var notFound *droid.NotFoundError
 	switch {
-	case errors.As(err, &notFound):
-		return notFound.Error() + ". " + notFound.Remedy()
+	case diagnosis.IsStart(err):
+		return diagnosis.Start(err).Error()
 	case errors.Is(err, context.Canceled):
 		return "ended before droid had logged in."
 	}
@@ -106,9 +91,9 @@ func (c *commonFlags) startLogin(log *zap.Logger) login.Start {
 	}
 }
 
-// loginCommand is the command by which a client runs this program's login in a terminal,
+// clientsLogin is the command by which a client runs this program's login in a terminal,
 // where it may lack the arguments and variables of the agent.
-func (c *commonFlags) loginCommand() adapter.LoginCommand {
+func (c *commonFlags) clientsLogin() adapter.LoginCommand {
 	self, err := os.Executable()
 	if err != nil {
 		return adapter.LoginCommand{}
@@ -171,21 +156,4 @@ func (t *terminal) print(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Fprintln(t.out, text)
-}
-
-// loginOf runs the login command if the arguments are for it.
-func loginOf(leaving *leaving, args []string, stdout, stderr io.Writer) (code int, done bool) {
-	f, wanted, err := readLogin(args)
-	switch {
-	case !wanted && !slices.Contains(args, loginWord):
-		return 0, false // whatever it is, serving says so
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, usage)
-		return exitOK, true
-	case err != nil && wanted:
-		return usageError(stderr, err), true
-	case !wanted:
-		return 0, false
-	}
-	return runLogin(leaving, f, stdout, stderr), true
 }

@@ -67,7 +67,6 @@ func TestLoginArguments(t *testing.T) {
 		require.Equal(t, code, got.code, args)
 		require.Empty(t, got.stdout, args)
 	}
-	require.Equal(t, usage, command("", "login", "--help").stdout)
 	require.Contains(t, command("", "login", "--version").stdout, "droid-acp ")
 }
 
@@ -79,7 +78,7 @@ func TestLoginWithoutDroid(t *testing.T) {
 	require.Equal(t, exitFailed, got.code)
 	require.Empty(t, got.stdout)
 	require.Contains(t, got.stderr, "droid not found")
-	require.Contains(t, got.stderr, "npm i -g droid")
+	require.Contains(t, got.stderr, "Install Factory's droid with `")
 }
 
 // Ctrl-C ends a login that waits for the user, and droid with it.
@@ -117,7 +116,7 @@ func TestLoginCommand(t *testing.T) {
 		"mydroid": {"login", "--droid", "mydroid"},
 		"./droid": {"login", "--droid", filepath.Join(dir, "droid")},
 	} {
-		command := (&commonFlags{droid: given}).loginCommand()
+		command := (&commonFlags{droid: given}).clientsLogin()
 		require.Equal(t, want, command.Args)
 		require.True(t, filepath.IsAbs(command.Path))
 		require.Equal(t, map[string]string{droid.EnvDroid: "/opt/droid"}, command.Env)

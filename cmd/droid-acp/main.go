@@ -3,20 +3,17 @@
 // child process.
 //
 // stdout belongs to the protocol. Logs, usage errors and everything else for
-// people go to stderr; only --help, --version and the commands login and smoke,
-// which do not serve, write to stdout.
+// people go to stderr; only --help, --version and the commands that do not serve
+// write to stdout.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
-	"strings"
 	"syscall"
 	"time"
 
@@ -26,50 +23,15 @@ import (
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/hooks"
 	"droid-acp/internal/options"
+	"droid-acp/internal/settings"
 	"droid-acp/internal/visible"
 )
 
-const usage = `Usage:
-  droid-acp [flags]                  serve ACP on stdin and stdout (what an editor starts)
-  droid-acp login [flags]            have droid log in to Factory (also droid-acp --login)
-  droid-acp smoke [flags] [PROMPT]   run one prompt without an editor and show the conversation
-
-Flags of all, of which login heeds --droid and the log's:
-  --droid PATH       the droid executable
-                     (default: $DROID_ACP_DROID, then droid in $PATH, then ~/.local/bin/droid)
-  --park-after D     end the droid of a session that rests this long, for example 30m; the
-                     next prompt starts it again (default 15m, 0 for never)
-  --model ID         the model that new sessions start with (default: $DROID_ACP_MODEL, then droid's own)
-  --mode MODE        the mode that they start in: normal, spec, auto-low, auto-medium, auto-high
-                     (default: $DROID_ACP_MODE, then droid's own)
-  --effort EFFORT    their reasoning effort, for example low or high (default: $DROID_ACP_EFFORT,
-                     then droid's own)
-  --follow-up WHAT   queue (default) or steer: what becomes of a prompt sent while one runs
-                     ($DROID_ACP_FOLLOW_UP)
-  --files WAY        how droid reads and edits files: editor, that is through the editor's own buffers,
-                     or disk (default: editor where the editor offers it and does it well; $DROID_ACP_FILES)
-  --shell            let prompts run shell commands as you, without asking: !COMMAND and /shell COMMAND;
-                     droid is told with the next prompt (default: off, such prompts go to droid)
-  --log-file FILE    write a structured log (JSON lines) to FILE
-  --log-level LEVEL  debug, info, warn or error (default: warn on stderr, info in the file)
-  --version          print the version
-  --help             print this text
-
-Flags of smoke:
-  --demo             talk to a scripted droid that is built in; needs no droid and no login
-  --permissions P    refuse (default) or allow: how permission requests are answered
-  --cwd DIR          the session's directory (default: the current one)
-  --timeout D        give up after this time, for example 90s or 5m (default 5m)
-  --json             print the protocol lines instead of the readable conversation
-
-smoke exits with 0 when the turn ends normally (end_turn), 1 when it does not, 2 on wrong usage.
-`
-
-// Version is set by the linker for releases; it overrides the build info.
-var Version string
-
 // demoCommand makes this program the scripted droid of "smoke --demo".
 const demoCommand = "demo-droid"
+
+// demoAtOnce behind it makes the droid not wait between words.
+const demoAtOnce = "at-once"
 
 // demoPace is the time between two words of the scripted droid, so that one
 // sees it stream.
@@ -101,8 +63,12 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	stderr = visible.Writer(stderr) // it repeats what others wrote
 	if len(args) > 0 && args[0] == demoCommand {
+		pace := demoPace
+		if len(args) > 1 && args[1] == demoAtOnce {
+			pace = 0
+		}
 		return fakedroid.ExitCode(fakedroid.Run(stdin, stdout, fakedroid.Demo(),
-			fakedroid.WithPace(demoPace), fakedroid.WithStderr(stderr)))
+			fakedroid.WithPace(pace), fakedroid.WithStderr(stderr)))
 	}
 	leaving, stop := awaitSignals()
 	defer stop()
@@ -110,30 +76,33 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		onHangup(file, leaving.begin)
 	}
 	return leaving.orHurry(func() int {
-		if len(args) > 0 && args[0] == "smoke" {
-			return runSmoke(leaving, args[1:], stdout, stderr)
-		}
-		if code, done := loginOf(leaving, args, stdout, stderr); done {
-			return code
-		}
-		return runServe(leaving, args, stdin, stdout, stderr)
+		return execute(call{leaving: leaving, stdin: stdin, stdout: stdout, stderr: stderr}, args)
 	})
 }
 
-func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	var common commonFlags
-	flags := common.flagSet("droid-acp")
-	if code, done := parse(flags, &common, args, stdout, stderr); done {
-		return code
-	}
-	if flags.NArg() > 0 {
-		return usageError(stderr, fmt.Errorf("unknown command %q", flags.Arg(0)))
-	}
-	log, closeLog, err := common.logger(stderr)
+// serveCommand is the command that an editor starts, under its name.
+func serveCommand(name string) subcommand {
+	return subcommand{settings.Command{
+		Name: name, Hidden: name != "", Reads: settings.CommonNames(), Own: []settings.Setting{loginSetting()},
+		Summary: "serve ACP on stdin and stdout (what an editor starts)",
+		Long:    "droid-acp puts Factory's droid into editors that speak the Agent Client Protocol (ACP). It is an independent, unofficial bridge.",
+		Exits:   []settings.Exit{{Code: exitOK, Means: "the editor has gone"}, {Code: exitFailed, Means: "it could not go on"}, {Code: exitUsage, Means: "wrong usage"}},
+	}, runServe}
+}
+
+func runServe(c *call) int {
+	common := c.commonFlags
+	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
-		return usageError(stderr, err)
+		return usageError(c.stderr, err)
 	}
 	defer closeLog()
+	for _, stray := range c.strays {
+		log.Warn(stray.String())
+	}
+	if onTerminal(c.stdin) {
+		sayByHand(c.stderr)
+	}
 	limitMemory()
 	dir, err := os.Getwd()
 	if err != nil {
@@ -153,7 +122,7 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 			return droid.Start(command, log)
 		},
 		Login:        common.startLogin(log),
-		LoginCommand: common.loginCommand(),
+		LoginCommand: common.clientsLogin(),
 		Store:        sessionStore(log),
 		Defaults:     common.defaults(),
 		ParkAfter:    common.parkAfter,
@@ -164,14 +133,15 @@ func runServe(leaving *leaving, args []string, stdin io.Reader, stdout, stderr i
 		Version:      version(),
 		Log:          log,
 	})
-	leaving.onHurry(agent.Kill)
-	if err := agent.Serve(leaving.ctx, stdin, stdout); err != nil && !errors.Is(err, context.Canceled) {
+	c.leaving.onHurry(agent.Kill)
+	if err := agent.Serve(c.leaving.ctx, c.stdin, c.stdout); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
 	}
 	return exitOK
 }
 
-// commonFlags are the flags of every command.
+// commonFlags are the values of settings.Common; of one that a command does not read, the
+// default.
 type commonFlags struct {
 	droid     string
 	parkAfter time.Duration
@@ -182,25 +152,24 @@ type commonFlags struct {
 	files     string
 	shell     bool
 	logFile   string
+	logFileBy string // the flag or the variable that names it
 	logLevel  string
-	version   bool
 }
 
-func (c *commonFlags) flagSet(name string) *flag.FlagSet {
-	flags := flag.NewFlagSet(name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // errors are printed by usageError
-	flags.StringVar(&c.droid, "droid", "", "")
-	flags.DurationVar(&c.parkAfter, "park-after", 15*time.Minute, "")
-	flags.StringVar(&c.model, "model", os.Getenv("DROID_ACP_MODEL"), "")
-	flags.StringVar(&c.mode, "mode", os.Getenv("DROID_ACP_MODE"), "")
-	flags.StringVar(&c.effort, "effort", os.Getenv("DROID_ACP_EFFORT"), "")
-	flags.StringVar(&c.followUp, "follow-up", os.Getenv("DROID_ACP_FOLLOW_UP"), "")
-	flags.StringVar(&c.files, "files", os.Getenv("DROID_ACP_FILES"), "")
-	flags.BoolVar(&c.shell, "shell", false, "")
-	flags.StringVar(&c.logFile, "log-file", "", "")
-	flags.StringVar(&c.logLevel, "log-level", "", "")
-	flags.BoolVar(&c.version, "version", false, "")
-	return flags
+func readCommon(v *settings.Values) commonFlags {
+	return commonFlags{
+		droid:     v.String(settings.Droid),
+		parkAfter: v.Duration(settings.ParkAfter),
+		model:     v.String(settings.Model),
+		mode:      v.String(settings.Mode),
+		effort:    v.String(settings.Effort),
+		followUp:  v.String(settings.FollowUp),
+		files:     v.String(settings.Files),
+		shell:     v.Bool(settings.Shell),
+		logFile:   v.String(settings.LogFile),
+		logFileBy: v.Source(settings.LogFile),
+		logLevel:  v.String(settings.LogLevel),
+	}
 }
 
 // defaults are what new sessions start with.
@@ -208,43 +177,12 @@ func (c *commonFlags) defaults() options.Defaults {
 	return options.Defaults{Mode: stream.Mode(c.mode), Model: c.model, Effort: c.effort, FollowUp: c.followUp}
 }
 
-// parse reads the flags; done says that there is nothing left to run.
-func parse(flags *flag.FlagSet, common *commonFlags, args []string, stdout, stderr io.Writer) (code int, done bool) {
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, usage)
-		return exitOK, true
-	case err != nil:
-		return usageError(stderr, err), true
-	case common.version:
-		fmt.Fprintln(stdout, "droid-acp "+version())
-		return exitOK, true
-	case common.parkAfter < 0:
-		return usageError(stderr, errors.New("--park-after must not be negative")), true
-	case common.mode != "" && !stream.Mode(common.mode).Valid():
-		return usageError(stderr, fmt.Errorf("invalid value %q for flag -mode: normal, spec, auto-low, auto-medium or auto-high", common.mode)), true
-	case common.effort != "" && !stream.ValidEffort(common.effort):
-		return usageError(stderr, fmt.Errorf("invalid value %q for flag -effort: %s", common.effort, strings.Join(stream.Efforts(), ", "))), true
-	case common.followUp != "" && common.followUp != "queue" && common.followUp != "steer":
-		return usageError(stderr, fmt.Errorf("invalid value %q for flag -follow-up: queue or steer", common.followUp)), true
-	case common.files != "" && common.files != string(adapter.FilesEditor) && common.files != string(adapter.FilesDisk):
-		return usageError(stderr, fmt.Errorf("invalid value %q for flag -files: editor or disk", common.files)), true
+// usageError says what is wrong with the call, and where the help of the command is.
+func usageError(stderr io.Writer, err error, command ...string) int {
+	help := "droid-acp --help"
+	if len(command) > 0 && command[0] != "droid-acp" {
+		help = "droid-acp " + command[0] + " --help"
 	}
-	return exitOK, false
-}
-
-func usageError(stderr io.Writer, err error) int {
-	fmt.Fprintf(stderr, "droid-acp: %v\nRun `droid-acp --help` for the usage.\n", err)
+	fmt.Fprintf(stderr, "droid-acp: %v\nRun `%s` for the usage.\n", err, help)
 	return exitUsage
-}
-
-// version is the one of the release, or of the module when built from source.
-func version() string {
-	if Version != "" {
-		return Version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "0.1.0-dev"
 }

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/fakelogin"
 )
 
@@ -33,6 +34,9 @@ const envLogin = "DROID_ACP_TEST_LOGIN"
 func TestMain(m *testing.M) {
 	if script := fakelogin.Scripts()[os.Getenv(envLogin)]; script != nil && len(os.Args) > 1 && os.Args[1] == "exec" {
 		os.Exit(fakelogin.Run(os.Stdin, os.Stdout, fakelogin.OpenBrowser, script))
+	}
+	if os.Getenv(envScripted) != "" && len(os.Args) > 1 && os.Args[1] == "exec" {
+		os.Exit(fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, scripted, fakedroid.WithStderr(os.Stderr))))
 	}
 	if os.Getenv(envProgram) != "" || len(os.Args) > 1 && (os.Args[1] == demoCommand || os.Args[1] == stream.OwnHook) {
 		main()
@@ -79,14 +83,21 @@ func TestUsage(t *testing.T) {
 }
 
 func TestHelpAndVersion(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"-h"}, {"smoke", "--help"}} {
-		got := command("", args...)
-		require.Equal(t, exitOK, got.code)
-		require.Equal(t, usage, got.stdout)
+	for text, calls := range map[string][]string{
+		"erve ACP on stdin and stdout": {"--help", "-h", "-help", "help", "acp --help", "--model x --help"},
+		"--permissions ANSWER":         {"smoke --help", "smoke -h", "help smoke", "--mode spec smoke --help"},
+		"ave droid log in":             {"login --help", "acp login --help", "help login", "--help login"},
+	} {
+		for _, args := range calls {
+			got := command("", strings.Fields(args)...)
+			require.Equal(t, exitOK, got.code, args)
+			require.Contains(t, got.stdout, text, args)
+			require.Empty(t, got.stderr, args)
+		}
 	}
 	got := command("", "--version")
 	require.Equal(t, exitOK, got.code)
-	require.Regexp(t, `^droid-acp \S+\n$`, got.stdout)
+	require.Regexp(t, `^droid-acp \S+ \(.*go1.*\)\n$`, got.stdout)
 }
 
 func TestSmokeDemo(t *testing.T) {
@@ -130,9 +141,9 @@ func TestSmokeWithoutDroid(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("DROID_ACP_DROID", "")
 	got := command("", "smoke", "hello")
-	require.Equal(t, exitFailed, got.code)
-	require.Contains(t, got.stderr, "droid not found")
-	require.Contains(t, got.stderr, "npm i -g droid")
+	require.Equal(t, 3, got.code)
+	require.Contains(t, got.stderr, "droid_not_installed: droid not found")
+	require.Contains(t, got.stderr, "Install Factory's droid with `")
 }
 
 func TestServeWithoutDroid(t *testing.T) {
@@ -157,7 +168,7 @@ nonsense
 	}
 	require.Len(t, answers, 3)
 	require.Contains(t, answers["1"], `"protocolVersion":1`, "initialize needs no droid")
-	require.Contains(t, answers["2"], "npm i -g droid", "it says how to install it")
+	require.Contains(t, answers["2"], "Install Factory's droid with `", "it says how to install it")
 	require.Contains(t, answers["null"], "-32700")
 
 	file, err := os.Open(log)
@@ -190,7 +201,7 @@ func TestServeWithoutHome(t *testing.T) {
 			continue
 		}
 		require.Contains(t, line, `"error"`)
-		require.Contains(t, line, "set HOME to your home directory")
+		require.Contains(t, strings.ToLower(line), "set home to your home directory")
 	}
 }
 

@@ -8,51 +8,68 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/settings"
 	"droid-acp/internal/smoke"
 )
 
 const defaultPrompt = "Say hello, and tell in one sentence which directory you work in."
 
-// smokeFlags are the flags of the smoke command.
-type smokeFlags struct {
-	commonFlags
-	demo        bool
-	permissions string
-	cwd         string
-	timeout     time.Duration
-	json        bool
+// smokeCommand is the command that runs prompts without an editor.
+func smokeCommand() subcommand {
+	return subcommand{settings.Command{
+		Name: "smoke", Args: "[PROMPT]", MaxArgs: -1, Strict: true,
+		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.Shell, settings.LogFile, settings.LogLevel},
+		Summary: "run prompts without an editor, show the conversation and check the answers",
+		Long: "It opens a session, sends the prompts one after the other, and ends with a summary. A turn that fails ends the run; an expectation that is not met does not. " +
+			"In a file of prompts, a line --- stands between two, and the lines at a prompt's end that begin with expect: or expect-file: are its expectations.",
+		Own: []settings.Setting{
+			{Name: "demo", Kind: settings.Switch, Does: "talk to a scripted droid that is built in; needs no droid and no login"},
+			{Name: "permissions", Kind: settings.Choice, Value: "ANSWER", Allowed: []string{string(smoke.Refuse), string(smoke.Allow)}, Default: string(smoke.Refuse),
+				Does: "how permission requests are answered"},
+			{Name: "prompts", Kind: settings.File, Value: "FILE", Unset: "the PROMPT of the command line, or a greeting", Does: "a file of prompts, with a line --- between two"},
+			{Name: "expect", Kind: settings.Texts, Value: "TEXT", Unset: "nothing", Does: "the answer to the last prompt must contain this"},
+			{Name: "expect-file", Kind: settings.Texts, Value: "PATH[=TEXT]", Unset: "nothing",
+				Does: "after the last prompt there must be this file below the session's directory, and TEXT in it"},
+			{Name: "cwd", Kind: settings.Dir, Value: "DIR", Unset: "the current directory", Does: "the session's directory"},
+			{Name: "timeout", Kind: settings.Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero, such as 90s or 5m", Does: "give up after this time, which is for all prompts together"},
+			{Name: "json", Kind: settings.Switch, Does: "print the protocol lines instead of the readable conversation and the summary"},
+			{Name: "junit", Kind: settings.File, Value: "FILE", Unset: "none", Does: "write the result as JUnit's XML, a test case for each prompt"},
+			{Name: "result", Kind: settings.File, Value: "FILE", Unset: "none", Does: "write the result as JSON; docs/ci.md describes its fields"},
+		},
+		Exclude: [][2]string{{"demo", settings.Droid}, {"demo", settings.Model}, {"demo", settings.Effort}},
+		Exits: []settings.Exit{
+			{Code: smoke.Passed.ExitCode(), Means: "all turns ended normally (end_turn), with what was expected"},
+			{Code: smoke.TurnFailed.ExitCode(), Means: "a turn ended otherwise, droid failed, or a result could not be written"},
+			{Code: exitUsage, Means: "wrong usage; nothing was run"},
+			{Code: smoke.NotInstalled.ExitCode(), Means: "droid is not installed"},
+			{Code: smoke.NotLoggedIn.ExitCode(), Means: "droid is not logged in"},
+			{Code: smoke.ModelFailed.ExitCode(), Means: "the call to the model failed"},
+			{Code: smoke.NotMet.ExitCode(), Means: "an expectation was not met"},
+			{Code: smoke.TimedOut.ExitCode(), Means: "the time was up"},
+		},
+	}, runSmoke}
 }
 
-// runSmoke runs one prompt against the agent in this process.
-func runSmoke(leaving *leaving, args []string, stdout, stderr io.Writer) int {
-	var f smokeFlags
-	flags := f.flagSet("droid-acp smoke")
-	flags.BoolVar(&f.demo, "demo", false, "")
-	flags.StringVar(&f.permissions, "permissions", string(smoke.Refuse), "")
-	flags.StringVar(&f.cwd, "cwd", ".", "")
-	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "")
-	flags.BoolVar(&f.json, "json", false, "")
-	if code, done := parse(flags, &f.commonFlags, args, stdout, stderr); done {
-		return code
-	}
-	options, err := f.options(flags.Args())
+// runSmoke runs prompts against the agent in this process.
+func runSmoke(c *call) int {
+	options, err := smokeOptions(c)
 	if err != nil {
-		return usageError(stderr, err)
+		return usageError(c.stderr, err, "smoke")
 	}
-	log, closeLog, err := f.logger(stderr)
+	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
-		return usageError(stderr, err)
+		return usageError(c.stderr, err, "smoke")
 	}
 	defer closeLog()
 
-	ctx, cancel := context.WithTimeoutCause(leaving.ctx, f.timeout, fmt.Errorf("no end of the turn within %v", f.timeout))
+	timeout := c.values.Duration("timeout")
+	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
 	defer cancel()
-	locate := f.locate
+	locate := func() (droid.Command, error) { return locateDroid(c.values.Bool("demo"), c.droid) }
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { command, err := locate(); return command.Path, err },
 		Start: func(command droid.Command) (*droid.Client, error) {
@@ -63,25 +80,41 @@ func runSmoke(leaving *leaving, args []string, stdout, stderr io.Writer) int {
 			command.Path, command.Args, command.Env = found.Path, found.Args, found.Env
 			return droid.Start(command, log)
 		},
-		Defaults: f.defaults(), Shell: f.shell,
+		Defaults: c.defaults(), Shell: c.shell,
 		Dir: options.CWD, Version: version(), Log: log,
 	})
-	leaving.onHurry(agent.Kill)
-	stop, err := converse(ctx, agent, stdout, options)
-	switch {
-	case err != nil:
-		fmt.Fprintln(stderr, "droid-acp smoke: "+err.Error())
-		return exitFailed
-	case stop != "end_turn":
-		fmt.Fprintln(stderr, "droid-acp smoke: the turn ended with "+stop)
-		return exitFailed
+	c.leaving.onHurry(agent.Kill)
+	result := converse(ctx, agent, c.stdout, options)
+	if result.Outcome != smoke.Passed {
+		fmt.Fprintf(c.stderr, "droid-acp smoke: %s: %s\n", result.Outcome, result.Reason)
 	}
-	return exitOK
+	return writeResult(c, result)
 }
 
-// converse runs the agent and the client on two pipes until the prompt has
+// writeResult writes the files that were asked for, and returns the exit code.
+func writeResult(c *call, result *smoke.Result) int {
+	for _, file := range []struct {
+		path   string
+		render func() ([]byte, error)
+	}{{c.values.String("junit"), result.JUnit}, {c.values.String("result"), result.JSON}} {
+		if file.path == "" {
+			continue
+		}
+		text, err := file.render()
+		if err == nil {
+			err = smoke.WriteFile(file.path, text)
+		}
+		if err != nil {
+			fmt.Fprintf(c.stderr, "droid-acp smoke: %s was not written: %v\n", file.path, err)
+			return exitFailed
+		}
+	}
+	return result.ExitCode
+}
+
+// converse runs the agent and the client on two pipes until the prompts have
 // ended, and returns when the agent and its droid have, too.
-func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) (string, error) {
+func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) *smoke.Result {
 	agentIn, clientOut := io.Pipe()
 	clientIn, agentOut := io.Pipe()
 	served := make(chan error, 1)
@@ -90,43 +123,103 @@ func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smo
 		_ = agentOut.Close() // a pipe always closes
 		served <- err
 	}()
-	stop, err := smoke.Run(ctx, clientIn, clientOut, stdout, o)
+	result := smoke.Run(ctx, clientIn, clientOut, stdout, o)
 	_ = clientOut.Close()
 	_ = clientIn.CloseWithError(io.ErrClosedPipe) // what the agent still says has no reader
 	<-served
-	return stop, err
+	return result
 }
 
-func (f *smokeFlags) options(args []string) (smoke.Options, error) {
-	o := smoke.Options{Prompt: strings.Join(args, " "), Mode: f.mode, Allow: smoke.Policy(f.permissions), JSON: f.json}
-	if o.Prompt == "" {
-		o.Prompt = defaultPrompt
-	}
-	if f.demo && o.Mode == "" {
+func smokeOptions(c *call) (o smoke.Options, err error) {
+	v := c.values
+	o = smoke.Options{Mode: c.mode, Model: c.model, Effort: c.effort, Allow: smoke.Policy(v.String("permissions")), JSON: v.Bool("json"), Colour: colours(c.stdout)}
+	if v.Bool("demo") && o.Mode == "" {
 		o.Mode = string(stream.ModeSpec) // so that the demo shows a plan to approve
 	}
-	if o.Allow != smoke.Allow && o.Allow != smoke.Refuse {
-		return o, fmt.Errorf("invalid value %q for flag -permissions: refuse or allow", f.permissions)
+	if o.CWD, err = directory(v.String("cwd")); err != nil {
+		return o, fmt.Errorf("invalid value %q for --cwd: %w", v.String("cwd"), err)
 	}
-	if f.demo && f.droid != "" {
-		return o, errors.New("--demo and --droid exclude each other")
+	for _, name := range []string{"junit", "result"} {
+		if path := v.String(name); path != "" {
+			if err := smoke.CheckTarget(path); err != nil {
+				return o, fmt.Errorf("invalid value %q for --%s: %w", path, name, err)
+			}
+		}
 	}
-	if f.timeout <= 0 {
-		return o, errors.New("--timeout must be longer than zero")
-	}
-	cwd, err := filepath.Abs(f.cwd)
-	if err != nil {
-		return o, err
-	}
-	o.CWD = cwd
-	return o, nil
+	o.Prompts, err = promptsOf(v, strings.Join(c.args, " "))
+	return o, err
 }
 
-// locate is the command of droid: the real one, or this program as the scripted
-// one.
-func (f *smokeFlags) locate() (droid.Command, error) {
-	if !f.demo {
-		path, err := droid.Find(f.droid)
+// directory is the absolute path of a directory, which must be there.
+func directory(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(path); err != nil {
+		return "", err
+	} else if !info.IsDir() {
+		return "", errors.New("it is no directory")
+	}
+	return path, nil
+}
+
+// maxPrompts bounds the file of prompts, in bytes.
+const maxPrompts = 10 << 20
+
+// promptsOf are the prompts of the file, or the one of the command line. The last one
+// also has the expectations of the flags.
+func promptsOf(v *settings.Values, text string) (prompts []smoke.Prompt, err error) {
+	path := v.String("prompts")
+	switch {
+	case path != "" && text != "":
+		return nil, errors.New("--prompts and a PROMPT exclude each other")
+	case path != "":
+		if prompts, err = readPrompts(path); err != nil {
+			return nil, fmt.Errorf("invalid value %q for --prompts: %w", path, err)
+		}
+	case text == "":
+		text = defaultPrompt
+		fallthrough
+	default:
+		prompts = []smoke.Prompt{{Text: text}}
+	}
+	last := &prompts[len(prompts)-1]
+	for _, flag := range []struct {
+		name string
+		read func(string) (smoke.Expectation, error)
+	}{{"expect", smoke.Answer}, {"expect-file", smoke.File}} {
+		for _, value := range v.Strings(flag.name) {
+			e, err := flag.read(value)
+			if err != nil {
+				return nil, fmt.Errorf("invalid value %q for --%s: %w", value, flag.name, err)
+			}
+			last.Expect = append(last.Expect, e)
+		}
+	}
+	return prompts, nil
+}
+
+func readPrompts(path string) ([]smoke.Prompt, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxPrompts+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxPrompts {
+		return nil, errors.New("it is larger than 10 MiB")
+	}
+	return smoke.ParsePrompts(string(text))
+}
+
+// locateDroid is the command of droid: the real one, or this program as the scripted one.
+func locateDroid(demo bool, named string) (droid.Command, error) {
+	if !demo {
+		path, err := droid.Find(named)
 		return droid.Command{Path: path}, err
 	}
 	self, err := os.Executable()

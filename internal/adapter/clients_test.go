@@ -314,7 +314,7 @@ func TestWhatIsDecidedOnIsShownBefore(t *testing.T) {
 // A client that shows no content of a waiting call is told what to decide on, and
 // no other is told it twice.
 func TestPlanIsToldWhereTheCallDoesNotShowIt(t *testing.T) {
-	for client, told := range map[string]bool{"": true, "CodeCompanion.nvim": true, "acp-ui": true, "of the future": true, "zed": false, "agent-shell": false, "toad": false} {
+	for client, told := range map[string]bool{"": true, "CodeCompanion.nvim": true, "acp-ui": true, "QtCreator": true, "of the future": true, "zed": false, "agent-shell": false, "toad": false} {
 		for _, tool := range []fakedroid.Tool{plan, echo, touch} {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
 				e := beginNamed(t, client, "{}", playing(uses(tool), v, fakedroid.WithMode("spec")))
@@ -335,7 +335,7 @@ func TestPlanIsToldWhereTheCallDoesNotShowIt(t *testing.T) {
 
 // A client that shows no diff of a call gets it as text.
 func TestDiffIsToldWhereNoneShows(t *testing.T) {
-	for _, client := range []string{"acp-ui", "vscode-acp-client", "mitto", "Agentic.nvim"} {
+	for _, client := range []string{"acp-ui", "QtCreator", "vscode-acp-client", "mitto", "Agentic.nvim"} {
 		for _, tools := range [][]fakedroid.Tool{{create}, {touch, create}} {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
 				e := beginNamed(t, client, "{}", playing(uses(tools...), v))

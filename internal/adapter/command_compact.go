@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/links"
 	"droid-acp/internal/show"
@@ -78,7 +79,7 @@ func compactFailed(r *commandRun, err error) {
 		return // another compaction may run
 	}
 	if strings.Contains(err.Error(), "No access token") {
-		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + loginRemedy)
+		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + diagnosis.LoginRemedy)
 	}
 	r.s.put(r.s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: err.Error()}))
 	r.fail("The conversation was not compacted", err)

@@ -10,6 +10,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/turns"
@@ -86,11 +87,11 @@ func notDone(w work, err error) *acp.RequestError {
 	case errors.As(err, &refused):
 		return internalError("droid_refused", "droid refused "+w.refused+": "+refused.Message)
 	case errors.As(err, &exit):
-		return internalError("droid_crashed", sentence(exit)+" This happened while it "+w.while+". Try again.")
+		return internalError("droid_crashed", diagnosis.Sentence(exit)+" This happened while it "+w.while+". Try again.")
 	case errors.Is(err, context.Canceled):
 		return requestCancelled()
 	}
-	return internalError("droid_failed", "droid did not "+w.failed+": "+sentence(err)+" Try again.")
+	return internalError("droid_failed", "droid did not "+w.failed+": "+diagnosis.Sentence(err)+" Try again.")
 }
 
 // outOfTime returns err, or the cause of ctx's end if err says that time ran out.
@@ -109,18 +110,14 @@ func (e *notStartedError) Unwrap() error { return e.err }
 
 // startError explains why there is no droid process.
 func startError(err error) *acp.RequestError {
-	const check = " Check that `droid exec --help` works in a terminal."
-	var notFound *droid.NotFoundError
-	var exit *droid.ExitError
-	switch {
-	case errors.Is(err, context.Canceled):
+	if errors.Is(err, context.Canceled) {
 		return requestCancelled()
-	case errors.As(err, &notFound):
-		return internalError("droid_not_found", notFound.Error()+". "+notFound.Remedy())
-	case errors.As(err, &exit):
-		return internalError("droid_exited", sentence(exit)+check)
 	}
-	return internalError("droid_start_failed", "droid could not be started: "+sentence(err)+check)
+	why := diagnosis.Start(err)
+	if why.Kind == diagnosis.NotFound { // it has all there is to know
+		return internalError(string(why.Kind), why.Error())
+	}
+	return internalError(string(why.Kind), why.Error()+" "+diagnosis.MoreWords)
 }
 
 // openError explains why no process opened the session. id is the session's, "" for a
@@ -137,7 +134,7 @@ func openError(id string, err error) *acp.RequestError {
 	case errors.As(err, &exit) && !exit.Started:
 		return startError(exit)
 	case errors.As(err, &exit):
-		return internalError("droid_exited", sentence(exit)+" This happened while it opened the session. Try again; if droid ends again, run `droid` in a terminal to see what is wrong with it.")
+		return internalError("droid_exited", diagnosis.Sentence(exit)+" This happened while it opened the session. Try again; if droid ends again, `droid-acp doctor` in a terminal tells more.")
 	}
 	return notDone(openingSession, err)
 }
@@ -194,7 +191,7 @@ func settingError(kind, what string, err error) *acp.RequestError {
 	return internalError(kind+"_refused", "droid did not change its "+what+": "+why)
 }
 
-const crashRemedy = "Run `droid` in a terminal to see what is wrong with it, then load the session again or open a new one."
+const crashRemedy = "Run `droid-acp doctor` in a terminal to see what is wrong with it, then load the session again or open a new one."
 
 // droidDied is why the turn machine ends prompts when droid has died. What the user
 // reads depends on how often it has, see crashError.
@@ -221,16 +218,7 @@ func keepsCrashing(last error) *acp.RequestError {
 func crashText(err error, unknown string) string {
 	var exit *droid.ExitError
 	if errors.As(err, &exit) {
-		return sentence(exit)
+		return diagnosis.Sentence(exit)
 	}
 	return unknown
-}
-
-// sentence is the text of an error with a full stop.
-func sentence(err error) string {
-	text := err.Error()
-	if !strings.HasSuffix(text, ".") {
-		text += "."
-	}
-	return text
 }

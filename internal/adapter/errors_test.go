@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/turns"
@@ -182,7 +183,7 @@ func TestExitTextNamesWhoKilledIt(t *testing.T) {
 		`droid was killed by droid-acp.`:       {Code: -1, Signal: "SIGKILL", Started: true, Requested: true},
 		`droid was ended by signal "SIGTERM".`: {Code: -1, Signal: "SIGTERM", Started: true},
 	} {
-		require.Equal(t, want, sentence(exit))
+		require.Equal(t, want, diagnosis.Sentence(exit))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/login"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
@@ -94,9 +94,8 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 func loginError(method string, err error) *acp.RequestError {
 	var refused *login.Error
 	var died *login.DiedError
-	var notFound *droid.NotFoundError
 	remedy := login.Remedy(method, err)
-	text := sentence(err) + " " + remedy
+	text := diagnosis.Sentence(err) + " " + remedy
 	switch {
 	case errors.As(err, &refused):
 		line := strings.Join(strings.Fields(text), " ")
@@ -105,7 +104,7 @@ func loginError(method string, err error) *acp.RequestError {
 		return errEnding()
 	case errors.Is(err, context.Canceled):
 		return requestCancelled()
-	case errors.As(err, &notFound):
+	case diagnosis.IsStart(err):
 		return startError(err)
 	case errors.As(err, &died):
 		return internalError("droid_crashed", text)

@@ -1,5 +1,14 @@
-// Package docs has no code, only a test: what the documents of this project name
-// exists.
+// Package docs has no code, only tests: what the documents of this project name exists,
+// their links lead somewhere, their code blocks can be read, and their commands work.
+//
+// Every command in a code block stands in testdata/commands.txt, which says whether the tests
+// run it, in a clone with an empty home, or why nobody does. In a block of "console" what
+// stands below a command is what it prints; numbers may differ, and "…" is anything. Every
+// block has a language that the tests know (the table languages): pictures and transcripts
+// are "text". Flags within a line ("--files") are those of droid-acp, unless another program
+// stands before them.
+//
+// The names are checked in some documents only (the table documents):
 //
 // In a document, backquotes stand around paths, Go names, commands, and words of a
 // protocol. What looks like one of the first three is checked. Two backquotes

@@ -113,7 +113,7 @@ func addSpec(spec ast.Spec, add func(string)) {
 func imports(file *ast.File, name string) bool {
 	for _, spec := range file.Imports {
 		path := strings.Trim(spec.Path.Value, `"`)
-		if strings.HasPrefix(path, "droid-acp/") {
+		if strings.Contains(path, "droid-acp/internal/") {
 			continue
 		}
 		if spec.Name != nil && spec.Name.Name == name || spec.Name == nil && path[strings.LastIndex(path, "/")+1:] == name {

@@ -1,7 +1,9 @@
 package droid
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +16,7 @@ const EnvDroid = "DROID_ACP_DROID"
 
 // Place is somewhere that Find looked.
 type Place struct {
-	Name string // "--droid", "$DROID_ACP_DROID", "PATH" or "~/.local/bin"
+	Name string // "--droid", "$DROID_ACP_DROID", "by its name" or "the usual place"
 	Path string // what was looked for
 	Err  error
 }
@@ -31,15 +33,23 @@ func (e *NotFoundError) Error() string {
 		if i == 0 {
 			sep = ": "
 		}
-		fmt.Fprintf(&b, "%s%s (%s): %v", sep, p.Path, p.Name, p.Err)
+		b.WriteString(sep + p.words())
 	}
 	return b.String()
 }
 
-// Remedy tells a user what to do.
-func (e *NotFoundError) Remedy() string {
-	return "Install Factory's droid with \"npm i -g droid\" or \"curl -fsSL https://app.factory.ai/cli | sh\", " +
-		"or set " + EnvDroid + " to the path of the droid program."
+// words say what was found there.
+func (p Place) words() string {
+	var file *fs.PathError
+	switch {
+	case errors.Is(p.Err, exec.ErrNotFound):
+		return fmt.Sprintf("%s (%s) is not in PATH", p.Path, p.Name)
+	case errors.Is(p.Err, fs.ErrNotExist):
+		return fmt.Sprintf("%s (%s) is not there", p.Path, p.Name)
+	case errors.As(p.Err, &file):
+		return fmt.Sprintf("%s (%s): %v", p.Path, p.Name, file.Err)
+	}
+	return fmt.Sprintf("%s (%s): %v", p.Path, p.Name, p.Err)
 }
 
 // Find returns the path of the droid program: explicit (the flag --droid), else
@@ -63,10 +73,10 @@ func Find(explicit string) (string, error) {
 	if err == nil {
 		return path, nil
 	}
-	looked := []Place{{Name: "PATH", Path: "droid", Err: err}}
+	looked := []Place{{Name: "by its name", Path: "droid", Err: err}}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", &NotFoundError{Looked: append(looked, Place{Name: "~/.local/bin", Path: "droid", Err: err})}
+		return "", &NotFoundError{Looked: append(looked, Place{Name: "the usual place", Path: "~/.local/bin/droid", Err: err})}
 	}
 	name := "droid"
 	if runtime.GOOS == "windows" {
@@ -76,7 +86,7 @@ func Find(explicit string) (string, error) {
 	if path, err = lookPath(local); err == nil {
 		return path, nil
 	}
-	return "", &NotFoundError{Looked: append(looked, Place{Name: "~/.local/bin", Path: local, Err: err})}
+	return "", &NotFoundError{Looked: append(looked, Place{Name: "the usual place", Path: local, Err: err})}
 }
 
 // lookPath finds an executable and makes its path absolute, because droid runs

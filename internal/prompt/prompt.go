@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/paths"
@@ -76,13 +78,23 @@ func noBlocks(err error) string {
 	return "; the " + wrong.Field + " of one is of the JSON type " + wrong.Value
 }
 
-// Text is the text of a prompt that is one block of text, such as a command. ok is
-// false for all other prompts.
+// Text is the text of a prompt with one block of text, such as a command. Files that the
+// editor attaches by itself may stand beside it, as Qt Creator attaches the open one; but
+// a text that ends in white space goes on with them. ok is false for all other prompts.
 func (p Prompt) Text() (text string, ok bool) {
-	if len(p.blocks) != 1 || p.blocks[0].Type != "text" {
+	for _, block := range p.blocks {
+		switch {
+		case block.Type == "text" && !ok:
+			text, ok = block.Text, true
+		case block.Type == "resource_link", block.Resource != nil && block.Resource.Text != nil:
+		default:
+			return "", false
+		}
+	}
+	if len(p.blocks) > 1 && strings.TrimRightFunc(text, unicode.IsSpace) != text {
 		return "", false
 	}
-	return p.blocks[0].Text, true
+	return text, ok
 }
 
 // Message returns droid's message. Its text has the blocks in their order: text as

@@ -163,19 +163,28 @@ func TestImageTypes(t *testing.T) {
 	}
 }
 
+// Qt Creator attaches the open file, and what it shows of it, to each prompt.
 func TestText(t *testing.T) {
+	const link = `{"type":"resource_link","uri":"file:///w/a","name":"a"}`
+	const shown = `{"type":"resource","resource":{"uri":"file:///w/a","text":"line 1"}}`
 	for raw, want := range map[string]string{
-		`[{"type":"text","text":"/help me"}]`:                                                      "/help me",
-		`[{"type":"text","text":"/help"},{"type":"text","text":"me"}]`:                             "",
-		`[{"type":"resource_link","uri":"file:///w/a"}]`:                                           "",
-		`[{"type":"text","text":"/help"},{"type":"resource_link","uri":"file:///w/a","name":"a"}]`: "",
-		`[{"type":"image","text":"/help","mimeType":"image/png","data":"iVBORw0KGgo="}]`:           "",
+		`[{"type":"text","text":"/help me"}]`:                          "/help me",
+		`[{"type":"text","text":"/help"},{"type":"text","text":"me"}]`: "",
+		`[` + link + `]`: "",
+		`[{"type":"text","text":"/help"},` + link + `]`:                                                                          "/help",
+		`[{"type":"text","text":"/help"},` + link + `,` + shown + `]`:                                                            "/help",
+		`[` + link + `,{"type":"text","text":"/help me"}]`:                                                                       "/help me",
+		`[{"type":"text","text":"/export "},` + link + `]`:                                                                       "",
+		`[{"type":"text","text":"/rename x\n"},` + shown + `]`:                                                                   "",
+		`[{"type":"text","text":"/help"},{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="}]`:                         "",
+		`[{"type":"text","text":"/help"},{"type":"resource","resource":{"uri":"a","mimeType":"application/pdf","blob":"AAAA"}}]`: "",
+		`[{"type":"image","text":"/help","mimeType":"image/png","data":"iVBORw0KGgo="}]`:                                         "",
 	} {
 		p, err := Parse(json.RawMessage(raw))
 		require.NoError(t, err)
 		text, ok := p.Text()
-		require.Equal(t, want, text)
-		require.Equal(t, want != "", ok)
+		require.Equal(t, want, text, raw)
+		require.Equal(t, want != "", ok, raw)
 	}
 }
 

@@ -32,9 +32,10 @@ var knownClients = map[string]ClientTraits{
 	// pick the first option of it. Its fs methods are the disk's; a file that it cannot
 	// read is "" (read).
 	"toad": {OptionNames: true, RequestContent: true, FilesOnDisk: true},
-	// Qt Creator 20, seen; name read in src/plugins/acpclient/acpchatcontroller.cpp.
-	// Its fs methods are the disk's (read).
-	"QtCreator": {OptionNames: true, CallContent: true, FilesOnDisk: true},
+	// Qt Creator 20.0.2, seen; name read in src/plugins/acpclient/acpchatcontroller.cpp.
+	// A call that waits is folded twice, and a request shows its title. Its fs methods
+	// are the disk's (read).
+	"QtCreator": {OptionNames: true, NoDiffs: true, FilesOnDisk: true},
 	// acp-ui 0.1.15, seen; name read in src/stores/session.ts.
 	"acp-ui": {OptionNames: true, NoDiffs: true},
 	// vscode-acp 0.2.0, seen; name read in src/core/ConnectionManager.ts. It

@@ -5,11 +5,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/require"
@@ -74,8 +75,18 @@ func (a *agent) ends(prompt message, stop string) {
 	a.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":%q}}`, prompt.ID, stop)
 }
 
-// talk runs the client against a script and returns what it showed.
-func talk(t *testing.T, o Options, script func(a *agent)) (shown, stop string, err error) {
+// one is a single prompt, of which nothing is expected.
+func one(text string) []Prompt { return []Prompt{{Text: text}} }
+
+// talk runs the client against a script and returns what it showed, without the
+// summary, and the result.
+func talk(t *testing.T, o Options, script func(a *agent)) (shown string, r *Result) {
+	shown, r = talkWhole(t, o, script)
+	shown, _, _ = strings.Cut(shown, "summary | ")
+	return shown, r
+}
+
+func talkWhole(t *testing.T, o Options, script func(a *agent)) (shown string, r *Result) {
 	t.Helper()
 	in, clientOut := io.Pipe()
 	clientIn, out := io.Pipe()
@@ -87,15 +98,15 @@ func talk(t *testing.T, o Options, script func(a *agent)) (shown, stop string, e
 		_ = out.Close()
 	}()
 	var w bytes.Buffer
-	stop, err = Run(context.Background(), clientIn, clientOut, &w, o)
+	r = Run(context.Background(), clientIn, clientOut, &w, o)
 	_ = clientOut.Close()
 	_ = clientIn.Close()
 	<-done
-	return w.String(), stop, err
+	return w.String(), r
 }
 
 func TestConversation(t *testing.T) {
-	shown, stop, err := talk(t, Options{Prompt: "do it\nnow", CWD: "/w", Mode: "spec", Allow: Refuse}, func(a *agent) {
+	shown, r := talk(t, Options{Prompts: one("do it\nnow"), CWD: "/w", Mode: "spec", Allow: Refuse}, func(a *agent) {
 		p := a.opened("spec")
 		require.JSONEq(t, `{"sessionId":"s","prompt":[{"type":"text","text":"do it\nnow"}]}`, string(p.Params))
 		require.JSONEq(t, `{"cwd":"/w","mcpServers":[]}`, string(a.got[1].Params))
@@ -111,8 +122,10 @@ func TestConversation(t *testing.T) {
 		a.update(`{"sessionUpdate":"something_new"}`)
 		a.ends(p, "end_turn")
 	})
-	require.NoError(t, err)
-	require.Equal(t, "end_turn", stop)
+	require.Equal(t, Passed, r.Outcome)
+	require.Equal(t, "end_turn", r.Prompts[0].StopReason)
+	require.Equal(t, "One\nTwo", r.Prompts[0].Answer)
+	require.Equal(t, []ToolCall{{ID: "t", Title: "Renamed", Status: "completed"}}, r.Prompts[0].ToolCalls)
 	require.Equal(t, `you     | do it
         | now
 thought | hm
@@ -122,10 +135,11 @@ tool    | Run it [pending]
 tool    | Run it [completed]
         |   out
         |   put
-        |   --- /w/a
-        |   
-        |   +++
-        |   new
+        |   --- /dev/null
+        |   +++ /w/a
+        |   @@ -0,0 +1 @@
+        |   +new
+        |   \ No newline at end of file
 tool    | Renamed
 mode    | normal
 title   | A title
@@ -154,23 +168,23 @@ func TestPolicies(t *testing.T) {
 		"allow, but nothing to chose": {Allow, `{"sessionId":"s","toolCall":{},"options":[]}`, cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := talk(t, Options{Prompt: "go", CWD: "/w", Allow: tc.policy}, func(a *agent) {
+			_, r := talk(t, Options{Prompts: one("go"), CWD: "/w", Allow: tc.policy}, func(a *agent) {
 				p := a.opened("")
 				require.JSONEq(t, tc.want, a.ask(tc.ask))
 				a.ends(p, "end_turn")
 			})
-			require.NoError(t, err)
+			require.Equal(t, Passed, r.Outcome)
 		})
 	}
 }
 
 func TestPermissionIsShown(t *testing.T) {
-	shown, _, err := talk(t, Options{Prompt: "go", CWD: "/w", Allow: Allow}, func(a *agent) {
+	shown, r := talk(t, Options{Prompts: one("go"), CWD: "/w", Allow: Allow}, func(a *agent) {
 		p := a.opened("")
 		a.ask(twoOptions)
 		a.ends(p, "end_turn")
 	})
-	require.NoError(t, err)
+	require.Equal(t, []Permission{{Title: "rm", Answer: "Once", Kind: "allow_once"}}, r.Prompts[0].Permissions)
 	require.Contains(t, shown, `ask     | rm
         |   rm -rf x
         | - Always
@@ -183,7 +197,7 @@ answer  | Once
 // TestOtherRequestsAreDeclined: an agent that asks for what this client cannot do
 // is not left waiting.
 func TestOtherRequestsAreDeclined(t *testing.T) {
-	_, _, err := talk(t, Options{Prompt: "go", CWD: "/w"}, func(a *agent) {
+	_, r := talk(t, Options{Prompts: one("go"), CWD: "/w"}, func(a *agent) {
 		p := a.opened("")
 		a.say(`{"jsonrpc":"2.0","method":"_some/notification"}`)
 		a.say(`{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{}}`)
@@ -192,55 +206,65 @@ func TestOtherRequestsAreDeclined(t *testing.T) {
 		require.Equal(t, -32601, m.Error.Code)
 		a.ends(p, "end_turn")
 	})
-	require.NoError(t, err)
+	require.Equal(t, Passed, r.Outcome)
 }
 
+// TestFailures: each ends the run with an outcome and an error of the prompt that it
+// kept from its end.
 func TestFailures(t *testing.T) {
 	for name, tc := range map[string]struct {
-		script func(a *agent)
-		says   string
+		script  func(a *agent)
+		outcome Outcome
+		says    Failure
 	}{
 		"initialize fails": {func(a *agent) {
 			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no"}}`, a.hear().ID)
-		}, "initialize: no (code -32603)"},
+		}, TurnFailed, Failure{"initialize", -32603, "", "no"}},
 		"session/new fails": {func(a *agent) {
 			a.say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, a.hear().ID)
 			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"log in"}}`, a.hear().ID)
-		}, "session/new: log in (code -32000)"},
+		}, NotLoggedIn, Failure{"session/new", -32000, "", "log in"}},
 		"the prompt fails": {func(a *agent) {
 			p := a.opened("")
 			a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"half"}}`)
-			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"overloaded"}}`, p.ID)
-		}, "session/prompt: overloaded (code -32603)"},
-		"the agent goes": {func(a *agent) { a.opened("") }, "waiting for the answer to session/prompt: the agent closed the connection"},
+			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"model_rate_limited: 429","data":{"details":"429\nwait"}}}`, p.ID)
+		}, ModelFailed, Failure{"session/prompt", -32603, "model_rate_limited", "429\nwait"}},
+		"the agent goes": {func(a *agent) { a.opened("") }, TurnFailed, Failure{Message: "waiting for the answer to session/prompt: the agent closed the connection"}},
 		"no JSON-RPC": {func(a *agent) {
 			a.hear()
 			a.say("Hello!")
-		}, "not JSON-RPC"},
+		}, TurnFailed, Failure{Message: "the agent wrote a line that is not JSON-RPC"}},
 		"unreadable permission request": {func(a *agent) {
 			a.opened("")
 			a.say(`{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":[]}`)
-		}, "permission request"},
+		}, TurnFailed, Failure{Message: "permission request: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, stop, err := talk(t, Options{Prompt: "go", CWD: "/w"}, tc.script)
-			require.ErrorContains(t, err, tc.says)
-			require.Empty(t, stop)
+			_, r := talk(t, Options{Prompts: one("go"), CWD: "/w"}, tc.script)
+			require.Equal(t, tc.outcome, r.Outcome)
+			require.Equal(t, tc.outcome.ExitCode(), r.ExitCode)
+			p := r.Prompts[0]
+			require.Equal(t, tc.outcome, p.Outcome)
+			require.Empty(t, p.StopReason)
+			require.Contains(t, p.Error.Message, tc.says.Message)
+			p.Error.Message = tc.says.Message
+			require.Equal(t, tc.says, *p.Error)
 		})
 	}
 }
 
 // TestEndOfContext: its cause is the error, not that of the agent that closed.
 func TestEndOfContext(t *testing.T) {
-	late := errors.New("too late")
+	late := &TimeoutError{After: 90 * time.Second}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	in, out := io.Pipe()
 	go func() {
 		cancel(late)
 		_ = out.Close()
 	}()
-	_, err := Run(ctx, in, io.Discard, io.Discard, Options{})
-	require.ErrorIs(t, err, late)
+	r := Run(ctx, in, io.Discard, io.Discard, Options{Prompts: one("go")})
+	require.Equal(t, TimedOut, r.Outcome)
+	require.Equal(t, "no end within 1m30s", r.Reason)
 }
 
 // hostile moves the cursor up, clears lines, writes backwards, and begins a line
@@ -263,17 +287,22 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		a.ask(`{"sessionId":"s","toolCall":{"title":"` + hostile + `","content":[{"type":"content","content":{"type":"text","text":"rm -rf /` + hostile + `"}}]},"options":[{"optionId":"no","name":"` + hostile + `","kind":"reject_once"}]}`)
 		a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"`+hostile+`"}}`, p.ID)
 	}
-	for _, raw := range []bool{false, true} {
-		t.Run(fmt.Sprintf("json=%v", raw), func(t *testing.T) {
-			shown, _, err := talk(t, Options{Prompt: "go", CWD: "/w", JSON: raw}, func(a *agent) {
+	for name, o := range map[string]Options{"text": {}, "json": {JSON: true}, "colour": {Colour: true}} {
+		t.Run(name, func(t *testing.T) {
+			o.Prompts, o.CWD = one("go"), "/w"
+			shown, r := talkWhole(t, o, func(a *agent) {
 				a.out = rawSigns{a.out}
 				script(a)
 			})
-			require.Error(t, err)
+			require.Equal(t, TurnFailed, r.Outcome)
+			if o.Colour {
+				require.Regexp(t, sgr, shown)
+				shown = sgr.ReplaceAllString(shown, "")
+			}
 			for _, r := range shown {
 				require.False(t, r != '\n' && !unicode.IsPrint(r), "%q is shown", r)
 			}
-			if raw {
+			if o.JSON {
 				for line := range strings.Lines(shown) {
 					require.True(t, json.Valid([]byte(line)), line)
 				}
@@ -290,6 +319,9 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		})
 	}
 }
+
+// sgr are the sequences that this program writes for colours.
+var sgr = regexp.MustCompile("\x1b\\[[0-9]+m")
 
 // rawSigns writes signs above ASCII as they are, which JSON allows.
 type rawSigns struct{ io.Writer }

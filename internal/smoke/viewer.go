@@ -1,7 +1,6 @@
 package smoke
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -13,22 +12,18 @@ import (
 // others wrote comes out safe to show, and never at the margin, where this
 // program's own words stand.
 type viewer struct {
-	w     io.Writer
-	raw   bool
-	block string            // what is being printed: "agent", "thought", or "" at a line's beginning
-	calls map[string]string // titles of the tool calls, by id
+	w      io.Writer
+	raw    bool
+	colour bool
+	block  string               // what is being printed: "agent", "thought", or "" at a line's beginning
+	calls  map[string]*callView // by id
 }
 
-// update is a session/update as far as it is shown.
-type update struct {
-	Update struct {
-		SessionUpdate string `json:"sessionUpdate"`
-		Content       any    `json:"content"` // an object in chunks, a list in tool calls
-		ToolCallID    string `json:"toolCallId"`
-		Title         string `json:"title"`
-		Status        string `json:"status"`
-		CurrentModeID string `json:"currentModeId"`
-	} `json:"update"`
+// callView is what is shown of a tool call.
+type callView struct {
+	title string
+	texts map[int]string  // those shown last, by their place in the content
+	diffs map[string]bool // those shown, by path and texts
 }
 
 // line shows a protocol line in raw form.
@@ -38,35 +33,61 @@ func (v *viewer) line(line []byte) {
 	}
 }
 
-func (v *viewer) print(text string) {
-	if !v.raw {
-		_, _ = io.WriteString(v.w, visible.Text(text))
+// print shows text in a style, each line of it in its own so that margins are not.
+func (v *viewer) print(s style, text string) {
+	if v.raw {
+		return
+	}
+	text = visible.Text(text)
+	if s == "" || !v.colour {
+		_, _ = io.WriteString(v.w, text)
+		return
+	}
+	for line := range strings.Lines(text) {
+		body := strings.TrimSuffix(line, "\n")
+		if body != "" {
+			_, _ = io.WriteString(v.w, string(s)+body+string(plain))
+		}
+		_, _ = io.WriteString(v.w, line[len(body):])
 	}
 }
 
+// label begins a line of this program's own.
+func (v *viewer) label(label string) {
+	v.print(styles[label], fmt.Sprintf("%-7s", label))
+	v.print(faint, " | ")
+}
+
 // entry ends a running text block and prints one line of its own.
-func (v *viewer) entry(label, text string) {
+func (v *viewer) entry(label, text string) { v.styled(label, "", text) }
+
+func (v *viewer) styled(label string, s style, text string) {
 	v.end()
-	v.print(fmt.Sprintf("%-7s | %s\n", label, visible.Line(text)))
+	v.label(label)
+	v.print(s, visible.Line(text))
+	v.print("", "\n")
 }
 
 // details prints text below an entry.
 func (v *viewer) details(text string) {
-	if text != "" {
-		v.end()
-		v.print(margin + "  " + inMargin(strings.TrimRight(text, "\n"), margin+"  ") + "\n")
-	}
+	v.below("", strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n"))
 }
 
-// margin stands before the lines of a text but the first.
-const margin = "        | "
-
-func inMargin(text, margin string) string { return strings.ReplaceAll(text, "\n", "\n"+margin) }
+// below prints lines below an entry, in a style.
+func (v *viewer) below(s style, text string) {
+	for line := range strings.Lines(text) {
+		v.end()
+		v.label("")
+		v.print("", "  ")
+		v.print(s, strings.TrimSuffix(line, "\n"))
+		v.print("", "\n")
+	}
+}
 
 // end ends a running text block.
 func (v *viewer) end() {
 	if v.block != "" {
-		v.print("\n")
+		v.print("", "\n")
 		v.block = ""
 	}
 }
@@ -80,101 +101,109 @@ func (v *viewer) prompt(text string) {
 func (v *viewer) chunk(block, text string) {
 	if v.block != block {
 		v.end()
-		v.print(fmt.Sprintf("%-7s | ", block))
+		v.label(block)
 		v.block = block
 	}
-	v.print(inMargin(text, margin))
+	for i, line := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
+		if i > 0 {
+			v.print("", "\n")
+			v.label("")
+		}
+		v.print(bodies[block], line)
+	}
 }
 
-func (v *viewer) update(params json.RawMessage) {
-	var u update
-	if err := json.Unmarshal(params, &u); err != nil {
-		v.entry("?", string(params))
-		return
-	}
-	switch up := u.Update; up.SessionUpdate {
+func (v *viewer) update(u update) {
+	switch u.SessionUpdate {
 	case "agent_message_chunk":
-		v.chunk("agent", textOf(up.Content))
+		v.chunk("agent", u.Content.text())
 	case "agent_thought_chunk":
-		v.chunk("thought", textOf(up.Content))
-	case "tool_call":
-		v.title(up.ToolCallID, up.Title)
-		v.entry("tool", withStatus(up.Title, up.Status))
-	case "tool_call_update":
-		v.toolUpdate(up.ToolCallID, up.Title, up.Status, textOf(up.Content))
+		v.chunk("thought", u.Content.text())
+	case "tool_call", "tool_call_update":
+		v.toolCall(u.toolUpdate)
+	case "plan":
+		v.plan(u.Entries)
 	case "current_mode_update":
-		v.entry("mode", up.CurrentModeID)
+		v.entry("mode", u.CurrentModeID)
 	case "session_info_update":
-		v.entry("title", up.Title)
+		v.entry("title", u.Title)
 	}
 }
 
-// title notes the title of a call, and returns the one it has.
-func (v *viewer) title(id, title string) string {
+// call is what is known of a tool call, with the title that it has.
+func (v *viewer) call(u toolUpdate) *callView {
 	if v.calls == nil {
-		v.calls = make(map[string]string)
+		v.calls = make(map[string]*callView)
 	}
-	if title != "" {
-		v.calls[id] = title
+	c := v.calls[u.ToolCallID]
+	if c == nil {
+		c = &callView{texts: make(map[int]string), diffs: make(map[string]bool)}
+		v.calls[u.ToolCallID] = c
 	}
-	return v.calls[id]
+	c.title = or(u.Title, c.title)
+	return c
 }
 
-func (v *viewer) toolUpdate(id, title, status, text string) {
-	known := v.title(id, title)
+// toolCall shows what is new about a call: its state, and of its content what was not
+// shown before.
+func (v *viewer) toolCall(u toolUpdate) {
+	c := v.call(u)
 	switch {
-	case status != "":
-		v.entry("tool", withStatus(known, status))
-	case title != "":
-		v.entry("tool", title)
+	case u.Status != "":
+		v.styled("tool", statuses[u.Status], c.title+" ["+u.Status+"]")
+	case u.Title != "":
+		v.entry("tool", u.Title)
 	}
-	v.details(text)
+	for i, item := range u.Content {
+		if item.Type == "diff" {
+			if key := item.key(); !c.diffs[key] {
+				c.diffs[key] = true
+				v.diff(item)
+			}
+			continue
+		}
+		fresh, grown := strings.CutPrefix(item.text(), c.texts[i])
+		if c.texts[i] = item.text(); !grown {
+			fresh = item.text()
+		}
+		v.details(fresh)
+	}
 }
 
-func withStatus(title, status string) string { return title + " [" + status + "]" }
-
-// permission shows what was asked, with the plan, command or change it is about,
-// and what was answered.
-func (v *viewer) permission(p permissionRequest, answer string) {
-	var call struct {
-		Title   string `json:"title"`
-		Content any    `json:"content"`
-	}
-	_ = json.Unmarshal(p.ToolCall, &call) // an unreadable call is shown without details
+// permission shows what was asked, whole: with the plan, command or change it is
+// about, and what was answered.
+func (v *viewer) permission(call toolUpdate, options []option, answer option) {
 	v.entry("ask", call.Title)
-	v.details(textOf(call.Content))
-	for _, o := range p.Options {
+	c := v.call(call)
+	for _, item := range call.Content {
+		if item.Type == "diff" {
+			c.diffs[item.key()] = true
+			v.diff(item)
+			continue
+		}
+		v.details(item.text())
+	}
+	for _, o := range options {
 		v.entry("", "- "+o.Name)
 	}
-	v.entry("answer", answer)
+	v.styled("answer", answers[answer.Kind], answer.Name)
 }
 
-// textOf collects the text of a content block, or of a list of tool contents.
-func textOf(content any) string {
-	switch c := content.(type) {
-	case map[string]any:
-		if text, ok := c["text"].(string); ok {
-			return text
+func (v *viewer) plan(entries []planEntry) {
+	for i, e := range entries {
+		label := "plan"
+		if i > 0 {
+			label = ""
 		}
-		if c["type"] == "diff" {
-			return fmt.Sprintf("--- %v\n%v\n+++\n%v", c["path"], orEmpty(c["oldText"]), orEmpty(c["newText"]))
-		}
-		return textOf(c["content"])
-	case []any:
-		var parts []string
-		for _, item := range c {
-			if text := textOf(item); text != "" {
-				parts = append(parts, text)
-			}
-		}
-		return strings.Join(parts, "\n")
+		v.entry(label, e.Content+" ["+e.Status+"]")
 	}
-	return ""
 }
 
-func orEmpty(v any) any {
-	if v == nil {
-		return ""
+// checked shows an expectation and whether it was met.
+func (v *viewer) checked(e Expectation, c Checked) {
+	if c.Met {
+		v.styled("expect", green, e.String()+": yes")
+		return
 	}
-	return v
+	v.styled("expect", red, e.String()+": no, "+c.Found)
 }

@@ -13,9 +13,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/modfile"
 )
 
-const module = "droid-acp"
+// module is the module's name, which may change (scripts/rename-module).
+var module = func() string {
+	text, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
+	if err != nil {
+		panic(err)
+	}
+	return modfile.ModulePath(text)
+}()
 
 // source is one Go file.
 type source struct {

@@ -32,6 +32,7 @@ var mayImport = map[string]string{
 	"internal/transcript":   "internal/export internal/quirks internal/droid/stream internal/show internal/protocol internal/patch internal/paths internal/udiff",
 	"internal/patch":        "",
 	"internal/udiff":        "",
+	"internal/smoke":        "internal/diagnosis internal/udiff internal/visible",
 	"internal/paths":        "",
 	"internal/markdown":     "",
 	"internal/visible":      "",
@@ -40,13 +41,18 @@ var mayImport = map[string]string{
 	"internal/login":        "internal/procgroup",
 	"internal/store":        "internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
+	"internal/diagnosis":    "internal/droid",
+	"internal/install":      "internal/diagnosis internal/droid internal/procgroup",
+	"internal/doctor":       "internal/diagnosis internal/droid internal/droid/stream internal/store internal/visible",
 	"internal/testeditor":   "",
+	"internal/settings":     "internal/droid/stream",
 }
 
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
 	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/show",
 	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
+	"internal/settings",
 }
 
 // impure are packages that a pure room may not import.

@@ -53,6 +53,18 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 }
 
+// Generation names the newest release with facts of its own whose facts this version
+// has, such as "0.215", or "" for one that is older than all of them.
+func (v Version) Generation() string {
+	name := ""
+	for _, r := range []release{release099, release117, release215} {
+		if v.AtLeast(r.protocol) {
+			name = r.name
+		}
+	}
+	return name
+}
+
 // Has reports whether a droid of this version does what the fact says.
 func (v Version) Has(f Fact) bool { return v.AtLeast(f.since.protocol) }
 

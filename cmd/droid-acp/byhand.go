@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/term"
+)
+
+// sayByHand tells who has started the program in a terminal, and not by an editor, what
+// it is.
+func sayByHand(stderr io.Writer) {
+	self := "droid-acp"
+	if typed := os.Args[0]; typed != filepath.Base(typed) {
+		self = typed // it may not be in the PATH
+	}
+	fmt.Fprintf(stderr, `This is droid-acp %s. It puts Factory's droid into editors that speak the Agent Client Protocol,
+and such an editor starts it: it waits now for an editor's lines on this terminal. Ctrl-C ends it.
+To try it by hand:
+
+  %[2]s doctor         look for what keeps droid from working
+  %[2]s smoke --demo   watch a conversation; needs no droid and no login
+  %[2]s login          log in to Factory
+
+`, version(), self)
+}
+
+// onTerminal reports whether a stream is a terminal, without a change of its mode.
+func onTerminal(stream any) (is bool) {
+	file, isFile := stream.(*os.File)
+	if !isFile {
+		return false
+	}
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return false
+	}
+	err = conn.Control(func(fd uintptr) { is = term.IsTerminal(int(fd)) })
+	return err == nil && is
+}

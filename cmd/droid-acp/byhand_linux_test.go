@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// openTerminal opens a pseudo terminal: what is typed at it, and what a program has as its
+// terminal.
+func openTerminal(t *testing.T) (typed, program *os.File) {
+	t.Helper()
+	typed, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = typed.Close() })
+	require.NoError(t, unix.IoctlSetPointerInt(int(typed.Fd()), unix.TIOCSPTLCK, 0))
+	number, err := unix.IoctlGetInt(int(typed.Fd()), unix.TIOCGPTN)
+	require.NoError(t, err)
+	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = program.Close() })
+	return typed, program
+}
+
+// atTerminal runs the program with a terminal as its stdin, at which text is typed.
+func atTerminal(t *testing.T, env []string, text string, args ...string) result {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	typed, terminal := openTerminal(t)
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(self, args...)
+	cmd.Env = append([]string{"GORACE=atexit_sleep_ms=0", envProgram + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = terminal, &stdout, &stderr, t.TempDir()
+	_, err = io.WriteString(typed, text)
+	require.NoError(t, err)
+	_ = cmd.Run() // how it ended is in ProcessState
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// endOfInput is what a person types to end the input: Ctrl-D.
+const endOfInput = "\x04"
+
+// Who starts the program in a terminal is told what it is, and it serves as ever.
+func TestStartedByHand(t *testing.T) {
+	got := atTerminal(t, nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`+"\n"+endOfInput)
+	require.Equal(t, exitOK, got.code, got.stderr)
+	require.Contains(t, got.stdout, `"protocolVersion":1`)
+	require.Equal(t, 1, strings.Count(got.stdout, "\n"), "stdout belongs to the protocol")
+	for _, words := range []string{"This is droid-acp ", "such an editor starts it", " doctor ", " smoke --demo ", " login "} {
+		require.Contains(t, got.stderr, words)
+	}
+	require.NotContains(t, command("", "--log-level", "error").stderr, "This is droid-acp", "an editor gets no such words")
+}
+
+// fakeNPM is a PATH whose npm puts a droid there, and where that droid is.
+func fakeNPM(t *testing.T) (env []string, installed string) {
+	t.Helper()
+	bin := t.TempDir()
+	for _, name := range []string{"sh", "chmod"} {
+		require.NoError(t, os.Symlink(filepath.Join("/bin", name), filepath.Join(bin, name)))
+	}
+	installed = filepath.Join(bin, "droid")
+	npm := "#!/bin/sh\n[ \"$1\" = prefix ] && exit\nprintf '#!/bin/sh\\necho 9.8.7\\n' > " + installed + "\nchmod +x " + installed + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "npm"), []byte(npm), 0o700))
+	return []string{"PATH=" + bin}, installed
+}
+
+func TestInstallDroidAsks(t *testing.T) {
+	for typed, code := range map[string]int{"y\n": exitOK, "Yes\n": exitOK, "\n": exitFailed, "n\n": exitFailed, "maybe\n": exitFailed, endOfInput: exitFailed} {
+		env, installed := fakeNPM(t)
+		got := atTerminal(t, env, typed, "install-droid")
+		require.Equal(t, code, got.code, "%q %s", typed, got.stderr)
+		require.Contains(t, got.stdout, "`npm install -g droid`")
+		require.Contains(t, got.stdout, "Go on? [y/N] ")
+		if code == exitOK {
+			require.Contains(t, got.stdout, "droid is installed: "+installed+", version 9.8.7.")
+		} else {
+			require.NoFileExists(t, installed)
+			require.Contains(t, got.stderr, "droid was not installed, as you wished.")
+		}
+	}
+}
+
+func TestInstallDroidWithoutATerminal(t *testing.T) {
+	env, installed := fakeNPM(t)
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("DROID_ACP_DROID", "")
+	got := command("y\n", "install-droid")
+	require.Equal(t, exitUsage, got.code)
+	require.Contains(t, got.stderr, "--yes agrees")
+	require.NoFileExists(t, installed)
+	got = command("", "install-droid", "--yes")
+	require.Equal(t, exitOK, got.code, got.stderr)
+	require.FileExists(t, installed)
+}

@@ -1,0 +1,6 @@
+//go:build !windows
+
+package main
+
+// heedsColours: a terminal does.
+func heedsColours(uintptr) bool { return true }

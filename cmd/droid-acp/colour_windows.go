@@ -1,0 +1,14 @@
+package main
+
+import "golang.org/x/sys/windows"
+
+// heedsColours has a console heed the sequences that colours are written with; one of
+// before Windows 10 does not.
+func heedsColours(fd uintptr) bool {
+	console := windows.Handle(fd)
+	var mode uint32
+	if windows.GetConsoleMode(console, &mode) != nil {
+		return false
+	}
+	return windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/adapter"
+	"droid-acp/internal/doctor"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/settings"
+	"droid-acp/internal/smoke"
+)
+
+// doctorCommand is the command that finds out what does not work.
+func doctorCommand() subcommand {
+	return subcommand{settings.Command{
+		Name:    "doctor",
+		Reads:   []string{settings.Droid, settings.Model, settings.LogFile, settings.LogLevel},
+		Summary: "look for what keeps droid from working, and say what to do",
+		Long: "It starts droid, opens a session in an empty directory and removes it again, and reads the settings of droid and of editors. " +
+			"It asks no model, so it costs nothing.",
+		Own: []settings.Setting{
+			{Name: "json", Kind: settings.Switch, Does: "print the report as JSON"},
+		},
+		Exits: []settings.Exit{
+			{Code: exitOK, Means: "nothing would stop you"}, {Code: exitFailed, Means: "something would, or the doctor was ended"}, {Code: exitUsage, Means: "wrong usage"},
+		},
+	}, runDoctor}
+}
+
+func runDoctor(c *call) int {
+	log, closeLog, err := c.logger(io.Discard) // the report says it
+	if err != nil {
+		return usageError(c.stderr, err, "doctor")
+	}
+	defer closeLog()
+	config, asJSON := c.doctorConfig(log), c.values.Bool("json")
+	if !asJSON {
+		config.Each = func(r doctor.Report, check doctor.Check) {
+			if len(r.Checks) == 1 {
+				fmt.Fprint(c.stdout, r.Head())
+			}
+			fmt.Fprint(c.stdout, r.Line(check))
+		}
+	}
+	report := doctor.Run(c.leaving.ctx, config)
+	text := report.Verdict()
+	if asJSON {
+		if text, err = report.JSON(); err != nil {
+			fmt.Fprintln(c.stderr, "droid-acp doctor: "+err.Error())
+			return exitFailed
+		}
+	}
+	fmt.Fprint(c.stdout, text)
+	if report.Count(doctor.Failure) > 0 || c.leaving.ctx.Err() != nil {
+		return exitFailed
+	}
+	return exitOK
+}
+
+func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
+	home, _ := os.UserHomeDir() // "" is looked at
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = home
+	}
+	self, err := os.Executable()
+	if err != nil {
+		self = "the path of droid-acp"
+	}
+	var strays []string
+	for _, stray := range c.strays {
+		strays = append(strays, stray.String())
+	}
+	return doctor.Config{
+		Find: func() (string, error) {
+			if err := needHome(); err != nil {
+				return "", err
+			}
+			return droid.Find(c.droid)
+		},
+		Model: c.model, Dir: dir, Home: home, Journal: journalDir(), Self: self, Version: version(), Strays: strays,
+		Demo:    func(ctx context.Context) error { return demoTurn(ctx, log) },
+		Started: c.leaving.onHurry,
+		Log:     log,
+	}
+}
+
+// demoTurn has the built-in droid play its conversation, and returns why it did not come
+// to its end.
+func demoTurn(ctx context.Context, log *zap.Logger) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	agent := adapter.New(adapter.Config{
+		Locate: func() (string, error) { return self, nil },
+		Start: func(command droid.Command) (*droid.Client, error) {
+			command.Path, command.Args = self, []string{demoCommand, demoAtOnce}
+			return droid.Start(command, log)
+		},
+		Dir: os.TempDir(), Version: version(), Log: log,
+	})
+	result := converse(ctx, agent, io.Discard, smoke.Options{
+		Prompts: []smoke.Prompt{{Text: "Play."}}, CWD: os.TempDir(), Mode: string(stream.ModeSpec), Allow: smoke.Refuse,
+	})
+	if result.Outcome != smoke.Passed {
+		return errors.New(result.Reason)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A doctor that is ended, also twice and with a droid that obeys nothing, leaves neither
+// a process nor a directory.
+func TestDoctorIsEnded(t *testing.T) {
+	const version = `[ "$1" = --version ] && { echo 0.225.2; exit; }; `
+	for name, tc := range map[string]struct {
+		droid string
+		end   func(*agentProcess)
+	}{
+		"once, mute":    {"echo up > up; sleep 900 & echo $! >> pids; wait", func(a *agentProcess) { _ = a.cmd.Process.Signal(os.Interrupt) }},
+		"once, wedged":  {"echo up > up; trap '' TERM INT HUP; while :; do sleep 0.1; done", func(a *agentProcess) { _ = a.cmd.Process.Signal(syscall.SIGTERM) }},
+		"twice, wedged": {"echo up > up; trap '' TERM INT HUP; while :; do sleep 0.1; done", func(a *agentProcess) { twice(a, os.Interrupt.(syscall.Signal)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tmp := t.TempDir()
+			a := startAgent(t, version+tc.droid, []string{"TMPDIR=" + tmp}, "doctor")
+			a.awaitFile("up")
+			tc.end(a)
+			_, _ = io.ReadAll(a.stderr) // to its end
+			a.awaitEnd(patience)
+			require.Equal(t, exitFailed, a.cmd.ProcessState.ExitCode())
+			a.requireGone("pids")
+			left, err := filepath.Glob(filepath.Join(tmp, "droid-acp-*"))
+			require.NoError(t, err)
+			require.Empty(t, left)
+		})
+	}
+}

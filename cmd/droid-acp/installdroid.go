@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/install"
+	"droid-acp/internal/settings"
+	"droid-acp/internal/visible"
+)
+
+// installDroidCommand is the command that installs droid.
+func installDroidCommand() subcommand {
+	return subcommand{settings.Command{
+		Name:    "install-droid",
+		Reads:   []string{settings.Droid},
+		Summary: "install Factory's droid by npm, after asking",
+		Long:    "It runs `npm install -g droid`, which downloads droid from npm's registry. Nothing is downloaded unless you agree.",
+		Own: []settings.Setting{
+			{Name: "yes", Kind: settings.Switch, Does: "agree without being asked"},
+		},
+		Exits: []settings.Exit{
+			{Code: exitOK, Means: "droid is installed"}, {Code: exitFailed, Means: "it is not"}, {Code: exitUsage, Means: "wrong usage, or there is no terminal to ask at"},
+		},
+	}, runInstallDroid}
+}
+
+// errNoTerminal says that nobody can be asked.
+var errNoTerminal = errors.New("install-droid asks before it downloads anything, and there is no terminal to ask at; --yes agrees")
+
+func runInstallDroid(c *call) int {
+	err := install.Installer{
+		Find:   func() (string, error) { return droid.Find(c.droid) },
+		Agrees: c.agrees,
+		Out:    visible.Writer(c.stdout), GOOS: runtime.GOOS,
+	}.Run(c.leaving.ctx)
+	switch {
+	case errors.Is(err, errNoTerminal):
+		return usageError(c.stderr, err, "install-droid")
+	case err != nil:
+		fmt.Fprintln(c.stderr, "droid-acp install-droid: "+strings.TrimSuffix(err.Error(), ".")+".")
+		return exitFailed
+	}
+	return exitOK
+}
+
+// agrees asks a person for a yes. Everything else is a no.
+func (c *call) agrees(question string) (bool, error) {
+	if c.values.Bool("yes") {
+		return true, nil
+	}
+	if !onTerminal(c.stdin) {
+		return false, errNoTerminal
+	}
+	fmt.Fprint(c.stdout, visible.Line(question)+" Go on? [y/N] ")
+	answer := make(chan string, 1)
+	go func() { // ends with the line, or with the program
+		line, _ := bufio.NewReader(c.stdin).ReadString('\n') // the end of the input is a no
+		answer <- line
+	}()
+	select {
+	case line := <-answer:
+		word := strings.ToLower(strings.TrimSpace(line))
+		return word == "y" || word == "yes", nil
+	case <-c.leaving.ctx.Done():
+		fmt.Fprintln(c.stdout)
+		return false, nil
+	}
+}

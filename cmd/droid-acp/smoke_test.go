@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/smoke"
+)
+
+// envScripted makes this test program, run as droid, one that does what the prompt
+// says. It is none of our variables, which smoke refuses when it does not know them.
+const envScripted = "SCRIPTED_DROID"
+
+// scripted is the droid of these tests: the prompt's first word says what it does.
+func scripted(d *fakedroid.Droid) error {
+	for {
+		p, err := d.AwaitPrompt()
+		if err != nil {
+			return err
+		}
+		if err := d.Turn(p, func() error { return scriptedTurn(d, p.Text) }); err != nil {
+			return err
+		}
+	}
+}
+
+func scriptedTurn(d *fakedroid.Droid, text string) error {
+	word, rest, _ := strings.Cut(text, " ")
+	switch word {
+	case "limit":
+		return d.Fail("model_rate_limited", "429 slow down", "Wait.")
+	case "login":
+		return d.Fail("error", "No access token available", "Authentication failed.")
+	case "die":
+		return d.Die(9, "no more\n")
+	case "silence":
+		return d.Silence()
+	case "remove":
+		return errors.Join(os.Remove(rest), d.Say("", "Removed."))
+	case "write":
+		path, content, _ := strings.Cut(rest, " ")
+		tool := fakedroid.Tool{
+			Name: "Create", Input: fakedroid.Fields{"file_path": path, "content": content}, Works: true,
+			Confirmation: "create", Impact: "low", Details: fakedroid.Fields{"filePath": path, "fileName": filepath.Base(path), "content": content},
+		}
+		if err := d.Use("", "I write. ", tool); err != nil {
+			return err
+		}
+		return d.Say("", "Written.")
+	}
+	return d.Say("", "You said "+text)
+}
+
+// useScripted has smoke run the scripted droid.
+func useScripted(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv("DROID_ACP_DROID", self)
+	t.Setenv(envScripted, "1")
+}
+
+func readResult(t *testing.T, path string) (r smoke.Result) {
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &r))
+	return r
+}
+
+// TestSmokeExitCodes: each code, with the same outcome in the result and on stderr.
+func TestSmokeExitCodes(t *testing.T) {
+	useScripted(t)
+	for name, tc := range map[string]struct {
+		args    []string
+		code    int
+		outcome smoke.Outcome
+		says    string
+	}{
+		"passed":         {[]string{"--expect", "said hello", "hello"}, 0, smoke.Passed, ""},
+		"droid dies":     {[]string{"die"}, 1, smoke.TurnFailed, "droid exited with code 9: no more"},
+		"no droid":       {[]string{"--droid", filepath.Join(t.TempDir(), "none"), "hello"}, 3, smoke.NotInstalled, "none"},
+		"no login":       {[]string{"login"}, 4, smoke.NotLoggedIn, "droid is not logged in"},
+		"model fails":    {[]string{"limit"}, 5, smoke.ModelFailed, "429 slow down"},
+		"not met":        {[]string{"--expect", "said hello", "--expect", "goodbye", "hello"}, 6, smoke.NotMet, `the answer contains "goodbye"`},
+		"refused":        {[]string{"--expect-file", "a.txt", "write DIR/a.txt hi"}, 6, smoke.NotMet, "there is a file a.txt"},
+		"allowed":        {[]string{"--permissions", "allow", "--expect-file", "a.txt=hi", "write DIR/a.txt hi"}, 0, smoke.Passed, ""},
+		"too late":       {[]string{"--timeout", "300ms", "silence"}, 7, smoke.TimedOut, "no end within 300ms"},
+		"other effort":   {[]string{"--effort", "high", "hello"}, 1, smoke.TurnFailed, "droid did not take the reasoning_effort"},
+		"model as asked": {[]string{"--model", "fake-thinker", "--effort", "high", "hello"}, 0, smoke.Passed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, work := t.TempDir(), t.TempDir()
+			file := filepath.Join(dir, "result.json")
+			args := []string{"smoke", "--cwd", work, "--result", file, "--junit", filepath.Join(dir, "junit.xml")}
+			for _, arg := range tc.args {
+				args = append(args, strings.ReplaceAll(arg, "DIR", work))
+			}
+			got := command("", args...)
+			require.Equal(t, tc.code, got.code, "%s\n%s", got.stdout, got.stderr)
+			r := readResult(t, file)
+			require.Equal(t, tc.outcome, r.Outcome)
+			require.Equal(t, tc.code, r.ExitCode)
+			require.Contains(t, got.stdout, "summary | 1 prompt: ")
+			if tc.code != 0 {
+				require.Contains(t, got.stderr, "droid-acp smoke: "+string(tc.outcome)+": ")
+				require.Contains(t, got.stderr, tc.says)
+				require.Contains(t, r.Reason, tc.says)
+			}
+			text, err := os.ReadFile(filepath.Join(dir, "junit.xml"))
+			require.NoError(t, err)
+			require.NoError(t, xml.Unmarshal(text, new(struct {
+				XMLName xml.Name `xml:"testsuites"`
+			})))
+		})
+	}
+}
+
+// TestSmokePrompts: a file of prompts, whose expectations hold in one session.
+func TestSmokePrompts(t *testing.T) {
+	useScripted(t)
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "prompts.txt")
+	result := filepath.Join(t.TempDir(), "r.json")
+	require.NoError(t, os.WriteFile(file, []byte("write "+filepath.Join(dir, "a.txt")+" one two\nexpect: Written.\nexpect-file: a.txt=one two\n---\nhello\nexpect: said hello\n"), 0o644))
+	got := command("", "smoke", "--permissions", "allow", "--cwd", dir, "--prompts", file, "--expect", "You", "--result", result)
+	require.Equal(t, exitOK, got.code, "%s\n%s", got.stdout, got.stderr)
+	r := readResult(t, result)
+	require.Equal(t, smoke.Totals{Prompts: 2, Passed: 2, ToolCalls: 1, Permissions: 1, Allowed: 1, Tokens: r.Totals.Tokens}, r.Totals)
+	require.NotNil(t, r.Totals.Tokens)
+	require.Len(t, r.Prompts[1].Expectations, 2, "that of the flag, too")
+	require.Contains(t, got.stdout, "+++ "+filepath.Join(dir, "a.txt")+"\n        |   @@ -0,0 +1 @@\n        |   +one two\n")
+}
+
+func TestSmokeUsage(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		return path
+	}
+	for says, args := range map[string][]string{
+		"--prompts and a PROMPT exclude each other": {"--prompts", file("good", "a"), "b"},
+		"line 3: there is no prompt":                {"--prompts", file("empty", "a\n---\n")},
+		"larger than 10 MiB":                        {"--prompts", file("large", strings.Repeat("a", 10<<20+1))},
+		"for --prompts: open ":                      {"--prompts", filepath.Join(dir, "none")},
+		"for --expect: an expectation":              {"--expect", ""},
+		"for --expect-file: \"../a\" is no path":    {"--expect-file", "../a=b"},
+		"for --cwd":                                 {"--cwd", filepath.Join(dir, "none")},
+		"for --cwd: it is no directory":             {"--cwd", file("file", "")},
+		"for --junit":                               {"--junit", filepath.Join(dir, "none", "j.xml")},
+		"is no regular file":                        {"--result", dir},
+	} {
+		got := command("", append([]string{"smoke", "--demo"}, args...)...)
+		require.Equal(t, exitUsage, got.code, args)
+		require.Empty(t, got.stdout)
+		require.Contains(t, got.stderr, says)
+	}
+}
+
+// A result that cannot be written is a failure, also when all else went well: here the
+// agent takes away the directory in which it was to be.
+func TestSmokeResultNotWritten(t *testing.T) {
+	useScripted(t)
+	dir := filepath.Join(t.TempDir(), "results")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	got := command("", "smoke", "--cwd", t.TempDir(), "--result", filepath.Join(dir, "r.json"), "remove "+dir)
+	require.Equal(t, exitFailed, got.code, got.stderr)
+	require.Contains(t, got.stderr, "r.json was not written: ")
+}

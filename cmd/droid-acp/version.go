@@ -1,0 +1,82 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// What the linker sets in a release; it overrides the build info.
+var (
+	Version string // "1.2.3"
+	Commit  string // the commit's full hash, with "-modified" when files differed from it
+	Date    string // the commit's time, RFC 3339
+)
+
+// origin is which source the program was built from.
+type origin struct {
+	version string
+	commit  string // "" if unknown
+	date    string // "" if unknown
+}
+
+// builtFrom is the origin by what the linker set, and else by what Go wrote into the
+// program: the version of the module, and the commit when it was built in a clone.
+func builtFrom(linked origin, info *debug.BuildInfo) origin {
+	if info == nil {
+		info = &debug.BuildInfo{}
+	}
+	o := linked
+	if o.version == "" && info.Main.Version != "(devel)" {
+		o.version = strings.TrimPrefix(info.Main.Version, "v")
+	}
+	if o.version == "" {
+		o.version = "0.1.0-dev"
+	}
+	if o.commit != "" {
+		return o
+	}
+	modified := ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			o.commit = s.Value
+		case s.Key == "vcs.time":
+			o.date = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "-modified"
+		}
+	}
+	if o.commit != "" {
+		o.commit += modified
+	}
+	return o
+}
+
+// String is what --version prints: the version, then what is known of the commit, Go
+// and the system.
+func (o origin) String() string {
+	var about []string
+	if o.commit != "" {
+		commit, modified := strings.CutSuffix(o.commit, "-modified")
+		commit = "commit " + commit[:min(12, len(commit))]
+		if modified {
+			commit += " with changes"
+		}
+		if o.date != "" {
+			commit += " of " + o.date[:min(len("2006-01-02"), len(o.date))]
+		}
+		about = append(about, commit)
+	}
+	about = append(about, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	return "droid-acp " + o.version + " (" + strings.Join(about, ", ") + ")"
+}
+
+// built is the origin of this program.
+func built() origin {
+	info, _ := debug.ReadBuildInfo()
+	return builtFrom(origin{Version, Commit, Date}, info)
+}
+
+// version is the one that clients are told.
+func version() string { return built().version }

@@ -1,0 +1,214 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// doctorHome is a home whose droid stands where droid-acp looks for it.
+func doctorHome(t *testing.T, h home) home {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(h.dir)
+	require.NoError(t, err)
+	h.dir = real
+	bin := filepath.Join(h.dir, "path")
+	require.NoError(t, os.MkdirAll(bin, 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(h.dir, ".local", "bin"), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(h.dir, "tmp"), 0o755))
+	for _, name := range []string{"sh", "npm"} {
+		path, err := exec.LookPath(name)
+		require.NoError(t, err)
+		require.NoError(t, os.Symlink(path, filepath.Join(bin, name)))
+	}
+	h.env = []string{"HOME=" + h.dir, "PATH=" + bin, "TMPDIR=" + filepath.Join(h.dir, "tmp"), "FACTORY_DROID_AUTO_UPDATE_ENABLED=false"}
+	h.droid = ""
+	return h
+}
+
+// installDroid puts a droid there.
+func (h home) installDroid(t *testing.T) home {
+	t.Helper()
+	h.droid = filepath.Join(h.dir, ".local", "bin", "droid")
+	if os.Link(programs.Droids[h.version], h.droid) == nil {
+		return h
+	}
+	from, err := os.Open(programs.Droids[h.version])
+	require.NoError(t, err)
+	defer from.Close()
+	to, err := os.OpenFile(h.droid, os.O_CREATE|os.O_WRONLY, 0o755)
+	require.NoError(t, err)
+	_, err = io.Copy(to, from)
+	require.NoError(t, errors.Join(err, to.Close()))
+	return h
+}
+
+// doctor runs it and checks that nothing of it is left.
+func (h home) doctor(t *testing.T, args ...string) (screen string, code int) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(programs.Agent, append([]string{"doctor"}, args...)...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = h.env, h.work, &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil {
+		require.ErrorAs(t, err, &exit)
+	}
+	require.Empty(t, stderr.String())
+	if h.droid != "" {
+		h.awaitNoDroid(t, 10*time.Second)
+	}
+	sessions, err := filepath.Glob(filepath.Join(h.dir, ".factory", "sessions", "*"))
+	require.NoError(t, err)
+	require.Empty(t, sessions, "its session is gone, with the directory of its project")
+	left, err := filepath.Glob(filepath.Join(h.dir, "tmp", "droid-acp-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+	return stdout.String(), cmd.ProcessState.ExitCode()
+}
+
+// documented are the three screens of docs/troubleshooting.md.
+func documented(t *testing.T) (none, loggedOut, own string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "docs", "troubleshooting.md"))
+	require.NoError(t, err)
+	found := regexp.MustCompile("(?s)```text\n(droid-acp .*?)```").FindAllStringSubmatch(string(data), -1)
+	require.Len(t, found, 3)
+	return found[0][1], found[1][1], found[2][1]
+}
+
+// sameScreen compares what the doctor says with the document.
+func sameScreen(t *testing.T, want, got string) {
+	t.Helper()
+	_, rest, _ := strings.Cut(got, "\n")
+	require.Equal(t, want, "droid-acp VERSION, linux/amd64\n"+strings.ReplaceAll(rest, "linux/"+runtime.GOARCH, "linux/amd64"))
+}
+
+// inOneLine is a text as the doctor's table has it before it is wrapped.
+func inOneLine(screen string) string { return strings.Join(strings.Fields(screen), " ") }
+
+// details are the words of an error that an editor shows.
+func details(t *testing.T, err *rpcError) string {
+	t.Helper()
+	require.NotNil(t, err)
+	var data map[string]string
+	require.NoError(t, json.Unmarshal(err.Data, &data))
+	require.Len(t, data, 1, "Zed shows the text when it is alone")
+	return data["details"]
+}
+
+// The doctor and an editor say the same where droid is missing.
+func TestDoctorWithoutDroid(t *testing.T) {
+	t.Parallel()
+	h := doctorHome(t, newHome(t, newDroid, "http://127.0.0.1:9/v1"))
+	require.NoError(t, os.Remove(filepath.Join(h.dir, ".factory", "settings.json")))
+	screen, code := h.doctor(t)
+	require.Equal(t, 1, code)
+	want, _, _ := documented(t)
+	sameScreen(t, want, screen)
+
+	c := startAgent(t, home{dir: h.dir, work: h.work, droid: filepath.Join(h.dir, "no-such-droid"), env: h.env, version: newDroid})
+	c.initialize()
+	_, err := c.call("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}})
+	words := details(t, err)
+	screen, _ = h.doctor(t, "--droid", filepath.Join(h.dir, "no-such-droid"))
+	for _, sentence := range strings.SplitAfter(strings.ReplaceAll(words, h.dir+"/", "~/"), ". ") {
+		require.Contains(t, inOneLine(screen), strings.TrimSpace(sentence))
+	}
+}
+
+// Without a login and without a custom model, an editor's prompt fails with the words of
+// the doctor.
+func TestDoctorWithoutLogin(t *testing.T) {
+	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
+		h = doctorHome(t, h).installDroid(t)
+		require.NoError(t, os.Remove(filepath.Join(h.dir, ".factory", "settings.json")))
+		screen, code := h.doctor(t)
+		require.Equal(t, 1, code, screen)
+		require.Contains(t, screen, "~/.local/bin/droid, version "+h.version)
+		if h.version == latestDroid {
+			_, want, _ := documented(t)
+			sameScreen(t, want, screen)
+		}
+		end := startAgent(t, h).open(h).prompt("go").end(failureLimit)
+		words := details(t, end.Err)
+		require.Equal(t, codeAuth, end.Err.Code)
+		said, _, found := strings.Cut(words, " Afterwards send")
+		require.True(t, found, words)
+		for _, sentence := range strings.SplitAfter(said, ". ") {
+			require.Contains(t, inOneLine(screen), strings.TrimSpace(sentence))
+		}
+	})
+}
+
+func TestDoctorWithACustomModel(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h = doctorHome(t, h).installDroid(t)
+		agent := filepath.Join(h.dir, ".local", "bin", "droid-acp")
+		require.NoError(t, os.Symlink(programs.Agent, agent))
+		config := filepath.Join(h.dir, ".config", "zed")
+		require.NoError(t, os.MkdirAll(config, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(config, "settings.json"),
+			[]byte(`{"agent_servers": {"droid": {"type": "custom", "command": "`+agent+`", "args": [],},},}`), 0o600))
+		screen, code := h.doctor(t)
+		require.Equal(t, 0, code, screen)
+		if h.version == latestDroid {
+			_, _, want := documented(t)
+			sameScreen(t, want, screen)
+		}
+		require.Contains(t, inOneLine(screen), "New sessions start with your own model Scripted.")
+		require.Empty(t, model.Requests(), "the doctor spends nothing")
+
+		screen, code = h.doctor(t, "--model", "no-such-model", "--json")
+		require.Equal(t, 1, code, "the model is none that droid offers")
+		var report struct {
+			OK     bool
+			Checks []struct{ ID, Result, Found string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(screen), &report))
+		require.False(t, report.OK)
+		for _, check := range report.Checks {
+			require.Equal(t, check.ID == "session", check.Result == "failure", check.Found)
+		}
+	})
+}
+
+// acpx, a client from npm, shows the words that the doctor says.
+func TestDoctorsWordsInACPX(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newDroid, "http://127.0.0.1:9/v1")
+	require.NoError(t, os.Remove(filepath.Join(h.dir, ".factory", "settings.json")))
+	missing := h
+	missing.droid = filepath.Join(h.dir, "no-such-droid")
+	page, err := os.ReadFile(filepath.Join("..", "docs", "troubleshooting.md"))
+	require.NoError(t, err)
+	_, shown, found := strings.Cut(string(page), "```text\n[error] ")
+	require.True(t, found)
+	shown, _, _ = strings.Cut(shown, "```")
+	for _, tc := range []struct {
+		h    home
+		says string
+	}{
+		{missing, "Install Factory's droid with `npm install -g droid`"},
+		{h, "[error] " + inOneLine(shown)},
+	} {
+		a := newACPX(t, tc.h)
+		require.Contains(t, inOneLine(a.run(t, "exec", "Say hello.")), tc.says)
+		h.awaitNoDroid(t, leavingLimit)
+	}
+}

@@ -1,0 +1,128 @@
+// Package diagnosis says in words what keeps a user from working with droid, and what to
+// do about it. The editor's errors, the commands doctor and login, and the exit codes of
+// smoke take both from here, so that a user reads the same words everywhere.
+package diagnosis
+
+import (
+	"strings"
+)
+
+// Kind is a stable word for what is wrong. An error of ACP with the code −32603 begins
+// with it.
+type Kind string
+
+// The kinds. Those that begin with "model_" are droid's own reasons for a failed turn
+// (0.225), found by the message for a droid that gives none.
+const (
+	NotFound      Kind = "droid_not_found"    // there is no droid program
+	StartFailed   Kind = "droid_start_failed" // the system did not start it
+	Exited        Kind = "droid_exited"       // it ended while it started or opened a session
+	Crashed       Kind = "droid_crashed"      // it ended later
+	KeepsCrashing Kind = "droid_keeps_crashing"
+	Refused       Kind = "droid_refused" // it refused what it was asked for
+	Failed        Kind = "droid_failed"  // it did not do it, for another reason
+	NotLoggedIn   Kind = "not_logged_in" // ACP has the code −32000 for this
+
+	ModelAuthentication Kind = "model_authentication_failed"
+	ModelExhausted      Kind = "model_usage_exhausted"
+	ModelRateLimited    Kind = "model_rate_limited"
+	ModelUnreachable    Kind = "model_provider_unreachable"
+	ModelUnavailable    Kind = "model_provider_unavailable"
+	ModelRejected       Kind = "model_request_rejected"
+	ProcessExit         Kind = "process_exit" // droid was ended while it worked
+	TurnFailed          Kind = "error"        // the model's call failed, and nobody said why
+)
+
+// Kinds are all kinds. Each has a section in docs/troubleshooting.md.
+func Kinds() []Kind {
+	return []Kind{NotFound, StartFailed, Exited, Crashed, KeepsCrashing, Refused, Failed, NotLoggedIn,
+		ModelAuthentication, ModelExhausted, ModelRateLimited, ModelUnreachable, ModelUnavailable, ModelRejected, ProcessExit, TurnFailed}
+}
+
+// CodeNotLoggedIn is ACP's "Authentication required".
+const CodeNotLoggedIn = -32000
+
+// codeInternal is JSON-RPC's "Internal error".
+const codeInternal = -32603
+
+// Group says how far a user came. The exit codes of smoke tell these apart.
+type Group string
+
+// The groups.
+const (
+	NotInstalled Group = "not installed" // droid is not there, or is no program for this system
+	NotStarted   Group = "not started"
+	LoggedOut    Group = "not logged in"
+	ModelFailed  Group = "model failed"
+	OtherFailure Group = "failed" // all else, such as a crash in a turn
+)
+
+// GroupOf tells the group of an error of ACP by its code and its message.
+func GroupOf(code int, message string) Group {
+	if code == CodeNotLoggedIn {
+		return LoggedOut
+	}
+	word, _, found := strings.Cut(message, ":")
+	if !found || code != codeInternal {
+		return OtherFailure
+	}
+	return Kind(word).Group()
+}
+
+// Group tells the group of a kind; of a word that is no kind it is OtherFailure.
+func (k Kind) Group() Group {
+	switch {
+	case k == NotFound:
+		return NotInstalled
+	case k == StartFailed || k == Exited:
+		return NotStarted
+	case k == NotLoggedIn:
+		return LoggedOut
+	case k == "model_refused" || k == "model_ignored": // a setting that droid did not change
+		return OtherFailure
+	case k == TurnFailed || strings.HasPrefix(string(k), "model_"): // a newer droid may have more reasons
+		return ModelFailed
+	}
+	return OtherFailure
+}
+
+// Trouble is something that is wrong.
+type Trouble struct {
+	Kind   Kind
+	Cause  string // what is wrong, in whole sentences
+	Remedy string // what to do, in whole sentences; "" where there is nothing
+}
+
+// Error is cause and remedy.
+func (t *Trouble) Error() string {
+	if t.Remedy == "" {
+		return t.Cause
+	}
+	return t.Cause + " " + t.Remedy
+}
+
+// MoreWords end an error in an editor where the doctor finds out more.
+const MoreWords = "`droid-acp doctor` in a terminal tells more."
+
+// Login says that droid is not logged in.
+func Login() *Trouble {
+	return &Trouble{NotLoggedIn, "droid is not logged in.", LoginRemedy}
+}
+
+// LoginRemedy says how to log in.
+const LoginRemedy = "Run `droid-acp login` in a terminal, use the login that your editor offers for this agent, or type /login in droid itself. " +
+	"Or set FACTORY_API_KEY in the environment of this agent and start it again. A custom model in ~/.factory/settings.json needs no login."
+
+// Model says what to do when a turn failed for this reason, "" for an unknown one.
+func Model(reason string) string { return modelRemedies[Kind(reason)] }
+
+var modelRemedies = map[Kind]string{
+	ModelAuthentication: "Check the API key of this model: `apiKey` under customModels in ~/.factory/settings.json, or your Factory login.",
+	ModelExhausted:      "The quota or the credits of this model are used up. Add credits or choose another model.",
+	ModelRateLimited:    "The provider limits requests at the moment. Wait a little and send the prompt again, or choose another model.",
+	ModelUnreachable:    "The model's server cannot be reached. Check the network and the model's baseUrl, then send the prompt again.",
+	ModelUnavailable:    "The model's server does not answer properly. Send the prompt again later, or choose another model.",
+	ModelRejected:       "The provider rejected the request. If the conversation has grown too long for the model, start a new session or choose a model with a larger context window.",
+	ProcessExit:         "droid was ended while it worked. Send the prompt again; droid is started anew if need be.",
+	TurnFailed:          "Send the prompt again. If this persists, choose another model and check the model's settings.",
+}

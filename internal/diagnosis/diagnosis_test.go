@@ -1,0 +1,154 @@
+package diagnosis
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+)
+
+// path makes a PATH with these programs.
+func path(t *testing.T, programs ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, p := range programs {
+		if runtime.GOOS == "windows" {
+			p += ".exe"
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, p), nil, 0o755))
+	}
+	t.Setenv("PATH", dir)
+}
+
+func TestMissing(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("USERPROFILE", os.Getenv("HOME"))
+	t.Setenv(droid.EnvDroid, "")
+	find := func(explicit string) *Trouble {
+		_, err := droid.Find(explicit)
+		return Start(fmt.Errorf("starting: %w", err))
+	}
+	path(t, "npm")
+	got := find("")
+	require.Equal(t, NotFound, got.Kind)
+	require.Contains(t, got.Cause, "droid not found: ")
+	require.Contains(t, got.Remedy, "`npm install -g droid`; `droid-acp install-droid` runs that for you.")
+	require.Contains(t, got.Remedy, "set "+droid.EnvDroid)
+	path(t)
+	got = find("")
+	require.Contains(t, got.Remedy, "https://app.factory.ai/cli")
+	require.NotContains(t, got.Remedy, "npm")
+	require.Contains(t, find("/none/droid").Remedy, "Correct the path behind --droid")
+	t.Setenv(droid.EnvDroid, "/none/droid")
+	require.Contains(t, find("").Remedy, "Correct the path in "+droid.EnvDroid)
+}
+
+// start runs a program as droid and returns why it did not start.
+func start(t *testing.T, content string, mode fs.FileMode) *Trouble {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "droid")
+	require.NoError(t, os.WriteFile(file, []byte(content), mode))
+	_, err := droid.Start(droid.Command{Path: file}, nil)
+	require.Error(t, err)
+	got := Start(err)
+	require.Equal(t, StartFailed, got.Kind)
+	require.Contains(t, got.Cause, file)
+	require.NotEmpty(t, got.Remedy)
+	return got
+}
+
+func TestUnfit(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the programs are for Linux")
+	}
+	require.Contains(t, start(t, elfOf("arm64"), 0o755).Cause, "linux/"+other()+", and this system is linux/"+runtime.GOARCH)
+	require.Contains(t, start(t, "#!/none/sh\n", 0o755).Cause, `a script for "/none/sh"`)
+	if os.Getuid() != 0 {
+		require.Contains(t, start(t, "x", 0o600).Remedy, "chmod +x")
+	}
+	require.Contains(t, start(t, "no program", 0o755).Cause, "exec format error")
+}
+
+// other is an architecture that is not this one.
+func other() string {
+	if runtime.GOARCH == "arm64" {
+		return "amd64"
+	}
+	return "arm64"
+}
+
+// elfOf is the head of a program for another architecture.
+func elfOf(string) string {
+	machine := byte(183) // EM_AARCH64
+	if other() == "amd64" {
+		machine = 62
+	}
+	head := append([]byte("\x7fELF\x02\x01\x01\x00"), make([]byte, 56)...)
+	head[16], head[18], head[20], head[52], head[54], head[58] = 2, machine, 1, 64, 56, 64
+	return string(head)
+}
+
+func TestExit(t *testing.T) {
+	node := Start(&droid.ExitError{Code: 127, Stderr: []string{"env: 'node': No such file or directory"}})
+	require.Equal(t, Exited, node.Kind)
+	require.Contains(t, node.Remedy, "needs Node")
+	require.Contains(t, Start(&droid.ExitError{Code: -1, Signal: "SIGILL"}).Remedy, "older processors")
+	require.Contains(t, Start(&droid.ExitError{Code: 1}).Error(), "droid exited with code 1 before it said anything. Look whether")
+	require.Equal(t, "droid could not be started: no more processes. "+tryIt, Start(errors.New("no more processes")).Error())
+	home := NoHome(errors.New("$HOME is not defined"))
+	require.Same(t, home, Start(fmt.Errorf("x: %w", home)))
+	require.True(t, IsStart(home) && IsStart(&droid.NotFoundError{}) && IsStart(&fs.PathError{Op: "fork/exec"}))
+	require.False(t, IsStart(&droid.ExitError{}) || IsStart(&fs.PathError{Op: "open"}))
+	require.Equal(t, "droid could not be started: $HOME is not defined, and droid needs it. Set HOME to your home directory and start the agent again.", home.Error())
+}
+
+func TestGroups(t *testing.T) {
+	for message, want := range map[string]Group{
+		"droid_not_found: droid not found":     NotInstalled,
+		"droid_start_failed: x":                NotStarted,
+		"droid_exited: x":                      NotStarted,
+		"model_rate_limited: slow down":        ModelFailed,
+		"droid_crashed: x":                     OtherFailure,
+		"error: x":                             ModelFailed,
+		"model_of_the_future: x":               ModelFailed,
+		"model_refused: x":                     OtherFailure,
+		"model_ignored: x":                     OtherFailure,
+		"Unknown session \"x\"; create one":    OtherFailure,
+		"internal_error: droid-acp failed":     OtherFailure,
+		"droid_keeps_crashing: droid died 3 x": OtherFailure,
+	} {
+		require.Equal(t, want, GroupOf(-32603, message), message)
+	}
+	require.Equal(t, LoggedOut, GroupOf(CodeNotLoggedIn, "Authentication required: droid is not logged in"))
+	require.Equal(t, LoggedOut, Login().Kind.Group())
+	for _, kind := range Kinds() {
+		if strings.HasPrefix(string(kind), "model_") {
+			require.NotEmpty(t, Model(string(kind)), kind)
+		}
+	}
+}
+
+// Each kind has a section in docs/troubleshooting.md.
+func TestKindsAreExplained(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "troubleshooting.md"))
+	require.NoError(t, err)
+	explained := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		if heading, ok := strings.CutPrefix(line, "### "); ok {
+			_, word, _ := strings.Cut(heading, ": `")
+			explained[strings.TrimSuffix(strings.TrimSpace(word), "`")] = true
+		}
+	}
+	for _, kind := range Kinds() {
+		require.True(t, explained[string(kind)], kind)
+	}
+	require.Len(t, explained, len(Kinds()), "and nothing else has one")
+}

@@ -1,0 +1,147 @@
+package diagnosis
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"droid-acp/internal/droid"
+)
+
+// Start explains why there is no droid process. An error that is a *Trouble is returned
+// as it is.
+func Start(err error) *Trouble {
+	var known *Trouble
+	var notFound *droid.NotFoundError
+	var exit *droid.ExitError
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &notFound):
+		return missing(notFound)
+	case errors.As(err, &exit):
+		return Exit(exit)
+	case errors.As(err, &file) && file.Op == "fork/exec":
+		if t := unfit(file); t != nil {
+			return t
+		}
+	}
+	return &Trouble{StartFailed, "droid could not be started: " + Sentence(err), tryIt}
+}
+
+const tryIt = "Look whether `droid --version` works in a terminal."
+
+// missing explains that there is no droid program.
+func missing(err *droid.NotFoundError) *Trouble {
+	cause := Sentence(err)
+	install := InstallWords()
+	for _, place := range err.Looked {
+		switch place.Name {
+		case "--droid":
+			return &Trouble{NotFound, cause, "Correct the path behind --droid, or leave the flag out so that droid is looked for. " + install}
+		case "$" + droid.EnvDroid:
+			return &Trouble{NotFound, cause, "Correct the path in " + droid.EnvDroid + ", or unset it so that droid is looked for. " + install}
+		}
+	}
+	return &Trouble{NotFound, cause, install + " If it is installed, set " + droid.EnvDroid +
+		" to its path: an editor that was started from the desktop may not have the PATH of your terminal."}
+}
+
+// InstallWords say how droid is installed on this system.
+func InstallWords() string {
+	command, byNPM := InstallCommand()
+	words := "Install Factory's droid with `" + command + "`"
+	if byNPM {
+		return words + "; `droid-acp install-droid` runs that for you."
+	}
+	return words + "."
+}
+
+// InstallCommand is the command that installs droid on this system: by npm where it is
+// there, else Factory's own installer (docs.factory.ai).
+func InstallCommand() (command string, byNPM bool) {
+	if _, err := exec.LookPath("npm"); err == nil {
+		return "npm install -g droid", true
+	}
+	if runtime.GOOS == "windows" {
+		return "irm https://app.factory.ai/cli/windows | iex", false
+	}
+	return "curl -fsSL https://app.factory.ai/cli | sh", false
+}
+
+// unfit explains why the system does not run a program that is there, nil if its file does
+// not tell.
+func unfit(err *fs.PathError) *Trouble {
+	program, inspectErr := droid.Inspect(err.Path)
+	if inspectErr != nil && !errors.Is(inspectErr, fs.ErrPermission) {
+		return nil
+	}
+	if t := WrongSystem(program); t != nil {
+		return t
+	}
+	at := "droid (" + err.Path + ")"
+	switch {
+	case errors.Is(err.Err, fs.ErrPermission):
+		return &Trouble{StartFailed, at + " may not be run: " + Sentence(err.Err),
+			"Make it executable with `chmod +x`, and look whether it lies on a file system that forbids programs. Or install it anew. " + InstallWords()}
+	case errors.Is(err.Err, fs.ErrNotExist) && program.Interpreter != "":
+		return &Trouble{StartFailed, fmt.Sprintf("%s is a script for %q, which is not there.", at, program.Interpreter), "Install what the script needs, or install droid anew. " + InstallWords()}
+	case errors.Is(err.Err, fs.ErrNotExist) && len(program.Systems) > 0:
+		return &Trouble{StartFailed, at + " is there, but the system library that loads it is not.",
+			"droid for Linux wants glibc; Alpine Linux, for example, has another library. Run it on a system with glibc."}
+	}
+	return nil
+}
+
+// WrongSystem explains that a program is for another system than this one; nil when it
+// is not.
+func WrongSystem(p droid.Program) *Trouble {
+	if p.RunsOn(runtime.GOOS, runtime.GOARCH) {
+		return nil
+	}
+	return &Trouble{StartFailed, fmt.Sprintf("droid (%s) is a program for %s, and this system is %s/%s.", p.Path, strings.Join(p.Systems, " and "), runtime.GOOS, runtime.GOARCH),
+		"Install the droid for this system. " + InstallWords()}
+}
+
+// noCommand is the exit code of a script whose program is not in PATH (POSIX).
+const noCommand = 127
+
+// Exit explains that droid ended before it could be used.
+func Exit(err *droid.ExitError) *Trouble {
+	if err.Code == noCommand && !err.Started && strings.Contains(strings.Join(err.Stderr, "\n"), "node") {
+		return &Trouble{Exited, Sentence(err), "This droid is a script that needs Node. Put node into the PATH of the editor, or install droid as a program. " + InstallWords()}
+	}
+	if err.Signal == "SIGILL" {
+		return &Trouble{Exited, Sentence(err), "This processor lacks instructions that this build of droid uses. npm has builds for older processors: " + InstallWords()}
+	}
+	return &Trouble{Exited, Sentence(err), tryIt}
+}
+
+// IsStart reports whether an error says why there is no droid process, and not what one
+// did.
+func IsStart(err error) bool {
+	var known *Trouble
+	var notFound *droid.NotFoundError
+	var file *fs.PathError
+	return errors.As(err, &known) || errors.As(err, &notFound) || errors.As(err, &file) && file.Op == "fork/exec"
+}
+
+// NoHome says that the home directory is not known: droid would end without saying why
+// (0.99 to 0.225).
+func NoHome(err error) *Trouble {
+	return &Trouble{StartFailed, "droid could not be started: " + strings.TrimSuffix(err.Error(), ".") + ", and droid needs it.",
+		"Set HOME to your home directory and start the agent again."}
+}
+
+// Sentence is the text of an error with a full stop.
+func Sentence(err error) string {
+	text := err.Error()
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}

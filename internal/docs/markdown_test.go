@@ -1,0 +1,203 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+)
+
+// A document is what the tests look at in a file of Markdown.
+type document struct {
+	path    string // relative to the repository, with slashes
+	blocks  []block
+	links   []place
+	spans   []place // code within a line
+	loose   []place // text that looks like a link that was not closed
+	anchors map[string]bool
+}
+
+// block is a code block. One that is indented and not fenced has the language "indented".
+type block struct {
+	line int // of its first line
+	lang string
+	text string
+}
+
+// place is a word of a document and the line of the paragraph that it stands in.
+type place struct {
+	line int
+	text string
+}
+
+// readDocuments reads all Markdown of the repository but that in testdata.
+func readDocuments(t *testing.T, root string) map[string]*document {
+	t.Helper()
+	found := map[string]*document{}
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") && name != ".github" && path != root):
+			return filepath.SkipDir
+		case d.IsDir() || filepath.Ext(name) != ".md":
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		path, err = filepath.Rel(root, path)
+		path = filepath.ToSlash(path)
+		found[path] = parseDocument(path, string(content))
+		return err
+	}))
+	require.Greater(t, len(found), 8)
+	return found
+}
+
+func parseDocument(path, content string) *document {
+	d := &document{path: path, anchors: map[string]bool{}}
+	source := []byte(content)
+	tree := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(source))
+	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function below returns no error
+		if entering {
+			d.add(n, source)
+		}
+		return ast.WalkContinue, nil
+	})
+	return d
+}
+
+var (
+	attributePattern = regexp.MustCompile(`\b(?:src|srcset|href)="([^"]*)"`)
+	targetPattern    = regexp.MustCompile(`\b(?:id|name)="([^"]*)"`)
+)
+
+func (d *document) add(n ast.Node, source []byte) {
+	at := func(text string) place { return place{lineOf(n, source), text} }
+	switch n := n.(type) {
+	case *ast.FencedCodeBlock:
+		d.blocks = append(d.blocks, block{lineOf(n, source), string(n.Language(source)), string(n.Lines().Value(source))})
+	case *ast.CodeBlock:
+		d.blocks = append(d.blocks, block{lineOf(n, source), "indented", string(n.Lines().Value(source))})
+	case *ast.Heading:
+		d.addAnchor(slug(plain(n, source)))
+	case *ast.Link:
+		d.links = append(d.links, at(string(n.Destination)))
+	case *ast.Image:
+		d.links = append(d.links, at(string(n.Destination)))
+	case *ast.AutoLink:
+		d.links = append(d.links, at(string(n.URL(source))))
+	case *ast.HTMLBlock:
+		d.addHTML(at(string(n.Lines().Value(source))))
+	case *ast.RawHTML:
+		d.addHTML(at(string(n.Segments.Value(source))))
+	case *ast.CodeSpan:
+		d.spans = append(d.spans, at(plain(n, source)))
+	case *ast.Paragraph, *ast.TextBlock:
+		if words := plainText(n, source); strings.Contains(words, "](") || strings.Contains(words, "][") {
+			d.loose = append(d.loose, at(words))
+		}
+	}
+}
+
+func (d *document) addHTML(html place) {
+	for _, m := range attributePattern.FindAllStringSubmatch(html.text, -1) {
+		d.links = append(d.links, place{html.line, m[1]})
+	}
+	for _, m := range targetPattern.FindAllStringSubmatch(html.text, -1) {
+		d.anchors[m[1]] = true
+	}
+}
+
+// addAnchor adds the anchor of a heading. The second heading of one name gets a number.
+func (d *document) addAnchor(name string) {
+	for i, free := 1, name; ; i++ {
+		if !d.anchors[free] {
+			d.anchors[free] = true
+			return
+		}
+		free = name + "-" + strconv.Itoa(i)
+	}
+}
+
+// slug is the anchor that GitHub, GitLab and Forgejo give to a heading.
+func slug(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
+}
+
+// plain is the text of a node, code included.
+func plain(n ast.Node, source []byte) string {
+	var b strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			b.Write(t.Value(source))
+			if t.SoftLineBreak() {
+				b.WriteByte(' ')
+			}
+			continue
+		}
+		b.WriteString(plain(c, source))
+	}
+	return b.String()
+}
+
+// plainText is the text that stands in a node itself: no code, no links.
+func plainText(n ast.Node, source []byte) string {
+	var b strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			b.Write(t.Value(source))
+		}
+	}
+	return b.String()
+}
+
+// lineOf is the line in which the block of a node begins.
+func lineOf(n ast.Node, source []byte) int {
+	for ; n != nil; n = n.Parent() {
+		if n.Type() == ast.TypeBlock && n.Lines() != nil && n.Lines().Len() > 0 {
+			return 1 + strings.Count(string(source[:n.Lines().At(0).Start]), "\n")
+		}
+	}
+	return 0
+}
+
+func TestDocumentsAreRead(t *testing.T) {
+	d := parseDocument("a.md", "# A `b`, c!\n\n## A b c\n\ntext `code x`\n[l](to.md#x), [r]\n\n[r]: other.md\n\n```sh\nmake\n```\n\n"+
+		"<img src=\"p.svg\"><a id=\"here\"></a>\n\n    old\n\n- a [b](c d)\n\n| x |\n|---|\n| `y` [l](in.md) |\n\nhttps://example.org/a\n")
+	require.Equal(t, []block{{11, "sh", "make\n"}, {16, "indented", "old\n"}}, d.blocks)
+	require.Equal(t, []place{{5, "to.md#x"}, {5, "other.md"}, {14, "p.svg"}, {22, "in.md"}, {24, "https://example.org/a"}}, d.links)
+	require.Equal(t, []place{{1, "b"}, {5, "code x"}, {22, "y"}}, d.spans)
+	require.Equal(t, []place{{18, "a [b](c d)"}}, d.loose)
+	require.Equal(t, []string{"a-b-c", "a-b-c-1", "here"}, sorted(d.anchors))
+}
+
+func sorted(set map[string]bool) (words []string) {
+	for word := range set {
+		words = append(words, word)
+	}
+	slices.Sort(words)
+	return words
+}

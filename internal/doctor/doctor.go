@@ -1,0 +1,215 @@
+// Package doctor finds out what keeps a user from working with droid by droid-acp. Each
+// check is a row of a table and returns a value; how a report looks is in report.go.
+// Nothing that a check starts or makes is left when it ends, and no check asks a model
+// or Factory.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Result is how a check ended.
+type Result string
+
+// The results.
+const (
+	OK      Result = "ok"
+	Warning Result = "warning" // something is worth a look, and work goes on without it
+	Failure Result = "failure" // it stops a user
+	Skipped Result = "skipped" // it was not looked at; Found says why
+)
+
+// Check is one line of a report.
+type Check struct {
+	ID     string // stable, for programs
+	Name   string // for people
+	Result Result
+	Found  string         // what was found, in words
+	ToDo   string         // what to do about it, "" for nothing
+	Facts  map[string]any // the same for programs, see docs/troubleshooting.md
+}
+
+// Report is what was found.
+type Report struct {
+	Version string // of droid-acp
+	System  string // such as "linux/amd64"
+	Checks  []Check
+	Home    string // is shown as "~"; "" for none
+}
+
+// Count is how many checks ended so.
+func (r Report) Count(result Result) (n int) {
+	for _, c := range r.Checks {
+		if c.Result == result {
+			n++
+		}
+	}
+	return n
+}
+
+// Config says what is looked at.
+type Config struct {
+	Find    func() (string, error) // the droid program, see droid.Find
+	Model   string                 // that new sessions are to start with, "" for droid's own
+	Dir     string                 // the project
+	Home    string                 // the user's directory, "" if it is not known
+	Journal string                 // see docs/editor-files.md; "" for none
+	Self    string                 // path of this program
+	Version string                 // of this program
+	Strays  []string               // what is wrong with variables of the environment, in words
+	// Demo runs a turn with the built-in droid through the bridge.
+	Demo func(context.Context) error
+	// Each gets each check as soon as it is made, with the report so far; nil for nobody.
+	Each func(Report, Check)
+	// Started is told how to end at once what the doctor has started; nil for nobody.
+	Started func(kill func())
+	Log     *zap.Logger
+	// Patience is how long one step with a droid may take, 0 for a minute. Reading
+	// files gets a sixth of it, droid's version half of it.
+	Patience time.Duration
+}
+
+// patient is something that is looked at, with what the looks before have found.
+type patient struct {
+	Config
+	factory string // droid's directory, such as ~/.factory
+	program string // droid's path, "" when there is none that works
+	droid   *running
+	opened  *opening // nil when no session was opened
+}
+
+// row is a check.
+type row struct {
+	id, name string
+	// look returns the check without id and name. A look that waits for droid heeds the
+	// context and ends.
+	look func(*patient, context.Context) Check
+	// files says that it reads files alone: it changes nothing of the patient, and is
+	// not waited for when a file system does not answer.
+	files bool
+}
+
+// table has all checks, in the order in which they are made and shown.
+var table = []row{
+	{"droid", "droid found", lookForDroid, false},
+	{"start", "droid starts", lookAtStart, false},
+	{"session", "session opens", lookAtSession, false},
+	{"login", "login", lookAtLogin, true},
+	{"settings", "settings, own models", lookAtSettings, true},
+	{"mcp", "MCP servers", lookAtMCP, true},
+	{"hooks", "hooks", lookAtHooks, true},
+	{"variables", "environment", lookAtVariables, true},
+	{"editors", "editors", lookAtEditors, true},
+	{"state", "own files", lookAtState, true},
+	{"bridge", "demo through the bridge", lookAtBridge, false},
+	{"model", "turn with a model", lookAtModel, true},
+}
+
+// errPatience ends a step that takes too long.
+var errPatience = errors.New("time is up")
+
+// Run makes all checks. When ctx ends, those that are left are skipped.
+func Run(ctx context.Context, cfg Config) Report {
+	if cfg.Patience <= 0 {
+		cfg.Patience = time.Minute
+	}
+	if cfg.Log == nil {
+		cfg.Log = zap.NewNop()
+	}
+	p := &patient{Config: cfg, factory: factoryDir(cfg.Home)}
+	defer p.end(ctx)
+	report := Report{Version: cfg.Version, System: runtime.GOOS + "/" + runtime.GOARCH, Home: cfg.Home}
+	for _, r := range table {
+		check := Check{Result: Skipped, Found: "Not looked at: the doctor was ended before."}
+		if ctx.Err() == nil {
+			check = p.examine(ctx, r)
+		}
+		check.ID, check.Name = r.id, r.name
+		report.Checks = append(report.Checks, check)
+		if cfg.Each != nil {
+			cfg.Each(report, check)
+		}
+	}
+	return report
+}
+
+func (p *patient) examine(ctx context.Context, r row) Check {
+	patience := p.Patience
+	if r.files {
+		patience /= 6
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	defer cancel()
+	if !r.files {
+		return r.look(p, ctx)
+	}
+	looked := make(chan Check, 1)
+	go func() { looked <- r.look(p, ctx) }() // ends with the program where a file system hangs
+	select {
+	case check := <-looked:
+		return check
+	case <-ctx.Done():
+	}
+	if errors.Is(context.Cause(ctx), errPatience) {
+		return Check{Result: Failure, Found: fmt.Sprintf("The files could not be read within %v.", patience),
+			ToDo: "Look whether your home directory or the project lies on a file system that does not answer."}
+	}
+	return Check{Result: Skipped, Found: "Not looked at: the doctor was ended."}
+}
+
+// ended explains why ctx ended a step that droid did not finish.
+func (p *patient) ended(ctx context.Context, what string) Check {
+	if errors.Is(context.Cause(ctx), errPatience) {
+		return Check{Result: Failure, Found: fmt.Sprintf("%s within %v.", what, p.Patience),
+			ToDo: "Look whether `droid` works in a terminal, and whether the machine is very busy. Updating droid may help."}
+	}
+	return Check{Result: Skipped, Found: "The doctor was ended."}
+}
+
+// factoryDir is where droid keeps its files ("FACTORY_HOME_OVERRIDE" is droid's own
+// variable, 0.99 to 0.225), "" when that is not known.
+func factoryDir(home string) string {
+	if override := os.Getenv("FACTORY_HOME_OVERRIDE"); override != "" {
+		home = override
+	}
+	if !filepath.IsAbs(home) {
+		return ""
+	}
+	return filepath.Join(home, ".factory")
+}
+
+// list puts words behind each other, as "a, b and c".
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// maxNames is how many names a line has.
+const maxNames = 6
+
+// some lists names, and says how many more there are.
+func some(names []string, noun string) string {
+	if len(names) <= maxNames {
+		return list(names)
+	}
+	return strings.Join(names[:maxNames], ", ") + " and " + counted(len(names)-maxNames, "more "+noun)
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

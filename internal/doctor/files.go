@@ -1,0 +1,199 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/droid"
+)
+
+const noFactory = "It is not known where droid keeps its files, since your home directory is not known."
+
+// ownModel is an entry of "customModels". Its key is never read.
+type ownModel struct {
+	Model, DisplayName, Provider string
+}
+
+func lookAtSettings(p *patient, _ context.Context) Check {
+	if p.factory == "" {
+		return Check{Result: Failure, Found: noFactory, ToDo: "Set HOME to your home directory."}
+	}
+	file := filepath.Join(p.factory, "settings.json")
+	var settings struct {
+		CustomModels []ownModel `json:"customModels"`
+	}
+	err := droid.ReadConfig(file, &settings)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Check{Result: OK, Found: "There is no " + file + ": droid's defaults hold, and you have no models of your own.", Facts: map[string]any{"models": []any{}}}
+	case err != nil:
+		return Check{Result: Failure, Found: file + " cannot be read: " + plainly(err), ToDo: "Correct the file; droid passes over it, with the models in it. A comma behind the last entry is a common mistake."}
+	}
+	names, facts := []string{}, []any{}
+	for _, m := range settings.CustomModels {
+		name := m.DisplayName
+		if name == "" {
+			name = m.Model
+		}
+		facts = append(facts, map[string]any{"name": name, "provider": m.Provider})
+		names = append(names, fmt.Sprintf("%s (%s)", name, m.Provider))
+	}
+	found := file + " can be read; you have no models of your own."
+	if len(names) > 0 {
+		found = file + " can be read; your own: " + some(names, "model") + "."
+	}
+	check := Check{Result: OK, Found: found, Facts: map[string]any{"models": facts}}
+	if p.opened != nil && len(p.opened.custom) < len(names) {
+		check.Result = Warning
+		check.Found += fmt.Sprintf(" droid offers %d of these %d.", len(p.opened.custom), len(names))
+		check.ToDo = "Each entry of customModels needs model, baseUrl, apiKey and provider; look for one that lacks something."
+	}
+	return check
+}
+
+// plainly is the text of an error about a file that was named before. What the file
+// holds is not in it.
+func plainly(err error) string {
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("it is no JSON, at byte %d.", syntax.Offset)
+	case errors.As(err, &mismatch):
+		return fmt.Sprintf("%q is of a kind that droid does not take.", mismatch.Field)
+	case errors.As(err, &file):
+		return file.Err.Error() + "."
+	}
+	return err.Error() + "."
+}
+
+// scope is where settings may stand.
+type scope struct {
+	dir string // that has a directory .factory
+	own string // "yours" or "the project's"
+}
+
+// scopes are the user's settings and those of the project, which are not the same.
+func (p *patient) scopes() []scope {
+	home := filepath.Dir(p.factory)
+	all := []scope{{home, "yours"}}
+	for _, dir := range droid.ProjectDirs(p.Dir) {
+		if dir != home {
+			all = append(all, scope{dir, "the project's"})
+		}
+	}
+	return all
+}
+
+// mcpServer is an entry of "mcpServers". What it gets as environment or headers is not
+// read.
+type mcpServer struct {
+	Command  string
+	Disabled bool
+}
+
+func lookAtMCP(p *patient, _ context.Context) Check {
+	if p.factory == "" {
+		return Check{Result: Skipped, Found: noFactory}
+	}
+	var words, faults, todo []string
+	facts := []any{}
+	for _, s := range p.scopes() {
+		file := filepath.Join(s.dir, ".factory", "mcp.json")
+		var config struct {
+			MCPServers map[string]mcpServer `json:"mcpServers"`
+		}
+		err := droid.ReadConfig(file, &config)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			faults, todo = append(faults, file+" cannot be read: "+plainly(err)), append(todo, "Correct "+file+"; droid passes over it.")
+			continue
+		}
+		names := slices.Sorted(maps.Keys(config.MCPServers))
+		words = append(words, fmt.Sprintf("%s in %s: %s", counted(len(names), "server"), file, some(names, "server")))
+		for _, name := range names {
+			server := config.MCPServers[name]
+			facts = append(facts, map[string]any{"name": name, "file": file, "disabled": server.Disabled})
+			if server.Command != "" && !server.Disabled && !runs(server.Command, s.dir) {
+				faults = append(faults, fmt.Sprintf("The command %q of the server %q is not there.", server.Command, name))
+				todo = append(todo, fmt.Sprintf("Install %s, or correct it in %s.", server.Command, file))
+			}
+		}
+	}
+	if words == nil && faults == nil {
+		return Check{Result: OK, Found: "None are set up for droid here; those of your editor come with a session.", Facts: map[string]any{"servers": facts}}
+	}
+	return warned(words, faults, todo, map[string]any{"servers": facts})
+}
+
+// warned is a check whose faults do not stop a user.
+func warned(words, faults, todo []string, facts map[string]any) Check {
+	check := Check{Result: OK, ToDo: strings.Join(todo, " "), Facts: facts}
+	if len(words) > 0 {
+		check.Found = strings.Join(words, "; ") + "."
+	}
+	if len(faults) > 0 {
+		check.Result = Warning
+		check.Found = strings.TrimSpace(check.Found + " " + strings.Join(faults, " "))
+	}
+	return check
+}
+
+// runs reports whether a command is there, as seen from a directory.
+func runs(command, dir string) bool {
+	if strings.Contains(command, "$") {
+		return true // it is known only when it runs
+	}
+	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) {
+		command = filepath.Join(dir, command)
+	}
+	_, err := exec.LookPath(command)
+	return err == nil
+}
+
+// hookFiles may have hooks, under "hooks" (0.99 to 0.225; the second not before 0.215).
+var hookFiles = []string{"settings.json", "hooks.json"}
+
+func lookAtHooks(p *patient, _ context.Context) Check {
+	if p.factory == "" {
+		return Check{Result: Skipped, Found: noFactory}
+	}
+	var words, faults, todo []string
+	facts := map[string]any{}
+	for _, s := range p.scopes() {
+		for _, name := range hookFiles {
+			file := filepath.Join(s.dir, ".factory", name)
+			var config struct {
+				Hooks map[string][]json.RawMessage `json:"hooks"`
+			}
+			err := droid.ReadConfig(file, &config)
+			switch {
+			case errors.Is(err, fs.ErrNotExist), err == nil && len(config.Hooks) == 0:
+				continue
+			case err != nil && file == filepath.Join(p.factory, "settings.json"):
+				continue // the check of the settings tells
+			case err != nil:
+				faults, todo = append(faults, file+" cannot be read: "+plainly(err)), append(todo, "Correct "+file+"; files stay on the disk, and droid before 0.215 runs no hooks of it.")
+				continue
+			}
+			events := slices.Sorted(maps.Keys(config.Hooks))
+			facts[file] = events
+			words = append(words, "for "+some(events, "event")+" in "+file)
+		}
+	}
+	if words == nil && faults == nil {
+		return Check{Result: OK, Found: "You have none.", Facts: facts}
+	}
+	return warned(words, faults, todo, facts)
+}

@@ -1,0 +1,163 @@
+package doctor
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// look makes one check without a droid.
+func (h *house) look(id string) Check {
+	h.t.Helper()
+	p := &patient{Config: h.config, factory: factoryDir(h.home)}
+	for _, r := range table {
+		if r.id == id {
+			return p.examine(h.t.Context(), r)
+		}
+	}
+	h.t.Fatalf("no check %s", id)
+	return Check{}
+}
+
+func TestSettings(t *testing.T) {
+	h := newHouse(t, "")
+	require.Equal(t, OK, h.look("settings").Result)
+	h.write(".factory/settings.json", `{"customModels": [],}`)
+	broken := h.look("settings")
+	require.Equal(t, Failure, broken.Result)
+	require.Contains(t, broken.Found, "it is no JSON, at byte ")
+	require.Equal(t, OK, h.look("hooks").Result, "one file, one failure")
+	h.write(".factory/settings.json", `{"customModels": "SECRET"}`)
+	require.Contains(t, h.look("settings").Found, `"customModels" is of a kind that droid does not take`)
+	require.NoError(t, os.Remove(filepath.Join(h.home, ".factory", "settings.json")))
+	require.NoError(t, os.Mkdir(filepath.Join(h.home, ".factory", "settings.json"), 0o700))
+	require.Contains(t, h.look("settings").Found, "no regular file")
+}
+
+func TestMCP(t *testing.T) {
+	h := newHouse(t, "")
+	require.Equal(t, OK, h.look("mcp").Result)
+	h.write("bin/there", "x")
+	if runtime.GOOS == "windows" {
+		h.write("bin/there.exe", "x")
+	}
+	h.write(".factory/mcp.json", `{"mcpServers": {"one": {"type": "stdio", "command": "there", "env": {"KEY": "SECRET"}}, "two": {"type": "http", "url": "https://SECRET@x"}}}`)
+	h.write("work/.factory/mcp.json", `{"mcpServers": {"three": {"command": "gone"}, "off": {"command": "gone", "disabled": true}}}`)
+	got := h.look("mcp")
+	require.Equal(t, Warning, got.Result)
+	require.Contains(t, got.Found, "2 servers in "+filepath.Join(h.home, ".factory", "mcp.json")+": one and two")
+	require.Contains(t, got.Found, `The command "gone" of the server "three" is not there.`)
+	require.Equal(t, 1, strings.Count(got.Found, "is not there"), "one that is off need not be there")
+	data, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "SECRET")
+	h.write("work/.factory/mcp.json", `nonsense`)
+	require.Contains(t, h.look("mcp").ToDo, "Correct ")
+}
+
+func TestHooks(t *testing.T) {
+	h := newHouse(t, "")
+	require.Equal(t, "You have none.", h.look("hooks").Found)
+	file := h.write(".factory/settings.json", `{"hooks": {"PostToolUse": [{"hooks": []}], "Stop": []}}`)
+	h.write("work/.factory/hooks.json", `{"hooks": 3}`)
+	got := h.look("hooks")
+	require.Equal(t, Warning, got.Result)
+	require.Contains(t, got.Found, "for PostToolUse and Stop in "+file)
+}
+
+func TestState(t *testing.T) {
+	h := newHouse(t, "")
+	require.Equal(t, OK, h.look("state").Result)
+	_, err := os.Stat(filepath.Dir(h.config.Journal))
+	require.ErrorIs(t, err, os.ErrNotExist, "looking makes nothing")
+	h.write(".local/state/droid-acp/edits/x.edit", "x")
+	require.Equal(t, Warning, h.look("state").Result)
+	require.Contains(t, h.look("state").Found, "1 edit in ")
+	h.write(".factory/sessions", "x")
+	require.Contains(t, h.look("state").Found, "is no directory")
+	require.NoError(t, os.Remove(filepath.Join(h.home, ".factory", "sessions")))
+	require.NoError(t, os.Mkdir(filepath.Join(h.home, ".factory", linksName), 0o700))
+	require.Contains(t, h.look("state").Found, "no regular file")
+}
+
+func TestVariables(t *testing.T) {
+	h := newHouse(t, "")
+	t.Setenv("DROID_ACP_MODEL", "m")
+	require.Equal(t, "Set here: DROID_ACP_MODEL.", h.look("variables").Found)
+	h.config.Strays = []string{"unknown variable DROID_ACP_MODLE"}
+	require.Equal(t, Warning, h.look("variables").Result)
+}
+
+// zed is where Zed's settings are.
+func (h *house) zed() string {
+	if runtime.GOOS == "windows" {
+		return "AppData/Zed/settings.json"
+	}
+	return ".config/zed/settings.json"
+}
+
+func TestEditors(t *testing.T) {
+	h := newHouse(t, "")
+	none := h.look("editors")
+	require.Equal(t, Skipped, none.Result)
+	require.Contains(t, none.Found, "acp.json")
+
+	agent := h.write("bin/droid-acp.exe", "x")
+	entry := func(command string) string {
+		quoted, err := json.Marshal(command)
+		require.NoError(t, err)
+		return `// mine
+{"theme": "x", "agent_servers": {"claude": {"command": "/none/claude"}, "odd": 3, "droid": {"type": "custom", "command": ` + string(quoted) + `, "args": [],},},}`
+	}
+	h.write(h.zed(), entry(agent))
+	good := h.look("editors")
+	require.Equal(t, OK, good.Result, good.Found)
+	require.Contains(t, good.Found, "starts "+agent)
+	require.NotContains(t, good.Found, "claude")
+
+	h.write(h.zed(), entry("~/bin/droid-acp.exe"))
+	require.Equal(t, OK, h.look("editors").Result)
+	h.write(h.zed(), entry("/path/to/droid-acp"))
+	bad := h.look("editors")
+	require.Equal(t, Failure, bad.Result)
+	require.Contains(t, bad.Found, `the command "/path/to/droid-acp" is not there.`)
+	require.Equal(t, "Put "+h.config.Self+" in its place.", bad.ToDo)
+	h.write(h.zed(), entry("./droid-acp"))
+	require.Contains(t, h.look("editors").Found, "no absolute path")
+	h.write(h.zed(), `{"agent_servers": {"droid": {"command": {"path": "/none/droid-acp", "args": []}}}}`)
+	require.Contains(t, h.look("editors").Found, `"/none/droid-acp" is not there`)
+	h.write(h.zed(), `{"agent_servers": `)
+	require.Equal(t, Failure, h.look("editors").Result)
+	h.write(h.zed(), "")
+
+	quoted, err := json.Marshal(agent)
+	require.NoError(t, err)
+	for settings, fault := range map[string]string{
+		`"args": ["--droid", "/none/droid"]`:          `the droid "/none/droid" of --droid is not there.`,
+		`"args": ["--droid=/none/droid"]`:             `of --droid is not there`,
+		`"env": {"DROID_ACP_DROID": "/none/droid"}`:   `of DROID_ACP_DROID is not there`,
+		`"args": ["acp"], "env": {"OTHER": "SECRET"}`: "",
+	} {
+		h.write(".jetbrains/acp.json", `{"agent_servers": {"droid": {"command": `+string(quoted)+`, `+settings+`}}}`)
+		got := h.look("editors")
+		require.Contains(t, got.Found, fault)
+		require.Contains(t, got.Found, "JetBrains")
+		require.Equal(t, fault != "", got.Result == Failure, got.Found)
+		require.NotContains(t, got.Found, "SECRET")
+	}
+}
+
+func TestReportIsSafe(t *testing.T) {
+	r := Report{Version: "v", System: "s", Home: "/home/me", Checks: []Check{{Name: "n", Result: Warning, Found: "a\x1b[2Jb\nc \u202e/home/me/x /home/mel", ToDo: strings.Repeat("word ", 40)}}}
+	text := r.Table()
+	require.Contains(t, text, `a\x1b[2Jb ⏎ c \u202e~/x /home/mel`)
+	require.Contains(t, text, "1 warning, and nothing that stops you.")
+	for line := range strings.Lines(text) {
+		require.LessOrEqual(t, len([]rune(line)), width+1)
+	}
+}

@@ -1,0 +1,67 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/diagnosis"
+)
+
+// envKey is the variable from which droid takes a Factory API key (0.99 to 0.225).
+const envKey = "FACTORY_API_KEY"
+
+// loginFiles are files in which droid keeps a login, each with a suffix of its own for
+// other servers than Factory's public one. The names are those that are in the programs
+// 0.99.0 and 0.225.2; nobody has logged in to see them.
+var loginFiles = []string{"auth.v2.file", "auth.v2.keyring", "auth.v2.loginkeychain", "auth.encrypted"}
+
+// lookAtLogin looks whether droid has a login. Whether Factory still takes it would have
+// to be asked there.
+func lookAtLogin(p *patient, _ context.Context) Check {
+	if os.Getenv(envKey) != "" {
+		return Check{Result: OK, Found: envKey + " is set. Whether Factory takes the key was not asked.", Facts: map[string]any{"kind": "api_key"}}
+	}
+	if kept := keptLogin(p.factory); kept != "" {
+		return Check{Result: OK, Found: "droid keeps a login (" + kept + "). Whether Factory still takes it was not asked.", Facts: map[string]any{"kind": "account"}}
+	}
+	facts := map[string]any{"kind": "none"}
+	switch {
+	case p.opened == nil:
+		return Check{Result: Skipped, Found: "droid keeps none here. Whether one is needed was not found out, since no session was opened.", Facts: facts}
+	case p.Model != "" && !p.opened.known:
+		return Check{Result: Skipped, Found: "droid keeps none here. Whether the model needs one is not known.", Facts: facts}
+	case p.opened.model.IsCustom:
+		return Check{Result: OK, Found: "droid is not logged in, and need not be: new sessions start with " + p.opened.words() + ".", Facts: facts}
+	}
+	t := diagnosis.Login()
+	check := Check{Result: Failure, Found: t.Cause + " New sessions start with " + p.opened.words() + ", which needs a login.", ToDo: t.Remedy, Facts: facts}
+	if len(p.opened.custom) > 0 {
+		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + lowerFirst(t.Remedy)
+	}
+	return check
+}
+
+func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
+
+// keptLogin is the name of a file in which droid keeps a login, "" if there is none.
+func keptLogin(factory string) string {
+	if factory == "" {
+		return ""
+	}
+	entries, err := os.ReadDir(factory)
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		if !slices.ContainsFunc(loginFiles, func(name string) bool { return e.Name() == name || strings.HasPrefix(e.Name(), name+"-") }) {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(factory, e.Name())); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			return e.Name()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,77 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"droid-acp/internal/fakedroid"
+)
+
+// envFake makes this test program a droid that behaves in this way.
+const envFake = "DOCTOR_TEST_DROID"
+
+func TestMain(m *testing.M) {
+	if fake := os.Getenv(envFake); fake != "" && len(os.Args) > 1 {
+		os.Exit(playDroid(fake))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// playDroid plays the droid that fake names.
+func playDroid(fake string) int {
+	version := fakedroid.V0225
+	switch {
+	case os.Args[1] == "--version" && fake == "hung":
+		_, _ = io.Copy(io.Discard, os.Stdin) // until somebody kills it
+		select {}
+	case os.Args[1] == "--version" && fake == "broken":
+		fmt.Fprintln(os.Stderr, "a library is missing\x1b[2J")
+		return 3
+	case os.Args[1] == "--version":
+		fmt.Println("0.225.2")
+		return 0
+	case fake == "dying":
+		fmt.Fprintln(os.Stderr, "no memory")
+		return 9
+	case fake == "mute":
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return 0
+	case fake == "old":
+		version = fakedroid.Unversioned
+	}
+	return fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, fakedroid.Demo(), fakedroid.WithVersion(version),
+		fakedroid.WithAnswer("droid.initialize_session", func(params map[string]any) (any, string) { return openSession(fake, params) })))
+}
+
+// openSession opens one as droid does, with a file in the store.
+func openSession(fake string, params map[string]any) (any, string) {
+	id, _ := params["sessionId"].(string)
+	cwd, _ := params["cwd"].(string)
+	if fake == "refusing" {
+		return nil, "not today"
+	}
+	dir := filepath.Join(os.Getenv("HOME"), ".factory", "sessions", strings.ReplaceAll(cwd, string(filepath.Separator), "-"))
+	if os.MkdirAll(dir, 0o700) != nil {
+		return nil, "no room"
+	}
+	_ = os.WriteFile(filepath.Join(dir, id+".jsonl"), fmt.Appendf(nil, `{"type":"session_start","id":%q,"title":"New Session","version":2,"cwd":%q}`+"\n", id, cwd), 0o600)
+	_ = os.WriteFile(filepath.Join(dir, id+".settings.json"), []byte("{}"), 0o600)
+	if fake == "mute-later" {
+		return fakedroid.NoAnswer{}, ""
+	}
+	models := []any{map[string]any{"id": "gpt-5.6-sol", "displayName": "GPT-5.6 Sol", "modelProvider": "openai"}}
+	model := "gpt-5.6-sol"
+	if fake == "own" || fake == "both" {
+		models = append(models, map[string]any{"id": "custom:Scripted-0", "displayName": "Scripted", "isCustom": true})
+	}
+	if fake == "own" {
+		model = "custom:Scripted-0"
+	}
+	return map[string]any{"sessionId": id, "session": map[string]any{"messages": []any{}}, "settings": map[string]any{"modelId": model}, "availableModels": models}, ""
+}

@@ -1,0 +1,82 @@
+package settings
+
+import "droid-acp/internal/droid/stream"
+
+// Names of the settings in Common.
+const (
+	Droid     = "droid"
+	Model     = "model"
+	Mode      = "mode"
+	Effort    = "effort"
+	FollowUp  = "follow-up"
+	Files     = "files"
+	ParkAfter = "park-after"
+	Shell     = "shell"
+	LogFile   = "log-file"
+	LogLevel  = "log-level"
+)
+
+// Common are the settings that several commands read.
+func Common() []Setting {
+	return []Setting{
+		{
+			Name: Droid, Env: "DROID_ACP_DROID", Kind: File, Value: "PATH", FoundElsewhere: true,
+			Unset: "droid in $PATH, then ~/.local/bin/droid",
+			Does:  "the droid executable",
+		},
+		{
+			Name: Model, Env: "DROID_ACP_MODEL", Kind: Text, Value: "ID", Unset: "droid's own",
+			Does: "the model that new sessions start with",
+		},
+		{
+			Name: Mode, Env: "DROID_ACP_MODE", Kind: Choice, Value: "MODE", Allowed: modes(), Unset: "droid's own",
+			Does: "the mode that new sessions start in",
+		},
+		{
+			Name: Effort, Env: "DROID_ACP_EFFORT", Kind: Choice, Value: "EFFORT", Allowed: stream.Efforts(), Unset: "droid's own",
+			Does: "the reasoning effort that new sessions start with; a model has some of them",
+		},
+		{
+			Name: FollowUp, Env: "DROID_ACP_FOLLOW_UP", Kind: Choice, Value: "WHAT", Allowed: []string{"queue", "steer"}, Unset: "queue",
+			Does: "let a prompt that is sent while one runs wait for its turn, or give it to droid at once",
+		},
+		{
+			Name: Files, Env: "DROID_ACP_FILES", Kind: Choice, Value: "WAY", Allowed: []string{"editor", "disk"},
+			Unset: "editor where the editor offers it and does it well",
+			Does:  "have droid read and edit files through the editor's own buffers, or on the disk",
+		},
+		{
+			Name: ParkAfter, Env: "DROID_ACP_PARK_AFTER", Kind: Duration, Value: "TIME", Default: "15m",
+			Form: "a time such as 90s, 30m or 2h, or 0 for never",
+			Does: "end the droid of a session that rests this long (0: never); the next prompt starts it again",
+		},
+		{
+			Name: Shell, Env: "DROID_ACP_SHELL", Kind: Switch, Unset: "off: such prompts go to droid",
+			Does: "let prompts run shell commands as you, without asking: !COMMAND and /shell COMMAND; droid is told with the next prompt",
+		},
+		{
+			Name: LogFile, Env: "DROID_ACP_LOG_FILE", Kind: File, Value: "FILE", Unset: "none",
+			Does: "write a structured log (JSON lines) to the file; it holds no prompts and no answers",
+		},
+		{
+			Name: LogLevel, Env: "DROID_ACP_LOG_LEVEL", Kind: Choice, Value: "LEVEL", Allowed: []string{"debug", "info", "warn", "error"},
+			Unset: "warn on stderr, info in the file",
+			Does:  "from which level on log lines are written",
+		},
+	}
+}
+
+// CommonNames are the names of all rows of Common, for a command that reads them all.
+func CommonNames() (names []string) {
+	for _, row := range Common() {
+		names = append(names, row.Name)
+	}
+	return names
+}
+
+func modes() (names []string) {
+	for _, m := range []stream.Mode{stream.ModeNormal, stream.ModeSpec, stream.ModeAutoLow, stream.ModeAutoMedium, stream.ModeAutoHigh} {
+		names = append(names, string(m))
+	}
+	return names
+}

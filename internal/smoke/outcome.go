@@ -1,0 +1,117 @@
+package smoke
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"droid-acp/internal/diagnosis"
+)
+
+// Outcome says how a prompt ended, or a whole run. The words stand in the result and
+// stay as they are.
+type Outcome string
+
+// Outcomes.
+const (
+	Passed       Outcome = "passed"
+	TurnFailed   Outcome = "turn_failed"         // the turn ended otherwise, or droid failed
+	NotInstalled Outcome = "droid_not_installed" // there is no droid
+	NotLoggedIn  Outcome = "not_logged_in"       // droid has no login, which its own models need
+	ModelFailed  Outcome = "model_failed"        // the call to the model failed
+	NotMet       Outcome = "expectation_not_met" // the turn ended well, but not with what was expected
+	TimedOut     Outcome = "timeout"             // the time was up
+	NotRun       Outcome = "not_run"             // of a prompt alone: one before it failed
+)
+
+// exitCodes are the exit codes of the outcomes. 2 is wrong usage, which is no outcome
+// of a run.
+var exitCodes = map[Outcome]int{
+	Passed: 0, TurnFailed: 1, NotInstalled: 3, NotLoggedIn: 4, ModelFailed: 5, NotMet: 6, TimedOut: 7,
+}
+
+// ExitCode is what the program exits with after a run with this outcome.
+func (o Outcome) ExitCode() int { return exitCodes[o] }
+
+// TimeoutError is the cause of a context's end when the time of a run is up.
+type TimeoutError struct{ After time.Duration }
+
+func (e *TimeoutError) Error() string { return fmt.Sprintf("no end within %v", e.After) }
+
+// codeInternalError is JSON-RPC's (docs/errors.md).
+const codeInternalError = -32603
+
+// groups are the outcomes of what package diagnosis tells apart; of all else the turn
+// failed.
+var groups = map[diagnosis.Group]Outcome{
+	diagnosis.NotInstalled: NotInstalled, diagnosis.LoggedOut: NotLoggedIn, diagnosis.ModelFailed: ModelFailed,
+}
+
+// outcomeOf says what an error of a run means.
+func outcomeOf(err error) Outcome {
+	var late *TimeoutError
+	var said *rpcError
+	switch {
+	case err == nil:
+		return Passed
+	case errors.As(err, &late):
+		return TimedOut
+	case !errors.As(err, &said):
+		return TurnFailed
+	}
+	if outcome, known := groups[diagnosis.GroupOf(said.Code, said.Message)]; known {
+		return outcome
+	}
+	return TurnFailed
+}
+
+// rpcError is the error that answers a request.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data"`
+	method  string // what was asked for
+}
+
+func (e *rpcError) Error() string {
+	return fmt.Sprintf("%s: %s (code %d)", e.method, e.Message, e.Code)
+}
+
+// kind is the stable word that begins the message of an internal error, "" of others.
+func (e *rpcError) kind() string {
+	if word, _, found := strings.Cut(e.Message, ":"); found && e.Code == codeInternalError {
+		return word
+	}
+	return ""
+}
+
+// details are the words for people: those of the data, else the message.
+func (e *rpcError) details() string {
+	if data, ok := e.Data.(map[string]any); ok {
+		if text, ok := data["details"].(string); ok && text != "" {
+			return text
+		}
+	}
+	return e.Message
+}
+
+// Failure is the error that ended a prompt.
+type Failure struct {
+	Method  string `json:"method,omitempty"` // of ACP, which the agent answered with this error
+	Code    int    `json:"code,omitempty"`   // of JSON-RPC, 0 when the agent did not answer
+	Kind    string `json:"kind,omitempty"`   // the word that begins the message of a -32603
+	Message string `json:"message"`          // for people, may have several lines
+}
+
+func failureOf(err error) *Failure {
+	if errors.Is(err, context.Canceled) {
+		return &Failure{Message: "interrupted"}
+	}
+	var said *rpcError
+	if !errors.As(err, &said) {
+		return &Failure{Message: err.Error()}
+	}
+	return &Failure{Method: said.method, Code: said.Code, Kind: said.kind(), Message: said.details()}
+}

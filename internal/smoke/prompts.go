@@ -1,0 +1,124 @@
+package smoke
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Prompt is one prompt with what is expected of its turn.
+type Prompt struct {
+	Text   string
+	Expect []Expectation
+}
+
+// Expectation is met or not when a turn has ended: by the answer, or by a file when
+// Path is not "".
+type Expectation struct {
+	Path     string // below the session's directory, with slashes
+	Contains string // what the answer or the file must contain; of a file "" is enough
+}
+
+func (e Expectation) String() string {
+	switch {
+	case e.Path == "":
+		return fmt.Sprintf("the answer contains %q", e.Contains)
+	case e.Contains == "":
+		return "there is a file " + e.Path
+	}
+	return fmt.Sprintf("the file %s contains %q", e.Path, e.Contains)
+}
+
+// Answer expects that the answer contains text.
+func Answer(text string) (Expectation, error) {
+	if text == "" {
+		return Expectation{}, errors.New("an expectation of the answer needs a text")
+	}
+	return Expectation{Contains: text}, nil
+}
+
+// File expects a file. spec is its path below the session's directory, and after a
+// "=", if there is one, what it must contain.
+func File(spec string) (Expectation, error) {
+	path, text, _ := strings.Cut(spec, "=")
+	path = filepath.ToSlash(path)
+	if !filepath.IsLocal(filepath.FromSlash(path)) {
+		return Expectation{}, fmt.Errorf("%q is no path below the session's directory", path)
+	}
+	return Expectation{Path: path, Contains: text}, nil
+}
+
+// separator parts two prompts of a file.
+const separator = "---"
+
+// expects are lines that say what is expected of a prompt, and those that look so.
+var expects = regexp.MustCompile(`^(expect[a-z-]*):[ \t]*(.*)$`)
+
+// ParsePrompts reads a file of prompts. A line "---" stands between two of them. The
+// lines at a prompt's end that begin with "expect:" or "expect-file:" are its
+// expectations, as in the flags of these names. A backslash before such a line makes
+// it a line of the prompt. Errors name the line.
+func ParsePrompts(text string) ([]Prompt, error) {
+	if !utf8.ValidString(text) {
+		return nil, errors.New("it is no UTF-8 text")
+	}
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n")
+	var prompts []Prompt
+	var block []string
+	lines := append(strings.Split(strings.TrimRight(text, "\n"), "\n"), separator)
+	for i, line := range lines {
+		if strings.TrimRight(line, " \t") != separator {
+			block = append(block, line)
+			continue
+		}
+		prompt, err := parsePrompt(block, i-len(block)+1)
+		if err != nil {
+			return nil, err
+		}
+		prompts, block = append(prompts, prompt), nil
+	}
+	return prompts, nil
+}
+
+// parsePrompt reads the lines of one prompt, of which the first has this number.
+func parsePrompt(lines []string, first int) (p Prompt, err error) {
+	end := len(lines)
+	for ; end > 0; end-- {
+		line := strings.TrimSpace(lines[end-1])
+		if line == "" {
+			continue
+		}
+		found := expects.FindStringSubmatch(line)
+		if found == nil {
+			break
+		}
+		e, err := expectation(found[1], found[2])
+		if err != nil {
+			return p, fmt.Errorf("line %d: %w", first+end-1, err)
+		}
+		p.Expect = append([]Expectation{e}, p.Expect...)
+	}
+	text := lines[:end:end]
+	for i, line := range text {
+		if rest, found := strings.CutPrefix(line, `\`); found && (rest == separator || expects.MatchString(rest)) {
+			text[i] = rest
+		}
+	}
+	if p.Text = strings.Trim(strings.Join(text, "\n"), "\n"); strings.TrimSpace(p.Text) == "" {
+		return p, fmt.Errorf("line %d: there is no prompt", first)
+	}
+	return p, nil
+}
+
+func expectation(key, value string) (Expectation, error) {
+	switch key {
+	case "expect":
+		return Answer(value)
+	case "expect-file":
+		return File(value)
+	}
+	return Expectation{}, fmt.Errorf("unknown expectation %q: expect or expect-file", key)
+}

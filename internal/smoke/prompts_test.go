@@ -1,0 +1,114 @@
+package smoke
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParsePrompts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text string
+		want []Prompt
+	}{
+		"one":           {"Say hello.\n", one("Say hello.")},
+		"one, no end":   {"Say hello.", one("Say hello.")},
+		"several lines": {"\nSay\n\n  hello.\n\n", one("Say\n\n  hello.")},
+		"two":           {"a\n---\nb\n", []Prompt{{Text: "a"}, {Text: "b"}}},
+		"spaces behind the line, and one of Windows": {"\uFEFFa\r\n--- \t\r\nb\r\n", []Prompt{{Text: "a"}, {Text: "b"}}},
+		"longer lines and rules are text":            {"a\n----\n***\n --- b", one("a\n----\n***\n --- b")},
+		"expectations": {"a\nexpect: x y \nexpect-file:out.txt\n\nexpect-file: d/e.txt=two=2\n---\nb", []Prompt{
+			{Text: "a", Expect: []Expectation{{Contains: "x y"}, {Path: "out.txt"}, {Path: "d/e.txt", Contains: "two=2"}}}, {Text: "b"},
+		}},
+		"not at the end":    {"expect: x\nis how it begins", one("expect: x\nis how it begins")},
+		"with a backslash":  {"a\n\\---\nb\n\\expect: c", one("a\n---\nb\nexpect: c")},
+		"other backslashes": {"a \\--- b\n\\n", one("a \\--- b\n\\n")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParsePrompts(tc.text)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+func TestPromptsThatAreNone(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                           "line 1: there is no prompt",
+		"a\n---\n \n---\nb":          "line 3: there is no prompt",
+		"a\n---\n":                   "line 3: there is no prompt",
+		"a\n---\nexpect: b\n":        "line 3: there is no prompt",
+		"a\n\nexpects: b\n":          `line 3: unknown expectation "expects": expect or expect-file`,
+		"a\nexpect:\n":               "line 2: an expectation of the answer needs a text",
+		"a\nexpect-file: ../b\n":     `line 2: "../b" is no path below the session's directory`,
+		"a\nexpect-file: /etc/b=c\n": `line 2: "/etc/b" is no path below the session's directory`,
+		"a\nexpect-file: =c\n":       `line 2: "" is no path below the session's directory`,
+		"a\xff":                      "it is no UTF-8 text",
+	} {
+		_, err := ParsePrompts(text)
+		require.EqualError(t, err, says, "%q", text)
+	}
+}
+
+// FuzzParsePrompts: what is read has texts, and nothing but expectations, separators
+// and empty lines is left out.
+func FuzzParsePrompts(f *testing.F) {
+	f.Add("a\n---\nb\nexpect: c\n\\---\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		prompts, err := ParsePrompts(text)
+		if err != nil {
+			return
+		}
+		require.NotEmpty(t, prompts)
+		for _, p := range prompts {
+			require.NotEmpty(t, strings.TrimSpace(p.Text))
+			for line := range strings.Lines(p.Text) {
+				require.Contains(t, text, strings.TrimRight(line, "\n"))
+			}
+			for _, e := range p.Expect {
+				require.True(t, e.Path != "" || e.Contains != "")
+			}
+		}
+	})
+}
+
+func TestExpectations(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "sub", "a.txt"), []byte("one\ntwo\n"), 0o644))
+	for spec, found := range map[string]string{
+		"sub/a.txt":        "",
+		"sub/a.txt=one\nt": "",
+		"sub/a.txt=three":  "a file without it",
+		"sub":              "",
+		"sub=one":          "no regular file",
+		"b.txt":            "no such file",
+		"b.txt=x":          "no such file",
+	} {
+		e, err := File(spec)
+		require.NoError(t, err)
+		c := e.check("", dir)
+		require.Equal(t, found, c.Found, spec)
+		require.Equal(t, found == "", c.Met, spec)
+	}
+	e, err := Answer("hello")
+	require.NoError(t, err)
+	require.True(t, e.check("say hello there", dir).Met)
+	require.Equal(t, Checked{Contains: "hello", Found: "an answer without it"}, e.check("Hello", dir))
+	require.Equal(t, Checked{Contains: "hello", Found: "no answer"}, e.check(" \n", dir))
+}
+
+// A symbolic link does not lead to a file outside.
+func TestExpectedFileStaysInside(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links need a right there")
+	}
+	outside, dir := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "a"), []byte("x"), 0o644))
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link")))
+	require.Contains(t, Expectation{Path: "link/a", Contains: "x"}.check("", dir).Found, "escapes")
+}

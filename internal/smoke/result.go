@@ -1,0 +1,164 @@
+package smoke
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Format is the version of the result's fields. A field that is added does not
+// change it.
+const Format = 1
+
+// Result is what a run came to. Its fields are described in docs/ci.md.
+type Result struct {
+	Format    int            `json:"format"`
+	Agent     Agent          `json:"agent"`
+	Outcome   Outcome        `json:"outcome"`
+	ExitCode  int            `json:"exitCode"`
+	Reason    string         `json:"reason,omitempty"` // why it did not pass, for people
+	Started   time.Time      `json:"started"`
+	Seconds   float64        `json:"seconds"`
+	Dir       string         `json:"cwd"`
+	SessionID string         `json:"sessionId,omitempty"` // without it no session was opened
+	Totals    Totals         `json:"totals"`
+	Prompts   []PromptResult `json:"prompts"`
+}
+
+// Agent is the agent as it introduced itself.
+type Agent struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// PromptResult is what one prompt came to.
+type PromptResult struct {
+	Prompt       string       `json:"prompt"`
+	Outcome      Outcome      `json:"outcome"`
+	StopReason   string       `json:"stopReason,omitempty"` // ACP's, when the turn ended without an error
+	Error        *Failure     `json:"error,omitempty"`
+	Answer       string       `json:"answer"`
+	Seconds      float64      `json:"seconds"`
+	ToolCalls    []ToolCall   `json:"toolCalls"`
+	Permissions  []Permission `json:"permissions"`
+	Tokens       *Tokens      `json:"tokens,omitempty"` // where droid told
+	Expectations []Checked    `json:"expectations"`
+}
+
+// ToolCall is a tool call as it was known last.
+type ToolCall struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Kind   string `json:"kind,omitempty"`   // ACP's
+	Status string `json:"status,omitempty"` // ACP's; a call that failed or was refused is "failed"
+}
+
+// Permission is a request for permission and how it was answered.
+type Permission struct {
+	Title  string `json:"title"`
+	Answer string `json:"answer,omitempty"` // the name of the option
+	Kind   string `json:"kind"`             // the option's kind (ACP), "cancelled" when none fitted
+}
+
+// Tokens are what the turn of a prompt took. Those of the cache are not among Input.
+type Tokens struct {
+	Total       int64 `json:"totalTokens"`
+	Input       int64 `json:"inputTokens"`
+	Output      int64 `json:"outputTokens"`
+	CachedRead  int64 `json:"cachedReadTokens,omitempty"`
+	CachedWrite int64 `json:"cachedWriteTokens,omitempty"`
+}
+
+// Totals count over all prompts.
+type Totals struct {
+	Prompts         int     `json:"prompts"`
+	Passed          int     `json:"passed"`
+	Failed          int     `json:"failed"`
+	NotRun          int     `json:"notRun"`
+	ToolCalls       int     `json:"toolCalls"`
+	ToolCallsFailed int     `json:"toolCallsFailed"`
+	Permissions     int     `json:"permissions"`
+	Allowed         int     `json:"permissionsAllowed"`
+	Tokens          *Tokens `json:"tokens,omitempty"` // of the prompts whose tokens are known
+}
+
+// reason says why a prompt did not pass, "" if it did or was not run.
+func (p *PromptResult) reason() string {
+	switch {
+	case p.Error != nil:
+		return p.Error.Message
+	case p.Outcome == TurnFailed:
+		return "the turn ended with " + p.StopReason
+	case p.Outcome == NotMet:
+		return p.notMet()
+	}
+	return ""
+}
+
+// notMet names the first expectation that is not met.
+func (p *PromptResult) notMet() string {
+	for _, c := range p.Expectations {
+		if !c.Met {
+			return fmt.Sprintf("expected: %v; found: %s", Expectation{c.File, c.Contains}, c.Found)
+		}
+	}
+	return ""
+}
+
+// conclude sets what follows from the prompts. A turn that failed outweighs an
+// expectation that was not met.
+func (r *Result) conclude() {
+	r.Format, r.Outcome = Format, Passed
+	for i := range r.Prompts {
+		p := &r.Prompts[i]
+		if p.Outcome != NotRun && p.Outcome != Passed && (r.Outcome == Passed || r.Outcome == NotMet && p.Outcome != NotMet) {
+			r.Outcome = p.Outcome
+			r.Reason = fmt.Sprintf("prompt %d: %s", i+1, p.reason())
+			if len(r.Prompts) == 1 {
+				r.Reason = p.reason()
+			}
+		}
+		r.Totals.add(p)
+	}
+	r.ExitCode = r.Outcome.ExitCode()
+}
+
+func (t *Totals) add(p *PromptResult) {
+	t.Prompts++
+	switch p.Outcome {
+	case Passed:
+		t.Passed++
+	case NotRun:
+		t.NotRun++
+	default:
+		t.Failed++
+	}
+	t.ToolCalls += len(p.ToolCalls)
+	for _, c := range p.ToolCalls {
+		if c.Status == "failed" {
+			t.ToolCallsFailed++
+		}
+	}
+	t.Permissions += len(p.Permissions)
+	for _, a := range p.Permissions {
+		if a.Kind == kindAllowOnce {
+			t.Allowed++
+		}
+	}
+	if p.Tokens != nil {
+		t.Tokens = t.Tokens.plus(*p.Tokens)
+	}
+}
+
+func (t *Tokens) plus(o Tokens) *Tokens {
+	if t == nil {
+		return &o
+	}
+	return &Tokens{t.Total + o.Total, t.Input + o.Input, t.Output + o.Output, t.CachedRead + o.CachedRead, t.CachedWrite + o.CachedWrite}
+}
+
+// JSON is the result as a file holds it.
+func (r *Result) JSON() ([]byte, error) {
+	text, err := json.MarshalIndent(r, "", "  ")
+	return append(text, '\n'), err
+}

@@ -1,0 +1,186 @@
+package smoke
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestExitCodes: each outcome of a run has a code of its own, and none has that of
+// wrong usage.
+func TestExitCodes(t *testing.T) {
+	seen := map[int]Outcome{2: "usage"}
+	for _, o := range []Outcome{Passed, TurnFailed, NotInstalled, NotLoggedIn, ModelFailed, NotMet, TimedOut} {
+		code, known := exitCodes[o]
+		require.True(t, known, o)
+		require.Empty(t, seen[code], o)
+		seen[code] = o
+	}
+	require.Len(t, exitCodes, len(seen)-1)
+}
+
+func TestOutcomes(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want Outcome
+	}{
+		{nil, Passed},
+		{fmt.Errorf("so: %w", &TimeoutError{}), TimedOut},
+		{os.ErrClosed, TurnFailed},
+		{&rpcError{Code: -32000, Message: "Authentication required: droid is not logged in"}, NotLoggedIn},
+		{&rpcError{Code: -32603, Message: "droid_not_found: droid not found"}, NotInstalled},
+		{&rpcError{Code: -32603, Message: "model_authentication_failed: 401"}, ModelFailed},
+		{&rpcError{Code: -32603, Message: "model_something_new: oh"}, ModelFailed},
+		{&rpcError{Code: -32603, Message: "error: who knows"}, ModelFailed},
+		{&rpcError{Code: -32603, Message: "model_refused: droid did not change its model"}, TurnFailed},
+		{&rpcError{Code: -32603, Message: "droid_crashed: it died"}, TurnFailed},
+		{&rpcError{Code: -32603, Message: "no kind"}, TurnFailed},
+		{&rpcError{Code: -32602, Message: "model_rate_limited: of another code"}, TurnFailed},
+	} {
+		require.Equal(t, tc.want, outcomeOf(tc.err), "%v", tc.err)
+	}
+}
+
+// TestKindsOfTheAgent: the words that the agent begins internal errors with are those
+// that this room takes them for. A new one must be looked at here.
+func TestKindsOfTheAgent(t *testing.T) {
+	known := map[string]Outcome{
+		"droid_not_found": NotInstalled,
+		"droid_exited":    TurnFailed, "droid_crashed": TurnFailed, "droid_refused": TurnFailed, "droid_start_failed": TurnFailed,
+		"droid_failed": TurnFailed, "droid_keeps_crashing": TurnFailed, "auto_compaction_ignored": TurnFailed,
+		"delete_failed": TurnFailed, "export_failed": TurnFailed, "list_failed": TurnFailed, "internal_error": TurnFailed,
+		"login_declined": TurnFailed, "login_failed": TurnFailed, "login_timed_out": TurnFailed, "session_taken": TurnFailed, "shutting_down": TurnFailed,
+		"model_authentication_failed": ModelFailed, "model_usage_exhausted": ModelFailed, "model_rate_limited": ModelFailed,
+		"model_provider_unreachable": ModelFailed, "model_provider_unavailable": ModelFailed, "model_request_rejected": ModelFailed, "error": ModelFailed,
+	}
+	files, err := filepath.Glob("../adapter/*.go")
+	require.NoError(t, err)
+	found := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`internalError\("(\w+)"|\n\t"(\w+)":\s+"[A-Z]|return "(model_\w+)"`).FindAllSubmatch(text, -1) {
+			found[string(m[1])+string(m[2])+string(m[3])] = true
+		}
+	}
+	require.Greater(t, len(found), 20, "the words were not found; has the adapter changed?")
+	for kind := range found {
+		want, ok := known[kind]
+		require.True(t, ok, "the agent has a new kind of error: %s", kind)
+		require.Equal(t, want, outcomeOf(&rpcError{Code: codeInternalError, Message: kind + ": text"}), kind)
+	}
+}
+
+// someResult has each kind of prompt, with texts that XML cannot hold as they are.
+func someResult() *Result {
+	r := &Result{Agent: Agent{"droid-acp", "1"}, Dir: "/w", Seconds: 3.5, Prompts: []PromptResult{
+		{Prompt: "a\nb", Outcome: Passed, StopReason: "end_turn", Answer: "<&>\x00\x1b[2K\u202e\xff", Seconds: 1.25},
+		{Prompt: "b", Outcome: NotMet, StopReason: "end_turn", Expectations: []Checked{{Contains: "x", Met: true}, {File: "f", Contains: "]]>", Found: "no such file"}}},
+		{Prompt: strings.Repeat("ü", 200), Outcome: TurnFailed, StopReason: "refusal"},
+		{Prompt: "c", Outcome: TimedOut, Error: &Failure{Message: "no end within 5m\n\x07"}},
+		{Prompt: "d", Outcome: NotRun},
+	}}
+	r.conclude()
+	return r
+}
+
+func TestJUnit(t *testing.T) {
+	text, err := someResult().JUnit()
+	require.NoError(t, err)
+	var got struct {
+		XMLName  xml.Name `xml:"testsuites"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Suites   []struct {
+			Tests     int    `xml:"tests,attr"`
+			Failures  int    `xml:"failures,attr"`
+			Errors    int    `xml:"errors,attr"`
+			Skipped   int    `xml:"skipped,attr"`
+			Time      string `xml:"time,attr"`
+			Timestamp string `xml:"timestamp,attr"`
+			Cases     []struct {
+				Name      string   `xml:"name,attr"`
+				ClassName string   `xml:"classname,attr"`
+				Time      string   `xml:"time,attr"`
+				Failure   *problem `xml:"failure"`
+				Error     *problem `xml:"error"`
+				Skipped   *problem `xml:"skipped"`
+				Output    string   `xml:"system-out"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	require.NoError(t, xml.Unmarshal(text, &got), "%s", text)
+	require.Equal(t, []int{5, 2}, []int{got.Tests, got.Failures})
+	require.Len(t, got.Suites, 1)
+	s := got.Suites[0]
+	require.Equal(t, []int{5, 2, 1, 1}, []int{s.Tests, s.Failures, s.Errors, s.Skipped})
+	require.Equal(t, "3.500", s.Time)
+	require.Len(t, s.Cases, 5)
+	require.Equal(t, "1: a ⏎ b", s.Cases[0].Name)
+	require.Equal(t, "1.250", s.Cases[0].Time)
+	require.Equal(t, `<&>\x00\x1b[2K\u202e\xff`, s.Cases[0].Output, "it is safe to show")
+	require.Nil(t, s.Cases[0].Failure)
+	require.Equal(t, &problem{"expectation_not_met", `expected: the file f contains "]]>"; found: no such file`, `expected: the file f contains "]]>"; found: no such file`}, s.Cases[1].Failure)
+	require.Equal(t, "the turn ended with refusal", s.Cases[2].Failure.Message)
+	require.Less(t, len([]rune(s.Cases[2].Name)), 110)
+	require.Equal(t, "timeout", s.Cases[3].Error.Type)
+	require.Equal(t, `no end within 5m ⏎ \x07`, s.Cases[3].Error.Message)
+	require.NotNil(t, s.Cases[4].Skipped)
+}
+
+// TestResult holds the fields that docs/ci.md describes.
+func TestResult(t *testing.T) {
+	r := someResult()
+	require.Equal(t, TurnFailed, r.Outcome, "the first that is worse than an expectation")
+	text, err := r.JSON()
+	require.NoError(t, err)
+	var got map[string]any
+	require.NoError(t, json.Unmarshal(text, &got))
+	require.EqualValues(t, 1, got["format"])
+	require.EqualValues(t, 1, got["exitCode"])
+	require.Equal(t, "turn_failed", got["outcome"])
+	require.Equal(t, "prompt 3: the turn ended with refusal", got["reason"])
+	require.Equal(t, map[string]any{"prompts": 5., "passed": 1., "failed": 3., "notRun": 1., "toolCalls": 0., "toolCallsFailed": 0., "permissions": 0., "permissionsAllowed": 0.}, got["totals"])
+	require.Len(t, got["prompts"], 5)
+
+	page, err := os.ReadFile("../../docs/ci.md")
+	require.NoError(t, err)
+
+	for _, field := range fieldsOf(Result{}) {
+		require.Contains(t, string(page), "`"+field+"`", "docs/ci.md does not describe the field")
+	}
+	for o, code := range exitCodes {
+		require.Contains(t, string(page), "`"+string(o)+"`")
+		require.Regexp(t, fmt.Sprintf(`\| %d \| .*%s`, code, o), string(page))
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "r.json")
+	require.NoError(t, CheckTarget(path))
+	require.NoError(t, WriteFile(path, []byte("one")))
+	require.NoError(t, CheckTarget(path))
+	require.NoError(t, WriteFile(path, []byte("two")))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "two", string(text))
+
+	require.Error(t, CheckTarget(filepath.Join(dir, "no", "r.json")))
+	require.ErrorContains(t, CheckTarget(filepath.Join(path, "r.json")), "r.json")
+	require.ErrorContains(t, CheckTarget(dir), "is no regular file")
+	require.Error(t, WriteFile(dir, []byte("x")), "a directory is not replaced")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "nothing is left of a file that was not written")
+}

@@ -1,0 +1,150 @@
+package smoke
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Options say what to run.
+type Options struct {
+	Prompts []Prompt
+	CWD     string // absolute
+	Mode    string // session mode to set first, "" for droid's own
+	Model   string // what the session's model must be, "" for any
+	Effort  string // what its reasoning effort must be, "" for any
+	Allow   Policy
+	JSON    bool // show the raw protocol lines instead of the readable form
+	Colour  bool // show the readable form in colours
+}
+
+// Run has the agent behind in and out work on the prompts, one after the other in one
+// session, and shows the conversation on w. A turn that fails ends the run, as later
+// prompts build on it; an expectation that is not met does not. It returns when ctx
+// ends, provided that the agent then closes its output.
+func Run(ctx context.Context, in io.Reader, out, w io.Writer, o Options) *Result {
+	c := &client{in: bufio.NewReaderSize(in, 64<<10), out: out, show: viewer{w: w, raw: o.JSON, colour: o.Colour}, allow: o.Allow}
+	r := &Result{Started: time.Now(), Dir: o.CWD, Prompts: make([]PromptResult, len(o.Prompts))}
+	for i, p := range o.Prompts {
+		r.Prompts[i] = PromptResult{Prompt: p.Text, Outcome: NotRun, ToolCalls: []ToolCall{}, Permissions: []Permission{}, Expectations: []Checked{}}
+	}
+	err := c.open(r, o)
+	for i := 0; i < len(o.Prompts) && err == nil; i++ {
+		err = c.prompt(ctx, r, o, i)
+	}
+	if err != nil && c.turn == nil && len(r.Prompts) > 0 {
+		r.Prompts[0].fail(ctx, err) // it was not reached
+	}
+	c.show.end()
+	r.Seconds = time.Since(r.Started).Seconds()
+	r.conclude()
+	c.show.summary(r)
+	return r
+}
+
+// open opens the session.
+func (c *client) open(r *Result, o Options) error {
+	var initialized struct {
+		AgentInfo Agent `json:"agentInfo"`
+	}
+	if err := c.call("initialize", map[string]any{
+		"protocolVersion":    1,
+		"clientCapabilities": map[string]any{},
+		"clientInfo":         map[string]any{"name": "droid-acp smoke", "version": "1"},
+	}, &initialized); err != nil {
+		return err
+	}
+	r.Agent = initialized.AgentInfo
+	var session openedSession
+	if err := c.call("session/new", map[string]any{"cwd": o.CWD, "mcpServers": []any{}}, &session); err != nil {
+		return err
+	}
+	r.SessionID = session.SessionID
+	if err := session.check("model", o.Model); err != nil {
+		return err
+	}
+	if err := session.check("reasoning_effort", o.Effort); err != nil {
+		return err
+	}
+	if o.Mode != "" {
+		return c.call("session/set_mode", map[string]any{"sessionId": session.SessionID, "modeId": o.Mode}, &struct{}{})
+	}
+	return nil
+}
+
+// openedSession is the result of session/new.
+type openedSession struct {
+	SessionID     string `json:"sessionId"`
+	ConfigOptions []struct {
+		ID           string `json:"id"`
+		CurrentValue any    `json:"currentValue"`
+	} `json:"configOptions"`
+}
+
+// check returns an error when droid ignored what was wanted of it, which the agent
+// tells in words alone.
+func (s openedSession) check(id, want string) error {
+	if want == "" {
+		return nil
+	}
+	for _, option := range s.ConfigOptions {
+		switch {
+		case option.ID == id && option.CurrentValue == want:
+			return nil
+		case option.ID == id:
+			return fmt.Errorf("droid did not take the %s %q; it has %q", id, want, option.CurrentValue)
+		}
+	}
+	return fmt.Errorf("droid did not take the %s %q; the session offers none", id, want)
+}
+
+// endTurn is the stop reason of a turn that ended well (ACP v1).
+const endTurn = "end_turn"
+
+// prompt runs prompt number i, and returns the error that ends the run.
+func (c *client) prompt(ctx context.Context, r *Result, o Options, i int) error {
+	p, started := &r.Prompts[i], time.Now()
+	c.turn = p
+	c.show.prompt(p.Prompt)
+	var done struct {
+		StopReason string  `json:"stopReason"`
+		Usage      *Tokens `json:"usage"`
+	}
+	err := c.call("session/prompt", map[string]any{
+		"sessionId": r.SessionID,
+		"prompt":    []any{map[string]any{"type": "text", "text": p.Prompt}},
+	}, &done)
+	p.Seconds = time.Since(started).Seconds()
+	if err != nil {
+		p.fail(ctx, err)
+		return err
+	}
+	if p.Tokens = done.Usage; ctx.Err() != nil && done.StopReason != endTurn {
+		p.fail(ctx, nil) // the agent cancelled the turn because of that
+		return context.Cause(ctx)
+	}
+	p.StopReason, p.Outcome = done.StopReason, Passed
+	for _, e := range o.Prompts[i].Expect {
+		checked := e.check(p.Answer, o.CWD)
+		p.Expectations = append(p.Expectations, checked)
+		c.show.checked(e, checked)
+		if !checked.Met {
+			p.Outcome = NotMet
+		}
+	}
+	if p.StopReason != endTurn {
+		p.Outcome = TurnFailed
+		return fmt.Errorf("the turn ended with %s", p.StopReason)
+	}
+	return nil
+}
+
+// fail sets the error that ended the prompt: the end of ctx, where that was the cause.
+func (p *PromptResult) fail(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	p.Outcome, p.Error = outcomeOf(err), failureOf(err)
+}

@@ -1,0 +1,113 @@
+package smoke
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// update is a session/update as far as it is shown or counted.
+type update struct {
+	SessionUpdate string `json:"sessionUpdate"`
+	toolUpdate
+	CurrentModeID string      `json:"currentModeId"`
+	Entries       []planEntry `json:"entries"`
+}
+
+// toolUpdate is a tool call, an update of one, or the one of a permission request. Its
+// Content is that of a chunk where the update is one.
+type toolUpdate struct {
+	ToolCallID string   `json:"toolCallId"`
+	Title      string   `json:"title"`
+	Kind       string   `json:"kind"`
+	Status     string   `json:"status"`
+	Content    contents `json:"content"`
+}
+
+type planEntry struct {
+	Content string `json:"content"`
+	Status  string `json:"status"`
+}
+
+// content is a text or a diff.
+type content struct {
+	Type    string  `json:"type"`
+	Text    string  `json:"text"`
+	Path    string  `json:"path"`
+	OldText *string `json:"oldText"` // nil for a new file
+	NewText *string `json:"newText"`
+	Content *struct {
+		Text string `json:"text"`
+	} `json:"content"`
+}
+
+// contents are the items of a tool call's content, or the one block of a chunk.
+type contents []content
+
+// UnmarshalJSON reads a list, or an object as a list of one.
+func (c *contents) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '{' {
+		*c = make(contents, 1)
+		return json.Unmarshal(text, &(*c)[0])
+	}
+	return json.Unmarshal(text, (*[]content)(c))
+}
+
+// text is the text of an item, "" for a diff and what has none.
+func (c content) text() string {
+	if c.Content != nil {
+		return c.Content.Text
+	}
+	return c.Text
+}
+
+func (c contents) text() (text string) {
+	for _, item := range c {
+		text += item.text()
+	}
+	return text
+}
+
+func readUpdate(params json.RawMessage) (update, error) {
+	var p struct {
+		Update update `json:"update"`
+	}
+	err := json.Unmarshal(params, &p)
+	return p.Update, err
+}
+
+// heard notes what an update tells of the turn; there may be none.
+func (p *PromptResult) heard(u update) {
+	if p == nil {
+		return
+	}
+	switch u.SessionUpdate {
+	case "agent_message_chunk":
+		p.Answer += u.Content.text()
+	case "tool_call", "tool_call_update":
+		i := slices.IndexFunc(p.ToolCalls, func(c ToolCall) bool { return c.ID == u.ToolCallID })
+		if i < 0 {
+			i = len(p.ToolCalls)
+			p.ToolCalls = append(p.ToolCalls, ToolCall{ID: u.ToolCallID})
+		}
+		c := &p.ToolCalls[i]
+		c.Title, c.Kind, c.Status = or(u.Title, c.Title), or(u.Kind, c.Kind), or(u.Status, c.Status)
+	}
+}
+
+// asked notes a request for permission and its answer.
+func (p *PromptResult) asked(call toolUpdate, answer option) {
+	if p != nil {
+		a := Permission{Title: call.Title, Answer: answer.Name, Kind: answer.Kind}
+		if answer.OptionID == "" {
+			a.Answer = ""
+		}
+		p.Permissions = append(p.Permissions, a)
+	}
+}
+
+func or(text, other string) string {
+	if text != "" {
+		return text
+	}
+	return other
+}

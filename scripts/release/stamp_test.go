@@ -1,0 +1,92 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newRepository is a repository with one commit, and what runs git in it.
+func newRepository(t *testing.T) (root string, do func(args ...string)) {
+	t.Helper()
+	root = t.TempDir()
+	do = func(args ...string) {
+		cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.name=a", "-c", "user.email=a@example.invalid", "-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-01-02T03:04:05+0200")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(root, "file"), []byte("one"), 0o644))
+	do("init", "-q")
+	do("add", "file")
+	do("commit", "-q", "-m", "one")
+	return root, do
+}
+
+func TestVersionIsTheTagOrTheOneGiven(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", "")
+	root, do := newRepository(t)
+	_, err := readStamp(root, "")
+	require.ErrorContains(t, err, "no tag such as v1.2.3")
+
+	do("tag", "not-a-version")
+	do("tag", "v1.2.3")
+	s, err := readStamp(root, "")
+	require.NoError(t, err)
+	require.Equal(t, "1.2.3", s.Version)
+	require.Regexp(t, "^[0-9a-f]{40}$", s.Commit)
+	require.Equal(t, time.Date(2026, 1, 2, 1, 4, 5, 0, time.UTC), s.Time)
+
+	s, err = readStamp(root, "v2.0.0-rc.1")
+	require.NoError(t, err)
+	require.Equal(t, "2.0.0-rc.1", s.Version)
+
+	do("tag", "v1.2.4")
+	_, err = readStamp(root, "")
+	require.ErrorContains(t, err, "several tags")
+}
+
+func TestVersionsThatNoPackageCanHave(t *testing.T) {
+	root, _ := newRepository(t)
+	for _, version := range []string{"1.2", "1.2.3.4", "01.2.3", "1.2.3+build", "latest", "1.2.3 ", "1.2.3-", "vv1.2.3"} {
+		_, err := readStamp(root, version)
+		require.ErrorContains(t, err, "does not look like 1.2.3", version)
+	}
+}
+
+func TestChangedFilesAreNoReleaseOfATag(t *testing.T) {
+	root, do := newRepository(t)
+	do("tag", "v1.2.3")
+	require.NoError(t, os.WriteFile(filepath.Join(root, "file"), []byte("two"), 0o644))
+	_, err := readStamp(root, "")
+	require.ErrorContains(t, err, "differ from the tagged commit")
+	s, err := readStamp(root, "1.2.3")
+	require.NoError(t, err)
+	require.Regexp(t, "-modified$", s.Commit)
+}
+
+func TestSourceDateEpochReplacesTheCommitsTime(t *testing.T) {
+	root, _ := newRepository(t)
+	t.Setenv("SOURCE_DATE_EPOCH", "1000000000")
+	s, err := readStamp(root, "1.2.3")
+	require.NoError(t, err)
+	require.Equal(t, time.Unix(1_000_000_000, 0).UTC(), s.Time)
+	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
+	_, err = readStamp(root, "1.2.3")
+	require.ErrorContains(t, err, "SOURCE_DATE_EPOCH")
+}
+
+func TestADirectoryOfOthersIsNotEmptied(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "old"), nil, 0o644))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
+	require.ErrorContains(t, emptyDir(dir), "sub")
+	require.FileExists(t, filepath.Join(dir, "old"))
+	require.NoError(t, os.Remove(filepath.Join(dir, "sub")))
+	require.NoError(t, emptyDir(dir))
+	require.NoFileExists(t, filepath.Join(dir, "old"))
+}
