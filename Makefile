@@ -1,6 +1,8 @@
 # Each target works on a fresh clone with Go; e2e also needs npm (Node 20 or newer).
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
+ACTIONLINT  = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+EDITORCONFIG = github.com/editorconfig-checker/editorconfig-checker/v3/cmd/editorconfig-checker@v3.7.0
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VERSION     ?=
 PKG         ?= ./internal/quirks
@@ -25,12 +27,15 @@ test: ## unit and integration tests with the race detector
 e2e: ## tests with the real droid, in a network namespace without network
 	go test -tags e2e -count=1 -timeout 15m ./e2e
 
-lint: ## formatting, vet, staticcheck, cross compilation, known vulnerabilities
+lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
 	go vet ./... && go vet -tags e2e ./e2e
 	go run $(STATICCHECK) ./...
 	cd scripts/release && export GOWORK=off && go vet ./... && go run $(STATICCHECK) ./...
 	GOOS=windows go vet ./... && GOOS=darwin go vet ./...
+	go run $(ACTIONLINT)
+	go run $(EDITORCONFIG) -disable-indentation
+	@if command -v shellcheck >/dev/null; then shellcheck -S warning .ci/run $$(git ls-files '*.sh'); else echo "shellcheck: SKIPPED, it is not installed"; fi
 	GOVULNCHECK=$(GOVULNCHECK) sh scripts/govulncheck.sh
 
 fuzz: ## each fuzz target 100,000 times

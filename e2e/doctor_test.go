@@ -187,3 +187,28 @@ func TestDoctorWithACustomModel(t *testing.T) {
 		}
 	})
 }
+
+// acpx, a client from npm, shows the words that the doctor says.
+func TestDoctorsWordsInACPX(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newDroid, "http://127.0.0.1:9/v1")
+	require.NoError(t, os.Remove(filepath.Join(h.dir, ".factory", "settings.json")))
+	missing := h
+	missing.droid = filepath.Join(h.dir, "no-such-droid")
+	page, err := os.ReadFile(filepath.Join("..", "docs", "troubleshooting.md"))
+	require.NoError(t, err)
+	_, shown, found := strings.Cut(string(page), "```text\n[error] ")
+	require.True(t, found)
+	shown, _, _ = strings.Cut(shown, "```")
+	for _, tc := range []struct {
+		h    home
+		says string
+	}{
+		{missing, "Install Factory's droid with `npm install -g droid`"},
+		{h, "[error] " + inOneLine(shown)},
+	} {
+		a := newACPX(t, tc.h)
+		require.Contains(t, inOneLine(a.run(t, "exec", "Say hello.")), tc.says)
+		h.awaitNoDroid(t, leavingLimit)
+	}
+}

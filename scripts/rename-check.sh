@@ -11,6 +11,7 @@ git clone -q --no-local "$source" "$work/copy"
 cd "$work/copy"
 
 go run ./scripts/rename-module "$path"
+# shellcheck disable=SC2046 # names without spaces, one word each
 unformatted=$(gofmt -l $(git ls-files '*.go'))
 [ -z "$unformatted" ] || {
 	echo "not gofmt-clean: $unformatted"

@@ -10,12 +10,14 @@ out=$1
 version=${2:-0.1.0}
 repository=https://example.invalid/droid-acp
 source=$(cd "$(dirname "$0")/.." && pwd)
+commit=$(git -C "$source" rev-parse HEAD)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 clone() { # clone DIRECTORY
 	mkdir -p "$(dirname "$1")"
-	git clone -q --no-local "$source" "$1"
+	git clone -q --no-local --no-checkout "$source" "$1"
+	git -C "$1" -c advice.detachedHead=false checkout -q "$commit"
 }
 
 first=$work/a

@@ -148,7 +148,7 @@ func TestSmokeUsage(t *testing.T) {
 		"--prompts and a PROMPT exclude each other": {"--prompts", file("good", "a"), "b"},
 		"line 3: there is no prompt":                {"--prompts", file("empty", "a\n---\n")},
 		"larger than 10 MiB":                        {"--prompts", file("large", strings.Repeat("a", 10<<20+1))},
-		"no such file":                              {"--prompts", filepath.Join(dir, "none")},
+		"for --prompts: open ":                      {"--prompts", filepath.Join(dir, "none")},
 		"for --expect: an expectation":              {"--expect", ""},
 		"for --expect-file: \"../a\" is no path":    {"--expect-file", "../a=b"},
 		"for --cwd":                                 {"--cwd", filepath.Join(dir, "none")},

@@ -73,8 +73,8 @@ type Config struct {
 	// Started is told how to end at once what the doctor has started; nil for nobody.
 	Started func(kill func())
 	Log     *zap.Logger
-	// Patience is how long one step with a droid may take, 0 for 30 s. Reading files gets
-	// a third of it.
+	// Patience is how long one step with a droid may take, 0 for a minute. Reading
+	// files gets a sixth of it, droid's version half of it.
 	Patience time.Duration
 }
 
@@ -120,7 +120,7 @@ var errPatience = errors.New("time is up")
 // Run makes all checks. When ctx ends, those that are left are skipped.
 func Run(ctx context.Context, cfg Config) Report {
 	if cfg.Patience <= 0 {
-		cfg.Patience = 30 * time.Second
+		cfg.Patience = time.Minute
 	}
 	if cfg.Log == nil {
 		cfg.Log = zap.NewNop()
@@ -145,7 +145,7 @@ func Run(ctx context.Context, cfg Config) Report {
 func (p *patient) examine(ctx context.Context, r row) Check {
 	patience := p.Patience
 	if r.files {
-		patience /= 3
+		patience /= 6
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()

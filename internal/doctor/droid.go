@@ -61,11 +61,17 @@ func lookForDroid(p *patient, ctx context.Context) Check {
 			return failed(t, facts)
 		}
 	}
-	release, err := droid.Release(ctx, path)
-	if ctx.Err() != nil {
-		return p.ended(ctx, "droid ("+path+") did not tell its version")
-	}
-	if err != nil {
+	asked, cancel := context.WithTimeout(ctx, p.Patience/2)
+	defer cancel()
+	release, err := droid.Release(asked, path)
+	switch {
+	case ctx.Err() != nil:
+		return p.ended(ctx, "")
+	case errors.Is(err, context.DeadlineExceeded): // the next check tells whether it works
+		p.program = path
+		return Check{Result: Warning, Found: fmt.Sprintf("%s. It did not tell its version within %v.", path, p.Patience/2), Facts: facts,
+			ToDo: "Look whether `droid --version` works in a terminal. On a very busy machine it may only take long."}
+	case err != nil:
 		t := diagnosis.Start(err)
 		return failed(&diagnosis.Trouble{Kind: t.Kind, Cause: path + ": " + t.Cause, Remedy: t.Remedy}, facts)
 	}

@@ -1,0 +1,50 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// The composite action's step with the real droid, whose settings are those of
+// docs/ci.md. How it takes its inputs is tested in internal/forge.
+func TestAction(t *testing.T) {
+	page, err := os.ReadFile("../docs/ci.md")
+	require.NoError(t, err)
+	_, settings, found := strings.Cut(string(page), "```json\n")
+	require.True(t, found)
+	settings, _, _ = strings.Cut(settings, "```")
+	require.Contains(t, settings, "https://models.example.com/v1")
+	script, err := filepath.Abs("../scripts/ci/action.sh")
+	require.NoError(t, err)
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("two and two", modelserver.Step{Text: "It is 4."})
+		model.On("refuse", modelserver.Step{Status: 401})
+		file := filepath.Join(h.dir, ".factory", "settings.json")
+		require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(settings, "https://models.example.com/v1", model.URL())), 0o600))
+		bin := filepath.Join(h.dir, "runner", "droid-acp-action")
+		require.NoError(t, os.MkdirAll(bin, 0o755))
+		require.NoError(t, os.Symlink(programs.Agent, filepath.Join(bin, "droid-acp")))
+		for prompt, outcome := range map[string]string{"What is two and two?": "passed", "refuse": "model_failed"} {
+			output := filepath.Join(t.TempDir(), "output")
+			cmd := exec.Command("bash", script, "smoke")
+			cmd.Dir = h.work
+			cmd.Env = append(h.env, "DROID_ACP_DROID="+h.droid, "RUNNER_TEMP="+filepath.Join(h.dir, "runner"), "GITHUB_OUTPUT="+output,
+				"SMOKE_DEMO=false", "SMOKE_PROMPTS=", "SMOKE_EXPECT=4", "SMOKE_EXPECT_FILE=", "SMOKE_PERMISSIONS=refuse", "SMOKE_MODEL=custom:CI-0",
+				"SMOKE_EFFORT=", "SMOKE_MODE=", "SMOKE_CWD=.", "SMOKE_TIMEOUT=2m", "SMOKE_RESULTS=results", "SMOKE_PROMPT="+prompt)
+			said, _ := cmd.CombinedOutput() // its outcome is compared
+			told, err := os.ReadFile(output)
+			require.NoError(t, err, "%s", said)
+			require.Contains(t, string(told), "outcome="+outcome+"\n", "%s", said)
+		}
+		require.NotEmpty(t, model.Requests())
+	})
+}

@@ -1,0 +1,232 @@
+//go:build unix
+
+package forge
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+// action is the composite action as far as its steps are run here.
+type action struct {
+	Inputs map[string]struct{ Description, Default string }
+	Runs   struct {
+		Using string
+		Steps []struct {
+			Name, ID, If, Shell, Run, Uses string
+			Env                            map[string]string
+		}
+	}
+	Outputs map[string]struct{ Description, Value string }
+}
+
+// forge runs the action's steps as a forge does, with these inputs.
+type forge struct {
+	t         *testing.T
+	action    action
+	inputs    map[string]string
+	dir       string // the runner's: temporary files and the workspace
+	path      string // $PATH
+	workspace string
+}
+
+func newForge(t *testing.T) *forge {
+	f := &forge{t: t, inputs: map[string]string{}, dir: t.TempDir(), path: os.Getenv("PATH")}
+	read(t, "action.yml", &f.action, false)
+	require.Equal(t, "composite", f.action.Runs.Using)
+	f.workspace = filepath.Join(f.dir, "workspace")
+	require.NoError(t, os.Mkdir(f.workspace, 0o755))
+	return f
+}
+
+var expression = regexp.MustCompile(`^\$\{\{ inputs\.([a-z-]+) \}\}$`)
+
+// run runs the step with this name and returns its exit code and what it said.
+func (f *forge) run(name string) (code int, out string) {
+	f.t.Helper()
+	here, err := filepath.Abs(root)
+	require.NoError(f.t, err)
+	for _, s := range f.action.Runs.Steps {
+		if s.Name != name {
+			continue
+		}
+		require.Equal(f.t, "bash", s.Shell)
+		cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.Run)
+		cmd.Dir = f.workspace
+		cmd.Env = []string{"PATH=" + f.path, "HOME=" + os.Getenv("HOME"), "GITHUB_ACTION_PATH=" + here, "RUNNER_TEMP=" + f.dir,
+			"GITHUB_OUTPUT=" + filepath.Join(f.dir, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(f.dir, "summary")}
+		for key, value := range s.Env {
+			input := expression.FindStringSubmatch(value)
+			require.NotNil(f.t, input, "%s: the value of an input and no more: %s", key, value)
+			cmd.Env = append(cmd.Env, key+"="+f.input(input[1]))
+		}
+		said, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil {
+			require.NoError(f.t, err)
+		}
+		return cmd.ProcessState.ExitCode(), string(said)
+	}
+	require.Fail(f.t, "no step", name)
+	return 0, ""
+}
+
+func (f *forge) input(name string) string {
+	declared, known := f.action.Inputs[name]
+	require.True(f.t, known, name)
+	if value, given := f.inputs[name]; given {
+		return value
+	}
+	return declared.Default
+}
+
+// file is what a step left in a file of the runner.
+func (f *forge) file(name string) string {
+	f.t.Helper()
+	data, err := os.ReadFile(filepath.Join(f.dir, name))
+	require.NoError(f.t, err)
+	return string(data)
+}
+
+// newBuiltForge is one whose step of building has run.
+func newBuiltForge(t *testing.T) *forge {
+	f := newForge(t)
+	code, out := f.run("Build droid-acp")
+	require.Zero(t, code, out)
+	return f
+}
+
+// TestAction runs the steps with the demo: one that passes, and one that does not.
+func TestAction(t *testing.T) {
+	f := newBuiltForge(t)
+	f.inputs = map[string]string{"demo": "true", "permissions": "allow", "prompt": "Add a greeting", "expect": "greet.go\n\nnothing was written\n"}
+	code, out := f.run("Run the prompts")
+	require.Zero(t, code, out)
+	require.Equal(t, "outcome=passed\nexit-code=0\nresults=droid-acp-smoke\n", f.file("output"))
+	require.Contains(t, f.file("summary"), "### droid-acp smoke: passed\n\n    summary | 1 prompt: 1 passed, 0 failed\n")
+	require.NotContains(t, out, "::error")
+	results := filepath.Join("workspace", "droid-acp-smoke")
+	require.Contains(t, f.file(filepath.Join(results, "conversation.txt")), "agent   | greet.go now holds Greet.")
+	require.NoError(t, xml.Unmarshal([]byte(f.file(filepath.Join(results, "junit.xml"))), new(struct {
+		XMLName xml.Name `xml:"testsuites"`
+	})))
+	var result struct {
+		Prompts []struct{ Expectations []any }
+	}
+	require.NoError(t, json.Unmarshal([]byte(f.file(filepath.Join(results, "result.json"))), &result))
+	require.Len(t, result.Prompts[0].Expectations, 2)
+	f.file(filepath.Join(results, "droid-acp.log"))
+	opened := regexp.MustCompile(`(?m)^::stop-commands::([0-9a-f]{32})$`).FindStringSubmatch(out)
+	require.NotNil(t, opened, out)
+	require.Contains(t, out, "\n::"+opened[1]+"::\n", "commands of the workflow are heeded again")
+	require.Less(t, strings.Index(out, opened[1]), strings.Index(out, "agent "))
+
+	require.NoError(t, os.Remove(filepath.Join(f.dir, "output")))
+	require.NoError(t, os.WriteFile(filepath.Join(f.workspace, "prompts.txt"), []byte("a\nexpect: greet.go\n---\nb\n"), 0o644))
+	f.inputs = map[string]string{"demo": "true", "prompts": "prompts.txt", "expect-file": "no.txt", "results": "out/smoke"}
+	code, out = f.run("Run the prompts")
+	require.Equal(t, 6, code, out)
+	require.Equal(t, "outcome=expectation_not_met\nexit-code=6\nresults=out/smoke\n", f.file("output"))
+	require.Contains(t, out, "::error title=droid-acp smoke::expectation_not_met (exit code 6)\n")
+	require.Contains(t, f.file("summary"), `prompt 2, expectation_not_met: expected: there is a file no.txt`)
+}
+
+// TestActionWithoutDroid: what fails before droid has begun is told as well.
+func TestActionWithoutDroid(t *testing.T) {
+	f := newBuiltForge(t)
+	t.Setenv("HOME", f.dir)
+	f.path = "/usr/bin:/bin"
+	code, out := f.run("Run the prompts")
+	require.Equal(t, 3, code, out)
+	require.Contains(t, f.file("output"), "outcome=droid_not_installed\n")
+	f.inputs["permissions"] = "maybe"
+	code, out = f.run("Run the prompts")
+	require.Equal(t, 2, code, out)
+	require.Contains(t, out, "usage (exit code 2)")
+}
+
+// TestActionTakesNoInputForACommand: whatever an input holds reaches smoke as it is.
+func TestActionTakesNoInputForACommand(t *testing.T) {
+	f := newForge(t)
+	bin := filepath.Join(f.dir, "droid-acp-action")
+	require.NoError(t, os.Mkdir(bin, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "droid-acp"), []byte("#!/bin/sh\nprintf '<%s>\\n' \"$@\"\necho '::error::of a model'\n"), 0o755))
+	const evil = `"; $(touch hacked) ` + "`touch hacked`" + ` --demo`
+	f.inputs = map[string]string{"prompt": "-" + evil, "expect": evil + "\r\nb", "cwd": evil, "model": evil}
+	code, out := f.run("Run the prompts")
+	require.Zero(t, code, out)
+	require.Contains(t, out, "<--expect="+evil+">\n<--expect=b>\n")
+	require.Contains(t, out, "<--cwd="+evil+">\n")
+	require.Contains(t, out, "<-->\n<-"+evil+">\n")
+	require.NoFileExists(t, filepath.Join(f.workspace, "hacked"))
+}
+
+// TestActionInstallsDroid with npm, which is played here.
+func TestActionInstallsDroid(t *testing.T) {
+	f := newForge(t)
+	bin := filepath.Join(f.dir, "bin")
+	require.NoError(t, os.Mkdir(bin, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/sh\necho \"npm $*\"\n"), 0o755))
+	f.path = bin + ":" + f.path
+	for version, says := range map[string]string{
+		"latest":  "npm install --global --no-audit --no-fund droid@latest\n",
+		"0.225.2": "npm install --global --no-audit --no-fund droid@0.225.2\n",
+		"none":    "droid is not installed by this action.\n",
+	} {
+		f.inputs["droid-version"] = version
+		code, out := f.run("Install droid")
+		require.Zero(t, code, out)
+		require.Equal(t, says, out)
+	}
+	for _, version := range []string{"", "1 --registry=x", "1;touch hacked", "../x", "@evil/x"} {
+		f.inputs["droid-version"] = version
+		code, out := f.run("Install droid")
+		require.NotZero(t, code)
+		require.Contains(t, out, "::error title=droid-acp::the input droid-version")
+		require.NotContains(t, out, "npm install")
+	}
+}
+
+// TestActionsExample: the workflow of docs/ci.md gives the action inputs that it has.
+func TestActionsExample(t *testing.T) {
+	_, example, found := strings.Cut(text(t, "docs/ci.md"), "```yaml\n")
+	require.True(t, found)
+	example, _, _ = strings.Cut(example, "```")
+	var w workflow
+	require.NoError(t, yaml.Unmarshal([]byte(example), &w))
+	f, used := newForge(t), 0
+	for _, j := range w.Jobs {
+		for _, s := range j.Steps {
+			if strings.HasPrefix(s.Uses, "OWNER/droid-acp@") {
+				used++
+				for name := range s.With {
+					f.input(name)
+				}
+			}
+		}
+	}
+	require.Equal(t, 1, used)
+}
+
+// TestActionIsDescribed: docs/ci.md names each input and output.
+func TestActionIsDescribed(t *testing.T) {
+	f, page := newForge(t), text(t, "docs/ci.md")
+	used := text(t, "action.yml")
+	for name, input := range f.action.Inputs {
+		require.Contains(t, page, "`"+name+"`")
+		require.NotEmpty(t, input.Description, name)
+		require.Contains(t, used, "inputs."+name, "nothing uses it")
+	}
+	for name, output := range f.action.Outputs {
+		require.Contains(t, page, "`"+name+"`")
+		require.Contains(t, output.Value, "steps.smoke.outputs."+name)
+	}
+}

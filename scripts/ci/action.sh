@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# The steps of the composite action (action.yml), by their names:
+#
+#   action.sh droid   installs the wanted version of droid
+#   action.sh build   builds droid-acp from the clone that this script is in
+#   action.sh smoke   runs the prompts and tells the forge what came of it
+#
+# What is wanted comes in variables SMOKE_… and never in the text of a command, so that
+# no input is taken for one. It also runs in the bash of macOS (3.2) and of Git for Windows.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+bin=${RUNNER_TEMP:?}/droid-acp-action
+
+fail() { # fail TEXT: ends the step with an annotation
+	printf '::error title=droid-acp::%s\n' "$1"
+	exit 2
+}
+
+install_droid() {
+	case $SMOKE_DROID in
+	none) echo "droid is not installed by this action." ;;
+	'' | *[!0-9A-Za-z.+-]*) fail "the input droid-version is neither a version, nor latest, nor none" ;;
+	*)
+		command -v npm >/dev/null || fail "npm is needed to install droid; add actions/setup-node before this step"
+		npm install --global --no-audit --no-fund "droid@$SMOKE_DROID"
+		;;
+	esac
+}
+
+build() {
+	mkdir -p "$bin"
+	(cd "$root" && go build -trimpath -o "$bin/droid-acp$(go env GOEXE)" ./cmd/droid-acp)
+}
+
+# Arguments of smoke. An empty input adds none.
+add() { [ -z "$2" ] || args+=("$1=$2"); }
+
+add_lines() { # one flag for each line that is not empty
+	while IFS= read -r line; do add "$1" "${line%$'\r'}"; done <<<"$2"
+}
+
+smoke() {
+	local results=${SMOKE_RESULTS:?} code=0 outcome
+	mkdir -p "$results"
+	(cd "$results" && rm -f junit.xml result.json droid-acp.log) # of a use before this one
+	args=(smoke "--junit=$results/junit.xml" "--result=$results/result.json" "--log-file=$results/droid-acp.log")
+	add --demo "${SMOKE_DEMO#false}"
+	# shellcheck disable=SC2153 # there is SMOKE_PROMPT as well
+	add --prompts "$SMOKE_PROMPTS"
+	add_lines --expect "$SMOKE_EXPECT"
+	add_lines --expect-file "$SMOKE_EXPECT_FILE"
+	add --permissions "$SMOKE_PERMISSIONS"
+	add --model "$SMOKE_MODEL"
+	add --effort "$SMOKE_EFFORT"
+	add --mode "$SMOKE_MODE"
+	add --cwd "$SMOKE_CWD"
+	add --timeout "$SMOKE_TIMEOUT"
+	[ -z "$SMOKE_PROMPT" ] || args+=(-- "$SMOKE_PROMPT")
+	run_quoted "$results/conversation.txt" "$bin/droid-acp" "${args[@]}" || code=$?
+	outcome=$(sed -n 's/^  "outcome": "\([a-z_]*\)",$/\1/p' "$results/result.json" 2>/dev/null || true)
+	outcome=${outcome:-usage}
+	{
+		echo "outcome=$outcome"
+		echo "exit-code=$code"
+		echo "results=$results"
+	} >>"${GITHUB_OUTPUT:-/dev/null}"
+	{
+		printf '### droid-acp smoke: %s\n\n' "$outcome"
+		sed -n '/^summary |/,$s/^/    /p' "$results/conversation.txt"
+	} >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
+	[ "$code" = 0 ] || printf '::error title=droid-acp smoke::%s (exit code %s)\n' "$outcome" "$code"
+	return "$code"
+}
+
+# run_quoted FILE COMMAND… shows what a command says and keeps it. The forge takes no line
+# of it for a command of the workflow, whatever a model wrote.
+run_quoted() {
+	local file=$1 token code
+	shift
+	token=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+	echo "::stop-commands::$token"
+	set +e
+	"$@" 2>&1 | tee "$file"
+	code=${PIPESTATUS[0]}
+	set -e
+	echo "::$token::"
+	return "$code"
+}
+
+case ${1-} in
+droid) install_droid ;;
+build) build ;;
+smoke) smoke ;;
+*)
+	echo "usage: action.sh droid|build|smoke" >&2
+	exit 2
+	;;
+esac
