@@ -15,7 +15,8 @@ import (
 const root = "../.."
 
 // documents are the ones that are checked.
-var documents = []string{"CONTRIBUTING.md", "docs/architecture.md", "docs/decisions.md", "docs/quirks.md", "docs/comparison.md", "docs/options.md"}
+var documents = []string{"CONTRIBUTING.md", "docs/architecture.md", "docs/decisions.md", "docs/quirks.md", "docs/comparison.md", "docs/options.md",
+	"docs/threads.md", "docs/login.md", "docs/editor-files.md"}
 
 func TestWhatIsNamedExists(t *testing.T) {
 	c, err := newChecker(root)
