@@ -3,7 +3,12 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"image"
+	"image/color"
+	imagepng "image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,13 +17,50 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
 
 	"droid-acp/internal/modelserver"
 )
 
-// TestExportInABrowser opens an exported conversation with thinking, text, a
-// diff, a command and an image in headless Chromium: nothing on its console, no
-// request that leaves the file. It is skipped where there is no Chromium
+// picturesEnv names a directory for the exported page and pictures of it, as docs/export.md
+// shows one.
+const picturesEnv = "DROID_ACP_E2E_PICTURES"
+
+const exportedAnswer = "## What I changed\n\n`greet` now takes a **name**; ~~hello~~ *good morning* is the new word.\n\n" +
+	"| call | result |\n|---|---:|\n| `greet(\"Ada\")` | good morning, Ada |\n| `greet(\"\")` | an error |\n\n" +
+	"- [x] change `greet`\n- [ ] test it\n\n```go\nfunc greet(name string) string {\n\treturn \"good morning, \" + name // <script>alert(1)</script>\n}\n```\n\n" +
+	"More in [the guide](https://example.com/guide), in [a file](file:///etc/passwd) and ![a picture](https://example.com/x.png). " +
+	"<img src=\"https://example.com/y.png\" onerror=\"alert(1)\"> and [click](javascript:alert(1)) stay text."
+
+// exportedTurns scripts two turns: a todo list, an edit, a command that fails, a question,
+// a subagent that cannot start, and a plan.
+func exportedTurns(model *modelserver.Server, h home) {
+	file := filepath.Join(h.work, "greet.go")
+	calls := 0
+	tool := func(name string, args map[string]any) []modelserver.ToolCall {
+		calls++
+		return []modelserver.ToolCall{{ID: fmt.Sprintf("call_%d", calls), Name: name, Args: args}}
+	}
+	model.On("Please greet people by name.",
+		modelserver.Step{Thinking: "A picture, and a small file. I look at it first.", Text: "I look at the file first.", Tools: tool("Read", map[string]any{"file_path": file})},
+		modelserver.Step{Tools: tool("TodoWrite", map[string]any{"todos": "1. [completed] Read greet.go\n2. [in_progress] Change it\n3. [pending] Run the tests\n"})},
+		modelserver.Step{Text: "Now the change.", Tools: tool("Edit", map[string]any{"file_path": file,
+			"old_str": "func greet() string {\n\treturn \"hello\"\n", "new_str": "func greet(name string) string {\n\treturn \"good morning, \" + name\n"})},
+		modelserver.Step{Text: "And a test run.", Tools: []modelserver.ToolCall{execute("x", "echo 'ok   greet'; echo 'FAIL main_test.go:7: <b>want</b> 1' >&2; exit 3")}},
+		modelserver.Step{Text: "One thing I need to know:", Tools: tool("AskUser", map[string]any{
+			"questionnaire": "1. [question] What if the name is empty?\n[topic] Empty\n[option] An error\n[option] Just the greeting\n"})},
+		modelserver.Step{Tools: tool("Task", map[string]any{"subagent_type": "worker", "description": "Look for other callers",
+			"prompt": "Find **all callers** of greet.", "complexity": "light", "run_in_background": false})},
+		modelserver.Step{Tools: tool("TodoWrite", map[string]any{"todos": "1. [completed] Read greet.go\n2. [completed] Change it\n3. [completed] Run the tests\n"})},
+		modelserver.Step{Text: exportedAnswer})
+	model.On("Now plan the release.",
+		modelserver.Step{Text: "Here is a plan.", Tools: tool("ExitSpecMode", map[string]any{"title": "Release greet", "plan": "# Release\n\n1. Tag **v1.1**\n2. Tell people\n"})},
+		modelserver.Step{Text: "It is tagged."})
+}
+
+// TestExportInABrowser opens an exported conversation in headless Chromium: all that a
+// conversation has is shown as what it is, what it holds stays text, nothing is on the
+// console and no request leaves the file. It is skipped where there is no Chromium
 // (Debian: apt-get install chromium).
 func TestExportInABrowser(t *testing.T) {
 	browser, err := exec.LookPath("chromium")
@@ -26,34 +68,141 @@ func TestExportInABrowser(t *testing.T) {
 		t.Skip("no chromium in PATH")
 	}
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		create := modelserver.ToolCall{ID: "c", Name: "Create", Args: map[string]any{
-			"file_path": filepath.Join(h.work, "n.txt"), "content": "first <script>alert(1)</script>\nsecond\n"}}
-		model.On("look", modelserver.Step{Thinking: "A picture. ", Text: "I **see** it. ", Tools: []modelserver.ToolCall{create}},
-			modelserver.Step{Text: "Now a command. ", Tools: []modelserver.ToolCall{execute("x", "echo from the shell")}},
-			modelserver.Step{Text: "Done & dusted."})
+		h.write(t, "greet.go", "package main\n\nfunc greet() string {\n\treturn \"hello\"\n}\n\nfunc main() {\n\tprintln(greet())\n}\n")
+		exportedTurns(model, h)
 		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c.onPermission(allowOrFirst)
 		s := c.open(h)
-		require.Equal(t, "end_turn", s.send("look", imageBlock("image/png", png(t, 100))).end(turnLimit).Stop)
+		require.Equal(t, "end_turn", s.send("Please greet people by name.", imageBlock("image/png", drawing(t))).end(turnLimit).Stop)
+		c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "spec"}, nil)
+		require.Equal(t, "end_turn", s.prompt("Now plan the release.").end(turnLimit).Stop)
 		require.Equal(t, "end_turn", s.prompt("/export out.html").end(turnLimit).Stop)
 
 		page := filepath.Join(h.work, "out.html")
-		netlog := filepath.Join(t.TempDir(), "net.json")
-		cmd := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-			"--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(), "--enable-logging=stderr", "--log-net-log="+netlog,
-			"--virtual-time-budget=3000", "--dump-dom", "file://"+page)
-		var stderr strings.Builder
-		cmd.Stderr = &stderr
-		cmd.WaitDelay = 5 * time.Second
-		dom, err := cmd.Output()
-		require.NoError(t, err, stderr.String())
-		for _, part := range []string{"A picture.", "see", "second", "from the shell", "Done &amp; dusted.", "data:image/"} {
-			require.Contains(t, string(dom), part)
+		keepPictures(t, browser, page, h)
+		dom := openPage(t, browser, page)
+		for _, part := range exportedParts {
+			require.True(t, strings.Contains(dom, part), "the page lacks %q", part)
 		}
-		require.NotContains(t, string(dom), "<script>alert", "what files hold stays text")
-		require.NotContains(t, stderr.String(), "CONSOLE")
-		require.Empty(t, requested(t, netlog))
+		if h.version == newDroid {
+			require.Contains(t, dom, `<p class="tokens">Tokens: 800 read, 80 written</p>`, "droid tells it since 0.215")
+		}
+		requireHarmless(t, dom)
+		c.end(h)
+
+		again := startAgent(t, h)
+		again.initialize()
+		again.mustCall("session/load", h.params(s.id), nil)
+		again.mustCall("_droid/export", map[string]any{"sessionId": s.id, "path": "again.html"}, nil)
+		data, err := os.ReadFile(filepath.Join(h.work, "again.html"))
+		require.NoError(t, err)
+		require.Contains(t, string(data), "<h4>What I changed</h4>")
+		require.NotContains(t, string(data), "Tokens: 800", "this agent has not seen the turn")
+		require.Equal(t, h.version != oldDroid, strings.Contains(string(data), `<h2>droid <span class="meta">Scripted</span>`), "droid's file has the model since 0.215")
 	})
+}
+
+// requireHarmless checks that a page has no element or attribute that runs or loads
+// anything.
+func requireHarmless(t *testing.T, dom string) {
+	t.Helper()
+	tokens := html.NewTokenizer(strings.NewReader(dom))
+	for kind := tokens.Next(); kind != html.ErrorToken; kind = tokens.Next() {
+		tag := tokens.Token()
+		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
+			continue
+		}
+		require.NotContains(t, []string{"script", "iframe", "object", "embed", "form", "input", "base", "svg"}, tag.Data)
+		for _, a := range tag.Attr {
+			require.NotRegexp(t, "^on|^style$|^srcset$", a.Key)
+			switch a.Key {
+			case "src":
+				require.Regexp(t, "^data:image/", a.Val)
+			case "href":
+				require.Regexp(t, "^(https?://|mailto:|#|data:,$)", a.Val)
+			}
+		}
+	}
+}
+
+// drawing is an image that a person can see.
+func drawing(t *testing.T) []byte {
+	t.Helper()
+	img := image.NewRGBA(image.Rect(0, 0, 240, 60))
+	for x := range 240 {
+		for y := range 60 {
+			img.Set(x, y, color.RGBA{uint8(40 + x/2), uint8(90 + y), 180, 255})
+		}
+	}
+	var b bytes.Buffer
+	require.NoError(t, imagepng.Encode(&b, img))
+	return b.Bytes()
+}
+
+// exportedParts are in the page that a browser has made of the conversation.
+var exportedParts = []string{
+	"A picture, and a small file.", `src="data:image/`, "<h2>You", `<h2>droid <span class="meta">Scripted</span>`,
+	`<h4>What I changed</h4>`, "<strong>name</strong>", "<del>hello</del>", "<em>good morning</em>", `<td align="right">good morning, Ada</td>`,
+	`aria-label="done"`, `<span class="k">func</span>`, "&lt;script&gt;alert(1)&lt;/script&gt;", `<a href="https://example.com/guide" rel="noreferrer noopener">the guide</a>`,
+	`(file:///etc/passwd)`, `<a href="https://example.com/x.png" rel="noreferrer noopener">image: a picture</a>`, "(javascript:alert(1))",
+	"1 of 3 done", `<li class="now">`, "@@ -1,7 +1,7 @@", "<span class=\"del\">-\treturn \"hello\"", "<span class=\"add\">+\treturn \"good morning, \" + name",
+	"exit code 3", "FAIL main_test.go:7: &lt;b&gt;want&lt;/b&gt; 1", `<li class="chosen">An error`, "<b>Subagent</b>", "<strong>all callers</strong>",
+	"<b>Plan</b>", "<strong>v1.1</strong>", "Approved.", "It is tagged.",
+}
+
+// allowOrFirst allows what can be allowed and picks the first answer of a question.
+func allowOrFirst(p permission) string {
+	if id := p.option("allow_once"); id != "" {
+		return id
+	}
+	return p.Options[0].OptionID
+}
+
+// chromium runs a headless Chromium without a home of its own.
+func chromium(t *testing.T, browser, page string, args ...string) (stdout, stderr string) {
+	t.Helper()
+	args = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--hide-scrollbars",
+		"--disable-component-update", "--disable-sync", "--user-data-dir=" + t.TempDir(), "--enable-logging=stderr", "--virtual-time-budget=3000"}, args...)
+	cmd := exec.Command(browser, append(args, "file://"+page)...)
+	var log strings.Builder
+	cmd.Stderr = &log
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.Output()
+	require.NoError(t, err, log.String())
+	return string(out), log.String()
+}
+
+// openPage is what a browser makes of a page. The browser has nothing to say about it
+// and asks for nothing else.
+func openPage(t *testing.T, browser, page string) (dom string) {
+	t.Helper()
+	netlog := filepath.Join(t.TempDir(), "net.json")
+	dom, said := chromium(t, browser, page, "--log-net-log="+netlog, "--dump-dom")
+	for line := range strings.Lines(said) {
+		if strings.Contains(line, "CONSOLE") && !strings.Contains(line, "source: chrome://") { // pages of its own
+			t.Error(line)
+		}
+	}
+	require.Empty(t, requested(t, netlog))
+	return dom
+}
+
+// keepPictures keeps the page and pictures of it, if it was asked for. The test's
+// directory has a shorter name there.
+func keepPictures(t *testing.T, browser, page string, h home) {
+	t.Helper()
+	dir := os.Getenv(picturesEnv)
+	if dir == "" {
+		return
+	}
+	data, err := os.ReadFile(page)
+	require.NoError(t, err)
+	page = filepath.Join(dir, "page-"+h.version+".html")
+	require.NoError(t, os.WriteFile(page, bytes.ReplaceAll(data, []byte(h.dir), []byte("/home/ada")), 0o644))
+	for name, args := range map[string][]string{"wide": {"--window-size=960,2700"}, "narrow": {"--window-size=500,3400"},
+		"dark": {"--window-size=960,2700", "--blink-settings=preferredColorScheme=0"}} {
+		chromium(t, browser, page, append(args, "--screenshot="+strings.TrimSuffix(page, "html")+name+".png")...)
+	}
 }
 
 // requested are the addresses that a net log of Chromium has requests for, but

@@ -91,7 +91,7 @@ func (c *libraryClient) end(h home) {
 		_ = c.cmd.Process.Kill()
 		<-c.exited
 	}
-	h.awaitNoDroid(c.t, leavingLimit)
+	h.awaitNone(c.t, leavingLimit, func(process) bool { return true })
 	if !c.cmd.ProcessState.Success() || c.stderr.Len() > 0 {
 		c.t.Errorf("the client ended with %v and wrote to stderr:\n%s", c.cmd.ProcessState, c.stderr)
 	}
@@ -120,10 +120,10 @@ func (c *libraryClient) seen(from int) []event {
 }
 
 // await waits for an event of a kind among those from number from on, and returns the
-// events up to it.
+// events up to it. The limit leaves time for a droid that starts while others do.
 func (c *libraryClient) await(kind string, from int) []event {
 	c.t.Helper()
-	timeout := time.After(turnLimit)
+	timeout := time.After(2 * turnLimit)
 	for {
 		c.mu.Lock()
 		events, changed, ended := c.events[from:], c.changed, c.ended

@@ -10,10 +10,10 @@ import (
 func exportCommand(r *commandRun, file string) {
 	const failed = "The conversation was not exported"
 	r.history(failed, func(info *stream.SessionInfo) {
-		session, cwd := r.s.droidID, r.s.cwd
+		session, cwd, seen := r.s.droidID, r.s.cwd, r.s.usage.past()
 		var path string
 		r.beside(openTime, errOpenTime, func(context.Context) (err error) {
-			path, err = exportTo(info, session, cwd, file)
+			path, err = exportTo(info, session, cwd, file, seen)
 			return err
 		}, func(err error) {
 			if err != nil {

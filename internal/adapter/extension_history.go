@@ -118,9 +118,9 @@ type exportedFile struct {
 func (s *Session) exportExtension(p exportParams, done answer[exportedFile]) {
 	fail := func(err *acp.RequestError) { done(exportedFile{}, err) }
 	s.withWhole("export it when that has ended", fail, func(info *stream.SessionInfo) {
-		session, cwd := s.droidID, s.cwd
+		session, cwd, seen := s.droidID, s.cwd, s.usage.past()
 		s.do(func(context.Context) {
-			path, err := exportTo(info, session, cwd, p.Path)
+			path, err := exportTo(info, session, cwd, p.Path, seen)
 			if err != nil {
 				fail(internalError("export_failed", "the conversation was not exported: "+err.Error()))
 				return

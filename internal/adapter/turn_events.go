@@ -36,6 +36,7 @@ func (s *Session) turnEvent(ev quirks.Event) bool {
 
 // turnStarted notes which prompt droid works on now.
 func (s *Session) turnStarted(ev quirks.TurnStarted) {
+	s.usage.began(ev, s.options.ModelInUse())
 	if p := s.prompts.of(ev.RequestID); p != nil {
 		p.message = stream.UserMessage{RequestID: ev.RequestID} // images need not be kept
 	}
@@ -53,6 +54,7 @@ func (s *Session) discarded(ev quirks.Discarded) {
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	s.heedLogin(ev)
+	s.usage.finished(ev)
 	machine := s.prompts.machine
 	p := s.prompts.of(ev.RequestID)
 	if p == nil {

@@ -2,19 +2,55 @@ package adapter
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/transcript"
 )
 
 // usage is what a session has used of the model.
 type usage struct {
 	quirks.UsageChanged                    // as droid told last
 	told                droid.ContextStats // how full the context window is, as the editor believes
+
+	running map[string]*pastTurn       // turns that run, by the ids of their requests
+	turns   map[string]transcript.Turn // turns that this agent has seen, by the id of the user's message
 }
+
+// pastTurn is a turn with the user's message that it answers.
+type pastTurn struct {
+	message string
+	transcript.Turn
+}
+
+// began notes which message a turn answers, and with which model it began.
+func (u *usage) began(ev quirks.TurnStarted, model string) {
+	if u.running == nil {
+		u.running, u.turns = make(map[string]*pastTurn), make(map[string]transcript.Turn)
+	}
+	u.running[ev.RequestID] = &pastTurn{ev.MessageID, transcript.Turn{Model: model}}
+}
+
+// finished notes what a turn took, where droid tells (since 0.215).
+func (u *usage) finished(ev quirks.TurnEnded) {
+	t := u.running[ev.RequestID]
+	delete(u.running, ev.RequestID)
+	if t == nil || t.message == "" {
+		return
+	}
+	if usageOf(ev.Used) != nil {
+		t.Used = ev.Used
+	}
+	u.turns[t.message] = t.Turn
+}
+
+// past are the turns that this agent has seen, by the id of the user's message. The
+// map is the caller's.
+func (u *usage) past() map[string]transcript.Turn { return maps.Clone(u.turns) }
 
 // changed takes what droid tells.
 func (u *usage) changed(ev quirks.UsageChanged) { u.UsageChanged = ev }

@@ -5,7 +5,11 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"io"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +32,8 @@ var languages = map[string]func(text string) error{
 	"xml":   xmlTree,
 	"lua":   lua,
 	"elisp": lisp,
+	"go":    goFile,
+	"js":    javaScript,
 
 	"sh": nothing, "bash": nothing, "zsh": nothing, "console": nothing, "fish": nothing, "powershell": nothing,
 	"text": nothing, "diff": nothing,
@@ -70,6 +76,34 @@ func lua(text string) error {
 		}
 	}
 	return err
+}
+
+func goFile(text string) error {
+	_, err := parser.ParseFile(token.NewFileSet(), "block.go", text, parser.AllErrors)
+	return err
+}
+
+// javaScript has node look at the grammar of a module, where there is node.
+func javaScript(text string) error {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return nil
+	}
+	file, err := os.CreateTemp("", "block*.mjs")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	if _, err := file.WriteString(text); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	if out, err := exec.Command(node, "--check", file.Name()).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
 }
 
 // lisp takes what has as many closing brackets as opening ones, each in its place.
@@ -135,6 +169,7 @@ func TestWrongBlocksAreFound(t *testing.T) {
 		"elisp open":   {"elisp", "(a)", "(a"},
 		"elisp string": {"elisp", "\"a\"", "\"a"},
 		"elisp closed": {"elisp", "(a)", "(a))"},
+		"go":           {"go", "package a\n\nfunc b() {}", "package a\n\nfunc b() {"},
 		"known":        {"text", "a", ""},
 	} {
 		check := func(lang, text string) []string {
@@ -144,6 +179,10 @@ func TestWrongBlocksAreFound(t *testing.T) {
 		if tc.bad != "" {
 			require.Len(t, check(tc.lang, tc.bad), 1, name)
 		}
+	}
+	require.NoError(t, javaScript("await import('a')"))
+	if _, err := exec.LookPath("node"); err == nil {
+		require.Error(t, javaScript("await import('a'"))
 	}
 	for _, unknown := range []string{"```\nmake\n```\n", "```cobol\nmake\n```\n", "a\n\n    make\n"} {
 		require.Len(t, checkBlocks(map[string]*document{"a.md": parseDocument("a.md", unknown)}), 1, unknown)

@@ -68,9 +68,44 @@ func checkRelative(root string, all map[string]*document, from *document, u *url
 	}
 }
 
+// unreachable are the documents below docs to which no way of links leads from README.
+func unreachable(all map[string]*document) (lost []string) {
+	reached := map[string]bool{}
+	var visit func(path string)
+	visit = func(at string) {
+		if reached[at] || all[at] == nil {
+			return
+		}
+		reached[at] = true
+		for _, p := range all[at].links {
+			if u, err := url.Parse(p.text); err == nil && u.Scheme == "" {
+				visit(path.Join(path.Dir(at), u.Path))
+			}
+		}
+	}
+	visit("README.md")
+	for name := range all {
+		if strings.HasPrefix(name, "docs/") && !reached[name] {
+			lost = append(lost, name)
+		}
+	}
+	slices.Sort(lost)
+	return lost
+}
+
+func TestUnreachable(t *testing.T) {
+	all := map[string]*document{}
+	for name, links := range map[string]string{"README.md": "[a](docs/a.md#x)", "docs/a.md": "[b](b.md), [r](../README.md)", "docs/b.md": "", "docs/c.md": "[a](a.md)", "other.md": ""} {
+		all[name] = parseDocument(name, links)
+	}
+	require.Equal(t, []string{"docs/c.md"}, unreachable(all))
+}
+
 func TestLinks(t *testing.T) {
-	wrong, outside := checkLinks(root, readDocuments(t, root))
+	all := readDocuments(t, root)
+	wrong, outside := checkLinks(root, all)
 	require.Empty(t, wrong)
+	require.Empty(t, unreachable(all), "README leads nobody there")
 	require.NotEmpty(t, outside)
 	t.Log("links that lead out of the repository, not fetched:\n" + strings.Join(outside, "\n"))
 }

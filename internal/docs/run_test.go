@@ -36,17 +36,19 @@ func newNewcomer(t *testing.T) *newcomer {
 	files, err := git.Output()
 	require.NoError(t, err)
 	for _, name := range strings.Split(strings.Trim(string(files), "\x00"), "\x00") {
-		info, err := os.Lstat(filepath.Join(root, name))
-		if errors.Is(err, os.ErrNotExist) { // deleted and not committed
+		content, err := os.ReadFile(filepath.Join(root, name))
+		if errors.Is(err, os.ErrNotExist) { // deleted and not committed, or of a test that runs beside this one
 			continue
 		}
 		require.NoError(t, err)
-		content, err := os.ReadFile(filepath.Join(root, name))
-		require.NoError(t, err)
+		mode := os.FileMode(0o644)
+		if info, err := os.Stat(filepath.Join(root, name)); err == nil {
+			mode = info.Mode().Perm()
+		}
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(n.dir, name)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(n.dir, name), content, info.Mode().Perm()))
+		require.NoError(t, os.WriteFile(filepath.Join(n.dir, name), content, mode))
 	}
-	n.env = append(newcomersEnv(t), "PATH="+filepath.Join(n.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	n.env = append(newcomersEnv(t), "PATH="+filepath.Join(n.dir, "bin")+string(os.PathListSeparator)+pathWithoutDroid())
 	for _, command := range []string{"git init -q", "git add -A", "git -c user.name=a -c user.email=a@example.org commit -q -m clone"} {
 		out, code := n.run(t, command)
 		require.Zero(t, code, "%s: %s", command, out)
@@ -58,9 +60,11 @@ func newNewcomer(t *testing.T) *newcomer {
 // built is kept, so that the commands do not take minutes.
 func newcomersEnv(t *testing.T) []string {
 	t.Helper()
-	home := t.TempDir()
+	home, err := os.MkdirTemp("", "home")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(home) }) // go counts its uses there in a process that may outlive this test
 	env := []string{
-		"HOME=" + home, "TMPDIR=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8",
+		"HOME=" + home, "TMPDIR=" + t.TempDir(), "PATH=" + pathWithoutDroid(), "TERM=dumb", "LANG=C.UTF-8",
 		"GOPROXY=off", "GOTOOLCHAIN=local", "npm_config_offline=true",
 		"http_proxy=http://127.0.0.1:9", "https_proxy=http://127.0.0.1:9",
 	}
@@ -70,6 +74,18 @@ func newcomersEnv(t *testing.T) []string {
 		env = append(env, name+"="+strings.TrimSpace(string(value)))
 	}
 	return env
+}
+
+// pathWithoutDroid is this machine's PATH without directories that have droid, but for those
+// that have what the commands need. A newcomer has no droid.
+func pathWithoutDroid() string {
+	has := func(dir, program string) bool {
+		_, err := os.Stat(filepath.Join(dir, program))
+		return err == nil
+	}
+	return strings.Join(slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
+		return has(dir, "droid") && !has(dir, "go") && !has(dir, "git") && !has(dir, "make") && !has(dir, "bash")
+	}), string(os.PathListSeparator))
 }
 
 // run runs a command in the clone and returns what it printed and its exit code.

@@ -89,7 +89,19 @@ func (h *house) report() Report {
 	h.t.Helper()
 	r := Run(h.t.Context(), h.config)
 	h.clean()
+	for _, c := range r.Checks {
+		h.sensible(c)
+	}
 	return r
+}
+
+// sensible checks that a line that is not well says what to do.
+func (h *house) sensible(c Check) {
+	h.t.Helper()
+	require.NotEmpty(h.t, c.Found)
+	if c.Result == Failure || c.Result == Warning {
+		require.NotEmpty(h.t, c.ToDo, c.Found)
+	}
 }
 
 func (h *house) clean() {

@@ -17,7 +17,9 @@ func (h *house) look(id string) Check {
 	p := &patient{Config: h.config, factory: factoryDir(h.home)}
 	for _, r := range table {
 		if r.id == id {
-			return p.examine(h.t.Context(), r)
+			check := p.examine(h.t.Context(), r)
+			h.sensible(check)
+			return check
 		}
 	}
 	h.t.Fatalf("no check %s", id)

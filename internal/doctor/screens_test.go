@@ -47,6 +47,22 @@ func TestScreens(t *testing.T) {
 	require.Equal(t, want, got, "go test ./internal/doctor -run TestScreens -update writes them")
 }
 
+// TestEveryCheckIsDocumented: the table of docs/troubleshooting.md has them in their order.
+func TestEveryCheckIsDocumented(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "troubleshooting.md"))
+	require.NoError(t, err)
+	_, section, _ := strings.Cut(string(data), "## What is looked at")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var want, got []string
+	for _, r := range table {
+		want = append(want, r.id)
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|").FindAllStringSubmatch(section, -1) {
+		got = append(got, m[1])
+	}
+	require.Equal(t, want, got)
+}
+
 // neutral is a report as it is on any machine.
 func neutral(r Report) string {
 	r.Version, r.System = "VERSION", "linux/amd64"

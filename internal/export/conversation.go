@@ -1,112 +1,109 @@
 // Package export writes a conversation to one HTML file that needs nothing else to
-// be read. It knows what it is handed, part by part, and nothing of sessions or of
-// droid.
+// be read: no script, no request, no file beside it. It knows what it is handed, part
+// by part, and nothing of sessions or of droid.
 package export
 
 import (
 	"html/template"
 	"strings"
+	"time"
 )
 
-// Conversation is what a page shows. Its parts are added in their order. Text and
-// titles are plain text; nothing in them is taken for HTML.
+// Conversation is what a page shows. Its parts are added in their order. All texts are
+// plain text or, where a comment says so, Markdown; nothing in them is taken for HTML.
 type Conversation struct {
-	Title   string // of the page, "" for a general one
-	Session string // the session's id
-	Dir     string // the session's directory
+	Title string // of the page, "" for the words of the first prompt
+	Facts []Fact // shown below the title
 
 	parts []part
-	open  string         // kind and message of the last part, "" when no text may be added to it
-	tools map[string]int // the part of each tool call, by its id
+	open  string // kind and message of the last part, "" when no text may be added to it
 }
+
+// Fact is something about the whole conversation, such as its directory. One without a
+// value is left out.
+type Fact struct{ Name, Value string }
+
+// Said is a piece of what somebody said. What is not known is left empty and not shown.
+type Said struct {
+	Message string    // pieces of one message that follow each other become one part
+	Text    string    // as it was typed by the user, Markdown by the agent
+	At      time.Time // in the zone in which it is shown
+	Model   string    // that said it
+}
+
+// Tokens are what the model read and wrote in one turn.
+type Tokens struct {
+	Input, Output         int64 // Input is without what came from the cache or went there
+	CacheRead, CacheWrite int64
+	Thinking              int64
+}
+
+// kind is what a part is.
+type kind string
+
+const (
+	kindUser    kind = "user"
+	kindImage   kind = "image" // of the user
+	kindAgent   kind = "agent"
+	kindThought kind = "thought"
+	kindNote    kind = "note"
+	kindCall    kind = "call"
+	kindTokens  kind = "tokens"
+)
 
 // part is one part of the page.
 type part struct {
-	Kind   string // "user", "agent", "thought", "tool" or "image"
-	Title  string
+	Kind   kind
 	Text   string
-	Lines  []Line
-	Images []template.URL
-	Failed bool
+	At     time.Time
+	Model  string
+	Image  template.URL
+	Call   *Call
+	Tokens Tokens
 }
 
-// Line is a line of a change that a tool call makes.
-type Line struct{ Class, Text string }
-
-// Removed returns the lines of text as lines that a change removes.
-func Removed(text string) []Line { return linesOf("del", "- ", text) }
-
-// Added returns the lines of text as lines that a change adds.
-func Added(text string) []Line { return linesOf("add", "+ ", text) }
-
-// Unmarked returns the lines of text as they are.
-func Unmarked(text string) []Line { return linesOf("", "", text) }
-
-func linesOf(class, sign, text string) (lines []Line) {
-	for line := range strings.Lines(text) {
-		lines = append(lines, Line{class, sign + strings.TrimRight(line, "\r\n")})
-	}
-	return lines
-}
-
-// User adds what the user wrote. Pieces of one message that follow each other
-// become one part, as in Agent and Thought.
-func (c *Conversation) User(message, text string) { c.say("user", message, text) }
+// User adds what the user wrote. It is shown as it was typed; code between fences is
+// shown as code.
+func (c *Conversation) User(s Said) { c.say(kindUser, s) }
 
 // Agent adds a piece of the agent's answer.
-func (c *Conversation) Agent(message, text string) { c.say("agent", message, text) }
+func (c *Conversation) Agent(s Said) { c.say(kindAgent, s) }
 
-// Thought adds a piece of what the model thought.
-func (c *Conversation) Thought(message, text string) { c.say("thought", message, text) }
+// Thought adds a piece of what the model thought, which is Markdown too.
+func (c *Conversation) Thought(s Said) { c.say(kindThought, s) }
 
-func (c *Conversation) say(kind, message, text string) {
-	if key := kind + message; key == c.open {
-		c.parts[len(c.parts)-1].Text += text
+func (c *Conversation) say(k kind, s Said) {
+	if key := string(k) + s.Message; key == c.open {
+		c.parts[len(c.parts)-1].Text += s.Text
 		return
 	}
-	c.add(part{Kind: kind, Text: text})
-	c.open = kind + message
+	c.add(part{Kind: k, Text: s.Text, At: s.At, Model: s.Model})
+	c.open = string(k) + s.Message
 }
 
-// Note adds a word that stands by itself, in the style of a thought.
-func (c *Conversation) Note(text string) { c.add(part{Kind: "thought", Text: text}) }
+// Note adds a word that stands by itself, said by neither the user nor the model.
+func (c *Conversation) Note(text string) { c.add(part{Kind: kindNote, Text: text}) }
 
 // Image adds an image of the user, its data in base64. One that a page cannot show
 // is left out.
 func (c *Conversation) Image(mediaType, data string) {
 	c.Break()
 	if url := imageURL(mediaType, data); url != "" {
-		c.add(part{Kind: "image", Images: []template.URL{url}})
+		c.add(part{Kind: kindImage, Image: url})
 	}
 }
 
-// Tool adds a tool call with the change that it makes, if any.
-func (c *Conversation) Tool(id, title string, change []Line) {
-	if c.tools == nil {
-		c.tools = map[string]int{}
-	}
-	c.tools[id] = len(c.parts)
-	c.add(part{Kind: "tool", Title: title, Lines: change})
+// Call adds a tool call, which the caller may go on to fill until the page is rendered.
+func (c *Conversation) Call(call Call) *Call {
+	added := &call
+	c.add(part{Kind: kindCall, Call: added})
+	return added
 }
 
-// ToolText adds text to the result of a tool call. A call that was not added has no
-// result.
-func (c *Conversation) ToolText(id, text string) { c.result(id, func(p *part) { p.Text += text }) }
-
-// ToolImage adds an image to the result of a tool call, its data in base64. One
-// that a page cannot show is left out.
-func (c *Conversation) ToolImage(id, mediaType, data string) {
-	if url := imageURL(mediaType, data); url != "" {
-		c.result(id, func(p *part) { p.Images = append(p.Images, url) })
-	}
-}
-
-// ToolFailed marks a tool call as failed.
-func (c *Conversation) ToolFailed(id string) { c.result(id, func(p *part) { p.Failed = true }) }
-
-func (c *Conversation) result(id string, change func(*part)) {
-	if i, ok := c.tools[id]; ok {
-		change(&c.parts[i])
+// Spent adds what the turn that ends here took.
+func (c *Conversation) Spent(t Tokens) {
+	if t != (Tokens{}) {
+		c.add(part{Kind: kindTokens, Tokens: t})
 	}
 }
 

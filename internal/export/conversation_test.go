@@ -4,82 +4,106 @@ import (
 	"html/template"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
+func said(message, text string) Said { return Said{Message: message, Text: text} }
+
+// rendered is the page of a conversation.
+func rendered(t testing.TB, c *Conversation) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, c.Render(&b))
+	return b.String()
+}
+
 func TestPiecesOfAMessageAreOnePart(t *testing.T) {
 	c := new(Conversation)
-	c.User("m", "go ")
-	c.User("m", "on")
-	c.Thought("m", "hm")
-	c.Agent("m", "one")
-	c.Agent("m", " two")
-	c.Agent("n", "three")
+	c.User(said("m", "go "))
+	c.User(said("m", "on"))
+	c.Thought(said("m", "hm"))
+	c.Agent(said("m", "one"))
+	c.Agent(said("m", " two"))
+	c.Agent(said("n", "three"))
 	c.Break()
-	c.Agent("n", "four")
+	c.Agent(said("n", "four"))
 	c.Note("wait")
 	c.Note("wait")
-	c.Agent("n", "five")
+	c.Agent(said("n", "five"))
 	c.Image("image/tiff", "AAAA")
-	c.Agent("n", "six")
+	c.Agent(said("n", "six"))
+	c.Spent(Tokens{})
 	require.Equal(t, []part{
-		{Kind: "user", Text: "go on"}, {Kind: "thought", Text: "hm"}, {Kind: "agent", Text: "one two"}, {Kind: "agent", Text: "three"},
-		{Kind: "agent", Text: "four"}, {Kind: "thought", Text: "wait"}, {Kind: "thought", Text: "wait"}, {Kind: "agent", Text: "five"},
-		{Kind: "agent", Text: "six"},
+		{Kind: kindUser, Text: "go on"}, {Kind: kindThought, Text: "hm"}, {Kind: kindAgent, Text: "one two"}, {Kind: kindAgent, Text: "three"},
+		{Kind: kindAgent, Text: "four"}, {Kind: kindNote, Text: "wait"}, {Kind: kindNote, Text: "wait"}, {Kind: kindAgent, Text: "five"},
+		{Kind: kindAgent, Text: "six"},
 	}, c.parts)
 }
 
 func TestTextsWithoutAMessage(t *testing.T) {
 	c := new(Conversation)
-	c.Agent("", "one ")
-	c.Agent("", "two")
-	require.Equal(t, []part{{Kind: "agent", Text: "one two"}}, c.parts)
+	c.Agent(said("", "one "))
+	c.Agent(said("", "two"))
+	require.Equal(t, []part{{Kind: kindAgent, Text: "one two"}}, c.parts)
 }
 
-func TestResultsGoToTheirCall(t *testing.T) {
+func TestImagesOfCalls(t *testing.T) {
+	call := new(Conversation).Call(Call{Tool: "Shoot"})
+	call.Image("image/png", "AA==")
+	call.Image("image/gif", "BB==")
+	call.Image("image/gif", "\"onerror=")
+	call.Image("image/svg+xml", "AA==")
+	require.Equal(t, []template.URL{"data:image/png;base64,AA==", "data:image/gif;base64,BB=="}, call.Images())
+}
+
+// What one side says stands under one heading; another prompt or another model begins
+// a new one.
+func TestBlocks(t *testing.T) {
+	at := time.Date(2026, 11, 22, 6, 10, 0, 0, time.UTC)
 	c := new(Conversation)
-	c.ToolText("none", "lost")
-	c.Tool("a", "Edit a", Removed("x\r\ny"))
-	c.Tool("b", "Shoot", nil)
-	c.ToolText("a", "one")
-	c.ToolImage("b", "image/png", "AA==")
-	c.ToolImage("b", "image/gif", "BB==")
-	c.ToolImage("b", "image/gif", "\"onerror=")
-	c.ToolFailed("b")
-	c.ToolText("a", " two")
-	require.Equal(t, []part{
-		{Kind: "tool", Title: "Edit a", Text: "one two", Lines: []Line{{"del", "- x"}, {"del", "- y"}}},
-		{Kind: "tool", Title: "Shoot", Failed: true, Images: []template.URL{"data:image/png;base64,AA==", "data:image/gif;base64,BB=="}},
-	}, c.parts)
+	c.User(Said{Message: "1", Text: "one", At: at})
+	c.Image("image/png", "AA==")
+	c.Thought(said("2", "hm"))
+	c.Agent(Said{Message: "2", Text: "first", At: at.Add(time.Minute), Model: "a"})
+	c.Call(Call{Tool: "Read"})
+	c.Agent(Said{Message: "3", Text: "second", Model: "b"})
+	c.Spent(Tokens{Input: 1234567, Output: 10})
+	c.User(said("4", strings.Repeat("long ", 100)))
+	c.User(said("5", "steering"))
+	var shape []string
+	for _, b := range blocksOf(c.parts) {
+		line := map[bool]string{true: "user", false: "agent"}[b.User] + " " + b.Model
+		for _, p := range b.Parts {
+			line += " " + string(p.Kind)
+		}
+		shape = append(shape, line+" "+b.Tokens)
+	}
+	require.Equal(t, []string{"user  user image ", "agent a thought agent call ", "agent b agent 1,234,567 read, 10 written", "user  user ", "user  user "}, shape)
+	page := rendered(t, c)
+	require.Contains(t, page, `<a href="#prompt-2" dir="auto">`+strings.TrimRight(strings.Repeat("long ", 20), " ")+"…</a>", "the way to a prompt")
+	require.Contains(t, page, `<section class="user" id="prompt-2">`)
+	require.Contains(t, page, "3 prompts")
+	require.Contains(t, page, `<title>one</title>`, "the words of the first prompt")
+	require.Contains(t, rendered(t, new(Conversation)), "<title>droid session</title>")
 }
 
-// Whatever a conversation has, the page has no script and loads nothing.
-func TestPageIsSelfContained(t *testing.T) {
-	hostile := `</pre><script>alert(1)</script><img src="https://example.com/x.png" onerror="x()">`
-	c := &Conversation{Title: hostile, Session: hostile, Dir: hostile}
-	c.User(hostile, hostile)
-	c.Agent("a", hostile)
-	c.Thought("a", hostile)
-	c.Note(hostile)
-	c.Image(hostile, hostile)
-	c.Image("image/png", hostile)
-	c.Image("image/png", "AA==")
-	c.Tool(hostile, hostile, append(Added(hostile), Unmarked(hostile)...))
-	c.ToolText(hostile, hostile)
-	c.ToolImage(hostile, "image/png", "BB==")
-	c.ToolFailed(hostile)
-	var b strings.Builder
-	require.NoError(t, c.Render(&b))
-	page := b.String()
-	require.NotContains(t, page, "<script")
-	require.NotRegexp(t, `<[^>]*onerror`, page)
-	require.NotRegexp(t, `(src|href)="[^d]`, page)
-	require.Contains(t, page, `default-src 'none'`)
-	require.Equal(t, 2, strings.Count(page, "<img "))
-	require.Equal(t, 3, strings.Count(page, "<section class=\"thought\">")+strings.Count(page, "<section class=\"agent\">"))
+// What the user typed stays as it is, but for code between fences.
+func TestTypedText(t *testing.T) {
+	c := new(Conversation)
+	c.User(said("", "  # no heading\n\n\t* no  list\n```go\nfunc f()\n```\nafter <b>"))
+	require.Contains(t, rendered(t, c), "<p class=\"typed\">  # no heading\n\n\t* no  list</p>\n"+
+		"<pre tabindex=\"0\"><code><span class=\"k\">func</span> <span class=\"f\">f</span>()\n</code></pre>\n<p class=\"typed\">after &lt;b&gt;</p>")
+}
 
-	b.Reset()
-	require.NoError(t, new(Conversation).Render(&b))
-	require.Contains(t, b.String(), "<title>droid session</title>")
+func TestQuestionAnswers(t *testing.T) {
+	q := Question{Options: []string{"Red", "Blue, dark"}, Answer: "Blue, dark"}
+	require.True(t, q.Chosen("Blue, dark"))
+	require.False(t, q.Chosen("Red"))
+	require.Empty(t, q.Own())
+	q.Answer = "Red, Green"
+	require.True(t, q.Chosen("Red"))
+	require.Equal(t, "Green", q.Own())
+	require.Equal(t, "any", Question{Answer: "any"}.Own())
 }

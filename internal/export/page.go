@@ -1,44 +1,169 @@
 package export
 
 import (
+	"bufio"
+	"crypto/sha256"
+	_ "embed" // the page's form and style
+	"encoding/base64"
+	"fmt"
 	"html/template"
 	"io"
+	"strings"
+	"time"
 )
 
-// page is self-contained: it has no script and no link that loads anything. Its
-// policy makes a browser refuse all requests, should a conversation smuggle one in.
-var page = template.Must(template.New("export").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<link rel="icon" href="data:,">
-<meta name="viewport" content="width=device-width"><title>{{.Title}}</title>
-<style>
-body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}
-h1{font-size:1.4rem}header p{color:#666}
-section{margin:1rem 0;white-space:pre-wrap;overflow-wrap:anywhere}
-.user{background:#eef3fb;border-radius:.5rem;padding:.7rem 1rem}
-.thought{color:#666;font-style:italic;border-left:3px solid #ddd;padding-left:1rem}
-details{border:1px solid #ddd;border-radius:.5rem;padding:.5rem 1rem;margin:1rem 0}
-summary{cursor:pointer;font-family:ui-monospace,monospace;font-size:.85rem}
-pre{font:.82rem/1.4 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere;margin:.5rem 0}
-.del{background:#ffe9e9}.add{background:#e7f8e9}.failed summary{color:#a00}img{max-width:100%}
-@media print{body{margin:0;max-width:none}details,.user{break-inside:avoid}}
-</style></head><body><header><h1>{{.Title}}</h1><p>{{.Session}} · {{.Dir}}</p></header>
-{{range .Parts}}{{if eq .Kind "tool"}}<details open{{if .Failed}} class="failed"{{end}}><summary>{{.Title}}</summary>{{if .Lines}}<pre>{{range .Lines}}<span class="{{.Class}}">{{.Text}}
-</span>{{end}}</pre>{{end}}{{if .Text}}<pre>{{.Text}}</pre>{{end}}{{range .Images}}<img alt="" src="{{.}}">{{end}}</details>
-{{else if eq .Kind "image"}}<section class="user">{{range .Images}}<img alt="image" src="{{.}}">{{end}}</section>
-{{else}}<section class="{{.Kind}}">{{.Text}}</section>
-{{end}}{{end}}</body></html>
-`))
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+// page is self-contained: it has no script and nothing that loads anything. Its policy
+// makes a browser refuse all requests, should a conversation smuggle one in, and every
+// style but the page's own.
+var page = template.Must(template.New("export").Parse(pageHTML))
+
+// policy is the page's Content-Security-Policy.
+func policy() string {
+	sum := sha256.Sum256([]byte(pageCSS))
+	return "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
+}
+
+// view is what the page's template is given.
+type view struct {
+	*painter
+	Title, Policy string
+	Style         template.CSS
+	Facts         []Fact
+	Prompts       []link
+	Blocks        []block
+}
+
+// link leads to a prompt.
+type link struct {
+	ID    string
+	Words string
+}
+
+// block is what one side says before the other does.
+type block struct {
+	ID     string // of a prompt
+	User   bool
+	At     time.Time
+	Model  string
+	Parts  []part
+	Tokens string
+}
+
+// maxWords bounds the words of a link to a prompt, in characters.
+const maxWords = 100
 
 // Render writes the conversation as one HTML page.
 func (c *Conversation) Render(w io.Writer) error {
-	title := c.Title
-	if title == "" {
-		title = "droid session"
+	v := view{painter: newPainter(time.Now()), Title: c.Title, Policy: policy(), Style: template.CSS(pageCSS)}
+	for _, f := range c.Facts {
+		if f.Value != "" {
+			v.Facts = append(v.Facts, f)
+		}
 	}
-	return page.Execute(w, struct {
-		Title, Session, Dir string
-		Parts               []part
-	}{title, c.Session, c.Dir, c.parts})
+	v.Blocks = blocksOf(c.parts)
+	for i := range v.Blocks {
+		if b := &v.Blocks[i]; b.User {
+			b.ID = fmt.Sprintf("prompt-%d", len(v.Prompts)+1)
+			v.Prompts = append(v.Prompts, link{b.ID, wordsOf(b.Parts)})
+		}
+	}
+	switch {
+	case v.Title != "":
+	case len(v.Prompts) > 0:
+		v.Title = v.Prompts[0].Words
+	default:
+		v.Title = "droid session"
+	}
+	out := bufio.NewWriter(w)
+	if err := page.Execute(out, v); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// blocksOf puts together what one side says. A new model begins a new block.
+func blocksOf(parts []part) (blocks []block) {
+	for _, p := range parts {
+		user := p.Kind == kindUser || p.Kind == kindImage
+		last := len(blocks) - 1
+		switch {
+		case p.Kind == kindTokens:
+			if last >= 0 {
+				blocks[last].Tokens = p.Tokens.String()
+			}
+			continue
+		case last < 0 || blocks[last].User != user || p.Kind == kindUser || p.Model != "" && blocks[last].Model != "" && p.Model != blocks[last].Model:
+			blocks = append(blocks, block{User: user})
+			last++
+		}
+		b := &blocks[last]
+		if b.At.IsZero() {
+			b.At = p.At
+		}
+		if b.Model == "" {
+			b.Model = p.Model
+		}
+		b.Parts = append(b.Parts, p)
+	}
+	return blocks
+}
+
+// wordsOf are the first words of a prompt.
+func wordsOf(parts []part) string {
+	for _, p := range parts {
+		words := []rune(strings.Join(strings.Fields(p.Text[:min(len(p.Text), 8*maxWords)]), " "))
+		switch {
+		case len(words) > maxWords:
+			return strings.TrimSpace(strings.ToValidUTF8(string(words[:maxWords]), "")) + "…"
+		case len(words) > 0:
+			return strings.ToValidUTF8(string(words), "")
+		}
+	}
+	return "an image"
+}
+
+// String says the tokens for people, "" for none.
+func (t Tokens) String() string {
+	var list []string
+	for _, e := range []struct {
+		n    int64
+		what string
+	}{{t.Input, "read"}, {t.CacheRead, "read from the cache"}, {t.CacheWrite, "written to the cache"}, {t.Output, "written"}, {t.Thinking, "thought"}} {
+		if e.n > 0 {
+			list = append(list, thousands(e.n)+" "+e.what)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// thousands writes a number with commas.
+func thousands(n int64) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// Time is a time for people; Stamp is the same for machines.
+func (b block) Time() string { return b.At.Format("2 Jan 2006, 15:04") }
+
+// Stamp is the time as the attribute of a time element.
+func (b block) Stamp() string { return b.At.Format(time.RFC3339) }
+
+// Bad reports that the call did not end well.
+func (c *Call) Bad() bool { return c.State != "" || c.Exit != nil && *c.Exit != 0 }
+
+// Status is what is said of how a call ended, "" for nothing.
+func (c *Call) Status() string {
+	if c.Exit != nil {
+		return fmt.Sprintf("exit code %d", *c.Exit)
+	}
+	return string(c.State)
 }

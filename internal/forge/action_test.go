@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 )
 
 // action is the composite action as far as its steps are run here.
@@ -192,6 +193,27 @@ func TestActionInstallsDroid(t *testing.T) {
 		require.Contains(t, out, "::error title=droid-acp::the input droid-version")
 		require.NotContains(t, out, "npm install")
 	}
+}
+
+// TestActionsExample: the workflow of docs/ci.md gives the action inputs that it has.
+func TestActionsExample(t *testing.T) {
+	_, example, found := strings.Cut(text(t, "docs/ci.md"), "```yaml\n")
+	require.True(t, found)
+	example, _, _ = strings.Cut(example, "```")
+	var w workflow
+	require.NoError(t, yaml.Unmarshal([]byte(example), &w))
+	f, used := newForge(t), 0
+	for _, j := range w.Jobs {
+		for _, s := range j.Steps {
+			if strings.HasPrefix(s.Uses, "OWNER/droid-acp@") {
+				used++
+				for name := range s.With {
+					f.input(name)
+				}
+			}
+		}
+	}
+	require.Equal(t, 1, used)
 }
 
 // TestActionIsDescribed: docs/ci.md names each input and output.

@@ -48,7 +48,7 @@ func (i Installer) Run(ctx context.Context) error {
 		return errors.New("npm, which installs droid, is not there. " + i.nodeWords())
 	}
 	prefix := prefixOf(ctx, npm)
-	question := "This runs `npm install -g droid`, which downloads Factory's droid (some 100 MB) from npm's registry"
+	question := "This runs `npm install -g droid`, which downloads Factory's droid (some 300 MB on the disk) from npm's registry"
 	if prefix != "" {
 		question += " and installs it in " + prefix
 	}

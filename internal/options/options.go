@@ -186,11 +186,7 @@ func hasValue(values []protocol.OptionValue, value string) bool {
 // BlindModel is the name of the model in use if it cannot see images, and ""
 // otherwise. droid would tell the model, but not the user, that an image is missing.
 func (o *State) BlindModel() string {
-	id := o.settings.ModelID
-	if spec := o.settings.SpecModeModelID; spec != nil && *spec != "" && o.Mode() == stream.ModeSpec {
-		id = spec
-	}
-	switch m := o.model(id); {
+	switch m := o.model(o.inUse()); {
 	case m == nil || !m.NoImageSupport:
 		return ""
 	case m.DisplayName != "":
@@ -198,6 +194,17 @@ func (o *State) BlindModel() string {
 	default:
 		return m.ID
 	}
+}
+
+// ModelInUse is the id of the model that answers in the mode of now, "" where droid has
+// not told one.
+func (o *State) ModelInUse() string { return OrEmpty(o.inUse()) }
+
+func (o *State) inUse() *string {
+	if spec := o.settings.SpecModeModelID; spec != nil && *spec != "" && o.Mode() == stream.ModeSpec {
+		return spec
+	}
+	return o.settings.ModelID
 }
 
 // model finds a model that droid offers, nil where there is none of this id.

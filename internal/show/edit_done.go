@@ -80,21 +80,13 @@ func same(a, b *string) bool {
 // diffLines reads the lines that an Edit changed from its result (0.99 to
 // 0.225), nil when it has none.
 func diffLines(cwd string, raw json.RawMessage) *change {
-	var result struct {
-		FilePath  string `json:"file_path"`
-		DiffLines []struct {
-			Type       string
-			Content    string
-			LineNumber struct{ Old, New int }
-		} `json:"diffLines"`
-	}
-	text := resultText(raw)
-	if json.Unmarshal([]byte(text), &result) != nil || len(result.DiffLines) == 0 || result.FilePath == "" {
+	file, lines := EditedLines(raw)
+	if len(lines) == 0 {
 		return nil
 	}
 	var before, after strings.Builder
-	c := change{path: paths.Absolute(cwd, result.FilePath), part: true}
-	for _, l := range result.DiffLines {
+	c := change{path: paths.Absolute(cwd, file), part: true}
+	for _, l := range lines {
 		if l.Type != "added" {
 			before.WriteString(l.Content + "\n")
 		}
@@ -102,7 +94,7 @@ func diffLines(cwd string, raw json.RawMessage) *change {
 			after.WriteString(l.Content + "\n")
 		}
 		if l.Type != "unchanged" && c.line == 0 {
-			c.line = max(l.LineNumber.Old, l.LineNumber.New)
+			c.line = max(l.Old, l.New)
 		}
 	}
 	b, a := before.String(), after.String()

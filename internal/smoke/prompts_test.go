@@ -36,6 +36,21 @@ func TestParsePrompts(t *testing.T) {
 	}
 }
 
+// TestDocumentedPrompts: the example of docs/ci.md means what the page says.
+func TestDocumentedPrompts(t *testing.T) {
+	page, err := os.ReadFile("../../docs/ci.md")
+	require.NoError(t, err)
+	_, example, found := strings.Cut(string(page), "```text\n")
+	require.True(t, found)
+	example, _, _ = strings.Cut(example, "```")
+	got, err := ParsePrompts(example)
+	require.NoError(t, err)
+	require.Equal(t, []Prompt{
+		{Text: "Write the word hello into the file hello.txt.", Expect: []Expectation{{Path: "hello.txt", Contains: "hello"}}},
+		{Text: "What is in hello.txt? Answer with its content alone.", Expect: []Expectation{{Contains: "hello"}}},
+	}, got)
+}
+
 func TestPromptsThatAreNone(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                           "line 1: there is no prompt",

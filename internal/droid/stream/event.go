@@ -64,6 +64,11 @@ type Message struct {
 	// come with load_session alone (0.99 to 0.225; before 0.215 only from the process
 	// that ran the hook).
 	HookEvent string `json:"hookEventName"`
+	// CreatedAt is when the message was made, in a loaded history (0.99 to 0.225).
+	CreatedAt Millis `json:"createdAt"`
+	// ModelID is the model that gave an answer, in a history that droid has read from its
+	// file (0.215, 0.225).
+	ModelID Loose `json:"modelId"`
 }
 
 // TextDelta is assistant_text_delta, or thinking_text_delta when Thinking.

@@ -1,0 +1,22 @@
+package stream
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A time or a model of another form does not cost the message.
+func TestMessageWithOddDetails(t *testing.T) {
+	for raw, want := range map[string]Message{
+		`{"id":"m","createdAt":1795230835698,"modelId":"a"}`: {ID: "m", CreatedAt: 1795230835698, ModelID: "a"},
+		`{"id":"m","createdAt":"soon","modelId":5}`:          {ID: "m"},
+		`{"id":"m","createdAt":-1,"modelId":{}}`:             {ID: "m"},
+		`{"id":"m","createdAt":1e300,"modelId":null}`:        {ID: "m"},
+	} {
+		var m Message
+		require.NoError(t, json.Unmarshal([]byte(raw), &m))
+		require.Equal(t, want, m, raw)
+	}
+}

@@ -1,0 +1,67 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// long is a conversation of so many parts: prompts, answers with a table and code, calls
+// with a change.
+func long(parts int) *Conversation {
+	c := &Conversation{Title: "Long"}
+	for i := range parts / 4 {
+		message := fmt.Sprint(i)
+		c.User(said(message, "Please go on with step "+message))
+		c.Agent(said(message, "## Step "+message+"\n\nIt is **done**, see `a.go`:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc step() int {\n\treturn "+message+" // the step\n}\n```\n"))
+		c.Call(Call{Tool: "Execute", Command: "go test ./... -run " + message, Output: strings.Repeat("ok\n", 20)})
+		c.Call(Call{Tool: "Edit", Changes: []Change{{File: "a.go", Lines: []Line{{'-', "-return 1"}, {'+', "+return " + message}}}}})
+	}
+	return c
+}
+
+// huge is a conversation with an output and a result of so many bytes each.
+func huge(size int) *Conversation {
+	c := new(Conversation)
+	text := strings.Repeat("a line of <output> & more of it\n", size/32)
+	c.Call(Call{Tool: "Execute", Command: "make", Output: text})
+	c.Call(Call{Tool: "Read", Lang: "a.go", Result: text})
+	return c
+}
+
+// slow is a conversation made to be slow: Markdown whose reading takes a time that grows
+// with the square of its length, in so many parts.
+func slow(parts int) *Conversation {
+	c := new(Conversation)
+	for i := range parts {
+		text := strings.Repeat([]string{">", "*a_ ", "[a](", "1. ", "- "}[i%5], maxMarkdown)
+		c.Agent(said(fmt.Sprint(i), text[:maxMarkdown]))
+	}
+	return c
+}
+
+// A long conversation and a huge output are on the page as a whole.
+func TestLongConversationIsWhole(t *testing.T) {
+	page := rendered(t, long(2000))
+	require.Equal(t, 500, strings.Count(page, "<table>"))
+	require.Equal(t, 500, strings.Count(page, `<span class="k">func</span>`))
+	require.Contains(t, page, "&#43;return 499")
+	page = rendered(t, huge(5<<20))
+	require.Equal(t, 2*(5<<20/32), strings.Count(page, "a line of &lt;output&gt; &amp; more of it\n"))
+}
+
+func BenchmarkTenThousandParts(b *testing.B) { benchmark(b, long(10_000)) }
+func BenchmarkHugeOutput(b *testing.B)       { benchmark(b, huge(5<<20)) }
+func BenchmarkMadeToBeSlow(b *testing.B)     { benchmark(b, slow(100)) }
+
+func benchmark(b *testing.B, c *Conversation) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.Render(io.Discard); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
