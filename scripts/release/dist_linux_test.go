@@ -29,7 +29,7 @@ func requireProgram(t *testing.T, d dist, program string) {
 	require.Contains(t, succeed(t, bare(t, program, "smoke", "--demo", "--permissions", "allow", "Add a greeting")), "Add a greeting")
 }
 
-// installed are what both kinds of packages lay down.
+// requireInstalled checks what both kinds of packages lay down below a directory.
 func requireInstalled(t *testing.T, d dist, root string) {
 	t.Helper()
 	requireProgram(t, d, filepath.Join(root, "usr/bin/droid-acp"))

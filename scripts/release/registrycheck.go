@@ -35,48 +35,54 @@ func checkEntry(folder string, agent, icon []byte) (problems []string) {
 	if err := compileRegistrySchema().Validate(instance); err != nil {
 		return []string{"agent.json does not follow the schema: " + err.Error()}
 	}
-	var e struct {
-		ID, Version  string
-		Distribution struct {
-			Binary   map[string]struct{ Archive, Cmd, SHA256 string }
-			Npx, Uvx struct{ Package string }
-		}
-	}
+	var e listed
 	if err := json.Unmarshal(agent, &e); err != nil {
 		return []string{err.Error()}
 	}
-	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if e.ID != folder {
-		add("the id %q is not the folder's name %q", e.ID, folder)
+		problems = append(problems, fmt.Sprintf("the id %q is not the folder's name %q", e.ID, folder))
 	}
 	for _, taken := range takenIDs {
 		if e.ID == taken {
-			add("the id %q is another agent's", taken)
+			problems = append(problems, fmt.Sprintf("the id %q is another agent's", taken))
 		}
 	}
 	for _, platform := range registryPlatforms() {
-		target, ok := e.Distribution.Binary[platform]
-		if !ok {
-			add("there is no program for %s", platform)
-			continue
-		}
-		for _, problem := range checkArchive(target.Archive, e.Version) {
-			add("%s: %s", platform, problem)
-		}
-		if target.SHA256 == "" {
-			add("%s: there is no sha256", platform)
-		}
-		if (strings.HasSuffix(target.Cmd, ".exe")) != strings.HasPrefix(platform, "windows") {
-			add("%s: the command is %q", platform, target.Cmd)
+		for _, problem := range e.checkTarget(platform) {
+			problems = append(problems, platform+": "+problem)
 		}
 	}
 	for kind, name := range map[string]string{"npx": e.Distribution.Npx.Package, "uvx": e.Distribution.Uvx.Package} {
 		if at := strings.LastIndexAny(name, "@="); name != "" && (at < 1 || name[at+1:] != e.Version) {
-			add("%s: the package %q does not name the version %s", kind, name, e.Version)
+			problems = append(problems, fmt.Sprintf("%s: the package %q does not name the version %s", kind, name, e.Version))
 		}
 	}
 	sort.Strings(problems)
 	return append(problems, checkIcon(icon)...)
+}
+
+// listed is what the check reads of an agent.json.
+type listed struct {
+	ID, Version  string
+	Distribution struct {
+		Binary   map[string]struct{ Archive, Cmd, SHA256 string }
+		Npx, Uvx struct{ Package string }
+	}
+}
+
+func (e *listed) checkTarget(platform string) (problems []string) {
+	target, ok := e.Distribution.Binary[platform]
+	if !ok {
+		return []string{"there is no program"}
+	}
+	problems = checkArchive(target.Archive, e.Version)
+	if target.SHA256 == "" {
+		problems = append(problems, "there is no sha256")
+	}
+	if strings.HasSuffix(target.Cmd, ".exe") != strings.HasPrefix(platform, "windows") {
+		problems = append(problems, fmt.Sprintf("the command is %q", target.Cmd))
+	}
+	return problems
 }
 
 func compileRegistrySchema() *jsonschema.Schema {

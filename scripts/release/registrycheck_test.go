@@ -64,7 +64,7 @@ func TestTheCheckNoticesEachFault(t *testing.T) {
 		"a prerelease":            {func(o object) { o["version"] = "1.2.3-rc.1" }, "/version"},
 		"another version":         {func(o object) { o["version"] = "1.2.4" }, "of version 1.2.3, not of 1.2.4"},
 		"an icon's address":       {func(o object) { o["icon"] = "icon.svg" }, "/icon"},
-		"a system too few":        {func(o object) { delete(at(o, "distribution", "binary"), "windows-aarch64") }, "no program for windows-aarch64"},
+		"a system too few":        {func(o object) { delete(at(o, "distribution", "binary"), "windows-aarch64") }, "windows-aarch64: there is no program"},
 		"a system unknown":        {func(o object) { at(o, "distribution", "binary")["linux-riscv64"] = linux(o) }, "linux-riscv64"},
 		"latest": {func(o object) {
 			linux(o)["archive"] = "https://example.invalid/releases/latest/download/droid-acp.tar.gz"
