@@ -88,6 +88,17 @@ func TestExportInABrowser(t *testing.T) {
 			require.Contains(t, dom, `<p class="tokens">Tokens: 800 read, 80 written</p>`, "droid tells it since 0.215")
 		}
 		requireHarmless(t, dom)
+		c.end(h)
+
+		again := startAgent(t, h)
+		again.initialize()
+		again.mustCall("session/load", h.params(s.id), nil)
+		again.mustCall("_droid/export", map[string]any{"sessionId": s.id, "path": "again.html"}, nil)
+		data, err := os.ReadFile(filepath.Join(h.work, "again.html"))
+		require.NoError(t, err)
+		require.Contains(t, string(data), "<h4>What I changed</h4>")
+		require.NotContains(t, string(data), "Tokens: 800", "this agent has not seen the turn")
+		require.Equal(t, h.version != oldDroid, strings.Contains(string(data), `<h2>droid <span class="meta">Scripted</span>`), "droid's file has the model since 0.215")
 	})
 }
 

@@ -27,7 +27,7 @@ func newChecker(root string) (*checker, error) {
 		return nil, err
 	}
 	c := &checker{root: root, names: names, roots: []string{root, filepath.Join(root, "internal")}}
-	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9]+):`).FindAllStringSubmatch(string(makefile), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9-]+):`).FindAllStringSubmatch(string(makefile), -1) {
 		c.builds = append(c.builds, m[1])
 	}
 	return c, nil

@@ -77,7 +77,7 @@ func everywhere(text string) *Conversation {
 		Questions: []Question{{text, []string{text, "b"}, text}, {text, nil, "b"}}})
 	call.Image(text, text)
 	call.Image("image/png", text)
-	c.Call(Call{Tool: "Read", Exit: &exit, Lang: "a.go", Result: text, Input: text, Folded: true})
+	c.Call(Call{Tool: "Read", Exit: &exit, Lang: "go", Result: text, Input: text, Folded: true})
 	c.Spent(Tokens{Input: 1})
 	return c
 }

@@ -53,27 +53,36 @@ func closeSpan(b *strings.Builder, open string) {
 	}
 }
 
-// maxLexerName bounds the names of languages and files that are looked up, in bytes: it
-// takes a while for long ones.
-const maxLexerName = 64
-
 // lexerFor finds the lexer of a language or file name, nil where there is none. Files
-// are told by their extension, and each is looked for once.
+// are told by their extension, and each is looked for once: comparing a name with what
+// all lexers say of files takes milliseconds.
 func (p *painter) lexerFor(what string) chroma.Lexer {
 	what = strings.ToLower(strings.TrimSpace(what))
-	if ext := path.Ext(what); ext != "" {
-		what = "file" + ext
+	if p.lexers == nil {
+		p.lexers = make(map[string]chroma.Lexer)
+		for _, alias := range lexers.Aliases(true) {
+			p.lexers[strings.ToLower(alias)] = nil
+		}
 	}
-	if what == "" || len(what) > maxLexerName {
-		return nil
-	}
+	ext := path.Ext(what)
 	lexer, known := p.lexers[what]
-	if !known {
+	switch {
+	case known && lexer == nil:
 		lexer = lexers.Get(what)
-		p.lexers[what] = lexer
+	case known || ext == "" || len(ext) > maxExtension:
+		return lexer
+	default:
+		what = "file" + ext
+		if lexer, known = p.lexers[what]; !known {
+			lexer = lexers.Match(what)
+		}
 	}
+	p.lexers[what] = lexer
 	return lexer
 }
+
+// maxExtension bounds the extensions of files that are looked for, in bytes.
+const maxExtension = 16
 
 // colour is the CSS class of a kind of token, "" for text as any other.
 func colour(t chroma.TokenType) string {

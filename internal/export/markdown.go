@@ -33,12 +33,12 @@ const (
 // painter makes HTML of Markdown and of code, for one page.
 type painter struct {
 	markdown goldmark.Markdown
-	lexers   map[string]chroma.Lexer // by what code is, nil where there is none
+	lexers   map[string]chroma.Lexer // by languages and "file" with an extension; nil for one that is not looked up yet, or that there is none of
 	until    time.Time
 }
 
 func newPainter(now time.Time) *painter {
-	p := &painter{until: now.Add(maxPainting), lexers: make(map[string]chroma.Lexer)}
+	p := &painter{until: now.Add(maxPainting)}
 	p.markdown = goldmark.New(
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
 			extension.Strikethrough, extension.TaskList, extension.Linkify),

@@ -44,6 +44,19 @@ func TestCodeKeepsItsText(t *testing.T) {
 	}
 }
 
+func TestLexers(t *testing.T) {
+	p := newPainter(time.Now())
+	for what, name := range map[string]string{"go": "Go", "Go ": "Go", "sh": "Bash", "main.go": "Go", "MAIN.PY": "Python", "x.tar.gz": "", "README": "", "": "", "nosuch": "", "a.nosuch": "", "a." + strings.Repeat("x", 99): ""} {
+		for range 2 {
+			got := ""
+			if lexer := p.lexerFor(what); lexer != nil {
+				got = lexer.Config().Name
+			}
+			require.Equal(t, name, got, what)
+		}
+	}
+}
+
 // unmarked is the text of HTML that has spans only.
 func unmarked(s string) string {
 	var b strings.Builder

@@ -66,7 +66,8 @@ type Message struct {
 	HookEvent string `json:"hookEventName"`
 	// CreatedAt is when the message was made, in a loaded history (0.99 to 0.225).
 	CreatedAt Millis `json:"createdAt"`
-	// ModelID is the model that gave an answer (0.225).
+	// ModelID is the model that gave an answer, in a history that droid has read from its
+	// file (0.215, 0.225).
 	ModelID Loose `json:"modelId"`
 }
 
