@@ -139,9 +139,12 @@ func (b *builder) addText(uri, text string) {
 }
 
 // mention writes a mention, kept apart from the words around it, unless the user's
-// own text has it already.
+// own text has it already, or it stands there as the last word.
 func (b *builder) mention(mention string) {
 	if path, ok := strings.CutPrefix(mention, "@"); ok && b.mentioned[path] {
+		return
+	}
+	if strings.HasSuffix(" "+b.text.String(), " "+mention+" ") {
 		return
 	}
 	if s := b.text.String(); s != "" && !strings.HasSuffix(s, " ") && !strings.HasSuffix(s, "\n") {
