@@ -81,7 +81,10 @@ func (l *commandLine) branch(c subcommand) *cobra.Command {
 			return err
 		},
 	}
-	cmd.SetHelpFunc(func(*cobra.Command, []string) { fmt.Fprint(l.base.stdout, settings.Help(c.Command, rows())) })
+	cmd.SetHelpFunc(func(*cobra.Command, []string) {
+		_, err := fmt.Fprint(l.base.stdout, settings.Help(c.Command, rows()))
+		l.code = l.base.printed(err)
+	})
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		if words := cmd.Flags().Args(); c.Name == "" && len(words) > 0 {
 			return unknownCommand(words[0]) // whose flag that perhaps is
@@ -122,8 +125,8 @@ func complete(cmd *cobra.Command, row settings.Setting) {
 // run runs a command when its flags have been read.
 func (l *commandLine) run(c subcommand, args []string) (exitCode int, err error) {
 	if l.versionWanted() {
-		fmt.Fprintln(l.base.stdout, built())
-		return exitOK, nil
+		_, err := fmt.Fprintln(l.base.stdout, built())
+		return l.base.printed(err), nil
 	}
 	if l.isOn(loginWord) {
 		c = loginCommand()

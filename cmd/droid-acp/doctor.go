@@ -40,13 +40,14 @@ func runDoctor(c *call) int {
 		return usageError(c.stderr, err, "doctor")
 	}
 	defer closeLog()
+	out := &noting{to: c.stdout}
 	config, asJSON := c.doctorConfig(log), c.values.Bool("json")
 	if !asJSON {
 		config.Each = func(r doctor.Report, check doctor.Check) {
 			if len(r.Checks) == 1 {
-				fmt.Fprint(c.stdout, r.Head())
+				fmt.Fprint(out, r.Head())
 			}
-			fmt.Fprint(c.stdout, r.Line(check))
+			fmt.Fprint(out, r.Line(check))
 		}
 	}
 	report := doctor.Run(c.leaving.ctx, config)
@@ -57,7 +58,10 @@ func runDoctor(c *call) int {
 			return exitFailed
 		}
 	}
-	fmt.Fprint(c.stdout, text)
+	fmt.Fprint(out, text)
+	if code := c.printed(out.err); code != exitOK {
+		return code
+	}
 	if report.Count(doctor.Failure) > 0 || c.leaving.ctx.Err() != nil {
 		return exitFailed
 	}

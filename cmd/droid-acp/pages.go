@@ -54,6 +54,21 @@ func printingExits() []settings.Exit {
 	return []settings.Exit{{Code: exitOK, Means: "it is printed"}, {Code: exitFailed, Means: "it could not be written"}, {Code: exitUsage, Means: "wrong usage"}}
 }
 
+// noting passes on what is written, and keeps the first error.
+type noting struct {
+	to  io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (n *noting) Write(p []byte) (int, error) {
+	written, err := n.to.Write(p)
+	if n.err == nil {
+		n.err = err
+	}
+	return written, err
+}
+
 // printed is the exit code of a command that prints.
 func (c *call) printed(err error) int {
 	if err != nil {

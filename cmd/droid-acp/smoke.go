@@ -84,11 +84,16 @@ func runSmoke(c *call) int {
 		Dir: options.CWD, Version: version(), Log: log,
 	})
 	c.leaving.onHurry(agent.Kill)
-	result := converse(ctx, agent, c.stdout, options)
+	out := &noting{to: c.stdout}
+	result := converse(ctx, agent, out, options)
 	if result.Outcome != smoke.Passed {
 		fmt.Fprintf(c.stderr, "droid-acp smoke: %s: %s\n", result.Outcome, result.Reason)
 	}
-	return writeResult(c, result)
+	code := writeResult(c, result)
+	if notShown := c.printed(out.err); code == exitOK {
+		return notShown
+	}
+	return code
 }
 
 // writeResult writes the files that were asked for, and returns the exit code.
@@ -146,8 +151,26 @@ func smokeOptions(c *call) (o smoke.Options, err error) {
 			}
 		}
 	}
+	if sameFile(v.String("junit"), v.String("result")) {
+		return o, errors.New("--junit and --result name the same file")
+	}
 	o.Prompts, err = promptsOf(v, strings.Join(c.args, " "))
 	return o, err
+}
+
+// sameFile reports whether two paths lead to one file, also if it is not there yet.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	one, errOne := os.Stat(a)
+	two, errTwo := os.Stat(b)
+	if errOne == nil && errTwo == nil {
+		return os.SameFile(one, two)
+	}
+	one, errOne = os.Stat(filepath.Dir(a))
+	two, errTwo = os.Stat(filepath.Dir(b))
+	return errOne == nil && errTwo == nil && os.SameFile(one, two) && filepath.Base(a) == filepath.Base(b)
 }
 
 // directory is the absolute path of a directory, which must be there.

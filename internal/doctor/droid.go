@@ -266,6 +266,9 @@ func discard(id string) error {
 }
 
 func lookAtBridge(p *patient, ctx context.Context) Check {
+	if _, err := os.Stat(os.TempDir()); err != nil { // the demo's session is in it
+		return Check{Result: Failure, Found: "The directory for temporary files cannot be used: " + diagnosis.Sentence(err), ToDo: "Make it, or set TMPDIR to another one."}
+	}
 	if err := p.Demo(ctx); err != nil {
 		if ctx.Err() != nil {
 			return p.ended(ctx, "The demo did not end")

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,11 +88,11 @@ func lookAtEditors(p *patient, _ context.Context) Check {
 			if !server.isOurs() {
 				continue
 			}
-			facts = append(facts, map[string]any{"editor": file.editor, "file": file.path, "name": name, "command": server.Command.Path})
+			facts = append(facts, map[string]any{"editor": file.editor, "file": file.path, "name": name, "command": withoutArguments(server.Command.Path)})
 			where := fmt.Sprintf("%s (agent %q in %s)", file.editor, name, file.path)
 			fault, remedy := p.faultOf(server)
 			if fault == "" {
-				words = append(words, where+" starts "+server.Command.Path)
+				words = append(words, where+" starts "+withoutArguments(server.Command.Path))
 				continue
 			}
 			faults, todo = append(faults, where+": "+fault), append(todo, remedy)
@@ -112,6 +113,10 @@ func lookAtEditors(p *patient, _ context.Context) Check {
 // maxConfig is how large an editor's configuration may be, in bytes.
 const maxConfig = 4 << 20
 
+// maxBrackets is how many lists and objects it may open. hujson calls itself for each level,
+// and ends the program where the stack does not suffice.
+const maxBrackets = 100_000
+
 // agentServers reads the agents of a configuration, which may have comments and commas
 // behind the last entry, as Zed's.
 func agentServers(path string) (map[string]agentServer, error) {
@@ -128,6 +133,9 @@ func agentServers(path string) (map[string]agentServer, error) {
 	}
 	if strings.TrimSpace(string(data)) == "" {
 		return nil, nil
+	}
+	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) > maxBrackets {
+		return nil, errors.New("it has too many brackets")
 	}
 	if data, err = hujson.Standardize(data); err != nil {
 		return nil, errors.New("it is no JSON with comments")
@@ -164,10 +172,10 @@ func (s agentServer) arguments() []string { return append(s.Command.Args, s.Args
 func (p *patient) faultOf(s agentServer) (fault, remedy string) {
 	path := p.expand(s.Command.Path)
 	if strings.ContainsAny(path, `/\`) && !filepath.IsAbs(path) {
-		return fmt.Sprintf("the command %q is no absolute path.", s.Command.Path), "Put " + p.Self + " in its place."
+		return fmt.Sprintf("the command %q is no absolute path.", withoutArguments(s.Command.Path)), "Put " + p.Self + " in its place."
 	}
 	if _, err := exec.LookPath(path); err != nil {
-		return fmt.Sprintf("the command %q is not there.", s.Command.Path), "Put " + p.Self + " in its place."
+		return fmt.Sprintf("the command %q is not there.", withoutArguments(s.Command.Path)), "Put " + p.Self + " in its place."
 	}
 	named := map[string]string{"DROID_ACP_DROID": s.Env.Droid}
 	args := s.arguments()

@@ -68,6 +68,8 @@ func plainly(err error) string {
 	switch {
 	case errors.As(err, &syntax):
 		return fmt.Sprintf("it is no JSON, at byte %d.", syntax.Offset)
+	case errors.As(err, &mismatch) && mismatch.Field == "":
+		return "it is no JSON object."
 	case errors.As(err, &mismatch):
 		return fmt.Sprintf("%q is of a kind that droid does not take.", mismatch.Field)
 	case errors.As(err, &file):
@@ -126,8 +128,8 @@ func lookAtMCP(p *patient, _ context.Context) Check {
 			server := config.MCPServers[name]
 			facts = append(facts, map[string]any{"name": name, "file": file, "disabled": server.Disabled})
 			if server.Command != "" && !server.Disabled && !runs(server.Command, s.dir) {
-				faults = append(faults, fmt.Sprintf("The command %q of the server %q is not there.", server.Command, name))
-				todo = append(todo, fmt.Sprintf("Install %s, or correct it in %s.", server.Command, file))
+				faults = append(faults, fmt.Sprintf("The command %q of the server %q is not there.", withoutArguments(server.Command), name))
+				todo = append(todo, fmt.Sprintf("Install %s, or correct it in %s.", withoutArguments(server.Command), file))
 			}
 		}
 	}
@@ -139,6 +141,10 @@ func lookAtMCP(p *patient, _ context.Context) Check {
 
 // warned is a check whose faults do not stop a user.
 func warned(words, faults, todo []string, facts map[string]any) Check {
+	if more := len(faults) - maxNames; more > 0 {
+		faults = append(faults[:maxNames:maxNames], "And "+counted(more, "more fault")+".")
+		todo = todo[:min(len(todo), maxNames)]
+	}
 	check := Check{Result: OK, ToDo: strings.Join(todo, " "), Facts: facts}
 	if len(words) > 0 {
 		check.Found = strings.Join(words, "; ") + "."
@@ -148,6 +154,22 @@ func warned(words, faults, todo []string, facts map[string]any) Check {
 		check.Found = strings.TrimSpace(check.Found + " " + strings.Join(faults, " "))
 	}
 	return check
+}
+
+// withoutArguments is a command without what may be a key: somebody has put arguments or
+// variables into the field that is for the program alone. A path may have spaces.
+func withoutArguments(command string) string {
+	end := strings.IndexByte(command, '=')
+	if dash := strings.Index(command, " -"); end < 0 || dash >= 0 && dash < end {
+		end = dash
+	}
+	if space := strings.IndexAny(command, " \t\n"); space >= 0 && (end < 0 || space < end) && !filepath.IsAbs(command) {
+		end = space
+	}
+	if end < 0 {
+		return command
+	}
+	return command[:end] + "…"
 }
 
 // runs reports whether a command is there, as seen from a directory.

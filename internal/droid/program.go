@@ -155,7 +155,7 @@ func Release(ctx context.Context, path string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env = Command{}.environment()
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	if runtime.GOOS != "windows" {
+	if info, err := os.Stat(os.TempDir()); runtime.GOOS != "windows" && err == nil && info.IsDir() {
 		cmd.Dir = os.TempDir() // it makes no difference, and is no project
 	}
 	var group procgroup.Group

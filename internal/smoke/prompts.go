@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -99,8 +100,9 @@ func parsePrompt(lines []string, first int) (p Prompt, err error) {
 		if err != nil {
 			return p, fmt.Errorf("line %d: %w", first+end-1, err)
 		}
-		p.Expect = append([]Expectation{e}, p.Expect...)
+		p.Expect = append(p.Expect, e)
 	}
+	slices.Reverse(p.Expect) // they were read from the end
 	text := lines[:end:end]
 	for i, line := range text {
 		if rest, found := strings.CutPrefix(line, `\`); found && (rest == separator || expects.MatchString(rest)) {

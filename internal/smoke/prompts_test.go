@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -126,4 +127,16 @@ func TestExpectedFileStaysInside(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "a"), []byte("x"), 0o644))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link")))
 	require.Contains(t, Expectation{Path: "link/a", Contains: "x"}.check("", dir).Found, "escapes")
+}
+
+// The time that many expectations take does not grow with their square.
+func TestManyExpectations(t *testing.T) {
+	const many = 300_000
+	began := time.Now()
+	prompts, err := ParsePrompts("Do it.\nexpect: first\n" + strings.Repeat("expect: a\n", many) + "expect: last")
+	require.NoError(t, err)
+	require.Len(t, prompts[0].Expect, many+2)
+	require.Equal(t, "first", prompts[0].Expect[0].Contains)
+	require.Equal(t, "last", prompts[0].Expect[many+1].Contains)
+	require.Less(t, time.Since(began), 20*time.Second)
 }

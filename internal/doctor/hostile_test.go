@@ -1,0 +1,65 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Somebody has put a key into the field for the program.
+func TestCommandsDoNotTellKeys(t *testing.T) {
+	h := newHouse(t, "")
+	h.write(".factory/mcp.json", `{"mcpServers": {"a": {"command": "API_KEY=SECRET npx foo"}, "b": {"command": "npx foo --key SECRET"}, "c": {"command": "/none/foo --key=SECRET"}, "d": {"command": "sh -c 'curl https://x/SECRET'"}}}`)
+	h.write(h.zed(), `{"agent_servers": {"a": {"command": "KEY=SECRET droid-acp"}, "b": {"command": "/none/droid-acp --token SECRET"}}}`)
+	mcp, editors := h.look("mcp"), h.look("editors")
+	require.Contains(t, mcp.Found, `The command "API_KEY…" of the server "a" is not there.`)
+	require.Contains(t, editors.Found, `"/none/droid-acp…" is not there.`)
+	data, err := json.Marshal([]Check{mcp, editors})
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "SECRET")
+	require.Equal(t, "/My Tools/droid-acp", withoutArguments("/My Tools/droid-acp"))
+}
+
+// A configuration that is nested deeply does not end the program.
+func TestDeepConfiguration(t *testing.T) {
+	h := newHouse(t, "")
+	h.write(h.zed(), `{"agent_servers":`+strings.Repeat("[", 1_000_000))
+	require.Contains(t, h.look("editors").Found, "too many brackets")
+	h.write(h.zed(), `{"agent_servers":`+strings.Repeat("[", maxBrackets-1))
+	require.Contains(t, h.look("editors").Found, "no JSON")
+	h.write(h.zed(), `[]`)
+	require.Contains(t, h.look("editors").Found, "it is no JSON object.")
+}
+
+func TestManyFaultsAreShort(t *testing.T) {
+	h := newHouse(t, "")
+	servers := map[string]any{}
+	for i := range 500 {
+		servers[fmt.Sprint(i)] = map[string]any{"command": "gone"}
+	}
+	data, err := json.Marshal(map[string]any{"mcpServers": servers})
+	require.NoError(t, err)
+	h.write(".factory/mcp.json", string(data))
+	got := h.look("mcp")
+	require.Contains(t, got.Found, "And 494 more faults.")
+	require.Equal(t, maxNames, strings.Count(got.ToDo, "Install "))
+}
+
+// A directory for temporary files that is not there is told, and nothing else is blamed.
+func TestNoTemporaryFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("another variable names it there")
+	}
+	h := newHouse(t, "own")
+	gone := filepath.Join(t.TempDir(), "gone")
+	t.Setenv("TMPDIR", gone)
+	r := h.report()
+	require.Equal(t, OK, r.of(t, "droid").Result, r.of(t, "droid").Found)
+	require.Contains(t, r.of(t, "start").ToDo, "TMPDIR")
+	require.Contains(t, r.of(t, "bridge").ToDo, "TMPDIR")
+}
