@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/chroma/v2"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -25,15 +24,14 @@ const (
 	// maxMarkdown bounds how much Markdown is read in one piece, in bytes. The time
 	// that this takes grows with the square of the length for texts made to be slow.
 	maxMarkdown = 64 << 10
-	// maxPainting bounds how long one page takes for Markdown and colours. What comes
-	// after is shown as plain text.
+	// maxPainting bounds how long one page takes for Markdown. What comes after is shown
+	// as plain text.
 	maxPainting = 10 * time.Second
 )
 
 // painter makes HTML of Markdown and of code, for one page.
 type painter struct {
 	markdown goldmark.Markdown
-	lexers   map[string]chroma.Lexer // by languages and "file" with an extension; nil for one that is not looked up yet, or that there is none of
 	until    time.Time
 }
 
@@ -108,7 +106,7 @@ func (p *painter) Typed(source string) template.HTML {
 		held := source[begin:end]
 		switch {
 		case fence != "":
-			b.WriteString(p.block(language, held))
+			b.WriteString(blockOfCode(language, held))
 		case strings.Trim(held, "\r\n") != "":
 			b.WriteString(`<p class="typed">` + escaped(strings.Trim(held, "\r\n")) + "</p>\n")
 		}
@@ -129,10 +127,10 @@ func (p *painter) Typed(source string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// block is a block of code.
-func (p *painter) block(language, code string) string {
+// blockOfCode is code on lines of its own.
+func blockOfCode(language, text string) string {
 	language, _, _ = strings.Cut(strings.TrimSpace(language), " ")
-	return `<pre tabindex="0"><code>` + p.code(language, code) + "</code></pre>\n"
+	return `<pre tabindex="0"><code>` + code(language, text) + "</code></pre>\n"
 }
 
 // lower makes the headings of a text lower than those of the page.
@@ -284,7 +282,7 @@ func (p *painter) codeBlock(w util.BufWriter, source []byte, node ast.Node, ente
 		if fenced, ok := node.(*ast.FencedCodeBlock); ok {
 			language = string(fenced.Language(source))
 		}
-		_, _ = w.WriteString(p.block(language, string(node.Lines().Value(source))))
+		_, _ = w.WriteString(blockOfCode(language, string(node.Lines().Value(source))))
 	}
 	return ast.WalkSkipChildren, nil
 }
