@@ -119,6 +119,31 @@ func TestPieces(t *testing.T) {
 	require.Equal(t, `<p class="typed">`+strings.Repeat("&gt; ", maxMarkdown)+"</p>\n", string(newPainter(time.Now()).Markdown(huge)))
 }
 
+// A table that would become huge is not read as one.
+func TestHugeTableIsText(t *testing.T) {
+	wide := strings.Repeat("|a", 5000) + "|\n" + strings.Repeat("|-", 5000) + "|\n"
+	page := string(newPainter(time.Now()).Markdown(wide + strings.Repeat("|b\n", 10)))
+	require.Contains(t, page, "<td>b</td>")
+	page = string(newPainter(time.Now()).Markdown(wide + strings.Repeat("|b\n", 10_000)))
+	require.NotContains(t, page, "<table>")
+	require.Equal(t, 10_000, strings.Count(page, "|b"))
+}
+
+// Markdown is read as it is often written.
+func TestLists(t *testing.T) {
+	for source, want := range map[string]string{
+		"3. a\n4. b\n   - c\n":  "<ol start=\"3\">\n<li>a</li>\n<li>b\n<ul>\n<li>c</li>\n</ul>\n</li>\n</ol>\n",
+		"- a\n\n- b":            "<ul>\n<li>\n<p>a</p>\n</li>\n<li>\n<p>b</p>\n</li>\n</ul>\n",
+		"> a  \n> **b** *c*":    "<blockquote>\n<p>a<br>\n<strong>b</strong> <em>c</em></p>\n</blockquote>\n",
+		"a\n***\n&lt;b&gt; \\*": "<p>a</p>\n<hr>\n<p>&lt;b&gt; *</p>\n",
+		"- ```go\n  x\n  ```":   "<ul>\n<li>\n<pre tabindex=\"0\"><code>x\n</code></pre>\n</li>\n</ul>\n",
+		"[**a**](mailto:a@b.c)": "<p><a href=\"mailto:a@b.c\" rel=\"noreferrer noopener\"><strong>a</strong></a></p>\n",
+		"<a@b.c> <x:y>":         "<p><a href=\"mailto:a@b.c\" rel=\"noreferrer noopener\">a@b.c</a> &lt;x:y&gt;</p>\n",
+	} {
+		require.Equal(t, want, string(newPainter(time.Now()).Markdown(source)), source)
+	}
+}
+
 // A page that has had its time shows the rest as plain text, whole.
 func TestLatePageIsPlain(t *testing.T) {
 	p := newPainter(time.Now().Add(-2 * maxPainting))
