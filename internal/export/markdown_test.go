@@ -1,6 +1,10 @@
 package export
 
 import (
+	"html"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -32,29 +36,63 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// Code keeps each of its signs, whatever the lexer of its language makes of it.
+// Code keeps each of its signs, whatever language it is taken for.
 func TestCodeKeepsItsText(t *testing.T) {
-	p := newPainter(time.Now())
-	for what, text := range map[string]string{
-		"go": "a\r\nb\n\n\n", "python": "x", "html": "<a href='x'>&amp;</a>", "bash": "cat <<E\n$x\nE\n", "a.json": `{"a":[1,2`,
-		"php": "<?php echo 1 ?> x", "markdown": "# a\n```go\nx\n```", "rust": "'", "perl": "\x00", "yaml": "a: |\n  b\n", "jsx": "<A b={c}/>", "dockerfile": "RUN \\\n x",
-	} {
-		coloured := p.code(what, text)
-		require.Equal(t, strings.ReplaceAll(text, "\x00", "\uFFFD"), unmarked(coloured), what)
+	for _, text := range append(hostile, "a\r\nb\n\n\n", "x", "<a href='x'>&amp;</a>", "cat <<E\n$x\nE\n", `{"a":[1,2`, "<?php echo 1 ?> x", "# a\n```go\nx\n```", "'", `"`, `"""`, "\"\\", "'\\", "\x00",
+		"a: |\n  b\n", "<A b={c}/>", "RUN \\\n x", "/*", "/*/", "<", "</", "<!-", "<!--", "<a b", "é'é'", "\xff'\xff'", "1.", "1.a", "@", "+", "\n") {
+		for name := range grammars() {
+			require.Equal(t, strings.ReplaceAll(text, "\x00", "\uFFFD"), unmarked(code(name, text)), name)
+		}
 	}
 }
 
-func TestLexers(t *testing.T) {
-	p := newPainter(time.Now())
-	for what, name := range map[string]string{"go": "Go", "Go ": "Go", "sh": "Bash", "main.go": "Go", "MAIN.PY": "Python", "x.tar.gz": "", "README": "", "": "", "nosuch": "", "a.nosuch": "", "a." + strings.Repeat("x", 99): ""} {
-		for range 2 {
-			got := ""
-			if lexer := p.lexerFor(what); lexer != nil {
-				got = lexer.Config().Name
-			}
-			require.Equal(t, name, got, what)
+// What has which colour: «class text» has one.
+func TestColours(t *testing.T) {
+	for what, text := range map[string]string{
+		"go":         "«k func» «f Do»(a «t int») { «k return» «s \"b\\\"c\"» + «s `d\n`» + «n 1.5e3» «c // e»\n}",
+		"a.PY":       "«f @x»\n«k def» «f y»(): «s \"\"\"a\n\"b\"\"\"» «c # z»",
+		"rust":       "«k fn» a<'a>(b: &'a «t str») { «s 'x'» «s '\\''» «s '\\u{1F600}'» «s \"c\nd\"» }",
+		"json":       `{«t "a"»: «n 1», «t "b"» : [«s "c:"», «k true»]}`,
+		"yaml":       "«t a-b»: it's «c # d»\n«t e»: «s 'f'» http://g#h",
+		"toml":       "[a]\n«t b» = «s 'c'» «c # d»",
+		"sh":         "«k if» «t test» ${#a}; «k then» «t echo» «s \"b\nc\"»; «k fi» «c # d»",
+		"sql":        "«k Select» «f f»(a) «k from» «s 'b''c'» «c -- d»",
+		"html":       "«c <!-- a -->»«t <b» «f c»=«s \"d\"»«t >»e < f«t </b>»",
+		"css":        "«k @media» a:hover { «t color»: red }",
+		"diff":       "«k @@ 1 @@\n»«add +a\n»«del -b\n» c",
+		"README.md":  "«k # a\n»b\n«s ```\n# c\n```\n»d",
+		"a/Makefile": "«t all»: b\n\tc",
+		"Dockerfile": "«k FROM» a «k AS» b",
+		"ts":         "«k const» a: «t string» = «s `b\n`» «c /* d\n */»",
+		"c":          "«k #include» <a> «t char» b = «s 'c'»",
+		"nosuch":     "func \"a\"",
+	} {
+		want := regexp.MustCompile("«([a-z]+) ((?s:.*?))»").ReplaceAllString(html.EscapeString(text), `<span class="$1">$2</span>`)
+		require.Equal(t, want, code(what, regexp.MustCompile("«[a-z]+ |»").ReplaceAllString(text, "")), what)
+	}
+}
+
+func TestLanguages(t *testing.T) {
+	for what, name := range map[string]string{"go": "Go", "Go ": "Go", "sh": "Shell", "main.go": "Go", "MAIN.PY": "Python", "C:\\x\\a.rs": "Rust", "src/Dockerfile": "Dockerfile", "x.tar.gz": "", "README": "", "": "", "nosuch": "", "a.nosuch": "", "a." + strings.Repeat("x", 99): "", "file": "", "go/": ""} {
+		got := ""
+		if g := grammarFor(what); g != nil {
+			got = strings.Fields(g.names)[0]
+		}
+		require.Equal(t, name, got, what)
+	}
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "export.md"))
+	require.NoError(t, err)
+	var list []string
+	names := 0
+	for _, l := range languages {
+		list = append(list, strings.Fields(l.names)[0])
+		for _, name := range strings.Fields(l.names) {
+			require.Equal(t, l.names, grammarFor(name).names, "%s is in two rows", name)
+			names++
 		}
 	}
+	require.Greater(t, names, len(languages))
+	require.Contains(t, strings.ReplaceAll(string(doc), "\n", " "), "languages: "+strings.Join(list, ", ")+".")
 }
 
 // unmarked is the text of HTML that has spans only.
@@ -81,11 +119,35 @@ func TestPieces(t *testing.T) {
 	require.Equal(t, `<p class="typed">`+strings.Repeat("&gt; ", maxMarkdown)+"</p>\n", string(newPainter(time.Now()).Markdown(huge)))
 }
 
+// A table that would become huge is not read as one.
+func TestHugeTableIsText(t *testing.T) {
+	wide := strings.Repeat("|a", 5000) + "|\n" + strings.Repeat("|-", 5000) + "|\n"
+	page := string(newPainter(time.Now()).Markdown(wide + strings.Repeat("|b\n", 10)))
+	require.Contains(t, page, "<td>b</td>")
+	page = string(newPainter(time.Now()).Markdown(wide + strings.Repeat("|b\n", 10_000)))
+	require.NotContains(t, page, "<table>")
+	require.Equal(t, 10_000, strings.Count(page, "|b"))
+}
+
+// Markdown is read as it is often written.
+func TestLists(t *testing.T) {
+	for source, want := range map[string]string{
+		"3. a\n4. b\n   - c\n":  "<ol start=\"3\">\n<li>a</li>\n<li>b\n<ul>\n<li>c</li>\n</ul>\n</li>\n</ol>\n",
+		"- a\n\n- b":            "<ul>\n<li>\n<p>a</p>\n</li>\n<li>\n<p>b</p>\n</li>\n</ul>\n",
+		"> a  \n> **b** *c*":    "<blockquote>\n<p>a<br>\n<strong>b</strong> <em>c</em></p>\n</blockquote>\n",
+		"a\n***\n&lt;b&gt; \\*": "<p>a</p>\n<hr>\n<p>&lt;b&gt; *</p>\n",
+		"- ```go\n  x\n  ```":   "<ul>\n<li>\n<pre tabindex=\"0\"><code>x\n</code></pre>\n</li>\n</ul>\n",
+		"[**a**](mailto:a@b.c)": "<p><a href=\"mailto:a@b.c\" rel=\"noreferrer noopener\"><strong>a</strong></a></p>\n",
+		"<a@b.c> <x:y>":         "<p><a href=\"mailto:a@b.c\" rel=\"noreferrer noopener\">a@b.c</a> &lt;x:y&gt;</p>\n",
+	} {
+		require.Equal(t, want, string(newPainter(time.Now()).Markdown(source)), source)
+	}
+}
+
 // A page that has had its time shows the rest as plain text, whole.
 func TestLatePageIsPlain(t *testing.T) {
 	p := newPainter(time.Now().Add(-2 * maxPainting))
 	require.Equal(t, "<p class=\"typed\">**a** &lt;b&gt;</p>\n", string(p.Markdown("**a** <b>")))
-	require.Equal(t, "func &lt;", p.code("go", "func <"))
 }
 
 func TestTerminalSequencesAreLeftOut(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,7 +22,7 @@ var pageCSS string
 // page is self-contained: it has no script and nothing that loads anything. Its policy
 // makes a browser refuse all requests, should a conversation smuggle one in, and every
 // style but the page's own.
-var page = template.Must(template.New("export").Parse(pageHTML))
+var page = sync.OnceValue(func() *template.Template { return template.Must(template.New("export").Parse(pageHTML)) })
 
 // policy is the page's Content-Security-Policy.
 func policy() string {
@@ -81,7 +82,7 @@ func (c *Conversation) Render(w io.Writer) error {
 		v.Title = "droid session"
 	}
 	out := bufio.NewWriter(w)
-	if err := page.Execute(out, v); err != nil {
+	if err := page().Execute(out, v); err != nil {
 		return err
 	}
 	return out.Flush()

@@ -3,6 +3,7 @@ package walls
 import (
 	"fmt"
 	"go/ast"
+	"os/exec"
 	"slices"
 	"sort"
 	"strings"
@@ -90,6 +91,24 @@ func wrongImports(m *tree) (wrong []string) {
 	}
 	sort.Strings(wrong)
 	return wrong
+}
+
+// slowToStart are libraries that the program does not import: they parse tables whenever
+// a program starts, and each start of the agent and of its hook would wait for that. The
+// times are those of a small program, on two shared processors.
+var slowToStart = []string{
+	"github.com/alecthomas/chroma/v2/lexers", // 5 ms
+	"github.com/yuin/goldmark/extension",     // 1 ms, with what it imports
+}
+
+func TestStartIsNotSlowed(t *testing.T) {
+	list, err := exec.Command("go", "list", "-deps", "../../cmd/droid-acp").Output()
+	require.NoError(t, err)
+	program := strings.Fields(string(list))
+	require.Contains(t, program, module+"/internal/export")
+	for _, slow := range slowToStart {
+		require.NotContains(t, program, slow)
+	}
 }
 
 func TestPureRooms(t *testing.T) { require.Empty(t, impurities(readModule(t))) }
