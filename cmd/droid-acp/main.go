@@ -61,7 +61,7 @@ func main() {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stderr = visible.Writer(stderr) // it repeats what others wrote
+	stderr = &inTurn{to: visible.Writer(stderr)} // it repeats what others wrote
 	if len(args) > 0 && args[0] == demoCommand {
 		pace := demoPace
 		if len(args) > 1 && args[1] == demoAtOnce {

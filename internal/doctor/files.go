@@ -206,7 +206,7 @@ func lookAtHooks(p *patient, _ context.Context) Check {
 			case err != nil && file == filepath.Join(p.factory, "settings.json"):
 				continue // the check of the settings tells
 			case err != nil:
-				faults, todo = append(faults, file+" cannot be read: "+plainly(err)), append(todo, "Correct "+file+"; files stay on the disk, and droid before 0.215 runs no hooks of it.")
+				faults, todo = append(faults, file+" cannot be read: "+plainly(err)), append(todo, "Correct "+file+"; files stay on the disk, and an older droid runs no hooks of it.")
 				continue
 			}
 			events := slices.Sorted(maps.Keys(config.Hooks))
