@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -55,7 +56,7 @@ func File(spec string) (Expectation, error) {
 const separator = "---"
 
 // expects are lines that say what is expected of a prompt, and those that look so.
-var expects = regexp.MustCompile(`^(expect[a-z-]*):[ \t]*(.*)$`)
+var expects = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(expect[a-z-]*):[ \t]*(.*)$`) })
 
 // ParsePrompts reads a file of prompts. A line "---" stands between two of them. The
 // lines at a prompt's end that begin with "expect:" or "expect-file:" are its
@@ -91,7 +92,7 @@ func parsePrompt(lines []string, first int) (p Prompt, err error) {
 		if line == "" {
 			continue
 		}
-		found := expects.FindStringSubmatch(line)
+		found := expects().FindStringSubmatch(line)
 		if found == nil {
 			break
 		}
@@ -103,7 +104,7 @@ func parsePrompt(lines []string, first int) (p Prompt, err error) {
 	}
 	text := lines[:end:end]
 	for i, line := range text {
-		if rest, found := strings.CutPrefix(line, `\`); found && (rest == separator || expects.MatchString(rest)) {
+		if rest, found := strings.CutPrefix(line, `\`); found && (rest == separator || expects().MatchString(rest)) {
 			text[i] = rest
 		}
 	}
