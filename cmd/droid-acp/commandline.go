@@ -26,7 +26,7 @@ type commandLine struct {
 // execute runs the command that the arguments name and returns the exit code.
 func execute(base call, args []string) int {
 	l := newCommandLine(base)
-	root := l.tree()
+	root := l.tree(args)
 	root.SetArgs(doubleDashes(args))
 	cmd, err := root.ExecuteC()
 	switch {
@@ -43,8 +43,9 @@ func newCommandLine(base call) *commandLine {
 }
 
 // tree are the commands as cobra wants them: all below the one that serves, and login
-// also below acp, as clients put it behind the arguments of the agent.
-func (l *commandLine) tree() *cobra.Command {
+// also below acp, as clients put it behind the arguments of the agent. Those that the
+// arguments do not name are left out, so that an editor's start does not wait for them.
+func (l *commandLine) tree(args []string) *cobra.Command {
 	all := commands()
 	root := l.branch(all[0])
 	root.Use, root.TraverseChildren = "droid-acp", true
@@ -52,8 +53,14 @@ func (l *commandLine) tree() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetOut(l.base.stdout)
 	root.SetErr(l.base.stderr)
-	root.SetHelpCommand(l.help())
+	whole := wantsAll(args)
+	if whole {
+		root.SetHelpCommand(l.help())
+	}
 	for _, c := range all[1:] {
+		if !whole && !slices.Contains(args, c.Name) {
+			continue
+		}
 		child := l.branch(c)
 		if c.Name == "acp" {
 			child.AddCommand(l.branch(loginCommand()))
@@ -61,6 +68,14 @@ func (l *commandLine) tree() *cobra.Command {
 		root.AddCommand(child)
 	}
 	return root
+}
+
+// wantsAll reports whether the arguments may ask for what there is: they have help in them,
+// or half a line to complete.
+func wantsAll(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		return arg == "help" || strings.HasPrefix(arg, cobra.ShellCompRequestCmd)
+	})
 }
 
 // branch is one command.
@@ -208,11 +223,14 @@ func doubleDashes(args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		return args // half a line, which is to be completed
 	}
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
+		return append(make([]string, 0, len(args)), args...) // never nil: cobra would take os.Args
+	}
 	takesValue := map[string]bool{"help": false}
 	for _, row := range append(settings.AllSettings(rows()), versionRow()) {
 		takesValue[row.Name] = row.Kind != settings.Switch
 	}
-	args = append(make([]string, 0, len(args)), args...) // never nil: cobra would take os.Args
+	args = slices.Clone(args)
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		name, isFlag := strings.CutPrefix(args[i], "-")
 		name = strings.TrimPrefix(name, "-")

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"droid-acp/internal/settings"
 )
 
@@ -25,7 +27,7 @@ func completionCommand() subcommand {
 }
 
 func runCompletion(c *call) int {
-	root := newCommandLine(call{stdout: c.stdout, stderr: c.stderr}).tree()
+	root := newCommandLine(call{stdout: c.stdout, stderr: c.stderr}).tree([]string{cobra.ShellCompRequestCmd})
 	write := map[string]func(io.Writer) error{
 		"bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
 		"zsh":  root.GenZshCompletion,

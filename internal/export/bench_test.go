@@ -37,7 +37,7 @@ func huge(size int) *Conversation {
 func slow(parts int) *Conversation {
 	c := new(Conversation)
 	for i := range parts {
-		text := strings.Repeat([]string{">", "*a_ ", "[a](", "1. ", "- "}[i%5], maxMarkdown)
+		text := strings.Repeat([]string{strings.Repeat("- ", maxDepth) + "\n\n\n\n", "*a_ ", "[a](", "www.(", "a@b."}[i%5], maxMarkdown)
 		c.Agent(said(fmt.Sprint(i), text[:maxMarkdown]))
 	}
 	return c

@@ -129,6 +129,16 @@ func TestHugeTableIsText(t *testing.T) {
 	require.Equal(t, 10_000, strings.Count(page, "|b"))
 }
 
+// Lists and quotes in each other without an end are not read.
+func TestDeepListsAreText(t *testing.T) {
+	for marker, begun := range map[string]int{"1. ": 100, "- ": 100, ">": 100, "> 12) *\t": 300, "--": 0, "a > ": 0, "1.5 ": 0, "- a": 1, "|-": 0} {
+		text := strings.Repeat(marker, 100)
+		require.Equal(t, begun, depth("a\n  "+text+"\nb"), marker)
+		page := string(newPainter(time.Now()).Markdown(text + strings.Repeat("\n", 30_000)))
+		require.Equal(t, begun > maxDepth, strings.HasPrefix(page, `<p class="typed">`), marker)
+	}
+}
+
 // Markdown is read as it is often written.
 func TestLists(t *testing.T) {
 	for source, want := range map[string]string{

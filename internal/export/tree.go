@@ -11,9 +11,14 @@ import (
 	"rsc.io/markdown"
 )
 
-// maxCells bounds the cells of tables in one piece of Markdown. The parser fills each row
-// to the width of its table, so a wide one with short rows would become huge.
-const maxCells = 100_000
+const (
+	// maxCells bounds the cells of tables in one piece of Markdown. The parser fills each
+	// row to the width of its table, so a wide one with short rows would become huge.
+	maxCells = 100_000
+	// maxDepth bounds the quotes and lists that one line begins inside each other. The
+	// parser goes through all of them for each line after it.
+	maxDepth = 50
+)
 
 // converted is Markdown as HTML. It reports false when the parser cannot read it, or
 // should not.
@@ -23,6 +28,9 @@ func converted(source string) (page string, ok bool) {
 			page, ok = "", false
 		}
 	}()
+	if depth(source) > maxDepth {
+		return "", false
+	}
 	parser := markdown.Parser{Strikethrough: true, TaskListItems: true, AutoLinkText: true, AutoLinkAssumeHTTP: true, Table: cells(source) <= maxCells}
 	var w writer
 	w.blocks(parser.Parse(source).Blocks)
@@ -37,6 +45,22 @@ func cells(source string) int {
 		lines++
 	}
 	return widest * lines
+}
+
+// depth is how many quotes and lists a line of a text begins at most.
+func depth(source string) (deepest int) {
+	for line := range strings.Lines(source) {
+		begun := 0
+		for line = strings.TrimLeft(line, " \t"); line != ""; line = strings.TrimLeft(line, " \t") {
+			rest := strings.TrimLeft(line, "0123456789")
+			if rest == "" || strings.IndexByte(">-+*.)", rest[0]) < 0 || rest[0] != '>' && len(rest) > 1 && strings.IndexByte(" \t\r\n", rest[1]) < 0 {
+				break // no sign, or one without a blank
+			}
+			begun, line = begun+1, rest[1:]
+		}
+		deepest = max(deepest, begun)
+	}
+	return deepest
 }
 
 // writer writes Markdown that is read as HTML. Each element, attribute and address of it

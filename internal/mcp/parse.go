@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/droid/stream"
 )
@@ -97,8 +98,8 @@ func (s given) forDroid() (server stream.MCPServer, known bool, problem string) 
 }
 
 var (
-	notInToolNames = regexp.MustCompile(`[^A-Za-z0-9_-]`)
-	underscores    = regexp.MustCompile(`___+`)
+	notInToolNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]`) })
+	underscores    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`___+`) })
 )
 
 // toolPrefix is the name that a server gets in droid. droid puts it into the names
@@ -106,7 +107,7 @@ var (
 // digits, "_" and "-" alone. 0.99 passes other characters on, and the provider then
 // refuses every prompt.
 func toolPrefix(name string) string {
-	name = underscores.ReplaceAllString(notInToolNames.ReplaceAllString(name, "-"), "__")
+	name = underscores().ReplaceAllString(notInToolNames().ReplaceAllString(name, "-"), "__")
 	if strings.Trim(name, "-_") == "" {
 		return "mcp"
 	}

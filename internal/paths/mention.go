@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Mention is how a resource is named to the model: "@" with the path of a file, and
@@ -54,12 +55,14 @@ const noSuchFile = " (there is no such file)"
 func MarkMissing(mention string) string { return mention + noSuchFile }
 
 // markedMention is a mention with what MarkMissing adds.
-var markedMention = regexp.MustCompile(`(@(?:/|[A-Za-z]:\\)[^@\n]*?)` + regexp.QuoteMeta(noSuchFile))
+var markedMention = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(@(?:/|[A-Za-z]:\\)[^@\n]*?)` + regexp.QuoteMeta(noSuchFile))
+})
 
 // UnmarkMissing takes from the mentions in text what MarkMissing has added.
 func UnmarkMissing(text string) string {
 	if !strings.Contains(text, noSuchFile) {
 		return text
 	}
-	return markedMention.ReplaceAllString(text, "$1")
+	return markedMention().ReplaceAllString(text, "$1")
 }

@@ -22,6 +22,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/droid/stream"
 )
@@ -81,9 +82,11 @@ func sourceOf(b stream.ContentBlock) source {
 
 var (
 	// opening tags of injected text, at the beginning or the end of a line
-	opening = regexp.MustCompile(`(?m)^[ \t]*<system-(reminder|notification)>|<system-(reminder|notification)>[ \t\r]*$`)
+	opening = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^[ \t]*<system-(reminder|notification)>|<system-(reminder|notification)>[ \t\r]*$`)
+	})
 	// what may follow a closing tag on its line
-	lineEnd = regexp.MustCompile(`^[ \t\r]*(\n|$|<system-)`)
+	lineEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[ \t\r]*(\n|$|<system-)`) })
 )
 
 // stripper removes injected text from the text blocks of one message.
@@ -105,7 +108,7 @@ func (s *stripper) text(block string) string {
 			rest, s.inside = rest[end:], ""
 			continue
 		}
-		at := opening.FindStringIndex(rest)
+		at := opening().FindStringIndex(rest)
 		if at == nil {
 			kept.WriteString(rest)
 			break
@@ -134,12 +137,12 @@ func closing(text, tag string) int {
 			return first
 		}
 		from += i + len(tag)
-		if lineEnd.MatchString(text[from:]) {
+		if lineEnd().MatchString(text[from:]) {
 			return from
 		}
 		if first < 0 {
 			first = from
-			if at := opening.FindStringIndex(text[from:]); at != nil {
+			if at := opening().FindStringIndex(text[from:]); at != nil {
 				limit = from + at[0]
 			}
 		}

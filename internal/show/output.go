@@ -3,6 +3,7 @@ package show
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/droid/stream"
 )
@@ -120,7 +121,7 @@ func (o *output) rest(whole string) (string, bool) {
 	case !o.cut && strings.HasPrefix(o.text, trimmed):
 		return "", true // it ended while droid took its result
 	}
-	mark := leftOut.FindStringIndex(whole)
+	mark := leftOut().FindStringIndex(whole)
 	if mark == nil {
 		return "", false
 	}
@@ -136,7 +137,9 @@ func (o *output) rest(whole string) (string, bool) {
 }
 
 // leftOut is where droid shortened a long output (0.99 to 0.225).
-var leftOut = regexp.MustCompile(`\n\[\.\.\. (truncated \d+ bytes|\d+ lines skipped)[^\n]*\]\n`)
+var leftOut = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\n\[\.\.\. (truncated \d+ bytes|\d+ lines skipped)[^\n]*\]\n`)
+})
 
 // overlap is the length of the longest end of a that b begins with, 0 when it is
 // too short to tell anything.

@@ -113,7 +113,7 @@ func Questionnaire(text string) (list []Asked) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		word := strings.TrimSpace(line)
-		if m := questionPattern.FindStringSubmatch(line); m != nil {
+		if m := questionPattern().FindStringSubmatch(line); m != nil {
 			list, answering = append(list, Asked{Question: m[1]}), false
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/markdown"
@@ -170,11 +171,11 @@ func inputWords(raw json.RawMessage) string {
 	return strings.Join(words, ", ")
 }
 
-var plainName = regexp.MustCompile(`^[\w.-]+$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]+$`) })
 
 // fieldName is a name in words. One that could be taken for more than a name has quotes.
 func fieldName(name string) string {
-	if plainName.MatchString(name) {
+	if plainName().MatchString(name) {
 		return name
 	}
 	return strconv.Quote(name)

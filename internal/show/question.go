@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
@@ -95,12 +96,14 @@ func questionsTitle(questions []string) string {
 }
 
 // questionPattern finds the questions in the input of an AskUser (0.99 to 0.225).
-var questionPattern = regexp.MustCompile(`(?m)^\s*\d+\.\s*\[question\]\s*(.+?)\s*(?:\(multi\))?\s*$`)
+var questionPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\s*\d+\.\s*\[question\]\s*(.+?)\s*(?:\(multi\))?\s*$`)
+})
 
 // inputQuestions are the questions in the input of an AskUser.
 func inputQuestions(questionnaire string) []string {
 	var questions []string
-	for _, m := range questionPattern.FindAllStringSubmatch(questionnaire, -1) {
+	for _, m := range questionPattern().FindAllStringSubmatch(questionnaire, -1) {
 		questions = append(questions, m[1])
 	}
 	return questions

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
@@ -74,10 +75,10 @@ func planList(raw []byte) ([]protocol.PlanEntry, bool) {
 }
 
 // planLinePattern is a line of the text form: number or bullet, status, text.
-var planLinePattern = regexp.MustCompile(`^(?:\d+[.)]|[-*])?\s*(?:\[([^\]]*)\])?\s*(.*)$`)
+var planLinePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\d+[.)]|[-*])?\s*(?:\[([^\]]*)\])?\s*(.*)$`) })
 
 func planLine(line string) (protocol.PlanEntry, bool) {
-	m := planLinePattern.FindStringSubmatch(strings.TrimSpace(line))
+	m := planLinePattern().FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil || m[2] == "" {
 		return protocol.PlanEntry{}, false
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // FirstLine is the first line of a text, with a sign where there are more.
@@ -25,11 +26,11 @@ func shorten(text string, n int) string {
 
 // errorStatus is an HTTP status before a JSON object: the words that droid has
 // for a failure of the provider "anthropic" (0.99 to 0.225).
-var errorStatus = regexp.MustCompile(`\b[45]\d\d \{`)
+var errorStatus = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[45]\d\d \{`) })
 
 // ProviderWords puts a provider's own words in place of the error object that has them.
 func ProviderWords(text string) string {
-	at := errorStatus.FindStringIndex(text)
+	at := errorStatus().FindStringIndex(text)
 	if at == nil {
 		return text
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -56,7 +57,7 @@ func File(spec string) (Expectation, error) {
 const separator = "---"
 
 // expects are lines that say what is expected of a prompt, and those that look so.
-var expects = regexp.MustCompile(`^(expect[a-z-]*):[ \t]*(.*)$`)
+var expects = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(expect[a-z-]*):[ \t]*(.*)$`) })
 
 // ParsePrompts reads a file of prompts. A line "---" stands between two of them. The
 // lines at a prompt's end that begin with "expect:" or "expect-file:" are its
@@ -92,7 +93,7 @@ func parsePrompt(lines []string, first int) (p Prompt, err error) {
 		if line == "" {
 			continue
 		}
-		found := expects.FindStringSubmatch(line)
+		found := expects().FindStringSubmatch(line)
 		if found == nil {
 			break
 		}
@@ -105,7 +106,7 @@ func parsePrompt(lines []string, first int) (p Prompt, err error) {
 	slices.Reverse(p.Expect) // they were read from the end
 	text := lines[:end:end]
 	for i, line := range text {
-		if rest, found := strings.CutPrefix(line, `\`); found && (rest == separator || expects.MatchString(rest)) {
+		if rest, found := strings.CutPrefix(line, `\`); found && (rest == separator || expects().MatchString(rest)) {
 			text[i] = rest
 		}
 	}

@@ -33,7 +33,8 @@ func TestSabotage(t *testing.T) {
 		"the network":            {purity, "internal/prompt/a.go", "package prompt\nimport _ \"net/http\"\n"},
 		"a channel":              {purity, "internal/show/a.go", "package show\nvar c chan int\n"},
 		"a select":               {purity, "internal/show/a.go", "package show\nfunc f() { select {} }\n"},
-		"a lock":                 {purity, "internal/quirks/a.go", "package quirks\nimport _ \"sync\"\n"},
+		"a lock":                 {purity, "internal/quirks/a.go", "package quirks\nimport \"sync\"\nvar m sync.Mutex\n"},
+		"an atomic":              {purity, "internal/quirks/a.go", "package quirks\nimport _ \"sync/atomic\"\n"},
 		"a long file":            {sizes, "internal/show/a.go", "package show\n" + strings.Repeat("// line\n", maxFile)},
 		"a hall":                 {sizes, "internal/adapter/a.go", "package adapter\n// 2\n// 3\n"}, // all there is
 		"a variable of all":      {globals, "internal/show/a.go", "package show\nvar n int\nfunc f() { n = 1 }\n"},

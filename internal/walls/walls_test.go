@@ -56,9 +56,11 @@ var pure = []string{
 	"internal/settings",
 }
 
-// impure are packages that a pure room may not import.
+// impure are packages that a pure room may not import. Of package sync it may have
+// OnceValue, by which what is slow to build is built when it is first asked for and not
+// when the program starts.
 var impure = []string{
-	"context", "os", "net", "sync", "syscall", "log", "runtime", "math/rand", "crypto/rand", "io/fs", "io/ioutil", "embed", "plugin",
+	"context", "os", "net", "sync/atomic", "syscall", "log", "runtime", "math/rand", "crypto/rand", "io/fs", "io/ioutil", "embed", "plugin",
 	"github.com/google/uuid", "go.uber.org/zap", "golang.org/x/sys",
 }
 
@@ -136,6 +138,9 @@ func impurities(m *tree) (found []string) {
 				case *ast.SelectorExpr:
 					if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(clock, n.Sel.Name) {
 						add(n, "time."+n.Sel.Name)
+					}
+					if x, ok := n.X.(*ast.Ident); ok && x.Name == "sync" && n.Sel.Name != "OnceValue" {
+						add(n, "sync."+n.Sel.Name)
 					}
 				}
 				return true
