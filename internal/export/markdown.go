@@ -67,10 +67,12 @@ func pieces(source string, limit int) (list []string) {
 	return append(list, source[begin:])
 }
 
-// fenceOf is the fence that a line begins with, "" for none.
+// fenceOf is the fence that a line begins with, "" for none. One of backticks that has
+// more of them behind it is code in a line.
 func fenceOf(word string) string {
 	for _, sign := range []string{"`", "~"} {
-		if n := len(word) - len(strings.TrimLeft(word, sign)); n >= 3 {
+		rest := strings.TrimLeft(word, sign)
+		if n := len(word) - len(rest); n >= 3 && (sign == "~" || !strings.Contains(rest, sign)) {
 			return word[:n]
 		}
 	}
@@ -96,7 +98,10 @@ func (p *painter) Typed(source string) template.HTML {
 		switch opens := fenceOf(word); {
 		case fence == "" && opens != "":
 			flush(at)
-			fence, language, begin = opens, word[len(opens):], next
+			fence, language, begin = opens, strings.TrimSpace(word[len(opens):]), next
+			if language != "" && (strings.ContainsAny(language, " \t") || grammarFor(language) == nil) { // more than the name of a language
+				b.WriteString(`<p class="typed">` + escaped(word) + "</p>\n")
+			}
 		case fence != "" && word == fence:
 			flush(at)
 			fence, begin = "", next

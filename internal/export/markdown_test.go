@@ -160,6 +160,19 @@ func TestLatePageIsPlain(t *testing.T) {
 	require.Equal(t, "<p class=\"typed\">**a** &lt;b&gt;</p>\n", string(p.Markdown("**a** <b>")))
 }
 
+// What a user typed is there whole, also where it looks like a fence.
+func TestTypedIsKept(t *testing.T) {
+	for source, want := range map[string]string{
+		"```ls -la``` what is it?\nb": "<p class=\"typed\">```ls -la``` what is it?\nb</p>\n",
+		"~~~gone~~~ a\nb":            "<p class=\"typed\">~~~gone~~~ a</p>\n<pre tabindex=\"0\"><code>b</code></pre>\n",
+		"```go title\nx\n```":        "<p class=\"typed\">```go title</p>\n<pre tabindex=\"0\"><code>x\n</code></pre>\n",
+		"``` go\nx\n```":             "<pre tabindex=\"0\"><code>x\n</code></pre>\n",
+	} {
+		require.Equal(t, want, string(newPainter(time.Now()).Typed(source)), source)
+	}
+	require.Len(t, pieces("```x``` y\n\nz\n\n", 8), 2, "code in a line opens no block")
+}
+
 func TestTerminalSequencesAreLeftOut(t *testing.T) {
 	p := newPainter(time.Now())
 	require.Equal(t, "red plain link \\x1b", p.Text("\x1b[1;31mred\x1b[0m plain \x1b]8;;https://e.com\x1b\\link\x1b]8;;\x07 \x1b"))
