@@ -129,6 +129,29 @@ func TestHugeTableIsText(t *testing.T) {
 	require.Equal(t, 10_000, strings.Count(page, "|b"))
 }
 
+// A row with more cells than the table, often one with code that has the sign in it,
+// keeps them.
+func TestTooManyCellsAreKept(t *testing.T) {
+	for source, whole := range map[string]bool{"|a|\n|-|\n|b|": true, "|a|b|\n|-|-|\n|`c || d`|e|": false, "|a|\n|-|\n|b\\|c|": true, "a|b\n-|-\nc|d|e": false, "> |a|\n> |-|\n> |b|": true,
+		"x\n\n- y\n  |a|\n  |-|\n  |b|\n\nz": true, "x\n\n- y\n  |a|\n  |-|\n  |b|c|\n\nz": false, "a\n|-|\n": true, "x\ny\na\n|-|\n|b|c": false} {
+		page := string(newPainter(time.Now()).Markdown(source))
+		require.Equal(t, whole, strings.Contains(page, "<table>"), source)
+		for _, sign := range "abcdexyz" {
+			text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, "")
+			require.Equal(t, strings.Count(source, string(sign)), strings.Count(text, string(sign)), "%q %q", source, page)
+		}
+	}
+}
+
+// A long address that is used many times makes no huge page.
+func TestHugePageIsText(t *testing.T) {
+	for address, use := range map[string]string{"x:" + strings.Repeat("b", 32<<10): "[a] ", "data:image/png;base64," + strings.Repeat("AAAA", 8<<10): "![a]", "https://e.com/" + strings.Repeat("b", 32<<10): "[a] "} {
+		source := "[a]: " + address + "\n\n" + strings.Repeat(use, 7000)
+		page := string(newPainter(time.Now()).Markdown(source))
+		require.True(t, page == `<p class="typed">`+source+"</p>\n", "%d bytes", len(page))
+	}
+}
+
 // Lists and quotes in each other without an end are not read.
 func TestDeepListsAreText(t *testing.T) {
 	for marker, begun := range map[string]int{"1. ": 100, "- ": 100, ">": 100, "> 12) *\t": 300, "--": 0, "a > ": 0, "1.5 ": 0, "- a": 1, "|-": 0} {
@@ -164,9 +187,9 @@ func TestLatePageIsPlain(t *testing.T) {
 func TestTypedIsKept(t *testing.T) {
 	for source, want := range map[string]string{
 		"```ls -la``` what is it?\nb": "<p class=\"typed\">```ls -la``` what is it?\nb</p>\n",
-		"~~~gone~~~ a\nb":            "<p class=\"typed\">~~~gone~~~ a</p>\n<pre tabindex=\"0\"><code>b</code></pre>\n",
-		"```go title\nx\n```":        "<p class=\"typed\">```go title</p>\n<pre tabindex=\"0\"><code>x\n</code></pre>\n",
-		"``` go\nx\n```":             "<pre tabindex=\"0\"><code>x\n</code></pre>\n",
+		"~~~gone~~~ a\nb":             "<p class=\"typed\">~~~gone~~~ a</p>\n<pre tabindex=\"0\"><code>b</code></pre>\n",
+		"```go title\nx\n```":         "<p class=\"typed\">```go title</p>\n<pre tabindex=\"0\"><code>x\n</code></pre>\n",
+		"``` go\nx\n```":              "<pre tabindex=\"0\"><code>x\n</code></pre>\n",
 	} {
 		require.Equal(t, want, string(newPainter(time.Now()).Typed(source)), source)
 	}

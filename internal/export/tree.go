@@ -18,6 +18,10 @@ const (
 	// maxDepth bounds the quotes and lists that one line begins inside each other. The
 	// parser goes through all of them for each line after it.
 	maxDepth = 50
+	// maxSwelling bounds how many times as long as a text its HTML becomes, beside the
+	// first maxSmall bytes. A long address that is named once may be used many times.
+	maxSwelling = 32
+	maxSmall    = 256 << 10
 )
 
 // converted is Markdown as HTML. It reports false when the parser cannot read it, or
@@ -32,9 +36,9 @@ func converted(source string) (page string, ok bool) {
 		return "", false
 	}
 	parser := markdown.Parser{Strikethrough: true, TaskListItems: true, AutoLinkText: true, AutoLinkAssumeHTTP: true, Table: cells(source) <= maxCells}
-	var w writer
+	w := writer{lines: strings.Split(source, "\n"), limit: maxSmall + maxSwelling*len(source)}
 	w.blocks(parser.Parse(source).Blocks)
-	return w.String(), true
+	return w.String(), w.Len() <= w.limit
 }
 
 // cells is how many cells the tables of a text have at most.
@@ -65,7 +69,11 @@ func depth(source string) (deepest int) {
 
 // writer writes Markdown that is read as HTML. Each element, attribute and address of it
 // is written here and not by the parser's own writer, which lets HTML through.
-type writer struct{ strings.Builder }
+type writer struct {
+	strings.Builder
+	lines []string // of the text
+	limit int      // bytes; behind it nothing more is written
+}
 
 func (w *writer) blocks(list []markdown.Block) {
 	for _, b := range list {
@@ -144,6 +152,10 @@ func (w *writer) code(b *markdown.CodeBlock) {
 }
 
 func (w *writer) table(t *markdown.Table) {
+	if rows := w.lines[t.StartLine-1 : t.EndLine]; widest(rows) > len(t.Header) { // the parser leaves out what is too much
+		w.WriteString(`<p class="typed">` + escaped(strings.Join(rows, "\n")) + "</p>\n")
+		return
+	}
 	w.WriteString("<table>\n<thead>\n")
 	w.row("th", t.Header, t.Align)
 	w.WriteString("</thead>\n")
@@ -155,6 +167,15 @@ func (w *writer) table(t *markdown.Table) {
 		w.WriteString("</tbody>\n")
 	}
 	w.WriteString("</table>\n")
+}
+
+// widest is how many cells the rows of a table have at most.
+func widest(rows []string) (most int) {
+	for _, row := range rows {
+		row = strings.TrimSuffix(strings.TrimPrefix(strings.TrimLeft(strings.TrimSpace(row), "> \t"), "|"), "|")
+		most = max(most, strings.Count(row, "|")-strings.Count(row, `\|`)+1)
+	}
+	return most
 }
 
 func (w *writer) row(cell string, texts []*markdown.Text, align []string) {
@@ -173,7 +194,9 @@ func (w *writer) row(cell string, texts []*markdown.Text, align []string) {
 
 func (w *writer) inlines(list []markdown.Inline) {
 	for _, x := range list {
-		w.inline(x)
+		if w.Len() <= w.limit {
+			w.inline(x)
+		}
 	}
 }
 
@@ -247,7 +270,7 @@ func (w *writer) anchor(to, words string) {
 }
 
 func (w *writer) link(l *markdown.Link) {
-	var words writer
+	words := writer{limit: w.limit}
 	words.inlines(l.Inner)
 	to := address(l.URL)
 	w.anchor(to, words.String())
