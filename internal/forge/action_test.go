@@ -169,6 +169,32 @@ func TestActionTakesNoInputForACommand(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(f.workspace, "hacked"))
 }
 
+// TestActionsResults: a directory that cannot have the results ends the step with a
+// sentence, and no output is written by a name. What a link there points to stays.
+func TestActionsResults(t *testing.T) {
+	f := newForge(t)
+	bin := filepath.Join(f.dir, "droid-acp-action")
+	require.NoError(t, os.Mkdir(bin, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "droid-acp"), []byte("#!/bin/sh\necho ran\n"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(f.workspace, "file"), []byte("kept"), 0o644))
+	require.NoError(t, os.MkdirAll(filepath.Join(f.workspace, "taken", "conversation.txt"), 0o755))
+	for _, results := range []string{"", "-", "-rf", "a\noutcome=passed", "a\rb", "file", "file/b", "taken"} {
+		f.inputs["results"] = results
+		code, out := f.run("Run the prompts")
+		require.Equal(t, 2, code, out)
+		require.Contains(t, out, "::error title=droid-acp::the input results", results)
+		require.NotContains(t, out, "ran\n")
+		require.NoFileExists(t, filepath.Join(f.dir, "output"))
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(f.workspace, "linked"), 0o755))
+	require.NoError(t, os.Symlink("../file", filepath.Join(f.workspace, "linked", "conversation.txt")))
+	f.inputs["results"] = "linked"
+	code, out := f.run("Run the prompts")
+	require.Zero(t, code, out)
+	require.Equal(t, "kept", f.file("workspace/file"))
+	require.Equal(t, "ran\n", f.file("workspace/linked/conversation.txt"))
+}
+
 // TestActionInstallsDroid with npm, which is played here.
 func TestActionInstallsDroid(t *testing.T) {
 	f := newForge(t)
@@ -186,7 +212,7 @@ func TestActionInstallsDroid(t *testing.T) {
 		require.Zero(t, code, out)
 		require.Equal(t, says, out)
 	}
-	for _, version := range []string{"", "1 --registry=x", "1;touch hacked", "../x", "@evil/x"} {
+	for _, version := range []string{"", "1 --registry=x", "1;touch hacked", "../x", "@evil/x", "..", "-g", "x.tgz", "x.tar"} {
 		f.inputs["droid-version"] = version
 		code, out := f.run("Install droid")
 		require.NotZero(t, code)

@@ -20,7 +20,7 @@ fail() { # fail TEXT: ends the step with an annotation
 install_droid() {
 	case $SMOKE_DROID in
 	none) echo "droid is not installed by this action." ;;
-	'' | *[!0-9A-Za-z.+-]*) fail "the input droid-version is neither a version, nor latest, nor none" ;;
+	'' | [!0-9A-Za-z]* | *[!0-9A-Za-z.+-]* | *.tgz | *.tar | *.tar.gz) fail "the input droid-version is neither a version, nor latest, nor none" ;;
 	*)
 		command -v npm >/dev/null || fail "npm is needed to install droid; add actions/setup-node before this step"
 		npm install --global --no-audit --no-fund "droid@$SMOKE_DROID"
@@ -41,9 +41,13 @@ add_lines() { # one flag for each line that is not empty
 }
 
 smoke() {
-	local results=${SMOKE_RESULTS:?} code=0 outcome
-	mkdir -p "$results"
-	(cd "$results" && rm -f junit.xml result.json droid-acp.log) # of a use before this one
+	local results=$SMOKE_RESULTS code=0 outcome
+	case $results in # a line of its own would be an output
+	'' | -* | *[$'\r\n']*) fail "the input results is empty, begins with - or has more than one line" ;;
+	esac
+	mkdir -p "$results" || fail "the input results names no directory that can be made"
+	(cd "$results" && rm -f conversation.txt junit.xml result.json droid-acp.log) || # of a use before this one
+		fail "the input results names a directory whose old results cannot be removed"
 	args=(smoke "--junit=$results/junit.xml" "--result=$results/result.json" "--log-file=$results/droid-acp.log")
 	add --demo "${SMOKE_DEMO#false}"
 	# shellcheck disable=SC2153 # there is SMOKE_PROMPT as well
