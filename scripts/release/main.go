@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 // Options are what a release can be told.
@@ -121,6 +122,11 @@ func (r *release) prepare() (err error) {
 	if r.Scope != "" && !regexp.MustCompile(`^@[a-z0-9][a-z0-9._-]*$`).MatchString(r.Scope) {
 		return fmt.Errorf("the npm scope %q does not look like @name", r.Scope)
 	}
+	for _, address := range []string{r.Repository, r.BaseURL} {
+		if address != "" && !addressPattern.MatchString(address) {
+			return fmt.Errorf("the address %q does not look like https://forge.example.com/you/droid-acp", address)
+		}
+	}
 	if r.BaseURL == "" && r.Repository != "" {
 		r.BaseURL = r.Repository + "/releases/download/v" + r.stamp.Version
 	}
@@ -131,8 +137,11 @@ func (r *release) prepare() (err error) {
 	return err
 }
 
-// emptyDir makes a directory, or removes the files in it. One that holds a
-// directory is not ours, and is left alone.
+// addressPattern is an address that can stand in a formula and in JSON as it is.
+var addressPattern = regexp.MustCompile(`^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~%+/-]*)?$`)
+
+// emptyDir makes a directory, or removes the files in it. One that holds what no
+// release makes is not ours, and is left alone.
 func emptyDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -142,8 +151,8 @@ func emptyDir(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.IsDir() {
-			return fmt.Errorf("%s has the directory %s, which no release makes; choose another place or remove it", dir, e.Name())
+		if ours := strings.Contains(e.Name(), "droid-acp") || e.Name() == "SHA256SUMS"; e.IsDir() || !ours {
+			return fmt.Errorf("%s has %s, which no release makes; choose another place or remove it", dir, e.Name())
 		}
 	}
 	for _, e := range entries {

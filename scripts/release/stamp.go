@@ -21,7 +21,11 @@ type stamp struct {
 
 // versionPattern is a semantic version without build metadata, which neither .deb nor
 // npm would keep.
-var versionPattern = regexp.MustCompile(`^v?((0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?)$`)
+var versionPattern = regexp.MustCompile(`^v?((0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-` + prerelease + `(\.` + prerelease + `)*)?)$`)
+
+// prerelease is one part of what follows the hyphen: a number without zeros before it,
+// or a word.
+const prerelease = `(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)`
 
 // readStamp asks git. Without a version it takes the one tag of the commit that is a
 // version, and fails when there is none or more than one.

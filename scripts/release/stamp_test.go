@@ -52,7 +52,7 @@ func TestVersionIsTheTagOrTheOneGiven(t *testing.T) {
 
 func TestVersionsThatNoPackageCanHave(t *testing.T) {
 	root, _ := newRepository(t)
-	for _, version := range []string{"1.2", "1.2.3.4", "01.2.3", "1.2.3+build", "latest", "1.2.3 ", "1.2.3-", "vv1.2.3"} {
+	for _, version := range []string{"1.2", "1.2.3.4", "01.2.3", "1.2.3+build", "latest", "1.2.3 ", "1.2.3-", "1.2.3-01", "1.2.3-rc.00", "vv1.2.3"} {
 		_, err := readStamp(root, version)
 		require.ErrorContains(t, err, "does not look like 1.2.3", version)
 	}
@@ -82,11 +82,34 @@ func TestSourceDateEpochReplacesTheCommitsTime(t *testing.T) {
 
 func TestADirectoryOfOthersIsNotEmptied(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "old"), nil, 0o644))
+	old := filepath.Join(dir, "droid-acp_1.2.3_linux_amd64.tar.gz")
+	require.NoError(t, os.WriteFile(old, nil, 0o644))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
 	require.ErrorContains(t, emptyDir(dir), "sub")
-	require.FileExists(t, filepath.Join(dir, "old"))
 	require.NoError(t, os.Remove(filepath.Join(dir, "sub")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "thesis.txt"), nil, 0o644))
+	require.ErrorContains(t, emptyDir(dir), "thesis.txt")
+	require.FileExists(t, old)
+	require.NoError(t, os.Rename(filepath.Join(dir, "thesis.txt"), filepath.Join(dir, "SHA256SUMS")))
 	require.NoError(t, emptyDir(dir))
-	require.NoFileExists(t, filepath.Join(dir, "old"))
+	require.NoFileExists(t, old)
+	require.NoFileExists(t, filepath.Join(dir, "SHA256SUMS"))
+}
+
+// An address stands in a formula, in a registry entry and in packages as it is.
+func TestAddressesThatAreNone(t *testing.T) {
+	root, _ := newRepository(t)
+	for address, fits := range map[string]bool{"https://forge.example.com/you/droid-acp": true, "http://127.0.0.1:8080/d": true, "you/droid-acp": false, "https://e.com/a b": false,
+		`https://e.com/"x`: false, "https://e.com/#{x}": false, "https:///x": false, "javascript:x": false, "https://e.com/a\nb": false, "git@e.com:x/y": false} {
+		for _, o := range []Options{{Repository: address}, {BaseURL: address}} {
+			o.Root, o.Out, o.Version = root, t.TempDir(), "1.2.3"
+			r := &release{Options: o}
+			if err := r.prepare(); fits {
+				require.NoError(t, err)
+				require.NoError(t, os.RemoveAll(r.work))
+			} else {
+				require.ErrorContains(t, err, "does not look like https://", address)
+			}
+		}
+	}
 }
