@@ -30,9 +30,9 @@ func lookAtLogin(p *patient, _ context.Context) Check {
 	facts := map[string]any{"kind": "none"}
 	switch {
 	case p.opened == nil:
-		return Check{Result: Skipped, Found: "droid keeps none here. Whether one is needed was not found out, since no session was opened.", Facts: facts}
+		return Check{Result: Skipped, Found: "droid keeps no login here. Whether one is needed was not found out, since no session was opened.", Facts: facts}
 	case p.Model != "" && !p.opened.known:
-		return Check{Result: Skipped, Found: "droid keeps none here. Whether the model needs one is not known.", Facts: facts}
+		return Check{Result: Skipped, Found: "droid keeps no login here. Whether the model needs one is not known.", Facts: facts}
 	case p.opened.model.IsCustom:
 		return Check{Result: OK, Found: "droid is not logged in, and need not be: new sessions start with " + p.opened.words() + ".", Facts: facts}
 	}
