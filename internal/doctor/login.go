@@ -39,7 +39,7 @@ func lookAtLogin(p *patient, _ context.Context) Check {
 	t := diagnosis.Login()
 	check := Check{Result: Failure, Found: t.Cause + " New sessions start with " + p.opened.words() + ", which needs a login.", ToDo: t.Remedy, Facts: facts}
 	if len(p.opened.custom) > 0 {
-		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + lowerFirst(t.Remedy)
+		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + lowerFirst(diagnosis.WaysToLogIn)
 	}
 	return check
 }
