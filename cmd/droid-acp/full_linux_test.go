@@ -29,5 +29,8 @@ func TestTwoResultsInOneFile(t *testing.T) {
 		got := command("", "smoke", "--demo", "--junit", filepath.Join(dir, "r"), "--result", other)
 		require.Equal(t, exitUsage, got.code)
 		require.Contains(t, got.stderr, "--junit and --result name the same file")
+		got = command("", "smoke", "--demo", "--log-file", filepath.Join(dir, "r"), "--result", other)
+		require.Equal(t, exitUsage, got.code)
+		require.Contains(t, got.stderr, "--result and --log-file name the same file")
 	}
 }

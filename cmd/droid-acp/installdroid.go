@@ -35,6 +35,7 @@ var errNoTerminal = errors.New("install-droid asks before it downloads anything,
 func runInstallDroid(c *call) int {
 	err := install.Installer{
 		Find:   func() (string, error) { return droid.Find(c.droid) },
+		Named:  c.droid,
 		Agrees: c.agrees,
 		Out:    visible.Writer(c.stdout), GOOS: runtime.GOOS,
 	}.Run(c.leaving.ctx)

@@ -151,8 +151,10 @@ func smokeOptions(c *call) (o smoke.Options, err error) {
 			}
 		}
 	}
-	if sameFile(v.String("junit"), v.String("result")) {
-		return o, errors.New("--junit and --result name the same file")
+	for _, pair := range [][2]string{{"junit", "result"}, {"junit", settings.LogFile}, {"result", settings.LogFile}} {
+		if sameFile(v.String(pair[0]), v.String(pair[1])) {
+			return o, fmt.Errorf("--%s and --%s name the same file", pair[0], pair[1])
+		}
 	}
 	o.Prompts, err = promptsOf(v, strings.Join(c.args, " "))
 	return o, err

@@ -23,7 +23,8 @@ import (
 
 // Installer says how droid is installed.
 type Installer struct {
-	Find func() (string, error) // the droid program, see droid.Find
+	Find  func() (string, error) // the droid program, see droid.Find
+	Named string                 // the program that the user's settings name, "" for none
 	// Agrees asks the user. Nothing is downloaded before it has returned true.
 	Agrees func(question string) (bool, error)
 	Out    io.Writer // gets what npm says, and what is done
@@ -42,6 +43,9 @@ func (i Installer) Run(ctx context.Context) error {
 	if path, err := i.Find(); err == nil && i.works(path) {
 		i.say("droid is installed: " + i.describe(ctx, path) + ". There is nothing to do.")
 		return nil
+	}
+	if i.Named != "" {
+		return fmt.Errorf("%s is no droid that works here, and npm installs droid elsewhere. Leave out --droid and %s, and run this again", i.Named, droid.EnvDroid)
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {

@@ -23,6 +23,7 @@ type place struct {
 	asked             []string
 	out               bytes.Buffer
 	answer            bool
+	named             string
 }
 
 func newPlace(t *testing.T, npm string) *place {
@@ -55,7 +56,8 @@ func (p *place) program(t *testing.T, name, script string) {
 
 func (p *place) run(ctx context.Context) error {
 	return Installer{
-		Find:   func() (string, error) { return droid.Find("") },
+		Find:   func() (string, error) { return droid.Find(p.named) },
+		Named:  p.named,
 		Agrees: func(question string) (bool, error) { p.asked = append(p.asked, question); return p.answer, nil },
 		Out:    &p.out, GOOS: "linux",
 	}.Run(ctx)
@@ -78,6 +80,15 @@ func TestInstalls(t *testing.T) {
 	require.NoError(t, p.run(t.Context()), "again")
 	require.Len(t, p.asked, 1, "what is there is not installed")
 	require.Contains(t, p.out.String(), "There is nothing to do.")
+}
+
+// npm puts droid where it wants, so a droid that the user's settings name is not made by it.
+func TestNamedDroidIsNotInstalled(t *testing.T) {
+	p := newPlace(t, `put "$BIN/droid"`)
+	p.named = filepath.Join(p.home, "nope")
+	require.ErrorContains(t, p.run(t.Context()), p.named+" is no droid that works here")
+	require.Empty(t, p.asked)
+	require.Empty(t, p.ran())
 }
 
 func TestNothingIsDownloadedUnasked(t *testing.T) {
@@ -115,7 +126,8 @@ func TestEnded(t *testing.T) {
 	p := newPlace(t, `while :; do cat /dev/zero; done | cat > /dev/null`)
 	ctx, end := context.WithCancel(t.Context())
 	err := Installer{
-		Find:   func() (string, error) { return droid.Find("") },
+		Find:   func() (string, error) { return droid.Find(p.named) },
+		Named:  p.named,
 		Agrees: func(string) (bool, error) { end(); return true, nil },
 		Out:    &p.out,
 	}.Run(ctx)

@@ -1,6 +1,7 @@
 package smoke
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -24,7 +25,9 @@ func CheckTarget(path string) error {
 
 // WriteFile writes a file whole or not at all, in the place of one that may be there.
 func WriteFile(path string, content []byte) error {
-	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.partial", filepath.Base(path), os.Getpid()))
+	// Chance names it, as one that a killed run left may be there; it has the permissions
+	// of any file.
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()+".partial")
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ const { spawn } = require("node:child_process");
 const fs = require("node:fs");
 const { constants } = require("node:os");
 const path = require("node:path");
+const { isatty } = require("node:tty");
 
 const name = require("../package.json").name;
 
@@ -48,7 +49,7 @@ function run(file) {
   child.on("error", (err) => fail(`${file} cannot be started: ${err.message}`));
   const forward = (signal) => {
     // A terminal sends these to the program too, and a second one would hurry it.
-    if (process.stdin.isTTY && signal !== "SIGTERM") return;
+    if (isatty(0) && signal !== "SIGTERM") return;
     child.kill(signal);
   };
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
