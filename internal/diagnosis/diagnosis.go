@@ -109,9 +109,12 @@ func Login() *Trouble {
 	return &Trouble{NotLoggedIn, "droid is not logged in.", LoginRemedy}
 }
 
-// LoginRemedy says how to log in.
-const LoginRemedy = "Run `droid-acp login` in a terminal, use the login that your editor offers for this agent, or type /login in droid itself. " +
-	"Or set FACTORY_API_KEY in the environment of this agent and start it again. A custom model in ~/.factory/settings.json needs no login."
+// LoginRemedy says how to log in, and what needs none.
+const LoginRemedy = WaysToLogIn + " A custom model in ~/.factory/settings.json needs no login."
+
+// WaysToLogIn are all that there are.
+const WaysToLogIn = "Run `droid-acp login` in a terminal, use the login that your editor offers for this agent, or type /login in droid itself. " +
+	"Or set FACTORY_API_KEY in the environment of this agent and start it again."
 
 // Model says what to do when a turn failed for this reason, "" for an unknown one.
 func Model(reason string) string { return modelRemedies[Kind(reason)] }

@@ -174,6 +174,7 @@ func TestOwnModelIsNotChosen(t *testing.T) {
 	login := h.report().of(t, "login")
 	require.Equal(t, Failure, login.Result)
 	require.Contains(t, login.ToDo, "`--model custom:Scripted-0`")
+	require.NotContains(t, login.ToDo, "A custom model", "they have one, and it was named before")
 }
 
 func TestLogins(t *testing.T) {

@@ -30,16 +30,16 @@ func lookAtLogin(p *patient, _ context.Context) Check {
 	facts := map[string]any{"kind": "none"}
 	switch {
 	case p.opened == nil:
-		return Check{Result: Skipped, Found: "droid keeps none here. Whether one is needed was not found out, since no session was opened.", Facts: facts}
+		return Check{Result: Skipped, Found: "droid keeps no login here. Whether one is needed was not found out, since no session was opened.", Facts: facts}
 	case p.Model != "" && !p.opened.known:
-		return Check{Result: Skipped, Found: "droid keeps none here. Whether the model needs one is not known.", Facts: facts}
+		return Check{Result: Skipped, Found: "droid keeps no login here. Whether the model needs one is not known.", Facts: facts}
 	case p.opened.model.IsCustom:
 		return Check{Result: OK, Found: "droid is not logged in, and need not be: new sessions start with " + p.opened.words() + ".", Facts: facts}
 	}
 	t := diagnosis.Login()
 	check := Check{Result: Failure, Found: t.Cause + " New sessions start with " + p.opened.words() + ", which needs a login.", ToDo: t.Remedy, Facts: facts}
 	if len(p.opened.custom) > 0 {
-		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + lowerFirst(t.Remedy)
+		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + lowerFirst(diagnosis.WaysToLogIn)
 	}
 	return check
 }
