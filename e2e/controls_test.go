@@ -513,10 +513,10 @@ func TestCommands(t *testing.T) {
 		require.Contains(t, say("/export out.html"), "out.html")
 		page, err := os.ReadFile(filepath.Join(h.work, "out.html"))
 		require.NoError(t, err)
-		for _, text := range []string{"One. ", "Hm. ", "&#43; new", "Two."} {
+		for _, text := range []string{"<p>One.</p>", "<p>Hm.</p>", ">&#43;new", "<p>Two.</p>"} {
 			require.Contains(t, string(page), text)
 		}
-		require.NotRegexp(t, `(src|href)="[^d]|<script|url\(`, string(page), "nothing to load")
+		require.NotRegexp(t, `(src|href)="[^d#]|<script|url\(`, string(page), "nothing to load")
 
 		require.Contains(t, say("/rewind"), "2. zweitens")
 		require.FileExists(t, filepath.Join(h.work, "made"))

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 )
 
 func TestDoctorWithoutDroid(t *testing.T) {
@@ -35,4 +37,11 @@ func TestDoctorWithoutDroid(t *testing.T) {
 	require.Contains(t, command("", "doctor").stdout, "DROID_ACP_MODLE")
 	require.Equal(t, exitUsage, command("", "doctor", "--no-such-flag").code)
 	require.Equal(t, exitUsage, command("", "doctor", "now").code)
+}
+
+// An agent that has ended takes no more lines, and a client that writes one to it is told.
+func TestDemoTurnAfterTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Error(t, demoTurn(ctx, zap.NewNop()))
 }

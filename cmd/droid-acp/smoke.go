@@ -125,7 +125,8 @@ func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smo
 	served := make(chan error, 1)
 	go func() {
 		err := agent.Serve(ctx, agentIn, agentOut)
-		_ = agentOut.Close() // a pipe always closes
+		_ = agentOut.Close()                         // a pipe always closes
+		_ = agentIn.CloseWithError(io.ErrClosedPipe) // what the client still says has no reader
 		served <- err
 	}()
 	result := smoke.Run(ctx, clientIn, clientOut, stdout, o)
