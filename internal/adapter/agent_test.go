@@ -212,6 +212,22 @@ func TestCancelledSessionNew(t *testing.T) {
 	})
 }
 
+// TestQuirk34_HangsAtItsStart: another process opens the session.
+func TestQuirk34_HangsAtItsStart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := connect(t, func(n int) (*droid.Client, error) {
+			if n == 1 {
+				return muteDroid(n)
+			}
+			return fakeDroid(says("hi")), nil
+		})
+		began := time.Now()
+		require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]}`).Error)
+		require.Equal(t, hangTime, time.Since(began))
+		require.Equal(t, 2, e.starts)
+	})
+}
+
 // TestMuteDroidIsGivenUp: a droid that never answers does not hold the editor up
 // for ever.
 func TestMuteDroidIsGivenUp(t *testing.T) {

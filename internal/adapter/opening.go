@@ -17,6 +17,14 @@ import (
 // seen; what takes longer than this hangs.
 const openTime = time.Minute
 
+// hangTime is after how long a process is taken for one that hangs, and another one
+// opens the session in the time that is left: 0.99 was seen, rarely, to answer nothing
+// for 30 s right after its start (quirk 34).
+const hangTime = 20 * time.Second
+
+// errHung is why another process was started.
+var errHung = errors.New("droid did not answer within 20 s")
+
 // errOpenTime is why droid was given up while it opened a session.
 var errOpenTime = errors.New("droid did not answer within a minute")
 
@@ -43,8 +51,11 @@ func openStored(p droid.LoadParams) opener {
 // launch starts droid, or takes the spare, and opens a session in it. It blocks. added
 // is what the process adds to droid's system prompt, which the spare does not.
 // On an error the process is gone. If droid does not start because it is to take
-// MCP servers, it is started once more and gets them with the session.
+// MCP servers, it is started once more and gets them with the session. One that hangs
+// is started once more, too.
 func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServer, added string, open opener) (*droid.Client, *stream.SessionInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+	defer cancel()
 	var client *droid.Client
 	if added == "" {
 		client = a.spare.Take()
@@ -56,14 +67,21 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServ
 			return nil, nil, &notStartedError{err}
 		}
 	}
-	info, err := a.openIn(ctx, client, servers, cwd, open)
+	info, err := a.openIn(ctx, hangTime, client, servers, cwd, open)
+	if errors.Is(err, errHung) {
+		a.log.Warn("droid hangs; another one opens the session")
+		if client, err = a.cfg.Start(command); err != nil {
+			return nil, nil, &notStartedError{err}
+		}
+		info, err = a.openIn(ctx, openTime, client, servers, cwd, open)
+	}
 	if client.TakesRuntime() && cannotTake(err) {
 		a.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
 		command.Runtime = false
 		if client, err = a.cfg.Start(command); err != nil {
 			return nil, nil, &notStartedError{err}
 		}
-		info, err = a.openIn(ctx, client, servers, cwd, open)
+		info, err = a.openIn(ctx, openTime, client, servers, cwd, open)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -81,9 +99,10 @@ func cannotTake(err error) bool {
 	return errors.Is(err, errServers) || errors.As(err, &exit) && !exit.Started
 }
 
-// openIn opens a session in a process. On an error the process is gone.
-func (a *Agent) openIn(ctx context.Context, client *droid.Client, servers []stream.MCPServer, cwd string, open opener) (*stream.SessionInfo, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+// openIn opens a session in a process, which has so long for it. On an error the process
+// is gone.
+func (a *Agent) openIn(ctx context.Context, patience time.Duration, client *droid.Client, servers []stream.MCPServer, cwd string, open opener) (*stream.SessionInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errHung)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)() // a request's context does not end with the agent
 	opened := false
@@ -102,7 +121,10 @@ func (a *Agent) openIn(ctx context.Context, client *droid.Client, servers []stre
 	}
 	client.Kill()
 	<-client.Exited()
-	if errors.Is(context.Cause(ctx), errOpenTime) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errHung):
+		err = errHung
+	case errors.Is(cause, errOpenTime):
 		err = errOpenTime
 		if exit := client.ExitError(); exit != nil && len(exit.Stderr) > 0 {
 			err = fmt.Errorf("%w; the last it wrote to stderr: %s", errOpenTime, strings.Join(exit.Stderr, "\n"))
