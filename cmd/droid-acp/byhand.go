@@ -27,16 +27,7 @@ To try it by hand:
 `, version(), self)
 }
 
-// onTerminal reports whether a stream is a terminal, without a change of its mode.
-func onTerminal(stream any) (is bool) {
-	file, isFile := stream.(*os.File)
-	if !isFile {
-		return false
-	}
-	conn, err := file.SyscallConn()
-	if err != nil {
-		return false
-	}
-	err = conn.Control(func(fd uintptr) { is = term.IsTerminal(int(fd)) })
-	return err == nil && is
+// onTerminal reports whether a stream is a terminal.
+func onTerminal(stream any) bool {
+	return withFd(stream, func(fd uintptr) bool { return term.IsTerminal(int(fd)) })
 }

@@ -134,7 +134,7 @@ func openError(id string, err error) *acp.RequestError {
 	case errors.As(err, &exit) && !exit.Started:
 		return startError(exit)
 	case errors.As(err, &exit):
-		return internalError("droid_exited", diagnosis.Sentence(exit)+" This happened while it opened the session. Try again; if droid ends again, `droid-acp doctor` in a terminal tells more.")
+		return internalError("droid_exited", diagnosis.Sentence(exit)+" This happened while it opened the session. Try again; if droid ends again, "+diagnosis.MoreWords)
 	}
 	return notDone(openingSession, err)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/store"
 )
 
 // look makes one check without a droid.
@@ -83,7 +85,7 @@ func TestState(t *testing.T) {
 	h.write(".factory/sessions", "x")
 	require.Contains(t, h.look("state").Found, "is no directory")
 	require.NoError(t, os.Remove(filepath.Join(h.home, ".factory", "sessions")))
-	require.NoError(t, os.Mkdir(filepath.Join(h.home, ".factory", linksName), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(h.home, ".factory", store.LinksName), 0o700))
 	require.Contains(t, h.look("state").Found, "no regular file")
 }
 

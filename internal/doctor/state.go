@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-)
 
-// linksName is the file that says in which session a thread goes on (docs/threads.md).
-const linksName = "droid-acp-threads.jsonl"
+	"droid-acp/internal/store"
+)
 
 // lookAtState looks whether droid-acp and droid can write what they keep: the journal of
 // edits, the file of links, droid's sessions.
@@ -20,7 +19,7 @@ func lookAtState(p *patient, _ context.Context) Check {
 	if p.factory == "" || p.Journal == "" {
 		return Check{Result: Failure, Found: "It is not known where to keep files, since your home directory is not known.", ToDo: "Set HOME to your home directory."}
 	}
-	links := filepath.Join(p.factory, linksName)
+	links := filepath.Join(p.factory, store.LinksName)
 	facts := map[string]any{"journal": p.Journal, "links": links}
 	for _, dir := range []string{filepath.Join(p.factory, "sessions"), p.Journal} {
 		if err := writable(dir); err != nil {

@@ -15,8 +15,9 @@ import (
 	"droid-acp/internal/links"
 )
 
-// linksName is the file beside the store that says where threads go on.
-const linksName = "droid-acp-threads.jsonl"
+// LinksName is the name of the file, beside the directory of droid's sessions, that says
+// where threads go on (docs/threads.md).
+const LinksName = "droid-acp-threads.jsonl"
 
 const (
 	linksRead  = 1 << 20   // bytes of the file's end that are read
@@ -29,7 +30,7 @@ const linksWait = 2 * time.Second
 
 var errLinksBusy = errors.New("another program has kept it locked for 2 seconds")
 
-func (s *Store) linksPath() string { return filepath.Join(filepath.Dir(s.root), linksName) }
+func (s *Store) linksPath() string { return filepath.Join(filepath.Dir(s.root), LinksName) }
 
 // links are the links that the file has. A file that cannot be read has none.
 func (s *Store) links() *links.Set {
@@ -145,7 +146,7 @@ func (s *Store) shortenLinks(path string) error {
 		there[c.id] = true
 	}
 	kept := s.links().Keep(func(id string) bool { return there[id] }, linksKept)
-	f, err := os.CreateTemp(filepath.Dir(path), linksName+".*")
+	f, err := os.CreateTemp(filepath.Dir(path), LinksName+".*")
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func TestLinkFileThatIsNone(t *testing.T) {
 			s.session("a", abs("/w"), 1)
 			require.Equal(t, []string{"a"}, s.Thread("a"))
 			require.Equal(t, []string{"a"}, ids(s.list("", 0)))
-			require.ErrorContains(t, s.Link(links.Link{From: "a", To: "b"}), linksName)
+			require.ErrorContains(t, s.Link(links.Link{From: "a", To: "b"}), LinksName)
 		})
 	}
 }
