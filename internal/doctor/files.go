@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/layer"
 )
 
 const noFactory = "It is not known where droid keeps its files, since your home directory is not known."
@@ -30,7 +30,7 @@ func lookAtSettings(p *patient, _ context.Context) Check {
 	var settings struct {
 		CustomModels []ownModel `json:"customModels"`
 	}
-	err := droid.ReadConfig(file, &settings)
+	err := layer.ReadConfig(file, &settings)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Check{Result: OK, Found: "There is no " + file + ": droid's defaults hold, and you have no models of your own.", Facts: map[string]any{"models": []any{}}}
@@ -88,7 +88,7 @@ type scope struct {
 func (p *patient) scopes() []scope {
 	home := filepath.Dir(p.factory)
 	all := []scope{{home, "yours"}}
-	for _, dir := range droid.ProjectDirs(p.Dir) {
+	for _, dir := range layer.ProjectDirs(p.Dir) {
 		if dir != home {
 			all = append(all, scope{dir, "the project's"})
 		}
@@ -114,7 +114,7 @@ func lookAtMCP(p *patient, _ context.Context) Check {
 		var config struct {
 			MCPServers map[string]mcpServer `json:"mcpServers"`
 		}
-		err := droid.ReadConfig(file, &config)
+		err := layer.ReadConfig(file, &config)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -199,7 +199,7 @@ func lookAtHooks(p *patient, _ context.Context) Check {
 			var config struct {
 				Hooks map[string][]json.RawMessage `json:"hooks"`
 			}
-			err := droid.ReadConfig(file, &config)
+			err := layer.ReadConfig(file, &config)
 			switch {
 			case errors.Is(err, fs.ErrNotExist), err == nil && len(config.Hooks) == 0:
 				continue

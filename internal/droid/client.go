@@ -55,10 +55,11 @@ type Client struct {
 	dead      chan struct{} // closed when no response can come any more
 	exited    chan struct{} // closed when all goroutines of the client have ended
 
-	hooked atomic.Bool  // see HasHooks
-	reads  atomic.Int64 // read calls begun and ended: odd while in one
-	stats  counters
-	lastID atomic.Int64
+	hooked     atomic.Bool  // see HasHooks
+	restricted atomic.Bool  // see Restricted
+	reads      atomic.Int64 // read calls begun and ended: odd while in one
+	stats      counters
+	lastID     atomic.Int64
 
 	mu       sync.Mutex
 	state    clientState
@@ -134,6 +135,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger
 	}
 	if p != nil {
 		c.env = p.cmd.Env
+		c.restricted.Store(p.restricted)
 		if p.settings != nil {
 			c.settings = p.settings.replace
 		}

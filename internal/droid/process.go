@@ -29,6 +29,10 @@ type Command struct {
 	// Runtime makes the process take MCP servers and hooks where that can be done, see
 	// Client.SetRuntime.
 	Runtime bool
+	// Restricted has the process run nothing that a project or the user brings, until
+	// Client.SetRuntime says what it may run. Start fails with a LeftOutError where that
+	// cannot be had.
+	Restricted bool
 	// SystemPrompt is added to droid's system prompt, "" for nothing. It holds for all
 	// sessions of the process, new and loaded, also after a compaction, and droid stores
 	// nothing of it (0.99 to 0.225).
@@ -97,6 +101,8 @@ type child struct {
 	stderr   *tail
 	os       osProcess // what the operating system needs to end it
 
+	restricted bool // it was started so
+
 	reaped     chan struct{} // closed when Wait has returned
 	stderrDone chan struct{} // closed when stderr was read
 	stderrPipe *os.File
@@ -121,6 +127,7 @@ func startProcess(cmd Command, log *zap.Logger) (*child, io.WriteCloser, error) 
 		cmd:        c,
 		log:        log,
 		settings:   settings,
+		restricted: cmd.Restricted,
 		files:      files,
 		stdout:     ours[1],
 		stderr:     &tail{},
@@ -152,10 +159,23 @@ func giveFiles(c *exec.Cmd, cmd Command, log *zap.Logger) (settings *privateFile
 		}
 		c.Args, files = append(c.Args, flagSystemPrompt, f.path), append(files, f)
 	}
-	if cmd.Runtime {
-		if c.Env, settings = addSettings(c.Env, log); settings != nil {
-			files = append(files, settings)
+	if !cmd.Runtime && !cmd.Restricted {
+		return nil, files, nil
+	}
+	content := "{}"
+	if cmd.Restricted {
+		content = strictest
+	}
+	if c.Env, settings = addSettings(c.Env, content, log); settings != nil {
+		files = append(files, settings)
+	} else if cmd.Restricted {
+		for _, f := range files {
+			f.close()
 		}
+		return nil, nil, noSettings(c.Env)
+	}
+	if cmd.Restricted {
+		c.Env = withoutGit(c.Env)
 	}
 	return settings, files, nil
 }
