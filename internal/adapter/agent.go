@@ -49,7 +49,8 @@ type Config struct {
 	Journal string
 	// Shell lets the user run shell commands with !COMMAND and /shell.
 	Shell bool
-	// Dir is where spare processes are started: the agent's own directory.
+	// Dir is where spare processes are started: the agent's own directory. They serve
+	// sessions of that directory alone.
 	Dir string
 	// Version of this program, for agentInfo.
 	Version string
@@ -92,7 +93,9 @@ func New(cfg Config) *Agent {
 		return a.startDroid(func() (*droid.Client, error) { return cfg.Start(command) })
 	}
 	a.logins.desk = login.New(a.startLogin, a.loggedIn, cfg.Log)
-	a.spare = droid.NewSpare(func() (*droid.Client, error) { return a.cfg.Start(droid.Command{Dir: cfg.Dir, Runtime: true}) }, cfg.Log)
+	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
+		return a.cfg.Start(droid.Command{Dir: dir, Runtime: true})
+	}, cfg.Log)
 	return a
 }
 

@@ -48,7 +48,7 @@ func openStored(p droid.LoadParams) opener {
 	}
 }
 
-// launch starts droid, or takes the spare, and opens a session in it. It blocks. added
+// launch starts droid in cwd, or takes the spare if that was, and opens a session in it. It blocks. added
 // is what the process adds to droid's system prompt, which the spare does not.
 // On an error the process is gone. If droid does not start because it is to take
 // MCP servers, it is started once more and gets them with the session. One that hangs
@@ -58,7 +58,7 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServ
 	defer cancel()
 	var client *droid.Client
 	if added == "" {
-		client = a.spare.Take()
+		client = a.spare.Take(cwd)
 	}
 	command := droid.Command{Dir: cwd, Runtime: len(servers) > 0 || a.editorFiles.on(), SystemPrompt: added}
 	if client == nil {

@@ -81,7 +81,13 @@ func (s *Session) nextReload() {
 	s.useServers(r.params.servers)
 	s.useInstructions(r.params.wish)
 	s.catchUp(r.ids)
-	finish := func(info *stream.SessionInfo, err *acp.RequestError) { s.reloaded(r, info, err) }
+	stayThere := s.useDirectory(r.params)
+	finish := func(info *stream.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			stayThere()
+		}
+		s.reloaded(r, info, err)
+	}
 	s.withDroid(limit, func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil || info != nil {
 			finish(info, err)

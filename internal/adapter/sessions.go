@@ -25,6 +25,7 @@ type sessionParams struct {
 	SystemPrompt          json.RawMessage `json:"systemPrompt"`
 	Meta                  json.RawMessage `json:"_meta"`
 
+	target  string             // where the links of CWD lead
 	wish    wish               // of the three above
 	servers []stream.MCPServer // of MCPServers
 	notices []string           // about them
@@ -44,6 +45,7 @@ func (a *Agent) decodeSession(c *wire.Call, needsID bool) (sessionParams, *acp.R
 	if err := a.checkDirectory("cwd", p.CWD); err != nil {
 		return p, err
 	}
+	p.CWD, p.target = filepath.Clean(p.CWD), target(p.CWD)
 	var refused *acp.RequestError
 	if p.wish, refused = a.readWish(p); refused != nil {
 		return p, refused
