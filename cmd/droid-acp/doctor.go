@@ -89,7 +89,7 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 			}
 			return droid.Find(c.droid)
 		},
-		Model: c.model, Dir: dir, Home: home, Journal: journalDir(), Self: self, Version: version(), Strays: strays,
+		Model: c.model, Dir: dir, Home: home, Journal: stateFile("edits"), Self: self, Version: version(), Strays: strays,
 		Demo:    func(ctx context.Context) error { return demoTurn(ctx, log) },
 		Started: c.leaving.onHurry,
 		Log:     log,

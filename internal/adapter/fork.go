@@ -125,7 +125,7 @@ func (made *sessionCopy) open(id string) opener {
 
 // copyStored has a droid of its own copy a stored session. It blocks.
 func (a *Agent) copyStored(ctx context.Context, cwd, id string, made *sessionCopy) error {
-	client, _, err := a.launch(ctx, cwd, nil, "", made.open(id))
+	client, _, err := a.launchAlone(ctx, cwd, made.open(id))
 	if err == nil {
 		client.Kill()
 		<-client.Exited()

@@ -132,6 +132,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 	if err != nil {
 		r.refuse(err)
 	} else {
+		s.tellLeftOut()
 		// The editor begins anew: after the response it is told everything again.
 		s.unregister()
 		r.done(s.sessionResult(), nil)

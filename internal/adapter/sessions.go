@@ -104,7 +104,7 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	result := s.sessionResult()
 	result.SessionID = s.id
 	// The editor takes updates of a session once it has the response.
-	c.Response.WhenWritten(func() { s.post(s.register) })
+	c.Response.WhenWritten(func() { s.post(func() { s.register(); s.tellLeftOut() }) })
 	if err := a.sessions.begin(s); err != nil {
 		s.stop()
 		client.Kill()

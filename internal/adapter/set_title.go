@@ -198,7 +198,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, ids []string, title string) *acp.Re
 	if release, err := a.cfg.Store.Hold(id); err == nil { // else others do not see it
 		leave = func() { hurry(); release(); free() }
 	}
-	client, _, err := a.launch(c.Context, a.storedIn(id, a.cfg.Dir), nil, "", openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, _, err := a.launchAlone(c.Context, a.storedIn(id, a.cfg.Dir), openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if err != nil {
 		return openError(id, err)
 	}

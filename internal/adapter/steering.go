@@ -96,6 +96,10 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 		return
 	}
 	p.message.Text = s.commands.expand(p.message.Text)
+	if err := s.refusedProgram(p.message.Text); err != nil {
+		answer(nil, err)
+		return
+	}
 	p.further = &further{shown: true, settled: func(err *acp.RequestError) {
 		if err != nil {
 			answer(nil, err)

@@ -80,11 +80,20 @@ func (s *Session) needDroid(p *userPrompt) {
 			case info != nil && crashed:
 				s.tell("droid had ended and was started again; the session continues.")
 			}
-			s.whenServersStarted(func() {
-				s.whenExpanded(p, func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
+			s.whenTrusted(p, func() {
+				s.whenServersStarted(func() { s.whenExpanded(p, func() { s.ready(p) }) })
 			})
 		})
 	})
+}
+
+// ready says that a prompt may go to droid now.
+func (s *Session) ready(p *userPrompt) {
+	if err := s.refusedProgram(p.message.Text); err != nil && s.prompts.runs(p) {
+		s.failPrompt(p, err)
+		return
+	}
+	s.carryOut(s.prompts.machine.Ready(p.id))
 }
 
 // sendPrompt hands a prompt to droid.

@@ -105,7 +105,13 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // as droid calls it
 	}
-	client, err := droid.Start(droid.Command{Path: p.program, Dir: dir}, p.Log)
+	command := droid.Command{Path: p.program, Dir: dir, Restricted: true}
+	client, err := droid.Start(command, p.Log)
+	var cannot *droid.LeftOutError
+	if errors.As(err, &cannot) { // the directory is empty, so there is little that could run
+		command.Restricted = false
+		client, err = droid.Start(command, p.Log)
+	}
 	if err != nil {
 		_ = os.Remove(dir) // it is empty
 		return failed(diagnosis.Start(err), nil)

@@ -67,7 +67,7 @@ func (c *Client) allHooks(r Runtime) (hooksByEvent, error) {
 	if r.Without != nil {
 		return all, nil // withoutHooks puts in the user's own, and none of the project's
 	}
-	users, err := userHooks(r.CWD, homeOf(c.env), slices.Sorted(maps.Keys(all)))
+	users, err := userHooks(r.CWD, Home(c.env), slices.Sorted(maps.Keys(all)))
 	if err != nil {
 		return nil, fmt.Errorf("%w: they would take the place of the user's own, and those cannot be read: %w", ErrHooks, err)
 	}

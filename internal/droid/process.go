@@ -95,13 +95,12 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 type child struct {
 	cmd      *exec.Cmd
 	log      *zap.Logger
+	strict   bool           // see Command.Restricted
 	settings *privateFile   // nil without one
 	files    []*privateFile // to close when the process is gone; settings is one of them
 	stdout   *os.File
 	stderr   *tail
 	os       osProcess // what the operating system needs to end it
-
-	restricted bool // it was started so
 
 	reaped     chan struct{} // closed when Wait has returned
 	stderrDone chan struct{} // closed when stderr was read
@@ -125,9 +124,9 @@ func startProcess(cmd Command, log *zap.Logger) (*child, io.WriteCloser, error) 
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], theirs[2]
 	p := &child{
 		cmd:        c,
+		strict:     cmd.Restricted,
 		log:        log,
 		settings:   settings,
-		restricted: cmd.Restricted,
 		files:      files,
 		stdout:     ours[1],
 		stderr:     &tail{},

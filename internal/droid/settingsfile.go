@@ -125,6 +125,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 		noHooks = fmt.Errorf("%w: those of a project that is not trusted are left out, and with them all others", ErrHooks)
 	}
 	c.hooked.Store(len(r.Hooks) > 0 && noHooks == nil)
+	c.without.Store(r.Without)
 	return noHooks
 }
 

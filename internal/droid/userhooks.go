@@ -126,9 +126,9 @@ func checkEntry(entry json.RawMessage) error {
 	return json.Unmarshal(entry, &e)
 }
 
-// homeOf is the user's directory for a process with this environment, "" when it is not
+// Home is the user's directory for a droid with this environment, "" when it is not
 // known. The last value of a variable counts.
-func homeOf(env []string) string {
+func Home(env []string) string {
 	name := "HOME"
 	if runtime.GOOS == "windows" {
 		name = "USERPROFILE"

@@ -146,9 +146,9 @@ func TestUserHooksThatAreNotUnderstood(t *testing.T) {
 }
 
 func TestHomeOf(t *testing.T) {
-	require.Equal(t, "", homeOf([]string{"PATH=/bin"}))
-	require.Equal(t, "/over", homeOf([]string{envHome + "=/over", "PATH=/bin"}))
-	require.Equal(t, "/two", homeOf([]string{envHome + "=/one", envHome + "=/two"}))
+	require.Equal(t, "", Home([]string{"PATH=/bin"}))
+	require.Equal(t, "/over", Home([]string{envHome + "=/over", "PATH=/bin"}))
+	require.Equal(t, "/two", Home([]string{envHome + "=/one", envHome + "=/two"}))
 }
 
 func TestWithoutComments(t *testing.T) {

@@ -49,7 +49,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 	if !c.Version().Has(stream.LeavesLayerOut) {
 		return &LeftOutError{Why: "this droid cannot be started without them." + c.Version().Lacks(stream.LeavesLayerOut)}
 	}
-	user, err := layer.ReadUser(homeOf(c.env))
+	user, err := layer.ReadUser(Home(c.env))
 	if err != nil {
 		return &LeftOutError{Why: "your own settings are needed for that and cannot be read: " + err.Error()}
 	}
@@ -93,7 +93,7 @@ func (c *Client) withoutHooks(settings map[string]any, user layer.User, r Runtim
 		return nil
 	}
 	hooks, _ := settings["hooks"].(hooksByEvent)
-	users, err := homeHooks(homeOf(c.env), hookEvents)
+	users, err := homeHooks(Home(c.env), hookEvents)
 	if err != nil {
 		return &LeftOutError{Why: "your own hooks would be left out, too, as they cannot be read: " + err.Error()}
 	}
@@ -164,5 +164,8 @@ func noSettings(env []string) error {
 	return &LeftOutError{Why: "no settings file can be made for droid; the log says why."}
 }
 
-// Restricted reports whether the process leaves out what a project brings to run.
-func (c *Client) Restricted() bool { return c.restricted.Load() }
+// Restricted reports whether the process was started so, see Command.
+func (c *Client) Restricted() bool { return c.strict }
+
+// Without is what of a project the process was told to leave out, nil for nothing.
+func (c *Client) Without() *layer.Layer { return c.without.Load() }

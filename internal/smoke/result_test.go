@@ -164,26 +164,3 @@ func TestResult(t *testing.T) {
 		require.Regexp(t, fmt.Sprintf(`\| %d \| .*%s`, code, o), string(page))
 	}
 }
-
-func TestWriteFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "r.json")
-	require.NoError(t, CheckTarget(path))
-	require.NoError(t, WriteFile(path, []byte("one")))
-	require.NoError(t, CheckTarget(path))
-	left := filepath.Join(dir, fmt.Sprintf(".r.json.%d.partial", os.Getpid())) // by a run that was killed
-	require.NoError(t, os.WriteFile(left, nil, 0o600))
-	require.NoError(t, WriteFile(path, []byte("two")))
-	require.NoError(t, os.Remove(left))
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, "two", string(text))
-
-	require.Error(t, CheckTarget(filepath.Join(dir, "no", "r.json")))
-	require.ErrorContains(t, CheckTarget(filepath.Join(path, "r.json")), "r.json")
-	require.ErrorContains(t, CheckTarget(dir), "is no regular file")
-	require.Error(t, WriteFile(dir, []byte("x")), "a directory is not replaced")
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Len(t, entries, 1, "nothing is left of a file that was not written")
-}
