@@ -101,7 +101,7 @@ func New(cfg Config) *Agent {
 		if err != nil {
 			return nil, err
 		}
-		return a.cfg.Start(droid.Command{Dir: dir, Runtime: true, Restricted: without != nil})
+		return a.cfg.Start(droid.Command{Dir: dir, Runtime: true, Without: without})
 	}, cfg.Log)
 	return a
 }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -61,7 +62,7 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServ
 	if err != nil {
 		return nil, nil, err
 	}
-	command := droid.Command{Dir: cwd, Runtime: len(servers) > 0 || a.editorFiles.on(), Restricted: without != nil, SystemPrompt: added}
+	command := droid.Command{Dir: cwd, Runtime: len(servers) > 0 || a.editorFiles.on(), Without: without, SystemPrompt: added}
 	set := func(ctx context.Context, client *droid.Client) ([]stream.MCPServer, error) {
 		return a.setRuntime(ctx, client, droid.Runtime{MCPServers: servers, CWD: cwd, Without: without})
 	}
@@ -79,7 +80,7 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServ
 		}
 		info, err = a.openIn(ctx, openTime, client, set, open)
 	}
-	if !command.Restricted && client.TakesRuntime() && cannotTake(err) {
+	if command.Without == nil && client.TakesRuntime() && cannotTake(err) {
 		a.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
 		command.Runtime = false
 		if client, err = a.cfg.Start(command); err != nil {
@@ -99,7 +100,7 @@ func (a *Agent) takeSpare(command droid.Command) *droid.Client {
 		return nil
 	}
 	client := a.spare.Take(command.Dir)
-	if client != nil && client.Restricted() != command.Restricted {
+	if client != nil && !layer.Same(client.StartedWithout(), command.Without) {
 		client.Kill() // the project has changed since, or was trusted
 		<-client.Exited()
 		return nil
@@ -112,7 +113,7 @@ func (a *Agent) takeSpare(command droid.Command) *droid.Client {
 func (a *Agent) launchAlone(ctx context.Context, cwd string, open opener) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
-	client, err := a.cfg.Start(droid.Command{Dir: cwd, Restricted: true})
+	client, err := a.cfg.Start(droid.Command{Dir: cwd, Without: new(layer.Layer)})
 	var cannot *droid.LeftOutError
 	if errors.As(err, &cannot) {
 		return a.launch(ctx, cwd, nil, "", open)

@@ -15,6 +15,7 @@ import (
 
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/store"
 )
@@ -105,11 +106,11 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // as droid calls it
 	}
-	command := droid.Command{Path: p.program, Dir: dir, Restricted: true}
+	command := droid.Command{Path: p.program, Dir: dir, Without: new(layer.Layer)}
 	client, err := droid.Start(command, p.Log)
 	var cannot *droid.LeftOutError
 	if errors.As(err, &cannot) { // the directory is empty, so there is little that could run
-		command.Restricted = false
+		command.Without = nil
 		client, err = droid.Start(command, p.Log)
 	}
 	if err != nil {

@@ -44,7 +44,7 @@ type Client struct {
 	log      *zap.Logger
 	bounds   bounds
 	proc     *child                  // nil for a client without a process
-	strict   bool                    // see Restricted
+	started  *layer.Layer            // see StartedWithout
 	env      []string                // of the process
 	settings func(data []byte) error // replaces its settings file; nil without one
 	stdout   io.Reader
@@ -136,7 +136,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger
 		},
 	}
 	if p != nil {
-		c.env, c.strict = p.cmd.Env, p.strict
+		c.env, c.started = p.cmd.Env, p.without
 		if p.settings != nil {
 			c.settings = p.settings.replace
 		}

@@ -59,14 +59,14 @@ func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent, complete fu
 
 // addSettings adds a settings file to env. It returns a nil file where that cannot be
 // done: the user has one of their own, or none can be made.
-func addSettings(env []string, content string, log *zap.Logger) ([]string, *privateFile) {
+func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *privateFile) {
 	for _, v := range env {
 		if strings.HasPrefix(v, envSettings+"=") {
 			log.Info("droid gets MCP servers with the session alone, and no hooks: $" + envSettings + " is set already")
 			return env, nil
 		}
 	}
-	f, err := openPrivateFile("settings", []byte(content))
+	f, err := openPrivateFile("settings", content)
 	if err != nil {
 		log.Warn("droid gets MCP servers with the session alone, and no hooks: no settings file can be made", zap.Error(err))
 		return env, nil
@@ -83,7 +83,7 @@ type Runtime struct {
 	// hooks depend on it. It is only used when there are Hooks.
 	CWD string
 	// Without is what a project brings to run and the process is to leave out, nil for
-	// nothing. The process must have been started so, see Command.Restricted.
+	// nothing. The process must have been started so, see Command.Without.
 	Without *layer.Layer
 }
 

@@ -23,16 +23,49 @@ import (
 //   - hooks.hooksDisabled turns off all hooks, the user's too. Before 0.215 the hooks of the
 //     process replace all others event by event, so there the user's can be put in.
 //   - commandDenylist has droid ask about a command that a commandAllowlist allows.
-//   - sessionDefaultSettings has the mode in which a session starts.
+//   - sessionDefaultSettings, and the same keys beside it, have the mode in which a session
+//     starts.
 
 // LeftOutError says that a process cannot be started without what the project brings.
 type LeftOutError struct{ Why string }
 
 func (e *LeftOutError) Error() string { return e.Why }
 
-// strictest are the settings of a process that waits for its session: no MCP server of
-// anybody starts, and no hook runs.
-const strictest = `{"mcpPolicy":{"enabled":true,"allowlist":[]},"hooks":{"hooksDisabled":true}}`
+// strictest are the settings of a process that waits for its session in this layer: no MCP
+// server of anybody starts, and no hook runs. The rest stays as it is when the session is
+// opened: 0.99 reads it only once.
+func strictest(home string, without layer.Layer) ([]byte, error) {
+	user, err := layer.ReadUser(home)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	settings := map[string]any{"mcpPolicy": map[string]any{"enabled": true, "allowlist": []string{}}, "hooks": map[string]any{"hooksDisabled": true}}
+	askAsBefore(settings, user, without)
+	return json.Marshal(settings)
+}
+
+func unreadable(err error) error {
+	return &LeftOutError{Why: "your own settings are needed for that and cannot be read: " + err.Error() + "."}
+}
+
+// askAsBefore has droid ask as it would without the layer.
+func askAsBefore(settings map[string]any, user layer.User, without layer.Layer) {
+	var deny []string
+	for _, i := range without.Of(layer.Allowed) {
+		if !slices.Contains(user.Allowed, i.Does) {
+			deny = append(deny, i.Does)
+		}
+	}
+	if len(deny) > 0 {
+		settings["commandDenylist"] = deny
+	}
+	if without.Has(layer.Autonomy) {
+		settings["sessionDefaultSettings"] = user.Autonomy
+		for key, value := range user.Autonomy { // a project's keys beside that object count, too
+			settings[key] = value
+		}
+	}
+}
 
 // hookEvents are the events for which droid runs hooks (0.99 to 0.225).
 var hookEvents = []string{
@@ -51,7 +84,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 	}
 	user, err := layer.ReadUser(Home(c.env))
 	if err != nil {
-		return &LeftOutError{Why: "your own settings are needed for that and cannot be read: " + err.Error()}
+		return unreadable(err)
 	}
 	allowed := allowlist(r.MCPServers, user.Servers)
 	for _, i := range r.Without.Of(layer.MCPServer) {
@@ -64,18 +97,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 		}
 	}
 	settings["mcpPolicy"] = map[string]any{"enabled": true, "allowlist": allowed}
-	var deny []string
-	for _, i := range r.Without.Of(layer.Allowed) {
-		if !slices.Contains(user.Allowed, i.Does) {
-			deny = append(deny, i.Does)
-		}
-	}
-	if len(deny) > 0 {
-		settings["commandDenylist"] = deny
-	}
-	if r.Without.Has(layer.Autonomy) {
-		settings["sessionDefaultSettings"] = user.Autonomy
-	}
+	askAsBefore(settings, user, *r.Without)
 	return c.withoutHooks(settings, user, r)
 }
 
@@ -164,8 +186,8 @@ func noSettings(env []string) error {
 	return &LeftOutError{Why: "no settings file can be made for droid; the log says why."}
 }
 
-// Restricted reports whether the process was started so, see Command.
-func (c *Client) Restricted() bool { return c.strict }
+// StartedWithout is what the process was started without, see Command.
+func (c *Client) StartedWithout() *layer.Layer { return c.started }
 
 // Without is what of a project the process was told to leave out, nil for nothing.
 func (c *Client) Without() *layer.Layer { return c.without.Load() }

@@ -3,6 +3,7 @@ package trust
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"droid-acp/internal/droid/layer"
@@ -19,35 +20,48 @@ const longest = 2000
 // List names all items, a line each, for a text with Markdown or for a terminal.
 func (p Project) List() string {
 	var b strings.Builder
-	for _, i := range p.Items {
-		b.WriteString("- " + p.line(i) + "\n")
+	for n, i := range p.Items {
+		same := func(o layer.Item) bool {
+			return i.Kind == layer.Hook && o.Kind == i.Kind && o.Does == i.Does && o.File == i.File
+		}
+		if slices.ContainsFunc(p.Items[:n], same) {
+			continue // it stands with the first of them
+		}
+		events := []string{code(i.Name)}
+		for _, o := range p.Items[n+1:] {
+			if event := code(o.Name); same(o) && !slices.Contains(events, event) {
+				events = append(events, event)
+			}
+		}
+		b.WriteString("- " + p.line(i, strings.Join(events, ", ")) + "\n")
 	}
 	return b.String()
 }
 
-// line says what an item is, what it does, and in which file it stands.
-func (p Project) line(i layer.Item) string {
-	name, does := visible.Line(i.Name), code(i.Does)
+// line says what an item is, what it does, and in which file it stands. name is what it is
+// called, as code.
+func (p Project) line(i layer.Item, name string) string {
+	does := code(i.Does)
 	text := ""
 	switch i.Kind {
 	case layer.MCPServer:
-		text = fmt.Sprintf("MCP server %s: %s", code(name), does)
+		text = fmt.Sprintf("MCP server %s: %s", name, does)
 	case layer.Hook:
-		text = fmt.Sprintf("hook, at each %s: %s", code(name), does)
+		text = fmt.Sprintf("hook, at each %s: %s", name, does)
 	case layer.Program:
 		text = fmt.Sprintf("command that is a program: %s", does)
 	case layer.Plugin:
-		text = fmt.Sprintf("plugins, which may bring all of these: %s %s", code(name), does)
+		text = fmt.Sprintf("plugins, which may bring all of these: %s %s", name, does)
 	case layer.Allowed:
 		text = fmt.Sprintf("a shell command that the model may run without asking you: %s", does)
 	case layer.Autonomy:
-		text = fmt.Sprintf("sessions start in a mode that asks less: %s %s", code(name), does)
+		text = fmt.Sprintf("sessions start in a mode that asks less: %s %s", name, does)
 	case layer.Git:
-		text = fmt.Sprintf("git runs it when it looks at the files: %s %s", code(name), does)
+		text = fmt.Sprintf("git runs it when it looks at the files: %s %s", name, does)
 	case layer.Unread:
 		text = fmt.Sprintf("a file that %s", visible.Line(i.Does))
 	default:
-		text = fmt.Sprintf("a setting that decides what is asked or where text goes: %s %s", code(name), does)
+		text = fmt.Sprintf("a setting that decides what is asked or where text goes: %s %s", name, does)
 	}
 	file := i.File
 	if below, err := filepath.Rel(p.Root, file); err == nil && filepath.IsLocal(below) {

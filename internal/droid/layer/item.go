@@ -3,6 +3,7 @@ package layer
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 )
 
@@ -70,4 +71,12 @@ func (l Layer) Of(kind Kind) (items []Item) {
 // overrules, and files of settings that could not be looked at.
 func (l Layer) Inseparable() []Item {
 	return append(l.Of(Setting), l.Of(Unread)...)
+}
+
+// Same reports whether two layers bring the same, or are both nil.
+func Same(a, b *Layer) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return slices.EqualFunc(a.Items, b.Items, func(x, y Item) bool { return x.Sum() == y.Sum() })
 }
