@@ -127,7 +127,10 @@ func openError(id string, err error) *acp.RequestError {
 	var refused *stream.RPCError
 	var exit *droid.ExitError
 	var elsewhere *elsewhereError
+	var untrusted *untrustedError
 	switch {
+	case errors.As(err, &untrusted):
+		return internalError("project_not_trusted", untrusted.Error())
 	case errors.As(err, &notStarted):
 		return startError(notStarted.err)
 	case errors.As(err, &refused) && refused.Code == stream.CodeSessionNotFound && id != "":

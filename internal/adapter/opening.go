@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/trust"
 )
 
 // openTime bounds how long droid may take to open a session. 0.3 to 2.6 s were
@@ -68,23 +69,23 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServ
 	}
 	client := a.takeSpare(command)
 	if client == nil {
-		if client, err = a.cfg.Start(command); err != nil {
-			return nil, nil, &notStartedError{err}
+		if client, err = a.start(command); err != nil {
+			return nil, nil, err
 		}
 	}
 	info, err := a.openIn(ctx, hangTime, client, set, open)
 	if errors.Is(err, errHung) {
 		a.log.Warn("droid hangs; another one opens the session")
-		if client, err = a.cfg.Start(command); err != nil {
-			return nil, nil, &notStartedError{err}
+		if client, err = a.start(command); err != nil {
+			return nil, nil, err
 		}
 		info, err = a.openIn(ctx, openTime, client, set, open)
 	}
 	if command.Without == nil && client.TakesRuntime() && cannotTake(err) {
 		a.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
 		command.Runtime = false
-		if client, err = a.cfg.Start(command); err != nil {
-			return nil, nil, &notStartedError{err}
+		if client, err = a.start(command); err != nil {
+			return nil, nil, err
 		}
 		info, err = a.openIn(ctx, openTime, client, set, open)
 	}
@@ -92,6 +93,19 @@ func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServ
 		return nil, nil, err
 	}
 	return client, info, nil
+}
+
+// start starts droid. The error says why there is none.
+func (a *Agent) start(command droid.Command) (*droid.Client, error) {
+	client, err := a.cfg.Start(command)
+	var cannot *droid.LeftOutError
+	switch {
+	case errors.As(err, &cannot) && command.Without != nil:
+		return nil, &untrustedError{trust.Project{Layer: *command.Without}, cannot.Why}
+	case err != nil:
+		return nil, &notStartedError{err}
+	}
+	return client, nil
 }
 
 // takeSpare is the spare if it fits the command, else nil.

@@ -80,7 +80,7 @@ var noHook = json.RawMessage(`{"matcher":"^-$","hooks":[{"type":"command","comma
 // are those of the process, if it gets any.
 func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r Runtime) error {
 	if !c.Version().Has(stream.LeavesLayerOut) {
-		return &LeftOutError{Why: "this droid cannot be started without them." + c.Version().Lacks(stream.LeavesLayerOut)}
+		return &LeftOutError{Why: c.Version().Lacks(stream.LeavesLayerOut)}
 	}
 	user, err := layer.ReadUser(Home(c.env))
 	if err != nil {
