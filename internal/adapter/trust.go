@@ -55,7 +55,7 @@ func (s *Session) tellLeftOut() {
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		files = " Files are read and written on the disk meanwhile, without the editor."
 	}
-	s.put(s.show.Say(fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files)))
+	s.put(s.show.Notice(fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files)))
 }
 
 // trustTime bounds how long the first prompt waits for an answer.
@@ -91,7 +91,7 @@ func (s *Session) whenTrusted(p *userPrompt, then func()) {
 func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
-		s.put(s.show.Say(why + " This goes on without what the project brings. `/trust` shows it, and `/trust yes` lets it run."))
+		s.put(s.show.Notice(why + " This goes on without what the project brings. `/trust` shows it, and `/trust yes` lets it run."))
 	}
 	if len(project.Items) > trust.MostAsked {
 		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))

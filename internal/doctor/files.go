@@ -103,12 +103,13 @@ type mcpServer struct {
 	Disabled bool
 }
 
-func lookAtMCP(p *patient, _ context.Context) Check {
+func lookAtMCP(p *patient, _ context.Context) (check Check) {
 	if p.factory == "" {
 		return Check{Result: Skipped, Found: noFactory}
 	}
 	var words, faults, todo []string
 	facts := []any{}
+	defer p.leftOut(&check, &words)
 	for _, s := range p.scopes() {
 		file := filepath.Join(s.dir, ".factory", "mcp.json")
 		var config struct {
@@ -137,6 +138,17 @@ func lookAtMCP(p *patient, _ context.Context) Check {
 		return Check{Result: OK, Found: "None are set up for droid here; those of your editor come with a session.", Facts: map[string]any{"servers": facts}}
 	}
 	return warned(words, faults, todo, map[string]any{"servers": facts})
+}
+
+// leftOut adds to a check that found something in files of the project, whose words name
+// them, that it does not run until the user has said yes.
+func (p *patient) leftOut(check *Check, words *[]string) {
+	own := filepath.Join(p.factory, "") + string(filepath.Separator)
+	if p.Trust == "" || !slices.ContainsFunc(*words, func(w string) bool { return !strings.Contains(w, own) }) {
+		return
+	}
+	check.Found += " What the project brings is left out: nobody has said yes to it."
+	check.ToDo = strings.TrimSpace(check.ToDo + " To let it run: `" + p.Trust + "`.")
 }
 
 // warned is a check whose faults do not stop a user.
@@ -187,12 +199,13 @@ func runs(command, dir string) bool {
 // hookFiles may have hooks, under "hooks" (0.99 to 0.225; the second not before 0.215).
 var hookFiles = []string{"settings.json", "hooks.json"}
 
-func lookAtHooks(p *patient, _ context.Context) Check {
+func lookAtHooks(p *patient, _ context.Context) (check Check) {
 	if p.factory == "" {
 		return Check{Result: Skipped, Found: noFactory}
 	}
 	var words, faults, todo []string
 	facts := map[string]any{}
+	defer p.leftOut(&check, &words)
 	for _, s := range p.scopes() {
 		for _, name := range hookFiles {
 			file := filepath.Join(s.dir, ".factory", name)
