@@ -39,6 +39,8 @@ func scriptedTurn(d *fakedroid.Droid, text string) error {
 		return d.Fail("model_rate_limited", "429 slow down", "Wait.")
 	case "login":
 		return d.Fail("error", "No access token available", "Authentication failed.")
+	case "env":
+		return d.Say("", "I have "+strings.Join(os.Environ(), "\n"))
 	case "die":
 		return d.Die(9, "no more\n")
 	case "silence":
@@ -172,4 +174,18 @@ func TestSmokeResultNotWritten(t *testing.T) {
 	got := command("", "smoke", "--cwd", t.TempDir(), "--result", filepath.Join(dir, "r.json"), "remove "+dir)
 	require.Equal(t, exitFailed, got.code, got.stderr)
 	require.Contains(t, got.stderr, "r.json was not written: ")
+}
+
+// TestSmokeKeepsTheJobFromDroid: droid gets the environment without what would let a
+// command of the model's speak for the CI job.
+func TestSmokeKeepsTheJobFromDroid(t *testing.T) {
+	useScripted(t)
+	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "ACTIONS_RUNTIME_TOKEN", "CI_JOB_TOKEN"} {
+		t.Setenv(name, "theirs")
+	}
+	t.Setenv("GITHUB_WORKSPACE", "ours")
+	got := command("", "smoke", "--cwd", t.TempDir(), "env")
+	require.Equal(t, exitOK, got.code, got.stderr)
+	require.Contains(t, got.stdout, "GITHUB_WORKSPACE=ours")
+	require.NotContains(t, got.stdout, "theirs")
 }
