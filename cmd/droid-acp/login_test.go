@@ -81,6 +81,42 @@ func TestLoginWithoutDroid(t *testing.T) {
 	require.Contains(t, got.stderr, "Install Factory's droid with `")
 }
 
+// What a login leaves that is killed, the next one removes.
+func TestLoginIsKilled(t *testing.T) {
+	path, tmp := loginDroid(t, "pending"), t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv(envProgram, "1")
+	t.Setenv("TMPDIR", tmp)
+	begin := func() (kill func()) {
+		cmd := exec.Command(self, "login", "--droid", path)
+		stdout, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines := bufio.NewScanner(stdout)
+		for lines.Scan() && strings.TrimSpace(lines.Text()) != fakelogin.Address {
+		}
+		return func() {
+			_ = cmd.Process.Kill()
+			require.Error(t, cmd.Wait())
+		}
+	}
+	directories := func() int {
+		left, err := filepath.Glob(filepath.Join(tmp, "*"))
+		require.NoError(t, err)
+		return len(left)
+	}
+	killFirst := begin()
+	require.Equal(t, 1, directories())
+	killSecond := begin()
+	require.Equal(t, 2, directories(), "the first goes on")
+	killFirst()
+	killSecond()
+	t.Setenv(envLogin, "succeeds")
+	require.Equal(t, exitOK, command("", "login", "--droid", path).code)
+	require.Zero(t, directories())
+}
+
 // Ctrl-C ends a login that waits for the user, and droid with it.
 func TestLoginIsInterrupted(t *testing.T) {
 	path := loginDroid(t, "pending")
