@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakelogin"
 )
@@ -51,6 +52,17 @@ func TestLogin(t *testing.T) {
 			require.Contains(t, got.stderr, tc.stderr)
 			require.Equal(t, tc.code == exitOK, strings.Contains(got.stdout, "is logged in"), "a success that was not seen")
 		})
+	}
+}
+
+// What a terminal gets steers nothing and hides nothing, whatever droid says.
+func TestLoginIsSafeToShow(t *testing.T) {
+	for script, code := range map[string]int{"hostile": exitOK, "hostile refusal": exitFailed, "hostile death": exitFailed} {
+		got := command("", "login", "--droid", loginDroid(t, script))
+		require.Equal(t, code, got.code, got.stderr)
+		require.Contains(t, got.stdout+got.stderr, `\x1b[2K`)
+		require.NoError(t, acptest.CheckSafe(got.stdout, true))
+		require.NoError(t, acptest.CheckSafe(got.stderr, true))
 	}
 }
 

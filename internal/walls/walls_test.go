@@ -40,7 +40,7 @@ var mayImport = map[string]string{
 	"internal/sessionid":    "",
 	"internal/procgroup":    "",
 	"internal/tempdir":      "",
-	"internal/login":        "internal/procgroup internal/tempdir",
+	"internal/login":        "internal/procgroup internal/tempdir internal/visible",
 	"internal/store":        "internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
 	"internal/diagnosis":    "internal/droid",
