@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"droid-acp/internal/modelserver"
 )
@@ -51,4 +54,33 @@ func TestSmokeLeavesNobody(t *testing.T) {
 			})
 		})
 	}
+}
+
+// droid is in another process group than the one at the terminal. That stops neither it
+// nor what it starts, also where a group in the background may not write there.
+func TestSmokeAtATerminal(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("hello", modelserver.Step{Text: "I look. ", Tools: []modelserver.ToolCall{execute("l", "echo looked")}}, modelserver.Step{Text: "Hello."})
+		typed, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+		require.NoError(t, err)
+		defer typed.Close()
+		require.NoError(t, unix.IoctlSetPointerInt(int(typed.Fd()), unix.TIOCSPTLCK, 0))
+		number, err := unix.IoctlGetInt(int(typed.Fd()), unix.TIOCGPTN)
+		require.NoError(t, err)
+		terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+		require.NoError(t, err)
+		defer terminal.Close()
+		modes, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
+		require.NoError(t, err)
+		modes.Lflag |= unix.TOSTOP
+		require.NoError(t, unix.IoctlSetTermios(int(terminal.Fd()), unix.TCSETS, modes))
+		var out bytes.Buffer
+		cmd := exec.Command(programs.Agent, "smoke", "--droid", h.droid, "--cwd", h.work, "--permissions", "allow", "hello")
+		cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(h.env, "TERM=xterm"), terminal, &out, &out
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		require.NoError(t, cmd.Run(), "%s", &out)
+		require.Contains(t, out.String(), "Hello.")
+		require.Contains(t, out.String(), "looked")
+		h.awaitNone(t, leavingLimit, func(process) bool { return true })
+	})
 }
