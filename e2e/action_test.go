@@ -28,22 +28,31 @@ func TestAction(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("two and two", modelserver.Step{Text: "It is 4."})
 		model.On("refuse", modelserver.Step{Status: 401})
+		model.On("speak for the job", modelserver.Step{Tools: []modelserver.ToolCall{execute("e", `env >seen.txt; echo "outcome=hacked" >>"$RUNNER_TEMP/output"`)}},
+			modelserver.Step{Text: "I said 4."})
 		file := filepath.Join(h.dir, ".factory", "settings.json")
 		require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(settings, "https://models.example.com/v1", model.URL())), 0o600))
 		bin := filepath.Join(h.dir, "runner", "droid-acp-action")
 		require.NoError(t, os.MkdirAll(bin, 0o755))
 		require.NoError(t, os.Symlink(programs.Agent, filepath.Join(bin, "droid-acp")))
-		for prompt, outcome := range map[string]string{"What is two and two?": "passed", "refuse": "model_failed"} {
-			output := filepath.Join(t.TempDir(), "output")
+		for prompt, outcome := range map[string]string{"What is two and two?": "passed", "refuse": "model_failed", "speak for the job": "passed"} {
+			output := filepath.Join(h.dir, "runner", "output")
+			require.NoError(t, os.WriteFile(output, nil, 0o644))
 			cmd := exec.Command("bash", script, "smoke")
 			cmd.Dir = h.work
-			cmd.Env = append(h.env, "DROID_ACP_DROID="+h.droid, "RUNNER_TEMP="+filepath.Join(h.dir, "runner"), "GITHUB_OUTPUT="+output,
-				"SMOKE_DEMO=false", "SMOKE_PROMPTS=", "SMOKE_EXPECT=4", "SMOKE_EXPECT_FILE=", "SMOKE_PERMISSIONS=refuse", "SMOKE_MODEL=custom:CI-0",
+			cmd.Env = append(h.env, "DROID_ACP_DROID="+h.droid, "RUNNER_TEMP="+filepath.Join(h.dir, "runner"), "GITHUB_OUTPUT="+output, "ACTIONS_RUNTIME_TOKEN=t",
+				"SMOKE_DEMO=false", "SMOKE_PROMPTS=", "SMOKE_EXPECT=4", "SMOKE_EXPECT_FILE=", "SMOKE_PERMISSIONS=allow", "SMOKE_MODEL=custom:CI-0",
 				"SMOKE_EFFORT=", "SMOKE_MODE=", "SMOKE_CWD=.", "SMOKE_TIMEOUT=2m", "SMOKE_RESULTS=results", "SMOKE_PROMPT="+prompt)
 			said, _ := cmd.CombinedOutput() // its outcome is compared
 			told, err := os.ReadFile(output)
 			require.NoError(t, err, "%s", said)
-			require.Contains(t, string(told), "outcome="+outcome+"\n", "%s", said)
+			require.True(t, strings.HasPrefix(string(told), "outcome="+outcome+"\n"), "%s\n%s", told, said)
+		}
+		seen, err := os.ReadFile(filepath.Join(h.work, "seen.txt"))
+		require.NoError(t, err)
+		require.Contains(t, string(seen), "RUNNER_TEMP=")
+		for _, name := range []string{"GITHUB_OUTPUT", "ACTIONS_", "SMOKE_"} {
+			require.NotContains(t, string(seen), name)
 		}
 		require.NotEmpty(t, model.Requests())
 	})

@@ -40,3 +40,22 @@ func TestDoctorIsEnded(t *testing.T) {
 		})
 	}
 }
+
+// What a doctor leaves that is killed, the next one removes.
+func TestDoctorIsKilled(t *testing.T) {
+	const mute = `[ "$1" = --version ] && { echo 0.225.2; exit; }; echo up > up; wait; sleep 900`
+	tmp := t.TempDir()
+	for _, tc := range []struct {
+		end  os.Signal
+		left int
+	}{{os.Kill, 1}, {os.Interrupt, 0}} {
+		a := startAgent(t, mute, []string{"TMPDIR=" + tmp}, "doctor")
+		a.awaitFile("up")
+		require.NoError(t, a.cmd.Process.Signal(tc.end))
+		_, _ = io.ReadAll(a.stderr) // to its end
+		a.awaitEnd(patience)
+		left, err := filepath.Glob(filepath.Join(tmp, "droid-acp-*"))
+		require.NoError(t, err)
+		require.Len(t, left, tc.left)
+	}
+}

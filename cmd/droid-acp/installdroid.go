@@ -33,12 +33,14 @@ func installDroidCommand() subcommand {
 var errNoTerminal = errors.New("install-droid asks before it downloads anything, and there is no terminal to ask at; --yes agrees")
 
 func runInstallDroid(c *call) int {
+	shown := visible.Writer(c.stdout)
 	err := install.Installer{
 		Find:   func() (string, error) { return droid.Find(c.droid) },
 		Named:  c.droid,
 		Agrees: c.agrees,
-		Out:    visible.Writer(c.stdout), GOOS: runtime.GOOS,
+		Out:    shown, GOOS: runtime.GOOS,
 	}.Run(c.leaving.ctx)
+	_ = shown.Flush() // what could not be shown is no reason to fail
 	switch {
 	case errors.Is(err, errNoTerminal):
 		return usageError(c.stderr, err, "install-droid")

@@ -1,19 +1,27 @@
 package main
 
 import (
-	"io"
 	"sync"
+
+	"droid-acp/internal/visible"
 )
 
-// inTurn takes one write after the other. stderr needs it: the log is written by a
+// inTurn takes one write after the other, and makes it safe to show. stderr needs it: the log is written by a
 // goroutine of its own while a command tells how it ended.
 type inTurn struct {
 	mu sync.Mutex
-	to io.Writer
+	to *visible.Stream
 }
 
 func (w *inTurn) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.to.Write(p)
+}
+
+// flush writes what may be incomplete.
+func (w *inTurn) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = w.to.Flush() // there is nowhere to say that it failed
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/visible"
 )
 
 // logFileTime bounds how long the log file may take to open: a pipe opens when
@@ -40,7 +41,7 @@ func (c *commonFlags) logger(stderr io.Writer) (log *zap.Logger, closeLog func()
 	if file == nil {
 		return zap.New(core), closeStderr, nil
 	}
-	fileCore, closeFile := logTo(file, jsonEncoder(), toFile)
+	fileCore, closeFile := logTo(safeJSON{file}, jsonEncoder(), toFile)
 	return zap.New(zapcore.NewTee(core, fileCore)), func() {
 		closeStderr()
 		closeFile()
@@ -78,6 +79,16 @@ func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level) (core zapc
 		return bytes.Clone(line.Bytes())
 	})
 	return discreet{zapcore.NewCore(encoder, writer, level)}, func() { writer.close() }
+}
+
+// safeJSON writes whole lines of JSON, safe to show: a log file is read in terminals.
+type safeJSON struct{ to io.Writer }
+
+func (w safeJSON) Write(lines []byte) (int, error) {
+	if _, err := io.WriteString(w.to, visible.JSON(string(lines))); err != nil {
+		return 0, err
+	}
+	return len(lines), nil
 }
 
 // discreet is a core that takes what droid wrote out of errors: it may be part of

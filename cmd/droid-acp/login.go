@@ -18,6 +18,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
 	"droid-acp/internal/settings"
+	"droid-acp/internal/visible"
 )
 
 // loginWord is the command that logs in. Clients add it to the arguments of the agent,
@@ -48,7 +49,7 @@ func runLogin(c *call) int {
 		return usageError(c.stderr, err)
 	}
 	defer closeLog()
-	shown, start := &terminal{out: c.stdout}, c.startLogin(log)
+	shown, start := &terminal{out: visible.Writer(c.stdout)}, c.startLogin(log)
 	desk := login.New(func() (*login.Process, error) {
 		process, err := start()
 		if err == nil {

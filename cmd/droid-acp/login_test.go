@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakelogin"
 )
@@ -54,6 +55,17 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// What a terminal gets steers nothing and hides nothing, whatever droid says.
+func TestLoginIsSafeToShow(t *testing.T) {
+	for script, code := range map[string]int{"hostile": exitOK, "hostile refusal": exitFailed, "hostile death": exitFailed} {
+		got := command("", "login", "--droid", loginDroid(t, script))
+		require.Equal(t, code, got.code, got.stderr)
+		require.Contains(t, got.stdout+got.stderr, `\x1b[2K`)
+		require.NoError(t, acptest.CheckSafe(got.stdout, true))
+		require.NoError(t, acptest.CheckSafe(got.stderr, true))
+	}
+}
+
 // Clients put the word or the flag behind the arguments of the agent, or in their place.
 func TestLoginArguments(t *testing.T) {
 	path := loginDroid(t, "succeeds")
@@ -79,6 +91,42 @@ func TestLoginWithoutDroid(t *testing.T) {
 	require.Empty(t, got.stdout)
 	require.Contains(t, got.stderr, "droid not found")
 	require.Contains(t, got.stderr, "Install Factory's droid with `")
+}
+
+// What a login leaves that is killed, the next one removes.
+func TestLoginIsKilled(t *testing.T) {
+	path, tmp := loginDroid(t, "pending"), t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv(envProgram, "1")
+	t.Setenv("TMPDIR", tmp)
+	begin := func() (kill func()) {
+		cmd := exec.Command(self, "login", "--droid", path)
+		stdout, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines := bufio.NewScanner(stdout)
+		for lines.Scan() && strings.TrimSpace(lines.Text()) != fakelogin.Address {
+		}
+		return func() {
+			_ = cmd.Process.Kill()
+			require.Error(t, cmd.Wait())
+		}
+	}
+	directories := func() int {
+		left, err := filepath.Glob(filepath.Join(tmp, "*"))
+		require.NoError(t, err)
+		return len(left)
+	}
+	killFirst := begin()
+	require.Equal(t, 1, directories())
+	killSecond := begin()
+	require.Equal(t, 2, directories(), "the first goes on")
+	killFirst()
+	killSecond()
+	t.Setenv(envLogin, "succeeds")
+	require.Equal(t, exitOK, command("", "login", "--droid", path).code)
+	require.Zero(t, directories())
 }
 
 // Ctrl-C ends a login that waits for the user, and droid with it.

@@ -61,7 +61,9 @@ func main() {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stderr = &inTurn{to: visible.Writer(stderr)} // it repeats what others wrote
+	said := &inTurn{to: visible.Writer(stderr)} // it repeats what others wrote
+	defer said.flush()
+	stderr = said
 	if len(args) > 0 && args[0] == demoCommand {
 		pace := demoPace
 		if len(args) > 1 && args[1] == demoAtOnce {

@@ -82,7 +82,7 @@ func runSmoke(c *call) int {
 			if err != nil {
 				return nil, err
 			}
-			command.Path, command.Args, command.Env = found.Path, found.Args, found.Env
+			command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
 			return droid.Start(command, log)
 		},
 		Defaults: c.defaults(), Trust: keeper, Shell: c.shell,

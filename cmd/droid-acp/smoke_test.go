@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/acptest"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/smoke"
 )
@@ -39,6 +40,14 @@ func scriptedTurn(d *fakedroid.Droid, text string) error {
 		return d.Fail("model_rate_limited", "429 slow down", "Wait.")
 	case "login":
 		return d.Fail("error", "No access token available", "Authentication failed.")
+	case "signs":
+		tool := fakedroid.Tool{Name: "Execute", Input: fakedroid.Fields{"command": "ls" + signs}, Confirmation: "exec", Impact: "low", Works: true,
+			Details: fakedroid.Fields{"fullCommand": "ls" + signs, "impactLevel": "low"}}
+		return errors.Join(d.Use("", "I look"+signs, tool), d.Say("", "Done"+signs))
+	case "signed":
+		return d.Die(9, "the end"+signs+"\n")
+	case "env":
+		return d.Say("", "I have "+strings.Join(os.Environ(), "\n"))
 	case "die":
 		return d.Die(9, "no more\n")
 	case "silence":
@@ -57,6 +66,37 @@ func scriptedTurn(d *fakedroid.Droid, text string) error {
 		return d.Say("", "Written.")
 	}
 	return d.Say("", "You said "+text)
+}
+
+// signs are what no screen may get.
+const signs = "\x1b[2K\x1b]0;title\a\u202e\u009b1A\xff"
+
+// TestSmokeIsSafeToShow: each way out, whatever the model, droid's errors and the command
+// line say.
+func TestSmokeIsSafeToShow(t *testing.T) {
+	useScripted(t)
+	at := func(name string) string { return filepath.Join(t.TempDir(), name) }
+	ways := map[string]string{"--result": at("result.json"), "--junit": at("junit.xml"), "--log-file": at("log")}
+	for prompt, code := range map[string]int{"signs of " + signs: 6, "signed " + signs: 1} {
+		for _, raw := range []string{"--json=false", "--json=true"} {
+			args := []string{"smoke", raw, "--cwd", t.TempDir(), "--log-level", "debug", "--expect", "more" + signs}
+			for flag, path := range ways {
+				args = append(args, flag, path)
+			}
+			got := command("", append(args, prompt)...)
+			require.Equal(t, code, got.code, got.stderr)
+			shown := map[string]string{"stdout": got.stdout, "stderr": got.stderr}
+			for flag, path := range ways {
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				shown[flag] = string(text)
+			}
+			for way, text := range shown {
+				require.NotEmpty(t, text, way)
+				require.NoError(t, acptest.CheckSafe("way out "+text, true), way)
+			}
+		}
+	}
 }
 
 // useScripted has smoke run the scripted droid.
@@ -172,4 +212,18 @@ func TestSmokeResultNotWritten(t *testing.T) {
 	got := command("", "smoke", "--cwd", t.TempDir(), "--result", filepath.Join(dir, "r.json"), "remove "+dir)
 	require.Equal(t, exitFailed, got.code, got.stderr)
 	require.Contains(t, got.stderr, "r.json was not written: ")
+}
+
+// TestSmokeKeepsTheJobFromDroid: droid gets the environment without what would let a
+// command of the model's speak for the CI job.
+func TestSmokeKeepsTheJobFromDroid(t *testing.T) {
+	useScripted(t)
+	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "ACTIONS_RUNTIME_TOKEN", "CI_JOB_TOKEN"} {
+		t.Setenv(name, "theirs")
+	}
+	t.Setenv("GITHUB_WORKSPACE", "ours")
+	got := command("", "smoke", "--cwd", t.TempDir(), "env")
+	require.Equal(t, exitOK, got.code, got.stderr)
+	require.Contains(t, got.stdout, "GITHUB_WORKSPACE=ours")
+	require.NotContains(t, got.stdout, "theirs")
 }

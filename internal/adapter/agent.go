@@ -21,6 +21,7 @@ import (
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/store"
 	"droid-acp/internal/trust"
+	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
 
@@ -179,7 +180,8 @@ func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 		handler, ok = a.extension(f), true
 	}
 	if !ok {
-		return nil, &acp.RequestError{Code: -32601, Message: "Method not found: " + c.Method, Data: map[string]string{"method": c.Method}}
+		method := visible.Line(c.Method)
+		return nil, &acp.RequestError{Code: -32601, Message: "Method not found: " + method, Data: map[string]string{"method": method}}
 	}
 	if err := a.checkInitialized(c.Method); err != nil {
 		return nil, err

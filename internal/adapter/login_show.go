@@ -111,6 +111,9 @@ func (l *loginShown) ask(ctx context.Context, method string, params json.RawMess
 			l.say(params)
 			return json.RawMessage(`{"action":"accept"}`), nil
 		}
+		if mode.Mode != "url" && !l.agent.client.Forms {
+			return nil, &login.Error{Code: -32601, Message: "the editor has no forms"}
+		}
 		params = l.scoped(params)
 	}
 	result, err := wire.Request[json.RawMessage](ctx, l.agent.conn, method, params)

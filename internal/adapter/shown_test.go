@@ -24,6 +24,19 @@ func TestErrorsAreSafe(t *testing.T) {
 		require.Contains(t, err.Message, "second")
 	}
 	requireSafe(t, encoded(t, internalError("kind", hostile).Data), true)
+	bubble(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		for _, method := range []string{hostile, "_droid/" + hostile} {
+			e.send(`{"jsonrpc":"2.0","id":"m","method":` + encoded(t, method) + `,"params":{}}`)
+			answer := e.await(`"m"`)
+			require.NotNil(t, answer.Error)
+			requireSafe(t, encoded(t, answer.Error), false)
+		}
+		answer := e.call("session/set_mode", `{"sessionId":`+encoded(t, hostile)+`,"modeId":`+encoded(t, hostile)+`}`)
+		requireSafe(t, encoded(t, answer.Error), false)
+		answer = e.call("session/set_mode", `{"sessionId":"`+e.session+`","modeId":`+encoded(t, hostile)+`}`)
+		requireSafe(t, encoded(t, answer.Error), false)
+	})
 }
 
 // TestTextsOfTheModelStayAsTheyAre: they are not for us to change.

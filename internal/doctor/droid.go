@@ -18,6 +18,7 @@ import (
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/store"
+	"droid-acp/internal/tempdir"
 )
 
 // closeTime bounds how long droid may take to end; 0.215 needs 6 s.
@@ -25,9 +26,23 @@ const closeTime = 15 * time.Second
 
 // running is a droid in an empty directory of its own.
 type running struct {
-	client *droid.Client
-	dir    string
-	heard  sync.WaitGroup // the goroutine that reads its events
+	client    *droid.Client
+	dir       string
+	temporary *tempdir.Dir   // that directory
+	session   string         // the id of the session that it opens
+	heard     sync.WaitGroup // the goroutine that reads its events
+}
+
+// hurry ends droid and removes what it has made, without much patience.
+func (r *running) hurry() {
+	r.client.Kill()
+	patience := time.NewTimer(droid.KillTime)
+	defer patience.Stop()
+	select {
+	case <-r.client.Exited():
+	case <-patience.C:
+	}
+	_ = errors.Join(discard(r.session), r.temporary.Remove()) // there is nobody left to tell
 }
 
 // opening is a session that was opened.
@@ -99,10 +114,15 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 	if p.program == "" {
 		return noDroid
 	}
-	dir, err := os.MkdirTemp("", "droid-acp-doctor-")
+	session := uuid.NewString()
+	temporary, left, err := tempdir.Make("doctor", session)
+	for _, killed := range left { // a doctor's session has the id of its directory
+		_ = discard(killed) // what is left of it does no harm
+	}
 	if err != nil {
 		return Check{Result: Failure, Found: "No directory for a session can be made: " + diagnosis.Sentence(err), ToDo: "Make room in the directory for temporary files, or set TMPDIR to another one."}
 	}
+	dir := temporary.Path
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // as droid calls it
 	}
@@ -114,12 +134,12 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 		client, err = droid.Start(command, p.Log)
 	}
 	if err != nil {
-		_ = os.Remove(dir) // it is empty
+		_ = temporary.Remove() // it is empty
 		return failed(diagnosis.Start(err), nil)
 	}
-	p.droid = &running{client: client, dir: dir}
+	p.droid = &running{client: client, dir: dir, temporary: temporary, session: session}
 	if p.Started != nil {
-		p.Started(func() { client.Kill(); _ = os.RemoveAll(dir) })
+		p.Started(p.droid.hurry)
 	}
 	p.droid.heard.Go(func() {
 		for range client.Events() { // nothing of it is of interest
@@ -151,7 +171,7 @@ func lookAtSession(p *patient, ctx context.Context) Check {
 	if p.droid == nil {
 		return Check{Result: Skipped, Found: "droid does not run."}
 	}
-	params := droid.InitializeParams{CWD: p.droid.dir, SessionID: uuid.NewString()}
+	params := droid.InitializeParams{CWD: p.droid.dir, SessionID: p.droid.session}
 	if p.Model != "" {
 		params.Settings.ModelID = &p.Model
 	}
@@ -260,7 +280,7 @@ func (p *patient) endDroid(ctx context.Context, session string) error {
 	if session != "" {
 		err = discard(session)
 	}
-	return errors.Join(err, os.RemoveAll(running.dir))
+	return errors.Join(err, running.temporary.Remove())
 }
 
 // discard removes a session of ours from droid's store.

@@ -3,11 +3,13 @@ package doctor
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
 
@@ -62,4 +64,19 @@ func TestNoTemporaryFiles(t *testing.T) {
 	require.Equal(t, OK, r.of(t, "droid").Result, r.of(t, "droid").Found)
 	require.Contains(t, r.of(t, "start").ToDo, "TMPDIR")
 	require.Contains(t, r.of(t, "bridge").ToDo, "TMPDIR")
+}
+
+// What a doctor left that was killed goes with the next one: its directory, and the
+// session that droid opened in it.
+func TestWhatAKilledDoctorLeft(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it cannot be known there whether it lives")
+	}
+	h := newHouse(t, "own")
+	id := uuid.NewString()
+	dir := filepath.Join(h.home, "tmp", "droid-acp-doctor."+id)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	h.write(".factory/sessions/-tmp-x/"+id+".jsonl", `{"type":"session_start","id":"`+id+`","title":"New Session","version":2,"cwd":"`+dir+`"}`+"\n")
+	h.write(".factory/sessions/-tmp-x/"+id+".settings.json", "{}")
+	h.report() // it checks that nothing is left
 }

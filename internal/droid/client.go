@@ -171,8 +171,8 @@ func (c *Client) Stats() Stats {
 	}
 }
 
-// Exited returns a channel that is closed when the process is reaped and its
-// stdout fully read.
+// Exited returns a channel that is closed when the process is reaped, its stdout
+// fully read, and what it left in its process group has ended.
 func (c *Client) Exited() <-chan struct{} { return c.exited }
 
 // ExitError returns how droid ended, and nil before Exited is closed.
@@ -209,6 +209,7 @@ func (c *Client) supervise() {
 	c.fail(exit)
 	c.out.abort()
 	<-c.out.done
+	<-c.proc.gone
 	c.proc.stdout.Close() // read to its end
 	c.log.Debug("droid ended", zap.Error(exit), zap.Int64("noMessages", c.stats.malformed.Load()))
 }

@@ -45,9 +45,12 @@ var fakes = map[string]func(in *bufio.Reader) int{
 	"tool":          func(*bufio.Reader) int { fakeTool(); return 0 },
 	"with-tool":     fakeWithTool,
 	"with-server":   fakeWithServer,
+	"server":        fakeServer,
 	"settings":      fakeSettings,
 	"prompted":      fakePrompted,
 	"parent":        fakeParent,
+
+	"parent-of-server": fakeParentOfServer,
 }
 
 func fakeMain(mode string) int {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -69,7 +70,6 @@ func (c Command) environment() []string {
 // Start runs droid and returns a client of it. droid lives until Close, Kill or
 // its own end; on Linux and Windows it also ends when our process dies.
 //
-// It stays in our process group, because editors end an agent by its group.
 // log may be nil.
 func Start(cmd Command, log *zap.Logger) (*Client, error) {
 	return start(cmd, log, defaultBounds)
@@ -105,6 +105,7 @@ type child struct {
 	os       osProcess // what the operating system needs to end it
 
 	reaped     chan struct{} // closed when Wait has returned
+	gone       chan struct{} // closed when what it left has ended, too
 	stderrDone chan struct{} // closed when stderr was read
 	stderrPipe *os.File
 }
@@ -133,6 +134,7 @@ func startProcess(cmd Command, log *zap.Logger) (*child, io.WriteCloser, error) 
 		stdout:     ours[1],
 		stderr:     &tail{},
 		reaped:     make(chan struct{}),
+		gone:       make(chan struct{}),
 		stderrDone: make(chan struct{}),
 		stderrPipe: ours[2],
 	}
@@ -141,7 +143,7 @@ func startProcess(cmd Command, log *zap.Logger) (*child, io.WriteCloser, error) 
 	err = <-started
 	closeFiles(theirs[:])
 	if err != nil {
-		<-p.reaped
+		<-p.gone
 		closeFiles(ours[:])
 		return nil, nil, err
 	}
@@ -236,7 +238,9 @@ func closeFiles(files []*os.File) {
 func (p *child) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer close(p.reaped)
+	defer close(p.gone)
+	reaped := sync.OnceFunc(func() { close(p.reaped) })
+	defer reaped()
 	for _, f := range p.files {
 		defer f.close()
 	}
@@ -246,6 +250,7 @@ func (p *child) run(started chan<- error) {
 		return
 	}
 	err = p.cmd.Wait()
+	reaped()
 	p.os.release()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -17,12 +17,14 @@ import (
 // reaches them, and 0.99 leaves them running when it is signalled (0.225 has a
 // watchdog). Before a signal the descendants are therefore listed from /proc,
 // and those that outlive droid are killed. This is best effort: a process that
-// detached itself from droid is not found, and nothing is done when droid ends
-// by itself or when we are killed.
+// detached itself from droid is not found, and nothing is done about tools when
+// droid ends by itself or when we are killed. What stays in droid's own process
+// group ends in any case, see family.
 type osProcess struct {
+	family
 	mu      sync.Mutex
 	process *os.Process
-	family  []relative // descendants at the time of the last signal
+	listed  []relative // descendants at the time of the last signal
 }
 
 // relative is a process that cannot be mistaken for a later one with its pid.
@@ -35,23 +37,29 @@ type relative struct {
 func (o *osProcess) start(c *exec.Cmd) error {
 	// The signal comes when the starting thread ends, see child.run.
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := c.Start(); err != nil {
+	if err := o.family.start(c); err != nil {
 		return err
 	}
 	o.process = c.Process
 	return nil
 }
 
-// release kills the listed descendants that outlived droid.
+// release kills the listed descendants that outlived droid, and ends what is left in
+// its group.
 func (o *osProcess) release() {
+	o.killListed()
+	o.family.end()
+}
+
+func (o *osProcess) killListed() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, r := range o.family {
+	for _, r := range o.listed {
 		if s, err := readStat(r.pid); err == nil && s.started == r.started {
 			unix.Kill(r.pid, unix.SIGKILL) // it may have ended meanwhile
 		}
 	}
-	o.family = nil
+	o.listed = nil
 }
 
 // terminate asks droid to end.
@@ -66,6 +74,7 @@ func (o *osProcess) terminate() error {
 // kill ends droid. It is stopped first so that it starts nothing more while its
 // descendants are listed.
 func (o *osProcess) kill() error {
+	o.atOnce()
 	if err := o.process.Signal(syscall.SIGSTOP); err == nil {
 		o.list()
 	}
@@ -75,7 +84,7 @@ func (o *osProcess) kill() error {
 func (o *osProcess) list() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.family = descendants(o.process.Pid)
+	o.listed = descendants(o.process.Pid)
 }
 
 // descendants lists all processes below pid.
@@ -104,7 +113,27 @@ func descendants(pid int) []relative {
 	return found
 }
 
+// inGroup reports whether a process group has a member that lives, besides the guard,
+// whose id it has.
+func inGroup(id int) bool {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return true // nobody knows
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == id {
+			continue
+		}
+		if s, err := readStat(pid); err == nil && s.group == id && !s.dead {
+			return true
+		}
+	}
+	return false
+}
+
 type procStat struct {
+	dead    bool // it has ended, and nobody has asked how
 	parent  int
 	group   int
 	started uint64
@@ -133,5 +162,5 @@ func readStat(pid int) (procStat, error) {
 	if err != nil {
 		return procStat{}, err
 	}
-	return procStat{parent, group, started}, nil
+	return procStat{fields[0][0] == 'Z' || fields[0][0] == 'X', parent, group, started}, nil
 }

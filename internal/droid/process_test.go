@@ -100,6 +100,16 @@ func (l lifeline) env() string { return envSocket + "=" + l.path }
 // its death.
 func (l lifeline) accept() (pid int, awaitDeath func()) {
 	l.t.Helper()
+	pid, said := l.acceptTalker()
+	return pid, func() {
+		l.t.Helper()
+		require.Empty(l.t, said(), "process %d lives", pid)
+	}
+}
+
+// acceptTalker is accept with a function that returns what the process still says.
+func (l lifeline) acceptTalker() (pid int, said func() string) {
+	l.t.Helper()
 	require.NoError(l.t, l.l.(*net.UnixListener).SetDeadline(time.Now().Add(patience)))
 	conn, err := l.l.Accept()
 	require.NoError(l.t, err)
@@ -110,10 +120,11 @@ func (l lifeline) accept() (pid int, awaitDeath func()) {
 	require.NoError(l.t, err)
 	pid, err = strconv.Atoi(strings.TrimSpace(line))
 	require.NoError(l.t, err)
-	return pid, func() {
+	return pid, func() string {
 		l.t.Helper()
-		_, err := r.ReadByte()
-		require.ErrorIs(l.t, err, io.EOF, "process %d lives", pid)
+		rest, err := io.ReadAll(r)
+		require.NoError(l.t, err, "process %d lives", pid)
+		return string(rest)
 	}
 }
 

@@ -4,13 +4,18 @@ package droid
 
 import (
 	"bufio"
+	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 )
 
 // startTool runs a tool as droid does: in a session of its own.
@@ -25,18 +30,48 @@ func startTool(inherit bool) {
 	}
 }
 
-func toolCommand() *exec.Cmd {
+func toolCommand() *exec.Cmd { return fakeChild("tool") }
+
+func fakeChild(mode string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), envFake+"=tool")
+	cmd.Env = append(os.Environ(), envFake+"="+mode)
 	return cmd
 }
 
 // fakeWithServer runs an MCP server as droid does: in its own process group.
 func fakeWithServer(in *bufio.Reader) int {
-	if err := toolCommand().Start(); err != nil {
+	if err := fakeChild("server").Start(); err != nil {
 		panic(err)
 	}
 	serve(in, nil)
+	return 0
+}
+
+// fakeServer is such a server, one that does not mind the end of its input. It says that
+// it was asked to end.
+func fakeServer(*bufio.Reader) int {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	conn, err := net.Dial("unix", os.Getenv(envSocket))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(conn, os.Getpid())
+	go func() {
+		<-asked
+		fmt.Fprintln(conn, "asked")
+	}()
+	io.Copy(io.Discard, conn)
+	return 0
+}
+
+// fakeParentOfServer runs a client of a droid with a server in this process.
+func fakeParentOfServer(*bufio.Reader) int {
+	c, err := Start(fakeCommand("with-server"), zap.NewNop())
+	if err != nil {
+		panic(err)
+	}
+	<-c.Exited()
 	return 0
 }
 
@@ -69,4 +104,48 @@ func TestHasChildren(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What droid started in its own process group ends with it, however it ends: asked to end
+// unless there is haste.
+func TestDroidsGroupEndsWithIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		end   func(*Client)
+		asked bool
+	}{
+		"closed":      {func(c *Client) { _ = c.Close(t.Context()) }, true},
+		"its own end": {func(c *Client) { c.out.finish() }, true},
+		"killed":      {func(c *Client) { c.Kill() }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			life := newLifeline(t)
+			c := startFake(t, shortBounds, "with-server", life.env())
+			_, said := life.acceptTalker()
+			tc.end(c)
+			within(t, "exit", c.Exited())
+			last := said()
+			require.True(t, last == "" || tc.asked && last == "asked\n", last)
+			require.Equal(t, tc.asked, last != "")
+		})
+	}
+}
+
+// So does it when we are killed and can do nothing about it.
+func TestDroidsGroupEndsWithUs(t *testing.T) {
+	life := newLifeline(t)
+	cmd := fakeCommand("parent-of-server", life.env())
+	parent := exec.Command(cmd.Path)
+	parent.Env = cmd.Env
+	require.NoError(t, parent.Start())
+	_, awaitDeath := life.accept()
+	require.NoError(t, parent.Process.Kill())
+	require.Error(t, parent.Wait())
+	awaitDeath()
+}
+
+// Without a shell for the guard of a group, droid runs all the same.
+func TestDroidRunsWithoutAGuard(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	c := startFake(t, shortBounds, "normal")
+	require.NoError(t, c.Close(testContext(t)))
 }

@@ -1,6 +1,9 @@
 package fakelogin
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+)
 
 // Scripts are ready-made logins, by name.
 func Scripts() map[string]Script {
@@ -10,10 +13,18 @@ func Scripts() map[string]Script {
 		"refused":  func(c *Conversation) { c.Open(Address); c.Refuse() },
 		"succeeds": func(c *Conversation) { c.Open(Address); c.Succeed() },
 		// Invented.
-		"dies":   func(c *Conversation) { c.Open(Address); c.Die(3) },
-		"silent": func(*Conversation) {},
-		"asks":   asks,
-		"tells":  tells,
+		"dies":    func(c *Conversation) { c.Open(Address); c.Die(3) },
+		"silent":  func(*Conversation) {},
+		"asks":    asks,
+		"tells":   tells,
+		"hostile": func(c *Conversation) { hostile(c); c.Succeed() },
+		"hostile refusal": func(c *Conversation) {
+			c.Line(`{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"No` + Signs + `","data":{"why":"none` + Signs + `"}}}`)
+		},
+		"hostile death": func(c *Conversation) {
+			fmt.Fprintln(os.Stderr, "the end\x1b[2K\x1b]0;title\a\u202e\xff")
+			c.Die(3)
+		},
 		"nonsense": func(c *Conversation) {
 			c.Line("Logging in…")
 			c.Line(`{"jsonrpc":"2.0"}`)
@@ -44,4 +55,21 @@ func tells(c *Conversation) {
 		return
 	}
 	c.Succeed()
+}
+
+// Signs are what no screen may get: they steer a terminal, turn the direction of writing,
+// are no UTF-8 or half a character. They stand in a string of JSON's.
+const Signs = `\u001b[2K\u001b]0;title\u0007\r` + "\u202e\u009b1A\xff" + `\ud83d`
+
+// hostile tells and asks with such signs in each place.
+func hostile(c *Conversation) {
+	c.Tell("_factory/device_code", `{"userCode":"ABCD`+Signs+`","and`+Signs+`":["more`+Signs+`"]}`)
+	for _, params := range []string{
+		fmt.Sprintf(`{"requestId":1,"mode":"url","elicitationId":"e1","url":%q,"message":"Log in`, Address) + Signs + `"}`,
+		`{"requestId":1,"mode":"url","elicitationId":"e2","url":"javascript:alert(1)","message":"Go there."}`,
+		`{"requestId":1,"mode":"form","message":"Who` + Signs + `","requestedSchema":{"type":"object","properties":{"a` + Signs + `":{"type":"string","title":"Name` + Signs + `"}}}}`,
+	} {
+		c.Ask("elicitation/create", params)
+	}
+	c.Tell("elicitation/complete", `{"elicitationId":"e1"}`)
 }

@@ -5,6 +5,7 @@ package forge
 import (
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +38,14 @@ type forge struct {
 	dir       string // the runner's: temporary files and the workspace
 	path      string // $PATH
 	workspace string
+	env       []string // besides what every step has
+}
+
+// here is the checkout of the action.
+func (f *forge) here() string {
+	here, err := filepath.Abs(root)
+	require.NoError(f.t, err)
+	return here
 }
 
 func newForge(t *testing.T) *forge {
@@ -53,8 +62,6 @@ var expression = regexp.MustCompile(`^\$\{\{ inputs\.([a-z-]+) \}\}$`)
 // run runs the step with this name and returns its exit code and what it said.
 func (f *forge) run(name string) (code int, out string) {
 	f.t.Helper()
-	here, err := filepath.Abs(root)
-	require.NoError(f.t, err)
 	for _, s := range f.action.Runs.Steps {
 		if s.Name != name {
 			continue
@@ -62,8 +69,10 @@ func (f *forge) run(name string) (code int, out string) {
 		require.Equal(f.t, "bash", s.Shell)
 		cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.Run)
 		cmd.Dir = f.workspace
-		cmd.Env = []string{"PATH=" + f.path, "HOME=" + os.Getenv("HOME"), "GITHUB_ACTION_PATH=" + here, "RUNNER_TEMP=" + f.dir,
-			"GITHUB_OUTPUT=" + filepath.Join(f.dir, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(f.dir, "summary")}
+		cmd.Env = []string{"PATH=" + f.path, "HOME=" + os.Getenv("HOME"), "GITHUB_ACTION_PATH=" + f.here(), "RUNNER_TEMP=" + f.dir,
+			"GITHUB_OUTPUT=" + filepath.Join(f.dir, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(f.dir, "summary"),
+			"GITHUB_ENV=" + filepath.Join(f.dir, "env"), "GITHUB_PATH=" + filepath.Join(f.dir, "path"), "GITHUB_STATE="}
+		cmd.Env = append(cmd.Env, f.env...)
 		for key, value := range s.Env {
 			input := expression.FindStringSubmatch(value)
 			require.NotNil(f.t, input, "%s: the value of an input and no more: %s", key, value)
@@ -167,6 +176,49 @@ func TestActionTakesNoInputForACommand(t *testing.T) {
 	require.Contains(t, out, "<--cwd="+evil+">\n")
 	require.Contains(t, out, "<-->\n<-"+evil+">\n")
 	require.NoFileExists(t, filepath.Join(f.workspace, "hacked"))
+}
+
+// TestActionKeepsTheJobFromDroid: what a command of a model's could set in the steps that
+// follow, and in the outcome of this one, does not reach it. Where it finds the files by
+// itself, what it did to them is undone.
+func TestActionKeepsTheJobFromDroid(t *testing.T) {
+	f := newForge(t)
+	bin := filepath.Join(f.dir, "droid-acp-action")
+	require.NoError(t, os.Mkdir(bin, 0o755))
+	hostile := `#!/bin/sh
+env | grep -v '^PATH=\|^PWD=\|^_=\|^RUNNER_TEMP=\|^HOME=\|^SHLVL=\|^OLDPWD='
+cd ` + f.dir + `
+echo 'PATH=hacked' >>env; echo hacked >path; rm output; ln -s workspace/kept output; rm summary; mkdir summary; echo x >summary/x
+printf '{\n  "outcome": "passed",\n' >workspace/droid-acp-smoke/result.json
+exit 6
+`
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "droid-acp"), []byte(hostile), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(f.workspace, "kept"), []byte("kept"), 0o644))
+	f.env = []string{"ACTIONS_RUNTIME_TOKEN=a", "ACTIONS_ID_TOKEN_REQUEST_TOKEN=a", "FORGEJO_ENV=a", "GITEA_OUTPUT=a", "KEPT=yes"}
+	f.inputs = map[string]string{"expect": "the answer that is wanted", "prompt": "x"}
+	code, out := f.run("Run the prompts")
+	require.Equal(t, 6, code, out)
+	said := regexp.MustCompile(`(?m)^[A-Z_]+=.*$`).FindAllString(out, -1)
+	require.ElementsMatch(t, []string{"KEPT=yes", "GITHUB_ACTION_PATH=" + f.here()}, said)
+	require.Empty(t, f.file("env"))
+	require.Empty(t, f.file("path"))
+	require.Equal(t, "outcome=expectation_not_met\nexit-code=6\nresults=droid-acp-smoke\n", f.file("output"))
+	require.Contains(t, f.file("summary"), "### droid-acp smoke: expectation_not_met\n")
+	require.Equal(t, "kept", f.file("workspace/kept"), "behind a link")
+}
+
+// TestActionsOutcomes: the exit codes of smoke, as docs/ci.md has them.
+func TestActionsOutcomes(t *testing.T) {
+	f := newForge(t)
+	bin := filepath.Join(f.dir, "droid-acp-action")
+	require.NoError(t, os.Mkdir(bin, 0o755))
+	for code, outcome := range map[int]string{0: "passed", 1: "turn_failed", 2: "usage", 3: "droid_not_installed", 4: "not_logged_in", 5: "model_failed",
+		6: "expectation_not_met", 7: "timeout", 137: "turn_failed"} {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "droid-acp"), fmt.Appendf(nil, "#!/bin/sh\nexit %d\n", code), 0o755))
+		exited, out := f.run("Run the prompts")
+		require.Equal(t, code, exited, out)
+		require.Equal(t, fmt.Sprintf("outcome=%s\nexit-code=%d\nresults=droid-acp-smoke\n", outcome, code), f.file("output"))
+	}
 }
 
 // TestActionsResults: a directory that cannot have the results ends the step with a

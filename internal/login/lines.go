@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/visible"
 )
 
 // message is a line of JSON-RPC 2.0.
@@ -36,6 +38,29 @@ func (m message) MarshalJSON() ([]byte, error) {
 
 // answers reports whether the message is the response to our request with this id.
 func (m message) answers(id string) bool { return m.Method == "" && string(m.ID) == id }
+
+// makeSafe makes all that may be shown of the message safe to show: who is told or asked
+// something by droid need not see to that. The id is droid's and stays.
+func (m *message) makeSafe() {
+	m.Method = visible.Line(m.Method)
+	for _, value := range []*json.RawMessage{&m.Params, &m.Result} {
+		if *value != nil {
+			*value = visible.Values(*value)
+		}
+	}
+	if m.Error != nil {
+		m.Error.Message = visible.Text(m.Error.Message)
+		if m.Error.Data != nil {
+			m.Error.Data = visible.Values(m.Error.Data)
+		}
+	}
+}
+
+// leadsNowhere reports whether the message asks to open what is no address on the web.
+func (m message) leadsNowhere() bool {
+	var asked struct{ Mode, URL string }
+	return m.Method == "elicitation/create" && json.Unmarshal(m.Params, &asked) == nil && asked.Mode == "url" && !IsLink(asked.URL)
+}
 
 // errNoOutcome is why a response is no answer.
 var errNoOutcome = errors.New("droid answered with neither a result nor an error")
@@ -67,6 +92,7 @@ func read(in io.Reader, to chan<- message, stop <-chan struct{}, log *zap.Logger
 		case json.Unmarshal(line, &m) != nil || m.Method == "" && len(m.ID) == 0:
 			log.Debug("droid wrote a line that is no message, while it logs in")
 		default:
+			m.makeSafe()
 			select {
 			case to <- m:
 			case <-stop:

@@ -11,7 +11,10 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/google/uuid"
 	"go.uber.org/zap"
+
+	"droid-acp/internal/tempdir"
 )
 
 // openers are the programs by which droid opens a browser: the first on Linux (seen with
@@ -24,7 +27,7 @@ var openers = [...]string{"xdg-open", "open"}
 type hearing struct {
 	env     []string    // for droid
 	links   chan string // nil when nothing is heard
-	dir     string
+	dir     *tempdir.Dir
 	pipe    *os.File
 	reading *sync.WaitGroup
 }
@@ -41,16 +44,16 @@ func hearLinks(env []string, log *zap.Logger) hearing {
 }
 
 func newHearing(env []string) (h hearing, err error) {
-	if h.dir, err = os.MkdirTemp("", "droid-acp-login-"); err != nil {
+	if h.dir, _, err = tempdir.Make("login", uuid.NewString()); err != nil {
 		return h, err
 	}
 	path := pathOf(env)
-	name := filepath.Join(h.dir, "links")
+	name := filepath.Join(h.dir.Path, "links")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		return h, err
 	}
 	for _, opener := range openers {
-		if err := os.WriteFile(filepath.Join(h.dir, opener), []byte(openerScript(opener, name, path)), 0o700); err != nil {
+		if err := os.WriteFile(filepath.Join(h.dir.Path, opener), []byte(openerScript(opener, name, path)), 0o700); err != nil {
 			return h, err
 		}
 	}
@@ -58,7 +61,7 @@ func newHearing(env []string) (h hearing, err error) {
 	if h.pipe, err = os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0); err != nil {
 		return h, err
 	}
-	h.env = append(env[:len(env):len(env)], "PATH="+h.dir+string(os.PathListSeparator)+path)
+	h.env = append(env[:len(env):len(env)], "PATH="+h.dir.Path+string(os.PathListSeparator)+path)
 	h.links, h.reading = make(chan string, 8), new(sync.WaitGroup)
 	h.reading.Go(h.read)
 	return h, nil
@@ -111,7 +114,7 @@ func (h hearing) close() {
 	if h.reading != nil {
 		h.reading.Wait()
 	}
-	if h.dir != "" {
-		_ = os.RemoveAll(h.dir) // in the directory for temporary files; nothing depends on it
+	if h.dir != nil {
+		_ = h.dir.Remove() // in the directory for temporary files; nothing depends on it
 	}
 }

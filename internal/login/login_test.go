@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acptest"
 	"droid-acp/internal/fakelogin"
 	"droid-acp/internal/login"
 )
@@ -240,6 +241,26 @@ func TestRequestGoesToTheNext(t *testing.T) {
 		require.NoError(t, second.err)
 		require.Equal(t, first.asked, second.asked)
 		<-first.done
+	})
+}
+
+// What droid says is safe to show for all who wait, wherever it stands; what it asks to
+// be opened is an address.
+func TestWhatDroidSaysIsSafe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := logIn(t, fakelogin.Scripts()["hostile"], &waiter{answer: accepts})
+		require.NoError(t, w.err)
+		require.Len(t, w.told, 2)
+		require.Len(t, w.asked, 2, "the address and the form, not the script")
+		for _, text := range append(w.told, w.asked...) {
+			require.NoError(t, acptest.CheckSafe(strings.SplitN(text, " ", 2)[1], false))
+		}
+		require.Contains(t, w.told[0], `ABCD\\x1b[2K\\x1b]0;title\\x07\\r\\u202e\\u009b1A`)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := logIn(t, fakelogin.Scripts()["hostile refusal"], &waiter{})
+		require.NoError(t, acptest.CheckSafe(w.err.Error(), false))
+		require.Contains(t, w.err.Error(), `none\\x1b[2K`)
 	})
 }
 

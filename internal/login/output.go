@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"droid-acp/internal/visible"
 )
 
 // output is the pipes of a process's stdout and stderr. Those of exec.Cmd would not do:
@@ -97,7 +99,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 func (t *tail) flush() {
-	line := strings.TrimSpace(strings.ToValidUTF8(string(t.partial), "\uFFFD"))
+	line := strings.TrimSpace(visible.Line(strings.ToValidUTF8(string(t.partial), "\uFFFD")))
 	t.partial = t.partial[:0]
 	if line == "" {
 		return

@@ -28,7 +28,7 @@ type Start func() (*Process, error)
 // DiedError says that droid ended before it had answered.
 type DiedError struct {
 	State   string   // how, as in "exit status 1"
-	Stderr  []string // its last 10 lines there, each cut at 1 kB
+	Stderr  []string // its last 10 lines there, each cut at 1 kB and safe to show
 	Started bool     // it had written something to its stdout
 }
 

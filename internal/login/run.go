@@ -176,6 +176,8 @@ func (r *run) heard(m message) {
 		r.desk.log.Debug("droid answers what it was not asked, while it logs in")
 	case len(m.ID) == 0:
 		r.tell(event{notice: &m})
+	case m.leadsNowhere():
+		r.refuse(m, "that is no address on the web")
 	default:
 		r.ask(m)
 	}

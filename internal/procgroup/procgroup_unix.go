@@ -3,6 +3,7 @@
 package procgroup
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,9 @@ import (
 // however it dies. The guard ignores the polite signals that Terminate sends, and
 // writes a line when it does.
 const guardScript = `trap '' HUP INT TERM; echo; read -r end; kill -s KILL 0`
+
+// ErrGuard is why nothing was started: there is no guard for the group.
+var ErrGuard = errors.New("starting the guard of a process group")
 
 // Group is one command with the processes that it started. The zero value is
 // ready for Start. All methods may be called from several goroutines.
@@ -35,7 +39,7 @@ func (g *Group) Start(cmd *exec.Cmd) error {
 	defer g.mu.Unlock()
 	guard, alive, err := startGuard()
 	if err != nil {
-		return fmt.Errorf("starting the guard of a process group: %w", err)
+		return fmt.Errorf("%w: %w", ErrGuard, err)
 	}
 	g.guard, g.alive = guard, alive
 	if cmd.SysProcAttr == nil {
@@ -75,6 +79,17 @@ func startGuard() (guard *exec.Cmd, alive *os.File, err error) {
 		return nil, nil, err
 	}
 	return guard, alive, nil
+}
+
+// ID is the id of the process group, which is the guard's process id. It is 0 before
+// Start and after Close.
+func (g *Group) ID() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.guard == nil {
+		return 0
+	}
+	return g.guard.Process.Pid
 }
 
 // Terminate asks the processes of the group to end, with SIGTERM. Before Start and

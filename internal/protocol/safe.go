@@ -11,10 +11,10 @@ import (
 // show, whoever wrote it: each type sees to that where it is encoded, so that no
 // way out can forget it. Ids, paths, diffs and the model's text stay as they are.
 
-// MarshalJSON puts the title in one safe line.
+// MarshalJSON puts title and name in one safe line each.
 func (c ToolCall) MarshalJSON() ([]byte, error) {
 	type plain ToolCall
-	c.Title = visible.Line(c.Title)
+	c.Title, c.Name = visible.Line(c.Title), visible.Line(c.Name)
 	return json.Marshal(plain(c))
 }
 
@@ -57,6 +57,13 @@ func (s ListedSession) MarshalJSON() ([]byte, error) {
 	type plain ListedSession
 	s.Title = visible.Line(s.Title)
 	return json.Marshal(plain(s))
+}
+
+// MarshalJSON puts the title in one safe line.
+func (r TitleResult) MarshalJSON() ([]byte, error) {
+	type plain TitleResult
+	r.Title = visible.Line(r.Title)
+	return json.Marshal(plain(r))
 }
 
 // MarshalJSON puts name and description in one safe line each.
@@ -112,6 +119,27 @@ func (u NoticeUpdate) MarshalJSON() ([]byte, error) {
 	type plain NoticeUpdate
 	u.Title, u.Description = visible.Line(u.Title), visible.Text(u.Description)
 	return json.Marshal(plain(u))
+}
+
+// MarshalJSON makes the error safe. The summary is the model's text.
+func (u CompactionUpdate) MarshalJSON() ([]byte, error) {
+	type plain CompactionUpdate
+	u.Error = visible.Text(u.Error)
+	return json.Marshal(plain(u))
+}
+
+// MarshalJSON makes the text safe. The address is checked before, see login.IsLink.
+func (e LoginElicitation) MarshalJSON() ([]byte, error) {
+	type plain LoginElicitation
+	e.Message = visible.Text(e.Message)
+	return json.Marshal(plain(e))
+}
+
+// MarshalJSON puts label and detail in one safe line each.
+func (s AuthStatus) MarshalJSON() ([]byte, error) {
+	type plain AuthStatus
+	s.Label, s.Detail = visible.Line(s.Label), visible.Line(s.Detail)
+	return json.Marshal(plain(s))
 }
 
 // MarshalJSON makes the question safe.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"droid-acp/internal/visible"
 )
 
 // Format is the version of the result's fields. A field that is added does not
@@ -160,5 +162,5 @@ func (t *Tokens) plus(o Tokens) *Tokens {
 // JSON is the result as a file holds it.
 func (r *Result) JSON() ([]byte, error) {
 	text, err := json.MarshalIndent(r, "", "  ")
-	return append(text, '\n'), err
+	return []byte(visible.JSON(string(text)) + "\n"), err
 }

@@ -5,6 +5,8 @@
 package visible
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -44,16 +46,95 @@ func JSON(line string) string {
 	return escape(line, inJSON)
 }
 
-// Writer makes all that is written to w safe. Each Write is a text of its own.
-func Writer(w io.Writer) io.Writer { return writer{w} }
+// Values makes each text in a JSON value safe, names of members among them, so that who
+// shows one of them shows it as it is. Only what hides something is changed: it means
+// something else then. What is no JSON becomes null.
+func Values(value []byte) []byte {
+	if !json.Valid(value) {
+		return []byte("null")
+	}
+	var safe []byte
+	for rest := value; ; {
+		begin := bytes.IndexByte(rest, '"')
+		if begin < 0 {
+			return append(safe, rest...)
+		}
+		end := begin + 1
+		for rest[end] != '"' {
+			if rest[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		safe = append(append(safe, rest[:begin]...), safeString(rest[begin:end+1])...)
+		rest = rest[end+1:]
+	}
+}
 
-type writer struct{ io.Writer }
+// safeString is Text for a string of JSON's. An invalid byte, or half a character, is the
+// sign for what cannot be read.
+func safeString(quoted []byte) []byte {
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		return []byte(`""`) // it is none
+	}
+	safe := Text(text)
+	if safe == text && utf8.Valid(quoted) && !bytes.Contains(quoted, []byte(`\u`)) {
+		return quoted
+	}
+	quoted, _ = json.Marshal(safe) // a string always encodes
+	return quoted
+}
 
-func (w writer) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(w.Writer, Text(string(p))); err != nil {
+// Stream makes all that is written to it safe.
+type Stream struct {
+	to   io.Writer
+	rest []byte // of a letter, or a carriage return, that may go on in the next Write
+}
+
+// Writer is a Stream to w. Write it from one goroutine at a time, and at its end Flush it.
+func Writer(w io.Writer) *Stream { return &Stream{to: w} }
+
+// Write writes what is complete of p and of what was written before.
+func (s *Stream) Write(p []byte) (int, error) {
+	text := append(s.rest, p...)
+	end := len(text) - unfinished(text)
+	s.rest = append([]byte(nil), text[end:]...)
+	if err := s.put(text[:end]); err != nil {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// Flush writes what may be incomplete.
+func (s *Stream) Flush() error {
+	text := s.rest
+	s.rest = nil
+	return s.put(text)
+}
+
+func (s *Stream) put(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	_, err := io.WriteString(s.to, Text(string(text)))
+	return err
+}
+
+// unfinished is how many bytes at the end of a text depend on what follows.
+func unfinished(text []byte) int {
+	if bytes.HasSuffix(text, []byte("\r")) {
+		return 1
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if c := text[len(text)-n]; utf8.RuneStart(c) {
+			if utf8.FullRune(text[len(text)-n:]) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // plain reports that nothing in s needs a second look: it is printable ASCII.

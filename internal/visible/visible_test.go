@@ -3,6 +3,7 @@ package visible
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"unicode"
@@ -75,6 +76,50 @@ func TestWriter(t *testing.T) {
 	require.Equal(t, `a\x1b[1A`+"\n", out.String())
 }
 
+// TestWriterKeepsLettersWhole: wherever the writes cut a text, the same comes of it.
+func TestWriterKeepsLettersWhole(t *testing.T) {
+	for text, want := range map[string]string{
+		"aä€😀z\r\n\u202e\x1b[": "aä€😀z\n" + `\u202e\x1b[`,
+		"\xff\xe2\x82x\r":      `\xff\xe2\x82x\r`,
+		"end \xf0\x9f\x98":     `end \xf0\x9f\x98`,
+		"\x80\x80\x80\x80":     `\x80\x80\x80\x80`,
+	} {
+		for size := 1; size <= len(text); size++ {
+			var out bytes.Buffer
+			w := Writer(&out)
+			for rest := []byte(text); len(rest) > 0; rest = rest[min(size, len(rest)):] {
+				n, err := w.Write(rest[:min(size, len(rest))])
+				require.NoError(t, err)
+				require.Equal(t, min(size, len(rest)), n)
+			}
+			require.NoError(t, w.Flush())
+			require.Equal(t, want, out.String(), size)
+		}
+	}
+}
+
+func TestWriterTellsErrors(t *testing.T) {
+	_, err := Writer(failing{}).Write([]byte("a"))
+	require.ErrorIs(t, err, io.ErrClosedPipe)
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestValues(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a": [1.50, "b\"", null, "ä"]}`:                    `{"a": [1.50, "b\"", null, "ä"]}`,
+		`"\u001b[2K\u202e` + "\u202e\xff" + `"`:              `"\\x1b[2K\\u202e\\u202e` + "\uFFFD" + `"`,
+		`{"\u200b":"\ud83d\ude00","b":"\ud83d","c":"\\u12"}`: `{"\\u200b":"😀","b":"` + "\uFFFD" + `","c":"\\u12"}`,
+		`{"a":"line\nline\t"}`:                               `{"a":"line\nline\t"}`,
+		`{"a`:                                                `null`,
+		``:                                                   `null`,
+	} {
+		require.Equal(t, want, string(Values([]byte(in))), in)
+	}
+}
+
 // FuzzText checks that nothing passes that hides something, that doing it twice
 // changes nothing, and that no text is lost.
 func FuzzText(f *testing.F) {
@@ -98,6 +143,12 @@ func FuzzText(f *testing.F) {
 		}
 		if json.Valid([]byte(s)) && utf8.ValidString(s) {
 			require.Equal(t, decoded(t, s), decoded(t, JSON(s)))
+		}
+		values := Values([]byte(s))
+		require.True(t, json.Valid(values))
+		require.Equal(t, values, Values(values))
+		if safe := string(values); json.Valid([]byte(s)) && Text(s) == s && !strings.Contains(s, `\u`) {
+			require.Equal(t, s, safe)
 		}
 	})
 }

@@ -101,6 +101,32 @@ func TestNotify(t *testing.T) {
 	})
 }
 
+// TestLinesAreWellFormed: strict readers take each line, whatever is passed on in it.
+func TestLinesAreWellFormed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		raw := json.RawMessage("{\"a\xff\":\"\\ud83d\", \"b\":\"\\ud83d\\ude00\"}")
+		p := serve(t, func(c *Call) (any, *acp.RequestError) {
+			if c.Method == "refused" {
+				return nil, &acp.RequestError{Code: 1, Message: "x\xff", Data: raw}
+			}
+			return raw, nil
+		})
+		p.read()
+		require.NoError(t, p.conn.Notify("n", raw))
+		p.send(`{"jsonrpc":"2.0","id":"ä 😀 \ud83d\ude00","method":"taken"}`)
+		p.send(`{"jsonrpc":"2.0","id":2,"method":"refused"}`)
+		p.send("{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"taken\"}")
+		const safe = `{"a` + "\uFFFD" + `":"\ufffd","b":"\ud83d\ude00"}`
+		require.Equal(t, []string{
+			`{"jsonrpc":"2.0","method":"n","params":` + safe + `}`,
+			`{"jsonrpc":"2.0","id":"ä 😀 \ud83d\ude00","result":` + safe + `}`,
+			`{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"x\ufffd","data":` + safe + `}}`,
+			`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request","data":{"details":"\"id\" must be a string in UTF-8 or a number"}}}`,
+		}, p.got())
+		p.end()
+	})
+}
+
 // TestRunEnds with the input, with its context, and with an editor that does not
 // read any more; nothing is said of the first two.
 func TestRunEnds(t *testing.T) {

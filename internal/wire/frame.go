@@ -38,7 +38,7 @@ func (f *frame) check() *acp.RequestError {
 	case f.JSONRPC != "2.0":
 		return malformed(`"jsonrpc" must be "2.0"`)
 	case len(f.ID) > 0 && f.answerID() == nil:
-		return malformed(`"id" must be a string or a number`)
+		return malformed(`"id" must be a string in UTF-8 or a number`)
 	case f.Method == "" && len(f.ID) == 0:
 		return malformed(`a message needs a "method" or an "id"`)
 	case f.Method == "" && f.Result == nil && f.Error == nil:
@@ -58,9 +58,10 @@ func (f *frame) hasHandler() bool {
 }
 
 // answerID is the id to answer with: the message's own if it is one that JSON-RPC
-// allows, else nil.
+// allows, else nil. One that is not well formed cannot be repeated in an answer that is,
+// and two of them could become the same.
 func (f *frame) answerID() json.RawMessage {
-	if len(f.ID) == 0 || !strings.ContainsRune(`"-0123456789`, rune(f.ID[0])) {
+	if len(f.ID) == 0 || !strings.ContainsRune(`"-0123456789`, rune(f.ID[0])) || !isWellFormed(f.ID) {
 		return nil
 	}
 	return f.ID

@@ -53,7 +53,7 @@ func TestGateRefusesWhatTheConnectionWouldDrop(t *testing.T) {
 		noMessage = "the line is not a JSON-RPC message"
 		batch     = "ACP has no batches; send each message on a line of its own"
 		version   = `"jsonrpc" must be "2.0"`
-		id        = `"id" must be a string or a number`
+		id        = `"id" must be a string in UTF-8 or a number`
 		neither   = `a message needs a "method" or an "id"`
 		noOutcome = `a request needs a "method", a response a "result" or an "error"`
 	)

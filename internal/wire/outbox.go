@@ -61,9 +61,10 @@ func (o *outbox) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// put queues one whole line, which is the outbox's from now on. The error is that
-// of an editor that is gone.
+// put queues one whole line, which is the outbox's from now on. It leaves well formed.
+// The error is that of an editor that is gone.
 func (o *outbox) put(line []byte) error {
+	line = wellFormed(line)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.append(outgoing{line: line})

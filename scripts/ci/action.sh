@@ -17,13 +17,52 @@ fail() { # fail TEXT: ends the step with an annotation
 	exit 2
 }
 
+# The files by which a step speaks to the forge: the variables and the PATH of later
+# steps, this one's outputs, the page of the run. Each step has files of its own, which
+# are empty as it begins.
+files="GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_STATE GITHUB_STEP_SUMMARY"
+
+# apart COMMAND… runs a command that does not know those files, the forge's own tokens
+# and the inputs of this action (what is expected of an answer is not for the model).
+# Smoke takes the same from droid once more (internal/smoke/environment.go).
+apart() (
+	# shellcheck disable=SC2086 # they are words
+	unset $files ${files//GITHUB/GITEA} ${files//GITHUB/FORGEJO} "${!ACTIONS_@}" "${!SMOKE_@}"
+	exec "$@"
+)
+
+# clear_files makes those files empty again: a command of the model's that found them
+# has said nothing by them. What stands there in the place of a file goes, too.
+clear_files() {
+	local name
+	for name in $files; do
+		[ -n "${!name-}" ] || continue
+		rm -rf -- "${!name}" && (set -C && : >"${!name}") || return 1
+	done
+}
+
+# outcome_of CODE is the outcome of smoke with this exit code (docs/ci.md). The file of
+# the results also says it, but a command of the model's may have written there.
+outcome_of() {
+	case $1 in
+	0) echo passed ;;
+	2) echo usage ;;
+	3) echo droid_not_installed ;;
+	4) echo not_logged_in ;;
+	5) echo model_failed ;;
+	6) echo expectation_not_met ;;
+	7) echo timeout ;;
+	*) echo turn_failed ;;
+	esac
+}
+
 install_droid() {
 	case $SMOKE_DROID in
 	none) echo "droid is not installed by this action." ;;
 	'' | [!0-9A-Za-z]* | *[!0-9A-Za-z.+-]* | *.tgz | *.tar | *.tar.gz) fail "the input droid-version is neither a version, nor latest, nor none" ;;
 	*)
 		command -v npm >/dev/null || fail "npm is needed to install droid; add actions/setup-node before this step"
-		npm install --global --no-audit --no-fund "droid@$SMOKE_DROID"
+		apart npm install --global --no-audit --no-fund "droid@$SMOKE_DROID"
 		;;
 	esac
 }
@@ -61,9 +100,9 @@ smoke() {
 	add --cwd "$SMOKE_CWD"
 	add --timeout "$SMOKE_TIMEOUT"
 	[ -z "$SMOKE_PROMPT" ] || args+=(-- "$SMOKE_PROMPT")
-	run_quoted "$results/conversation.txt" "$bin/droid-acp" "${args[@]}" || code=$?
-	outcome=$(sed -n 's/^  "outcome": "\([a-z_]*\)",$/\1/p' "$results/result.json" 2>/dev/null || true)
-	outcome=${outcome:-usage}
+	run_quoted "$results/conversation.txt" apart "$bin/droid-acp" "${args[@]}" || code=$?
+	outcome=$(outcome_of "$code")
+	clear_files || fail "what a command of the model's did to the files of the step cannot be undone"
 	{
 		echo "outcome=$outcome"
 		echo "exit-code=$code"

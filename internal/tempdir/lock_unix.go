@@ -1,0 +1,67 @@
+//go:build unix
+
+package tempdir
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// hold locks a new directory. On a file system that has no locks there is none, and
+// nobody else can take the directory for nobody's.
+func hold(path string) (*os.File, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	if lock(f) != nil {
+		_ = f.Close()
+		return nil, nil
+	}
+	return f, nil
+}
+
+// removeNobodys removes a directory of this user's that nobody holds.
+func removeNobodys(path string) bool {
+	f, err := open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return private(f) && lock(f) == nil && isAt(f, path) && os.RemoveAll(path) == nil
+}
+
+// open opens a directory, and no link to one.
+func open(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// private reports whether only this user can be in a directory.
+func private(f *os.File) bool {
+	var s unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &s) == nil && int(s.Uid) == os.Geteuid() && s.Mode&0o077 == 0
+}
+
+func lock(f *os.File) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// isAt reports whether the path leads to the open directory, and not by a link.
+func isAt(f *os.File, path string) bool {
+	here, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(here, there)
+}

@@ -1,0 +1,76 @@
+// Package tempdir makes directories for temporary files that are removed in any case: by
+// who made them, or, when that was killed, by the next one who makes one of that kind.
+//
+// A directory is locked by who made it, which ends with the process. So one that is not
+// locked is nobody's. Only directories of this user's that no other user can enter are
+// looked at, and no link is followed.
+package tempdir
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Dir is a directory that only this user can enter.
+type Dir struct {
+	Path string
+	lock *os.File // nil where directories cannot be locked
+}
+
+// Make makes a directory of a kind, in which id is part of the name: letters, digits and
+// hyphens, and no other directory has it. left are the ids of those of that kind that were
+// removed, since the program that made them was killed.
+func Make(kind, id string) (dir *Dir, left []string, err error) {
+	left = sweep(kind)
+	dir = &Dir{Path: filepath.Join(os.TempDir(), prefix(kind)+id)}
+	if _, err = os.Lstat(dir.Path); err == nil {
+		return nil, left, &os.PathError{Op: "mkdir", Path: dir.Path, Err: os.ErrExist}
+	}
+	// It gets its name when it is locked, so that no sweep takes it for nobody's.
+	unnamed := filepath.Join(os.TempDir(), "droid-acp-new-"+kind+"."+id)
+	if err = os.Mkdir(unnamed, 0o700); err != nil {
+		return nil, left, err
+	}
+	if dir.lock, err = hold(unnamed); err == nil {
+		err = os.Rename(unnamed, dir.Path)
+	}
+	if err != nil {
+		dir.letGo()
+		_ = os.Remove(unnamed) // it is empty
+		return nil, left, err
+	}
+	return dir, left, nil
+}
+
+// Remove removes the directory with all that is in it.
+func (d *Dir) Remove() error {
+	err := os.RemoveAll(d.Path)
+	d.letGo()
+	return err
+}
+
+func (d *Dir) letGo() {
+	if d.lock != nil {
+		_ = d.lock.Close() // ends the lock
+	}
+}
+
+// prefix begins the names of a kind. Those that earlier versions made had a hyphen in the
+// place of the dot, and no lock.
+func prefix(kind string) string { return "droid-acp-" + kind + "." }
+
+// sweep removes the directories of a kind that are nobody's. What cannot be removed stays.
+func sweep(kind string) (left []string) {
+	entries, err := os.ReadDir(os.TempDir())
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		id, found := strings.CutPrefix(e.Name(), prefix(kind))
+		if found && e.IsDir() && removeNobodys(filepath.Join(os.TempDir(), e.Name())) {
+			left = append(left, id)
+		}
+	}
+	return left
+}
