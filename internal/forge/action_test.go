@@ -156,6 +156,11 @@ func TestActionWithoutDroid(t *testing.T) {
 	code, out := f.run("Run the prompts")
 	require.Equal(t, 3, code, out)
 	require.Contains(t, f.file("output"), "outcome=droid_not_installed\n")
+	f.inputs["trust"] = "maybe"
+	code, out = f.run("Run the prompts")
+	require.Equal(t, 2, code, out)
+	require.Contains(t, f.file(filepath.Join("workspace", "droid-acp-smoke", "conversation.txt"))+out, "always")
+	f.inputs["trust"] = "always"
 	f.inputs["permissions"] = "maybe"
 	code, out = f.run("Run the prompts")
 	require.Equal(t, 2, code, out)

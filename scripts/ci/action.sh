@@ -94,6 +94,7 @@ smoke() {
 	add_lines --expect "$SMOKE_EXPECT"
 	add_lines --expect-file "$SMOKE_EXPECT_FILE"
 	add --permissions "$SMOKE_PERMISSIONS"
+	add --trust "$SMOKE_TRUST"
 	add --model "$SMOKE_MODEL"
 	add --effort "$SMOKE_EFFORT"
 	add --mode "$SMOKE_MODE"
