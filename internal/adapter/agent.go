@@ -98,11 +98,12 @@ func New(cfg Config) *Agent {
 	}
 	a.logins.desk = login.New(a.startLogin, a.loggedIn, cfg.Log)
 	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
-		without, err := a.leftOut(dir)
+		command, err := a.commandIn(dir)
 		if err != nil {
 			return nil, err
 		}
-		return a.cfg.Start(droid.Command{Dir: dir, Runtime: true, Without: without})
+		command.Runtime = true
+		return a.cfg.Start(command)
 	}, cfg.Log)
 	return a
 }

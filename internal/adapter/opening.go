@@ -59,13 +59,13 @@ func openStored(p droid.LoadParams) opener {
 func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServer, added string, open opener) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
-	without, err := a.leftOut(cwd)
+	command, err := a.commandIn(cwd)
 	if err != nil {
 		return nil, nil, err
 	}
-	command := droid.Command{Dir: cwd, Runtime: len(servers) > 0 || a.editorFiles.on(), Without: without, SystemPrompt: added}
+	command.Runtime, command.SystemPrompt = len(servers) > 0 || a.editorFiles.on(), added
 	set := func(ctx context.Context, client *droid.Client) ([]stream.MCPServer, error) {
-		return a.setRuntime(ctx, client, droid.Runtime{MCPServers: servers, CWD: cwd, Without: without})
+		return a.setRuntime(ctx, client, droid.Runtime{MCPServers: servers, CWD: cwd, Without: command.Without})
 	}
 	client := a.takeSpare(command)
 	if client == nil {
@@ -127,7 +127,7 @@ func (a *Agent) takeSpare(command droid.Command) *droid.Client {
 func (a *Agent) launchAlone(ctx context.Context, cwd string, open opener) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
-	client, err := a.cfg.Start(droid.Command{Dir: cwd, Without: new(layer.Layer)})
+	client, err := a.cfg.Start(droid.Command{Dir: cwd, Without: new(layer.Layer), WithoutWatcher: true})
 	var cannot *droid.LeftOutError
 	if errors.As(err, &cannot) {
 		return a.launch(ctx, cwd, nil, "", open)

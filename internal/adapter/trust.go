@@ -8,9 +8,12 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/trust"
+	"droid-acp/internal/visible"
 )
 
 // A project that nobody has trusted is worked in without what it brings to run. The user
@@ -27,17 +30,19 @@ func (e *untrustedError) Error() string {
 		e.project.Root, e.project.Kinds(), e.why, e.project.List(), trustLine(e.project.Root))
 }
 
-// leftOut is what a process that is started in cwd is to leave out, nil for nothing. It
-// reads files. The error says that droid cannot leave it out.
-func (a *Agent) leftOut(cwd string) (*layer.Layer, error) {
+// commandIn is how droid is started in cwd: without what the project brings that nobody
+// has trusted. It reads files. The error says that droid cannot leave it out.
+func (a *Agent) commandIn(cwd string) (droid.Command, error) {
 	p := a.cfg.Trust.Look(cwd)
-	switch {
-	case p.Trusted:
-		return nil, nil
-	case len(p.Inseparable()) > 0:
-		return nil, &untrustedError{p, "nothing overrules these settings of a project."}
+	command := droid.Command{Dir: cwd, WithoutWatcher: p.Watcher != ""}
+	if p.Trusted {
+		return command, nil
 	}
-	return &p.Layer, nil
+	if len(p.Inseparable()) > 0 {
+		return command, &untrustedError{p, "nothing overrules these settings of a project."}
+	}
+	command.Without = &p.Layer
+	return command, nil
 }
 
 // tellLeftOut tells what the process leaves out.
@@ -98,7 +103,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 		then()
 		return
 	}
-	q := s.show.Trust("Trust this project? It would run "+project.Kinds(), "In "+project.Root+", this would run by itself or let things run unasked:\n\n"+project.List())
+	q := s.show.Trust("Trust this project? It would run "+project.Kinds(), "In "+markdown.Code(visible.Line(project.Root))+", this would run by itself or let things run unasked:\n\n"+project.List())
 	s.put(q.Before)
 	id := "trust"
 	ctx, cancel := context.WithTimeout(s.agent.ctx, trustTime)

@@ -126,7 +126,7 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // as droid calls it
 	}
-	command := droid.Command{Path: p.program, Dir: dir, Without: new(layer.Layer)}
+	command := droid.Command{Path: p.program, Dir: dir, Without: new(layer.Layer), WithoutWatcher: true}
 	client, err := droid.Start(command, p.Log)
 	var cannot *droid.LeftOutError
 	if errors.As(err, &cannot) { // the directory is empty, so there is little that could run

@@ -36,6 +36,9 @@ type Command struct {
 	// nothing. Such a process also runs no MCP server and no hook of anybody's, until
 	// Client.SetRuntime says which. Start fails with a LeftOutError where that cannot be had.
 	Without *layer.Layer
+	// WithoutWatcher keeps git from running the program that a repository names for
+	// watching its files, in droid and in all that it runs.
+	WithoutWatcher bool
 	// SystemPrompt is added to droid's system prompt, "" for nothing. It holds for all
 	// sessions of the process, new and loaded, also after a compaction, and droid stores
 	// nothing of it (0.99 to 0.225).
@@ -155,6 +158,9 @@ func startProcess(cmd Command, log *zap.Logger) (*child, io.WriteCloser, error) 
 // giveFiles makes the files that the process is to read and names them to it. settings
 // is one of them, nil without one; all are to be closed when the process is gone.
 func giveFiles(c *exec.Cmd, cmd Command, log *zap.Logger) (settings *privateFile, files []*privateFile, err error) {
+	if cmd.WithoutWatcher {
+		c.Env = withoutWatcher(c.Env)
+	}
 	if cmd.SystemPrompt != "" {
 		f, err := openPrivateFile("system-prompt", []byte(cmd.SystemPrompt))
 		if err != nil {
@@ -168,7 +174,6 @@ func giveFiles(c *exec.Cmd, cmd Command, log *zap.Logger) (settings *privateFile
 	content := []byte("{}")
 	if cmd.Without != nil {
 		content, err = strictest(Home(c.Env), *cmd.Without)
-		c.Env = withoutGit(c.Env)
 	}
 	if err == nil {
 		if c.Env, settings = addSettings(c.Env, content, log); settings != nil {

@@ -170,9 +170,9 @@ func mark(command string, args []string, address string) string {
 	return best
 }
 
-// withoutGit are variables that keep git from running the program that a repository names
-// for watching its files.
-func withoutGit(env []string) []string {
+// withoutWatcher adds variables that overrule core.fsmonitor for git. Others that somebody has
+// set in this way are lost.
+func withoutWatcher(env []string) []string {
 	return append(env[:len(env):len(env)], "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false")
 }
 

@@ -34,7 +34,7 @@ func untrusted(t *testing.T) *layer.Layer {
 func TestStartWithoutALayer(t *testing.T) {
 	home := t.TempDir()
 	cmd := fakeCommand("settings", "HOME="+home, "USERPROFILE="+home, envFakeVersion+"=1.220.0")
-	cmd.Without = untrusted(t)
+	cmd.Without, cmd.WithoutWatcher = untrusted(t), true
 	c, err := start(cmd, nil, shortBounds)
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Kill(); <-c.Exited() })

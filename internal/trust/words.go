@@ -56,8 +56,6 @@ func (p Project) line(i layer.Item, name string) string {
 		text = fmt.Sprintf("a shell command that the model may run without asking you: %s", does)
 	case layer.Autonomy:
 		text = fmt.Sprintf("sessions start in a mode that asks less: %s %s", name, does)
-	case layer.Git:
-		text = fmt.Sprintf("git runs it when it looks at the files: %s %s", name, does)
 	case layer.Unread:
 		text = fmt.Sprintf("a file that %s", visible.Line(i.Does))
 	default:
@@ -92,7 +90,6 @@ func (p Project) Kinds() string {
 		{layer.Plugin, "setting for plugins", "settings for plugins"},
 		{layer.Allowed, "command that runs without a question", "commands that run without a question"},
 		{layer.Autonomy, "setting for a mode that asks less", "settings for a mode that asks less"},
-		{layer.Git, "program for git to run", "programs for git to run"},
 		{layer.Setting, "setting that changes what is asked", "settings that change what is asked"},
 		{layer.Unread, "file that cannot be read", "files that cannot be read"},
 	} {

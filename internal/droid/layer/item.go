@@ -18,7 +18,6 @@ const (
 	Program   Kind = "command"    // a command that is a program, which droid runs when it is typed (0.215, 0.225)
 	Allowed   Kind = "allowed"    // shell commands that the model may run without a question
 	Autonomy  Kind = "mode"       // a session starts in a mode that asks less
-	Git       Kind = "git"        // git runs it whenever it looks at the files (0.215, 0.225 do at their start)
 	Setting   Kind = "setting"    // decides what is asked or where text goes
 	Unread    Kind = "unread"     // a file that could not be looked at
 )
@@ -45,6 +44,10 @@ func (i Item) Sum() string {
 type Layer struct {
 	Root  string // of the git repository; the session's directory where there is none
 	Items []Item
+	// Watcher is the program that the repository's own configuration has git run whenever
+	// it looks at the files, as 0.215 and 0.225 do when they start; "" for none. A clone
+	// brings no configuration; an archive may, and users have programs there themselves.
+	Watcher string
 }
 
 // Has reports whether there is an item of one of these kinds.

@@ -72,9 +72,9 @@ func TestWhatAProjectBrings(t *testing.T) {
 		"allowed touch: touch", "allowed rm: rm", `mode autonomyLevel: "high"`, `mode autonomyMode: "auto-low"`,
 		"setting customModels: []", "setting enableDroidShield: false", `plugin enabledPlugins: {"p@m":true}`,
 		"command deploy: " + filepath.Join(root, ".factory", "commands", "deploy"), "command " + filepath.Join("d", "e.sh") + ": " + filepath.Join(root, ".agents", "commands", "d", "e.sh"),
-		"git core.fsmonitor: ./watch", `git include: [includeIf "gitdir:x"]`,
 	}, lines(got))
 	require.Len(t, got.Inseparable(), 2)
+	require.NotEmpty(t, got.Watcher)
 	require.Empty(t, Project(filepath.Join(root, "sub"), root).Of(Plugin), "what stands in the user's own directory is the user's")
 	require.Len(t, Project(filepath.Join(root, "sub"), root).Items, 1)
 }
@@ -86,6 +86,10 @@ func TestProjectsThatBringNothing(t *testing.T) {
 		".factory/commands/greet.md": "Hello", ".factory/droids/x.md": "A subagent.", "AGENTS.md": "Be kind.",
 	})
 	require.Empty(t, Project(root, "/home/me").Items)
+	for config, want := range map[string]string{"[core]\n\tfsmonitor = ./watch\n": "./watch", "[core] FSMonitor=x": "x", "[core]\nfsmonitor = true\n": "", "[include]\npath = x": "[include]"} {
+		write(t, root, map[string]string{".git/config": config})
+		require.Equal(t, want, Project(root, "/home/me").Watcher, config)
+	}
 	file := repository(t, map[string]string{".factory": "a file"})
 	require.Empty(t, Project(file, "/home/me").Items)
 	require.Empty(t, Project(filepath.Join(root, "gone"), "/home/me").Items)

@@ -26,14 +26,19 @@ func Project(cwd, home string) Layer {
 			r.folder(dir)
 		}
 	}
-	if r.layer.Root != home {
-		r.gitConfig(r.layer.Root)
-	}
+	r.layer.Watcher = watcher(r.layer.Root)
 	return r.layer
 }
 
 // reader collects the items of a layer.
-type reader struct{ layer Layer }
+type reader struct {
+	layer Layer
+	read  int64 // bytes of programs
+}
+
+// maxPrograms is how many bytes of programs are read. The sum of one that is not read has
+// its size and its time in it.
+const maxPrograms = 64 << 20
 
 func (r *reader) add(i Item) { r.layer.Items = append(r.layer.Items, i) }
 
@@ -116,16 +121,23 @@ func (r *reader) programs(root string) {
 // program adds a command that is one. One that cannot be read, or is no regular file, is
 // taken for one.
 func (r *reader) program(root, path string, info fs.FileInfo) {
-	data, err := ReadFile(path)
+	var data []byte
+	err := errTooMuch
+	if r.read += info.Size(); r.read <= maxPrograms {
+		data, err = ReadFile(path)
+	}
 	if err == nil && info.Mode()&0o111 == 0 && !hasShebang(data) {
 		return // its text goes to the model
 	}
 	name, _ := filepath.Rel(root, path) // both are clean, and one is below the other
 	whole := string(data)
 	if err != nil {
-		whole = err.Error()
+		whole = fmt.Sprintf("%d bytes of %v", info.Size(), info.ModTime().UnixNano())
 	}
 	r.add(Item{Kind: Program, Name: name, Does: path, File: path, whole: whole})
 }
+
+// errTooMuch is why a program was not read.
+var errTooMuch = errors.New("the programs of the project are too large to look at")
 
 func hasShebang(data []byte) bool { return len(data) > 1 && data[0] == '#' && data[1] == '!' }

@@ -158,28 +158,29 @@ func (r *reader) hookEntry(path, event string, entry any) {
 	}
 }
 
-// gitConfig adds the program that the repository's own configuration has git run whenever
-// it looks at the files. A clone brings no configuration; an archive may.
-func (r *reader) gitConfig(root string) {
-	path := filepath.Join(CommonGitDir(root), "config")
-	data, err := ReadFile(path)
+// watcher finds the program for watching files in a repository's configuration. A file
+// that is included, or one that cannot be read, may name one.
+func watcher(root string) string {
+	data, err := ReadFile(filepath.Join(CommonGitDir(root), "config"))
 	if err != nil {
-		if !isAbsent(err) {
-			r.add(Item{Kind: Git, Name: "config", Does: fmt.Sprintf("cannot be read: %v", err), File: path, whole: err.Error()})
+		if isAbsent(err) {
+			return ""
 		}
-		return
+		return err.Error()
 	}
+	found := ""
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(strings.ToLower(line), "[include") {
-			r.add(Item{Kind: Git, Name: "include", Does: line, File: path, whole: line})
+			found = line
 		}
 		key, value, _ := strings.Cut(line[strings.LastIndexByte(line, ']')+1:], "=")
 		value = strings.TrimSpace(value)
 		if strings.EqualFold(strings.TrimSpace(key), "fsmonitor") && !isBool(value) {
-			r.add(Item{Kind: Git, Name: "core.fsmonitor", Does: value, File: path, whole: value})
+			found = value
 		}
 	}
+	return found
 }
 
 func isBool(value string) bool {
