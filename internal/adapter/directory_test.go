@@ -153,7 +153,9 @@ func TestOpenSessionMoves(t *testing.T) {
 func TestLoadByALink(t *testing.T) {
 	onDisk(t, func(t *testing.T, d *disk) {
 		link := d.old + "-link"
-		require.NoError(t, os.Symlink(d.old, link))
+		if err := os.Symlink(d.old, link); err != nil {
+			t.Skip(err) // Windows lets few users make links
+		}
 		id := d.stored(d.old)
 		before, err := os.ReadFile(filepath.Join(d.root, "-old", id+".jsonl"))
 		require.NoError(t, err)
