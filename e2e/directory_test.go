@@ -117,6 +117,15 @@ func TestFirstSessionElsewhere(t *testing.T) {
 				require.False(t, ran["server-of-work"], "%s: it ran before the session", name)
 			}
 			require.Equal(t, 1, h.droids(t), name)
+			self, err := os.Executable()
+			require.NoError(t, err)
+			servers := 0
+			for _, p := range h.processes(t) {
+				if strings.HasPrefix(p.command, self) {
+					servers++
+				}
+			}
+			require.Equal(t, 1, servers, "%s: servers that run", name)
 			c.end(h)
 		}
 	})
@@ -167,7 +176,7 @@ func stored(id, cwd string) map[string]any {
 // next one, also when droid was killed.
 func TestMovedProject(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		for _, word := range []string{"first", "second", "third", "fourth"} {
+		for _, word := range []string{"first", "second", "third", "fourth", "fifth"} {
 			model.On(word, where(word)...)
 		}
 		before, after := filepath.Join(h.dir, "before"), filepath.Join(h.dir, "after")
@@ -199,7 +208,10 @@ func TestMovedProject(t *testing.T) {
 		c.onPermission(allowOnce)
 		c.initialize()
 		c.mustCall("session/resume", stored(s.SessionID, after), nil)
-		session{c, s.SessionID}.worksIn(model, "fourth", after)
+		resumed := session{c, s.SessionID}
+		resumed.worksIn(model, "fourth", after)
+		require.Nil(t, resumed.prompt("/rewind 1").end(turnLimit).Err)
+		resumed.worksIn(model, "fifth", after)
 	})
 }
 
