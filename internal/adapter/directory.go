@@ -2,12 +2,15 @@ package adapter
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
+	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/wsl"
 )
 
 // A session works in the directory that the editor asked for last. load_session and
@@ -21,6 +24,27 @@ type directory struct{ cwd string }
 
 // use notes where the session works from now on.
 func (d *directory) use(cwd string) { d.cwd = cwd }
+
+// findDirectories puts the names that this system has for the directories in place of
+// those that the other one has, where Windows and WSL work together.
+func (p *sessionParams) findDirectories(ctx context.Context) *acp.RequestError {
+	err := findDirectory(ctx, "cwd", &p.CWD)
+	for n := range p.AdditionalDirectories {
+		if err == nil {
+			err = findDirectory(ctx, fmt.Sprintf("additionalDirectories[%d]", n), &p.AdditionalDirectories[n])
+		}
+	}
+	return err
+}
+
+func findDirectory(ctx context.Context, what string, path *string) *acp.RequestError {
+	here, err := wsl.Here(ctx, *path)
+	if err != nil {
+		return invalidParams("%s %q %v", what, *path, err)
+	}
+	*path = here
+	return nil
+}
 
 // elsewhereError is why a stored session was not opened in the directory asked for.
 type elsewhereError struct {
@@ -46,6 +70,11 @@ func (a *Agent) openStoredIn(cwd string, mine bool, p droid.LoadParams) opener {
 		}
 		return info, err
 	}
+}
+
+// openStored has the session's process load one of droid's sessions.
+func (s *Session) openStored(p droid.LoadParams) opener {
+	return s.agent.openStoredIn(s.cwd, s.holding.id == p.SessionID, p)
 }
 
 // place has droid go on with a stored session in cwd. It reads files, and writes the

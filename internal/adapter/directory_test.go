@@ -4,14 +4,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/store"
+	"droid-acp/internal/wire"
 )
 
 // disk is a store with real directories, and droids that go on where a session's file
@@ -153,7 +157,9 @@ func TestOpenSessionMoves(t *testing.T) {
 func TestLoadByALink(t *testing.T) {
 	onDisk(t, func(t *testing.T, d *disk) {
 		link := d.old + "-link"
-		require.NoError(t, os.Symlink(d.old, link))
+		if err := os.Symlink(d.old, link); err != nil {
+			t.Skip(err) // Windows lets few users make links
+		}
 		id := d.stored(d.old)
 		before, err := os.ReadFile(filepath.Join(d.root, "-old", id+".jsonl"))
 		require.NoError(t, err)
@@ -243,4 +249,36 @@ func TestTitleLeavesTheDirectory(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, d.old, found.CWD)
 	})
+}
+
+// A path of Windows in WSL is translated, for all that names a directory; elsewhere it is
+// refused in words.
+func TestDirectoriesOfTheOtherSystem(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it is about WSL")
+	}
+	dir, tools := t.TempDir(), t.TempDir()
+	a := New(Config{Log: zap.NewNop()})
+	decoded := func(cwd, more string) (sessionParams, *acp.RequestError) {
+		params, err := json.Marshal(map[string]any{"cwd": cwd, "additionalDirectories": []string{more}})
+		require.NoError(t, err)
+		return a.decodeSession(&wire.Call{Params: params, Context: t.Context()}, false)
+	}
+	t.Setenv("PATH", tools+":/bin:/usr/bin")
+	if _, err := exec.LookPath("wslpath"); err != nil { // this is not WSL
+		_, err := decoded(`C:\project`, dir)
+		require.Contains(t, err.Message, `cwd "C:\\project" is a path of Windows, and this agent runs on `)
+		_, err = decoded(dir, `\\wsl$\Ubuntu\x`)
+		require.Contains(t, err.Message, `additionalDirectories[0] "\\\\wsl$\\Ubuntu\\x" is a path of Windows`)
+	}
+	for _, name := range []string{"project", "more"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(tools, "wslpath"), []byte("#!/bin/sh\nprintf '%s\\n' '"+dir+"'/\"${2#C:?}\"\n"), 0o755))
+	p, err := decoded(`C:\project`, "C:/more")
+	require.Nil(t, err)
+	require.Equal(t, filepath.Join(dir, "project"), p.CWD)
+	require.Equal(t, []string{filepath.Join(dir, "more")}, p.wish.roots)
+	_, err = decoded(`C:\none`, dir)
+	require.Contains(t, err.Message, "cwd cannot be used")
 }

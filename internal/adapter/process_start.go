@@ -37,7 +37,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 // killed; it is gone before the new one loads the session.
 func (s *Session) start(historyLimit int) {
 	leaving := s.proc.stillLeaving()
-	open := s.agent.openStoredIn(s.cwd, s.holding.id == s.droidID, droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
+	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
 	id, added := s.droidID, s.instructed
 	cwd, servers, wanted := s.cwd, s.servers.List(), s.options.Settings()
 	s.do(func(ctx context.Context) {

@@ -197,7 +197,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done fun
 		if client.TakesRuntime() {
 			servers = nil // it has them
 		}
-		load := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
+		load := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
 		return func(sctx context.Context) (*stream.SessionInfo, error) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()

@@ -42,6 +42,9 @@ func (a *Agent) decodeSession(c *wire.Call, needsID bool) (sessionParams, *acp.R
 			return p, err
 		}
 	}
+	if err := p.findDirectories(c.Context); err != nil {
+		return p, err
+	}
 	if err := a.checkDirectory("cwd", p.CWD); err != nil {
 		return p, err
 	}
@@ -151,6 +154,9 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 		if err := decode(c.Params, &params); err != nil {
 			return nil, err
 		}
+	}
+	if err := findDirectory(c.Context, "cwd", &params.CWD); err != nil {
+		return nil, err
 	}
 	if params.CWD != "" && !filepath.IsAbs(params.CWD) {
 		return nil, invalidParams("cwd must be an absolute path, not %q", params.CWD)

@@ -2,8 +2,6 @@ package droid
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -18,8 +16,10 @@ import (
 // or ends when none comes or that one is elsewhere; it is only started again by Renew.
 //
 // A process has read the project of the directory that it was started in: its MCP
-// servers run, in a session elsewhere too (0.99 to 0.225), and 0.99 offers its subagents
-// there. So the spare serves a session in that directory alone.
+// servers run, in a session elsewhere too (0.99 to 0.225), 0.99 and 0.117 offer its
+// subagents there, and a hook for the start of a session is the one that was there when
+// the process began. So the spare serves a session in that directory alone, while the
+// project is as it was.
 type Spare struct {
 	dir   string
 	start func(dir string) (*Client, error)
@@ -30,7 +30,7 @@ type Spare struct {
 	starting  chan struct{}  // closed when the start that was begun last has ended; nil before there was one
 	work      sync.WaitGroup // all that runs beside; it grows while mu is locked and discarded is not set
 	client    *Client        // nil while none waits
-	home      place          // where client was started
+	home      place          // where client was started, as it was then
 	taken     chan struct{}  // closed when client no longer waits
 }
 
@@ -41,31 +41,6 @@ const SpareTime = 5 * time.Minute
 // NewSpare makes a Spare whose process is started by start, in dir.
 func NewSpare(dir string, start func(dir string) (*Client, error), log *zap.Logger) *Spare {
 	return &Spare{dir: dir, start: start, log: log}
-}
-
-// place is a directory as it was when a process was started there.
-type place struct {
-	path string      // where all symbolic links lead
-	info os.FileInfo // nil when there is none
-}
-
-func placeOf(dir string) place {
-	p := place{path: filepath.Clean(dir)}
-	if target, err := filepath.EvalSymlinks(dir); err == nil {
-		p.path = target
-	}
-	if info, err := os.Stat(p.path); err == nil {
-		p.info = info
-	}
-	return p
-}
-
-// is reports whether p and q are the same directory, which was not replaced meanwhile.
-func (p place) is(q place) bool {
-	if p.info == nil || q.info == nil {
-		return p.path == q.path && p.info == q.info
-	}
-	return p.path == q.path && os.SameFile(p.info, q.info)
 }
 
 // Prepare starts the spare in the background, unless there is one. A failure is only
@@ -175,10 +150,10 @@ func (s *Spare) AwaitVersion(ctx context.Context) stream.Version {
 }
 
 // Take hands over the spare for a session in dir. It is nil if there is none that still
-// runs, or if it was started elsewhere: then it ends.
+// runs, or if it has read something else than what is there now: then it ends.
 func (s *Spare) Take(dir string) *Client {
-	asked := placeOf(dir)
 	s.await()
+	asked := placeOf(dir)
 	s.mu.Lock()
 	client, fits := s.remove(), s.home.is(asked)
 	if client != nil && !fits {
@@ -189,7 +164,7 @@ func (s *Spare) Take(dir string) *Client {
 	case client == nil:
 		return nil
 	case !fits:
-		s.log.Info("the first session is in another directory; the droid that was started ahead ends")
+		s.log.Info("the droid that was started ahead does not fit the first session and ends")
 		return nil
 	}
 	select {

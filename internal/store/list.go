@@ -104,27 +104,31 @@ type lister struct {
 }
 
 // samples is how many sessions of another project are looked at to tell whether
-// any of it can match the filter.
-const samples = 2
+// any of it can match the filter. Where all other projects have no more than
+// sampleAll sessions, all are looked at.
+const (
+	samples   = 2
+	sampleAll = 250
+)
 
 // promising leaves out the projects that cannot match the filter, so that their
 // files are not read: with a cold disk cache that is most of the time a list
 // takes. droid names a project's directory after the working directory, so a
 // project of another name matches only through a symbolic link, or when its
-// newest sessions moved here (lastCwd). This misses an older session that moved
-// here while the newest ones of its project did not.
+// newest sessions moved here (lastCwd). In a large store this misses an older session
+// that moved here while the newest ones of its project did not.
 func (l *lister) promising(files []candidate) []candidate {
 	if l.filter.cwd == "" {
 		return files
 	}
 	keep := map[string]bool{"": true, project(l.filter.cwd): true, project(l.filter.real): true}
-	sampled := map[string]int{}
-	var ask []candidate
-	for _, c := range files {
-		if name := c.dir.name; !keep[name] && sampled[name] < samples {
-			sampled[name]++
-			ask = append(ask, c)
-		}
+	ask := slices.DeleteFunc(slices.Clone(files), func(c candidate) bool { return keep[c.dir.name] })
+	if len(ask) > sampleAll {
+		sampled := map[string]int{}
+		ask = slices.DeleteFunc(ask, func(c candidate) bool {
+			sampled[c.dir.name]++
+			return sampled[c.dir.name] > samples
+		})
 	}
 	for i, k := range l.read(ask) {
 		if k.err != nil || l.filter.accepts(k.head.start, ask[i].dir) {

@@ -32,6 +32,7 @@ var mayImport = map[string]string{
 	"internal/editorfs":     "",
 	"internal/wire":         "internal/visible",
 	"internal/shell":        "internal/procgroup internal/markdown",
+	"internal/wsl":          "internal/procgroup",
 	"internal/export":       "internal/visible",
 	"internal/transcript":   "internal/export internal/quirks internal/droid/stream internal/show internal/protocol internal/patch internal/paths internal/udiff",
 	"internal/patch":        "",

@@ -1,0 +1,76 @@
+package droid
+
+import (
+	"encoding/binary"
+	"hash"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+)
+
+// place is a directory as it was when a process was started there, with what a droid
+// reads of it at its start.
+type place struct {
+	path string      // where all symbolic links lead
+	info os.FileInfo // nil when there is none
+	read uint64      // changes with what is read
+}
+
+func placeOf(dir string) place {
+	p := place{path: filepath.Clean(dir)}
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		p.path = target
+	}
+	if info, err := os.Stat(p.path); err == nil {
+		p.info = info
+	}
+	p.read = projectStamp(p.path, homeOf(os.Environ()))
+	return p
+}
+
+// is reports whether p and q are the same directory, which was not replaced meanwhile,
+// with the same project.
+func (p place) is(q place) bool {
+	same := p.info == nil && q.info == nil || p.info != nil && q.info != nil && os.SameFile(p.info, q.info)
+	return same && p.path == q.path && p.read == q.read
+}
+
+// settingsFiles are what droid reads of a directory named .factory when it starts (0.99
+// to 0.225), beside the files in droids, which are subagents. The user's own directory
+// has more files, which droid writes all the time.
+var settingsFiles = [...]string{"settings.json", "settings.local.json", "hooks.json", "mcp.json", "hooks/hooks.json"}
+
+// stampEntries bounds how many subagents of one directory are looked at.
+const stampEntries = 1000
+
+// projectStamp is a number that changes when a file comes, goes or is written that a
+// droid reads when it starts in cwd: those of the project and the user's own. It does
+// not read their text.
+func projectStamp(cwd, home string) uint64 {
+	h := fnv.New64a()
+	for _, dir := range append(projectDirs(cwd), home) {
+		if dir == "" {
+			continue
+		}
+		factory := filepath.Join(dir, ".factory")
+		stampFile(h, filepath.Join(dir, ".mcp.json"))
+		for _, name := range settingsFiles {
+			stampFile(h, filepath.Join(factory, filepath.FromSlash(name)))
+		}
+		droids := filepath.Join(factory, "droids")
+		entries, _ := os.ReadDir(droids) // most do not exist
+		for _, e := range entries[:min(len(entries), stampEntries)] {
+			stampFile(h, filepath.Join(droids, e.Name()))
+		}
+	}
+	return h.Sum64()
+}
+
+func stampFile(h hash.Hash64, path string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return
+	}
+	_, _ = h.Write([]byte(path)) // it never fails
+	_ = binary.Write(h, binary.LittleEndian, [...]int64{info.ModTime().UnixNano(), info.Size(), int64(info.Mode())})
+}

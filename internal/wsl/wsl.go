@@ -1,0 +1,85 @@
+// Package wsl finds the directory here that a path of the other system names, where
+// Windows and a Linux in it (WSL) work together: an editor on Windows may run an agent in
+// WSL, or the reverse.
+package wsl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"droid-acp/internal/procgroup"
+)
+
+// program translates paths in WSL.
+const program = "wslpath"
+
+// limit bounds how long program may take: it asks Windows.
+const limit = 3 * time.Second
+
+// Here returns the path by which this system names a directory. Most are given so, and
+// are returned as they are. One of Windows is translated in WSL, by wslpath. The error
+// says what to do instead, in a sentence without its subject.
+func Here(ctx context.Context, path string) (string, error) {
+	switch {
+	case filepath.IsAbs(path):
+		return path, nil
+	case runtime.GOOS == "windows" && strings.HasPrefix(path, "/"):
+		return "", errors.New(`is a path of Linux, and this agent runs on Windows. Run droid-acp in WSL, where the project is, or open the project by its path on Windows, like C:\project or \\wsl.localhost\Ubuntu\home\me\project`)
+	case runtime.GOOS != "windows" && isWindows(path):
+		return translate(ctx, path)
+	}
+	return path, nil
+}
+
+// isWindows reports whether a path is an absolute one of Windows: C:\x, C:/x, \\host\x.
+func isWindows(path string) bool {
+	drive := len(path) >= 3 && path[1] == ':' && (path[2] == '\\' || path[2] == '/') && ('a' <= path[0]|0x20 && path[0]|0x20 <= 'z')
+	return drive || strings.HasPrefix(path, `\\`)
+}
+
+// translate runs wslpath, without a shell.
+func translate(ctx context.Context, path string) (string, error) {
+	found, err := exec.LookPath(program)
+	if err != nil {
+		return "", errors.New("is a path of Windows, and this agent runs on " + runtime.GOOS + ". Run droid-acp on Windows, where the project is, or open the project by its path here")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %v", limit))
+	defer cancel()
+	here, err := run(ctx, found, path)
+	if err == nil && (!filepath.IsAbs(here) || strings.ContainsAny(here, "\n\x00")) {
+		err = errors.New("it gave no path")
+	}
+	if err != nil {
+		return "", fmt.Errorf("is a path of Windows, which %s did not translate: %w. Open the project by its path in WSL, like /mnt/c/project", program, err)
+	}
+	return here, nil
+}
+
+// run returns what wslpath says. Nothing of it is left when ctx ends.
+func run(ctx context.Context, name, path string) (string, error) {
+	var out, problem bytes.Buffer
+	cmd := exec.CommandContext(ctx, name, "-u", path)
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	var group procgroup.Group
+	cmd.Cancel = func() error { group.Close(); return nil }
+	cmd.WaitDelay = time.Second
+	if err := group.Start(cmd); err != nil {
+		return "", err
+	}
+	err := cmd.Wait()
+	group.Close()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if line, _, _ := strings.Cut(strings.TrimSpace(problem.String()), "\n"); err != nil && line != "" {
+		return "", errors.New(strings.TrimSuffix(line, "."))
+	}
+	return strings.TrimRight(out.String(), "\r\n"), err
+}
