@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
+
+	"droid-acp/internal/droid/layer"
 )
 
 // place is a directory as it was when a process was started there, with what a droid
@@ -24,7 +26,7 @@ func placeOf(dir string) place {
 	if info, err := os.Stat(p.path); err == nil {
 		p.info = info
 	}
-	p.read = projectStamp(p.path, homeOf(os.Environ()))
+	p.read = projectStamp(p.path, Home(os.Environ()))
 	return p
 }
 
@@ -48,7 +50,7 @@ const stampEntries = 1000
 // not read their text.
 func projectStamp(cwd, home string) uint64 {
 	h := fnv.New64a()
-	for _, dir := range append(projectDirs(cwd), home) {
+	for _, dir := range append(layer.ProjectDirs(cwd), home) {
 		if dir == "" {
 			continue
 		}
