@@ -8,12 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-)
 
-// Command files and skills stand in directories of these names, below the session's
-// directory, below its parents up to the root of the git repository, and below the
-// user's home (0.215 and 0.225). What comes first wins.
-var commandHomes = [...]string{".factory", ".agents", ".agent"}
+	"droid-acp/internal/droid/layer"
+)
 
 // Bounds of one look at a directory of commands or skills, so that a large tree that
 // stands there by mistake costs little.
@@ -24,35 +21,20 @@ const (
 )
 
 // commandPlaces are the directories that may have commands or skills, by the name of
-// the last part: "commands" or "skills".
+// the last part: "commands" or "skills". They stand below the session's directory, below
+// its parents up to the root of the git repository, and below the user's home (0.215 and
+// 0.225). What comes first wins.
 func commandPlaces(cwd, last string) (places []string) {
-	bases := projectDirs(cwd)
+	bases := layer.ProjectDirs(cwd)
 	if home, err := os.UserHomeDir(); err == nil && !slices.Contains(bases, home) {
 		bases = append(bases, home)
 	}
 	for _, base := range bases {
-		for _, home := range commandHomes {
+		for _, home := range layer.Folders() {
 			places = append(places, filepath.Join(base, home, last))
 		}
 	}
 	return places
-}
-
-// projectDirs are a directory and its parents up to the root of its git repository,
-// the nearest first. Without a repository it is the directory alone, as for droid.
-func projectDirs(cwd string) []string {
-	dirs := []string{cwd}
-	for dir := cwd; ; {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dirs
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return []string{cwd}
-		}
-		dir = parent
-		dirs = append(dirs, dir)
-	}
 }
 
 // walkCommands calls visit with each command file below a directory: the files of a
