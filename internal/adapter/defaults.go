@@ -20,10 +20,13 @@ func (s *Session) checkDefaults() {
 		return
 	}
 	s.post(func() {
-		s.setOption(options.Mode, string(again), func(err *acp.RequestError) {
-			if err != nil {
-				s.note(options.IgnoredDefault("mode", string(again), string(s.options.Mode())))
-			}
+		s.inTurn(func(over func(error)) {
+			s.setOption(options.Mode, string(again), func(err *acp.RequestError) {
+				defer over(nil)
+				if err != nil {
+					s.note(options.IgnoredDefault("mode", string(again), string(s.options.Mode())))
+				}
+			})
 		})
 	})
 }

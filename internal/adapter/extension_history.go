@@ -20,12 +20,15 @@ func (s *Session) withWhole(remedy string, fail func(*acp.RequestError), use fun
 		fail(invalidRequest("the session works on a prompt; " + remedy))
 		return
 	}
-	s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			fail(err)
-			return
-		}
-		use(info)
+	s.inTurn(func(over func(error)) {
+		s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
+			defer over(nil)
+			if err != nil {
+				fail(err)
+				return
+			}
+			use(info)
+		})
 	})
 }
 

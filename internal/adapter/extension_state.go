@@ -106,11 +106,14 @@ func (s *Session) autoCompactionExtension(p autoCompactionParams, done answer[au
 		fail(invalidParams("enabled is missing"))
 		return
 	}
-	s.setAutoCompaction(*p.Enabled, func(err *acp.RequestError) {
-		if err != nil {
-			fail(err)
-			return
-		}
-		done(autoCompactionResult{*p.Enabled}, nil)
+	s.inTurn(func(over func(error)) {
+		s.setAutoCompaction(*p.Enabled, func(err *acp.RequestError) {
+			defer over(nil)
+			if err != nil {
+				fail(err)
+				return
+			}
+			done(autoCompactionResult{*p.Enabled}, nil)
+		})
 	})
 }

@@ -44,12 +44,12 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 		done("", invalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
 		return
 	}
-	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			done("", err)
-			return
+	s.inTurn(func(over func(error)) {
+		ended := func(id string, err *acp.RequestError) {
+			defer over(nil)
+			done(id, err)
 		}
-		callAlone(s, func(client *droid.Client) func(context.Context) (string, error) {
+		callDroid(s, func(err *acp.RequestError) { ended("", err) }, func(client *droid.Client) func(context.Context) (string, error) {
 			return func(sctx context.Context) (string, error) {
 				ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 				defer cancel()
@@ -57,12 +57,12 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 				id, err := client.Fork(ctx)
 				return id, outOfTime(ctx, err)
 			}
-		}, func(_ *droid.Client, id string, err error) {
+		}, func(id string, err error) {
 			if err != nil {
-				done("", notDone(copyingSession, err))
+				ended("", notDone(copyingSession, err))
 				return
 			}
-			done(id, nil)
+			ended(id, nil)
 		})
 	})
 }

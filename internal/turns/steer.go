@@ -19,7 +19,7 @@ func (m *Machine) steer() {
 	if m.dead || m.closed || r == nil || r.stage != taken || r.cancelled || len(m.queue) == 0 || m.sending() {
 		return
 	}
-	if p := m.queue[0]; p.kind == ToDroid && m.mayJoinNow(p) {
+	if p := m.queue[0]; p.kind == ToDroid && m.mayJoinNow(p) && !m.heldByChange(p) {
 		m.queue = m.queue[1:]
 		m.steered = append(m.steered, p)
 		m.send(p)

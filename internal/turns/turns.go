@@ -125,6 +125,8 @@ type prompt struct {
 	reached bool    // droid took it once
 	parked  bool    // its turn is over, and messages of it are on their way
 	failed  error   // what failed first of it and its messages
+
+	place uint64 // among all that was asked
 }
 
 // withDroid reports whether droid has the prompt, or is about to get it.
@@ -138,6 +140,8 @@ type Machine struct {
 	running *prompt   // runs
 	steered []*prompt // droid has them beside the running one, oldest first
 	parked  []*prompt // droid has ended their turns, but not all their messages
+	changes []*Change // that are not over, in order; the first one may be under way
+	places  uint64    // that were given away
 
 	unwritten  int // prompts that have ended and whose response is not written
 	interrupts int // that are not answered
@@ -156,6 +160,7 @@ func New(newRequest func() string) *Machine { return &Machine{newRequest: newReq
 
 // take returns the actions that an input led to.
 func (m *Machine) take() []Action {
+	m.beginChange()
 	out := m.out
 	m.out = nil
 	return out
@@ -165,7 +170,7 @@ func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 
 // Accept takes a prompt. It starts now, or when those before it have ended.
 func (m *Machine) Accept(id ID, kind Kind) []Action {
-	p := &prompt{id: id, kind: kind}
+	p := &prompt{id: id, kind: kind, place: m.nextPlace()}
 	if m.closed {
 		m.end(p, End{Cancelled: true})
 		return m.take()
@@ -182,6 +187,9 @@ func (m *Machine) next() {
 		return
 	}
 	p := m.queue[0]
+	if m.heldByChange(p) {
+		return
+	}
 	m.queue = m.queue[1:]
 	m.running, p.stage = p, starting
 	if p.kind == ToDroid {
@@ -211,6 +219,7 @@ func (m *Machine) Taken(now time.Time, id ID) []Action {
 		return nil
 	}
 	p.stage, p.reached = taken, true
+	m.beginChange() // before what was asked later
 	m.interruptRunning(now)
 	m.steer()
 	return m.take()

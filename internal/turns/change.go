@@ -1,0 +1,129 @@
+package turns
+
+import "slices"
+
+// Change is something that the user wants done between prompts: a change of settings, a
+// load, a copy, a look at the whole conversation. What was asked first holds first: it
+// begins when droid has all prompts that were asked before it, and those that come after
+// it wait for its end. While droid works on a prompt, it begins at once, before the prompts
+// that still wait: the user wants it now. Changes are made one after the other.
+type Change struct {
+	do    func()
+	place uint64
+	begun bool
+}
+
+// Begin begins a change by calling Do. Changed follows.
+type Begin struct{ Do func() }
+
+func (Begin) action() {}
+
+// nextPlace is the place of what is asked now, among all that is asked.
+func (m *Machine) nextPlace() uint64 {
+	m.places++
+	return m.places
+}
+
+// Change takes a change. do is called in the action Begin; it must not be nil. After Close
+// nothing begins.
+func (m *Machine) Change(do func()) (*Change, []Action) {
+	c := &Change{do: do, place: m.nextPlace()}
+	m.changes = append(m.changes, c)
+	return c, m.take()
+}
+
+// Changed says that a change is over. failed is nil, or why the prompts that were meant for
+// it are not to be sent: those that were asked since then end with it.
+func (m *Machine) Changed(c *Change, failed error) []Action {
+	if !m.leaveOut(c) {
+		return nil
+	}
+	if failed != nil {
+		m.failSince(c.place, failed)
+	}
+	m.goOn()
+	return m.take()
+}
+
+// Withdraw takes back a change that has not begun. It reports false when it has, or is over.
+func (m *Machine) Withdraw(c *Change) (ok bool, actions []Action) {
+	if c.begun || !m.leaveOut(c) {
+		return false, nil
+	}
+	m.goOn()
+	return true, m.take()
+}
+
+// LoseChanges ends all changes, as nobody knows any more how far they are, and with why the
+// prompts that waited for them.
+func (m *Machine) LoseChanges(why error) []Action {
+	if len(m.changes) > 0 {
+		first := m.changes[0]
+		m.changes = nil
+		m.failSince(first.place, why)
+		m.goOn()
+	}
+	return m.take()
+}
+
+// Changing is how many changes wait or are under way.
+func (m *Machine) Changing() int { return len(m.changes) }
+
+func (m *Machine) leaveOut(c *Change) bool {
+	i := slices.Index(m.changes, c)
+	if i < 0 {
+		return false
+	}
+	m.changes = slices.Delete(m.changes, i, i+1)
+	return true
+}
+
+// failSince ends the waiting prompts that were asked after a place.
+func (m *Machine) failSince(place uint64, why error) {
+	for {
+		i := slices.IndexFunc(m.queue, func(p *prompt) bool { return p.place > place })
+		if i < 0 {
+			return
+		}
+		m.fail(m.queue[i], why)
+	}
+}
+
+// goOn lets go on what waited for a change.
+func (m *Machine) goOn() {
+	m.next()
+	m.steer()
+}
+
+// heldByChange reports whether a waiting prompt was asked after a change that is not over. A
+// message that belongs to a prompt waits only for one that is under way: the prompts that
+// others wait for stand behind it.
+func (m *Machine) heldByChange(p *prompt) bool {
+	return len(m.changes) > 0 && m.changes[0].place < p.place && (p.host == nil || m.changes[0].begun)
+}
+
+// beginChange begins the first change when its turn has come.
+func (m *Machine) beginChange() {
+	if m.closed || m.dead || len(m.changes) == 0 {
+		return
+	}
+	if c := m.changes[0]; !c.begun && !m.awaitsPrompts(c) {
+		c.begun = true
+		m.do(Begin{c.do})
+	}
+}
+
+// awaitsPrompts reports whether droid does not have all prompts yet that were asked before
+// a change.
+func (m *Machine) awaitsPrompts(c *Change) bool {
+	before := func(p *prompt) bool { return p.place < c.place }
+	onItsWay := func(p *prompt) bool { return p.kind == ToDroid && p.stage != taken && before(p) }
+	r := m.running
+	switch {
+	case r != nil && onItsWay(r) || slices.ContainsFunc(m.steered, onItsWay):
+		return true
+	case r != nil && (r.stage == taken || r.kind == Process):
+		return false
+	}
+	return slices.ContainsFunc(m.queue, before)
+}
