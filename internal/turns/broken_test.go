@@ -98,11 +98,12 @@ func (b waitsForEver) Tick(now time.Time) []Action {
 // leavesStarted does not stop a cancelled prompt that droid begins with by itself.
 type leavesStarted struct{ *Machine }
 
-func (b leavesStarted) Started(request string) {
-	b.Machine.Started(request)
+func (b leavesStarted) Started(request string) []Action {
+	actions := b.Machine.Started(request)
 	if b.running != nil {
 		b.running.stopping.due = false
 	}
+	return actions
 }
 
 // keepsQueue cancels only what runs.

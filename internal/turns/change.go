@@ -116,13 +116,17 @@ func (m *Machine) beginChange() {
 // awaitsPrompts reports whether droid does not have all prompts yet that were asked before
 // a change.
 func (m *Machine) awaitsPrompts(c *Change) bool {
-	before := func(p *prompt) bool { return p.place < c.place }
-	onItsWay := func(p *prompt) bool { return p.kind == ToDroid && p.stage != taken && before(p) }
+	before := func(p *prompt) bool { return p.place < c.place && !p.cancelled }
+	onItsWay := func(p *prompt) bool { return p.stage == sent && before(p) }
 	r := m.running
 	switch {
-	case r != nil && onItsWay(r) || slices.ContainsFunc(m.steered, onItsWay):
+	case slices.ContainsFunc(m.steered, onItsWay):
 		return true
-	case r != nil && (r.stage == taken || r.kind == Process):
+	case r != nil && r.kind == ToDroid:
+		// A change that comes before droid has begun would hold for the prompt's first call of
+		// the model already (0.99 to 0.225).
+		return before(r) && !r.begun && !r.spoke
+	case r != nil && r.kind == Process:
 		return false
 	}
 	return slices.ContainsFunc(m.queue, before)

@@ -5,10 +5,11 @@ package turns
 const MaxCrashes = 3
 
 // Spoke says that something of the running prompt was shown.
-func (m *Machine) Spoke() {
+func (m *Machine) Spoke() []Action {
 	if m.running != nil {
 		m.running.spoke = true
 	}
+	return m.take()
 }
 
 // Ended says that droid ended the prompt with this request id; why is the reason of

@@ -26,7 +26,7 @@ type machine interface {
 	Finish() []Action
 	SetSteering(bool) []Action
 	Join(ID, When) (ID, bool, []Action)
-	Started(string)
+	Started(string) []Action
 	Folded(string) bool
 	Dropped(string) (bool, []Action)
 	Cancel(time.Time) []Action
@@ -34,7 +34,7 @@ type machine interface {
 	Beside(time.Time, string) []Action
 	Tick(time.Time) []Action
 	Due() (time.Time, bool)
-	Spoke()
+	Spoke() []Action
 	Ended(string, How, error) (bool, []Action)
 	Gone(error)
 	Buried(error) []Action
@@ -361,7 +361,7 @@ func (w *world) droidMoves() {
 	switch w.rng.Intn(4) {
 	case 0:
 		w.note("started %d", t.id)
-		w.m.Started(t.request)
+		w.carryOut(w.m.Started(t.request))
 		id, ok := w.m.Running()
 		w.must(ok && id == t.id, "what droid works on runs")
 	case 1:
@@ -374,7 +374,7 @@ func (w *world) droidMoves() {
 		w.note("beside %d", t.id)
 		w.carryOut(w.m.Beside(w.now, t.request))
 	case 3:
-		w.m.Spoke()
+		w.carryOut(w.m.Spoke())
 		if id, ok := w.m.Running(); ok {
 			w.open[id].spoke = true
 		}

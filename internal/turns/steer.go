@@ -33,16 +33,20 @@ func (m *Machine) sending() bool {
 
 // Started says that droid works on the prompt with this request id, which need not be
 // the one that is taken for the running one.
-func (m *Machine) Started(request string) {
+func (m *Machine) Started(request string) []Action {
 	p := m.byRequest(request)
-	if p == nil || p == m.running {
-		return
+	if p == nil {
+		return nil
 	}
-	m.remove(p)
-	if m.running != nil {
-		m.steered = slices.Insert(m.steered, 0, m.running)
+	p.begun = true
+	if p != m.running {
+		m.remove(p)
+		if m.running != nil {
+			m.steered = slices.Insert(m.steered, 0, m.running)
+		}
+		m.run(p)
 	}
-	m.run(p)
+	return m.take()
 }
 
 // Folded says that droid took a prompt into the turn that runs. It ends with that
@@ -71,7 +75,7 @@ func (m *Machine) Dropped(request string) (again bool, actions []Action) {
 	}
 	ran := m.running == p
 	m.remove(p)
-	p.stage, p.request, p.again, p.crash = waiting, "", true, nil
+	p.stage, p.request, p.again, p.begun, p.crash = waiting, "", true, false, nil
 	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.host == p })
 	if at < 0 {
 		at = m.front()

@@ -115,6 +115,7 @@ type prompt struct {
 	request   string // droid's id of it
 	stage     stage
 	again     bool // droid threw it away once
+	begun     bool // droid works on it
 	spoke     bool // something of it was shown
 	cancelled bool
 	crash     error // why droid died while it had the prompt
