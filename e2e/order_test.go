@@ -57,6 +57,16 @@ func (o *orderTest) askedOf(words string) (string, modelserver.Request) {
 	return "", modelserver.Request{}
 }
 
+// stored is droid's file of a session.
+func (o *orderTest) stored(id string) string {
+	files, err := filepath.Glob(filepath.Join(o.h.dir, ".factory", "sessions", "*", id+".jsonl"))
+	require.NoError(o.t, err)
+	require.Len(o.t, files, 1)
+	text, err := os.ReadFile(files[0])
+	require.NoError(o.t, err)
+	return string(text)
+}
+
 // dangerous are pairs of which the second must not overtake the first.
 var dangerous = map[string]func(*orderTest){
 	"normal, prompt": func(o *orderTest) {
@@ -102,12 +112,8 @@ var dangerous = map[string]func(*orderTest){
 		require.Equal(o.t, "end_turn", o.prompt(o.words("who")).end(turnLimit).Stop)
 		var copied newSession
 		require.NoError(o.t, json.Unmarshal(o.answered(fork), &copied))
-		files, err := filepath.Glob(filepath.Join(o.h.dir, ".factory", "sessions", "*", copied.SessionID+".jsonl"))
-		require.NoError(o.t, err)
-		require.Len(o.t, files, 1)
-		text, err := os.ReadFile(files[0])
-		require.NoError(o.t, err)
-		require.NotContains(o.t, string(text), o.words("who"))
+		require.Contains(o.t, o.stored(o.id), o.words("who"))
+		require.False(o.t, strings.Contains(o.stored(copied.SessionID), o.words("who")), "the copy has what came after it")
 		o.mustCall("session/close", map[string]any{"sessionId": copied.SessionID}, nil)
 	},
 	"messages, prompt": func(o *orderTest) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	acp "github.com/coder/acp-go-sdk"
+
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 )
@@ -21,9 +23,15 @@ func forkCommand(r *commandRun, args string) {
 		forkEarlier(r, failed, args)
 		return
 	}
-	r.ask(failed, func(ctx context.Context, client *droid.Client) (string, error) {
-		id, err := client.Fork(ctx)
-		return fmt.Sprintf(forkedText, id), err
+	r.s.copyHere(r.s.ctx, func(id string, err *acp.RequestError) {
+		switch {
+		case err != nil:
+			r.fail(failed, errors.New(errorText(err)))
+		case r.over():
+			r.s.tellLateSession(id)
+		default:
+			r.reply(fmt.Sprintf(forkedText, id))
+		}
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -45,25 +46,48 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 		return
 	}
 	s.inTurn(func(over func(error)) {
-		ended := func(id string, err *acp.RequestError) {
+		s.copyHere(ctx, func(id string, err *acp.RequestError) {
 			defer over(nil)
 			done(id, err)
+		})
+	})
+}
+
+// copyHere has the session's process copy the session. When done is called, the process
+// works on the session that it had.
+func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.RequestError)) {
+	callDroid(s, func(err *acp.RequestError) { done("", err) }, func(client *droid.Client) func(context.Context) (string, error) {
+		return func(sctx context.Context) (string, error) {
+			ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+			defer cancel()
+			defer context.AfterFunc(sctx, cancel)()
+			id, err := client.Fork(ctx)
+			return id, outOfTime(ctx, err)
 		}
-		callDroid(s, func(err *acp.RequestError) { ended("", err) }, func(client *droid.Client) func(context.Context) (string, error) {
-			return func(sctx context.Context) (string, error) {
-				ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
-				defer cancel()
-				defer context.AfterFunc(sctx, cancel)()
-				id, err := client.Fork(ctx)
-				return id, outOfTime(ctx, err)
-			}
-		}, func(id string, err error) {
+	}, func(id string, err error) {
+		s.backFromCopy(func() {
 			if err != nil {
-				ended("", notDone(copyingSession, err))
+				done("", notDone(copyingSession, err))
 				return
 			}
-			ended(id, nil)
+			done(id, nil)
 		})
+	})
+}
+
+// backFromCopy has a droid that goes on in the copy which it has made (quirk 35) load the
+// session again. What it cannot load it leaves to the next process.
+func (s *Session) backFromCopy(then func()) {
+	if s.proc.client() == nil || s.proc.has(stream.StaysAfterFork) {
+		then()
+		return
+	}
+	s.loadAgain(s.ctx, 1, loadingSession, func(_ *stream.SessionInfo, err *acp.RequestError) {
+		if err != nil && s.proc.client() != nil {
+			s.log.Warn("droid does not go back from a copy; another one takes the session up", zap.Any("error", err))
+			s.leave()
+		}
+		then()
 	})
 }
 

@@ -26,9 +26,9 @@ type userPrompt struct {
 	content prompt.Prompt      // as the editor sent it; what the session makes of it is message
 	message stream.UserMessage // made when the prompt goes to droid, see compose
 	typed   string             // the text as the user typed it, commands not expanded
-	notes   []string    // about the user's shell commands; message begins with them
-	command *commandRun // the command of this agent that the prompt is; nil for a prompt to droid
-	further *further    // what it is as a message that belongs to another prompt; nil for a prompt of its own
+	notes   []string           // about the user's shell commands; message begins with them
+	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
+	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
 
 	cancelled bool // it has ended as cancelled
 
