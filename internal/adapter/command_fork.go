@@ -23,15 +23,12 @@ func forkCommand(r *commandRun, args string) {
 		forkEarlier(r, failed, args)
 		return
 	}
-	r.s.copyHere(r.s.ctx, func(id string, err *acp.RequestError) {
-		switch {
-		case err != nil:
+	r.s.copyHere(r.work, func(id string, err *acp.RequestError) {
+		if err != nil {
 			r.fail(failed, errors.New(errorText(err)))
-		case r.over():
-			r.s.tellLateSession(id)
-		default:
-			r.reply(fmt.Sprintf(forkedText, id))
+			return
 		}
+		r.reply(fmt.Sprintf(forkedText, id))
 	})
 }
 

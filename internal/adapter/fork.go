@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
@@ -65,7 +66,7 @@ func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.Re
 			return id, outOfTime(ctx, err)
 		}
 	}, func(id string, err error) {
-		s.backFromCopy(func() {
+		s.backFromCopy(err, func() {
 			if err != nil {
 				done("", notDone(copyingSession, err))
 				return
@@ -76,9 +77,15 @@ func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.Re
 }
 
 // backFromCopy has a droid that goes on in the copy which it has made (quirk 35) load the
-// session again. What it cannot load it leaves to the next process.
-func (s *Session) backFromCopy(then func()) {
-	if s.proc.client() == nil || s.proc.has(stream.StaysAfterFork) {
+// session again. If that fails, or nobody waited for droid's answer, the next process does.
+func (s *Session) backFromCopy(failed error, then func()) {
+	var refused *stream.RPCError
+	if s.proc.client() == nil || s.proc.has(stream.StaysAfterFork) || errors.As(failed, &refused) {
+		then()
+		return
+	}
+	if failed != nil {
+		s.leave()
 		then()
 		return
 	}
