@@ -96,10 +96,13 @@ func (m *Machine) goOn() {
 }
 
 // heldByChange reports whether a waiting prompt was asked after a change that is not over. A
-// message that belongs to a prompt waits only for one that is under way: the prompts that
-// others wait for stand behind it.
+// message that is left of a prompt whose turn is over does not wait for a change that has not
+// begun, as the prompts that such a one waits for stand behind the message.
 func (m *Machine) heldByChange(p *prompt) bool {
-	return len(m.changes) > 0 && m.changes[0].place < p.place && (p.host == nil || m.changes[0].begun)
+	if len(m.changes) == 0 || m.changes[0].place > p.place {
+		return false
+	}
+	return p.host == nil || m.running != nil || m.changes[0].begun
 }
 
 // beginChange begins the first change when its turn has come.
