@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
 
@@ -46,7 +47,7 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 		done("", invalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
 		return
 	}
-	s.inTurn(func(over func(error)) {
+	s.inTurn(turns.Session, func(over func(error)) {
 		s.copyHere(ctx, func(id string, err *acp.RequestError) {
 			defer over(nil)
 			done(id, err)

@@ -10,9 +10,9 @@ import (
 // inTurn does what the user asks of the session beside prompts, when its turn has come:
 // see turns.Change. work calls over when it has its effect, or with why the prompts that
 // were meant for it must not be sent.
-func (s *Session) inTurn(work func(over func(why error))) *turns.Change {
+func (s *Session) inTurn(of turns.Sphere, work func(over func(why error))) *turns.Change {
 	var c *turns.Change
-	c, actions := s.prompts.machine.Change(func() {
+	c, actions := s.prompts.machine.Change(of, func() {
 		work(func(why error) { s.carryOut(s.prompts.machine.Changed(c, why)) })
 	})
 	s.carryOut(actions)
@@ -28,7 +28,7 @@ func (s *Session) withdraw(c *turns.Change) bool {
 
 // askInTurn has the owner do some work in its turn, and waits for the answer. While it
 // waits for its turn, $/cancel_request takes it back.
-func askInTurn[T any](s *Session, c *wire.Call, work func(done func(result T, err *acp.RequestError, why error))) (T, *acp.RequestError) {
+func askInTurn[T any](s *Session, c *wire.Call, of turns.Sphere, work func(done func(result T, err *acp.RequestError, why error))) (T, *acp.RequestError) {
 	var change *turns.Change // touched by the owner alone
 	return askOwner(s.owner, inquiry[T]{
 		ordered: c.Ordered,
@@ -38,7 +38,7 @@ func askInTurn[T any](s *Session, c *wire.Call, work func(done func(result T, er
 				answer(none, err)
 				return
 			}
-			change = s.inTurn(func(over func(error)) {
+			change = s.inTurn(of, func(over func(error)) {
 				if err := s.takesNothing(); err != nil { // the load before it failed
 					defer over(nil)
 					var none T

@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
 
@@ -73,7 +74,7 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 // askToSet has the owner set an option in its turn. The request succeeds when droid
 // reports the value asked for; its result is made in the owner.
 func (s *Session) askToSet(c *wire.Call, id, value string, result func() any) (any, *acp.RequestError) {
-	return askInTurn(s, c, func(done func(any, *acp.RequestError, error)) {
+	return askInTurn(s, c, sphereOf(id), func(done func(any, *acp.RequestError, error)) {
 		s.setOption(id, value, func(err *acp.RequestError) {
 			if err != nil {
 				done(nil, err, s.tooFree(id, value, err))
@@ -82,6 +83,16 @@ func (s *Session) askToSet(c *wire.Call, id, value string, result func() any) (a
 			done(result(), nil, nil)
 		})
 	})
+}
+
+// sphereOf says what an option is about. The mode decides what a turn may do from now on;
+// the models and efforts which model answers a prompt.
+func sphereOf(id string) turns.Sphere {
+	switch id {
+	case options.Model, options.Effort, options.SpecModel, options.SpecEffort:
+		return turns.Calls
+	}
+	return turns.Session
 }
 
 // tooFree is why the prompts that were sent behind a change of the mode are not to go to

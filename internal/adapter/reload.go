@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
 
@@ -60,7 +61,7 @@ func (s *Session) reload(r *reload) {
 	case s.busy():
 		r.refuse(invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
-		r.turn = s.inTurn(func(over func(error)) {
+		r.turn = s.inTurn(turns.Session, func(over func(error)) {
 			if err := s.takesNothing(); err != nil {
 				defer over(nil)
 				r.refuse(err)

@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
 
@@ -101,7 +102,7 @@ func (a *Agent) titleStored(id, title string) bool {
 // setTitle names a session that is open here: droid does it, or, where it cannot
 // (0.99), its file is changed while no turn runs.
 func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
-	s.inTurn(func(over func(error)) {
+	s.inTurn(turns.Session, func(over func(error)) {
 		s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
 			if err != nil {
 				defer over(nil)

@@ -41,7 +41,7 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 	if p := s.prompts.of(ev.RequestID); p != nil {
 		p.message, p.content = stream.UserMessage{RequestID: ev.RequestID}, prompt.Prompt{} // images need not be kept
 	}
-	s.carryOut(s.prompts.machine.Started(ev.RequestID))
+	s.carryOut(s.prompts.machine.Started(time.Now(), ev.RequestID))
 }
 
 // discarded tells the user of a message that droid threw away, if its prompt was

@@ -98,8 +98,8 @@ func (b waitsForEver) Tick(now time.Time) []Action {
 // leavesStarted does not stop a cancelled prompt that droid begins with by itself.
 type leavesStarted struct{ *Machine }
 
-func (b leavesStarted) Started(request string) []Action {
-	actions := b.Machine.Started(request)
+func (b leavesStarted) Started(now time.Time, request string) []Action {
+	actions := b.Machine.Started(now, request)
 	if b.running != nil {
 		b.running.stopping.due = false
 	}
@@ -233,8 +233,8 @@ func (b overtakesChanges) Accept(id ID, kind Kind) []Action {
 // changesEarly makes a change before droid has what was asked before it.
 type changesEarly struct{ *Machine }
 
-func (b changesEarly) Change(do func()) (*Change, []Action) {
-	c, actions := b.Machine.Change(do)
+func (b changesEarly) Change(of Sphere, do func()) (*Change, []Action) {
+	c, actions := b.Machine.Change(of, do)
 	c.place = 0
 	return c, append(actions, b.take()...)
 }
@@ -242,10 +242,10 @@ func (b changesEarly) Change(do func()) (*Change, []Action) {
 // changesTwice makes two changes at a time.
 type changesTwice struct{ *Machine }
 
-func (b changesTwice) Change(do func()) (*Change, []Action) {
+func (b changesTwice) Change(of Sphere, do func()) (*Change, []Action) {
 	changes := b.changes
 	b.changes = nil
-	c, actions := b.Machine.Change(do)
+	c, actions := b.Machine.Change(of, do)
 	b.changes = append(changes, b.changes...)
 	return c, actions
 }

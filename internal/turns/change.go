@@ -1,6 +1,9 @@
 package turns
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Change is something that the user wants done between prompts: a change of settings, a
 // load, a copy, a look at the whole conversation. What was asked first holds first: it
@@ -9,9 +12,28 @@ import "slices"
 // that still wait: the user wants it now. Changes are made one after the other.
 type Change struct {
 	do    func()
+	of    Sphere
 	place uint64
 	begun bool
 }
+
+// Sphere is what a change is about.
+type Sphere int
+
+const (
+	// Session is all but the next one. Such a change begins when droid has begun with the
+	// prompts before it.
+	Session Sphere = iota
+	// Calls are the calls of the model: which model, with which effort. A prompt's first call
+	// comes some time after droid has begun with it and would follow the change (0.99 to
+	// 0.225). Nothing but the model's answer tells that it was made; where that takes longer
+	// than CallTime, the user need not wait for it.
+	Calls
+)
+
+// CallTime is how long droid may take from the beginning of a prompt to its first call of
+// the model. Some 20 ms were seen, on a busy machine 0.3 s.
+const CallTime = 2 * time.Second
 
 // Begin begins a change by calling Do. Changed follows.
 type Begin struct{ Do func() }
@@ -26,8 +48,8 @@ func (m *Machine) nextPlace() uint64 {
 
 // Change takes a change. do is called in the action Begin; it must not be nil. After Close
 // nothing begins.
-func (m *Machine) Change(do func()) (*Change, []Action) {
-	c := &Change{do: do, place: m.nextPlace()}
+func (m *Machine) Change(of Sphere, do func()) (*Change, []Action) {
+	c := &Change{do: do, of: of, place: m.nextPlace()}
 	m.changes = append(m.changes, c)
 	return c, m.take()
 }
@@ -126,11 +148,19 @@ func (m *Machine) awaitsPrompts(c *Change) bool {
 	case slices.ContainsFunc(m.steered, onItsWay):
 		return true
 	case r != nil && r.kind == ToDroid:
-		// A change that comes before droid has begun would hold for the prompt's first call of
-		// the model already (0.99 to 0.225).
-		return before(r) && !r.begun && !r.spoke
+		return before(r) && !r.spoke && !r.called && (r.begun.IsZero() || c.of == Calls)
 	case r != nil && r.kind == Process:
 		return false
 	}
 	return slices.ContainsFunc(m.queue, before)
+}
+
+// callDue is when the model is taken to have been called for the running prompt, if a change
+// waits for that.
+func (m *Machine) callDue() (at time.Time, ok bool) {
+	r := m.running
+	if r == nil || r.begun.IsZero() || r.called || m.closed || len(m.changes) == 0 || m.changes[0].begun {
+		return time.Time{}, false
+	}
+	return r.begun.Add(CallTime), m.awaitsPrompts(m.changes[0])
 }

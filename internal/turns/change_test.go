@@ -8,7 +8,7 @@ import (
 
 // asked is a change that notes that it begins.
 func (r *recordedChanges) ask(m *Machine, name string) *Change {
-	c, actions := m.Change(func() { r.begun = append(r.begun, name) })
+	c, actions := m.Change(Session, func() { r.begun = append(r.begun, name) })
 	r.carryOut(actions)
 	return c
 }
@@ -53,7 +53,7 @@ func TestChangesAndPromptsInTurn(t *testing.T) {
 	r.carryOut(m.Ready(1))
 	r.carryOut(m.Taken(begin, 1))
 	require.Equal(t, []string{"first"}, r.begun, "droid has it and may not have asked the model")
-	r.carryOut(m.Started("request 1"))
+	r.carryOut(m.Started(begin, "request 1"))
 	require.Equal(t, []string{"first", "second"}, r.begun)
 	r.carryOut(m.Changed(second, nil))
 	known, actions := m.Ended("request 1", Completed, nil)
@@ -64,10 +64,43 @@ func TestChangesAndPromptsInTurn(t *testing.T) {
 	require.Equal(t, []Action{NeedDroid{2}}, r.take())
 }
 
+// A change of the model waits until the model has been called for the prompt before it: until
+// it says something, or for a while.
+func TestChangeOfTheModelBehindAPrompt(t *testing.T) {
+	for name, called := range map[string]func(m *Machine) []Action{
+		"the model speaks": func(m *Machine) []Action { return m.Spoke() },
+		"a while passes":   func(m *Machine) []Action { return m.Tick(begin.Add(CallTime)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, r := New(numbered()), new(recordedChanges)
+			m.Accept(1, ToDroid)
+			m.Ready(1)
+			m.Taken(begin, 1)
+			_, due := m.Due()
+			require.False(t, due)
+			_, actions := m.Change(Calls, func() { r.begun = append(r.begun, "model") })
+			r.carryOut(actions)
+			r.carryOut(m.Started(begin, "request 1"))
+			at, due := m.Due()
+			require.True(t, due)
+			require.Equal(t, begin.Add(CallTime), at)
+			require.Empty(t, m.Tick(at.Add(-1)))
+			require.Empty(t, r.begun)
+			r.carryOut(called(m))
+			require.Equal(t, []string{"model"}, r.begun)
+			_, due = m.Due()
+			require.False(t, due)
+			mode := []string{}
+			_, actions = m.Change(Session, func() { mode = append(mode, "mode") })
+			require.Empty(t, actions, "one after the other")
+		})
+	}
+}
+
 // While droid works on a prompt, a change is made at once, also before prompts that wait.
 func TestChangeWhileAPromptRuns(t *testing.T) {
 	for name, begins := range map[string]func(m *Machine) []Action{
-		"droid has begun":    func(m *Machine) []Action { return m.Started("request 1") },
+		"droid has begun":    func(m *Machine) []Action { return m.Started(begin, "request 1") },
 		"the model has":      func(m *Machine) []Action { return m.Spoke() },
 		"it was cancelled":   func(m *Machine) []Action { return m.Cancel(begin) },
 		"it failed":          func(m *Machine) []Action { return m.FailRunning(errSome) },
@@ -96,7 +129,7 @@ func TestChangeWhileAPromptRuns(t *testing.T) {
 	m.Accept(2, ToDroid)
 	m.Ready(1)
 	m.Taken(begin, 1)
-	m.Started("request 1")
+	m.Started(begin, "request 1")
 	r.ask(m, "it")
 	require.Equal(t, []string{"it"}, r.begun)
 }
@@ -171,7 +204,7 @@ func TestMessageBehindAChange(t *testing.T) {
 	require.True(t, ok)
 	r.carryOut(actions)
 	r.carryOut(m.Taken(begin, 1))
-	r.carryOut(m.Started("request 1"))
+	r.carryOut(m.Started(begin, "request 1"))
 	require.Equal(t, []string{"it"}, r.begun)
 	require.Empty(t, r.take())
 	r.carryOut(m.Changed(c, nil))

@@ -22,7 +22,7 @@ type machine interface {
 	InterruptDone() []Action
 	Hold()
 	Release() []Action
-	Change(func()) (*Change, []Action)
+	Change(Sphere, func()) (*Change, []Action)
 	Changed(*Change, error) []Action
 	Withdraw(*Change) (bool, []Action)
 	LoseChanges(error) []Action
@@ -30,7 +30,7 @@ type machine interface {
 	Finish() []Action
 	SetSteering(bool) []Action
 	Join(ID, When) (ID, bool, []Action)
-	Started(string) []Action
+	Started(time.Time, string) []Action
 	Folded(string) bool
 	Dropped(string) (bool, []Action)
 	Cancel(time.Time) []Action
@@ -75,13 +75,14 @@ type told struct {
 	reached bool  // droid took it
 	parked  bool  // its turn is over, and messages of it are not
 
-	place int  // among all that was asked
-	seen  bool // droid was said to work on it, or something of it was shown
+	place int       // among all that was asked
+	seen  time.Time // when droid was said to work on it
 }
 
 // wanted is what the world knows of one change.
 type wanted struct {
 	handle *Change
+	of     Sphere
 	place  int
 	begun  bool
 	over   bool
@@ -307,7 +308,7 @@ func (w *world) droidEnds() {
 	}
 	if w.rng.Intn(3) == 0 {
 		w.note("dropped %d", t.id)
-		t.with, t.reached, t.seen = false, false, false
+		t.with, t.reached, t.seen = false, false, time.Time{}
 		again := !t.cancelled && !w.closed
 		t.again, t.started = again, t.started && !again
 		said, actions := w.m.Dropped(t.request)
@@ -385,8 +386,10 @@ func (w *world) droidMoves() {
 	switch w.rng.Intn(4) {
 	case 0:
 		w.note("started %d", t.id)
-		t.seen = true
-		w.carryOut(w.m.Started(t.request))
+		if t.seen.IsZero() {
+			t.seen = w.now
+		}
+		w.carryOut(w.m.Started(w.now, t.request))
 		id, ok := w.m.Running()
 		w.must(ok && id == t.id, "what droid works on runs")
 	case 1:
@@ -631,10 +634,10 @@ func (w *world) nextPlace() int {
 
 // change has the user want something done between prompts.
 func (w *world) change() {
-	c := &wanted{place: w.nextPlace()}
+	c := &wanted{place: w.nextPlace(), of: Sphere(w.rng.Intn(2))}
 	w.changes = append(w.changes, c)
 	w.note("change %d", c.place)
-	handle, actions := w.m.Change(func() {
+	handle, actions := w.m.Change(c.of, func() {
 		w.must(!w.closed && !c.begun && !c.over, "a change begins once")
 		w.must(w.firstChange() == c, "changes are made in order, one after the other")
 		w.must(w.mayBegin(c), "a change begins when droid has begun with what was asked before it")
@@ -666,7 +669,8 @@ func (w *world) mayBegin(c *wanted) bool {
 	}
 	if runs && w.open[id].kind == ToDroid {
 		r := w.open[id]
-		return !before(r) || r.seen || r.spoke
+		called := r.spoke || !r.seen.IsZero() && !w.now.Before(r.seen.Add(CallTime))
+		return !before(r) || called || c.of == Session && !r.seen.IsZero()
 	}
 	return runs && w.open[id].kind == Process || w.pick(func(t *told) bool {
 		return before(t) && !t.started && !t.parked && (!runs || t.id != id)
@@ -752,7 +756,8 @@ func (w *world) settled() {
 		w.must(!w.m.Queued() || w.firstChange() != nil && w.firstChange().begun, "nothing waits while nothing is in the way")
 	}
 	w.must(w.m.Idle() == (!runs && !w.m.Queued() && w.unwritten == 0 && w.firstChange() == nil), "it is idle when nothing is to be done")
-	if c := w.firstChange(); c != nil && !c.begun && !w.closed {
+	at, due := w.m.Due()
+	if c := w.firstChange(); c != nil && !c.begun && !w.closed && !(due && !at.After(w.now)) {
 		w.must(!w.mayBegin(c), "a change waits for prompts that were asked before it alone")
 	}
 	w.patient()

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"slices"
+	"time"
 )
 
 // SetSteering says whether waiting prompts go to droid while another one runs.
@@ -33,12 +34,14 @@ func (m *Machine) sending() bool {
 
 // Started says that droid works on the prompt with this request id, which need not be
 // the one that is taken for the running one.
-func (m *Machine) Started(request string) []Action {
+func (m *Machine) Started(now time.Time, request string) []Action {
 	p := m.byRequest(request)
 	if p == nil {
 		return nil
 	}
-	p.begun = true
+	if p.begun.IsZero() {
+		p.begun = now
+	}
 	if p != m.running {
 		m.remove(p)
 		if m.running != nil {
@@ -75,7 +78,8 @@ func (m *Machine) Dropped(request string) (again bool, actions []Action) {
 	}
 	ran := m.running == p
 	m.remove(p)
-	p.stage, p.request, p.again, p.begun, p.crash = waiting, "", true, false, nil
+	p.stage, p.request, p.again, p.crash = waiting, "", true, nil
+	p.begun, p.called = time.Time{}, false
 	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.host == p })
 	if at < 0 {
 		at = m.front()

@@ -115,10 +115,11 @@ type prompt struct {
 	request   string // droid's id of it
 	stage     stage
 	again     bool // droid threw it away once
-	begun     bool // droid works on it
 	spoke     bool // something of it was shown
 	cancelled bool
-	crash     error // why droid died while it had the prompt
+	begun     time.Time // since when droid works on it
+	called    bool      // the model is taken to have been called for it
+	crash     error     // why droid died while it had the prompt
 	stopping  patience
 
 	host    *prompt // whose message it is, nil for a prompt of its own

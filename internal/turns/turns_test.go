@@ -153,7 +153,7 @@ func TestCancelledBesideIsStoppedLater(t *testing.T) {
 
 	m = steered(t)
 	m.Cancel(begin)
-	m.Started("request 2")
+	m.Started(begin, "request 2")
 	require.Equal(t, []Action{Interrupt{}}, m.Tick(begin))
 	require.Equal(t, []Action{End{ID: 2, Cancelled: true, ByDroid: true}}, ended(m, "request 2", Completed, nil))
 	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(interruptAgain)), "of the one before")
