@@ -47,7 +47,12 @@ func askInTurn[T any](s *Session, c *wire.Call, of turns.Sphere, work func(done 
 				}
 				work(func(result T, err *acp.RequestError, why error) {
 					answer(result, err)
-					over(why)
+					if why == nil {
+						over(nil)
+						return
+					}
+					// What comes until the editor is told was meant for the change, too.
+					c.Response.WhenWritten(func() { s.post(func() { over(why) }) })
 				})
 			})
 		},
