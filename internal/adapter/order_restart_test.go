@@ -257,9 +257,8 @@ func TestLoadIsCancelledLater(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sessions := new(fakedroid.Sessions)
 				e := begin(t, playing(repeats(), fakedroid.WithSessions(sessions)))
-				require.Equal(t, "end_turn", e.run(strings.Repeat("long ", 100_000)))
-				for range 20 {
-					require.Equal(t, "end_turn", e.run(strings.Repeat("long ", 100_000)))
+				for range 4 {
+					require.Equal(t, "end_turn", e.run(strings.Repeat("long_", 100_000)))
 				}
 				if !known {
 					require.Nil(t, e.call("session/close", e.inSession("")).Error)
