@@ -5,6 +5,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -14,8 +15,11 @@ import (
 type reload struct {
 	ctx     context.Context // of the request; it ends when that is cancelled
 	request *wire.Response
-	params  sessionParams
+	session string   // the id that the editor asked for
 	ids     []string // of the thread, the newest last
+	servers []stream.MCPServer
+	notices []string // about these
+	wish    wish
 	replay  bool
 	done    func(protocol.SessionResult, *acp.RequestError) // called once
 
@@ -26,6 +30,18 @@ type reload struct {
 
 // refuse answers a load that did not succeed.
 func (r *reload) refuse(err *acp.RequestError) { r.done(protocol.SessionResult{}, err) }
+
+// placed notes the place of a load among what is asked of its session.
+func (r *reload) placed(turn *turns.Change) { r.turn = turn }
+
+// began notes that the turn of a load has come, and what ends it.
+func (r *reload) began(over func(why error)) { r.over = over }
+
+// keep notes whether the session stays though the load is cancelled.
+func (r *reload) keep(kept bool) { r.kept = kept }
+
+// answers says who is told the result.
+func (r *reload) answers(done func(protocol.SessionResult, *acp.RequestError)) { r.done = done }
 
 // loads is the load of a session whose turn has come. Prompts and other loads wait for it,
 // so that the history comes in one piece.

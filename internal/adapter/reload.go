@@ -31,11 +31,11 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reload{ctx: c.Context, request: c.Response, params: p, ids: ids, replay: replay}
+	r := &reload{ctx: c.Context, request: c.Response, session: p.SessionID, ids: ids, servers: p.servers, notices: p.notices, wish: p.wish, replay: replay}
 	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{
 		ordered: c.Ordered,
 		work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
-			r.done = answer
+			r.answers(answer)
 			s.reload(r)
 		},
 		ctx:       c.Context,
@@ -61,16 +61,16 @@ func (s *Session) reload(r *reload) {
 	case s.busy():
 		r.refuse(invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
-		r.turn = s.inTurn(turns.Session, func(over func(error)) {
+		r.placed(s.inTurn(turns.Session, func(over func(error)) {
 			if err := s.takesNothing(); err != nil {
 				defer over(nil)
 				r.refuse(err)
 				return
 			}
-			r.over = over
+			r.began(over)
 			s.loads.add(r)
 			s.nextReload()
-		})
+		}))
 	}
 }
 
@@ -85,14 +85,14 @@ func (s *Session) nextReload() {
 	if r == nil {
 		return
 	}
-	s.note(r.params.notices...) // of MCP servers that droid cannot have
+	s.note(r.notices...) // of MCP servers that droid cannot have
 	s.prompts.machine.Forgive() // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
 		limit = wholeHistory
 	}
-	s.useServers(r.params.servers)
-	s.useInstructions(r.params.wish)
+	s.useServers(r.servers)
+	s.useInstructions(r.wish)
 	s.catchUp(r.ids)
 	finish := func(info *stream.SessionInfo, err *acp.RequestError) { s.reloaded(r, info, err) }
 	s.withDroid(limit, func(info *stream.SessionInfo, err *acp.RequestError) {
@@ -118,7 +118,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		return
 	case err != nil:
 		if err.Code == codeResourceNotFound {
-			err = unknownSession(r.params.SessionID)
+			err = unknownSession(r.session)
 		}
 		s.reloadEnded(r, err)
 		if !s.registered {
@@ -126,7 +126,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		}
 		return
 	}
-	s.tellAs(r.params.SessionID)
+	s.tellAs(r.session)
 	if r.replay {
 		s.replay.begin(r.ctx, info, func(err *acp.RequestError) { s.reloadEnded(r, err) })
 		return
@@ -159,7 +159,7 @@ func (s *Session) cancelLoad(r *reload) {
 		r.refuse(requestCancelled())
 	case !s.loads.has(r): // it has its answer
 	default:
-		r.kept = s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1
+		r.keep(s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1)
 		opens := !s.registered && !s.replay.runs() // and droid has not opened it yet
 		s.replay.end(requestCancelled())
 		s.reloadEnded(r, requestCancelled())
