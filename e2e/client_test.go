@@ -368,6 +368,12 @@ func (c *client) initialize() {
 func (c *client) open(h home) session {
 	c.t.Helper()
 	c.initialize()
+	return c.openSession(h)
+}
+
+// openSession opens a session in h.
+func (c *client) openSession(h home) session {
+	c.t.Helper()
 	var result newSession
 	c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, &result)
 	require.NotEmpty(c.t, result.SessionID)

@@ -28,6 +28,7 @@ func commands() []subcommand {
 		loginCommand(),
 		smokeCommand(),
 		doctorCommand(),
+		trustCommand(),
 		installDroidCommand(),
 		completionCommand(),
 		manCommand(),

@@ -21,7 +21,7 @@ import (
 func doctorCommand() subcommand {
 	return subcommand{settings.Command{
 		Name:    "doctor",
-		Reads:   []string{settings.Droid, settings.Model, settings.LogFile, settings.LogLevel},
+		Reads:   []string{settings.Droid, settings.Model, settings.Trust, settings.LogFile, settings.LogLevel},
 		Summary: "look for what keeps droid from working, and say what to do",
 		Long: "It starts droid, opens a session in an empty directory and removes it again, and reads the settings of droid and of editors. " +
 			"It asks no model, so it costs nothing.",
@@ -82,14 +82,19 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 	for _, stray := range c.strays {
 		strays = append(strays, stray.String())
 	}
+	untrusted := ""
+	if !c.keeper().Look(dir).Trusted {
+		untrusted = "droid-acp trust --yes " + dir
+	}
 	return doctor.Config{
+		Trust: untrusted,
 		Find: func() (string, error) {
 			if err := needHome(); err != nil {
 				return "", err
 			}
 			return droid.Find(c.droid)
 		},
-		Model: c.model, Dir: dir, Home: home, Journal: journalDir(), Self: self, Version: version(), Strays: strays,
+		Model: c.model, Dir: dir, Home: home, Journal: stateFile("edits"), Self: self, Version: version(), Strays: strays,
 		Demo:    func(ctx context.Context) error { return demoTurn(ctx, log) },
 		Started: c.leaving.onHurry,
 		Log:     log,

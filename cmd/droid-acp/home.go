@@ -9,7 +9,9 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/store"
+	"droid-acp/internal/trust"
 )
 
 // ensureHome sets $HOME, where it is not set, to what the system's list of users
@@ -40,18 +42,24 @@ func needHome() error {
 	return nil
 }
 
-// journalDir is where edits that are on their way to the editor are kept until they have
-// arrived: in the user's directory for state (XDG Base Directory Specification), "" where
-// there is none. It is there only while it holds something.
-func journalDir() string {
+// stateFile is a file or a directory of this program in the user's directory for state
+// (XDG Base Directory Specification), "" where there is none. "edits" has edits that are on
+// their way to the editor, and is there only while it holds some; "trust.json" has the
+// projects that the user trusts.
+func stateFile(name string) string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "droid-acp", "edits")
+		return filepath.Join(dir, "droid-acp", name)
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(home, ".local", "state", "droid-acp", "edits")
+	return filepath.Join(home, ".local", "state", "droid-acp", name)
+}
+
+// keeper knows the projects that the user trusts.
+func (c *commonFlags) keeper() *trust.Keeper {
+	return trust.New(trust.Options{Mode: trust.Mode(c.trust), File: stateFile("trust.json"), Home: droid.Home(os.Environ())})
 }
 
 // sessionStore is droid's store, or one that says why it cannot be found.

@@ -127,7 +127,8 @@ func runServe(c *call) int {
 		Defaults:     common.defaults(),
 		ParkAfter:    common.parkAfter,
 		Files:        adapter.FilesWay(common.files),
-		Journal:      journalDir(),
+		Journal:      stateFile("edits"),
+		Trust:        common.keeper(),
 		Shell:        common.shell,
 		Dir:          dir,
 		Version:      version(),
@@ -150,6 +151,7 @@ type commonFlags struct {
 	effort    string
 	followUp  string
 	files     string
+	trust     string
 	shell     bool
 	logFile   string
 	logFileBy string // the flag or the variable that names it
@@ -165,6 +167,7 @@ func readCommon(v *settings.Values) commonFlags {
 		effort:    v.String(settings.Effort),
 		followUp:  v.String(settings.FollowUp),
 		files:     v.String(settings.Files),
+		trust:     v.String(settings.Trust),
 		shell:     v.Bool(settings.Shell),
 		logFile:   v.String(settings.LogFile),
 		logFileBy: v.Source(settings.LogFile),

@@ -14,6 +14,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/smoke"
+	"droid-acp/internal/wholefile"
 )
 
 const defaultPrompt = "Say hello, and tell in one sentence which directory you work in."
@@ -22,7 +23,7 @@ const defaultPrompt = "Say hello, and tell in one sentence which directory you w
 func smokeCommand() subcommand {
 	return subcommand{settings.Command{
 		Name: "smoke", Args: "[PROMPT]", MaxArgs: -1, Strict: true,
-		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.Shell, settings.LogFile, settings.LogLevel},
+		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.Trust, settings.Shell, settings.LogFile, settings.LogLevel},
 		Summary: "run prompts without an editor, show the conversation and check the answers",
 		Long: "It opens a session, sends the prompts one after the other, and ends with a summary. A turn that fails ends the run; an expectation that is not met does not. " +
 			"In a file of prompts, a line --- stands between two, and the lines at a prompt's end that begin with expect: or expect-file: are its expectations.",
@@ -70,6 +71,10 @@ func runSmoke(c *call) int {
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
 	defer cancel()
 	locate := func() (droid.Command, error) { return locateDroid(c.values.Bool("demo"), c.droid) }
+	keeper := c.keeper()
+	if c.values.Bool("demo") {
+		keeper = nil // the scripted droid runs nothing of a project
+	}
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { command, err := locate(); return command.Path, err },
 		Start: func(command droid.Command) (*droid.Client, error) {
@@ -80,7 +85,7 @@ func runSmoke(c *call) int {
 			command.Path, command.Args, command.Env = found.Path, found.Args, found.Env
 			return droid.Start(command, log)
 		},
-		Defaults: c.defaults(), Shell: c.shell,
+		Defaults: c.defaults(), Trust: keeper, Shell: c.shell,
 		Dir: options.CWD, Version: version(), Log: log,
 	})
 	c.leaving.onHurry(agent.Kill)
@@ -107,7 +112,7 @@ func writeResult(c *call, result *smoke.Result) int {
 		}
 		text, err := file.render()
 		if err == nil {
-			err = smoke.WriteFile(file.path, text)
+			err = wholefile.Write(file.path, text, 0o666)
 		}
 		if err != nil {
 			fmt.Fprintf(c.stderr, "droid-acp smoke: %s was not written: %v\n", file.path, err)
@@ -147,7 +152,7 @@ func smokeOptions(c *call) (o smoke.Options, err error) {
 	}
 	for _, name := range []string{"junit", "result"} {
 		if path := v.String(name); path != "" {
-			if err := smoke.CheckTarget(path); err != nil {
+			if err := wholefile.CheckTarget(path); err != nil {
 				return o, fmt.Errorf("invalid value %q for --%s: %w", path, name, err)
 			}
 		}

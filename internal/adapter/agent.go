@@ -20,6 +20,7 @@ import (
 	"droid-acp/internal/options"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/store"
+	"droid-acp/internal/trust"
 	"droid-acp/internal/wire"
 )
 
@@ -47,9 +48,12 @@ type Config struct {
 	// Journal is the directory for edits that are on their way to the editor, so that
 	// they are not lost when this program is killed. It need not exist.
 	Journal string
+	// Trust knows which projects may run what they bring; nil trusts all.
+	Trust *trust.Keeper
 	// Shell lets the user run shell commands with !COMMAND and /shell.
 	Shell bool
-	// Dir is where spare processes are started: the agent's own directory.
+	// Dir is where spare processes are started: the agent's own directory. They serve
+	// sessions of that directory alone.
 	Dir string
 	// Version of this program, for agentInfo.
 	Version string
@@ -92,7 +96,13 @@ func New(cfg Config) *Agent {
 		return a.startDroid(func() (*droid.Client, error) { return cfg.Start(command) })
 	}
 	a.logins.desk = login.New(a.startLogin, a.loggedIn, cfg.Log)
-	a.spare = droid.NewSpare(func() (*droid.Client, error) { return a.cfg.Start(droid.Command{Dir: cfg.Dir, Runtime: true}) }, cfg.Log)
+	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
+		without, err := a.leftOut(dir)
+		if err != nil {
+			return nil, err
+		}
+		return a.cfg.Start(droid.Command{Dir: dir, Runtime: true, Without: without})
+	}, cfg.Log)
 	return a
 }
 

@@ -222,7 +222,7 @@ func TestQuirk34_HangsAtItsStart(t *testing.T) {
 			return fakeDroid(says("hi")), nil
 		})
 		began := time.Now()
-		require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]}`).Error)
+		require.Nil(t, e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`).Error)
 		require.Equal(t, hangTime, time.Since(began))
 		require.Equal(t, 2, e.starts)
 	})

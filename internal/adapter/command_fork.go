@@ -7,9 +7,6 @@ import (
 	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
-
-	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/stream"
 )
 
 // forkedText says where the copy is that /fork made.
@@ -36,11 +33,11 @@ func forkCommand(r *commandRun, args string) {
 // rewind. which is its session's id, or "before" for the last one.
 func forkEarlier(r *commandRun, failed, which string) {
 	a, works, cwd := r.s.agent, r.s.droidID, r.s.cwd
-	var copied string
+	var made sessionCopy
 	r.beside(openTime, errOpenTime, func(ctx context.Context) error {
 		id, err := earlier(a.threadIDs(works), works, which)
 		if err == nil {
-			copied, err = a.copyStored(ctx, cwd, id)
+			err = a.copyStored(ctx, a.storedIn(id, cwd), id, &made)
 		}
 		return err
 	}, func(err error) {
@@ -48,7 +45,7 @@ func forkEarlier(r *commandRun, failed, which string) {
 			r.fail(failed, err)
 			return
 		}
-		r.reply(fmt.Sprintf(forkedText, copied))
+		r.reply(fmt.Sprintf(forkedText, made.id))
 	})
 }
 
@@ -67,22 +64,4 @@ func earlier(ids []string, works, which string) (string, error) {
 	default:
 		return ids[i], nil
 	}
-}
-
-// copyStored has a droid of its own copy a stored session, and returns the copy's id.
-// It blocks.
-func (a *Agent) copyStored(ctx context.Context, cwd, id string) (copied string, err error) {
-	client, _, err := a.launch(ctx, cwd, nil, "", func(ctx context.Context, client *droid.Client, _ []stream.MCPServer) (*stream.SessionInfo, error) {
-		info, err := client.Load(ctx, droid.LoadParams{SessionID: id, MessageLimit: 1})
-		if err == nil {
-			copied, err = client.Fork(ctx)
-		}
-		return info, err
-	})
-	if err != nil {
-		return "", err
-	}
-	client.Kill()
-	<-client.Exited()
-	return copied, nil
 }

@@ -33,6 +33,7 @@ func slashCommands() []slashCommand {
 		{"mcp", "Show MCP servers and tools, or log in to one", "login SERVER", mcpCommand},
 		{"sessions", "List the latest sessions", "", sessionsCommand},
 		{"export", "Write the conversation to one HTML file", "file", exportCommand},
+		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", trustCommand},
 		{"status", "Show versions, ids and paths, for bug reports", "", statusCommand},
 		{"help", "Show these commands", "", helpCommand},
 		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", shellCommand},

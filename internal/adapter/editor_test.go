@@ -48,6 +48,7 @@ type editor struct {
 	served  chan struct{}
 	starts  int      // droid processes started
 	added   []string // what each adds to its system prompt
+	dirs    []string // where each was started
 
 	real chan struct{} // has a token when a line came; set where real time passes, outside a bubble
 }
@@ -143,6 +144,12 @@ func open(t *testing.T, start starter) *editor {
 
 func openLogging(t *testing.T, start starter, log *zap.Logger) *editor {
 	t.Helper()
+	return openAt(t, "/workspace", start, log)
+}
+
+// openAt serves an agent whose own directory is dir.
+func openAt(t *testing.T, dir string, start starter, log *zap.Logger) *editor {
+	t.Helper()
 	in, agentIn := io.Pipe()
 	agentOut, out := io.Pipe()
 	e := &editor{t: t, in: agentIn, out: &pausedReader{in: agentOut}, talk: acpSchema().NewConversation(), answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce}
@@ -152,10 +159,12 @@ func openLogging(t *testing.T, start starter, log *zap.Logger) *editor {
 			e.mu.Lock()
 			e.starts++
 			e.added = append(e.added, c.SystemPrompt)
+			e.dirs = append(e.dirs, c.Dir)
 			n := e.starts
 			e.mu.Unlock()
 			return start(n)
 		},
+		Dir:     dir,
 		Version: "test",
 		Log:     log,
 	})

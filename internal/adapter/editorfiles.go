@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/trust"
 	"droid-acp/internal/wire"
 )
 
@@ -180,25 +181,28 @@ func (e sessionEditor) WriteTextFile(ctx context.Context, path, text string) err
 // 1 s (0.99) after its start, later on a busy machine, and opens no session before.
 const versionTime = 20 * time.Second
 
-// setRuntime gives a process its MCP servers and our hooks, if it takes any. It returns
-// the servers that must be passed with the session instead. Where droid cannot have our
-// hooks, files stay on the disk.
-func (a *Agent) setRuntime(ctx context.Context, client *droid.Client, servers []stream.MCPServer, cwd string) (others []stream.MCPServer, err error) {
+// setRuntime gives a process its MCP servers and our hooks, if it takes any, and says what
+// it is to leave out. It returns the servers that must be passed with the session instead.
+// Where droid cannot have our hooks, files stay on the disk.
+func (a *Agent) setRuntime(ctx context.Context, client *droid.Client, r droid.Runtime) (others []stream.MCPServer, err error) {
 	if !client.TakesRuntime() {
-		return servers, nil
+		return r.MCPServers, nil
 	}
-	list := a.editorFiles.list()
-	if len(list) > 0 {
+	r.Hooks = a.editorFiles.list()
+	if len(r.Hooks) > 0 || r.Without != nil {
 		wait, cancel := context.WithTimeout(ctx, versionTime)
 		client.AwaitVersion(wait)
 		cancel()
 	}
-	err = client.SetRuntime(droid.Runtime{MCPServers: servers, Hooks: list, CWD: cwd})
-	if errors.Is(err, droid.ErrHooks) {
+	err = client.SetRuntime(r)
+	var cannot *droid.LeftOutError
+	switch {
+	case errors.Is(err, droid.ErrHooks):
 		a.log.Warn("files are read and written on the disk alone", zap.Error(err))
 		return nil, nil
-	}
-	if err != nil {
+	case errors.As(err, &cannot):
+		return nil, &untrustedError{trust.Project{Layer: *r.Without}, cannot.Why}
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errServers, err)
 	}
 	return nil, nil

@@ -132,11 +132,17 @@ func openError(id string, err error) *acp.RequestError {
 	var notStarted *notStartedError
 	var refused *stream.RPCError
 	var exit *droid.ExitError
+	var elsewhere *elsewhereError
+	var untrusted *untrustedError
 	switch {
+	case errors.As(err, &untrusted):
+		return internalError("project_not_trusted", untrusted.Error())
 	case errors.As(err, &notStarted):
 		return startError(notStarted.err)
 	case errors.As(err, &refused) && refused.Code == stream.CodeSessionNotFound && id != "":
 		return unknownSession(id)
+	case errors.As(err, &elsewhere):
+		return internalError("cwd_refused", diagnosis.Sentence(elsewhere)+" Or open it with the cwd "+elsewhere.was+".")
 	case errors.As(err, &exit) && !exit.Started:
 		return startError(exit)
 	case errors.As(err, &exit):

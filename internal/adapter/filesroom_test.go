@@ -99,7 +99,7 @@ func filesAgent(t *testing.T, v fakedroid.Version, change ...func(*filesRoom)) *
 	})
 	core, logs := observer.New(zap.DebugLevel)
 	r.logs = logs
-	r.editor = openLogging(t, r.start, zap.New(core))
+	r.editor = openAt(t, r.dir, r.start, zap.New(core))
 	r.agent.cfg.Journal = filepath.Join(base, "journal")
 	r.agent.editorFiles.listen, r.agent.editorFiles.changed = r.pipe.listen, r.clock.changed
 	r.agent.stat = os.Stat

@@ -33,7 +33,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.launch(c.Context, p.CWD, p.servers, a.addedTo(id, p.wish.instructions), openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, info, failure := a.launch(c.Context, p.CWD, p.servers, a.addedTo(id, p.wish.instructions), a.openStoredIn(p.CWD, false, droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if failure != nil {
 		return nil, copyNotOpened(id, failure)
 	}
@@ -100,35 +100,67 @@ func (s *Session) backFromCopy(failed error, then func()) {
 }
 
 // forkStored copies a thread that is not open here: one process loads its newest
-// session, copies it and goes on with the copy.
+// session, copies it and goes on with the copy. Where the copy is to work elsewhere, that
+// takes two.
 func (a *Agent) forkStored(c *wire.Call, p sessionParams, ids []string) (any, *acp.RequestError) {
 	before, free := a.sessions.reserve(ids)
 	defer free()
 	c.Ordered()
 	before.wait()
-	var forked string
-	copying := false
+	newest := ids[len(ids)-1]
+	var made sessionCopy
 	open := func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		if _, err := client.Load(ctx, droid.LoadParams{SessionID: ids[len(ids)-1], MessageLimit: 1}); err != nil {
+		if _, err := made.open(newest)(ctx, client, nil); err != nil {
 			return nil, err
 		}
-		copying = true
-		id, err := client.Fork(ctx)
-		if err != nil {
-			return nil, err
-		}
-		forked = id
-		return openStored(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
+		return a.openStoredIn(p.CWD, false, droid.LoadParams{SessionID: made.id, MessageLimit: 1})(ctx, client, servers)
 	}
-	client, info, err := a.launch(c.Context, p.CWD, p.servers, a.addedTo(p.SessionID, p.wish.instructions), open) // the copy has what is stored with the session
+	var err error
+	if from := a.storedIn(newest, p.CWD); from != p.CWD {
+		err = a.copyStored(c.Context, from, newest, &made)
+		open = a.openStoredIn(p.CWD, false, droid.LoadParams{SessionID: made.id, MessageLimit: 1})
+	}
+	var client *droid.Client
+	var info *stream.SessionInfo
+	if err == nil {
+		client, info, err = a.launch(c.Context, p.CWD, p.servers, a.addedTo(p.SessionID, p.wish.instructions), open) // the copy has what is stored with the session
+	}
 	switch {
-	case err != nil && forked != "":
-		return nil, copyNotOpened(forked, err)
-	case err != nil && copying:
+	case err != nil && made.id != "":
+		return nil, copyNotOpened(made.id, err)
+	case err != nil && made.begun:
 		return nil, notDone(copyingSession, err)
 	case err != nil:
 		return nil, openError(p.SessionID, err)
 	}
-	info.SessionID = forked
+	info.SessionID = made.id
 	return a.takeUp(c, client, info, p)
+}
+
+// sessionCopy is a copy of a stored session.
+type sessionCopy struct {
+	begun bool   // droid was asked for it
+	id    string // "" until droid has made it
+}
+
+// open loads a session and has droid copy it.
+func (made *sessionCopy) open(id string) opener {
+	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
+		info, err := openStored(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
+		if err == nil {
+			made.begun = true
+			made.id, err = client.Fork(ctx)
+		}
+		return info, err
+	}
+}
+
+// copyStored has a droid of its own copy a stored session. It blocks.
+func (a *Agent) copyStored(ctx context.Context, cwd, id string, made *sessionCopy) error {
+	client, _, err := a.launchAlone(ctx, cwd, made.open(id))
+	if err == nil {
+		client.Kill()
+		<-client.Exited()
+	}
+	return err
 }

@@ -17,6 +17,8 @@ type reload struct {
 	request *wire.Response
 	session string   // the id that the editor asked for
 	ids     []string // of the thread, the newest last
+	cwd     string   // that was asked for
+	target  string   // where its symbolic links lead
 	servers []stream.MCPServer
 	notices []string // about these
 	wish    wish

@@ -40,6 +40,12 @@ func (s *Session) tellStarting(now time.Time) {
 // mcpStatus tells of MCP servers that failed, and goes on with a prompt that waited
 // for the last one to start.
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
+	if client := s.proc.client(); client != nil && client.Without() != nil {
+		own := s.servers.Names() // what else is blocked is so by what tellLeftOut has told
+		ev.Servers = slices.DeleteFunc(slices.Clone(ev.Servers), func(server stream.MCPServerStatus) bool {
+			return server.Blocked && !slices.Contains(own, server.Name)
+		})
+	}
 	texts, goOn := s.servers.Status(ev, s.missing)
 	s.reportAll(texts)
 	if goOn != nil {

@@ -10,7 +10,9 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/trust"
 )
 
 // openTime bounds how long droid may take to open a session. 0.3 to 2.6 s were
@@ -48,41 +50,92 @@ func openStored(p droid.LoadParams) opener {
 	}
 }
 
-// launch starts droid, or takes the spare, and opens a session in it. It blocks. added
+// launch starts droid in cwd, or takes the spare if that was, and opens a session in it. It blocks. added
 // is what the process adds to droid's system prompt, which the spare does not.
+// What a project brings to run that nobody has trusted is left out.
 // On an error the process is gone. If droid does not start because it is to take
 // MCP servers, it is started once more and gets them with the session. One that hangs
 // is started once more, too.
 func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServer, added string, open opener) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
-	var client *droid.Client
-	if added == "" {
-		client = a.spare.Take()
+	without, err := a.leftOut(cwd)
+	if err != nil {
+		return nil, nil, err
 	}
-	command := droid.Command{Dir: cwd, Runtime: len(servers) > 0 || a.editorFiles.on(), SystemPrompt: added}
+	command := droid.Command{Dir: cwd, Runtime: len(servers) > 0 || a.editorFiles.on(), Without: without, SystemPrompt: added}
+	set := func(ctx context.Context, client *droid.Client) ([]stream.MCPServer, error) {
+		return a.setRuntime(ctx, client, droid.Runtime{MCPServers: servers, CWD: cwd, Without: without})
+	}
+	client := a.takeSpare(command)
 	if client == nil {
-		var err error
-		if client, err = a.cfg.Start(command); err != nil {
-			return nil, nil, &notStartedError{err}
+		if client, err = a.start(command); err != nil {
+			return nil, nil, err
 		}
 	}
-	info, err := a.openIn(ctx, hangTime, client, servers, cwd, open)
+	info, err := a.openIn(ctx, hangTime, client, set, open)
 	if errors.Is(err, errHung) {
 		a.log.Warn("droid hangs; another one opens the session")
-		if client, err = a.cfg.Start(command); err != nil {
-			return nil, nil, &notStartedError{err}
+		if client, err = a.start(command); err != nil {
+			return nil, nil, err
 		}
-		info, err = a.openIn(ctx, openTime, client, servers, cwd, open)
+		info, err = a.openIn(ctx, openTime, client, set, open)
 	}
-	if client.TakesRuntime() && cannotTake(err) {
+	if command.Without == nil && client.TakesRuntime() && cannotTake(err) {
 		a.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
 		command.Runtime = false
-		if client, err = a.cfg.Start(command); err != nil {
-			return nil, nil, &notStartedError{err}
+		if client, err = a.start(command); err != nil {
+			return nil, nil, err
 		}
-		info, err = a.openIn(ctx, openTime, client, servers, cwd, open)
+		info, err = a.openIn(ctx, openTime, client, set, open)
 	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return client, info, nil
+}
+
+// start starts droid. The error says why there is none.
+func (a *Agent) start(command droid.Command) (*droid.Client, error) {
+	client, err := a.cfg.Start(command)
+	var cannot *droid.LeftOutError
+	switch {
+	case errors.As(err, &cannot) && command.Without != nil:
+		return nil, &untrustedError{trust.Project{Layer: *command.Without}, cannot.Why}
+	case err != nil:
+		return nil, &notStartedError{err}
+	}
+	return client, nil
+}
+
+// takeSpare is the spare if it fits the command, else nil.
+func (a *Agent) takeSpare(command droid.Command) *droid.Client {
+	if command.SystemPrompt != "" {
+		return nil
+	}
+	client := a.spare.Take(command.Dir)
+	if client != nil && !layer.Same(client.StartedWithout(), command.Without) {
+		client.Kill() // the project has changed since, or was trusted
+		<-client.Exited()
+		return nil
+	}
+	return client
+}
+
+// launchAlone starts a droid in cwd that runs nothing of anybody's, and has it open a
+// session. It is for a droid that only copies or names one. It blocks.
+func (a *Agent) launchAlone(ctx context.Context, cwd string, open opener) (*droid.Client, *stream.SessionInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+	defer cancel()
+	client, err := a.cfg.Start(droid.Command{Dir: cwd, Without: new(layer.Layer)})
+	var cannot *droid.LeftOutError
+	if errors.As(err, &cannot) {
+		return a.launch(ctx, cwd, nil, "", open)
+	}
+	if err != nil {
+		return nil, nil, &notStartedError{err}
+	}
+	info, err := a.openIn(ctx, openTime, client, func(context.Context, *droid.Client) ([]stream.MCPServer, error) { return nil, nil }, open)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,9 +152,10 @@ func cannotTake(err error) bool {
 	return errors.Is(err, errServers) || errors.As(err, &exit) && !exit.Started
 }
 
-// openIn opens a session in a process, which has so long for it. On an error the process
-// is gone.
-func (a *Agent) openIn(ctx context.Context, patience time.Duration, client *droid.Client, servers []stream.MCPServer, cwd string, open opener) (*stream.SessionInfo, error) {
+// openIn opens a session in a process, which has so long for it. set gives the process
+// its settings first, and returns the MCP servers that are to be passed with the session.
+// On an error the process is gone.
+func (a *Agent) openIn(ctx context.Context, patience time.Duration, client *droid.Client, set func(context.Context, *droid.Client) ([]stream.MCPServer, error), open opener) (*stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errHung)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)() // a request's context does not end with the agent
@@ -111,7 +165,7 @@ func (a *Agent) openIn(ctx context.Context, patience time.Duration, client *droi
 			client.Kill() // also where this panics
 		}
 	}()
-	others, err := a.setRuntime(ctx, client, servers, cwd)
+	others, err := set(ctx, client)
 	if err == nil {
 		var info *stream.SessionInfo
 		if info, err = open(ctx, client, others); err == nil {

@@ -36,7 +36,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 // loads the session.
 func (s *Session) start(historyLimit int) {
 	leaving := s.proc.stillLeaving()
-	open := openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
+	open := s.agent.openStoredIn(s.cwd, s.holding.id == s.droidID, droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
 	id, added := s.droidID, s.instructed
 	cwd, servers := s.cwd, s.servers.List()
 	s.do(func(ctx context.Context) {

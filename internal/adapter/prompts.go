@@ -268,7 +268,7 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 	}
 	p.message = message
 	p.message.Text = s.commands.expand(message.Text)
-	return nil
+	return s.refusedProgram(p.message.Text)
 }
 
 // works reports whether a prompt runs.

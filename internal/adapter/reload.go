@@ -31,7 +31,8 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reload{ctx: c.Context, request: c.Response, session: p.SessionID, ids: ids, servers: p.servers, notices: p.notices, wish: p.wish, replay: replay}
+	r := &reload{ctx: c.Context, request: c.Response, session: p.SessionID, ids: ids, replay: replay,
+		cwd: p.CWD, target: p.target, servers: p.servers, notices: p.notices, wish: p.wish}
 	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{
 		ordered: c.Ordered,
 		work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
@@ -85,7 +86,7 @@ func (s *Session) nextReload() {
 	if r == nil {
 		return
 	}
-	s.note(r.notices...) // of MCP servers that droid cannot have
+	s.note(r.notices...)        // of MCP servers that droid cannot have
 	s.prompts.machine.Forgive() // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
@@ -94,7 +95,13 @@ func (s *Session) nextReload() {
 	s.useServers(r.servers)
 	s.useInstructions(r.wish)
 	s.catchUp(r.ids)
-	finish := func(info *stream.SessionInfo, err *acp.RequestError) { s.reloaded(r, info, err) }
+	stayThere := s.useDirectory(r.cwd, r.target)
+	finish := func(info *stream.SessionInfo, err *acp.RequestError) {
+		if err != nil {
+			stayThere()
+		}
+		s.reloaded(r, info, err)
+	}
 	s.withDroid(limit, func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil || info != nil {
 			finish(info, err)
@@ -142,6 +149,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 	if err != nil {
 		r.refuse(err)
 	} else {
+		s.tellLeftOut()
 		// The editor begins anew: after the response it is told everything again.
 		s.unregister()
 		r.done(s.sessionResult(), nil)

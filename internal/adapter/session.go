@@ -29,7 +29,7 @@ type Session struct {
 	thread
 	commands   commandList
 	shellNotes shellNotes
-	cwd        string
+	directory
 	proc       process // the droid that works for it
 	options    options.State
 	usage      usage
@@ -60,13 +60,13 @@ type chunkFrame struct {
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
-		agent:   a,
-		log:     a.log.With(zap.String("session", id)),
-		cwd:     cwd,
-		thread:  thread{id: id, droidID: id},
-		stay:    newStay(),
-		options: options.New(a.cfg.Defaults.FollowUp),
-		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
+		agent:     a,
+		log:       a.log.With(zap.String("session", id)),
+		directory: directory{cwd},
+		thread:    thread{id: id, droidID: id},
+		stay:      newStay(),
+		options:   options.New(a.cfg.Defaults.FollowUp),
+		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
 	}
 	if a.client.BooleanOptions {
 		s.options.OfferSwitches()
@@ -101,7 +101,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 		return // it died right after; the next prompt starts it again
 	}
 	if info.CWD != "" {
-		s.cwd = info.CWD // a loaded session keeps its own
+		s.directory.use(info.CWD) // as droid names it
 		s.show.SetCWD(info.CWD)
 	}
 	s.options.Offered(info.AvailableModels)

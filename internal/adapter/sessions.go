@@ -25,6 +25,7 @@ type sessionParams struct {
 	SystemPrompt          json.RawMessage `json:"systemPrompt"`
 	Meta                  json.RawMessage `json:"_meta"`
 
+	target  string             // where the links of CWD lead
 	wish    wish               // of the three above
 	servers []stream.MCPServer // of MCPServers
 	notices []string           // about them
@@ -44,6 +45,7 @@ func (a *Agent) decodeSession(c *wire.Call, needsID bool) (sessionParams, *acp.R
 	if err := a.checkDirectory("cwd", p.CWD); err != nil {
 		return p, err
 	}
+	p.CWD, p.target = filepath.Clean(p.CWD), target(p.CWD)
 	var refused *acp.RequestError
 	if p.wish, refused = a.readWish(p); refused != nil {
 		return p, refused
@@ -102,7 +104,7 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	result := s.sessionResult()
 	result.SessionID = s.id
 	// The editor takes updates of a session once it has the response.
-	c.Response.WhenWritten(func() { s.post(s.register) })
+	c.Response.WhenWritten(func() { s.post(func() { s.register(); s.tellLeftOut() }) })
 	if err := a.sessions.begin(s); err != nil {
 		s.stop()
 		client.Kill()

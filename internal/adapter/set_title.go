@@ -193,7 +193,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, ids []string, title string) *acp.Re
 	if a.cfg.Store == nil {
 		return notDone(namingSession, errNoStore)
 	}
-	found, err := a.cfg.Store.Find(id)
+	_, err := a.cfg.Store.Find(id)
 	var missing *store.NotFoundError
 	switch {
 	case errors.As(err, &missing):
@@ -206,11 +206,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, ids []string, title string) *acp.Re
 	if release, err := a.cfg.Store.Hold(id); err == nil { // else others do not see it
 		leave = func() { hurry(); release(); free() }
 	}
-	cwd := found.CWD
-	if a.checkDirectory("cwd", cwd) != nil {
-		cwd = a.cfg.Dir
-	}
-	client, _, err := a.launch(c.Context, cwd, nil, "", openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, _, err := a.launchAlone(c.Context, a.storedIn(id, a.cfg.Dir), openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if err != nil {
 		return openError(id, err)
 	}

@@ -82,9 +82,11 @@ func (s *Session) needDroid(p *userPrompt) {
 			case info != nil && crashed:
 				s.tell("droid had ended and was started again; the session continues.")
 			}
-			s.inItsMode(p, func() {
-				s.whenServersStarted(func() {
-					s.whenExpanded(p, func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
+			s.whenTrusted(p, func() {
+				s.inItsMode(p, func() {
+					s.whenServersStarted(func() {
+						s.whenExpanded(p, func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
+					})
 				})
 			})
 		})

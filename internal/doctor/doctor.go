@@ -66,6 +66,7 @@ type Config struct {
 	Self    string                 // path of this program
 	Version string                 // of this program
 	Strays  []string               // what is wrong with variables of the environment, in words
+	Trust   string                 // the command that lets the project run what it brings, "" where it may
 	// Demo runs a turn with the built-in droid through the bridge.
 	Demo func(context.Context) error
 	// Each gets each check as soon as it is made, with the report so far; nil for nobody.

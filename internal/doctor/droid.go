@@ -15,6 +15,7 @@ import (
 
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/store"
 )
@@ -105,7 +106,13 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // as droid calls it
 	}
-	client, err := droid.Start(droid.Command{Path: p.program, Dir: dir}, p.Log)
+	command := droid.Command{Path: p.program, Dir: dir, Without: new(layer.Layer)}
+	client, err := droid.Start(command, p.Log)
+	var cannot *droid.LeftOutError
+	if errors.As(err, &cannot) { // the directory is empty, so there is little that could run
+		command.Without = nil
+		client, err = droid.Start(command, p.Log)
+	}
 	if err != nil {
 		_ = os.Remove(dir) // it is empty
 		return failed(diagnosis.Start(err), nil)

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/layer"
 )
 
 const noFactory = "It is not known where droid keeps its files, since your home directory is not known."
@@ -30,7 +30,7 @@ func lookAtSettings(p *patient, _ context.Context) Check {
 	var settings struct {
 		CustomModels []ownModel `json:"customModels"`
 	}
-	err := droid.ReadConfig(file, &settings)
+	err := layer.ReadConfig(file, &settings)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Check{Result: OK, Found: "There is no " + file + ": droid's defaults hold, and you have no models of your own.", Facts: map[string]any{"models": []any{}}}
@@ -88,7 +88,7 @@ type scope struct {
 func (p *patient) scopes() []scope {
 	home := filepath.Dir(p.factory)
 	all := []scope{{home, "yours"}}
-	for _, dir := range droid.ProjectDirs(p.Dir) {
+	for _, dir := range layer.ProjectDirs(p.Dir) {
 		if dir != home {
 			all = append(all, scope{dir, "the project's"})
 		}
@@ -103,18 +103,19 @@ type mcpServer struct {
 	Disabled bool
 }
 
-func lookAtMCP(p *patient, _ context.Context) Check {
+func lookAtMCP(p *patient, _ context.Context) (check Check) {
 	if p.factory == "" {
 		return Check{Result: Skipped, Found: noFactory}
 	}
 	var words, faults, todo []string
 	facts := []any{}
+	defer p.leftOut(&check, &words)
 	for _, s := range p.scopes() {
 		file := filepath.Join(s.dir, ".factory", "mcp.json")
 		var config struct {
 			MCPServers map[string]mcpServer `json:"mcpServers"`
 		}
-		err := droid.ReadConfig(file, &config)
+		err := layer.ReadConfig(file, &config)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -137,6 +138,17 @@ func lookAtMCP(p *patient, _ context.Context) Check {
 		return Check{Result: OK, Found: "None are set up for droid here; those of your editor come with a session.", Facts: map[string]any{"servers": facts}}
 	}
 	return warned(words, faults, todo, map[string]any{"servers": facts})
+}
+
+// leftOut adds to a check that found something in files of the project, whose words name
+// them, that it does not run until the user has said yes.
+func (p *patient) leftOut(check *Check, words *[]string) {
+	own := filepath.Join(p.factory, "") + string(filepath.Separator)
+	if p.Trust == "" || !slices.ContainsFunc(*words, func(w string) bool { return !strings.Contains(w, own) }) {
+		return
+	}
+	check.Found += " What the project brings is left out: nobody has said yes to it."
+	check.ToDo = strings.TrimSpace(check.ToDo + " To let it run: `" + p.Trust + "`.")
 }
 
 // warned is a check whose faults do not stop a user.
@@ -187,19 +199,20 @@ func runs(command, dir string) bool {
 // hookFiles may have hooks, under "hooks" (0.99 to 0.225; the second not before 0.215).
 var hookFiles = []string{"settings.json", "hooks.json"}
 
-func lookAtHooks(p *patient, _ context.Context) Check {
+func lookAtHooks(p *patient, _ context.Context) (check Check) {
 	if p.factory == "" {
 		return Check{Result: Skipped, Found: noFactory}
 	}
 	var words, faults, todo []string
 	facts := map[string]any{}
+	defer p.leftOut(&check, &words)
 	for _, s := range p.scopes() {
 		for _, name := range hookFiles {
 			file := filepath.Join(s.dir, ".factory", name)
 			var config struct {
 				Hooks map[string][]json.RawMessage `json:"hooks"`
 			}
-			err := droid.ReadConfig(file, &config)
+			err := layer.ReadConfig(file, &config)
 			switch {
 			case errors.Is(err, fs.ErrNotExist), err == nil && len(config.Hooks) == 0:
 				continue

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -43,6 +44,7 @@ type Client struct {
 	log      *zap.Logger
 	bounds   bounds
 	proc     *child                  // nil for a client without a process
+	started  *layer.Layer            // see StartedWithout
 	env      []string                // of the process
 	settings func(data []byte) error // replaces its settings file; nil without one
 	stdout   io.Reader
@@ -55,10 +57,11 @@ type Client struct {
 	dead      chan struct{} // closed when no response can come any more
 	exited    chan struct{} // closed when all goroutines of the client have ended
 
-	hooked atomic.Bool  // see HasHooks
-	reads  atomic.Int64 // read calls begun and ended: odd while in one
-	stats  counters
-	lastID atomic.Int64
+	hooked  atomic.Bool                 // see HasHooks
+	without atomic.Pointer[layer.Layer] // see Without
+	reads   atomic.Int64                // read calls begun and ended: odd while in one
+	stats   counters
+	lastID  atomic.Int64
 
 	mu       sync.Mutex
 	state    clientState
@@ -133,7 +136,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger
 		},
 	}
 	if p != nil {
-		c.env = p.cmd.Env
+		c.env, c.started = p.cmd.Env, p.without
 		if p.settings != nil {
 			c.settings = p.settings.replace
 		}

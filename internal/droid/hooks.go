@@ -64,7 +64,10 @@ func (c *Client) allHooks(r Runtime) (hooksByEvent, error) {
 	if version.Has(stream.AddsHooks) {
 		return all, nil
 	}
-	users, err := userHooks(r.CWD, homeOf(c.env), slices.Sorted(maps.Keys(all)))
+	if r.Without != nil {
+		return all, nil // withoutHooks puts in the user's own, and none of the project's
+	}
+	users, err := userHooks(r.CWD, Home(c.env), slices.Sorted(maps.Keys(all)))
 	if err != nil {
 		return nil, fmt.Errorf("%w: they would take the place of the user's own, and those cannot be read: %w", ErrHooks, err)
 	}

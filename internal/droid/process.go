@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/droid/layer"
 )
 
 // envAutoUpdate keeps droid from replacing its own program while sessions run.
@@ -29,6 +31,10 @@ type Command struct {
 	// Runtime makes the process take MCP servers and hooks where that can be done, see
 	// Client.SetRuntime.
 	Runtime bool
+	// Without is what a project brings to run and the process is to leave out, nil for
+	// nothing. Such a process also runs no MCP server and no hook of anybody's, until
+	// Client.SetRuntime says which. Start fails with a LeftOutError where that cannot be had.
+	Without *layer.Layer
 	// SystemPrompt is added to droid's system prompt, "" for nothing. It holds for all
 	// sessions of the process, new and loaded, also after a compaction, and droid stores
 	// nothing of it (0.99 to 0.225).
@@ -91,6 +97,7 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 type child struct {
 	cmd      *exec.Cmd
 	log      *zap.Logger
+	without  *layer.Layer   // see Command
 	settings *privateFile   // nil without one
 	files    []*privateFile // to close when the process is gone; settings is one of them
 	stdout   *os.File
@@ -119,6 +126,7 @@ func startProcess(cmd Command, log *zap.Logger) (*child, io.WriteCloser, error) 
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], theirs[2]
 	p := &child{
 		cmd:        c,
+		without:    cmd.Without,
 		log:        log,
 		settings:   settings,
 		files:      files,
@@ -152,12 +160,27 @@ func giveFiles(c *exec.Cmd, cmd Command, log *zap.Logger) (settings *privateFile
 		}
 		c.Args, files = append(c.Args, flagSystemPrompt, f.path), append(files, f)
 	}
-	if cmd.Runtime {
-		if c.Env, settings = addSettings(c.Env, log); settings != nil {
-			files = append(files, settings)
-		}
+	if !cmd.Runtime && cmd.Without == nil {
+		return nil, files, nil
 	}
-	return settings, files, nil
+	content := []byte("{}")
+	if cmd.Without != nil {
+		content, err = strictest(Home(c.Env), *cmd.Without)
+		c.Env = withoutGit(c.Env)
+	}
+	if err == nil {
+		if c.Env, settings = addSettings(c.Env, content, log); settings != nil {
+			return settings, append(files, settings), nil
+		}
+		err = noSettings(c.Env)
+	}
+	if cmd.Without == nil {
+		return nil, files, nil
+	}
+	for _, f := range files {
+		f.close()
+	}
+	return nil, nil, err
 }
 
 // guard runs f in a goroutine of its own. A panic there ends this process alone;

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -25,9 +27,10 @@ type privateFile struct {
 	close   func()
 }
 
-// runtimeSettings are settings with nothing but these MCP servers and hooks. Headers
-// are an object here, so of several values of a header only the last counts.
-func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent) ([]byte, error) {
+// runtimeSettings are settings with nothing but these MCP servers and hooks, and what
+// complete adds. Headers are an object here, so of several values of a header only the
+// last counts.
+func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent, complete func(settings, servers map[string]any) error) ([]byte, error) {
 	type server struct {
 		Type    string            `json:"type"`
 		Command string            `json:"command,omitempty"`
@@ -36,7 +39,7 @@ func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent) ([]byte, er
 		URL     string            `json:"url,omitempty"`
 		Headers map[string]string `json:"headers,omitempty"`
 	}
-	all := make(map[string]server, len(servers))
+	all := make(map[string]any, len(servers))
 	for _, s := range servers {
 		headers := make(map[string]string, len(s.Headers))
 		for _, h := range s.Headers {
@@ -48,19 +51,22 @@ func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent) ([]byte, er
 	if len(hooks) > 0 {
 		settings["hooks"] = hooks
 	}
+	if err := complete(settings, all); err != nil {
+		return nil, err
+	}
 	return json.Marshal(settings)
 }
 
 // addSettings adds a settings file to env. It returns a nil file where that cannot be
 // done: the user has one of their own, or none can be made.
-func addSettings(env []string, log *zap.Logger) ([]string, *privateFile) {
+func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *privateFile) {
 	for _, v := range env {
 		if strings.HasPrefix(v, envSettings+"=") {
 			log.Info("droid gets MCP servers with the session alone, and no hooks: $" + envSettings + " is set already")
 			return env, nil
 		}
 	}
-	f, err := openPrivateFile("settings", []byte("{}"))
+	f, err := openPrivateFile("settings", content)
 	if err != nil {
 		log.Warn("droid gets MCP servers with the session alone, and no hooks: no settings file can be made", zap.Error(err))
 		return env, nil
@@ -76,6 +82,9 @@ type Runtime struct {
 	// CWD is the directory of the session that is opened next, absolute. The user's own
 	// hooks depend on it. It is only used when there are Hooks.
 	CWD string
+	// Without is what a project brings to run and the process is to leave out, nil for
+	// nothing. The process must have been started so, see Command.Without.
+	Without *layer.Layer
 }
 
 // TakesRuntime reports whether SetRuntime works.
@@ -100,14 +109,23 @@ func (c *Client) SetRuntime(r Runtime) error {
 		return errors.New("droid: the process was not started to take MCP servers and hooks")
 	}
 	hooks, noHooks := c.allHooks(r)
-	data, err := runtimeSettings(r.MCPServers, hooks)
+	data, err := runtimeSettings(r.MCPServers, hooks, func(settings, servers map[string]any) error {
+		if r.Without == nil {
+			return nil
+		}
+		return c.withoutLayer(settings, servers, r)
+	})
 	if err != nil {
 		return err
 	}
 	if err := c.settings(data); err != nil {
 		return err
 	}
+	if len(hooks) > 0 && r.Without != nil && c.Version().Has(stream.AddsHooks) && r.Without.Has(layer.Hook, layer.Plugin) {
+		noHooks = fmt.Errorf("%w: those of a project that is not trusted are left out, and with them all others", ErrHooks)
+	}
 	c.hooked.Store(len(r.Hooks) > 0 && noHooks == nil)
+	c.without.Store(r.Without)
 	return noHooks
 }
 

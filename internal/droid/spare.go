@@ -2,6 +2,8 @@ package droid
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -12,35 +14,93 @@ import (
 )
 
 // Spare keeps one droid process that was started before it is needed, since a
-// droid takes 0.3 s (0.225) to 1 s (0.99) until it answers. The directory it
-// was started in does not matter: that of initialize_session wins (field notes
-// §1). It serves the first session, or ends when none comes; it is only
-// started again by Renew.
+// droid takes 0.3 s (0.225) to 1 s (0.99) until it answers. It serves the first session,
+// or ends when none comes or that one is elsewhere; it is only started again by Renew.
+//
+// A process has read the project of the directory that it was started in: its MCP
+// servers run, in a session elsewhere too (0.99 to 0.225), and 0.99 offers its subagents
+// there. So the spare serves a session in that directory alone.
 type Spare struct {
-	start func() (*Client, error)
+	dir   string
+	start func(dir string) (*Client, error)
 	log   *zap.Logger
 
 	mu        sync.Mutex
-	discarded bool
-	starting  sync.WaitGroup
-	waiting   sync.WaitGroup // for a session
-	client    *Client
-	taken     chan struct{} // closed when client was
+	discarded bool           // nothing is started any more
+	starting  chan struct{}  // closed when the start that was begun last has ended; nil before there was one
+	work      sync.WaitGroup // all that runs beside; it grows while mu is locked and discarded is not set
+	client    *Client        // nil while none waits
+	home      place          // where client was started
+	taken     chan struct{}  // closed when client no longer waits
 }
 
 // SpareTime is how long the spare waits for a session: an editor that wants one
 // opens it within seconds, and one that only asked what the agent is never does.
 const SpareTime = 5 * time.Minute
 
-// NewSpare makes a Spare that starts its process by start.
-func NewSpare(start func() (*Client, error), log *zap.Logger) *Spare {
-	return &Spare{start: start, log: log}
+// NewSpare makes a Spare whose process is started by start, in dir.
+func NewSpare(dir string, start func(dir string) (*Client, error), log *zap.Logger) *Spare {
+	return &Spare{dir: dir, start: start, log: log}
 }
 
-// Prepare starts the spare in the background. A failure is only logged: the
-// session that needs droid tries again and tells the user.
+// place is a directory as it was when a process was started there.
+type place struct {
+	path string      // where all symbolic links lead
+	info os.FileInfo // nil when there is none
+}
+
+func placeOf(dir string) place {
+	p := place{path: filepath.Clean(dir)}
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		p.path = target
+	}
+	if info, err := os.Stat(p.path); err == nil {
+		p.info = info
+	}
+	return p
+}
+
+// is reports whether p and q are the same directory, which was not replaced meanwhile.
+func (p place) is(q place) bool {
+	if p.info == nil || q.info == nil {
+		return p.path == q.path && p.info == q.info
+	}
+	return p.path == q.path && os.SameFile(p.info, q.info)
+}
+
+// Prepare starts the spare in the background, unless there is one. A failure is only
+// logged: the session that needs droid tries again and tells the user.
 func (s *Spare) Prepare() {
-	s.starting.Go(s.prepare)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client == nil && !s.isStarting() {
+		s.begin(nil)
+	}
+}
+
+// isStarting reports whether a start is under way. The caller has locked s.
+func (s *Spare) isStarting() bool {
+	select {
+	case <-s.starting:
+		return false
+	default:
+		return s.starting != nil
+	}
+}
+
+// begin starts a process beside the caller, who has locked s, once the one before is
+// gone.
+func (s *Spare) begin(before *Client) {
+	if s.discarded {
+		return
+	}
+	done := make(chan struct{})
+	s.starting = done
+	s.work.Go(func() {
+		defer close(done)
+		end(before)
+		s.prepare()
+	})
 }
 
 func (s *Spare) prepare() {
@@ -49,49 +109,62 @@ func (s *Spare) prepare() {
 			s.log.Error("panic while droid was started ahead", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
-	client, err := s.start()
+	home := placeOf(s.dir)
+	client, err := s.start(s.dir)
 	if err != nil {
 		s.log.Info("no droid could be started ahead of the first session", zap.Error(err))
 		return
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.discarded {
-		client.Kill()
-		<-client.Exited()
-		return
+	discarded := s.discarded
+	if !discarded {
+		taken := make(chan struct{})
+		s.client, s.home, s.taken = client, home, taken
+		s.work.Go(func() { s.expire(client, taken) })
 	}
-	taken := make(chan struct{})
-	s.client, s.taken = client, taken
-	s.waiting.Go(func() { s.expire(taken) })
+	s.mu.Unlock()
+	if discarded {
+		end(client)
+	}
 }
 
 // Renew replaces the spare by another process, if there is one that waits. It returns
-// when that is started. The caller sees to it that Discard is called afterwards.
+// when that is started.
 func (s *Spare) Renew() {
-	if client := s.Take(); client != nil {
-		client.Kill()
-		<-client.Exited()
-		s.prepare()
+	s.await()
+	s.mu.Lock()
+	if client := s.remove(); client != nil {
+		s.begin(client)
 	}
+	s.mu.Unlock()
+	s.await()
 }
 
 // expire ends the spare when no session takes it.
-func (s *Spare) expire(taken <-chan struct{}) {
+func (s *Spare) expire(client *Client, taken <-chan struct{}) {
 	patience := time.NewTimer(SpareTime)
 	defer patience.Stop()
 	select {
 	case <-taken:
+		return
 	case <-patience.C:
+	}
+	s.mu.Lock()
+	waits := s.client == client
+	if waits {
+		s.remove()
+	}
+	s.mu.Unlock()
+	if waits {
 		s.log.Info("no session was opened; the droid that was started ahead ends")
-		s.end()
+		end(client)
 	}
 }
 
 // AwaitVersion returns the version of the spare's protocol, as Client.AwaitVersion does.
 // It is the zero Version when there is no spare.
 func (s *Spare) AwaitVersion(ctx context.Context) stream.Version {
-	s.starting.Wait()
+	s.await()
 	s.mu.Lock()
 	client := s.client
 	s.mu.Unlock()
@@ -101,17 +174,22 @@ func (s *Spare) AwaitVersion(ctx context.Context) stream.Version {
 	return client.AwaitVersion(ctx)
 }
 
-// Take hands over the spare if there is one and it still runs, else nil.
-func (s *Spare) Take() *Client {
-	s.starting.Wait()
+// Take hands over the spare for a session in dir. It is nil if there is none that still
+// runs, or if it was started elsewhere: then it ends.
+func (s *Spare) Take(dir string) *Client {
+	asked := placeOf(dir)
+	s.await()
 	s.mu.Lock()
-	client := s.client
-	if client != nil {
-		s.client = nil
-		close(s.taken)
+	client, fits := s.remove(), s.home.is(asked)
+	if client != nil && !fits {
+		s.work.Go(func() { end(client) })
 	}
 	s.mu.Unlock()
-	if client == nil {
+	switch {
+	case client == nil:
+		return nil
+	case !fits:
+		s.log.Info("the first session is in another directory; the droid that was started ahead ends")
 		return nil
 	}
 	select {
@@ -123,18 +201,42 @@ func (s *Spare) Take() *Client {
 	}
 }
 
-// Discard ends the spare, and returns when it is gone.
+// Discard ends the spare, and returns when it is gone. Nothing is started any more, and
+// what was started and not taken has ended.
 func (s *Spare) Discard() {
 	s.mu.Lock()
 	s.discarded = true
+	client := s.remove()
 	s.mu.Unlock()
-	s.end()
-	s.waiting.Wait()
+	end(client)
+	s.work.Wait()
 }
 
-// end kills the spare. It has no session, so there is nothing to be polite about.
-func (s *Spare) end() {
-	if client := s.Take(); client != nil {
+// await returns when no start is under way.
+func (s *Spare) await() {
+	s.mu.Lock()
+	starting := s.starting
+	s.mu.Unlock()
+	if starting != nil {
+		<-starting
+	}
+}
+
+// remove takes out the process that waits, nil for none. The caller has locked s. Once
+// s is discarded there is none.
+func (s *Spare) remove() *Client {
+	client := s.client
+	if client != nil {
+		s.client = nil
+		close(s.taken)
+	}
+	return client
+}
+
+// end kills a spare, if there is one, and returns when it is gone. It has no session, so
+// there is nothing to be polite about.
+func end(client *Client) {
+	if client != nil {
 		client.Kill()
 		<-client.Exited()
 	}

@@ -102,12 +102,12 @@ func TestInitializeWithAnAddition(t *testing.T) {
 
 // The version of the spare is known without taking it.
 func TestVersionOfTheSpare(t *testing.T) {
-	s := NewSpare(func() (*Client, error) { return start(fakeCommand("settings"), nil, shortBounds) }, zap.NewNop())
+	s := NewSpare(t.TempDir(), func(string) (*Client, error) { return start(fakeCommand("settings"), nil, shortBounds) }, zap.NewNop())
 	ctx := testContext(t)
 	require.Equal(t, stream.Version{}, s.AwaitVersion(ctx), "before there is one")
 	s.Prepare()
 	require.Equal(t, stream.Version{Major: 1, Minor: 15}, s.AwaitVersion(ctx))
-	client := s.Take()
+	client := s.Take(s.dir)
 	require.NotNil(t, client)
 	require.Equal(t, stream.Version{}, s.AwaitVersion(ctx), "it is taken")
 	s.Discard()

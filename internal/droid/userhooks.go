@@ -5,19 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-)
 
-// maxSettings is how large a settings file of the user may be, in bytes.
-const maxSettings = 4 << 20
+	"droid-acp/internal/droid/layer"
+)
 
 // userHooks returns the user's own hooks for these events in a session in the directory
 // cwd, as a droid has them that takes the settings file of one process in their place
 // (0.99, 0.117): for each event the list of the first file that has one which is not
-// empty. It takes no other file. hooks.json and settings.local.json are not read by
+// empty. In one directory hooks/hooks.json, which has nothing but the lists, comes before
+// settings.json. hooks.json beside them and settings.local.json are not read for hooks by
 // these versions.
 //
 // droid passes over a file that it cannot read or understand. Here it is an error: what
@@ -30,79 +29,69 @@ func userHooks(cwd, home string, events []string) (hooksByEvent, error) {
 	if err != nil {
 		return nil, err
 	}
+	return firstHooks(append(layer.ProjectDirs(cwd), home), events)
+}
+
+// homeHooks are those that stand in the user's own directory.
+func homeHooks(home string, events []string) (hooksByEvent, error) {
+	if !filepath.IsAbs(home) {
+		return nil, fmt.Errorf("the user's directory %q is not known", home)
+	}
+	return firstHooks([]string{home}, events)
+}
+
+// firstHooks returns for each event the first list that one of the directories has.
+func firstHooks(dirs, events []string) (hooksByEvent, error) {
 	found := make(hooksByEvent)
-	for _, dir := range append(projectDirs(cwd), home) {
-		hooks, err := readHooks(filepath.Join(dir, ".factory", "settings.json"), events)
-		if err != nil {
-			return nil, err
-		}
-		for event, list := range hooks {
-			if len(found[event]) == 0 {
-				found[event] = list
+	for _, dir := range dirs {
+		for _, name := range []string{filepath.Join("hooks", "hooks.json"), "settings.json"} {
+			hooks, err := readHooks(filepath.Join(dir, ".factory", name), events)
+			if err != nil {
+				return nil, err
+			}
+			for event, list := range hooks {
+				if len(found[event]) == 0 {
+					found[event] = list
+				}
 			}
 		}
 	}
 	return found, nil
 }
 
-// projectDirs are cwd and its parents up to the root of the git repository that it is in,
-// the nearest first; cwd alone where it is in none.
-func projectDirs(cwd string) []string {
-	var dirs []string
-	for dir := filepath.Clean(cwd); ; dir = filepath.Dir(dir) {
-		dirs = append(dirs, dir)
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dirs
-		}
-		if dir == filepath.Dir(dir) {
-			return dirs[:1]
-		}
-	}
-}
-
 // readHooks returns the hooks for these events in a settings file, none if there is no
 // such file.
 func readHooks(path string, events []string) (hooksByEvent, error) {
-	data, err := readSettings(path)
+	data, err := layer.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := parseHooks(data, events)
+	hooks, err := parseHooks(data, events, filepath.Base(path) == "hooks.json")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return hooks, nil
 }
 
-// readSettings reads a file that must be regular, as reading another one may take for
-// ever.
-func readSettings(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", path)
-	case info.Size() > maxSettings:
-		return nil, fmt.Errorf("%s has more than %d bytes", path, maxSettings)
-	}
-	return os.ReadFile(path)
-}
-
-// parseHooks returns the hooks for these events in the text of a settings file.
-func parseHooks(data []byte, events []string) (hooksByEvent, error) {
+// parseHooks returns the hooks for these events in the text of a settings file, or of one
+// that has them alone.
+func parseHooks(data []byte, events []string, alone bool) (hooksByEvent, error) {
 	var settings, byEvent map[string]json.RawMessage // of a key that is there twice the last counts, as for droid
-	if err := json.Unmarshal(withoutComments(data), &settings); err != nil {
+	if err := json.Unmarshal(layer.WithoutComments(data), &settings); err != nil {
 		return nil, err
 	}
-	if settings["hooks"] == nil {
+	switch {
+	case alone:
+		byEvent = settings
+	case settings["hooks"] == nil:
 		return nil, nil
-	}
-	if err := json.Unmarshal(settings["hooks"], &byEvent); err != nil {
-		return nil, fmt.Errorf("hooks: %w", err)
+	default:
+		if err := json.Unmarshal(settings["hooks"], &byEvent); err != nil {
+			return nil, fmt.Errorf("hooks: %w", err)
+		}
 	}
 	hooks := make(hooksByEvent)
 	for _, event := range events {
@@ -137,9 +126,9 @@ func checkEntry(entry json.RawMessage) error {
 	return json.Unmarshal(entry, &e)
 }
 
-// homeOf is the user's directory for a process with this environment, "" when it is not
+// Home is the user's directory for a droid with this environment, "" when it is not
 // known. The last value of a variable counts.
-func homeOf(env []string) string {
+func Home(env []string) string {
 	name := "HOME"
 	if runtime.GOOS == "windows" {
 		name = "USERPROFILE"

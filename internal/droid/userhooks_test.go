@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/layer"
 )
 
 // hooksOf is a list with one command.
@@ -144,9 +146,9 @@ func TestUserHooksThatAreNotUnderstood(t *testing.T) {
 }
 
 func TestHomeOf(t *testing.T) {
-	require.Equal(t, "", homeOf([]string{"PATH=/bin"}))
-	require.Equal(t, "/over", homeOf([]string{envHome + "=/over", "PATH=/bin"}))
-	require.Equal(t, "/two", homeOf([]string{envHome + "=/one", envHome + "=/two"}))
+	require.Equal(t, "", Home([]string{"PATH=/bin"}))
+	require.Equal(t, "/over", Home([]string{envHome + "=/over", "PATH=/bin"}))
+	require.Equal(t, "/two", Home([]string{envHome + "=/one", envHome + "=/two"}))
 }
 
 func TestWithoutComments(t *testing.T) {
@@ -161,7 +163,7 @@ func TestWithoutComments(t *testing.T) {
 		`"\`:                       `"\`,
 		`/*/ 1`:                    `/*/ 1`,
 	} {
-		require.Equal(t, want, string(withoutComments([]byte(in))), in)
+		require.Equal(t, want, string(layer.WithoutComments([]byte(in))), in)
 	}
 }
 
@@ -172,13 +174,13 @@ func FuzzWithoutComments(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		out := withoutComments(data)
+		out := layer.WithoutComments(data)
 		require.Len(t, out, len(data))
-		require.Equal(t, out, withoutComments(out), "there is no comment left")
+		require.Equal(t, out, layer.WithoutComments(out), "there is no comment left")
 		if json.Valid(data) {
 			require.Equal(t, data, out)
 			around := append(append([]byte("/* // \" */"), data...), "// \" /* x"...)
-			require.True(t, json.Valid(withoutComments(around)))
+			require.True(t, json.Valid(layer.WithoutComments(around)))
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package fakedroid
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -11,6 +12,10 @@ import (
 // Sessions stands for the session store in a HOME: fakes that share one load
 // what another has written. Its zero value is empty.
 type Sessions struct {
+	// Directory tells where the file of a session says that it goes on, "" where it was
+	// begun. It is nil where sessions have no files.
+	Directory func(id string) string
+
 	mu  sync.Mutex
 	all map[string]*stored
 }
@@ -42,6 +47,9 @@ func (s *Sessions) find(id string) (stored, bool) {
 	defer s.mu.Unlock()
 	if one, ok := s.all[id]; ok {
 		c := *one
+		if s.Directory != nil {
+			c.cwd = cmp.Or(s.Directory(id), c.cwd)
+		}
 		c.messages = slices.Clone(one.messages)
 		return c, true
 	}

@@ -10,6 +10,7 @@ const (
 	Effort    = "effort"
 	FollowUp  = "follow-up"
 	Files     = "files"
+	Trust     = "trust"
 	ParkAfter = "park-after"
 	Shell     = "shell"
 	LogFile   = "log-file"
@@ -44,6 +45,10 @@ func Common() []Setting {
 			Name: Files, Env: "DROID_ACP_FILES", Kind: Choice, Value: "WAY", Allowed: []string{"editor", "disk"},
 			Unset: "editor where the editor offers it and does it well",
 			Does:  "have droid read and edit files through the editor's own buffers, or on the disk",
+		},
+		{
+			Name: Trust, Env: "DROID_ACP_TRUST", Kind: Choice, Value: "WHEN", Allowed: []string{"ask", "always", "never"}, Default: "ask",
+			Does: "run what a project brings (MCP servers, hooks, programs, settings that ask less): when you have said yes, always, or never",
 		},
 		{
 			Name: ParkAfter, Env: "DROID_ACP_PARK_AFTER", Kind: Duration, Value: "TIME", Default: "15m",

@@ -216,10 +216,23 @@ func (v *View) Prompted() { v.border.prompted() }
 func (v *View) tell(text string) { v.text(v.newID(), visible.Text(text), true) }
 
 // say tells the user something that they have to see.
-func (v *View) say(text string) {
+func (v *View) say(text string) { v.sayAs("", text) }
+
+// NoticeID is what the id of a message begins with that quotes others' text and is no part
+// of an answer. "droid-acp smoke" looks for no expectation in it.
+const NoticeID = "droid-acp-notice-"
+
+// Notice is Say for a text that quotes what others wrote, such as the files of a project.
+func (v *View) Notice(text string) []Output {
+	v.sayAs(NoticeID, text)
+	return v.take()
+}
+
+// sayAs says text in a message of its own, whose id begins with prefix.
+func (v *View) sayAs(prefix, text string) {
 	if text = visible.Text(strings.TrimSpace(text)); text != "" {
 		v.border.uncover() // some of the clients that need it hold the call back that stands between
-		v.text(v.newID(), text+"\n\n", false)
+		v.text(prefix+v.newID(), text+"\n\n", false)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestKindsOfTheAgent(t *testing.T) {
 		"droid_exited":    TurnFailed, "droid_crashed": TurnFailed, "droid_refused": TurnFailed, "droid_start_failed": TurnFailed,
 		"droid_failed": TurnFailed, "droid_keeps_crashing": TurnFailed, "auto_compaction_ignored": TurnFailed,
 		"delete_failed": TurnFailed, "export_failed": TurnFailed, "list_failed": TurnFailed, "internal_error": TurnFailed,
-		"login_declined": TurnFailed, "login_failed": TurnFailed, "login_timed_out": TurnFailed, "session_taken": TurnFailed, "shutting_down": TurnFailed,
+		"login_declined": TurnFailed, "login_failed": TurnFailed, "login_timed_out": TurnFailed, "session_taken": TurnFailed, "cwd_refused": TurnFailed, "project_not_trusted": TurnFailed, "shutting_down": TurnFailed,
 		"model_authentication_failed": ModelFailed, "model_usage_exhausted": ModelFailed, "model_rate_limited": ModelFailed,
 		"model_provider_unreachable": ModelFailed, "model_provider_unavailable": ModelFailed, "model_request_rejected": ModelFailed, "error": ModelFailed,
 	}
@@ -163,27 +163,4 @@ func TestResult(t *testing.T) {
 		require.Contains(t, string(page), "`"+string(o)+"`")
 		require.Regexp(t, fmt.Sprintf(`\| %d \| .*%s`, code, o), string(page))
 	}
-}
-
-func TestWriteFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "r.json")
-	require.NoError(t, CheckTarget(path))
-	require.NoError(t, WriteFile(path, []byte("one")))
-	require.NoError(t, CheckTarget(path))
-	left := filepath.Join(dir, fmt.Sprintf(".r.json.%d.partial", os.Getpid())) // by a run that was killed
-	require.NoError(t, os.WriteFile(left, nil, 0o600))
-	require.NoError(t, WriteFile(path, []byte("two")))
-	require.NoError(t, os.Remove(left))
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, "two", string(text))
-
-	require.Error(t, CheckTarget(filepath.Join(dir, "no", "r.json")))
-	require.ErrorContains(t, CheckTarget(filepath.Join(path, "r.json")), "r.json")
-	require.ErrorContains(t, CheckTarget(dir), "is no regular file")
-	require.Error(t, WriteFile(dir, []byte("x")), "a directory is not replaced")
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Len(t, entries, 1, "nothing is left of a file that was not written")
 }

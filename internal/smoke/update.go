@@ -3,12 +3,14 @@ package smoke
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // update is a session/update as far as it is shown or counted.
 type update struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	toolUpdate
+	MessageID     string      `json:"messageId"`
 	CurrentModeID string      `json:"currentModeId"`
 	Entries       []planEntry `json:"entries"`
 }
@@ -75,6 +77,10 @@ func readUpdate(params json.RawMessage) (update, error) {
 	return p.Update, err
 }
 
+// noticeID is what the id of a message begins with in which droid-acp quotes the files of
+// a project: it is no answer, and meets no expectation (show.NoticeID).
+const noticeID = "droid-acp-notice-"
+
 // heard notes what an update tells of the turn; there may be none.
 func (p *PromptResult) heard(u update) {
 	if p == nil {
@@ -82,7 +88,9 @@ func (p *PromptResult) heard(u update) {
 	}
 	switch u.SessionUpdate {
 	case "agent_message_chunk":
-		p.Answer += u.Content.text()
+		if !strings.HasPrefix(u.MessageID, noticeID) {
+			p.Answer += u.Content.text()
+		}
 	case "tool_call", "tool_call_update":
 		i := slices.IndexFunc(p.ToolCalls, func(c ToolCall) bool { return c.ID == u.ToolCallID })
 		if i < 0 {

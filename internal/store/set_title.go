@@ -26,6 +26,17 @@ const setTitleTries = 3
 // which sessions are sorted. The error is a *NotFoundError, or says what stands in the
 // way.
 func (s *Store) SetTitle(id, title string) error {
+	return s.eachFile(id, func(path string) error {
+		err := rewrite(path, func(line []byte) ([]byte, error) { return withTitle(line, title) })
+		if err != nil {
+			return fmt.Errorf("writing the title of session %s: %w", id, err)
+		}
+		return nil
+	})
+}
+
+// eachFile calls change for each file of a session.
+func (s *Store) eachFile(id string, change func(path string) error) error {
 	if !sessionid.Valid(id) {
 		return &NotFoundError{ID: id, Err: errors.New("not an id of a session")}
 	}
@@ -42,8 +53,8 @@ func (s *Store) SetTitle(id, title string) error {
 		if _, err := s.inside(dir); err != nil {
 			return err
 		}
-		if err := retitle(dir.file(id+transcript), title); err != nil {
-			return fmt.Errorf("writing the title of session %s: %w", id, err)
+		if err := change(dir.file(id + transcript)); err != nil {
+			return err
 		}
 		found = true
 	}
@@ -53,11 +64,11 @@ func (s *Store) SetTitle(id, title string) error {
 	return nil
 }
 
-// retitle replaces the file by one with the title. When the file changes meanwhile, it
-// begins anew.
-func retitle(path, title string) error {
+// rewrite replaces the file by one with another first line. When the file changes
+// meanwhile, it begins anew.
+func rewrite(path string, change func(line []byte) ([]byte, error)) error {
 	for range setTitleTries {
-		done, err := retitleOnce(path, title)
+		done, err := rewriteOnce(path, change)
 		if done || err != nil {
 			return err
 		}
@@ -65,8 +76,8 @@ func retitle(path, title string) error {
 	return errMoving
 }
 
-// retitleOnce reports false when the file changed while it was copied.
-func retitleOnce(path, title string) (done bool, err error) {
+// rewriteOnce reports false when the file changed while it was copied.
+func rewriteOnce(path string, change func(line []byte) ([]byte, error)) (done bool, err error) {
 	from, err := os.Open(path)
 	if err != nil {
 		return false, err
@@ -82,7 +93,7 @@ func retitleOnce(path, title string) (done bool, err error) {
 	}
 	defer os.Remove(to.Name()) // it is not there any more once it has the file's place
 	defer to.Close()
-	if err := copyWithTitle(to, from, title); err != nil {
+	if err := copyChanged(to, from, change); err != nil {
 		return false, err
 	}
 	if err := errors.Join(from.Close(), to.Chmod(before.Mode().Perm()), to.Sync(), to.Close(), os.Chtimes(to.Name(), before.ModTime(), before.ModTime())); err != nil {
@@ -98,8 +109,8 @@ func retitleOnce(path, title string) (done bool, err error) {
 	return true, os.Rename(to.Name(), path)
 }
 
-// copyWithTitle copies a session's file, with a title in its first line.
-func copyWithTitle(to io.Writer, from io.Reader, title string) error {
+// copyChanged copies a session's file, with another first line.
+func copyChanged(to io.Writer, from io.Reader, change func(line []byte) ([]byte, error)) error {
 	lines := bufio.NewReader(from)
 	first, err := lines.ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -108,7 +119,7 @@ func copyWithTitle(to io.Writer, from io.Reader, title string) error {
 	if _, err := parseStart(first); err != nil {
 		return err
 	}
-	line, err := withTitle(first, title)
+	line, err := change(first)
 	if err != nil {
 		return err
 	}
@@ -122,11 +133,25 @@ func copyWithTitle(to io.Writer, from io.Reader, title string) error {
 // withTitle sets the title in a session's first line and leaves all else, the order of
 // the fields among it, as it is.
 func withTitle(line []byte, title string) ([]byte, error) {
+	fields, err := fieldsOf(line)
+	if err != nil {
+		return nil, err
+	}
+	where := "title"
+	if has(fields, "sessionTitle") { // 0.99 and 0.117
+		where = "sessionTitle"
+	}
+	text, _ := json.Marshal(title) // strings always encode
+	fields = set(fields, where, text)
+	return encoded(set(fields, "isSessionTitleManuallySet", json.RawMessage("true"))), nil
+}
+
+// fieldsOf are the fields of a session's first line, in their order.
+func fieldsOf(line []byte) (fields []field, err error) {
 	in := json.NewDecoder(bytes.NewReader(line))
 	if _, err := in.Token(); err != nil { // {
 		return nil, err
 	}
-	var fields []field
 	for in.More() {
 		name, err := in.Token()
 		if err != nil {
@@ -138,13 +163,7 @@ func withTitle(line []byte, title string) ([]byte, error) {
 		}
 		fields = append(fields, field{name.(string), value}) // the name of a field is a string
 	}
-	where := "title"
-	if has(fields, "sessionTitle") { // 0.99 and 0.117
-		where = "sessionTitle"
-	}
-	text, _ := json.Marshal(title) // strings always encode
-	fields = set(fields, where, text)
-	return encoded(set(fields, "isSessionTitleManuallySet", json.RawMessage("true"))), nil
+	return fields, nil
 }
 
 // field is one field of a JSON object.

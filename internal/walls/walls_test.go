@@ -16,7 +16,10 @@ import (
 // must be pure, too.
 var mayImport = map[string]string{
 	"internal/droid/stream": "internal/sessionid",
-	"internal/droid":        "internal/droid/stream internal/sessionid internal/procgroup",
+	"internal/droid/layer":  "",
+	"internal/droid":        "internal/droid/layer internal/droid/stream internal/sessionid internal/procgroup",
+	"internal/trust":        "internal/droid/layer internal/markdown internal/visible internal/wholefile",
+	"internal/wholefile":    "",
 	"internal/hooks":        "internal/droid/stream",
 	"internal/quirks":       "internal/droid/stream",
 	"internal/protocol":     "internal/visible",
@@ -44,7 +47,7 @@ var mayImport = map[string]string{
 	"internal/links":        "internal/sessionid internal/visible",
 	"internal/diagnosis":    "internal/droid",
 	"internal/install":      "internal/diagnosis internal/droid internal/procgroup",
-	"internal/doctor":       "internal/diagnosis internal/droid internal/droid/stream internal/store internal/visible",
+	"internal/doctor":       "internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/store internal/visible",
 	"internal/testeditor":   "",
 	"internal/settings":     "internal/droid/stream",
 }

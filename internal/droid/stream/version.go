@@ -109,6 +109,8 @@ var (
 	ListsSkills     = Fact{release099, "list its skills"}
 	// Else it takes them and starts none.
 	StartsServersOfSettings = Fact{release099, "start the MCP servers that stand in a settings file"}
+	// Else it is not known which settings of one process win over a project's.
+	LeavesLayerOut = Fact{release099, "be started without what a project brings to run"}
 
 	RenamesSessions = Fact{release117, "rename a session"}
 	TellsContextUse = Fact{release117, "tell what fills the context window"}

@@ -1,11 +1,9 @@
-package droid
+package layer
 
-import "encoding/json"
-
-// withoutComments returns JSON with its comments ("//" to the end of the line, "/*" to
+// WithoutComments returns JSON with its comments ("//" to the end of the line, "/*" to
 // "*/") blanked out, as settings files of droid may have them. All else stays where it
 // is. A comment that does not end leaves its "/*" and is no JSON.
-func withoutComments(data []byte) []byte {
+func WithoutComments(data []byte) []byte {
 	out := append([]byte(nil), data...)
 	for i := 0; i < len(out); {
 		switch {
@@ -54,18 +52,3 @@ func behindComment(data []byte, i int) (end int, ok bool) {
 	}
 	return len(data), line
 }
-
-// ReadConfig decodes a settings file of droid's, which may have comments. Only a regular
-// file of up to 4 MiB is read. A missing file is fs.ErrNotExist.
-func ReadConfig(path string, into any) error {
-	data, err := readSettings(path)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(withoutComments(data), into)
-}
-
-// ProjectDirs are the directories whose settings hold in a session in cwd, the nearest
-// first: cwd and its parents up to the root of its git repository, cwd alone where it is
-// in none (0.99).
-func ProjectDirs(cwd string) []string { return projectDirs(cwd) }

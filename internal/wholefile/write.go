@@ -1,9 +1,12 @@
-package smoke
+// Package wholefile writes files so that a reader finds the old content or the new one, and
+// nothing in between.
+package wholefile
 
 import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -23,12 +26,12 @@ func CheckTarget(path string) error {
 	return nil
 }
 
-// WriteFile writes a file whole or not at all, in the place of one that may be there.
-func WriteFile(path string, content []byte) error {
-	// Chance names it, as one that a killed run left may be there; it has the permissions
-	// of any file.
+// Write writes a file whole or not at all, in the place of one that may be there. mode is
+// as for os.OpenFile.
+func Write(path string, content []byte, mode fs.FileMode) error {
+	// Chance names it, as one that a killed run left may be there.
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()+".partial")
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"droid-acp/internal/settings"
+	"droid-acp/internal/trust"
+	"droid-acp/internal/visible"
+)
+
+// trustCommand is the command that shows what a project brings to run, and says yes to it.
+func trustCommand() subcommand {
+	return subcommand{settings.Command{
+		Name: "trust", Args: "[DIR]", MaxArgs: 1,
+		Summary: "show what a project brings to run, let it run, or take that back",
+		Long: "droid runs the MCP servers, hooks and programs in a project's .factory directories without a question. droid-acp leaves them out until you have said yes. " +
+			"A yes is for the git repository with its worktrees, and for what it brings now.",
+		Own: []settings.Setting{
+			{Name: "yes", Kind: settings.Switch, Does: "let it run"},
+			{Name: "forget", Kind: settings.Switch, Does: "take every yes for this project back"},
+		},
+		Exclude: [][2]string{{"yes", "forget"}},
+		Exits: []settings.Exit{
+			{Code: exitOK, Means: "the project is trusted, brings nothing, or was forgotten"}, {Code: exitFailed, Means: "it is not trusted, or that could not be kept"},
+			{Code: exitUsage, Means: "wrong usage"},
+		},
+	}, runTrust}
+}
+
+func runTrust(c *call) int {
+	dir, err := projectDir(c.args)
+	if err != nil {
+		return usageError(c.stderr, err, "trust")
+	}
+	c.trust = string(trust.Ask)
+	keeper := c.keeper()
+	say := func(code int, format string, args ...any) int {
+		_, err := fmt.Fprintf(visible.Writer(c.stdout), format, args...)
+		if notShown := c.printed(err); notShown != exitOK {
+			return notShown
+		}
+		return code
+	}
+	failed := func(err error) int {
+		fmt.Fprintf(c.stderr, "droid-acp trust: %v\n", err)
+		return exitFailed
+	}
+	if c.values.Bool("forget") {
+		forgot, err := keeper.Forget(dir)
+		switch {
+		case err != nil:
+			return failed(err)
+		case !forgot:
+			return say(exitOK, "Nothing was remembered for %s.\n", dir)
+		}
+		return say(exitOK, "Forgotten. droid-acp asks again.\n")
+	}
+	p := keeper.Look(dir)
+	if len(p.Items) == 0 {
+		return say(exitOK, "%s brings nothing that would run.\n", dir)
+	}
+	list := fmt.Sprintf("%s brings %s:\n%s", p.Root, p.Kinds(), p.List())
+	switch {
+	case p.Trusted:
+		return say(exitOK, "%sIt is trusted. --forget takes that back.\n", list)
+	case !c.values.Bool("yes"):
+		return say(exitFailed, "%sIt is not trusted, so droid-acp leaves this out. --yes lets it run.\n", list)
+	}
+	if err := keeper.Trust(p); err != nil {
+		return failed(err)
+	}
+	return say(exitOK, "%sTrusted. --forget takes that back.\n", list)
+}
+
+// projectDir is the directory that the arguments name, or the current one.
+func projectDir(args []string) (string, error) {
+	dir := "."
+	if len(args) > 0 {
+		dir = args[0]
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no directory", dir)
+	}
+	return dir, err
+}

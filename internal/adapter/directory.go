@@ -1,0 +1,117 @@
+package adapter
+
+import (
+	"context"
+	"path/filepath"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+)
+
+// A session works in the directory that the editor asked for last. load_session and
+// fork_session have no such parameter (droid 0.99 to 0.225): droid goes on where the
+// session's file says, or, if that directory is gone, where the process was started. So
+// the file is changed, as droid does it when a user changes the directory, and the process
+// is started there, since it reads the project of its own directory too.
+
+// directory is where a session works.
+type directory struct{ cwd string }
+
+// use notes where the session works from now on.
+func (d *directory) use(cwd string) { d.cwd = cwd }
+
+// elsewhereError is why a stored session was not opened in the directory asked for.
+type elsewhereError struct {
+	cwd, was string
+	why      string // a sentence
+}
+
+func (e *elsewhereError) Error() string {
+	return "the session belongs to " + e.was + " and was not opened in " + e.cwd + ": " + e.why
+}
+
+// openStoredIn has a process that was started in cwd load a session, which works there
+// from then on. mine says that this agent has noted that the session is open.
+func (a *Agent) openStoredIn(cwd string, mine bool, p droid.LoadParams) opener {
+	load := openStored(p)
+	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
+		if err := a.place(p.SessionID, cwd, mine); err != nil {
+			return nil, err
+		}
+		info, err := load(ctx, client, servers)
+		if err == nil && info.CWD != "" && !sameDirectory(info.CWD, cwd) {
+			return nil, &elsewhereError{cwd, info.CWD, "droid does not go on there."}
+		}
+		return info, err
+	}
+}
+
+// place has droid go on with a stored session in cwd. It reads files, and writes the
+// session's file if droid would go on elsewhere.
+func (a *Agent) place(id, cwd string, mine bool) error {
+	if a.cfg.Store == nil {
+		return nil
+	}
+	found, err := a.cfg.Store.Find(id)
+	if err != nil || found.CWD == "" || sameDirectory(found.CWD, cwd) {
+		return nil // droid says what is wrong with it
+	}
+	if !mine && a.cfg.Store.HeldElsewhere(id) {
+		return &elsewhereError{cwd, found.CWD, "it is open in another window or program of yours. Close it there first."}
+	}
+	if err := a.cfg.Store.SetCWD(id, cwd); err != nil {
+		return &elsewhereError{cwd, found.CWD, err.Error() + "."}
+	}
+	a.log.Info("a session goes on in another directory", zap.String("session", id), zap.String("from", found.CWD), zap.String("to", cwd))
+	return nil
+}
+
+// storedIn is the directory for a process that only copies or names a stored session:
+// the one that droid goes on in, or fallback if that is gone or not known.
+func (a *Agent) storedIn(id, fallback string) string {
+	if a.cfg.Store == nil {
+		return fallback
+	}
+	found, err := a.cfg.Store.Find(id)
+	if err != nil || a.checkDirectory("cwd", found.CWD) != nil || sameDirectory(found.CWD, fallback) {
+		return fallback
+	}
+	return found.CWD
+}
+
+// useDirectory has the session work in the directory that a load asks for. If the
+// process works elsewhere, it is ended; the next process loads the session. undo takes
+// that back when the load fails.
+func (s *Session) useDirectory(cwd, target string) (undo func()) {
+	before := s.cwd
+	if cwd == before || target == before {
+		return func() {}
+	}
+	s.workIn(cwd)
+	return func() { s.workIn(before) }
+}
+
+// workIn notes in which directory the session works. A process is there already, or it
+// is ended.
+func (s *Session) workIn(cwd string) {
+	s.directory.use(cwd)
+	s.show.SetCWD(cwd)
+	if s.proc.client() != nil {
+		s.leave()
+	}
+}
+
+// sameDirectory reports whether two absolute paths lead to one place. It reads the disk.
+func sameDirectory(a, b string) bool {
+	return samePath(filepath.Clean(a), filepath.Clean(b)) || samePath(target(a), target(b))
+}
+
+// target is where the symbolic links of a path lead; what cannot be followed stays.
+func target(path string) string {
+	if followed, err := filepath.EvalSymlinks(path); err == nil {
+		return followed
+	}
+	return filepath.Clean(path)
+}

@@ -1,0 +1,246 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/store"
+)
+
+// disk is a store with real directories, and droids that go on where a session's file
+// says.
+type disk struct {
+	*editor
+	fleet    *fleet
+	root     string
+	store    *store.Store
+	own      string // the agent's directory
+	old, new string
+}
+
+func newDisk(t *testing.T, v fakedroid.Option) *disk {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	d := &disk{fleet: newFleet(t, v, says("hi")), root: filepath.Join(base, "sessions"), own: filepath.Join(base, "own"),
+		old: filepath.Join(base, "old"), new: filepath.Join(base, "new")}
+	for _, dir := range []string{d.own, d.old, d.new} {
+		require.NoError(t, os.Mkdir(dir, 0o755))
+	}
+	d.store = store.New(d.root, zap.NewNop())
+	d.fleet.store.Directory = func(id string) string {
+		found, _ := d.store.Find(id) // "" for what has no file
+		return found.CWD
+	}
+	d.fleet.options = append(d.fleet.options, fakedroid.WithAnswer("droid.fork_session", func(map[string]any) (any, string) {
+		id := d.stored(d.old)
+		return fakedroid.Fields{"newSessionId": id}, ""
+	}), fakedroid.WithAnswer("droid.rename_session", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }))
+	d.serve(t, d.fleet.start)
+	return d
+}
+
+// serve connects an agent to the store.
+func (d *disk) serve(t *testing.T, start starter) {
+	d.editor = openAt(t, d.own, start, zap.NewNop())
+	d.agent.cfg.Store, d.agent.stat = d.store, os.Stat
+	require.Nil(t, d.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
+}
+
+// stored makes a session of dir.
+func (d *disk) stored(dir string) string {
+	id := d.fleet.store.Add(dir)
+	lines := fmt.Sprintf(`{"type":"session_start","id":%q,"title":"T","cwd":%q}`, id, dir) + "\n" +
+		`{"type":"message","id":"m","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}` + "\n"
+	name := filepath.Join(d.root, "-old")
+	require.NoError(d.t, os.MkdirAll(name, 0o755))
+	require.NoError(d.t, os.WriteFile(filepath.Join(name, id+".jsonl"), []byte(lines), 0o644))
+	return id
+}
+
+func (d *disk) asks(method, id, cwd string) wireMessage {
+	return d.call(method, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, id, cwd))
+}
+
+// isIn checks that all agree where a session works: its process, the file, the list and
+// the agent.
+func (d *disk) isIn(id, dir string) {
+	d.t.Helper()
+	require.Equal(d.t, dir, d.dirs[len(d.dirs)-1], "the process was started there")
+	d.agrees(id, dir)
+}
+
+func (d *disk) agrees(id, dir string) {
+	d.t.Helper()
+	found, err := d.store.Find(id)
+	require.NoError(d.t, err)
+	require.Equal(d.t, dir, found.CWD)
+	require.Contains(d.t, string(d.call("session/list", fmt.Sprintf(`{"cwd":%q}`, dir)).Result), id)
+	d.session = id
+	d.inside(func(s *Session) { require.Equal(d.t, dir, s.cwd) })
+	var state struct{ CWD string }
+	require.NoError(d.t, json.Unmarshal(d.call("_droid/state", `{"sessionId":"`+id+`"}`).Result, &state))
+	require.Equal(d.t, dir, state.CWD)
+	require.Equal(d.t, "end_turn", d.run("go"))
+}
+
+// onDisk runs a test with the old and the new droid.
+func onDisk(t *testing.T, test func(t *testing.T, d *disk)) {
+	t.Helper()
+	versions(t, func(t *testing.T, v fakedroid.Option) { test(t, newDisk(t, v)) })
+}
+
+// A session of another directory goes on in the one that is asked for, also after its
+// process was replaced, and in the next agent.
+func TestLoadInAnotherDirectory(t *testing.T) {
+	onDisk(t, func(t *testing.T, d *disk) {
+		for _, method := range []string{"session/load", "session/resume"} {
+			id := d.stored(d.old)
+			require.Nil(t, d.asks(method, id, d.new).Error)
+			d.isIn(id, d.new)
+			d.inside(func(s *Session) { s.proc.client().Kill() })
+			d.run("go")
+			require.Equal(t, "end_turn", d.run("go"))
+			d.isIn(id, d.new)
+		}
+		last := d.session
+		d.close()
+		d.serve(t, d.fleet.start)
+		require.Nil(t, d.asks("session/load", last, d.new).Error)
+		d.isIn(last, d.new)
+	})
+}
+
+// The directory that a session was made in is gone.
+func TestLoadOfAMovedProject(t *testing.T) {
+	onDisk(t, func(t *testing.T, d *disk) {
+		id := d.stored(d.old)
+		require.NoError(t, os.Rename(d.old, d.old+"-moved"))
+		answer := d.asks("session/load", id, d.old)
+		require.Contains(t, answer.Error.Message, "cwd cannot be used")
+		require.Nil(t, d.asks("session/load", id, d.old+"-moved").Error)
+		d.isIn(id, d.old+"-moved")
+	})
+}
+
+// An open session that is loaded with another cwd gets a process there.
+func TestOpenSessionMoves(t *testing.T) {
+	onDisk(t, func(t *testing.T, d *disk) {
+		id := d.stored(d.old)
+		require.Nil(t, d.asks("session/load", id, d.old).Error)
+		d.isIn(id, d.old)
+		starts := d.starts
+		require.Nil(t, d.asks("session/load", id, d.old+"/.").Error)
+		require.Equal(t, starts, d.starts, "it is there")
+		require.Nil(t, d.asks("session/load", id, d.new).Error)
+		d.isIn(id, d.new)
+		require.Nil(t, d.asks("session/resume", id, d.old).Error)
+		d.isIn(id, d.old)
+		text, err := os.ReadFile(filepath.Join(d.root, "-old", id+".jsonl"))
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "lastCwd", "it is where it was begun")
+	})
+}
+
+// A link to the session's own directory is no other directory.
+func TestLoadByALink(t *testing.T) {
+	onDisk(t, func(t *testing.T, d *disk) {
+		link := d.old + "-link"
+		require.NoError(t, os.Symlink(d.old, link))
+		id := d.stored(d.old)
+		before, err := os.ReadFile(filepath.Join(d.root, "-old", id+".jsonl"))
+		require.NoError(t, err)
+		require.Nil(t, d.asks("session/load", id, link).Error)
+		d.agrees(id, d.old)
+		starts := d.starts
+		require.Nil(t, d.asks("session/load", id, link).Error)
+		require.Equal(t, starts, d.starts)
+		after, err := os.ReadFile(filepath.Join(d.root, "-old", id+".jsonl"))
+		require.NoError(t, err)
+		require.Equal(t, string(before), string(after))
+	})
+}
+
+// A copy works in the directory that is asked for; what it was made from stays.
+func TestForkInAnotherDirectory(t *testing.T) {
+	onDisk(t, func(t *testing.T, d *disk) {
+		for _, open := range []bool{false, true} {
+			id := d.stored(d.old)
+			if open {
+				require.Nil(t, d.asks("session/load", id, d.old).Error)
+			}
+			answer := d.asks("session/fork", id, d.new)
+			require.Nil(t, answer.Error)
+			var result struct{ SessionID string }
+			require.NoError(t, json.Unmarshal(answer.Result, &result))
+			require.NotEqual(t, id, result.SessionID)
+			d.isIn(result.SessionID, d.new)
+			require.Equal(t, d.old, d.dirs[len(d.dirs)-2], "what copied it was in its own")
+			found, err := d.store.Find(id)
+			require.NoError(t, err)
+			require.Equal(t, d.old, found.CWD)
+		}
+	})
+}
+
+// What cannot be opened where it is asked for is refused, and stays where it is.
+func TestOtherDirectoryIsRefused(t *testing.T) {
+	onDisk(t, func(t *testing.T, d *disk) {
+		id := d.stored(d.old)
+		other := store.New(d.root, zap.NewNop())
+		release, err := other.Hold(id)
+		require.NoError(t, err)
+		answer := d.asks("session/load", id, d.new)
+		require.Contains(t, answer.Error.Message, "cwd_refused: the session belongs to "+d.old+" and was not opened in "+d.new+
+			": it is open in another window or program of yours. Close it there first. Or open it with the cwd "+d.old+".")
+		require.Nil(t, d.asks("session/load", id, d.old).Error)
+		d.isIn(id, d.old)
+		release()
+
+		id = d.stored(d.old)
+		require.Nil(t, d.asks("session/load", id, d.old).Error)
+		d.fleet.store.Directory = func(string) string { return d.old } // whatever the file says
+		answer = d.asks("session/load", id, d.new)
+		require.Contains(t, answer.Error.Message, "cwd_refused")
+		require.Contains(t, answer.Error.Message, "droid does not go on there. Or open it with the cwd "+d.old)
+		require.Equal(t, "end_turn", func() string { d.session = id; return d.run("go") }())
+		d.isIn(id, d.old)
+	})
+}
+
+// The droid that waits serves a session in its own directory, and ends when the first one
+// is elsewhere.
+func TestSpareServesItsOwnDirectory(t *testing.T) {
+	onDisk(t, func(t *testing.T, d *disk) {
+		require.Nil(t, d.call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, d.own)).Error)
+		require.Equal(t, []string{d.own}, d.dirs)
+	})
+	onDisk(t, func(t *testing.T, d *disk) {
+		require.Nil(t, d.asks("session/load", d.stored(d.old), d.old).Error)
+		require.Equal(t, []string{d.own, d.old}, d.dirs)
+		require.Equal(t, 1, d.fleet.alive(), "the one that waited has ended")
+		require.Nil(t, d.call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, d.own)).Error)
+		require.Equal(t, []string{d.own, d.old, d.own}, d.dirs)
+	})
+}
+
+// A title that is given to a stored session moves nothing.
+func TestTitleLeavesTheDirectory(t *testing.T) {
+	onDisk(t, func(t *testing.T, d *disk) {
+		id := d.stored(d.old)
+		require.Nil(t, d.call("session/set_title", fmt.Sprintf(`{"sessionId":%q,"title":"x"}`, id)).Error)
+		require.Equal(t, d.old, d.dirs[len(d.dirs)-1])
+		require.NoError(t, os.Rename(d.old, d.old+"-moved"))
+		_ = d.call("session/set_title", fmt.Sprintf(`{"sessionId":%q,"title":"y"}`, id))
+		found, err := d.store.Find(id)
+		require.NoError(t, err)
+		require.Equal(t, d.old, found.CWD)
+	})
+}

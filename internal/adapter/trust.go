@@ -1,0 +1,171 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/trust"
+)
+
+// A project that nobody has trusted is worked in without what it brings to run. The user
+// is told once, when the session opens, and asked once, with the first prompt.
+
+// untrustedError says that a session cannot be opened without what the project brings.
+type untrustedError struct {
+	project trust.Project
+	why     string // a sentence
+}
+
+func (e *untrustedError) Error() string {
+	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `%s` in a terminal, or start the agent with `--trust always`.",
+		e.project.Root, e.project.Kinds(), e.why, e.project.List(), trustLine(e.project.Root))
+}
+
+// leftOut is what a process that is started in cwd is to leave out, nil for nothing. It
+// reads files. The error says that droid cannot leave it out.
+func (a *Agent) leftOut(cwd string) (*layer.Layer, error) {
+	p := a.cfg.Trust.Look(cwd)
+	switch {
+	case p.Trusted:
+		return nil, nil
+	case len(p.Inseparable()) > 0:
+		return nil, &untrustedError{p, "nothing overrules these settings of a project."}
+	}
+	return &p.Layer, nil
+}
+
+// tellLeftOut tells what the process leaves out.
+func (s *Session) tellLeftOut() {
+	client := s.proc.client()
+	if client == nil || client.Without() == nil {
+		return
+	}
+	p := trust.Project{Layer: *client.Without()}
+	then := "Your first prompt asks whether they may run."
+	if !s.agent.cfg.Trust.MayAsk() {
+		then = "The agent was started with `--trust never`."
+	}
+	files := ""
+	if s.agent.editorFiles.on() && !client.HasHooks() {
+		files = " Files are read and written on the disk meanwhile, without the editor."
+	}
+	s.put(s.show.Notice(fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files)))
+}
+
+// trustTime bounds how long the first prompt waits for an answer.
+const trustTime = 10 * time.Minute
+
+// whenTrusted calls then when the user has answered whether the project may run what the
+// process leaves out: at once where it leaves nothing out or nobody is to be asked. After
+// a yes another process has it all. Whatever is no clear yes changes nothing.
+func (s *Session) whenTrusted(p *userPrompt, then func()) {
+	client := s.proc.client()
+	if client == nil || client.Without() == nil || !s.agent.cfg.Trust.MayAsk() {
+		then()
+		return
+	}
+	cwd := s.cwd
+	s.do(func(context.Context) {
+		project := s.agent.cfg.Trust.Look(cwd)
+		s.post(func() {
+			switch {
+			case !s.prompts.runs(p): // it was cancelled meanwhile
+			case project.Trusted:
+				s.takeLayer(p, then)
+			case !project.Asks:
+				then()
+			default:
+				s.askTrust(p, project, then)
+			}
+		})
+	}, then)
+}
+
+// askTrust asks the user.
+func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
+	decline := func(why string) {
+		s.agent.cfg.Trust.Decline(project)
+		s.put(s.show.Notice(why + " This goes on without what the project brings. `/trust` shows it, and `/trust yes` lets it run."))
+	}
+	if len(project.Items) > trust.MostAsked {
+		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))
+		then()
+		return
+	}
+	q := s.show.Trust("Trust this project? It would run "+project.Kinds(), "In "+project.Root+", this would run by itself or let things run unasked:\n\n"+project.List())
+	s.put(q.Before)
+	id := "trust"
+	ctx, cancel := context.WithTimeout(s.agent.ctx, trustTime)
+	ctx = s.dialog.begin(ctx, openDialog{requestID: id, refuse: func() {}, closeUp: func() { s.put(q.After("Not trusted")) }})
+	session := s.id
+	s.do(func(context.Context) {
+		defer cancel()
+		s.lead(ctx, session, q)
+		yes := q.Yes() && ctx.Err() == nil
+		var failed error
+		if yes {
+			failed = s.agent.cfg.Trust.Trust(project)
+		}
+		s.post(func() {
+			if !s.dialog.end(id) || !s.prompts.runs(p) {
+				return // the prompt was cancelled, which is no answer
+			}
+			switch {
+			case !yes:
+				s.put(q.After("Not trusted"))
+				decline("The project was not trusted.")
+				then()
+			case failed != nil:
+				s.log.Warn("the answer was not kept", zap.Error(failed))
+				s.put(q.After("Not trusted"))
+				decline("Your yes could not be kept: " + failed.Error() + ".")
+				then()
+			default:
+				s.put(q.After("Trusted"))
+				s.takeLayer(p, then)
+			}
+		})
+	}, func() {
+		if s.dialog.end(id) && s.prompts.runs(p) {
+			then()
+		}
+	})
+}
+
+// takeLayer has the session go on in a process that runs what the project brings.
+func (s *Session) takeLayer(p *userPrompt, then func()) {
+	if s.proc.client() != nil {
+		s.leave()
+	}
+	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
+		switch {
+		case !s.prompts.runs(p):
+		case err != nil:
+			s.failPrompt(p, err)
+		default:
+			then()
+		}
+	})
+}
+
+// refusedProgram is why a prompt is not given to droid: it begins with a command that is a
+// program of a project that nobody has trusted, which droid would run.
+func (s *Session) refusedProgram(text string) *acp.RequestError {
+	client := s.proc.client()
+	name, _, ok := splitCommand(text)
+	if !ok || client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
+		return nil
+	}
+	for _, program := range client.Without().Of(layer.Program) {
+		if commandName(programName(program.Name)) == commandName(name) {
+			return invalidRequest(fmt.Sprintf("/%s is a program of this project (%s), which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", name, program.File))
+		}
+	}
+	return nil
+}

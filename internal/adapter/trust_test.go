@@ -1,0 +1,330 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/trust"
+)
+
+// trustRoom is an editor in a project, whose agent asks whether it may run what it brings.
+type trustRoom struct {
+	*editor
+	dir, home string
+	keeper    *trust.Keeper
+
+	mu       sync.Mutex
+	settings []string // of each process, as they were last
+}
+
+// inProject is a trustRoom whose project has these files, with a droid of this version.
+func inProject(t *testing.T, v fakedroid.Version, files map[string]string) *trustRoom {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	r := &trustRoom{dir: filepath.Join(base, "project"), home: filepath.Join(base, "home")}
+	require.NoError(t, os.MkdirAll(filepath.Join(r.dir, ".git"), 0o755))
+	require.NoError(t, os.Mkdir(r.home, 0o755))
+	t.Setenv("HOME", r.home)
+	t.Setenv("USERPROFILE", r.home)
+	for name, text := range files {
+		r.write(t, name, text)
+	}
+	r.keeper = trust.New(trust.Options{Home: r.home, File: filepath.Join(base, "trust.json")})
+	script := eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid got "+p.Text) })
+	store := new(fakedroid.Sessions)
+	r.editor = openAt(t, r.dir, func(n int) (*droid.Client, error) {
+		in, stdin := io.Pipe()
+		stdout, out := io.Pipe()
+		go func() {
+			_ = fakedroid.Run(in, out, script, fakedroid.WithVersion(v), fakedroid.WithSessions(store))
+			_ = in.CloseWithError(io.ErrClosedPipe)
+			_ = out.Close()
+		}()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.settings = append(r.settings, "")
+		number := len(r.settings) - 1
+		return droid.NewClientWithSettings(stdout, stdin, func(data []byte) error {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.settings[number] = string(data)
+			return nil
+		}, zap.NewNop()), nil
+	}, zap.NewNop())
+	r.agent.cfg.Trust = r.keeper
+	r.agent.stat = os.Stat
+	require.Nil(t, r.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+asZed+`}`).Error)
+	return r
+}
+
+// write makes a file of the project, or of the user where the name begins with "~/".
+func (r *trustRoom) write(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join(r.dir, filepath.FromSlash(name))
+	if own, ok := strings.CutPrefix(name, "~/"); ok {
+		path = filepath.Join(r.home, filepath.FromSlash(own))
+	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	mode := os.FileMode(0o644)
+	if strings.HasPrefix(text, "#!") {
+		mode = 0o755
+	}
+	require.NoError(t, os.WriteFile(path, []byte(text), mode))
+}
+
+func (r *trustRoom) newSession() wireMessage {
+	r.t.Helper()
+	answer := r.call("session/new", `{"cwd":`+quoted(r.dir)+`,"mcpServers":[]}`)
+	if answer.Error == nil {
+		var result struct{ SessionID string }
+		require.NoError(r.t, json.Unmarshal(answer.Result, &result))
+		r.session = result.SessionID
+	}
+	r.settle()
+	return answer
+}
+
+// last are the settings of the process that was started last.
+func (r *trustRoom) last() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.settings[len(r.settings)-1]
+}
+
+// questions counts how often the editor was asked whether the project is trusted.
+func (r *trustRoom) questions() (n int) {
+	for _, m := range r.received() {
+		if m.Method == "session/request_permission" && strings.Contains(string(m.Params), "Trust this project?") {
+			n++
+		}
+	}
+	return n
+}
+
+// said is all that came in updates.
+func (r *trustRoom) said() string { return strings.Join(r.updates(), "\n") }
+
+const someServer = `{"mcpServers":{"s":{"command":"evil","args":["x"]}}}`
+
+func bothVersions(t *testing.T, test func(t *testing.T, v fakedroid.Version)) {
+	for name, v := range map[string]fakedroid.Version{"0.99": fakedroid.V099, "0.225": fakedroid.V0225} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, v) }) })
+	}
+}
+
+func TestFirstPromptAsksForTrust(t *testing.T) {
+	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
+		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
+		var options []string
+		r.ask = func(p permission) string {
+			options = nil
+			for _, o := range p.Options {
+				options = append(options, o.Name)
+			}
+			return "trust"
+		}
+		require.Nil(t, r.newSession().Error)
+		require.Contains(t, r.said(), "This project brings 1 MCP server. They were left out")
+		require.Contains(t, r.last(), `"mcpPolicy":{"allowlist":[],"enabled":true}`)
+		require.Contains(t, r.last(), `"s":{"command":"false","disabled":true`)
+		require.Zero(t, r.questions())
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.Equal(t, 1, r.questions())
+		require.Len(t, options, 4)
+		require.NotContains(t, r.last(), "mcpPolicy", "another process has it all")
+		require.Contains(t, r.said(), "droid got hello")
+		require.Equal(t, "end_turn", r.run("again"))
+		require.Nil(t, r.newSession().Error)
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.Equal(t, 1, r.questions())
+		require.NotContains(t, r.last(), "mcpPolicy")
+	})
+}
+
+// Who answers by an option's kind or place, or not at all, trusts nothing; the prompt goes
+// on without.
+func TestNobodyTrustsByKindOrPlace(t *testing.T) {
+	pick := func(kind string, last bool) func(permission) string {
+		return func(p permission) string {
+			found := ""
+			for _, o := range p.Options {
+				if (kind == "" || o.Kind == kind) && (found == "" || last) {
+					found = o.OptionID
+				}
+			}
+			return found
+		}
+	}
+	answers := map[string]func(permission) string{
+		"cancelled":  func(permission) string { return "" },
+		"an unknown": func(permission) string { return "allow" },
+	}
+	for _, kind := range []string{"", "allow_once", "allow_always", "reject_once", "reject_always"} {
+		answers["first "+kind], answers["last "+kind] = pick(kind, false), pick(kind, true)
+	}
+	for name, answer := range answers {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+				r.ask = answer
+				require.Nil(t, r.newSession().Error)
+				require.Equal(t, "end_turn", r.run("hello"))
+				require.Contains(t, r.said(), "The project was not trusted.")
+				require.Contains(t, r.said(), "droid got hello")
+				require.Contains(t, r.last(), "mcpPolicy")
+				require.Equal(t, "end_turn", r.run("again"))
+				require.Nil(t, r.newSession().Error)
+				require.Equal(t, "end_turn", r.run("hello"))
+				require.Equal(t, 1, r.questions(), "not now holds for the process")
+				require.False(t, r.keeper.Look(r.dir).Trusted)
+			})
+		})
+	}
+}
+
+// A prompt that is cancelled while its user is asked has given no answer. One who never
+// answers is waited for until trustTime.
+func TestTrustIsNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		require.Nil(t, r.newSession().Error)
+		r.ask = nil
+		id := r.prompt("hello")
+		r.until("the question", func() bool { return r.questions() == 1 })
+		r.cancel()
+		require.Equal(t, "cancelled", ended(r.await(id)))
+		require.NotContains(t, r.said(), "not trusted.")
+		id = r.prompt("hello")
+		r.until("the question", func() bool { return r.questions() == 2 })
+		time.Sleep(trustTime)
+		require.Equal(t, "end_turn", ended(r.await(id)))
+		require.Contains(t, r.said(), "The project was not trusted.")
+	})
+}
+
+// What droid cannot leave out keeps the session from opening, with what to do.
+func TestProjectsThatDroidCannotLeaveOut(t *testing.T) {
+	hooks := `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./h"}]}]}}`
+	for name, tc := range map[string]struct {
+		v     fakedroid.Version
+		files map[string]string
+		want  string // of the error; "" for none
+	}{
+		"a setting":              {fakedroid.V0225, map[string]string{".factory/settings.json": `{"customModels":[{}]}`}, "nothing overrules"},
+		"a damaged file":         {fakedroid.V0225, map[string]string{".factory/settings.json": `{`}, "nothing overrules"},
+		"hooks, and the user's":  {fakedroid.V0225, map[string]string{".factory/settings.json": hooks, "~/.factory/settings.json": hooks}, "only together with your own"},
+		"hooks":                  {fakedroid.V0225, map[string]string{".factory/settings.json": hooks}, ""},
+		"hooks of old droids":    {fakedroid.V099, map[string]string{".factory/settings.json": hooks, "~/.factory/settings.json": hooks}, ""},
+		"the user's are damaged": {fakedroid.V0225, map[string]string{".factory/settings.json": hooks, "~/.factory/mcp.json": "{"}, "cannot be read"},
+		"an old droid":           {fakedroid.Unversioned, map[string]string{".factory/mcp.json": someServer}, "cannot be started without"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := inProject(t, tc.v, tc.files)
+				answer := r.newSession()
+				if tc.want == "" {
+					require.Nil(t, answer.Error)
+					return
+				}
+				require.NotNil(t, answer.Error)
+				text := string(answer.Error.Data)
+				require.Contains(t, answer.Error.Message, "project_not_trusted")
+				require.Contains(t, text, tc.want)
+				require.Contains(t, text, "droid-acp trust --yes "+r.dir)
+				require.NoError(t, r.keeper.Trust(r.keeper.Look(r.dir)))
+				require.Nil(t, r.newSession().Error)
+			})
+		})
+	}
+}
+
+// Before 0.215 the user's own hooks stay, and every event of the project's is replaced.
+func TestUsersHooksStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hook := func(command string) string {
+			return fmt.Sprintf(`{"hooks":{"PreToolUse":[{"matcher":"Execute","hooks":[{"type":"command","command":%q}]}]}}`, command)
+		}
+		r := inProject(t, fakedroid.V099, map[string]string{".factory/settings.json": hook("./evil"), "~/.factory/settings.json": hook("./guard")})
+		require.Nil(t, r.newSession().Error)
+		var settings struct {
+			Hooks map[string][]json.RawMessage `json:"hooks"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(r.last()), &settings))
+		require.Len(t, settings.Hooks, 9)
+		require.Contains(t, string(settings.Hooks["PreToolUse"][0]), "./guard")
+		require.NotContains(t, r.last(), "evil")
+		for event, list := range settings.Hooks {
+			require.Len(t, list, 1, event)
+		}
+	})
+}
+
+// What lets things run unasked is overruled, but not what the user allows themself.
+func TestSettingsOfAProjectAreOverruled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{
+			".factory/settings.json":   `{"commandAllowlist":["touch","ls"],"sessionDefaultSettings":{"autonomyLevel":"high"}}`,
+			".factory/mcp.json":        `{"mcpServers":{"mine":{"command":"evil"},"other":{"command":"evil"}}}`,
+			"~/.factory/settings.json": `{"commandAllowlist":["ls"],"sessionDefaultSettings":{"autonomyMode":"auto-low"}}`,
+			"~/.factory/mcp.json":      `{"mcpServers":{"mine":{"command":"npx","args":["good-server"]},"web":{"type":"http","url":"https://mcp.test/x"}}}`,
+		})
+		require.Nil(t, r.newSession().Error)
+		require.JSONEq(t, `{"mcp":{"mcpServers":{"mine":{"command":"npx","args":["good-server"]},"other":{"type":"stdio","command":"false","disabled":true}}},
+			"mcpPolicy":{"enabled":true,"allowlist":["good-server","mcp.test"]},"commandDenylist":["touch"],
+			"sessionDefaultSettings":{"autonomyLevel":"low","autonomyMode":"auto-low","interactionMode":"auto"},
+			"autonomyLevel":"low","autonomyMode":"auto-low","interactionMode":"auto"}`, r.last())
+	})
+}
+
+func TestTrustCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		r.ask = rejectOnce
+		require.Nil(t, r.newSession().Error)
+		say := func(text, want string) {
+			t.Helper()
+			require.Equal(t, "end_turn", r.run(text))
+			require.Contains(t, r.updates()[len(r.updates())-1]+r.said(), want)
+		}
+		say("/trust", "It is not trusted, so this is left out")
+		say("/trust maybe", "`/trust no` takes that back.")
+		say("/trust yes", "Trusted, and remembered for")
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.Zero(t, r.questions())
+		require.NotContains(t, r.last(), "mcpPolicy")
+		say("/trust", "It is trusted; ")
+		say("/trust no", "Forgotten.")
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.Equal(t, 1, r.questions())
+		require.Contains(t, r.last(), "mcpPolicy")
+	})
+}
+
+// A command that is a program of the project is not given to droid, which would run it.
+func TestProgramsOfAProject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/commands/Big Deploy.sh": "#!/bin/sh\n", ".factory/commands/greet.md": "Hello"})
+		r.ask = rejectOnce
+		require.Nil(t, r.newSession().Error)
+		for _, text := range []string{"/big-deploy", "/BIG-DEPLOY now", "  /big-deploy"} {
+			answer := r.await(r.prompt(text))
+			require.NotNil(t, answer.Error, text)
+			require.Contains(t, string(answer.Error.Data), "is a program of this project", text)
+		}
+		require.Equal(t, "end_turn", r.run("deploy"))
+	})
+}

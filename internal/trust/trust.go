@@ -1,0 +1,130 @@
+// Package trust remembers which projects the user lets run things. A project brings MCP
+// servers, hooks, programs and settings in its files (package layer), and droid's headless
+// modes take them all without a question (0.99 to 0.225).
+package trust
+
+import (
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"droid-acp/internal/droid/layer"
+)
+
+// Mode says what becomes of a project that nobody has trusted.
+type Mode string
+
+// The modes. The zero value is Ask.
+const (
+	Ask    Mode = "ask"    // the first prompt asks
+	Always Mode = "always" // every project is trusted
+	Never  Mode = "never"  // none is, and nobody is asked
+)
+
+// Modes are the names of all modes.
+func Modes() []string { return []string{string(Ask), string(Always), string(Never)} }
+
+// Options are what a Keeper needs to know.
+type Options struct {
+	Mode Mode
+	File string // where a yes is remembered; "" for nowhere
+	Home string // the user's directory, whose own .factory is no project's
+}
+
+// Keeper knows the projects that are trusted. Its methods read and write files, and may be
+// called from any goroutine. Those of a nil Keeper trust everything.
+type Keeper struct {
+	o Options
+
+	mu       sync.Mutex
+	declined map[string]bool // by project and items: the user was asked and said not now
+}
+
+// New makes a Keeper. It reads nothing yet.
+func New(o Options) *Keeper {
+	return &Keeper{o: o, declined: make(map[string]bool)}
+}
+
+// Project is what is known of a project when somebody wants to work in it.
+type Project struct {
+	layer.Layer
+	Trusted bool // it may run what it brings: it was trusted, or it brings nothing
+	Asks    bool // it is not trusted, and the user is to be asked
+
+	key string // of the repository: its worktrees share it
+}
+
+// Look says whether the project of a directory may run what it brings. Wherever it cannot
+// be known, it may not.
+func (k *Keeper) Look(cwd string) Project {
+	if k == nil || k.o.Mode == Always {
+		return Project{Trusted: true}
+	}
+	p := Project{Layer: layer.Project(cwd, k.o.Home)}
+	p.key = layer.CommonGitDir(p.Root)
+	switch {
+	case len(p.Items) == 0:
+		p.Trusted = true
+	case k.o.Mode == Never:
+	case k.remembers(p) || k.trustedInDroid(p.Root):
+		p.Trusted = true
+	default:
+		p.Asks = !k.hasDeclined(p)
+	}
+	return p
+}
+
+// MayAsk reports whether an answer of the user's changes anything.
+func (k *Keeper) MayAsk() bool { return k != nil && k.o.Mode != Always && k.o.Mode != Never }
+
+// Decline has nobody be asked about these items of the project again, until this Keeper
+// ends.
+func (k *Keeper) Decline(p Project) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.declined[p.id()] = true
+}
+
+func (k *Keeper) hasDeclined(p Project) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.declined[p.id()]
+}
+
+// id names the project with what it brings now.
+func (p Project) id() string {
+	id := p.key
+	for _, sum := range p.sums() {
+		id += "\n" + sum
+	}
+	return id
+}
+
+// sums are those of the items, in order, each once.
+func (p Project) sums() (sums []string) {
+	for _, i := range p.Items {
+		sums = append(sums, i.Sum())
+	}
+	slices.Sort(sums)
+	return slices.Compact(sums)
+}
+
+// trustedInDroid reports whether the user has trusted the project's root in droid's own
+// terminal, which keeps that in the user's settings. They are only read.
+func (k *Keeper) trustedInDroid(root string) bool {
+	var settings struct {
+		Folders map[string]any `json:"trustedFolders"`
+	}
+	if layer.ReadConfig(filepath.Join(k.o.Home, ".factory", "settings.json"), &settings) != nil {
+		return false
+	}
+	for folder, value := range settings.Folders {
+		if value == false || value == nil {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(folder) && real == root {
+			return true
+		}
+	}
+	return false
+}

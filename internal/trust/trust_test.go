@@ -1,0 +1,157 @@
+package trust
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// project is a git repository whose mcp.json has this text, "" for none.
+func project(t *testing.T, mcp string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, exec.Command("git", "init", "-q", dir).Run())
+	setServers(t, dir, mcp)
+	return dir
+}
+
+func setServers(t *testing.T, dir, mcp string) {
+	t.Helper()
+	if mcp == "" {
+		return
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".factory"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".factory", "mcp.json"), []byte(mcp), 0o644))
+}
+
+func server(command string) string {
+	return fmt.Sprintf(`{"mcpServers":{"s":{"command":%q}}}`, command)
+}
+
+func newKeeper(t *testing.T, mode Mode) *Keeper {
+	t.Helper()
+	home := t.TempDir()
+	return New(Options{Mode: mode, Home: home, File: filepath.Join(home, "state", "trust.json")})
+}
+
+func TestModes(t *testing.T) {
+	dir := project(t, server("x"))
+	require.True(t, (*Keeper)(nil).Look(dir).Trusted)
+	require.False(t, (*Keeper)(nil).MayAsk())
+	require.True(t, newKeeper(t, Always).Look(dir).Trusted)
+	never := newKeeper(t, Never)
+	p := never.Look(dir)
+	require.False(t, p.Trusted || p.Asks || never.MayAsk())
+	require.NoError(t, never.Trust(p))
+	require.False(t, never.Look(dir).Trusted)
+	for _, mode := range []Mode{Ask, ""} {
+		k := newKeeper(t, mode)
+		p := k.Look(dir)
+		require.False(t, p.Trusted)
+		require.True(t, p.Asks && k.MayAsk())
+	}
+	require.True(t, newKeeper(t, Ask).Look(project(t, "")).Trusted, "it brings nothing")
+}
+
+// One yes serves the subfolders and the worktrees, for what was there then.
+func TestYesIsRemembered(t *testing.T) {
+	k, dir := newKeeper(t, Ask), project(t, server("x"))
+	sub := filepath.Join(dir, "a", "b")
+	require.NoError(t, os.MkdirAll(sub, 0o755))
+	require.NoError(t, k.Trust(k.Look(sub)))
+	k = New(k.o) // another process
+	require.True(t, k.Look(dir).Trusted)
+	require.True(t, k.Look(sub).Trusted)
+	other := project(t, server("x"))
+	require.False(t, k.Look(other).Trusted, "another repository, though it brings the same")
+
+	tree := filepath.Join(t.TempDir(), "tree")
+	for _, args := range [][]string{
+		{"add", "-A"}, {"-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q", "-m", "x"}, {"worktree", "add", "-q", tree},
+	} {
+		out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	require.True(t, k.Look(tree).Trusted)
+
+	setServers(t, dir, server("y"))
+	require.False(t, k.Look(dir).Trusted, "another command")
+	setServers(t, dir, `{"mcpServers":{"s":{"command":"x"},"t":{"command":"z"}}}`)
+	require.False(t, k.Look(dir).Trusted, "one more")
+	setServers(t, dir, server("x"))
+	require.True(t, k.Look(dir).Trusted)
+	setServers(t, sub, server("deeper"))
+	require.False(t, k.Look(sub).Trusted)
+	require.True(t, k.Look(dir).Trusted)
+
+	forgot, err := k.Forget(sub)
+	require.NoError(t, err)
+	require.True(t, forgot)
+	require.False(t, k.Look(dir).Trusted)
+	forgot, err = k.Forget(dir)
+	require.NoError(t, err)
+	require.False(t, forgot)
+}
+
+func TestDeclinedHoldsForTheProcess(t *testing.T) {
+	k, dir := newKeeper(t, Ask), project(t, server("x"))
+	k.Decline(k.Look(dir))
+	p := k.Look(dir)
+	require.False(t, p.Trusted || p.Asks)
+	require.True(t, New(k.o).Look(dir).Asks, "the next process asks")
+	setServers(t, dir, server("y"))
+	require.True(t, k.Look(dir).Asks, "what it brings now was not asked about")
+}
+
+// What droid's own terminal remembers is a yes, and is not written.
+func TestFoldersTrustedInDroid(t *testing.T) {
+	k, dir := newKeeper(t, Ask), project(t, server("x"))
+	settings := filepath.Join(k.o.Home, ".factory", "settings.json")
+	require.NoError(t, os.Mkdir(filepath.Dir(settings), 0o755))
+	for text, want := range map[string]bool{
+		fmt.Sprintf(`{"trustedFolders":{%q:{"at":1}}}`, dir): true, fmt.Sprintf(`{"trustedFolders":{%q:false}}`, dir): false,
+		fmt.Sprintf(`{"trustedFolders":{%q:true}}`, filepath.Dir(dir)): false, fmt.Sprintf(`{"trustedFolders":[%q]}`, dir): false, `{`: false,
+	} {
+		require.NoError(t, os.WriteFile(settings, []byte(text), 0o600))
+		require.Equal(t, want, k.Look(dir).Trusted, text)
+		after, err := os.ReadFile(settings)
+		require.NoError(t, err)
+		require.Equal(t, text, string(after))
+	}
+}
+
+// A file that cannot be read is no yes, and is not written over.
+func TestDamagedFile(t *testing.T) {
+	k, dir := newKeeper(t, Ask), project(t, server("x"))
+	require.NoError(t, k.Trust(k.Look(dir)))
+	require.NoError(t, os.WriteFile(k.o.File, []byte("{"), 0o600))
+	p := k.Look(dir)
+	require.True(t, p.Asks && !p.Trusted)
+	require.ErrorContains(t, k.Trust(p), "mend or remove it")
+	text, err := os.ReadFile(k.o.File)
+	require.NoError(t, err)
+	require.Equal(t, "{", string(text))
+	require.Error(t, New(Options{Home: k.o.Home}).Trust(p), "there is nowhere to keep it")
+}
+
+func TestWords(t *testing.T) {
+	k := newKeeper(t, Ask)
+	dir := project(t, "{\"mcpServers\":{\"a`b\\u202e\":{\"command\":\"sh\",\"args\":[\"-c\",\"`rm`\\u001b[2J\\n- fake\"]}}}")
+	hook := `[{"hooks":[{"type":"command","command":"./h"}]}]`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".factory", "hooks.json"), []byte(`{"Stop":`+hook+`,"SessionStart":`+hook+`}`), 0o644))
+	p := k.Look(dir)
+	require.Equal(t, "1 MCP server and 2 hooks", p.Kinds())
+	list := p.List()
+	require.Len(t, strings.Split(strings.TrimSpace(list), "\n"), 2, "no text makes a line of its own: %s", list)
+	require.NotContains(t, list, "\x1b")
+	require.NotContains(t, list, "\u202e")
+	require.Contains(t, list, "- hook, at each `SessionStart`, `Stop`: `./h` (in `.factory/hooks.json`)\n")
+	long := project(t, server(strings.Repeat("x", 5000)))
+	require.Contains(t, k.Look(long).List(), "… and 3000 bytes more")
+}

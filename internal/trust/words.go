@@ -1,0 +1,111 @@
+package trust
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/visible"
+)
+
+// MostAsked is how many items a user can be asked about at once. Of more nobody reads all.
+const MostAsked = 100
+
+// longest is how many bytes of one item are shown.
+const longest = 2000
+
+// List names all items, a line each, for a text with Markdown or for a terminal.
+func (p Project) List() string {
+	var b strings.Builder
+	for n, i := range p.Items {
+		same := func(o layer.Item) bool {
+			return i.Kind == layer.Hook && o.Kind == i.Kind && o.Does == i.Does && o.File == i.File
+		}
+		if slices.ContainsFunc(p.Items[:n], same) {
+			continue // it stands with the first of them
+		}
+		events := []string{code(i.Name)}
+		for _, o := range p.Items[n+1:] {
+			if event := code(o.Name); same(o) && !slices.Contains(events, event) {
+				events = append(events, event)
+			}
+		}
+		b.WriteString("- " + p.line(i, strings.Join(events, ", ")) + "\n")
+	}
+	return b.String()
+}
+
+// line says what an item is, what it does, and in which file it stands. name is what it is
+// called, as code.
+func (p Project) line(i layer.Item, name string) string {
+	does := code(i.Does)
+	text := ""
+	switch i.Kind {
+	case layer.MCPServer:
+		text = fmt.Sprintf("MCP server %s: %s", name, does)
+	case layer.Hook:
+		text = fmt.Sprintf("hook, at each %s: %s", name, does)
+	case layer.Program:
+		text = fmt.Sprintf("command that is a program: %s", does)
+	case layer.Plugin:
+		text = fmt.Sprintf("plugins, which may bring all of these: %s %s", name, does)
+	case layer.Allowed:
+		text = fmt.Sprintf("a shell command that the model may run without asking you: %s", does)
+	case layer.Autonomy:
+		text = fmt.Sprintf("sessions start in a mode that asks less: %s %s", name, does)
+	case layer.Git:
+		text = fmt.Sprintf("git runs it when it looks at the files: %s %s", name, does)
+	case layer.Unread:
+		text = fmt.Sprintf("a file that %s", visible.Line(i.Does))
+	default:
+		text = fmt.Sprintf("a setting that decides what is asked or where text goes: %s %s", name, does)
+	}
+	file := i.File
+	if below, err := filepath.Rel(p.Root, file); err == nil && filepath.IsLocal(below) {
+		file = below
+	}
+	return text + " (in " + code(file) + ")"
+}
+
+// code is a text as code of Markdown, whatever it has in it.
+func code(text string) string {
+	text = visible.Line(text)
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + fmt.Sprintf(" … and %d bytes more", len(text)-longest)
+	}
+	return markdown.Code(text)
+}
+
+// Kinds says in a few words what there is, such as "2 MCP servers and 1 hook".
+func (p Project) Kinds() string {
+	var parts []string
+	for _, k := range []struct {
+		kind      layer.Kind
+		one, many string
+	}{
+		{layer.MCPServer, "MCP server", "MCP servers"},
+		{layer.Hook, "hook", "hooks"},
+		{layer.Program, "program as a command", "programs as commands"},
+		{layer.Plugin, "setting for plugins", "settings for plugins"},
+		{layer.Allowed, "command that runs without a question", "commands that run without a question"},
+		{layer.Autonomy, "setting for a mode that asks less", "settings for a mode that asks less"},
+		{layer.Git, "program for git to run", "programs for git to run"},
+		{layer.Setting, "setting that changes what is asked", "settings that change what is asked"},
+		{layer.Unread, "file that cannot be read", "files that cannot be read"},
+	} {
+		switch n := len(p.Of(k.kind)); n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+k.one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, k.many))
+		}
+	}
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+}
