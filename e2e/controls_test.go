@@ -51,7 +51,8 @@ func (l optionList) values(id string) (values []string) {
 }
 
 // addModel adds a second custom model to droid's settings, on the same server.
-func (h home) addModel(t *testing.T, name, display string) {
+// The settings called more are switched on.
+func (h home) addModel(t *testing.T, name, display string, more ...string) {
 	t.Helper()
 	path := filepath.Join(h.dir, ".factory", "settings.json")
 	data, err := os.ReadFile(path)
@@ -64,6 +65,9 @@ func (h home) addModel(t *testing.T, name, display string) {
 		second[k] = v
 	}
 	second["model"], second["displayName"] = name, display
+	for _, setting := range more {
+		second[setting] = true
+	}
 	settings["customModels"] = append(models, second)
 	data, err = json.Marshal(settings)
 	require.NoError(t, err)

@@ -2,22 +2,26 @@ package adapter
 
 // callQueue runs some calls to droid one after the other: changes of settings, loads
 // and forks. They must not overlap, since the answer to a load tells the settings,
-// too. While one is under way, the process is neither parked nor replaced by a load.
+// too. While one is under way, no prompt begins, and the process is neither parked nor
+// replaced by a load.
 type callQueue struct {
 	calls []func(end func())  // the first one runs
 	post  func(f func()) bool // leaves work for the session's owner
+	work  func()              // is called when the first one is about to run
 	idle  func()              // is called when the last one has ended
 }
 
-// newCallQueue makes a queue whose owner takes work by post. idle runs in the owner.
-func newCallQueue(post func(f func()) bool, idle func()) callQueue {
-	return callQueue{post: post, idle: idle}
+// newCallQueue makes a queue whose owner takes work by post. work and idle run in the
+// owner, one as often as the other.
+func newCallQueue(post func(f func()) bool, work, idle func()) callQueue {
+	return callQueue{post: post, work: work, idle: idle}
 }
 
 // add runs f when those before it have ended. f calls end when it has.
 func (q *callQueue) add(f func(end func())) {
 	q.calls = append(q.calls, f)
 	if len(q.calls) == 1 {
+		q.work()
 		q.runFirst()
 	}
 }

@@ -9,7 +9,13 @@ import (
 // recordedCalls is a queue that notes when it is idle, and its mail.
 func recordedCalls() (q *callQueue, idle *int, mail *[]func()) {
 	idle, mail = new(int), new([]func())
-	queue := newCallQueue(func(f func()) bool { *mail = append(*mail, f); return true }, func() { *idle++ })
+	working := 0
+	queue := newCallQueue(func(f func()) bool { *mail = append(*mail, f); return true }, func() { working++ }, func() {
+		*idle++
+		if working != *idle {
+			panic("each end has its beginning")
+		}
+	})
 	return &queue, idle, mail
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"droid-acp/internal/droid"
+	acp "github.com/coder/acp-go-sdk"
 )
 
 // forkedText says where the copy is that /fork made.
@@ -20,9 +20,12 @@ func forkCommand(r *commandRun, args string) {
 		forkEarlier(r, failed, args)
 		return
 	}
-	r.ask(failed, func(ctx context.Context, client *droid.Client) (string, error) {
-		id, err := client.Fork(ctx)
-		return fmt.Sprintf(forkedText, id), err
+	r.s.copyHere(r.work, func(id string, err *acp.RequestError) {
+		if err != nil {
+			r.fail(failed, errors.New(errorText(err)))
+			return
+		}
+		r.reply(fmt.Sprintf(forkedText, id))
 	})
 }
 

@@ -36,8 +36,6 @@ func (s *Session) whenExpanded(p *userPrompt, then func()) {
 			case s.commands.isGone(name):
 				s.failPrompt(p, commandGone(name))
 				return
-			default:
-				s.expandTyped(p)
 			}
 			then()
 		})

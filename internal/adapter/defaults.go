@@ -5,6 +5,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
+	"droid-acp/internal/turns"
 )
 
 // checkDefaults notes for the user which defaults droid did not take. A droid that
@@ -20,10 +21,13 @@ func (s *Session) checkDefaults() {
 		return
 	}
 	s.post(func() {
-		s.setOption(options.Mode, string(again), func(err *acp.RequestError) {
-			if err != nil {
-				s.note(options.IgnoredDefault("mode", string(again), string(s.options.Mode())))
-			}
+		s.inTurn(turns.Session, func(over func(error)) {
+			s.setOption(options.Mode, string(again), func(err *acp.RequestError) {
+				defer over(nil)
+				if err != nil {
+					s.note(options.IgnoredDefault("mode", string(again), string(s.options.Mode())))
+				}
+			})
 		})
 	})
 }

@@ -113,12 +113,12 @@ func (a *Agent) storedIn(id, fallback string) string {
 // useDirectory has the session work in the directory that a load asks for. If the
 // process works elsewhere, it is ended; the next process loads the session. undo takes
 // that back when the load fails.
-func (s *Session) useDirectory(p sessionParams) (undo func()) {
+func (s *Session) useDirectory(cwd, target string) (undo func()) {
 	before := s.cwd
-	if p.CWD == before || p.target == before {
+	if cwd == before || target == before {
 		return func() {}
 	}
-	s.workIn(p.CWD)
+	s.workIn(cwd)
 	return func() { s.workIn(before) }
 }
 

@@ -48,6 +48,12 @@ func requestCancelled() *acp.RequestError {
 	return &acp.RequestError{Code: -32800, Message: "Request cancelled", Data: wire.Details("the request was cancelled")}
 }
 
+// loadCancelled answers what came behind the load that was to open a session, when that was
+// cancelled and nothing waited for it.
+func loadCancelled() *acp.RequestError {
+	return invalidRequest("the session was not opened, since its load was cancelled; load it again")
+}
+
 func unknownSession(id string) *acp.RequestError {
 	text := "There is no session " + strconv.Quote(id) + ". Create one with session/new, or use one that session/list returns."
 	return &acp.RequestError{Code: codeResourceNotFound, Message: "Unknown session " + strconv.Quote(id) + "; create one with session/new",
@@ -195,6 +201,23 @@ func settingError(kind, what string, err error) *acp.RequestError {
 		why = fmt.Sprintf("droid did not answer within %d s. Try again.", settingsTime/time.Second)
 	}
 	return internalError(kind+"_refused", "droid did not change its "+what+": "+why)
+}
+
+// modeNotSet refuses a prompt that was sent behind a change of the mode which failed.
+func modeNotSet(wanted, is string, why *acp.RequestError) *acp.RequestError {
+	return internalError("mode_not_set", fmt.Sprintf("the prompt was not sent, because the mode did not become %q before it as you had asked: %s. "+
+		"The mode is %q, in which droid asks less. Set the mode again, then send the prompt again.", wanted, strings.TrimSuffix(errorText(why), "."), is))
+}
+
+// modeLost refuses a prompt because a droid that was started again, or loaded the session
+// again, did not take its mode back.
+func modeLost(wanted, is string, why error) *acp.RequestError {
+	said := "it accepted the request without obeying it"
+	if why != nil {
+		said = strings.TrimSuffix(why.Error(), ".")
+	}
+	return internalError("mode_lost", fmt.Sprintf("the prompt was not sent, because droid loaded the session again and did not take its mode %q back: %s. "+
+		"The mode is %q, in which droid asks less. Choose a mode, then send the prompt again.", wanted, said, is))
 }
 
 const crashRemedy = "Run `droid-acp doctor` in a terminal to see what is wrong with it, then load the session again or open a new one."

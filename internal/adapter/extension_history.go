@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/turns"
 )
 
 // The extension methods that need the whole conversation, which droid tells while
@@ -20,12 +21,15 @@ func (s *Session) withWhole(remedy string, fail func(*acp.RequestError), use fun
 		fail(invalidRequest("the session works on a prompt; " + remedy))
 		return
 	}
-	s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			fail(err)
-			return
-		}
-		use(info)
+	s.inTurn(turns.Session, func(over func(error)) {
+		s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
+			defer over(nil)
+			if err != nil {
+				fail(err)
+				return
+			}
+			use(info)
+		})
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/visible"
 )
 
@@ -106,11 +107,14 @@ func (s *Session) autoCompactionExtension(p autoCompactionParams, done answer[au
 		fail(invalidParams("enabled is missing"))
 		return
 	}
-	s.setAutoCompaction(*p.Enabled, func(err *acp.RequestError) {
-		if err != nil {
-			fail(err)
-			return
-		}
-		done(autoCompactionResult{*p.Enabled}, nil)
+	s.inTurn(turns.Session, func(over func(error)) {
+		s.setAutoCompaction(*p.Enabled, func(err *acp.RequestError) {
+			defer over(nil)
+			if err != nil {
+				fail(err)
+				return
+			}
+			done(autoCompactionResult{*p.Enabled}, nil)
+		})
 	})
 }

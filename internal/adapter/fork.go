@@ -2,11 +2,14 @@ package adapter
 
 import (
 	"context"
+	"errors"
 
 	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
 
@@ -44,26 +47,55 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 		done("", invalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
 		return
 	}
-	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			done("", err)
-			return
+	s.inTurn(turns.Session, func(over func(error)) {
+		s.copyHere(ctx, func(id string, err *acp.RequestError) {
+			defer over(nil)
+			done(id, err)
+		})
+	})
+}
+
+// copyHere has the session's process copy the session. When done is called, the process
+// works on the session that it had.
+func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.RequestError)) {
+	callDroid(s, func(err *acp.RequestError) { done("", err) }, func(client *droid.Client) func(context.Context) (string, error) {
+		return func(sctx context.Context) (string, error) {
+			ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+			defer cancel()
+			defer context.AfterFunc(sctx, cancel)()
+			id, err := client.Fork(ctx)
+			return id, outOfTime(ctx, err)
 		}
-		callAlone(s, func(client *droid.Client) func(context.Context) (string, error) {
-			return func(sctx context.Context) (string, error) {
-				ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
-				defer cancel()
-				defer context.AfterFunc(sctx, cancel)()
-				id, err := client.Fork(ctx)
-				return id, outOfTime(ctx, err)
-			}
-		}, func(_ *droid.Client, id string, err error) {
+	}, func(id string, err error) {
+		s.backFromCopy(err, func() {
 			if err != nil {
 				done("", notDone(copyingSession, err))
 				return
 			}
 			done(id, nil)
 		})
+	})
+}
+
+// backFromCopy has a droid that goes on in the copy which it has made (quirk 35) load the
+// session again. If that fails, or nobody waited for droid's answer, the next process does.
+func (s *Session) backFromCopy(failed error, then func()) {
+	var refused *stream.RPCError
+	if s.proc.client() == nil || s.proc.has(stream.StaysAfterFork) || errors.As(failed, &refused) {
+		then()
+		return
+	}
+	if failed != nil {
+		s.leave()
+		then()
+		return
+	}
+	s.loadAgain(s.ctx, 1, loadingSession, func(_ *stream.SessionInfo, err *acp.RequestError) {
+		if err != nil && s.proc.client() != nil {
+			s.log.Warn("droid does not go back from a copy; another one takes the session up", zap.Any("error", err))
+			s.leave()
+		}
+		then()
 	})
 }
 

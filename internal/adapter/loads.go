@@ -5,7 +5,9 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
 
@@ -13,84 +15,90 @@ import (
 type reload struct {
 	ctx     context.Context // of the request; it ends when that is cancelled
 	request *wire.Response
-	params  sessionParams
+	session string   // the id that the editor asked for
 	ids     []string // of the thread, the newest last
+	cwd     string   // that was asked for
+	target  string   // where its symbolic links lead
+	servers []stream.MCPServer
+	notices []string // about these
+	wish    wish
 	replay  bool
 	done    func(protocol.SessionResult, *acp.RequestError) // called once
+
+	turn *turns.Change   // its place among what is asked of the session
+	over func(why error) // ends that
+	kept bool            // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
 // refuse answers a load that did not succeed.
 func (r *reload) refuse(err *acp.RequestError) { r.done(protocol.SessionResult{}, err) }
 
-// loads are the loads of a session. They run one after the other, and prompts wait
-// for them, so that the history comes in one piece.
+// placed notes the place of a load among what is asked of its session.
+func (r *reload) placed(turn *turns.Change) { r.turn = turn }
+
+// began notes that the turn of a load has come, and what ends it.
+func (r *reload) began(over func(why error)) { r.over = over }
+
+// keep notes whether the session stays though the load is cancelled.
+func (r *reload) keep(kept bool) { r.kept = kept }
+
+// answers says who is told the result.
+func (r *reload) answers(done func(protocol.SessionResult, *acp.RequestError)) { r.done = done }
+
+// loads is the load of a session whose turn has come. Prompts and other loads wait for it,
+// so that the history comes in one piece.
 type loads struct {
-	queue     []*reload
-	running   bool              // the first one of the queue is under way
-	answering bool              // the response to the one before is being written
-	unopened  *acp.RequestError // why the session was never opened, nil if it was or still may be
+	load     *reload           // nil for none; until its response is written
+	running  bool              // it is under way
+	ended    bool              // its response is being written
+	unopened *acp.RequestError // why the session was never opened, nil if it was or still may be
 }
 
-// add lets a load wait for its turn.
-func (l *loads) add(r *reload) { l.queue = append(l.queue, r) }
+// add takes a load whose turn has come.
+func (l *loads) add(r *reload) { l.load, l.running, l.ended = r, false, false }
 
-// pending reports whether a load runs or waits.
-func (l *loads) pending() bool { return len(l.queue) > 0 }
-
-// begin takes up the load that comes next, nil when there is none or one runs.
+// begin takes up the load, nil when there is none or it is under way.
 func (l *loads) begin() *reload {
-	if l.running || len(l.queue) == 0 {
+	if l.load == nil || l.running || l.ended {
 		return nil
 	}
 	l.running = true
-	return l.queue[0]
+	return l.load
 }
 
-// runs reports whether r is the load that runs.
-func (l *loads) runs(r *reload) bool { return l.running && l.queue[0] == r }
+// has reports whether r is the load, and has no answer.
+func (l *loads) has(r *reload) bool { return l.load == r && !l.ended }
 
-// end ends the load that runs. It reports false when r is not that one.
+// runs reports whether r is the load, and under way.
+func (l *loads) runs(r *reload) bool { return l.has(r) && l.running }
+
+// end ends the load. It reports false when r is not that one.
 func (l *loads) end(r *reload) bool {
-	if !l.runs(r) {
+	if !l.has(r) {
 		return false
 	}
-	l.queue, l.running, l.answering = l.queue[1:], false, true
+	l.running, l.ended = false, true
 	return true
 }
 
-// answered notes that the response to the load that ended is written.
-func (l *loads) answered() { l.answering = false }
+// answered notes that the response to a load is written.
+func (l *loads) answered(r *reload) {
+	if l.load == r {
+		l.load = nil
+	}
+}
 
-// current is the load that runs, nil for none.
-func (l *loads) current() *reload {
-	if !l.running {
+// open is the load that has no answer, nil for none.
+func (l *loads) open() *reload {
+	if l.load == nil || l.ended {
 		return nil
 	}
-	return l.queue[0]
+	return l.load
 }
 
-// refuse answers the loads that have not begun, and forgets them. It returns how many
-// there were.
-func (l *loads) refuse(err *acp.RequestError) int {
-	waiting := l.queue
-	if l.running {
-		waiting = waiting[1:]
-		l.queue = l.queue[:1]
-	} else {
-		l.queue = nil
-	}
-	for _, r := range waiting {
-		r.refuse(err)
-	}
-	return len(waiting)
-}
-
-// neverOpened notes that the load which was to open the session failed, and
-// refuses those behind it. Nothing that comes later can use the session.
-func (l *loads) neverOpened(err *acp.RequestError) {
-	l.unopened = err
-	l.refuse(err)
-}
+// neverOpened notes that the load which was to open the session failed. Nothing that comes
+// later can use the session.
+func (l *loads) neverOpened(err *acp.RequestError) { l.unopened = err }
 
 // refusal is why the session takes nothing, nil when it does.
 func (l *loads) refusal() *acp.RequestError { return l.unopened }

@@ -3,52 +3,37 @@ package adapter
 import (
 	"testing"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
-
-	"droid-acp/internal/protocol"
 )
 
-// TestLoads: one runs at a time, in order, and each is answered once.
+// TestLoads: a load begins once, ends once, and stays until its response is written.
 func TestLoads(t *testing.T) {
-	answers := map[string][]string{}
-	load := func(name string) *reload {
-		return &reload{done: func(_ protocol.SessionResult, err *acp.RequestError) {
-			answers[name] = append(answers[name], err.Message)
-		}}
-	}
 	var l loads
 	require.Nil(t, l.begin())
-	require.Nil(t, l.current())
-	require.False(t, l.pending())
-	a, b, c := load("a"), load("b"), load("c")
+	require.Nil(t, l.open())
+	a, b := &reload{}, &reload{}
 	l.add(a)
-	l.add(b)
-	require.True(t, l.pending())
+	require.True(t, l.has(a))
 	require.False(t, l.runs(a))
-	require.False(t, l.end(a), "it has not begun")
+	require.Same(t, a, l.open())
 	require.Same(t, a, l.begin())
-	require.Nil(t, l.begin(), "one runs")
+	require.Nil(t, l.begin(), "it runs")
 	require.True(t, l.runs(a))
 	require.False(t, l.end(b))
 	require.True(t, l.end(a))
 	require.False(t, l.end(a), "once")
-	require.Same(t, b, l.begin())
-	l.add(c)
-	l.refuse(invalidRequest("no"))
-	require.Same(t, b, l.current(), "the one that runs is answered by what it waits for")
-	require.True(t, l.end(b))
-	require.False(t, l.pending())
-	require.Nil(t, l.refusal())
+	require.Nil(t, l.open())
+	require.Nil(t, l.begin(), "its response is being written")
+	l.answered(b)
+	require.Nil(t, l.begin())
+	l.answered(a)
+	require.Nil(t, l.begin())
 
-	d, e := load("d"), load("e")
-	l.add(d)
-	l.begin()
-	l.end(d)
-	l.add(e)
+	l.add(b)
+	require.True(t, l.end(b), "one that was cancelled before it began")
+	require.Nil(t, l.begin())
+	require.Nil(t, l.refusal())
 	gone := unknownSession("x")
 	l.neverOpened(gone)
-	require.False(t, l.pending())
 	require.Same(t, gone, l.refusal())
-	require.Equal(t, map[string][]string{"c": {invalidRequest("no").Message}, "e": {gone.Message}}, answers)
 }

@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
 
@@ -70,18 +71,38 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 	return value, nil
 }
 
-// askToSet has the owner set an option. The request succeeds when droid reports the
-// value asked for; its result is made in the owner.
+// askToSet has the owner set an option in its turn. The request succeeds when droid
+// reports the value asked for; its result is made in the owner.
 func (s *Session) askToSet(c *wire.Call, id, value string, result func() any) (any, *acp.RequestError) {
-	return askOwner(s.owner, inquiry[any]{ordered: c.Ordered, work: func(answer func(any, *acp.RequestError)) {
+	return askInTurn(s, c, sphereOf(id), func(done func(any, *acp.RequestError, error)) {
 		s.setOption(id, value, func(err *acp.RequestError) {
 			if err != nil {
-				answer(nil, err)
+				done(nil, err, s.tooFree(id, value, err))
 				return
 			}
-			answer(result(), nil)
+			done(result(), nil, nil)
 		})
-	}})
+	})
+}
+
+// sphereOf says what an option is about. The mode decides what a turn may do from now on;
+// the models and efforts which model answers a prompt.
+func sphereOf(id string) turns.Sphere {
+	switch id {
+	case options.Model, options.Effort, options.SpecModel, options.SpecEffort:
+		return turns.Calls
+	}
+	return turns.Session
+}
+
+// tooFree is why the prompts that were sent behind a change of the mode are not to go to
+// droid: the change failed, and the mode that stays asks less than the one that was wanted.
+// It is nil when they may go.
+func (s *Session) tooFree(id, value string, why *acp.RequestError) error {
+	if id != options.Mode || s.options.Mode().AsksAsMuchAs(stream.Mode(value)) {
+		return nil
+	}
+	return modeNotSet(value, string(s.options.Mode()), why)
 }
 
 // setOption changes one option and calls done when droid has it, or with why
@@ -101,21 +122,24 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 		s.setSwitch(value == "true", done)
 		return
 	}
-	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			done(err)
-			return
-		}
-		patch, refused := s.options.Patch(s.proc.client().Version(), id, value)
+	s.updateSettings(func(v stream.Version) (patch stream.SettingsPatch) {
+		patch, refused := s.options.Patch(v, id, value)
 		switch {
 		case refused != nil:
 			done(invalidParams("%v", refused))
 		case patch.IsZero():
+			s.chosen(id)
 			done(nil)
-		default:
-			s.updateSettings(patch, func(err error) { done(s.settled(id, value, err)) })
 		}
-	})
+		return patch
+	}, done, func(err error) { done(s.settled(id, value, err)) })
+}
+
+// chosen notes that the session has the value of an option that the user wants.
+func (s *Session) chosen(id string) {
+	if id == options.Mode {
+		s.options.ModeChosen()
+	}
 }
 
 // settled says whether droid did what it was asked: err is its answer to the request,
@@ -128,6 +152,7 @@ func (s *Session) settled(id, value string, err error) *acp.RequestError {
 	if ignored := s.options.Ignored(id, value); ignored != "" {
 		return internalError(kind+"_ignored", ignored)
 	}
+	s.chosen(id)
 	return nil
 }
 
@@ -141,19 +166,29 @@ func (s *Session) tellOptions() {
 	}
 }
 
-// updateSettings has droid change settings and calls done in the owner when it
-// has answered.
-func (s *Session) updateSettings(patch stream.SettingsPatch, done func(error)) {
-	callAlone(s, func(client *droid.Client) func(context.Context) (struct{}, error) {
-		return func(ctx context.Context) (struct{}, error) {
-			ctx, cancel := context.WithTimeout(ctx, settingsTime)
-			defer cancel()
-			return struct{}{}, client.UpdateSettings(ctx, patch)
+// updateSettings has droid change settings and calls done in the owner when it has
+// answered, or fail with why there is no droid. prepare says, when the turn of the call has
+// come, what is to change; if that is nothing, it has done all there is to do.
+func (s *Session) updateSettings(prepare func(stream.Version) stream.SettingsPatch, fail func(*acp.RequestError), done func(error)) {
+	callDroid(s, fail, func(client *droid.Client) func(context.Context) (struct{}, error) {
+		patch := prepare(client.Version())
+		if patch.IsZero() {
+			return nil
 		}
-	}, func(_ *droid.Client, _ struct{}, err error) {
+		return func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, changeSettings(ctx, client, patch)
+		}
+	}, func(_ struct{}, err error) {
 		s.drainEvents() // settings_updated comes before the reply
 		done(err)
 	})
+}
+
+// changeSettings has droid change settings.
+func changeSettings(ctx context.Context, client *droid.Client, patch stream.SettingsPatch) error {
+	ctx, cancel := context.WithTimeout(ctx, settingsTime)
+	defer cancel()
+	return client.UpdateSettings(ctx, patch)
 }
 
 // settingsTime bounds how long droid may take to change its settings (2 to 20 ms

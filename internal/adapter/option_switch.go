@@ -19,21 +19,16 @@ func (s *Session) setSwitch(on bool, done func(*acp.RequestError)) {
 // setAutoCompaction switches automatic compaction and calls done when droid has done
 // so, or with why not. droid keeps it with the session (0.215 and 0.225).
 func (s *Session) setAutoCompaction(on bool, done func(*acp.RequestError)) {
-	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			done(err)
-			return
+	patch := func(stream.Version) stream.SettingsPatch { return stream.SettingsPatch{AutoCompaction: &on} }
+	s.updateSettings(patch, done, func(err error) {
+		got := s.options.Settings().AutoCompaction
+		switch {
+		case err != nil:
+			done(settingError("auto_compaction", "automatic compaction", err))
+		case got == nil || *got != on:
+			done(internalError("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.lacking(stream.SwitchesAutoCompaction)))
+		default:
+			done(nil)
 		}
-		s.updateSettings(stream.SettingsPatch{AutoCompaction: &on}, func(err error) {
-			got := s.options.Settings().AutoCompaction
-			switch {
-			case err != nil:
-				done(settingError("auto_compaction", "automatic compaction", err))
-			case got == nil || *got != on:
-				done(internalError("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.lacking(stream.SwitchesAutoCompaction)))
-			default:
-				done(nil)
-			}
-		})
 	})
 }

@@ -17,6 +17,7 @@ func (s *Session) panicked(p any) {
 	s.doom("droid-acp itself failed")
 	s.carryOut(s.prompts.machine.FailRunning(wire.PanicError(p)))
 	s.loseLoads(wire.PanicError(p))
+	s.carryOut(s.prompts.machine.LoseChanges(wire.PanicError(p)))
 }
 
 // errPanic is why a process was not started: the start panicked.

@@ -33,9 +33,10 @@ type process struct {
 type waiter func(info *stream.SessionInfo, err *acp.RequestError)
 
 // newProcess makes the part of a session that has no process yet. post leaves work
-// for the session's owner; idle is called when the last of the calls has ended.
-func newProcess(post func(f func()) bool, idle func()) process {
-	return process{calls: newCallQueue(post, idle)}
+// for the session's owner; work and idle are called when the first of several calls begins
+// and when the last has ended.
+func newProcess(post func(f func()) bool, work, idle func()) process {
+	return process{calls: newCallQueue(post, work, idle)}
 }
 
 // client is the droid that runs, nil for none.

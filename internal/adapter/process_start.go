@@ -9,7 +9,6 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/options"
 )
 
 // wholeHistory is the message limit that makes droid return all messages: since
@@ -23,23 +22,23 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 	switch {
 	case s.ended:
 		f(nil, errEnding())
-	case s.proc.client() != nil:
+	case s.proc.client() != nil && !s.proc.starting():
 		f(nil, nil)
-	case s.prompts.machine.GaveUp():
+	case s.proc.client() == nil && s.prompts.machine.GaveUp():
 		f(nil, keepsCrashing(s.proc.lastCrash()))
 	case s.proc.await(f):
 		s.start(historyLimit)
 	}
 }
 
-// start starts droid beside the owner and loads the session into it, with the
-// settings it had. If the process before is still leaving, it is idle, so it is
-// killed; it is gone before the new one loads the session.
+// start starts droid beside the owner and loads the session into it. If the process
+// before is still leaving, it is idle, so it is killed; it is gone before the new one
+// loads the session.
 func (s *Session) start(historyLimit int) {
 	leaving := s.proc.stillLeaving()
 	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
 	id, added := s.droidID, s.instructed
-	cwd, servers, wanted := s.cwd, s.servers.List(), s.options.Settings()
+	cwd, servers := s.cwd, s.servers.List()
 	s.do(func(ctx context.Context) {
 		s.before.wait()
 		if leaving != nil {
@@ -47,11 +46,6 @@ func (s *Session) start(historyLimit int) {
 			<-leaving.Exited()
 		}
 		client, info, err := s.agent.launch(ctx, cwd, servers, s.agent.addedTo(id, added), open)
-		if err == nil {
-			if err := restoreSettings(ctx, client, wanted, info.Settings); err != nil {
-				s.agent.log.Warn("a loaded session did not take its settings back", zap.Error(err))
-			}
-		}
 		if !s.post(func() { s.started(client, info, err) }) && err == nil {
 			client.Kill()
 			<-client.Exited()
@@ -59,44 +53,91 @@ func (s *Session) start(historyLimit int) {
 	}, func() { s.started(nil, nil, errPanic) })
 }
 
-// restoreSettings gives a loaded session the settings that it had here. A value
-// that droid does not take shows in settings_updated, and so to the user.
-func restoreSettings(ctx context.Context, client *droid.Client, wanted, got stream.Settings) error {
-	patch := options.ToRestore(client.Version(), wanted, got)
-	if patch.IsZero() {
-		return nil
+// restoreSettings gives a session that a process has just loaded the settings that it
+// had before, and then calls then. droid may refuse values, or ignore them: what it reports
+// afterwards counts (quirk 14), and is told as any change is. A mode that asks less than the
+// one before lets no prompt pass, see inItsMode.
+func (s *Session) restoreSettings(before stream.Settings, then func()) {
+	client := s.proc.client()
+	if client == nil {
+		then()
+		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, settingsTime)
-	defer cancel()
-	return client.UpdateSettings(ctx, patch)
+	patches := s.options.ToRestore(client.Version(), before)
+	restored := func() {
+		s.drainEvents() // settings_updated comes before the reply
+		s.options.Restarted(before)
+		then()
+	}
+	if len(patches) == 0 {
+		restored()
+		return
+	}
+	s.do(func(ctx context.Context) {
+		for _, patch := range patches {
+			if err := changeSettings(ctx, client, patch); err != nil {
+				s.log.Warn("a loaded session did not take a setting back", zap.Error(err))
+			}
+		}
+		s.post(restored)
+	}, restored)
 }
 
-// started takes the process that start made, and serves those who waited.
+// started takes the process that start made, and serves those who waited, when the session
+// has the settings that it had before.
 func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {
-	waiting := s.proc.takeWaiting()
-	var failure *acp.RequestError
 	switch {
 	case err != nil:
-		failure = s.restartError(err)
+		s.serve(info, s.restartError(err))
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
-		failure = errEnding()
+		s.serve(info, errEnding())
 	default:
+		before := s.options.Settings()
 		s.adopt(client)
 		s.opened(info)
-		switch {
-		case s.proc.client() != nil:
-		case s.registered:
-			failure = s.crashError(s.proc.lastCrash())
-		default:
-			failure = openError(s.id, s.proc.lastCrash())
-		}
+		s.restoreSettings(before, func() { s.serve(info, s.goneAgain()) })
 	}
-	for _, f := range waiting {
-		f(info, failure)
+}
+
+// goneAgain is why the process that was just started is gone, nil when it is there.
+func (s *Session) goneAgain() *acp.RequestError {
+	switch {
+	case s.proc.client() != nil:
+		return nil
+	case s.registered:
+		return s.crashError(s.proc.lastCrash())
+	}
+	return openError(s.id, s.proc.lastCrash())
+}
+
+// serve answers those who waited for a process. A panic of one is the others' no concern.
+func (s *Session) serve(info *stream.SessionInfo, failure *acp.RequestError) {
+	for _, f := range s.proc.takeWaiting() {
+		s.guard(func() { f(info, failure) })
 	}
 	s.nextReload()
+}
+
+// inItsMode calls then for a prompt that begins when droid is in the mode that the session
+// had before droid was started again, or one that asks more. Otherwise it asks droid once
+// more for that mode; if droid still does not take it, the prompt fails.
+func (s *Session) inItsMode(p *userPrompt, then func()) {
+	mode := s.options.Owed()
+	if mode == "" {
+		then()
+		return
+	}
+	s.updateSettings(func(v stream.Version) stream.SettingsPatch { return stream.ModeSettings(v, mode) },
+		func(err *acp.RequestError) { s.failPrompt(p, err) },
+		func(err error) {
+			if s.options.Owed() == "" {
+				then()
+				return
+			}
+			s.failPrompt(p, modeLost(string(mode), string(s.options.Mode()), err))
+		})
 }
 
 // adopt makes client the session's process. Its events are read from now on.

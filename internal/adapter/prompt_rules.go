@@ -6,6 +6,9 @@ import (
 	"droid-acp/internal/prompt"
 )
 
+// anySession are rules that leave out all that depends on a session's droid and model.
+func anySession(dir string) prompt.Rules { return prompt.Rules{Dir: dir, AttachFiles: true} }
+
 // promptRules are what the session can take with the next prompt.
 func (s *Session) promptRules() prompt.Rules {
 	return prompt.Rules{

@@ -23,11 +23,12 @@ type userPrompt struct {
 	request *wire.Response
 	answer  func(acp.StopReason, *acp.RequestError) // called once, by endPrompt
 
-	message stream.UserMessage
-	typed   string      // message as the user typed it, commands not expanded
-	notes   []string    // about the user's shell commands; message begins with them
-	command *commandRun // the command of this agent that the prompt is; nil for a prompt to droid
-	further *further    // what it is as a message that belongs to another prompt; nil for a prompt of its own
+	content prompt.Prompt      // as the editor sent it; what the session makes of it is message
+	message stream.UserMessage // made when the prompt goes to droid, see compose
+	typed   string             // the text as the user typed it, commands not expanded
+	notes   []string           // about the user's shell commands; message begins with them
+	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
+	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
 
 	cancelled bool // it has ended as cancelled
 
@@ -227,25 +228,48 @@ func (s *Session) accept(p *userPrompt, blocks json.RawMessage) {
 		p.answer(acp.StopReasonCancelled, nil)
 		return
 	}
-	parsed, err := prompt.Parse(blocks)
-	if err == nil {
-		p.message, err = parsed.Message(s.promptRules())
-	}
-	if err != nil {
-		p.answer("", invalidParams("%v", err))
+	if err := s.readPrompt(p, blocks); err != nil {
+		p.answer("", err)
 		return
 	}
 	s.show.Prompted()
-	p.command = s.commandOf(parsed)
-	p.typed = p.message.Text
-	s.expandTyped(p)
+	p.command = s.commandOf(p.content)
 	s.prompts.add(p)
 	s.carryOut(s.prompts.machine.Accept(p.id, p.kind()))
 }
 
-// expandTyped puts the text of a command in the place of its name, where droid does not
-// do that.
-func (s *Session) expandTyped(p *userPrompt) { p.message.Text = s.commands.expand(p.typed) }
+// readPrompt reads what the editor sent, and refuses at once what no session can take. What
+// depends on the session is seen when the prompt goes to droid, as what was asked before it
+// may change that.
+func (s *Session) readPrompt(p *userPrompt, blocks json.RawMessage) *acp.RequestError {
+	content, err := prompt.Parse(blocks)
+	if err != nil {
+		return invalidParams("%v", err)
+	}
+	message, err := content.Message(anySession(s.cwd))
+	if err != nil {
+		return invalidParams("%v", err)
+	}
+	p.content, p.typed = content, message.Text
+	return nil
+}
+
+// compose makes the message of a prompt that is about to go to droid, as the session can
+// take it now. It puts the text of a command in the place of its name, where droid does
+// not do that.
+func (s *Session) compose(p *userPrompt) *acp.RequestError {
+	if p.further != nil && p.further.words != "" {
+		p.message.Text = p.further.words
+		return nil
+	}
+	message, err := p.content.Message(s.promptRules())
+	if err != nil {
+		return invalidParams("%v", err)
+	}
+	p.message = message
+	p.message.Text = s.commands.expand(message.Text)
+	return s.refusedProgram(p.message.Text)
+}
 
 // works reports whether a prompt runs.
 func (s *Session) works() bool {

@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
 
@@ -30,11 +31,19 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{ordered: c.Ordered, work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
-		s.reload(&reload{c.Context, c.Response, p, ids, replay, answer})
-	}})
+	r := &reload{ctx: c.Context, request: c.Response, session: p.SessionID, ids: ids, replay: replay,
+		cwd: p.CWD, target: p.target, servers: p.servers, notices: p.notices, wish: p.wish}
+	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{
+		ordered: c.Ordered,
+		work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
+			r.answers(answer)
+			s.reload(r)
+		},
+		ctx:       c.Context,
+		cancelled: func(func(protocol.SessionResult, *acp.RequestError)) { s.cancelLoad(r) },
+	})
 	if err != nil {
-		if !known {
+		if !known && !r.kept {
 			a.sessions.forget(s)
 			s.stop()
 		}
@@ -45,43 +54,48 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 
 // reload takes a session/load or session/resume. A session that works on a prompt
 // is not loaded, since that would disturb the prompt. Each load begins when the
-// responses before it are written.
+// responses before it are written, and is over when its own is.
 func (s *Session) reload(r *reload) {
-	switch {
-	case s.loads.refusal() != nil:
-		r.refuse(s.loads.refusal())
-	case s.ended:
-		r.refuse(s.endError())
+	switch err := s.takesNothing(); {
+	case err != nil:
+		r.refuse(err)
 	case s.busy():
 		r.refuse(invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
-		s.loads.add(r)
-		s.prompts.machine.Hold() // until its response is written
-		s.nextReload()
+		r.placed(s.inTurn(turns.Session, func(over func(error)) {
+			if err := s.takesNothing(); err != nil {
+				defer over(nil)
+				r.refuse(err)
+				return
+			}
+			r.began(over)
+			s.loads.add(r)
+			s.nextReload()
+		}))
 	}
 }
 
-// nextReload begins the first load that waits, unless something is under way that
-// it would cut short. A process that is being started may have other MCP servers
-// and was asked for less history; one that changes its settings must not be replaced.
+// nextReload begins the load that waits, unless something is under way that it would
+// cut short. A process that is being started may have other MCP servers and was asked
+// for less history; one that changes its settings must not be replaced.
 func (s *Session) nextReload() {
-	if s.loads.answering || s.prompts.machine.Unwritten() || s.proc.starting() || s.proc.calls.busy() || s.ended {
+	if s.prompts.machine.Unwritten() || s.proc.starting() || s.proc.calls.busy() || s.ended {
 		return
 	}
 	r := s.loads.begin()
 	if r == nil {
 		return
 	}
-	s.note(r.params.notices...) // of MCP servers that droid cannot have
+	s.note(r.notices...)        // of MCP servers that droid cannot have
 	s.prompts.machine.Forgive() // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
 		limit = wholeHistory
 	}
-	s.useServers(r.params.servers)
-	s.useInstructions(r.params.wish)
+	s.useServers(r.servers)
+	s.useInstructions(r.wish)
 	s.catchUp(r.ids)
-	stayThere := s.useDirectory(r.params)
+	stayThere := s.useDirectory(r.cwd, r.target)
 	finish := func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			stayThere()
@@ -101,14 +115,17 @@ func (s *Session) nextReload() {
 // From now on the editor knows the session by the id that it asked for.
 func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.RequestError) {
 	switch {
-	case !s.loads.runs(r):
-		return // a panic ended it
+	case !s.loads.runs(r): // a panic ended it, or the user
+		if r.kept {
+			s.openedForOthers(err)
+		}
+		return
 	case s.ended:
 		r.refuse(errEnding())
 		return
 	case err != nil:
 		if err.Code == codeResourceNotFound {
-			err = unknownSession(r.params.SessionID)
+			err = unknownSession(r.session)
 		}
 		s.reloadEnded(r, err)
 		if !s.registered {
@@ -116,7 +133,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		}
 		return
 	}
-	s.tellAs(r.params.SessionID)
+	s.tellAs(r.session)
 	if r.replay {
 		s.replay.begin(r.ctx, info, func(err *acp.RequestError) { s.reloadEnded(r, err) })
 		return
@@ -137,17 +154,51 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		s.unregister()
 		r.done(s.sessionResult(), nil)
 	}
-	r.request.WhenWritten(func() { s.post(func() { s.reloadAnswered(err == nil) }) })
+	r.request.WhenWritten(func() { s.post(func() { s.reloadAnswered(r, err == nil) }) })
 }
 
-// loseLoads ends the loads of a session in which something panicked: what they wait
-// for may never come, and prompts wait for them.
-func (s *Session) loseLoads(err *acp.RequestError) {
-	for range s.loads.refuse(err) {
-		s.carryOut(s.prompts.machine.Release())
+// cancelLoad ends a load that the user has taken back, however far it is. If it was to open
+// the session, and prompts or other requests wait behind it, the session is opened for them
+// all the same.
+func (s *Session) cancelLoad(r *reload) {
+	switch {
+	case r.turn == nil: // it was refused
+	case s.withdraw(r.turn):
+		r.refuse(requestCancelled())
+	case !s.loads.has(r): // it has its answer
+	default:
+		r.keep(s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1)
+		opens := !s.registered && !s.replay.runs() // and droid has not opened it yet
+		s.replay.end(requestCancelled())
+		s.reloadEnded(r, requestCancelled())
+		switch {
+		case s.registered:
+		case !r.kept:
+			s.neverOpened(loadCancelled())
+		case !opens:
+			s.openedForOthers(nil)
+		}
 	}
+}
+
+// openedForOthers goes on when a session was opened, or not, after the load that was to do
+// it had been cancelled.
+func (s *Session) openedForOthers(err *acp.RequestError) {
+	switch {
+	case s.registered || s.ended:
+	case err != nil:
+		s.neverOpened(err)
+		s.stop()
+	default:
+		s.register()
+	}
+}
+
+// loseLoads ends the load of a session in which something panicked: what it waits for may
+// never come, and prompts wait for it.
+func (s *Session) loseLoads(err *acp.RequestError) {
 	s.replay.end(err)
-	if r := s.loads.current(); r != nil {
+	if r := s.loads.open(); r != nil {
 		s.reloadEnded(r, err)
 	}
 }
@@ -162,15 +213,14 @@ func (s *Session) neverOpened(err *acp.RequestError) {
 }
 
 // reloadAnswered goes on when the response to a load is written.
-func (s *Session) reloadAnswered(loaded bool) {
+func (s *Session) reloadAnswered(r *reload, loaded bool) {
 	if loaded {
 		s.register()
 		s.tellUsage()
 	}
 	s.rest()
-	s.loads.answered()
-	s.nextReload()
-	s.carryOut(s.prompts.machine.Release())
+	s.loads.answered(r)
+	r.over(nil)
 }
 
 // useServers makes these the session's MCP servers. If the process has others, it is
@@ -220,12 +270,9 @@ func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.Sess
 	case client == nil: // it has gone while the load waited
 		s.withDroid(limit, done)
 	case err == nil:
+		before := s.options.Settings()
 		s.opened(info)
-		done(info, nil)
-	case hangs && s.prompts.machine.ForModel():
-		s.log.Warn("droid hangs while it loads the session; it is killed")
-		client.KillFor("it did not answer for 10 s while it loaded the session") // a prompt came meanwhile; it ends with the process
-		done(nil, s.loadError(asked, err))
+		s.restoreSettings(before, func() { done(info, nil) })
 	case hangs:
 		s.log.Warn("droid hangs while it loads the session; another one takes it up")
 		s.leave()

@@ -59,7 +59,7 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 	}
 	for len(s.replay.events) > 0 {
 		if s.replay.ctx.Err() != nil {
-			s.replay.end(requestCancelled())
+			s.cancelLoad(s.loads.open())
 			return nil
 		}
 		if room := s.agent.conn.Full(); room != nil {

@@ -73,7 +73,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	}
 	s.prompts = newPrompts(s.options.Steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
-	s.proc = newProcess(s.post, func() { s.nextReload() })
+	s.proc = newProcess(s.post, s.prompts.machine.Hold, s.callsEnded)
 	s.servers.Use(servers)
 	return s
 }
@@ -223,7 +223,6 @@ func (s *Session) end() {
 	for _, f := range s.proc.takeWaiting() {
 		f(nil, errEnding())
 	}
-	s.loads.refuse(errEnding()) // the load that ran was answered by what it waited for
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
 	s.holding.letGo()

@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
 
@@ -101,28 +102,35 @@ func (a *Agent) titleStored(id, title string) bool {
 // setTitle names a session that is open here: droid does it, or, where it cannot
 // (0.99), its file is changed while no turn runs.
 func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
-	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			done(err)
-			return
-		}
-		stored := func(err error) {
+	s.inTurn(turns.Session, func(over func(error)) {
+		s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
 			if err != nil {
-				done(notDone(namingSession, err))
+				defer over(nil)
+				done(err)
 				return
 			}
-			s.userTitled(title)
-			done(nil)
-		}
-		client, id := s.proc.client(), s.droidID
-		if !client.Version().Has(stream.RenamesSessions) {
-			s.writeTitle(id, title, stored)
-			return
-		}
-		s.do(func(ctx context.Context) {
-			_, err := s.agent.rename(ctx, client, id, title)
-			s.post(func() { stored(err) })
-		}, func() { stored(errPanic) })
+			stored := func(err error) {
+				if err != nil {
+					done(notDone(namingSession, err))
+					return
+				}
+				s.userTitled(title)
+				done(nil)
+			}
+			client, id := s.proc.client(), s.droidID
+			if !client.Version().Has(stream.RenamesSessions) {
+				s.writeTitle(id, title, stored) // that holds prompts, and no change of the mode meanwhile
+				over(nil)
+				return
+			}
+			s.do(func(ctx context.Context) {
+				_, err := s.agent.rename(ctx, client, id, title)
+				s.post(func() {
+					defer over(nil)
+					stored(err)
+				})
+			}, func() { defer over(nil); stored(errPanic) })
+		})
 	})
 }
 

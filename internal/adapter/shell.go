@@ -59,14 +59,14 @@ func (n *shellNotes) take() []string {
 // putBack takes the notes of a prompt that droid did not take; they come first again.
 func (n *shellNotes) putBack(texts []string) { n.texts = append(texts, n.texts...) }
 
-// addShellNotes puts the notes of the user's shell commands in front of a prompt. If
-// the prompt is a command that droid expands, it must begin the message, so the notes
-// wait for the prompt after it.
+// addShellNotes puts the notes of the user's shell commands in front of a prompt, behind
+// those that it had when it was sent before. If the prompt is a command that droid expands,
+// it must begin the message, so the notes wait for the prompt after it.
 func (s *Session) addShellNotes(p *userPrompt) {
-	if name, _, _ := splitCommand(p.message.Text); s.commands.has(name) || len(s.shellNotes.texts) == 0 {
+	if name, _, _ := splitCommand(p.message.Text); s.commands.has(name) {
 		return
 	}
-	p.notes = s.shellNotes.take()
+	p.notes = append(p.notes, s.shellNotes.take()...)
 	p.message.Text = strings.Join(p.notes, "") + p.message.Text
 }
 

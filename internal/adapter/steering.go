@@ -6,7 +6,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/prompt"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
@@ -87,16 +86,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 		answer(nil, err)
 		return
 	}
-	parsed, err := prompt.Parse(params.Prompt)
-	if err == nil {
-		p.message, err = parsed.Message(s.promptRules())
-	}
-	if err != nil {
-		answer(nil, invalidParams("%v", err))
-		return
-	}
-	p.message.Text = s.commands.expand(p.message.Text)
-	if err := s.refusedProgram(p.message.Text); err != nil {
+	if err := s.readPrompt(p, params.Prompt); err != nil {
 		answer(nil, err)
 		return
 	}
@@ -116,8 +106,11 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 		answer(outcomePromptRequired, nil)
 		return
 	}
-	// The updates of the turn come behind the answer that announces it.
-	response.WhenWritten(func() { s.post(func() { s.acceptDetached(params) }) })
+	// The turn has its place now. It begins when the answer that announces it is written, so
+	// that its updates come behind that.
+	s.prompts.machine.Hold()
+	response.WhenWritten(func() { s.post(func() { s.carryOut(s.prompts.machine.Release()) }) })
+	s.acceptDetached(params)
 	answer(outcomeStarted, nil)
 }
 

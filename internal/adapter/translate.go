@@ -19,7 +19,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	}
 	switch ev.(type) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
-		s.prompts.machine.Spoke()
+		s.carryOut(s.prompts.machine.Spoke())
 	}
 	s.put(s.show.Event(s.moment(), ev, files))
 	if s.turnEvent(ev) {

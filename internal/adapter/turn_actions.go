@@ -33,6 +33,8 @@ func (s *Session) carryOut(actions []turns.Action) {
 
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
+	case turns.Begin:
+		a.Do()
 	case turns.NeedDroid:
 		s.needDroid(s.prompts.open[a.ID])
 	case turns.Run:
@@ -81,26 +83,25 @@ func (s *Session) needDroid(p *userPrompt) {
 				s.tell("droid had ended and was started again; the session continues.")
 			}
 			s.whenTrusted(p, func() {
-				s.whenServersStarted(func() { s.whenExpanded(p, func() { s.ready(p) }) })
+				s.inItsMode(p, func() {
+					s.whenServersStarted(func() {
+						s.whenExpanded(p, func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
+					})
+				})
 			})
 		})
 	})
 }
 
-// ready says that a prompt may go to droid now.
-func (s *Session) ready(p *userPrompt) {
-	if err := s.refusedProgram(p.message.Text); err != nil && s.prompts.runs(p) {
-		s.failPrompt(p, err)
-		return
-	}
-	s.carryOut(s.prompts.machine.Ready(p.id))
-}
-
 // sendPrompt hands a prompt to droid.
 func (s *Session) sendPrompt(p *userPrompt, request string) {
+	if err := s.compose(p); err != nil {
+		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, err))
+		return
+	}
 	p.message.RequestID = request
 	s.showWords(p)
-	if s.prompts.runs(p) {
+	if s.prompts.runs(p) || len(p.notes) > 0 {
 		s.addShellNotes(p)
 	}
 	s.apply(s.proc.begin(time.Now(), request, p.message.Text))

@@ -6,6 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/prompt"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/turns"
 )
@@ -38,9 +39,9 @@ func (s *Session) turnEvent(ev quirks.Event) bool {
 func (s *Session) turnStarted(ev quirks.TurnStarted) {
 	s.usage.began(ev, s.options.ModelInUse())
 	if p := s.prompts.of(ev.RequestID); p != nil {
-		p.message = stream.UserMessage{RequestID: ev.RequestID} // images need not be kept
+		p.message, p.content = stream.UserMessage{RequestID: ev.RequestID}, prompt.Prompt{} // images need not be kept
 	}
-	s.prompts.machine.Started(ev.RequestID)
+	s.carryOut(s.prompts.machine.Started(time.Now(), ev.RequestID))
 }
 
 // discarded tells the user of a message that droid threw away, if its prompt was

@@ -3,7 +3,6 @@ package adapter
 import (
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/turns"
 )
 
@@ -32,10 +31,9 @@ func (f *further) settle(err *acp.RequestError) {
 func (s *Session) sayBehind(text string) {
 	if p := s.prompts.unsentWords(); p != nil {
 		p.further.words += "\n\n" + text
-		p.message.Text = p.further.words
 		return
 	}
-	p := &userPrompt{message: stream.UserMessage{Text: text}, further: &further{words: text}}
+	p := &userPrompt{further: &further{words: text}}
 	actions, ok := s.prompts.join(p, turns.Behind)
 	if !ok {
 		s.tellUnsaid(text)

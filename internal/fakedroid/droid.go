@@ -232,7 +232,11 @@ func (d *Droid) serve(m *Message) error {
 	case "droid.update_session_settings":
 		return d.updateSettings(m.ID, params)
 	case "droid.fork_session":
-		return d.Reply(m.ID, Fields{"newSessionId": d.sessions.fork(d.session)})
+		copied := d.sessions.fork(d.session)
+		if !d.version.modern() {
+			d.session = copied // it goes on there (quirk 35)
+		}
+		return d.Reply(m.ID, Fields{"newSessionId": copied})
 	}
 	return d.ReplyError(m.ID, codeMethod, "Unknown method: "+m.Method)
 }

@@ -300,19 +300,56 @@ func TestSettingsToRestore(t *testing.T) {
 	require.NoError(t, err)
 	word := func(s string) *string { return &s }
 	had := stream.Settings{Raw: []byte(`{}`), AutonomyMode: word("spec"), ModelID: word("m"), ReasoningEffort: word("high")}
+	spec := stream.ModeSettings(newest, stream.ModeSpec)
+	require.False(t, spec.IsZero())
 	for name, tc := range map[string]struct {
-		wanted, got stream.Settings
-		want        stream.SettingsPatch
+		before, got stream.Settings
+		want        []stream.SettingsPatch
 	}{
-		"never open here":  {stream.Settings{ModelID: word("m")}, stream.Settings{}, stream.SettingsPatch{}},
-		"all is as it was": {had, had, stream.SettingsPatch{}},
-		"another model":    {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("n"), ReasoningEffort: word("high")}, stream.SettingsPatch{ModelID: word("m")}},
-		"no effort":        {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("m")}, stream.SettingsPatch{ReasoningEffort: word("high")}},
-		"what it has more": {stream.Settings{Raw: had.Raw}, had, stream.SettingsPatch{}},
+		"never open here":  {stream.Settings{ModelID: word("m")}, stream.Settings{}, nil},
+		"all is as it was": {had, had, nil},
+		"another model":    {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("n"), ReasoningEffort: word("high")}, []stream.SettingsPatch{{ModelID: word("m")}}},
+		"no effort":        {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("m")}, []stream.SettingsPatch{{ReasoningEffort: word("high")}}},
+		"what it has more": {stream.Settings{Raw: had.Raw}, had, nil},
+		"the mode":         {had, stream.Settings{ModelID: word("m"), ReasoningEffort: word("high")}, []stream.SettingsPatch{spec}},
+		"mode and model":   {had, stream.Settings{ReasoningEffort: word("high")}, []stream.SettingsPatch{spec, {ModelID: word("m")}}},
 	} {
-		require.Equal(t, tc.want, ToRestore(newest, tc.wanted, tc.got), name)
+		o := New("")
+		o.Reported(tc.got)
+		require.Equal(t, tc.want, o.ToRestore(newest, tc.before), name)
 	}
-	want := stream.ModeSettings(newest, had.Mode())
-	require.False(t, want.IsZero())
-	require.Equal(t, want, ToRestore(newest, had, stream.Settings{ModelID: word("m"), ReasoningEffort: word("high")}))
+}
+
+// A mode that asks less than the one before is owed, until droid has that one or one that
+// asks more, or the user has chosen.
+func TestOwedMode(t *testing.T) {
+	newest, err := stream.ParseVersion("1.220.0")
+	require.NoError(t, err)
+	in := func(mode string) stream.Settings { return stream.Settings{Raw: []byte(`{}`), AutonomyMode: &mode} }
+	for _, tc := range []struct {
+		before, after string
+		owed          stream.Mode
+	}{
+		{"normal", "auto-high", "normal"}, {"auto-low", "auto-medium", "auto-low"}, {"spec", "normal", "spec"}, {"normal", "unheard-of", "normal"},
+		{"auto-high", "normal", ""}, {"normal", "normal", ""}, {"auto-low", "spec", ""}, {"unheard-of", "auto-high", ""},
+	} {
+		o := New("")
+		o.Reported(in(tc.after))
+		o.Restarted(in(tc.before))
+		require.Equal(t, tc.owed, o.Owed(), "%s after %s", tc.after, tc.before)
+	}
+	o := New("")
+	o.Reported(in("auto-high"))
+	o.Restarted(in("normal"))
+	o.Reported(in("auto-low"))
+	o.Restarted(in("auto-high"))
+	require.Equal(t, stream.ModeNormal, o.Owed(), "also after another start")
+	require.Equal(t, []stream.SettingsPatch{stream.ModeSettings(newest, stream.ModeNormal)}, o.ToRestore(newest, in("auto-low")))
+	o.Reported(in("spec"))
+	require.Empty(t, o.Owed())
+	o.Reported(in("auto-high"))
+	require.Empty(t, o.Owed(), "droid's own changes follow from what the user has approved")
+	o.Restarted(in("normal"))
+	o.ModeChosen()
+	require.Empty(t, o.Owed())
 }

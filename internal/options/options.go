@@ -43,6 +43,7 @@ type State struct {
 	models   []stream.Model  // that droid offers
 	followUp string          // Queue or Steer; droid knows nothing of it
 	switches bool            // the editor knows options that are switches
+	owed     stream.Mode     // that a restarted droid did not take back, see Owed; "" for none
 
 	// What the editor believes: "" and nil when it was told nothing.
 	toldMode stream.Mode
@@ -71,7 +72,36 @@ func (o *State) Models() []stream.Model { return o.models }
 func (o *State) FollowUp() string { return o.followUp }
 
 // Reported takes the settings that droid reports.
-func (o *State) Reported(settings stream.Settings) { o.settings = settings }
+func (o *State) Reported(settings stream.Settings) {
+	o.settings = settings
+	if o.owed != "" && o.Mode().AsksAsMuchAs(o.owed) {
+		o.owed = ""
+	}
+}
+
+// Restarted compares the settings that a session has after a load with those that it had
+// before, when droid was asked to take them back. See Owed.
+func (o *State) Restarted(before stream.Settings) {
+	if mode := o.modeBefore(before); mode != "" && !o.Mode().AsksAsMuchAs(mode) {
+		o.owed = mode
+	}
+}
+
+// modeBefore is the mode that a session is to have after a load, "" for none.
+func (o *State) modeBefore(before stream.Settings) stream.Mode {
+	if o.owed != "" {
+		return o.owed
+	}
+	return before.Mode()
+}
+
+// Owed is the mode that a session had when droid was started again, if droid did not take
+// it back and is in one that asks less; "" where all is well. No prompt may go to droid
+// until it has that mode, or the user has chosen another one.
+func (o *State) Owed() stream.Mode { return o.owed }
+
+// ModeChosen says that the session has the mode that the user wants now.
+func (o *State) ModeChosen() { o.owed = "" }
 
 // Offered takes the models that droid offers. An empty list changes nothing.
 func (o *State) Offered(models []stream.Model) {

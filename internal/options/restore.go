@@ -2,22 +2,27 @@ package options
 
 import "droid-acp/internal/droid/stream"
 
-// ToRestore returns the change that gives a loaded session the wanted mode, model and
-// effort. got are the settings that a droid of version v loaded the session with.
-func ToRestore(v stream.Version, wanted, got stream.Settings) (patch stream.SettingsPatch) {
-	if wanted.Raw == nil {
-		return patch // the session was never open here
+// ToRestore returns the changes that give a loaded session the mode, model and effort that
+// it had before, in a droid of version v. The mode is a change of its own, so that nothing
+// else has droid refuse it.
+func (o *State) ToRestore(v stream.Version, before stream.Settings) (patches []stream.SettingsPatch) {
+	if before.Raw == nil {
+		return nil // the session was never open here
 	}
-	if mode := wanted.Mode(); mode != "" && mode != got.Mode() {
-		patch = stream.ModeSettings(v, mode)
+	if mode := o.modeBefore(before); mode != "" && mode != o.Mode() {
+		patches = append(patches, stream.ModeSettings(v, mode))
 	}
-	if differs(wanted.ModelID, got.ModelID) {
-		patch.ModelID = wanted.ModelID
+	var patch stream.SettingsPatch
+	if differs(before.ModelID, o.settings.ModelID) {
+		patch.ModelID = before.ModelID
 	}
-	if differs(wanted.ReasoningEffort, got.ReasoningEffort) {
-		patch.ReasoningEffort = wanted.ReasoningEffort
+	if differs(before.ReasoningEffort, o.settings.ReasoningEffort) {
+		patch.ReasoningEffort = before.ReasoningEffort
 	}
-	return patch
+	if !patch.IsZero() {
+		patches = append(patches, patch)
+	}
+	return patches
 }
 
 func differs(wanted, got *string) bool { return wanted != nil && (got == nil || *wanted != *got) }

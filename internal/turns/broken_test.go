@@ -98,11 +98,12 @@ func (b waitsForEver) Tick(now time.Time) []Action {
 // leavesStarted does not stop a cancelled prompt that droid begins with by itself.
 type leavesStarted struct{ *Machine }
 
-func (b leavesStarted) Started(request string) {
-	b.Machine.Started(request)
+func (b leavesStarted) Started(now time.Time, request string) []Action {
+	actions := b.Machine.Started(now, request)
 	if b.running != nil {
 		b.running.stopping.due = false
 	}
+	return actions
 }
 
 // keepsQueue cancels only what runs.
@@ -219,6 +220,49 @@ func (b sendsAllTheSame) Ended(request string, _ How, why error) (bool, []Action
 	return b.Machine.Ended(request, Completed, why)
 }
 
+// overtakesChanges starts prompts before the change that was asked before them.
+type overtakesChanges struct{ *Machine }
+
+func (b overtakesChanges) Accept(id ID, kind Kind) []Action {
+	changes := b.changes
+	b.changes = nil
+	defer func() { b.changes = changes }()
+	return b.Machine.Accept(id, kind)
+}
+
+// changesEarly makes a change before droid has what was asked before it.
+type changesEarly struct{ *Machine }
+
+func (b changesEarly) Change(of Sphere, do func()) (*Change, []Action) {
+	c, actions := b.Machine.Change(of, do)
+	c.place = 0
+	return c, append(actions, b.take()...)
+}
+
+// changesTwice makes two changes at a time.
+type changesTwice struct{ *Machine }
+
+func (b changesTwice) Change(of Sphere, do func()) (*Change, []Action) {
+	changes := b.changes
+	b.changes = nil
+	c, actions := b.Machine.Change(of, do)
+	b.changes = append(changes, b.changes...)
+	return c, actions
+}
+
+// forgivesChanges sends what was meant for a change that failed.
+type forgivesChanges struct{ *Machine }
+
+func (b forgivesChanges) Changed(c *Change, _ error) []Action { return b.Machine.Changed(c, nil) }
+
+// staysChanging does not go on when a change is over.
+type staysChanging struct{ *Machine }
+
+func (b staysChanging) Changed(c *Change, _ error) []Action {
+	b.leaveOut(c)
+	return nil
+}
+
 // TestRulesAreNoticed: a machine that breaks a rule is found within the steps of
 // TestRules.
 func TestRulesAreNoticed(t *testing.T) {
@@ -244,6 +288,11 @@ func TestRulesAreNoticed(t *testing.T) {
 		"messages are sent":              func(m *Machine) machine { return losesMessages{m} },
 		"prompts wait for messages":      func(m *Machine) machine { return endsBefore{m} },
 		"a failure ends it":              func(m *Machine) machine { return sendsAllTheSame{m} },
+		"changes hold prompts":           func(m *Machine) machine { return overtakesChanges{m} },
+		"changes wait for prompts":       func(m *Machine) machine { return changesEarly{m} },
+		"one change after the other":     func(m *Machine) machine { return changesTwice{m} },
+		"failed changes fail prompts":    func(m *Machine) machine { return forgivesChanges{m} },
+		"prompts go on after changes":    func(m *Machine) machine { return staysChanging{m} },
 	} {
 		t.Run(rule, func(t *testing.T) {
 			for seed := range int64(worlds) {

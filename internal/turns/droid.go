@@ -5,10 +5,11 @@ package turns
 const MaxCrashes = 3
 
 // Spoke says that something of the running prompt was shown.
-func (m *Machine) Spoke() {
+func (m *Machine) Spoke() []Action {
 	if m.running != nil {
 		m.running.spoke = true
 	}
+	return m.take()
 }
 
 // Ended says that droid ended the prompt with this request id; why is the reason of
@@ -128,17 +129,17 @@ func (m *Machine) Working() bool {
 	return m.running != nil && !m.running.cancelled && m.running.stage == taken
 }
 
-// ForModel reports whether the prompt that runs is one for the model.
-func (m *Machine) ForModel() bool { return m.running != nil && m.running.kind == ToDroid }
-
 // Waiting is how many prompts wait, or are with droid beside the running one.
 func (m *Machine) Waiting() int { return len(m.queue) + len(m.steered) }
 
 // Queued reports whether prompts wait for their turn here.
 func (m *Machine) Queued() bool { return len(m.queue) > 0 }
 
-// Idle reports whether no prompt runs or waits, and every response is written.
-func (m *Machine) Idle() bool { return m.running == nil && len(m.queue) == 0 && m.unwritten == 0 }
+// Idle reports whether no prompt runs or waits, no change is wanted, and every response is
+// written.
+func (m *Machine) Idle() bool {
+	return m.running == nil && len(m.queue) == 0 && len(m.changes) == 0 && m.unwritten == 0
+}
 
 // Unwritten reports whether a response is not written yet.
 func (m *Machine) Unwritten() bool { return m.unwritten > 0 }

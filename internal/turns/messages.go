@@ -26,7 +26,7 @@ func (m *Machine) Join(id ID, when When) (host ID, ok bool, actions []Action) {
 	if !m.Joinable() {
 		return 0, false, nil
 	}
-	p := &prompt{id: id, host: m.running.root(), behind: when == Behind}
+	p := &prompt{id: id, host: m.running.root(), behind: when == Behind, place: m.nextPlace()}
 	m.queue = slices.Insert(m.queue, m.front(), p)
 	m.steer()
 	return p.host.id, true, m.take()

@@ -22,11 +22,15 @@ type machine interface {
 	InterruptDone() []Action
 	Hold()
 	Release() []Action
+	Change(Sphere, func()) (*Change, []Action)
+	Changed(*Change, error) []Action
+	Withdraw(*Change) (bool, []Action)
+	LoseChanges(error) []Action
 	Close(time.Time) []Action
 	Finish() []Action
 	SetSteering(bool) []Action
 	Join(ID, When) (ID, bool, []Action)
-	Started(string)
+	Started(time.Time, string) []Action
 	Folded(string) bool
 	Dropped(string) (bool, []Action)
 	Cancel(time.Time) []Action
@@ -34,7 +38,7 @@ type machine interface {
 	Beside(time.Time, string) []Action
 	Tick(time.Time) []Action
 	Due() (time.Time, bool)
-	Spoke()
+	Spoke() []Action
 	Ended(string, How, error) (bool, []Action)
 	Gone(error)
 	Buried(error) []Action
@@ -70,6 +74,18 @@ type told struct {
 	behind  bool  // it is to wait for the end of its host's turn
 	reached bool  // droid took it
 	parked  bool  // its turn is over, and messages of it are not
+
+	place int       // among all that was asked
+	seen  time.Time // when droid was said to work on it
+}
+
+// wanted is what the world knows of one change.
+type wanted struct {
+	handle *Change
+	of     Sphere
+	place  int
+	begun  bool
+	over   bool
 }
 
 // world is the reference: an editor and a droid that do what comes to their mind, and
@@ -80,6 +96,9 @@ type world struct {
 	now  time.Time
 	all  []*told // in the order of Accept
 	open map[ID]*told
+
+	changes []*wanted // all, in order
+	places  int       // that were given away
 
 	unwritten, interrupts, holds int
 	steering, closed, dead       bool
@@ -157,7 +176,7 @@ func (w *world) step() {
 		w.die()
 		return
 	}
-	switch w.rng.Intn(31) {
+	switch w.rng.Intn(35) {
 	case 0, 1, 2:
 		w.accept()
 	case 3, 22, 23:
@@ -208,6 +227,12 @@ func (w *world) step() {
 		w.endHere()
 	case 28, 29, 30:
 		w.join()
+	case 31:
+		w.change()
+	case 32, 33:
+		w.changed()
+	case 34:
+		w.giveUpChanges()
 	case 21:
 		w.steering = w.rng.Intn(3) > 0
 		w.note("steering %v", w.steering)
@@ -223,7 +248,7 @@ func (w *world) accept() {
 	case 1:
 		kind = Process
 	}
-	t := &told{id: ID(len(w.all) + 1), kind: kind}
+	t := &told{id: ID(len(w.all) + 1), kind: kind, place: w.nextPlace()}
 	w.all = append(w.all, t)
 	w.open[t.id] = t
 	w.note("accept %d kind %d", t.id, kind)
@@ -283,7 +308,7 @@ func (w *world) droidEnds() {
 	}
 	if w.rng.Intn(3) == 0 {
 		w.note("dropped %d", t.id)
-		t.with, t.reached = false, false
+		t.with, t.reached, t.seen = false, false, time.Time{}
 		again := !t.cancelled && !w.closed
 		t.again, t.started = again, t.started && !again
 		said, actions := w.m.Dropped(t.request)
@@ -329,7 +354,7 @@ func (w *world) message(of *told) *told {
 
 // join has the user say more to the prompt that runs.
 func (w *world) join() {
-	t := &told{id: ID(len(w.all) + 1), again: true, behind: w.rng.Intn(2) == 0}
+	t := &told{id: ID(len(w.all) + 1), again: true, behind: w.rng.Intn(2) == 0, place: w.nextPlace()}
 	id, runs := w.m.Running()
 	if runs {
 		if t.host = w.open[id]; t.host.host != nil {
@@ -361,7 +386,10 @@ func (w *world) droidMoves() {
 	switch w.rng.Intn(4) {
 	case 0:
 		w.note("started %d", t.id)
-		w.m.Started(t.request)
+		if t.seen.IsZero() {
+			t.seen = w.now
+		}
+		w.carryOut(w.m.Started(w.now, t.request))
 		id, ok := w.m.Running()
 		w.must(ok && id == t.id, "what droid works on runs")
 	case 1:
@@ -374,10 +402,10 @@ func (w *world) droidMoves() {
 		w.note("beside %d", t.id)
 		w.carryOut(w.m.Beside(w.now, t.request))
 	case 3:
-		w.m.Spoke()
 		if id, ok := w.m.Running(); ok {
 			w.open[id].spoke = true
 		}
+		w.carryOut(w.m.Spoke())
 	}
 }
 
@@ -515,6 +543,8 @@ func (w *world) carryOut(actions []Action) {
 			w.merged(a)
 		case Quiet:
 			w.must(w.pick(func(t *told) bool { return t.needs || t.runs || has(t) || t.sending }) == nil, "it is quiet when nothing runs")
+		case Begin:
+			a.Do()
 		case Forget, RefuseAsk:
 		}
 	}
@@ -529,6 +559,7 @@ func (w *world) starts(id ID) *told {
 	w.must(w.interrupts == 0, "nothing starts while an interrupt may still reach it")
 	w.must(w.holds == 0, "nothing starts while it is held")
 	w.must(t.host == nil || t.host.parked, "a message that starts a turn waits for the end of its prompt's")
+	w.notBefore(t, t.host != nil)
 	w.inOrder(t)
 	t.started = true
 	return t
@@ -554,6 +585,7 @@ func (w *world) send(a Send) {
 		r := w.open[id]
 		w.must((w.steering || t.host != nil) && r != nil && r.with && !r.cancelled, "a prompt is steered into a turn that runs")
 		w.must(!t.behind, "what waits for the end of a turn does not go into it")
+		w.notBefore(t, false)
 		for _, other := range w.all {
 			w.must(other.ended || !other.sending, "prompts are steered one after the other")
 		}
@@ -595,6 +627,120 @@ func (w *world) merged(a Merged) {
 	w.ends++
 }
 
+func (w *world) nextPlace() int {
+	w.places++
+	return w.places
+}
+
+// change has the user want something done between prompts.
+func (w *world) change() {
+	c := &wanted{place: w.nextPlace(), of: Sphere(w.rng.Intn(2))}
+	w.changes = append(w.changes, c)
+	w.note("change %d", c.place)
+	handle, actions := w.m.Change(c.of, func() {
+		w.must(!w.closed && !c.begun && !c.over, "a change begins once")
+		w.must(w.firstChange() == c, "changes are made in order, one after the other")
+		w.must(w.mayBegin(c), "a change begins when droid has begun with what was asked before it")
+		w.note("  change %d begins", c.place)
+		c.begun = true
+	})
+	c.handle = handle
+	w.carryOut(actions)
+}
+
+// firstChange is the first one that is not over, nil for none.
+func (w *world) firstChange() *wanted {
+	for _, c := range w.changes {
+		if !c.over {
+			return c
+		}
+	}
+	return nil
+}
+
+// mayBegin reports whether a change need not wait for the prompts that were asked before it.
+func (w *world) mayBegin(c *wanted) bool {
+	before := func(t *told) bool { return t.place < c.place && !t.cancelled }
+	id, runs := w.m.Running()
+	for _, t := range w.all {
+		if steered := !t.ended && t.sending && (!runs || t.id != id); steered && before(t) {
+			return false
+		}
+	}
+	if runs && w.open[id].kind == ToDroid {
+		r := w.open[id]
+		called := r.spoke || !r.seen.IsZero() && !w.now.Before(r.seen.Add(CallTime))
+		return !before(r) || called || c.of == Session && !r.seen.IsZero()
+	}
+	return runs && w.open[id].kind == Process || w.pick(func(t *told) bool {
+		return before(t) && !t.started && !t.parked && (!runs || t.id != id)
+	}) == nil
+}
+
+// notBefore checks that a prompt does not overtake a change that was asked before it, but for
+// one that has not begun where left is true.
+func (w *world) notBefore(t *told, left bool) {
+	for _, c := range w.changes {
+		w.must(c.over || c.place > t.place || left && !c.begun, "prompt %d overtakes change %d", t.id, c.place)
+	}
+}
+
+// changed ends the change that is under way.
+func (w *world) changed() {
+	c := w.firstChange()
+	if c == nil || !c.begun {
+		return
+	}
+	var failed error
+	if w.rng.Intn(3) == 0 {
+		failed = errSome
+		w.stopSince(c)
+	}
+	w.note("changed %d %v", c.place, failed)
+	c.over = true
+	w.carryOut(w.m.Changed(c.handle, failed))
+	w.must(failed == nil || w.waitingSince(c) == nil, "what was meant for a change that failed is not sent")
+	w.carryOut(w.m.Changed(c.handle, errSome)) // once
+}
+
+func (w *world) waitingSince(c *wanted) *told {
+	return w.pick(func(t *told) bool { return t.place > c.place && !t.started && !t.parked })
+}
+
+// stopSince notes that the prompts stop that wait behind a change.
+func (w *world) stopSince(c *wanted) {
+	for _, t := range w.open {
+		if t.place > c.place && !t.started {
+			w.stops(t)
+		}
+	}
+}
+
+// giveUpChanges withdraws a change, or loses all.
+func (w *world) giveUpChanges() {
+	c := w.firstChange()
+	if c == nil {
+		return
+	}
+	if w.rng.Intn(3) > 0 {
+		last := w.changes[len(w.changes)-1]
+		may := !last.begun && !last.over
+		w.note("withdraw %d", last.place)
+		last.over = last.over || may
+		ok, actions := w.m.Withdraw(last.handle)
+		w.must(ok == may, "a change is withdrawn that has not begun")
+		w.carryOut(actions)
+		return
+	}
+	w.note("lose changes")
+	w.stopSince(c)
+	for _, c := range w.changes {
+		c.over = true
+	}
+	w.carryOut(w.m.LoseChanges(errSome))
+	w.must(w.waitingSince(c) == nil, "what waited for a change that is lost is not sent")
+}
+
 // settled checks what holds between two things that happen.
 func (w *world) settled() {
 	id, runs := w.m.Running()
@@ -607,9 +753,13 @@ func (w *world) settled() {
 		w.must(!t.parked || t.ended || w.message(t) != nil, "prompt %d waits for nothing but its messages", t.id)
 	}
 	if free := !runs && w.unwritten == 0 && w.interrupts == 0 && w.holds == 0 && !w.closed; free {
-		w.must(!w.m.Queued(), "nothing waits while nothing is in the way")
+		w.must(!w.m.Queued() || w.firstChange() != nil && w.firstChange().begun, "nothing waits while nothing is in the way")
 	}
-	w.must(w.m.Idle() == (!runs && !w.m.Queued() && w.unwritten == 0), "it is idle when nothing is to be done")
+	w.must(w.m.Idle() == (!runs && !w.m.Queued() && w.unwritten == 0 && w.firstChange() == nil), "it is idle when nothing is to be done")
+	at, due := w.m.Due()
+	if c := w.firstChange(); c != nil && !c.begun && !w.closed && !(due && !at.After(w.now)) {
+		w.must(!w.mayBegin(c), "a change waits for prompts that were asked before it alone")
+	}
 	w.patient()
 }
 

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"slices"
+	"time"
 )
 
 // SetSteering says whether waiting prompts go to droid while another one runs.
@@ -19,7 +20,7 @@ func (m *Machine) steer() {
 	if m.dead || m.closed || r == nil || r.stage != taken || r.cancelled || len(m.queue) == 0 || m.sending() {
 		return
 	}
-	if p := m.queue[0]; p.kind == ToDroid && m.mayJoinNow(p) {
+	if p := m.queue[0]; p.kind == ToDroid && m.mayJoinNow(p) && !m.heldByChange(p) {
 		m.queue = m.queue[1:]
 		m.steered = append(m.steered, p)
 		m.send(p)
@@ -33,16 +34,22 @@ func (m *Machine) sending() bool {
 
 // Started says that droid works on the prompt with this request id, which need not be
 // the one that is taken for the running one.
-func (m *Machine) Started(request string) {
+func (m *Machine) Started(now time.Time, request string) []Action {
 	p := m.byRequest(request)
-	if p == nil || p == m.running {
-		return
+	if p == nil {
+		return nil
 	}
-	m.remove(p)
-	if m.running != nil {
-		m.steered = slices.Insert(m.steered, 0, m.running)
+	if p.begun.IsZero() {
+		p.begun = now
 	}
-	m.run(p)
+	if p != m.running {
+		m.remove(p)
+		if m.running != nil {
+			m.steered = slices.Insert(m.steered, 0, m.running)
+		}
+		m.run(p)
+	}
+	return m.take()
 }
 
 // Folded says that droid took a prompt into the turn that runs. It ends with that
@@ -72,6 +79,7 @@ func (m *Machine) Dropped(request string) (again bool, actions []Action) {
 	ran := m.running == p
 	m.remove(p)
 	p.stage, p.request, p.again, p.crash = waiting, "", true, nil
+	p.begun, p.called = time.Time{}, false
 	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.host == p })
 	if at < 0 {
 		at = m.front()

@@ -135,6 +135,14 @@ func (m *Machine) Beside(now time.Time, request string) []Action {
 // Due is when Tick is wanted next; false when it is not. A time that has passed means
 // at once.
 func (m *Machine) Due() (at time.Time, ok bool) {
+	at, ok = m.stopDue()
+	if call, waits := m.callDue(); waits && (!ok || call.Before(at)) {
+		return call, true
+	}
+	return at, ok
+}
+
+func (m *Machine) stopDue() (at time.Time, ok bool) {
 	p := m.running
 	if p == nil || m.dead {
 		return time.Time{}, false
@@ -145,11 +153,20 @@ func (m *Machine) Due() (at time.Time, ok bool) {
 	return p.stopping.at, !p.stopping.at.IsZero()
 }
 
-// Tick repeats an interrupt that had no effect yet, and at last kills droid.
+// Tick repeats an interrupt that had no effect yet, and at last kills droid. It begins a
+// change that has waited long enough.
 func (m *Machine) Tick(now time.Time) []Action {
-	at, ok := m.Due()
+	if at, ok := m.callDue(); ok && !now.Before(at) {
+		m.running.called = true
+	}
+	m.stopOn(now)
+	return m.take()
+}
+
+func (m *Machine) stopOn(now time.Time) {
+	at, ok := m.stopDue()
 	if !ok || now.Before(at) {
-		return nil
+		return
 	}
 	p := m.running
 	s := &p.stopping
@@ -164,5 +181,4 @@ func (m *Machine) Tick(now time.Time) []Action {
 		s.at = now.Add(s.every)
 		m.interrupt(p)
 	}
-	return m.take()
 }

@@ -117,7 +117,9 @@ type prompt struct {
 	again     bool // droid threw it away once
 	spoke     bool // something of it was shown
 	cancelled bool
-	crash     error // why droid died while it had the prompt
+	begun     time.Time // since when droid works on it
+	called    bool      // the model is taken to have been called for it
+	crash     error     // why droid died while it had the prompt
 	stopping  patience
 
 	host    *prompt // whose message it is, nil for a prompt of its own
@@ -125,6 +127,8 @@ type prompt struct {
 	reached bool    // droid took it once
 	parked  bool    // its turn is over, and messages of it are on their way
 	failed  error   // what failed first of it and its messages
+
+	place uint64 // among all that was asked
 }
 
 // withDroid reports whether droid has the prompt, or is about to get it.
@@ -138,6 +142,8 @@ type Machine struct {
 	running *prompt   // runs
 	steered []*prompt // droid has them beside the running one, oldest first
 	parked  []*prompt // droid has ended their turns, but not all their messages
+	changes []*Change // that are not over, in order; the first one may be under way
+	places  uint64    // that were given away
 
 	unwritten  int // prompts that have ended and whose response is not written
 	interrupts int // that are not answered
@@ -156,6 +162,7 @@ func New(newRequest func() string) *Machine { return &Machine{newRequest: newReq
 
 // take returns the actions that an input led to.
 func (m *Machine) take() []Action {
+	m.beginChange()
 	out := m.out
 	m.out = nil
 	return out
@@ -165,7 +172,7 @@ func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 
 // Accept takes a prompt. It starts now, or when those before it have ended.
 func (m *Machine) Accept(id ID, kind Kind) []Action {
-	p := &prompt{id: id, kind: kind}
+	p := &prompt{id: id, kind: kind, place: m.nextPlace()}
 	if m.closed {
 		m.end(p, End{Cancelled: true})
 		return m.take()
@@ -182,6 +189,9 @@ func (m *Machine) next() {
 		return
 	}
 	p := m.queue[0]
+	if m.heldByChange(p) {
+		return
+	}
 	m.queue = m.queue[1:]
 	m.running, p.stage = p, starting
 	if p.kind == ToDroid {
@@ -211,6 +221,7 @@ func (m *Machine) Taken(now time.Time, id ID) []Action {
 		return nil
 	}
 	p.stage, p.reached = taken, true
+	m.beginChange() // before what was asked later
 	m.interruptRunning(now)
 	m.steer()
 	return m.take()

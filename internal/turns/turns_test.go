@@ -123,7 +123,6 @@ func TestCancelBeforeDroidIsThere(t *testing.T) {
 func TestPromptsAnsweredHere(t *testing.T) {
 	m := New(numbered())
 	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
-	require.False(t, m.ForModel())
 	require.False(t, m.Working())
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, Quiet{}, RefuseAsk{}}, m.CancelOne(begin, 1))
 	require.Empty(t, m.Complete(1))
@@ -154,7 +153,7 @@ func TestCancelledBesideIsStoppedLater(t *testing.T) {
 
 	m = steered(t)
 	m.Cancel(begin)
-	m.Started("request 2")
+	m.Started(begin, "request 2")
 	require.Equal(t, []Action{Interrupt{}}, m.Tick(begin))
 	require.Equal(t, []Action{End{ID: 2, Cancelled: true, ByDroid: true}}, ended(m, "request 2", Completed, nil))
 	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(interruptAgain)), "of the one before")
@@ -316,10 +315,8 @@ func TestQuestions(t *testing.T) {
 	id, runs := m.Running()
 	require.False(t, runs)
 	require.Zero(t, id)
-	require.False(t, m.ForModel())
 	m.Accept(1, ToDroid)
 	require.False(t, m.Idle())
-	require.True(t, m.ForModel())
 	require.False(t, m.Working())
 	id, known := m.IDOf("request 1")
 	require.False(t, known)

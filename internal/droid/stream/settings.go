@@ -182,6 +182,17 @@ func (m Mode) Valid() bool {
 	return false
 }
 
+// AsksAsMuchAs reports whether a session in mode m does nothing unasked that it would ask
+// for in another one. A mode that nobody knows asks for nothing; where such a one is
+// wanted, ModeNormal is taken for it.
+func (m Mode) AsksAsMuchAs(other Mode) bool {
+	strictest := []Mode{ModeAutoHigh, ModeAutoMedium, ModeAutoLow, ModeNormal, ModeSpec}
+	if !other.Valid() {
+		other = ModeNormal
+	}
+	return slices.Index(strictest, m) >= slices.Index(strictest, other)
+}
+
 // modeOfLevel maps autonomyLevel to a mode: "off" to "high" since 0.99, the
 // mode's own name before (0.57).
 func modeOfLevel(level string) Mode {

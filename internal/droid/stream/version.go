@@ -130,11 +130,13 @@ var (
 	// Else the address that it tells leads nowhere, unless the login was asked for.
 	KeepsLoginsOpen = Fact{release215, "wait for a login to an MCP server that it needs by itself"}
 	// Else what is to be added to the system prompt is given to each process anew.
-	StoresSystemPrompt     = Fact{release215, "store an addition to the system prompt with a session"}
-	ExpandsCommands        = Fact{release215, "list custom commands and expand them in a prompt"}
-	ExpandsSkills          = Fact{release215, "expand the name of a skill in a prompt"}
-	TellsContextParts      = Fact{release215, "tell the parts of what fills the context window"}
-	GoesOverAfterRewind    = Fact{release215, "go on with a rewound session in the process that rewound it"}
+	StoresSystemPrompt  = Fact{release215, "store an addition to the system prompt with a session"}
+	ExpandsCommands     = Fact{release215, "list custom commands and expand them in a prompt"}
+	ExpandsSkills       = Fact{release215, "expand the name of a skill in a prompt"}
+	TellsContextParts   = Fact{release215, "tell the parts of what fills the context window"}
+	GoesOverAfterRewind = Fact{release215, "go on with a rewound session in the process that rewound it"}
+	// Else it goes on in the copy.
+	StaysAfterFork         = Fact{release215, "stay in the session that it has copied"}
 	SwitchesAutoCompaction = Fact{release215, "switch automatic compaction"}
 	CountsLinesFromOne     = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
 )

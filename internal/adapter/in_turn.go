@@ -1,0 +1,77 @@
+package adapter
+
+import (
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/turns"
+	"droid-acp/internal/wire"
+)
+
+// inTurn does what the user asks of the session beside prompts, when its turn has come:
+// see turns.Change. work calls over when it has its effect, or with why the prompts that
+// were meant for it must not be sent.
+func (s *Session) inTurn(of turns.Sphere, work func(over func(why error))) *turns.Change {
+	var c *turns.Change
+	c, actions := s.prompts.machine.Change(of, func() {
+		work(func(why error) { s.carryOut(s.prompts.machine.Changed(c, why)) })
+	})
+	s.carryOut(actions)
+	return c
+}
+
+// withdraw takes back what inTurn has not begun to do. It reports false when it has.
+func (s *Session) withdraw(c *turns.Change) bool {
+	ok, actions := s.prompts.machine.Withdraw(c)
+	s.carryOut(actions)
+	return ok
+}
+
+// askInTurn has the owner do some work in its turn, and waits for the answer. While it
+// waits for its turn, $/cancel_request takes it back.
+func askInTurn[T any](s *Session, c *wire.Call, of turns.Sphere, work func(done func(result T, err *acp.RequestError, why error))) (T, *acp.RequestError) {
+	var change *turns.Change // touched by the owner alone
+	return askOwner(s.owner, inquiry[T]{
+		ordered: c.Ordered,
+		work: func(answer func(T, *acp.RequestError)) {
+			if err := s.takesNothing(); err != nil {
+				var none T
+				answer(none, err)
+				return
+			}
+			change = s.inTurn(of, func(over func(error)) {
+				if err := s.takesNothing(); err != nil { // the load before it failed
+					defer over(nil)
+					var none T
+					answer(none, err)
+					return
+				}
+				work(func(result T, err *acp.RequestError, why error) {
+					answer(result, err)
+					if why == nil {
+						over(nil)
+						return
+					}
+					// What comes until the editor is told was meant for the change, too.
+					c.Response.WhenWritten(func() { s.post(func() { over(why) }) })
+				})
+			})
+		},
+		ctx: c.Context,
+		cancelled: func(answer func(T, *acp.RequestError)) {
+			if change != nil && s.withdraw(change) {
+				refuseWhenCancelled(answer)
+			}
+		},
+	})
+}
+
+// takesNothing is why the session takes no request any more, nil when it does.
+func (s *Session) takesNothing() *acp.RequestError {
+	if err := s.loads.refusal(); err != nil {
+		return err
+	}
+	if s.ended {
+		return s.endError()
+	}
+	return nil
+}

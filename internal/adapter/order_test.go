@@ -1,0 +1,312 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/turns"
+)
+
+// inSession makes the params of a method from the session's id and what else there is.
+func (e *editor) inSession(more string) string {
+	return fmt.Sprintf(`{"sessionId":%q%s}`, e.session, more)
+}
+
+// TestQuirk35_ProcessGoesOnInItsCopy: what is said after a copy was made belongs to the
+// session, not to its copy.
+func TestQuirk35_ProcessGoesOnInItsCopy(t *testing.T) {
+	for name, fork := range map[string]func(e *editor) (copied string){
+		"session/fork": func(e *editor) string {
+			answer := e.call("session/fork", sessionParamsOf(e.session))
+			require.Nil(e.t, answer.Error)
+			var result struct{ SessionID string }
+			require.NoError(e.t, json.Unmarshal(answer.Result, &result))
+			return result.SessionID
+		},
+		"/fork": func(e *editor) string {
+			require.Equal(e.t, "end_turn", e.run("/fork"))
+			said := strings.Join(e.updates(), "\n")
+			_, id, _ := strings.Cut(said, "The copy is the session `")
+			return id[:36]
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				e := begin(t, playing(repeats(), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
+				require.Equal(t, "end_turn", e.run("before"))
+				copied := fork(e)
+				require.Equal(t, "end_turn", e.run("behind"))
+				for id, has := range map[string]bool{e.session: true, copied: false} {
+					from := len(e.received())
+					require.Nil(t, e.call("session/load", sessionParamsOf(id)).Error)
+					history, _ := json.Marshal(e.received()[from:])
+					require.Contains(t, string(history), "before")
+					require.Equal(t, has, strings.Contains(string(history), "behind"), "in the copy: %v", id == copied)
+				}
+			})
+		})
+	}
+}
+
+// A /fork that was cancelled leaves no process in the copy: droid may have made it.
+func TestQuirk35_CancelledFork(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
+		slow := func(line []byte) {
+			if strings.Contains(string(line), "fork_session") {
+				time.Sleep(time.Second)
+			}
+		}
+		e := begin(t, func(int) (*droid.Client, error) { return tappedDroid(slow, repeats(), v, sessions), nil })
+		require.Equal(t, "end_turn", e.run("before"))
+		fork := e.prompt("/fork")
+		time.Sleep(500 * time.Millisecond)
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(fork)))
+		require.Equal(t, "end_turn", e.run("behind"))
+		from := len(e.received())
+		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+		history, _ := json.Marshal(e.received()[from:])
+		require.Contains(t, string(history), "behind")
+	})
+}
+
+// What a later request needs of an earlier one is looked at when its turn has come.
+func TestSettingsAreCheckedInTheirTurn(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v))
+		set := func(id, value string) string {
+			return e.request("session/set_config_option", e.inSession(fmt.Sprintf(`,"configId":%q,"value":%q`, id, value)))
+		}
+		for range 20 {
+			ids := []string{set("model", "fake-thinker"), set("reasoning_effort", "high"), set("model", "custom:Fake-0"), set("reasoning_effort", "high")}
+			for i, id := range ids {
+				if answer := e.await(id); i < 3 {
+					require.Nil(t, answer.Error, "request %d", i)
+				} else {
+					require.Contains(t, answer.Error.Message, "unknown configId", "the last model has no efforts")
+				}
+			}
+		}
+	})
+}
+
+// A prompt with an image goes to the model that was chosen before it, whichever one there was
+// when it came.
+func TestImageForTheModelOfItsTurn(t *testing.T) {
+	const image = `,"prompt":[{"type":"image","mimeType":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}]`
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v))
+		blind := func(e *editor) { // the model of the session cannot see images, fake-thinker can
+			e.inside(func(s *Session) {
+				models := slices.Clone(s.options.Models())
+				for i := range models {
+					models[i].NoImageSupport = models[i].ID == "custom:Fake-0"
+				}
+				s.options.Offered(models)
+			})
+		}
+		blind(e)
+		require.Contains(t, e.call("session/prompt", e.inSession(image)).Error.Message, "cannot see images")
+		for range 10 {
+			model := e.request("session/set_model", e.inSession(`,"modelId":"fake-thinker"`))
+			prompt := e.request("session/prompt", e.inSession(image))
+			require.Nil(t, e.await(model).Error)
+			require.Equal(t, "end_turn", ended(e.await(prompt)))
+			model = e.request("session/set_model", e.inSession(`,"modelId":"custom:Fake-0"`))
+			prompt = e.request("session/prompt", e.inSession(image))
+			require.Nil(t, e.await(model).Error)
+			require.Contains(t, ended(e.await(prompt)), "cannot see images")
+		}
+		require.Contains(t, ended(e.call("session/prompt", e.inSession(`,"prompt":[{"type":"image","mimeType":"image/png","data":"%"}]`))), "not base64")
+	})
+}
+
+// What is wrong with a prompt whatever the session is, is said at once.
+func TestShapeOfAPromptIsCheckedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) { return fakedroid.NoAnswer{}, "" })))
+		mode := e.request("session/set_mode", e.inSession(`,"modeId":"spec"`))
+		bad := e.request("session/prompt", e.inSession(`,"prompt":[{"type":"audio"}]`))
+		answer, ok := e.answered(bad)
+		require.True(t, ok)
+		require.Contains(t, answer.Error.Message, "audio is not supported")
+		_, ok = e.answered(mode)
+		require.False(t, ok)
+	})
+}
+
+// refusesMode is a droid that answers requests to change settings with an error, or accepts
+// them without obeying, while refuse says so.
+func refusesMode(refuse func() string) fakedroid.Option {
+	return fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) {
+		switch why := refuse(); why {
+		case "":
+			return nil, ""
+		case "ignore":
+			return fakedroid.Fields{}, ""
+		case "hang":
+			return fakedroid.NoAnswer{}, ""
+		default:
+			return nil, why
+		}
+	})
+}
+
+// A prompt that was sent behind a change to a stricter mode is not sent when that fails; one
+// that comes when the editor knows of the failure is, and so is one that loses nothing.
+func TestPromptBehindAModeThatFails(t *testing.T) {
+	for _, how := range []string{"not today", "ignore", "hang"} {
+		t.Run(how, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				refuse := ""
+				slow := func(line []byte) {
+					if strings.Contains(string(line), "update_session_settings") {
+						time.Sleep(100 * time.Millisecond)
+					}
+				}
+				e := begin(t, func(int) (*droid.Client, error) {
+					return tappedDroid(slow, uses(touch), v, refusesMode(func() string { return refuse })), nil
+				})
+				require.Nil(t, e.set("mode", "auto-high").Error)
+				refuse = how
+				mode := e.request("session/set_mode", e.inSession(`,"modeId":"normal"`))
+				behind, more := e.prompt("go"), e.prompt("/help")
+				require.NotNil(t, e.await(mode).Error)
+				for _, id := range []string{behind, more} {
+					require.Contains(t, ended(e.await(id)), `-32603 mode_not_set: the prompt was not sent, because the mode did not become "normal"`)
+				}
+				require.Equal(t, "end_turn", e.run("I know it is auto-high"))
+				free := e.request("session/set_config_option", e.inSession(`,"configId":"mode","value":"auto-high"`))
+				require.Equal(t, "end_turn", e.run("nothing is lost"))
+				e.await(free)
+
+				refuse = ""
+				yolo := func(mode string) string {
+					first := e.request("session/set_mode", e.inSession(fmt.Sprintf(`,"modeId":%q`, mode)))
+					unknown, behind := e.request("session/set_mode", e.inSession(`,"modeId":"yolo"`)), e.prompt("go")
+					require.Nil(t, e.await(first).Error)
+					require.Equal(t, -32602, e.await(unknown).Error.Code)
+					return ended(e.await(behind))
+				}
+				require.Contains(t, yolo("auto-medium"), "mode_not_set", "nobody knows what yolo asks for")
+				require.Equal(t, "end_turn", yolo("normal"), "it asks for everything")
+			})
+		})
+	}
+}
+
+// A prompt that is held by a change ends at once when it is cancelled, and the change goes on.
+func TestCancelOfAPromptBehindAChange(t *testing.T) {
+	for name, cancel := range map[string]func(e *editor, prompt string){
+		"session/cancel":   func(e *editor, _ string) { e.cancel() },
+		"$/cancel_request": func(e *editor, prompt string) { e.notify("$/cancel_request", `{"requestId":`+prompt+`}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				refuse := "hang"
+				e := begin(t, playing(says("hi"), v, refusesMode(func() string { return refuse })))
+				mode, prompt := e.request("session/set_mode", e.inSession(`,"modeId":"spec"`)), e.prompt("hello")
+				e.settle()
+				cancel(e, prompt)
+				answer, ok := e.answered(prompt)
+				require.True(t, ok)
+				require.Equal(t, "cancelled", ended(answer))
+				_, ok = e.answered(mode)
+				require.False(t, ok)
+				require.Contains(t, e.await(mode).Error.Message, "did not answer within 10 s")
+				require.Equal(t, "end_turn", e.run("again"))
+			})
+		})
+	}
+}
+
+// A change behind a prompt that waits for droid waits with it, and can be taken back.
+func TestChangeBehindAPromptThatWaits(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		told, sessions := new(toldLines), new(fakedroid.Sessions)
+		e := begin(t, func(n int) (*droid.Client, error) {
+			if n > 1 {
+				time.Sleep(5 * time.Second)
+			}
+			return tappedDroid(told.add, says("hi"), v, fakedroid.WithSessions(sessions)), nil
+		})
+		require.Equal(t, "end_turn", e.run("one"))
+		e.inside(func(s *Session) { s.leave() })
+		told.forget()
+		prompt := e.prompt("hello")
+		mode, spec := e.request("session/set_mode", e.inSession(`,"modeId":"auto-high"`)), e.request("session/set_mode", e.inSession(`,"modeId":"spec"`))
+		e.settle()
+		e.notify("$/cancel_request", `{"requestId":`+mode+`}`)
+		answer, ok := e.answered(mode)
+		require.True(t, ok)
+		require.Equal(t, -32800, answer.Error.Code)
+		require.Equal(t, "end_turn", ended(e.await(prompt)))
+		require.Nil(t, e.await(spec).Error)
+		require.Less(t, told.place(1, `"text":"hello"`), told.place(1, `"autonomyMode":"spec"`))
+		require.Equal(t, -1, told.place(1, `"autonomyMode":"auto-high"`))
+	})
+}
+
+// While a prompt runs, a mode is changed at once, also before prompts that wait for their turn.
+func TestModeWhileAPromptRuns(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says(strings.Repeat("word ", 50)), v, fakedroid.WithPace(100*time.Millisecond)))
+		first, second := e.prompt("one"), e.prompt("two")
+		time.Sleep(time.Second)
+		mode := e.request("session/set_mode", e.inSession(`,"modeId":"spec"`))
+		answer, ok := e.answered(mode)
+		require.True(t, ok || func() bool { time.Sleep(200 * time.Millisecond); answer, ok = e.answered(mode); return ok }())
+		require.Nil(t, answer.Error)
+		_, ended1 := e.answered(first)
+		require.False(t, ended1)
+		require.Equal(t, "end_turn", ended(e.await(first)))
+		require.Equal(t, "end_turn", ended(e.await(second)))
+	})
+}
+
+// A command that changes a setting and was cancelled holds the next prompt until droid has
+// answered it.
+func TestPromptBehindACancelledSetting(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		told := new(toldLines)
+		slow := func(line []byte) {
+			if strings.Contains(string(line), "update_session_settings") {
+				time.Sleep(time.Second)
+			}
+			told.add(line)
+		}
+		e := begin(t, func(int) (*droid.Client, error) { return tappedDroid(slow, says("hi"), v), nil })
+		command := e.prompt("/mode spec")
+		time.Sleep(500 * time.Millisecond)
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(command)))
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.Less(t, told.place(1, `"autonomyMode":"spec"`), told.place(1, `"text":"hello"`))
+	})
+}
+
+// A panic while a change is under way holds up nobody.
+func TestPanicInAChange(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
+		e.inside(func(s *Session) {
+			s.inTurn(turns.Session, func(func(error)) {})
+		})
+		behind := e.prompt("behind it")
+		e.settle()
+		e.inside(func(s *Session) { s.post(func() { panic("test") }) })
+		require.Contains(t, ended(e.await(behind)), "-32603")
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.Nil(t, e.set("mode", "spec").Error)
+	})
+}

@@ -1,0 +1,166 @@
+package turns
+
+import (
+	"slices"
+	"time"
+)
+
+// Change is something that the user wants done between prompts: a change of settings, a
+// load, a copy, a look at the whole conversation. What was asked first holds first: it
+// begins when droid has all prompts that were asked before it, and those that come after
+// it wait for its end. While droid works on a prompt, it begins at once, before the prompts
+// that still wait: the user wants it now. Changes are made one after the other.
+type Change struct {
+	do    func()
+	of    Sphere
+	place uint64
+	begun bool
+}
+
+// Sphere is what a change is about.
+type Sphere int
+
+const (
+	// Session is all but the next one. Such a change begins when droid has begun with the
+	// prompts before it.
+	Session Sphere = iota
+	// Calls are the calls of the model: which model, with which effort. A prompt's first call
+	// comes some time after droid has begun with it and would follow the change (0.99 to
+	// 0.225). Nothing but the model's answer tells that it was made; where that takes longer
+	// than CallTime, the user need not wait for it.
+	Calls
+)
+
+// CallTime is how long droid may take from the beginning of a prompt to its first call of
+// the model. Some 20 ms were seen, on a busy machine 0.3 s.
+const CallTime = 2 * time.Second
+
+// Begin begins a change by calling Do. Changed follows.
+type Begin struct{ Do func() }
+
+func (Begin) action() {}
+
+// nextPlace is the place of what is asked now, among all that is asked.
+func (m *Machine) nextPlace() uint64 {
+	m.places++
+	return m.places
+}
+
+// Change takes a change. do is called in the action Begin; it must not be nil. After Close
+// nothing begins.
+func (m *Machine) Change(of Sphere, do func()) (*Change, []Action) {
+	c := &Change{do: do, of: of, place: m.nextPlace()}
+	m.changes = append(m.changes, c)
+	return c, m.take()
+}
+
+// Changed says that a change is over. failed is nil, or why the prompts that were meant for
+// it are not to be sent: those that were asked since then end with it.
+func (m *Machine) Changed(c *Change, failed error) []Action {
+	if !m.leaveOut(c) {
+		return nil
+	}
+	if failed != nil {
+		m.failSince(c.place, failed)
+	}
+	m.goOn()
+	return m.take()
+}
+
+// Withdraw takes back a change that has not begun. It reports false when it has, or is over.
+func (m *Machine) Withdraw(c *Change) (ok bool, actions []Action) {
+	if c.begun || !m.leaveOut(c) {
+		return false, nil
+	}
+	m.goOn()
+	return true, m.take()
+}
+
+// LoseChanges ends all changes, as nobody knows any more how far they are, and with why the
+// prompts that waited for them.
+func (m *Machine) LoseChanges(why error) []Action {
+	if len(m.changes) > 0 {
+		first := m.changes[0]
+		m.changes = nil
+		m.failSince(first.place, why)
+		m.goOn()
+	}
+	return m.take()
+}
+
+// Changing is how many changes wait or are under way.
+func (m *Machine) Changing() int { return len(m.changes) }
+
+func (m *Machine) leaveOut(c *Change) bool {
+	i := slices.Index(m.changes, c)
+	if i < 0 {
+		return false
+	}
+	m.changes = slices.Delete(m.changes, i, i+1)
+	return true
+}
+
+// failSince ends the waiting prompts that were asked after a place.
+func (m *Machine) failSince(place uint64, why error) {
+	for {
+		i := slices.IndexFunc(m.queue, func(p *prompt) bool { return p.place > place })
+		if i < 0 {
+			return
+		}
+		m.fail(m.queue[i], why)
+	}
+}
+
+// goOn lets go on what waited for a change.
+func (m *Machine) goOn() {
+	m.next()
+	m.steer()
+}
+
+// heldByChange reports whether a waiting prompt was asked after a change that is not over. A
+// message that is left of a prompt whose turn is over does not wait for a change that has not
+// begun, as the prompts that such a one waits for stand behind the message.
+func (m *Machine) heldByChange(p *prompt) bool {
+	if len(m.changes) == 0 || m.changes[0].place > p.place {
+		return false
+	}
+	return p.host == nil || m.running != nil || m.changes[0].begun
+}
+
+// beginChange begins the first change when its turn has come.
+func (m *Machine) beginChange() {
+	if m.closed || m.dead || len(m.changes) == 0 {
+		return
+	}
+	if c := m.changes[0]; !c.begun && !m.awaitsPrompts(c) {
+		c.begun = true
+		m.do(Begin{c.do})
+	}
+}
+
+// awaitsPrompts reports whether droid does not have all prompts yet that were asked before
+// a change.
+func (m *Machine) awaitsPrompts(c *Change) bool {
+	before := func(p *prompt) bool { return p.place < c.place && !p.cancelled }
+	onItsWay := func(p *prompt) bool { return p.stage == sent && before(p) }
+	r := m.running
+	switch {
+	case slices.ContainsFunc(m.steered, onItsWay):
+		return true
+	case r != nil && r.kind == ToDroid:
+		return before(r) && !r.spoke && !r.called && (r.begun.IsZero() || c.of == Calls)
+	case r != nil && r.kind == Process:
+		return false
+	}
+	return slices.ContainsFunc(m.queue, before)
+}
+
+// callDue is when the model is taken to have been called for the running prompt, if a change
+// waits for that.
+func (m *Machine) callDue() (at time.Time, ok bool) {
+	r := m.running
+	if r == nil || r.begun.IsZero() || r.called || m.closed || len(m.changes) == 0 || m.changes[0].begun {
+		return time.Time{}, false
+	}
+	return r.begun.Add(CallTime), m.awaitsPrompts(m.changes[0])
+}
