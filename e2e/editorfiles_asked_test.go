@@ -20,6 +20,7 @@ func TestEditLandsOnWhatWasTypedWhileAsked(t *testing.T) {
 		name                    string
 		open, dirty, read, save bool
 		disk                    bool // it is not the editor that writes, but another program
+		patch                   bool // the model has ApplyPatch
 	}{
 		{name: "typed", open: true},
 		{name: "typed and saved", open: true, save: true},
@@ -31,6 +32,7 @@ func TestEditLandsOnWhatWasTypedWhileAsked(t *testing.T) {
 		{name: "read unsaved, saved", open: true, dirty: true, read: true, save: true},
 		{name: "closed, read", read: true, disk: true},
 		{name: "closed", disk: true},
+		{name: "patch, read", open: true, read: true, patch: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -51,7 +53,12 @@ func TestEditLandsOnWhatWasTypedWhileAsked(t *testing.T) {
 				if c.read {
 					steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{toRead(path)}})
 				}
-				steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{toEdit(path, "two", "2")}}, modelserver.Step{Text: "Edited."})
+				call := toEdit(path, "two", "2")
+				if c.patch {
+					require.NoError(t, modelserver.WriteSettingsFor(h.dir, modelserver.Model{URL: model.URL(), Name: gpt5, Provider: modelserver.Responses}))
+					call = h.applyPatch("txt", "*** Update File: "+path+"\n@@\n one\n-two\n+2\n three\n")
+				}
+				steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{call}}, modelserver.Step{Text: "Edited."})
 				model.On("edit", steps...)
 				agent := startAgent(t, h)
 				agent.onPermission(func(p permission) string {
