@@ -56,6 +56,7 @@ func (d *Desk) hold(ctx context.Context, c *call, paths []string) {
 	slices.SortStableFunc(found, func(a, b location) int { return strings.Compare(a.resolved, b.resolved) })
 	found = slices.CompactFunc(found, func(a, b location) bool { return a.resolved == b.resolved })
 	for _, at := range found {
+		d.files.mendAgain(at.resolved)
 		release, err := d.files.hold(ctx, at.resolved)
 		if err != nil {
 			d.files.log.Info("an edit does not pass through the editor: it cannot be held", zap.String("path", at.path), zap.Error(err))

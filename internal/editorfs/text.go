@@ -14,7 +14,7 @@ import (
 // after an edit of more than 120 kB.
 const (
 	maxSize = 4 << 20
-	maxEdit = 128 << 10
+	maxEdit = 4 << 20
 )
 
 // ends says how the lines of a text end.
