@@ -67,8 +67,6 @@ func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, la
 	switch {
 	case err != nil:
 	case h.direct != "" || slow:
-	case len(n.text) > maxEdit:
-		err = errSize
 	case h.old != nil && !fits(h.old.ends, n.ends):
 		err = errEnds
 	case d.files.lateAt(h.resolved) != nil:

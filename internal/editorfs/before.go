@@ -92,9 +92,6 @@ func (d *Desk) prepare(ctx context.Context, h *held) error {
 	if !h.exists {
 		return nil
 	}
-	if info, err := os.Lstat(h.resolved); err == nil && info.Size() > maxEdit {
-		return errSize
-	}
 	reading, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
 	c, buffer, v, err := d.compare(reading, h.location)
@@ -106,8 +103,6 @@ func (d *Desk) prepare(ctx context.Context, h *held) error {
 		return err
 	case v == disk:
 		return errStale
-	case v == unsaved && len(buffer) > maxEdit:
-		return errSize
 	case v == unsaved:
 		if c, err = d.save(ctx, h, c, buffer); err != nil {
 			return err

@@ -39,7 +39,11 @@ func (f *Files) stays(path string, e entry, reason error) {
 		k = &kept{file: e.Path, resolved: e.Resolved, told: strings.Contains(filepath.Base(path), toldEnd)}
 		f.left[keptID(path)] = k
 	}
+	known := k.reason != nil && k.reason.Error() == reason.Error()
 	k.path, k.reason = path, reason
+	if known {
+		return
+	}
 	f.log.Error("an edit that was interrupted cannot be completed; it stays in the journal and is tried again",
 		zap.String("path", e.Path), zap.String("entry", path), zap.Error(reason))
 }

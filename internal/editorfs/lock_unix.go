@@ -2,7 +2,10 @@
 
 package editorfs
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 // unlock removes a lock's file and ends the lock. Whoever waits for it sees that
 // the file is gone and makes a new one.
@@ -21,7 +24,7 @@ func (f *Files) tryLock(path string) (*os.File, error) {
 	if err = f.lock(file); err == nil && !isAt(file, path) {
 		err = errHeld
 	}
-	if err == errHeld {
+	if errors.Is(err, errHeld) {
 		_ = file.Close()
 		return nil, err
 	}

@@ -48,7 +48,7 @@ type matrixCase struct {
 }
 
 func matrix() []matrixCase {
-	large := strings.Repeat("a line of a large file\n", maxEdit/23+1)
+	large := strings.Repeat("a line of a large file\n", maxSize/23+1)
 	allowed := strings.Repeat("a line of a large file\n", 1<<20/23)
 	insert := func(text string) string {
 		if i := strings.IndexByte(text, '\n') + 1; i > 0 {

@@ -34,9 +34,13 @@ const (
 // mend ends what agents that were killed have begun. Entries whose agent lives are
 // locked, and left alone; so are those that another agent mends.
 func (f *Files) mend(names []fs.DirEntry) {
+	paths := f.bounded(names)
+	if len(paths) == 0 {
+		return
+	}
 	var all sync.WaitGroup
 	slots := make(chan struct{}, mendAtOnce)
-	for _, path := range f.bounded(names) {
+	for _, path := range paths {
 		all.Add(1)
 		f.work.Go(func() {
 			defer all.Done()

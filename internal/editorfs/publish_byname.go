@@ -3,6 +3,7 @@
 package editorfs
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ func (f *Files) claim(path string) (*os.File, string, bool) {
 		return nil, "", false
 	}
 	err = f.lock(file)
-	if err != nil && err != errHeld {
+	if err != nil && !errors.Is(err, errHeld) {
 		if info, serr := file.Stat(); serr == nil && time.Since(info.ModTime()) >= unlockedAge {
 			err = nil
 		}

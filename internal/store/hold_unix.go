@@ -4,6 +4,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -14,10 +15,13 @@ import (
 // probeWait bounds how long one who asks whether a session is held waits for others who ask.
 const probeWait = 2 * time.Second
 
+// holdTries is how often a file is made anew that others remove.
+const holdTries = 1000
+
 // holdFile makes a file and locks it; several processes can hold it at once. Where nothing can be
 // locked nobody sees the hold: the error is a *lockError.
 func (s *Store) holdFile(path string) (release func(), err error) {
-	for {
+	for range holdTries {
 		_, before := os.Lstat(path)
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
@@ -35,6 +39,7 @@ func (s *Store) holdFile(path string) (release func(), err error) {
 		}
 		_ = f.Close() // the last one who held it removed it meanwhile
 	}
+	return nil, fmt.Errorf("%s cannot be held: it is removed again and again, or cannot be looked at", path)
 }
 
 // letGo removes the file if nobody else holds it.

@@ -1,0 +1,43 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// Large files are edited through the editor as well, as far as droid runs its hooks: 0.99 starts none
+// after an edit of a file above some 125 kB. What is unsaved is in the edit either way.
+func TestLargeEditsAreTheAgents(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		editor := lateEditor(t, h, 0)
+		s := startAgent(t, h, "--mode", "auto-low").openWith(h, editor)
+		for _, kB := range []int{120, 300, 1000, 4000} {
+			name := fmt.Sprintf("%d.txt", kB)
+			path, typed := filepath.Join(h.work, name), "typed\n"
+			rest := strings.Repeat("0123456789012345678901234567890123456789012345678\n", kB*20)
+			require.NoError(t, os.WriteFile(path, []byte("n 0\n"+rest), 0o644))
+			require.NoError(t, editor.Type(path, func(text string) string { return typed + text }))
+			model.On(name, modelserver.Step{Tools: []modelserver.ToolCall{toEdit(path, "n 0\n", "n 1\n")}}, modelserver.Step{Text: "Edited."})
+			end := s.prompt(name).end(turnLimit)
+			require.Nil(t, end.Err)
+			require.Equal(t, []string{"completed"}, end.tools())
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.True(t, string(data) == typed+"n 1\n"+rest, "%s: %.40q", name, data)
+			base, _, listed := editor.Review(path)
+			require.Equal(t, h.version == newDroid || kB < 125, listed, name)
+			if listed {
+				require.True(t, base == typed+"n 0\n"+rest, "%s: %.40q", name, base)
+			}
+		}
+	})
+}
