@@ -93,74 +93,76 @@ func obstacles() []obstacle {
 func TestKept(t *testing.T) {
 	for _, o := range obstacles() {
 		for _, again := range []string{"the next start", "a read", "an edit", "the end"} {
-			t.Run(o.name+"/"+again, func(t *testing.T) {
-				const text = "new\ntext\n"
-				fault := o.fault
-				path := filepath.Join(t.TempDir(), "project", "a.txt")
-				require.NoError(t, os.Mkdir(filepath.Dir(path), 0o755))
-				if !o.isNew {
-					require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o644))
-				}
-				journal, _ := left(t, path, text, o.isNew)
-				lift := o.put(t, path)
-				start := func() *Files {
-					f := newFiles(Options{Journal: journal})
-					f.quiet, f.fault = 0, fault
-					require.NoError(t, f.begin())
-					return f
-				}
-				f := start()
-				told := f.Untold()
-				require.Len(t, told, 1)
-				for _, part := range []string{path, o.says, journal, "second line"} {
-					require.Contains(t, told[0], part)
-				}
-				require.Empty(t, f.Untold(), "once")
-				f.Close()
-				entries, err := filepath.Glob(filepath.Join(journal, "*"))
-				require.NoError(t, err)
-				require.Len(t, entries, 1)
-				require.Contains(t, told[0], entries[0])
-				data, err := os.ReadFile(entries[0])
-				require.NoError(t, err)
-				_, after, _ := strings.Cut(string(data), "\n")
-				require.Equal(t, text, after)
-
-				f = start()
-				require.Empty(t, f.Untold(), "the next start does not tell it again")
-				if again == "the next start" {
-					f.Close()
-				}
-				lift()
-				fault, f.fault = nil, nil
-				d := f.Desk(instant{}, DeskOptions{})
-				switch again {
-				case "a read":
-					_, err := d.Read(t.Context(), path)
-					require.NoError(t, err)
-				case "an edit":
-					d.Before(t.Context(), "1", []string{path})
-				case "the next start":
-					f = start()
-				}
-				d.Close()
-				if again != "the end" {
-					now, err := os.ReadFile(path)
-					require.NoError(t, err)
-					require.NotEqual(t, "old\n", string(now))
-				}
-				f.Close()
-				want := o.gives
-				if want == "" {
-					want = text
-				}
-				data, err = os.ReadFile(path)
-				require.NoError(t, err)
-				require.Equal(t, want, string(data))
-				require.NoDirExists(t, journal)
-			})
+			t.Run(o.name+"/"+again, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { keeps(t, o, again) }) })
 		}
 	}
+}
+
+func keeps(t *testing.T, o obstacle, again string) {
+	const text = "new\ntext\n"
+	fault := o.fault
+	path := filepath.Join(t.TempDir(), "project", "a.txt")
+	require.NoError(t, os.Mkdir(filepath.Dir(path), 0o755))
+	if !o.isNew {
+		require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o644))
+	}
+	journal, _ := left(t, path, text, o.isNew)
+	lift := o.put(t, path)
+	start := func() *Files {
+		f := newFiles(Options{Journal: journal})
+		f.quiet, f.fault = 0, fault
+		require.NoError(t, f.begin())
+		return f
+	}
+	f := start()
+	told := f.Untold()
+	require.Len(t, told, 1)
+	for _, part := range []string{path, o.says, journal, "second line"} {
+		require.Contains(t, told[0], part)
+	}
+	require.Empty(t, f.Untold(), "once")
+	f.Close()
+	entries, err := filepath.Glob(filepath.Join(journal, "*"))
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Contains(t, told[0], entries[0])
+	data, err := os.ReadFile(entries[0])
+	require.NoError(t, err)
+	_, after, _ := strings.Cut(string(data), "\n")
+	require.Equal(t, text, after)
+
+	f = start()
+	require.Empty(t, f.Untold(), "the next start does not tell it again")
+	if again == "the next start" {
+		f.Close()
+	}
+	lift()
+	fault, f.fault = nil, nil
+	d := f.Desk(instant{}, DeskOptions{})
+	switch again {
+	case "a read":
+		_, err := d.Read(t.Context(), path)
+		require.NoError(t, err)
+	case "an edit":
+		d.Before(t.Context(), "1", []string{path})
+	case "the next start":
+		f = start()
+	}
+	d.Close()
+	if again != "the end" {
+		now, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NotEqual(t, "old\n", string(now))
+	}
+	f.Close()
+	want := o.gives
+	if want == "" {
+		want = text
+	}
+	data, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, want, string(data))
+	require.NoDirExists(t, journal)
 }
 
 // TestOtherNames: a second name of the file, as a backup makes it, keeps the old text, and the file gets
@@ -310,7 +312,9 @@ func TestFileSystemThatHangs(t *testing.T) {
 }
 
 // TestJournalIsBounded: of entries that are never mended the oldest go.
-func TestJournalIsBounded(t *testing.T) {
+func TestJournalIsBounded(t *testing.T) { synctest.Test(t, bounds) }
+
+func bounds(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "journal")
 	f := newFiles(Options{Journal: journal})
 	for i := range maxKept + 20 {
