@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,13 +20,21 @@ import (
 func TestLargeEditsAreTheAgents(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		editor := lateEditor(t, h, 0)
-		s := startAgent(t, h, "--mode", "auto-low").openWith(h, editor)
-		for _, kB := range []int{120, 300, 1000} {
-			name := fmt.Sprintf("%d.txt", kB)
-			path, typed := filepath.Join(h.work, name), "typed\n"
-			rest := strings.Repeat("0123456789012345678901234567890123456789012345678\n", kB*20)
-			require.NoError(t, os.WriteFile(path, []byte("n 0\n"+rest), 0o644))
+		const typed = "typed\n"
+		sizes := []int{120, 300, 1000} // kB
+		rest := func(kB int) string {
+			return strings.Repeat("0123456789012345678901234567890123456789012345678\n", kB*20)
+		}
+		for _, kB := range sizes {
+			path := filepath.Join(h.work, fmt.Sprintf("%d.txt", kB))
+			require.NoError(t, os.WriteFile(path, []byte("n 0\n"+rest(kB)), 0o644))
 			require.NoError(t, editor.Type(path, func(text string) string { return typed + text }))
+		}
+		time.Sleep(3 * time.Second) // until then the editor may be about to reload them
+		s := startAgent(t, h, "--mode", "auto-low").openWith(h, editor)
+		for _, kB := range sizes {
+			name, rest := fmt.Sprintf("%d.txt", kB), rest(kB)
+			path := filepath.Join(h.work, name)
 			model.On(name, modelserver.Step{Tools: []modelserver.ToolCall{toEdit(path, "n 0\n", "n 1\n")}}, modelserver.Step{Text: "Edited."})
 			end := s.prompt(name).end(turnLimit)
 			require.Nil(t, end.Err)
