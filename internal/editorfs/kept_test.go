@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -274,7 +275,7 @@ func TestFileSystemThatHangs(t *testing.T) {
 		answers := make(chan struct{})
 		f := newFiles(Options{Journal: journal})
 		f.quiet = 0
-		var hung int
+		var hung atomic.Int32
 		first := make(chan bool, 1)
 		first <- true
 		f.fault = func(op string) error {
@@ -283,7 +284,7 @@ func TestFileSystemThatHangs(t *testing.T) {
 			}
 			select {
 			case <-first:
-				hung++
+				hung.Add(1)
 				<-answers
 			default:
 			}
@@ -292,7 +293,7 @@ func TestFileSystemThatHangs(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, f.begin())
 		require.Equal(t, mendLimit, time.Since(began))
-		require.Equal(t, 1, hung)
+		require.EqualValues(t, 1, hung.Load())
 		texts := map[string]int{}
 		for _, path := range []string{bad, good} {
 			data, err := os.ReadFile(path)
