@@ -32,22 +32,22 @@ func (quickEditor) WriteTextFile(_ context.Context, path, text string) error {
 // editor. An edit in the editor has a pause of 20 ms in which the editor is waited for.
 func BenchmarkEditorFiles(b *testing.B) {
 	for _, version := range []string{oldDroid, newDroid} {
-		for _, tool := range []string{"Read", "Edit", "Edit of 100 kB"} {
+		for _, of := range []struct {
+			tool string
+			kB   int
+		}{{"Read", 0}, {"Edit", 0}, {"Edit", 100}, {"Edit", 300}, {"Edit", 1000}, {"Edit", 3000}} {
 			for _, way := range []string{"disk", "editor"} {
-				b.Run(fmt.Sprintf("%s/%s/%s", version, tool, way), func(b *testing.B) { benchmarkFiles(b, version, tool, way) })
+				b.Run(fmt.Sprintf("%s/%s of %d kB/%s", version, of.tool, of.kB, way), func(b *testing.B) { benchmarkFiles(b, version, of.tool, of.kB, way) })
 			}
 		}
 	}
 }
 
-func benchmarkFiles(b *testing.B, version, tool, way string) {
+func benchmarkFiles(b *testing.B, version, tool string, kB int, way string) {
 	model := newModel(b)
 	h := newHome(b, version, model.URL())
 	path := filepath.Join(h.work, "a.txt")
-	text := "n 0\n"
-	if tool == "Edit of 100 kB" {
-		text += strings.Repeat("0123456789012345678901234567890123456789012345678\n", 2000)
-	}
+	text := "n 0\n" + strings.Repeat("0123456789012345678901234567890123456789012345678\n", 20*kB)
 	require.NoError(b, os.WriteFile(path, []byte(text), 0o644))
 	var steps []modelserver.Step
 	for n := range b.N {

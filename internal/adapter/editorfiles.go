@@ -39,6 +39,7 @@ const (
 type editorFiles struct {
 	files *editorfs.Files
 	hooks hookChannel
+	left  *editorfs.Files // has what an earlier agent left and could not be mended; nil when it was not looked for
 
 	listen  func(hooks.Handler, *zap.Logger) (hookChannel, error) // tests: in place of a socket; nil is hooks.Listen
 	changed func(fs.FileInfo) time.Time                           // tests: see editorfs.Options
@@ -75,7 +76,25 @@ func (e *editorFiles) open(options editorfs.Options, handle hooks.Handler) {
 		files.Close()
 		return
 	}
-	e.files, e.hooks = files, channel
+	e.files, e.left, e.hooks = files, files, channel
+}
+
+// mend is open for the disk way: it completes what an agent that was killed has begun.
+func (e *editorFiles) mend(options editorfs.Options) {
+	left, err := editorfs.Mend(options)
+	if err != nil {
+		options.Log.Warn("edits that were on their way when an earlier agent was killed could not be looked for", zap.Error(err))
+	}
+	e.left = left
+}
+
+// tellUntold tells the user of edits that could not be completed. It blocks.
+func (s *Session) tellUntold() {
+	if left := s.agent.editorFiles.left; left != nil {
+		for _, text := range left.Untold() {
+			s.post(func() { s.report(text) })
+		}
+	}
 }
 
 // close returns when no edit is on its way any more. What the editor does not take now
@@ -143,6 +162,7 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) hooks.Answer {
 	if h.edit != nil {
 		s.tellPrepared(*h.edit)
 	}
+	defer s.tellUntold()
 	return job(s.ctx)
 }
 

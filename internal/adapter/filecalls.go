@@ -118,7 +118,7 @@ func (f *fileCalls) hooksStarted(ev stream.HookStarted) {
 }
 
 // hooksCompleted takes that the hooks after a tool have ended. If ours was not among them,
-// the edit stays on the disk: 0.99 cannot start a hook for a file of more than 120 kB.
+// the edit stays on the disk: 0.99 cannot start a hook for a file of more than some 125 kB.
 func (f *fileCalls) hooksCompleted(ev stream.HookCompleted) {
 	for _, c := range slices.Clone(f.open) {
 		if c.ran != "" && c.ran == ev.HookID && !c.after {

@@ -36,7 +36,7 @@ func announce(t *testing.T, f *fileCalls, id string) {
 }
 
 // An edit whose last hook droid could not start is over, and holds its file no longer: 0.99
-// starts none for a file of more than 120 kB, and says so.
+// starts none for a file of more than some 125 kB, and says so.
 func TestEditWhoseLastHookCannotStart(t *testing.T) {
 	f := editing(t)
 	own := []stream.HookCommand{{Command: "x " + stream.OwnHook + " @y"}}

@@ -79,7 +79,7 @@ func (f *fileCalls) beforeAsked(ev quirks.PermissionAsked) func(ctx context.Cont
 	return func(ctx context.Context) {
 		for _, e := range edits {
 			e.prepare(ctx)
-			desk.Pause(e.told.ID)
+			desk.Pause(e.told.ID, e.told.Name != "Create")
 		}
 	}
 }

@@ -53,6 +53,7 @@ func (s *Session) holdStored() {
 		return
 	}
 	s.do(func(context.Context) {
+		s.tellUntold()
 		if s.agent.cfg.Store.Held(id) {
 			s.post(func() { s.report(openElsewhere) })
 		}

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/protocol"
@@ -58,8 +57,8 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	journal := editorfs.Options{Journal: a.cfg.Journal, Log: a.log}
 	if a.usesEditorFiles(client) {
 		a.editorFiles.open(journal, a.runHook)
-	} else if err := editorfs.Mend(journal); err != nil {
-		a.log.Warn("edits that were on their way when an earlier agent was killed could not be looked for", zap.Error(err))
+	} else {
+		a.editorFiles.mend(journal)
 	}
 	a.greet(client)
 	a.spare.Prepare()

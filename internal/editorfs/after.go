@@ -50,10 +50,15 @@ func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, la
 		return "", false // droid has written nothing, or elsewhere
 	}
 	n, err := d.files.look(h.resolved)
-	if n == nil || h.old != nil && n.text == h.old.text && err == nil {
-		if n != nil {
-			d.rewritten(h, n)
+	if n == nil { // it may not pass through the editor any more, or cannot be read
+		if n, perr := d.files.peek(h.resolved); perr == nil && (h.old == nil || n.text != h.old.text) {
+			d.files.wroteDirectly(h.resolved, n.text)
 		}
+		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
+		return "", false
+	}
+	if h.old != nil && n.text == h.old.text && err == nil {
+		d.rewritten(h, n)
 		return "", false
 	}
 	h.saved = nil // the time is that of droid's own write
@@ -62,8 +67,6 @@ func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, la
 	switch {
 	case err != nil:
 	case h.direct != "" || slow:
-	case len(n.text) > maxEdit:
-		err = errSize
 	case h.old != nil && !fits(h.old.ends, n.ends):
 		err = errEnds
 	case d.files.lateAt(h.resolved) != nil:

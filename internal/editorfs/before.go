@@ -56,12 +56,13 @@ func (d *Desk) hold(ctx context.Context, c *call, paths []string) {
 	slices.SortStableFunc(found, func(a, b location) int { return strings.Compare(a.resolved, b.resolved) })
 	found = slices.CompactFunc(found, func(a, b location) bool { return a.resolved == b.resolved })
 	for _, at := range found {
+		d.files.mendAgain(at.resolved)
 		release, err := d.files.hold(ctx, at.resolved)
 		if err != nil {
 			d.files.log.Info("an edit does not pass through the editor: it cannot be held", zap.String("path", at.path), zap.Error(err))
 			continue
 		}
-		c.files = append(c.files, &held{location: at, desk: d, release: release, direct: "it was not looked at"})
+		c.files = append(c.files, &held{location: at, desk: d, release: release, paused: c.times[at.resolved], direct: "it was not looked at"})
 	}
 }
 
@@ -91,9 +92,6 @@ func (d *Desk) prepare(ctx context.Context, h *held) error {
 	if !h.exists {
 		return nil
 	}
-	if info, err := os.Lstat(h.resolved); err == nil && info.Size() > maxEdit {
-		return errSize
-	}
 	reading, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
 	c, buffer, v, err := d.compare(reading, h.location)
@@ -105,8 +103,6 @@ func (d *Desk) prepare(ctx context.Context, h *held) error {
 		return err
 	case v == disk:
 		return errStale
-	case v == unsaved && len(buffer) > maxEdit:
-		return errSize
 	case v == unsaved:
 		if c, err = d.save(ctx, h, c, buffer); err != nil {
 			return err
@@ -145,16 +141,20 @@ func (d *Desk) save(ctx context.Context, h *held, before *content, buffer string
 }
 
 // pretend puts the mtime that droid knows back, if droid has written or was shown exactly
-// the text that is on disk now: droid edits no file that has changed since (0.99 to 0.225).
+// the text that is on disk now, or if the file has changed only while the user was asked (Pause):
+// droid edits no file that has changed since (0.99 to 0.225).
 func (d *Desk) pretend(h *held) {
 	d.mu.Lock()
 	k := d.known[h.resolved]
 	d.mu.Unlock()
-	truly := h.old.info.ModTime()
-	if !k.told || k.text != d.files.exact(h.old.text) || truly.Equal(k.mtime) {
+	truly, found := h.old.info.ModTime(), h.paused
+	if k.told && k.text == d.files.exact(h.old.text) {
+		found = k.mtime
+	}
+	if found.IsZero() || truly.Equal(found) {
 		return
 	}
-	h.old = d.files.keep(h.resolved, h.old, mode(h.old.info), k.mtime)
+	h.old = d.files.keep(h.resolved, h.old, mode(h.old.info), found)
 	h.saved, h.truly = h.old, truly
 	d.files.saw(h.resolved, h.old, true)
 }

@@ -92,7 +92,7 @@ func TestKeepTimes(t *testing.T) {
 				before := r.mtime(path)
 				r.desk.Before(ctx, id, []string{path})
 				require.Equal(r, droids, r.mtime(path), "droid's edit %d is not refused", i)
-				r.desk.Pause(id)
+				r.desk.Pause(id, true)
 				if i > 0 && !(unsavedText && i == 2) {
 					require.Equal(r, before, r.mtime(path))
 				}

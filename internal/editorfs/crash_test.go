@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,7 +92,7 @@ func crashChild() {
 	last, _ := strconv.Atoi(args[2])
 	steps := 0
 	editor := &crashEditor{kind: kind, wait: func() {}}
-	if kind == "slow" {
+	if strings.HasPrefix(kind, "slow") {
 		editor.wait = func() { time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond) }
 	}
 	f := newFiles(Options{Journal: filepath.Join(base, "journal"), Wait: time.Second, Step: func(Step) {
@@ -104,6 +105,7 @@ func crashChild() {
 		panic(err)
 	}
 	if kind == "mend" {
+		f.Close()
 		os.Stdout.WriteString("done\n")
 		return
 	}
@@ -111,7 +113,7 @@ func crashChild() {
 	if kind == "unsaved" {
 		editor.buffer = crashTyped
 	}
-	if kind == "link" {
+	if strings.HasSuffix(kind, "link") {
 		path = filepath.Join(base, "link")
 	}
 	d.Before(ctx, "call", []string{path})
@@ -125,11 +127,24 @@ func crashChild() {
 	os.Stdout.WriteString("done\n")
 }
 
+// crashProgram is this program, also for a user who may not enter its directory.
+func crashProgram() string {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe"
+	}
+	return os.Args[0]
+}
+
 // crash runs a child until it kills itself at a step, or is killed some time after
-// droid has written. It reports how far it came.
-func crash(t *testing.T, base, kind string, step int, kill time.Duration) (wrote, done bool) {
-	cmd := exec.Command(os.Args[0])
+// droid has written. meanwhile is called from then on. It reports how far it came.
+func crash(t *testing.T, base, kind string, step int, kill time.Duration, meanwhile ...func()) (wrote, done bool) {
+	cmd := exec.Command(crashProgram())
 	cmd.Env = append(os.Environ(), crashEnv+"="+strings.Join([]string{base, kind, strconv.Itoa(step)}, ","))
+	if info, err := os.Stat(base); err == nil {
+		if owner := info.Sys().(*syscall.Stat_t); int(owner.Uid) != os.Geteuid() {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}}
+		}
+	}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -139,6 +154,9 @@ func crash(t *testing.T, base, kind string, step int, kill time.Duration) (wrote
 	if kill > 0 {
 		timer := time.AfterFunc(kill, func() { _ = cmd.Process.Kill() })
 		defer timer.Stop()
+	}
+	for _, do := range meanwhile {
+		do()
 	}
 	done = lines.Text() == "done" || lines.Scan() && lines.Text() == "done"
 	_, _ = io.Copy(io.Discard, out)
@@ -152,12 +170,12 @@ func crashRoom(t *testing.T, kind string) (base, path string) {
 	base = t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(base, "project"), 0o755))
 	path = filepath.Join(base, "project", "a.txt")
-	if kind != "new" {
+	if !strings.HasSuffix(kind, "new") {
 		require.NoError(t, os.WriteFile(path, []byte(crashOld), 0o644))
 		before := time.Now().Add(-time.Hour)
 		require.NoError(t, os.Chtimes(path, before, before))
 	}
-	if kind == "link" {
+	if strings.HasSuffix(kind, "link") {
 		require.NoError(t, os.Symlink(filepath.Join("project", "a.txt"), filepath.Join(base, "link")))
 	}
 	return base, path

@@ -20,6 +20,7 @@ type Desk struct {
 	silent  time.Time // until when the editor is not asked for reads
 	known   map[string]known
 	calls   map[string]*call
+	paused  map[string]map[string]time.Time // by call and resolved path, see Pause
 	shadows map[*Shadow]bool
 	stale   map[string]bool // files of which the editor is not asked any more, see distrust
 }
@@ -43,8 +44,9 @@ type known struct {
 // call is an edit that was announced.
 type call struct {
 	files []*held
-	busy  bool // Before or After works on it
-	ended bool // whoever works on it lets its files go
+	times map[string]time.Time // mtimes that the files had when it was paused, by resolved path
+	busy  bool                 // Before or After works on it
+	ended bool                 // whoever works on it lets its files go
 }
 
 // held is a file of a call, locked.
@@ -56,13 +58,14 @@ type held struct {
 	direct  string    // why the file does not pass through the editor; "" when it does
 	saved   *content  // the file whose mtime was put back to the one droid knows
 	truly   time.Time // its mtime before that
+	paused  time.Time // the mtime with which droid found it before the user was asked; zero for none
 }
 
 // Desk is a new desk for a session whose client has this editor.
 func (f *Files) Desk(editor Editor, o DeskOptions) *Desk {
 	return &Desk{
 		files: f, editor: editor, o: o, known: make(map[string]known), calls: make(map[string]*call),
-		shadows: make(map[*Shadow]bool), stale: make(map[string]bool),
+		paused: make(map[string]map[string]time.Time), shadows: make(map[*Shadow]bool), stale: make(map[string]bool),
 	}
 }
 
@@ -114,12 +117,33 @@ func (d *Desk) CommandEnded(id string) {
 }
 
 // Pause lets others edit the files of a call while the user is asked. Before comes again
-// when he has allowed it; without that, After does nothing.
-func (d *Desk) Pause(id string) { d.Drop(id) }
+// when he has allowed it; without that, After does nothing. lands says that the call changes only
+// text that it names: it may be done on what the user has typed meanwhile. droid refuses
+// that (0.99 to 0.225: "has been modified externally"), so Before then puts the mtime back which
+// the files have now.
+func (d *Desk) Pause(id string, lands bool) {
+	d.mu.Lock()
+	times := make(map[string]time.Time)
+	if c := d.calls[id]; c != nil && !c.busy && lands {
+		for _, h := range c.files {
+			if h.old != nil && h.direct == "" {
+				times[h.resolved] = h.old.info.ModTime()
+			}
+		}
+	}
+	d.mu.Unlock()
+	d.Drop(id)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed && len(times) > 0 {
+		d.paused[id] = times
+	}
+}
 
 // Drop ends a call that has no After. A call that is not known is none.
 func (d *Desk) Drop(id string) {
 	d.mu.Lock()
+	delete(d.paused, id)
 	var ended []*held
 	if c := d.calls[id]; c != nil {
 		delete(d.calls, id)
@@ -163,10 +187,13 @@ func (d *Desk) restoreTime(h *held) {
 
 // begin registers a call, in place of one with the same id.
 func (d *Desk) begin(id string) *call {
+	d.mu.Lock()
+	times := d.paused[id]
+	d.mu.Unlock()
 	d.Drop(id)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c := &call{busy: true, ended: d.closed}
+	c := &call{times: times, busy: true, ended: d.closed}
 	if !d.closed {
 		d.calls[id] = c
 	}
@@ -190,8 +217,14 @@ func (d *Desk) knows(resolved string, change func(*known)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k := d.known[resolved]
+	before := k.mtime
 	change(&k)
 	d.known[resolved] = k
+	for _, times := range d.paused {
+		if _, waits := times[resolved]; waits && !k.mtime.Equal(before) {
+			times[resolved] = k.mtime
+		}
+	}
 }
 
 // compare reads a file on the disk and in the editor until it is clear who is right, or

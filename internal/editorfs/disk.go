@@ -95,6 +95,7 @@ type content struct {
 	ends    ends
 	info    fs.FileInfo
 	changed time.Time
+	unfit   error // why the file may not pass through the editor, whatever its text
 }
 
 // same reports whether a file is the one that was read, and not changed since.
@@ -108,59 +109,82 @@ func (f *Files) look(resolved string) (*content, error) {
 	if err := f.failure("look"); err != nil {
 		return nil, err
 	}
-	for range 3 {
-		c, err := f.lookOnce(resolved)
-		if !errors.Is(err, errBusy) {
-			return c, err
-		}
-	}
-	return nil, errBusy
-}
-
-func (f *Files) lookOnce(resolved string) (*content, error) {
-	before, err := os.Lstat(resolved)
+	c, data, err := f.read(resolved)
 	if err != nil {
 		return nil, err
 	}
-	if err := suits(resolved, before); err != nil {
+	if c.unfit != nil {
+		return nil, c.unfit
+	}
+	if c.text, c.ends, err = readable(data); err != nil {
+		c.text = string(data)
+	}
+	return c, err
+}
+
+// peek reads a regular file of at most maxSize, also one that may not pass through the editor:
+// then content.unfit says why. fs.ErrNotExist means that it is not there; with any other error nobody
+// knows what is there, but for errSize: it is larger.
+func (f *Files) peek(resolved string) (*content, error) {
+	if err := f.failure("peek"); err != nil {
 		return nil, err
+	}
+	c, data, err := f.read(resolved)
+	if err == nil {
+		c.text = string(data)
+	}
+	return c, err
+}
+
+// read reads a file's bytes when it does not change meanwhile.
+func (f *Files) read(resolved string) (c *content, data []byte, err error) {
+	for range 3 {
+		c, data, err = f.readOnce(resolved)
+		if !errors.Is(err, errBusy) {
+			return c, data, err
+		}
+	}
+	return nil, nil, err
+}
+
+func (f *Files) readOnce(resolved string) (*content, []byte, error) {
+	before, err := os.Lstat(resolved)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !before.Mode().IsRegular():
+		return nil, nil, errKind
+	case before.Size() > maxSize:
+		return nil, nil, errSize
 	}
 	file, err := os.OpenFile(resolved, os.O_RDONLY|openFlags, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer file.Close()
 	data := make([]byte, before.Size()+1)
 	n, err := io.ReadFull(file, data)
 	if err == nil || !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return nil, errors.Join(errBusy, err)
+		return nil, nil, errors.Join(errBusy, err)
 	}
 	info, err := file.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	c := &content{info: before, changed: f.changed(before)}
+	c := &content{info: before, changed: f.changed(before), unfit: suits(resolved, before)}
 	if int64(n) != before.Size() || !c.same(info, f.changed(info)) {
-		return nil, errBusy
+		return nil, nil, errBusy
 	}
-	if err := plainFile(file); err != nil {
-		return nil, err
+	if c.unfit == nil {
+		c.unfit = plainFile(file)
 	}
-	if c.text, c.ends, err = readable(data[:n]); err != nil {
-		c.text = string(data[:n])
-	}
-	return c, err
+	return c, data[:n], nil
 }
 
-// suits says why a file may not pass through the editor, by what is known without
+// suits says why a regular file may not pass through the editor, by what is known without
 // opening it.
 func suits(path string, info fs.FileInfo) error {
-	switch {
-	case !info.Mode().IsRegular():
-		return errKind
-	case info.Size() > maxSize:
-		return errSize
-	case info.Mode()&0o200 == 0 || info.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0:
+	if info.Mode()&0o200 == 0 || info.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 {
 		return errNoWrite
 	}
 	return ordinary(path, info)

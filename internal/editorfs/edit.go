@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"go.uber.org/zap"
 )
@@ -46,7 +47,7 @@ func (e *edit) run(ctx context.Context) (note string, late bool) {
 	}
 	if err != nil {
 		e.files.log.Info("an edit did not pass through the editor", zap.String("path", e.path), zap.Error(err))
-		if !e.begun && errors.Is(err, errMoved) { // what somebody has saved since stays
+		if !e.begun && (e.journal == nil || errors.Is(err, errMoved)) { // what droid, or somebody since, has saved stays
 			err = nil
 		} else {
 			err = e.restore()
@@ -85,6 +86,9 @@ func (e *edit) prepareEdit() (err error) {
 	in := entry{
 		Path: e.path, Resolved: e.resolved, New: e.old == nil, Sum: sum(e.n.text),
 		Mode: uint32(mode(e.n.info)), MTime: e.n.info.ModTime().UnixNano(),
+	}
+	if above, err := os.Lstat(filepath.Dir(e.resolved)); err == nil {
+		in.Dir = inode(above)
 	}
 	if e.old != nil {
 		if e.before, err = stage(e.resolved, e.old.text, mode(e.old.info)); err != nil {

@@ -351,13 +351,51 @@ func TestLockedFile(t *testing.T) {
 		require.Equal(r, four, r.disk(path))
 		_, _, listed := r.editor.Review(path)
 		require.False(r, listed)
-		other.Pause("1")
+		other.Pause("1", true)
 		began = time.Now()
 		r.edits("2", path, to(four+"2\n"))
 		require.Less(r, time.Since(began), time.Second)
 		other.After(context.Background(), "1") // paused: nothing
 		require.Equal(r, four+"2\n", r.disk(path))
 	})
+}
+
+// TestTypingWhileTheUserIsAsked: droid edits no file whose mtime is another than when it read it. What
+// changed while the user was asked does not count, where the edit changes only text that it names.
+func TestTypingWhileTheUserIsAsked(t *testing.T) {
+	for _, lands := range []bool{true, false} {
+		bubble(t, nil, func(r *room) {
+			path, ctx := r.has("a.txt", three), context.Background()
+			r.opened(path)
+			require.Equal(r, three, r.shown(path))
+			droids := r.mtime(path)
+			r.desk.Before(ctx, "1", []string{path})
+			r.desk.Pause("1", lands)
+			r.types(path, "typed\n")
+			require.NoError(r, r.editor.Save(path))
+			r.touched(path)
+			time.Sleep(time.Second)
+			r.types(path, "more\n")
+			saved := r.mtime(path)
+			require.NotEqual(r, droids, saved)
+			r.desk.Before(ctx, "1", []string{path})
+			require.Equal(r, "more\ntyped\n"+three, r.disk(path))
+			require.Equal(r, lands, droids.Equal(r.mtime(path)), "a text that is replaced as a whole is not what droid has read")
+			r.desk.Drop("1")
+			require.False(r, r.mtime(path).Before(saved), "others see the change")
+			r.types(path, "before it is asked\n")
+			r.desk.Before(ctx, "2", []string{path})
+			require.NotEqual(r, droids, r.mtime(path), "the model has not seen that")
+			r.desk.Pause("2", lands)
+			require.Equal(r, r.disk(path), r.shown(path))
+			droids = r.mtime(path)
+			r.types(path, "again\n")
+			r.desk.Before(ctx, "2", []string{path})
+			require.Equal(r, lands, droids.Equal(r.mtime(path)), "it has read it anew")
+			r.desk.Drop("2")
+			require.Empty(r, r.desk.paused)
+		})
+	}
 }
 
 // TestUserTypesDuringAnEdit: what the user types while droid writes is not lost.

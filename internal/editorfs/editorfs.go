@@ -83,8 +83,11 @@ type Files struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
+	unlocked sync.Once // see noLocks
+
 	mu       sync.Mutex
 	places   map[string]*place // by resolved path
+	left     map[string]*kept  // entries of the journal that could not be mended, by id
 	commands commands
 }
 
@@ -103,26 +106,26 @@ func Open(o Options) (*Files, error) {
 }
 
 // Mend is for an agent whose client has no file system: it mends what an agent that was
-// killed left in the journal, and makes nothing. It fails when the directory is there and cannot
-// be had, or could be another user's.
-func Mend(o Options) error {
-	if !filepath.IsAbs(o.Journal) {
-		return nil // there is none
-	}
+// killed left in the journal, and makes nothing. What it returns has Untold, and needs no Close. It
+// fails when the directory is there and cannot be had, or could be another user's.
+func Mend(o Options) (*Files, error) {
 	f := newFiles(o)
-	if err := f.begin(); err != nil {
-		return err
+	defer f.cancel()
+	if !filepath.IsAbs(o.Journal) {
+		return f, nil // there is none
 	}
-	f.cancel()
+	if err := f.begin(); err != nil {
+		return f, err
+	}
 	f.tidy()
-	return nil
+	return f, nil
 }
 
 // newFiles is Files that have not looked at the journal.
 func newFiles(o Options) *Files {
 	f := &Files{
 		journal: o.Journal, quiet: quiet, wait: o.Wait, log: o.Log, step: o.Step, changed: o.Changed,
-		seed: maphash.MakeSeed(), places: make(map[string]*place), commands: commands{open: make(map[commandKey]time.Time)},
+		seed: maphash.MakeSeed(), places: make(map[string]*place), left: make(map[string]*kept), commands: commands{open: make(map[commandKey]time.Time)},
 	}
 	if f.wait <= 0 {
 		f.wait = defaultWait

@@ -119,6 +119,13 @@ func TestDirectoryVanishes(t *testing.T) {
 				began := time.Now()
 				r.desk.After(ctx, "1")
 				require.LessOrEqual(r, time.Since(began), 6*time.Second)
+				r.files.step = func(Step) {}
+				_, err := os.Stat(path)
+				kept := err != nil && step != StepTimes && step != StepForget // then the edit was done
+				require.Equal(r, kept, len(r.files.Untold()) > 0)
+				r.writes(r.has("dir/a.txt", three), "third\n")
+				r.desk.Read(ctx, path)
+				require.Equal(r, "third\n", r.disk(path), "nothing is kept for a file that was read and has another text")
 			})
 		})
 	}

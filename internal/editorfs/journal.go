@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // entry is what the journal has of an edit while the old text is on disk. The new
@@ -25,13 +27,16 @@ type entry struct {
 	Old      string `json:"old"`  // SHA-256 of the text before
 	Sum      string `json:"sum"`  // SHA-256 of the new text
 	Mode     uint32 `json:"mode"`
-	MTime    int64  `json:"mtime"` // of droid's write, in nanoseconds
+	MTime    int64  `json:"mtime"`              // of droid's write, in nanoseconds
+	Dir      uint64 `json:"dir,omitempty"`      // inode of the file's directory, 0 if it is not known
+	Unlocked bool   `json:"unlocked,omitempty"` // no lock says whether its agent still works on it
 }
 
 // record is an entry in the journal. While it is open no other agent mends it.
 type record struct {
 	file *os.File
 	path string
+	in   entry
 }
 
 const (
@@ -39,9 +44,13 @@ const (
 	halfEnd    = ".new" // an entry that is being written, where files need a name
 	lockEnd    = ".lock"
 	damagedEnd = ".damaged"
+	toldEnd    = ".told" // behind the name of an entry of which the user was told that it stays
 )
 
-var errDamaged = errors.New("the entry is damaged")
+var (
+	errDamaged = errors.New("the entry is damaged")
+	errHeld    = errors.New("somebody else has locked it")
+)
 
 // newID is a random name.
 func newID() string {
@@ -67,6 +76,16 @@ func (f *Files) lockPath(resolved string) string {
 
 // record writes an entry, whole and locked from the moment it is there.
 func (f *Files) record(id string, e entry, text string) (*record, error) {
+	r, err := f.recordWith(id, e, text, f.lock)
+	if !errors.As(err, new(*lockError)) {
+		return r, err
+	}
+	f.noLocks(err)
+	e.Unlocked = true
+	return f.recordWith(id, e, text, func(*os.File) error { return nil })
+}
+
+func (f *Files) recordWith(id string, e entry, text string, lock func(*os.File) error) (*record, error) {
 	if err := f.failure("journal"); err != nil {
 		return nil, err
 	}
@@ -77,13 +96,37 @@ func (f *Files) record(id string, e entry, text string) (*record, error) {
 	path := filepath.Join(f.journal, id+editEnd)
 	var file *os.File
 	err = f.inJournal(func() (err error) {
-		file, err = publish(path, append(append(head, '\n'), text...))
+		file, err = publish(path, append(append(head, '\n'), text...), lock)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &record{file, path}, nil
+	return &record{file, path, e}, nil
+}
+
+// lockError says that files cannot be locked where the journal is, whoever wants to.
+type lockError struct{ error }
+
+// lock locks an open file without waiting: errHeld when somebody else has, a *lockError when it
+// cannot be locked.
+func (f *Files) lock(file *os.File) error {
+	err := f.failure("lock")
+	if err == nil {
+		err = flock(file)
+	}
+	if err != nil && !errors.Is(err, errHeld) {
+		err = &lockError{err}
+	}
+	return err
+}
+
+// noLocks is for a journal in which nothing can be locked: edits go on without.
+func (f *Files) noLocks(err error) {
+	f.unlocked.Do(func() {
+		f.log.Warn("nothing can be locked in the journal of edits: two droid-acp that edit one file at the same time do not wait for each other",
+			zap.String("journal", f.journal), zap.Error(err))
+	})
 }
 
 // journalTries is how often the journal's directory is made anew for one entry, when agents
@@ -120,8 +163,11 @@ func removeDir(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() && os.Remove(path) == nil
 }
 
-// sent notes that the editor is given the text now.
+// sent notes that the text is being written now. Without an entry it notes nothing.
 func (r *record) sent() {
+	if r == nil {
+		return
+	}
 	now := time.Now()
 	_ = os.Chtimes(r.path, now, now) // it then says when the edit began
 }
@@ -137,7 +183,7 @@ func (r *record) forget() {
 // leave lets others mend the entry.
 func (r *record) leave() {
 	if r.file != nil {
-		_ = r.file.Close()
+		r.path = unclaim(r.file, r.path)
 	}
 	r.file = nil
 }

@@ -68,8 +68,15 @@ func (d *Desk) mendLate(at location, l *late, answered time.Time) {
 	f.mu.Lock()
 	text, wrote := l.text, l.wrote
 	f.mu.Unlock()
-	c, err := f.look(at.resolved)
-	if !wrote || err != nil || c.text == text || l.tries >= maxTries {
+	if !wrote || l.tries >= maxTries {
+		return
+	}
+	c, err := f.peek(at.resolved)
+	if err != nil {
+		f.log.Error("a write that the editor has answered late may have spoiled a file, which cannot be read", zap.String("path", at.path), zap.Error(err))
+		return
+	}
+	if c.text == text {
 		return
 	}
 	if c.changed.Before(answered.Add(-lateSave)) || c.changed.After(answered.Add(lateSave)) {

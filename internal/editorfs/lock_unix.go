@@ -2,7 +2,10 @@
 
 package editorfs
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 // unlock removes a lock's file and ends the lock. Whoever waits for it sees that
 // the file is gone and makes a new one.
@@ -11,16 +14,21 @@ func unlock(file *os.File, path string) {
 	_ = file.Close()
 }
 
-// tryLock makes a file and locks it; nil when another has.
-func tryLock(path string) (*os.File, error) {
+// tryLock makes a file and locks it; errHeld when another has. With any other error there is
+// a file if only the lock could not be had.
+func (f *Files) tryLock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if flock(file) && isAt(file, path) {
-		return file, nil
+	if err = f.lock(file); err == nil && !isAt(file, path) {
+		err = errHeld
 	}
-	return nil, file.Close()
+	if errors.Is(err, errHeld) {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, err
 }
 
 // isAt reports whether path names the open file.

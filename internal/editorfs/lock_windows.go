@@ -1,8 +1,9 @@
 package editorfs
 
 import (
+	"errors"
+	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // unlock ends the lock and removes its file, unless another has it open by then.
@@ -11,16 +12,13 @@ func unlock(file *os.File, path string) {
 	_ = os.Remove(path)
 }
 
-// tryLock makes a file and keeps it open, so that nobody can remove it; nil when another
+// tryLock makes a file and keeps it open, so that nobody can remove it; errHeld when another
 // does so.
-func tryLock(path string) (*os.File, error) {
+func (f *Files) tryLock(path string) (*os.File, error) {
 	_ = os.Remove(path) // of an agent that was killed
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		if _, gone := os.Stat(filepath.Dir(path)); gone != nil {
-			return nil, err
-		}
-		return nil, nil
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrPermission) { // the latter of one that is being removed
+		return nil, errHeld
 	}
-	return file, nil
+	return file, err
 }

@@ -6,32 +6,95 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 )
 
-// mendPatience is how long an entry's file may be held by another edit until the entry is left
-// for the next agent.
-const mendPatience = 100 * time.Millisecond
+const (
+	// mendPatience is how long an entry's file may be held by another edit until the entry is left
+	// for later.
+	mendPatience = 100 * time.Millisecond
+	// mendLimit is how long the start of an agent waits for all entries. A file system that hangs
+	// may take for ever; what is not mended by then goes on beside.
+	mendLimit = 2 * time.Second
+	// mendAtOnce is how many entries are mended at the same time.
+	mendAtOnce = 8
+	// unlockedAge is how old an entry must be that nothing locks: no edit takes that long.
+	unlockedAge = time.Minute
+	// maxKept is how many entries are kept that cannot be mended, and maxKeptBytes how large they
+	// may be together. The oldest go.
+	maxKept      = 200
+	maxKeptBytes = 64 << 20
+)
 
 // mend ends what agents that were killed have begun. Entries whose agent lives are
 // locked, and left alone; so are those that another agent mends.
 func (f *Files) mend(names []fs.DirEntry) {
+	paths := f.bounded(names)
+	if len(paths) == 0 {
+		return
+	}
+	var all sync.WaitGroup
+	slots := make(chan struct{}, mendAtOnce)
+	for _, path := range paths {
+		all.Add(1)
+		f.work.Go(func() {
+			defer all.Done()
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			f.mendOne(path)
+		})
+	}
+	done := make(chan struct{})
+	f.work.Go(func() {
+		all.Wait()
+		close(done)
+	})
+	if !within(mendLimit, done) {
+		f.log.Warn("edits that were interrupted are still being completed: a file system does not answer", zap.String("journal", f.journal))
+	}
+}
+
+// bounded are the paths of the entries among these names. It removes what agents that were killed left
+// of locks, and the oldest entries where there are too many.
+func (f *Files) bounded(names []fs.DirEntry) (paths []string) {
+	type file struct {
+		path string
+		info fs.FileInfo
+	}
+	var files []file
 	for _, name := range names {
 		path := filepath.Join(f.journal, name.Name())
+		info, err := name.Info()
 		switch {
-		case !name.Type().IsRegular():
-		case isEntry(name.Name()):
-			f.mendOne(path)
+		case err != nil || !info.Mode().IsRegular():
+		case isEntry(name.Name()), strings.HasSuffix(path, damagedEnd):
+			files = append(files, file{path, info})
 		case strings.HasSuffix(path, lockEnd), strings.HasSuffix(path, halfEnd):
-			if file, mine, ok := claim(path); ok {
-				unlock(file, mine)
+			if left, mine, ok := f.claim(path); ok {
+				unlock(left, mine)
 			}
 		}
 	}
+	slices.SortFunc(files, func(a, b file) int { return b.info.ModTime().Compare(a.info.ModTime()) })
+	size := int64(0)
+	for i, one := range files {
+		size += one.info.Size()
+		switch {
+		case i >= maxKept || size > maxKeptBytes:
+			if left, mine, ok := f.claim(one.path); ok {
+				f.log.Error("the journal of edits is full; its oldest entry is removed", zap.String("entry", one.path))
+				unlock(left, mine)
+			}
+		case !strings.HasSuffix(one.path, damagedEnd):
+			paths = append(paths, one.path)
+		}
+	}
+	return paths
 }
 
 // quiet is how long after an agent that was killed had given the editor a text the editor may
@@ -41,14 +104,13 @@ const quiet = time.Second
 
 // awaitQuiet waits while the old text is on disk that an editor may be about to replace. sent is
 // when it was told to, at the earliest.
-func (f *Files) awaitQuiet(e entry, sent time.Time) {
+func (f *Files) awaitQuiet(e entry, text string, sent time.Time) {
 	for {
 		since := time.Since(sent)
 		if since < -f.quiet || since >= f.quiet {
 			return
 		}
-		c, err := f.look(e.Resolved)
-		if waits := c != nil && sum(c.text) == e.Old || e.New && errors.Is(err, fs.ErrNotExist); !waits {
+		if is, now, _ := f.standing(e, text, sent); is != interrupted || now != nil && sum(now.text) != e.Old {
 			return
 		}
 		if !pause(f.ctx, min(pollEvery, f.quiet-since)) {
@@ -57,41 +119,46 @@ func (f *Files) awaitQuiet(e entry, sent time.Time) {
 	}
 }
 
-// errNotDir: a directory above a file has become a file.
-const errNotDir = syscall.ENOTDIR
+var errYoung = errors.New("another droid-acp may still work on it")
 
-// mendOne mends one entry. What cannot be mended now stays for the next agent.
+// mendOne mends one entry. What cannot be mended now stays.
 func (f *Files) mendOne(path string) {
-	file, path, ok := claim(path)
+	file, path, ok := f.claim(path)
 	if !ok {
 		return
 	}
-	r := &record{file, path}
+	r := &record{file: file, path: path}
 	defer r.leave()
 	e, text, err := load(file)
 	if errors.Is(err, errDamaged) {
 		f.log.Warn("an entry in the journal of edits is damaged, and moved aside", zap.String("entry", path))
 		r.leave()
-		_ = os.Rename(path, path+damagedEnd)
+		_ = os.Rename(r.path, r.path+damagedEnd)
 		return
 	}
 	var began fs.FileInfo
 	if err == nil {
 		began, err = file.Stat()
 	}
+	if err == nil && e.Unlocked && time.Since(began.ModTime()) < unlockedAge {
+		err = errYoung
+	}
 	if err == nil {
-		err = f.mendFile(e, text, began.ModTime())
+		err = f.mendFile(r, e, text, began.ModTime())
 	}
 	if err != nil {
-		f.log.Error("an edit that was interrupted cannot be completed; it is tried again with the next start", zap.String("path", e.Path), zap.Error(err))
+		r.leave()
+		f.stays(r.path, e, err)
 		return
 	}
+	f.isMended(path)
 	r.forget()
 }
 
 // mendFile removes the temporary file, and puts the new text on disk if the old one is
-// there. began is when the edit did.
-func (f *Files) mendFile(e entry, text string, began time.Time) error {
+// there. began is when the edit did. Only after nil the entry is needed no more: the file has the new
+// text, or was read and has a third one.
+func (f *Files) mendFile(r *record, e entry, text string, began time.Time) error {
 	ctx, cancel := context.WithTimeout(context.Background(), mendPatience)
 	defer cancel()
 	release, err := f.hold(ctx, e.Resolved)
@@ -99,30 +166,35 @@ func (f *Files) mendFile(e entry, text string, began time.Time) error {
 		return err
 	}
 	defer release()
-	f.awaitQuiet(e, began)
+	f.awaitQuiet(e, text, began)
 	for _, beside := range []string{e.Resolved, e.Path} {
-		temp := filepath.Join(filepath.Dir(beside), e.Temp)
-		if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotDir) {
+		if err := removeTemp(filepath.Join(filepath.Dir(beside), e.Temp)); err != nil {
 			return err
 		}
 	}
-	now, interrupted := f.interrupted(e, text, began)
-	if !interrupted {
+	is, now, err := f.standing(e, text, began)
+	switch {
+	case err != nil:
+		return err
+	case is == another:
 		f.log.Info("an edit was interrupted; its file has another text, and is left alone", zap.String("path", e.Path))
 		return nil
-	}
-	if now != nil && now.text == text {
+	case is == arrived:
 		return nil
 	}
-	s, err := stage(e.Resolved, text, fs.FileMode(e.Mode))
+	m := fs.FileMode(e.Mode)
+	if now != nil && now.info.Mode()&0o200 == 0 { // its user has protected it since
+		m = mode(now.info)
+	}
+	s, err := stage(e.Resolved, text, m)
 	if err != nil {
 		return err
 	}
 	defer s.close()
 	s.last = true
-	err = f.put(e.Resolved, e.Temp, s, f.step, func() error {
-		if again, still := f.interrupted(e, text, began); !still || (again == nil) != (now == nil) {
-			return errBusy
+	err = f.replace(e.Resolved, e.Temp, s, now, f.step, r.sent, func() error {
+		if again, still, err := f.standing(e, text, began); err != nil || again != interrupted || (still == nil) != (now == nil) {
+			return errors.Join(errBusy, err)
 		}
 		return nil
 	})
@@ -132,26 +204,60 @@ func (f *Files) mendFile(e entry, text string, began time.Time) error {
 	return err
 }
 
-// interrupted reports whether a file has the text from before the edit, the new one, or a part
-// of it that an editor left which was killed while it wrote. The content is nil for a
+// removeTemp removes a temporary file. One that is not there is no error, also where nothing
+// can be removed.
+func removeTemp(path string) error {
+	err := os.Remove(path)
+	if err != nil {
+		if _, gone := os.Lstat(path); errors.Is(gone, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return err
+}
+
+// standing says how far an edit has come.
+type standing string
+
+const (
+	interrupted standing = "interrupted" // the file has the text from before, or a part of the new one
+	arrived     standing = "arrived"     // it has the new text
+	another     standing = "another"     // it was read and has a third text
+)
+
+var (
+	errGone      = errors.New("it is not there any more")
+	errElsewhere = errors.New("its directory is another one than at the edit (is its disk mounted?)")
+)
+
+// standing looks at an entry's file. The error says that nobody knows what it has. A part of
+// the new text is left by an editor that was killed while it wrote. The content is nil for a
 // new file that is missing.
-func (f *Files) interrupted(e entry, text string, began time.Time) (*content, bool) {
-	if e.New {
-		if _, err := os.Lstat(filepath.Dir(e.Resolved)); err != nil {
-			return nil, false
-		}
-		if _, err := os.Lstat(e.Resolved); errors.Is(err, fs.ErrNotExist) {
-			return nil, true
-		}
+func (f *Files) standing(e entry, text string, began time.Time) (standing, *content, error) {
+	dir, err := os.Lstat(filepath.Dir(e.Resolved))
+	if err != nil {
+		return "", nil, err
 	}
-	now, _ := f.look(e.Resolved) // part of a text may be no text
-	if now == nil {
-		return nil, false
-	}
-	if now.text == text || !e.New && sum(now.text) == e.Old {
-		return now, true
+	now, err := f.peek(e.Resolved)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !e.New:
+		return "", nil, errGone
+	case errors.Is(err, fs.ErrNotExist) && e.Dir != 0 && inode(dir) != e.Dir:
+		return "", nil, errElsewhere
+	case errors.Is(err, fs.ErrNotExist):
+		return interrupted, nil, nil
+	case errors.Is(err, errSize): // larger than the edit's texts
+		return another, nil, nil
+	case err != nil:
+		return "", nil, err
+	case now.text == text:
+		return arrived, now, nil
+	case !e.New && sum(now.text) == e.Old:
+		return interrupted, now, nil
 	}
 	during := !now.changed.Before(began.Add(-time.Second)) && now.changed.Before(began.Add(3*f.wait))
-	torn := strings.HasPrefix(text, now.text) || strings.HasPrefix(plain(text), now.text)
-	return now, torn && during
+	if torn := strings.HasPrefix(text, now.text) || strings.HasPrefix(plain(text), now.text); torn && during {
+		return interrupted, now, nil
+	}
+	return another, now, nil
 }

@@ -3,7 +3,6 @@ package editorfs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"io/fs"
 	"os"
@@ -163,19 +162,25 @@ func (f *Files) hold(ctx context.Context, resolved string) (release func(), err 
 }
 
 // holdForAll takes a file before other agents of this user do, by a lock on a file in the journal.
+// Where there is no lock to be had, the file is taken without: an edit that waits, or does not see what
+// is unsaved, is worse.
 func (f *Files) holdForAll(ctx context.Context, resolved string) (release func(), err error) {
 	path := f.lockPath(resolved)
 	for {
 		var file *os.File
 		err := f.inJournal(func() (err error) {
-			file, err = tryLock(path)
+			file, err = f.tryLock(path)
 			return err
 		})
-		if err != nil {
-			return nil, fmt.Errorf("the journal of edits: %w", err)
+		if err != nil && !errors.Is(err, errHeld) {
+			f.noLocks(err)
+			err = nil
 		}
 		if file != nil {
 			return func() { unlock(file, path) }, nil
+		}
+		if err == nil {
+			return func() {}, nil
 		}
 		if !pause(ctx, pollEvery) {
 			return nil, ctx.Err()

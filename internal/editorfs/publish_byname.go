@@ -6,12 +6,13 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"time"
 )
 
 // fillEntry locks a file and writes it.
-func fillEntry(file *os.File, data []byte) error {
-	if !flock(file) {
-		return errors.New("somebody else has locked it")
+func fillEntry(file *os.File, data []byte, lock func(*os.File) error) error {
+	if err := lock(file); err != nil {
+		return err
 	}
 	if _, err := file.Write(data); err != nil {
 		return err
@@ -21,13 +22,13 @@ func fillEntry(file *os.File, data []byte) error {
 
 // publishByName writes a file under another name first. An agent that takes it for one that was
 // left behind removes it, and then it cannot be renamed.
-func publishByName(path string, data []byte) (*os.File, error) {
+func publishByName(path string, data []byte, lock func(*os.File) error) (*os.File, error) {
 	half := strings.TrimSuffix(path, editEnd) + halfEnd
 	file, err := os.OpenFile(half, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err = fillEntry(file, data); err == nil {
+	if err = fillEntry(file, data, lock); err == nil {
 		err = os.Rename(half, path)
 	}
 	if err != nil {
@@ -38,15 +39,28 @@ func publishByName(path string, data []byte) (*os.File, error) {
 	return file, nil
 }
 
-// claim opens an entry for mending, if nobody else has it open.
-func claim(path string) (*os.File, string, bool) {
+// claim opens an entry for mending, if nobody else has it open. One that cannot be locked is
+// left alone until nobody can be at work on it.
+func (f *Files) claim(path string) (*os.File, string, bool) {
 	file, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)
 	if err != nil {
 		return nil, "", false
 	}
-	if !flock(file) || !isAt(file, path) {
+	err = f.lock(file)
+	if err != nil && !errors.Is(err, errHeld) {
+		if info, serr := file.Stat(); serr == nil && time.Since(info.ModTime()) >= unlockedAge {
+			err = nil
+		}
+	}
+	if err != nil || !isAt(file, path) {
 		_ = file.Close()
 		return nil, "", false
 	}
 	return file, path, true
+}
+
+// unclaim closes an entry that was claimed, and returns its path from then on.
+func unclaim(file *os.File, path string) string {
+	_ = file.Close()
+	return path
 }

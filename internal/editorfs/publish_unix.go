@@ -5,4 +5,6 @@ package editorfs
 import "os"
 
 // publish makes a locked file that has its whole content from the beginning.
-func publish(path string, data []byte) (*os.File, error) { return publishByName(path, data) }
+func publish(path string, data []byte, lock func(*os.File) error) (*os.File, error) {
+	return publishByName(path, data, lock)
+}

@@ -38,6 +38,9 @@ func (d *Desk) Read(ctx context.Context, path string) (*Shadow, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
 	at, err := resolve(path)
+	if err == nil && d.files.mendAgain(at.resolved) {
+		at, err = resolve(path)
+	}
 	if err != nil || !at.exists {
 		return nil, nil
 	}

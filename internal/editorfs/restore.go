@@ -35,6 +35,9 @@ func (e *edit) restore() (err error) {
 		}
 		e.reserve = fresh
 	}
+	if e.journal != nil {
+		e.files.stays(e.journal.path, e.journal.in, err)
+	}
 	return err
 }
 
@@ -44,12 +47,16 @@ func (e *edit) restoreOnce() error {
 			e.files.log.Error("a symbolic link that the editor has replaced cannot be made again", zap.String("path", e.path), zap.Error(err))
 		}
 	}
-	if e.unchanged() == nil {
+	now, err := e.files.peek(e.resolved)
+	if err == nil && now.text == e.n.text {
 		return nil
+	}
+	if err != nil {
+		now = nil
 	}
 	e.step(StepPut)
 	e.reserve.last = true
-	return e.files.put(e.resolved, e.temp, e.reserve, e.step, func() error { return nil })
+	return e.files.replace(e.resolved, e.temp, e.reserve, now, e.step, e.journal.sent, func() error { return nil })
 }
 
 // relink makes a symbolic link again that the editor has replaced by a file with droid's text.

@@ -41,8 +41,8 @@ func (s *Store) Delete(ids ...string) error {
 			continue
 		}
 		from, err := s.conversations(id)
-		if err == nil && len(from) > 0 && s.held(id) {
-			err = errHeld
+		if err == nil && len(from) > 0 {
+			err = s.free(id)
 		}
 		if err != nil {
 			return fmt.Errorf("deleting session %s: %w", id, err)
@@ -67,6 +67,19 @@ type stored struct {
 }
 
 var errHeld = errors.New("it is open in another window or program of yours; close it there first")
+
+// free is an error when somebody holds a session, or may hold it.
+func (s *Store) free(id string) error {
+	held, err := s.held(id)
+	if err != nil {
+		return fmt.Errorf("it cannot be told whether another window or program of yours has it open (%w); if none has, remove its file in %s and try again",
+			err, filepath.Join(filepath.Dir(s.root), openName))
+	}
+	if held {
+		return errHeld
+	}
+	return nil
+}
 
 // conversations are the directories that have a file of this id. A directory that
 // several names lead to counts once.

@@ -399,7 +399,7 @@ func TestHoldSweepsWhatIsLeft(t *testing.T) {
 	release, err := s.Hold("mine")
 	require.NoError(t, err)
 	require.Len(t, files(t, dir), 2)
-	require.True(t, s.held("kept"))
+	require.True(t, s.Held("kept"))
 	release()
 	kept()
 	require.Empty(t, files(t, dir))
@@ -417,7 +417,7 @@ func TestHoldAtOnce(t *testing.T) {
 					t.Errorf("holding: %v", err)
 					return
 				}
-				if !s.held("mine") {
+				if !s.Held("mine") {
 					t.Error("it is held and nobody sees it")
 				}
 				release()
@@ -425,5 +425,5 @@ func TestHoldAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.False(t, s.held("mine"))
+	require.False(t, s.Held("mine"))
 }

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"go.uber.org/zap"
 
 	"droid-acp/internal/sessionid"
 )
@@ -15,15 +18,20 @@ const openName = "droid-acp-open"
 
 // Hold notes for all processes that a droid has this session open, so that none
 // deletes it. Several may hold it. It is held until release is called, or until
-// the process ends.
+// the process ends. Where files cannot be locked (NFS without its lock service), nobody
+// sees it, and the log says so once.
 func (s *Store) Hold(id string) (release func(), err error) {
 	path, err := s.holdPath(id)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		sweep(filepath.Dir(path))
-		release, err = holdFile(path)
+		s.sweep(filepath.Dir(path))
+		release, err = s.holdFile(path)
+	}
+	if errors.As(err, new(*lockError)) {
+		s.noLocks(filepath.Dir(path), err)
+		return func() {}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("holding session %q: %w", id, err)
@@ -35,26 +43,46 @@ func (s *Store) Hold(id string) (release func(), err error) {
 const swept = 100
 
 // sweep removes files that nobody holds: those of processes that were killed.
-func sweep(dir string) {
+func (s *Store) sweep(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return
 	}
 	defer d.Close()
 	names, _ := d.Readdirnames(swept) // what cannot be read stays
-	for _, name := range names {
-		fileHeld(filepath.Join(dir, name))
-	}
+	s.oneProbe(dir, func() {
+		for _, name := range names {
+			_, _ = s.fileHeld(filepath.Join(dir, name)) // what cannot be told stays
+		}
+	})
 }
 
-// Held reports whether any process holds the session, this one included.
-func (s *Store) Held(id string) bool { return s.held(id) }
+// lockError says that files cannot be locked.
+type lockError struct{ error }
 
-// held reports whether a process holds the session. It removes the file that a
-// process left when it died.
-func (s *Store) held(id string) bool {
+// noLocks is for a directory in which nothing can be locked.
+func (s *Store) noLocks(dir string, err error) {
+	s.unlocked.Do(func() {
+		s.log.Warn("nothing can be locked beside droid's sessions: several droid-acp do not see which sessions the others have open",
+			zap.String("directory", dir), zap.Error(err))
+	})
+}
+
+// Held reports whether any process is known to hold the session, this one included.
+func (s *Store) Held(id string) bool {
+	held, err := s.held(id)
+	return held && err == nil
+}
+
+// held reports whether a process holds the session; the error says that it cannot be told. It
+// removes the file that a process left when it died.
+func (s *Store) held(id string) (held bool, err error) {
 	path, err := s.holdPath(id)
-	return err == nil && fileHeld(path)
+	if err != nil {
+		return false, nil // nobody can hold it
+	}
+	s.oneProbe(filepath.Dir(path), func() { held, err = s.fileHeld(path) })
+	return held, err
 }
 
 func (s *Store) holdPath(id string) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -49,7 +50,7 @@ func (s *Store) links() *links.Set {
 func tail(path string, max int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
-	case missing(err):
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -101,7 +102,12 @@ func (s *Store) addLink(line []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := openLocked(path, time.Now().Add(linksWait))
+	f, err := s.openLocked(path, time.Now().Add(linksWait))
+	alone := err == nil
+	if errors.As(err, new(*lockError)) { // a line goes to the end in one piece, also without
+		s.noLocks(filepath.Dir(path), err)
+		err = nil
+	}
 	if err != nil {
 		return err
 	}
@@ -125,7 +131,7 @@ func (s *Store) addLink(line []byte) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if end > linksGrown && canReplace {
+	if end > linksGrown && canReplace && alone {
 		if err := s.shortenLinks(path); err != nil {
 			s.log.Warn("the file of threads could not be shortened", zap.Error(err))
 		}
@@ -145,7 +151,11 @@ func (s *Store) shortenLinks(path string) error {
 	for _, c := range files {
 		there[c.id] = true
 	}
-	kept := s.links().Keep(func(id string) bool { return there[id] }, linksKept)
+	data, err := tail(s.linksPath(), linksRead)
+	if err != nil {
+		return err // what cannot be read would be lost
+	}
+	kept := links.Parse(data).Keep(func(id string) bool { return there[id] }, linksKept)
 	f, err := os.CreateTemp(filepath.Dir(path), LinksName+".*")
 	if err != nil {
 		return err

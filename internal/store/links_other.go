@@ -12,6 +12,6 @@ import (
 const canReplace = false
 
 // openLocked opens a file to append to it, and makes it if need be.
-func openLocked(path string, _ time.Time) (*os.File, error) {
+func (s *Store) openLocked(path string, _ time.Time) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 }

@@ -47,6 +47,9 @@ func (s *Store) eachFile(id string, change func(path string) error) error {
 	found := false
 	for _, dir := range dirs {
 		info, err := os.Lstat(dir.file(id + transcript))
+		if err != nil && !missing(err) {
+			return err
+		}
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
@@ -207,4 +210,4 @@ func encoded(fields []field) []byte {
 
 // HeldElsewhere reports whether a process of this or another agent has noted that a
 // droid has the session open (Hold).
-func (s *Store) HeldElsewhere(id string) bool { return s.held(id) }
+func (s *Store) HeldElsewhere(id string) bool { return s.Held(id) }

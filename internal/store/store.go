@@ -21,8 +21,10 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -42,6 +44,8 @@ type Store struct {
 	err  error // why root is not known, or nil
 	log  *zap.Logger
 	system
+
+	unlocked sync.Once // see noLocks
 }
 
 // New returns the store in the directory root, see Root. The directory need not
@@ -50,7 +54,7 @@ func New(root string, log *zap.Logger) *Store {
 	if log == nil {
 		log = zap.NewNop()
 	}
-	return &Store{root: root, log: log, system: system{os.Link, os.Remove}}
+	return &Store{root: root, log: log, system: system{os.Link, os.Remove, flock}}
 }
 
 // Unknown returns a store whose place is not known: each use of it returns err.
@@ -135,6 +139,9 @@ func (s *Store) Find(id string) (Session, error) {
 	)
 	for _, dir := range dirs {
 		info, err := os.Stat(dir.file(id + transcript))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			cause = err // it may be there
+		}
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}

@@ -23,6 +23,7 @@ const (
 type system struct {
 	link   func(from, to string) error
 	remove func(path string) error
+	flock  func(f *os.File, how int) error
 }
 
 // piece is one file, symbolic link or directory of a session.
@@ -179,9 +180,9 @@ var errChanging = errors.New("something is being written to it, so a droid has i
 // back what it lost and the trash keeps nothing.
 func (m *move) clear() error {
 	for _, c := range m.conversations {
-		if c.file.changed() {
+		if err := c.file.changed(); err != nil {
 			_ = os.RemoveAll(m.bin)
-			return errChanging
+			return err
 		}
 	}
 	err := m.removeAll()
@@ -245,16 +246,19 @@ func (m *move) putBack(p piece) error {
 	return err
 }
 
-// changed reports whether the store's file is no longer what the trash has.
-func (p piece) changed() bool {
+// changed is an error when the store's file is no longer what the trash has, or cannot be
+// looked at.
+func (p piece) changed() error {
 	now, err := os.Lstat(p.from)
-	if err != nil {
-		return false // it is gone
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !os.SameFile(now, p.info), p.copied && (now.Size() != p.info.Size() || !now.ModTime().Equal(p.info.ModTime())):
+		return errChanging
 	}
-	if !os.SameFile(now, p.info) {
-		return true
-	}
-	return p.copied && (now.Size() != p.info.Size() || !now.ModTime().Equal(p.info.ModTime()))
+	return nil
 }
 
 // copyFile copies a file with its mode and time. When it returns nil the copy is on
