@@ -118,13 +118,19 @@ func TestDroidsGroupEndsWithIt(t *testing.T) {
 		"killed":      {func(c *Client) { c.Kill() }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			life := newLifeline(t)
-			c := startFake(t, shortBounds, "with-server", life.env())
-			_, said := life.acceptTalker()
-			tc.end(c)
-			within(t, "exit", c.Exited())
-			last := said()
-			require.True(t, last == "" || tc.asked && last == "asked\n", last)
+			last := ""
+			for range 5 { // on a busy machine the time to end by itself may be too short to say so
+				life := newLifeline(t)
+				c := startFake(t, shortBounds, "with-server", life.env())
+				_, said := life.acceptTalker()
+				tc.end(c)
+				within(t, "exit", c.Exited())
+				last = said()
+				require.True(t, last == "" || tc.asked && last == "asked\n", last)
+				if last != "" {
+					break
+				}
+			}
 			require.Equal(t, tc.asked, last != "")
 		})
 	}
