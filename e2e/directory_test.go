@@ -90,7 +90,7 @@ func TestFirstSessionElsewhere(t *testing.T) {
 			asked := h.project(t, "asked")
 			model.On("hello", modelserver.Step{Text: "Hello."})
 			h.forgetRan(t)
-			c := startAgent(t, h)
+			c := startAgent(t, h, "--trust", "always")
 			c.initialize()
 			if waits {
 				h.awaitRan(t, "server-of-work", 4*time.Second)

@@ -38,7 +38,7 @@ func TestUserHooksWithEditorFiles(t *testing.T) {
 		require.NoError(t, editor.Open(path))
 		model.On("edit", modelserver.Step{Tools: []modelserver.ToolCall{toEdit(path, "one", "1")}}, modelserver.Step{Text: "Edited."})
 		model.On("again", modelserver.Step{Tools: []modelserver.ToolCall{toEdit(path, "two", "2")}}, modelserver.Step{Text: "Edited again."})
-		c := startAgent(t, h)
+		c := startAgent(t, h, "--trust", "always")
 		c.onPermission(allowOnce)
 		require.Nil(t, c.openWith(h, editor).prompt("edit").end(turnLimit).Err)
 		base, _, listed := editor.Review(path)
