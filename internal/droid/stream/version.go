@@ -136,5 +136,9 @@ var (
 	TellsContextParts      = Fact{release215, "tell the parts of what fills the context window"}
 	GoesOverAfterRewind    = Fact{release215, "go on with a rewound session in the process that rewound it"}
 	SwitchesAutoCompaction = Fact{release215, "switch automatic compaction"}
-	CountsLinesFromOne     = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
+	// Else it has read them when it answers initialize_session.
+	ReadsSettingsLate = Fact{release215, "read its settings once more after it has opened a session"}
+	// Else a subagent is a process that droid starts, with the settings of its own.
+	RunsSubagentsApart = Fact{release215, "run its subagents in a daemon"}
+	CountsLinesFromOne = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
 )
