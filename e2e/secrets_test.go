@@ -5,7 +5,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -49,7 +48,7 @@ func (c *client) places(h home) []place {
 		for _, fd := range fds {
 			path := dir + "fd/" + fd.Name()
 			target, _ := os.Readlink(path)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(target, h.dir) && info.Size() < 1<<20 {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && strings.HasPrefix(target, "/") && !strings.HasPrefix(target, h.dir) && info.Size() < 1<<20 {
 				found = append(found, place{path, "open file of " + name})
 			}
 		}
@@ -190,10 +189,7 @@ func (h home) awaitServers(t *testing.T, c *client, want int) {
 func (c *client) shown(h home) (words []string) {
 	for _, p := range c.places(h) {
 		if p.name == "open file of the agent" {
-			data, err := os.ReadFile(p.path)
-			if err != nil && !os.IsNotExist(err) {
-				require.ErrorIs(c.t, err, fs.ErrNotExist)
-			}
+			data, _ := os.ReadFile(p.path) // it may be closed
 			words = append(words, secretWords.FindAllString(string(data), -1)...)
 		}
 	}
@@ -220,11 +216,12 @@ func TestServersStayWithoutTheirSecrets(t *testing.T) {
 		works("first")
 		works("second")
 		h.addSettings(t, map[string]any{"a": 1}) // droid sees that, and reads its settings
-		time.Sleep(2 * time.Second)
+		users, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"another": map[string]any{
+			"type": "stdio", "command": stdioServer(t, "", "")["command"], "env": map[string]string{mcpEnv: "another"}}}})
+		require.NoError(t, err)
+		h.write(t, "../.factory/mcp.json", string(users))
+		h.awaitServers(t, c, 2)
 		works("settings")
-		h.write(t, "../.factory/mcp.json", `{"mcpServers":{"another":{"type":"stdio","command":"true"}}}`)
-		time.Sleep(2 * time.Second)
-		works("another")
 		require.Nil(t, s.prompt("/rewind 1").end(turnLimit).Err)
 		works("rewound")
 		if h.version != oldDroid { // 0.99 needs a login for it

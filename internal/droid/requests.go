@@ -95,7 +95,7 @@ func (c *Client) open(ctx context.Context, method string, params any, id string)
 		undo()
 		return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(method, "droid."), err)
 	}
-	defer func() { c.settings.opened(method, c.Version()) }()
+	defer func() { c.settings.opened(c.Version()) }()
 	info := new(stream.SessionInfo)
 	var refused *stream.RPCError
 	if err := c.Call(ctx, method, params, info); err != nil {

@@ -14,10 +14,11 @@ import (
 // environment, headers, addresses) may be secret, and the model can read the file without a
 // question. So they are in it only while droid reads it (measured, 0.99.0 to 0.225.2):
 //
-//   - before initialize_session and load_session are sent, until they are answered. Droids
-//     that stream.ReadsSettingsLate does: after initialize_session until they ask the model
-//     for the first time, or bounds.late after the answer. Until then they read the file twice more,
-//     and end the servers that are not in it.
+//   - from before initialize_session or load_session is sent until it is answered. A droid
+//     that stream.ReadsSettingsLate is true of may read the file twice after that, and ends
+//     the servers that are not in it: until it asks the model, or until bounds.late after
+//     the answer where no prompt comes. (Seen: up to 0.4 s after it; never later than that
+//     it asks the model.)
 //   - before 0.215, from a call of Task until the subagent has begun, which is a droid
 //     that reads the file as it starts.
 //
@@ -112,18 +113,20 @@ func (f *settingsFile) opening() error {
 }
 
 // opened is called when droid has answered, or when its answer is not waited for any more.
-func (f *settingsFile) opened(method string, v stream.Version) {
+func (f *settingsFile) opened(v stream.Version) {
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case f.timer != nil: // it still reads what it opened before
-	case method == methodInitialize && v.Has(stream.ReadsSettingsLate):
+	case f.whole == nil: // nothing to hide, or droid has ended
+	case !v.Has(stream.ReadsSettingsLate):
+		_ = f.put(true) // told in the log
+	case f.timer == nil:
 		f.timer = time.AfterFunc(f.late, f.settle)
 	default:
-		_ = f.put(true) // told in the log
+		f.timer.Reset(f.late)
 	}
 }
 

@@ -117,22 +117,22 @@ func TestSecretsLeaveWithTheAnswer(t *testing.T) {
 	}
 }
 
-// The same with a droid that reads the file after its answer to initialize_session: the
-// servers are there until it asks the model. A load is no different from before.
+// The same with a droid that may read the file after its answer: the servers are there until
+// it asks the model.
 func TestSecretsLeaveBeforeTheModelIsAsked(t *testing.T) {
-	c, p, w := withSecrets(t, "1.220.0")
-	opens(t, p, w, methodInitialize, initialize(c))
-	require.True(t, w.has(), "droid reads the file now")
-	p.notify(`{"type":"droid_working_state_changed","newState":"streaming_assistant_message"}`)
-	<-c.Events()
-	require.True(t, w.has(), "droid may still read the file")
-	opens(t, p, w, methodLoad, load(c))
-	require.True(t, w.has(), "this load does not change that")
-	p.notify(`{"type":"droid_working_state_changed","newState":"thinking"}`)
-	<-c.Events()
-	require.JSONEq(t, withoutSecrets, w.get())
-	opens(t, p, w, methodLoad, load(c))
-	require.JSONEq(t, withoutSecrets, w.get())
+	for _, version := range []string{"1.206.0", "1.220.0"} {
+		c, p, w := withSecrets(t, version)
+		for i, open := range []func() error{initialize(c), load(c)} {
+			opens(t, p, w, []string{methodInitialize, methodLoad}[i], open)
+			require.True(t, w.has(), "droid reads the file now")
+			p.notify(`{"type":"droid_working_state_changed","newState":"streaming_assistant_message"}`)
+			<-c.Events()
+			require.True(t, w.has(), "droid may still read the file")
+			p.notify(`{"type":"droid_working_state_changed","newState":"thinking"}`)
+			<-c.Events()
+			require.JSONEq(t, withoutSecrets, w.get())
+		}
+	}
 }
 
 // Where no prompt comes, they leave some time after the answer.
@@ -141,8 +141,10 @@ func TestSecretsLeaveWithoutAPrompt(t *testing.T) {
 		c, p, w := withSecrets(t, "1.220.0")
 		opens(t, p, w, methodInitialize, initialize(c))
 		time.Sleep(defaultBounds.late - 1)
+		opens(t, p, w, methodLoad, load(c))
+		time.Sleep(defaultBounds.late - 1)
 		synctest.Wait()
-		require.True(t, w.has())
+		require.True(t, w.has(), "droid reads the file anew with each session")
 		time.Sleep(1)
 		synctest.Wait()
 		require.JSONEq(t, withoutSecrets, w.get())
