@@ -24,6 +24,7 @@ type bounds struct {
 	drain     time.Duration // for the rest of the output of a process that is gone
 	broken    time.Duration // for a process to end that closed stdin or stdout
 	stall     time.Duration // while closing: for the reader of Events, before events are dropped
+	late      time.Duration // after initialize_session: for droid to read its settings file again
 	line      int           // the longest line that is read, in bytes
 }
 
@@ -34,6 +35,7 @@ var defaultBounds = bounds{
 	drain:     time.Second,
 	broken:    2 * time.Second,
 	stall:     250 * time.Millisecond,
+	late:      10 * time.Second,
 	line:      stream.MaxLine,
 }
 
@@ -43,10 +45,10 @@ var defaultBounds = bounds{
 type Client struct {
 	log      *zap.Logger
 	bounds   bounds
-	proc     *child                  // nil for a client without a process
-	started  *layer.Layer            // see StartedWithout
-	env      []string                // of the process
-	settings func(data []byte) error // replaces its settings file; nil without one
+	proc     *child        // nil for a client without a process
+	started  *layer.Layer  // see StartedWithout
+	env      []string      // of the process
+	settings *settingsFile // nil without one
 	stdout   io.Reader
 	events   chan stream.Event
 	out      *writer
@@ -106,12 +108,19 @@ func NewClient(stdout io.Reader, stdin io.WriteCloser, log *zap.Logger) *Client 
 // NewClientWithSettings is NewClient for a droid that has a settings file of its own:
 // settings gets what SetRuntime makes the file hold. The droid has our environment.
 func NewClientWithSettings(stdout io.Reader, stdin io.WriteCloser, settings func(data []byte) error, log *zap.Logger) *Client {
-	c := NewClient(stdout, stdin, log)
-	c.env, c.settings = os.Environ(), settings
-	return c
+	return runClient(stdout, stdin, nil, settings, log, defaultBounds)
 }
 
 func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger, b bounds) *Client {
+	var settings func(data []byte) error
+	if p != nil && p.settings != nil {
+		settings = p.settings.replace
+	}
+	return runClient(stdout, stdin, p, settings, log, b)
+}
+
+// runClient returns a client whose goroutines run.
+func runClient(stdout io.Reader, stdin io.WriteCloser, p *child, settings func(data []byte) error, log *zap.Logger, b bounds) *Client {
 	if log == nil {
 		log = zap.NewNop()
 	}
@@ -122,6 +131,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger
 		bounds:    b,
 		proc:      p,
 		stdout:    stdout,
+		env:       os.Environ(),
 		events:    make(chan stream.Event, eventBuffer),
 		out:       newWriter(stdin),
 		turnstile: make(chan struct{}, 1),
@@ -137,9 +147,9 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger
 	}
 	if p != nil {
 		c.env, c.started = p.cmd.Env, p.without
-		if p.settings != nil {
-			c.settings = p.settings.replace
-		}
+	}
+	if settings != nil {
+		c.settings = newSettingsFile(settings, b.late, log)
 	}
 	c.guard(func() { c.out.run(c.failFirst) })
 	c.guard(func() { c.read(b.line) })
@@ -191,6 +201,7 @@ func (c *Client) ExitError() *ExitError {
 // makes every call return then.
 func (c *Client) supervise() {
 	defer close(c.exited)
+	defer c.settings.close()
 	if c.proc == nil {
 		c.superviseStreams()
 		return

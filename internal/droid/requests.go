@@ -91,6 +91,11 @@ func (c *Client) open(ctx context.Context, method string, params any, id string)
 	if err != nil {
 		return nil, err
 	}
+	if err := c.settings.opening(); err != nil {
+		undo()
+		return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(method, "droid."), err)
+	}
+	defer func() { c.settings.opened(c.Version()) }()
 	info := new(stream.SessionInfo)
 	var refused *stream.RPCError
 	if err := c.Call(ctx, method, params, info); err != nil {

@@ -118,7 +118,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 	if err != nil {
 		return err
 	}
-	if err := c.settings(data); err != nil {
+	if err := c.settings.set(data, r.MCPServers); err != nil {
 		return err
 	}
 	if len(hooks) > 0 && r.Without != nil && c.Version().Has(stream.AddsHooks) && r.Without.Has(layer.Hook, layer.Plugin) {

@@ -2,7 +2,11 @@
 
 package droid
 
-import "os"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
 
 // openPrivateFile writes the data to a temporary file that only the user can read,
 // since it may hold secrets.
@@ -14,7 +18,7 @@ func openPrivateFile(what string, data []byte) (*privateFile, error) {
 	path := f.Name()
 	s := &privateFile{
 		path:    path,
-		replace: func(data []byte) error { return os.WriteFile(path, data, 0o600) },
+		replace: func(data []byte) error { return replaceFile(path, data) },
 		close:   func() { _ = os.Remove(path) }, // nothing can be done where that fails
 	}
 	if err = f.Close(); err == nil {
@@ -25,4 +29,21 @@ func openPrivateFile(what string, data []byte) (*privateFile, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// replaceFile puts another file in the place of one, so that who opens it reads the old
+// data or the new ones, whole.
+func replaceFile(path string, data []byte) error {
+	next, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = next.Write(data)
+	if err = errors.Join(err, next.Close()); err == nil {
+		err = os.Rename(next.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(next.Name()) // the error says what matters
+	}
+	return err
 }

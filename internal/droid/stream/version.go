@@ -138,5 +138,9 @@ var (
 	// Else it goes on in the copy.
 	StaysAfterFork         = Fact{release215, "stay in the session that it has copied"}
 	SwitchesAutoCompaction = Fact{release215, "switch automatic compaction"}
-	CountsLinesFromOne     = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
+	// Else it has read them when it answers initialize_session.
+	ReadsSettingsLate = Fact{release215, "read its settings once more after it has opened a session"}
+	// Else a subagent is a process that droid starts, with the settings of its own.
+	RunsSubagentsApart = Fact{release215, "run its subagents in a daemon"}
+	CountsLinesFromOne = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
 )

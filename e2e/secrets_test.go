@@ -1,0 +1,238 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// secretPattern is each secret of these tests, written so that a command line which
+// looks for it does not have one.
+const secretPattern = `S[E]CRET-[a-z]+-[a-z]+`
+
+var secretWords = regexp.MustCompile(secretPattern)
+
+// secretServers are MCP servers of a session whose environment and headers hold secrets.
+func secretServers(t *testing.T, session, url string) []any {
+	t.Helper()
+	stdio := stdioServer(t, "tiny", "hello ")
+	stdio["env"] = append(stdio["env"].([]any), map[string]any{"name": "TOKEN", "value": "SECRET-environment-" + session})
+	return []any{stdio, map[string]any{"type": "http", "name": "web", "url": url,
+		"headers": []any{map[string]any{"name": "Authorization", "value": "SECRET-header-" + session}}}}
+}
+
+// place is a file of a process.
+type place struct{ path, name string }
+
+// places are what the processes of a home show of themselves in /proc, as far as it can be
+// read without waiting.
+func (c *client) places(h home) []place {
+	c.t.Helper()
+	var found []place
+	add := func(pid int, name string) {
+		dir := fmt.Sprintf("/proc/%d/", pid)
+		found = append(found, place{dir + "environ", "environment of " + name}, place{dir + "cmdline", "command line of " + name})
+		fds, _ := os.ReadDir(dir + "fd") // it may be gone
+		for _, fd := range fds {
+			path := dir + "fd/" + fd.Name()
+			target, _ := os.Readlink(path)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && strings.HasPrefix(target, "/") && !strings.HasPrefix(target, h.dir) && info.Size() < 1<<20 {
+				found = append(found, place{path, "open file of " + name})
+			}
+		}
+	}
+	add(c.cmd.Process.Pid, "the agent")
+	for _, p := range h.processes(c.t) {
+		switch {
+		case p.droid:
+			add(p.pid, "a droid")
+		case strings.Contains(p.command, "e2e.test"):
+			add(p.pid, "an MCP server")
+		}
+	}
+	return found
+}
+
+// searchID is the id of a call of the search, as droid passes it on: 0.225 puts more around it.
+var searchID = regexp.MustCompile(`(grep|read|execute)-[0-9]+`)
+
+// toolResults are what the model was told of the calls of a search, by their ids.
+func toolResults(t *testing.T, model *modelserver.Server) map[string]string {
+	t.Helper()
+	results := map[string]string{}
+	for _, r := range model.Requests() {
+		var body struct {
+			Messages []struct {
+				Role       string `json:"role"`
+				ToolCallID string `json:"tool_call_id"`
+				modelserver.Message
+			} `json:"messages"`
+		}
+		require.NoError(t, json.Unmarshal(r.Body, &body))
+		for _, m := range body.Messages {
+			if id := searchID.FindString(m.ToolCallID); id != "" {
+				results[id] = m.Text()
+			}
+		}
+	}
+	return results
+}
+
+// What a model finds of the secrets of MCP servers, its own session's and another one's,
+// by the tools that ask nobody and by a command. It is what SECURITY.md says: the
+// environment of the servers themselves, which the system shows to each program of the user.
+func TestSecretsOfMCPServers(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		useMCP(model, "use", "tiny", "web")
+		tmp := filepath.Join(h.dir, "tmp")
+		require.NoError(t, os.Mkdir(tmp, 0o700))
+		h.env = append(h.env, "TMPDIR="+tmp)
+		url, authorized := mcpHTTP(t)
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		other := c.openAs(h, map[string]any{}, secretServers(t, "other", url)...)
+		require.Equal(t, "completed hello tiny", other.prompt("use").end(turnLimit).results()["use-tiny"])
+		var result newSession
+		c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": secretServers(t, "own", url)}, &result)
+		own := session{c, result.SessionID}
+		h.awaitServers(t, c, 2)
+
+		processes := c.places(h)
+		places := append([]place{{h.dir, "HOME"}, {tmp, "TMPDIR"}, {filepath.Join(h.dir, ".factory"), "droid's store"}}, processes...)
+		names, paths := map[string]string{}, ""
+		var grep, read []modelserver.ToolCall
+		for i, p := range places {
+			id := fmt.Sprint(i)
+			grep = append(grep, modelserver.ToolCall{ID: "grep-" + id, Name: "Grep", Args: map[string]any{"pattern": secretPattern, "path": p.path, "output_mode": "file_paths"}})
+			read = append(read, modelserver.ToolCall{ID: "read-" + id, Name: "Read", Args: map[string]any{"file_path": p.path}})
+			names["grep-"+id], names["read-"+id] = p.name, p.name
+			paths += " " + p.path
+		}
+		look := fmt.Sprintf("grep -aoEHrs '%s'%s", secretPattern, paths)
+		model.On("search", modelserver.Step{Tools: grep}, modelserver.Step{Tools: []modelserver.ToolCall{execute("execute-0", look)}},
+			modelserver.Step{Tools: read}, modelserver.Step{Text: "Searched."})
+		require.Nil(t, own.prompt("search").end(2*turnLimit).Err)
+		require.Len(t, c.asked(), 2+1, "of the search, only the command was asked about")
+
+		found := map[string]bool{}
+		for id, text := range toolResults(t, model) {
+			switch tool, _, _ := strings.Cut(id, "-"); tool {
+			case "grep":
+				if !strings.HasPrefix(text, "No match") && !strings.HasPrefix(text, "Error") {
+					found["Grep: "+names[id]] = true
+				}
+			case "read":
+				for _, word := range secretWords.FindAllString(text, -1) {
+					found["Read: "+names[id]+": "+word] = true
+				}
+			case "execute":
+				for _, line := range strings.Split(text, "\n") {
+					path, word, _ := strings.Cut(line, ":")
+					if !secretWords.MatchString(word) {
+						continue
+					}
+					name := path
+					if i := slices.IndexFunc(places, func(p place) bool { return p.path == path }); i >= 0 {
+						name = places[i].name
+					}
+					found["Execute: "+name+": "+word] = true
+				}
+			}
+		}
+		var list []string
+		for what := range found {
+			list = append(list, what)
+		}
+		slices.Sort(list)
+		t.Logf("%s, %d places in /proc:\n%s", h.version, len(processes), strings.Join(list, "\n"))
+		require.Equal(t, []string{
+			"Execute: environment of an MCP server: SECRET-environment-other",
+			"Execute: environment of an MCP server: SECRET-environment-own",
+			"Grep: environment of an MCP server",
+			"Read: environment of an MCP server: SECRET-environment-other",
+			"Read: environment of an MCP server: SECRET-environment-own",
+		}, list)
+		require.Contains(t, authorized(), "SECRET-header-own", "the servers got them")
+		end := own.prompt("use").end(turnLimit)
+		require.Equal(t, "completed hello tiny", end.results()["use-tiny"])
+		require.Equal(t, "completed over http: web", end.results()["use-web"])
+	})
+}
+
+// awaitServers waits until so many MCP servers run.
+func (h home) awaitServers(t *testing.T, c *client, want int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		n := 0
+		for _, p := range c.places(h) {
+			if p.name == "environment of an MCP server" {
+				n++
+			}
+		}
+		return n == want
+	}, 30*time.Second, 100*time.Millisecond)
+}
+
+// shown are the secrets in what the agent has open.
+func (c *client) shown(h home) (words []string) {
+	for _, p := range c.places(h) {
+		if p.name == "open file of the agent" {
+			data, _ := os.ReadFile(p.path) // it may be closed
+			words = append(words, secretWords.FindAllString(string(data), -1)...)
+		}
+	}
+	return words
+}
+
+// The servers stay though droid's settings file has them no more: in later turns, when the
+// user changes settings of droid's, and in whatever the session goes on in.
+func TestServersStayWithoutTheirSecrets(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		url, _ := mcpHTTP(t)
+		c := startAgent(t, h)
+		c.onPermission(allowOnce)
+		s := c.openAs(h, map[string]any{}, secretServers(t, "own", url)...)
+		works := func(when string) {
+			t.Helper()
+			useMCP(model, when, "tiny", "web")
+			end := s.prompt(when).end(turnLimit)
+			require.Nil(t, end.Err, when)
+			require.Equal(t, "completed hello tiny", end.results()[when+"-tiny"], "%s: %s", when, end.thoughts())
+			require.Equal(t, "completed over http: web", end.results()[when+"-web"], "%s: %s", when, end.thoughts())
+			require.Empty(t, c.shown(h), when)
+		}
+		works("first")
+		works("second")
+		h.addSettings(t, map[string]any{"a": 1}) // droid sees that, and reads its settings
+		users, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"another": map[string]any{
+			"type": "stdio", "command": stdioServer(t, "", "")["command"], "env": map[string]string{mcpEnv: "another"}}}})
+		require.NoError(t, err)
+		h.write(t, "../.factory/mcp.json", string(users))
+		h.awaitServers(t, c, 2)
+		works("settings")
+		require.Nil(t, s.prompt("/rewind 1").end(turnLimit).Err)
+		works("rewound")
+		if h.version != oldDroid { // 0.99 needs a login for it
+			require.Nil(t, s.prompt("/compact").end(turnLimit).Err)
+			works("compacted")
+		}
+		c.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": secretServers(t, "own", url)}, nil)
+		require.Empty(t, c.shown(h))
+		works("loaded")
+		h.killDroid(t)
+		_ = s.prompt("go on").end(turnLimit) // it may be the one that finds out
+		works("restarted")
+	})
+}

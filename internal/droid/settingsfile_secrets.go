@@ -1,0 +1,202 @@
+package droid
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// settingsFile is the settings file of one process. What an editor's MCP servers need (their
+// environment, headers, addresses) may be secret, and the model can read the file without a
+// question. So they are in it only while droid reads it (measured, 0.99.0 to 0.225.2):
+//
+//   - from before initialize_session or load_session is sent until it is answered. A droid
+//     that stream.ReadsSettingsLate is true of may read the file twice after that, and ends
+//     the servers that are not in it: until it asks the model, or until bounds.late after
+//     the answer where no prompt comes. (Seen: up to 0.4 s after it; never later than that
+//     it asks the model.)
+//   - before 0.215, from a call of Task until the subagent has begun, which is a droid
+//     that reads the file as it starts.
+//
+// droid also reads the file when one of the user's own settings files changes. It keeps the
+// servers then, so they are not put back for that. All else stays in the file.
+type settingsFile struct {
+	replace func(data []byte) error
+	late    time.Duration // see bounds
+	log     *zap.Logger
+
+	mu     sync.Mutex
+	whole  []byte // what SetRuntime gave, nil before
+	bare   []byte // the same without the MCP servers
+	isBare bool   // the file has the latter
+	timer  *time.Timer
+	tasks  map[string]bool // ids of the calls of Task that run: whether their subagent has begun
+}
+
+func newSettingsFile(replace func(data []byte) error, late time.Duration, log *zap.Logger) *settingsFile {
+	return &settingsFile{replace: replace, late: late, log: log, tasks: map[string]bool{}}
+}
+
+// set writes these settings with the MCP servers of an editor.
+func (f *settingsFile) set(whole []byte, servers []stream.MCPServer) error {
+	bare, err := withoutServers(whole, servers)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.whole, f.bare, f.isBare = nil, bare, false // where the file cannot be written, nobody knows what it holds
+	if err := f.replace(whole); err != nil {
+		return err
+	}
+	if len(servers) > 0 {
+		f.whole = whole
+	}
+	return nil
+}
+
+// withoutServers returns settings without these MCP servers.
+func withoutServers(settings []byte, servers []stream.MCPServer) ([]byte, error) {
+	var all, mcp, byName map[string]json.RawMessage
+	if err := json.Unmarshal(settings, &all); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(all["mcp"], &mcp); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(mcp["mcpServers"], &byName); err != nil {
+		return nil, err
+	}
+	for _, s := range servers {
+		delete(byName, s.Name)
+	}
+	var err error
+	if mcp["mcpServers"], err = json.Marshal(byName); err != nil {
+		return nil, err
+	}
+	if all["mcp"], err = json.Marshal(mcp); err != nil {
+		return nil, err
+	}
+	return json.Marshal(all)
+}
+
+// put writes the file with or without the servers. The caller holds mu.
+func (f *settingsFile) put(bare bool) error {
+	if f.whole == nil || f.isBare == bare {
+		return nil
+	}
+	data := f.whole
+	if bare {
+		data = f.bare
+	}
+	if err := f.replace(data); err != nil {
+		f.log.Warn("droid's settings file cannot be written", zap.Bool("withoutServers", bare), zap.Error(err))
+		return err
+	}
+	f.isBare = bare
+	return nil
+}
+
+// opening is called before droid is asked to open a session. droid must not be asked
+// where it fails: it would end its MCP servers.
+func (f *settingsFile) opening() error {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.put(false)
+}
+
+// opened is called when droid has answered, or when its answer is not waited for any more.
+func (f *settingsFile) opened(v stream.Version) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.whole == nil: // nothing to hide, or droid has ended
+	case !v.Has(stream.ReadsSettingsLate):
+		_ = f.put(true) // told in the log
+	case f.timer == nil:
+		f.timer = time.AfterFunc(f.late, f.settle)
+	default:
+		f.timer.Reset(f.late)
+	}
+}
+
+// settle is called when droid has read all that it reads for a session.
+func (f *settingsFile) settle() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.timer != nil {
+		f.timer.Stop()
+		f.timer = nil
+		_ = f.put(true) // told in the log
+	}
+}
+
+// close is called when droid has ended.
+func (f *settingsFile) close() {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	f.timer, f.whole = nil, nil
+}
+
+// toolTask is droid's tool that starts a subagent (0.99 to 0.225).
+const toolTask = "Task"
+
+// heard takes what droid says.
+func (f *settingsFile) heard(ev stream.Event, v stream.Version) {
+	if f == nil {
+		return
+	}
+	switch e := ev.(type) {
+	case stream.WorkingStateChanged:
+		if e.State == stream.StateThinking {
+			f.settle()
+		}
+		if e.State == stream.StateIdle {
+			f.subagents(func() { clear(f.tasks) })
+		}
+	case stream.ToolCall:
+		if e.ToolUse.Name == toolTask && !v.Has(stream.RunsSubagentsApart) {
+			f.subagents(func() { f.tasks[e.ToolUse.ID] = f.tasks[e.ToolUse.ID] })
+		}
+	case stream.ToolProgress:
+		f.subagents(func() {
+			if _, runs := f.tasks[e.ToolUseID]; runs {
+				f.tasks[e.ToolUseID] = true
+			}
+		})
+	case stream.ToolResult:
+		f.subagents(func() { delete(f.tasks, e.ToolUseID) })
+	}
+}
+
+// subagents changes f.tasks. The servers are in the file while one has not begun.
+func (f *settingsFile) subagents(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := len(f.tasks)
+	change()
+	if before == 0 && len(f.tasks) == 0 || f.timer != nil {
+		return
+	}
+	bare := true
+	for _, begun := range f.tasks {
+		bare = bare && begun
+	}
+	_ = f.put(bare) // told in the log
+}

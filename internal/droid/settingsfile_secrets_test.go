@@ -1,0 +1,265 @@
+package droid
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// secret is what a file of these tests must not hold for longer than droid reads it.
+const secret = "s3cr3t"
+
+// watched is a settings file that a test looks into.
+type watched struct {
+	mu     sync.Mutex
+	text   string
+	writes int
+	fails  bool
+}
+
+func (w *watched) write(data []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fails {
+		return errors.New("no memory")
+	}
+	w.text, w.writes = string(data), w.writes+1
+	return nil
+}
+
+func (w *watched) get() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text
+}
+
+func (w *watched) has() bool { return strings.Contains(w.get(), secret) }
+
+// withSecrets returns a client whose settings file has been given a server with secrets,
+// and its droid.
+func withSecrets(t *testing.T, version string) (*Client, *peer, *watched) {
+	t.Helper()
+	t.Setenv(envHome, t.TempDir()) // of the user's hooks
+	stdinR, stdinW := io.Pipe()
+	stdoutR, stdoutW := io.Pipe()
+	w := &watched{}
+	c := NewClientWithSettings(stdoutR, stdinW, w.write, nil)
+	t.Cleanup(func() {
+		stdoutW.Close()
+		stdinR.Close()
+		c.Kill()
+		<-c.Exited()
+	})
+	p := &peer{t, version, bufio.NewReader(stdinR), stdinR, stdoutW}
+	p.notify(`{"type":"mcp_status_changed","servers":[]}`)
+	<-c.Events()
+	require.NoError(t, c.SetRuntime(Runtime{CWD: t.TempDir(), Hooks: ours, MCPServers: []stream.MCPServer{
+		{Name: "a", Command: "a", Env: map[string]string{"TOKEN": secret}},
+		{Name: "b", URL: "http://b/?key=" + secret, Headers: []stream.MCPHeader{{Name: "Authorization", Value: secret}}}}}))
+	return c, p, w
+}
+
+const withoutSecrets = `{` + noMCP + `,"hooks":{"PreToolUse":[` + oursPre + `],"PostToolUse":[` + oursPost + `]}}`
+
+// opens has the client open a session. The servers must be there when droid hears of it.
+func opens(t *testing.T, p *peer, w *watched, method string, open func() error) {
+	t.Helper()
+	opened := beside(open)
+	m := p.expect(method)
+	require.True(t, w.has(), "droid reads the file now")
+	p.reply(m.ID, `{"sessionId":"s"}`)
+	require.NoError(t, <-opened)
+}
+
+func initialize(c *Client) func() error {
+	return func() error {
+		_, err := c.Initialize(context.Background(), InitializeParams{CWD: "/x"})
+		return err
+	}
+}
+
+func load(c *Client) func() error {
+	return func() error {
+		_, err := c.Load(context.Background(), LoadParams{SessionID: "s"})
+		return err
+	}
+}
+
+// A droid that has read the file when it answers gets the servers with each session that
+// it opens, and they leave the file with the answer. The hooks stay.
+func TestSecretsLeaveWithTheAnswer(t *testing.T) {
+	for _, version := range []string{"1.15.0", "1.32.0"} {
+		c, p, w := withSecrets(t, version)
+		require.True(t, w.has())
+		opens(t, p, w, methodInitialize, initialize(c))
+		require.JSONEq(t, withoutSecrets, w.get())
+		opens(t, p, w, methodLoad, load(c))
+		require.JSONEq(t, withoutSecrets, w.get())
+
+		refused := beside(load(c))
+		m := p.expect(methodLoad)
+		require.True(t, w.has())
+		p.refuse(`"`+m.ID+`"`, -32603, "no such session")
+		require.Error(t, <-refused)
+		require.False(t, w.has())
+	}
+}
+
+// The same with a droid that may read the file after its answer: the servers are there until
+// it asks the model.
+func TestSecretsLeaveBeforeTheModelIsAsked(t *testing.T) {
+	for _, version := range []string{"1.206.0", "1.220.0"} {
+		c, p, w := withSecrets(t, version)
+		for i, open := range []func() error{initialize(c), load(c)} {
+			opens(t, p, w, []string{methodInitialize, methodLoad}[i], open)
+			require.True(t, w.has(), "droid reads the file now")
+			p.notify(`{"type":"droid_working_state_changed","newState":"streaming_assistant_message"}`)
+			<-c.Events()
+			require.True(t, w.has(), "droid may still read the file")
+			p.notify(`{"type":"droid_working_state_changed","newState":"thinking"}`)
+			<-c.Events()
+			require.JSONEq(t, withoutSecrets, w.get())
+		}
+	}
+}
+
+// Where no prompt comes, they leave some time after the answer.
+func TestSecretsLeaveWithoutAPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p, w := withSecrets(t, "1.220.0")
+		opens(t, p, w, methodInitialize, initialize(c))
+		time.Sleep(defaultBounds.late - 1)
+		opens(t, p, w, methodLoad, load(c))
+		time.Sleep(defaultBounds.late - 1)
+		synctest.Wait()
+		require.True(t, w.has(), "droid reads the file anew with each session")
+		time.Sleep(1)
+		synctest.Wait()
+		require.JSONEq(t, withoutSecrets, w.get())
+	})
+}
+
+// A process that has ended has its file changed no more.
+func TestSecretsOfADroidThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p, w := withSecrets(t, "1.220.0")
+		opens(t, p, w, methodInitialize, initialize(c))
+		writes := w.writes
+		p.out.Close()
+		<-c.Exited()
+		time.Sleep(2 * defaultBounds.late)
+		synctest.Wait()
+		require.Equal(t, writes, w.writes)
+	})
+}
+
+// A subagent before 0.215 is a droid of its own, and reads the file as it starts.
+func TestSecretsOfSubagents(t *testing.T) {
+	c, p, w := withSecrets(t, "1.15.0")
+	opens(t, p, w, methodInitialize, initialize(c))
+	says := func(body string, there bool) {
+		t.Helper()
+		p.notify(body)
+		<-c.Events()
+		require.Equal(t, there, w.has(), body)
+	}
+	task := func(id string) string {
+		return `{"type":"tool_call","toolUse":{"type":"tool_use","id":"` + id + `","name":"Task","input":{}}}`
+	}
+	begun := func(id string) string {
+		return `{"type":"tool_progress_update","toolUseId":"` + id + `","toolName":"Task","update":{"type":"status","details":"session: x"}}`
+	}
+	result := func(id string) string { return `{"type":"tool_result","toolUseId":"` + id + `","content":"done"}` }
+
+	says(`{"type":"tool_call","toolUse":{"type":"tool_use","id":"r","name":"Read","input":{}}}`, false)
+	says(task("1"), true)
+	says(task("1"), true)
+	says(begun("1"), false)
+	says(begun("1"), false)
+	says(task("1"), false) // droid repeats the call before its result (0.99)
+	says(result("1"), false)
+
+	says(task("2"), true)
+	says(task("3"), true)
+	says(begun("3"), true)
+	says(result("2"), false) // refused
+
+	says(task("4"), true)
+	says(`{"type":"droid_working_state_changed","newState":"idle"}`, false)
+
+	c, p, w = withSecrets(t, "1.206.0")
+	opens(t, p, w, methodInitialize, initialize(c))
+	p.notify(`{"type":"droid_working_state_changed","newState":"thinking"}`)
+	<-c.Events()
+	says(task("1"), false)
+}
+
+// A file that cannot be given its servers back opens no session: droid would end them.
+func TestServersThatCannotBePutBack(t *testing.T) {
+	c, p, w := withSecrets(t, "1.15.0")
+	opens(t, p, w, methodInitialize, initialize(c))
+	w.fails = true
+	require.ErrorContains(t, load(c)(), "no memory")
+	w.fails = false
+	opens(t, p, w, methodLoad, load(c))
+}
+
+// Whoever reads a private file while it is replaced has one text or the other, whole.
+func TestPrivateFileIsReplacedAtOnce(t *testing.T) {
+	texts := []string{strings.Repeat("a", 20_000), strings.Repeat("b", 10_000)}
+	f, err := openPrivateFile("test", []byte(texts[0]))
+	require.NoError(t, err)
+	defer f.close()
+	stop := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				if err := f.replace([]byte(texts[i%2])); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	for range 2000 {
+		data, err := os.ReadFile(f.path)
+		require.NoError(t, err)
+		require.True(t, string(data) == texts[0] || string(data) == texts[1], "%d bytes", len(data))
+	}
+	close(stop)
+	writing.Wait()
+}
+
+// A private file that is closed has no descriptor any more: that may be another file's.
+func TestPrivateFileThatIsClosed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere it is known by its name")
+	}
+	f, err := openPrivateFile("test", []byte("a"))
+	require.NoError(t, err)
+	f.close()
+	other, err := openPrivateFile("test", []byte("another file"))
+	require.NoError(t, err)
+	defer other.close()
+	require.Equal(t, f.path, other.path, "the number is used again")
+	require.Error(t, f.replace([]byte("b")))
+	data, err := os.ReadFile(other.path)
+	require.NoError(t, err)
+	require.Equal(t, "another file", string(data))
+}
