@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,21 @@ func (quickEditor) ReadTextFile(_ context.Context, path string) (string, error) 
 
 func (quickEditor) WriteTextFile(_ context.Context, path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// cpuTime is the processor time that a process has taken, to 10 ms (proc(5), stat). It says what the
+// agent takes on a busy machine, too.
+func cpuTime(b *testing.B, pid int) time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	require.NoError(b, err)
+	fields := strings.Fields(string(stat)[strings.LastIndexByte(string(stat), ')')+1:])
+	var ticks int
+	for _, field := range fields[11:13] { // utime and stime
+		n, err := strconv.Atoi(field)
+		require.NoError(b, err)
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
 // BenchmarkEditorFiles is one call of Read or Edit with the files on the disk and in the
@@ -62,9 +78,11 @@ func benchmarkFiles(b *testing.B, version, tool string, kB int, way string) {
 	model.On("work", append(steps, modelserver.Step{Text: "Done."})...)
 	c := startAgent(b, h, "--files", way, "--mode", "auto-low")
 	s := c.openWith(h, quickEditor{})
+	before := cpuTime(b, c.cmd.Process.Pid)
 	b.ResetTimer()
 	end := s.prompt("work").end(5 * time.Minute)
 	b.StopTimer()
+	b.ReportMetric(float64((cpuTime(b, c.cmd.Process.Pid)-before).Milliseconds())/float64(b.N), "agent-cpu-ms/op")
 	require.Nil(b, end.Err)
 	require.Len(b, end.tools(), b.N)
 }
