@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
@@ -15,8 +16,9 @@ import (
 	"droid-acp/internal/fakedroid"
 )
 
-// pairRounds is how often TestPairs tries each pair of methods with each version:
-// "DROID_ACP_PAIR_ROUNDS=200 go test ./internal/adapter -run TestPairs".
+// pairRounds is how often TestPairs tries each pair of methods with each version, with a droid
+// that is there and with one that must be started:
+// "DROID_ACP_PAIR_ROUNDS=100 go test ./internal/adapter -run TestPairs".
 func pairRounds() int {
 	if n, err := strconv.Atoi(os.Getenv("DROID_ACP_PAIR_ROUNDS")); err == nil {
 		return n
@@ -105,69 +107,90 @@ func TestPairs(t *testing.T) {
 				continue
 			}
 			t.Run(first.name+" then "+second.name, func(t *testing.T) {
-				for range pairRounds() {
-					for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
-						if v == fakedroid.V099 && (first.new || second.new) {
-							continue
-						}
-						for _, parked := range []bool{false, true} {
-							synctest.Test(t, func(t *testing.T) { tryPair(t, first, second, v, parked) })
-						}
+				for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
+					if v == fakedroid.V099 && (first.new || second.new) {
+						continue
 					}
+					synctest.Test(t, func(t *testing.T) {
+						p := beginPair(t, v)
+						for range pairRounds() {
+							p.try(first, second, false)
+							p.try(first, second, true)
+						}
+					})
 				}
 			})
 		}
 	}
 }
 
-func tryPair(t *testing.T, first, second asked, v fakedroid.Version, parked bool) {
+// pairTest is a session in which pairs are tried.
+type pairTest struct {
+	*editor
+	told *toldLines
+}
+
+func beginPair(t *testing.T, v fakedroid.Version) *pairTest {
 	told, sessions := new(toldLines), new(fakedroid.Sessions)
 	e := begin(t, func(int) (*droid.Client, error) {
 		return tappedDroid(told.add, says("hi"), fakedroid.WithVersion(v), fakedroid.WithSessions(sessions),
 			fakedroid.WithAnswer("droid.rename_session", func(map[string]any) (any, string) { return fakedroid.Fields{"success": true}, "" })), nil
 	})
-	require.Nil(t, e.set("model", "fake-thinker").Error)
 	require.Equal(t, "end_turn", e.run("one turn"))
+	return &pairTest{e, told}
+}
+
+// try asks both, one right behind the other, of a session that has a droid or, if parked, none.
+func (p *pairTest) try(first, second asked, parked bool) {
+	require.Nil(p.t, p.set("model", "fake-thinker").Error)
+	require.Nil(p.t, p.set("follow_up", "queue").Error)
 	if parked {
-		e.inside(func(s *Session) { s.leave() })
-		e.settle()
+		p.inside(func(s *Session) { s.leave() })
 	}
-	told.forget()
-	ids := []string{first.ask(e), second.ask(e)}
-	one, two := e.await(ids[0]), e.await(ids[1])
-	require.Nil(t, one.Error)
-	busy := first.prompt && second.rests // the second one may be refused
+	p.settle()
+	p.told.forget()
+	ids := []string{first.ask(p.editor), second.ask(p.editor)}
+	one, two := p.await(ids[0]), p.await(ids[1])
+	require.Nil(p.t, one.Error)
+	p.closeCopies(one, two)
 	switch {
 	case first.name == "set_model" && second.name == "effort":
-		require.NotNil(t, two.Error, "the new model has no efforts")
+		require.NotNil(p.t, two.Error, "the new model has no efforts")
 		return
-	case two.Error != nil && busy:
-		require.Contains(t, two.Error.Message, "the session works on a prompt")
+	case two.Error != nil && first.prompt && second.rests:
+		require.Contains(p.t, two.Error.Message, "the session works on a prompt")
 		return
 	}
-	require.Nil(t, two.Error)
-	e.settle()
-	if first.line == "" || second.line == "" || first.name == "command" && second.name == "title" {
-		return // these do not depend on each other
+	require.Nil(p.t, two.Error)
+	if first.line != "" && second.line != "" && !(first.name == "command" && second.name == "title") { // which do not depend on each other
+		p.inOrder(first, second, parked)
 	}
-	starts := 0 // of droid, in which it loads the session
-	if parked {
-		starts = 1
+}
+
+// inOrder checks that droid was told of the first before the second.
+func (p *pairTest) inOrder(first, second asked, parked bool) {
+	at, then := 1, 1
+	starts := parked && first.name != "load" && first.name != "resume" // and so droid loads the session, beside what is asked
+	if starts && first.line == "load_session" {
+		at = 2
 	}
-	at := 1
-	if first.line == "load_session" {
-		at += starts
-	}
-	if first.name == "load" || first.name == "resume" {
-		at = 1 // a load that starts droid needs no other one
-	}
-	then := 1
 	switch {
 	case first.line == second.line:
 		then = at + 1
-	case second.line == "load_session":
-		then += starts
+	case starts && second.line == "load_session":
+		then = 2
 	}
-	require.GreaterOrEqual(t, told.place(at, first.line), 0, "%v", told.lines)
-	require.Greater(t, told.place(then, second.line), told.place(at, first.line), "%v", told.lines)
+	require.GreaterOrEqual(p.t, p.told.place(at, first.line), 0, "%v", p.told.lines)
+	require.Greater(p.t, p.told.place(then, second.line), p.told.place(at, first.line), "%v", p.told.lines)
+}
+
+// closeCopies closes the sessions that were opened.
+func (p *pairTest) closeCopies(answers ...wireMessage) {
+	for _, answer := range answers {
+		var copied struct{ SessionID string }
+		if json.Unmarshal(answer.Result, &copied) == nil && copied.SessionID != "" && copied.SessionID != p.session {
+			require.Nil(p.t, p.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, copied.SessionID)).Error)
+		}
+	}
+	p.settle()
 }
