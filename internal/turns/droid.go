@@ -20,6 +20,7 @@ func (m *Machine) Ended(request string, how How, why error) (known bool, actions
 	if p == nil {
 		return false, nil
 	}
+	p.reached = true // also where its answer to Send is still on its way
 	e := m.endOf(p, how, why)
 	e.ByDroid = p == m.running
 	m.finish(p, e)

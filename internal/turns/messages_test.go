@@ -185,3 +185,19 @@ func TestNothingJoins(t *testing.T) {
 	m.Close(begin)
 	no(m)
 }
+
+// A message that droid has answered had reached it, also if the word that droid took it comes
+// later than its end.
+func TestMessageIsAnsweredBeforeItIsTaken(t *testing.T) {
+	m := New(numbered())
+	m.Accept(1, ToDroid)
+	m.Ready(1)
+	m.Taken(begin, 1)
+	_, ok, actions := m.Join(2, Soon)
+	require.True(t, ok)
+	require.Equal(t, []Action{Send{2, "request 2"}}, actions)
+	m.Ended("request 1", Completed, nil)
+	_, actions = m.Ended("request 2", Completed, nil)
+	require.Equal(t, Merged{ID: 2}, actions[0])
+	require.Empty(t, m.Taken(begin, 2))
+}
