@@ -172,7 +172,11 @@ func (f *settingsFile) heard(ev stream.Event, v stream.Version) {
 		}
 	case stream.ToolCall:
 		if e.ToolUse.Name == toolTask && !v.Has(stream.RunsSubagentsApart) {
-			f.subagents(func() { f.tasks[e.ToolUse.ID] = f.tasks[e.ToolUse.ID] })
+			f.subagents(func() {
+				if _, runs := f.tasks[e.ToolUse.ID]; !runs { // droid tells a call several times
+					f.tasks[e.ToolUse.ID] = false
+				}
+			})
 		}
 	case stream.ToolProgress:
 		f.subagents(func() {
