@@ -240,8 +240,8 @@ func TestDroidWithoutOurHooks(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				r := room(t, c.version, func(r *filesRoom) { r.servers = `{"name":"m","command":"mcp-files","args":[],"env":[]}` })
-				require.Contains(t, r.droid().file(), "mcp-files")
-				require.NotContains(t, r.droid().file(), "hooks")
+				require.Contains(t, r.droid().held(), "mcp-files")
+				require.NotContains(t, r.droid().held(), "hooks")
 				path := r.opened("a.txt", "one\ntwo\n", "")
 				r.does(readOf(path), editOf(path, "two", "three"))
 				require.Equal(t, "end_turn", r.run("go"))

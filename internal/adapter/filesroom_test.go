@@ -54,7 +54,15 @@ type roomDroid struct {
 
 	mu       sync.Mutex
 	settings string // what its settings file holds
+	written  string // all that it has held
 	told     []string
+}
+
+// held is all that its settings file has held: the MCP servers leave it again.
+func (p *roomDroid) held() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.written
 }
 
 func (p *roomDroid) file() string {
@@ -138,6 +146,7 @@ func (r *filesRoom) start(int) (*droid.Client, error) {
 	p.client = droid.NewClientWithSettings(stdout, stdin, func(data []byte) error {
 		p.mu.Lock()
 		p.settings = string(data)
+		p.written += p.settings
 		p.mu.Unlock()
 		if r.afterSettings != nil {
 			r.afterSettings()

@@ -173,7 +173,7 @@ func (f *settingsFile) heard(ev stream.Event, v stream.Version) {
 	case stream.ToolCall:
 		if e.ToolUse.Name == toolTask && !v.Has(stream.RunsSubagentsApart) {
 			f.subagents(func() {
-				if _, runs := f.tasks[e.ToolUse.ID]; !runs {
+				if _, runs := f.tasks[e.ToolUse.ID]; !runs { // droid tells a call several times
 					f.tasks[e.ToolUse.ID] = false
 				}
 			})
