@@ -52,7 +52,7 @@ func (s *Session) tellLeftOut() {
 		return
 	}
 	p := trust.Project{Layer: *client.Without()}
-	then := "Your first prompt asks whether they may run."
+	then := "Your first prompt asks whether they may run, unless you have answered already. `/trust` shows them, too."
 	if !s.agent.cfg.Trust.MayAsk() {
 		then = "The agent was started with `--trust never`."
 	}

@@ -290,6 +290,15 @@ func TestSettingsOfAProjectAreOverruled(t *testing.T) {
 	})
 }
 
+// A policy for MCP servers that the user has themself stays as it is.
+func TestUsersPolicyStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer, "~/.factory/settings.json": `{"mcpPolicy":{"enabled":true,"allowlist":["x"]}}`})
+		require.Nil(t, r.newSession().Error)
+		require.JSONEq(t, `{"mcp":{"mcpServers":{"s":{"type":"stdio","command":"false","disabled":true}}}}`, r.last())
+	})
+}
+
 func TestTrustCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})

@@ -86,7 +86,6 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 	if err != nil {
 		return unreadable(err)
 	}
-	allowed := allowlist(r.MCPServers, user.Servers)
 	for _, i := range r.Without.Of(layer.MCPServer) {
 		if _, ours := servers[i.Name]; ours {
 			continue
@@ -96,7 +95,9 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 			servers[i.Name] = own
 		}
 	}
-	settings["mcpPolicy"] = map[string]any{"enabled": true, "allowlist": allowed}
+	if !user.Policy { // theirs holds, and ours would take its place
+		settings["mcpPolicy"] = map[string]any{"enabled": true, "allowlist": allowlist(r.MCPServers, user.Servers)}
+	}
 	askAsBefore(settings, user, *r.Without)
 	return c.withoutHooks(settings, user, r)
 }
@@ -133,7 +134,7 @@ func (c *Client) withoutHooks(settings map[string]any, user layer.User, r Runtim
 // allowlist has a text of each server that is to start. droid compares the letters and
 // digits of a command or an argument, or a host.
 func allowlist(servers []stream.MCPServer, users map[string]json.RawMessage) []string {
-	list := []string{} // never null: a policy without a list has been seen to refuse all
+	list := []string{} // an empty one refuses all
 	for _, s := range servers {
 		list = append(list, mark(s.Command, s.Args, s.URL))
 	}

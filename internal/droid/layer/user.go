@@ -12,6 +12,7 @@ import (
 type User struct {
 	Servers  map[string]json.RawMessage // their MCP servers by name, those that are off included
 	Hooks    bool                       // they have hooks, or a file that may and that cannot be read
+	Policy   bool                       // they have a policy for MCP servers themself
 	Allowed  []string                   // their commandAllowlist
 	Autonomy map[string]string          // the mode in which their sessions start: all of autonomyKeys
 }
@@ -39,6 +40,9 @@ func ReadUser(home string) (User, error) {
 		for _, c := range list {
 			u.Allowed = append(u.Allowed, fmt.Sprint(c))
 		}
+		policy, _ := values["mcpPolicy"].(map[string]any)
+		on, _ := policy["enabled"].(bool)
+		u.Policy = u.Policy || on
 		maps.Copy(all, autonomyOf(values))
 	}
 	u.Autonomy = startMode(all)
