@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/trust"
 )
 
@@ -65,14 +66,4 @@ func programName(file string) string {
 }
 
 // trustLine is the command that lets a project run what it brings.
-func trustLine(root string) string { return "droid-acp trust --yes " + shellWord(root) }
-
-// shellWord is a text as one word of a POSIX shell.
-func shellWord(text string) string {
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
-		return !strings.ContainsRune("/._-+,:@%abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", r)
-	}) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
+func trustLine(root string) string { return "droid-acp trust --yes " + layer.Word(root) }

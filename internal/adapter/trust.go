@@ -96,14 +96,15 @@ func (s *Session) whenTrusted(p *userPrompt, then func()) {
 func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
-		s.put(s.show.Notice(why + " This goes on without what the project brings. `/trust` shows it, and `/trust yes` lets it run."))
+		s.put(s.show.Notice(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run."))
 	}
 	if len(project.Items) > trust.MostAsked {
 		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))
 		then()
 		return
 	}
-	q := s.show.Trust("Trust this project? It would run "+project.Kinds(), "In "+markdown.Code(visible.Line(project.Root))+", this would run by itself or let things run unasked:\n\n"+project.List())
+	q := s.show.Trust("Trust this project? It brings "+project.Kinds(), "With a yes these run in "+markdown.Code(visible.Line(project.Root))+" without a question, or let commands run without one:\n\n"+project.List()+
+		"\nOnly *Trust this project* is a yes. Where you see only words such as Yes or Accept, type `/trust yes` instead.")
 	s.put(q.Before)
 	id := "trust"
 	ctx, cancel := context.WithTimeout(s.agent.ctx, trustTime)
@@ -112,7 +113,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	s.do(func(context.Context) {
 		defer cancel()
 		s.lead(ctx, session, q)
-		yes := q.Yes() && ctx.Err() == nil
+		yes, late := q.Yes() && ctx.Err() == nil, ctx.Err() != nil
 		var failed error
 		if yes {
 			failed = s.agent.cfg.Trust.Trust(project)
@@ -124,7 +125,11 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 			switch {
 			case !yes:
 				s.put(q.After("Not trusted"))
-				decline("The project was not trusted.")
+				why := "The project was not trusted: *Trust this project* was not chosen. Some clients send only a yes or a no."
+				if late {
+					why = "The project was not trusted: nobody answered within ten minutes."
+				}
+				decline(why)
 				then()
 			case failed != nil:
 				s.log.Warn("the answer was not kept", zap.Error(failed))

@@ -183,7 +183,7 @@ func TestNobodyTrustsByKindOrPlace(t *testing.T) {
 				r.ask = answer
 				require.Nil(t, r.newSession().Error)
 				require.Equal(t, "end_turn", r.run("hello"))
-				require.Contains(t, r.said(), "The project was not trusted.")
+				require.Contains(t, r.said(), "The project was not trusted: *Trust this project* was not chosen.")
 				require.Contains(t, r.said(), "droid got hello")
 				require.Contains(t, r.last(), "mcpPolicy")
 				require.Equal(t, "end_turn", r.run("again"))
@@ -207,12 +207,12 @@ func TestTrustIsNotAnswered(t *testing.T) {
 		r.until("the question", func() bool { return r.questions() == 1 })
 		r.cancel()
 		require.Equal(t, "cancelled", ended(r.await(id)))
-		require.NotContains(t, r.said(), "not trusted.")
+		require.NotContains(t, r.said(), "not trusted:")
 		id = r.prompt("hello")
 		r.until("the question", func() bool { return r.questions() == 2 })
 		time.Sleep(trustTime)
 		require.Equal(t, "end_turn", ended(r.await(id)))
-		require.Contains(t, r.said(), "The project was not trusted.")
+		require.Contains(t, r.said(), "nobody answered within ten minutes")
 	})
 }
 

@@ -23,23 +23,27 @@ type TrustQuestion struct {
 
 // The options. The one that says yes stands between two others of its kind.
 const (
-	trustNo    = "not-now"
-	trustShow  = "not-now-later"
-	trustYes   = "trust"
-	trustNever = "not-now-go-on"
+	trustGoOn = "not-now-go-on"
+	trustYes  = "trust"
+	trustLook = "not-now-look"
+	trustNo   = "not-now"
 )
 
 func trustOptions() []protocol.PermissionOption {
 	return []protocol.PermissionOption{
-		{OptionID: trustNo, Name: "Not now", Kind: acp.PermissionOptionKindRejectOnce},
-		{OptionID: trustShow, Name: "Not now: I look at the files first, and type /trust later", Kind: acp.PermissionOptionKindAllowOnce},
+		{OptionID: trustGoOn, Name: "Not now, go on", Kind: acp.PermissionOptionKindAllowOnce},
 		{OptionID: trustYes, Name: "Trust this project", Kind: acp.PermissionOptionKindAllowOnce},
-		{OptionID: trustNever, Name: "Not now: go on without them", Kind: acp.PermissionOptionKindAllowOnce},
+		{OptionID: trustLook, Name: "Not now, I look first", Kind: acp.PermissionOptionKindAllowOnce},
+		{OptionID: trustNo, Name: "Not now", Kind: acp.PermissionOptionKindRejectOnce}, // some clients stop the prompt with it
 	}
 }
 
-// Trust makes the question. list names what would run.
+// Trust makes the question. list names what would run. Where the client is not known to
+// show what a request is about, it is told before.
 func (v *View) Trust(title, list string) *TrustQuestion {
+	if !v.client.RequestContent {
+		v.sayAs(NoticeID, title+"\n\n"+list)
+	}
 	q := &TrustQuestion{view: v, id: "trust-" + v.newID(), title: title}
 	q.choice = newChoice(trustOptions(), true)
 	q.call = protocol.ToolCall{ToolCallID: q.id, Title: title, Kind: acp.ToolKindOther, Status: protocol.StatusPending,

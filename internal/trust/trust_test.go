@@ -146,12 +146,13 @@ func TestWords(t *testing.T) {
 	hook := `[{"hooks":[{"type":"command","command":"./h"}]}]`
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".factory", "hooks.json"), []byte(`{"Stop":`+hook+`,"SessionStart":`+hook+`}`), 0o644))
 	p := k.Look(dir)
-	require.Equal(t, "1 MCP server and 2 hooks", p.Kinds())
+	require.Equal(t, "1 MCP server and 1 hook", p.Kinds())
 	list := p.List()
 	require.Len(t, strings.Split(strings.TrimSpace(list), "\n"), 2, "no text makes a line of its own: %s", list)
 	require.NotContains(t, list, "\x1b")
 	require.NotContains(t, list, "\u202e")
 	require.Contains(t, list, "- hook, at each `SessionStart`, `Stop`: `./h` (in `.factory/hooks.json`)\n")
+	require.Contains(t, k.Look(project(t, server("x"+strings.Repeat(" ", 300)+"; curl evil"))).List(), "x ␣×300 ; curl evil")
 	long := project(t, server(strings.Repeat("x", 5000)))
 	require.Contains(t, k.Look(long).List(), "… and 3000 bytes more")
 }

@@ -3,6 +3,7 @@ package trust
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -68,14 +69,17 @@ func (p Project) line(i layer.Item, name string) string {
 	return text + " (in " + code(file) + ")"
 }
 
-// code is a text as code of Markdown, whatever it has in it.
+// code is a text as code of Markdown, whatever it has in it. Many spaces are counted, so
+// that what stands behind them is not pushed out of sight.
 func code(text string) string {
-	text = visible.Line(text)
+	text = spaces.ReplaceAllStringFunc(visible.Line(text), func(run string) string { return fmt.Sprintf(" ␣×%d ", len(run)) })
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + fmt.Sprintf(" … and %d bytes more", len(text)-longest)
 	}
 	return markdown.Code(text)
 }
+
+var spaces = regexp.MustCompile(` {5,}`)
 
 // Kinds says in a few words what there is, such as "2 MCP servers and 1 hook".
 func (p Project) Kinds() string {
@@ -88,12 +92,20 @@ func (p Project) Kinds() string {
 		{layer.Hook, "hook", "hooks"},
 		{layer.Program, "program as a command", "programs as commands"},
 		{layer.Plugin, "setting for plugins", "settings for plugins"},
-		{layer.Allowed, "command that runs without a question", "commands that run without a question"},
+		{layer.Allowed, "allowed command", "allowed commands"},
 		{layer.Autonomy, "setting for a mode that asks less", "settings for a mode that asks less"},
 		{layer.Setting, "setting that changes what is asked", "settings that change what is asked"},
 		{layer.Unread, "file that cannot be read", "files that cannot be read"},
 	} {
-		switch n := len(p.Of(k.kind)); n {
+		different := map[[2]string]bool{} // one hook may stand at several events
+		for _, i := range p.Of(k.kind) {
+			name := i.Name
+			if k.kind == layer.Hook {
+				name = ""
+			}
+			different[[2]string{name, i.Does + "\x00" + i.File}] = true
+		}
+		switch n := len(different); n {
 		case 0:
 		case 1:
 			parts = append(parts, "1 "+k.one)

@@ -25,18 +25,33 @@ func (r *reader) servers(path string) {
 	}
 }
 
-// serverLine is what a server is started with, or where it is.
+// serverLine is what a server is started with, as a line for a shell, or where it is.
 func serverLine(server map[string]any) string {
 	if url, ok := server["url"].(string); ok {
 		return url
 	}
 	command, _ := server["command"].(string)
-	words := []string{command}
+	var words []string
+	env, _ := server["env"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		words = append(words, name+"="+Word(fmt.Sprint(env[name])))
+	}
+	words = append(words, Word(command))
 	args, _ := server["args"].([]any)
 	for _, a := range args {
-		words = append(words, fmt.Sprint(a))
+		words = append(words, Word(fmt.Sprint(a)))
 	}
 	return strings.Join(words, " ")
+}
+
+// Word is a text as one word of a POSIX shell.
+func Word(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !strings.ContainsRune("/._-+,:@%=abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", r)
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // Keys of settings that decide what is asked or where text goes, and that no settings of
@@ -149,11 +164,15 @@ func (r *reader) hookEntry(path, event string, entry any) {
 	if commands == nil {
 		commands = []any{entry}
 	}
+	name := event
+	if matcher, _ := fields["matcher"].(string); matcher != "" && matcher != "*" {
+		name += " " + matcher
+	}
 	for _, c := range commands {
 		command, _ := c.(map[string]any)
 		line, _ := command["command"].(string)
 		if line != "" {
-			r.add(Item{Kind: Hook, Name: event, Does: line, File: path, whole: text(entry)})
+			r.add(Item{Kind: Hook, Name: name, Does: line, File: path, whole: text(entry)})
 		}
 	}
 }
