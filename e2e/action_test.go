@@ -41,7 +41,7 @@ func TestAction(t *testing.T) {
 			cmd := exec.Command("bash", script, "smoke")
 			cmd.Dir = h.work
 			cmd.Env = append(h.env, "DROID_ACP_DROID="+h.droid, "RUNNER_TEMP="+filepath.Join(h.dir, "runner"), "GITHUB_OUTPUT="+output, "ACTIONS_RUNTIME_TOKEN=t",
-				"SMOKE_DEMO=false", "SMOKE_PROMPTS=", "SMOKE_EXPECT=4", "SMOKE_EXPECT_FILE=", "SMOKE_PERMISSIONS=allow", "SMOKE_MODEL=custom:CI-0",
+				"SMOKE_DEMO=false", "SMOKE_PROMPTS=", "SMOKE_EXPECT=4", "SMOKE_EXPECT_FILE=", "SMOKE_PERMISSIONS=allow", "SMOKE_TRUST=", "SMOKE_MODEL=custom:CI-0",
 				"SMOKE_EFFORT=", "SMOKE_MODE=", "SMOKE_CWD=.", "SMOKE_TIMEOUT=2m", "SMOKE_RESULTS=results", "SMOKE_PROMPT="+prompt)
 			said, _ := cmd.CombinedOutput() // its outcome is compared
 			told, err := os.ReadFile(output)

@@ -137,7 +137,15 @@ func TestSetTitle(t *testing.T) {
 		<-c.exited
 		require.Equal(t, "While closed", other.setTitle(s.id, "While closed"))
 		require.Equal(t, "While closed", other.titleOf(h, s.id))
-		h.awaitNoDroid(t, 20*time.Second)
+		require.Eventually(t, func() bool {
+			droids := 0
+			for _, p := range h.processes(t) {
+				if p.droid {
+					droids++
+				}
+			}
+			return droids == 1
+		}, 20*time.Second, 50*time.Millisecond, "the droid that waits for a session is left, the one that wrote the title is not")
 
 		c, s = other, session{other, s.id}
 		from := c.seen()
