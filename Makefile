@@ -25,7 +25,7 @@ test: ## unit and integration tests with the race detector
 	GOWORK=off go test -C scripts/release ./...
 
 e2e: ## tests with the real droid, in a network namespace without network
-	go test -tags e2e -count=1 -timeout 15m ./e2e
+	go test -tags e2e -count=1 -timeout 25m ./e2e
 
 lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
