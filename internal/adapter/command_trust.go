@@ -43,18 +43,21 @@ func answerTrust(keeper *trust.Keeper, cwd, word string) (answer string, changed
 		if !forgot {
 			return "Nothing was remembered for this project. What droid's own terminal remembers stands under trustedFolders in ~/.factory/settings.json.", false, err
 		}
+		if keeper.Look(cwd).Trusted {
+			return "Forgotten here. droid's own terminal trusts this project, too: trustedFolders in ~/.factory/settings.json. So it still runs what it brings.", false, err
+		}
 		return "Forgotten. What the project brings is left out from your next prompt on, which asks.", true, err
 	case len(p.Items) == 0:
 		return "This project brings nothing that would run.", false, nil
 	case word == "yes" && !p.Trusted:
 		err := keeper.Trust(p)
-		return "Trusted, and remembered for " + p.Root + " and its worktrees:\n\n" + p.List() + "\nThey run from your next prompt on. `/trust no` takes that back.", true, err
+		return "Trusted, and remembered for " + p.Place() + " and its worktrees:\n\n" + p.List() + "\nThey run from your next prompt on. `/trust no` takes that back.", true, err
 	case word == "" || word == "yes":
 		state := "It is not trusted, so this is left out; `/trust yes` lets it run."
 		if p.Trusted {
 			state = "It is trusted; `/trust no` takes that back."
 		}
-		return fmt.Sprintf("This project (%s) brings %s:\n\n%s\n%s", p.Root, p.Kinds(), p.List(), state), false, nil
+		return fmt.Sprintf("This project (%s) brings %s:\n\n%s\n%s", p.Place(), p.Kinds(), p.List(), state), false, nil
 	}
 	return "`/trust` shows what the project brings, `/trust yes` lets it run, `/trust no` takes that back.", false, nil
 }

@@ -11,9 +11,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/markdown"
 	"droid-acp/internal/trust"
-	"droid-acp/internal/visible"
 )
 
 // A project that nobody has trusted is worked in without what it brings to run. The user
@@ -27,7 +25,7 @@ type untrustedError struct {
 
 func (e *untrustedError) Error() string {
 	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `%s` in a terminal, or start the agent with `--trust always`.",
-		e.project.Root, e.project.Kinds(), e.why, e.project.List(), trustLine(e.project.Root))
+		e.project.Place(), e.project.Kinds(), e.why, e.project.List(), trustLine(e.project.Root))
 }
 
 // commandIn is how droid is started in cwd: without what the project brings that nobody
@@ -103,7 +101,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 		then()
 		return
 	}
-	q := s.show.Trust("Trust this project? It brings "+project.Kinds(), "With a yes these run in "+markdown.Code(visible.Line(project.Root))+" without a question, or let commands run without one:\n\n"+project.List()+
+	q := s.show.Trust("Trust this project? It brings "+project.Kinds(), "With a yes these run in "+project.Place()+" without a question, or let commands run without one:\n\n"+project.List()+
 		"\nOnly *Trust this project* is a yes. Where you see only words such as Yes or Accept, type `/trust yes` instead.")
 	s.put(q.Before)
 	id := "trust"

@@ -320,6 +320,9 @@ func TestTrustCommand(t *testing.T) {
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Equal(t, 1, r.questions())
 		require.Contains(t, r.last(), "mcpPolicy")
+		say("/trust yes", "Trusted, and remembered for")
+		r.write(t, "~/.factory/settings.json", fmt.Sprintf(`{"trustedFolders":{%q:true}}`, r.dir))
+		say("/trust no", "droid's own terminal trusts this project, too")
 	})
 }
 

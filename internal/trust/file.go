@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/wholefile"
@@ -64,14 +66,17 @@ func (k *Keeper) Trust(p Project) error {
 	})
 }
 
-// Forget takes every yes for the project of a directory back. It reports whether there was
-// one. What droid's own terminal remembers stays.
+// Forget takes every yes for the project of a directory back, and every no of this Keeper's.
+// It reports whether there was a yes. What droid's own terminal remembers stays.
 func (k *Keeper) Forget(cwd string) (forgot bool, err error) {
 	key := layer.CommonGitDir(layer.Project(cwd, k.o.Home).Root)
 	err = k.change(func(all *remembered) {
 		_, forgot = all.Projects[key]
 		delete(all.Projects, key)
 	})
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.declined, func(id string, _ bool) bool { return strings.HasPrefix(id, key+"\n") })
 	return forgot, err
 }
 

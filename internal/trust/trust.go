@@ -21,9 +21,6 @@ const (
 	Never  Mode = "never"  // none is, and nobody is asked
 )
 
-// Modes are the names of all modes.
-func Modes() []string { return []string{string(Ask), string(Always), string(Never)} }
-
 // Options are what a Keeper needs to know.
 type Options struct {
 	Mode Mode

@@ -107,6 +107,10 @@ func TestDeclinedHoldsForTheProcess(t *testing.T) {
 	require.True(t, New(k.o).Look(dir).Asks, "the next process asks")
 	setServers(t, dir, server("y"))
 	require.True(t, k.Look(dir).Asks, "what it brings now was not asked about")
+	k.Decline(k.Look(dir))
+	_, err := k.Forget(dir)
+	require.NoError(t, err)
+	require.True(t, k.Look(dir).Asks, "whoever takes back what they said is asked again")
 }
 
 // What droid's own terminal remembers is a yes, and is not written.

@@ -81,6 +81,9 @@ func code(text string) string {
 
 var spaces = regexp.MustCompile(` {5,}`)
 
+// Place is the project's root, in a text with Markdown.
+func (p Project) Place() string { return code(p.Root) }
+
 // Kinds says in a few words what there is, such as "2 MCP servers and 1 hook".
 func (p Project) Kinds() string {
 	var parts []string
