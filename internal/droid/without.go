@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -171,10 +172,18 @@ func mark(command string, args []string, address string) string {
 	return best
 }
 
-// withoutWatcher adds variables that overrule core.fsmonitor for git. Others that somebody has
-// set in this way are lost.
+// withoutWatcher adds a variable that overrules core.fsmonitor for git, behind those that
+// are set in this way already (git, "GIT_CONFIG_COUNT").
 func withoutWatcher(env []string) []string {
-	return append(env[:len(env):len(env)], "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false")
+	count := 0
+	for _, v := range env { // the last one counts
+		if text, ok := strings.CutPrefix(v, "GIT_CONFIG_COUNT="); ok {
+			count, _ = strconv.Atoi(text) // git takes no other; then none of them counts
+		}
+	}
+	count = max(count, 0)
+	return append(env[:len(env):len(env)], fmt.Sprintf("GIT_CONFIG_COUNT=%d", count+1),
+		fmt.Sprintf("GIT_CONFIG_KEY_%d=core.fsmonitor", count), fmt.Sprintf("GIT_CONFIG_VALUE_%d=false", count))
 }
 
 // noSettings is why a process with this environment cannot be started to leave a layer out.
