@@ -18,6 +18,7 @@ import (
 
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/files"
 	"droid-acp/internal/procgroup"
 )
 
@@ -200,7 +201,7 @@ func (i Installer) nodeWords() string {
 
 // linuxNode is the command that installs npm on this distribution, "" for an unknown one.
 func linuxNode(release string) string {
-	data, err := os.ReadFile(release)
+	data, err := files.Read(release, maxEnding)
 	if err != nil {
 		return ""
 	}

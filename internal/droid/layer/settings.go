@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"droid-acp/internal/files"
 )
 
 // servers adds the MCP servers of a file mcp.json.
@@ -180,7 +182,7 @@ func (r *reader) hookEntry(path, event string, entry any) {
 // watcher finds the program for watching files in a repository's configuration. A file
 // that is included, or one that cannot be read, may name one.
 func watcher(root string) string {
-	data, err := ReadFile(filepath.Join(CommonGitDir(root), "config"))
+	data, err := files.Read(filepath.Join(CommonGitDir(root), "config"), MaxFile)
 	if err != nil {
 		if isAbsent(err) {
 			return ""
