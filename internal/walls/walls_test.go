@@ -16,11 +16,11 @@ import (
 // must be pure, too.
 var mayImport = map[string]string{
 	"internal/droid/stream": "internal/sessionid",
-	"internal/droid/layer":  "internal/files",
+	"internal/droid/layer":  "internal/files internal/paths",
 	"internal/droid":        "internal/droid/layer internal/droid/stream internal/files internal/procgroup internal/sessionid",
 	"internal/trust":        "internal/droid/layer internal/markdown internal/visible internal/wholefile",
 	"internal/wholefile":    "",
-	"internal/hooks":        "internal/droid/stream",
+	"internal/hooks":        "internal/droid/stream internal/paths",
 	"internal/quirks":       "internal/droid/stream",
 	"internal/protocol":     "internal/visible",
 	"internal/prompt":       "internal/droid/stream internal/paths internal/visible",
@@ -45,7 +45,7 @@ var mayImport = map[string]string{
 	"internal/sessionid":    "",
 	"internal/procgroup":    "",
 	"internal/tempdir":      "",
-	"internal/login":        "internal/procgroup internal/tempdir internal/visible",
+	"internal/login":        "internal/paths internal/procgroup internal/tempdir internal/visible",
 	"internal/store":        "internal/files internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
 	"internal/diagnosis":    "internal/droid",

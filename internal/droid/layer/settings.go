@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/files"
+	"droid-acp/internal/paths"
 )
 
 // servers adds the MCP servers of a file mcp.json.
@@ -36,24 +37,14 @@ func serverLine(server map[string]any) string {
 	var words []string
 	env, _ := server["env"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		words = append(words, name+"="+Word(fmt.Sprint(env[name])))
+		words = append(words, name+"="+paths.Word(fmt.Sprint(env[name])))
 	}
-	words = append(words, Word(command))
+	words = append(words, paths.Word(command))
 	args, _ := server["args"].([]any)
 	for _, a := range args {
-		words = append(words, Word(fmt.Sprint(a)))
+		words = append(words, paths.Word(fmt.Sprint(a)))
 	}
 	return strings.Join(words, " ")
-}
-
-// Word is a text as one word of a POSIX shell.
-func Word(text string) string {
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
-		return !strings.ContainsRune("/._-+,:@%=abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", r)
-	}) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // Keys of settings that decide what is asked or where text goes, and that no settings of
