@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/trust"
 	"droid-acp/internal/wire"
 )
@@ -92,7 +93,7 @@ func (e *editorFiles) mend(options editorfs.Options) {
 func (s *Session) tellUntold() {
 	if left := s.agent.editorFiles.left; left != nil {
 		for _, text := range left.Untold() {
-			s.post(func() { s.report(text) })
+			s.post(func() { s.tell(show.Notice(text)) })
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/show"
 )
 
 // holding is what keeps other agents from deleting a session that droid has open.
@@ -55,7 +57,7 @@ func (s *Session) holdStored() {
 	s.do(func(context.Context) {
 		s.tellUntold()
 		if s.agent.cfg.Store.Held(id) {
-			s.post(func() { s.report(openElsewhere) })
+			s.post(func() { s.tell(show.Notice(openElsewhere)) })
 		}
 		release, err := s.agent.cfg.Store.Hold(id)
 		if err != nil {

@@ -120,7 +120,7 @@ func (s *Session) acceptDetached(params *steeringParams) {
 	p.answer = func(_ acp.StopReason, err *acp.RequestError) {
 		if err != nil {
 			s.log.Warn("a turn that a steering message began has failed", zap.Any("error", err))
-			s.put(s.show.Say("The turn failed: " + err.Message))
+			s.tell(s.show.Say("The turn failed: " + err.Message)...)
 		}
 	}
 	s.accept(p, params.Prompt)

@@ -52,6 +52,7 @@ var mayImport = map[string]string{
 	"internal/install":      "internal/diagnosis internal/droid internal/files internal/procgroup",
 	"internal/doctor":       "internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/files internal/store internal/tempdir internal/visible",
 	"internal/testeditor":   "",
+	"internal/telling":      "internal/protocol internal/show internal/wire",
 	"internal/settings":     "internal/droid/stream",
 }
 
