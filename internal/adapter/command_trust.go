@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/trust"
 )
 
@@ -77,4 +77,4 @@ func programName(file string) string {
 }
 
 // trustLine is the command that lets a project run what it brings.
-func trustLine(root string) string { return "droid-acp trust --yes " + layer.Word(root) }
+func trustLine(root string) string { return "droid-acp trust --yes " + paths.Word(root) }

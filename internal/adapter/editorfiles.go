@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/trust"
 	"droid-acp/internal/wire"
 )
@@ -112,7 +113,7 @@ func (s *Session) tellUntold(ctx context.Context) {
 	if left := s.agent.editorFiles.left; left != nil {
 		texts, _ := bounded(ctx, s.agent, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
 		for _, text := range texts {
-			s.post(func() { s.report(text) })
+			s.post(func() { s.tell(show.Notice(text)) })
 		}
 	}
 }

@@ -161,7 +161,7 @@ func openError(id string, err error) *acp.RequestError {
 // it did not open it.
 func (s *Session) restartError(err error) *acp.RequestError {
 	var refused *stream.RPCError
-	if s.registered && errors.As(err, &refused) && refused.Code != stream.CodeSessionNotFound {
+	if s.out.Known() && errors.As(err, &refused) && refused.Code != stream.CodeSessionNotFound {
 		return internalError("droid_refused", "droid was started again for this session and refused to open it: "+strings.TrimSuffix(refused.Message, ".")+". The next prompt tries again.")
 	}
 	return openError(s.id, err)

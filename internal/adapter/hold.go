@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/show"
 )
 
 // holding is what keeps other agents from deleting a session that droid has open.
@@ -45,7 +47,7 @@ func (s *Session) holdStored() {
 	s.do(func(ctx context.Context) {
 		s.tellUntold(ctx)
 		if held, _ := s.agent.heldElsewhere(ctx, id); held {
-			s.post(func() { s.report(openElsewhere) })
+			s.post(func() { s.tell(show.Notice(openElsewhere)) })
 		}
 		release, err := s.agent.hold(ctx, id)
 		if err != nil {

@@ -34,6 +34,6 @@ func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
 // sessionResult is what the editor is told of the session when it is opened or loaded.
 // The editor believes it from then on.
 func (s *Session) sessionResult() protocol.SessionResult {
-	modes, list := s.options.Tell()
-	return protocol.SessionResult{Modes: modes, Models: s.options.SessionModels(), ConfigOptions: list}
+	s.out.Told(s.options.Updates()...)
+	return protocol.SessionResult{Modes: s.options.Modes(), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
 }

@@ -47,7 +47,11 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	return a.askToSet(c, params.SessionID, params.ConfigID, value, func(s *Session) any { return protocol.ConfigResult{ConfigOptions: s.options.TellList()} })
+	return a.askToSet(c, params.SessionID, params.ConfigID, value, func(s *Session) any {
+		list := s.options.ListUpdate()
+		s.out.Told(list)
+		return protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
+	})
 }
 
 // optionValue reads the value that an option is to have: "true" or "false" for a switch.
@@ -112,7 +116,7 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 			done(invalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options)))
 			return
 		}
-		s.tellOptions()
+		s.tellState()
 		s.carryOut(s.prompts.machine.SetSteering(s.options.Steers()))
 		done(nil)
 		return
@@ -153,16 +157,6 @@ func (s *Session) settled(id, value string, err error) *acp.RequestError {
 	}
 	s.chosen(id)
 	return nil
-}
-
-// tellOptions reports mode and options if the editor was told others, or none.
-func (s *Session) tellOptions() {
-	if !s.registered {
-		return
-	}
-	for _, update := range s.options.News() {
-		s.send(update)
-	}
 }
 
 // updateSettings has droid change settings and calls done in the owner when it has

@@ -105,7 +105,7 @@ func (s *Session) goneAgain() *acp.RequestError {
 	switch {
 	case s.proc.client() != nil:
 		return nil
-	case s.registered:
+	case s.out.Known():
 		return s.crashError(s.proc.lastCrash())
 	}
 	return openError(s.id, s.proc.lastCrash())

@@ -107,7 +107,7 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	s.useInstructions(p.wish)
 	s.adopt(client)
 	s.opened(info)
-	s.note(p.notices...)
+	s.out.Keep(p.notices...)
 	for _, check := range checks {
 		check(s)
 	}

@@ -163,14 +163,10 @@ func (a *Agent) writeTitle(ctx context.Context, id, title string) error {
 // errNoStore is why a title cannot be stored.
 var errNoStore = errors.New("it is not known where droid keeps its sessions")
 
-// userTitled notes the title that the user gave, and tells the editor, unless droid has
-// told it by then.
+// userTitled notes the title that the user gave, and tells the editor.
 func (s *Session) userTitled(title string) {
-	news := s.title != title
 	s.thread.name(title)
-	if news {
-		s.tellTitle(title)
-	}
+	s.tellTitle(title)
 }
 
 // droidTitled takes a title that droid tells. After the user has given one, droid still

@@ -125,7 +125,7 @@ func (s *Session) acceptDetached(p *userPrompt) {
 	p.answer = func(_ acp.StopReason, err *acp.RequestError) {
 		if err != nil {
 			s.log.Warn("a turn that a steering message began has failed", zap.Any("error", err))
-			s.put(s.show.Say("The turn failed: " + err.Message))
+			s.tell(s.show.Say("The turn failed: " + err.Message)...)
 		}
 	}
 	s.accept(p)

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/links"
+	"droid-acp/internal/show"
 )
 
 // Where a thread goes on is noted in the store, so that its ids lead to its newest
@@ -142,7 +143,7 @@ func (s *Session) moved(from, to string) {
 		next := s.agent.successorOf(ctx, from)
 		next.made(s.agent, to, links.Moved)
 		if next.unnoted != nil {
-			s.post(func() { s.report("droid went on in another session." + next.whatIsLost()) })
+			s.post(func() { s.tell(show.Notice("droid went on in another session." + next.whatIsLost())) })
 		}
 	})
 }
