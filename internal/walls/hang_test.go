@@ -15,7 +15,7 @@ import (
 
 // mayHang are calls that a disk, another process or a program may let wait for good.
 var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
-	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|layer\.ProjectDirs|editorfs\.(Open|Mend)` +
+	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|layer\.ProjectDirs|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
 	`|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.(Look|Trust|Forget)|.*\.stat|.*\.(WriteFile|Untold|HasChildren)` +
 	`|<-.*\.(Exited\(\)|over))$`)
 
@@ -27,7 +27,8 @@ var bounders = []string{"bounded", "boundedAtEnd", "atEnd"}
 // and why that holds up nobody.
 var unbounded = map[string]string{
 	// These are called within a bound.
-	"editorFiles.open": "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
+	"Session.readFirst": "readfile.Reader has one",
+	"editorFiles.open":  "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
 	"readCommandFile": "by findCommands, beside", "isRemoved": "by findCommands, beside",
 	"commandPlaces": "by findCommands and the watch, beside", "walkCommands": "as commandPlaces", "walkSkills": "as commandPlaces", "commandsStamp": "by the watch",
