@@ -259,3 +259,29 @@ func TestFileThatHangs(t *testing.T) {
 		r.hanging.revive()
 	})
 }
+
+// What waits is told by /status: who, for what, and since when.
+func TestStatusTellsWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk(t, fakedroid.WithVersion(fakedroid.V0225))
+		d.beginSessionIn(d.own)
+		var end func()
+		d.inside(func(s *Session) {
+			s.alone(func(e func()) { end = e })
+			s.alone(func(end func()) { end() })
+		})
+		time.Sleep(3 * time.Second)
+		d.inside(func(s *Session) {
+			require.Equal(t, []string{"a call to droid waits for calls to droid before it since 3s"}, s.waits(time.Now()))
+			end()
+		})
+		require.Equal(t, "end_turn", d.run("/status"))
+		require.Contains(t, d.told(), "- what waits: nothing")
+		d.hanging.begin("Store.Thread")
+		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, d.session, d.own))
+		time.Sleep(3 * time.Second)
+		d.inside(func(s *Session) {
+			require.Contains(t, s.waits(time.Now()), "session/load waits for the disk since 3s")
+		})
+	})
+}

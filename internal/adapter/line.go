@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -169,6 +170,22 @@ func (r *registry) cancel(id string) (s *Session, known bool) {
 		}
 	})
 	return s, known
+}
+
+// tell says which requests are still to take effect at the session that has an id.
+func (r *registry) tell(id string, now time.Time) (lines []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.line {
+		missing := "what was asked before it"
+		if p.looks {
+			missing = "the disk"
+		}
+		if p.leaver == nil && !p.keeps && r.isAbout(p, id) {
+			lines = append(lines, fmt.Sprintf("%s waits for %s since %v", p.method, missing, now.Sub(p.since).Round(time.Second)))
+		}
+	}
+	return lines
 }
 
 // change changes the line, and has those who wait look again.

@@ -23,23 +23,16 @@ import (
 // whenServersStarted calls f now, or when the MCP servers of the process have
 // started or failed, or are late.
 func (s *Session) whenServersStarted(f func()) {
-	if !s.servers.Hold(time.Now(), f) {
-		f()
-	}
+	s.servers.Await(time.Now())
+	s.when("the prompt", f, needServers)
 }
 
-// tellStarting tells what a prompt waits for, and goes on without servers that are
-// late.
+// tellStarting tells what a prompt waits for, and which servers are late.
 func (s *Session) tellStarting(now time.Time) {
-	texts, goOn := s.servers.Tick(now, s.works())
-	s.tell(show.Notices(texts)...)
-	if goOn != nil {
-		goOn()
-	}
+	s.tell(show.Notices(s.servers.Tick(now, s.works()))...)
 }
 
-// mcpStatus tells of MCP servers that failed, and goes on with a prompt that waited
-// for the last one to start.
+// mcpStatus tells of MCP servers that failed.
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 	if client := s.proc.client(); client != nil && client.Without() != nil {
 		own := s.servers.Names() // what else is blocked is so by what tellLeftOut has told
@@ -47,11 +40,7 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 			return server.Blocked && !slices.Contains(own, server.Name)
 		})
 	}
-	texts, goOn := s.servers.Status(ev, s.missing)
-	s.tell(show.Notices(texts)...)
-	if goOn != nil {
-		goOn()
-	}
+	s.tell(show.Notices(s.servers.Status(ev, s.missing))...)
 }
 
 // missing is why the program of a server cannot be started, "" when it can.

@@ -16,28 +16,22 @@ import (
 // ending it politely is up to the session, in process_start.go and process_end.go.
 // Only the session's owner touches it.
 type process struct {
-	droid   *droid.Client      // nil while none runs
-	norm    *quirks.Normalizer // of that droid, or of the last one
-	paused  bool               // its events are not read at present, see nextEvent
-	doomed  bool               // it was killed although a prompt may wait; its end is awaited
-	waiting []waiter           // for the droid that is being started
-	leaving *droid.Client      // the droid before, which was let go and is not gone yet
-	parkAt  time.Time          // zero when it is not to be parked
-	crash   error              // why the last droid died
-	calls   callQueue
+	droid   *droid.Client       // nil while none runs
+	norm    *quirks.Normalizer  // of that droid, or of the last one
+	paused  bool                // its events are not read at present, see nextEvent
+	doomed  bool                // it was killed although a prompt may wait; its end is awaited
+	starts  bool                // it is being started
+	info    *stream.SessionInfo // what the one that was started last said when it loaded the session
+	failure *acp.RequestError   // why it was not started
+	leaving *droid.Client       // the droid before, which was let go and is not gone yet
+	parkAt  time.Time           // zero when it is not to be parked
+	crash   error               // why the last droid died
 }
 
 // waiter is called when the session has a process. info is what droid said when it
 // loaded the session, nil when the process was there before; err is why there is
 // none.
 type waiter func(info *stream.SessionInfo, err *acp.RequestError)
-
-// newProcess makes the part of a session that has no process yet. post leaves work
-// for the session's owner; work and idle are called when the first of several calls begins
-// and when the last has ended.
-func newProcess(post func(f func()) bool, work, idle func()) process {
-	return process{calls: newCallQueue(post, work, idle)}
-}
 
 // client is the droid that runs, nil for none.
 func (p *process) client() *droid.Client { return p.droid }
@@ -54,22 +48,24 @@ func (p *process) events() <-chan stream.Event {
 // runs.
 func (p *process) has(f stream.Fact) bool { return p.droid != nil && p.droid.Version().Has(f) }
 
-// await notes who waits for a process. It reports whether that is the first one,
-// so that a process must be started.
-func (p *process) await(f waiter) (first bool) {
-	p.waiting = append(p.waiting, f)
-	return len(p.waiting) == 1
+// start notes that a process is being started. It reports false when one is already.
+func (p *process) start() bool {
+	begins := !p.starts
+	p.starts = true
+	return begins
 }
 
 // starting reports whether a process is being started.
-func (p *process) starting() bool { return len(p.waiting) > 0 }
+func (p *process) starting() bool { return p.starts }
 
-// takeWaiting hands over those who wait, when the start has ended.
-func (p *process) takeWaiting() []waiter {
-	waiting := p.waiting
-	p.waiting = nil
-	return waiting
+// begun notes that the start has ended: what droid said when it loaded the session, or why
+// there is none.
+func (p *process) begun(info *stream.SessionInfo, failure *acp.RequestError) {
+	p.starts, p.info, p.failure = false, info, failure
 }
+
+// outcome is what the last start came to.
+func (p *process) outcome() (*stream.SessionInfo, *acp.RequestError) { return p.info, p.failure }
 
 // adopt makes client the session's process. shown are the ids of the tool calls
 // that the editor has seen; new calls do not get them.

@@ -74,7 +74,7 @@ func (s *Session) park(now time.Time) {
 	client := s.proc.client()
 	switch {
 	case !s.proc.parkDue(now):
-	case client == nil || s.proc.calls.busy() || !s.prompts.machine.Idle() || s.dialog.isOpen():
+	case client == nil || s.line.Wanted(needCalls) || !s.prompts.machine.Idle() || s.dialog.isOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
 	case client.HasChildren() || s.servers.LogsIn(now):
 		s.proc.rest(now.Add(parkRetry))

@@ -26,8 +26,11 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 		f(nil, nil)
 	case s.proc.client() == nil && s.prompts.machine.GaveUp():
 		f(nil, keepsCrashing(s.proc.lastCrash()))
-	case s.proc.await(f):
-		s.start(historyLimit)
+	default:
+		if s.proc.start() {
+			s.start(historyLimit)
+		}
+		s.when("what needs a droid", func() { f(s.proc.outcome()) }, needStart)
 	}
 }
 
@@ -82,21 +85,21 @@ func (s *Session) restoreSettings(before stream.Settings, then func()) {
 	}, restored)
 }
 
-// started takes the process that start made, and serves those who waited, when the session
-// has the settings that it had before.
+// started takes the process that start made. Those who waited go on when the session has the
+// settings that it had before.
 func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {
 	switch {
 	case err != nil:
-		s.serve(info, s.restartError(err))
+		s.proc.begun(info, s.restartError(err))
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
-		s.serve(info, errEnding())
+		s.proc.begun(info, errEnding())
 	default:
 		before := s.options.Settings()
 		s.adopt(client)
 		s.opened(info)
-		s.restoreSettings(before, func() { s.serve(info, s.goneAgain()) })
+		s.restoreSettings(before, func() { s.proc.begun(info, s.goneAgain()) })
 	}
 }
 
@@ -109,14 +112,6 @@ func (s *Session) goneAgain() *acp.RequestError {
 		return s.crashError(s.proc.lastCrash())
 	}
 	return openError(s.id, s.proc.lastCrash())
-}
-
-// serve answers those who waited for a process. A panic of one is the others' no concern.
-func (s *Session) serve(info *stream.SessionInfo, failure *acp.RequestError) {
-	for _, f := range s.proc.takeWaiting() {
-		s.guard(func() { f(info, failure) })
-	}
-	s.nextReload()
 }
 
 // inItsMode calls then for a prompt that begins when droid is in the mode that the session
@@ -149,6 +144,3 @@ func (s *Session) adopt(client *droid.Client) {
 		s.do(func(context.Context) { s.agent.atEnd("Desk", releaseTime, f) })
 	}, s.log)
 }
-
-// alone runs f when the earlier calls to droid have ended, see callQueue.
-func (s *Session) alone(f func(end func())) { s.proc.calls.add(f) }

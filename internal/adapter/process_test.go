@@ -5,7 +5,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
@@ -31,19 +30,17 @@ func TestProcessIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := twoDroids(t)
 		var p process
-		served := 0
-		wait := func(*stream.SessionInfo, *acp.RequestError) { served++ }
 		require.Nil(t, p.client())
 		require.Nil(t, p.events())
 		require.False(t, p.starting())
-		require.True(t, p.await(wait), "a process must be started")
-		require.False(t, p.await(wait), "it is being started")
+		require.True(t, p.start(), "a process must be started")
+		require.False(t, p.start(), "it is being started")
 		require.True(t, p.starting())
-		for _, f := range p.takeWaiting() {
-			f(nil, nil)
-		}
-		require.Equal(t, 2, served)
-		require.Empty(t, p.takeWaiting(), "nobody is served twice")
+		said := new(stream.SessionInfo)
+		p.begun(said, nil)
+		info, failure := p.outcome()
+		require.Same(t, said, info)
+		require.Nil(t, failure)
 		require.False(t, p.starting())
 
 		p.adopt(client, nil)

@@ -64,7 +64,6 @@ type prompts struct {
 	machine *turns.Machine
 	open    map[turns.ID]*userPrompt // accepted, without an ending
 	lastID  turns.ID
-	quiet   []func() // called when no prompt runs any more
 
 	actions  []turns.Action // that the machine wants, in order
 	carrying bool           // carryOut is at work on them
@@ -155,24 +154,6 @@ func (q *prompts) begin(actions []turns.Action) bool {
 }
 
 func (q *prompts) done() { q.carrying = false }
-
-// whenQuiet calls f when no prompt runs: now, or at the end of the one that does.
-func (q *prompts) whenQuiet(f func()) {
-	if _, runs := q.machine.Running(); !runs {
-		f()
-		return
-	}
-	q.quiet = append(q.quiet, f)
-}
-
-// becameQuiet calls those who waited for it.
-func (q *prompts) becameQuiet() {
-	waiting := q.quiet
-	q.quiet = nil
-	for _, f := range waiting {
-		f()
-	}
-}
 
 // prompt is session/prompt. The prompts of one session run one after the other.
 func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {

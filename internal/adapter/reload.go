@@ -74,21 +74,17 @@ func (s *Session) reload(r *reload) {
 			}
 			r.began(over)
 			s.loads.add(r)
-			s.nextReload()
+			// A process that is being started may have other MCP servers and was asked for less
+			// history; one that changes its settings must not be replaced.
+			s.when("a load", func() { s.beginLoad(r) }, needWritten, needStart, needCalls)
 		}))
 	}
 }
 
-// nextReload begins the load that waits, unless something is under way that it would
-// cut short. A process that is being started may have other MCP servers and was asked
-// for less history; one that changes its settings must not be replaced.
-func (s *Session) nextReload() {
-	if s.prompts.machine.Unwritten() || s.proc.starting() || s.proc.calls.busy() || s.ended {
-		return
-	}
-	r := s.loads.begin()
-	if r == nil {
-		return
+// beginLoad begins a load when nothing is under way that it would cut short.
+func (s *Session) beginLoad(r *reload) {
+	if !s.loads.has(r) {
+		return // it was cancelled while it waited
 	}
 	s.out.Keep(r.notices...)    // of MCP servers that droid cannot have
 	s.prompts.machine.Forgive() // the user wants droid to be tried again
@@ -119,7 +115,7 @@ func (s *Session) nextReload() {
 // From now on the editor knows the session by the id that it asked for.
 func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.RequestError) {
 	switch {
-	case !s.loads.runs(r): // a panic ended it, or the user
+	case !s.loads.has(r): // a panic ended it, or the user
 		if r.kept {
 			s.openedForOthers(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 	"droid-acp/internal/telling"
+	"droid-acp/internal/waiting"
 )
 
 // Session is one conversation and the droid process that holds it, while there
@@ -41,7 +42,8 @@ type Session struct {
 	instructed instructions
 	show       *show.View // what its editor has been shown
 	reading    reading
-	fileCalls  fileCalls // what goes through the editor's files
+	fileCalls  fileCalls    // what goes through the editor's files
+	line       waiting.Line // what waits in it, see waits.go
 	ended      bool
 	holding    holding
 }
@@ -62,7 +64,6 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	}
 	s.prompts = newPrompts(s.options.Steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
-	s.proc = newProcess(s.post, s.prompts.machine.Hold, s.callsEnded)
 	s.servers.Use(servers)
 	return s
 }
@@ -78,6 +79,7 @@ func (s *Session) run() {
 		event: s.droidSaid,
 		room:  func() { s.silence.broken(time.Now()) }, // droid was not read until now, so it was not silent
 		tick:  s.tick,
+		after: s.proceed,
 		end:   s.end,
 		ended: s.afterEnd,
 	})
@@ -200,9 +202,8 @@ func (s *Session) end() {
 		s.endDroid()
 	}
 	s.settle()
-	for _, f := range s.proc.takeWaiting() {
-		f(nil, errEnding())
-	}
+	s.proc.begun(nil, errEnding())
+	s.proceed()
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
 	if release := s.holding.begin(""); release != nil {

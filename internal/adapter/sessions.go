@@ -148,7 +148,7 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 func (s *Session) cancelAndWait() {
 	_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(quiet func(struct{}, *acp.RequestError)) {
 		s.cancelPrompts()
-		s.prompts.whenQuiet(func() { quiet(struct{}{}, nil) })
+		s.when("the end of the session", func() { quiet(struct{}{}, nil) }, needQuiet)
 	}}) // after an error there is nothing to wait for
 }
 

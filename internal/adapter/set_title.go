@@ -143,12 +143,12 @@ func (s *Session) writeTitle(id, title string, done func(error)) {
 		s.carryOut(s.prompts.machine.Release())
 		done(err)
 	}
-	s.prompts.whenQuiet(func() {
+	s.when("a title", func() {
 		s.do(func(ctx context.Context) {
 			err := s.agent.writeTitle(ctx, id, title)
 			s.post(func() { finish(err) })
 		}, func() { finish(errPanic) })
-	})
+	}, needQuiet)
 }
 
 // writeTitle writes a title into the file of a session in which no turn runs.

@@ -59,8 +59,6 @@ func (s *Session) act(a turns.Action) {
 		s.messageEnded(a)
 	case turns.RefuseAsk:
 		s.dialog.refuse()
-	case turns.Quiet:
-		s.prompts.becameQuiet()
 	default:
 		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a))
 	}
@@ -186,10 +184,7 @@ func (s *Session) endPrompt(end turns.End) {
 	}
 	p.answer(s.stopReason(end))
 	p.request.WhenWritten(func() {
-		s.post(func() {
-			s.carryOut(s.prompts.machine.Written())
-			s.nextReload()
-		})
+		s.post(func() { s.carryOut(s.prompts.machine.Written()) })
 	})
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.

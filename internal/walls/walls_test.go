@@ -26,6 +26,7 @@ var mayImport = map[string]string{
 	"internal/prompt":       "internal/droid/stream internal/paths internal/visible",
 	"internal/mcp":          "internal/droid/stream",
 	"internal/turns":        "",
+	"internal/waiting":      "",
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
 	"internal/options":      "internal/droid/stream internal/protocol",
 	"internal/files":        "",
@@ -58,7 +59,7 @@ var mayImport = map[string]string{
 
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
-	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/show",
+	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/show",
 	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
 	"internal/settings",
 }
