@@ -37,11 +37,11 @@ func compactCommand(r *commandRun, instructions string) {
 		var summary string
 		from := s.droidID
 		r.beside(compactTime, errCompactTime, func(ctx context.Context) error {
-			next = s.agent.successorOf(from)
+			next = s.agent.successorOf(ctx, from)
 			id, n, err := client.Compact(ctx, instructions)
 			if err == nil {
 				next.made(s.agent, id, links.Compact)
-				summary = s.agent.summaryOf(id)
+				summary = s.agent.summaryOf(ctx, id)
 			}
 			removed = n
 			return err
@@ -63,11 +63,11 @@ func compactCommand(r *commandRun, instructions string) {
 
 // summaryOf is what the conversation became that droid compacted into the session of
 // this id, "" where no client wants it or it cannot be read. It reads the store.
-func (a *Agent) summaryOf(id string) string {
+func (a *Agent) summaryOf(ctx context.Context, id string) string {
 	if !a.client.Compaction || a.cfg.Store == nil {
 		return ""
 	}
-	text, err := a.cfg.Store.Summary(id)
+	text, err := bounded(ctx, a, "Store.Summary", "session "+id, func(string) (string, error) { return a.cfg.Store.Summary(id) })
 	if err != nil {
 		a.log.Info("the summary of a compacted session could not be read", zap.Error(err))
 	}

@@ -90,9 +90,10 @@ func (e *editorFiles) mend(options editorfs.Options) {
 }
 
 // tellUntold tells the user of edits that could not be completed. It blocks.
-func (s *Session) tellUntold() {
+func (s *Session) tellUntold(ctx context.Context) {
 	if left := s.agent.editorFiles.left; left != nil {
-		for _, text := range left.Untold() {
+		texts, _ := bounded(ctx, s.agent, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
+		for _, text := range texts {
 			s.post(func() { s.tell(show.Notice(text)) })
 		}
 	}
@@ -163,7 +164,7 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) hooks.Answer {
 	if h.edit != nil {
 		s.tellPrepared(*h.edit)
 	}
-	defer s.tellUntold()
+	defer s.tellUntold(s.ctx)
 	return job(s.ctx)
 }
 

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/child"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
@@ -66,7 +66,7 @@ func startProblem(server stream.MCPServer, cwd string) string {
 	if strings.ContainsRune(command, filepath.Separator) {
 		command = paths.Absolute(cwd, command)
 	}
-	if _, err := exec.LookPath(command); err != nil {
+	if _, err := child.Find(command); err != nil {
 		return err.Error() + "."
 	}
 	return ""

@@ -22,14 +22,13 @@ func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
 	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	s, err := a.session(params.SessionID)
-	if err != nil {
+	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
 	if params.ModelID == "" {
 		return nil, invalidParams("modelId is missing")
 	}
-	return s.askToSet(c, options.Model, params.ModelID, func() any { return struct{}{} })
+	return a.askToSet(c, params.SessionID, options.Model, params.ModelID, func(*Session) any { return struct{}{} })
 }
 
 // sessionResult is what the editor is told of the session when it is opened or loaded.

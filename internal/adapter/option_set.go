@@ -26,11 +26,7 @@ func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	s, err := a.session(params.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	return s.askToSet(c, options.Mode, string(params.ModeID), func() any { return struct{}{} })
+	return a.askToSet(c, params.SessionID, options.Mode, string(params.ModeID), func(*Session) any { return struct{}{} })
 }
 
 // setConfigOption is session/set_config_option. Fields that this agent does not
@@ -44,15 +40,14 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	s, err := a.session(params.SessionID)
-	if err != nil {
+	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
 	value, err := optionValue(params.ConfigID, params.Value)
 	if err != nil {
 		return nil, err
 	}
-	return s.askToSet(c, params.ConfigID, value, func() any {
+	return a.askToSet(c, params.SessionID, params.ConfigID, value, func(s *Session) any {
 		list := s.options.ListUpdate()
 		s.out.Told(list)
 		return protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
@@ -75,16 +70,20 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 	return value, nil
 }
 
-// askToSet has the owner set an option in its turn. The request succeeds when droid
-// reports the value asked for; its result is made in the owner.
-func (s *Session) askToSet(c *wire.Call, id, value string, result func() any) (any, *acp.RequestError) {
-	return askInTurn(s, c, sphereOf(id), func(done func(any, *acp.RequestError, error)) {
+// askToSet has a session's owner set an option in its turn. The request succeeds when
+// droid reports the value asked for; its result is made in the owner.
+func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*Session) any) (any, *acp.RequestError) {
+	s, place, err := a.reach(c, session)
+	if err != nil {
+		return nil, err
+	}
+	return askInTurn(s, c, place, sphereOf(id), func(done func(any, *acp.RequestError, error)) {
 		s.setOption(id, value, func(err *acp.RequestError) {
 			if err != nil {
 				done(nil, err, s.tooFree(id, value, err))
 				return
 			}
-			done(result(), nil, nil)
+			done(result(s), nil, nil)
 		})
 	})
 }

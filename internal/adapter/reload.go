@@ -23,18 +23,22 @@ func (a *Agent) resumeSession(c *wire.Call) (any, *acp.RequestError) { return a.
 // reopen loads a session: in the process it has, if it is open here, else in a new
 // one.
 func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
-	p, err := a.decodeSession(c, true)
+	p, place, err := a.decodeNamed(c)
 	if err != nil {
 		return nil, err
 	}
-	s, known, ids, err := a.takeThread(p)
+	defer place.leave()
+	if err := a.readSession(c.Context, &p); err != nil {
+		return nil, err
+	}
+	s, known, ids, err := a.takeThread(c.Context, place, p)
 	if err != nil {
 		return nil, err
 	}
 	r := &reload{ctx: c.Context, request: c.Response, session: p.SessionID, ids: ids, replay: replay,
 		cwd: p.CWD, target: p.target, servers: p.servers, notices: p.notices, wish: p.wish}
 	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{
-		ordered: c.Ordered,
+		ordered: place.leave,
 		work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
 			r.answers(answer)
 			s.reload(r)

@@ -195,7 +195,9 @@ func (s *Session) end() {
 	}
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
-	s.holding.letGo()
+	if release := s.holding.begin(""); release != nil {
+		s.agent.atEnd("release", release)
+	}
 }
 
 // afterEnd makes sure, in case end panicked, that every prompt is answered and droid

@@ -30,8 +30,11 @@ func (e *untrustedError) Error() string {
 
 // commandIn is how droid is started in cwd: without what the project brings that nobody
 // has trusted. It reads files. The error says that droid cannot leave it out.
-func (a *Agent) commandIn(cwd string) (droid.Command, error) {
-	p := a.cfg.Trust.Look(cwd)
+func (a *Agent) commandIn(ctx context.Context, cwd string) (droid.Command, error) {
+	p, err := a.project(ctx, cwd)
+	if err != nil {
+		return droid.Command{}, err
+	}
 	command := droid.Command{Dir: cwd, WithoutWatcher: p.Watcher != ""}
 	if p.Trusted {
 		return command, nil
@@ -74,14 +77,14 @@ func (s *Session) whenTrusted(p *userPrompt, then func()) {
 		return
 	}
 	cwd := s.cwd
-	s.do(func(context.Context) {
-		project := s.agent.cfg.Trust.Look(cwd)
+	s.do(func(ctx context.Context) {
+		project, err := s.agent.project(ctx, cwd)
 		s.post(func() {
 			switch {
 			case !s.prompts.runs(p): // it was cancelled meanwhile
 			case project.Trusted:
 				s.takeLayer(p, then)
-			case !project.Asks:
+			case err != nil || !project.Asks: // what could not be looked at counts as neither yes nor no
 				then()
 			default:
 				s.askTrust(p, project, then)
@@ -108,13 +111,13 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	ctx, cancel := context.WithTimeout(s.agent.ctx, trustTime)
 	ctx = s.dialog.begin(ctx, openDialog{requestID: id, refuse: func() {}, closeUp: func() { s.tell(q.After("Not trusted")...) }})
 	session := s.id
-	s.do(func(context.Context) {
+	s.do(func(sctx context.Context) {
 		defer cancel()
 		s.lead(ctx, session, q)
 		yes, late := q.Yes() && ctx.Err() == nil, ctx.Err() != nil
 		var failed error
 		if yes {
-			failed = s.agent.cfg.Trust.Trust(project)
+			_, failed = bounded(sctx, s.agent, "Trust.Trust", project.Root, done(func() error { return s.agent.cfg.Trust.Trust(project) }))
 		}
 		s.post(func() {
 			if !s.dialog.end(id) || !s.prompts.runs(p) {

@@ -5,8 +5,8 @@ package readfile
 
 import (
 	"context"
-	"io"
-	"os"
+	"errors"
+	"io/fs"
 	"time"
 	"unicode/utf8"
 
@@ -60,27 +60,11 @@ func (f *Reader) Read(ctx context.Context, paths []string) show.Files {
 // Text reads a file to show how it changes. It returns nothing for a file that is too
 // large, not regular, or not text.
 func Text(path string) show.File {
-	if isKernelPath(path) {
-		return show.File{}
-	}
-	info, err := os.Stat(path)
+	data, err := files.Read(path, maxSize)
 	switch {
-	case os.IsNotExist(err):
+	case errors.Is(err, fs.ErrNotExist) && !files.IsKernels(path):
 		return show.File{Known: true}
-	case err != nil || !info.Mode().IsRegular() || info.Size() > maxSize:
-		return show.File{}
-	}
-	file, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0) // it may be another one by now
-	if err != nil {
-		return show.File{}
-	}
-	defer file.Close()
-	info, err = file.Stat()
-	if err != nil || !info.Mode().IsRegular() || isKernelFile(file) {
-		return show.File{}
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxSize+1)) // it may have grown
-	if err != nil || len(data) > maxSize || !utf8.Valid(data) {
+	case err != nil || !utf8.Valid(data):
 		return show.File{}
 	}
 	text := string(data)
