@@ -15,14 +15,14 @@ import (
 // mayImport says for each room which rooms it may import. What a pure room imports
 // must be pure, too.
 var mayImport = map[string]string{
-	"internal/droid/stream": "internal/sessionid",
+	"internal/droid/stream": "internal/paths internal/sessionid",
 	"internal/droid/layer":  "internal/files internal/paths",
 	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/sessionid",
 	"internal/trust":        "internal/droid/layer internal/markdown internal/visible internal/wholefile",
 	"internal/wholefile":    "",
 	"internal/hooks":        "internal/droid/stream internal/paths",
 	"internal/quirks":       "internal/droid/stream",
-	"internal/protocol":     "internal/visible",
+	"internal/protocol":     "internal/paths internal/visible",
 	"internal/prompt":       "internal/droid/stream internal/paths internal/visible",
 	"internal/mcp":          "internal/droid/stream",
 	"internal/turns":        "",
