@@ -193,7 +193,7 @@ func (s *Session) end() {
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
 	if release := s.holding.begin(""); release != nil {
-		s.agent.atEnd("release", release)
+		s.agent.atEnd("release", releaseTime, release)
 	}
 }
 
