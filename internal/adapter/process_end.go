@@ -23,7 +23,7 @@ func (s *Session) droidGone() {
 	s.prompts.machine.Gone(droidDied{err})
 	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
-	s.apply(s.proc.exited(time.Now()))
+	s.apply(s.proc.norm.Exited(time.Now()))
 	s.dialog.withdrawAny()
 }
 
@@ -124,7 +124,7 @@ func (s *Session) endDroid() {
 		}
 	})
 	for ev := range client.Events() {
-		s.apply(s.proc.push(time.Now(), ev))
+		s.apply(s.proc.norm.Push(time.Now(), ev))
 	}
 	<-closed
 }
