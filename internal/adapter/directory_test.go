@@ -15,7 +15,6 @@ import (
 
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/store"
-	"droid-acp/internal/wire"
 )
 
 // disk is a store with real directories, and droids that go on where a session's file
@@ -262,7 +261,9 @@ func TestDirectoriesOfTheOtherSystem(t *testing.T) {
 	decoded := func(cwd, more string) (sessionParams, *acp.RequestError) {
 		params, err := json.Marshal(map[string]any{"cwd": cwd, "additionalDirectories": []string{more}})
 		require.NoError(t, err)
-		return a.decodeSession(&wire.Call{Params: params, Context: t.Context()}, false)
+		var p sessionParams
+		require.Nil(t, decode(params, &p))
+		return p, a.readSession(t.Context(), &p)
 	}
 	t.Setenv("PATH", tools+":/bin:/usr/bin")
 	if _, err := exec.LookPath("wslpath"); err != nil { // this is not WSL

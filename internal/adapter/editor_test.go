@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
@@ -208,6 +209,14 @@ func (e *editor) beginSession() {
 	require.NoError(e.t, json.Unmarshal(answer.Result, &result))
 	require.NotEmpty(e.t, result.SessionID)
 	e.session = result.SessionID
+}
+
+// session finds an open session.
+func (a *Agent) session(id string) (*Session, *acp.RequestError) {
+	if s, known := a.sessions.find(id); known {
+		return s, nil
+	}
+	return nil, unknownSession(id)
 }
 
 // inside runs f in the session's owner goroutine.

@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/trust"
 	"droid-acp/internal/wire"
 )
@@ -89,10 +90,11 @@ func (e *editorFiles) mend(options editorfs.Options) {
 }
 
 // tellUntold tells the user of edits that could not be completed. It blocks.
-func (s *Session) tellUntold() {
+func (s *Session) tellUntold(ctx context.Context) {
 	if left := s.agent.editorFiles.left; left != nil {
-		for _, text := range left.Untold() {
-			s.post(func() { s.report(text) })
+		texts, _ := bounded(ctx, s.agent, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
+		for _, text := range texts {
+			s.post(func() { s.tell(show.Notice(text)) })
 		}
 	}
 }
@@ -162,7 +164,7 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) hooks.Answer {
 	if h.edit != nil {
 		s.tellPrepared(*h.edit)
 	}
-	defer s.tellUntold()
+	defer s.tellUntold(s.ctx)
 	return job(s.ctx)
 }
 

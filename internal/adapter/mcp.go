@@ -14,6 +14,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/paths"
+	"droid-acp/internal/show"
 )
 
 // internal/mcp decides what is to be done about a session's MCP servers. This file does
@@ -31,7 +32,7 @@ func (s *Session) whenServersStarted(f func()) {
 // late.
 func (s *Session) tellStarting(now time.Time) {
 	texts, goOn := s.servers.Tick(now, s.works())
-	s.reportAll(texts)
+	s.tell(show.Notices(texts)...)
 	if goOn != nil {
 		goOn()
 	}
@@ -47,7 +48,7 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 		})
 	}
 	texts, goOn := s.servers.Status(ev, s.missing)
-	s.reportAll(texts)
+	s.tell(show.Notices(texts)...)
 	if goOn != nil {
 		goOn()
 	}
@@ -80,7 +81,7 @@ func processOf(client *droid.Client) mcp.Abilities {
 // that droid has opened the session.
 func (s *Session) watchServers() {
 	texts, names := s.servers.Opened(s.missing)
-	s.reportAll(texts)
+	s.tell(show.Notices(texts)...)
 	if len(names) == 0 {
 		return
 	}
@@ -91,7 +92,7 @@ func (s *Session) watchServers() {
 		}
 		s.post(func() {
 			if s.proc.client() == client {
-				s.reportAll(s.servers.Silent(names))
+				s.tell(show.Notices(s.servers.Silent(names))...)
 			}
 		})
 	})

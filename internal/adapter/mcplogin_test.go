@@ -187,7 +187,7 @@ func TestLoginBeforeTheEditorKnowsTheSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := beginAs(t, urlClient, playing(says("hi")))
 		e.settle()
-		e.inside(func(s *Session) { s.registered = false })
+		e.inside(func(s *Session) { s.out.Forget() })
 		e.auth(loginAt("https://example.com/login"))
 		require.Zero(t, e.count("elicitation/create"))
 		e.inside((*Session).register)

@@ -40,12 +40,11 @@ func (s *Session) start(historyLimit int) {
 	id, added := s.droidID, s.instructed
 	cwd, servers := s.cwd, s.servers.List()
 	s.do(func(ctx context.Context) {
-		s.before.wait()
 		if leaving != nil {
 			leaving.Kill()
 			<-leaving.Exited()
 		}
-		client, info, err := s.agent.launch(ctx, cwd, servers, s.agent.addedTo(id, added), open)
+		client, info, err := s.agent.launch(ctx, cwd, servers, s.agent.addedTo(ctx, id, added), open)
 		if !s.post(func() { s.started(client, info, err) }) && err == nil {
 			client.Kill()
 			<-client.Exited()
@@ -106,7 +105,7 @@ func (s *Session) goneAgain() *acp.RequestError {
 	switch {
 	case s.proc.client() != nil:
 		return nil
-	case s.registered:
+	case s.out.Known():
 		return s.crashError(s.proc.lastCrash())
 	}
 	return openError(s.id, s.proc.lastCrash())

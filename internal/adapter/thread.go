@@ -60,7 +60,7 @@ func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint
 	}
 	if !s.agent.sessions.claim(s, id) {
 		s.stays(old)
-		s.put(s.show.EndCompaction(show.CompactionFailed))
+		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
 		r.reply("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
 		return
 	}
@@ -71,14 +71,14 @@ func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint
 				s.agent.sessions.release(s, id)
 			}
 			s.stays(old)
-			s.put(s.show.EndCompaction(show.CompactionFailed))
+			s.tell(s.show.EndCompaction(show.CompactionFailed)...)
 			r.fail("droid made the session "+id+" and did not load it", errors.New(errorText(err)))
 			return
 		}
 		s.carryTitle(next.title, func() {
 			hint := next.hint()
 			if r.over() {
-				s.note("droid finished a command after you had cancelled it." + hint)
+				s.out.Keep("droid finished a command after you had cancelled it." + hint)
 			}
 			done(hint)
 		})
@@ -119,7 +119,7 @@ func (s *Session) tellLateSession(id string) {
 	if s.droidID != id {
 		s.stays(s.droidID)
 	}
-	s.note("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
+	s.out.Keep("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
 }
 
 // hint tells where the old conversation is.

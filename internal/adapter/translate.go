@@ -21,7 +21,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
 		s.carryOut(s.prompts.machine.Spoke())
 	}
-	s.put(s.show.Event(s.moment(), ev, files))
+	s.tell(s.show.Event(s.moment(), ev, files)...)
 	if s.turnEvent(ev) {
 		return
 	}
@@ -34,7 +34,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 		s.dialog.withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
 		s.options.Reported(ev.Settings)
-		s.tellOptions()
+		s.tellState()
 	case quirks.TitleChanged:
 		s.droidTitled(ev.Title)
 	case quirks.UsageChanged:
@@ -64,21 +64,7 @@ func (s *Session) aside(ev stream.Event) {
 
 // moment is now, for what is shown.
 func (s *Session) moment() show.Moment {
-	return show.Moment{Now: time.Now(), Room: s.agent.conn.Full() == nil}
-}
-
-// put sends what is to be shown.
-func (s *Session) put(outputs []show.Output) {
-	for _, o := range outputs {
-		switch {
-		case o.IsText():
-			s.sendChunk(o.Text)
-		case o.Update != nil:
-			s.send(o.Update)
-		default:
-			s.report(o.Report)
-		}
-	}
+	return show.Moment{Now: time.Now(), Room: s.out.Full() == nil}
 }
 
 // droidAnswered tells the normaliser that droid has the answer to a permission or a

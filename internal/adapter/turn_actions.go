@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
 
@@ -68,7 +69,9 @@ func (s *Session) act(a turns.Action) {
 // needDroid gets a droid for a prompt that begins to run.
 func (s *Session) needDroid(p *userPrompt) {
 	s.tellAs(p.session)
-	s.tellNotices()
+	for _, notice := range s.out.Kept() {
+		s.tell(show.Thought(notice))
+	}
 	s.proc.stay()
 	crashed := s.prompts.machine.Crashed()
 	s.renewed(func() {
@@ -80,7 +83,7 @@ func (s *Session) needDroid(p *userPrompt) {
 				s.failPrompt(p, err)
 				return
 			case info != nil && crashed:
-				s.tell("droid had ended and was started again; the session continues.")
+				s.tell(show.Thought("droid had ended and was started again; the session continues."))
 			}
 			s.whenTrusted(p, func() {
 				s.inItsMode(p, func() {
@@ -179,7 +182,7 @@ func (s *Session) endPrompt(end turns.End) {
 	s.rest()
 	s.listChanged()
 	if end.Empty {
-		s.tell("The model gave an empty answer.")
+		s.tell(show.Thought("The model gave an empty answer."))
 	}
 	p.answer(s.stopReason(end))
 	p.request.WhenWritten(func() {

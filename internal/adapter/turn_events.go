@@ -8,6 +8,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
 
@@ -25,7 +26,7 @@ func (s *Session) turnEvent(ev quirks.Event) bool {
 	case quirks.PromptFolded:
 		p := s.prompts.of(ev.RequestID)
 		if machine.Folded(ev.RequestID) && p.further == nil {
-			s.tell("Your message was added to the running turn.")
+			s.tell(show.Thought("Your message was added to the running turn."))
 		}
 	case quirks.Discarded:
 		s.discarded(ev)
@@ -48,7 +49,7 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 // cancelled or is not known. Other prompts are sent again, see turnEnded.
 func (s *Session) discarded(ev quirks.Discarded) {
 	if p := s.prompts.of(ev.RequestID); p == nil || s.prompts.machine.Cancelled(p.id) {
-		s.tell("droid discarded a waiting message: " + ev.Text)
+		s.tell(show.Thought("droid discarded a waiting message: " + ev.Text))
 	}
 }
 
@@ -76,7 +77,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		_, actions = machine.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
 	}
 	if ran {
-		s.put(s.show.EndTurn(cancelled))
+		s.tell(s.show.EndTurn(cancelled)...)
 	}
 	s.carryOut(actions)
 }

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -19,6 +18,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"droid-acp/internal/files"
 )
 
 // KillTime is how long a program may live on after it was killed. One that waits for a
@@ -129,7 +130,7 @@ func newProcess() *Process {
 // directory or its file does.
 func (c Command) prepared() (*exec.Cmd, error) {
 	if c.Dir != "" {
-		info, err := Within(c.Dir, func() (fs.FileInfo, error) { return os.Stat(c.Dir) })
+		info, err := look(c.Dir, os.Stat)
 		if err != nil {
 			return nil, fmt.Errorf("working directory: %w", err)
 		}
@@ -144,7 +145,7 @@ func (c Command) prepared() (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	if _, err := Within(path, func() (fs.FileInfo, error) { return os.Stat(path) }); errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, err := look(path, os.Stat); errors.Is(err, files.ErrHangs) {
 		return nil, err // the system tells of other errors
 	}
 	path, args, err := direct(path, c.Args)

@@ -18,6 +18,7 @@ import (
 
 	"droid-acp/internal/child"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/files"
 )
 
 // editorFile is a configuration that names agents under "agent_servers".
@@ -120,14 +121,7 @@ const maxBrackets = 100_000
 // agentServers reads the agents of a configuration, which may have comments and commas
 // behind the last entry, as Zed's.
 func agentServers(path string) (map[string]agentServer, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxConfig {
-		return nil, errors.New("it is no regular file, or a very large one")
-	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, maxConfig)
 	if err != nil {
 		return nil, err
 	}

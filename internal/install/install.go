@@ -17,6 +17,7 @@ import (
 	"droid-acp/internal/child"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/files"
 )
 
 // Installer says how droid is installed.
@@ -194,7 +195,7 @@ func (i Installer) nodeWords() string {
 
 // linuxNode is the command that installs npm on this distribution, "" for an unknown one.
 func linuxNode(release string) string {
-	data, err := os.ReadFile(release)
+	data, err := files.Read(release, maxEnding)
 	if err != nil {
 		return ""
 	}

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"os"
 	"slices"
 	"time"
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/links"
 	"droid-acp/internal/sessionid"
 )
@@ -263,7 +263,7 @@ func (h head) compactionOf(parent candidate) bool {
 // contains reports whether a file has this text somewhere. It reports true for a
 // file that cannot be read.
 func contains(path, text string) bool {
-	f, err := os.Open(path)
+	f, _, err := files.Open(path)
 	if err != nil {
 		return true
 	}

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package readfile
+package files
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// isKernelPath reports whether a path is a device's: opening it may do something.
-func isKernelPath(path string) bool {
+// IsKernels reports whether a path is a device's: opening it may do something.
+func IsKernels(path string) bool {
 	path = filepath.Clean(path)
 	return path == "/dev" || strings.HasPrefix(path, "/dev/")
 }

@@ -1,4 +1,4 @@
-package readfile
+package files
 
 import (
 	"os"
@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isKernelPath reports whether the kernel shows itself under a path. Such files are
+// IsKernels reports whether the kernel shows itself under a path. Such files are
 // not opened: opening a device may do something, and /proc/self is this program, not
 // droid.
-func isKernelPath(path string) bool {
+func IsKernels(path string) bool {
 	path = filepath.Clean(path)
 	for _, dir := range []string{"/proc", "/sys", "/dev"} {
 		if path == dir || strings.HasPrefix(path, dir+"/") {
