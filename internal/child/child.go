@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -45,6 +46,18 @@ type Command struct {
 	Tree bool
 	// NoJob lets what the program starts on Windows live on, as a browser is to.
 	NoJob bool
+}
+
+// Environment is env, or ours where it is nil, with a variable added where it has none of
+// that name.
+func Environment(env []string, name, value string) []string {
+	if env == nil {
+		env = os.Environ()
+	}
+	if slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+		return env
+	}
+	return append(slices.Clip(env), name+"="+value)
 }
 
 // Process is a program that was started. Its methods may be called from any goroutine.
