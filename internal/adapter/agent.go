@@ -133,8 +133,8 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 
 // Serve answers the editor until in ends, nobody reads out any more, or ctx is
 // done. When it returns, every droid process has ended and what could be written
-// to out is written. It returns endTime, droid.KillTime and twice flushTime later
-// at the latest.
+// to out is written. It returns endTime, droid.KillTime, closeTime and twice flushTime
+// later at the latest.
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	defer a.cancel()
@@ -151,7 +151,7 @@ func (a *Agent) shutDown() error {
 	a.sessions.close()
 	a.cancel()
 	err := a.endSessions()
-	a.atEnd("editorFiles.close", a.editorFiles.close)
+	a.atEnd("editorFiles.close", closeTime, a.editorFiles.close)
 	a.conn.Close(flushTime)
 	return err
 }

@@ -71,12 +71,17 @@ func done(f func() error) func(string) (struct{}, error) {
 	return func(string) (struct{}, error) { return struct{}{}, f() }
 }
 
-// settledTime bounds what the end of the agent or of a session does on the disk.
-const settledTime = 2 * time.Second
+// What is done on the disk when something has ended is bounded, too.
+const (
+	// releaseTime is for a lock, or the files of one call.
+	releaseTime = 2 * time.Second
+	// closeTime is for the edits that are on their way to the editor, which has up to 6 s for them.
+	closeTime = 10 * time.Second
+)
 
 // atEnd does on the disk what is to be done when something has ended, within a bound.
-func (a *Agent) atEnd(call diskCall, f func()) {
-	ctx, cancel := context.WithTimeout(context.Background(), settledTime)
+func (a *Agent) atEnd(call diskCall, limit time.Duration, f func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if _, err := boundedAtEnd(ctx, a, call, string(call), done(func() error { f(); return nil })); err != nil {
 		a.log.Warn("the disk does not answer", zap.Error(err))

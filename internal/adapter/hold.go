@@ -55,7 +55,7 @@ func (s *Session) holdStored() {
 			return
 		}
 		if !s.post(func() { s.letGo(s.holding.held(id, release)) }) {
-			s.agent.atEnd("release", release)
+			s.agent.atEnd("release", releaseTime, release)
 		}
 	})
 }
@@ -63,7 +63,7 @@ func (s *Session) holdStored() {
 // letGo ends holds beside the owner.
 func (s *Session) letGo(release func()) {
 	if release != nil {
-		s.do(func(context.Context) { s.agent.atEnd("release", release) })
+		s.do(func(context.Context) { s.agent.atEnd("release", releaseTime, release) })
 	}
 }
 

@@ -65,7 +65,7 @@ func (r *registry) tryTurn(p *place, act func()) (moved <-chan struct{}, err *ac
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case p.cancelled:
+	case p.cancelled && p.method == acp.AgentMethodSessionPrompt:
 		return nil, requestCancelled()
 	case r.closing:
 		return nil, errEnding()
@@ -147,11 +147,14 @@ func (p *place) alone() {
 	}
 }
 
-// wasCancelled reports whether session/cancel came while the request was on its way.
-func (p *place) wasCancelled() bool {
+// cancelIfLate has the session's owner do the cancel that came while a prompt was on its way.
+func (p *place) cancelIfLate(s *Session) {
 	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
-	return p.cancelled
+	cancelled := p.cancelled
+	p.of.mu.Unlock()
+	if cancelled {
+		s.cancelPrompts()
+	}
 }
 
 // cancel cancels the prompts that are on their way to the session that has an id, and
@@ -160,7 +163,7 @@ func (r *registry) cancel(id string) (s *Session, known bool) {
 	r.change(func() {
 		s, known = r.byID[id]
 		for _, p := range r.line {
-			if p.method == acp.AgentMethodSessionPrompt && r.isAbout(p, id) {
+			if r.isAbout(p, id) {
 				p.cancelled = true
 			}
 		}

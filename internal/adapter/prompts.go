@@ -198,11 +198,9 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	p.request = c.Response
 	stop, err := askOwner(s.owner, inquiry[acp.StopReason]{
 		work: func(answer func(acp.StopReason, *acp.RequestError)) {
-			if p.answer = answer; place.wasCancelled() {
-				answer(acp.StopReasonCancelled, nil)
-				return
-			}
+			p.answer = answer
 			s.accept(p)
+			place.cancelIfLate(s)
 		},
 		ordered: place.leave,
 		// $/cancel_request ends ctx before there is a response: the prompt is

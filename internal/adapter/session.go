@@ -134,20 +134,10 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		return
 	}
 	switch ev := ev.(type) {
-	case stream.LateError:
-		s.refusedLate(ev)
-		return
-	case stream.LateResult:
-		if ev.NewSessionID != "" { // other late results tell the user nothing
-			s.tellLateSession(ev.NewSessionID)
-		}
-		return
 	case stream.HookStarted:
 		s.fileCalls.hooksStarted(ev)
 	case stream.HookCompleted:
 		s.fileCalls.hooksCompleted(ev)
-	case stream.Unknown:
-		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
 	}
 	now := time.Now()
 	s.silence.broken(now)
@@ -206,7 +196,7 @@ func (s *Session) end() {
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
 	if release := s.holding.begin(""); release != nil {
-		s.agent.atEnd("release", release)
+		s.agent.atEnd("release", releaseTime, release)
 	}
 }
 

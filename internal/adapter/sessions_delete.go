@@ -23,8 +23,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	place := a.arrive(c, params.SessionID, true)
-	leave := place.leave
-	defer func() { leave() }()
+	defer place.leave()
 	if _, err := a.threadAt(c.Context, place); err != nil {
 		return nil, err
 	}
@@ -55,11 +54,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 		s.stop()
 	}
 	place.alone()
-	leave = func() {} // the files are being moved until that is done, also when nobody waits for it any more
-	if _, err := boundedAtEnd(context.Background(), a, "Store.Delete", "session "+params.SessionID, func(string) (struct{}, error) {
-		defer place.leave()
-		return struct{}{}, a.cfg.Store.Delete(place.ids...)
-	}); err != nil {
+	if _, err := boundedAtEnd(context.Background(), a, "Store.Delete", "session "+params.SessionID, done(func() error { return a.cfg.Store.Delete(place.ids...) })); err != nil {
 		return nil, internalError("delete_failed", "the session could not be deleted: "+err.Error())
 	}
 	return struct{}{}, nil

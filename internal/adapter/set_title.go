@@ -43,14 +43,15 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	}
 	place := a.arrive(c, params.SessionID, true)
 	polite, hurry := context.WithCancel(a.ctx)
+	leave := func() { hurry(); place.leave() }
 	s, ids, err := a.openOf(c.Context, place, hurry)
 	switch {
 	case err != nil:
-		place.leave()
+		leave()
 	case s == nil:
-		err = a.setStoredTitle(c, place, polite, ids[len(ids)-1], title)
+		err = a.setStoredTitle(c, polite, leave, ids[len(ids)-1], title)
 	default:
-		_, err = askOwner(s.owner, inquiry[struct{}]{ordered: place.leave, ctx: c.Context, cancelled: refuseWhenCancelled[struct{}],
+		_, err = askOwner(s.owner, inquiry[struct{}]{ordered: leave, ctx: c.Context, cancelled: refuseWhenCancelled[struct{}],
 			work: func(answer func(struct{}, *acp.RequestError)) {
 				s.setTitle(title, func(err *acp.RequestError) { answer(struct{}{}, err) })
 			}})
@@ -179,8 +180,7 @@ func (s *Session) droidTitled(title string) {
 
 // setStoredTitle names a thread that is not open here, by its newest session: a process
 // of its own loads that for a moment. One that another agent has open is left alone.
-func (a *Agent) setStoredTitle(c *wire.Call, place *place, polite context.Context, id, title string) *acp.RequestError {
-	leave := place.leave
+func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(), id, title string) *acp.RequestError {
 	defer func() { leave() }()
 	_, err := a.stored(c.Context, id)
 	held := false
@@ -197,7 +197,8 @@ func (a *Agent) setStoredTitle(c *wire.Call, place *place, polite context.Contex
 		return invalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
 	if release, err := a.hold(c.Context, id); err == nil { // else others do not see it
-		leave = func() { a.atEnd("release", release); place.leave() }
+		left := leave
+		leave = func() { a.atEnd("release", releaseTime, release); left() }
 	}
 	client, _, err := a.launchAlone(c.Context, a.storedIn(c.Context, id, a.cfg.Dir), openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if err != nil {

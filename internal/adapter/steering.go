@@ -74,6 +74,7 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	return askOwner(s.owner, inquiry[any]{
 		work: func(answer func(any, *acp.RequestError)) {
 			s.takeSteering(p, c.Response, &params, answer)
+			place.cancelIfLate(s)
 		},
 		ordered: place.leave,
 		held:    func() bool { return s.prompts.has(p) },

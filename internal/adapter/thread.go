@@ -114,8 +114,11 @@ func (s *Session) carryTitle(title string, done func()) {
 }
 
 // tellLateSession tells of a session that droid made for a command which nobody
-// waits for any more: it was cancelled or took too long.
+// waits for any more: it was cancelled or took too long. id is "" where droid made none.
 func (s *Session) tellLateSession(id string) {
+	if id == "" {
+		return
+	}
 	if s.droidID != id {
 		s.stays(s.droidID)
 	}

@@ -12,28 +12,12 @@ import (
 	"droid-acp/internal/turns"
 )
 
-// turnEvent takes what droid says of its turns. It reports false when an event is about
-// something else.
-func (s *Session) turnEvent(ev quirks.Event) bool {
-	machine := s.prompts.machine
-	switch ev := ev.(type) {
-	case quirks.TurnStarted:
-		s.turnStarted(ev)
-	case quirks.TurnEnded:
-		s.turnEnded(ev)
-	case quirks.TurnBeside:
-		s.carryOut(machine.Beside(time.Now(), ev.RequestID))
-	case quirks.PromptFolded:
-		p := s.prompts.of(ev.RequestID)
-		if machine.Folded(ev.RequestID) && p.further == nil {
-			s.tell(show.Thought("Your message was added to the running turn."))
-		}
-	case quirks.Discarded:
-		s.discarded(ev)
-	default:
-		return false
+// folded tells the user that droid took a prompt into the turn that runs.
+func (s *Session) folded(ev quirks.PromptFolded) {
+	p := s.prompts.of(ev.RequestID)
+	if s.prompts.machine.Folded(ev.RequestID) && p.further == nil {
+		s.tell(show.Thought("Your message was added to the running turn."))
 	}
-	return true
 }
 
 // turnStarted notes which prompt droid works on now.

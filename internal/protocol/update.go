@@ -18,7 +18,7 @@ type Update interface {
 
 // Each of these is an Update.
 
-func (u ToolCall) UpdateKind() string                { return u.SessionUpdate }
+func (c ToolCall) UpdateKind() string                { return c.SessionUpdate }
 func (u PlanUpdate) UpdateKind() string              { return u.SessionUpdate }
 func (u NamedPlanUpdate) UpdateKind() string         { return u.SessionUpdate }
 func (u CompactionUpdate) UpdateKind() string        { return u.SessionUpdate }

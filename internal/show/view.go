@@ -140,7 +140,7 @@ func (v *View) History(m Moment, ev quirks.Event) []Output {
 }
 
 func (v *View) show(m Moment, ev quirks.Event) {
-	switch ev := ev.(type) {
+	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.Text:
 		v.text(ev.MessageID, ev.Text, ev.Thought)
 	case quirks.AnswerContinues:
@@ -169,14 +169,6 @@ func (v *View) show(m Moment, ev quirks.Event) {
 		v.send(userText(ev, v.cwd))
 	case quirks.UserImage:
 		v.send(userImage(ev))
-	case quirks.Other:
-		v.aside(ev.Event)
-	}
-}
-
-// aside shows events that are no part of a turn's text and tools.
-func (v *View) aside(ev stream.Event) {
-	switch ev := ev.(type) {
 	case stream.HookStarted:
 		v.hooks[ev.HookID] = ev
 	case stream.HookCompleted:
