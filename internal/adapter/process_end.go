@@ -12,7 +12,6 @@ import (
 // droidGone ends what the process was doing.
 func (s *Session) droidGone() {
 	client := s.proc.client()
-	awaitExit(client)
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
 	defer s.reprieve(s.proc.dying())
@@ -39,21 +38,6 @@ func (s *Session) doom(why string) {
 func (s *Session) reprieve(doomed bool) {
 	if doomed {
 		s.carryOut(s.prompts.machine.Release())
-	}
-}
-
-// exitTime bounds how long a process may live on after it closed its output.
-const exitTime = 2 * time.Second
-
-// awaitExit returns when the process is gone.
-func awaitExit(client *droid.Client) {
-	patience := time.NewTimer(exitTime)
-	defer patience.Stop()
-	select {
-	case <-client.Exited():
-	case <-patience.C:
-		client.KillFor("it had closed its stdout and did not end")
-		<-client.Exited()
 	}
 }
 

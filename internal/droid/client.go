@@ -154,11 +154,16 @@ func runClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 	c.guard(func() { c.out.run(c.failFirst) })
 	c.guard(func() { c.read(b.line) })
 	c.guard(c.supervise)
+	c.guard(func() {
+		<-c.exited
+		<-c.readDone
+		close(c.events)
+	})
 	return c
 }
 
 // Events returns the events in the order in which droid wrote them. The channel
-// is closed after the last one, when droid's stdout has ended. Its buffer is
+// is closed after the last one, when droid's stdout and droid have ended. Its buffer is
 // bounded: a reader that is slow slows droid. Once Close or Kill was called,
 // events that are not read promptly are dropped.
 func (c *Client) Events() <-chan stream.Event { return c.events }

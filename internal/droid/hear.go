@@ -27,7 +27,6 @@ func (r countingReader) Read(p []byte) (int, error) {
 // longest bytes, hands responses to their calls and events to Events.
 func (c *Client) read(longest int) {
 	defer close(c.readDone)
-	defer close(c.events)
 	defer c.failFirst()
 	lines := newLineReader(countingReader{c}, longest)
 	var l listener

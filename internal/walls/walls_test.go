@@ -44,7 +44,7 @@ var mayImport = map[string]string{
 	"internal/markdown":     "",
 	"internal/visible":      "",
 	"internal/sessionid":    "",
-	"internal/child":        "",
+	"internal/child":        "internal/files",
 	"internal/tempdir":      "",
 	"internal/login":        "internal/child internal/paths internal/tempdir internal/visible",
 	"internal/store":        "internal/files internal/links internal/sessionid internal/visible",
