@@ -210,7 +210,7 @@ func (c *Client) supervise() {
 	case <-c.proc.reaped:
 	case <-c.readDone:
 		c.endBroken("stdout")
-	case <-c.out.failed:
+	case <-c.out.Failed():
 		c.endBroken("stdin")
 	}
 	<-c.proc.reaped
@@ -219,7 +219,7 @@ func (c *Client) supervise() {
 	c.drainStdout(exit)
 	c.fail(exit)
 	c.out.abort()
-	<-c.out.done
+	<-c.out.Done()
 	<-c.proc.gone
 	c.proc.stdout.Close() // read to its end
 	c.log.Debug("droid ended", zap.Error(exit), zap.Int64("noMessages", c.stats.malformed.Load()))
@@ -228,13 +228,13 @@ func (c *Client) supervise() {
 func (c *Client) superviseStreams() {
 	select {
 	case <-c.readDone:
-	case <-c.out.failed:
+	case <-c.out.Failed():
 		c.fail(&ExitError{Code: -1, Err: c.out.failure()})
 		<-c.readDone
 	}
 	c.fail(&ExitError{Code: -1})
 	c.out.abort()
-	<-c.out.done
+	<-c.out.Done()
 }
 
 // endBroken kills a droid that closed a stream and lives on: nothing can be

@@ -17,7 +17,7 @@ import (
 var mayImport = map[string]string{
 	"internal/droid/stream": "internal/sessionid",
 	"internal/droid/layer":  "",
-	"internal/droid":        "internal/droid/layer internal/droid/stream internal/sessionid internal/procgroup",
+	"internal/droid":        "internal/droid/layer internal/droid/stream internal/jsonrpc internal/sessionid internal/procgroup",
 	"internal/trust":        "internal/droid/layer internal/markdown internal/visible internal/wholefile",
 	"internal/wholefile":    "",
 	"internal/hooks":        "internal/droid/stream",
@@ -30,7 +30,8 @@ var mayImport = map[string]string{
 	"internal/options":      "internal/droid/stream internal/protocol",
 	"internal/readfile":     "internal/show",
 	"internal/editorfs":     "",
-	"internal/wire":         "internal/visible",
+	"internal/jsonrpc":      "internal/visible",
+	"internal/wire":         "internal/jsonrpc",
 	"internal/shell":        "internal/procgroup internal/markdown",
 	"internal/wsl":          "internal/procgroup",
 	"internal/export":       "internal/visible",
