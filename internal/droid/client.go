@@ -223,14 +223,14 @@ func (c *Client) supervise() {
 	case <-c.proc.Exited():
 	case <-c.readDone:
 		c.endBroken("stdout")
-	case <-c.out.failed:
+	case <-c.out.Failed():
 		c.endBroken("stdin")
 	}
 	exit := c.proc.exitError(c.bounds.drain, c.log)
 	c.drainStdout(exit)
 	c.fail(exit)
 	c.out.abort()
-	<-c.out.done
+	<-c.out.Done()
 	<-c.proc.Gone()
 	c.proc.closeFiles()
 	c.proc.Stdout.Close() // read to its end
@@ -240,13 +240,13 @@ func (c *Client) supervise() {
 func (c *Client) superviseStreams() {
 	select {
 	case <-c.readDone:
-	case <-c.out.failed:
+	case <-c.out.Failed():
 		c.fail(&ExitError{Code: -1, Err: c.out.failure()})
 		<-c.readDone
 	}
 	c.fail(&ExitError{Code: -1})
 	c.out.abort()
-	<-c.out.done
+	<-c.out.Done()
 }
 
 // endBroken kills a droid that closed a stream and lives on: nothing can be

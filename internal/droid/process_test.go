@@ -291,9 +291,7 @@ func (c *Client) outstanding() int {
 }
 
 func (c *Client) backlog() int {
-	c.out.mu.Lock()
-	defer c.out.mu.Unlock()
-	return c.out.backlog
+	return c.out.Size()
 }
 
 // When its context ends, Close does not wait for the stages.
