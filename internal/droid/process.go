@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/files"
 )
 
 // envAutoUpdate keeps droid from replacing its own program while sessions run.
@@ -100,9 +101,9 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 type child struct {
 	cmd      *exec.Cmd
 	log      *zap.Logger
-	without  *layer.Layer   // see Command
-	settings *privateFile   // nil without one
-	files    []*privateFile // to close when the process is gone; settings is one of them
+	without  *layer.Layer     // see Command
+	settings *files.Private   // nil without one
+	files    []*files.Private // to close when the process is gone; settings is one of them
 	stdout   *os.File
 	stderr   *tail
 	os       osProcess // what the operating system needs to end it
@@ -157,19 +158,19 @@ func startProcess(cmd Command, log *zap.Logger) (*child, io.WriteCloser, error) 
 
 // giveFiles makes the files that the process is to read and names them to it. settings
 // is one of them, nil without one; all are to be closed when the process is gone.
-func giveFiles(c *exec.Cmd, cmd Command, log *zap.Logger) (settings *privateFile, files []*privateFile, err error) {
+func giveFiles(c *exec.Cmd, cmd Command, log *zap.Logger) (settings *files.Private, made []*files.Private, err error) {
 	if cmd.WithoutWatcher {
 		c.Env = withoutWatcher(c.Env)
 	}
 	if cmd.SystemPrompt != "" {
-		f, err := openPrivateFile("system-prompt", []byte(cmd.SystemPrompt))
+		f, err := files.NewPrivate("system-prompt", []byte(cmd.SystemPrompt))
 		if err != nil {
 			return nil, nil, fmt.Errorf("no file for the addition to the system prompt can be made: %w", err)
 		}
-		c.Args, files = append(c.Args, flagSystemPrompt, f.path), append(files, f)
+		c.Args, made = append(c.Args, flagSystemPrompt, f.Path), append(made, f)
 	}
 	if !cmd.Runtime && cmd.Without == nil {
-		return nil, files, nil
+		return nil, made, nil
 	}
 	content := []byte("{}")
 	if cmd.Without != nil {
@@ -177,15 +178,15 @@ func giveFiles(c *exec.Cmd, cmd Command, log *zap.Logger) (settings *privateFile
 	}
 	if err == nil {
 		if c.Env, settings = addSettings(c.Env, content, log); settings != nil {
-			return settings, append(files, settings), nil
+			return settings, append(made, settings), nil
 		}
 		err = noSettings(c.Env)
 	}
 	if cmd.Without == nil {
-		return nil, files, nil
+		return nil, made, nil
 	}
-	for _, f := range files {
-		f.close()
+	for _, f := range made {
+		f.Close()
 	}
 	return nil, nil, err
 }
@@ -247,7 +248,7 @@ func (p *child) run(started chan<- error) {
 	reaped := sync.OnceFunc(func() { close(p.reaped) })
 	defer reaped()
 	for _, f := range p.files {
-		defer f.close()
+		defer f.Close()
 	}
 	err := p.os.start(p.cmd)
 	started <- err

@@ -38,6 +38,7 @@ func TestSabotage(t *testing.T) {
 		"a long file":            {sizes, "internal/show/a.go", "package show\n" + strings.Repeat("// line\n", maxFile)},
 		"a hall":                 {sizes, "internal/adapter/a.go", "package adapter\n// 2\n// 3\n"}, // all there is
 		"a variable of all":      {globals, "internal/show/a.go", "package show\nvar n int\nfunc f() { n = 1 }\n"},
+		"a way to the disk":      {diskCalls, "internal/adapter/a.go", "package adapter\nimport \"os\"\nvar read = os.ReadFile\n"},
 		"a table that is filled": {globals, "internal/show/a.go", "package show\nvar m = map[int]int{}\nfunc f() { m[1] = 1 }\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
