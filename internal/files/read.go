@@ -76,3 +76,21 @@ func read(file *os.File, info fs.FileInfo, err error, path string, max int64) ([
 	}
 	return data, nil
 }
+
+// Tail reads the end of a file as Open does, at most max bytes. cut says whether there is
+// more before.
+func Tail(path string, max int64) (data []byte, cut bool, err error) {
+	file, info, err := Open(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer file.Close()
+	from := info.Size() - max
+	if from > 0 {
+		if _, err := file.Seek(from, io.SeekStart); err != nil {
+			return nil, false, err
+		}
+	}
+	data, err = io.ReadAll(io.LimitReader(file, max))
+	return data, from > 0, err
+}

@@ -42,6 +42,7 @@ func TestSabotage(t *testing.T) {
 		"a program by the system": {programs, "internal/doctor/a.go", "package doctor\nimport \"os\"\nvar _ = os.StartProcess\n"},
 		"a variable of all":       {globals, "internal/show/a.go", "package show\nvar n int\nfunc f() { n = 1 }\n"},
 		"a table that is filled":  {globals, "internal/show/a.go", "package show\nvar m = map[int]int{}\nfunc f() { m[1] = 1 }\n"},
+		"a way to the disk":       {diskCalls, "internal/adapter/a.go", "package adapter\nimport \"os\"\nvar read = os.ReadFile\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NotEmpty(t, tc.check(parse(t, map[string]string{tc.file: tc.text})))
