@@ -37,7 +37,7 @@ var unbounded = map[string]string{
 	"Agent.copyStored": "beside", "Agent.openIn": "beside", "Agent.takeSpare": "beside", "Agent.takeUp": "beside", "Session.start": "beside",
 	"Session.started": "in the owner", "Session.afterEnd": "in the owner", "awaitExit": "in the owner",
 	"Session.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
-	"statusCommand": "in the owner",
+	"statusCommand": "in the owner", "startProblem": "in the owner, for 3 s at most",
 }
 
 // TestCallsThatHang: each call of the adapter's that may hang goes through a bounder, under a
