@@ -20,7 +20,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	defer place.leave()
+	defer place.Leave()
 	if err := a.readSession(c.Context, &p); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if s == nil {
 		return a.forkStored(c, p, ids)
 	}
-	id, err := askOwner(s.owner, inquiry[string]{ordered: place.leave, work: func(answer func(string, *acp.RequestError)) {
+	id, err := askOwner(s.owner, inquiry[string]{ordered: place.Leave, work: func(answer func(string, *acp.RequestError)) {
 		p.wish = s.inherit(p.wish)
 		s.fork(c.Context, answer)
 	}})

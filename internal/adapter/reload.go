@@ -80,7 +80,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	defer place.leave()
+	defer place.Leave()
 	if err := a.readSession(c.Context, &p); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	r := &reload{ctx: c.Context, request: c.Response, session: p.SessionID, ids: ids, replay: replay,
 		cwd: p.CWD, target: p.target, servers: p.servers, notices: p.notices, wish: p.wish}
 	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{
-		ordered: place.leave,
+		ordered: place.Leave,
 		work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
 			r.done = answer
 			s.reload(r)
@@ -101,7 +101,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	})
 	if err != nil {
 		if !known && !r.kept {
-			a.sessions.forget(s)
+			a.sessions.Forget(s)
 			s.stop()
 		}
 		return nil, err
@@ -259,7 +259,7 @@ func (s *Session) loseLoads(err *acp.RequestError) {
 // neverOpened gives up a session because the load which was to open it failed. All
 // that came behind that load fails alike.
 func (s *Session) neverOpened(err *acp.RequestError) {
-	s.agent.sessions.forget(s)
+	s.agent.sessions.Forget(s)
 	s.isUnfit(err)
 	s.loads.unopened = err
 	s.carryOut(s.prompts.machine.FailWaiting(err))
