@@ -180,8 +180,13 @@ func (a *Agent) endSessions() error {
 	return errStuck
 }
 
-// handle runs one request or notification.
+// handle runs one request or notification. Of what has no id only ACP's one notification
+// to an agent has an effect: nobody would get the answer to a request's method.
 func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
+	if c.Response == nil && c.Method != acp.AgentMethodSessionCancel {
+		a.log.Info("a message without an id, whose method is no notification's, was dropped", zap.String("method", visible.Line(c.Method)))
+		return nil, nil
+	}
 	handler, ok := a.methods()[c.Method]
 	if f := extensions()[c.Method]; f != nil {
 		handler, ok = a.extension(f), true

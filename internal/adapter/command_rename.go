@@ -27,7 +27,7 @@ func renameCommand(r *commandRun, title string) {
 				r.fail("The session was not renamed", err)
 				return
 			}
-			s.userTitled(title)
+			s.titled(title, true)
 			r.reply("The session is called “" + title + "” now.")
 		})
 	})

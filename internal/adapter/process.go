@@ -72,7 +72,7 @@ func (p *process) outcome() (*stream.SessionInfo, *acp.RequestError) { return p.
 func (p *process) adopt(client *droid.Client, shown []string) {
 	p.droid = client
 	p.norm = quirks.New(client.Version())
-	p.reserve(shown)
+	p.norm.Reserve(shown...)
 }
 
 // lacking tells that the droid that runs does not do what the fact says, "" when it
@@ -161,17 +161,11 @@ func (p *process) due() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// What follows is all that the normaliser is asked; see quirks.Normalizer. Each
-// returns honest events for Session.apply.
-
 // opened takes the settings that droid told when it opened or loaded the session.
 func (p *process) opened(settings stream.Settings) []quirks.Event {
 	p.norm.SetVersion(p.droid.Version())
 	return p.norm.Settings(settings)
 }
-
-// push takes an event of droid.
-func (p *process) push(now time.Time, ev stream.Event) []quirks.Event { return p.norm.Push(now, ev) }
 
 // tick returns the events that the normaliser held back until now. It returns none
 // while the events of the process are not read, since unread ones come first.
@@ -181,27 +175,3 @@ func (p *process) tick(now time.Time) []quirks.Event {
 	}
 	return p.norm.Tick(now)
 }
-
-// begin says that a prompt is about to be sent to droid.
-func (p *process) begin(now time.Time, requestID, text string) []quirks.Event {
-	return p.norm.Begin(now, requestID, text)
-}
-
-// abort says that droid did not take a prompt.
-func (p *process) abort(now time.Time, requestID string) []quirks.Event {
-	return p.norm.Abort(now, requestID)
-}
-
-// interrupted says that droid is told to stop.
-func (p *process) interrupted(now time.Time) []quirks.Event { return p.norm.Interrupted(now) }
-
-// answered says that droid has the answer to a permission or a question.
-func (p *process) answered(now time.Time, requestID string, refused bool) []quirks.Event {
-	return p.norm.Answered(now, requestID, refused)
-}
-
-// exited says that the process has ended: all that is open ends.
-func (p *process) exited(now time.Time) []quirks.Event { return p.norm.Exited(now) }
-
-// reserve keeps the ids of tool calls that were shown from being used again.
-func (p *process) reserve(shown []string) { p.norm.Reserve(shown...) }

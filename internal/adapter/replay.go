@@ -68,7 +68,7 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 		}
 		s.tell(s.show.History(s.moment(), s.replay.next())...)
 	}
-	s.proc.reserve(s.show.ToolIDs())
+	s.proc.norm.Reserve(s.show.ToolIDs()...)
 	if s.replay.older {
 		s.tell(show.Thought("The session has older messages that droid did not return."))
 	}

@@ -55,12 +55,9 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		directory: directory{cwd},
 		thread:    thread{id: id, droidID: id},
 		stay:      newStay(),
-		options:   options.New(a.cfg.Defaults.FollowUp),
+		options:   options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
 		out:       telling.New(a.conn, a.log),
 		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
-	}
-	if a.client.BooleanOptions {
-		s.options.OfferSwitches()
 	}
 	s.prompts = newPrompts(s.options.Steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
@@ -143,7 +140,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	}
 	now := time.Now()
 	s.silence.broken(now)
-	s.apply(s.proc.push(now, ev))
+	s.apply(s.proc.norm.Push(now, ev))
 }
 
 // nextTick is how long the owner may wait before something is due.

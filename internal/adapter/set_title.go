@@ -116,7 +116,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 					done(notDone(namingSession, err))
 					return
 				}
-				s.userTitled(title)
+				s.titled(title, true)
 				done(nil)
 			}
 			client, id := s.proc.client(), s.droidID
@@ -164,17 +164,11 @@ func (a *Agent) writeTitle(ctx context.Context, id, title string) error {
 // errNoStore is why a title cannot be stored.
 var errNoStore = errors.New("it is not known where droid keeps its sessions")
 
-// userTitled notes the title that the user gave, and tells the editor.
-func (s *Session) userTitled(title string) {
-	s.thread.name(title)
-	s.tellTitle(title)
-}
-
-// droidTitled takes a title that droid tells. After the user has given one, droid still
-// tells what it would have called the session: 0.99 the first prompt, although it keeps
-// the user's title.
-func (s *Session) droidTitled(title string) {
-	if s.thread.call(title) {
+// titled notes a title and tells the editor. After the user has given one, droid still
+// tells what it would have called the session, which counts no more: 0.99 the first prompt,
+// although it keeps the user's title.
+func (s *Session) titled(title string, byUser bool) {
+	if s.thread.call(title, byUser) {
 		s.tellTitle(title)
 	}
 }

@@ -33,17 +33,15 @@ func (t *thread) use(id string) bool {
 	return changed
 }
 
-// call notes the title that droid gives the conversation. It reports false where the
-// user has given one, which stays.
-func (t *thread) call(title string) bool {
-	if !t.named {
-		t.title = title
+// call notes a title of the conversation. It reports false for one of droid's where the user
+// has given one, which stays.
+func (t *thread) call(title string, byUser bool) bool {
+	if t.named && !byUser {
+		return false
 	}
-	return !t.named
+	t.title, t.named = title, byUser
+	return true
 }
-
-// name notes the title that the user gives the conversation.
-func (t *thread) name(title string) { t.title, t.named = title, true }
 
 // workOn notes which session of droid's the next process is to load.
 func (t *thread) workOn(droidID string) { t.droidID = droidID }

@@ -48,7 +48,7 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 		s.options.Reported(ev.Settings)
 		s.tellState()
 	case quirks.TitleChanged:
-		s.droidTitled(ev.Title)
+		s.titled(ev.Title, false)
 	case quirks.UsageChanged:
 		s.usage.changed(ev) // usage_update needs the window's size, see tellUsage
 	case stream.MCPStatusChanged:
@@ -78,5 +78,5 @@ func (s *Session) moment() show.Moment {
 // droidAnswered tells the normaliser that droid has the answer to a permission or a
 // question, and applies the events that waited for that.
 func (s *Session) droidAnswered(requestID string, refused bool) {
-	s.apply(s.proc.answered(time.Now(), requestID, refused))
+	s.apply(s.proc.norm.Answered(time.Now(), requestID, refused))
 }

@@ -52,7 +52,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.Stop:
 		s.prompts.open[a.ID].command.stop()
 	case turns.Forget:
-		s.apply(s.proc.abort(time.Now(), a.Request))
+		s.apply(s.proc.norm.Abort(time.Now(), a.Request))
 	case turns.End:
 		s.endPrompt(a)
 	case turns.Merged:
@@ -105,7 +105,7 @@ func (s *Session) sendPrompt(p *userPrompt, request string) {
 	if s.prompts.runs(p) || len(p.notes) > 0 {
 		s.addShellNotes(p)
 	}
-	s.apply(s.proc.begin(time.Now(), request, p.message.Text))
+	s.apply(s.proc.norm.Begin(time.Now(), request, p.message.Text))
 	client, message := s.proc.client(), p.message
 	s.do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, message)
@@ -147,7 +147,7 @@ func (s *Session) refusedLate(ev stream.LateError) {
 
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
-	s.apply(s.proc.interrupted(time.Now()))
+	s.apply(s.proc.norm.Interrupted(time.Now()))
 	done := func() { s.carryOut(s.prompts.machine.InterruptDone()) }
 	client := s.proc.client()
 	if client == nil {

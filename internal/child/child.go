@@ -11,14 +11,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"droid-acp/internal/files"
 )
 
 // KillTime is how long a program may live on after it was killed. One that waits for a
@@ -44,6 +46,18 @@ type Command struct {
 	Tree bool
 	// NoJob lets what the program starts on Windows live on, as a browser is to.
 	NoJob bool
+}
+
+// Environment is env, or ours where it is nil, with a variable added where it has none of
+// that name.
+func Environment(env []string, name, value string) []string {
+	if env == nil {
+		env = os.Environ()
+	}
+	if slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+		return env
+	}
+	return append(slices.Clip(env), name+"="+value)
 }
 
 // Process is a program that was started. Its methods may be called from any goroutine.
@@ -129,7 +143,7 @@ func newProcess() *Process {
 // directory or its file does.
 func (c Command) prepared() (*exec.Cmd, error) {
 	if c.Dir != "" {
-		info, err := Within(c.Dir, func() (fs.FileInfo, error) { return os.Stat(c.Dir) })
+		info, err := look(c.Dir, os.Stat)
 		if err != nil {
 			return nil, fmt.Errorf("working directory: %w", err)
 		}
@@ -144,7 +158,7 @@ func (c Command) prepared() (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	if _, err := Within(path, func() (fs.FileInfo, error) { return os.Stat(path) }); errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, err := look(path, os.Stat); errors.Is(err, files.ErrHangs) {
 		return nil, err // the system tells of other errors
 	}
 	path, args, err := direct(path, c.Args)

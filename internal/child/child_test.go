@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/files"
 )
 
 // A program that does not end though it was killed, as one that waits for a dead file
@@ -28,16 +30,13 @@ func TestUnkillableIsGivenUp(t *testing.T) {
 }
 
 // A file system that does not answer is not waited for.
-func TestWithinGivesUp(t *testing.T) {
+func TestLookGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := make(chan struct{})
-		_, err := Within("/dead/file", func() (string, error) { <-hangs; return "", nil })
-		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		require.EqualError(t, err, "looking at /dead/file: the file system did not answer within 3s: i/o timeout")
+		_, err := look("/dead/file", func(string) (string, error) { <-hangs; return "", nil })
+		require.ErrorIs(t, err, files.ErrHangs)
 		close(hangs)
 	})
-	_, err := Within("", func() (string, error) { return "", os.ErrExist })
-	require.ErrorIs(t, err, os.ErrExist)
 }
 
 func TestFind(t *testing.T) {

@@ -86,30 +86,34 @@ func assign(job windows.Handle, pid int) error {
 	return nil
 }
 
-// resume lets a process run that was started suspended: it has one thread, whose handle
-// package os does not keep.
+// resume lets a process run that was started suspended: all its threads, of which it has
+// one by then, whose handle package os does not keep.
 func resume(pid int) error {
 	threads, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {
 		return fmt.Errorf("listing threads: %w", err)
 	}
 	defer windows.CloseHandle(threads)
+	resumed := errors.New("the process has no thread to resume")
 	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
 	for err = windows.Thread32First(threads, &entry); err == nil; err = windows.Thread32Next(threads, &entry) {
-		if entry.OwnerProcessID != uint32(pid) {
-			continue
+		if entry.OwnerProcessID == uint32(pid) {
+			if resumed = resumeThread(entry.ThreadID); resumed != nil {
+				return fmt.Errorf("resuming the process: %w", resumed)
+			}
 		}
-		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
-		if err != nil {
-			return fmt.Errorf("opening the thread of the process: %w", err)
-		}
-		defer windows.CloseHandle(thread)
-		if _, err := windows.ResumeThread(thread); err != nil {
-			return fmt.Errorf("resuming the process: %w", err)
-		}
-		return nil
 	}
-	return fmt.Errorf("the thread of the process: %w", err)
+	return resumed
+}
+
+func resumeThread(id uint32) error {
+	thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, id)
+	if err != nil {
+		return err
+	}
+	defer windows.CloseHandle(thread)
+	_, err = windows.ResumeThread(thread)
+	return err
 }
 
 // terminate ends the job at once: Windows has no signal that asks a program without a

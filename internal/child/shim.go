@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+
+	"droid-acp/internal/files"
 )
 
 // direct is what is run on Windows in place of a batch file, as npm installs programs: what
@@ -16,7 +18,7 @@ func direct(path string, args []string) (string, []string, error) {
 	if ext := strings.ToLower(filepath.Ext(path)); runtime.GOOS != "windows" || ext != ".cmd" && ext != ".bat" {
 		return path, args, nil
 	}
-	text, _ := Within(path, func() ([]byte, error) { return os.ReadFile(path) }) // without it, it is run as it is
+	text, _ := look(path, func(path string) ([]byte, error) { return files.Read(path, 64<<10) }) // without it, it is run as it is
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return "", nil, err
@@ -28,7 +30,7 @@ func direct(path string, args []string) (string, []string, error) {
 	case script == "":
 		return program, args, nil
 	}
-	if _, err := os.Stat(program); err != nil {
+	if _, err := look(program, os.Stat); err != nil {
 		if program, err = Find("node"); err != nil {
 			return "", nil, fmt.Errorf("%s needs Node: %w", path, err)
 		}

@@ -45,7 +45,7 @@ const invented = "# Invented\n" +
 	"`turn/stop.go` !\n" +
 	"`testdata/fixtures/*_0.1.txtar` !\n" +
 	"`quirks/NAME.md` !\n" +
-	"`Machine.Cancel`, `turns.Machine`, `turns.Machine.Cancel`, `launch`, `Agent.launch()`, `Version.Minor`, `toolView.due`, `acp.NewConnection`\n" +
+	"`Machine.Cancel`, `turns.Machine`, `turns.Machine.Cancel`, `launch`, `Agent.launch()`, `Version.Minor`, `toolView.due`, `acp.RequestError`\n" +
 	"`Machine.Cancels` !\n" +
 	"`go test !\n" +
 	"`turns.Maschine` !\n" +

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/files"
 )
 
 // Result is how a check ended.
@@ -160,23 +162,17 @@ func Run(ctx context.Context, cfg Config) Report {
 
 // examine makes a check that has a time of its own.
 func (p *patient) examine(ctx context.Context, r row) Check {
-	patience := p.Patience
-	if r.of == ofFiles {
-		patience /= 3
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
-	defer cancel()
 	if r.of == ofDemo {
+		ctx, cancel := context.WithTimeoutCause(ctx, p.Patience, errPatience)
+		defer cancel()
 		return r.look(p, ctx)
 	}
-	looked := make(chan Check, 1)
-	go func() { looked <- r.look(p, ctx) }() // ends with the program where a file system hangs
-	select {
-	case check := <-looked:
+	patience := p.Patience / 3
+	check, err := files.Within(ctx, files.NewCalls(1, patience), r.name, func(string) (Check, error) { return r.look(p, ctx), nil })
+	switch {
+	case err == nil:
 		return check
-	case <-ctx.Done():
-	}
-	if errors.Is(context.Cause(ctx), errPatience) {
+	case errors.Is(err, files.ErrHangs):
 		return Check{Result: Failure, Found: fmt.Sprintf("The files could not be read within %v.", patience),
 			ToDo: "Look whether your home directory or the project lies on a file system that does not answer."}
 	}

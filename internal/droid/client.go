@@ -154,11 +154,16 @@ func runClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 	c.guard(func() { c.out.run(c.failFirst) })
 	c.guard(func() { c.read(b.line) })
 	c.guard(c.supervise)
+	c.guard(func() {
+		<-c.exited
+		<-c.readDone
+		close(c.events)
+	})
 	return c
 }
 
 // Events returns the events in the order in which droid wrote them. The channel
-// is closed after the last one, when droid's stdout has ended. Its buffer is
+// is closed after the last one, when droid's stdout and droid have ended. Its buffer is
 // bounded: a reader that is slow slows droid. Once Close or Kill was called,
 // events that are not read promptly are dropped.
 func (c *Client) Events() <-chan stream.Event { return c.events }
@@ -218,14 +223,14 @@ func (c *Client) supervise() {
 	case <-c.proc.Exited():
 	case <-c.readDone:
 		c.endBroken("stdout")
-	case <-c.out.failed:
+	case <-c.out.Failed():
 		c.endBroken("stdin")
 	}
 	exit := c.proc.exitError(c.bounds.drain, c.log)
 	c.drainStdout(exit)
 	c.fail(exit)
 	c.out.abort()
-	<-c.out.done
+	<-c.out.Done()
 	<-c.proc.Gone()
 	c.proc.closeFiles()
 	c.proc.Stdout.Close() // read to its end
@@ -235,13 +240,13 @@ func (c *Client) supervise() {
 func (c *Client) superviseStreams() {
 	select {
 	case <-c.readDone:
-	case <-c.out.failed:
+	case <-c.out.Failed():
 		c.fail(&ExitError{Code: -1, Err: c.out.failure()})
 		<-c.readDone
 	}
 	c.fail(&ExitError{Code: -1})
 	c.out.abort()
-	<-c.out.done
+	<-c.out.Done()
 }
 
 // endBroken kills a droid that closed a stream and lives on: nothing can be

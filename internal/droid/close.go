@@ -92,7 +92,7 @@ func (c *Client) setClosing() {
 func (c *Client) runShutdown(done chan<- struct{}) {
 	defer close(done)
 	c.endTurn()
-	c.out.finish()
+	c.out.Close()
 	if c.exitsWithin(c.bounds.eof) {
 		return
 	}

@@ -2,8 +2,6 @@ package droid
 
 import (
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -53,18 +51,7 @@ func (c Command) arguments() []string {
 	return args
 }
 
-func (c Command) environment() []string {
-	env := c.Env
-	if env == nil {
-		env = os.Environ()
-	}
-	for _, v := range env {
-		if strings.HasPrefix(v, envAutoUpdate+"=") {
-			return env
-		}
-	}
-	return append(env[:len(env):len(env)], envAutoUpdate+"=false")
-}
+func (c Command) environment() []string { return child.Environment(c.Env, envAutoUpdate, "false") }
 
 // Start runs droid and returns a client of it. droid lives until Close, Kill or
 // its own end; on Linux and Windows it also ends when our process dies.

@@ -291,9 +291,7 @@ func (c *Client) outstanding() int {
 }
 
 func (c *Client) backlog() int {
-	c.out.mu.Lock()
-	defer c.out.mu.Unlock()
-	return c.out.backlog
+	return c.out.Size()
 }
 
 // When its context ends, Close does not wait for the stages.
@@ -322,7 +320,9 @@ func TestCloseConcurrently(t *testing.T) {
 // A droid that closes one of its streams is of no use and is killed.
 func TestBrokenStreams(t *testing.T) {
 	c := startFake(t, shortBounds, "close-stdout")
-	within(t, "kill", c.Exited())
+	_, open := <-c.Events()
+	require.False(t, open)
+	require.NotNil(t, c.ExitError(), "who reads the events need not wait for the end")
 	require.False(t, c.ExitError().Requested)
 	require.Equal(t, "it had closed its stdout and did not end", c.ExitError().KilledFor)
 

@@ -111,7 +111,7 @@ func TestDroidsGroupEndsWithIt(t *testing.T) {
 		asked bool
 	}{
 		"closed":      {func(c *Client) { _ = c.Close(t.Context()) }, true},
-		"its own end": {func(c *Client) { c.out.finish() }, true},
+		"its own end": {func(c *Client) { c.out.Close() }, true},
 		"killed":      {func(c *Client) { c.Kill() }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package login
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -57,15 +56,7 @@ const envAutoUpdate = "FACTORY_DROID_AUTO_UPDATE_ENABLED"
 // Start starts droid. It ends with our process, however that ends: its input does, at
 // which it ends (0.99.0 and 0.225.2), and on Unix a guard kills it.
 func (c Command) Start(log *zap.Logger) (*Process, error) {
-	env := c.Env
-	if env == nil {
-		env = os.Environ()
-	}
-	env = env[:len(env):len(env)]
-	if !hasVariable(env, envAutoUpdate) {
-		env = append(env, envAutoUpdate+"=false")
-	}
-	hearing := hearLinks(env, log)
+	hearing := hearLinks(child.Environment(c.Env, envAutoUpdate, "false"), log)
 	process, err := c.start(hearing.env)
 	if err != nil {
 		hearing.close()
@@ -77,15 +68,6 @@ func (c Command) Start(log *zap.Logger) (*Process, error) {
 		return wait()
 	}
 	return process, nil
-}
-
-func hasVariable(env []string, name string) bool {
-	for _, v := range env {
-		if strings.HasPrefix(v, name+"=") {
-			return true
-		}
-	}
-	return false
 }
 
 // drainTime is how long the output of a droid that is gone is read. What it started may

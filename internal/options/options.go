@@ -44,16 +44,13 @@ type State struct {
 }
 
 // New returns the state of a session of which droid has told nothing yet. followUp
-// is "" for the default.
-func New(followUp string) State {
+// is "" for the default, and switches whether the editor knows options that are switches.
+func New(followUp string, switches bool) State {
 	if followUp == "" {
 		followUp = Queue
 	}
-	return State{followUp: followUp}
+	return State{followUp: followUp, switches: switches}
 }
-
-// OfferSwitches has options be offered that are switches: the editor knows these.
-func (o *State) OfferSwitches() { o.switches = true }
 
 // Settings are the settings as droid reported them last.
 func (o *State) Settings() stream.Settings { return o.settings }

@@ -1,4 +1,4 @@
-package wire
+package jsonrpc
 
 import (
 	"bytes"
@@ -23,6 +23,17 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 	return w.out.Write(p)
 }
 
+func startOutbox(w io.Writer) *Outbox {
+	o := NewOutbox(w, maxBatch)
+	go o.Run()
+	return o
+}
+
+func put(t *testing.T, o *Outbox, line []byte) {
+	_, err := o.Put(line)
+	require.NoError(t, err)
+}
+
 // Two frames of texts, and what stands behind the text in a line.
 const after = "}\n"
 
@@ -34,19 +45,17 @@ var (
 func TestOutboxKeepsOrderAndMergesWaitingText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{})}
-		o := newOutbox(w)
-		_, err := o.Write([]byte("first\n"))
-		require.NoError(t, err)
+		o := startOutbox(w)
+		put(t, o, []byte("first\n"))
 		synctest.Wait() // the writer now waits in Write
-		o.sendText(frameA, "a")
-		o.sendText(frameA, "b")
-		o.sendText(frameB, "c")
-		_, err = o.Write([]byte("line\n"))
-		require.NoError(t, err)
-		o.sendText(frameB, "d")
+		o.Text(frameA, "a")
+		o.Text(frameA, "b")
+		o.Text(frameB, "c")
+		put(t, o, []byte("line\n"))
+		o.Text(frameB, "d")
 		w.tokens <- struct{}{}
 		w.tokens <- struct{}{}
-		o.close()
+		o.Close()
 		<-o.done
 		want := "first\n" + `A:"ab"` + after + `B:"c"` + after + "line\n" + `B:"d"` + after
 		require.Equal(t, want, w.out.String())
@@ -64,21 +73,21 @@ func isFull(wait <-chan struct{}) bool {
 }
 
 func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
-	fill := map[string]func(*outbox){
-		"lines": func(o *outbox) {
+	fill := map[string]func(*Outbox){
+		"lines": func(o *Outbox) {
 			for range maxLines {
-				_ = o.put([]byte("x\n"))
+				_, _ = o.Put([]byte("x\n"))
 			}
 		},
-		"merged text": func(o *outbox) {
+		"merged text": func(o *Outbox) {
 			for range maxBytes >> 10 {
-				o.sendText(frameA, strings.Repeat("x", 1<<10))
+				o.Text(frameA, strings.Repeat("x", 1<<10))
 			}
 		},
-		"bytes": func(o *outbox) { _ = o.put(make([]byte, maxBytes)) },
-		"text": func(o *outbox) {
+		"bytes": func(o *Outbox) { _, _ = o.Put(make([]byte, maxBytes)) },
+		"text": func(o *Outbox) {
 			for range maxBytes/maxText + 1 {
-				o.sendText(frameA, strings.Repeat("x", maxText))
+				o.Text(frameA, strings.Repeat("x", maxText))
 			}
 		},
 	}
@@ -86,12 +95,12 @@ func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &slowWriter{tokens: make(chan struct{})}
-				o := newOutbox(w)
-				_, _ = o.Write([]byte("taken by the writer\n"))
+				o := startOutbox(w)
+				_, _ = o.Put([]byte("taken by the writer\n"))
 				synctest.Wait()
-				require.Nil(t, o.full())
+				require.Nil(t, o.Full())
 				fill(o)
-				wait := o.full()
+				wait := o.Full()
 				require.True(t, isFull(wait))
 				require.Nil(t, o.overfull(), "the editor's requests are still taken")
 				for range overfullAt {
@@ -103,7 +112,7 @@ func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
 				synctest.Wait()
 				require.False(t, isFull(wait))
 				require.False(t, isFull(overfull))
-				require.Nil(t, o.full())
+				require.Nil(t, o.Full())
 			})
 		})
 	}
@@ -114,19 +123,19 @@ func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
 func TestOutboxHasRoomAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{})}
-		o := newOutbox(w)
+		o := startOutbox(w)
 		line := append(bytes.Repeat([]byte("x"), maxBatch), '\n') // one a Write
 		for range maxBytes/len(line) + 2 {
-			_ = o.put(line)
+			_, _ = o.Put(line)
 		}
 		synctest.Wait()
-		wait := o.full()
+		wait := o.Full()
 		require.True(t, isFull(wait))
 		w.tokens <- struct{}{}
 		synctest.Wait()
 		require.False(t, isFull(wait))
-		require.Nil(t, o.full())
-		o.close()
+		require.Nil(t, o.Full())
+		o.Close()
 		close(w.tokens)
 		<-o.done
 	})
@@ -136,29 +145,29 @@ func TestOutboxFailsSendersWhenTheEditorIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{})}
 		close(w.tokens)
-		o := newOutbox(w)
-		_, _ = o.Write([]byte("x\n"))
+		o := startOutbox(w)
+		_, _ = o.Put([]byte("x\n"))
 		<-o.done
-		n, err := o.Write([]byte("y\n"))
+		_, err := o.Put([]byte("y\n"))
 		require.ErrorIs(t, err, io.ErrClosedPipe)
-		require.Zero(t, n)
-		o.sendText(frameA, "not written")
+		require.ErrorIs(t, o.Err(), io.ErrClosedPipe)
+		o.Text(frameA, "not written")
 	})
 }
 
 func TestOutboxMergedTextIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{}, 2)}
-		o := newOutbox(w)
-		_, _ = o.Write([]byte("\n"))
+		o := startOutbox(w)
+		_, _ = o.Put([]byte("\n"))
 		synctest.Wait()
 		piece := strings.Repeat("x", maxText/4+1)
 		for range 8 {
-			o.sendText(frameA, piece)
+			o.Text(frameA, piece)
 		}
 		w.tokens <- struct{}{}
 		w.tokens <- struct{}{}
-		o.close()
+		o.Close()
 		<-o.done
 		require.Equal(t, 8*len(piece), strings.Count(w.out.String(), "x"))
 		require.Equal(t, 3, strings.Count(w.out.String(), "A:"), "8 pieces, at most 3 in one chunk")
@@ -166,12 +175,12 @@ func TestOutboxMergedTextIsBounded(t *testing.T) {
 }
 
 func BenchmarkOutboxText(b *testing.B) {
-	o := newOutbox(io.Discard)
+	o := startOutbox(io.Discard)
 	frame := TextFrame{`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":`, `}}}}`}
 	for b.Loop() {
-		o.sendText(frame, "a few words ")
+		o.Text(frame, "a few words ")
 	}
-	o.close()
+	o.Close()
 	<-o.done
 }
 
@@ -182,10 +191,10 @@ func TestOutboxCutsLongText(t *testing.T) {
 		for range cap(w.tokens) {
 			w.tokens <- struct{}{}
 		}
-		o := newOutbox(w)
+		o := startOutbox(w)
 		text := "x" + strings.Repeat("€", maxText) // 3 bytes each, so that no cut fits
-		o.sendText(frameA, text)
-		o.close()
+		o.Text(frameA, text)
+		o.Close()
 		<-o.done
 		got := strings.NewReplacer("A:\"", "", "\""+after, "").Replace(w.out.String())
 		require.Equal(t, text, got)
@@ -193,23 +202,37 @@ func TestOutboxCutsLongText(t *testing.T) {
 	})
 }
 
-// TestOutboxKeepsLinesOfItsOwn: who wrote a line may use its memory again; and a
-// closed outbox takes no more.
-func TestOutboxKeepsLinesOfItsOwn(t *testing.T) {
+// TestLineIsWithdrawn: while it waits, and once.
+func TestLineIsWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{}, 10)}
-		o := newOutbox(w)
-		_, _ = o.Write([]byte("first\n"))
-		line := []byte("second\n")
-		_, _ = o.Write(line)
-		copy(line, "broken")
+		o := startOutbox(w)
+		first, _ := o.Put([]byte("first\n"))
+		synctest.Wait() // it is in the hands of the writer
+		second, _ := o.Put([]byte("second\n"))
+		put(t, o, []byte("third\n"))
+		require.False(t, o.Withdraw(first))
+		require.True(t, o.Withdraw(second))
+		require.False(t, o.Withdraw(second))
+		require.Equal(t, len("third\n"), o.Size())
 		for range cap(w.tokens) {
 			w.tokens <- struct{}{}
 		}
-		o.close()
-		<-o.done
-		require.Equal(t, "first\nsecond\n", w.out.String())
-		_, err := o.Write(line)
-		require.ErrorIs(t, err, errClosed)
+		o.Close()
+		<-o.Done()
+		require.Equal(t, "first\nthird\n", w.out.String())
+		_, err := o.Put([]byte("late\n"))
+		require.ErrorIs(t, err, ErrClosed)
 	})
+}
+
+// TestAbort drops what waits.
+func TestAbort(t *testing.T) {
+	w := new(slowWriter)
+	o := NewOutbox(w, 0)
+	put(t, o, []byte("first\n"))
+	o.Abort()
+	o.Run()
+	require.Empty(t, w.out.String())
+	require.Zero(t, o.Size())
 }

@@ -1,13 +1,11 @@
-package wire
+package jsonrpc
 
 import (
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 )
 
 // The limits of this package at their edges, in numbers: who changes one meets it
@@ -59,9 +57,9 @@ func TestLongestID(t *testing.T) {
 // TestOutboxLimits: full at 1024 lines or 2 MiB, and no more than four times that
 // of what an editor asks; there is room when there is of both.
 func TestOutboxLimits(t *testing.T) {
-	fill := func(o *outbox, lines, size int) {
+	fill := func(o *Outbox, lines, size int) {
 		for range lines {
-			require.NoError(t, o.put(make([]byte, size)))
+			put(t, o, make([]byte, size))
 		}
 	}
 	for name, tc := range map[string]struct{ lines, size int }{
@@ -71,20 +69,20 @@ func TestOutboxLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &slowWriter{tokens: make(chan struct{})}
-				o := newOutbox(w)
+				o := startOutbox(w)
 				fill(o, 1, 1)
 				synctest.Wait() // the writer waits with it
 				fill(o, tc.lines-1, tc.size)
-				require.Nil(t, o.full())
+				require.Nil(t, o.Full())
 				fill(o, 1, tc.size)
-				require.NotNil(t, o.full())
-				require.Equal(t, o.full(), o.full(), "one channel for all who wait")
+				require.NotNil(t, o.Full())
+				require.Equal(t, o.Full(), o.Full(), "one channel for all who wait")
 				fill(o, 3*tc.lines-1, tc.size)
 				require.Nil(t, o.overfull())
 				fill(o, 1, tc.size)
 				require.NotNil(t, o.overfull())
-				o.close()
-				require.Nil(t, o.full(), "a closed one makes nobody wait")
+				o.Close()
+				require.Nil(t, o.Full(), "a closed one makes nobody wait")
 				require.Nil(t, o.overfull())
 				close(w.tokens)
 				<-o.done
@@ -98,17 +96,17 @@ func TestOutboxLimits(t *testing.T) {
 func TestRoomIsOfLinesAndBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{}, 1)}
-		o := newOutbox(w)
+		o := startOutbox(w)
 		put := func(lines, size int) {
 			for range lines {
-				require.NoError(t, o.put(make([]byte, size)))
+				put(t, o, make([]byte, size))
 			}
 			synctest.Wait()
 		}
 		put(1, 1) // in the hands of the writer
 		put(1, 256<<10)
 		put(8, 256<<10) // 9 lines and more than 2 MiB
-		room := o.full()
+		room := o.Full()
 		w.tokens <- struct{}{}
 		synctest.Wait()
 		require.True(t, isFull(room), "2 MiB still wait")
@@ -117,11 +115,11 @@ func TestRoomIsOfLinesAndBytes(t *testing.T) {
 		require.False(t, isFull(room))
 
 		put(1024, 1)
-		room = o.full()
+		room = o.Full()
 		w.tokens <- struct{}{}
 		synctest.Wait()
 		require.True(t, isFull(room), "1024 lines still wait")
-		o.close()
+		o.Close()
 		close(w.tokens)
 		<-o.done
 	})
@@ -132,12 +130,12 @@ func TestRoomIsOfLinesAndBytes(t *testing.T) {
 func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{})}
-		o := newOutbox(w)
+		o := startOutbox(w)
 		for _, size := range []int{1, 128 << 10, 128 << 10, 128 << 10, 128<<10 + 1, 300 << 10, 1, 1, 256 << 10} {
-			require.NoError(t, o.put(make([]byte, size)))
+			put(t, o, make([]byte, size))
 			synctest.Wait()
 		}
-		o.close()
+		o.Close()
 		var sizes []int
 		for before := 0; ; before = w.out.Len() {
 			synctest.Wait()
@@ -170,19 +168,19 @@ func TestLongestText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &slowWriter{tokens: make(chan struct{}, 9)}
-				o := newOutbox(w)
-				require.NoError(t, o.put([]byte("\n")))
+				o := startOutbox(w)
+				put(t, o, []byte("\n"))
 				synctest.Wait()
 				total := 0
 				for _, size := range tc.pieces {
-					o.sendText(frameA, strings.Repeat("x", size))
+					o.Text(frameA, strings.Repeat("x", size))
 					total += size
 				}
 				require.Equal(t, total, o.bytes)
 				for range cap(w.tokens) {
 					w.tokens <- struct{}{}
 				}
-				o.close()
+				o.Close()
 				<-o.done
 				require.Equal(t, tc.lines, strings.Count(w.out.String(), "A:"))
 				require.Equal(t, total, strings.Count(w.out.String(), "x"))
@@ -200,40 +198,10 @@ func TestTextWithoutCharacters(t *testing.T) {
 		for range cap(w.tokens) {
 			w.tokens <- struct{}{}
 		}
-		o := newOutbox(w)
-		o.sendText(frameA, strings.Repeat("\x80", 64<<10-4+64<<10))
-		o.close()
+		o := startOutbox(w)
+		o.Text(frameA, strings.Repeat("\x80", 64<<10-4+64<<10))
+		o.Close()
 		<-o.done
 		require.Equal(t, 2, strings.Count(w.out.String(), "A:"))
 	})
 }
-
-// TestGateAtTheEndOfInput: nothing is read, and the reader's own error is the end. It
-// stays the end.
-func TestGateAtTheEndOfInput(t *testing.T) {
-	_, answers := readThrough(t, strings.NewReader("7"))
-	require.Len(t, answers, 1, "a last line of one byte")
-
-	released := newGate(strings.NewReader(`{"jsonrpc":"2.0","method":"m"}`+"\n"), io.Discard, roomy, newPending(), zap.NewNop())
-	_, err := released.Read(make([]byte, 100))
-	require.NoError(t, err)
-	released.release()
-	for range 2 {
-		_, err = released.Read(make([]byte, 100))
-		require.Equal(t, io.EOF, err)
-	}
-
-	g := newGate(strings.NewReader(""), io.Discard, roomy, newPending(), zap.NewNop())
-	n, err := g.Read(make([]byte, 10))
-	require.Zero(t, n)
-	require.Equal(t, io.EOF, err)
-
-	broken := newGate(io.MultiReader(strings.NewReader("half a l"), brokenReader{}), io.Discard, roomy, newPending(), zap.NewNop())
-	n, err = broken.Read(make([]byte, 10))
-	require.Zero(t, n)
-	require.Equal(t, io.ErrUnexpectedEOF, err)
-}
-
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -1,4 +1,4 @@
-package wire
+package jsonrpc
 
 import (
 	"encoding/json"
@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 )
@@ -16,7 +15,7 @@ import (
 func TestHandlerGetsCallsAndGivesResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []Call
-		p := serve(t, func(c *Call) (any, *acp.RequestError) {
+		p := serve(t, func(c *Call) (any, *Error) {
 			calls = append(calls, *c)
 			switch c.Method {
 			case "result":
@@ -53,10 +52,7 @@ func TestNothingIsReadBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, stdin := io.Pipe()
 		read := make(chan string, 1)
-		conn := New(in, io.Discard, func(c *Call) (any, *acp.RequestError) {
-			read <- c.Method
-			return nil, nil
-		}, zap.NewNop())
+		conn := New(in, io.Discard, func(c *Call) { read <- c.Method }, zap.NewNop())
 		go func() { _, _ = io.WriteString(stdin, `{"jsonrpc":"2.0","method":"m"}`+"\n") }()
 		synctest.Wait()
 		require.Empty(t, read)
@@ -82,7 +78,7 @@ func TestCallsAreOrdered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := make(chan string, 10)
 		ordered, ends := make(chan struct{}), make(chan struct{})
-		p := serve(t, func(c *Call) (any, *acp.RequestError) {
+		p := serve(t, func(c *Call) (any, *Error) {
 			began <- c.Method
 			if c.Method == "slow" {
 				<-ordered
@@ -122,7 +118,7 @@ func TestNothingOvertakesAResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 200
 		p := serve(t, nil)
-		p.conn.handler = func(c *Call) (any, *acp.RequestError) {
+		p.conn.handler = answers(func(c *Call) (any, *Error) {
 			var params struct{ N int }
 			require.NoError(t, json.Unmarshal(c.Params, &params))
 			c.Ordered()
@@ -134,7 +130,7 @@ func TestNothingOvertakesAResponse(t *testing.T) {
 				<-c.Context.Done()
 			}
 			return nil, nil
-		}
+		}).handle
 		p.read()
 		for i := range n {
 			p.send(`{"jsonrpc":"2.0","id":%d,"method":"m","params":{"n":%d}}`, i, i)
@@ -155,7 +151,7 @@ func TestCancelledRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		written := make(chan struct{})
 		release := make(chan struct{})
-		p := serve(t, func(c *Call) (any, *acp.RequestError) {
+		p := serve(t, func(c *Call) (any, *Error) {
 			c.Response.WhenWritten(func() { close(written) })
 			c.Ordered()
 			<-c.Context.Done()
@@ -181,7 +177,7 @@ func TestCancelledRequest(t *testing.T) {
 // does a result that cannot be encoded.
 func TestPanicEndsTheRequestAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := serve(t, func(c *Call) (any, *acp.RequestError) {
+		p := serve(t, func(c *Call) (any, *Error) {
 			switch c.Method {
 			case "panic":
 				panic("test")

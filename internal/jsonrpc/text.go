@@ -1,4 +1,4 @@
-package wire
+package jsonrpc
 
 import (
 	"encoding/json"
@@ -11,24 +11,25 @@ const maxText = 64 << 10
 
 // TextFrame is a notification around a text: the encoded line before and behind the
 // JSON string, without a newline. Texts of equal frames that follow one another are
-// one text to the editor.
+// one text to the peer.
 type TextFrame struct{ Before, After string }
 
-// textLine is a line to be that has a text in a frame.
-type textLine struct {
+// Line is a line to be: encoded, or a text in a frame.
+type Line struct {
+	data   []byte // nil for a text
 	frame  TextFrame
 	text   string
 	merged []byte // the whole text, once a piece was added to it
 }
 
-// sendText queues a text, or lengthens the one that waits last. A long text becomes
-// several, which are encoded one by one when they are written.
-func (o *outbox) sendText(frame TextFrame, text string) {
+// Text queues a text, or lengthens the one that waits last. A text of more than 64 KiB
+// becomes several, which are encoded one by one when they are written.
+func (o *Outbox) Text(frame TextFrame, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if n := len(o.queue); n > 0 {
-		last := o.queue[n-1].text
-		if last != nil && last.frame == frame && last.size()+len(text) <= maxText {
+		last := o.queue[n-1]
+		if last.data == nil && last.frame == frame && last.size()+len(text) <= maxText {
 			last.add(text)
 			o.bytes += len(text)
 			return
@@ -39,22 +40,26 @@ func (o *outbox) sendText(frame TextFrame, text string) {
 		for n > maxText-utf8.UTFMax && !utf8.RuneStart(text[n]) {
 			n--
 		}
-		_ = o.append(outgoing{text: &textLine{frame: frame, text: text[:n]}})
+		_ = o.append(&Line{frame: frame, text: text[:n]})
 		text = text[n:]
 	}
-	_ = o.append(outgoing{text: &textLine{frame: frame, text: text}})
+	_ = o.append(&Line{frame: frame, text: text})
 }
 
-func (l *textLine) size() int { return max(len(l.text), len(l.merged)) }
+// size is what counts of a line against the limits, in bytes.
+func (l *Line) size() int { return max(len(l.data), len(l.text), len(l.merged)) }
 
-func (l *textLine) add(text string) {
+func (l *Line) add(text string) {
 	if l.merged == nil {
 		l.merged = append(make([]byte, 0, 2*(len(l.text)+len(text))), l.text...)
 	}
 	l.merged = append(l.merged, text...)
 }
 
-func (l *textLine) appendLine(buf []byte) []byte {
+func (l *Line) appendTo(buf []byte) []byte {
+	if l.data != nil {
+		return append(buf, l.data...)
+	}
 	text := l.text
 	if l.merged != nil {
 		text = string(l.merged)

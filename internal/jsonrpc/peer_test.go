@@ -1,4 +1,4 @@
-package wire
+package jsonrpc
 
 import (
 	"bufio"
@@ -31,13 +31,21 @@ type peer struct {
 	answer func(line string) string
 }
 
+// answers is a handler that answers when it returns.
+type answers func(c *Call) (result any, err *Error)
+
+func (f answers) handle(c *Call) {
+	result, err := f(c)
+	c.Respond(result, err)
+}
+
 // serve runs a connection with a handler. The editor reads nothing before read.
-func serve(t *testing.T, handler Handler) *peer {
+func serve(t *testing.T, handler answers) *peer {
 	in := &stdin{more: make(chan struct{}, 1)}
 	stdout, out := io.Pipe()
 	core, log := observer.New(zap.WarnLevel)
 	p := &peer{t: t, log: log, stdin: in, out: stdout, ran: make(chan struct{})}
-	p.conn = New(in, out, handler, zap.New(core))
+	p.conn = New(in, out, handler.handle, zap.New(core))
 	var ctx context.Context
 	ctx, p.cancel = context.WithCancel(t.Context())
 	go func() {

@@ -1,4 +1,4 @@
-package wire
+package jsonrpc
 
 import (
 	"encoding/json"
@@ -6,14 +6,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 )
 
-// answerOf is what the gate answers a line with: the id and the code.
+// answerOf is what a line is answered with: the id and the code.
 func answerOf(t *testing.T, answer string) (id string, code int) {
 	t.Helper()
 	var m struct {
@@ -68,12 +65,11 @@ func TestRefusedRequestKeepsItsID(t *testing.T) {
 		{"value behind a value", `{"jsonrpc":"2.0","x":1 2,"id":3,"method":"m"}`, -32700, "null"},
 		{"request with a result", `{"jsonrpc":"1.0","id":1,"method":"m","result":{}}`, -32600, "1"},
 		{"request with an error", `{"jsonrpc":"1.0","id":1,"error":5,"method":"m"}`, -32600, "1"},
-		{"outcome without an id", `{"jsonrpc":"1.0","result":{}}`, -32600, "null"},
 		{"byte order mark before the message", "\xEF\xBB\xBF" + `{"jsonrpc":"2.0","id":1,"method":"m"}`, -32700, "1"},
 		{"byte order mark in the message", `{"jsonrpc":"2.0",` + "\xEF\xBB\xBF" + `"id":1,"method":"m"}`, -32700, "null"},
 		{"byte order mark behind the message", `{"id":1}` + "\xEF\xBB\xBF" + `{"id":2}`, -32700, "1"},
 		{"end before the beginning", `},{{"jsonrpc":"2.0","id":1,"method":"m"}}`, -32700, "null"},
-		{"long white space before the message", strings.Repeat(" ", 11<<20) + `{"id":1}`, -32600, "1"},
+		{"long white space before the message", strings.Repeat(" ", 11<<20) + `{"method":"m","id":1}`, -32600, "1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			good := `{"jsonrpc":"2.0","id":9,"method":"initialize"}`
@@ -132,9 +128,9 @@ func TestRefusedResponseEndsItsRequest(t *testing.T) {
 	}
 }
 
-// TestGateReadsEndlessLineInBoundedMemory: the id behind a quarter of a GB is found, and
+// TestEndlessLineIsReadInBoundedMemory: the id behind a quarter of a GB is found, and
 // the line is not kept.
-func TestGateReadsEndlessLineInBoundedMemory(t *testing.T) {
+func TestEndlessLineIsReadInBoundedMemory(t *testing.T) {
 	line := io.MultiReader(
 		strings.NewReader(`{"jsonrpc":"2.0","method":"m","params":"`),
 		io.LimitReader(letters{}, 256<<20),
@@ -157,42 +153,4 @@ func (letters) Read(p []byte) (int, error) {
 		p[i] = 'a'
 	}
 	return len(p), nil
-}
-
-// TestGateWaitsForTheRelease: the second line does not pass while the handler of
-// the first has not released it, however long that takes.
-func TestGateWaitsForTheRelease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate(strings.NewReader("{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n"), io.Discard, roomy, newPending(), zap.NewNop())
-		buf := make([]byte, 1024)
-		_, err := g.Read(buf)
-		require.NoError(t, err)
-		second := make(chan string, 1)
-		go func() {
-			n, _ := g.Read(buf)
-			second <- string(buf[:n])
-		}()
-		synctest.Wait()
-		require.Empty(t, second, "it passed before the release")
-		g.release()
-		synctest.Wait()
-		require.Contains(t, <-second, `"b"`)
-	})
-}
-
-// TestPanicInTheGate: a line that the gate fails on is answered and the fault
-// logged, and the next line passes.
-func TestPanicInTheGate(t *testing.T) {
-	var out strings.Builder
-	core, log := observer.New(zap.WarnLevel)
-	in := strings.NewReader("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n")
-	g := newGate(in, &out, roomy, nil, zap.New(core)) // nil: counting panics
-	buf := make([]byte, 1024)
-	n, err := g.Read(buf)
-	require.NoError(t, err)
-	require.Equal(t, "{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n", string(buf[:n]))
-	require.Contains(t, out.String(), `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"internal_error: droid-acp failed: runtime error`)
-	require.Len(t, log.All(), 1)
-	require.Equal(t, "panic in the gate", log.All()[0].Message)
-	require.Contains(t, log.All()[0].ContextMap()["stack"], "gate.go")
 }
