@@ -12,8 +12,8 @@ import (
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/doctor"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/smoke"
 )
@@ -85,7 +85,7 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 	}
 	untrusted := ""
 	if !c.keeper().Look(dir).Trusted {
-		untrusted = "droid-acp trust --yes " + layer.Word(dir)
+		untrusted = "droid-acp trust --yes " + paths.Word(dir)
 	}
 	return doctor.Config{
 		Trust: untrusted,

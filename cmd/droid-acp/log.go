@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/files"
 	"droid-acp/internal/visible"
 )
 
@@ -122,27 +125,11 @@ func withoutDroidsWords(fields []zapcore.Field) []zapcore.Field {
 
 // openLogFile opens the file, or gives up after logFileTime.
 func openLogFile(path string) (*os.File, error) {
-	type opened struct {
-		file *os.File
-		err  error
+	file, err := files.Within(context.Background(), files.NewCalls(1, logFileTime), path, func(path string) (*os.File, error) {
+		return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	})
+	if errors.Is(err, files.ErrHangs) { // and who asked ends
+		err = fmt.Errorf("%s did not open within %v; is it a pipe that nobody reads, or on a file system that does not answer?", path, logFileTime)
 	}
-	result := make(chan opened)
-	given := make(chan struct{})
-	defer close(given)
-	go func() {
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		select {
-		case result <- opened{file, err}:
-		case <-given:
-			_ = file.Close() // nothing was written; closing no file is an error of no interest
-		}
-	}()
-	patience := time.NewTimer(logFileTime)
-	defer patience.Stop()
-	select {
-	case r := <-result:
-		return r.file, r.err
-	case <-patience.C:
-		return nil, fmt.Errorf("%s did not open within %v; is it a pipe that nobody reads, or on a file system that does not answer?", path, logFileTime)
-	}
+	return file, err
 }

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/paths"
 	"droid-acp/internal/trust"
 )
 
@@ -16,8 +16,16 @@ func trustCommand(r *commandRun, args string) {
 	word := strings.ToLower(strings.TrimSpace(args))
 	var answer string
 	changed := false
-	r.beside(openTime, errOpenTime, func(context.Context) (err error) {
-		answer, changed, err = answerTrust(keeper, cwd, word)
+	type said struct {
+		answer  string
+		changed bool
+	}
+	r.beside(openTime, errOpenTime, func(ctx context.Context) error {
+		got, err := bounded(ctx, r.s.agent, "Trust", cwd, func(cwd string) (s said, err error) {
+			s.answer, s.changed, err = answerTrust(keeper, cwd, word)
+			return s, err
+		})
+		answer, changed = got.answer, got.changed
 		return err
 	}, func(err error) {
 		if err != nil {
@@ -69,4 +77,4 @@ func programName(file string) string {
 }
 
 // trustLine is the command that lets a project run what it brings.
-func trustLine(root string) string { return "droid-acp trust --yes " + layer.Word(root) }
+func trustLine(root string) string { return "droid-acp trust --yes " + paths.Word(root) }

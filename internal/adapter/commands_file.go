@@ -3,10 +3,10 @@ package adapter
 import (
 	"cmp"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 )
@@ -63,11 +63,7 @@ func commandName(name string) string {
 // for anything but a regular file of a sensible size.
 func readCommandFile(path string) (text string, ok bool) {
 	const largest = 1 << 20
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > largest {
-		return "", false
-	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, largest)
 	if err != nil {
 		return "", false
 	}

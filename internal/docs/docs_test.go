@@ -16,7 +16,7 @@ const root = "../.."
 
 // documents are the ones that are checked.
 var documents = []string{"CONTRIBUTING.md", "docs/architecture.md", "docs/decisions.md", "docs/quirks.md", "docs/comparison.md", "docs/options.md",
-	"docs/threads.md", "docs/login.md", "docs/editor-files.md"}
+	"docs/threads.md", "docs/login.md", "docs/editor-files.md", "docs/events.md"}
 
 func TestWhatIsNamedExists(t *testing.T) {
 	c, err := newChecker(root)

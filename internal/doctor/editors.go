@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,7 +16,9 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"droid-acp/internal/child"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/files"
 )
 
 // editorFile is a configuration that names agents under "agent_servers".
@@ -120,14 +121,7 @@ const maxBrackets = 100_000
 // agentServers reads the agents of a configuration, which may have comments and commas
 // behind the last entry, as Zed's.
 func agentServers(path string) (map[string]agentServer, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxConfig {
-		return nil, errors.New("it is no regular file, or a very large one")
-	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, maxConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +168,7 @@ func (p *patient) faultOf(s agentServer) (fault, remedy string) {
 	if strings.ContainsAny(path, `/\`) && !filepath.IsAbs(path) {
 		return fmt.Sprintf("the command %q is no absolute path.", withoutArguments(s.Command.Path)), "Put " + p.Self + " in its place."
 	}
-	if _, err := exec.LookPath(path); err != nil {
+	if _, err := child.Find(path); err != nil {
 		return fmt.Sprintf("the command %q is not there.", withoutArguments(s.Command.Path)), "Put " + p.Self + " in its place."
 	}
 	named := map[string]string{"DROID_ACP_DROID": s.Env.Droid}

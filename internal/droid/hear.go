@@ -31,7 +31,6 @@ const lineHead = 4 << 10
 // longest bytes, hands responses to their calls and events to Events.
 func (c *Client) read(longest int) {
 	defer close(c.readDone)
-	defer close(c.events)
 	defer c.failFirst()
 	var head []byte // the beginning of a line that is too long
 	lines := jsonrpc.NewLines(countingReader{c}, longest, func(piece []byte) {

@@ -8,17 +8,16 @@ import (
 	"debug/macho"
 	"debug/pe"
 	"errors"
-	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
-	"droid-acp/internal/procgroup"
+	"droid-acp/internal/child"
+	"droid-acp/internal/files"
 )
 
 // Program is what the file of a program tells of itself.
@@ -35,18 +34,16 @@ func Inspect(path string) (Program, error) {
 		return Program{Path: path}, err
 	}
 	p := Program{Path: resolved}
-	info, err := os.Stat(resolved)
+	f, _, err := files.Open(resolved)
 	if err != nil {
 		return p, err
 	}
-	if !info.Mode().IsRegular() {
-		return p, fmt.Errorf("%s is no regular file", resolved)
+	defer f.Close() // it is only read
+	if p.Interpreter = interpreter(f); p.Interpreter != "" {
+		return p, nil
 	}
-	if p.Interpreter, err = interpreter(resolved); err != nil || p.Interpreter != "" {
-		return p, err
-	}
-	for _, read := range []func(string) []string{elfSystems, fatSystems, machSystems, peSystems} {
-		if p.Systems = read(resolved); p.Systems != nil {
+	for _, read := range []func(io.ReaderAt) []string{elfSystems, fatSystems, machSystems, peSystems} {
+		if p.Systems = read(f); p.Systems != nil {
 			break
 		}
 	}
@@ -62,26 +59,20 @@ func (p Program) RunsOn(goos, goarch string) bool {
 	return goarch == "arm64" && goos != "linux" && slices.Contains(p.Systems, goos+"/amd64")
 }
 
-func interpreter(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()                                        // it is only read
+func interpreter(f io.Reader) string {
 	line, _ := bufio.NewReaderSize(f, 256).ReadSlice('\n') // a longer line names none
 	named, found := bytes.CutPrefix(line, []byte("#!"))
 	if !found {
-		return "", nil
+		return ""
 	}
-	return strings.TrimSpace(string(named)), nil
+	return strings.TrimSpace(string(named))
 }
 
-func elfSystems(path string) []string {
-	f, err := elf.Open(path)
+func elfSystems(file io.ReaderAt) []string {
+	f, err := elf.NewFile(file)
 	if err != nil {
 		return nil
 	}
-	defer f.Close() // it is only read
 	system := "linux"
 	if f.OSABI == elf.ELFOSABI_FREEBSD {
 		system = "freebsd"
@@ -99,21 +90,19 @@ func elfSystems(path string) []string {
 	return []string{system + "/" + f.Machine.String()}
 }
 
-func machSystems(path string) []string {
-	f, err := macho.Open(path)
+func machSystems(file io.ReaderAt) []string {
+	f, err := macho.NewFile(file)
 	if err != nil {
 		return nil
 	}
-	defer f.Close() // it is only read
 	return []string{machSystem(f.Cpu)}
 }
 
-func fatSystems(path string) (all []string) {
-	f, err := macho.OpenFat(path)
+func fatSystems(file io.ReaderAt) (all []string) {
+	f, err := macho.NewFatFile(file)
 	if err != nil {
 		return nil
 	}
-	defer f.Close() // it is only read
 	for _, arch := range f.Arches {
 		all = append(all, machSystem(arch.Cpu))
 	}
@@ -130,12 +119,11 @@ func machSystem(cpu macho.Cpu) string {
 	return "darwin/" + cpu.String()
 }
 
-func peSystems(path string) []string {
-	f, err := pe.Open(path)
+func peSystems(file io.ReaderAt) []string {
+	f, err := pe.NewFile(file)
 	if err != nil {
 		return nil
 	}
-	defer f.Close() // it is only read
 	switch f.Machine {
 	case pe.IMAGE_FILE_MACHINE_AMD64:
 		return []string{"windows/amd64"}
@@ -151,33 +139,19 @@ var releaseForm = regexp.MustCompile(`^v?\d+\.\d+\.\d+[\w.+-]*$`)
 // Release asks the program for the version of its release, such as "0.225.2": 0.1 s
 // (0.225) to 1.4 s (0.99). Nothing of it is left when ctx ends.
 func Release(ctx context.Context, path string) (string, error) {
-	var out, errOut tail
-	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env = Command{}.environment()
-	cmd.Stdout, cmd.Stderr = &out, &errOut
+	var out child.Tail
+	c := child.Command{Path: path, Args: []string{"--version"}, Env: Command{}.environment()}
 	if info, err := os.Stat(os.TempDir()); runtime.GOOS != "windows" && err == nil && info.IsDir() {
-		cmd.Dir = os.TempDir() // it makes no difference, and is no project
+		c.Dir = os.TempDir() // it makes no difference, and is no project
 	}
-	var group procgroup.Group
-	cmd.Cancel = func() error { group.Close(); return nil }
-	cmd.WaitDelay = time.Second
-	if err := group.Start(cmd); err != nil {
-		return "", err
-	}
-	err := cmd.Wait()
-	group.Close()
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
-	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		lines, _ := errOut.last()
-		return "", &ExitError{Code: exit.ExitCode(), Signal: signalName(exit.ProcessState), Stderr: lines}
-	}
+	exit, err := child.Run(ctx, c, &out, 0)
 	if err != nil {
 		return "", err
 	}
-	lines, _ := out.last()
+	if exit.Code != 0 {
+		return "", &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: exit.Stderr, Err: exit.Err}
+	}
+	lines, _ := out.Last()
 	for _, line := range lines {
 		if releaseForm.MatchString(strings.TrimSpace(line)) {
 			return strings.TrimPrefix(strings.TrimSpace(line), "v"), nil

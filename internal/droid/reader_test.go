@@ -5,30 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
 )
-
-func TestTail(t *testing.T) {
-	tail := &tail{}
-	for i := range stderrLines + 5 {
-		fmt.Fprintf(tail, "line ")
-		fmt.Fprintf(tail, "%d\r\n\n", i)
-	}
-	lines, seen := tail.last()
-	require.Len(t, lines, stderrLines)
-	require.Equal(t, "line 5", lines[0])
-	require.Equal(t, stderrLines+5, seen)
-
-	fmt.Fprint(tail, strings.Repeat("x", stderrLineMax-1)+"\xff\xff"+strings.Repeat("y", 1<<20))
-	lines, _ = tail.last()
-	require.Equal(t, strings.Repeat("x", stderrLineMax-1)+"\uFFFD", lines[stderrLines-1])
-	require.LessOrEqual(t, cap(tail.partial), 2*stderrLineMax)
-}
 
 func TestExitErrorText(t *testing.T) {
 	for want, e := range map[string]ExitError{

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/files"
 )
 
 // userHooks returns the user's own hooks for these events in a session in the directory
@@ -62,7 +63,7 @@ func firstHooks(dirs, events []string) (hooksByEvent, error) {
 // readHooks returns the hooks for these events in a settings file, none if there is no
 // such file.
 func readHooks(path string, events []string) (hooksByEvent, error) {
-	data, err := layer.ReadFile(path)
+	data, err := files.Read(path, layer.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

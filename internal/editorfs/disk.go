@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"droid-acp/internal/files"
 )
 
 // location is where a path leads.
@@ -50,7 +52,7 @@ func resolve(path string) (location, error) {
 		}
 	}
 	at.resolved, err = filepath.EvalSymlinks(path)
-	if err == nil && ofKernel(at.resolved) {
+	if err == nil && files.IsKernels(at.resolved) {
 		err = errKind
 	}
 	return at, err
@@ -73,20 +75,10 @@ func resolveMissing(path string) (string, error) {
 		return "", err
 	}
 	resolved = filepath.Join(resolved, filepath.Base(path))
-	if ofKernel(resolved) {
+	if files.IsKernels(resolved) {
 		return "", errKind
 	}
 	return resolved, nil
-}
-
-// ofKernel reports whether the kernel shows itself or its devices under a path.
-func ofKernel(path string) bool {
-	for _, dir := range []string{"/proc", "/sys", "/dev"} {
-		if path == dir || strings.HasPrefix(path, dir+"/") && !strings.HasPrefix(path, "/dev/shm/") {
-			return true
-		}
-	}
-	return false
 }
 
 // content is a file that was read.
@@ -148,20 +140,17 @@ func (f *Files) read(resolved string) (c *content, data []byte, err error) {
 }
 
 func (f *Files) readOnce(resolved string) (*content, []byte, error) {
-	before, err := os.Lstat(resolved)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case !before.Mode().IsRegular():
-		return nil, nil, errKind
-	case before.Size() > maxSize:
-		return nil, nil, errSize
+	file, before, err := files.OpenExact(resolved)
+	if errors.Is(err, files.ErrNotRegular) {
+		err = errKind
 	}
-	file, err := os.OpenFile(resolved, os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer file.Close()
+	if before.Size() > maxSize {
+		return nil, nil, errSize
+	}
 	data := make([]byte, before.Size()+1)
 	n, err := io.ReadFull(file, data)
 	if err == nil || !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"net"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/paths"
 )
 
 // acceptPause is how long the listener waits after a connection could not be accepted,
@@ -64,18 +64,7 @@ func serve(socket *net.UnixListener, remove func(), program string, limit time.D
 // the agent is gone, is no matter of droid's or the model's: without the end, droid
 // would put the shell's complaint before the tool's result.
 func commandLine(program, address string) string {
-	return quote(program) + " " + stream.OwnHook + " " + quote(address) + " 2>/dev/null || :"
-}
-
-// quote makes text one word of a shell's command.
-func quote(text string) string {
-	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/@._-", r)
-	}
-	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return paths.Word(program) + " " + stream.OwnHook + " " + paths.Word(address) + " 2>/dev/null || :"
 }
 
 // Command is the shell command line for droid's settings. It works as long as the

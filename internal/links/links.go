@@ -42,7 +42,7 @@ const (
 	MaxLine = 4 << 10
 	// maxTitle bounds a title in bytes.
 	maxTitle = 800
-	// maxPath bounds how many sessions of one thread are followed.
+	// maxPath bounds how many links of one thread are followed.
 	maxPath = 1000
 )
 
@@ -72,12 +72,29 @@ func (l Link) check() error {
 
 // Set is the links that count.
 type Set struct {
-	last map[string]Link     // the newest of each From
-	into map[string][]string // the From of each link that leads to an id, in their order
+	last    map[string]line     // the newest of each From
+	into    map[string][]origin // of each To, in their order; the first one counts
+	numbers map[string]int32    // of sessions in the forest
+	paths   forest
+	lines   int // how many were added
+}
+
+// line is a link that counts, and origin where it stands: of two links with the same From
+// the numbers differ.
+type line struct {
+	Link
+	number int
+}
+
+type origin struct {
+	from   string
+	number int
 }
 
 // NewSet returns a set without links.
-func NewSet() *Set { return &Set{map[string]Link{}, map[string][]string{}} }
+func NewSet() *Set {
+	return &Set{last: map[string]line{}, into: map[string][]origin{}, numbers: map[string]int32{}}
+}
 
 // Parse reads the lines of a file. Those that are damaged, too long or name no
 // valid ids are skipped.
@@ -97,14 +114,19 @@ func Parse(data []byte) *Set {
 // Add takes a link that is newer than all others. If To led back to From, that link
 // no longer counts: the set never has a circle.
 func (s *Set) Add(l Link) {
+	s.lines++
 	s.drop(l.From)
-	if l.To != l.From && s.leads(l.To, l.From) {
+	s.last[l.From] = line{l, s.lines}
+	if l.To == l.From {
+		return
+	}
+	from, to := s.number(l.From), s.number(l.To)
+	// A path that is too long to follow counts as one that leads back.
+	if end, length := s.paths.end(to); end == from || length >= maxPath {
 		s.drop(l.To)
 	}
-	s.last[l.From] = l
-	if l.To != l.From {
-		s.into[l.To] = append(s.into[l.To], l.From)
-	}
+	s.paths.link(from, to)
+	s.into[l.To] = append(s.into[l.To], origin{l.From, s.lines})
 }
 
 // drop takes back the link of this session, if it has one.
@@ -114,39 +136,38 @@ func (s *Set) drop(from string) {
 		return
 	}
 	delete(s.last, from)
-	s.into[l.To] = slices.DeleteFunc(s.into[l.To], func(id string) bool { return id == from })
-	if len(s.into[l.To]) == 0 {
-		delete(s.into, l.To)
+	if l.To == from {
+		return
 	}
+	s.paths.cut(s.number(from))
+	list := s.into[l.To]
+	for len(list) > 0 && s.last[list[0].from].number != list[0].number {
+		list = list[1:]
+	}
+	s.into[l.To] = list
 }
 
-// leads reports whether the links lead from one session to the other. A path that is
-// too long to follow counts as one that does.
-func (s *Set) leads(from, to string) bool {
-	for range maxPath {
-		if from == to {
-			return true
-		}
-		l, ok := s.Next(from)
-		if !ok {
-			return false
-		}
-		from = l.To
+// number is that of a session in the forest.
+func (s *Set) number(id string) int32 {
+	n, ok := s.numbers[id]
+	if !ok {
+		n = s.paths.add()
+		s.numbers[id] = n
 	}
-	return true
+	return n
 }
 
 // Next is the link by which a thread goes on from this session, if it does.
 func (s *Set) Next(id string) (Link, bool) {
 	l, ok := s.last[id]
-	return l, ok && l.To != l.From
+	return l.Link, ok && l.To != l.From
 }
 
 // Last is the newest line about where the thread of this session goes on, also when
 // it says that it stays.
 func (s *Set) Last(id string) (Link, bool) {
 	l, ok := s.last[id]
-	return l, ok
+	return l.Link, ok
 }
 
 // Before is the link that leads to this session, if one does: of several the one
@@ -155,7 +176,7 @@ func (s *Set) Before(id string) (Link, bool) {
 	if len(s.into[id]) == 0 {
 		return Link{}, false
 	}
-	return s.last[s.into[id][0]], true
+	return s.last[s.into[id][0].from].Link, true
 }
 
 // Path is the session and those in which its thread went on after it, in their order.
@@ -178,14 +199,41 @@ func (s *Set) Len() int { return len(s.last) }
 // Keep returns the lines, oldest first, of the links that lead to a session for which
 // exists returns true, at most max bytes of the newest.
 func (s *Set) Keep(exists func(id string) bool, max int) []byte {
+	away := make(map[string]int, len(s.last)) // how far the next session is that exists
 	var kept []Link
 	for from, l := range s.last {
-		for _, id := range s.Path(from) {
-			if exists(id) {
-				kept = append(kept, l)
-				break
-			}
+		if s.away(from, exists, away) <= maxPath {
+			kept = append(kept, l.Link)
 		}
 	}
 	return encode(kept, max)
+}
+
+// away is over how many links the path from a session first leads to one that exists. known
+// has what was found before.
+func (s *Set) away(id string, exists func(id string) bool, known map[string]int) int {
+	var path []string
+	far := maxPath + 1
+	for {
+		n, ok := known[id]
+		if ok {
+			far = n
+			break
+		}
+		path = append(path, id)
+		if exists(id) {
+			far = -1
+			break
+		}
+		l, ok := s.Next(id)
+		if !ok {
+			break
+		}
+		id = l.To
+	}
+	for _, id := range slices.Backward(path) {
+		far = min(far+1, maxPath+1)
+		known[id] = far
+	}
+	return far
 }

@@ -3,6 +3,7 @@ package links
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,132 @@ func TestRandomLinks(t *testing.T) {
 				require.Equal(t, newest.To, path[1], "seed %d", seed)
 			}
 		}
+	}
+}
+
+// plainSet is what Set says of circles and of who came first, link by link.
+type plainSet struct {
+	last map[string]Link
+	into map[string][]string
+}
+
+func (p *plainSet) drop(from string) {
+	if l, ok := p.last[from]; ok {
+		delete(p.last, from)
+		p.into[l.To] = slices.DeleteFunc(p.into[l.To], func(id string) bool { return id == from })
+	}
+}
+
+func (p *plainSet) leads(from, to string) bool {
+	for range maxPath {
+		l, ok := p.last[from]
+		if from == to || !ok || l.To == from {
+			return from == to
+		}
+		from = l.To
+	}
+	return true
+}
+
+func (p *plainSet) add(l Link) {
+	p.drop(l.From)
+	if l.To != l.From && p.leads(l.To, l.From) {
+		p.drop(l.To)
+	}
+	p.last[l.From] = l
+	if l.To != l.From {
+		p.into[l.To] = append(p.into[l.To], l.From)
+	}
+}
+
+// TestAsLinkByLink compares the links that count with those of a set that walks.
+func TestAsLinkByLink(t *testing.T) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		sessions := 2 + random.IntN(40)
+		s, plain := NewSet(), &plainSet{map[string]Link{}, map[string][]string{}}
+		for n := range 300 {
+			l := link(fmt.Sprint(random.IntN(sessions)), fmt.Sprint(random.IntN(sessions)))
+			s.Add(l)
+			plain.add(l)
+			require.Equal(t, len(plain.last), s.Len(), "seed %d, line %d", seed, n)
+			for id, want := range plain.last {
+				got, _ := s.Last(id)
+				require.Equal(t, want, got, "seed %d, line %d", seed, n)
+			}
+			for id, from := range plain.into {
+				before, ok := s.Before(id)
+				require.Equal(t, len(from) > 0, ok, "seed %d, line %d", seed, n)
+				if ok {
+					require.Equal(t, from[0], before.From, "seed %d, line %d", seed, n)
+				}
+			}
+		}
+	}
+}
+
+// A path that is too long is cut where the new link leads to, as it was link by link.
+func TestLongPath(t *testing.T) {
+	s, plain := NewSet(), &plainSet{map[string]Link{}, map[string][]string{}}
+	for i := range 3 * maxPath { // each at the beginning of the path
+		l := link(fmt.Sprint(i+1), fmt.Sprint(i))
+		s.Add(l)
+		plain.add(l)
+	}
+	require.Equal(t, len(plain.last), s.Len())
+	for id := range plain.last {
+		_, ok := s.Last(id)
+		require.True(t, ok, id)
+	}
+}
+
+// hostile are files that somebody made, of about n lines each.
+func hostile(n int) map[string]*strings.Builder {
+	all := map[string]*strings.Builder{}
+	add := func(name string, from, to any) {
+		if all[name] == nil {
+			all[name] = new(strings.Builder)
+		}
+		fmt.Fprintf(all[name], "{\"from\":\"%v\",\"to\":\"%v\"}\n", from, to)
+	}
+	for i := range n {
+		add("one path, from its end", i+1, i)
+		add("one path, from its beginning", i, i+1)
+		add("all to one", i, "x")
+		add("to one and away again", i/2, []string{"x", "y"}[i%2])
+		switch near := maxPath - 2; {
+		case i < near:
+			add("to and fro at a long path's ends", i+1, i)
+		default:
+			add("to and fro at a long path's ends", fmt.Sprint("z", i%7), near-i%2)
+		}
+	}
+	return all
+}
+
+// TestWorkGrowsWithTheFile counts what is done for each line: it stays about the same.
+func TestWorkGrowsWithTheFile(t *testing.T) {
+	for name, file := range hostile(40_000) {
+		s := Parse([]byte(file.String()))
+		looked := 0
+		s.Keep(func(string) bool { looked++; return false }, 1<<20)
+		require.Less(t, s.paths.steps, 60*s.lines, name) // about twice the logarithm of the number of sessions
+		require.LessOrEqual(t, looked, 2*s.lines, name)
+		require.Equal(t, 40_000, s.lines, name)
+	}
+}
+
+// BenchmarkHostileFile reads the largest file that is read, of the shortest lines, and
+// shortens it.
+func BenchmarkHostileFile(b *testing.B) {
+	for name, file := range hostile(35_000) {
+		data := []byte(file.String())
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				Parse(data).Keep(func(string) bool { return false }, 1<<20)
+			}
+		})
 	}
 }
 

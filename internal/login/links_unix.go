@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/paths"
 	"droid-acp/internal/tempdir"
 )
 
@@ -88,11 +89,8 @@ done 2>/dev/null
 PATH=%s
 export PATH
 exec %s "$@"
-`, quoted(pipe), quoted(path), opener)
+`, paths.Word(pipe), paths.Word(path), opener)
 }
-
-// quoted is a text as one word of a shell.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // read passes on the addresses until the pipe is closed.
 func (h hearing) read() {

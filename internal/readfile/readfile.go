@@ -5,12 +5,12 @@ package readfile
 
 import (
 	"context"
-	"io"
-	"os"
-	"sync"
+	"errors"
+	"io/fs"
 	"time"
 	"unicode/utf8"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/show"
 )
 
@@ -21,22 +21,19 @@ const (
 	maxReadAtOnce = 16 << 20
 	// wait is how long what is to be shown waits for the files that belong to it.
 	wait = 500 * time.Millisecond
-	// maxReadings bounds the files that are being read at once. Reading a file on a
-	// dead mount cannot be ended and keeps its goroutine and its thread.
+	// maxReadings bounds the files that are being read at once.
 	maxReadings = 16
 )
 
 // Reader reads files beside those who want them, within bounds of time and number.
 type Reader struct {
 	readText func(path string) show.File // may hang
-
-	mu      sync.Mutex
-	running map[string]struct{} // paths that are being read now
+	readings *files.Calls
 }
 
 // New makes a Reader that reads each file by readText, which may hang; see Text.
 func New(readText func(path string) show.File) *Reader {
-	return &Reader{readText: readText, running: make(map[string]struct{})}
+	return &Reader{readText: readText, readings: files.NewCalls(maxReadings, wait)}
 }
 
 // Read returns the texts of files as far as they could be read within half a second.
@@ -51,7 +48,7 @@ func (f *Reader) Read(ctx context.Context, paths []string) show.Files {
 		if size > maxReadAtOnce || ctx.Err() != nil {
 			return texts
 		}
-		t := f.readOne(ctx, path)
+		t, _ := files.Within(ctx, f.readings, path, func(path string) (show.File, error) { return f.readText(path), nil }) // nothing when it hangs
 		texts[path] = t
 		if t.Text != nil {
 			size += len(*t.Text)
@@ -60,57 +57,14 @@ func (f *Reader) Read(ctx context.Context, paths []string) show.Files {
 	return texts
 }
 
-// readOne reads one file. It returns nothing, at once, if an earlier reading of the
-// file still hangs, or if too many readings do.
-func (f *Reader) readOne(ctx context.Context, path string) show.File {
-	f.mu.Lock()
-	_, hangs := f.running[path]
-	if hangs || len(f.running) >= maxReadings {
-		f.mu.Unlock()
-		return show.File{}
-	}
-	f.running[path] = struct{}{}
-	f.mu.Unlock()
-	read := make(chan show.File, 1)
-	go func() {
-		t := f.readText(path)
-		f.mu.Lock()
-		delete(f.running, path)
-		f.mu.Unlock()
-		read <- t
-	}()
-	select {
-	case t := <-read:
-		return t
-	case <-ctx.Done():
-		return show.File{}
-	}
-}
-
 // Text reads a file to show how it changes. It returns nothing for a file that is too
 // large, not regular, or not text.
 func Text(path string) show.File {
-	if isKernelPath(path) {
-		return show.File{}
-	}
-	info, err := os.Stat(path)
+	data, err := files.Read(path, maxSize)
 	switch {
-	case os.IsNotExist(err):
+	case errors.Is(err, fs.ErrNotExist) && !files.IsKernels(path):
 		return show.File{Known: true}
-	case err != nil || !info.Mode().IsRegular() || info.Size() > maxSize:
-		return show.File{}
-	}
-	file, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0) // it may be another one by now
-	if err != nil {
-		return show.File{}
-	}
-	defer file.Close()
-	info, err = file.Stat()
-	if err != nil || !info.Mode().IsRegular() || isKernelFile(file) {
-		return show.File{}
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxSize+1)) // it may have grown
-	if err != nil || len(data) > maxSize || !utf8.Valid(data) {
+	case err != nil || !utf8.Valid(data):
 		return show.File{}
 	}
 	text := string(data)

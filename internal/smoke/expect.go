@@ -2,11 +2,12 @@ package smoke
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"droid-acp/internal/files"
 )
 
 // maxExpected bounds what is read of a file, in bytes.
@@ -57,12 +58,7 @@ func lookForFile(dir string, e Expectation) string {
 	case info.Size() > maxExpected:
 		return "a file too large to look into (more than 64 MiB)"
 	}
-	file, err := root.Open(name)
-	if err != nil {
-		return err.Error()
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxExpected))
+	text, err := files.ReadIn(root, name, maxExpected)
 	switch {
 	case err != nil:
 		return err.Error()

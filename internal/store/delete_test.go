@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// files are the files below dir, by path relative to it.
-func files(t testing.TB, dir string) []string {
+// filesIn are the files below dir, by path relative to it.
+func filesIn(t testing.TB, dir string) []string {
 	t.Helper()
 	var list []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -59,17 +59,17 @@ func TestDeleteAndGetBack(t *testing.T) {
 	s.write("gone/attachments", "f.txt", "attached", sometime)
 	s.session("gone.2", abs("/w"), 2) // begins alike
 	s.write(dir, "gone.2.settings.json", "{}", sometime)
-	before := files(t, s.root)
+	before := filesIn(t, s.root)
 	listed := s.list("", 0)
 
 	require.NoError(t, s.Delete("gone"))
-	require.Equal(t, []string{dir + "/gone.2.jsonl", dir + "/gone.2.settings.json"}, files(t, s.root))
+	require.Equal(t, []string{dir + "/gone.2.jsonl", dir + "/gone.2.settings.json"}, filesIn(t, s.root))
 	require.Equal(t, []string{"gone.2"}, ids(s.list("", 0)))
 	_, err = s.Find("gone")
 	require.Error(t, err)
 	require.Len(t, s.bins(), 1)
 	require.Equal(t, []string{dir + "/gone.jsonl", dir + "/gone.settings.json", dir + "/gone.settings.json.bak", "gone/attachments/f.txt"},
-		files(t, s.bins()[0]))
+		filesIn(t, s.bins()[0]))
 	require.Contains(t, filepath.Base(s.bins()[0]), "Z-gone-")
 
 	require.NoError(t, s.Delete("gone"), "again")
@@ -77,12 +77,12 @@ func TestDeleteAndGetBack(t *testing.T) {
 	require.Len(t, s.bins(), 1)
 
 	// As the documentation says: what lies there goes back to where it was.
-	for _, name := range files(t, s.bins()[0]) {
+	for _, name := range filesIn(t, s.bins()[0]) {
 		to := filepath.Join(s.root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o700))
 		require.NoError(t, os.Rename(filepath.Join(s.bins()[0], name), to))
 	}
-	require.Equal(t, before, files(t, s.root))
+	require.Equal(t, before, filesIn(t, s.root))
 	require.Equal(t, listed, s.list("", 0), "with the same time")
 	back, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -99,11 +99,11 @@ func TestDeleteEveryCopy(t *testing.T) {
 	s.write("", "twice"+transcript, start225("twice", abs("/w"), "a", nil)+turn225("a"), sometime)
 	require.NoError(t, os.Symlink(filepath.Join(s.root, "-copy"), filepath.Join(s.root, "-link")))
 	require.NoError(t, s.Delete("twice"))
-	require.Empty(t, files(t, filepath.Join(s.root, "-copy")))
+	require.Empty(t, filesIn(t, filepath.Join(s.root, "-copy")))
 	require.Empty(t, s.list("", 0))
 	require.Len(t, s.bins(), 1)
-	require.Len(t, files(t, s.bins()[0]), 3)
-	require.Contains(t, files(t, s.bins()[0]), "twice.jsonl")
+	require.Len(t, filesIn(t, s.bins()[0]), 3)
+	require.Contains(t, filesIn(t, s.bins()[0]), "twice.jsonl")
 }
 
 func TestDeleteWhatIsDamaged(t *testing.T) {
@@ -148,10 +148,10 @@ func TestDeleteAtOnce(t *testing.T) {
 		})
 	}
 	both.Wait()
-	require.Empty(t, files(t, s.root))
+	require.Empty(t, filesIn(t, s.root))
 	require.Len(t, s.bins(), sessions, "one for each session")
 	for _, bin := range s.bins() {
-		require.Len(t, files(t, bin), 2, "conversation and settings lie together")
+		require.Len(t, filesIn(t, bin), 2, "conversation and settings lie together")
 	}
 	require.Len(t, slices.Compact(s.bins()), sessions)
 	require.Empty(t, s.logs.All())
@@ -207,11 +207,11 @@ func TestDeleteToAnotherFilesystem(t *testing.T) {
 	require.NoError(t, err)
 
 	require.NoError(t, s.Delete("gone"))
-	require.Empty(t, files(t, other))
+	require.Empty(t, filesIn(t, other))
 	require.NoDirExists(t, filepath.Join(other, "gone"))
 	require.Len(t, s.bins(), 1)
 	bin := s.bins()[0]
-	require.Equal(t, []string{dir + "/gone.jsonl", dir + "/gone.settings.json", "gone/attachments/f.txt", "gone/attachments/link"}, files(t, bin))
+	require.Equal(t, []string{dir + "/gone.jsonl", dir + "/gone.settings.json", "gone/attachments/f.txt", "gone/attachments/link"}, filesIn(t, bin))
 	moved, err := os.ReadFile(filepath.Join(bin, dir, "gone.jsonl"))
 	require.NoError(t, err)
 	require.Equal(t, content, moved)
@@ -234,14 +234,14 @@ func TestDeleteMovesNothingOutsideTheStore(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "kept.settings.json"), []byte("mine"), 0o600))
 	require.NoError(t, os.Symlink(outside, filepath.Join(s.root, "-w")))
 	s.session("kept", abs("/v"), 1) // a copy that lies in the store
-	before := files(t, s.root)
+	before := filesIn(t, s.root)
 
 	err := s.Delete("kept")
 	require.ErrorContains(t, err, outside)
 	require.ErrorContains(t, err, "symbolic link")
 	require.FileExists(t, mine)
 	require.FileExists(t, filepath.Join(outside, "kept.settings.json"))
-	require.Equal(t, before, files(t, s.root), "all or nothing")
+	require.Equal(t, before, filesIn(t, s.root), "all or nothing")
 	require.Empty(t, s.bins())
 }
 
@@ -257,7 +257,7 @@ func TestDeleteTakesTheLinkNotItsTarget(t *testing.T) {
 	require.NoError(t, os.Symlink(outside, filepath.Join(s.root, "a")))
 	require.NoError(t, s.Delete("a"))
 	require.FileExists(t, target)
-	require.Empty(t, files(t, s.root))
+	require.Empty(t, filesIn(t, s.root))
 	require.Len(t, s.bins(), 1)
 }
 
@@ -270,7 +270,7 @@ func (s testStore) full(id string) []string {
 	s.write(dir, id+".settings.json.bak", "{}", sometime)
 	s.write("", id+transcript, start225(id, abs("/w"), "a", nil)+turn225("a"), sometime)
 	s.write(id+"/attachments", "f.txt", "attached", sometime)
-	return files(s.t, s.root)
+	return filesIn(s.t, s.root)
 }
 
 // The n-th step of a deletion is the last one that happens, or fails: either way
@@ -321,10 +321,10 @@ func TestDeleteIsAllOrNothing(t *testing.T) {
 					require.Greater(t, step, 2*len(all)-1, "all steps were stopped at")
 					return
 				}
-				whole := len(s.bins()) == 1 && !strings.HasSuffix(s.bins()[0], unfinished) && slices.Equal(all, files(t, s.bins()[0]))
-				require.True(t, whole || slices.Equal(all, files(t, s.root)), "step %d: store %v", step, files(t, s.root))
+				whole := len(s.bins()) == 1 && !strings.HasSuffix(s.bins()[0], unfinished) && slices.Equal(all, filesIn(t, s.bins()[0]))
+				require.True(t, whole || slices.Equal(all, filesIn(t, s.root)), "step %d: store %v", step, filesIn(t, s.root))
 				if err != nil {
-					require.Equal(t, all, files(t, s.root), "what failed left everything where it was")
+					require.Equal(t, all, filesIn(t, s.root), "what failed left everything where it was")
 					require.Empty(t, s.bins())
 				}
 				// The next attempt gets to the end.
@@ -376,7 +376,7 @@ func TestDeleteOfAHeldSession(t *testing.T) {
 	again()
 	require.NoError(t, s.Delete("mine"))
 	require.NoFileExists(t, path)
-	require.Empty(t, files(t, filepath.Join(filepath.Dir(s.root), openName)))
+	require.Empty(t, filesIn(t, filepath.Join(filepath.Dir(s.root), openName)))
 
 	_, err = s.Hold("../mine")
 	require.Error(t, err)
@@ -384,7 +384,7 @@ func TestDeleteOfAHeldSession(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(s.root), openName, "died"), nil, 0o600))
 	require.NoError(t, s.Delete("died"))
 	require.NoFileExists(t, path)
-	require.Empty(t, files(t, filepath.Join(filepath.Dir(s.root), openName)))
+	require.Empty(t, filesIn(t, filepath.Join(filepath.Dir(s.root), openName)))
 }
 
 // What processes that were killed have left does not gather.
@@ -398,11 +398,11 @@ func TestHoldSweepsWhatIsLeft(t *testing.T) {
 	}
 	release, err := s.Hold("mine")
 	require.NoError(t, err)
-	require.Len(t, files(t, dir), 2)
+	require.Len(t, filesIn(t, dir), 2)
 	require.True(t, s.Held("kept"))
 	release()
 	kept()
-	require.Empty(t, files(t, dir))
+	require.Empty(t, filesIn(t, dir))
 }
 
 // Whoever comes while the last holder leaves holds a file that the next one sees.

@@ -11,13 +11,13 @@ import (
 func TestDiscard(t *testing.T) {
 	s := newStore(t)
 	s.session("mine", abs("/w"), 1)
-	kept := files(t, s.root)
+	kept := filesIn(t, s.root)
 	s.write("-tmp-look", "look"+transcript, start225("look", abs("/tmp/look"), "", nil), sometime)
 	s.write("-tmp-look", "look.settings.json", "{}", sometime)
 	require.NoError(t, os.Mkdir(filepath.Join(s.root, "look"), 0o700))
 
 	require.NoError(t, s.Discard("look"))
-	require.Equal(t, kept, files(t, s.root))
+	require.Equal(t, kept, filesIn(t, s.root))
 	require.NoDirExists(t, filepath.Join(s.root, "-tmp-look"))
 	require.NoDirExists(t, filepath.Join(s.root, "look"))
 	require.Empty(t, s.bins(), "the trash is for what somebody may want back")
@@ -25,7 +25,7 @@ func TestDiscard(t *testing.T) {
 
 	require.ErrorIs(t, s.Discard("mine"), errSpoken)
 	require.Error(t, s.Discard("../mine"))
-	require.Equal(t, kept, files(t, s.root), "a conversation is never destroyed")
+	require.Equal(t, kept, filesIn(t, s.root), "a conversation is never destroyed")
 
 	dir := filepath.Base(filepath.Dir(s.session("other", abs("/x"), 2)))
 	s.write(dir, "second"+transcript, start225("second", abs("/x"), "", nil), sometime)

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"droid-acp/internal/files"
 )
 
 // Why a file is no session.
@@ -115,7 +116,7 @@ func (r *reader) read(path string, want func(start) bool) (head, error) {
 }
 
 func (r *reader) once(path string, want func(start) bool) (head, error) {
-	f, err := os.Open(path)
+	f, _, err := files.Open(path)
 	if err != nil {
 		return head{}, fmt.Errorf("%w: %w", errUnreadable, err)
 	}

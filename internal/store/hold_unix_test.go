@@ -39,7 +39,7 @@ func TestAskedAtOnce(t *testing.T) {
 		close(begin)
 		all.Wait()
 	}
-	require.Empty(t, files(t, dir))
+	require.Empty(t, filesIn(t, dir))
 }
 
 // Where nothing can be locked, sessions are used without, and one log line says so. What may be open
@@ -54,7 +54,7 @@ func TestStoreWithoutLocks(t *testing.T) {
 	for range 2 {
 		release, err := s.Hold("mine")
 		require.NoError(t, err)
-		require.Empty(t, files(t, dir), "what cannot be locked is no hold")
+		require.Empty(t, filesIn(t, dir), "what cannot be locked is no hold")
 		require.False(t, s.Held("mine"))
 		release()
 	}

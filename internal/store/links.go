@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/links"
 )
 
@@ -46,18 +47,12 @@ func (s *Store) links() *links.Set {
 }
 
 // tail returns the last lines of a file, at most max bytes of it. A file that does
-// not exist is empty. Only a regular file is opened: another kind could block.
+// not exist is empty.
 func tail(path string, max int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	f, info, err := files.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a file", path)
 	}
-	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -19,10 +19,10 @@ func (t *threads) place(c candidate, h head) place {
 	if _, known := t.heads[c.path()]; !known {
 		t.heads[c.path()] = h
 	}
-	if len(t.after(c.id)) > 1 {
+	if t.goesOn(c.id) {
 		return place{covered: true}
 	}
-	ids := t.thread(c.id)
+	ids := t.begun(c.id, []string{c.id})
 	p := place{id: c.id, before: ids[:len(ids)-1]}
 	if !t.used[ids[0]] { // else another one has it already
 		p.id = ids[0]

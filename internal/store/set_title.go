@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/sessionid"
 )
 
@@ -81,15 +82,11 @@ func rewrite(path string, change func(line []byte) ([]byte, error)) error {
 
 // rewriteOnce reports false when the file changed while it was copied.
 func rewriteOnce(path string, change func(line []byte) ([]byte, error)) (done bool, err error) {
-	from, err := os.Open(path)
+	from, before, err := files.Open(path)
 	if err != nil {
 		return false, err
 	}
 	defer from.Close()
-	before, err := from.Stat()
-	if err != nil {
-		return false, err
-	}
 	to, err := os.CreateTemp(filepath.Dir(path), ".droid-acp-title-*")
 	if err != nil {
 		return false, err

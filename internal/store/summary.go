@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
+	"io/fs"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/sessionid"
 )
 
@@ -27,18 +28,19 @@ func (s *Store) Summary(id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	var cause error
 	for _, dir := range dirs {
-		if info, err := os.Stat(dir.file(id + transcript)); err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		f, err := os.Open(dir.file(id + transcript))
+		f, _, err := files.Open(dir.file(id + transcript))
 		if err != nil {
-			return "", err
+			if !errors.Is(err, fs.ErrNotExist) {
+				cause = err // it may be there
+			}
+			continue
 		}
 		defer f.Close()
 		return summaryIn(io.LimitReader(f, maxSummaryAt)), nil
 	}
-	return "", &NotFoundError{ID: id}
+	return "", &NotFoundError{ID: id, Err: cause}
 }
 
 // summaryIn is the summary before the first message of a session's file.

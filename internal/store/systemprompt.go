@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/sessionid"
 )
 
@@ -43,21 +43,10 @@ func (s *Store) SystemPrompt(id string) (string, error) {
 }
 
 func readSystemPrompt(path string) (string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
+	data, err := files.Read(path, settingsLimit)
+	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
-	case err != nil:
-		return "", err
-	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is no file", path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close() // read only
-	data, err := io.ReadAll(io.LimitReader(f, settingsLimit))
 	if err != nil {
 		return "", err
 	}

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"os"
 	"slices"
 	"time"
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/links"
 	"droid-acp/internal/sessionid"
 )
@@ -81,7 +81,16 @@ type family struct {
 	children map[string][]candidate // those that droid made by compacting a session, by that one's id
 	heads    map[string]head        // of files, by path; of one that cannot be read an empty one
 	made     map[string]bool        // whether droid made it by compacting its parent, by path
+	nexts    map[string]step        // what next found
+	ahead    map[string]int         // what goesOn found; see there
+	asked    int                    // how often next was called, for tests
 	read     reader
+}
+
+// step is the session in which a thread goes on, if it does.
+type step struct {
+	to string
+	ok bool
 }
 
 // dirFiles are the files of a directory, those used last first.
@@ -94,7 +103,7 @@ type dirFiles struct {
 func newFamily(set *links.Set, files []candidate) *family {
 	f := &family{
 		links: set, files: make(map[string]candidate, len(files)), dirs: map[string]*dirFiles{},
-		children: map[string][]candidate{}, heads: map[string]head{}, made: map[string]bool{},
+		children: map[string][]candidate{}, heads: map[string]head{}, made: map[string]bool{}, nexts: map[string]step{}, ahead: map[string]int{},
 	}
 	for _, c := range files {
 		if _, known := f.files[c.id]; !known {
@@ -114,8 +123,10 @@ func newFamily(set *links.Set, files []candidate) *family {
 const maxThread = 1000
 
 // thread is Thread.
-func (f *family) thread(id string) []string {
-	after := f.after(id)
+func (f *family) thread(id string) []string { return f.begun(id, f.after(id)) }
+
+// begun is what came before the session, and then after, which it begins.
+func (f *family) begun(id string, after []string) []string {
 	seen := map[string]bool{}
 	for _, one := range after {
 		seen[one] = true
@@ -137,16 +148,17 @@ func (f *family) thread(id string) []string {
 // after is the session and those in which its thread went on, without those at the
 // end that are not in the store, unless none is.
 func (f *family) after(id string) []string {
-	path := []string{id}
+	path, place := []string{id}, map[string]int{id: 0}
 	for at := id; len(path) < maxThread; {
 		to, ok := f.next(at)
 		if !ok {
 			break
 		}
-		if i := slices.Index(path, to); i >= 0 {
+		if i, again := place[to]; again {
 			path = path[:i+1+f.newest(path[i:])] // it goes round: the one that was used last counts
 			break
 		}
+		place[to] = len(path)
 		path = append(path, to)
 		at = to
 	}
@@ -169,13 +181,69 @@ func (f *family) newest(ids []string) (n int) {
 	return n
 }
 
+// What goesOn keeps of a session beside how many steps it is to the next one in the store,
+// which is 0 when there is none.
+const (
+	looking   = -1 // it is being found out
+	goesRound = -2 // the path goes round, or leads to one that does
+)
+
+// goesOn reports whether a thread goes on after this session, which is in the store: whether
+// after has more than it. Each session is looked at once, whoever asks.
+func (f *family) goesOn(id string) bool {
+	var path []string
+	for at := id; ; {
+		if _, known := f.ahead[at]; known {
+			break
+		}
+		f.ahead[at] = looking
+		path = append(path, at)
+		to, ok := f.next(at)
+		if !ok {
+			break
+		}
+		at = to
+	}
+	for _, at := range slices.Backward(path) {
+		f.ahead[at] = f.stepsFrom(at)
+	}
+	if f.ahead[id] == goesRound {
+		return len(f.after(id)) > 1
+	}
+	return 0 < f.ahead[id] && f.ahead[id] < maxThread
+}
+
+// stepsFrom is what goesOn keeps of a session, when it is known for the one after it.
+func (f *family) stepsFrom(id string) int {
+	to, ok := f.next(id)
+	if !ok {
+		return 0
+	}
+	_, there := f.files[to]
+	switch n := f.ahead[to]; {
+	case n == looking || n == goesRound:
+		return goesRound
+	case there:
+		return 1
+	case n > 0:
+		return n + 1
+	}
+	return 0
+}
+
 // next is the session in which the thread goes on after this one.
 func (f *family) next(id string) (string, bool) {
-	l, linked := f.links.Last(id)
-	if to, at := f.compacted(id); to != "" && (!linked || at.After(l.Time)) {
-		return to, true
+	f.asked++
+	s, known := f.nexts[id]
+	if !known {
+		l, linked := f.links.Last(id)
+		s = step{l.To, linked && l.To != id}
+		if to, at := f.compacted(id); to != "" && (!linked || at.After(l.Time)) {
+			s = step{to, true}
+		}
+		f.nexts[id] = s
 	}
-	return l.To, linked && l.To != id
+	return s.to, s.ok
 }
 
 // before is the session in which the thread was before this one.
@@ -263,7 +331,7 @@ func (h head) compactionOf(parent candidate) bool {
 // contains reports whether a file has this text somewhere. It reports true for a
 // file that cannot be read.
 func contains(path, text string) bool {
-	f, err := os.Open(path)
+	f, _, err := files.Open(path)
 	if err != nil {
 		return true
 	}

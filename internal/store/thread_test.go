@@ -209,12 +209,12 @@ func TestDeleteOfAThread(t *testing.T) {
 	s.session("other", w, 9)
 	s.goesOn("a", "b", 1)
 	s.goesOn("b", "c", 2)
-	before := files(t, s.root)
+	before := filesIn(t, s.root)
 
 	release, err := s.Hold("b")
 	require.NoError(t, err)
 	require.ErrorIs(t, s.Delete(s.Thread("a")...), errHeld)
-	require.Equal(t, before, files(t, s.root))
+	require.Equal(t, before, filesIn(t, s.root))
 	release()
 
 	removed := 0
@@ -225,14 +225,14 @@ func TestDeleteOfAThread(t *testing.T) {
 		return os.Remove(path)
 	}
 	require.Error(t, s.Delete(s.Thread("a")...))
-	require.Equal(t, before, files(t, s.root), "none was moved")
+	require.Equal(t, before, filesIn(t, s.root), "none was moved")
 	require.Empty(t, s.bins())
 	s.Store.remove = os.Remove
 
 	require.NoError(t, s.Delete(s.Thread("c")...))
 	require.Equal(t, []string{"other"}, ids(s.list("", 0)))
 	require.Len(t, s.bins(), 1)
-	require.Len(t, files(t, s.bins()[0]), len(before)-1)
+	require.Len(t, filesIn(t, s.bins()[0]), len(before)-1)
 	require.NoError(t, os.CopyFS(s.root, os.DirFS(s.bins()[0])))
 	require.Equal(t, []string{"a", "b", "c"}, s.Thread("a"))
 	list := ids(s.list("", 0))

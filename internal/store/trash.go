@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"droid-acp/internal/files"
 )
 
 const (
@@ -264,7 +266,7 @@ func (p piece) changed() error {
 // copyFile copies a file with its mode and time. When it returns nil the copy is on
 // the disk and was compared.
 func copyFile(from, to string, info fs.FileInfo) error {
-	in, err := os.Open(from)
+	in, _, err := files.Open(from)
 	if err != nil {
 		return err
 	}

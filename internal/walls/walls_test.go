@@ -15,49 +15,52 @@ import (
 // mayImport says for each room which rooms it may import. What a pure room imports
 // must be pure, too.
 var mayImport = map[string]string{
-	"internal/droid/stream": "internal/sessionid",
-	"internal/droid/layer":  "",
-	"internal/droid":        "internal/droid/layer internal/droid/stream internal/jsonrpc internal/sessionid internal/procgroup",
+	"internal/droid/stream": "internal/paths internal/sessionid",
+	"internal/droid/layer":  "internal/files internal/paths",
+	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/jsonrpc internal/sessionid",
 	"internal/trust":        "internal/droid/layer internal/markdown internal/visible internal/wholefile",
 	"internal/wholefile":    "",
-	"internal/hooks":        "internal/droid/stream",
+	"internal/hooks":        "internal/droid/stream internal/paths",
 	"internal/quirks":       "internal/droid/stream",
-	"internal/protocol":     "internal/visible",
+	"internal/protocol":     "internal/paths internal/visible",
 	"internal/prompt":       "internal/droid/stream internal/paths internal/visible",
 	"internal/mcp":          "internal/droid/stream",
 	"internal/turns":        "",
+	"internal/waiting":      "",
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
 	"internal/options":      "internal/droid/stream internal/protocol",
-	"internal/readfile":     "internal/show",
-	"internal/editorfs":     "",
+	"internal/files":        "",
+	"internal/readfile":     "internal/files internal/show",
+	"internal/editorfs":     "internal/files",
 	"internal/jsonrpc":      "internal/visible",
 	"internal/wire":         "internal/jsonrpc",
-	"internal/shell":        "internal/procgroup internal/markdown",
-	"internal/wsl":          "internal/procgroup",
+	"internal/shell":        "internal/child internal/markdown",
+	"internal/wsl":          "internal/child",
 	"internal/export":       "internal/visible",
 	"internal/transcript":   "internal/export internal/quirks internal/droid/stream internal/show internal/protocol internal/patch internal/paths internal/udiff",
 	"internal/patch":        "",
 	"internal/udiff":        "",
-	"internal/smoke":        "internal/diagnosis internal/udiff internal/visible",
+	"internal/smoke":        "internal/diagnosis internal/files internal/udiff internal/visible",
 	"internal/paths":        "",
 	"internal/markdown":     "",
 	"internal/visible":      "",
 	"internal/sessionid":    "",
-	"internal/procgroup":    "",
+	"internal/child":        "internal/files",
 	"internal/tempdir":      "",
-	"internal/login":        "internal/procgroup internal/tempdir internal/visible",
-	"internal/store":        "internal/links internal/sessionid internal/visible",
+	"internal/login":        "internal/child internal/paths internal/tempdir internal/visible",
+	"internal/store":        "internal/files internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
-	"internal/diagnosis":    "internal/droid",
-	"internal/install":      "internal/diagnosis internal/droid internal/procgroup",
-	"internal/doctor":       "internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/store internal/tempdir internal/visible",
+	"internal/diagnosis":    "internal/child internal/droid",
+	"internal/install":      "internal/child internal/diagnosis internal/droid internal/files",
+	"internal/doctor":       "internal/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/files internal/store internal/tempdir internal/visible",
 	"internal/testeditor":   "",
+	"internal/telling":      "internal/protocol internal/show internal/wire",
 	"internal/settings":     "internal/droid/stream",
 }
 
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
-	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/show",
+	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/show",
 	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
 	"internal/settings",
 }
@@ -156,6 +159,55 @@ func impurities(m *tree) (found []string) {
 	sort.Strings(found)
 	return found
 }
+
+// mayRun are the packages that may start programs, and why: those of internal/child end
+// with what they started, and nobody waits for them, or for looking them up, without a bound.
+var mayRun = map[string]string{
+	"internal/child":     "it is the room for that",
+	"internal/mutate":    "a tool that runs go and is ended with its terminal",
+	"internal/fakedroid": "a droid for tests, which runs hooks as droid does",
+	"internal/fakelogin": "a droid for tests, which leaves a browser behind as droid does",
+}
+
+func TestPrograms(t *testing.T) {
+	m := readModule(t)
+	require.Empty(t, startedBeside(m))
+	for room, why := range mayRun {
+		require.NotEmpty(t, m.code(room), "%s is no room any more", room)
+		require.NotEmpty(t, why)
+	}
+}
+
+// startedBeside are the places outside mayRun that start programs or look for them.
+func startedBeside(m *tree) (found []string) {
+	for room := range m.rooms {
+		for _, s := range m.code(room) {
+			if mayRun[room] != "" {
+				continue
+			}
+			imports := s.imports()
+			for _, of := range imports {
+				if of == "os/exec" {
+					found = append(found, s.name+" imports os/exec")
+				}
+			}
+			ast.Inspect(s.file, func(n ast.Node) bool {
+				if n, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := n.X.(*ast.Ident); ok && starts[imports[x.Name]+"."+n.Sel.Name] {
+						found = append(found, fmt.Sprintf("%s: %s.%s", m.fset.Position(n.Pos()), x.Name, n.Sel.Name))
+					}
+				}
+				return true
+			})
+		}
+	}
+	sort.Strings(found)
+	return found
+}
+
+// starts are functions that start programs, beside those of os/exec.
+var starts = map[string]bool{"os.StartProcess": true, "syscall.StartProcess": true, "syscall.ForkExec": true, "syscall.Exec": true,
+	"golang.org/x/sys/unix.Exec": true, "golang.org/x/sys/windows.CreateProcess": true}
 
 func TestSizes(t *testing.T) { require.Empty(t, tooLarge(readModule(t))) }
 

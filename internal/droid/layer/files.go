@@ -5,32 +5,19 @@ package layer
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
+
+	"droid-acp/internal/files"
 )
 
-// maxFile is how large a file may be that is read here, in bytes.
-const maxFile = 4 << 20
+// MaxFile is how large a file may be that is read here, in bytes.
+const MaxFile = 4 << 20
 
-// ReadFile reads a regular file of up to 4 MiB; reading another one may take for ever.
-// A missing file is fs.ErrNotExist.
-func ReadFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", path)
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s has more than %d bytes", path, maxFile)
-	}
-	return os.ReadFile(path)
-}
-
-// ReadConfig decodes a settings file, which may have comments. It reads what ReadFile does.
+// ReadConfig decodes a settings file, which may have comments. A missing file is
+// fs.ErrNotExist.
 func ReadConfig(path string, into any) error {
-	data, err := ReadFile(path)
+	data, err := files.Read(path, MaxFile)
 	if err != nil {
 		return err
 	}

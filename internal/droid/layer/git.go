@@ -3,6 +3,8 @@ package layer
 import (
 	"path/filepath"
 	"strings"
+
+	"droid-acp/internal/files"
 )
 
 // CommonGitDir is the directory that a repository shares with its worktrees: the .git of
@@ -11,7 +13,7 @@ import (
 // is a .git that does not exist.
 func CommonGitDir(root string) string {
 	own := filepath.Join(root, ".git")
-	line, err := ReadFile(own)
+	line, err := files.Read(own, MaxFile)
 	if err != nil { // a directory, as in most repositories, or nothing
 		return own
 	}
@@ -20,8 +22,8 @@ func CommonGitDir(root string) string {
 		return own
 	}
 	dir = resolved(root, dir)
-	back, err := ReadFile(filepath.Join(dir, "gitdir"))
-	common, err2 := ReadFile(filepath.Join(dir, "commondir"))
+	back, err := files.Read(filepath.Join(dir, "gitdir"), MaxFile)
+	common, err2 := files.Read(filepath.Join(dir, "commondir"), MaxFile)
 	if err != nil || err2 != nil || resolved(dir, strings.TrimSpace(string(back))) != resolved(root, own) {
 		return dir // a submodule, or a directory of its own
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"droid-acp/internal/files"
 )
 
 // Project reads what the files of a project bring to run in a session in cwd. What stands
@@ -124,7 +126,7 @@ func (r *reader) program(root, path string, info fs.FileInfo) {
 	var data []byte
 	err := errTooMuch
 	if r.read += info.Size(); r.read <= maxPrograms {
-		data, err = ReadFile(path)
+		data, err = files.Read(path, MaxFile)
 	}
 	if err == nil && info.Mode()&0o111 == 0 && !hasShebang(data) {
 		return // its text goes to the model

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"droid-acp/internal/files"
+	"droid-acp/internal/paths"
 )
 
 // servers adds the MCP servers of a file mcp.json.
@@ -34,24 +37,14 @@ func serverLine(server map[string]any) string {
 	var words []string
 	env, _ := server["env"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		words = append(words, name+"="+Word(fmt.Sprint(env[name])))
+		words = append(words, name+"="+paths.Word(fmt.Sprint(env[name])))
 	}
-	words = append(words, Word(command))
+	words = append(words, paths.Word(command))
 	args, _ := server["args"].([]any)
 	for _, a := range args {
-		words = append(words, Word(fmt.Sprint(a)))
+		words = append(words, paths.Word(fmt.Sprint(a)))
 	}
 	return strings.Join(words, " ")
-}
-
-// Word is a text as one word of a POSIX shell.
-func Word(text string) string {
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
-		return !strings.ContainsRune("/._-+,:@%=abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", r)
-	}) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // Keys of settings that decide what is asked or where text goes, and that no settings of
@@ -180,7 +173,7 @@ func (r *reader) hookEntry(path, event string, entry any) {
 // watcher finds the program for watching files in a repository's configuration. A file
 // that is included, or one that cannot be read, may name one.
 func watcher(root string) string {
-	data, err := ReadFile(filepath.Join(CommonGitDir(root), "config"))
+	data, err := files.Read(filepath.Join(CommonGitDir(root), "config"), MaxFile)
 	if err != nil {
 		if isAbsent(err) {
 			return ""

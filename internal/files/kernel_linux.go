@@ -1,0 +1,38 @@
+package files
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// IsKernels reports whether the kernel shows itself under a path. Such files are
+// not opened: opening a device may do something, and /proc/self is this program, not
+// droid.
+func IsKernels(path string) bool {
+	path = filepath.Clean(path)
+	for _, dir := range []string{"/proc", "/sys", "/dev"} {
+		if path == dir || strings.HasPrefix(path, dir+"/") {
+			return !strings.HasPrefix(path, "/dev/shm/")
+		}
+	}
+	return false
+}
+
+// isKernelFile reports whether a file is on one of the kernel's own filesystems,
+// wherever that is mounted and however the file was reached.
+func isKernelFile(file *os.File) bool {
+	var fs unix.Statfs_t
+	if unix.Fstatfs(int(file.Fd()), &fs) != nil {
+		return true // not known what it is
+	}
+	switch int64(fs.Type) {
+	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC,
+		unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.BPF_FS_MAGIC, unix.PSTOREFS_MAGIC, unix.EFIVARFS_MAGIC,
+		unix.SELINUX_MAGIC, unix.DEVPTS_SUPER_MAGIC:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// ErrNotRegular says that what is at a path is no regular file: a directory, a pipe, a
+// device, or one of the kernel's own, such as those of /proc.
+var ErrNotRegular = errors.New("is no regular file")
+
+// Open opens a regular file for reading, through symbolic links, and returns how it is.
+// Anything else is ErrNotRegular, and is not opened: that could wait for ever, or do
+// something. fs.ErrNotExist says that there is nothing.
+func Open(path string) (*os.File, fs.FileInfo, error) { return open(path, os.Stat, os.OpenFile, 0) }
+
+// OpenExact is Open for a path that is no symbolic link itself: one is ErrNotRegular.
+func OpenExact(path string) (*os.File, fs.FileInfo, error) {
+	return open(path, os.Lstat, os.OpenFile, noFollow)
+}
+
+func open(path string, look func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error), flags int) (*os.File, fs.FileInfo, error) {
+	info, err := look(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() || IsKernels(path) {
+		return nil, nil, fmt.Errorf("%s %w", path, ErrNotRegular)
+	}
+	file, err := openFile(path, os.O_RDONLY|noWait|flags, 0) // it may be another one by now
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = file.Stat(); err == nil && (!info.Mode().IsRegular() || isKernelFile(file)) {
+		err = fmt.Errorf("%s %w", path, ErrNotRegular)
+	}
+	if err != nil {
+		_ = file.Close() // nothing was read
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+// Read reads a file as Open does, if it has at most max bytes.
+func Read(path string, max int64) ([]byte, error) {
+	file, info, err := Open(path)
+	return read(file, info, err, path, max)
+}
+
+// ReadIn is Read for a path in root, which symbolic links do not lead out of.
+func ReadIn(root *os.Root, path string, max int64) ([]byte, error) {
+	file, info, err := open(path, root.Stat, root.OpenFile, 0)
+	return read(file, info, err, path, max)
+}
+
+// read reads and closes what was opened.
+func read(file *os.File, info fs.FileInfo, err error, path string, max int64) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	size := info.Size()
+	var data []byte
+	if size <= max {
+		data, err = io.ReadAll(io.LimitReader(file, max+1)) // it may have grown
+		size = int64(len(data))
+	}
+	if err == nil && size > max {
+		err = fmt.Errorf("%s has more than %d bytes", path, max)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}

@@ -1,0 +1,126 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	testBound = 500 * time.Millisecond
+	testMost  = 4
+)
+
+func TestWithinReturnsWhatTheCallReturns(t *testing.T) {
+	c := NewCalls(testMost, time.Minute)
+	dir := t.TempDir()
+	info, err := Within(context.Background(), c, dir, os.Stat)
+	require.NoError(t, err)
+	require.True(t, info.IsDir())
+	_, err = Within(context.Background(), c, dir+"/none", os.Stat)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// slow is a file system in which every path but "fine" hangs until it is revived.
+type slow struct {
+	revived chan struct{}
+	begun   atomic.Int32
+}
+
+func (s *slow) stat(path string) (string, error) {
+	if path != "fine" {
+		s.begun.Add(1)
+		<-s.revived
+	}
+	return path, nil
+}
+
+// Calls that hang are bounded in time and number, and a path that hangs is not tried again
+// while it does.
+func TestCallsThatHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c, ctx := &slow{revived: make(chan struct{})}, NewCalls(testMost, testBound), context.Background()
+		began := time.Now()
+		for range 3 {
+			_, err := Within(ctx, c, "dead", s.stat)
+			require.ErrorIs(t, err, ErrHangs)
+			require.ErrorContains(t, err, "dead: ")
+		}
+		require.Equal(t, testBound, time.Since(began), "only the first is waited for")
+		require.EqualValues(t, 1, s.begun.Load())
+		got, err := Within(ctx, c, "fine", s.stat)
+		require.NoError(t, err)
+		require.Equal(t, "fine", got)
+
+		for i := range 2 * testMost {
+			_, err := Within(ctx, c, strconv.Itoa(i), s.stat)
+			require.ErrorIs(t, err, ErrHangs)
+		}
+		require.EqualValues(t, testMost, s.begun.Load())
+		began = time.Now()
+		_, err = Within(ctx, c, "fine", s.stat)
+		require.ErrorIs(t, err, ErrHangs, "no place is left")
+		require.Zero(t, time.Since(began))
+
+		close(s.revived)
+		synctest.Wait()
+		for _, path := range []string{"fine", "dead"} {
+			_, err = Within(ctx, c, path, s.stat)
+			require.NoError(t, err)
+		}
+		require.Empty(t, c.running)
+		require.Empty(t, c.slots)
+	})
+}
+
+// Calls that are not late share the places, and also a path: nobody is refused for the company.
+func TestCallsThatAreOnlyMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCalls(testMost, testBound)
+		var all sync.WaitGroup
+		for range 5 * testMost {
+			all.Go(func() {
+				_, err := Within(context.Background(), c, "same", func(string) (int, error) {
+					time.Sleep(testBound / 10)
+					return 0, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+// Who does not want the answer any more waits no longer; a path is not called dead for that.
+func TestCancelledCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := &slow{revived: make(chan struct{})}, NewCalls(testMost, testBound)
+		gone := errors.New("gone")
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(testBound/5, func() { cancel(gone) })
+		_, err := Within(ctx, c, "dead", s.stat)
+		require.ErrorIs(t, err, gone)
+		_, err = Within(ctx, c, "dead", s.stat)
+		require.ErrorIs(t, err, gone, "it is not even begun")
+		require.EqualValues(t, 1, s.begun.Load())
+		begun := time.Now()
+		_, err = Within(context.Background(), c, "dead", s.stat)
+		require.ErrorIs(t, err, ErrHangs)
+		require.Equal(t, testBound, time.Since(begun))
+		short, cancelShort := context.WithTimeout(context.Background(), testBound/5)
+		defer cancelShort()
+		_, err = Within(short, c, "other", s.stat)
+		require.ErrorIs(t, err, ErrHangs, "the deadline is a bound, too")
+		close(s.revived)
+	})
+}
