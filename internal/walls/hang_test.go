@@ -35,9 +35,9 @@ var unbounded = map[string]string{
 	"Agent.startLogin": "beside, for the requests to log in alone",
 	// These wait for a process that was killed, or start one, and are not bounded yet.
 	"Agent.copyStored": "beside", "Agent.openIn": "beside", "Agent.takeSpare": "beside", "Agent.takeUp": "beside", "Session.start": "beside",
-	"Session.started": "in the owner", "Session.afterEnd": "in the owner", "awaitExit": "in the owner",
+	"Session.started": "in the owner", "Session.afterEnd": "in the owner",
 	"Session.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
-	"statusCommand": "in the owner",
+	"statusCommand": "in the owner", "startProblem": "in the owner, where child.Find has a bound of its own",
 }
 
 // TestCallsThatHang: each call of the adapter's that may hang goes through a bounder, under a
