@@ -32,7 +32,7 @@ var mayImport = map[string]string{
 	"internal/files":        "",
 	"internal/readfile":     "internal/files internal/show",
 	"internal/editorfs":     "internal/files",
-	"internal/wire":         "internal/jsonrpc internal/visible",
+	"internal/wire":         "internal/jsonrpc",
 	"internal/shell":        "internal/child internal/markdown",
 	"internal/wsl":          "internal/child",
 	"internal/jsonrpc":      "internal/visible",
