@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/files"
 	"droid-acp/internal/login"
 	"droid-acp/internal/options"
 	"droid-acp/internal/readfile"
@@ -70,6 +71,8 @@ type Agent struct {
 
 	stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
 	files *readfile.Reader
+	disk  *files.Calls        // calls that may hang, see bounded
+	hangs func(call diskCall) // tests: has a call hang, before it begins
 
 	conn *wire.Conn // to the editor
 
@@ -92,13 +95,15 @@ func New(cfg Config) *Agent {
 		watch:    newCommandWatch(),
 		stat:     os.Stat,
 		files:    readfile.New(readfile.Text),
+		disk:     files.NewCalls(diskCalls, diskTime),
+		ctx:      context.Background(), // until Serve
 	}
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
 		return a.startDroid(func() (*droid.Client, error) { return cfg.Start(command) })
 	}
 	a.logins.desk = login.New(a.startLogin, a.loggedIn, cfg.Log)
 	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
-		command, err := a.commandIn(dir)
+		command, err := a.commandIn(a.ctx, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -128,8 +133,8 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 
 // Serve answers the editor until in ends, nobody reads out any more, or ctx is
 // done. When it returns, every droid process has ended and what could be written
-// to out is written. It returns endTime, droid.KillTime and twice flushTime later
-// at the latest.
+// to out is written. It returns endTime, droid.KillTime, closeTime and twice flushTime
+// later at the latest.
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	defer a.cancel()
@@ -146,7 +151,7 @@ func (a *Agent) shutDown() error {
 	a.sessions.close()
 	a.cancel()
 	err := a.endSessions()
-	a.editorFiles.close()
+	a.atEnd("editorFiles.close", closeTime, a.editorFiles.close)
 	a.conn.Close(flushTime)
 	return err
 }
@@ -174,8 +179,13 @@ func (a *Agent) endSessions() error {
 	return errStuck
 }
 
-// handle runs one request or notification.
+// handle runs one request or notification. Of what has no id only ACP's one notification
+// to an agent has an effect: nobody would get the answer to a request's method.
 func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
+	if c.Response == nil && c.Method != acp.AgentMethodSessionCancel {
+		a.log.Info("a message without an id, whose method is no notification's, was dropped", zap.String("method", visible.Line(c.Method)))
+		return nil, nil
+	}
 	handler, ok := a.methods()[c.Method]
 	if f := extensions()[c.Method]; f != nil {
 		handler, ok = a.extension(f), true
@@ -212,26 +222,15 @@ func (a *Agent) methods() map[string]wire.Handler {
 	}
 }
 
-// session finds the open session that has this id.
-func (a *Agent) session(id string) (*Session, *acp.RequestError) {
-	if err := checkSessionID(id); err != nil {
-		return nil, err
-	}
-	if s, known := a.sessions.find(id); known {
-		return s, nil
-	}
-	return nil, unknownSession(id)
-}
-
-// sessionOf finds the session that the params of a call name.
-func (a *Agent) sessionOf(c *wire.Call) (*Session, *acp.RequestError) {
+// idOf is the id of the session that the params of a call name.
+func idOf(c *wire.Call) (string, *acp.RequestError) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
 	if err := decode(c.Params, &params); err != nil {
-		return nil, err
+		return "", err
 	}
-	return a.session(params.SessionID)
+	return params.SessionID, checkSessionID(params.SessionID)
 }
 
 // decode reads params strictly enough to say what is wrong with them.

@@ -136,14 +136,14 @@ func TestPromptBeforeSessionNew(t *testing.T) {
 
 func TestCheckDirectory(t *testing.T) {
 	a := New(Config{Log: zap.NewNop()})
-	require.Nil(t, a.checkDirectory("cwd", t.TempDir()))
+	require.Nil(t, a.checkDirectory(t.Context(), "cwd", t.TempDir()))
 	for cwd, says := range map[string]string{
 		"":                           "cwd is missing",
 		"src/app":                    "absolute path",
 		"./":                         "absolute path",
 		t.TempDir() + "/no/such/dir": "cannot be used",
 	} {
-		err := a.checkDirectory("cwd", cwd)
+		err := a.checkDirectory(t.Context(), "cwd", cwd)
 		require.NotNil(t, err, cwd)
 		require.Equal(t, -32602, err.Code)
 		require.Contains(t, err.Message, says)

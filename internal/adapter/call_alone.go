@@ -68,9 +68,3 @@ func callWith[T any](s *Session, client *droid.Client, call func(ctx context.Con
 		})
 	}, end)
 }
-
-// callsEnded lets go on what waited for the end of the calls.
-func (s *Session) callsEnded() {
-	s.nextReload()
-	s.carryOut(s.prompts.machine.Release())
-}

@@ -25,7 +25,7 @@ var errCompactTime = errors.New("droid did not answer within 10 minutes")
 func compactCommand(r *commandRun, instructions string) {
 	r.droid(func(client *droid.Client) {
 		s := r.s
-		s.put(s.show.BeginCompaction(show.UserAsked))
+		s.tell(s.show.BeginCompaction(show.UserAsked)...)
 		answered := false
 		r.whenEnded(func() {
 			if !answered {
@@ -37,11 +37,11 @@ func compactCommand(r *commandRun, instructions string) {
 		var summary string
 		from := s.droidID
 		r.beside(compactTime, errCompactTime, func(ctx context.Context) error {
-			next = s.agent.successorOf(from)
+			next = s.agent.successorOf(ctx, from)
 			id, n, err := client.Compact(ctx, instructions)
 			if err == nil {
 				next.made(s.agent, id, links.Compact)
-				summary = s.agent.summaryOf(id)
+				summary = s.agent.summaryOf(ctx, id)
 			}
 			removed = n
 			return err
@@ -54,7 +54,7 @@ func compactCommand(r *commandRun, instructions string) {
 			// A process that made the summary goes on giving the model the whole old
 			// conversation, also after loading the new session (0.99 to 0.225).
 			s.goOn(r, next, true, func(hint string) {
-				s.put(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary}))
+				s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
 				r.reply(fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed) + hint)
 			})
 		})
@@ -63,11 +63,11 @@ func compactCommand(r *commandRun, instructions string) {
 
 // summaryOf is what the conversation became that droid compacted into the session of
 // this id, "" where no client wants it or it cannot be read. It reads the store.
-func (a *Agent) summaryOf(id string) string {
+func (a *Agent) summaryOf(ctx context.Context, id string) string {
 	if !a.client.Compaction || a.cfg.Store == nil {
 		return ""
 	}
-	text, err := a.cfg.Store.Summary(id)
+	text, err := bounded(ctx, a, "Store.Summary", "session "+id, func(string) (string, error) { return a.cfg.Store.Summary(id) })
 	if err != nil {
 		a.log.Info("the summary of a compacted session could not be read", zap.Error(err))
 	}
@@ -81,7 +81,7 @@ func compactFailed(r *commandRun, err error) {
 	if strings.Contains(err.Error(), "No access token") {
 		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + diagnosis.LoginRemedy)
 	}
-	r.s.put(r.s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: err.Error()}))
+	r.s.tell(r.s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: err.Error()})...)
 	r.fail("The conversation was not compacted", err)
 }
 
@@ -90,9 +90,9 @@ func compactFailed(r *commandRun, err error) {
 // 0.225), so the process is ended, unless that would end something else of the user's.
 func (s *Session) endCompaction(r *commandRun, client *droid.Client) {
 	if r.cancelled() {
-		s.put(s.show.EndCompaction(show.CompactionCancelled))
+		s.tell(s.show.EndCompaction(show.CompactionCancelled)...)
 	}
-	s.put(s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: errCompactTime.Error()}))
+	s.tell(s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: errCompactTime.Error()})...)
 	if s.proc.client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
 		s.leave()
 	}

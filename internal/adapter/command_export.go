@@ -12,8 +12,8 @@ func exportCommand(r *commandRun, file string) {
 	r.history(failed, func(info *stream.SessionInfo) {
 		session, cwd, seen := r.s.droidID, r.s.cwd, r.s.usage.past()
 		var path string
-		r.beside(openTime, errOpenTime, func(context.Context) (err error) {
-			path, err = exportTo(info, session, cwd, file, seen)
+		r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
+			path, err = r.s.agent.exportTo(ctx, info, session, cwd, file, seen)
 			return err
 		}, func(err error) {
 			if err != nil {

@@ -35,9 +35,13 @@ func forkEarlier(r *commandRun, failed, which string) {
 	a, works, cwd := r.s.agent, r.s.droidID, r.s.cwd
 	var made sessionCopy
 	r.beside(openTime, errOpenTime, func(ctx context.Context) error {
-		id, err := earlier(a.threadIDs(works), works, which)
+		ids, err := a.threadIDs(ctx, works)
+		if err != nil {
+			return err
+		}
+		id, err := earlier(ids, works, which)
 		if err == nil {
-			err = a.copyStored(ctx, a.storedIn(id, cwd), id, &made)
+			err = a.copyStored(ctx, a.storedIn(ctx, id, cwd), id, &made)
 		}
 		return err
 	}, func(err error) {

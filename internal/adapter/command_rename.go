@@ -18,7 +18,7 @@ func renameCommand(r *commandRun, title string) {
 		s, id := r.s, r.s.droidID
 		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
 			if !client.Version().Has(stream.RenamesSessions) {
-				return s.agent.writeTitle(id, title) // no turn of droid's runs beside a command
+				return s.agent.writeTitle(ctx, id, title) // no turn of droid's runs beside a command
 			}
 			_, err := s.agent.rename(ctx, client, id, title)
 			return err
@@ -27,7 +27,7 @@ func renameCommand(r *commandRun, title string) {
 				r.fail("The session was not renamed", err)
 				return
 			}
-			s.userTitled(title)
+			s.titled(title, true)
 			r.reply("The session is called “" + title + "” now.")
 		})
 	})

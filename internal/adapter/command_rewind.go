@@ -38,7 +38,7 @@ func rewindCommand(r *commandRun, args string) {
 		var text string
 		var next successor
 		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
-			next = r.s.agent.successorOf(session)
+			next = r.s.agent.successorOf(ctx, session)
 			said, to, err := rewind(ctx, client, next, points[n-1], files)
 			if err == nil {
 				next.made(r.s.agent, to, links.Rewind)

@@ -17,8 +17,8 @@ var errListTime = errors.New("the sessions could not be read within a minute")
 // sessionsCommand lists the sessions that were used last, wherever they were made, and
 // the earlier conversations of this thread.
 func sessionsCommand(r *commandRun, _ string) {
-	sessions := r.s.agent.cfg.Store
-	if sessions == nil {
+	a := r.s.agent
+	if a.cfg.Store == nil {
 		r.reply("There is no store of sessions.")
 		return
 	}
@@ -27,14 +27,18 @@ func sessionsCommand(r *commandRun, _ string) {
 	var thread []string
 	works := r.s.droidID
 	r.beside(openTime, errListTime, func(ctx context.Context) (err error) {
-		page, err = sessions.List(ctx, store.Query{Limit: 20})
-		thread = sessions.Thread(works)
+		if page, err = a.listStored(ctx, store.Query{Limit: 20}); err != nil {
+			return err
+		}
+		if thread, err = a.threadIDs(ctx, works); err != nil {
+			return err
+		}
 		for _, id := range thread {
-			if one, err := sessions.Find(id); err == nil && id != works {
+			if one, err := a.stored(ctx, id); err == nil && id != works {
 				before = append(before, one)
 			}
 		}
-		return err
+		return nil
 	}, func(err error) {
 		if err != nil {
 			r.fail("The sessions could not be listed", err)

@@ -20,7 +20,7 @@ func shellCommand(r *commandRun, command string) {
 	r.stopWith(stop)
 	shown, begun := s.show.UserCommand(s.moment(), command)
 	run.shown = shown
-	s.put(begun)
+	s.tell(begun...)
 	cwd := s.cwd
 	s.do(func(context.Context) {
 		defer stop()

@@ -3,6 +3,8 @@ package adapter
 import (
 	"fmt"
 	"runtime"
+	"strings"
+	"time"
 
 	"droid-acp/internal/options"
 )
@@ -18,9 +20,13 @@ func statusCommand(r *commandRun, _ string) {
 	if s.proc.client() != nil {
 		protocol = "protocol " + s.proc.client().Version().String()
 	}
-	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n",
+	waits := "nothing"
+	if all := s.waits(time.Now()); len(all) > 0 {
+		waits = strings.Join(all, "; ")
+	}
+	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
 		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.id, s.droidID, s.cwd, s.filesWay(),
-		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp()))
+		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp(), waits))
 }
 
 // filesWay says how droid's reads and edits reach the files.

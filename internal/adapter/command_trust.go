@@ -16,8 +16,16 @@ func trustCommand(r *commandRun, args string) {
 	word := strings.ToLower(strings.TrimSpace(args))
 	var answer string
 	changed := false
-	r.beside(openTime, errOpenTime, func(context.Context) (err error) {
-		answer, changed, err = answerTrust(keeper, cwd, word)
+	type said struct {
+		answer  string
+		changed bool
+	}
+	r.beside(openTime, errOpenTime, func(ctx context.Context) error {
+		got, err := bounded(ctx, r.s.agent, "Trust", cwd, func(cwd string) (s said, err error) {
+			s.answer, s.changed, err = answerTrust(keeper, cwd, word)
+			return s, err
+		})
+		answer, changed = got.answer, got.changed
 		return err
 	}, func(err error) {
 		if err != nil {

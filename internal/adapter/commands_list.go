@@ -1,9 +1,7 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -20,7 +18,6 @@ type commandList struct {
 	files  map[string]commandFile      // of custom: those that droid does not expand itself
 	gone   []string                    // what droid listed once and does not list any more
 	listed bool                        // they are known
-	told   []byte                      // all commands as the editor was told them last, encoded
 
 	asking bool // they are being looked for
 	again  bool // and then once more
@@ -82,18 +79,6 @@ func (l *commandList) wasTouched() bool {
 	return stale
 }
 
-// untold notes that the editor no longer knows the commands.
-func (l *commandList) untold() { l.told = nil }
-
-// changed notes what the editor is about to be told. It reports whether that is
-// news.
-func (l *commandList) changed(all []protocol.AvailableCommand) bool {
-	encoded, _ := json.Marshal(all) // strings always encode
-	news := !bytes.Equal(encoded, l.told)
-	l.told = encoded
-	return news
-}
-
 // expand replaces "/name args" by the command's text where droid does not do that
 // itself: before 0.215, and for commands that droid does not list.
 func (l *commandList) expand(text string) string {
@@ -137,7 +122,7 @@ func (s *Session) listCommands() {
 // commandsFound takes the commands that were found.
 func (s *Session) commandsFound(found foundCommands) {
 	s.commands.list(found)
-	s.tellCommands()
+	s.tellState()
 }
 
 // followCommands has the list follow the files, while there is a droid.
@@ -180,17 +165,6 @@ func describeCommand(name, description, hint string) protocol.AvailableCommand {
 	}
 	c.Input = &protocol.CommandInput{Hint: hint}
 	return c
-}
-
-// tellCommands reports the commands if the editor was told others, or none. It waits
-// for droid's list, so that a client does not refuse a custom command until then.
-func (s *Session) tellCommands() {
-	if !s.registered || !s.commands.listed {
-		return
-	}
-	if all := s.allCommands(); s.commands.changed(all) {
-		s.send(protocol.AvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: all})
-	}
 }
 
 // allCommands are the custom commands, the skills and this agent's commands.

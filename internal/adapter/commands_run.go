@@ -54,7 +54,7 @@ func (r *commandRun) reply(text string) {
 	if r.over() {
 		return
 	}
-	r.s.sendText(uuid.NewString(), visible.Text(text), false)
+	r.s.tell(r.s.show.Text(uuid.NewString(), visible.Text(text), false)...)
 	r.done()
 }
 

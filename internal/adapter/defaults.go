@@ -16,7 +16,7 @@ func (s *Session) checkDefaults() {
 		return
 	}
 	notices, again := s.options.Untaken(s.agent.cfg.Defaults, !s.proc.has(stream.TakesAutonomyMode))
-	s.note(notices...)
+	s.out.Keep(notices...)
 	if again == "" {
 		return
 	}
@@ -25,7 +25,7 @@ func (s *Session) checkDefaults() {
 			s.setOption(options.Mode, string(again), func(err *acp.RequestError) {
 				defer over(nil)
 				if err != nil {
-					s.note(options.IgnoredDefault("mode", string(again), string(s.options.Mode())))
+					s.out.Keep(options.IgnoredDefault("mode", string(again), string(s.options.Mode())))
 				}
 			})
 		})

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -10,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/files"
 	"droid-acp/internal/wsl"
 )
 
@@ -27,18 +29,18 @@ func (d *directory) use(cwd string) { d.cwd = cwd }
 
 // findDirectories puts the names that this system has for the directories in place of
 // those that the other one has, where Windows and WSL work together.
-func (p *sessionParams) findDirectories(ctx context.Context) *acp.RequestError {
-	err := findDirectory(ctx, "cwd", &p.CWD)
+func (a *Agent) findDirectories(ctx context.Context, p *sessionParams) *acp.RequestError {
+	err := a.findDirectory(ctx, "cwd", &p.CWD)
 	for n := range p.AdditionalDirectories {
 		if err == nil {
-			err = findDirectory(ctx, fmt.Sprintf("additionalDirectories[%d]", n), &p.AdditionalDirectories[n])
+			err = a.findDirectory(ctx, fmt.Sprintf("additionalDirectories[%d]", n), &p.AdditionalDirectories[n])
 		}
 	}
 	return err
 }
 
-func findDirectory(ctx context.Context, what string, path *string) *acp.RequestError {
-	here, err := wsl.Here(ctx, *path)
+func (a *Agent) findDirectory(ctx context.Context, what string, path *string) *acp.RequestError {
+	here, err := bounded(ctx, a, "wsl.Here", *path, func(path string) (string, error) { return wsl.Here(ctx, path) })
 	if err != nil {
 		return invalidParams("%s %q %v", what, *path, err)
 	}
@@ -61,11 +63,11 @@ func (e *elsewhereError) Error() string {
 func (a *Agent) openStoredIn(cwd string, mine bool, p droid.LoadParams) opener {
 	load := openStored(p)
 	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		if err := a.place(p.SessionID, cwd, mine); err != nil {
+		if err := a.place(ctx, p.SessionID, cwd, mine); err != nil {
 			return nil, err
 		}
 		info, err := load(ctx, client, servers)
-		if err == nil && info.CWD != "" && !sameDirectory(info.CWD, cwd) {
+		if err == nil && info.CWD != "" && !a.sameDirectory(ctx, info.CWD, cwd) {
 			return nil, &elsewhereError{cwd, info.CWD, "droid does not go on there."}
 		}
 		return info, err
@@ -79,18 +81,25 @@ func (s *Session) openStored(p droid.LoadParams) opener {
 
 // place has droid go on with a stored session in cwd. It reads files, and writes the
 // session's file if droid would go on elsewhere.
-func (a *Agent) place(id, cwd string, mine bool) error {
-	if a.cfg.Store == nil {
-		return nil
-	}
-	found, err := a.cfg.Store.Find(id)
-	if err != nil || found.CWD == "" || sameDirectory(found.CWD, cwd) {
+func (a *Agent) place(ctx context.Context, id, cwd string, mine bool) error {
+	found, err := a.stored(ctx, id)
+	switch {
+	case errors.Is(err, files.ErrHangs):
+		return err
+	case err != nil || found.CWD == "" || a.sameDirectory(ctx, found.CWD, cwd):
 		return nil // droid says what is wrong with it
 	}
-	if !mine && a.cfg.Store.HeldElsewhere(id) {
+	held := false
+	if !mine {
+		held, err = a.heldElsewhere(ctx, id)
+	}
+	if err != nil {
+		return err
+	}
+	if held {
 		return &elsewhereError{cwd, found.CWD, "it is open in another window or program of yours. Close it there first."}
 	}
-	if err := a.cfg.Store.SetCWD(id, cwd); err != nil {
+	if _, err := bounded(ctx, a, "Store.SetCWD", "session "+id, done(func() error { return a.cfg.Store.SetCWD(id, cwd) })); err != nil {
 		return &elsewhereError{cwd, found.CWD, err.Error() + "."}
 	}
 	a.log.Info("a session goes on in another directory", zap.String("session", id), zap.String("from", found.CWD), zap.String("to", cwd))
@@ -99,12 +108,9 @@ func (a *Agent) place(id, cwd string, mine bool) error {
 
 // storedIn is the directory for a process that only copies or names a stored session:
 // the one that droid goes on in, or fallback if that is gone or not known.
-func (a *Agent) storedIn(id, fallback string) string {
-	if a.cfg.Store == nil {
-		return fallback
-	}
-	found, err := a.cfg.Store.Find(id)
-	if err != nil || a.checkDirectory("cwd", found.CWD) != nil || sameDirectory(found.CWD, fallback) {
+func (a *Agent) storedIn(ctx context.Context, id, fallback string) string {
+	found, err := a.stored(ctx, id)
+	if err != nil || a.checkDirectory(ctx, "cwd", found.CWD) != nil || a.sameDirectory(ctx, found.CWD, fallback) {
 		return fallback
 	}
 	return found.CWD
@@ -133,13 +139,13 @@ func (s *Session) workIn(cwd string) {
 }
 
 // sameDirectory reports whether two absolute paths lead to one place. It reads the disk.
-func sameDirectory(a, b string) bool {
-	return samePath(filepath.Clean(a), filepath.Clean(b)) || samePath(target(a), target(b))
+func (a *Agent) sameDirectory(ctx context.Context, one, other string) bool {
+	return samePath(filepath.Clean(one), filepath.Clean(other)) || samePath(a.target(ctx, one), a.target(ctx, other))
 }
 
 // target is where the symbolic links of a path lead; what cannot be followed stays.
-func target(path string) string {
-	if followed, err := filepath.EvalSymlinks(path); err == nil {
+func (a *Agent) target(ctx context.Context, path string) string {
+	if followed, err := bounded(ctx, a, "EvalSymlinks", path, filepath.EvalSymlinks); err == nil {
 		return followed
 	}
 	return filepath.Clean(path)

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,7 +16,6 @@ import (
 
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/store"
-	"droid-acp/internal/wire"
 )
 
 // disk is a store with real directories, and droids that go on where a session's file
@@ -27,14 +27,20 @@ type disk struct {
 	store    *store.Store
 	own      string // the agent's directory
 	old, new string
+	declares string // client capabilities, "" for none
 }
 
 func newDisk(t *testing.T, v fakedroid.Option) *disk {
 	t.Helper()
+	return new(disk).open(t, v, says("hi"))
+}
+
+func (d *disk) open(t *testing.T, v fakedroid.Option, script fakedroid.Script) *disk {
+	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	d := &disk{fleet: newFleet(t, v, says("hi")), root: filepath.Join(base, "sessions"), own: filepath.Join(base, "own"),
-		old: filepath.Join(base, "old"), new: filepath.Join(base, "new")}
+	d.fleet, d.root, d.own = newFleet(t, v, script), filepath.Join(base, "sessions"), filepath.Join(base, "own")
+	d.old, d.new = filepath.Join(base, "old"), filepath.Join(base, "new")
 	for _, dir := range []string{d.own, d.old, d.new} {
 		require.NoError(t, os.Mkdir(dir, 0o755))
 	}
@@ -55,7 +61,7 @@ func newDisk(t *testing.T, v fakedroid.Option) *disk {
 func (d *disk) serve(t *testing.T, start starter) {
 	d.editor = openAt(t, d.own, start, zap.NewNop())
 	d.agent.cfg.Store, d.agent.stat = d.store, os.Stat
-	require.Nil(t, d.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
+	require.Nil(t, d.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+cmp.Or(d.declares, "{}")+`,`+asZed+`}`).Error)
 }
 
 // stored makes a session of dir.
@@ -262,7 +268,9 @@ func TestDirectoriesOfTheOtherSystem(t *testing.T) {
 	decoded := func(cwd, more string) (sessionParams, *acp.RequestError) {
 		params, err := json.Marshal(map[string]any{"cwd": cwd, "additionalDirectories": []string{more}})
 		require.NoError(t, err)
-		return a.decodeSession(&wire.Call{Params: params, Context: t.Context()}, false)
+		var p sessionParams
+		require.Nil(t, decode(params, &p))
+		return p, a.readSession(t.Context(), &p)
 	}
 	t.Setenv("PATH", tools+":/bin:/usr/bin")
 	if _, err := exec.LookPath("wslpath"); err != nil { // this is not WSL

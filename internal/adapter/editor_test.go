@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
@@ -36,6 +37,8 @@ type editor struct {
 	ask     func(permission) string                 // picks an option id, "" cancels; nil leaves requests open
 	onForm  func(protocol.ElicitationParams) string // the result of elicitation/create; nil leaves it open
 	onAsk   func(id, params json.RawMessage) bool   // true when it has dealt with the request itself
+
+	hanging hanging // has a call of the agent's hang
 
 	files *testeditor.Editor // does what fs/ methods want; nil leaves these open
 
@@ -169,6 +172,8 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger) *editor {
 		Log:     log,
 	})
 	e.agent.stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
+	e.hanging.revived, e.agent.hangs = make(chan struct{}), e.hanging.hang
+	t.Cleanup(func() { e.hanging.revive(); e.settle() })
 	go func() {
 		defer close(e.served)
 		_ = e.agent.Serve(context.Background(), in, out)
@@ -200,14 +205,24 @@ func begin(t *testing.T, start starter) *editor {
 	return e
 }
 
-func (e *editor) beginSession() {
+func (e *editor) beginSession() { e.t.Helper(); e.beginSessionIn("/workspace") }
+
+func (e *editor) beginSessionIn(dir string) {
 	e.t.Helper()
-	answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
+	answer := e.call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir))
 	require.Nil(e.t, answer.Error)
 	var result struct{ SessionID string }
 	require.NoError(e.t, json.Unmarshal(answer.Result, &result))
 	require.NotEmpty(e.t, result.SessionID)
 	e.session = result.SessionID
+}
+
+// session finds an open session.
+func (a *Agent) session(id string) (*Session, *acp.RequestError) {
+	if s, known := a.sessions.find(id); known {
+		return s, nil
+	}
+	return nil, unknownSession(id)
 }
 
 // inside runs f in the session's owner goroutine.

@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/trust"
 	"droid-acp/internal/wire"
 )
@@ -58,41 +59,61 @@ func listenForHooks(h hooks.Handler, log *zap.Logger) (hookChannel, error) {
 // on reports whether files go through the editor.
 func (e *editorFiles) on() bool { return e.files != nil }
 
-// open begins to serve hooks. log tells why the disk way stays where they cannot be had.
-func (e *editorFiles) open(options editorfs.Options, handle hooks.Handler) {
-	log, listen := options.Log, e.listen
+// startTime bounds what the disk may take before initialize is answered.
+const startTime = 5 * time.Second
+
+// openFiles begins to serve hooks. The log tells why the disk way stays where they cannot be
+// had.
+func (a *Agent) openFiles(ctx context.Context, options editorfs.Options) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	opened, err := bounded(ctx, a, "editorfs.Open", options.Journal, func(string) (editorFiles, error) { return a.editorFiles.open(ctx, options, a.runHook) })
+	if err != nil {
+		a.log.Warn("files are read and written on the disk alone", zap.Error(err))
+	}
+	a.editorFiles = opened
+}
+
+// open is openFiles without a bound. What it has opened when ctx is over is closed again.
+func (e editorFiles) open(ctx context.Context, options editorfs.Options, handle hooks.Handler) (editorFiles, error) {
+	listen := e.listen
 	if listen == nil {
 		listen = listenForHooks
 	}
 	options.Changed = e.changed
 	files, err := editorfs.Open(options)
 	if err != nil {
-		log.Warn("files are read and written on the disk alone", zap.Error(err))
-		return
+		return e, err
 	}
-	channel, err := listen(handle, log)
+	channel, err := listen(handle, options.Log)
 	if err != nil {
-		log.Warn("files are read and written on the disk alone", zap.Error(err))
 		files.Close()
-		return
+		return e, err
 	}
 	e.files, e.left, e.hooks = files, files, channel
+	if ctx.Err() != nil {
+		e.close()
+	}
+	return e, nil
 }
 
-// mend is open for the disk way: it completes what an agent that was killed has begun.
-func (e *editorFiles) mend(options editorfs.Options) {
-	left, err := editorfs.Mend(options)
+// mendFiles is openFiles for the disk way: it completes what an agent that was killed has begun.
+func (a *Agent) mendFiles(ctx context.Context, options editorfs.Options) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	left, err := bounded(ctx, a, "editorfs.Mend", options.Journal, func(string) (*editorfs.Files, error) { return editorfs.Mend(options) })
 	if err != nil {
-		options.Log.Warn("edits that were on their way when an earlier agent was killed could not be looked for", zap.Error(err))
+		a.log.Warn("edits that were on their way when an earlier agent was killed could not be looked for", zap.Error(err))
 	}
-	e.left = left
+	a.editorFiles.left = left
 }
 
 // tellUntold tells the user of edits that could not be completed. It blocks.
-func (s *Session) tellUntold() {
+func (s *Session) tellUntold(ctx context.Context) {
 	if left := s.agent.editorFiles.left; left != nil {
-		for _, text := range left.Untold() {
-			s.post(func() { s.report(text) })
+		texts, _ := bounded(ctx, s.agent, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
+		for _, text := range texts {
+			s.post(func() { s.tell(show.Notice(text)) })
 		}
 	}
 }
@@ -162,7 +183,7 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) hooks.Answer {
 	if h.edit != nil {
 		s.tellPrepared(*h.edit)
 	}
-	defer s.tellUntold()
+	defer s.tellUntold(s.ctx)
 	return job(s.ctx)
 }
 

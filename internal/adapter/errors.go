@@ -13,12 +13,16 @@ import (
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/files"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
 
 // codeResourceNotFound is ACP's "Resource not found", used for unknown sessions.
 const codeResourceNotFound = -32002
+
+// codeCancelled is ACP's "Request cancelled".
+const codeCancelled = -32800
 
 // errorText is what an error says to a user, without its kind, which is for programs.
 func errorText(err *acp.RequestError) string {
@@ -45,7 +49,7 @@ func internalError(kind, text string) *acp.RequestError {
 // requestCancelled answers a request that the editor took back by
 // $/cancel_request (ACP v1, cancellation).
 func requestCancelled() *acp.RequestError {
-	return &acp.RequestError{Code: -32800, Message: "Request cancelled", Data: wire.Details("the request was cancelled")}
+	return &acp.RequestError{Code: codeCancelled, Message: "Request cancelled", Data: wire.Details("the request was cancelled")}
 }
 
 // loadCancelled answers what came behind the load that was to open a session, when that was
@@ -94,6 +98,8 @@ func notDone(w work, err error) *acp.RequestError {
 		return internalError("droid_refused", "droid refused "+w.refused+": "+refused.Message)
 	case errors.As(err, &exit):
 		return internalError("droid_crashed", diagnosis.Sentence(exit)+" This happened while it "+w.while+". Try again.")
+	case errors.Is(err, files.ErrHangs):
+		return internalError("disk_silent", err.Error()+".")
 	case errors.Is(err, context.Canceled):
 		return requestCancelled()
 	}
@@ -155,7 +161,7 @@ func openError(id string, err error) *acp.RequestError {
 // it did not open it.
 func (s *Session) restartError(err error) *acp.RequestError {
 	var refused *stream.RPCError
-	if s.registered && errors.As(err, &refused) && refused.Code != stream.CodeSessionNotFound {
+	if s.out.Known() && errors.As(err, &refused) && refused.Code != stream.CodeSessionNotFound {
 		return internalError("droid_refused", "droid was started again for this session and refused to open it: "+strings.TrimSuffix(refused.Message, ".")+". The next prompt tries again.")
 	}
 	return openError(s.id, err)

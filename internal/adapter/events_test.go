@@ -22,7 +22,7 @@ func TestSessionSwitchedIsFollowed(t *testing.T) {
 		e := begin(t, playing(says("hi")))
 		const other = "11111111-2222-4333-8444-555555555555"
 		e.inside(func(s *Session) {
-			s.aside(stream.SessionSwitched{From: s.id, To: other})
+			s.heed(quirks.Other{Event: stream.SessionSwitched{From: s.id, To: other}}, nil)
 			require.Equal(t, other, s.droidID)
 			require.Equal(t, e.session, s.id)
 		})

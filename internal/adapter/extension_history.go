@@ -123,8 +123,8 @@ func (s *Session) exportExtension(p exportParams, done answer[exportedFile]) {
 	fail := func(err *acp.RequestError) { done(exportedFile{}, err) }
 	s.withWhole("export it when that has ended", fail, func(info *stream.SessionInfo) {
 		session, cwd, seen := s.droidID, s.cwd, s.usage.past()
-		s.do(func(context.Context) {
-			path, err := exportTo(info, session, cwd, p.Path, seen)
+		s.do(func(ctx context.Context) {
+			path, err := s.agent.exportTo(ctx, info, session, cwd, p.Path, seen)
 			if err != nil {
 				fail(internalError("export_failed", "the conversation was not exported: "+err.Error()))
 				return

@@ -62,8 +62,8 @@ type contextUse struct {
 
 func (s *Session) statsExtension(_ noParams, done answer[statsResult]) {
 	result := statsResult{Tokens: s.usage.Total, LastCall: s.usage.LastCall}
-	if s.usage.told.Limit > 0 {
-		result.Context = &contextUse{s.usage.told.Used, s.usage.told.Limit}
+	if s.usage.window.Limit > 0 {
+		result.Context = &contextUse{s.usage.window.Used, s.usage.window.Limit}
 	}
 	done(result, nil)
 }

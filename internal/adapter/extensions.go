@@ -55,12 +55,16 @@ func (a *Agent) extension(method extensionMethod) wire.Handler {
 		if err != nil {
 			return nil, err
 		}
-		s, err := a.sessionOf(c)
+		id, err := idOf(c)
+		if err != nil {
+			return nil, err
+		}
+		s, place, err := a.reach(c, id)
 		if err != nil {
 			return nil, err
 		}
 		return askOwner(s.owner, inquiry[any]{
-			ordered:   c.Ordered,
+			ordered:   place.leave,
 			work:      func(done func(any, *acp.RequestError)) { work(s, done) },
 			ctx:       c.Context,
 			cancelled: refuseWhenCancelled[any],

@@ -24,6 +24,7 @@ type fileJob func(ctx context.Context) hooks.Answer
 type fileCalls struct {
 	desk *editorfs.Desk
 	post func(func()) bool // leaves work for the session's owner
+	free func(func())      // runs beside the owner what lets go of files, which may block
 	log  *zap.Logger
 	id   atomic.Pointer[string] // by which the editor uses the session
 	open []*fileCall            // in the order in which droid announced them
@@ -58,9 +59,9 @@ type fileHook struct {
 }
 
 // use begins with a process: with desk nil, files stay on the disk.
-func (f *fileCalls) use(desk *editorfs.Desk, post func(func()) bool, log *zap.Logger) {
+func (f *fileCalls) use(desk *editorfs.Desk, post func(func()) bool, free func(func()), log *zap.Logger) {
 	f.end()
-	f.desk, f.post, f.log = desk, post, log
+	f.desk, f.post, f.free, f.log = desk, post, free, log
 }
 
 // usedAs notes by which id the editor uses the session.
@@ -73,7 +74,7 @@ func (f *fileCalls) session() string { return *f.id.Load() }
 func (f *fileCalls) end() {
 	f.clear()
 	if f.desk != nil {
-		f.desk.Close()
+		f.free(f.desk.Close)
 		f.desk = nil
 	}
 }
@@ -174,11 +175,11 @@ func (f *fileCalls) clear() {
 
 func (f *fileCalls) drop(c *fileCall) {
 	f.open = slices.DeleteFunc(f.open, func(o *fileCall) bool { return o == c })
-	if c.edits() {
-		f.desk.Drop(c.id)
+	if desk := f.desk; c.edits() {
+		f.free(func() { desk.Drop(c.id) })
 	}
 	if c.shadow != nil {
-		c.shadow.Close()
+		f.free(c.shadow.Close)
 	}
 }
 
@@ -283,7 +284,7 @@ func (f *fileCalls) readJob(c *fileCall, input json.RawMessage) fileJob {
 // keep holds what a Read reads until its call ends.
 func (f *fileCalls) keep(c *fileCall, shadow *editorfs.Shadow) {
 	if f.call(c.id) != c {
-		shadow.Close()
+		f.free(shadow.Close)
 		return
 	}
 	c.shadow = shadow

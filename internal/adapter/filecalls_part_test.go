@@ -21,7 +21,7 @@ func editing(t *testing.T) *fileCalls {
 	require.NoError(t, err)
 	t.Cleanup(files.Close)
 	f := new(fileCalls)
-	f.use(files.Desk(nil, editorfs.DeskOptions{}), func(func()) bool { return true }, zap.NewNop())
+	f.use(files.Desk(nil, editorfs.DeskOptions{}), func(func()) bool { return true }, func(f func()) { f() }, zap.NewNop())
 	announce(t, f, "a")
 	return f
 }

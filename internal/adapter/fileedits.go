@@ -19,12 +19,12 @@ type fileEdit struct {
 // edit is a call that changes files. Where the call ends while it is prepared, its files
 // are let go afterwards.
 func (f *fileCalls) edit(c *fileCall) fileEdit {
-	desk, post, id, files := f.desk, f.post, c.id, c.files
+	desk, post, free, id, files := f.desk, f.post, f.free, c.id, c.files
 	return fileEdit{quirks.ToolInput{ID: id, Name: c.name, Input: c.input}, files, func(ctx context.Context) {
 		desk.Before(ctx, id, files)
 		post(func() {
 			if f.call(id) == nil {
-				desk.Drop(id)
+				free(func() { desk.Drop(id) })
 			}
 		})
 	}}

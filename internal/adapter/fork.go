@@ -16,24 +16,29 @@ import (
 // forkSession copies the newest session of a thread. The copy gets a process of its own; the session
 // it was made from stays as it is.
 func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
-	p, err := a.decodeSession(c, true)
+	p, place, err := a.decodeNamed(c)
 	if err != nil {
 		return nil, err
 	}
-	ids := a.threadIDs(p.SessionID)
-	open, _ := a.sessions.all(append([]string{p.SessionID}, ids...))
-	if len(open) == 0 {
+	defer place.leave()
+	if err := a.readSession(c.Context, &p); err != nil {
+		return nil, err
+	}
+	s, ids, err := a.openOf(c.Context, place, nil)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
 		return a.forkStored(c, p, ids)
 	}
-	s := open[0]
-	id, err := askOwner(s.owner, inquiry[string]{ordered: c.Ordered, work: func(answer func(string, *acp.RequestError)) {
+	id, err := askOwner(s.owner, inquiry[string]{ordered: place.leave, work: func(answer func(string, *acp.RequestError)) {
 		p.wish = s.inherit(p.wish)
 		s.fork(c.Context, answer)
 	}})
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.launch(c.Context, p.CWD, p.servers, a.addedTo(id, p.wish.instructions), a.openStoredIn(p.CWD, false, droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, info, failure := a.launch(c.Context, p.CWD, p.servers, a.addedTo(c.Context, id, p.wish.instructions), a.openStoredIn(p.CWD, false, droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if failure != nil {
 		return nil, copyNotOpened(id, failure)
 	}
@@ -99,14 +104,10 @@ func (s *Session) backFromCopy(failed error, then func()) {
 	})
 }
 
-// forkStored copies a thread that is not open here: one process loads its newest
+// forkStored copies a thread that is not open here and whose files are kept: one process loads its newest
 // session, copies it and goes on with the copy. Where the copy is to work elsewhere, that
 // takes two.
 func (a *Agent) forkStored(c *wire.Call, p sessionParams, ids []string) (any, *acp.RequestError) {
-	before, free := a.sessions.reserve(ids)
-	defer free()
-	c.Ordered()
-	before.wait()
 	newest := ids[len(ids)-1]
 	var made sessionCopy
 	open := func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
@@ -116,14 +117,14 @@ func (a *Agent) forkStored(c *wire.Call, p sessionParams, ids []string) (any, *a
 		return a.openStoredIn(p.CWD, false, droid.LoadParams{SessionID: made.id, MessageLimit: 1})(ctx, client, servers)
 	}
 	var err error
-	if from := a.storedIn(newest, p.CWD); from != p.CWD {
+	if from := a.storedIn(c.Context, newest, p.CWD); from != p.CWD {
 		err = a.copyStored(c.Context, from, newest, &made)
 		open = a.openStoredIn(p.CWD, false, droid.LoadParams{SessionID: made.id, MessageLimit: 1})
 	}
 	var client *droid.Client
 	var info *stream.SessionInfo
 	if err == nil {
-		client, info, err = a.launch(c.Context, p.CWD, p.servers, a.addedTo(p.SessionID, p.wish.instructions), open) // the copy has what is stored with the session
+		client, info, err = a.launch(c.Context, p.CWD, p.servers, a.addedTo(c.Context, p.SessionID, p.wish.instructions), open) // the copy has what is stored with the session
 	}
 	switch {
 	case err != nil && made.id != "":

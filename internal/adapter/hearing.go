@@ -17,7 +17,7 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	case s.prompts.machine.Stopping():
 		events = s.proc.events() // what it says is dropped, so it needs no room
 	default:
-		if room = s.agent.conn.Full(); room == nil {
+		if room = s.out.Full(); room == nil {
 			events = s.proc.events()
 		}
 	}

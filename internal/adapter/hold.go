@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/show"
 )
 
 // holding is what keeps other agents from deleting a session that droid has open.
@@ -12,33 +14,22 @@ type holding struct {
 	release func() // nil until it is held
 }
 
-// begin notes that this session is to be held from now on, and lets go of the one
-// before. It reports false when it is the same one.
-func (h *holding) begin(id string) bool {
-	if h.id == id {
-		return false
-	}
-	h.letGo()
-	h.id = id
-	return true
+// begin notes that this session is to be held from now on. It returns what lets go of the
+// one before, nil for none.
+func (h *holding) begin(id string) (before func()) {
+	before = h.release
+	*h = holding{id: id}
+	return before
 }
 
-// held notes that the session is held until release is called. If it is no longer to
-// be held, held calls release at once.
-func (h *holding) held(id string, release func()) {
+// held notes that the session is held until release is called. It returns release if
+// the session is no longer to be held.
+func (h *holding) held(id string, release func()) (needless func()) {
 	if h.id != id || h.release != nil {
-		release()
-		return
+		return release
 	}
 	h.release = release
-}
-
-// letGo releases the session that is held, if any.
-func (h *holding) letGo() {
-	if h.release != nil {
-		h.release()
-	}
-	*h = holding{}
+	return nil
 }
 
 // openElsewhere is what the user is told of a session that another agent holds.
@@ -49,21 +40,34 @@ const openElsewhere = "This conversation is open in another window or program of
 // It is held while this session is open here, with a process or without.
 func (s *Session) holdStored() {
 	id := s.droidID
-	if s.agent.cfg.Store == nil || s.ended || !s.holding.begin(id) {
+	if s.agent.cfg.Store == nil || s.ended || s.holding.id == id {
 		return
 	}
-	s.do(func(context.Context) {
-		s.tellUntold()
-		if s.agent.cfg.Store.Held(id) {
-			s.post(func() { s.report(openElsewhere) })
+	s.letGo(s.holding.begin(id))
+	s.do(func(ctx context.Context) {
+		s.tellUntold(ctx)
+		if held, _ := s.agent.heldElsewhere(ctx, id); held {
+			s.post(func() { s.tell(show.Notice(openElsewhere)) })
 		}
-		release, err := s.agent.cfg.Store.Hold(id)
+		release, err := s.agent.hold(ctx, id)
 		if err != nil {
 			s.log.Warn("other agents do not see that this session is open", zap.Error(err))
 			return
 		}
-		if !s.post(func() { s.holding.held(id, release) }) {
-			release()
+		if !s.post(func() { s.letGo(s.holding.held(id, release)) }) {
+			s.agent.atEnd("release", releaseTime, release)
 		}
 	})
+}
+
+// letGo ends holds beside the owner.
+func (s *Session) letGo(release func()) {
+	if release != nil {
+		s.do(func(context.Context) { s.agent.atEnd("release", releaseTime, release) })
+	}
+}
+
+// hold notes in the store that this agent has a session open.
+func (a *Agent) hold(ctx context.Context, id string) (release func(), err error) {
+	return bounded(ctx, a, "Store.Hold", "session "+id, func(string) (func(), error) { return a.cfg.Store.Hold(id) })
 }

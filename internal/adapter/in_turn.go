@@ -28,10 +28,10 @@ func (s *Session) withdraw(c *turns.Change) bool {
 
 // askInTurn has the owner do some work in its turn, and waits for the answer. While it
 // waits for its turn, $/cancel_request takes it back.
-func askInTurn[T any](s *Session, c *wire.Call, of turns.Sphere, work func(done func(result T, err *acp.RequestError, why error))) (T, *acp.RequestError) {
+func askInTurn[T any](s *Session, c *wire.Call, place *place, of turns.Sphere, work func(done func(result T, err *acp.RequestError, why error))) (T, *acp.RequestError) {
 	var change *turns.Change // touched by the owner alone
 	return askOwner(s.owner, inquiry[T]{
-		ordered: c.Ordered,
+		ordered: place.leave,
 		work: func(answer func(T, *acp.RequestError)) {
 			if err := s.takesNothing(); err != nil {
 				var none T

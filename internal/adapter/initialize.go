@@ -56,9 +56,9 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	client := protocol.ReadCapabilities(params.Capabilities, params.Info)
 	journal := editorfs.Options{Journal: a.cfg.Journal, Log: a.log}
 	if a.usesEditorFiles(client) {
-		a.editorFiles.open(journal, a.runHook)
+		a.openFiles(c.Context, journal)
 	} else {
-		a.editorFiles.mend(journal)
+		a.mendFiles(c.Context, journal)
 	}
 	a.greet(client)
 	a.spare.Prepare()

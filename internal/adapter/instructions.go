@@ -152,11 +152,11 @@ func openStoring(open opener) opener {
 
 // addedTo is what a process is to add to the system prompt when it loads a stored
 // session. It blocks.
-func (a *Agent) addedTo(id string, i instructions) string {
+func (a *Agent) addedTo(ctx context.Context, id string, i instructions) string {
 	if i.text == "" || a.cfg.Store == nil {
 		return i.added("")
 	}
-	stored, err := a.cfg.Store.SystemPrompt(id)
+	stored, err := bounded(ctx, a, "Store.SystemPrompt", "session "+id, func(string) (string, error) { return a.cfg.Store.SystemPrompt(id) })
 	if err != nil {
 		a.log.Warn("it is not known what droid adds to the system prompt of a session by itself", zap.String("session", id), zap.Error(err))
 	}
@@ -179,11 +179,11 @@ func (i instructions) workspace() string {
 }
 
 // readWish reads what the params say of instructions, and checks it.
-func (a *Agent) readWish(p sessionParams) (w wish, err *acp.RequestError) {
+func (a *Agent) readWish(ctx context.Context, p sessionParams) (w wish, err *acp.RequestError) {
 	if w.text, w.words, err = readSystemPrompt(p.SystemPrompt, p.Meta); err != nil {
 		return wish{}, err
 	}
-	if w.roots, err = a.readRoots(p.CWD, p.AdditionalDirectories); err != nil {
+	if w.roots, err = a.readRoots(ctx, p.CWD, p.AdditionalDirectories); err != nil {
 		return wish{}, err
 	}
 	if n := len(w.added("")); n > maxSystemPrompt {
@@ -194,12 +194,12 @@ func (a *Agent) readWish(p sessionParams) (w wish, err *acp.RequestError) {
 
 // readRoots checks the additional directories. It drops the working directory and what
 // is there twice.
-func (a *Agent) readRoots(cwd string, list []string) (roots []string, err *acp.RequestError) {
+func (a *Agent) readRoots(ctx context.Context, cwd string, list []string) (roots []string, err *acp.RequestError) {
 	if len(list) > maxRoots {
 		return nil, invalidParams("additionalDirectories has %d directories; it may have %d", len(list), maxRoots)
 	}
 	for n, path := range list {
-		if err := a.checkDirectory(fmt.Sprintf("additionalDirectories[%d]", n), path); err != nil {
+		if err := a.checkDirectory(ctx, fmt.Sprintf("additionalDirectories[%d]", n), path); err != nil {
 			return nil, err
 		}
 		path = filepath.Clean(path)

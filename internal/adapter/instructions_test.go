@@ -50,7 +50,7 @@ func TestReadSystemPrompt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var p sessionParams
 			require.NoError(t, json.Unmarshal([]byte("{"+c.params+"}"), &p))
-			w, err := New(Config{Log: zap.NewNop()}).readWish(p)
+			w, err := New(Config{Log: zap.NewNop()}).readWish(t.Context(), p)
 			if c.refusal != "" {
 				require.NotNil(t, err)
 				require.Equal(t, -32602, err.Code)
@@ -76,10 +76,10 @@ func TestReadRoots(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	a := New(Config{Log: zap.NewNop()})
 
-	roots, err := a.readRoots(cwd, []string{two, one + string(filepath.Separator), cwd, filepath.Join(dir, "w", "..", "one"), one})
+	roots, err := a.readRoots(t.Context(), cwd, []string{two, one + string(filepath.Separator), cwd, filepath.Join(dir, "w", "..", "one"), one})
 	require.Nil(t, err)
 	require.Equal(t, []string{two, one}, roots, "in order, each once, without the working directory")
-	roots, err = a.readRoots(cwd, nil)
+	roots, err = a.readRoots(t.Context(), cwd, nil)
 	require.Nil(t, err)
 	require.Empty(t, roots)
 
@@ -94,7 +94,7 @@ func TestReadRoots(t *testing.T) {
 		"a zero byte": {[]string{one + "\x00"}, "additionalDirectories[0] cannot be used: "},
 		"too many":    {make([]string, maxRoots+1), "additionalDirectories has 101 directories; it may have 100"},
 	} {
-		_, err := a.readRoots(cwd, c.list)
+		_, err := a.readRoots(t.Context(), cwd, c.list)
 		require.NotNil(t, err, name)
 		require.Equal(t, -32602, err.Code, name)
 		require.Contains(t, err.Message, c.says, name)

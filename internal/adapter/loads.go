@@ -49,35 +49,22 @@ func (r *reload) answers(done func(protocol.SessionResult, *acp.RequestError)) {
 // so that the history comes in one piece.
 type loads struct {
 	load     *reload           // nil for none; until its response is written
-	running  bool              // it is under way
 	ended    bool              // its response is being written
 	unopened *acp.RequestError // why the session was never opened, nil if it was or still may be
 }
 
 // add takes a load whose turn has come.
-func (l *loads) add(r *reload) { l.load, l.running, l.ended = r, false, false }
-
-// begin takes up the load, nil when there is none or it is under way.
-func (l *loads) begin() *reload {
-	if l.load == nil || l.running || l.ended {
-		return nil
-	}
-	l.running = true
-	return l.load
-}
+func (l *loads) add(r *reload) { l.load, l.ended = r, false }
 
 // has reports whether r is the load, and has no answer.
 func (l *loads) has(r *reload) bool { return l.load == r && !l.ended }
-
-// runs reports whether r is the load, and under way.
-func (l *loads) runs(r *reload) bool { return l.has(r) && l.running }
 
 // end ends the load. It reports false when r is not that one.
 func (l *loads) end(r *reload) bool {
 	if !l.has(r) {
 		return false
 	}
-	l.running, l.ended = false, true
+	l.ended = true
 	return true
 }
 

@@ -9,29 +9,19 @@ import (
 // TestLoads: a load begins once, ends once, and stays until its response is written.
 func TestLoads(t *testing.T) {
 	var l loads
-	require.Nil(t, l.begin())
 	require.Nil(t, l.open())
 	a, b := &reload{}, &reload{}
 	l.add(a)
 	require.True(t, l.has(a))
-	require.False(t, l.runs(a))
 	require.Same(t, a, l.open())
-	require.Same(t, a, l.begin())
-	require.Nil(t, l.begin(), "it runs")
-	require.True(t, l.runs(a))
 	require.False(t, l.end(b))
 	require.True(t, l.end(a))
 	require.False(t, l.end(a), "once")
-	require.Nil(t, l.open())
-	require.Nil(t, l.begin(), "its response is being written")
+	require.Nil(t, l.open(), "its response is being written")
 	l.answered(b)
-	require.Nil(t, l.begin())
 	l.answered(a)
-	require.Nil(t, l.begin())
-
 	l.add(b)
 	require.True(t, l.end(b), "one that was cancelled before it began")
-	require.Nil(t, l.begin())
 	require.Nil(t, l.refusal())
 	gone := unknownSession("x")
 	l.neverOpened(gone)

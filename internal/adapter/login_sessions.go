@@ -125,7 +125,7 @@ func (a *Agent) tellAuth(status protocol.AuthStatus) {
 // lets the user log in to an MCP server, is kept for now.
 func (s *Session) renewIdle() {
 	client := s.proc.client()
-	if client == nil || s.ended || s.busy() || !s.prompts.machine.Idle() || s.proc.calls.busy() || s.dialog.isOpen() {
+	if client == nil || s.ended || s.busy() || !s.prompts.machine.Idle() || s.line.Wanted(needCalls) || s.dialog.isOpen() {
 		return
 	}
 	if s.mustRenew(client) {

@@ -152,12 +152,8 @@ func (a *Agent) notify(method string, params any) {
 func (a *Agent) announce(title, text string) {
 	for _, s := range a.sessions.list() {
 		s.post(func() {
-			switch {
-			case !s.registered:
-			case a.client.Notices:
-				s.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: title})
-			default:
-				s.sendText(uuid.NewString(), text, false)
+			if s.out.Known() {
+				s.tell(s.show.Announce(title, text)...)
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,10 +9,12 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/child"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/paths"
+	"droid-acp/internal/show"
 )
 
 // internal/mcp decides what is to be done about a session's MCP servers. This file does
@@ -22,23 +23,16 @@ import (
 // whenServersStarted calls f now, or when the MCP servers of the process have
 // started or failed, or are late.
 func (s *Session) whenServersStarted(f func()) {
-	if !s.servers.Hold(time.Now(), f) {
-		f()
-	}
+	s.servers.Await(time.Now())
+	s.when("the prompt", f, needServers)
 }
 
-// tellStarting tells what a prompt waits for, and goes on without servers that are
-// late.
+// tellStarting tells what a prompt waits for, and which servers are late.
 func (s *Session) tellStarting(now time.Time) {
-	texts, goOn := s.servers.Tick(now, s.works())
-	s.reportAll(texts)
-	if goOn != nil {
-		goOn()
-	}
+	s.tell(show.Notices(s.servers.Tick(now, s.works()))...)
 }
 
-// mcpStatus tells of MCP servers that failed, and goes on with a prompt that waited
-// for the last one to start.
+// mcpStatus tells of MCP servers that failed.
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 	if client := s.proc.client(); client != nil && client.Without() != nil {
 		own := s.servers.Names() // what else is blocked is so by what tellLeftOut has told
@@ -46,11 +40,7 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 			return server.Blocked && !slices.Contains(own, server.Name)
 		})
 	}
-	texts, goOn := s.servers.Status(ev, s.missing)
-	s.reportAll(texts)
-	if goOn != nil {
-		goOn()
-	}
+	s.tell(show.Notices(s.servers.Status(ev, s.missing))...)
 }
 
 // missing is why the program of a server cannot be started, "" when it can.
@@ -65,7 +55,7 @@ func startProblem(server stream.MCPServer, cwd string) string {
 	if strings.ContainsRune(command, filepath.Separator) {
 		command = paths.Absolute(cwd, command)
 	}
-	if _, err := exec.LookPath(command); err != nil {
+	if _, err := child.Find(command); err != nil {
 		return err.Error() + "."
 	}
 	return ""
@@ -80,7 +70,7 @@ func processOf(client *droid.Client) mcp.Abilities {
 // that droid has opened the session.
 func (s *Session) watchServers() {
 	texts, names := s.servers.Opened(s.missing)
-	s.reportAll(texts)
+	s.tell(show.Notices(texts)...)
 	if len(names) == 0 {
 		return
 	}
@@ -91,7 +81,7 @@ func (s *Session) watchServers() {
 		}
 		s.post(func() {
 			if s.proc.client() == client {
-				s.reportAll(s.servers.Silent(names))
+				s.tell(show.Notices(s.servers.Silent(names))...)
 			}
 		})
 	})

@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
 	"droid-acp/internal/wire"
 )
 
@@ -46,7 +47,7 @@ func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
 	if do.Show != nil {
 		s.showLogin(do.Show)
 	}
-	s.reportAll(do.Texts)
+	s.tell(show.Notices(do.Texts)...)
 	if do.Reply != nil {
 		do.Reply()
 	}
@@ -64,7 +65,7 @@ func (s *Session) showLogins() {
 
 // showLogin asks the editor to open the address. No turn waits for the answer.
 func (s *Session) showLogin(l *mcp.Login) {
-	if !s.registered {
+	if !s.out.Known() {
 		return // register shows it
 	}
 	dialog := uuid.NewString()
@@ -86,7 +87,7 @@ func (s *Session) loginAnswered(l *mcp.Login, action string, err error) {
 	}
 	text, cancel := s.servers.LoginAnswered(l, action, err != nil)
 	if text != "" {
-		s.report(text)
+		s.tell(show.Notice(text))
 	}
 	if cancel {
 		s.cancelAuth(l.Server)
@@ -111,9 +112,9 @@ func (s *Session) cancelAuth(server string) {
 // loginEnded tells how a login ended.
 func (s *Session) loginEnded(ev stream.MCPAuthCompleted) {
 	if dialog := s.servers.Dialog(ev.ServerName); dialog != "" {
-		s.write("elicitation/complete", protocol.ElicitationComplete{ElicitationID: dialog})
+		s.agent.notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: dialog})
 	}
 	if text := s.servers.LoginEnded(ev); text != "" {
-		s.report(text)
+		s.tell(show.Notice(text))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
 )
 
 const urlClient = `{"elicitation":{"url":{}}}`
@@ -42,7 +43,9 @@ func (e *editor) count(method string) (n int) {
 	return n
 }
 
-func (e *editor) auth(ev stream.Event) { e.inside(func(s *Session) { s.aside(ev) }) }
+func (e *editor) auth(ev stream.Event) {
+	e.inside(func(s *Session) { s.heed(quirks.Other{Event: ev}, nil) })
+}
 
 // The address of a login is shown by the editor, holds up no turn, and its end is
 // told.
@@ -187,7 +190,7 @@ func TestLoginBeforeTheEditorKnowsTheSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := beginAs(t, urlClient, playing(says("hi")))
 		e.settle()
-		e.inside(func(s *Session) { s.registered = false })
+		e.inside(func(s *Session) { s.out.Forget() })
 		e.auth(loginAt("https://example.com/login"))
 		require.Zero(t, e.count("elicitation/create"))
 		e.inside((*Session).register)

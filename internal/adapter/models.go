@@ -22,19 +22,18 @@ func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
 	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	s, err := a.session(params.SessionID)
-	if err != nil {
+	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
 	if params.ModelID == "" {
 		return nil, invalidParams("modelId is missing")
 	}
-	return s.askToSet(c, options.Model, params.ModelID, func() any { return struct{}{} })
+	return a.askToSet(c, params.SessionID, options.Model, params.ModelID, func(*Session) any { return struct{}{} })
 }
 
 // sessionResult is what the editor is told of the session when it is opened or loaded.
 // The editor believes it from then on.
 func (s *Session) sessionResult() protocol.SessionResult {
-	modes, list := s.options.Tell()
-	return protocol.SessionResult{Modes: modes, Models: s.options.SessionModels(), ConfigOptions: list}
+	s.out.Told(s.options.Updates()...)
+	return protocol.SessionResult{Modes: s.options.Modes(), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
 }

@@ -59,7 +59,7 @@ func openStored(p droid.LoadParams) opener {
 func (a *Agent) launch(ctx context.Context, cwd string, servers []stream.MCPServer, added string, open opener) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
-	command, err := a.commandIn(cwd)
+	command, err := a.commandIn(ctx, cwd)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -26,11 +26,7 @@ func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	s, err := a.session(params.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	return s.askToSet(c, options.Mode, string(params.ModeID), func() any { return struct{}{} })
+	return a.askToSet(c, params.SessionID, options.Mode, string(params.ModeID), func(*Session) any { return struct{}{} })
 }
 
 // setConfigOption is session/set_config_option. Fields that this agent does not
@@ -44,15 +40,18 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	s, err := a.session(params.SessionID)
-	if err != nil {
+	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
 	value, err := optionValue(params.ConfigID, params.Value)
 	if err != nil {
 		return nil, err
 	}
-	return s.askToSet(c, params.ConfigID, value, func() any { return protocol.ConfigResult{ConfigOptions: s.options.TellList()} })
+	return a.askToSet(c, params.SessionID, params.ConfigID, value, func(s *Session) any {
+		list := s.options.ListUpdate()
+		s.out.Told(list)
+		return protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
+	})
 }
 
 // optionValue reads the value that an option is to have: "true" or "false" for a switch.
@@ -71,16 +70,20 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 	return value, nil
 }
 
-// askToSet has the owner set an option in its turn. The request succeeds when droid
-// reports the value asked for; its result is made in the owner.
-func (s *Session) askToSet(c *wire.Call, id, value string, result func() any) (any, *acp.RequestError) {
-	return askInTurn(s, c, sphereOf(id), func(done func(any, *acp.RequestError, error)) {
+// askToSet has a session's owner set an option in its turn. The request succeeds when
+// droid reports the value asked for; its result is made in the owner.
+func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*Session) any) (any, *acp.RequestError) {
+	s, place, err := a.reach(c, session)
+	if err != nil {
+		return nil, err
+	}
+	return askInTurn(s, c, place, sphereOf(id), func(done func(any, *acp.RequestError, error)) {
 		s.setOption(id, value, func(err *acp.RequestError) {
 			if err != nil {
 				done(nil, err, s.tooFree(id, value, err))
 				return
 			}
-			done(result(), nil, nil)
+			done(result(s), nil, nil)
 		})
 	})
 }
@@ -113,7 +116,7 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 			done(invalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options)))
 			return
 		}
-		s.tellOptions()
+		s.tellState()
 		s.carryOut(s.prompts.machine.SetSteering(s.options.Steers()))
 		done(nil)
 		return
@@ -154,16 +157,6 @@ func (s *Session) settled(id, value string, err error) *acp.RequestError {
 	}
 	s.chosen(id)
 	return nil
-}
-
-// tellOptions reports mode and options if the editor was told others, or none.
-func (s *Session) tellOptions() {
-	if !s.registered {
-		return
-	}
-	for _, update := range s.options.News() {
-		s.send(update)
-	}
 }
 
 // updateSettings has droid change settings and calls done in the owner when it has

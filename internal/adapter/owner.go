@@ -27,6 +27,7 @@ type owner struct {
 	mail   *mailbox
 	beside sync.WaitGroup // goroutines beside the owner
 	panics alarm
+	after  func()                           // runs after each event, work and tick
 	lost   func(p any)                      // clears away after the panic p; it may panic itself
 	unfit  atomic.Pointer[acp.RequestError] // see isUnfit
 }
@@ -106,6 +107,7 @@ type duties[E any] struct {
 	event func(ev E, open bool) // an event came, or the channel of events was closed
 	room  func()                // there is room
 	tick  func()                // the time is up
+	after func()                // runs after each of these, and after each posted work
 	end   func()                // the owner was stopped; nothing is awaited any more
 	// ended runs after end, even if end panicked.
 	ended func()
@@ -121,6 +123,7 @@ func runOwner[E any](o *owner, d duties[E]) {
 	defer close(o.over)
 	timer := time.NewTimer(idleTime)
 	defer timer.Stop()
+	o.after = d.after
 	for {
 		events, room, limit := (<-chan E)(nil), (<-chan struct{})(nil), idleTime
 		o.guard(func() { events, room, limit = d.await() })
@@ -129,11 +132,11 @@ func runOwner[E any](o *owner, d duties[E]) {
 		case <-o.mail.wake:
 			o.work(o.mail.take())
 		case ev, open := <-events:
-			o.guard(func() { d.event(ev, open) })
+			o.step(func() { d.event(ev, open) })
 		case <-room:
-			o.guard(d.room)
+			o.step(d.room)
 		case <-timer.C:
-			o.guard(d.tick)
+			o.step(d.tick)
 		case <-o.ctx.Done():
 			o.guard(d.end)
 			o.guard(d.ended)
@@ -145,7 +148,15 @@ func runOwner[E any](o *owner, d duties[E]) {
 // work does what was posted.
 func (o *owner) work(mail []func()) {
 	for _, f := range mail {
-		o.guard(f)
+		o.step(f)
+	}
+}
+
+// step does one thing, and what it has made possible.
+func (o *owner) step(f func()) {
+	o.guard(f)
+	if o.after != nil {
+		o.guard(o.after)
 	}
 }
 

@@ -57,8 +57,12 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 	for name, act := range map[string]func(s *Session){
 		"in the owner":     func(*Session) { panic("test") },
 		"beside the owner": func(s *Session) { s.do(func(context.Context) { panic("test") }) },
+		"in a call to droid": func(s *Session) {
+			s.alone(func(func()) { panic("test") })
+			s.alone(func(end func()) { end() })
+		},
 		"at the end of a prompt": func(s *Session) {
-			s.prompts.quiet = append(s.prompts.quiet, func() { panic("test") })
+			s.when("a test", func() { panic("test") }, needQuiet)
 			s.carryOut(s.prompts.machine.FailRunning(internalError("x", "y")))
 		},
 	} {

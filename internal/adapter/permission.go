@@ -21,12 +21,12 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 	}
 	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.has(stream.TakesEditedPlan),
 		Words: s.prompts.machine.Joinable()})
-	s.put(p.Before)
+	s.tell(p.Before...)
 	if p.Refused {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
 		return
 	}
-	closeUp := func() { s.put(p.After) }
+	closeUp := func() { s.tell(p.After...) }
 	ctx := s.dialog.begin(s.agent.ctx, openDialog{
 		requestID: ev.RequestID,
 		refuse:    func() { s.answerPermission(ev.RequestID, stream.OptionCancel) },
@@ -94,7 +94,7 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 		s.post(func() {
 			if err != nil {
 				s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
-				s.tell("droid did not take your choice of plan, so it was not approved.")
+				s.tell(show.Thought("droid did not take your choice of plan, so it was not approved."))
 				d.Option = stream.OptionCancel
 			}
 			answer()
@@ -137,6 +137,6 @@ func (s *Session) approveEdited(ev quirks.PermissionAsked, text string) {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
 		return
 	}
-	s.put(s.show.PlanEdited(ev.Tools[0].ToolUse.ID, text))
+	s.tell(s.show.PlanEdited(ev.Tools[0].ToolUse.ID, text)...)
 	s.droidAnswered(ev.RequestID, false)
 }

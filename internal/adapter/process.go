@@ -16,28 +16,22 @@ import (
 // ending it politely is up to the session, in process_start.go and process_end.go.
 // Only the session's owner touches it.
 type process struct {
-	droid   *droid.Client      // nil while none runs
-	norm    *quirks.Normalizer // of that droid, or of the last one
-	paused  bool               // its events are not read at present, see nextEvent
-	doomed  bool               // it was killed although a prompt may wait; its end is awaited
-	waiting []waiter           // for the droid that is being started
-	leaving *droid.Client      // the droid before, which was let go and is not gone yet
-	parkAt  time.Time          // zero when it is not to be parked
-	crash   error              // why the last droid died
-	calls   callQueue
+	droid   *droid.Client       // nil while none runs
+	norm    *quirks.Normalizer  // of that droid, or of the last one
+	paused  bool                // its events are not read at present, see nextEvent
+	doomed  bool                // it was killed although a prompt may wait; its end is awaited
+	starts  bool                // it is being started
+	info    *stream.SessionInfo // what the one that was started last said when it loaded the session
+	failure *acp.RequestError   // why it was not started
+	leaving *droid.Client       // the droid before, which was let go and is not gone yet
+	parkAt  time.Time           // zero when it is not to be parked
+	crash   error               // why the last droid died
 }
 
 // waiter is called when the session has a process. info is what droid said when it
 // loaded the session, nil when the process was there before; err is why there is
 // none.
 type waiter func(info *stream.SessionInfo, err *acp.RequestError)
-
-// newProcess makes the part of a session that has no process yet. post leaves work
-// for the session's owner; work and idle are called when the first of several calls begins
-// and when the last has ended.
-func newProcess(post func(f func()) bool, work, idle func()) process {
-	return process{calls: newCallQueue(post, work, idle)}
-}
 
 // client is the droid that runs, nil for none.
 func (p *process) client() *droid.Client { return p.droid }
@@ -54,29 +48,31 @@ func (p *process) events() <-chan stream.Event {
 // runs.
 func (p *process) has(f stream.Fact) bool { return p.droid != nil && p.droid.Version().Has(f) }
 
-// await notes who waits for a process. It reports whether that is the first one,
-// so that a process must be started.
-func (p *process) await(f waiter) (first bool) {
-	p.waiting = append(p.waiting, f)
-	return len(p.waiting) == 1
+// start notes that a process is being started. It reports false when one is already.
+func (p *process) start() bool {
+	begins := !p.starts
+	p.starts = true
+	return begins
 }
 
 // starting reports whether a process is being started.
-func (p *process) starting() bool { return len(p.waiting) > 0 }
+func (p *process) starting() bool { return p.starts }
 
-// takeWaiting hands over those who wait, when the start has ended.
-func (p *process) takeWaiting() []waiter {
-	waiting := p.waiting
-	p.waiting = nil
-	return waiting
+// begun notes that the start has ended: what droid said when it loaded the session, or why
+// there is none.
+func (p *process) begun(info *stream.SessionInfo, failure *acp.RequestError) {
+	p.starts, p.info, p.failure = false, info, failure
 }
+
+// outcome is what the last start came to.
+func (p *process) outcome() (*stream.SessionInfo, *acp.RequestError) { return p.info, p.failure }
 
 // adopt makes client the session's process. shown are the ids of the tool calls
 // that the editor has seen; new calls do not get them.
 func (p *process) adopt(client *droid.Client, shown []string) {
 	p.droid = client
 	p.norm = quirks.New(client.Version())
-	p.reserve(shown)
+	p.norm.Reserve(shown...)
 }
 
 // lacking tells that the droid that runs does not do what the fact says, "" when it
@@ -165,17 +161,11 @@ func (p *process) due() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// What follows is all that the normaliser is asked; see quirks.Normalizer. Each
-// returns honest events for Session.apply.
-
 // opened takes the settings that droid told when it opened or loaded the session.
 func (p *process) opened(settings stream.Settings) []quirks.Event {
 	p.norm.SetVersion(p.droid.Version())
 	return p.norm.Settings(settings)
 }
-
-// push takes an event of droid.
-func (p *process) push(now time.Time, ev stream.Event) []quirks.Event { return p.norm.Push(now, ev) }
 
 // tick returns the events that the normaliser held back until now. It returns none
 // while the events of the process are not read, since unread ones come first.
@@ -185,27 +175,3 @@ func (p *process) tick(now time.Time) []quirks.Event {
 	}
 	return p.norm.Tick(now)
 }
-
-// begin says that a prompt is about to be sent to droid.
-func (p *process) begin(now time.Time, requestID, text string) []quirks.Event {
-	return p.norm.Begin(now, requestID, text)
-}
-
-// abort says that droid did not take a prompt.
-func (p *process) abort(now time.Time, requestID string) []quirks.Event {
-	return p.norm.Abort(now, requestID)
-}
-
-// interrupted says that droid is told to stop.
-func (p *process) interrupted(now time.Time) []quirks.Event { return p.norm.Interrupted(now) }
-
-// answered says that droid has the answer to a permission or a question.
-func (p *process) answered(now time.Time, requestID string, refused bool) []quirks.Event {
-	return p.norm.Answered(now, requestID, refused)
-}
-
-// exited says that the process has ended: all that is open ends.
-func (p *process) exited(now time.Time) []quirks.Event { return p.norm.Exited(now) }
-
-// reserve keeps the ids of tool calls that were shown from being used again.
-func (p *process) reserve(shown []string) { p.norm.Reserve(shown...) }

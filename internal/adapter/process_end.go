@@ -12,7 +12,6 @@ import (
 // droidGone ends what the process was doing.
 func (s *Session) droidGone() {
 	client := s.proc.client()
-	awaitExit(client)
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
 	defer s.reprieve(s.proc.dying())
@@ -23,7 +22,7 @@ func (s *Session) droidGone() {
 	s.prompts.machine.Gone(droidDied{err})
 	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
-	s.apply(s.proc.exited(time.Now()))
+	s.apply(s.proc.norm.Exited(time.Now()))
 	s.dialog.withdrawAny()
 }
 
@@ -39,21 +38,6 @@ func (s *Session) doom(why string) {
 func (s *Session) reprieve(doomed bool) {
 	if doomed {
 		s.carryOut(s.prompts.machine.Release())
-	}
-}
-
-// exitTime bounds how long a process may live on after it closed its output.
-const exitTime = 2 * time.Second
-
-// awaitExit returns when the process is gone.
-func awaitExit(client *droid.Client) {
-	patience := time.NewTimer(exitTime)
-	defer patience.Stop()
-	select {
-	case <-client.Exited():
-	case <-patience.C:
-		client.KillFor("it had closed its stdout and did not end")
-		<-client.Exited()
 	}
 }
 
@@ -74,7 +58,7 @@ func (s *Session) park(now time.Time) {
 	client := s.proc.client()
 	switch {
 	case !s.proc.parkDue(now):
-	case client == nil || s.proc.calls.busy() || !s.prompts.machine.Idle() || s.dialog.isOpen():
+	case client == nil || s.line.Wanted(needCalls) || !s.prompts.machine.Idle() || s.dialog.isOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
 	case client.HasChildren() || s.servers.LogsIn(now):
 		s.proc.rest(now.Add(parkRetry))
@@ -124,7 +108,7 @@ func (s *Session) endDroid() {
 		}
 	})
 	for ev := range client.Events() {
-		s.apply(s.proc.push(time.Now(), ev))
+		s.apply(s.proc.norm.Push(time.Now(), ev))
 	}
 	<-closed
 }

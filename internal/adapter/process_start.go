@@ -26,8 +26,11 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 		f(nil, nil)
 	case s.proc.client() == nil && s.prompts.machine.GaveUp():
 		f(nil, keepsCrashing(s.proc.lastCrash()))
-	case s.proc.await(f):
-		s.start(historyLimit)
+	default:
+		if s.proc.start() {
+			s.start(historyLimit)
+		}
+		s.when("what needs a droid", func() { f(s.proc.outcome()) }, needStart)
 	}
 }
 
@@ -40,12 +43,11 @@ func (s *Session) start(historyLimit int) {
 	id, added := s.droidID, s.instructed
 	cwd, servers := s.cwd, s.servers.List()
 	s.do(func(ctx context.Context) {
-		s.before.wait()
 		if leaving != nil {
 			leaving.Kill()
 			<-leaving.Exited()
 		}
-		client, info, err := s.agent.launch(ctx, cwd, servers, s.agent.addedTo(id, added), open)
+		client, info, err := s.agent.launch(ctx, cwd, servers, s.agent.addedTo(ctx, id, added), open)
 		if !s.post(func() { s.started(client, info, err) }) && err == nil {
 			client.Kill()
 			<-client.Exited()
@@ -83,21 +85,21 @@ func (s *Session) restoreSettings(before stream.Settings, then func()) {
 	}, restored)
 }
 
-// started takes the process that start made, and serves those who waited, when the session
-// has the settings that it had before.
+// started takes the process that start made. Those who waited go on when the session has the
+// settings that it had before.
 func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {
 	switch {
 	case err != nil:
-		s.serve(info, s.restartError(err))
+		s.proc.begun(info, s.restartError(err))
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
-		s.serve(info, errEnding())
+		s.proc.begun(info, errEnding())
 	default:
 		before := s.options.Settings()
 		s.adopt(client)
 		s.opened(info)
-		s.restoreSettings(before, func() { s.serve(info, s.goneAgain()) })
+		s.restoreSettings(before, func() { s.proc.begun(info, s.goneAgain()) })
 	}
 }
 
@@ -106,18 +108,10 @@ func (s *Session) goneAgain() *acp.RequestError {
 	switch {
 	case s.proc.client() != nil:
 		return nil
-	case s.registered:
+	case s.out.Known():
 		return s.crashError(s.proc.lastCrash())
 	}
 	return openError(s.id, s.proc.lastCrash())
-}
-
-// serve answers those who waited for a process. A panic of one is the others' no concern.
-func (s *Session) serve(info *stream.SessionInfo, failure *acp.RequestError) {
-	for _, f := range s.proc.takeWaiting() {
-		s.guard(func() { f(info, failure) })
-	}
-	s.nextReload()
 }
 
 // inItsMode calls then for a prompt that begins when droid is in the mode that the session
@@ -146,8 +140,7 @@ func (s *Session) adopt(client *droid.Client) {
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.usedAs(s.id)
-	s.fileCalls.use(s.agent.desk(client, s.fileCalls.session), s.post, s.log)
+	s.fileCalls.use(s.agent.desk(client, s.fileCalls.session), s.post, func(f func()) {
+		s.do(func(context.Context) { s.agent.atEnd("Desk", releaseTime, f) })
+	}, s.log)
 }
-
-// alone runs f when the earlier calls to droid have ended, see callQueue.
-func (s *Session) alone(f func(end func())) { s.proc.calls.add(f) }

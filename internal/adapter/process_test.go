@@ -5,7 +5,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
@@ -31,19 +30,17 @@ func TestProcessIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := twoDroids(t)
 		var p process
-		served := 0
-		wait := func(*stream.SessionInfo, *acp.RequestError) { served++ }
 		require.Nil(t, p.client())
 		require.Nil(t, p.events())
 		require.False(t, p.starting())
-		require.True(t, p.await(wait), "a process must be started")
-		require.False(t, p.await(wait), "it is being started")
+		require.True(t, p.start(), "a process must be started")
+		require.False(t, p.start(), "it is being started")
 		require.True(t, p.starting())
-		for _, f := range p.takeWaiting() {
-			f(nil, nil)
-		}
-		require.Equal(t, 2, served)
-		require.Empty(t, p.takeWaiting(), "nobody is served twice")
+		said := new(stream.SessionInfo)
+		p.begun(said, nil)
+		info, failure := p.outcome()
+		require.Same(t, said, info)
+		require.Nil(t, failure)
 		require.False(t, p.starting())
 
 		p.adopt(client, nil)
@@ -127,9 +124,9 @@ func TestProcessHoldsBack(t *testing.T) {
 		var p process
 		p.adopt(client, nil) // it has told no version, so an idle may be premature
 		now := time.Now()
-		p.begin(now, "r", "go")
-		p.push(now, stream.TextDelta{MessageID: "m", Text: "hi"})
-		p.push(now, stream.WorkingStateChanged{State: stream.StateIdle})
+		p.norm.Begin(now, "r", "go")
+		p.norm.Push(now, stream.TextDelta{MessageID: "m", Text: "hi"})
+		p.norm.Push(now, stream.WorkingStateChanged{State: stream.StateIdle})
 		at, ok := p.due()
 		require.True(t, ok)
 		p.rest(at.Add(time.Hour))
@@ -156,17 +153,17 @@ func TestProcessExited(t *testing.T) {
 		first, second := twoDroids(t)
 		var p process
 		p.adopt(first, nil)
-		p.begin(time.Now(), "r", "go")
+		p.norm.Begin(time.Now(), "r", "go")
 		p.gone()
 		require.Empty(t, p.tick(time.Now().Add(time.Hour)))
-		ended := p.exited(time.Now())
+		ended := p.norm.Exited(time.Now())
 		require.Len(t, ended, 1)
 		require.Equal(t, quirks.Failed, ended[0].(quirks.TurnEnded).Outcome)
-		require.Empty(t, p.exited(time.Now()))
+		require.Empty(t, p.norm.Exited(time.Now()))
 
 		p.adopt(second, []string{"t"})
-		p.begin(time.Now(), "s", "go")
-		events := p.push(time.Now(), stream.ToolCall{ToolUse: stream.ToolUse{ID: "t", Name: "Read"}})
+		p.norm.Begin(time.Now(), "s", "go")
+		events := p.norm.Push(time.Now(), stream.ToolCall{ToolUse: stream.ToolUse{ID: "t", Name: "Read"}})
 		require.Len(t, events, 1)
 		require.NotEqual(t, "t", events[0].(quirks.ToolStarted).ID, "that id was shown before")
 	})

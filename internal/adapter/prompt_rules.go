@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/prompt"
 )
 
@@ -10,14 +9,11 @@ import (
 func anySession(dir string) prompt.Rules { return prompt.Rules{Dir: dir, AttachFiles: true} }
 
 // promptRules are what the session can take with the next prompt.
-func (s *Session) promptRules() prompt.Rules {
+func (s *Session) promptRules(p *userPrompt) prompt.Rules {
 	return prompt.Rules{
 		Dir:         s.cwd,
 		AttachFiles: s.proc.client() == nil || s.proc.has(stream.TakesAttachedFiles),
 		BlindModel:  s.options.BlindModel(),
-		Missing: func(path string) bool {
-			_, err := s.agent.stat(paths.Absolute(s.cwd, path))
-			return err != nil
-		},
+		Missing:     func(path string) bool { return p.missing[path] },
 	}
 }

@@ -1,7 +1,9 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/files"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
@@ -25,6 +28,7 @@ type userPrompt struct {
 
 	content prompt.Prompt      // as the editor sent it; what the session makes of it is message
 	message stream.UserMessage // made when the prompt goes to droid, see compose
+	missing map[string]bool    // linked files that were not there when it came, by path
 	typed   string             // the text as the user typed it, commands not expanded
 	notes   []string           // about the user's shell commands; message begins with them
 	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
@@ -60,7 +64,6 @@ type prompts struct {
 	machine *turns.Machine
 	open    map[turns.ID]*userPrompt // accepted, without an ending
 	lastID  turns.ID
-	quiet   []func() // called when no prompt runs any more
 
 	actions  []turns.Action // that the machine wants, in order
 	carrying bool           // carryOut is at work on them
@@ -152,24 +155,6 @@ func (q *prompts) begin(actions []turns.Action) bool {
 
 func (q *prompts) done() { q.carrying = false }
 
-// whenQuiet calls f when no prompt runs: now, or at the end of the one that does.
-func (q *prompts) whenQuiet(f func()) {
-	if _, runs := q.machine.Running(); !runs {
-		f()
-		return
-	}
-	q.quiet = append(q.quiet, f)
-}
-
-// becameQuiet calls those who waited for it.
-func (q *prompts) becameQuiet() {
-	waiting := q.quiet
-	q.quiet = nil
-	for _, f := range waiting {
-		f()
-	}
-}
-
 // prompt is session/prompt. The prompts of one session run one after the other.
 func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
@@ -179,17 +164,26 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	s, err := a.session(params.SessionID)
+	s, place, err := a.reach(c, params.SessionID)
+	if err != nil && err.Code == codeCancelled {
+		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	p := &userPrompt{session: params.SessionID, request: c.Response}
+	p, err := a.readPrompt(c.Context, params.SessionID, params.Prompt)
+	if err != nil {
+		place.leave()
+		return nil, err
+	}
+	p.request = c.Response
 	stop, err := askOwner(s.owner, inquiry[acp.StopReason]{
 		work: func(answer func(acp.StopReason, *acp.RequestError)) {
 			p.answer = answer
-			s.accept(p, params.Prompt)
+			s.accept(p)
+			place.cancelIfLate(s)
 		},
-		ordered: c.Ordered,
+		ordered: place.leave,
 		// $/cancel_request ends ctx before there is a response: the prompt is
 		// cancelled as by session/cancel, and answered with that stop reason.
 		ctx: c.Context,
@@ -207,9 +201,13 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
 func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
-	s, err := a.sessionOf(c)
+	id, err := idOf(c)
 	if err != nil {
 		return nil, err
+	}
+	s, known := a.sessions.cancel(id)
+	if !known {
+		return nil, unknownSession(id)
 	}
 	s.post(s.cancelPrompts) // a session that has ended has nothing to cancel
 	return nil, nil
@@ -219,7 +217,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now())) }
 
 // accept takes a prompt: it starts now, or when those before it have ended.
-func (s *Session) accept(p *userPrompt, blocks json.RawMessage) {
+func (s *Session) accept(p *userPrompt) {
 	if err := s.loads.refusal(); err != nil {
 		p.answer("", err)
 		return
@@ -228,7 +226,7 @@ func (s *Session) accept(p *userPrompt, blocks json.RawMessage) {
 		p.answer(acp.StopReasonCancelled, nil)
 		return
 	}
-	if err := s.readPrompt(p, blocks); err != nil {
+	if err := s.checkPrompt(p); err != nil {
 		p.answer("", err)
 		return
 	}
@@ -238,19 +236,35 @@ func (s *Session) accept(p *userPrompt, blocks json.RawMessage) {
 	s.carryOut(s.prompts.machine.Accept(p.id, p.kind()))
 }
 
-// readPrompt reads what the editor sent, and refuses at once what no session can take. What
-// depends on the session is seen when the prompt goes to droid, as what was asked before it
-// may change that.
-func (s *Session) readPrompt(p *userPrompt, blocks json.RawMessage) *acp.RequestError {
+// linksTime bounds the look at the files that a prompt links.
+const linksTime = 500 * time.Millisecond
+
+// readPrompt reads what the editor sent, and looks which of the files that it links are not
+// there.
+func (a *Agent) readPrompt(ctx context.Context, session string, blocks json.RawMessage) (*userPrompt, *acp.RequestError) {
 	content, err := prompt.Parse(blocks)
 	if err != nil {
-		return invalidParams("%v", err)
+		return nil, invalidParams("%v", err)
 	}
-	message, err := content.Message(anySession(s.cwd))
+	ctx, cancel := context.WithTimeout(ctx, linksTime)
+	defer cancel()
+	p := &userPrompt{session: session, content: content, missing: make(map[string]bool)}
+	_, _ = content.Message(prompt.Rules{Missing: func(path string) bool { // checkPrompt tells what is wrong with it
+		_, err := bounded(ctx, a, "stat of a link", path, a.stat)
+		p.missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
+		return false
+	}})
+	return p, nil
+}
+
+// checkPrompt refuses at once what no session can take. What depends on the session is seen
+// when the prompt goes to droid, as what was asked before it may change that.
+func (s *Session) checkPrompt(p *userPrompt) *acp.RequestError {
+	message, err := p.content.Message(anySession(s.cwd))
 	if err != nil {
 		return invalidParams("%v", err)
 	}
-	p.content, p.typed = content, message.Text
+	p.typed = message.Text
 	return nil
 }
 
@@ -262,7 +276,7 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 		p.message.Text = p.further.words
 		return nil
 	}
-	message, err := p.content.Message(s.promptRules())
+	message, err := p.content.Message(s.promptRules(p))
 	if err != nil {
 		return invalidParams("%v", err)
 	}

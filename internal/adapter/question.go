@@ -19,12 +19,12 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 		return
 	}
 	q := s.show.Questions(ev)
-	s.put(q.Before)
+	s.tell(q.Before...)
 	if q.Refused {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}
-	closeUp := func() { s.put(q.After) }
+	closeUp := func() { s.tell(q.After...) }
 	ctx := s.dialog.begin(s.agent.ctx, openDialog{
 		requestID: ev.RequestID,
 		refuse:    func() { s.answerQuestions(ev.RequestID, cancelled) },

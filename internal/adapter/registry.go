@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 
@@ -28,79 +27,30 @@ func checkSessionID(id string) *acp.RequestError {
 	return nil
 }
 
-// registry is the open sessions of an agent.
+// registry is the open sessions of an agent, and the requests that are about them.
 type registry struct {
-	mu        sync.Mutex
-	closing   bool                  // no session is opened any more
-	byID      map[string]*Session   // by each of their ids
-	departing map[string]*departure // by the ids that are not free yet
-	running   sync.WaitGroup        // the sessions' owners
+	mu      sync.Mutex
+	closing bool                // no session is opened any more
+	byID    map[string]*Session // by each of their ids
+	line    []*place            // requests that are to take effect, and who uses the files of sessions; oldest first
+	moved   chan struct{}       // closed with each change of these, and then another one
+	running sync.WaitGroup      // the sessions' owners
 }
 
 func newRegistry() *registry {
-	return &registry{byID: make(map[string]*Session), departing: make(map[string]*departure)}
+	return &registry{byID: make(map[string]*Session), moved: make(chan struct{})}
 }
 
-// stay is what a session needs to wait for an earlier one that had its id, and to
-// leave its ids to a later one.
+// stay is what a session needs to leave its ids to a later one.
 type stay struct {
-	before    departures         // what the session waits for before it starts droid
-	polite    context.Context    // a process that leaves may take its time until this ends
-	hurry     context.CancelFunc // ends polite
-	departing *departure         // set when the agent has forgotten the session; guarded by registry.mu
+	polite context.Context    // a process that leaves may take its time until this ends
+	hurry  context.CancelFunc // ends polite
 }
 
 func newStay() stay {
 	var s stay
 	s.polite, s.hurry = context.WithCancel(context.Background())
 	return s
-}
-
-// departure keeps an id from being opened for a while: a process that has the
-// session is still leaving, or the session's files are being read or moved. Whoever
-// wants the id next waits for it.
-type departure struct {
-	before departures      // earlier ones of the same ids, which may not be over either
-	hurry  func()          // has the process leave at once
-	done   <-chan struct{} // closed when the id is free
-}
-
-// departures are those of one or several ids.
-type departures []*departure
-
-// wait hurries those who still use the ids, and returns when all are free.
-func (all departures) wait() {
-	for _, d := range all {
-		d.hurry()
-	}
-	for _, d := range all {
-		<-d.done
-		d.before.wait()
-	}
-}
-
-// live is those for which there still is something to wait for.
-func (all departures) live() (live departures) {
-	for _, d := range all {
-		select {
-		case <-d.done:
-			live = append(live, d.before.live()...)
-		default:
-			live = append(live, d)
-		}
-	}
-	return live
-}
-
-// departed is what must be over before these ids are free. The caller has locked r.
-func (r *registry) departed(ids ...string) (live departures) {
-	for _, id := range ids {
-		d := r.departing[id]
-		if d != nil && !slices.Contains(live, d) {
-			live = append(live, d)
-		}
-	}
-	return live.live()
 }
 
 // find returns the session that has an id.
@@ -127,34 +77,35 @@ func (r *registry) list() (sessions []*Session) {
 
 // take finds the session that has one of a thread's ids; an earlier id of the list
 // counts before a later one. If none has, take gives the ids to the session that make
-// returns and starts that session's owner.
-func (r *registry) take(ids []string, make func() *Session) (s *Session, known bool, err *acp.RequestError) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// returns and starts that session's owner. r is locked.
+func (r *registry) take(ids []string, make func() *Session) (s *Session, known bool) {
 	for _, id := range ids {
 		if s, known := r.byID[id]; known {
-			return s, true, nil
+			return s, true
 		}
 	}
-	if r.closing {
-		return nil, false, errEnding()
-	}
 	s = make()
-	s.before = r.departed(ids...)
 	for _, id := range ids {
 		r.byID[id] = s
 	}
-	r.running.Go(s.run)
-	return s, false, nil
+	r.running.Go(func() {
+		s.run()
+		r.gone(s)
+	})
+	return s, false
 }
 
 // begin registers a session that droid has just opened, and starts its owner.
 func (r *registry) begin(s *Session) *acp.RequestError {
-	_, known, err := r.take([]string{s.id}, func() *Session { return s })
-	if known {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closing {
+		return errEnding()
+	}
+	if _, known := r.take([]string{s.id}, func() *Session { return s }); known {
 		return internalError("session_taken", "droid calls the new session "+s.id+", which is open already; try again")
 	}
-	return err
+	return nil
 }
 
 // claim makes id one more id of a session. It reports false when that would open
@@ -162,14 +113,16 @@ func (r *registry) begin(s *Session) *acp.RequestError {
 func (r *registry) claim(s *Session, id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	uses := func(p *place) bool { return p.keeps && slices.Contains(p.ids, id) }
+	leaving := slices.IndexFunc(r.line, func(p *place) bool { return p.leaver == s })
 	other, taken := r.byID[id]
 	switch {
 	case taken:
 		return other == s
-	case len(r.departed(id)) > 0:
+	case slices.ContainsFunc(r.line, uses):
 		return false
-	case s.departing != nil: // it is being closed
-		r.departing[id] = s.departing
+	case leaving >= 0: // it is being closed
+		r.line[leaving].ids = append(r.line[leaving].ids, id)
 	default:
 		r.byID[id] = s
 	}
@@ -187,45 +140,31 @@ func (r *registry) release(s *Session, id string) {
 
 // forget makes a session unknown under all its ids. Its owner goes on until it is
 // stopped; whoever opens one of the ids waits for the owner's end.
-func (r *registry) forget(s *Session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.departing, func(_ string, d *departure) bool { return len(departures{d}.live()) == 0 })
-	if s.departing == nil {
-		s.departing = &departure{s.before.live(), s.hurry, s.over}
-	}
-	for id, other := range r.byID {
-		if other == s {
-			delete(r.byID, id)
-			r.departing[id] = s.departing
-		}
-	}
-}
+func (r *registry) forget(s *Session) { r.change(func() { r.forgets(s) }) }
 
-// reserve keeps ids that no open session has from being opened until free is
-// called. The caller must first wait for before, who had the ids last.
-func (r *registry) reserve(ids []string) (before departures, free func()) {
-	return r.reserveHurried(ids, func() {})
-}
-
-// reserveHurried is reserve for somebody who may leave late: who wants one of the ids
-// next calls hurry.
-func (r *registry) reserveHurried(ids []string, hurry func()) (before departures, free func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	done := make(chan struct{})
-	before = r.departed(ids...)
-	reserved := &departure{before, hurry, done}
+// forgets is forget while r is locked.
+func (r *registry) forgets(s *Session) {
+	_, ids := r.all(nil, s)
+	if len(ids) == 0 {
+		return
+	}
+	r.line = slices.Insert(r.line, 0, &place{of: r, ids: ids, keeps: true, hurry: s.hurry, leaver: s})
 	for _, id := range ids {
-		r.departing[id] = reserved
+		delete(r.byID, id)
 	}
-	return before, func() { close(done) }
 }
 
-// all are the sessions that have one of these ids, and all ids that they have.
-func (r *registry) all(ids []string) (sessions []*Session, known []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// gone frees the ids of a session whose owner has ended.
+func (r *registry) gone(s *Session) {
+	r.change(func() {
+		r.forgets(s)
+		r.line = slices.DeleteFunc(r.line, func(p *place) bool { return p.leaver == s })
+	})
+}
+
+// all are these sessions and those that have one of these ids, and all ids that they have.
+// r is locked.
+func (r *registry) all(ids []string, sessions ...*Session) (all []*Session, known []string) {
 	for _, id := range ids {
 		if s, ok := r.byID[id]; ok && !slices.Contains(sessions, s) {
 			sessions = append(sessions, s)
@@ -240,12 +179,8 @@ func (r *registry) all(ids []string) (sessions []*Session, known []string) {
 	return sessions, known
 }
 
-// close makes take refuse new sessions from now on.
-func (r *registry) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closing = true
-}
+// close makes the registry refuse new sessions and requests from now on.
+func (r *registry) close() { r.change(func() { r.closing = true }) }
 
 // beside runs f beside the caller. Who waits for the sessions waits for it, too.
 func (r *registry) beside(f func()) {

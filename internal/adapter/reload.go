@@ -23,18 +23,22 @@ func (a *Agent) resumeSession(c *wire.Call) (any, *acp.RequestError) { return a.
 // reopen loads a session: in the process it has, if it is open here, else in a new
 // one.
 func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
-	p, err := a.decodeSession(c, true)
+	p, place, err := a.decodeNamed(c)
 	if err != nil {
 		return nil, err
 	}
-	s, known, ids, err := a.takeThread(p)
+	defer place.leave()
+	if err := a.readSession(c.Context, &p); err != nil {
+		return nil, err
+	}
+	s, known, ids, err := a.takeThread(c.Context, place, p)
 	if err != nil {
 		return nil, err
 	}
 	r := &reload{ctx: c.Context, request: c.Response, session: p.SessionID, ids: ids, replay: replay,
 		cwd: p.CWD, target: p.target, servers: p.servers, notices: p.notices, wish: p.wish}
 	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{
-		ordered: c.Ordered,
+		ordered: place.leave,
 		work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
 			r.answers(answer)
 			s.reload(r)
@@ -70,23 +74,19 @@ func (s *Session) reload(r *reload) {
 			}
 			r.began(over)
 			s.loads.add(r)
-			s.nextReload()
+			// A process that is being started may have other MCP servers and was asked for less
+			// history; one that changes its settings must not be replaced.
+			s.when("a load", func() { s.beginLoad(r) }, needWritten, needStart, needCalls)
 		}))
 	}
 }
 
-// nextReload begins the load that waits, unless something is under way that it would
-// cut short. A process that is being started may have other MCP servers and was asked
-// for less history; one that changes its settings must not be replaced.
-func (s *Session) nextReload() {
-	if s.prompts.machine.Unwritten() || s.proc.starting() || s.proc.calls.busy() || s.ended {
-		return
+// beginLoad begins a load when nothing is under way that it would cut short.
+func (s *Session) beginLoad(r *reload) {
+	if !s.loads.has(r) {
+		return // it was cancelled while it waited
 	}
-	r := s.loads.begin()
-	if r == nil {
-		return
-	}
-	s.note(r.notices...)        // of MCP servers that droid cannot have
+	s.out.Keep(r.notices...)    // of MCP servers that droid cannot have
 	s.prompts.machine.Forgive() // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
@@ -115,7 +115,7 @@ func (s *Session) nextReload() {
 // From now on the editor knows the session by the id that it asked for.
 func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.RequestError) {
 	switch {
-	case !s.loads.runs(r): // a panic ended it, or the user
+	case !s.loads.has(r): // a panic ended it, or the user
 		if r.kept {
 			s.openedForOthers(err)
 		}
@@ -128,7 +128,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 			err = unknownSession(r.session)
 		}
 		s.reloadEnded(r, err)
-		if !s.registered {
+		if !s.out.Known() {
 			s.neverOpened(err)
 		}
 		return
@@ -151,7 +151,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 	} else {
 		s.tellLeftOut()
 		// The editor begins anew: after the response it is told everything again.
-		s.unregister()
+		s.out.Forget()
 		r.done(s.sessionResult(), nil)
 	}
 	r.request.WhenWritten(func() { s.post(func() { s.reloadAnswered(r, err == nil) }) })
@@ -168,11 +168,11 @@ func (s *Session) cancelLoad(r *reload) {
 	case !s.loads.has(r): // it has its answer
 	default:
 		r.keep(s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1)
-		opens := !s.registered && !s.replay.runs() // and droid has not opened it yet
+		opens := !s.out.Known() && !s.replay.runs() // and droid has not opened it yet
 		s.replay.end(requestCancelled())
 		s.reloadEnded(r, requestCancelled())
 		switch {
-		case s.registered:
+		case s.out.Known():
 		case !r.kept:
 			s.neverOpened(loadCancelled())
 		case !opens:
@@ -185,7 +185,7 @@ func (s *Session) cancelLoad(r *reload) {
 // it had been cancelled.
 func (s *Session) openedForOthers(err *acp.RequestError) {
 	switch {
-	case s.registered || s.ended:
+	case s.out.Known() || s.ended:
 	case err != nil:
 		s.neverOpened(err)
 		s.stop()

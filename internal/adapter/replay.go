@@ -8,6 +8,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/store"
 )
 
@@ -62,15 +63,16 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 			s.cancelLoad(s.loads.open())
 			return nil
 		}
-		if room := s.agent.conn.Full(); room != nil {
+		if room := s.out.Full(); room != nil {
 			return room
 		}
-		s.put(s.show.History(s.moment(), s.replay.next()))
+		s.tell(s.show.History(s.moment(), s.replay.next())...)
 	}
-	s.proc.reserve(s.show.ToolIDs())
+	s.proc.norm.Reserve(s.show.ToolIDs()...)
 	if s.replay.older {
-		s.tell("The session has older messages that droid did not return.")
+		s.tell(show.Thought("The session has older messages that droid did not return."))
 	}
+	s.out.Forget() // the title belongs to the history, whatever was told before
 	s.tellTitle(s.replay.title)
 	s.replay.end(nil)
 	return nil
@@ -80,6 +82,6 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 // into the prompt it was made from. If nothing else is left, it reports none.
 func (s *Session) tellTitle(title string) {
 	if title = store.CleanTitle(title); title != "" {
-		s.send(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: title})
+		s.tell(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: title})
 	}
 }

@@ -1,8 +1,6 @@
 package adapter
 
 import (
-	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,7 +11,8 @@ import (
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
-	"droid-acp/internal/wire"
+	"droid-acp/internal/telling"
+	"droid-acp/internal/waiting"
 )
 
 // Session is one conversation and the droid process that holds it, while there
@@ -33,8 +32,7 @@ type Session struct {
 	proc       process // the droid that works for it
 	options    options.State
 	usage      usage
-	registered bool     // the editor knows the session, so it takes updates
-	notices    []string // told with the next prompt
+	out        telling.Way // to the editor
 	prompts    prompts
 	replay     replay // the history that the load which runs shows
 	loads      loads
@@ -44,18 +42,10 @@ type Session struct {
 	instructed instructions
 	show       *show.View // what its editor has been shown
 	reading    reading
-	fileCalls  fileCalls // what goes through the editor's files
-	chunk      chunkFrame
+	fileCalls  fileCalls    // what goes through the editor's files
+	line       waiting.Line // what waits in it, see waits.go
 	ended      bool
 	holding    holding
-}
-
-// chunkFrame is the encoded notification around the text chunk sent last. Most
-// deltas continue the message of the one before.
-type chunkFrame struct {
-	messageID string
-	thought   bool
-	frame     wire.TextFrame
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
@@ -65,15 +55,12 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		directory: directory{cwd},
 		thread:    thread{id: id, droidID: id},
 		stay:      newStay(),
-		options:   options.New(a.cfg.Defaults.FollowUp),
+		options:   options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
+		out:       telling.New(a.conn, a.log),
 		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
-	}
-	if a.client.BooleanOptions {
-		s.options.OfferSwitches()
 	}
 	s.prompts = newPrompts(s.options.Steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
-	s.proc = newProcess(s.post, s.prompts.machine.Hold, s.callsEnded)
 	s.servers.Use(servers)
 	return s
 }
@@ -89,6 +76,7 @@ func (s *Session) run() {
 		event: s.droidSaid,
 		room:  func() { s.silence.broken(time.Now()) }, // droid was not read until now, so it was not silent
 		tick:  s.tick,
+		after: s.proceed,
 		end:   s.end,
 		ended: s.afterEnd,
 	})
@@ -106,7 +94,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	}
 	s.options.Offered(info.AvailableModels)
 	s.apply(s.proc.opened(info.Settings))
-	s.tellOptions()
+	s.tellState()
 	s.watchServers()
 	s.followCommands()
 	s.listCommands()
@@ -117,18 +105,9 @@ func (s *Session) opened(info *stream.SessionInfo) {
 // register marks the session as known to the editor and tells it what changed
 // since the response was made.
 func (s *Session) register() {
-	s.registered = true
-	s.tellOptions()
-	s.tellCommands()
+	s.out.Know()
+	s.tellState()
 	s.showLogins()
-}
-
-// unregister notes that the editor does not know the session until the response to
-// a load is written. After that the editor is told everything anew.
-func (s *Session) unregister() {
-	s.registered = false
-	s.commands.untold()
-	s.usage.untold()
 }
 
 // drainEvents handles the events that droid sent before the response that was
@@ -154,24 +133,14 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		return
 	}
 	switch ev := ev.(type) {
-	case stream.LateError:
-		s.refusedLate(ev)
-		return
-	case stream.LateResult:
-		if ev.NewSessionID != "" { // other late results tell the user nothing
-			s.tellLateSession(ev.NewSessionID)
-		}
-		return
 	case stream.HookStarted:
 		s.fileCalls.hooksStarted(ev)
 	case stream.HookCompleted:
 		s.fileCalls.hooksCompleted(ev)
-	case stream.Unknown:
-		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
 	}
 	now := time.Now()
 	s.silence.broken(now)
-	s.apply(s.proc.push(now, ev))
+	s.apply(s.proc.norm.Push(now, ev))
 }
 
 // nextTick is how long the owner may wait before something is due.
@@ -199,7 +168,7 @@ func (s *Session) nextTick() time.Duration {
 func (s *Session) tick() {
 	now := time.Now()
 	s.apply(s.proc.tick(now))
-	s.put(s.show.Tick(s.moment()))
+	s.tell(s.show.Tick(s.moment())...)
 	s.carryOut(s.prompts.machine.Tick(now))
 	s.tellSilence(now)
 	s.tellStarting(now)
@@ -220,12 +189,13 @@ func (s *Session) end() {
 		s.endDroid()
 	}
 	s.settle()
-	for _, f := range s.proc.takeWaiting() {
-		f(nil, errEnding())
-	}
+	s.proc.begun(nil, errEnding())
+	s.proceed()
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
-	s.holding.letGo()
+	if release := s.holding.begin(""); release != nil {
+		s.agent.atEnd("release", releaseTime, release)
+	}
 }
 
 // afterEnd makes sure, in case end panicked, that every prompt is answered and droid
@@ -240,80 +210,37 @@ func (s *Session) afterEnd() {
 // tellAs has all updates go out under this id from now on.
 func (s *Session) tellAs(id string) {
 	if s.thread.use(id) {
-		s.chunk = chunkFrame{}
 		s.fileCalls.usedAs(id)
 	}
 }
 
-// send queues an update for the editor.
-func (s *Session) send(update any) {
-	s.write("session/update", protocol.SessionNotification{SessionID: s.id, Update: update})
-}
-
-// write queues a notification for the editor.
-func (s *Session) write(method string, params any) {
-	if err := s.agent.conn.Notify(method, params); err != nil {
-		s.log.Error("a notification could not be encoded", zap.String("method", method), zap.Error(err))
-	}
-}
-
-// sendChunk queues a piece of a message or of a thought.
-func (s *Session) sendChunk(t show.Text) {
-	if s.chunk.frame.Before == "" || s.chunk.messageID != t.MessageID || s.chunk.thought != t.Thought {
-		kind := "agent_message_chunk"
-		if t.Thought {
-			kind = "agent_thought_chunk"
-		}
-		session, _ := json.Marshal(s.id) // strings always encode
-		message, _ := json.Marshal(t.MessageID)
-		s.chunk = chunkFrame{t.MessageID, t.Thought, wire.TextFrame{
-			Before: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(session) +
-				`,"update":{"sessionUpdate":"` + kind + `","messageId":` + string(message) + `,"content":{"type":"text","text":`,
-			After: `}}}}`,
-		}}
-	}
-	s.agent.conn.Text(s.chunk.frame, t.Text)
-}
-
-// note has the next prompt begin with these words for the user. What waits already is
-// not told twice.
-func (s *Session) note(notices ...string) {
-	for _, notice := range notices {
-		if !slices.Contains(s.notices, notice) {
-			s.notices = append(s.notices, notice)
+// tell is the one way from the session to its editor. A Notice that belongs to no turn waits
+// for the next prompt: editors drop updates of a session that they do not know yet.
+func (s *Session) tell(things ...protocol.Update) {
+	for _, thing := range things {
+		switch thing := thing.(type) {
+		case show.Notice:
+			if s.works() {
+				s.tell(show.Thought(thing))
+			} else {
+				s.out.Keep(string(thing))
+			}
+		case show.Thought:
+			s.tell(s.show.Tell(thing)...)
+		default:
+			s.out.Tell(s.id, thing)
 		}
 	}
 }
 
-// tellNotices tells what was noted since the last prompt.
-func (s *Session) tellNotices() {
-	for _, notice := range s.notices {
-		s.tell(notice)
-	}
-	s.notices = nil
-}
-
-// tell says something of droid-acp's own to the user, as a thought: it is no
-// part of the model's answer.
-func (s *Session) tell(text string) { s.put(s.show.Tell(text)) }
-
-// sendText says something of droid-acp's own, as a piece of a message or of a thought.
-func (s *Session) sendText(messageID, text string, thought bool) {
-	s.put(s.show.Text(messageID, text, thought))
-}
-
-// report says something that belongs to no turn: now if one runs, else with the
-// next prompt. Editors drop updates of a session that they do not know yet.
-func (s *Session) report(text string) {
-	if s.works() && s.id != "" {
-		s.tell(text)
+// tellState tells mode, options and commands, as far as the editor was told others. The
+// commands wait for droid's list, so that a client does not refuse a custom one until then.
+func (s *Session) tellState() {
+	if !s.out.Known() {
 		return
 	}
-	s.note(text)
-}
-
-func (s *Session) reportAll(texts []string) {
-	for _, text := range texts {
-		s.report(text)
+	s.tell(s.options.Updates()...)
+	if s.commands.listed {
+		s.tell(protocol.AvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: s.allCommands()})
 	}
 }

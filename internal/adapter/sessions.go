@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -31,45 +32,48 @@ type sessionParams struct {
 	notices []string           // about them
 }
 
-// decodeSession reads and checks the params of a method that opens a session.
-func (a *Agent) decodeSession(c *wire.Call, needsID bool) (sessionParams, *acp.RequestError) {
-	var p sessionParams
-	if err := decode(c.Params, &p); err != nil {
-		return p, err
+// decodeNamed reads the params of a method that opens a stored session, and gives the call
+// its place.
+func (a *Agent) decodeNamed(c *wire.Call) (p sessionParams, at *place, err *acp.RequestError) {
+	if err = decode(c.Params, &p); err == nil {
+		err = checkSessionID(p.SessionID)
 	}
-	if needsID {
-		if err := checkSessionID(p.SessionID); err != nil {
-			return p, err
-		}
+	if err != nil {
+		return p, nil, err
 	}
-	if err := p.findDirectories(c.Context); err != nil {
-		return p, err
+	return p, a.arrive(c, p.SessionID, true), nil
+}
+
+// readSession checks the params of a method that opens a session, by what is on the disk.
+func (a *Agent) readSession(ctx context.Context, p *sessionParams) *acp.RequestError {
+	if err := a.findDirectories(ctx, p); err != nil {
+		return err
 	}
-	if err := a.checkDirectory("cwd", p.CWD); err != nil {
-		return p, err
+	if err := a.checkDirectory(ctx, "cwd", p.CWD); err != nil {
+		return err
 	}
-	p.CWD, p.target = filepath.Clean(p.CWD), target(p.CWD)
+	p.CWD, p.target = filepath.Clean(p.CWD), a.target(ctx, p.CWD)
 	var refused *acp.RequestError
-	if p.wish, refused = a.readWish(p); refused != nil {
-		return p, refused
+	if p.wish, refused = a.readWish(ctx, *p); refused != nil {
+		return refused
 	}
 	var err error
 	if p.servers, p.notices, err = mcp.Parse(p.MCPServers); err != nil {
-		return p, invalidParams("%v", err)
+		return invalidParams("%v", err)
 	}
-	return p, nil
+	return nil
 }
 
 // checkDirectory refuses what droid would take and fail on later (0.99 opens a
 // session in a directory that does not exist). what names the directory in the params.
-func (a *Agent) checkDirectory(what, path string) *acp.RequestError {
+func (a *Agent) checkDirectory(ctx context.Context, what, path string) *acp.RequestError {
 	if path == "" {
 		return invalidParams("%s is missing; it must be an absolute path", what)
 	}
 	if !filepath.IsAbs(path) {
 		return invalidParams("%s must be an absolute path, not %q", what, path)
 	}
-	info, err := a.stat(path)
+	info, err := bounded(ctx, a, "stat", path, a.stat)
 	if err != nil {
 		return invalidParams("%s cannot be used: %v", what, err)
 	}
@@ -81,11 +85,14 @@ func (a *Agent) checkDirectory(what, path string) *acp.RequestError {
 
 // newSession opens a session in a droid process of its own.
 func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
-	p, err := a.decodeSession(c, false)
-	if err != nil {
+	var p sessionParams
+	if err := decode(c.Params, &p); err != nil {
 		return nil, err
 	}
 	c.Ordered() // nobody can refer to the session before it has an id
+	if err := a.readSession(c.Context, &p); err != nil {
+		return nil, err
+	}
 	client, info, failure := a.openInstructed(c.Context, p)
 	if failure != nil {
 		return nil, openError("", failure)
@@ -100,7 +107,7 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	s.useInstructions(p.wish)
 	s.adopt(client)
 	s.opened(info)
-	s.note(p.notices...)
+	s.out.Keep(p.notices...)
 	for _, check := range checks {
 		check(s)
 	}
@@ -121,12 +128,16 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 // politely in the background. If the session is opened again before that, the
 // process is killed.
 func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
-	s, err := a.sessionOf(c)
+	id, err := idOf(c)
+	if err != nil {
+		return nil, err
+	}
+	s, place, err := a.reach(c, id)
 	if err != nil {
 		return nil, err
 	}
 	a.sessions.forget(s)
-	c.Ordered()
+	place.leave()
 	s.cancelAndWait()
 	s.stop()
 	return struct{}{}, nil
@@ -137,8 +148,13 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 func (s *Session) cancelAndWait() {
 	_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(quiet func(struct{}, *acp.RequestError)) {
 		s.cancelPrompts()
-		s.prompts.whenQuiet(func() { quiet(struct{}{}, nil) })
+		s.when("the end of the session", func() { quiet(struct{}{}, nil) }, needQuiet)
 	}}) // after an error there is nothing to wait for
+}
+
+// listStored lists stored sessions.
+func (a *Agent) listStored(ctx context.Context, q store.Query) (store.Page, error) {
+	return bounded(ctx, a, "Store.List", "the store of sessions", func(string) (store.Page, error) { return a.cfg.Store.List(ctx, q) })
 }
 
 // pageSize is how many sessions session/list returns at once.
@@ -155,14 +171,14 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 			return nil, err
 		}
 	}
-	if err := findDirectory(c.Context, "cwd", &params.CWD); err != nil {
+	c.Ordered()
+	if err := a.findDirectory(c.Context, "cwd", &params.CWD); err != nil {
 		return nil, err
 	}
 	if params.CWD != "" && !filepath.IsAbs(params.CWD) {
 		return nil, invalidParams("cwd must be an absolute path, not %q", params.CWD)
 	}
-	c.Ordered()
-	page, err := a.cfg.Store.List(c.Context, store.Query{CWD: params.CWD, Cursor: params.Cursor, Limit: pageSize})
+	page, err := a.listStored(c.Context, store.Query{CWD: params.CWD, Cursor: params.Cursor, Limit: pageSize})
 	var bad *store.BadCursorError
 	switch {
 	case errors.As(err, &bad):

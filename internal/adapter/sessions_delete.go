@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -21,19 +22,28 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
-	ids := a.threadIDs(params.SessionID)
-	open, known := a.sessions.all(ids)
-	for _, id := range known {
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id) // it could not be noted that the thread went on there
+	place := a.arrive(c, params.SessionID, true)
+	defer place.leave()
+	if _, err := a.threadAt(c.Context, place); err != nil {
+		return nil, err
+	}
+	var open []*Session
+	err := place.turn(c.Context, func() {
+		var known []string
+		open, known = a.sessions.all(place.ids)
+		for _, id := range known {
+			if !slices.Contains(place.ids, id) {
+				place.ids = append(place.ids, id) // it could not be noted that the thread went on there
+			}
 		}
+		for _, s := range open {
+			a.sessions.forgets(s)
+		}
+		place.keep(nil)
+	})
+	if err != nil {
+		return nil, err
 	}
-	for _, s := range open {
-		a.sessions.forget(s)
-	}
-	before, free := a.sessions.reserve(ids)
-	defer free()
-	c.Ordered()
 	for _, s := range open {
 		s.cancelAndWait()
 		s.post(func() {
@@ -43,8 +53,8 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 		})
 		s.stop()
 	}
-	before.wait()
-	if err := a.cfg.Store.Delete(ids...); err != nil {
+	place.alone()
+	if _, err := boundedAtEnd(context.Background(), a, "Store.Delete", "session "+params.SessionID, done(func() error { return a.cfg.Store.Delete(place.ids...) })); err != nil {
 		return nil, internalError("delete_failed", "the session could not be deleted: "+err.Error())
 	}
 	return struct{}{}, nil

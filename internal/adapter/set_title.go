@@ -41,16 +41,20 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	if title == "" {
 		return nil, invalidParams("the title has nothing that can be shown; give it at least one letter")
 	}
-	var err *acp.RequestError
-	ids := a.threadIDs(params.SessionID)
-	if open, _ := a.sessions.all(append([]string{params.SessionID}, ids...)); len(open) > 0 {
-		s := open[0]
-		_, err = askOwner(s.owner, inquiry[struct{}]{ordered: c.Ordered, ctx: c.Context, cancelled: refuseWhenCancelled[struct{}],
+	place := a.arrive(c, params.SessionID, true)
+	polite, hurry := context.WithCancel(a.ctx)
+	leave := func() { hurry(); place.leave() }
+	s, ids, err := a.openOf(c.Context, place, hurry)
+	switch {
+	case err != nil:
+		leave()
+	case s == nil:
+		err = a.setStoredTitle(c, polite, leave, ids[len(ids)-1], title)
+	default:
+		_, err = askOwner(s.owner, inquiry[struct{}]{ordered: leave, ctx: c.Context, cancelled: refuseWhenCancelled[struct{}],
 			work: func(answer func(struct{}, *acp.RequestError)) {
 				s.setTitle(title, func(err *acp.RequestError) { answer(struct{}{}, err) })
 			}})
-	} else {
-		err = a.setStoredTitle(c, ids, title)
 	}
 	if err != nil {
 		return nil, err
@@ -72,7 +76,7 @@ func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title stri
 		case err := <-done:
 			return err == nil, outOfTime(ctx, err)
 		case <-look.C:
-			if a.titleStored(id, title) {
+			if a.titleStored(ctx, id, title) {
 				cancel()
 				<-done
 				return false, nil
@@ -85,17 +89,14 @@ func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title stri
 // droid does it, or, where it cannot (0.99), its file is changed.
 func (a *Agent) nameIn(ctx context.Context, client *droid.Client, id, title string) error {
 	if !client.Version().Has(stream.RenamesSessions) {
-		return a.writeTitle(id, title)
+		return a.writeTitle(ctx, id, title)
 	}
 	_, err := a.rename(ctx, client, id, title)
 	return err
 }
 
-func (a *Agent) titleStored(id, title string) bool {
-	if a.cfg.Store == nil {
-		return false
-	}
-	found, err := a.cfg.Store.Find(id)
+func (a *Agent) titleStored(ctx context.Context, id, title string) bool {
+	found, err := a.stored(ctx, id)
 	return err == nil && found.Title == title
 }
 
@@ -114,7 +115,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 					done(notDone(namingSession, err))
 					return
 				}
-				s.userTitled(title)
+				s.titled(title, true)
 				done(nil)
 			}
 			client, id := s.proc.client(), s.droidID
@@ -142,71 +143,58 @@ func (s *Session) writeTitle(id, title string, done func(error)) {
 		s.carryOut(s.prompts.machine.Release())
 		done(err)
 	}
-	s.prompts.whenQuiet(func() {
-		s.do(func(context.Context) {
-			err := s.agent.writeTitle(id, title)
+	s.when("a title", func() {
+		s.do(func(ctx context.Context) {
+			err := s.agent.writeTitle(ctx, id, title)
 			s.post(func() { finish(err) })
 		}, func() { finish(errPanic) })
-	})
+	}, needQuiet)
 }
 
 // writeTitle writes a title into the file of a session in which no turn runs.
-func (a *Agent) writeTitle(id, title string) error {
+func (a *Agent) writeTitle(ctx context.Context, id, title string) error {
 	if a.cfg.Store == nil {
 		return errNoStore
 	}
-	return a.cfg.Store.SetTitle(id, title)
+	_, err := bounded(ctx, a, "Store.SetTitle", "session "+id, done(func() error { return a.cfg.Store.SetTitle(id, title) }))
+	return err
 }
 
 // errNoStore is why a title cannot be stored.
 var errNoStore = errors.New("it is not known where droid keeps its sessions")
 
-// userTitled notes the title that the user gave, and tells the editor, unless droid has
-// told it by then.
-func (s *Session) userTitled(title string) {
-	news := s.title != title
-	s.thread.name(title)
-	if news {
-		s.tellTitle(title)
-	}
-}
-
-// droidTitled takes a title that droid tells. After the user has given one, droid still
-// tells what it would have called the session: 0.99 the first prompt, although it keeps
-// the user's title.
-func (s *Session) droidTitled(title string) {
-	if s.thread.call(title) {
+// titled notes a title and tells the editor. After the user has given one, droid still
+// tells what it would have called the session, which counts no more: 0.99 the first prompt,
+// although it keeps the user's title.
+func (s *Session) titled(title string, byUser bool) {
+	if s.thread.call(title, byUser) {
 		s.tellTitle(title)
 	}
 }
 
 // setStoredTitle names a thread that is not open here, by its newest session: a process
 // of its own loads that for a moment. One that another agent has open is left alone.
-func (a *Agent) setStoredTitle(c *wire.Call, ids []string, title string) *acp.RequestError {
-	id := ids[len(ids)-1]
-	polite, hurry := context.WithCancel(a.ctx)
-	before, free := a.sessions.reserveHurried(ids, hurry)
-	leave := func() { hurry(); free() }
+func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(), id, title string) *acp.RequestError {
 	defer func() { leave() }()
-	c.Ordered()
-	before.wait()
-	if a.cfg.Store == nil {
-		return notDone(namingSession, errNoStore)
+	_, err := a.stored(c.Context, id)
+	held := false
+	if err == nil {
+		held, err = a.heldElsewhere(c.Context, id)
 	}
-	_, err := a.cfg.Store.Find(id)
 	var missing *store.NotFoundError
 	switch {
 	case errors.As(err, &missing):
 		return unknownSession(id)
 	case err != nil:
 		return notDone(namingSession, err)
-	case a.cfg.Store.HeldElsewhere(id):
+	case held:
 		return invalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
-	if release, err := a.cfg.Store.Hold(id); err == nil { // else others do not see it
-		leave = func() { hurry(); release(); free() }
+	if release, err := a.hold(c.Context, id); err == nil { // else others do not see it
+		left := leave
+		leave = func() { a.atEnd("release", releaseTime, release); left() }
 	}
-	client, _, err := a.launchAlone(c.Context, a.storedIn(id, a.cfg.Dir), openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, _, err := a.launchAlone(c.Context, a.storedIn(c.Context, id, a.cfg.Dir), openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if err != nil {
 		return openError(id, err)
 	}
@@ -229,7 +217,7 @@ func (a *Agent) nameStored(ctx, polite context.Context, client *droid.Client, id
 	}
 	if !able {
 		closeDroid(polite, client)
-		err = a.writeTitle(id, title)
+		err = a.writeTitle(ctx, id, title)
 		leave()
 	} else {
 		a.sessions.beside(func() {

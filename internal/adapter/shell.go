@@ -32,13 +32,13 @@ type shellRun struct {
 
 // shellWrote shows what the command has written.
 func (s *Session) shellWrote(run *shellRun, piece string) {
-	s.put(run.shown.Wrote(s.moment(), piece))
+	s.tell(run.shown.Wrote(s.moment(), piece)...)
 }
 
 // shellEnded ends the tool call and the prompt.
 func (s *Session) shellEnded(r *commandRun, run *shellRun, end shell.End) {
 	s.shellWrote(run, run.output.Rest())
-	s.put(run.shown.Ended(end.ExitCode, end.Note))
+	s.tell(run.shown.Ended(end.ExitCode, end.Note)...)
 	s.shellNotes.add(shell.Note(run.command, run.shown.Written(), end))
 	r.done()
 }

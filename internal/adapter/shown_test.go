@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
 
 // hostile is what a title must not bring to the screen.
@@ -71,7 +72,10 @@ func TestPermissionShowsWhatItRuns(t *testing.T) {
 func TestOwnWordsAreSafe(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
-		e.inside(func(s *Session) { s.translate(quirks.TitleChanged{Title: hostile}, nil); s.tell("title: " + hostile) })
+		e.inside(func(s *Session) {
+			s.translate(quirks.TitleChanged{Title: hostile}, nil)
+			s.tell(show.Thought("title: " + hostile))
+		})
 		got := strings.Join(e.updates(), "\n")
 		require.Contains(t, got, `title: \x1b[2K`)
 		for line := range strings.Lines(got) {

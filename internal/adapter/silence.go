@@ -50,5 +50,5 @@ func (s *Session) tellSilence(now time.Time) {
 	if at, ok := s.silenceDue(); !ok || now.Before(at) {
 		return
 	}
-	s.sendText(s.silence.tell())
+	s.tell(s.show.Text(s.silence.tell())...)
 }

@@ -62,16 +62,21 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != promptRequired {
 		return nil, invalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
 	}
-	s, err := a.session(params.SessionID)
+	s, place, err := a.reach(c, params.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	p := &userPrompt{session: params.SessionID}
+	p, err := a.readPrompt(c.Context, params.SessionID, params.Prompt)
+	if err != nil {
+		place.leave()
+		return nil, err
+	}
 	return askOwner(s.owner, inquiry[any]{
 		work: func(answer func(any, *acp.RequestError)) {
 			s.takeSteering(p, c.Response, &params, answer)
+			place.cancelIfLate(s)
 		},
-		ordered: c.Ordered,
+		ordered: place.leave,
 		held:    func() bool { return s.prompts.has(p) },
 	})
 }
@@ -86,7 +91,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 		answer(nil, err)
 		return
 	}
-	if err := s.readPrompt(p, params.Prompt); err != nil {
+	if err := s.checkPrompt(p); err != nil {
 		answer(nil, err)
 		return
 	}
@@ -110,18 +115,18 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 	// that its updates come behind that.
 	s.prompts.machine.Hold()
 	response.WhenWritten(func() { s.post(func() { s.carryOut(s.prompts.machine.Release()) }) })
-	s.acceptDetached(params)
+	s.acceptDetached(p)
 	answer(outcomeStarted, nil)
 }
 
 // acceptDetached takes a prompt that has no response: the user is told if it fails.
-func (s *Session) acceptDetached(params *steeringParams) {
-	p := &userPrompt{session: params.SessionID}
+func (s *Session) acceptDetached(p *userPrompt) {
+	p.further = nil
 	p.answer = func(_ acp.StopReason, err *acp.RequestError) {
 		if err != nil {
 			s.log.Warn("a turn that a steering message began has failed", zap.Any("error", err))
-			s.put(s.show.Say("The turn failed: " + err.Message))
+			s.tell(s.show.Say("The turn failed: " + err.Message)...)
 		}
 	}
-	s.accept(p, params.Prompt)
+	s.accept(p)
 }

@@ -33,17 +33,15 @@ func (t *thread) use(id string) bool {
 	return changed
 }
 
-// call notes the title that droid gives the conversation. It reports false where the
-// user has given one, which stays.
-func (t *thread) call(title string) bool {
-	if !t.named {
-		t.title = title
+// call notes a title of the conversation. It reports false for one of droid's where the user
+// has given one, which stays.
+func (t *thread) call(title string, byUser bool) bool {
+	if t.named && !byUser {
+		return false
 	}
-	return !t.named
+	t.title, t.named = title, byUser
+	return true
 }
-
-// name notes the title that the user gives the conversation.
-func (t *thread) name(title string) { t.title, t.named = title, true }
 
 // workOn notes which session of droid's the next process is to load.
 func (t *thread) workOn(droidID string) { t.droidID = droidID }
@@ -60,7 +58,7 @@ func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint
 	}
 	if !s.agent.sessions.claim(s, id) {
 		s.stays(old)
-		s.put(s.show.EndCompaction(show.CompactionFailed))
+		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
 		r.reply("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
 		return
 	}
@@ -71,14 +69,14 @@ func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint
 				s.agent.sessions.release(s, id)
 			}
 			s.stays(old)
-			s.put(s.show.EndCompaction(show.CompactionFailed))
+			s.tell(s.show.EndCompaction(show.CompactionFailed)...)
 			r.fail("droid made the session "+id+" and did not load it", errors.New(errorText(err)))
 			return
 		}
 		s.carryTitle(next.title, func() {
 			hint := next.hint()
 			if r.over() {
-				s.note("droid finished a command after you had cancelled it." + hint)
+				s.out.Keep("droid finished a command after you had cancelled it." + hint)
 			}
 			done(hint)
 		})
@@ -114,12 +112,15 @@ func (s *Session) carryTitle(title string, done func()) {
 }
 
 // tellLateSession tells of a session that droid made for a command which nobody
-// waits for any more: it was cancelled or took too long.
+// waits for any more: it was cancelled or took too long. id is "" where droid made none.
 func (s *Session) tellLateSession(id string) {
+	if id == "" {
+		return
+	}
 	if s.droidID != id {
 		s.stays(s.droidID)
 	}
-	s.note("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
+	s.out.Keep("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
 }
 
 // hint tells where the old conversation is.

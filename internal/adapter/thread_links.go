@@ -9,31 +9,67 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/links"
+	"droid-acp/internal/show"
 )
 
 // Where a thread goes on is noted in the store, so that its ids lead to its newest
 // session in every agent and after a restart.
 
 // threadIDs are the ids of the thread that a session belongs to, the oldest first.
-func (a *Agent) threadIDs(id string) []string {
+func (a *Agent) threadIDs(ctx context.Context, id string) ([]string, error) {
 	if a.cfg.Store == nil {
-		return []string{id}
+		return []string{id}, nil
 	}
-	return a.cfg.Store.Thread(id)
+	return bounded(ctx, a, "Store.Thread", "session "+id, func(string) ([]string, error) { return a.cfg.Store.Thread(id), nil })
+}
+
+// threadAt finds the ids of the thread that a request is about, the oldest first, when its
+// turn has come.
+func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *acp.RequestError) {
+	if err := p.turn(ctx, func() {}); err != nil {
+		return nil, err
+	}
+	ids, err := a.threadIDs(ctx, p.ids[0])
+	if err != nil {
+		return nil, notDone(openingSession, err)
+	}
+	p.knows(ids)
+	return ids, nil
+}
+
+// openOf finds the open session of a thread, by whichever id, when the request's turn has
+// come. If there is none, the request keeps the thread's files until it leaves its place.
+func (a *Agent) openOf(ctx context.Context, p *place, hurry func()) (s *Session, ids []string, err *acp.RequestError) {
+	if ids, err = a.threadAt(ctx, p); err != nil {
+		return nil, nil, err
+	}
+	err = p.turn(ctx, func() {
+		open, _ := a.sessions.all(p.ids)
+		if len(open) == 0 {
+			p.keep(hurry)
+			return
+		}
+		s = open[0]
+	})
+	return s, ids, err
 }
 
 // takeThread finds the open session of the thread that the params name, by whichever
 // id, or makes one that works on the thread's newest session. It returns the thread's
 // ids, too.
-func (a *Agent) takeThread(p sessionParams) (s *Session, known bool, ids []string, err *acp.RequestError) {
-	ids = a.threadIDs(p.SessionID)
+func (a *Agent) takeThread(ctx context.Context, at *place, p sessionParams) (s *Session, known bool, ids []string, err *acp.RequestError) {
+	if ids, err = a.threadAt(ctx, at); err != nil {
+		return nil, false, nil, err
+	}
 	newest := ids[len(ids)-1]
 	search := append([]string{p.SessionID}, ids...) // the id that was asked for counts most, then the newest
 	slices.Reverse(search[1:])
-	s, known, err = a.sessions.take(search, func() *Session {
-		s := a.makeSession(p.SessionID, p.CWD, p.servers)
-		s.thread.workOn(newest)
-		return s
+	err = at.turn(ctx, func() {
+		s, known = a.sessions.take(search, func() *Session {
+			s := a.makeSession(p.SessionID, p.CWD, p.servers)
+			s.thread.workOn(newest)
+			return s
+		})
 	})
 	if known {
 		for _, id := range ids {
@@ -65,11 +101,11 @@ type successor struct {
 }
 
 // successorOf begins a command that has droid make a successor of the session. It
-// reads files.
-func (a *Agent) successorOf(from string) successor {
+// reads files; what cannot be read has no title.
+func (a *Agent) successorOf(ctx context.Context, from string) successor {
 	next := successor{from: from}
 	if a.cfg.Store != nil {
-		next.title = a.cfg.Store.Title(from)
+		next.title, _ = bounded(ctx, a, "Store.Title", "session "+from, func(string) (string, error) { return a.cfg.Store.Title(from), nil })
 	}
 	return next
 }
@@ -88,7 +124,7 @@ func (a *Agent) link(l links.Link) error {
 		return nil
 	}
 	l.Time = time.Now()
-	err := a.cfg.Store.Link(l)
+	_, err := boundedAtEnd(context.Background(), a, "Store.Link", "session "+l.From, done(func() error { return a.cfg.Store.Link(l) }))
 	if err != nil {
 		a.log.Warn("it could not be noted where a thread goes on", zap.Error(err))
 	}
@@ -103,11 +139,11 @@ func (s *Session) stays(from string) {
 
 // moved notes that droid went on in another session by itself.
 func (s *Session) moved(from, to string) {
-	s.do(func(context.Context) {
-		next := s.agent.successorOf(from)
+	s.do(func(ctx context.Context) {
+		next := s.agent.successorOf(ctx, from)
 		next.made(s.agent, to, links.Moved)
 		if next.unnoted != nil {
-			s.post(func() { s.report("droid went on in another session." + next.whatIsLost()) })
+			s.post(func() { s.tell(show.Notice("droid went on in another session." + next.whatIsLost())) })
 		}
 	})
 }

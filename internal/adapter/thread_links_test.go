@@ -132,8 +132,8 @@ func TestForksOfAThread(t *testing.T) {
 				require.Nil(t, answer.Error)
 				var forked struct{ SessionID string }
 				require.NoError(t, json.Unmarshal(answer.Result, &forked))
-				require.Equal(t, []string{forked.SessionID}, e.agent.threadIDs(forked.SessionID))
-				require.Equal(t, ids, e.agent.threadIDs(ids[0]))
+				require.Equal(t, []string{forked.SessionID}, e.agent.cfg.Store.Thread(forked.SessionID))
+				require.Equal(t, ids, e.agent.cfg.Store.Thread(ids[0]))
 				require.Nil(t, e.call("session/load", sessionParamsOf(forked.SessionID)).Error)
 				require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(forked.SessionID)[:2])
 			})
@@ -249,7 +249,7 @@ func TestThreadThatStays(t *testing.T) {
 				require.Equal(t, "end_turn", e.run("one"))
 				spoil(f, e)
 				synctest.Wait()
-				require.Equal(t, []string{e.session}, e.agent.threadIDs(e.session))
+				require.Equal(t, []string{e.session}, e.agent.cfg.Store.Thread(e.session))
 			})
 		})
 	}
@@ -329,11 +329,11 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 		to := f.store.Add("/workspace")
 		e.inside(func(s *Session) { s.followTo(to) })
 		synctest.Wait()
-		require.Equal(t, []string{e.session, to}, e.agent.threadIDs(e.session))
+		require.Equal(t, []string{e.session, to}, e.agent.cfg.Store.Thread(e.session))
 		require.NoError(t, e.agent.cfg.Store.Link(links.Link{From: to, To: to, Kind: links.Stays}))
 		e.inside(func(s *Session) { s.followTo(to) })
 		synctest.Wait()
-		require.Equal(t, []string{e.session, to}, e.agent.threadIDs(to), "it is there already")
+		require.Equal(t, []string{e.session, to}, e.agent.cfg.Store.Thread(to), "it is there already")
 	})
 }
 

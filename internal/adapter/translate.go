@@ -21,11 +21,23 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
 		s.carryOut(s.prompts.machine.Spoke())
 	}
-	s.put(s.show.Event(s.moment(), ev, files))
-	if s.turnEvent(ev) {
-		return
-	}
-	switch ev := ev.(type) {
+	s.tell(s.show.Event(s.moment(), ev, files)...)
+	s.heed(ev, files)
+}
+
+// heed does what an event wants done beside being shown. docs/events.md has a row for each.
+func (s *Session) heed(ev quirks.Event, files show.Files) {
+	switch ev := quirks.Unwrap(ev).(type) {
+	case quirks.TurnStarted:
+		s.turnStarted(ev)
+	case quirks.TurnEnded:
+		s.turnEnded(ev)
+	case quirks.TurnBeside:
+		s.carryOut(s.prompts.machine.Beside(time.Now(), ev.RequestID))
+	case quirks.PromptFolded:
+		s.folded(ev)
+	case quirks.Discarded:
+		s.discarded(ev)
 	case quirks.PermissionAsked:
 		s.askPermission(ev, files)
 	case quirks.QuestionAsked:
@@ -34,19 +46,11 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 		s.dialog.withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
 		s.options.Reported(ev.Settings)
-		s.tellOptions()
+		s.tellState()
 	case quirks.TitleChanged:
-		s.droidTitled(ev.Title)
+		s.titled(ev.Title, false)
 	case quirks.UsageChanged:
 		s.usage.changed(ev) // usage_update needs the window's size, see tellUsage
-	case quirks.Other:
-		s.aside(ev.Event)
-	}
-}
-
-// aside takes the events that are no part of a turn's text and tools.
-func (s *Session) aside(ev stream.Event) {
-	switch ev := ev.(type) {
 	case stream.MCPStatusChanged:
 		s.mcpStatus(ev)
 	case stream.MCPAuthRequired:
@@ -55,34 +59,24 @@ func (s *Session) aside(ev stream.Event) {
 		s.loginEnded(ev)
 	case stream.SessionSwitched:
 		s.followTo(ev.To)
-	case stream.HookStarted, stream.HookCompleted, stream.Lost, stream.WorkingStateChanged, stream.SessionCompacted:
-		// shown, and nothing more
-	default:
-		s.log.Debug("event without an ACP form", zap.String("type", ev.Kind()))
+	case stream.LateError:
+		s.refusedLate(ev)
+	case stream.LateResult:
+		s.tellLateSession(ev.NewSessionID)
+	case stream.MessageCreated:
+		s.log.Debug("droid made a message that is not shown", zap.String("role", ev.Message.Role))
+	case stream.Unknown:
+		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
 	}
 }
 
 // moment is now, for what is shown.
 func (s *Session) moment() show.Moment {
-	return show.Moment{Now: time.Now(), Room: s.agent.conn.Full() == nil}
-}
-
-// put sends what is to be shown.
-func (s *Session) put(outputs []show.Output) {
-	for _, o := range outputs {
-		switch {
-		case o.IsText():
-			s.sendChunk(o.Text)
-		case o.Update != nil:
-			s.send(o.Update)
-		default:
-			s.report(o.Report)
-		}
-	}
+	return show.Moment{Now: time.Now(), Room: s.out.Full() == nil}
 }
 
 // droidAnswered tells the normaliser that droid has the answer to a permission or a
 // question, and applies the events that waited for that.
 func (s *Session) droidAnswered(requestID string, refused bool) {
-	s.apply(s.proc.answered(time.Now(), requestID, refused))
+	s.apply(s.proc.norm.Answered(time.Now(), requestID, refused))
 }

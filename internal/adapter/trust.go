@@ -30,8 +30,11 @@ func (e *untrustedError) Error() string {
 
 // commandIn is how droid is started in cwd: without what the project brings that nobody
 // has trusted. It reads files. The error says that droid cannot leave it out.
-func (a *Agent) commandIn(cwd string) (droid.Command, error) {
-	p := a.cfg.Trust.Look(cwd)
+func (a *Agent) commandIn(ctx context.Context, cwd string) (droid.Command, error) {
+	p, err := a.project(ctx, cwd)
+	if err != nil {
+		return droid.Command{}, err
+	}
 	command := droid.Command{Dir: cwd, WithoutWatcher: p.Watcher != ""}
 	if p.Trusted {
 		return command, nil
@@ -58,7 +61,7 @@ func (s *Session) tellLeftOut() {
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		files = " Files are read and written on the disk meanwhile, without the editor."
 	}
-	s.put(s.show.Notice(fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files)))
+	s.tell(s.show.Quote(fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files))...)
 }
 
 // trustTime bounds how long the first prompt waits for an answer.
@@ -74,14 +77,14 @@ func (s *Session) whenTrusted(p *userPrompt, then func()) {
 		return
 	}
 	cwd := s.cwd
-	s.do(func(context.Context) {
-		project := s.agent.cfg.Trust.Look(cwd)
+	s.do(func(ctx context.Context) {
+		project, err := s.agent.project(ctx, cwd)
 		s.post(func() {
 			switch {
 			case !s.prompts.runs(p): // it was cancelled meanwhile
 			case project.Trusted:
 				s.takeLayer(p, then)
-			case !project.Asks:
+			case err != nil || !project.Asks: // what could not be looked at counts as neither yes nor no
 				then()
 			default:
 				s.askTrust(p, project, then)
@@ -94,7 +97,7 @@ func (s *Session) whenTrusted(p *userPrompt, then func()) {
 func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
-		s.put(s.show.Notice(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run."))
+		s.tell(s.show.Quote(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")...)
 	}
 	if len(project.Items) > trust.MostAsked {
 		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))
@@ -103,18 +106,18 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	}
 	q := s.show.Trust("Trust this project? It brings "+project.Kinds(), "With a yes these run in "+project.Place()+" without a question, or let commands run without one:\n\n"+project.List()+
 		"\nOnly *Trust this project* is a yes. Where you see only words such as Yes or Accept, type `/trust yes` instead.")
-	s.put(q.Before)
+	s.tell(q.Before...)
 	id := "trust"
 	ctx, cancel := context.WithTimeout(s.agent.ctx, trustTime)
-	ctx = s.dialog.begin(ctx, openDialog{requestID: id, refuse: func() {}, closeUp: func() { s.put(q.After("Not trusted")) }})
+	ctx = s.dialog.begin(ctx, openDialog{requestID: id, refuse: func() {}, closeUp: func() { s.tell(q.After("Not trusted")...) }})
 	session := s.id
-	s.do(func(context.Context) {
+	s.do(func(sctx context.Context) {
 		defer cancel()
 		s.lead(ctx, session, q)
 		yes, late := q.Yes() && ctx.Err() == nil, ctx.Err() != nil
 		var failed error
 		if yes {
-			failed = s.agent.cfg.Trust.Trust(project)
+			_, failed = bounded(sctx, s.agent, "Trust.Trust", project.Root, done(func() error { return s.agent.cfg.Trust.Trust(project) }))
 		}
 		s.post(func() {
 			if !s.dialog.end(id) || !s.prompts.runs(p) {
@@ -122,7 +125,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 			}
 			switch {
 			case !yes:
-				s.put(q.After("Not trusted"))
+				s.tell(q.After("Not trusted")...)
 				why := "The project was not trusted: *Trust this project* was not chosen. Some clients send only a yes or a no."
 				if late {
 					why = "The project was not trusted: nobody answered within ten minutes."
@@ -131,11 +134,11 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 				then()
 			case failed != nil:
 				s.log.Warn("the answer was not kept", zap.Error(failed))
-				s.put(q.After("Not trusted"))
+				s.tell(q.After("Not trusted")...)
 				decline("Your yes could not be kept: " + failed.Error() + ".")
 				then()
 			default:
-				s.put(q.After("Trusted"))
+				s.tell(q.After("Trusted")...)
 				s.takeLayer(p, then)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
 
@@ -51,15 +52,13 @@ func (s *Session) act(a turns.Action) {
 	case turns.Stop:
 		s.prompts.open[a.ID].command.stop()
 	case turns.Forget:
-		s.apply(s.proc.abort(time.Now(), a.Request))
+		s.apply(s.proc.norm.Abort(time.Now(), a.Request))
 	case turns.End:
 		s.endPrompt(a)
 	case turns.Merged:
 		s.messageEnded(a)
 	case turns.RefuseAsk:
 		s.dialog.refuse()
-	case turns.Quiet:
-		s.prompts.becameQuiet()
 	default:
 		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a))
 	}
@@ -68,7 +67,9 @@ func (s *Session) act(a turns.Action) {
 // needDroid gets a droid for a prompt that begins to run.
 func (s *Session) needDroid(p *userPrompt) {
 	s.tellAs(p.session)
-	s.tellNotices()
+	for _, notice := range s.out.Kept() {
+		s.tell(show.Thought(notice))
+	}
 	s.proc.stay()
 	crashed := s.prompts.machine.Crashed()
 	s.renewed(func() {
@@ -80,7 +81,7 @@ func (s *Session) needDroid(p *userPrompt) {
 				s.failPrompt(p, err)
 				return
 			case info != nil && crashed:
-				s.tell("droid had ended and was started again; the session continues.")
+				s.tell(show.Thought("droid had ended and was started again; the session continues."))
 			}
 			s.whenTrusted(p, func() {
 				s.inItsMode(p, func() {
@@ -104,7 +105,7 @@ func (s *Session) sendPrompt(p *userPrompt, request string) {
 	if s.prompts.runs(p) || len(p.notes) > 0 {
 		s.addShellNotes(p)
 	}
-	s.apply(s.proc.begin(time.Now(), request, p.message.Text))
+	s.apply(s.proc.norm.Begin(time.Now(), request, p.message.Text))
 	client, message := s.proc.client(), p.message
 	s.do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, message)
@@ -146,7 +147,7 @@ func (s *Session) refusedLate(ev stream.LateError) {
 
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
-	s.apply(s.proc.interrupted(time.Now()))
+	s.apply(s.proc.norm.Interrupted(time.Now()))
 	done := func() { s.carryOut(s.prompts.machine.InterruptDone()) }
 	client := s.proc.client()
 	if client == nil {
@@ -179,14 +180,11 @@ func (s *Session) endPrompt(end turns.End) {
 	s.rest()
 	s.listChanged()
 	if end.Empty {
-		s.tell("The model gave an empty answer.")
+		s.tell(show.Thought("The model gave an empty answer."))
 	}
 	p.answer(s.stopReason(end))
 	p.request.WhenWritten(func() {
-		s.post(func() {
-			s.carryOut(s.prompts.machine.Written())
-			s.nextReload()
-		})
+		s.post(func() { s.carryOut(s.prompts.machine.Written()) })
 	})
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.

@@ -8,31 +8,16 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
 
-// turnEvent takes what droid says of its turns. It reports false when an event is about
-// something else.
-func (s *Session) turnEvent(ev quirks.Event) bool {
-	machine := s.prompts.machine
-	switch ev := ev.(type) {
-	case quirks.TurnStarted:
-		s.turnStarted(ev)
-	case quirks.TurnEnded:
-		s.turnEnded(ev)
-	case quirks.TurnBeside:
-		s.carryOut(machine.Beside(time.Now(), ev.RequestID))
-	case quirks.PromptFolded:
-		p := s.prompts.of(ev.RequestID)
-		if machine.Folded(ev.RequestID) && p.further == nil {
-			s.tell("Your message was added to the running turn.")
-		}
-	case quirks.Discarded:
-		s.discarded(ev)
-	default:
-		return false
+// folded tells the user that droid took a prompt into the turn that runs.
+func (s *Session) folded(ev quirks.PromptFolded) {
+	p := s.prompts.of(ev.RequestID)
+	if s.prompts.machine.Folded(ev.RequestID) && p.further == nil {
+		s.tell(show.Thought("Your message was added to the running turn."))
 	}
-	return true
 }
 
 // turnStarted notes which prompt droid works on now.
@@ -48,7 +33,7 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 // cancelled or is not known. Other prompts are sent again, see turnEnded.
 func (s *Session) discarded(ev quirks.Discarded) {
 	if p := s.prompts.of(ev.RequestID); p == nil || s.prompts.machine.Cancelled(p.id) {
-		s.tell("droid discarded a waiting message: " + ev.Text)
+		s.tell(show.Thought("droid discarded a waiting message: " + ev.Text))
 	}
 }
 
@@ -76,7 +61,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		_, actions = machine.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
 	}
 	if ran {
-		s.put(s.show.EndTurn(cancelled))
+		s.tell(s.show.EndTurn(cancelled)...)
 	}
 	s.carryOut(actions)
 }

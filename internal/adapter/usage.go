@@ -15,7 +15,7 @@ import (
 // usage is what a session has used of the model.
 type usage struct {
 	quirks.UsageChanged                    // as droid told last
-	told                droid.ContextStats // how full the context window is, as the editor believes
+	window              droid.ContextStats // how full the context window is, zero where droid has not told
 
 	running map[string]*pastTurn       // turns that run, by the ids of their requests
 	turns   map[string]transcript.Turn // turns that this agent has seen, by the id of the user's message
@@ -55,16 +55,8 @@ func (u *usage) past() map[string]transcript.Turn { return maps.Clone(u.turns) }
 // changed takes what droid tells.
 func (u *usage) changed(ev quirks.UsageChanged) { u.UsageChanged = ev }
 
-// tell notes that the editor is told how full the window is. It reports false when
-// the editor believes that already.
-func (u *usage) tell(stats droid.ContextStats) bool {
-	news := u.told != stats
-	u.told = stats
-	return news
-}
-
-// untold notes that the editor no longer knows how full the window is.
-func (u *usage) untold() { u.told = droid.ContextStats{} }
+// fills takes how full the context window is.
+func (u *usage) fills(stats droid.ContextStats) { u.window = stats }
 
 // usageOf is what a prompt's response tells of its turn, nil where droid told nothing:
 // before 0.215 it tells the session's usage half a second after the turn, for which no
@@ -96,10 +88,10 @@ func (s *Session) tellUsage() {
 			return // no size is better than an invented one
 		}
 		s.post(func() {
-			if s.ended || !s.usage.tell(stats) {
-				return
+			if !s.ended {
+				s.usage.fills(stats)
+				s.tell(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: stats.Used, Size: stats.Limit})
 			}
-			s.send(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: stats.Used, Size: stats.Limit})
 		})
 	})
 }

@@ -3,6 +3,7 @@ package adapter
 import (
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
 
@@ -46,7 +47,7 @@ func (s *Session) sayBehind(text string) {
 func (s *Session) showWords(p *userPrompt) {
 	if f := p.further; f != nil && f.words != "" && !f.shown {
 		f.shown = true
-		s.put(s.show.Said(f.words))
+		s.tell(s.show.Said(f.words)...)
 	}
 }
 
@@ -65,7 +66,7 @@ func (s *Session) messageEnded(end turns.Merged) {
 
 // tellUnsaid tells the user that the model does not get their words.
 func (s *Session) tellUnsaid(text string) {
-	s.tell("What you said with your refusal did not reach the model: " + text)
+	s.tell(show.Thought("What you said with your refusal did not reach the model: " + text))
 }
 
 // unsent is why droid did not get a steering message.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os/exec"
 	"runtime"
 	"strings"
 
+	"droid-acp/internal/child"
 	"droid-acp/internal/droid"
 )
 
@@ -64,7 +64,7 @@ func InstallWords() string {
 // InstallCommand is the command that installs droid on this system: by npm where it is
 // there, else Factory's own installer (docs.factory.ai).
 func InstallCommand() (command string, byNPM bool) {
-	if _, err := exec.LookPath("npm"); err == nil {
+	if _, err := child.Find("npm"); err == nil {
 		return "npm install -g droid", true
 	}
 	if runtime.GOOS == "windows" {

@@ -16,7 +16,7 @@ const root = "../.."
 
 // documents are the ones that are checked.
 var documents = []string{"CONTRIBUTING.md", "docs/architecture.md", "docs/decisions.md", "docs/quirks.md", "docs/comparison.md", "docs/options.md",
-	"docs/threads.md", "docs/login.md", "docs/editor-files.md"}
+	"docs/threads.md", "docs/login.md", "docs/editor-files.md", "docs/events.md"}
 
 func TestWhatIsNamedExists(t *testing.T) {
 	c, err := newChecker(root)
@@ -45,7 +45,7 @@ const invented = "# Invented\n" +
 	"`turn/stop.go` !\n" +
 	"`testdata/fixtures/*_0.1.txtar` !\n" +
 	"`quirks/NAME.md` !\n" +
-	"`Machine.Cancel`, `turns.Machine`, `turns.Machine.Cancel`, `launch`, `Agent.launch()`, `Version.Minor`, `toolView.due`, `acp.NewConnection`\n" +
+	"`Machine.Cancel`, `turns.Machine`, `turns.Machine.Cancel`, `launch`, `Agent.launch()`, `Version.Minor`, `toolView.due`, `acp.RequestError`\n" +
 	"`Machine.Cancels` !\n" +
 	"`go test !\n" +
 	"`turns.Maschine` !\n" +

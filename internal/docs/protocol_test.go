@@ -37,8 +37,8 @@ func wireNames(t *testing.T, dir string) (methods, types []string) {
 					methods = append(methods, s)
 				}
 			}
-			if f, ok := n.(*ast.FuncDecl); ok && f.Name.Name == "decodeKind" {
-				types = append(types, cases(f)...)
+			if v, ok := n.(*ast.ValueSpec); ok && v.Names[0].Name == "kinds" {
+				types = append(types, keys(v.Values[0].(*ast.CompositeLit))...)
 			}
 			return true
 		})
@@ -46,19 +46,12 @@ func wireNames(t *testing.T, dir string) (methods, types []string) {
 	return methods, types
 }
 
-// cases are the texts of the cases in a function.
-func cases(f *ast.FuncDecl) (texts []string) {
-	ast.Inspect(f, func(n ast.Node) bool {
-		if c, ok := n.(*ast.CaseClause); ok {
-			for _, e := range c.List {
-				if lit, ok := e.(*ast.BasicLit); ok {
-					s, _ := strconv.Unquote(lit.Value)
-					texts = append(texts, s)
-				}
-			}
-		}
-		return true
-	})
+// keys are the keys of a map.
+func keys(m *ast.CompositeLit) (texts []string) {
+	for _, e := range m.Elts {
+		s, _ := strconv.Unquote(e.(*ast.KeyValueExpr).Key.(*ast.BasicLit).Value)
+		texts = append(texts, s)
+	}
 	return texts
 }
 

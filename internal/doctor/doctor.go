@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/files"
 )
 
 // Result is how a check ended.
@@ -74,8 +76,8 @@ type Config struct {
 	// Started is told how to end at once what the doctor has started; nil for nobody.
 	Started func(kill func())
 	Log     *zap.Logger
-	// Patience is how long one step with a droid may take, 0 for a minute. Reading
-	// files gets a sixth of it, droid's version half of it.
+	// Patience is how long all checks with a droid may take together, 0 for half a minute;
+	// droid's version gets half of it. Each check that reads files gets a third.
 	Patience time.Duration
 }
 
@@ -94,25 +96,34 @@ type row struct {
 	// look returns the check without id and name. A look that waits for droid heeds the
 	// context and ends.
 	look func(*patient, context.Context) Check
-	// files says that it reads files alone: it changes nothing of the patient, and is
-	// not waited for when a file system does not answer.
-	files bool
+	of   subject
 }
+
+// subject is what a check waits for.
+type subject int
+
+const (
+	ofDroid subject = iota // all checks of it have one time
+	// ofFiles: it reads files alone. It changes nothing of the patient, and is not waited
+	// for when a file system does not answer.
+	ofFiles
+	ofDemo
+)
 
 // table has all checks, in the order in which they are made and shown.
 var table = []row{
-	{"droid", "droid found", lookForDroid, false},
-	{"start", "droid starts", lookAtStart, false},
-	{"session", "session opens", lookAtSession, false},
-	{"login", "login", lookAtLogin, true},
-	{"settings", "settings, own models", lookAtSettings, true},
-	{"mcp", "MCP servers", lookAtMCP, true},
-	{"hooks", "hooks", lookAtHooks, true},
-	{"variables", "environment", lookAtVariables, true},
-	{"editors", "editors", lookAtEditors, true},
-	{"state", "own files", lookAtState, true},
-	{"bridge", "demo through the bridge", lookAtBridge, false},
-	{"model", "turn with a model", lookAtModel, true},
+	{"droid", "droid found", lookForDroid, ofDroid},
+	{"start", "droid starts", lookAtStart, ofDroid},
+	{"session", "session opens", lookAtSession, ofDroid},
+	{"login", "login", lookAtLogin, ofFiles},
+	{"settings", "settings, own models", lookAtSettings, ofFiles},
+	{"mcp", "MCP servers", lookAtMCP, ofFiles},
+	{"hooks", "hooks", lookAtHooks, ofFiles},
+	{"variables", "environment", lookAtVariables, ofFiles},
+	{"editors", "editors", lookAtEditors, ofFiles},
+	{"state", "own files", lookAtState, ofFiles},
+	{"bridge", "demo through the bridge", lookAtBridge, ofDemo},
+	{"model", "turn with a model", lookAtModel, ofFiles},
 }
 
 // errPatience ends a step that takes too long.
@@ -121,18 +132,24 @@ var errPatience = errors.New("time is up")
 // Run makes all checks. When ctx ends, those that are left are skipped.
 func Run(ctx context.Context, cfg Config) Report {
 	if cfg.Patience <= 0 {
-		cfg.Patience = time.Minute
+		cfg.Patience = 30 * time.Second
 	}
 	if cfg.Log == nil {
 		cfg.Log = zap.NewNop()
 	}
 	p := &patient{Config: cfg, factory: factoryDir(cfg.Home)}
 	defer p.end(ctx)
+	withDroid, cancel := context.WithTimeoutCause(ctx, cfg.Patience, errPatience)
+	defer cancel()
 	report := Report{Version: cfg.Version, System: runtime.GOOS + "/" + runtime.GOARCH, Home: cfg.Home}
 	for _, r := range table {
 		check := Check{Result: Skipped, Found: "Not looked at: the doctor was ended before."}
 		if ctx.Err() == nil {
-			check = p.examine(ctx, r)
+			if r.of == ofDroid {
+				check = r.look(p, withDroid)
+			} else {
+				check = p.examine(ctx, r)
+			}
 		}
 		check.ID, check.Name = r.id, r.name
 		report.Checks = append(report.Checks, check)
@@ -143,24 +160,19 @@ func Run(ctx context.Context, cfg Config) Report {
 	return report
 }
 
+// examine makes a check that has a time of its own.
 func (p *patient) examine(ctx context.Context, r row) Check {
-	patience := p.Patience
-	if r.files {
-		patience /= 6
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
-	defer cancel()
-	if !r.files {
+	if r.of == ofDemo {
+		ctx, cancel := context.WithTimeoutCause(ctx, p.Patience, errPatience)
+		defer cancel()
 		return r.look(p, ctx)
 	}
-	looked := make(chan Check, 1)
-	go func() { looked <- r.look(p, ctx) }() // ends with the program where a file system hangs
-	select {
-	case check := <-looked:
+	patience := p.Patience / 3
+	check, err := files.Within(ctx, files.NewCalls(1, patience), r.name, func(string) (Check, error) { return r.look(p, ctx), nil })
+	switch {
+	case err == nil:
 		return check
-	case <-ctx.Done():
-	}
-	if errors.Is(context.Cause(ctx), errPatience) {
+	case errors.Is(err, files.ErrHangs):
 		return Check{Result: Failure, Found: fmt.Sprintf("The files could not be read within %v.", patience),
 			ToDo: "Look whether your home directory or the project lies on a file system that does not answer."}
 	}

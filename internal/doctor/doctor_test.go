@@ -220,6 +220,21 @@ func TestNoVersion(t *testing.T) {
 	require.Equal(t, OK, r.of(t, "session").Result)
 }
 
+// A droid that hangs in all that it is asked takes no longer than one that hangs once.
+func TestDroidThatHangs(t *testing.T) {
+	h := newHouse(t, "dead")
+	h.config.Patience = 2 * time.Second
+	var took time.Duration
+	began := time.Now()
+	h.config.Each = func(_ Report, c Check) {
+		if c.ID == "session" {
+			took = time.Since(began)
+		}
+	}
+	require.Equal(t, Failure, h.report().of(t, "start").Result)
+	require.Less(t, took, h.config.Patience*3/2)
+}
+
 func TestWrongSystem(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a program is told by its name there")

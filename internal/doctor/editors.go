@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"droid-acp/internal/child"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
 )
@@ -168,7 +168,7 @@ func (p *patient) faultOf(s agentServer) (fault, remedy string) {
 	if strings.ContainsAny(path, `/\`) && !filepath.IsAbs(path) {
 		return fmt.Sprintf("the command %q is no absolute path.", withoutArguments(s.Command.Path)), "Put " + p.Self + " in its place."
 	}
-	if _, err := exec.LookPath(path); err != nil {
+	if _, err := child.Find(path); err != nil {
 		return fmt.Sprintf("the command %q is not there.", withoutArguments(s.Command.Path)), "Put " + p.Self + " in its place."
 	}
 	named := map[string]string{"DROID_ACP_DROID": s.Env.Droid}

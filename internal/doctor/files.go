@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"droid-acp/internal/child"
 	"droid-acp/internal/droid/layer"
 )
 
@@ -192,7 +192,7 @@ func runs(command, dir string) bool {
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) {
 		command = filepath.Join(dir, command)
 	}
-	_, err := exec.LookPath(command)
+	_, err := child.Find(command)
 	return err == nil
 }
 

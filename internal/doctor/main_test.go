@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 func playDroid(fake string) int {
 	version := fakedroid.V0225
 	switch {
-	case os.Args[1] == "--version" && fake == "hung":
+	case os.Args[1] == "--version" && (fake == "hung" || fake == "dead"):
 		_, _ = io.Copy(io.Discard, os.Stdin) // until somebody kills it
 		select {}
 	case os.Args[1] == "--version" && fake == "broken":
@@ -39,7 +39,7 @@ func playDroid(fake string) int {
 	case fake == "dying":
 		fmt.Fprintln(os.Stderr, "no memory")
 		return 9
-	case fake == "mute":
+	case fake == "mute" || fake == "dead":
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return 0
 	case fake == "old":

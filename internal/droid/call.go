@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 )
 
 // Methods that we call on droid (all versions observed).
@@ -110,7 +111,7 @@ func (c *Client) enter(ctx context.Context, method string) (leave func(), err er
 }
 
 // send registers the call and queues its line.
-func (c *Client) send(id, method string, data []byte) (*pendingCall, *outLine, error) {
+func (c *Client) send(id, method string, data []byte) (*pendingCall, *jsonrpc.Line, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.state
@@ -124,7 +125,7 @@ func (c *Client) send(id, method string, data []byte) (*pendingCall, *outLine, e
 	}
 	l, err := c.out.put(data, false)
 	if err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrBacklog) {
-		l, err = &outLine{}, nil // stdin is broken: droid's end is near, and will tell the call why
+		err = nil // stdin is broken: droid's end is near, and will tell the call why
 	}
 	if err != nil {
 		return nil, nil, err
@@ -141,7 +142,7 @@ func (c *Client) send(id, method string, data []byte) (*pendingCall, *outLine, e
 
 // await returns the outcome of a call, or ctx's error. In that case droid may
 // still do what was asked, unless its line could be withdrawn.
-func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *outLine) (json.RawMessage, error) {
+func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *jsonrpc.Line) (json.RawMessage, error) {
 	select {
 	case o := <-p.done:
 		return o.result, o.err
@@ -155,7 +156,7 @@ func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *outLin
 		o := <-p.done
 		return o.result, o.err
 	}
-	if c.out.withdraw(l) {
+	if c.out.Withdraw(l) {
 		c.mu.Lock()
 		delete(c.state.pending, id)
 		c.mu.Unlock()

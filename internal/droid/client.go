@@ -45,7 +45,7 @@ var defaultBounds = bounds{
 type Client struct {
 	log      *zap.Logger
 	bounds   bounds
-	proc     *child        // nil for a client without a process
+	proc     *process      // nil for a client without a process
 	started  *layer.Layer  // see StartedWithout
 	env      []string      // of the process
 	settings *settingsFile // nil without one
@@ -111,7 +111,7 @@ func NewClientWithSettings(stdout io.Reader, stdin io.WriteCloser, settings func
 	return runClient(stdout, stdin, nil, settings, log, defaultBounds)
 }
 
-func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger, b bounds) *Client {
+func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logger, b bounds) *Client {
 	var settings func(data []byte) error
 	if p != nil && p.settings != nil {
 		settings = p.settings.Replace
@@ -120,7 +120,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *child, log *zap.Logger
 }
 
 // runClient returns a client whose goroutines run.
-func runClient(stdout io.Reader, stdin io.WriteCloser, p *child, settings func(data []byte) error, log *zap.Logger, b bounds) *Client {
+func runClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func(data []byte) error, log *zap.Logger, b bounds) *Client {
 	if log == nil {
 		log = zap.NewNop()
 	}
@@ -146,7 +146,7 @@ func runClient(stdout io.Reader, stdin io.WriteCloser, p *child, settings func(d
 		},
 	}
 	if p != nil {
-		c.env, c.started = p.cmd.Env, p.without
+		c.env, c.started = p.env, p.without
 	}
 	if settings != nil {
 		c.settings = newSettingsFile(settings, b.late, log)
@@ -154,11 +154,16 @@ func runClient(stdout io.Reader, stdin io.WriteCloser, p *child, settings func(d
 	c.guard(func() { c.out.run(c.failFirst) })
 	c.guard(func() { c.read(b.line) })
 	c.guard(c.supervise)
+	c.guard(func() {
+		<-c.exited
+		<-c.readDone
+		close(c.events)
+	})
 	return c
 }
 
 // Events returns the events in the order in which droid wrote them. The channel
-// is closed after the last one, when droid's stdout has ended. Its buffer is
+// is closed after the last one, when droid's stdout and droid have ended. Its buffer is
 // bounded: a reader that is slow slows droid. Once Close or Kill was called,
 // events that are not read promptly are dropped.
 func (c *Client) Events() <-chan stream.Event { return c.events }
@@ -181,9 +186,17 @@ func (c *Client) Stats() Stats {
 	}
 }
 
-// Exited returns a channel that is closed when the process is reaped, its stdout
-// fully read, and what it left in its process group has ended.
+// Exited returns a channel that is closed when the process has ended, its stdout is
+// fully read, and what it left in its process group has ended. A process that was killed
+// and does not end is given up, see child.KillTime.
 func (c *Client) Exited() <-chan struct{} { return c.exited }
+
+// HasChildren reports whether droid has processes of its own running, such as a
+// command that it left in the background. An idle droid has none but its MCP
+// servers, which do not count: they are in droid's process group, and tools are
+// not (0.99 to 0.225). It reports true where the system cannot tell, and false for
+// a client without a process.
+func (c *Client) HasChildren() bool { return c.proc != nil && c.proc.Outside() }
 
 // ExitError returns how droid ended, and nil before Exited is closed.
 func (c *Client) ExitError() *ExitError {
@@ -207,34 +220,33 @@ func (c *Client) supervise() {
 		return
 	}
 	select {
-	case <-c.proc.reaped:
+	case <-c.proc.Exited():
 	case <-c.readDone:
 		c.endBroken("stdout")
-	case <-c.out.failed:
+	case <-c.out.Failed():
 		c.endBroken("stdin")
 	}
-	<-c.proc.reaped
-	c.proc.drainStderr(c.bounds.drain)
-	exit := c.proc.exitError()
+	exit := c.proc.exitError(c.bounds.drain, c.log)
 	c.drainStdout(exit)
 	c.fail(exit)
 	c.out.abort()
-	<-c.out.done
-	<-c.proc.gone
-	c.proc.stdout.Close() // read to its end
+	<-c.out.Done()
+	<-c.proc.Gone()
+	c.proc.closeFiles()
+	c.proc.Stdout.Close() // read to its end
 	c.log.Debug("droid ended", zap.Error(exit), zap.Int64("noMessages", c.stats.malformed.Load()))
 }
 
 func (c *Client) superviseStreams() {
 	select {
 	case <-c.readDone:
-	case <-c.out.failed:
+	case <-c.out.Failed():
 		c.fail(&ExitError{Code: -1, Err: c.out.failure()})
 		<-c.readDone
 	}
 	c.fail(&ExitError{Code: -1})
 	c.out.abort()
-	<-c.out.done
+	<-c.out.Done()
 }
 
 // endBroken kills a droid that closed a stream and lives on: nothing can be
@@ -243,7 +255,7 @@ func (c *Client) endBroken(stream string) {
 	t := time.NewTimer(c.bounds.broken)
 	defer t.Stop()
 	select {
-	case <-c.proc.reaped:
+	case <-c.proc.Exited():
 		return
 	case <-c.closing: // Close ends it
 		return
@@ -271,7 +283,7 @@ func (c *Client) drainStdout(exit *ExitError) {
 		c.fail(exit)
 		now := c.reads.Load()
 		if now%2 == 1 && now == before {
-			c.proc.stdout.Close()
+			c.proc.Stdout.Close()
 		}
 		before = now
 	}

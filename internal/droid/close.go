@@ -15,7 +15,7 @@ import (
 // not leave tools behind), closes stdin, waits, then sends SIGTERM, waits again
 // and kills. With a droid that obeys this takes 0.05 s (0.99) to 6 s (0.215),
 // with one that is wedged 9 s; when ctx ends, droid is killed at once. Close
-// returns with the process gone: nil, or ctx's error when it cut the wait
+// returns with the process gone, see Exited: nil, or ctx's error when it cut the wait
 // short. It may be called repeatedly and from any goroutine.
 func (c *Client) Close(ctx context.Context) error {
 	shutdown := c.beginClose()
@@ -50,7 +50,7 @@ func (c *Client) KillFor(reason string) {
 
 // noteKill notes why a process that lives is about to be killed.
 func (c *Client) noteKill(reason string) {
-	if c.proc != nil && c.proc.isReaped() {
+	if c.proc != nil && c.proc.hasEnded() {
 		return
 	}
 	c.mu.Lock()
@@ -92,14 +92,14 @@ func (c *Client) setClosing() {
 func (c *Client) runShutdown(done chan<- struct{}) {
 	defer close(done)
 	c.endTurn()
-	c.out.finish()
+	c.out.Close()
 	if c.exitsWithin(c.bounds.eof) {
 		return
 	}
 	c.out.abort()
-	if c.proc != nil && !c.proc.isReaped() {
+	if c.proc != nil && !c.proc.hasEnded() {
 		c.log.Info("droid does not end at the end of its input; terminating it")
-		if err := c.proc.os.terminate(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		if err := c.proc.Terminate(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			c.log.Warn("terminating droid", zap.Error(err))
 		}
 		if c.exitsWithin(c.bounds.term) {
@@ -160,7 +160,7 @@ func (c *Client) exitsWithin(d time.Duration) bool {
 // killProcess kills the process, or ends the streams of a client without one.
 func (c *Client) killProcess() {
 	if c.proc != nil {
-		if err := c.proc.os.kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		if err := c.proc.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			c.log.Warn("killing droid", zap.Error(err))
 		}
 		return

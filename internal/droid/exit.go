@@ -1,20 +1,12 @@
 package droid
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"droid-acp/internal/droid/stream"
-)
-
-// How much of stderr an ExitError keeps.
-const (
-	stderrLines   = 20
-	stderrLineMax = 2 << 10 // bytes
 )
 
 // ExitError says how the droid process ended. Every call that is outstanding
@@ -22,7 +14,7 @@ const (
 type ExitError struct {
 	Code      int      // exit code, −1 when a signal ended it or it is not known
 	Signal    string   // name of that signal, "" otherwise
-	Stderr    []string // last 20 lines, each cut at 2 kB
+	Stderr    []string // its last lines there, see child.Tail
 	Started   bool     // droid had said at least one line on stdout
 	Requested bool     // Close or Kill asked for it
 	KilledFor string   // the reason given to KillFor, or the client's own for killing it; "" for none
@@ -90,51 +82,4 @@ func LogText(err error) string {
 		text = strings.ReplaceAll(text, mismatch.Error(), fmt.Sprintf("a %s in the field %q", kind, mismatch.Field))
 	}
 	return text
-}
-
-// tail keeps the last lines of what is written to it.
-type tail struct {
-	mu      sync.Mutex
-	lines   []string
-	count   int    // of all lines, kept or not
-	partial []byte // of the current line, at most stderrLineMax bytes
-}
-
-// Write implements io.Writer; it never fails.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := len(p)
-	for {
-		line, rest, found := bytes.Cut(p, []byte("\n"))
-		t.partial = append(t.partial, line[:min(len(line), stderrLineMax-len(t.partial))]...)
-		if !found {
-			return n, nil
-		}
-		t.flush()
-		p = rest
-	}
-}
-
-// flush ends the current line. Empty lines are not kept.
-func (t *tail) flush() {
-	line := strings.ToValidUTF8(string(bytes.TrimRight(t.partial, "\r ")), "\uFFFD")
-	t.partial = t.partial[:0]
-	if line == "" {
-		return
-	}
-	t.count++
-	if len(t.lines) == stderrLines {
-		t.lines = append(t.lines[:0], t.lines[1:]...)
-	}
-	t.lines = append(t.lines, line)
-}
-
-// last returns the kept lines, with an unfinished last one, and how many there
-// were.
-func (t *tail) last() (lines []string, count int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.flush()
-	return append([]string(nil), t.lines...), t.count
 }

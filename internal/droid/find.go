@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"droid-acp/internal/child"
 )
 
 // EnvDroid is the environment variable that names the droid program.
@@ -42,7 +43,7 @@ func (e *NotFoundError) Error() string {
 func (p Place) words() string {
 	var file *fs.PathError
 	switch {
-	case errors.Is(p.Err, exec.ErrNotFound):
+	case errors.Is(p.Err, child.ErrNotFound):
 		return fmt.Sprintf("%s (%s) is not in PATH", p.Path, p.Name)
 	case errors.Is(p.Err, fs.ErrNotExist):
 		return fmt.Sprintf("%s (%s) is not there", p.Path, p.Name)
@@ -92,11 +93,12 @@ func Find(explicit string) (string, error) {
 // lookPath finds an executable and makes its path absolute, because droid runs
 // in the directory of the session.
 func lookPath(name string) (string, error) {
-	path, err := exec.LookPath(name)
+	path, err := child.Find(name)
+	var e *child.FindError
+	if errors.As(err, &e) {
+		return "", e.Err
+	}
 	if err != nil {
-		if e, ok := err.(*exec.Error); ok {
-			return "", e.Err
-		}
 		return "", err
 	}
 	return filepath.Abs(path)

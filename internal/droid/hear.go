@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sessionid"
 )
 
@@ -23,27 +24,33 @@ func (r countingReader) Read(p []byte) (int, error) {
 	return r.c.stdout.Read(p)
 }
 
+// lineHead is how many bytes are kept of a line that is too long.
+const lineHead = 4 << 10
+
 // read is the reader goroutine: it decodes droid's stdout, in lines of at most
 // longest bytes, hands responses to their calls and events to Events.
 func (c *Client) read(longest int) {
 	defer close(c.readDone)
-	defer close(c.events)
 	defer c.failFirst()
-	lines := newLineReader(countingReader{c}, longest)
+	var head []byte // the beginning of a line that is too long
+	lines := jsonrpc.NewLines(countingReader{c}, longest, func(piece []byte) {
+		head = append(head, piece[:min(len(piece), lineHead-len(head))]...)
+	})
 	var l listener
 	for {
-		data, err := lines.next()
-		var tooLong *lineTooLong
+		data, err := lines.Next()
+		var tooLong *jsonrpc.TooLongError
 		switch {
 		case errors.As(err, &tooLong):
-			c.lost(tooLong)
+			c.lost(tooLong.Size, head)
+			head = nil
 		case err != nil:
 			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
 				c.log.Warn("reading from droid", zap.Error(err))
 			}
 			return
 		case len(data) > 0:
-			c.handle(&l, data, lines.owned())
+			c.handle(&l, data, lines.Owned())
 		}
 	}
 }

@@ -17,9 +17,8 @@ import (
 func TestPanicEndsThisDroidAlone(t *testing.T) {
 	for where, word := range map[string]string{
 		"reading":         "droid wrote a line that is no message",
-		"reading stderr":  "droid stderr",
+		"reading stderr":  "droid wrote to stderr",
 		"at its end":      "droid ended",
-		"waiting for it":  "waiting for droid",
 		"shutting down":   "droid does not end at the end of its input",
 		"learning its id": "droid speaks",
 	} {
@@ -46,7 +45,7 @@ func TestPanicEndsThisDroidAlone(t *testing.T) {
 				c.beginClose()
 			}
 			within(t, "the end of droid", c.Exited())
-			require.True(t, c.proc.isReaped())
+			require.True(t, c.proc.hasEnded())
 			require.Error(t, c.Call(testContext(t), "droid.anything", nil, nil))
 			if where == "reading" {
 				require.ErrorContains(t, c.ExitError(), "droid-acp failed: test")

@@ -10,16 +10,14 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
+	"droid-acp/internal/child"
 	"droid-acp/internal/files"
-	"droid-acp/internal/procgroup"
 )
 
 // Program is what the file of a program tells of itself.
@@ -141,33 +139,19 @@ var releaseForm = regexp.MustCompile(`^v?\d+\.\d+\.\d+[\w.+-]*$`)
 // Release asks the program for the version of its release, such as "0.225.2": 0.1 s
 // (0.225) to 1.4 s (0.99). Nothing of it is left when ctx ends.
 func Release(ctx context.Context, path string) (string, error) {
-	var out, errOut tail
-	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env = Command{}.environment()
-	cmd.Stdout, cmd.Stderr = &out, &errOut
+	var out child.Tail
+	c := child.Command{Path: path, Args: []string{"--version"}, Env: Command{}.environment()}
 	if info, err := os.Stat(os.TempDir()); runtime.GOOS != "windows" && err == nil && info.IsDir() {
-		cmd.Dir = os.TempDir() // it makes no difference, and is no project
+		c.Dir = os.TempDir() // it makes no difference, and is no project
 	}
-	var group procgroup.Group
-	cmd.Cancel = func() error { group.Close(); return nil }
-	cmd.WaitDelay = time.Second
-	if err := group.Start(cmd); err != nil {
-		return "", err
-	}
-	err := cmd.Wait()
-	group.Close()
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
-	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		lines, _ := errOut.last()
-		return "", &ExitError{Code: exit.ExitCode(), Signal: signalName(exit.ProcessState), Stderr: lines}
-	}
+	exit, err := child.Run(ctx, c, &out, 0)
 	if err != nil {
 		return "", err
 	}
-	lines, _ := out.last()
+	if exit.Code != 0 {
+		return "", &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: exit.Stderr, Err: exit.Err}
+	}
+	lines, _ := out.Last()
 	for _, line := range lines {
 		if releaseForm.MatchString(strings.TrimSpace(line)) {
 			return strings.TrimPrefix(strings.TrimSpace(line), "v"), nil

@@ -1,123 +1,16 @@
 package droid
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
 )
-
-func TestLineReader(t *testing.T) {
-	long := strings.Repeat("a", 3*readBufferSize)
-	exact := strings.Repeat("b", readBufferSize)
-	want := []string{"x", "", long, exact, exact[1:], "y", "", long, "last"}
-	text := strings.Join(want[:2], "\r\n") + "\r\n" + strings.Join(want[2:], "\n")
-	for name, r := range map[string]io.Reader{
-		"whole": strings.NewReader(text), "halves": iotest.HalfReader(strings.NewReader(text)), "with EOF": iotest.DataErrReader(strings.NewReader(text)),
-	} {
-		l := newLineReader(r, stream.MaxLine)
-		for _, line := range want {
-			got, err := l.next()
-			require.NoError(t, err, name)
-			require.Equal(t, line, string(got), name)
-		}
-		_, err := l.next()
-		require.ErrorIs(t, err, io.EOF, name)
-	}
-}
-
-func TestLineReaderLimit(t *testing.T) {
-	const limit = 2 * readBufferSize
-	over := strings.Repeat("a", limit+1)
-	l := newLineReader(strings.NewReader(over+"\nx\n"+over), limit)
-	var tooLong *lineTooLong
-	_, err := l.next()
-	require.ErrorAs(t, err, &tooLong)
-	require.EqualValues(t, limit+2, tooLong.size)
-	require.Equal(t, over[:lineHead], string(tooLong.head))
-	got, err := l.next()
-	require.NoError(t, err)
-	require.Equal(t, "x", string(got))
-	_, err = l.next()
-	require.ErrorAs(t, err, &tooLong)
-	_, err = l.next()
-	require.ErrorIs(t, err, io.EOF)
-}
-
-// The memory of a long line is not used again, so what is decoded of it may share
-// it. That of a short one is.
-func TestLongLineIsOwned(t *testing.T) {
-	long := strings.Repeat("a", 2*partSize)
-	l := newLineReader(strings.NewReader(long+"\nx\n"+strings.Repeat("b", 2*partSize)+"\n"), stream.MaxLine)
-	first, err := l.next()
-	require.NoError(t, err)
-	require.True(t, l.owned())
-	_, err = l.next()
-	require.NoError(t, err)
-	require.False(t, l.owned())
-	_, err = l.next()
-	require.NoError(t, err)
-	require.Equal(t, long, string(first))
-}
-
-func TestLineReaderError(t *testing.T) {
-	broken := errors.New("broken")
-	l := newLineReader(io.MultiReader(strings.NewReader("x\npart"), iotest.ErrReader(broken)), stream.MaxLine)
-	got, err := l.next()
-	require.NoError(t, err)
-	require.Equal(t, "x", string(got))
-	_, err = l.next()
-	require.ErrorIs(t, err, broken, "a part of a line is no line")
-}
-
-func FuzzLineReader(f *testing.F) {
-	f.Add([]byte("a\nb\r\n\nc"), uint16(3))
-	f.Fuzz(func(t *testing.T, data []byte, max uint16) {
-		l := newLineReader(iotest.OneByteReader(bytes.NewReader(data)), stream.MaxLine)
-		var got [][]byte
-		for {
-			line, err := l.next()
-			if err != nil {
-				require.ErrorIs(t, err, io.EOF)
-				break
-			}
-			got = append(got, bytes.Clone(line))
-		}
-		want := bytes.Split(data, []byte("\n"))
-		if len(want[len(want)-1]) == 0 {
-			want = want[:len(want)-1]
-		}
-		require.Len(t, got, len(want))
-		for i := range want {
-			require.Equal(t, string(bytes.TrimSuffix(want[i], []byte("\r"))), string(got[i]))
-		}
-	})
-}
-
-func TestTail(t *testing.T) {
-	tail := &tail{}
-	for i := range stderrLines + 5 {
-		fmt.Fprintf(tail, "line ")
-		fmt.Fprintf(tail, "%d\r\n\n", i)
-	}
-	lines, seen := tail.last()
-	require.Len(t, lines, stderrLines)
-	require.Equal(t, "line 5", lines[0])
-	require.Equal(t, stderrLines+5, seen)
-
-	fmt.Fprint(tail, strings.Repeat("x", stderrLineMax-1)+"\xff\xff"+strings.Repeat("y", 1<<20))
-	lines, _ = tail.last()
-	require.Equal(t, strings.Repeat("x", stderrLineMax-1)+"\uFFFD", lines[stderrLines-1])
-	require.LessOrEqual(t, cap(tail.partial), 2*stderrLineMax)
-}
 
 func TestExitErrorText(t *testing.T) {
 	for want, e := range map[string]ExitError{

@@ -24,15 +24,15 @@ func TestBacklogOfTheWriter(t *testing.T) {
 	_, err = w.put([]byte("answer\n"), true)
 	require.NoError(t, err)
 
-	require.True(t, w.withdraw(first))
-	require.False(t, w.withdraw(first), "once")
+	require.True(t, w.Withdraw(first))
+	require.False(t, w.Withdraw(first), "once")
 	_, err = w.put([]byte("y\n"), false)
 	require.ErrorIs(t, err, ErrBacklog, "the answer still waits")
 
-	w.finish()
+	w.Close()
 	_, err = w.put([]byte("late\n"), true)
 	require.ErrorIs(t, err, ErrClosed)
 	w.run(func() {})
 	require.Equal(t, "answer\n", out.String())
-	require.Zero(t, w.backlog)
+	require.Zero(t, w.Size())
 }

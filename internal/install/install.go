@@ -9,17 +9,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
+	"droid-acp/internal/child"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
-	"droid-acp/internal/procgroup"
 )
 
 // Installer says how droid is installed.
@@ -48,7 +46,7 @@ func (i Installer) Run(ctx context.Context) error {
 	if i.Named != "" {
 		return fmt.Errorf("%s is no droid that works here, and npm installs droid elsewhere. Leave out --droid and %s, and run this again", i.Named, droid.EnvDroid)
 	}
-	npm, err := exec.LookPath("npm")
+	npm, err := child.Find("npm")
 	if err != nil {
 		return errors.New("npm, which installs droid, is not there. " + i.nodeWords())
 	}
@@ -122,7 +120,7 @@ func prefixOf(ctx context.Context, npm string) string {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	var out bytes.Buffer
-	if run(ctx, &out, io.Discard, npm, "prefix", "-g") != nil {
+	if run(ctx, &out, child.Command{Path: npm, Args: []string{"prefix", "-g"}}) != nil {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -136,21 +134,17 @@ func prefixOf(ctx context.Context, npm string) string {
 // npm installs droid and returns the end of what npm said.
 func (i Installer) npm(ctx context.Context, npm string) (said string, err error) {
 	end := &ending{out: i.Out}
-	err = run(ctx, end, end, npm, "install", "-g", "droid")
-	return end.text(), err
+	err = run(ctx, end, child.Command{Path: npm, Args: []string{"install", "-g", "droid"}, Merged: true})
+	return string(end.last), err
 }
 
-// run runs a program with all that it starts.
-func run(ctx context.Context, out, errOut io.Writer, name string, args ...string) error {
-	var group procgroup.Group
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stdout, cmd.Stderr = out, errOut
-	cmd.Cancel, cmd.WaitDelay = group.Terminate, 5*time.Second
-	if err := group.Start(cmd); err != nil {
-		return err
+// run runs npm.
+func run(ctx context.Context, out io.Writer, c child.Command) error {
+	exit, err := child.Run(ctx, c, out, 5*time.Second)
+	if err == nil && exit.Code != 0 {
+		err = errors.New(exit.Text)
 	}
-	defer group.Close()
-	return cmd.Wait()
+	return err
 }
 
 // failure explains why npm did not install droid.
@@ -232,24 +226,15 @@ const maxEnding = 16 << 10
 
 // ending passes on what is written and keeps the end of it.
 type ending struct {
-	mu   sync.Mutex
 	out  io.Writer
 	last []byte
 }
 
 // Write implements io.Writer.
 func (e *ending) Write(p []byte) (int, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.last = append(e.last, p...)
 	if len(e.last) > maxEnding {
 		e.last = append(e.last[:0], e.last[len(e.last)-maxEnding:]...)
 	}
 	return e.out.Write(p)
-}
-
-func (e *ending) text() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return string(e.last)
 }

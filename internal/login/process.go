@@ -3,13 +3,14 @@ package login
 import (
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/child"
+	"droid-acp/internal/visible"
 )
 
 // Process is a droid in its ACP mode.
@@ -55,15 +56,7 @@ const envAutoUpdate = "FACTORY_DROID_AUTO_UPDATE_ENABLED"
 // Start starts droid. It ends with our process, however that ends: its input does, at
 // which it ends (0.99.0 and 0.225.2), and on Unix a guard kills it.
 func (c Command) Start(log *zap.Logger) (*Process, error) {
-	env := c.Env
-	if env == nil {
-		env = os.Environ()
-	}
-	env = env[:len(env):len(env)]
-	if !hasVariable(env, envAutoUpdate) {
-		env = append(env, envAutoUpdate+"=false")
-	}
-	hearing := hearLinks(env, log)
+	hearing := hearLinks(child.Environment(c.Env, envAutoUpdate, "false"), log)
 	process, err := c.start(hearing.env)
 	if err != nil {
 		hearing.close()
@@ -77,59 +70,58 @@ func (c Command) Start(log *zap.Logger) (*Process, error) {
 	return process, nil
 }
 
-func hasVariable(env []string, name string) bool {
-	for _, v := range env {
-		if strings.HasPrefix(v, name+"=") {
-			return true
-		}
-	}
-	return false
-}
-
 // drainTime is how long the output of a droid that is gone is read. What it started may
 // hold it open for ever.
 const drainTime = 500 * time.Millisecond
 
-// start starts the process with this environment.
+// start starts the process with this environment. A browser that it opens is none of its
+// family: on Unix droid starts that in a session of its own.
 func (c Command) start(env []string) (*Process, error) {
-	cmd := exec.Command(c.Path, append(append([]string(nil), c.Args...), "exec", "--output-format", "acp")...)
-	cmd.Dir, cmd.Env = c.Dir, env
-	stdin, err := cmd.StdinPipe()
+	args := append(append([]string(nil), c.Args...), "exec", "--output-format", "acp")
+	p, err := child.Start(child.Command{Path: c.Path, Args: args, Dir: c.Dir, Env: env, NoJob: true})
 	if err != nil {
 		return nil, err
 	}
-	out, err := newOutput()
-	if err != nil {
-		_ = stdin.Close()
-		return nil, err
-	}
-	cmd.Stdout, cmd.Stderr = out.theirs[0], out.theirs[1]
-	var group family
-	err = group.start(cmd)
-	out.started()
-	if err != nil {
-		_ = stdin.Close()
-		out.close()
-		return nil, err
-	}
-	var stderr tail
-	var reading sync.WaitGroup
-	reading.Go(func() { _, _ = io.Copy(&stderr, out.ours[1]) })
-	stdout := &noticing{in: out.ours[0]}
-	gone := make(chan struct{})
-	go func() { // Wait waits for it
-		defer close(gone)
-		_ = cmd.Wait() // how it ended is in ProcessState
-		group.close()
-		out.closeAfter(drainTime)
+	stdout := &noticing{in: p.Stdout}
+	draining := make(chan *time.Timer, 1) // ends the reading of its output
+	go func() {
+		<-p.Gone()
+		draining <- time.AfterFunc(drainTime, func() { _ = p.Stdout.Close() }) // read only
 	}()
 	return &Process{
-		Stdin: stdin, Stdout: stdout, Terminate: group.terminate, Kill: group.kill,
+		Stdin: p.Stdin, Stdout: stdout,
+		Terminate: func() { _ = p.Terminate() }, // it may be gone
+		Kill:      func() { _ = p.Kill() },
 		Wait: func() *DiedError {
-			<-gone
-			reading.Wait()
-			out.close()
-			return &DiedError{State: cmd.ProcessState.String(), Stderr: stderr.last(), Started: stdout.some.Load()}
+			drained := <-draining
+			exit := p.Exit(drainTime)
+			drained.Stop()
+			_ = p.Stdout.Close()
+			return &DiedError{State: exit.Text, Stderr: shown(exit.Stderr), Started: stdout.some.Load()}
 		},
 	}, nil
+}
+
+// shown are the last lines that droid wrote to stderr, fit to be shown.
+func shown(lines []string) (safe []string) {
+	for _, line := range lines[max(0, len(lines)-10):] {
+		if line = strings.TrimSpace(visible.Line(strings.ToValidUTF8(line[:min(len(line), 1<<10)], ""))); line != "" {
+			safe = append(safe, line)
+		}
+	}
+	return safe
+}
+
+// noticing is a reader that notes whether there was anything to read.
+type noticing struct {
+	in   io.Reader
+	some atomic.Bool
+}
+
+func (n *noticing) Read(p []byte) (int, error) {
+	count, err := n.in.Read(p)
+	if count > 0 {
+		n.some.Store(true)
+	}
+	return count, err
 }

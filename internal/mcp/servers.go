@@ -113,9 +113,8 @@ func (s *Servers) Silent(names []string) (texts []string) {
 
 // Status takes what droid says of its servers. It returns what the user is to be
 // told: each failure once for each reason, and which servers have connected after
-// the user was told that they are late. goOn, if not nil, goes on with the prompt
-// that waited; it is to be called when the texts are told.
-func (s *Servers) Status(ev stream.MCPStatusChanged, missing Missing) (texts []string, goOn func()) {
+// the user was told that they are late.
+func (s *Servers) Status(ev stream.MCPStatusChanged, missing Missing) (texts []string) {
 	if s.start != nil {
 		for _, name := range s.start.hear(ev) {
 			texts = append(texts, "The MCP server "+name+" has connected now.")
@@ -124,10 +123,8 @@ func (s *Servers) Status(ev stream.MCPStatusChanged, missing Missing) (texts []s
 	for _, server := range ev.Servers {
 		texts = append(texts, s.once(s.trouble(server, missing))...)
 	}
-	if s.start != nil && len(s.start.names) == 0 {
-		goOn = s.started()
-	}
-	return texts, goOn
+	s.started()
+	return texts
 }
 
 // needsLogin is what droid gives as the reason when a server wants a login; that

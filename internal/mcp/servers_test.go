@@ -82,8 +82,7 @@ func TestTroubleIsToldOnce(t *testing.T) {
 	s := with("a")
 	failed := stream.MCPServerStatus{Name: "a", Status: "failed", Error: "one"}
 	said := func(list ...stream.MCPServerStatus) []string {
-		texts, goOn := s.Status(told(list...), there)
-		require.Nil(t, goOn)
+		texts := s.Status(told(list...), there)
 		return texts
 	}
 	require.Equal(t, []string{"The MCP server a failed: one."}, said(failed, failed))
@@ -117,7 +116,7 @@ func TestOpened(t *testing.T) {
 		texts, watch := s.Opened(missing)
 		require.Equal(t, tc.texts, texts, name)
 		require.Equal(t, tc.watch, watch, name)
-		require.Equal(t, tc.waits, s.Hold(begin, func() {}), name)
+		require.Equal(t, tc.waits, s.Starting(), name)
 		texts, _ = s.Opened(missing)
 		require.Empty(t, texts, "it is told once")
 	}

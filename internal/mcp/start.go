@@ -23,8 +23,7 @@ type start struct {
 	heard  bool            // droid has told which servers it has since it opened the session
 	until  time.Time       // when the servers are late
 	late   bool            // the user was told that they are late
-	tellAt time.Time       // when the prompt that waits says so; zero when it has
-	held   func()          // goes on with that prompt
+	tellAt time.Time       // when the prompt that waits says so; zero when none waits or it has
 }
 
 func newStart(now time.Time, names []string) *start {
@@ -57,41 +56,39 @@ func (s *Servers) Due() (at time.Time, ok bool) {
 	switch w := s.start; {
 	case w == nil || w.late:
 		return time.Time{}, false
-	case w.held != nil && !w.tellAt.IsZero() && w.tellAt.Before(w.until):
+	case !w.tellAt.IsZero() && w.tellAt.Before(w.until):
 		return w.tellAt, true
 	default:
 		return w.until, true
 	}
 }
 
-// Hold keeps a prompt back until the servers have started or failed, or are late:
-// goOn is then handed back by Status or Tick. It reports false when there is
-// nothing to wait for. A prompt that was held before is forgotten.
-func (s *Servers) Hold(now time.Time, goOn func()) bool {
-	if s.start == nil || s.start.late {
-		return false
+// Starting reports whether a prompt is to wait: servers have neither started nor failed, and
+// are not late.
+func (s *Servers) Starting() bool { return s.start != nil && !s.start.late }
+
+// Await notes that a prompt waits from now on, if it does.
+func (s *Servers) Await(now time.Time) {
+	if s.Starting() {
+		s.start.tellAt = now.Add(startQuiet)
 	}
-	s.start.held, s.start.tellAt = goOn, now.Add(startQuiet)
-	return true
 }
 
-// Tick returns what is due: what the user is to be told and, when the servers are
-// late, goOn, which goes on with the prompt that waited (nil if none did) and is to
-// be called when the texts are told. working is whether the session still works on
+// Tick returns what the user is to be told now. working is whether the session still works on
 // a prompt, so that it makes sense to say what it waits for.
-func (s *Servers) Tick(now time.Time, working bool) (texts []string, goOn func()) {
+func (s *Servers) Tick(now time.Time, working bool) (texts []string) {
 	w := s.start
 	if at, ok := s.Due(); !ok || now.Before(at) {
-		return nil, nil
+		return nil
 	}
 	if now.Before(w.until) {
 		w.tellAt = time.Time{}
 		if working {
 			texts = []string{"Waiting for the MCP servers to start: " + strings.Join(w.names, ", ") + "."}
 		}
-		return texts, nil
+		return texts
 	}
-	w.late = true
+	w.late, w.tellAt = true, time.Time{}
 	if w.heard { // if not, droid may be one that says nothing until the first server has started or failed (0.99)
 		texts = s.ignored(slices.DeleteFunc(slices.Clone(w.names), func(name string) bool { return w.known[name] }))
 		w.names = slices.DeleteFunc(w.names, func(name string) bool { return !w.known[name] })
@@ -99,7 +96,8 @@ func (s *Servers) Tick(now time.Time, working bool) (texts []string, goOn func()
 	if len(w.names) > 0 {
 		texts = append(texts, s.lateText(w.names))
 	}
-	return texts, s.started()
+	s.started()
+	return texts
 }
 
 // lateText tells that the servers have not answered in time.
@@ -112,12 +110,9 @@ func (s *Servers) lateText(names []string) string {
 	return text
 }
 
-// started hands out the prompt that waited. When no server is left, nothing more
-// is to be heard of their start.
-func (s *Servers) started() (goOn func()) {
-	goOn, s.start.held = s.start.held, nil
-	if len(s.start.names) == 0 {
+// started forgets the start when no server is left: nothing more is to be heard of it.
+func (s *Servers) started() {
+	if s.start != nil && len(s.start.names) == 0 {
 		s.start = nil
 	}
-	return goOn
 }

@@ -9,13 +9,12 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// started are servers of these names that a process starts, and a prompt that
-// waits for them.
-func started(p Abilities, names ...string) (s *Servers, went *int) {
-	s, went = with(names...), new(int)
+// started are servers of these names that a process starts, and that a prompt waits for.
+func started(p Abilities, names ...string) *Servers {
+	s := with(names...)
 	s.ProcessStarted(begin, p)
-	s.Hold(begin, func() { *went++ })
-	return s, went
+	s.Await(begin)
+	return s
 }
 
 // told is what droid says of its servers when it has opened the session.
@@ -23,72 +22,64 @@ func told(list ...stream.MCPServerStatus) stream.MCPStatusChanged {
 	return stream.MCPStatusChanged{Servers: list, Opened: true}
 }
 
-// run does what came out.
-func run(texts []string, goOn func()) []string {
-	if goOn != nil {
-		goOn()
-	}
-	return texts
-}
-
 // A prompt waits until each server has connected or failed, and goes on once.
 func TestHoldUntilServersHaveStarted(t *testing.T) {
-	s, went := started(newest(), "a", "b")
-	require.Empty(t, run(s.Status(told(status("a", "connecting"), status("b", "connecting"), status("other", "connected")), there)))
-	require.Empty(t, run(s.Status(told(status("a", "connected"), status("b", "connecting")), there)))
-	require.Zero(t, *went)
-	require.Equal(t, []string{"The MCP server b failed."}, run(s.Status(told(status("a", "connected"), status("b", "failed")), there)))
-	require.Equal(t, 1, *went)
-	require.False(t, s.Hold(begin, func() {}), "there is nothing to wait for")
+	s := started(newest(), "a", "b")
+	require.Empty(t, s.Status(told(status("a", "connecting"), status("b", "connecting"), status("other", "connected")), there))
+	require.Empty(t, s.Status(told(status("a", "connected"), status("b", "connecting")), there))
+	require.True(t, s.Starting())
+	require.Equal(t, []string{"The MCP server b failed."}, s.Status(told(status("a", "connected"), status("b", "failed")), there))
+	require.False(t, s.Starting())
+	require.False(t, s.Starting(), "there is nothing to wait for")
 	_, due := s.Due()
 	require.False(t, due)
-	require.Empty(t, run(s.Tick(begin.Add(time.Hour), true)))
-	require.Equal(t, 1, *went)
+	require.Empty(t, s.Tick(begin.Add(time.Hour), true))
+	require.False(t, s.Starting())
 }
 
 // No prompt waits where the process has no servers, or tells nothing of them.
 func TestNothingToHoldFor(t *testing.T) {
 	for _, s := range []*Servers{new(Servers), with(), with("a")} {
-		require.False(t, s.Hold(begin, func() {}))
+		require.False(t, s.Starting())
 		_, due := s.Due()
 		require.False(t, due)
 	}
 	s := with("a")
 	s.ProcessStarted(begin, Abilities{Version: newest().Version})
-	require.False(t, s.Hold(begin, func() {}))
+	require.False(t, s.Starting())
 	s.ProcessStarted(begin, newest())
-	require.True(t, s.Hold(begin, func() {}))
+	require.True(t, s.Starting())
 	s.ProcessGone()
-	require.False(t, s.Hold(begin, func() {}))
+	require.False(t, s.Starting())
 }
 
 // The wait is told after two seconds and ends after ten.
 func TestLateServers(t *testing.T) {
-	s, went := started(newest(), "slow", "mute")
-	run(s.Status(told(status("slow", "connecting"), status("mute", "connecting")), there))
+	s := started(newest(), "slow", "mute")
+	s.Status(told(status("slow", "connecting"), status("mute", "connecting")), there)
 	at, ok := s.Due()
 	require.True(t, ok)
 	require.Equal(t, begin.Add(2*time.Second), at)
-	require.Empty(t, run(s.Tick(at.Add(-1), true)))
-	require.Equal(t, []string{"Waiting for the MCP servers to start: slow, mute."}, run(s.Tick(at, true)))
+	require.Empty(t, s.Tick(at.Add(-1), true))
+	require.Equal(t, []string{"Waiting for the MCP servers to start: slow, mute."}, s.Tick(at, true))
 	at, ok = s.Due()
 	require.True(t, ok)
 	require.Equal(t, begin.Add(10*time.Second), at)
-	require.Empty(t, run(s.Tick(at.Add(-1), true)))
-	require.Zero(t, *went)
-	texts := run(s.Tick(at, true))
+	require.Empty(t, s.Tick(at.Add(-1), true))
+	require.True(t, s.Starting())
+	texts := s.Tick(at, true)
 	require.Len(t, texts, 1)
 	require.Contains(t, texts[0], "These MCP servers have not answered for 10s: slow, mute.")
 	require.NotContains(t, texts[0], "does not offer them")
-	require.Equal(t, 1, *went)
-	require.False(t, s.Hold(at, func() {}), "nothing waits a second time")
+	require.False(t, s.Starting())
+	require.False(t, s.Starting(), "nothing waits a second time")
 	_, ok = s.Due()
 	require.False(t, ok)
 
-	require.Equal(t, []string{"The MCP server slow has connected now."}, run(s.Status(told(status("slow", "connected"), status("mute", "connecting")), there)))
-	require.Equal(t, []string{"The MCP server mute failed."}, run(s.Status(told(status("mute", "failed")), there)))
-	require.Empty(t, run(s.Status(told(status("slow", "connected")), there)))
-	require.Equal(t, 1, *went)
+	require.Equal(t, []string{"The MCP server slow has connected now."}, s.Status(told(status("slow", "connected"), status("mute", "connecting")), there))
+	require.Equal(t, []string{"The MCP server mute failed."}, s.Status(told(status("mute", "failed")), there))
+	require.Empty(t, s.Status(told(status("slow", "connected")), there))
+	require.False(t, s.Starting())
 }
 
 // Servers that droid does not name are ignored by it. Where it has named none at
@@ -97,26 +88,26 @@ func TestServersThatDroidDoesNotName(t *testing.T) {
 	named := []stream.MCPServerStatus{status("a", "connecting"), status("other", "connected")}
 	old := Abilities{true, old()}
 
-	s, went := started(old, "a", "b")
-	run(s.Status(told(named...), there))
-	texts := run(s.Tick(begin.Add(10*time.Second), true))
+	s := started(old, "a", "b")
+	s.Status(told(named...), there)
+	texts := s.Tick(begin.Add(10*time.Second), true)
 	require.Len(t, texts, 2)
 	require.Contains(t, texts[0], "ignores MCP servers that an editor passes: b.")
 	require.Contains(t, texts[1], "have not answered for 10s: a.")
 	require.Contains(t, texts[1], "does not offer them to the model before")
-	require.Equal(t, 1, *went)
+	require.False(t, s.Starting())
 
-	s, _ = started(old, "a", "b")
-	run(s.Status(stream.MCPStatusChanged{Servers: named}, there))
+	s = started(old, "a", "b")
+	s.Status(stream.MCPStatusChanged{Servers: named}, there)
 	s.Opened(there)
-	texts = run(s.Tick(begin.Add(10*time.Second), true))
+	texts = s.Tick(begin.Add(10*time.Second), true)
 	require.Len(t, texts, 1)
 	require.Contains(t, texts[0], "have not answered for 10s: a, b.")
 
-	s, _ = started(old, "a", "b")
-	run(s.Status(told(named...), there)) // right behind droid's response, so it is read before the session takes that
+	s = started(old, "a", "b")
+	s.Status(told(named...), there) // right behind droid's response, so it is read before the session takes that
 	s.Opened(there)
-	texts = run(s.Tick(begin.Add(10*time.Second), true))
+	texts = s.Tick(begin.Add(10*time.Second), true)
 	require.Len(t, texts, 2)
 	require.Contains(t, texts[0], "ignores MCP servers that an editor passes: b.")
 }
@@ -124,18 +115,16 @@ func TestServersThatDroidDoesNotName(t *testing.T) {
 // A prompt that was cancelled meanwhile is not told what it waits for, and the
 // next one takes its place.
 func TestHoldAnother(t *testing.T) {
-	s, went := started(newest(), "a")
-	require.Empty(t, run(s.Tick(begin.Add(startQuiet), false)))
+	s := started(newest(), "a")
+	require.Empty(t, s.Tick(begin.Add(startQuiet), false))
 	at, _ := s.Due()
 	require.Equal(t, begin.Add(startTime), at, "it is not due twice")
-	next := 0
-	require.True(t, s.Hold(begin.Add(startQuiet), func() { next++ }))
-	run(s.Status(told(status("a", "connected")), there))
-	require.Zero(t, *went)
-	require.Equal(t, 1, next)
+	s.Await(begin.Add(startQuiet))
+	s.Status(told(status("a", "connected")), there)
+	require.False(t, s.Starting())
 
-	s, _ = started(newest(), "a")
-	s.Hold(begin.Add(startTime-startQuiet), func() {})
+	s = started(newest(), "a")
+	s.Await(begin.Add(startTime - startQuiet))
 	at, _ = s.Due()
 	require.Equal(t, begin.Add(startTime), at, "a word so late would come with the end")
 }

@@ -29,7 +29,7 @@ func someModels() []stream.Model {
 
 // someOptions are those of a session with a model of spec mode of its own.
 func someOptions() State {
-	o := New("")
+	o := New("", false)
 	o.Offered(someModels())
 	o.Reported(stream.Settings{
 		ModelID: of("thinker"), ReasoningEffort: of("low"), AutonomyMode: of("normal"),
@@ -132,20 +132,20 @@ func TestSettled(t *testing.T) {
 		"spec_model":            {"sm", "spec mode model", `droid accepted the request but its spec mode model is "same"`},
 		"spec_reasoning_effort": {"se", "spec mode effort", "droid accepted the request but does not report its spec mode effort"},
 	} {
-		o := New("")
+		o := New("", false)
 		o.Reported(all)
 		require.Empty(t, o.Ignored(id, c.value), id)
 		require.Equal(t, "droid accepted the request but its "+c.what+` is "`+c.value+`"`, o.Ignored(id, "other"))
 		o.Reported(stream.Settings{})
 		require.Contains(t, o.Ignored(id, c.value), c.silent)
 	}
-	o := New("")
+	o := New("", false)
 	require.Empty(t, o.Ignored("spec_model", "same"), "droid has none")
 }
 
 // TestFollowUp: the one option that droid knows nothing of.
 func TestFollowUp(t *testing.T) {
-	o := New("")
+	o := New("", false)
 	require.False(t, o.Steers())
 	require.Equal(t, "queue", o.Option("follow_up").CurrentValue)
 	require.True(t, o.SetFollowUp("steer"))
@@ -154,14 +154,14 @@ func TestFollowUp(t *testing.T) {
 	require.Equal(t, "steer", o.Option("follow_up").CurrentValue)
 	require.True(t, o.SetFollowUp("queue"))
 	require.False(t, o.Steers())
-	o = New("steer")
+	o = New("steer", false)
 	require.True(t, o.Steers())
 }
 
 // TestListOfOptions: what droid does not report is not offered, and the current
 // value always is.
 func TestListOfOptions(t *testing.T) {
-	o := New("")
+	o := New("", false)
 	require.Len(t, o.list(), 1, "droid has told nothing")
 	o = someOptions()
 	var ids []string
@@ -193,7 +193,7 @@ func TestListOfOptions(t *testing.T) {
 	require.Nil(t, o.Option("reasoning_effort"), "nobody knows what that model supports")
 	require.Nil(t, o.Option("nothing"))
 
-	o = New("")
+	o = New("", false)
 	o.Reported(stream.Settings{ModelID: of("alone"), AutonomyMode: of("spec")})
 	require.Nil(t, o.Option("spec_model"), "no models to choose from")
 	require.Nil(t, o.Option("model"))
@@ -214,142 +214,38 @@ func TestBlindModel(t *testing.T) {
 		"spec mode sees":      {stream.Settings{ModelID: of("plain"), SpecModeModelID: of("thinker"), AutonomyMode: of("spec")}, ""},
 		"no model of its own": {stream.Settings{ModelID: of("plain"), SpecModeModelID: of(""), AutonomyMode: of("spec")}, "Plain"},
 	} {
-		o := New("")
+		o := New("", false)
 		o.Offered(someModels())
 		o.Reported(c.settings)
 		require.Equal(t, c.want, o.BlindModel(), name)
 	}
-	o := New("")
+	o := New("", false)
 	o.Offered([]stream.Model{{ID: "x", NoImageSupport: true}})
 	o.Reported(stream.Settings{ModelID: of("x")})
 	require.Equal(t, "x", o.BlindModel(), "a model without a name")
 }
 
-// TestWhatTheEditorBelieves: it is told each thing once, in a response or an update.
-func TestWhatTheEditorBelieves(t *testing.T) {
-	o := New("")
-	modes, list := o.Tell()
-	require.Nil(t, modes, "droid has told nothing")
-	require.Len(t, list, 1)
-	require.Empty(t, o.News())
+// TestUpdates: the mode, where droid tells one that has a name, and the options.
+func TestUpdates(t *testing.T) {
+	o := New("", false)
+	require.Nil(t, o.Modes(), "droid has told nothing")
+	require.Equal(t, []protocol.Update{o.ListUpdate()}, o.Updates())
+	require.Len(t, o.ListUpdate().ConfigOptions, 1)
 
 	o = someOptions()
-	modes, list = o.Tell()
-	require.Equal(t, "normal", modes.CurrentModeID)
-	require.Len(t, modes.AvailableModes, 5)
-	require.Len(t, list, 6)
-	require.Empty(t, o.News())
+	require.Equal(t, "normal", o.Modes().CurrentModeID)
+	require.Len(t, o.Modes().AvailableModes, 5)
+	require.Len(t, o.ListUpdate().ConfigOptions, 6)
 
 	settings := o.settings
 	settings.AutonomyMode = of("spec")
 	o.Reported(settings)
-	news := o.News()
-	require.Len(t, news, 2)
-	require.Equal(t, protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: "spec"}, news[0])
-	require.Equal(t, "spec", news[1].(protocol.ConfigOptionUpdate).ConfigOptions[0].CurrentValue)
-	require.Empty(t, o.News())
+	updates := o.Updates()
+	require.Len(t, updates, 2)
+	require.Equal(t, protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: "spec"}, updates[0])
+	require.Equal(t, "spec", updates[1].(protocol.ConfigOptionUpdate).ConfigOptions[0].CurrentValue)
 
-	settings.AutonomyMode = of("auto-low")
-	o.Reported(settings)
-	o.TellList() // the response to set_config_option has no modes
-	require.Equal(t, []any{protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: "auto-low"}}, o.News())
-
-	require.True(t, o.SetFollowUp("steer"))
-	require.Len(t, o.News(), 1)
 	settings.AutonomyMode = of("no mode of ours")
 	o.Reported(settings)
-	news = o.News()
-	require.Len(t, news, 1, "no mode is told that has no name")
-	require.IsType(t, protocol.ConfigOptionUpdate{}, news[0])
-}
-
-// TestUntakenDefaults: what droid made of the defaults.
-func TestUntakenDefaults(t *testing.T) {
-	all := Defaults{Mode: stream.ModeNormal, Model: "thinker", Effort: "low"}
-	o := someOptions()
-	notices, again := o.Untaken(all, false)
-	require.Empty(t, notices)
-	require.Empty(t, again)
-	notices, again = o.Untaken(Defaults{}, false)
-	require.Empty(t, notices)
-	require.Empty(t, again)
-
-	wants := Defaults{Mode: stream.ModeSpec, Model: "own", Effort: "max"}
-	notices, again = o.Untaken(wants, false)
-	require.Empty(t, again)
-	require.Equal(t, []string{
-		`The default mode "spec" was not taken by droid; it is "normal".`,
-		`The default model "own" was not taken by droid; it is "thinker".`,
-		`The default reasoning effort "max" was not taken by droid; it is "low".`,
-	}, notices)
-	notices, again = o.Untaken(wants, true)
-	require.Equal(t, stream.ModeSpec, again)
-	require.Len(t, notices, 2, "the mode is asked for once more")
-
-	o.Reported(stream.Settings{ModelID: of("best")})
-	notices, _ = o.Untaken(Defaults{Model: "best", Effort: "low"}, false)
-	require.Equal(t, []string{
-		`droid does not offer the default model "best"; calls to it may fail. /model lists the models that it offers.`,
-		`The default reasoning effort "low" was not taken by droid; it is "".`,
-	}, notices)
-}
-
-// A session gets back what it had here and droid forgot, and nothing else.
-func TestSettingsToRestore(t *testing.T) {
-	newest, err := stream.ParseVersion("1.220.0")
-	require.NoError(t, err)
-	word := func(s string) *string { return &s }
-	had := stream.Settings{Raw: []byte(`{}`), AutonomyMode: word("spec"), ModelID: word("m"), ReasoningEffort: word("high")}
-	spec := stream.ModeSettings(newest, stream.ModeSpec)
-	require.False(t, spec.IsZero())
-	for name, tc := range map[string]struct {
-		before, got stream.Settings
-		want        []stream.SettingsPatch
-	}{
-		"never open here":  {stream.Settings{ModelID: word("m")}, stream.Settings{}, nil},
-		"all is as it was": {had, had, nil},
-		"another model":    {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("n"), ReasoningEffort: word("high")}, []stream.SettingsPatch{{ModelID: word("m")}}},
-		"no effort":        {had, stream.Settings{AutonomyMode: had.AutonomyMode, ModelID: word("m")}, []stream.SettingsPatch{{ReasoningEffort: word("high")}}},
-		"what it has more": {stream.Settings{Raw: had.Raw}, had, nil},
-		"the mode":         {had, stream.Settings{ModelID: word("m"), ReasoningEffort: word("high")}, []stream.SettingsPatch{spec}},
-		"mode and model":   {had, stream.Settings{ReasoningEffort: word("high")}, []stream.SettingsPatch{spec, {ModelID: word("m")}}},
-	} {
-		o := New("")
-		o.Reported(tc.got)
-		require.Equal(t, tc.want, o.ToRestore(newest, tc.before), name)
-	}
-}
-
-// A mode that asks less than the one before is owed, until droid has that one or one that
-// asks more, or the user has chosen.
-func TestOwedMode(t *testing.T) {
-	newest, err := stream.ParseVersion("1.220.0")
-	require.NoError(t, err)
-	in := func(mode string) stream.Settings { return stream.Settings{Raw: []byte(`{}`), AutonomyMode: &mode} }
-	for _, tc := range []struct {
-		before, after string
-		owed          stream.Mode
-	}{
-		{"normal", "auto-high", "normal"}, {"auto-low", "auto-medium", "auto-low"}, {"spec", "normal", "spec"}, {"normal", "unheard-of", "normal"},
-		{"auto-high", "normal", ""}, {"normal", "normal", ""}, {"auto-low", "spec", ""}, {"unheard-of", "auto-high", ""},
-	} {
-		o := New("")
-		o.Reported(in(tc.after))
-		o.Restarted(in(tc.before))
-		require.Equal(t, tc.owed, o.Owed(), "%s after %s", tc.after, tc.before)
-	}
-	o := New("")
-	o.Reported(in("auto-high"))
-	o.Restarted(in("normal"))
-	o.Reported(in("auto-low"))
-	o.Restarted(in("auto-high"))
-	require.Equal(t, stream.ModeNormal, o.Owed(), "also after another start")
-	require.Equal(t, []stream.SettingsPatch{stream.ModeSettings(newest, stream.ModeNormal)}, o.ToRestore(newest, in("auto-low")))
-	o.Reported(in("spec"))
-	require.Empty(t, o.Owed())
-	o.Reported(in("auto-high"))
-	require.Empty(t, o.Owed(), "droid's own changes follow from what the user has approved")
-	o.Restarted(in("normal"))
-	o.ModeChosen()
-	require.Empty(t, o.Owed())
+	require.Equal(t, []protocol.Update{o.ListUpdate()}, o.Updates(), "no mode is told that has no name")
 }

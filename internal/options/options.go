@@ -1,11 +1,9 @@
 // Package options knows the config options of a session: which there are, with which
-// values, what droid must be asked to set one, whether it did, and what the editor
-// believes. It is pure: the session asks droid and tells the editor.
+// values, what droid must be asked to set one, and whether it did. It is pure: the session
+// asks droid and tells the editor.
 package options
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 
 	"droid-acp/internal/droid/stream"
@@ -36,31 +34,23 @@ const (
 // uses the session's model.
 const sameModel = "same"
 
-// State is the settings of a session as droid reports them, and what the editor knows
-// of them. Its fields are written in this file alone.
+// State is the settings of a session as droid reports them. Its fields are written in this file alone.
 type State struct {
 	settings stream.Settings // as droid reported them last
 	models   []stream.Model  // that droid offers
 	followUp string          // Queue or Steer; droid knows nothing of it
 	switches bool            // the editor knows options that are switches
 	owed     stream.Mode     // that a restarted droid did not take back, see Owed; "" for none
-
-	// What the editor believes: "" and nil when it was told nothing.
-	toldMode stream.Mode
-	toldList []byte // encoded
 }
 
 // New returns the state of a session of which droid has told nothing yet. followUp
-// is "" for the default.
-func New(followUp string) State {
+// is "" for the default, and switches whether the editor knows options that are switches.
+func New(followUp string, switches bool) State {
 	if followUp == "" {
 		followUp = Queue
 	}
-	return State{followUp: followUp}
+	return State{followUp: followUp, switches: switches}
 }
-
-// OfferSwitches has options be offered that are switches: the editor knows these.
-func (o *State) OfferSwitches() { o.switches = true }
 
 // Settings are the settings as droid reported them last.
 func (o *State) Settings() stream.Settings { return o.settings }
@@ -125,41 +115,21 @@ func (o *State) Steers() bool { return o.followUp == Steer }
 // Mode is the session's mode, "" while droid does not tell it.
 func (o *State) Mode() stream.Mode { return o.settings.Mode() }
 
-// Tell returns modes and options for a response, which the editor believes from
-// then on. The modes are nil when droid does not tell its mode.
-func (o *State) Tell() (*protocol.SessionModes, []protocol.ConfigOption) {
-	modes := o.modes()
-	if modes != nil {
-		o.toldMode = o.Mode()
-	}
-	return modes, o.TellList()
-}
-
-// TellList is Tell for a response that has no place for modes.
-func (o *State) TellList() []protocol.ConfigOption {
-	list := o.list()
-	o.toldList, _ = json.Marshal(list) // strings always encode
-	return list
-}
-
-// News returns the updates for what changed since the editor was told last. They
-// count as told from then on.
-func (o *State) News() []any {
-	var updates []any
-	if mode := o.Mode(); mode != "" && mode != o.toldMode {
-		o.toldMode = mode
+// Updates tell the mode, where droid tells it, and the options.
+func (o *State) Updates() (updates []protocol.Update) {
+	if mode := o.Mode(); mode != "" {
 		updates = append(updates, protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: string(mode)})
 	}
-	told := o.toldList
-	list := o.TellList()
-	if !bytes.Equal(told, o.toldList) {
-		updates = append(updates, protocol.ConfigOptionUpdate{SessionUpdate: "config_option_update", ConfigOptions: list})
-	}
-	return updates
+	return append(updates, o.ListUpdate())
 }
 
-// modes are the modes for session/new, nil when droid does not tell its mode.
-func (o *State) modes() *protocol.SessionModes {
+// ListUpdate tells the options.
+func (o *State) ListUpdate() protocol.ConfigOptionUpdate {
+	return protocol.ConfigOptionUpdate{SessionUpdate: "config_option_update", ConfigOptions: o.list()}
+}
+
+// Modes are the modes for session/new, nil when droid does not tell its mode.
+func (o *State) Modes() *protocol.SessionModes {
 	current := o.Mode()
 	if current == "" {
 		return nil

@@ -8,8 +8,27 @@ package protocol
 // SessionNotification is the params of session/update (ACP v1).
 type SessionNotification struct {
 	SessionID string `json:"sessionId"`
-	Update    any    `json:"update"`
+	Update    Update `json:"update"`
 }
+
+// Update is what one session/update tells.
+type Update interface {
+	UpdateKind() string // its sessionUpdate, "agent_message_chunk" for example
+}
+
+// Each of these is an Update.
+
+func (c ToolCall) UpdateKind() string                { return c.SessionUpdate }
+func (u PlanUpdate) UpdateKind() string              { return u.SessionUpdate }
+func (u NamedPlanUpdate) UpdateKind() string         { return u.SessionUpdate }
+func (u CompactionUpdate) UpdateKind() string        { return u.SessionUpdate }
+func (u NoticeUpdate) UpdateKind() string            { return u.SessionUpdate }
+func (u UserMessageChunk) UpdateKind() string        { return u.SessionUpdate }
+func (u CurrentModeUpdate) UpdateKind() string       { return u.SessionUpdate }
+func (u ConfigOptionUpdate) UpdateKind() string      { return u.SessionUpdate }
+func (u AvailableCommandsUpdate) UpdateKind() string { return u.SessionUpdate }
+func (u UsageUpdate) UpdateKind() string             { return u.SessionUpdate }
+func (u SessionInfoUpdate) UpdateKind() string       { return u.SessionUpdate }
 
 // CurrentModeUpdate is current_mode_update.
 type CurrentModeUpdate struct {

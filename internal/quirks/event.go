@@ -213,6 +213,14 @@ type TurnEnded struct {
 // MCP status, hooks, compaction, unknown events.
 type Other struct{ Event stream.Event }
 
+// Unwrap is ev, or what an Other has in it, so that one switch knows both.
+func Unwrap(ev Event) any {
+	if other, ok := ev.(Other); ok {
+		return other.Event
+	}
+	return ev
+}
+
 func (TurnStarted) honest()     {}
 func (PromptFolded) honest()    {}
 func (Text) honest()            {}

@@ -5,23 +5,16 @@ package shell
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
+	"runtime"
 	"time"
 
-	"droid-acp/internal/procgroup"
+	"droid-acp/internal/child"
 )
 
-const (
-	// grace is how long a cancelled command has to end by itself.
-	grace = time.Second
-	// drainTime is how long the output of a command that has ended is waited for. A
-	// process that left the command's group may keep it open.
-	drainTime = 3 * time.Second
-)
+// grace is how long a cancelled command has to end by itself.
+const grace = time.Second
 
 // End is how a command ended.
 type End struct {
@@ -47,85 +40,18 @@ func (e End) Succeeded() bool { return e.ExitCode != nil && *e.ExitCode == 0 }
 // group are gone, and out has all that they wrote. Run writes to out from another
 // goroutine; a panic of out is passed on to the caller.
 func Run(ctx context.Context, dir, command string, out io.Writer) End {
-	read, write, err := os.Pipe()
-	if err != nil {
-		return notStarted(ctx, err)
+	c := child.Command{Path: "sh", Args: []string{"-c", command}, Dir: dir, Merged: true}
+	if runtime.GOOS == "windows" { // as it was typed: /S takes off the outer quotes and nothing else
+		c.Path, c.Line = "cmd", `cmd /S /C "`+command+`"`
 	}
-	defer read.Close()
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	var group procgroup.Group
-	cmd := process(running, command)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, write, write
-	cmd.Cancel, cmd.WaitDelay = group.Terminate, grace
-	err = group.Start(cmd)
-	_ = write.Close() // the command has its own
-	if err != nil {
-		return notStarted(ctx, err)
-	}
-	copying := copyBeside(out, read, stop)
-	err = cmd.Wait()
-	group.Close()
-	copying.wait()
-	return endOf(ctx, cmd.ProcessState, err)
-}
-
-func notStarted(ctx context.Context, err error) End {
-	if ctx.Err() != nil {
-		return End{Note: "Cancelled."}
-	}
-	return End{Note: "The command was not started: " + err.Error() + "."}
-}
-
-// endOf says how a process ended. err is what waiting for it returned.
-func endOf(ctx context.Context, state *os.ProcessState, err error) End {
-	code := state.ExitCode()
-	var exit *exec.ExitError
+	exit, err := child.Run(ctx, c, out, grace)
 	switch {
-	case ctx.Err() != nil && err != nil:
+	case ctx.Err() != nil && (err != nil || exit.Code != 0):
 		return End{Note: "Cancelled."}
-	case code >= 0:
-		return End{ExitCode: &code}
-	case errors.As(err, &exit):
-		return End{Note: "Ended by " + exit.Error() + "."}
+	case err != nil:
+		return End{Note: "The command was not started: " + err.Error() + "."}
+	case exit.Code >= 0:
+		return End{ExitCode: &exit.Code}
 	}
-	return End{Note: fmt.Sprintf("Ended: %v.", err)}
-}
-
-// copying is a goroutine that copies the output of a command.
-type copying struct {
-	from     io.Closer
-	done     chan struct{} // closed at its end
-	panicked any           // what it ended with; not written after done
-}
-
-// copyBeside copies until the last writer of from has closed it, or from is closed.
-// When out panics it calls failed.
-func copyBeside(out io.Writer, from io.ReadCloser, failed func()) *copying {
-	c := &copying{from: from, done: make(chan struct{})}
-	go func() {
-		defer close(c.done)
-		defer func() {
-			if c.panicked = recover(); c.panicked != nil {
-				failed()
-			}
-		}()
-		_, _ = io.Copy(out, from) // what could not be read is not shown
-	}()
-	return c
-}
-
-// wait waits for the end of the output, but not long, and passes a panic on.
-func (c *copying) wait() {
-	patience := time.NewTimer(drainTime)
-	defer patience.Stop()
-	select {
-	case <-c.done:
-	case <-patience.C:
-		_ = c.from.Close()
-		<-c.done
-	}
-	if c.panicked != nil {
-		panic(c.panicked)
-	}
+	return End{Note: "Ended by " + exit.Text + "."}
 }

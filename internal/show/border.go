@@ -49,7 +49,7 @@ func newlines(text, trimmed string) int { return len(text) - len(trimmed) }
 
 // shown notes an update. One that every client shows stands between the texts before and
 // after it: a new tool call does, and a prompt.
-func (b *border) shown(update any) {
+func (b *border) shown(update Output) {
 	switch update := update.(type) {
 	case protocol.ToolCall:
 		if update.SessionUpdate != "tool_call" {

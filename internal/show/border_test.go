@@ -32,7 +32,7 @@ func TestBorder(t *testing.T) {
 	}
 	var b border
 	for _, c := range []struct {
-		update any
+		update Output
 		want   string
 	}{
 		{protocol.ToolCall{SessionUpdate: "tool_call"}, ""},

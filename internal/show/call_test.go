@@ -169,7 +169,7 @@ func TestCommandInATerminal(t *testing.T) {
 	d := newDesk(protocol.ClientCapabilities{TerminalOutput: true})
 	out := d.Event(d.moment(), started("t", "Execute", `{"command":"make"}`), nil)
 	out = append(out, d.Event(d.moment(), ran("t"), nil)...)
-	require.Equal(t, &protocol.ToolMeta{TerminalInfo: &protocol.TerminalInfo{TerminalID: "t", CWD: "/workspace"}}, out[0].Update.(protocol.ToolCall).Meta)
+	require.Equal(t, &protocol.ToolMeta{TerminalInfo: &protocol.TerminalInfo{TerminalID: "t", CWD: "/workspace"}}, out[0].(protocol.ToolCall).Meta)
 	require.Equal(t, []string{"tool_call t pending make = terminal", "tool_call_update t in_progress = terminal"}, short(out))
 	report := func(u stream.ProgressUpdate) []string { return d.event(quirks.ToolProgress{ID: "t", Update: u}) }
 	require.Equal(t, []string{"tool_call_update t < one\n"}, report(stream.ProgressUpdate{FullOutput: "one\n"}))
@@ -233,9 +233,9 @@ func TestCommandOfTheUser(t *testing.T) {
 			require.Equal(t, tc.ended, short(out))
 			raw, _ := json.Marshal(map[string]any{"exitCode": tc.code})
 			if tc.note == "" {
-				require.JSONEq(t, string(raw), string(out[0].Update.(protocol.ToolCall).RawOutput))
+				require.JSONEq(t, string(raw), string(out[0].(protocol.ToolCall).RawOutput))
 			} else {
-				require.Contains(t, string(out[0].Update.(protocol.ToolCall).RawOutput), tc.note)
+				require.Contains(t, string(out[0].(protocol.ToolCall).RawOutput), tc.note)
 			}
 			require.False(t, d.Busy())
 			require.Empty(t, u.Wrote(d.moment(), "late"))

@@ -99,16 +99,15 @@ func (d *desk) moment() Moment { return Moment{Now: d.now, Room: true} }
 // short writes outputs for readers, a line each.
 func short(outputs []Output) (lines []string) {
 	for _, o := range outputs {
-		switch u := o.Update.(type) {
-		case nil:
-			switch {
-			case !o.IsText():
-				lines = append(lines, "report "+o.Report)
-			case o.Text.Thought:
-				lines = append(lines, "thought "+o.Text.MessageID+": "+o.Text.Text)
-			default:
-				lines = append(lines, "text "+o.Text.MessageID+": "+o.Text.Text)
+		switch u := o.(type) {
+		case Notice:
+			lines = append(lines, "report "+string(u))
+		case Text:
+			kind := "text "
+			if u.Thought {
+				kind = "thought "
 			}
+			lines = append(lines, kind+u.MessageID+": "+u.Text)
 		case protocol.ToolCall:
 			line := strings.Join(strings.Fields(u.SessionUpdate+" "+u.ToolCallID+" "+u.Status+" "+u.Title), " ")
 			if u.Content != nil {

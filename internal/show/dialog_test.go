@@ -273,7 +273,7 @@ func TestQuestionSteps(t *testing.T) {
 	parts := stream.Question{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B"}, MultiSelect: true}
 	q := newDesk(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{parts, parts}})
 	require.Empty(t, q.Before)
-	require.Equal(t, "2 questions: Which parts?; Which parts?", q.After[0].Update.(protocol.ToolCall).Title)
+	require.Equal(t, "2 questions: Which parts?; Which parts?", q.After[0].(protocol.ToolCall).Title)
 	step, _ := q.Next()
 	require.Equal(t, "(1 of 2) Which parts?", step.Choice.ToolCall.Title)
 	require.Equal(t, "t", step.Choice.ToolCall.ToolCallID)
@@ -335,7 +335,7 @@ func TestQuestionsThatAreTold(t *testing.T) {
 		require.Equal(t, tc.refused, q.Refused, name)
 		told := ""
 		for _, o := range q.Before {
-			told += o.Text.Text
+			told += o.(Text).Text
 		}
 		require.Equal(t, tc.told, told, name)
 	}

@@ -310,17 +310,18 @@ func (p *player) report(format string, args ...any) { p.line(fmt.Sprintf("> "+fo
 // write writes down what the View says, a line each; pieces of one text as one.
 func (p *player) write(outputs []Output) {
 	for _, o := range outputs {
-		switch {
-		case o.IsText() && p.last != nil && p.last.MessageID == o.Text.MessageID && p.last.Thought == o.Text.Thought:
-			p.last.Text += o.Text.Text
-		case o.IsText():
+		switch o := o.(type) {
+		case Text:
+			if p.last != nil && p.last.MessageID == o.MessageID && p.last.Thought == o.Thought {
+				p.last.Text += o.Text
+				continue
+			}
 			p.flush()
-			text := o.Text
-			p.last = &text
-		case o.Update != nil:
-			p.line(compact(p.t, o.Update))
+			p.last = &o
+		case Notice:
+			p.line(fmt.Sprintf("report %q", string(o)))
 		default:
-			p.line(fmt.Sprintf("report %q", o.Report))
+			p.line(compact(p.t, o))
 		}
 	}
 }

@@ -35,6 +35,6 @@ func (v *View) hookCompleted(ev stream.HookCompleted) {
 		if said != "" {
 			text += "\n" + shorten(said, maxHookOutput)
 		}
-		v.out = append(v.out, Output{Report: text})
+		v.out = append(v.out, Notice(text))
 	}
 }

@@ -13,7 +13,7 @@ import (
 // callsOf are the tool_calls among what is shown, with the names of their tools.
 func callsOf(out []Output) (names []string) {
 	for _, o := range out {
-		if call, ok := o.Update.(protocol.ToolCall); ok && call.SessionUpdate == "tool_call" {
+		if call, ok := o.(protocol.ToolCall); ok && call.SessionUpdate == "tool_call" {
 			names = append(names, call.Name)
 		}
 	}
@@ -30,7 +30,7 @@ func TestNameOfTool(t *testing.T) {
 	out = append(out, d.Event(d.moment(), quirks.ToolInput{ID: "t", Name: "Read", Input: input}, nil)...)
 	require.Equal(t, []string{"Read"}, callsOf(out))
 	out = d.Event(d.moment(), quirks.ToolRunning{ID: "t"}, nil)
-	require.Empty(t, out[0].Update.(protocol.ToolCall).Name)
+	require.Empty(t, out[0].(protocol.ToolCall).Name)
 
 	past := d.History(d.moment(), quirks.ToolStarted{ID: "p", Name: "mcp___files___read", Input: input})
 	require.Equal(t, []string{"mcp___files___read"}, callsOf(past))

@@ -145,12 +145,12 @@ func TestLifeOfAnEdit(t *testing.T) {
 	require.Empty(t, d.event(begin))
 	d.disk["/workspace/a.txt"] = "two\n" // after it was read
 	out := d.Event(d.moment(), ran("t"), nil)
-	require.Equal(t, []protocol.Location{{Path: "/workspace/a.txt", Line: 2}}, out[0].Update.(protocol.ToolCall).Locations, "as it was when the call began")
+	require.Equal(t, []protocol.Location{{Path: "/workspace/a.txt", Line: 2}}, out[0].(protocol.ToolCall).Locations, "as it was when the call began")
 	d.disk["/workspace/a.txt"] = "one\n2\n"
 	end := ended("t", "Edit", "done")
 	require.Equal(t, []string{"/workspace/a.txt"}, d.Needs(end))
 	out = d.Event(d.moment(), end, d.texts(d.Needs(end)...))
-	diff := out[0].Update.(protocol.ToolCall).Content[0].Diff
+	diff := out[0].(protocol.ToolCall).Content[0].Diff
 	require.Equal(t, "one\ntwo\n", *diff.OldText)
 	require.Equal(t, "one\n2\n", *diff.NewText)
 
@@ -195,7 +195,7 @@ func TestLinesOfADroid(t *testing.T) {
 		d := newDesk(named)
 		d.SetLinesFromOne(fromOne)
 		out := d.History(d.moment(), started("t", "Read", `{"file_path":"a.txt","offset":7}`))
-		require.Equal(t, want, out[0].Update.(protocol.ToolCall).Locations[0].Line)
+		require.Equal(t, want, out[0].(protocol.ToolCall).Locations[0].Line)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestAskedIsWhatIsShownInTheEnd(t *testing.T) {
 	d.event(started("e", "Create", `{"file_path":"n.txt","content":"y\n"}`), ran("e"))
 	d.Permission(askedAbout(newFileAsked()), nil, Setting{})
 	out := d.Event(d.moment(), ended("e", "Create", "done"), nil)
-	require.Equal(t, "x\n", *out[0].Update.(protocol.ToolCall).Content[0].NewText)
+	require.Equal(t, "x\n", *out[0].(protocol.ToolCall).Content[0].NewText)
 
 	d.event(started("t", "ExitSpecMode", `{"plan":"# Model's"}`), ran("t"))
 	ev := planAsked()

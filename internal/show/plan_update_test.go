@@ -14,9 +14,9 @@ import (
 func plansOf(t *testing.T, out []Output) (plans []string) {
 	t.Helper()
 	for _, o := range out {
-		switch o.Update.(type) {
+		switch o.(type) {
 		case protocol.PlanUpdate, protocol.NamedPlanUpdate:
-			raw, err := json.Marshal(o.Update)
+			raw, err := json.Marshal(o)
 			require.NoError(t, err)
 			plans = append(plans, string(raw))
 		}
@@ -50,7 +50,7 @@ func TestNamedPlans(t *testing.T) {
 		d.Event(d.moment(), spec, nil)
 		out = append(out, d.Event(d.moment(), ended("b", "ExitSpecMode", approved), nil)...)
 		require.Equal(t, tc.plans, plansOf(t, out))
-		require.Equal(t, tc.call, texts(out[len(out)-1].Update.(protocol.ToolCall).Content))
+		require.Equal(t, tc.call, texts(out[len(out)-1].(protocol.ToolCall).Content))
 
 		d.Event(d.moment(), quirks.ToolStarted{ID: "c", Name: "ExitSpecMode", Input: spec.Input}, nil)
 		refused := d.Event(d.moment(), ended("c", "ExitSpecMode", "Error: not approved"), nil)

@@ -89,7 +89,7 @@ func TestRetriesAsNotices(t *testing.T) {
 	for _, ev := range []quirks.Retrying{{Attempt: 1, Reason: `429 {"error":{"message":"slow\ndown"}}`}, {Attempt: 2, Reason: `429 {"error":{"message":"slow\ndown"}}`},
 		{Attempt: 3, Reason: "overloaded"}, {Attempt: 4, Reason: "overloaded"}, {Attempt: 5, Reason: "overloaded"}, {Attempt: 6, Reason: "overloaded"}} {
 		for _, o := range d.Event(d.moment(), ev, nil) {
-			raw, err := json.Marshal(o.Update)
+			raw, err := json.Marshal(o)
 			require.NoError(t, err)
 			got = append(got, string(raw))
 		}

@@ -28,9 +28,9 @@ func (v *View) UserCommand(m Moment, line string) (*UserCommand, []Output) {
 // nameless takes the names of tools away: it is no tool of droid's that runs.
 func nameless(out []Output) []Output {
 	for i := range out {
-		if call, ok := out[i].Update.(protocol.ToolCall); ok {
+		if call, ok := out[i].(protocol.ToolCall); ok {
 			call.Name = ""
-			out[i].Update = call
+			out[i] = call
 		}
 	}
 	return out

@@ -70,15 +70,9 @@ type Moment struct {
 	Room bool // the editor has read enough to be sent what could as well come later
 }
 
-// Output is one thing to be sent to the editor: an Update, a Report, or else a Text.
-type Output struct {
-	Update any    // an update of package protocol; nil for none
-	Report string // a word to the user that belongs to no turn; where none runs it waits for the next
-	Text   Text   // a piece of a message or of a thought
-}
-
-// IsText reports whether the output is a piece of text.
-func (o Output) IsText() bool { return o.Update == nil && o.Report == "" }
+// Output is one thing to be told: a Text, a Thought, a Notice, or another update of package
+// protocol.
+type Output = protocol.Update
 
 // Text is a piece of a message, or of a thought. Pieces with the same id follow on each
 // other.
@@ -86,6 +80,34 @@ type Text struct {
 	MessageID string
 	Text      string
 	Thought   bool
+}
+
+// UpdateKind implements protocol.Update.
+func (t Text) UpdateKind() string {
+	if t.Thought {
+		return "agent_thought_chunk"
+	}
+	return "agent_message_chunk"
+}
+
+// Thought is a word of this agent's own to the user. It becomes a Text by View.Tell.
+type Thought string
+
+// UpdateKind implements protocol.Update.
+func (Thought) UpdateKind() string { return Text{Thought: true}.UpdateKind() }
+
+// Notice is a Thought that belongs to no turn: where none runs it waits for the next.
+type Notice string
+
+// UpdateKind implements protocol.Update.
+func (Notice) UpdateKind() string { return Thought("").UpdateKind() }
+
+// Notices are several of them.
+func Notices(texts []string) (notices []Output) {
+	for _, text := range texts {
+		notices = append(notices, Notice(text))
+	}
+	return notices
 }
 
 // File is the text of a file when it was read.
@@ -118,7 +140,7 @@ func (v *View) History(m Moment, ev quirks.Event) []Output {
 }
 
 func (v *View) show(m Moment, ev quirks.Event) {
-	switch ev := ev.(type) {
+	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.Text:
 		v.text(ev.MessageID, ev.Text, ev.Thought)
 	case quirks.AnswerContinues:
@@ -147,14 +169,6 @@ func (v *View) show(m Moment, ev quirks.Event) {
 		v.send(userText(ev, v.cwd))
 	case quirks.UserImage:
 		v.send(userImage(ev))
-	case quirks.Other:
-		v.aside(ev.Event)
-	}
-}
-
-// aside shows events that are no part of a turn's text and tools.
-func (v *View) aside(ev stream.Event) {
-	switch ev := ev.(type) {
 	case stream.HookStarted:
 		v.hooks[ev.HookID] = ev
 	case stream.HookCompleted:
@@ -186,8 +200,18 @@ func (v *View) Droppable(ev quirks.Event) bool {
 
 // Tell says something of this agent's own to the user, as a thought: it is no part of
 // the model's answer.
-func (v *View) Tell(text string) []Output {
-	v.tell(text)
+func (v *View) Tell(text Thought) []Output {
+	v.tell(string(text))
+	return v.take()
+}
+
+// Announce tells what belongs to no session: title to a client that shows notices, else
+// text as a message.
+func (v *View) Announce(title, text string) []Output {
+	if !v.client.Notices {
+		return v.Text(v.newID(), text, false)
+	}
+	v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: title})
 	return v.take()
 }
 
@@ -222,8 +246,8 @@ func (v *View) say(text string) { v.sayAs("", text) }
 // of an answer. "droid-acp smoke" looks for no expectation in it.
 const NoticeID = "droid-acp-notice-"
 
-// Notice is Say for a text that quotes what others wrote, such as the files of a project.
-func (v *View) Notice(text string) []Output {
+// Quote is Say for a text that quotes what others wrote, such as the files of a project.
+func (v *View) Quote(text string) []Output {
 	v.sayAs(NoticeID, text)
 	return v.take()
 }
@@ -238,12 +262,12 @@ func (v *View) sayAs(prefix, text string) {
 
 func (v *View) text(messageID, text string, thought bool) {
 	text = v.border.before(messageID, text, thought) + text
-	v.out = append(v.out, Output{Text: Text{messageID, text, thought}})
+	v.out = append(v.out, Text{messageID, text, thought})
 }
 
-func (v *View) send(update any) {
+func (v *View) send(update Output) {
 	v.border.shown(update)
-	v.out = append(v.out, Output{Update: update})
+	v.out = append(v.out, update)
 }
 
 // take hands out what was shown since the last call.

@@ -75,9 +75,9 @@ func TestRetries(t *testing.T) {
 			out = append(out, d.Event(d.moment(), ev, nil)...)
 		}
 		for _, o := range append(out, d.EndTurn(false)...) {
-			require.True(t, o.IsText())
-			require.True(t, o.Text.Thought)
-			got += o.Text.Text
+			text := o.(Text)
+			require.True(t, text.Thought)
+			got += text.Text
 		}
 		require.Equal(t, tc.want, got, name)
 		require.Empty(t, d.EndTurn(false), name)
@@ -167,6 +167,6 @@ func TestHistoryOfAConversation(t *testing.T) {
 		"tool_call_update t completed = diff", "text a: So."}, got)
 	out := d.History(d.moment(), started("t2", "Edit", `{"file_path":"a.txt","old_str":"one","new_str":"two"}`))
 	require.Len(t, out, 1, "at once, with its whole input")
-	require.Equal(t, []protocol.Location{{Path: "/workspace/a.txt"}}, out[0].Update.(protocol.ToolCall).Locations, "the file has changed since: no line is known")
+	require.Equal(t, []protocol.Location{{Path: "/workspace/a.txt"}}, out[0].(protocol.ToolCall).Locations, "the file has changed since: no line is known")
 	require.False(t, d.past)
 }

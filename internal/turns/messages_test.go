@@ -27,7 +27,7 @@ func TestWordsGoBehindTheTurn(t *testing.T) {
 	require.Equal(t, []Action{Send{3, "request 2"}}, m.Ready(3))
 	require.Empty(t, m.Taken(begin, 3))
 	m.Spoke()
-	require.Equal(t, []Action{Merged{ID: 3}, End{ID: 1, ByDroid: true}, Quiet{}}, ended(m, "request 2", Completed, nil))
+	require.Equal(t, []Action{Merged{ID: 3}, End{ID: 1, ByDroid: true}}, ended(m, "request 2", Completed, nil))
 	require.False(t, m.Has(1))
 	require.Equal(t, []Action{NeedDroid{2}}, m.Written())
 }
@@ -41,7 +41,7 @@ func TestWordsWaitForAnInterrupt(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, ID(2), host)
 	require.Empty(t, m.Written())
-	require.Equal(t, []Action{Quiet{}}, ended(m, "request 2", Completed, nil))
+	require.Empty(t, ended(m, "request 2", Completed, nil))
 	require.True(t, m.Has(2))
 	require.Equal(t, []Action{NeedDroid{3}}, m.InterruptDone())
 }
@@ -50,18 +50,18 @@ func TestWordsWaitForAnInterrupt(t *testing.T) {
 func TestWordsAreNotSentBehindAFailure(t *testing.T) {
 	m := working(t)
 	joined(t, m, 2, Behind)
-	require.Equal(t, []Action{Merged{ID: 2, Err: errSome, Unsent: true}, End{ID: 1, Err: errSome, ByDroid: true}, Quiet{}},
+	require.Equal(t, []Action{Merged{ID: 2, Err: errSome, Unsent: true}, End{ID: 1, Err: errSome, ByDroid: true}},
 		ended(m, "request 1", Failed, errSome))
 
 	m = working(t)
 	joined(t, m, 2, Behind)
 	require.Equal(t, []Action{Merged{ID: 2, Unsent: true}, Interrupt{}, RefuseAsk{}}, m.Cancel(begin))
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true, ByDroid: true}, Quiet{}}, ended(m, "request 1", Cancelled, nil))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true, ByDroid: true}}, ended(m, "request 1", Cancelled, nil))
 
 	m = working(t)
 	joined(t, m, 2, Behind)
 	m.Gone(errSome)
-	require.Equal(t, []Action{Merged{ID: 2, Err: errSome, Unsent: true}, End{ID: 1, Err: errSome}, Quiet{}}, m.Buried(errSome))
+	require.Equal(t, []Action{Merged{ID: 2, Err: errSome, Unsent: true}, End{ID: 1, Err: errSome}}, m.Buried(errSome))
 }
 
 // TestWordsThatFail fail the prompt: with no droid for them, one that does not take them,
@@ -74,20 +74,20 @@ func TestWordsThatFail(t *testing.T) {
 		return m
 	}
 	m := behind()
-	require.Equal(t, []Action{Merged{ID: 2, Err: errSome, Unsent: true}, End{ID: 1, Err: errSome}, Quiet{}}, m.Fail(2, errSome))
+	require.Equal(t, []Action{Merged{ID: 2, Err: errSome, Unsent: true}, End{ID: 1, Err: errSome}}, m.Fail(2, errSome))
 
 	m = behind()
 	m.Ready(2)
-	require.Equal(t, []Action{Forget{"request 2"}, Merged{ID: 2, Err: errSome, Unsent: true}, End{ID: 1, Err: errSome}, Quiet{}}, m.Refused(begin, 2, errSome))
+	require.Equal(t, []Action{Forget{"request 2"}, Merged{ID: 2, Err: errSome, Unsent: true}, End{ID: 1, Err: errSome}}, m.Refused(begin, 2, errSome))
 
 	m = behind()
 	m.Ready(2)
 	m.Taken(begin, 2)
 	m.Gone(errSome)
-	require.Equal(t, []Action{Merged{ID: 2, Err: errSome}, End{ID: 1, Err: errSome}, Quiet{}}, m.Buried(errSome))
+	require.Equal(t, []Action{Merged{ID: 2, Err: errSome}, End{ID: 1, Err: errSome}}, m.Buried(errSome))
 
 	m = behind()
-	require.Equal(t, []Action{Merged{ID: 2, Unsent: true}, End{ID: 1, Cancelled: true}, Quiet{}, RefuseAsk{}}, m.Cancel(begin))
+	require.Equal(t, []Action{Merged{ID: 2, Unsent: true}, End{ID: 1, Cancelled: true}, RefuseAsk{}}, m.Cancel(begin))
 }
 
 // TestCancelOverTheWords stops the turn that answers them.
@@ -100,7 +100,7 @@ func TestCancelOverTheWords(t *testing.T) {
 	require.True(t, m.Cancelled(1))
 	require.Equal(t, []Action{Interrupt{}}, m.Taken(begin, 2))
 	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(time.Second)))
-	require.Equal(t, []Action{Merged{ID: 2}, End{ID: 1, Cancelled: true, ByDroid: true}, Quiet{}}, ended(m, "request 2", Completed, nil))
+	require.Equal(t, []Action{Merged{ID: 2}, End{ID: 1, Cancelled: true, ByDroid: true}}, ended(m, "request 2", Completed, nil))
 }
 
 // TestMessageGoesIntoTheTurn: whatever the follow-up behaviour, before what waits; what
@@ -116,7 +116,7 @@ func TestMessageGoesIntoTheTurn(t *testing.T) {
 	m.Spoke()
 	require.Empty(t, ended(m, "request 1", Completed, nil), "droid goes on with the messages")
 	require.Equal(t, []Action{Merged{ID: 3}}, ended(m, "request 2", Completed, nil))
-	require.Equal(t, []Action{Merged{ID: 4}, End{ID: 1, ByDroid: true, Empty: true}, Quiet{}}, ended(m, "request 3", Completed, nil))
+	require.Equal(t, []Action{Merged{ID: 4}, End{ID: 1, ByDroid: true, Empty: true}}, ended(m, "request 3", Completed, nil))
 	require.Equal(t, []Action{NeedDroid{2}}, m.Written())
 }
 
@@ -126,7 +126,7 @@ func TestMessageThatDroidDoesNotTake(t *testing.T) {
 	joined(t, m, 2, Soon)
 	require.Equal(t, []Action{Forget{"request 2"}, Merged{ID: 2, Err: errSome, Unsent: true}}, m.Refused(begin, 2, errSome))
 	m.Spoke()
-	require.Equal(t, []Action{End{ID: 1, ByDroid: true}, Quiet{}}, ended(m, "request 1", Completed, nil))
+	require.Equal(t, []Action{End{ID: 1, ByDroid: true}}, ended(m, "request 1", Completed, nil))
 }
 
 // TestMessageThatFails after droid had it fails the prompt.
@@ -135,7 +135,7 @@ func TestMessageThatFails(t *testing.T) {
 	joined(t, m, 2, Soon)
 	m.Taken(begin, 2)
 	require.Equal(t, []Action{Merged{ID: 2, Err: errSome}}, ended(m, "request 2", Failed, errSome))
-	require.Equal(t, []Action{End{ID: 1, Err: errSome, ByDroid: true}, Quiet{}}, ended(m, "request 1", Completed, nil))
+	require.Equal(t, []Action{End{ID: 1, Err: errSome, ByDroid: true}}, ended(m, "request 1", Completed, nil))
 }
 
 // TestFirstFailureEndsThePrompt: what waits behind it is not sent, and what droid has is
@@ -149,7 +149,7 @@ func TestFirstFailureEndsThePrompt(t *testing.T) {
 	joined(t, m, 4, Behind)
 	require.Empty(t, ended(m, "request 1", Completed, nil))
 	require.Equal(t, []Action{Merged{ID: 2, Err: errSome}, Merged{ID: 4, Err: errSome, Unsent: true}}, ended(m, "request 2", Failed, errSome))
-	require.Equal(t, []Action{Merged{ID: 3}, End{ID: 1, Err: errSome, ByDroid: true}, Quiet{}}, ended(m, "request 3", Completed, nil))
+	require.Equal(t, []Action{Merged{ID: 3}, End{ID: 1, Err: errSome, ByDroid: true}}, ended(m, "request 3", Completed, nil))
 }
 
 // TestTurnThatDroidCancelsByItself is no word of the user's: what they said goes out.

@@ -82,8 +82,6 @@ type (
 	}
 	// RefuseAsk refuses what the user is being asked.
 	RefuseAsk struct{}
-	// Quiet tells that no prompt runs any more.
-	Quiet struct{}
 )
 
 func (NeedDroid) action() {}
@@ -96,7 +94,6 @@ func (Forget) action()    {}
 func (End) action()       {}
 func (Merged) action()    {}
 func (RefuseAsk) action() {}
-func (Quiet) action()     {}
 
 // stage is how far a prompt has come.
 type stage int
@@ -337,9 +334,7 @@ func (m *Machine) finish(p *prompt, e End) {
 		return
 	}
 	m.promote()
-	if m.next(); m.running == nil {
-		m.do(Quiet{})
-	}
+	m.next()
 }
 
 // end ends a prompt: as cancelled if the user cancelled it, else with what failed first.

@@ -56,7 +56,7 @@ func TestInterruptIsRepeated(t *testing.T) {
 	_, due = m.Due()
 	require.False(t, due)
 	m.Gone(errSome)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, Quiet{}}, m.Buried(errSome))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Buried(errSome))
 	require.False(t, m.Crashed(), "it was killed")
 }
 
@@ -113,7 +113,7 @@ func TestInterruptWaitsForTheMessage(t *testing.T) {
 func TestCancelBeforeDroidIsThere(t *testing.T) {
 	m := New(numbered())
 	m.Accept(1, ToDroid)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, Quiet{}, RefuseAsk{}}, m.Cancel(begin))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, RefuseAsk{}}, m.Cancel(begin))
 	require.Empty(t, m.Ready(1))
 	require.Empty(t, m.Fail(1, errSome))
 }
@@ -124,17 +124,17 @@ func TestPromptsAnsweredHere(t *testing.T) {
 	m := New(numbered())
 	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
 	require.False(t, m.Working())
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, Quiet{}, RefuseAsk{}}, m.CancelOne(begin, 1))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, RefuseAsk{}}, m.CancelOne(begin, 1))
 	require.Empty(t, m.Complete(1))
 	require.Equal(t, []Action{Run{2}}, append(m.Accept(2, Process), m.Written()...))
 	require.Equal(t, []Action{Stop{2}, RefuseAsk{}}, m.Cancel(begin))
 	require.False(t, m.Stopping(), "droid has nothing to stop")
 	m.Gone(errSome)
 	require.Empty(t, m.Buried(errSome), "it goes on")
-	require.Equal(t, []Action{End{ID: 2, Cancelled: true}, Quiet{}}, m.Complete(2))
+	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, m.Complete(2))
 	m.Written()
 	m.Accept(3, Here)
-	require.Equal(t, []Action{End{ID: 3}, Quiet{}}, m.Complete(3))
+	require.Equal(t, []Action{End{ID: 3}}, m.Complete(3))
 	require.Empty(t, m.Complete(3))
 }
 
@@ -203,7 +203,7 @@ func TestEndings(t *testing.T) {
 		m := working(t)
 		tc.before(m)
 		tc.want.ID, tc.want.ByDroid = 1, true
-		require.Equal(t, []Action{tc.want, Quiet{}}, ended(m, "request 1", tc.how, errSome), name)
+		require.Equal(t, []Action{tc.want}, ended(m, "request 1", tc.how, errSome), name)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestFoldedPromptEndsWithTheTurn(t *testing.T) {
 	require.True(t, m.Folded("request 2"))
 	require.Equal(t, []Action{End{ID: 1, Empty: true, ByDroid: true}}, ended(m, "request 1", Completed, nil))
 	require.False(t, m.ReadEvents(), "the second would overtake the response")
-	require.Equal(t, []Action{End{ID: 2, ByDroid: true}, Quiet{}}, ended(m, "request 2", Completed, nil))
+	require.Equal(t, []Action{End{ID: 2, ByDroid: true}}, ended(m, "request 2", Completed, nil))
 	require.True(t, m.ReadEvents())
 }
 
@@ -278,7 +278,7 @@ func TestDeadDroid(t *testing.T) {
 	m.Gone(errSome)
 	_, due := m.Due()
 	require.False(t, due)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}, Quiet{}}, m.Buried(errSome))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.Buried(errSome))
 
 	m = working(t)
 	m.Gone(errSome)
@@ -297,12 +297,12 @@ func TestClose(t *testing.T) {
 	require.Equal(t, []Action{End{ID: 4, Cancelled: true}}, m.Accept(4, ToDroid))
 	_, actions := m.Dropped("request 2")
 	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, actions)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, Quiet{}}, m.Finish())
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Finish())
 	require.Empty(t, m.Finish())
 
 	m = working(t)
 	m.Accept(2, ToDroid)
-	require.Equal(t, []Action{End{ID: 2, Cancelled: true}, End{ID: 1, Cancelled: true}, Quiet{}}, m.Finish(), "also without a close")
+	require.Equal(t, []Action{End{ID: 2, Cancelled: true}, End{ID: 1, Cancelled: true}}, m.Finish(), "also without a close")
 	m.Written()
 	m.Written()
 	require.Equal(t, []Action{End{ID: 3, Cancelled: true}}, append(m.Accept(3, Here), m.Written()...))

@@ -22,7 +22,7 @@ var onDisk = map[string]string{
 	"cmd/droid-acp/smoke.go os.Open":                   "prompts may come from a pipe",
 	"cmd/droid-acp/smoke.go io.ReadAll":                "the same, bounded",
 	"internal/doctor/state.go os.OpenFile":             "looks whether the log file can be written, and changes nothing",
-	"internal/droid/process_linux.go os.ReadFile":      "/proc/PID/stat",
+	"internal/child/processes_linux.go os.ReadFile":    "/proc/PID/stat",
 	"internal/editorfs/journal.go io.ReadAll":          "an entry that is open and locked, bounded",
 	"internal/editorfs/kept.go os.Rename":              "an entry gets another name, whole as it is",
 	"internal/editorfs/mend.go os.Rename":              "the same",

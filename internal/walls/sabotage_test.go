@@ -16,30 +16,33 @@ func TestSabotage(t *testing.T) {
 	imports := func(m *tree) []string { return wrongImports(m) }
 	purity := func(m *tree) []string { return impurities(m) }
 	sizes := func(m *tree) []string { return tooLarge(m) }
+	programs := func(m *tree) []string { return startedBeside(m) }
 	globals := func(m *tree) []string { return changedGlobals(m) }
 	for name, tc := range map[string]struct {
 		check func(*tree) []string
 		file  string
 		text  string
 	}{
-		"a door that is none":    {imports, "internal/turns/a.go", "package turns\nimport _ \"droid-acp/internal/quirks\"\n"},
-		"a way around":           {imports, "internal/quirks/a.go", "package quirks\nimport _ \"droid-acp/internal/droid\"\n"},
-		"a goroutine":            {purity, "internal/turns/a.go", "package turns\nfunc f() { go f() }\n"},
-		"a clock":                {purity, "internal/show/a.go", "package show\nimport \"time\"\nvar f = func() any { return time.Now() }\n"},
-		"a timer":                {purity, "internal/turns/a.go", "package turns\nimport \"time\"\nfunc f() { time.AfterFunc(0, nil) }\n"},
-		"a context":              {purity, "internal/quirks/a.go", "package quirks\nimport _ \"context\"\n"},
-		"a file":                 {purity, "internal/show/a.go", "package show\nimport _ \"os\"\n"},
-		"a process":              {purity, "internal/show/a.go", "package show\nimport _ \"os/exec\"\n"},
-		"the network":            {purity, "internal/prompt/a.go", "package prompt\nimport _ \"net/http\"\n"},
-		"a channel":              {purity, "internal/show/a.go", "package show\nvar c chan int\n"},
-		"a select":               {purity, "internal/show/a.go", "package show\nfunc f() { select {} }\n"},
-		"a lock":                 {purity, "internal/quirks/a.go", "package quirks\nimport \"sync\"\nvar m sync.Mutex\n"},
-		"an atomic":              {purity, "internal/quirks/a.go", "package quirks\nimport _ \"sync/atomic\"\n"},
-		"a long file":            {sizes, "internal/show/a.go", "package show\n" + strings.Repeat("// line\n", maxFile)},
-		"a hall":                 {sizes, "internal/adapter/a.go", "package adapter\n// 2\n// 3\n"}, // all there is
-		"a variable of all":      {globals, "internal/show/a.go", "package show\nvar n int\nfunc f() { n = 1 }\n"},
-		"a way to the disk":      {diskCalls, "internal/adapter/a.go", "package adapter\nimport \"os\"\nvar read = os.ReadFile\n"},
-		"a table that is filled": {globals, "internal/show/a.go", "package show\nvar m = map[int]int{}\nfunc f() { m[1] = 1 }\n"},
+		"a door that is none":     {imports, "internal/turns/a.go", "package turns\nimport _ \"droid-acp/internal/quirks\"\n"},
+		"a way around":            {imports, "internal/quirks/a.go", "package quirks\nimport _ \"droid-acp/internal/droid\"\n"},
+		"a goroutine":             {purity, "internal/turns/a.go", "package turns\nfunc f() { go f() }\n"},
+		"a clock":                 {purity, "internal/show/a.go", "package show\nimport \"time\"\nvar f = func() any { return time.Now() }\n"},
+		"a timer":                 {purity, "internal/turns/a.go", "package turns\nimport \"time\"\nfunc f() { time.AfterFunc(0, nil) }\n"},
+		"a context":               {purity, "internal/quirks/a.go", "package quirks\nimport _ \"context\"\n"},
+		"a file":                  {purity, "internal/show/a.go", "package show\nimport _ \"os\"\n"},
+		"a process":               {purity, "internal/show/a.go", "package show\nimport _ \"os/exec\"\n"},
+		"the network":             {purity, "internal/prompt/a.go", "package prompt\nimport _ \"net/http\"\n"},
+		"a channel":               {purity, "internal/show/a.go", "package show\nvar c chan int\n"},
+		"a select":                {purity, "internal/show/a.go", "package show\nfunc f() { select {} }\n"},
+		"a lock":                  {purity, "internal/quirks/a.go", "package quirks\nimport \"sync\"\nvar m sync.Mutex\n"},
+		"an atomic":               {purity, "internal/quirks/a.go", "package quirks\nimport _ \"sync/atomic\"\n"},
+		"a long file":             {sizes, "internal/show/a.go", "package show\n" + strings.Repeat("// line\n", maxFile)},
+		"a hall":                  {sizes, "internal/adapter/a.go", "package adapter\n// 2\n// 3\n"}, // all there is
+		"a way to the disk":       {diskCalls, "internal/adapter/a.go", "package adapter\nimport \"os\"\nvar read = os.ReadFile\n"},
+		"a program":               {programs, "internal/doctor/a.go", "package doctor\nimport \"os/exec\"\nvar _ = exec.Command\n"},
+		"a program by the system": {programs, "internal/doctor/a.go", "package doctor\nimport \"os\"\nvar _ = os.StartProcess\n"},
+		"a variable of all":       {globals, "internal/show/a.go", "package show\nvar n int\nfunc f() { n = 1 }\n"},
+		"a table that is filled":  {globals, "internal/show/a.go", "package show\nvar m = map[int]int{}\nfunc f() { m[1] = 1 }\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NotEmpty(t, tc.check(parse(t, map[string]string{tc.file: tc.text})))

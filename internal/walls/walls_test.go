@@ -15,24 +15,26 @@ import (
 // mayImport says for each room which rooms it may import. What a pure room imports
 // must be pure, too.
 var mayImport = map[string]string{
-	"internal/droid/stream": "internal/sessionid",
+	"internal/droid/stream": "internal/paths internal/sessionid",
 	"internal/droid/layer":  "internal/files internal/paths",
-	"internal/droid":        "internal/droid/layer internal/droid/stream internal/files internal/procgroup internal/sessionid",
+	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/jsonrpc internal/sessionid",
 	"internal/trust":        "internal/droid/layer internal/files internal/markdown internal/visible",
 	"internal/hooks":        "internal/droid/stream internal/paths",
 	"internal/quirks":       "internal/droid/stream",
-	"internal/protocol":     "internal/visible",
+	"internal/protocol":     "internal/paths internal/visible",
 	"internal/prompt":       "internal/droid/stream internal/paths internal/visible",
 	"internal/mcp":          "internal/droid/stream",
 	"internal/turns":        "",
+	"internal/waiting":      "",
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
 	"internal/options":      "internal/droid/stream internal/protocol",
 	"internal/files":        "",
 	"internal/readfile":     "internal/files internal/show",
 	"internal/editorfs":     "internal/files",
-	"internal/wire":         "internal/visible",
-	"internal/shell":        "internal/procgroup internal/markdown",
-	"internal/wsl":          "internal/procgroup",
+	"internal/wire":         "internal/jsonrpc internal/visible",
+	"internal/shell":        "internal/child internal/markdown",
+	"internal/wsl":          "internal/child",
+	"internal/jsonrpc":      "internal/visible",
 	"internal/export":       "internal/files internal/visible",
 	"internal/transcript":   "internal/export internal/quirks internal/droid/stream internal/show internal/protocol internal/patch internal/paths internal/udiff",
 	"internal/patch":        "",
@@ -42,21 +44,22 @@ var mayImport = map[string]string{
 	"internal/markdown":     "",
 	"internal/visible":      "",
 	"internal/sessionid":    "",
-	"internal/procgroup":    "",
+	"internal/child":        "internal/files",
 	"internal/tempdir":      "internal/files",
-	"internal/login":        "internal/files internal/paths internal/procgroup internal/tempdir internal/visible",
+	"internal/login":        "internal/child internal/files internal/paths internal/tempdir internal/visible",
 	"internal/store":        "internal/files internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
-	"internal/diagnosis":    "internal/droid",
-	"internal/install":      "internal/diagnosis internal/droid internal/files internal/procgroup",
-	"internal/doctor":       "internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/files internal/store internal/tempdir internal/visible",
+	"internal/diagnosis":    "internal/child internal/droid",
+	"internal/install":      "internal/child internal/diagnosis internal/droid internal/files",
+	"internal/doctor":       "internal/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/files internal/store internal/tempdir internal/visible",
 	"internal/testeditor":   "",
+	"internal/telling":      "internal/protocol internal/show internal/wire",
 	"internal/settings":     "internal/droid/stream",
 }
 
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
-	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/show",
+	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/show",
 	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
 	"internal/settings",
 }
@@ -155,6 +158,55 @@ func impurities(m *tree) (found []string) {
 	sort.Strings(found)
 	return found
 }
+
+// mayRun are the packages that may start programs, and why: those of internal/child end
+// with what they started, and nobody waits for them, or for looking them up, without a bound.
+var mayRun = map[string]string{
+	"internal/child":     "it is the room for that",
+	"internal/mutate":    "a tool that runs go and is ended with its terminal",
+	"internal/fakedroid": "a droid for tests, which runs hooks as droid does",
+	"internal/fakelogin": "a droid for tests, which leaves a browser behind as droid does",
+}
+
+func TestPrograms(t *testing.T) {
+	m := readModule(t)
+	require.Empty(t, startedBeside(m))
+	for room, why := range mayRun {
+		require.NotEmpty(t, m.code(room), "%s is no room any more", room)
+		require.NotEmpty(t, why)
+	}
+}
+
+// startedBeside are the places outside mayRun that start programs or look for them.
+func startedBeside(m *tree) (found []string) {
+	for room := range m.rooms {
+		for _, s := range m.code(room) {
+			if mayRun[room] != "" {
+				continue
+			}
+			imports := s.imports()
+			for _, of := range imports {
+				if of == "os/exec" {
+					found = append(found, s.name+" imports os/exec")
+				}
+			}
+			ast.Inspect(s.file, func(n ast.Node) bool {
+				if n, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := n.X.(*ast.Ident); ok && starts[imports[x.Name]+"."+n.Sel.Name] {
+						found = append(found, fmt.Sprintf("%s: %s.%s", m.fset.Position(n.Pos()), x.Name, n.Sel.Name))
+					}
+				}
+				return true
+			})
+		}
+	}
+	sort.Strings(found)
+	return found
+}
+
+// starts are functions that start programs, beside those of os/exec.
+var starts = map[string]bool{"os.StartProcess": true, "syscall.StartProcess": true, "syscall.ForkExec": true, "syscall.Exec": true,
+	"golang.org/x/sys/unix.Exec": true, "golang.org/x/sys/windows.CreateProcess": true}
 
 func TestSizes(t *testing.T) { require.Empty(t, tooLarge(readModule(t))) }
 

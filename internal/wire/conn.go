@@ -1,148 +1,81 @@
-// Package wire carries JSON-RPC lines between the agent and its editor. It knows
-// lines, their order and size, and when a response is written; what a method
-// means, what a session is and that there is a droid are its caller's.
-//
-// The SDK's acp.Connection parses, matches ids and encodes responses. By itself it
-// runs pipelined requests in any order, loses a cancel that follows its prompt
-// closely, drops malformed lines without an answer and dies of lines of 10 MiB. So
-// it stands between two parts of this package: it reads from the gate, which hands
-// it one good line at a time, and writes to the outbox, which keeps all that leaves
-// in order and never makes a sender wait.
-//
-// Two mistakes are kept out by what this package offers:
-//
-//   - A message of the next prompt overtakes the response to the one before. The
-//     SDK ends the Context of a request on "$/cancel_request", which is before its
-//     response is written, and tells nobody when it writes it. So the only sign of
-//     that is Response.WhenWritten, and it is given by the writer itself: when the
-//     response has its place in the outbox.
-//   - The goroutine that owns a session blocks on a full outbox, and then cannot
-//     hear the cancel that would end the flood. So no method that sends can wait:
-//     Text and Notify always take what they are given. Who makes many messages asks
-//     Full before each, and waits there together with all else it waits for.
+// Package wire is the connection between the agent and its editor: JSON-RPC lines (see
+// internal/jsonrpc) with ACP's errors. What a method means, what a session is and that
+// there is a droid are its caller's.
 package wire
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
-	"log/slog"
-	"runtime/debug"
-	"sync"
-	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc"
 )
 
-// Conn is the connection to one editor. Make it with New, run it with Run, and
-// when what uses it has ended, end it with Close. Its methods may be called from
-// any goroutine.
-type Conn struct {
-	handler Handler
-	log     *zap.Logger
+// Conn is the connection to one editor, see jsonrpc.Conn.
+type Conn struct{ *jsonrpc.Conn }
 
-	gate    *gate
-	pending *pending
-	out     *outbox
-	rpc     *acp.Connection
-}
+// Parts of the connection.
+type (
+	// Call is one request or notification of the editor.
+	Call = jsonrpc.Call
+	// Response tells when the response to a request is written.
+	Response = jsonrpc.Response
+	// TextFrame is a notification around a text.
+	TextFrame = jsonrpc.TextFrame
+	// Pending is a request to the editor that waits for its answer.
+	Pending = jsonrpc.Pending
+)
+
+// Handler deals with one request or notification, see jsonrpc.Handler. What it returns is
+// the response. Of a notification nobody gets it.
+type Handler func(c *Call) (result any, err *acp.RequestError)
 
 // New makes a connection that reads lines from in and writes lines to out. It
 // reads nothing, and calls handler for nothing, before Run.
 func New(in io.Reader, out io.Writer, handler Handler, log *zap.Logger) *Conn {
-	c := &Conn{handler: handler, log: log, pending: newPending(), out: newOutbox(out)}
-	c.gate = newGate(in, c.out, c.out.overfull, c.pending, log)
-	c.gate.waiting = true // for Run
-	c.rpc = acp.NewConnection(c.handle, responseWriter{c.out, c.pending}, c.gate)
-	c.rpc.SetLogger(slog.New(slog.DiscardHandler)) // it would log prompts; the gate answers what it refuses
-	return c
+	return &Conn{jsonrpc.New(in, out, func(c *Call) {
+		result, err := handler(c)
+		c.Respond(result, (*jsonrpc.Error)(err))
+	}, log)}
 }
 
-// Run calls the handler for what the editor sends, until in ends, nobody reads out
-// any more, or ctx is done. Handlers may still run when it returns. It does not
-// interrupt a Read of in that is under way: who made in closes it.
-func (c *Conn) Run(ctx context.Context) {
-	c.gate.release()
-	select {
-	case <-c.rpc.Done():
-	case <-ctx.Done():
-	case <-c.out.failed:
-		c.log.Warn("the editor does not read any more, so the connection ends")
-	}
-	c.gate.close()
+// Ask sends a request to the editor. done gets its result, or why there is none: the
+// editor's own error (*acp.RequestError), a result that is none, or that the editor is
+// gone. It must not block, and may be called before Ask returns.
+func Ask[T any](c *Conn, method string, params any, done func(T, error)) *Pending {
+	return c.Conn.Ask(method, params, func(raw json.RawMessage, err error) { done(decode[T](raw, err)) })
 }
 
-// Close takes no more requests, waits until each that was taken has its response,
-// and then until the editor has read what waits for it. For each of the two it
-// waits limit at most, and says in the log what it gave up.
-func (c *Conn) Close(limit time.Duration) {
-	c.gate.close()
-	if !c.pending.wait(limit) {
-		c.log.Error("a request of the editor was left without an answer")
-	}
-	c.out.close()
-	select {
-	case <-c.out.done:
-	case <-time.After(limit):
-		c.log.Warn("the editor did not take the last messages in time")
-	}
-}
-
-// Text sends a text in a line of its own, or lengthens the last line where that
-// has the same frame and still waits: a slow editor gets fewer and longer pieces.
-// A text of more than 64 KiB becomes several lines.
-func (c *Conn) Text(frame TextFrame, text string) { c.out.sendText(frame, text) }
-
-// Notify sends a notification. The error is encoding/json's, of params that cannot
-// be encoded. An editor that is gone is no error here: Run returns then.
-func (c *Conn) Notify(method string, params any) error {
-	line, err := json.Marshal(struct {
-		JSONRPC string `json:"jsonrpc"`
-		Method  string `json:"method"`
-		Params  any    `json:"params"`
-	}{"2.0", method, params})
-	if err != nil {
-		return err
-	}
-	_ = c.out.put(append(line, '\n'))
-	return nil
-}
-
-// Full returns nil while there is room for more on the way to the editor, else a
-// channel that is closed when there is room again. At the limit wait 1024 lines or
-// 2 MiB. Of an editor that is gone there is always room.
-func (c *Conn) Full() <-chan struct{} { return c.out.full() }
-
-// Request sends a request to the editor and waits for its result. The error is the
-// editor's own (*acp.RequestError), or why there will be no answer: the editor is
-// gone, or ctx is done, of which the editor is then told by "$/cancel_request".
+// Request is Ask for a caller that waits. When ctx ends, the editor is told by
+// "$/cancel_request".
 func Request[T any](ctx context.Context, c *Conn, method string, params any) (T, error) {
-	return acp.SendRequest[T](c.rpc, ctx, method, params)
+	return decode[T](c.Conn.Request(ctx, method, params))
 }
 
-// handle has the handler deal with a request or notification. A panic ends that
-// request alone: it is logged, and the editor gets an error.
-func (c *Conn) handle(ctx context.Context, method string, params json.RawMessage) (result any, rerr *acp.RequestError) {
-	call := &Call{Context: ctx, Method: method, Params: params, Response: c.gate.current, release: sync.OnceFunc(c.gate.release)}
-	defer call.Ordered()
-	defer func() {
-		if p := recover(); p != nil {
-			logPanic(c.log, "panic in a handler", p, zap.String("method", method))
-			result, rerr = nil, panicError(" while handling "+method, p)
-		}
-	}()
-	result, rerr = c.handler(call)
-	if rerr != nil || result == nil {
-		return nil, rerr
+func decode[T any](raw json.RawMessage, err error) (result T, _ error) {
+	var refused *jsonrpc.Error
+	switch {
+	case errors.As(err, &refused):
+		return result, (*acp.RequestError)(refused)
+	case err == nil && len(raw) > 0:
+		err = json.Unmarshal(raw, &result)
 	}
-	raw, err := json.Marshal(result) // here, where a panic is the request's alone
-	if err != nil {
-		return nil, NewError(codeInternalError, kindInternal, "the result could not be encoded: "+err.Error())
-	}
-	return json.RawMessage(raw), nil
+	return result, err
 }
 
-func logPanic(log *zap.Logger, text string, p any, fields ...zap.Field) {
-	log.Error(text, append(fields, zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))...)
+// NewError makes an error response. Its message is title and, after a colon, text
+// in one line; its data has the text as it stands.
+func NewError(code int, title, text string) *acp.RequestError {
+	return (*acp.RequestError)(jsonrpc.NewError(code, title, text))
 }
+
+// Details are the data of an error. Zed shows them as they stand, provided that
+// they have this one key.
+func Details(text string) map[string]string { return jsonrpc.Details(text) }
+
+// PanicError tells the editor of a panic in this program.
+func PanicError(p any) *acp.RequestError { return (*acp.RequestError)(jsonrpc.PanicError(p)) }

@@ -8,13 +8,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
-	"droid-acp/internal/procgroup"
+	"droid-acp/internal/child"
 )
 
 // program translates paths in WSL.
@@ -46,7 +45,7 @@ func isWindows(path string) bool {
 
 // translate runs wslpath, without a shell.
 func translate(ctx context.Context, path string) (string, error) {
-	found, err := exec.LookPath(program)
+	found, err := child.Find(program)
 	if err != nil {
 		return "", errors.New("is a path of Windows, and this agent runs on " + runtime.GOOS + ". Run droid-acp on Windows, where the project is, or open the project by its path here")
 	}
@@ -64,22 +63,15 @@ func translate(ctx context.Context, path string) (string, error) {
 
 // run returns what wslpath says. Nothing of it is left when ctx ends.
 func run(ctx context.Context, name, path string) (string, error) {
-	var out, problem bytes.Buffer
-	cmd := exec.CommandContext(ctx, name, "-u", path)
-	cmd.Stdout, cmd.Stderr = &out, &problem
-	var group procgroup.Group
-	cmd.Cancel = func() error { group.Close(); return nil }
-	cmd.WaitDelay = time.Second
-	if err := group.Start(cmd); err != nil {
+	var out bytes.Buffer
+	exit, err := child.Run(ctx, child.Command{Path: name, Args: []string{"-u", path}}, &out, 0)
+	switch {
+	case err != nil:
 		return "", err
+	case exit.Code != 0 && len(exit.Stderr) > 0:
+		return "", errors.New(strings.TrimSuffix(exit.Stderr[0], "."))
+	case exit.Code != 0:
+		return "", errors.New(exit.Text)
 	}
-	err := cmd.Wait()
-	group.Close()
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
-	}
-	if line, _, _ := strings.Cut(strings.TrimSpace(problem.String()), "\n"); err != nil && line != "" {
-		return "", errors.New(strings.TrimSuffix(line, "."))
-	}
-	return strings.TrimRight(out.String(), "\r\n"), err
+	return strings.TrimRight(out.String(), "\r\n"), nil
 }

@@ -17,9 +17,6 @@ type Lost struct {
 	Size int64  // of the line, in bytes
 }
 
-// Kind implements Event.
-func (Lost) Kind() string { return "lost" }
-
 // Beginning is what the beginning of a line tells of the whole.
 type Beginning struct {
 	ID       json.RawMessage // of a request or response, nil when it is not known

@@ -279,53 +279,8 @@ func (d *Decoder) decodeEvent(body, params []byte) Event {
 
 // decodeKind decodes all but regular text deltas, by reflection.
 func decodeKind(kind string, body []byte) Event {
-	switch kind {
-	case "assistant_text_delta", "thinking_text_delta":
-		return decodeInto(kind, body, &TextDelta{Thinking: kind == "thinking_text_delta"})
-	case "assistant_text_complete", "thinking_text_complete":
-		return decodeInto(kind, body, &TextComplete{Thinking: kind == "thinking_text_complete"})
-	case "droid_working_state_changed":
-		return decodeInto(kind, body, &WorkingStateChanged{})
-	case "create_message":
-		return decodeInto(kind, body, &MessageCreated{})
-	case "tool_call":
-		return decodeInto(kind, body, &ToolCall{})
-	case "tool_execution_phase_changed":
-		return decodeInto(kind, body, &ToolPhaseChanged{})
-	case "tool_progress_update":
-		return decodeInto(kind, body, &ToolProgress{})
-	case "tool_result":
-		return decodeInto(kind, body, &ToolResult{})
-	case "permission_resolved":
-		return decodeInto(kind, body, &PermissionResolved{})
-	case "settings_updated":
-		return decodeInto(kind, body, &SettingsUpdated{})
-	case "session_title_updated":
-		return decodeInto(kind, body, &TitleUpdated{})
-	case "session_token_usage_changed":
-		return decodeInto(kind, body, &TokenUsageChanged{})
-	case "agent_turn_completed":
-		return decodeInto(kind, body, &TurnCompleted{})
-	case "llm_retry":
-		return decodeInto(kind, body, &LLMRetry{})
-	case "assistant_message_retracted":
-		return decodeInto(kind, body, &MessageRetracted{})
-	case "queued_messages_discarded":
-		return decodeInto(kind, body, &QueuedMessagesDiscarded{})
-	case "session_compacted":
-		return decodeInto(kind, body, &SessionCompacted{})
-	case "hook_execution_started":
-		return decodeInto(kind, body, &HookStarted{})
-	case "hook_execution_completed":
-		return decodeInto(kind, body, &HookCompleted{})
-	case "mcp_status_changed":
-		return decodeInto(kind, body, &MCPStatusChanged{})
-	case "mcp_auth_completed":
-		return decodeInto(kind, body, &MCPAuthCompleted{})
-	case "mcp_auth_required":
-		return decodeInto(kind, body, &MCPAuthRequired{})
-	case "error":
-		return decodeInto(kind, body, &Failure{})
+	if decode := kinds[kind]; decode != nil {
+		return decode(kind, body)
 	}
 	return Unknown{Type: kind, Raw: bytes.Clone(body)}
 }

@@ -303,3 +303,11 @@ func BenchmarkDecodeDelta(b *testing.B) {
 		}
 	}
 }
+
+// TestKinds: an event has the name under which the table has it.
+func TestKinds(t *testing.T) {
+	for kind, decode := range kinds {
+		ev := decode(kind, []byte("{}"))
+		require.Equal(t, kind, ev.Kind())
+	}
+}

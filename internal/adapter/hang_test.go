@@ -1,0 +1,287 @@
+package adapter
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+)
+
+// hanging has one call of the disk hang, from a moment on, until it is revived.
+type hanging struct {
+	revived chan struct{}
+
+	mu      sync.Mutex
+	call    diskCall
+	reached bool
+	over    sync.Once
+}
+
+func (h *hanging) revive() { h.over.Do(func() { close(h.revived) }) }
+
+func (h *hanging) hang(call diskCall) {
+	h.mu.Lock()
+	hangs := call == h.call
+	h.reached = h.reached || hangs
+	h.mu.Unlock()
+	if hangs {
+		<-h.revived
+	}
+}
+
+func (h *hanging) begin(call diskCall) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.call = call
+}
+
+func (h *hanging) wasReached() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.reached
+}
+
+// hangTests are what a user does that comes to each call that may hang, by the name of the
+// call. internal/walls holds that each has one. They use the session "mine", and a stored one.
+var hangTests = map[diskCall]func(d *disk, stored string){
+	"stat":           opensSession,
+	"EvalSymlinks":   opensSession,
+	"wsl.Here":       opensSession,
+	"Trust.Look":     opensSession,
+	"stat of a link": func(d *disk, _ string) { d.linking("file:///somewhere") },
+	"Trust":          func(d *disk, _ string) { d.prompt("/trust") },
+	"WriteFile":      func(d *disk, _ string) { d.prompt("/export") },
+	"Store.List":     func(d *disk, _ string) { d.request("session/list", `{}`) },
+	"Store.Thread":   loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.HeldElsewhere": loadsStored, "Store.Hold": loadsStored,
+	"editorfs.Untold": loadsStored,
+	"Store.SystemPrompt": func(d *disk, stored string) {
+		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[],"_meta":{"systemPrompt":{"append":"x"}}}`, stored, d.new))
+	},
+	"Store.Title":    func(d *disk, _ string) { d.prompt("/compact") },
+	"Store.Link":     func(d *disk, _ string) { d.prompt("/compact") },
+	"Store.Summary":  func(d *disk, _ string) { d.prompt("/compact") },
+	"Store.SetTitle": func(d *disk, _ string) { d.prompt("/rename x") },
+	"Store.Delete":   func(d *disk, stored string) { d.request("session/delete", fmt.Sprintf(`{"sessionId":%q}`, stored)) },
+	"release":        func(d *disk, _ string) { d.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, d.session)) },
+	"editorfs.Open":  nil, "editorfs.Mend": nil, // TestInitializeOnADiskThatHangs
+	"editorFiles.close": nil,                     // TestEndOnADiskThatHangs
+	"Desk":              nil, "Trust.Trust": nil, // their own tests below
+}
+
+func opensSession(d *disk, _ string) {
+	d.request("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, d.new))
+}
+
+func loadsStored(d *disk, stored string) {
+	d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, stored, d.new))
+}
+
+// linking sends a prompt that links a file.
+func (e *editor) linking(uri string) string {
+	return e.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"resource_link","uri":%q,"name":"x"}]}`, e.session, uri))
+}
+
+// others checks that other sessions answer prompts and cancels at once, and that the agent
+// ends within its bound.
+func (e *editor) others(t *testing.T, other string) {
+	e.session = other
+	began := time.Now()
+	require.Equal(t, "end_turn", e.run("hello"))
+	long := e.prompt("wait")
+	e.settle()
+	e.cancel()
+	require.Equal(t, "cancelled", ended(e.await(long)))
+	require.Less(t, time.Since(began), time.Second)
+	began = time.Now()
+	e.close()
+	require.LessOrEqual(t, time.Since(began), endTime+droid.KillTime+closeTime+2*flushTime)
+}
+
+// Each call that may hang is replaced by one that does, while others work.
+func TestCallsThatHang(t *testing.T) {
+	for call, act := range hangTests {
+		if act == nil {
+			continue
+		}
+		t.Run(string(call), func(t *testing.T) {
+			v := fakedroid.V0225
+			if call == "Store.SetTitle" {
+				v = fakedroid.V099 // which does not do it itself
+			}
+			synctest.Test(t, func(t *testing.T) {
+				d := &disk{declares: `{"session":{"compaction":{}}}`}
+				d.open(t, fakedroid.WithVersion(v), eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+					if p.Text == "wait" {
+						return d.Pause(time.Minute)
+					}
+					return d.Say("", "hi")
+				}))
+				h := &d.hanging
+				d.beginSessionIn(d.own)
+				other, stored := d.session, d.stored(d.old)
+				d.beginSessionIn(d.own)
+				d.settle()
+				h.begin(call)
+				act(d, stored)
+				d.settle()
+				for n := 0; n < 100 && !h.wasReached(); n++ { // some come later
+					time.Sleep(100 * time.Millisecond)
+				}
+				require.True(t, h.wasReached(), "the call was not made")
+				d.others(t, other)
+			})
+		})
+	}
+}
+
+// A prompt behind a load whose look at the disk hangs waits for that load alone, and can be
+// cancelled in either way.
+func TestPromptBehindALoadThatHangs(t *testing.T) {
+	for name, cancel := range map[string]func(d *disk, id string){
+		"session/cancel":   func(d *disk, _ string) { d.cancel() },
+		"$/cancel_request": func(d *disk, id string) { d.notify("$/cancel_request", `{"requestId":`+id+`}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDisk(t, fakedroid.WithVersion(fakedroid.V0225))
+				d.session = d.stored(d.old)
+				d.hanging.begin("Store.Thread")
+				load := d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, d.session, d.old))
+				first, second := d.prompt("one"), d.prompt("two")
+				_, over := d.answered(first)
+				require.False(t, over)
+				cancel(d, first)
+				answer, over := d.answered(first)
+				require.True(t, over)
+				require.Equal(t, "cancelled", ended(answer))
+				if name == "session/cancel" {
+					second = d.prompt("three")
+				}
+				d.hanging.revive()
+				require.Nil(t, d.await(load).Error)
+				require.Equal(t, "end_turn", ended(d.await(second)))
+			})
+		})
+	}
+}
+
+// A look at the disk that hangs ends with words.
+func TestDiskThatHangsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk(t, fakedroid.WithVersion(fakedroid.V0225))
+		id, began := d.stored(d.old), time.Now()
+		d.hanging.begin("Store.Thread")
+		answer := d.asks("session/load", id, d.old)
+		require.Equal(t, -32603, answer.Error.Code)
+		require.Contains(t, answer.Error.Message, "disk_silent: session "+id+": its file system does not answer. If it is on a drive of the network, see that the drive is there, and try again.")
+		require.LessOrEqual(t, time.Since(began), diskTime+time.Second)
+		d.hanging.begin("stat")
+		answer = d.asks("session/new", "", "/dead")
+		require.Contains(t, answer.Error.Message, "cwd cannot be used: /dead: its file system does not answer.")
+	})
+}
+
+// initialize is answered without the journal of edits where that cannot be had in time.
+func TestInitializeOnADiskThatHangs(t *testing.T) {
+	for call, capabilities := range map[diskCall]string{"editorfs.Open": `{"fs":{"readTextFile":true,"writeTextFile":true}}`, "editorfs.Mend": `{}`} {
+		synctest.Test(t, func(t *testing.T) {
+			e := open(t, playing(says("hi")))
+			e.hanging.begin(call)
+			e.agent.cfg.Files = FilesEditor
+			if call == "editorfs.Mend" {
+				e.agent.cfg.Files = FilesDisk
+			}
+			began := time.Now()
+			require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`}`).Error)
+			require.LessOrEqual(t, time.Since(began), startTime+time.Second)
+			require.True(t, e.hanging.wasReached())
+			e.beginSession()
+			require.Equal(t, "end_turn", e.run("hello"))
+		})
+	}
+}
+
+// The agent ends though its journal does not answer any more.
+func TestEndOnADiskThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := open(t, playing(says("hi")))
+		e.hanging.begin("editorFiles.close")
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
+		began := time.Now()
+		e.close()
+		require.True(t, e.hanging.wasReached())
+		require.LessOrEqual(t, time.Since(began), closeTime+time.Second)
+	})
+}
+
+// A yes to a project that cannot be kept in time holds up its own session alone.
+func TestYesThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		r.newSession()
+		other := r.session
+		r.ask = rejectOnce
+		require.Equal(t, "end_turn", r.run("hello"))
+		r.newSession()
+		r.ask = func(permission) string { return "trust" }
+		r.write(t, ".factory/mcp.json", strings.Replace(someServer, "evil", "another", 1)) // so it is asked again
+		r.hanging.begin("Trust.Trust")
+		r.prompt("hello")
+		r.settle()
+		require.True(t, r.hanging.wasReached())
+		r.session, r.ask = other, rejectOnce
+		began := time.Now()
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.Less(t, time.Since(began), time.Second)
+	})
+}
+
+// What lets go of a file that the editor has, and hangs, holds up no session.
+func TestFileThatHangs(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		r.turn = func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Say("", "hi") }
+		r.hanging.begin("Desk")
+		s, err := r.agent.session(r.session)
+		require.Nil(t, err)
+		s.post(func() { s.leave(); s.fileCalls.end() })
+		r.settle()
+		require.True(t, r.hanging.wasReached())
+		r.beginSessionIn(r.dir)
+		require.Equal(t, "end_turn", r.run("hello"))
+		r.hanging.revive()
+	})
+}
+
+// What waits is told by /status: who, for what, and since when.
+func TestStatusTellsWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk(t, fakedroid.WithVersion(fakedroid.V0225))
+		d.beginSessionIn(d.own)
+		var end func()
+		d.inside(func(s *Session) {
+			s.alone(func(e func()) { end = e })
+			s.alone(func(end func()) { end() })
+		})
+		time.Sleep(3 * time.Second)
+		d.inside(func(s *Session) {
+			require.Equal(t, []string{"a call to droid waits for calls to droid before it since 3s"}, s.waits(time.Now()))
+			end()
+		})
+		require.Equal(t, "end_turn", d.run("/status"))
+		require.Contains(t, d.told(), "- what waits: nothing")
+		d.hanging.begin("Store.Thread")
+		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, d.session, d.own))
+		time.Sleep(3 * time.Second)
+		d.inside(func(s *Session) {
+			require.Contains(t, s.waits(time.Now()), "session/load waits for the disk since 3s")
+		})
+	})
+}

@@ -1,0 +1,100 @@
+package child
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/files"
+)
+
+// A program that does not end though it was killed, as one that waits for a dead file
+// system, is given up.
+func TestUnkillableIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess()
+		go p.follow()
+		close(p.stderrRead)
+		p.ask()
+		p.doom()
+		began := time.Now()
+		<-p.Gone()
+		require.Equal(t, KillTime, time.Since(began))
+		require.Equal(t, Exit{Code: -1, Text: ErrStays.Error(), Err: ErrStays}, p.Exit(0))
+	})
+}
+
+// A file system that does not answer is not waited for.
+func TestLookGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := make(chan struct{})
+		_, err := look("/dead/file", func(string) (string, error) { <-hangs; return "", nil })
+		require.ErrorIs(t, err, files.ErrHangs)
+		close(hangs)
+	})
+}
+
+func TestFind(t *testing.T) {
+	_, err := Find("no such program")
+	require.ErrorIs(t, err, ErrNotFound)
+	var find *FindError
+	require.ErrorAs(t, err, &find)
+}
+
+func TestTail(t *testing.T) {
+	var tail Tail
+	for _, s := range []string{"fir", "st\n\n", "sec\xffond\r\n", strings.Repeat("x", 3*TailLine), "\nlast"} {
+		n, err := tail.Write([]byte(s))
+		require.NoError(t, err)
+		require.Equal(t, len(s), n)
+	}
+	lines, count := tail.Last()
+	require.Equal(t, []string{"first", "sec\uFFFDond", strings.Repeat("x", TailLine), "last"}, lines)
+	require.Equal(t, 4, count)
+	_, _ = tail.Write([]byte(strings.Repeat("y\n", TailLines)))
+	lines, count = tail.Last()
+	require.Equal(t, strings.Split(strings.TrimSpace(strings.Repeat("y\n", TailLines)), "\n"), lines)
+	require.Equal(t, 24, count)
+	_, _ = tail.Write(make([]byte, 1<<20))
+	require.LessOrEqual(t, cap(tail.partial), 2*TailLine)
+}
+
+// The batch files are those that npm's cmd-shim writes; the rest is what people write.
+func TestThroughShim(t *testing.T) {
+	const head = "@ECHO off\r\nGOTO start\r\n:find_dp0\r\nSET dp0=%~dp0\r\nEXIT /b\r\n:start\r\nSETLOCAL\r\nCALL :find_dp0\r\n\r\n"
+	const node = "IF EXIST \"%dp0%\\node.exe\" (\r\n  SET \"_prog=%dp0%\\node.exe\"\r\n) ELSE (\r\n  SET \"_prog=node\"\r\n  SET PATHEXT=%PATHEXT:;.JS;=;%\r\n)\r\n\r\n"
+	for text, want := range map[string][2]string{
+		head + node + "endLocal & goto #_undefined_# 2>NUL || title %COMSPEC% & \"%_prog%\"  \"%dp0%\\node_modules\\droid\\bin\\droid\" %*\r\n": {`C:\R&D\node.exe`, `C:\R&D\node_modules\droid\bin\droid`},
+		head + "\"%dp0%\\node_modules\\droid\\bin\\droid.exe\"   %*\r\n":                                                                        {`C:\R&D\node_modules\droid\bin\droid.exe`, ""},
+		"\"%~dp0\\node_modules\\droid\\droid.exe\"   %*":                                                                                        {`C:\R&D\node_modules\droid\droid.exe`, ""},
+		head + "\"%dp0%\\node_modules\\droid\\droid.sh\"   %*\r\n":                                                                              {"", ""},
+		"@echo off\r\nset X=1\r\nC:\\droid\\droid.exe %*\r\n":                                                                                   {"", ""},
+		"": {"", ""},
+	} {
+		program, script := throughShim(text, `C:\R&D`)
+		require.Equal(t, want, [2]string{program, script}, text)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	require.NoError(t, plain([]string{`C:\a b\droid.cmd`, "exec", "--cwd", `C:\Users\x (y)\z`}))
+	for _, word := range []string{`C:\R&D`, "100%", "a^b", `a"b`, "a|b", "a\nb", "<", ">", "!"} {
+		err := plain([]string{"droid.cmd", "--cwd", word})
+		require.ErrorContains(t, err, "cannot be passed as it is")
+	}
+	require.Error(t, plain([]string{`C:\R&D\droid.cmd`}))
+}
+
+func TestDirectoryIsLookedAtFirst(t *testing.T) {
+	file := t.TempDir() + "/file"
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err := Start(Command{Path: os.Args[0], Dir: file})
+	require.ErrorContains(t, err, "is no directory")
+	_, err = Start(Command{Path: os.Args[0], Dir: file + "none"})
+	require.True(t, errors.Is(err, os.ErrNotExist))
+}

@@ -1,0 +1,27 @@
+package child
+
+import (
+	"context"
+	"os/exec"
+	"time"
+
+	"droid-acp/internal/files"
+)
+
+// lookTime is how long a file system may take to tell of a file.
+const lookTime = 3 * time.Second
+
+// ErrNotFound says that a program is not in the PATH.
+var ErrNotFound = exec.ErrNotFound
+
+// FindError is the error of Find, unless that gave up.
+type FindError = exec.Error
+
+// Find looks for a program, as exec.LookPath does, and gives up where a directory of the
+// PATH does not answer (files.ErrHangs).
+func Find(name string) (string, error) { return look(name, exec.LookPath) }
+
+// look calls what may hang.
+func look[T any](path string, f func(path string) (T, error)) (T, error) {
+	return files.Within(context.Background(), files.NewCalls(1, lookTime), path, f)
+}

@@ -1,0 +1,29 @@
+package child
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// endWithThread does nothing: there is no parent-death signal here. When we die, the
+// guard of the group ends it.
+func endWithThread(*syscall.SysProcAttr) {}
+
+// zombie is SZOMB of sys/proc.h.
+const zombie = 5
+
+// processes lists all processes.
+func processes() (all []relative, err error) {
+	table, err := unix.SysctlKinfoProcSlice("kern.proc.all")
+	for _, p := range table {
+		all = append(all, relative{
+			pid:     int(p.Proc.P_pid),
+			started: uint64(p.Proc.P_starttime.Sec)*1e6 + uint64(p.Proc.P_starttime.Usec),
+			parent:  int(p.Eproc.Ppid),
+			group:   int(p.Eproc.Pgid),
+			dead:    p.Proc.P_stat == zombie,
+		})
+	}
+	return all, err
+}

@@ -1,0 +1,48 @@
+package child
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// endWithThread makes a process end with the thread that starts it.
+func endWithThread(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
+// processes lists all processes, from /proc.
+func processes() (all []relative, err error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if r, err := readStat(pid); err == nil {
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// readStat reads /proc/PID/stat, see proc_pid_stat(5). The program's name, in
+// parentheses, may contain anything.
+func readStat(pid int) (relative, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return relative{}, err
+	}
+	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
+	if len(fields) < 20 {
+		return relative{}, strconv.ErrSyntax
+	}
+	parent, err1 := strconv.Atoi(string(fields[1]))                // field 4
+	group, err2 := strconv.Atoi(string(fields[2]))                 // field 5
+	started, err3 := strconv.ParseUint(string(fields[19]), 10, 64) // field 22: clock ticks after boot
+	dead := fields[0][0] == 'Z' || fields[0][0] == 'X'             // field 3
+	return relative{pid, started, parent, group, dead}, errors.Join(err1, err2, err3)
+}

@@ -1,0 +1,72 @@
+package child
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"droid-acp/internal/files"
+)
+
+// direct is what is run on Windows in place of a batch file, as npm installs programs: what
+// the file would start. Batch files are run by cmd.exe, which reads the arguments once more
+// and by other rules: an "&" in the name of a directory ends the command, and "%" expands.
+func direct(path string, args []string) (string, []string, error) {
+	if ext := strings.ToLower(filepath.Ext(path)); runtime.GOOS != "windows" || ext != ".cmd" && ext != ".bat" {
+		return path, args, nil
+	}
+	text, _ := look(path, func(path string) ([]byte, error) { return files.Read(path, 64<<10) }) // without it, it is run as it is
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return "", nil, err
+	}
+	program, script := throughShim(string(text), dir)
+	switch {
+	case program == "" && script == "":
+		return path, args, plain(append([]string{path}, args...))
+	case script == "":
+		return program, args, nil
+	}
+	if _, err := look(program, os.Stat); err != nil {
+		if program, err = Find("node"); err != nil {
+			return "", nil, fmt.Errorf("%s needs Node: %w", path, err)
+		}
+	}
+	return program, append([]string{script}, args...), nil
+}
+
+// shimTarget is what a batch file of npm's runs in its last line, for a script behind the
+// program in "_prog", as npm 6 to 11 write it: "%dp0%\node_modules\droid\bin\droid" %*
+var shimTarget = regexp.MustCompile(`(?m)("%_prog%"\s+)?"%(?:~dp0|dp0%)\\?([^"%\r\n]+)"\s+%\*\s*$`)
+
+// throughShim is what a batch file of npm's in a directory starts: a program, or a script
+// by the Node beside the file, if that is there, else by the one in the PATH. Both are ""
+// for another batch file.
+func throughShim(text, dir string) (program, script string) {
+	found := shimTarget.FindAllStringSubmatch(text, -1)
+	if len(found) == 0 {
+		return "", ""
+	}
+	last := found[len(found)-1]
+	target := dir + `\` + last[2]
+	if last[1] == "" {
+		if strings.EqualFold(filepath.Ext(target), ".exe") {
+			return target, ""
+		}
+		return "", ""
+	}
+	return dir + `\node.exe`, target
+}
+
+// plain returns an error for words that cmd.exe would not take as they are.
+func plain(words []string) error {
+	for _, w := range words {
+		if strings.ContainsAny(w, "&|<>^%!\"\r\n\x00") {
+			return fmt.Errorf("%s is a batch file, by which %q cannot be passed as it is; name the program itself", words[0], w)
+		}
+	}
+	return nil
+}

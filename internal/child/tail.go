@@ -1,0 +1,59 @@
+package child
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// How much a Tail keeps.
+const (
+	TailLines = 20
+	TailLine  = 2 << 10 // bytes
+)
+
+// Tail keeps the last lines of what is written to it: 20, each cut at 2 kB, as valid
+// UTF-8 and without empty ones. The zero value is ready.
+type Tail struct {
+	mu      sync.Mutex
+	lines   []string
+	count   int    // of all lines, kept or not
+	partial []byte // of the current line, at most TailLine bytes
+}
+
+// Write implements io.Writer; it never fails.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(p)
+	for {
+		line, rest, found := bytes.Cut(p, []byte("\n"))
+		t.partial = append(t.partial, line[:min(len(line), TailLine-len(t.partial))]...)
+		if !found {
+			return n, nil
+		}
+		t.flush()
+		p = rest
+	}
+}
+
+// flush ends the current line.
+func (t *Tail) flush() {
+	line := strings.ToValidUTF8(string(bytes.TrimRight(t.partial, "\r ")), "\uFFFD")
+	t.partial = t.partial[:0]
+	if line == "" {
+		return
+	}
+	t.count++
+	t.lines = append(t.lines, line)
+	t.lines = t.lines[max(0, len(t.lines)-TailLines):]
+}
+
+// Last returns the kept lines, with an unfinished last one, and how many there were.
+func (t *Tail) Last() (lines []string, count int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.flush()
+	return slices.Clone(t.lines), t.count
+}

@@ -1,0 +1,85 @@
+package stream
+
+// kinds are the notifications of droid, by their names, each with what decodes it.
+// docs/events.md says what becomes of them.
+var kinds = map[string]func(kind string, body []byte) Event{
+	"agent_turn_completed":         over(TurnCompleted{}),
+	"assistant_message_retracted":  over(MessageRetracted{}),
+	"assistant_text_complete":      over(TextComplete{}),
+	"assistant_text_delta":         over(TextDelta{}),
+	"create_message":               over(MessageCreated{}),
+	"droid_working_state_changed":  over(WorkingStateChanged{}),
+	"error":                        over(Failure{}),
+	"hook_execution_completed":     over(HookCompleted{}),
+	"hook_execution_started":       over(HookStarted{}),
+	"llm_retry":                    over(LLMRetry{}),
+	"mcp_auth_completed":           over(MCPAuthCompleted{}),
+	"mcp_auth_required":            over(MCPAuthRequired{}),
+	"mcp_status_changed":           over(MCPStatusChanged{}),
+	"permission_resolved":          over(PermissionResolved{}),
+	"queued_messages_discarded":    over(QueuedMessagesDiscarded{}),
+	"session_compacted":            over(SessionCompacted{}),
+	"session_title_updated":        over(TitleUpdated{}),
+	"session_token_usage_changed":  over(TokenUsageChanged{}),
+	"settings_updated":             over(SettingsUpdated{}),
+	"thinking_text_complete":       over(TextComplete{Thinking: true}),
+	"thinking_text_delta":          over(TextDelta{Thinking: true}),
+	"tool_call":                    over(ToolCall{}),
+	"tool_execution_phase_changed": over(ToolPhaseChanged{}),
+	"tool_progress_update":         over(ToolProgress{}),
+	"tool_result":                  over(ToolResult{}),
+}
+
+// over decodes a notification over a copy of e.
+func over[E Event](e E) func(kind string, body []byte) Event {
+	return func(kind string, body []byte) Event {
+		e := e
+		return decodeInto(kind, body, &e)
+	}
+}
+
+// Kind implements Event. So do all below.
+func (d TextDelta) Kind() string {
+	if d.Thinking {
+		return "thinking_text_delta"
+	}
+	return "assistant_text_delta"
+}
+
+func (c TextComplete) Kind() string {
+	if c.Thinking {
+		return "thinking_text_complete"
+	}
+	return "assistant_text_complete"
+}
+
+func (WorkingStateChanged) Kind() string     { return "droid_working_state_changed" }
+func (MessageCreated) Kind() string          { return "create_message" }
+func (ToolCall) Kind() string                { return "tool_call" }
+func (ToolPhaseChanged) Kind() string        { return "tool_execution_phase_changed" }
+func (ToolProgress) Kind() string            { return "tool_progress_update" }
+func (ToolResult) Kind() string              { return "tool_result" }
+func (PermissionResolved) Kind() string      { return "permission_resolved" }
+func (SettingsUpdated) Kind() string         { return "settings_updated" }
+func (TitleUpdated) Kind() string            { return "session_title_updated" }
+func (TokenUsageChanged) Kind() string       { return "session_token_usage_changed" }
+func (TurnCompleted) Kind() string           { return "agent_turn_completed" }
+func (LLMRetry) Kind() string                { return "llm_retry" }
+func (MessageRetracted) Kind() string        { return "assistant_message_retracted" }
+func (QueuedMessagesDiscarded) Kind() string { return "queued_messages_discarded" }
+func (SessionCompacted) Kind() string        { return "session_compacted" }
+func (MCPStatusChanged) Kind() string        { return "mcp_status_changed" }
+func (MCPAuthCompleted) Kind() string        { return "mcp_auth_completed" }
+func (MCPAuthRequired) Kind() string         { return "mcp_auth_required" }
+func (HookStarted) Kind() string             { return "hook_execution_started" }
+func (HookCompleted) Kind() string           { return "hook_execution_completed" }
+func (Failure) Kind() string                 { return "error" }
+
+func (PermissionRequest) Kind() string { return "request_permission" }
+func (QuestionRequest) Kind() string   { return "ask_user" }
+
+func (u Unknown) Kind() string       { return u.Type }
+func (Lost) Kind() string            { return "lost" }
+func (LateError) Kind() string       { return "late_error" }
+func (LateResult) Kind() string      { return "late_result" }
+func (SessionSwitched) Kind() string { return "session_switched" }

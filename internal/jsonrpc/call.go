@@ -1,0 +1,120 @@
+package jsonrpc
+
+import (
+	"context"
+	"encoding/json"
+
+	"go.uber.org/zap"
+)
+
+// Handler deals with one request or notification. The next message takes effect when it
+// has called Ordered, or else when it returns; it runs beside the handlers of later ones
+// after that. A request gets the response of Respond, which may be called after the
+// handler has returned. A panic in it ends that request alone.
+type Handler func(c *Call)
+
+// Call is one request or notification of the peer.
+type Call struct {
+	// Context ends when the peer cancels the request with "$/cancel_request", when it has
+	// its response, and when the connection ends.
+	Context context.Context
+	// Method is the JSON-RPC method.
+	Method string
+	// Params are its params as they came, nil where there are none.
+	Params json.RawMessage
+	// Response tells when the response is written. It is nil for a notification,
+	// which has none; its methods take that.
+	Response *Response
+
+	conn *Conn
+}
+
+// Ordered says that what this call does is now ordered against what later ones do, so
+// that the next message may take effect. It may be called more than once.
+func (c *Call) Ordered() { c.conn.update(func(s *state) { s.ordered(c) }) }
+
+// Respond answers the request: with the result as JSON, null for nil, unless there is an
+// error. Only the first response counts. That of a notification nobody gets.
+func (c *Call) Respond(result any, e *Error) {
+	r := c.Response
+	if r == nil {
+		return
+	}
+	if e != nil {
+		c.conn.respond(r, encodeError(r.id, e))
+		return
+	}
+	line, err := encodeResult(r.id, result)
+	if err != nil {
+		line = encodeError(r.id, NewError(codeInternalError, kindInternal, "the result could not be encoded: "+err.Error()))
+	}
+	c.conn.respond(r, line)
+}
+
+// handle has the handler deal with the call.
+func (c *Call) handle() {
+	defer c.Ordered()
+	defer func() {
+		if p := recover(); p != nil {
+			c.conn.logPanic("panic in a handler", p, zap.String("method", c.Method))
+			c.Respond(nil, panicError(" while handling "+c.Method, p))
+		}
+	}()
+	c.conn.handler(c)
+}
+
+// Response is the response to one request of the peer, which will be written some time.
+// It does not hold the request's params.
+type Response struct {
+	conn   *Conn
+	id     json.RawMessage
+	key    string // see idKey
+	cancel context.CancelFunc
+
+	// The state's.
+	written bool
+	after   []func() // called then
+}
+
+// ID is the id of the request, as the peer wrote it; nil for a notification's.
+func (r *Response) ID() json.RawMessage {
+	if r == nil {
+		return nil
+	}
+	return r.id
+}
+
+// WhenWritten calls f, which must not block, once the response is written: it has
+// its place on the way to the peer, and all that is sent from then on comes
+// behind it. That the peer has read it is not said. f is called also when the
+// peer is gone; at once, before WhenWritten returns, when the response is written
+// already or r is nil, which is a notification's; else by the goroutine that writes
+// the response.
+func (r *Response) WhenWritten(f func()) {
+	now := r == nil
+	if r != nil {
+		r.conn.update(func(*state) {
+			if now = r.written; !now {
+				r.after = append(r.after, f)
+			}
+		})
+	}
+	if now {
+		f()
+	}
+}
+
+// respond writes the response to a request, unless it has one.
+func (c *Conn) respond(r *Response, line []byte) {
+	var after []func()
+	c.update(func(s *state) {
+		if s.answer(r) {
+			_, _ = c.out.Put(line) // a peer that is gone needs no answer
+			after, r.after = r.after, nil
+		}
+	})
+	r.cancel()
+	for _, f := range after {
+		f()
+	}
+}

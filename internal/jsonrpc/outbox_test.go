@@ -1,0 +1,238 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// slowWriter lets one Write through for each token.
+type slowWriter struct {
+	tokens chan struct{}
+	out    bytes.Buffer
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	if _, ok := <-w.tokens; !ok {
+		return 0, io.ErrClosedPipe
+	}
+	return w.out.Write(p)
+}
+
+func startOutbox(w io.Writer) *Outbox {
+	o := NewOutbox(w, maxBatch)
+	go o.Run()
+	return o
+}
+
+func put(t *testing.T, o *Outbox, line []byte) {
+	_, err := o.Put(line)
+	require.NoError(t, err)
+}
+
+// Two frames of texts, and what stands behind the text in a line.
+const after = "}\n"
+
+var (
+	frameA = TextFrame{"A:", "}"}
+	frameB = TextFrame{"B:", "}"}
+)
+
+func TestOutboxKeepsOrderAndMergesWaitingText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{tokens: make(chan struct{})}
+		o := startOutbox(w)
+		put(t, o, []byte("first\n"))
+		synctest.Wait() // the writer now waits in Write
+		o.Text(frameA, "a")
+		o.Text(frameA, "b")
+		o.Text(frameB, "c")
+		put(t, o, []byte("line\n"))
+		o.Text(frameB, "d")
+		w.tokens <- struct{}{}
+		w.tokens <- struct{}{}
+		o.Close()
+		<-o.done
+		want := "first\n" + `A:"ab"` + after + `B:"c"` + after + "line\n" + `B:"d"` + after
+		require.Equal(t, want, w.out.String())
+	})
+}
+
+// isFull asks like a session that holds something to send.
+func isFull(wait <-chan struct{}) bool {
+	select {
+	case <-wait:
+		return false
+	default:
+		return wait != nil
+	}
+}
+
+func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
+	fill := map[string]func(*Outbox){
+		"lines": func(o *Outbox) {
+			for range maxLines {
+				_, _ = o.Put([]byte("x\n"))
+			}
+		},
+		"merged text": func(o *Outbox) {
+			for range maxBytes >> 10 {
+				o.Text(frameA, strings.Repeat("x", 1<<10))
+			}
+		},
+		"bytes": func(o *Outbox) { _, _ = o.Put(make([]byte, maxBytes)) },
+		"text": func(o *Outbox) {
+			for range maxBytes/maxText + 1 {
+				o.Text(frameA, strings.Repeat("x", maxText))
+			}
+		},
+	}
+	for name, fill := range fill {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &slowWriter{tokens: make(chan struct{})}
+				o := startOutbox(w)
+				_, _ = o.Put([]byte("taken by the writer\n"))
+				synctest.Wait()
+				require.Nil(t, o.Full())
+				fill(o)
+				wait := o.Full()
+				require.True(t, isFull(wait))
+				require.Nil(t, o.overfull(), "the editor's requests are still taken")
+				for range overfullAt {
+					fill(o)
+				}
+				overfull := o.overfull()
+				require.True(t, isFull(overfull))
+				close(w.tokens) // the editor is gone
+				synctest.Wait()
+				require.False(t, isFull(wait))
+				require.False(t, isFull(overfull))
+				require.Nil(t, o.Full())
+			})
+		})
+	}
+}
+
+// TestOutboxHasRoomAgain: who waits is told when the editor has read enough, and
+// not before.
+func TestOutboxHasRoomAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{tokens: make(chan struct{})}
+		o := startOutbox(w)
+		line := append(bytes.Repeat([]byte("x"), maxBatch), '\n') // one a Write
+		for range maxBytes/len(line) + 2 {
+			_, _ = o.Put(line)
+		}
+		synctest.Wait()
+		wait := o.Full()
+		require.True(t, isFull(wait))
+		w.tokens <- struct{}{}
+		synctest.Wait()
+		require.False(t, isFull(wait))
+		require.Nil(t, o.Full())
+		o.Close()
+		close(w.tokens)
+		<-o.done
+	})
+}
+
+func TestOutboxFailsSendersWhenTheEditorIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{tokens: make(chan struct{})}
+		close(w.tokens)
+		o := startOutbox(w)
+		_, _ = o.Put([]byte("x\n"))
+		<-o.done
+		_, err := o.Put([]byte("y\n"))
+		require.ErrorIs(t, err, io.ErrClosedPipe)
+		require.ErrorIs(t, o.Err(), io.ErrClosedPipe)
+		o.Text(frameA, "not written")
+	})
+}
+
+func TestOutboxMergedTextIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{tokens: make(chan struct{}, 2)}
+		o := startOutbox(w)
+		_, _ = o.Put([]byte("\n"))
+		synctest.Wait()
+		piece := strings.Repeat("x", maxText/4+1)
+		for range 8 {
+			o.Text(frameA, piece)
+		}
+		w.tokens <- struct{}{}
+		w.tokens <- struct{}{}
+		o.Close()
+		<-o.done
+		require.Equal(t, 8*len(piece), strings.Count(w.out.String(), "x"))
+		require.Equal(t, 3, strings.Count(w.out.String(), "A:"), "8 pieces, at most 3 in one chunk")
+	})
+}
+
+func BenchmarkOutboxText(b *testing.B) {
+	o := startOutbox(io.Discard)
+	frame := TextFrame{`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":`, `}}}}`}
+	for b.Loop() {
+		o.Text(frame, "a few words ")
+	}
+	o.Close()
+	<-o.done
+}
+
+// TestOutboxCutsLongText between characters, and loses none.
+func TestOutboxCutsLongText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{tokens: make(chan struct{}, 100)}
+		for range cap(w.tokens) {
+			w.tokens <- struct{}{}
+		}
+		o := startOutbox(w)
+		text := "x" + strings.Repeat("€", maxText) // 3 bytes each, so that no cut fits
+		o.Text(frameA, text)
+		o.Close()
+		<-o.done
+		got := strings.NewReplacer("A:\"", "", "\""+after, "").Replace(w.out.String())
+		require.Equal(t, text, got)
+		require.Equal(t, 4, strings.Count(w.out.String(), "A:"))
+	})
+}
+
+// TestLineIsWithdrawn: while it waits, and once.
+func TestLineIsWithdrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{tokens: make(chan struct{}, 10)}
+		o := startOutbox(w)
+		first, _ := o.Put([]byte("first\n"))
+		synctest.Wait() // it is in the hands of the writer
+		second, _ := o.Put([]byte("second\n"))
+		put(t, o, []byte("third\n"))
+		require.False(t, o.Withdraw(first))
+		require.True(t, o.Withdraw(second))
+		require.False(t, o.Withdraw(second))
+		require.Equal(t, len("third\n"), o.Size())
+		for range cap(w.tokens) {
+			w.tokens <- struct{}{}
+		}
+		o.Close()
+		<-o.Done()
+		require.Equal(t, "first\nthird\n", w.out.String())
+		_, err := o.Put([]byte("late\n"))
+		require.ErrorIs(t, err, ErrClosed)
+	})
+}
+
+// TestAbort drops what waits.
+func TestAbort(t *testing.T) {
+	w := new(slowWriter)
+	o := NewOutbox(w, 0)
+	put(t, o, []byte("first\n"))
+	o.Abort()
+	o.Run()
+	require.Empty(t, w.out.String())
+	require.Zero(t, o.Size())
+}

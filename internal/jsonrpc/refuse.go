@@ -1,0 +1,70 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// whiteSpace is what JSON allows around a message.
+const whiteSpace = " \t\r\n"
+
+// judge says what a line is: a message, or what is to be done in place of one that is
+// none. A blank line is nothing. Of a line that is too long there is the outline alone.
+//
+// A refused line is answered with the error that JSON-RPC 2.0 names, under the id of the
+// request wherever that can be known.
+func judge(line []byte, long *outline) []item {
+	if long != nil {
+		return refuse(long, NewError(codeInvalidRequest, "Invalid request",
+			"the message is longer than 10 MiB; send large files as resource links instead of embedding them"))
+	}
+	trimmed := bytes.Trim(line, whiteSpace)
+	if len(trimmed) == 0 {
+		return nil
+	}
+	var f frame
+	if err := f.decode(trimmed); err != nil {
+		return refuseLine(trimmed, err)
+	}
+	return []item{{frame: f, size: len(trimmed)}}
+}
+
+// refuseLine refuses a line, each message of a batch by itself.
+func refuseLine(line []byte, e *Error) (items []item) {
+	var batch []json.RawMessage
+	if json.Unmarshal(line, &batch) != nil {
+		batch = []json.RawMessage{line}
+	}
+	heard := len(batch) > 0
+	for _, message := range batch {
+		o := new(outline)
+		o.read(message)
+		if o.deepest > maxDepth {
+			e = malformed(fmt.Sprintf("the message has more than %d levels of lists and objects", maxDepth))
+		}
+		heard = heard && o.hasNoMethod() && e.Code != codeParseError
+		if o.id != nil { // else nobody waits for an answer to it
+			items = append(items, refuse(o, e)...)
+		}
+	}
+	if len(items) == 0 && !heard { // the line is not passed over in silence
+		return []item{{refusal: encodeError(nil, e)}}
+	}
+	return items
+}
+
+// refuse answers a message with an error, under its id where it is known. A response
+// belongs to a request of our own, which gets the error. What else has no method is not
+// answered: a peer that answered such an answer would get one again, without end.
+func refuse(o *outline, e *Error) []item {
+	switch {
+	case o.blank():
+		return nil
+	case o.isResponse():
+		return []item{{frame: frame{ID: o.id, Error: e}}}
+	case o.hasNoMethod() && e.Code != codeParseError:
+		return nil
+	}
+	return []item{{refusal: encodeError(o.id, e)}}
+}

@@ -1,0 +1,50 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	"droid-acp/internal/paths"
+)
+
+// opening are the places in the params that open a session.
+var opening = "cwd additionalDirectories[] mcpServers[].command:program " + block("systemPrompt.content[]")
+
+// block are the places in a content block.
+func block(at string) string { return at + ".uri:uri " + at + ".resource.uri:uri " }
+
+// toolCall are the places in a tool call, or in what is new of one.
+func toolCall(at string) string {
+	return at + ".locations[].path " + at + ".content[].path " + block(at+".content[].content") + at + "._meta.terminal_info.cwd " + paths.Input(at+".rawInput@name")
+}
+
+// pathsOf are the places in ACP's messages that name files, by method, that of a result
+// with ".result" behind it. See paths.Walk for how they are written.
+var pathsOf = map[string]string{
+	"initialize.result":          "authMethods[]._meta.terminal-auth.command:program",
+	"session/new":                opening,
+	"session/load":               opening,
+	"session/resume":             opening,
+	"session/fork":               opening,
+	"session/list":               "cwd",
+	"session/list.result":        "sessions[].cwd sessions[].additionalDirectories[]",
+	"session/prompt":             block("prompt[]"),
+	"session/update":             toolCall("update") + block("update.content") + block("update.content[]") + block("update.summary[]") + "update.plan.uri:uri update.cwd update.additionalDirectories[]",
+	"session/request_permission": toolCall("toolCall"),
+	"fs/read_text_file":          "path",
+	"fs/write_text_file":         "path",
+	"terminal/create":            "cwd command:program",
+	"_session/steering":          block("prompt[]"),
+	"_droid/state.result":        "cwd",
+	"_droid/export":              "path",
+	"_droid/export.result":       "path",
+	"_droid/messages.result":     paths.Blocks("messages[].content[]"),
+}
+
+// Paths calls f with each path and file URI in the params of a message, or in its result
+// with ".result" behind the method, and returns them with what f returns in its place. f
+// gets where it stands and what: paths.File, paths.URI, paths.Program or paths.Patch. What
+// names files in words (titles, texts, terminals' output) is not known here, nor is
+// the rawInput of a call that comes without the tool's name.
+func Paths(method string, message json.RawMessage, f func(place, kind, value string) string) json.RawMessage {
+	return paths.Walk(message, pathsOf[method], f)
+}

@@ -1,0 +1,137 @@
+// Package telling is a session's way to its editor. What is told gets the form of ACP's
+// notifications and leaves in order. Here alone is remembered what the editor was told of
+// the session's state, and which words wait for the next prompt.
+package telling
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
+	"droid-acp/internal/wire"
+)
+
+// Editor is what takes that which is told, a wire.Conn. None of its methods waits.
+type Editor interface {
+	Text(frame wire.TextFrame, text string)
+	Notify(method string, params any) error
+	Full() <-chan struct{}
+}
+
+// Way is the way of one session to its editor. It is not safe for concurrent use. The zero
+// value leads nowhere: what is told is dropped, and only what is kept waits.
+type Way struct {
+	editor  Editor // nil where there is none
+	log     *zap.Logger
+	known   bool              // the editor knows the session, so it takes updates
+	told    map[string][]byte // the session's state as the editor was told it last, by kind, encoded
+	waiting []string          // for the next prompt
+	chunk   chunk
+}
+
+// chunk is the kind of the text that was told last, with its encoded notification. Most
+// pieces continue the message of the one before.
+type chunk struct {
+	session, kind, message string
+	frame                  wire.TextFrame
+}
+
+// New makes the way to an editor that does not know the session yet.
+func New(editor Editor, log *zap.Logger) Way { return Way{editor: editor, log: log} }
+
+// Known reports whether the editor knows the session.
+func (w *Way) Known() bool { return w.known }
+
+// Know notes that the editor knows the session from now on.
+func (w *Way) Know() { w.known = true }
+
+// Forget notes that the editor begins anew: it is told everything again.
+func (w *Way) Forget() { w.known, w.told = false, nil }
+
+// Full returns nil while the editor takes more, else a channel that is closed when it does
+// again.
+func (w *Way) Full() <-chan struct{} {
+	if w.editor == nil {
+		return nil
+	}
+	return w.editor.Full()
+}
+
+// Tell tells one thing, under the id by which the editor uses the session. Of the session's
+// state that is done only where it differs from what was told last.
+func (w *Way) Tell(session string, u protocol.Update) {
+	text, isText := u.(show.Text)
+	switch {
+	case w.editor == nil, isState(u.UpdateKind()) && !w.news(u):
+	case isText:
+		w.text(session, text)
+	default:
+		if err := w.editor.Notify("session/update", protocol.SessionNotification{SessionID: session, Update: u}); err != nil {
+			w.log.Error("an update could not be encoded", zap.String("kind", u.UpdateKind()), zap.Error(err))
+		}
+	}
+}
+
+// isState reports whether an update tells what holds until another of its kind says
+// otherwise.
+func isState(kind string) bool {
+	switch kind {
+	case "current_mode_update", "config_option_update", "available_commands_update", "usage_update", "session_info_update":
+		return true
+	}
+	return false
+}
+
+// Told notes that the editor has been told of the session's state by a response.
+func (w *Way) Told(updates ...protocol.Update) {
+	for _, u := range updates {
+		w.news(u)
+	}
+}
+
+// news notes that the editor is told of the session's state. It reports whether that
+// differs from what it was told last.
+func (w *Way) news(u protocol.Update) (news bool) {
+	encoded, _ := json.Marshal(u) // one that cannot be encoded is news, and Tell logs it
+	if news = encoded == nil || !bytes.Equal(encoded, w.told[u.UpdateKind()]); news {
+		if w.told == nil {
+			w.told = make(map[string][]byte)
+		}
+		w.told[u.UpdateKind()] = encoded
+	}
+	return news
+}
+
+// text tells a piece of a message or of a thought.
+func (w *Way) text(session string, t show.Text) {
+	if c := &w.chunk; c.session != session || c.kind != t.UpdateKind() || c.message != t.MessageID {
+		id, _ := json.Marshal(session) // strings always encode
+		message, _ := json.Marshal(t.MessageID)
+		*c = chunk{session, t.UpdateKind(), t.MessageID, wire.TextFrame{
+			Before: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(id) +
+				`,"update":{"sessionUpdate":"` + t.UpdateKind() + `","messageId":` + string(message) + `,"content":{"type":"text","text":`,
+			After: `}}}}`,
+		}}
+	}
+	w.editor.Text(w.chunk.frame, t.Text)
+}
+
+// Keep has notices wait for the next prompt. What waits already does not wait twice.
+func (w *Way) Keep(notices ...string) {
+	for _, n := range notices {
+		if !slices.Contains(w.waiting, n) {
+			w.waiting = append(w.waiting, n)
+		}
+	}
+}
+
+// Kept hands out what waits, for the prompt that begins.
+func (w *Way) Kept() []string {
+	kept := w.waiting
+	w.waiting = nil
+	return kept
+}

@@ -1,0 +1,134 @@
+package telling
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
+	"droid-acp/internal/wire"
+)
+
+// listener is an editor that writes down what it is told.
+type listener struct{ heard []string }
+
+func (l *listener) Text(f wire.TextFrame, text string) {
+	quoted, _ := json.Marshal(text) // strings always encode
+	l.heard = append(l.heard, f.Before+string(quoted)+f.After)
+}
+
+func (l *listener) Notify(method string, params any) error {
+	raw, err := json.Marshal(params)
+	l.heard = append(l.heard, method+" "+string(raw))
+	return err
+}
+
+func (l *listener) Full() <-chan struct{} { return make(chan struct{}) }
+
+// take hands out what was heard since the last call.
+func (l *listener) take() []string {
+	heard := l.heard
+	l.heard = nil
+	return heard
+}
+
+func mode(id string) protocol.Update {
+	return protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: id}
+}
+
+func toldMode(id string) []string {
+	return []string{`session/update {"sessionId":"s","update":{"sessionUpdate":"current_mode_update","currentModeId":"` + id + `"}}`}
+}
+
+// TestStateIsToldWhenItDiffers: what holds is told once, in a response or an update, and
+// anew to an editor that begins anew. Kinds count apart.
+func TestStateIsToldWhenItDiffers(t *testing.T) {
+	l := new(listener)
+	w := New(l, zap.NewNop())
+	w.Tell("s", mode("spec"))
+	require.Equal(t, toldMode("spec"), l.take())
+	w.Tell("s", mode("spec"))
+	require.Empty(t, l.take())
+	w.Tell("s", protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: "spec"})
+	require.Len(t, l.take(), 1)
+	w.Told(mode("auto-low"), protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
+	w.Tell("s", mode("auto-low"))
+	w.Tell("s", protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
+	require.Empty(t, l.take())
+	w.Tell("s", mode("spec"))
+	require.Equal(t, toldMode("spec"), l.take())
+
+	require.False(t, w.Known())
+	w.Know()
+	require.True(t, w.Known())
+	w.Forget()
+	require.False(t, w.Known())
+	w.Tell("s", mode("spec"))
+	require.Equal(t, toldMode("spec"), l.take())
+}
+
+// TestWhatHappensIsToldEachTime: calls and texts are no state.
+func TestWhatHappensIsToldEachTime(t *testing.T) {
+	l := new(listener)
+	w := New(l, zap.NewNop())
+	for range 2 {
+		w.Tell("s", protocol.ToolCall{SessionUpdate: "tool_call", ToolCallID: "t"})
+		w.Tell("s", show.Text{MessageID: "m", Text: "x"})
+		require.Equal(t, []string{
+			`session/update {"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t"}}`,
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"x"}}}}`,
+		}, l.take())
+	}
+}
+
+// TestTextsNameTheirMessage, thought or not, and the session as the editor uses it then.
+func TestTextsNameTheirMessage(t *testing.T) {
+	l := new(listener)
+	w := New(l, zap.NewNop())
+	for _, tc := range []struct {
+		session string
+		text    show.Text
+		kind    string
+	}{
+		{"s", show.Text{MessageID: "m", Text: "x"}, "agent_message_chunk"},
+		{"s", show.Text{MessageID: "m", Text: "x", Thought: true}, "agent_thought_chunk"},
+		{"s", show.Text{MessageID: "n", Text: "x", Thought: true}, "agent_thought_chunk"},
+		{`"t"`, show.Text{MessageID: "n", Text: "x", Thought: true}, "agent_thought_chunk"},
+	} {
+		w.Tell(tc.session, tc.text)
+		var line struct {
+			Params struct {
+				SessionID string
+				Update    struct{ SessionUpdate, MessageID string }
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(l.take()[0]), &line))
+		require.Equal(t, tc.session, line.Params.SessionID)
+		require.Equal(t, tc.kind, line.Params.Update.SessionUpdate)
+		require.Equal(t, tc.text.MessageID, line.Params.Update.MessageID)
+	}
+}
+
+// TestNoticesWaitOnce for the next prompt.
+func TestNoticesWaitOnce(t *testing.T) {
+	var w Way
+	w.Keep("one", "two", "one")
+	w.Keep("two")
+	require.Equal(t, []string{"one", "two"}, w.Kept())
+	require.Empty(t, w.Kept())
+	w.Keep("one")
+	require.Equal(t, []string{"one"}, w.Kept(), "it happened again")
+}
+
+// TestNoEditor: what is told to nobody is dropped, and there is always room for it.
+func TestNoEditor(t *testing.T) {
+	var w Way
+	require.Nil(t, w.Full())
+	w.Tell("s", show.Text{Text: "x"})
+	w.Tell("s", mode("spec"))
+	w.Tell("s", protocol.ToolCall{})
+	require.NotNil(t, (&Way{editor: new(listener)}).Full())
+}

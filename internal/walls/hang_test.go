@@ -1,0 +1,167 @@
+package walls
+
+import (
+	"go/ast"
+	"go/printer"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mayHang are calls that a disk, another process or a program may let wait for good.
+var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
+	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|layer\.ProjectDirs|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
+	`|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.(Look|Trust|Forget)|.*\.stat|.*\.(WriteFile|Untold|HasChildren)` +
+	`|<-.*\.(Exited\(\)|over))$`)
+
+// bounders are the functions through which a call that may hang goes: it is waited for no
+// longer than a bound, and the first argument that is a text names it.
+var bounders = []string{"bounded", "boundedAtEnd", "atEnd"}
+
+// unbounded are functions of the adapter that make such calls without a bound of their own,
+// and why that holds up nobody.
+var unbounded = map[string]string{
+	// These are called within a bound.
+	"Session.readFirst": "readfile.Reader has one",
+	"editorFiles.open":  "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
+	// These run beside, in goroutines of which none but their own session's work waits.
+	"readCommandFile": "by findCommands, beside", "isRemoved": "by findCommands, beside",
+	"commandPlaces": "by findCommands and the watch, beside", "walkCommands": "as commandPlaces", "walkSkills": "as commandPlaces", "commandsStamp": "by the watch",
+	"Agent.startLogin": "beside, for the requests to log in alone",
+	// These wait for a process that was killed, or start one, and are not bounded yet.
+	"Agent.copyStored": "beside", "Agent.openIn": "beside", "Agent.takeSpare": "beside", "Agent.takeUp": "beside", "Session.start": "beside",
+	"Session.started": "in the owner", "Session.afterEnd": "in the owner",
+	"Session.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
+	"statusCommand": "in the owner", "startProblem": "in the owner, where child.Find has a bound of its own",
+}
+
+// TestCallsThatHang: each call of the adapter's that may hang goes through a bounder, under a
+// name for which internal/adapter has a test in which it does hang; and no such test is left
+// over.
+func TestCallsThatHang(t *testing.T) {
+	m := readModule(t)
+	named, loose := hangingCalls(m)
+	for where := range unbounded {
+		require.Contains(t, loose, where, "it makes no such call any more")
+		delete(loose, where)
+	}
+	require.Empty(t, loose, "calls that may hang, by the function that makes them: have them go through bounded (internal/adapter/disk.go)")
+	require.Greater(t, len(named), 20)
+	require.Equal(t, named, hangTests(m), "the names of these calls, and hangTests in internal/adapter/hang_test.go")
+}
+
+// hangingCalls are the names of the bounded calls of the adapter, and the others that may hang
+// by the function that has them.
+func hangingCalls(m *tree) (named []string, loose map[string][]string) {
+	loose = make(map[string][]string)
+	for _, s := range m.code("internal/adapter") {
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectStmt); ok && len(s.Body.List) > 1 {
+					for _, c := range s.Body.List { // it waits for something else, too
+						c.(*ast.CommClause).Comm = nil
+					}
+				}
+				if call, ok := n.(*ast.CallExpr); ok {
+					if name := bounds(m, call); name != "" {
+						named = append(named, name)
+						return false
+					}
+				}
+				if text := hangs(m, n); text != "" {
+					loose[nameOf(m, f)] = append(loose[nameOf(m, f)], text)
+				}
+				return true
+			})
+		}
+	}
+	sort.Strings(named)
+	return slices.Compact(named), loose
+}
+
+// bounds is the name that a call of a bounder gives the call it bounds, "" for all else.
+func bounds(m *tree, call *ast.CallExpr) string {
+	fun := m.text(call.Fun)
+	if !slices.Contains(bounders, fun[strings.LastIndex(fun, ".")+1:]) {
+		return ""
+	}
+	for _, arg := range call.Args {
+		if lit, ok := arg.(*ast.BasicLit); ok {
+			name, _ := strconv.Unquote(lit.Value)
+			return name
+		}
+	}
+	return ""
+}
+
+// hangs is what of a node may hang: a function that is called or handed on, or a channel.
+func hangs(m *tree, n ast.Node) string {
+	switch n.(type) {
+	case *ast.SelectorExpr, *ast.UnaryExpr:
+		if text := m.text(n); mayHang.MatchString(text) {
+			return text
+		}
+	}
+	return ""
+}
+
+// hangTests are the names in the table of that name.
+func hangTests(m *tree) (names []string) {
+	for _, s := range m.rooms["internal/adapter"] {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || spec.Names[0].Name != "hangTests" {
+				return true
+			}
+			for _, e := range spec.Values[0].(*ast.CompositeLit).Elts {
+				name, _ := strconv.Unquote(m.text(e.(*ast.KeyValueExpr).Key))
+				names = append(names, name)
+			}
+			return false
+		})
+	}
+	sort.Strings(names)
+	return names
+}
+
+// nameOf is what a function is called, with its receiver's type.
+func nameOf(m *tree, f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	return strings.TrimPrefix(m.text(f.Recv.List[0].Type), "*") + "." + f.Name.Name
+}
+
+// text is the source of a node.
+func (m *tree) text(n ast.Node) string {
+	var b strings.Builder
+	_ = printer.Fprint(&b, m.fset, n) // a Builder takes all
+	return b.String()
+}
+
+// TestHangingCallsAreSeen: each way to make such a call is noticed.
+func TestHangingCallsAreSeen(t *testing.T) {
+	for text, seen := range map[string]bool{
+		`os.Stat("x")`:          true,
+		`f(os.Stat)`:            true,
+		`a.cfg.Store.Find("x")`: true,
+		`s.agent.stat("x")`:     true,
+		`<-client.Exited()`:     true,
+		`select { case <-client.Exited(): case <-t.C: }`: false,
+		`bounded(ctx, a, "x", path, os.Stat)`:            false,
+		`a.atEnd("x", limit, func() { os.Remove("x") })`: false,
+		`os.Getenv("x")`: false,
+	} {
+		_, loose := hangingCalls(parse(t, map[string]string{"internal/adapter/a.go": "package adapter\nfunc f() { " + text + " }\n"}))
+		require.Equal(t, seen, len(loose) > 0, text)
+	}
+}
