@@ -35,13 +35,15 @@ func compactCommand(r *commandRun, instructions string) {
 		var next successor
 		var removed int
 		var summary string
-		from := s.droidID
+		from, wanted := s.droidID, s.show.TakesSummary()
 		r.beside(compactTime, errCompactTime, func(ctx context.Context) error {
 			next = s.agent.successorOf(ctx, from)
 			id, n, err := client.Compact(ctx, instructions)
 			if err == nil {
 				next.made(s.agent, id, links.Compact)
-				summary = s.agent.summaryOf(ctx, id)
+				if wanted {
+					summary = s.agent.summaryOf(ctx, id)
+				}
 			}
 			removed = n
 			return err
@@ -62,9 +64,9 @@ func compactCommand(r *commandRun, instructions string) {
 }
 
 // summaryOf is what the conversation became that droid compacted into the session of
-// this id, "" where no client wants it or it cannot be read. It reads the store.
+// this id, "" where it cannot be read. It reads the store.
 func (a *Agent) summaryOf(ctx context.Context, id string) string {
-	if !a.client.Compaction || a.cfg.Store == nil {
+	if a.cfg.Store == nil {
 		return ""
 	}
 	text, err := bounded(ctx, a, "Store.Summary", "session "+id, func(string) (string, error) { return a.cfg.Store.Summary(id) })

@@ -1,9 +1,10 @@
+//go:build linux
+
 package adapter
 
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,40 +14,6 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 )
-
-// hanging has one call of the disk hang, from a moment on, until it is revived.
-type hanging struct {
-	revived chan struct{}
-
-	mu      sync.Mutex
-	call    diskCall
-	reached bool
-	over    sync.Once
-}
-
-func (h *hanging) revive() { h.over.Do(func() { close(h.revived) }) }
-
-func (h *hanging) hang(call diskCall) {
-	h.mu.Lock()
-	hangs := call == h.call
-	h.reached = h.reached || hangs
-	h.mu.Unlock()
-	if hangs {
-		<-h.revived
-	}
-}
-
-func (h *hanging) begin(call diskCall) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.call = call
-}
-
-func (h *hanging) wasReached() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.reached
-}
 
 // hangTests are what a user does that comes to each call that may hang, by the name of the
 // call. internal/walls holds that each has one. They use the session "mine", and a stored one.

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	gotypes "go/types"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,18 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-// function finds a function or method in the files of a directory.
-func function(t *testing.T, dir, name string) (found *ast.FuncDecl) {
-	t.Helper()
-	eachFunction(t, dir, func(f *ast.FuncDecl) {
-		if f.Name.Name == name {
-			found = f
-		}
-	})
-	require.NotNil(t, found, name)
-	return found
-}
 
 func eachFunction(t *testing.T, dir string, f func(*ast.FuncDecl)) {
 	t.Helper()
@@ -44,17 +33,17 @@ func eachFunction(t *testing.T, dir string, f func(*ast.FuncDecl)) {
 	}
 }
 
-// typesOf are the types, as "quirks.Text", that the type switch of a function has cases for.
-func typesOf(f *ast.FuncDecl) (types []string) {
-	ast.Inspect(f, func(n ast.Node) bool {
-		if c, ok := n.(*ast.CaseClause); ok {
-			for _, e := range c.List {
-				if sel, ok := e.(*ast.SelectorExpr); ok {
-					types = append(types, sel.X.(*ast.Ident).Name+"."+sel.Sel.Name)
+// cases are the types, as "quirks.Text", that the type switch of a function has cases for.
+func cases(t *testing.T, dir, name string) (types []string) {
+	eachFunction(t, dir, func(f *ast.FuncDecl) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CaseClause); ok && f.Name.Name == name {
+				for _, e := range c.List {
+					types = append(types, gotypes.ExprString(e))
 				}
 			}
-		}
-		return true
+			return true
+		})
 	})
 	return unique(types)
 }
@@ -84,13 +73,18 @@ func TestEventsHaveARow(t *testing.T) {
 	eachFunction(t, "internal/droid/stream", func(f *ast.FuncDecl) {
 		if f.Name.Name == "Kind" && f.Recv != nil && receiver(f.Recv.List[0].Type) != "MCPServer" {
 			types = append(types, "stream."+receiver(f.Recv.List[0].Type))
-			kinds = append(kinds, returned(f)...)
+			ast.Inspect(f, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok {
+					kinds = append(kinds, strings.Trim(lit.Value, `"`))
+				}
+				return true
+			})
 		}
 	})
 	require.Greater(t, len(kinds), 20)
 	require.Equal(t, unique(kinds), unique(rows(text, said)))
 	require.Equal(t, unique(types), namesWhere(text, said, 2, 1))
-	require.Equal(t, typesOf(function(t, "internal/quirks", "Push")), namesWhere(text, said, 2, 3))
+	require.Equal(t, cases(t, "internal/quirks", "Push"), namesWhere(text, said, 2, 3))
 
 	var made []string
 	eachFunction(t, "internal/quirks", func(f *ast.FuncDecl) {
@@ -100,8 +94,8 @@ func TestEventsHaveARow(t *testing.T) {
 	})
 	listed := rows(text, honest)
 	require.Equal(t, unique(made), unique(slices.DeleteFunc(slices.Clone(listed), func(name string) bool { return !strings.HasPrefix(name, "quirks.") })))
-	require.Equal(t, typesOf(function(t, "internal/show", "show")), namesWhere(text, honest, 1, 2))
-	require.Equal(t, typesOf(function(t, "internal/adapter", "heed")), namesWhere(text, honest, 1, 3))
+	require.Equal(t, cases(t, "internal/show", "show"), namesWhere(text, honest, 1, 2))
+	require.Equal(t, cases(t, "internal/adapter", "heed"), namesWhere(text, honest, 1, 3))
 	for _, passes := range namesWhere(text, said, 2, 1) {
 		if !slices.Contains(namesWhere(text, said, 2, 3), passes) {
 			require.Contains(t, listed, passes, "it passes as it is, so somebody has to do something")
@@ -112,15 +106,4 @@ func TestEventsHaveARow(t *testing.T) {
 			require.Contains(t, listed, "quirks."+name)
 		}
 	}
-}
-
-// returned are the texts that a function returns.
-func returned(f *ast.FuncDecl) (texts []string) {
-	ast.Inspect(f, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			texts = append(texts, strings.Trim(lit.Value, `"`))
-		}
-		return true
-	})
-	return texts
 }

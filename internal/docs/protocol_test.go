@@ -56,18 +56,7 @@ func keys(m *ast.CompositeLit) (texts []string) {
 }
 
 // rows are the names in backquotes in the first column of the tables under a heading.
-func rows(text, heading string) (names []string) {
-	_, section, _ := strings.Cut(text, "\n## "+heading+"\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	for line := range strings.Lines(section) {
-		if cells := strings.Split(line, "|"); len(cells) > 2 {
-			for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
-				names = append(names, m[1])
-			}
-		}
-	}
-	return names
-}
+func rows(text, heading string) []string { return namesWhere(text, heading, 1, 1) }
 
 func unique(names []string) []string {
 	names = slices.Clone(names)

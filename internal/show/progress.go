@@ -95,6 +95,9 @@ func (v *View) EndCompaction(end CompactionEnd) []Output {
 	return v.EndCompactionWith(end, CompactionFacts{})
 }
 
+// TakesSummary reports whether the editor is shown what a conversation became.
+func (v *View) TakesSummary() bool { return v.client.Compaction }
+
 // CompactionFacts are what is known of a compaction that has ended, for clients that
 // have the update. All others are told by whoever asked for it.
 type CompactionFacts struct {

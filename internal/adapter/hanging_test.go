@@ -1,0 +1,37 @@
+package adapter
+
+import "sync"
+
+// hanging has one call of the disk hang, from a moment on, until it is revived.
+type hanging struct {
+	revived chan struct{}
+
+	mu      sync.Mutex
+	call    diskCall
+	reached bool
+	over    sync.Once
+}
+
+func (h *hanging) revive() { h.over.Do(func() { close(h.revived) }) }
+
+func (h *hanging) hang(call diskCall) {
+	h.mu.Lock()
+	hangs := call == h.call
+	h.reached = h.reached || hangs
+	h.mu.Unlock()
+	if hangs {
+		<-h.revived
+	}
+}
+
+func (h *hanging) begin(call diskCall) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.call = call
+}
+
+func (h *hanging) wasReached() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.reached
+}
