@@ -77,7 +77,7 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 type process struct {
 	*child.Process
 	env      []string
-	without  *layer.Layer   // see Command
+	without  *layer.Layer     // see Command
 	settings *files.Private   // nil without one
 	files    []*files.Private // to close when the process is gone; settings is one of them
 }
@@ -85,11 +85,11 @@ type process struct {
 // startProcess starts droid.
 func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	c := child.Command{Path: cmd.Path, Args: cmd.arguments(), Dir: cmd.Dir, Env: cmd.environment(), Tree: true}
-	settings, made, err := giveFiles(&c, cmd, log)
+	settings, given, err := giveFiles(&c, cmd, log)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{env: c.Env, without: cmd.Without, settings: settings, files: made}
+	p := &process{env: c.Env, without: cmd.Without, settings: settings, files: given}
 	if p.Process, err = child.Start(c); err != nil {
 		p.closeFiles()
 		return nil, err

@@ -139,11 +139,16 @@ func SyncDir(path string) {
 
 // Write writes a file whole or not at all, in the place of one that may be there.
 func Write(path string, content []byte, mode fs.FileMode) error {
+	return write(path, content, mode, false)
+}
+
+func write(path string, content []byte, mode fs.FileMode, fast bool) error {
 	d, err := Begin(path, mode)
 	if err != nil {
 		return err
 	}
 	defer d.Discard()
+	d.Fast = fast
 	if _, err := d.Write(content); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package files
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -52,4 +53,26 @@ func At(file *os.File, path string) bool {
 	}
 	there, err := os.Lstat(path)
 	return err == nil && os.SameFile(here, there)
+}
+
+// Shared reports whether anybody has a file in use by Share. The error says that it cannot
+// be told. What a process left when it died is removed.
+func (l Locks) Shared(path string) (shared bool, err error) {
+	l.probe(filepath.Dir(path), func() { shared, err = l.shared(path) })
+	return shared, err
+}
+
+// Sweep is Shared for up to so many files of a directory, for what died processes left.
+func (l Locks) Sweep(dir string, most int) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	names, _ := d.Readdirnames(most) // what cannot be read stays
+	_ = d.Close()
+	l.probe(dir, func() {
+		for _, name := range names {
+			_, _ = l.shared(filepath.Join(dir, name)) // what cannot be told stays
+		}
+	})
 }

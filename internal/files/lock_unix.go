@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -99,28 +98,6 @@ func (l Locks) letGo(file *os.File, path string) {
 		_ = os.Remove(path)
 	}
 	_ = file.Close() // ends the lock
-}
-
-// Shared reports whether anybody has a file in use by Share. The error says that it cannot
-// be told. What a process left when it died is removed.
-func (l Locks) Shared(path string) (shared bool, err error) {
-	l.probe(filepath.Dir(path), func() { shared, err = l.shared(path) })
-	return shared, err
-}
-
-// Sweep is Shared for up to so many files of a directory, for what died processes left.
-func (l Locks) Sweep(dir string, most int) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(most) // what cannot be read stays
-	l.probe(dir, func() {
-		for _, name := range names {
-			_, _ = l.shared(filepath.Join(dir, name)) // what cannot be told stays
-		}
-	})
 }
 
 // shared is Shared within probe. To see that nobody has the file in use, it is locked for a

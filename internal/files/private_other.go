@@ -27,16 +27,7 @@ func NewPrivate(what string, data []byte) (*Private, error) {
 
 // Replace gives the file other data: who opens the path reads the old or the new ones, whole.
 func (p *Private) Replace(data []byte) error {
-	d, err := Begin(p.Path, 0o600)
-	if err != nil {
-		return err
-	}
-	defer d.Discard()
-	d.Fast = true // it is of no use when the machine starts again
-	if _, err := d.Write(data); err != nil {
-		return err
-	}
-	return d.Replace(nil)
+	return write(p.Path, data, 0o600, true) // it is of no use when the machine starts again
 }
 
 // Close takes the file away.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 // ErrNotRegular says that what is at a path is no regular file: a directory, a pipe, a
@@ -42,6 +44,19 @@ func open(path string, look func(string) (fs.FileInfo, error), openFile func(str
 		return nil, nil, err
 	}
 	return file, info, nil
+}
+
+// IsKernels reports whether the kernel shows itself under a path. Such files are
+// not opened: opening a device may do something, and /proc/self is this program, not
+// droid.
+func IsKernels(path string) bool {
+	path = filepath.Clean(path)
+	for _, dir := range []string{"/proc", "/sys", "/dev"} {
+		if path == dir || strings.HasPrefix(path, dir+"/") {
+			return !strings.HasPrefix(path, "/dev/shm/")
+		}
+	}
+	return false
 }
 
 // Read reads a file as Open does, if it has at most max bytes.
