@@ -149,14 +149,13 @@ func (s *Session) renewed(then func()) {
 		then()
 		return
 	}
-	s.alone(func(end func()) {
+	s.when("the prompt", func() {
 		if s.proc.client() == client && !s.proc.dying() {
 			s.log.Info("droid does not know of a login and is replaced")
 			s.leave()
 		}
-		end()
 		then()
-	})
+	}, needCalls)
 }
 
 // heedLogin learns from the end of a turn whether droid has a login.

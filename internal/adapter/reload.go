@@ -44,6 +44,9 @@ type loads struct {
 	unopened *acp.RequestError // why the session was never opened, nil if it was or still may be
 }
 
+// begin takes a load whose turn has come.
+func (l *loads) begin(r *reload) { l.load, l.ended = r, false }
+
 // has reports whether r is the load, and has no answer.
 func (l *loads) has(r *reload) bool { return l.load == r && !l.ended }
 
@@ -126,7 +129,7 @@ func (s *Session) reload(r *reload) {
 				return
 			}
 			r.over = over
-			s.loads.load, s.loads.ended = r, false
+			s.loads.begin(r)
 			// A process that is being started may have other MCP servers and was asked for less
 			// history; one that changes its settings must not be replaced.
 			s.when("a load", func() { s.beginLoad(r) }, needWritten, needStart, needCalls)
