@@ -165,7 +165,7 @@ const announceTime = 3 * time.Second
 // announced and that waits for this hook: who else talks to us gains nothing. A
 // subagent's calls are not announced, so its files stay on the disk.
 func (a *Agent) runHook(ctx context.Context, r hooks.Request) hooks.Answer {
-	s, known := a.sessions.find(r.SessionID)
+	s, known := a.sessions.Find(r.SessionID)
 	if !known {
 		return hooks.Answer{}
 	}

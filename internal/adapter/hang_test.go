@@ -24,6 +24,7 @@ var hangTests = map[diskCall]func(d *disk, stored string){
 	"Trust.Look":     opensSession,
 	"stat of a link": func(d *disk, _ string) { d.linking("file:///somewhere") },
 	"Trust":          func(d *disk, _ string) { d.prompt("/trust") },
+	"Locate":         func(d *disk, _ string) { d.prompt("/status") },
 	"WriteFile":      func(d *disk, _ string) { d.prompt("/export") },
 	"Store.List":     func(d *disk, _ string) { d.request("session/list", `{}`) },
 	"Store.Thread":   loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.HeldElsewhere": loadsStored, "Store.Hold": loadsStored,

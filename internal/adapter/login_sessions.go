@@ -107,7 +107,7 @@ func (a *Agent) loggedIn(method string) {
 	} else {
 		a.tellAuth(protocol.AuthStatus{Kind: "account", Label: "Factory account"})
 	}
-	for _, s := range a.sessions.list() {
+	for _, s := range a.sessions.List() {
 		s.post(s.renewIdle)
 	}
 	a.spare.Renew()

@@ -65,9 +65,9 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	return s
 }
 
-// run is the owner's goroutine. It ends when the session is stopped or the agent
+// Run is the owner's goroutine. It ends when the session is stopped or the agent
 // ends, with droid gone and every prompt answered.
-func (s *Session) run() {
+func (s *Session) Run() {
 	runOwner(s.owner, duties[stream.Event]{
 		await: func() (events <-chan stream.Event, room <-chan struct{}, limit time.Duration) {
 			events, room = s.nextEvent()

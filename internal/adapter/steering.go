@@ -69,15 +69,15 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	}
 	p, err := a.readPrompt(c.Context, params.SessionID, params.Prompt)
 	if err != nil {
-		place.leave()
+		place.Leave()
 		return nil, err
 	}
 	return askOwner(s.owner, inquiry[any]{
 		work: func(answer func(any, *acp.RequestError)) {
 			s.takeSteering(p, c.Response, &params, answer)
-			place.cancelIfLate(s)
+			s.cancelIfLate(place)
 		},
-		ordered: place.leave,
+		ordered: place.Leave,
 		held:    func() bool { return s.prompts.has(p) },
 	})
 }
