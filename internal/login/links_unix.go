@@ -105,15 +105,16 @@ func (h hearing) read() {
 	}
 }
 
-// close ends the hearing and takes its files away.
+// close ends the hearing and takes its files away: them first, since a script that opened
+// a pipe which nobody reads would wait for ever, and the browser with it.
 func (h hearing) close() {
+	if h.dir != nil {
+		_ = h.dir.Remove() // in the directory for temporary files; nothing depends on it
+	}
 	if h.pipe != nil {
 		_ = h.pipe.Close() // only read from
 	}
 	if h.reading != nil {
 		h.reading.Wait()
-	}
-	if h.dir != nil {
-		_ = h.dir.Remove() // in the directory for temporary files; nothing depends on it
 	}
 }
