@@ -1,8 +1,6 @@
 package adapter
 
 import (
-	"context"
-
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
@@ -19,17 +17,16 @@ type userDialog struct {
 
 // openDialog is a request of droid's that waits for the user.
 type openDialog struct {
-	requestID string             // droid's
-	refuse    func()             // gives droid the refusal
-	closeUp   func()             // undoes what was shown for this dialog alone
-	cancel    context.CancelFunc // takes it back from the editor
+	requestID string        // droid's
+	refuse    func()        // gives droid the refusal
+	closeUp   func()        // undoes what was shown for this dialog alone
+	asked     *wire.Pending // the step that the editor has, nil between two
 }
 
-// begin opens a dialog. The context that it returns ends when the dialog does.
-func (d *userDialog) begin(ctx context.Context, o openDialog) context.Context {
-	ctx, o.cancel = context.WithCancel(ctx)
+// begin opens a dialog.
+func (d *userDialog) begin(o openDialog) *openDialog {
 	d.open = &o
-	return ctx
+	return d.open
 }
 
 // isOpen reports whether the user is asked something.
@@ -78,52 +75,60 @@ func (d *userDialog) refuse() {
 func (d *userDialog) take() *openDialog {
 	o := d.open
 	d.open = nil
-	o.cancel()
+	if o.asked != nil {
+		o.asked.Withdraw()
+	}
 	return o
 }
 
-// lead asks the user one step of a dialog after the other, beside the owner, until the
-// dialog is over.
-func (s *Session) lead(ctx context.Context, session string, d show.Dialog) {
-	for step, more := d.Next(); more; step, more = d.Next() {
-		if step.Form != nil {
-			step.Form.SessionID = session
-			d.Filled(s.fill(ctx, *step.Form))
-			continue
-		}
-		step.Choice.SessionID = session
-		option := s.choose(ctx, *step.Choice)
-		if !d.Chose(option) && option != "" {
-			s.agent.log.Warn("the editor picked an option that was not offered; that is a refusal")
-		}
+// lead asks the user one step of a dialog after the other, and then does over. Nothing
+// waits meanwhile; a dialog that is taken back goes no further.
+func (s *Session) lead(o *openDialog, d show.Dialog, over func()) {
+	step, more := d.Next()
+	switch {
+	case !more:
+		over()
+	case step.Form != nil:
+		step.Form.SessionID = s.id
+		ask(s, o, "elicitation/create", step.Form, func(result *protocol.ElicitationResult) {
+			d.Filled(result)
+			s.lead(o, d, over)
+		})
+	default:
+		step.Choice.SessionID = s.id
+		ask(s, o, acp.ClientMethodSessionRequestPermission, step.Choice, func(result *protocol.PermissionResult) {
+			if option := pickedOption(result); !d.Chose(option) && option != "" {
+				s.agent.log.Warn("the editor picked an option that was not offered; that is a refusal")
+			}
+			s.lead(o, d, over)
+		})
 	}
 }
 
-// choose shows a choice to the user and returns the id of the option that they picked,
-// or "" when they picked none: they dismissed it, the editor failed, or it is gone. A
-// choice that was taken back before is not shown.
-func (s *Session) choose(ctx context.Context, params protocol.PermissionParams) string {
-	if ctx.Err() != nil {
-		return ""
-	}
-	result, err := wire.Request[protocol.PermissionResult](ctx, s.agent.conn, acp.ClientMethodSessionRequestPermission, params)
-	if err != nil {
-		s.agent.log.Info("the editor gave no answer to a permission request; that is a refusal", zap.Error(err))
-		return ""
-	}
-	if result.Outcome.Outcome != "selected" {
+// ask shows a step of a dialog to the user. answered runs in the owner, while the dialog is
+// open: with nil when the editor could not show the step, or is gone.
+func ask[T any](s *Session, o *openDialog, method string, params any, answered func(*T)) {
+	o.asked = wire.Ask(s.agent.conn, method, params, func(result T, err error) {
+		s.post(func() {
+			if s.dialog.open != o {
+				return
+			}
+			o.asked = nil
+			if err != nil {
+				s.agent.log.Info("the editor gave no answer to what it was to ask the user", zap.String("method", method), zap.Error(err))
+				answered(nil)
+				return
+			}
+			answered(&result)
+		})
+	})
+}
+
+// pickedOption is the id of the option that the user picked, "" when they picked none: they
+// dismissed the choice, the editor failed, or it is gone.
+func pickedOption(result *protocol.PermissionResult) string {
+	if result == nil || result.Outcome.Outcome != "selected" {
 		return ""
 	}
 	return result.Outcome.OptionID
-}
-
-// fill shows a form to the user and returns what became of it, nil when it could not be
-// shown.
-func (s *Session) fill(ctx context.Context, params protocol.ElicitationParams) *protocol.ElicitationResult {
-	result, err := wire.Request[protocol.ElicitationResult](ctx, s.agent.conn, "elicitation/create", params)
-	if err != nil {
-		s.agent.log.Info("the editor did not show a form", zap.Error(err))
-		return nil
-	}
-	return &result
 }

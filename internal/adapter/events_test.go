@@ -73,7 +73,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 			"no turn":           func(s *Session) { s.prompts = newPrompts(false) },
 			"cancelled":         func(s *Session) { s.prompts.machine.Cancel(now) },
 			"no process":        func(s *Session) { s.proc.gone() },
-			"the user is asked": func(s *Session) { s.dialog.begin(t.Context(), openDialog{}) },
+			"the user is asked": func(s *Session) { s.dialog.begin(openDialog{}) },
 			"a tool runs":       func(s *Session) { s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
 		} {
 			s := fresh()

@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/login"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
 	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
@@ -153,7 +154,7 @@ func (a *Agent) announce(title, text string) {
 	for _, s := range a.sessions.List() {
 		s.post(func() {
 			if s.out.Known() {
-				s.tell(s.show.Announce(title, text)...)
+				s.tell(show.Announcement{Title: title, Text: text})
 			}
 		})
 	}

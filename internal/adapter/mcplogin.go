@@ -69,14 +69,18 @@ func (s *Session) showLogin(l *mcp.Login) {
 		return // register shows it
 	}
 	dialog := uuid.NewString()
-	ctx, takeBack := context.WithCancel(s.ctx)
-	s.servers.Shown(l, dialog, takeBack)
 	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: dialog, URL: l.URL, Message: "The MCP server " + l.Server + " needs you to log in."}
-	s.do(func(context.Context) {
-		result, err := wire.Request[protocol.ElicitationResult](ctx, s.agent.conn, "elicitation/create", params)
-		if ctx.Err() == nil {
-			s.post(func() { s.loginAnswered(l, result.Action, err) })
-		}
+	takenBack := false
+	asked := wire.Ask(s.agent.conn, "elicitation/create", params, func(result protocol.ElicitationResult, err error) {
+		s.post(func() {
+			if !takenBack {
+				s.loginAnswered(l, result.Action, err)
+			}
+		})
+	})
+	s.servers.Shown(l, dialog, func() {
+		takenBack = true
+		asked.Withdraw()
 	})
 }
 

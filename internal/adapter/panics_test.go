@@ -176,7 +176,7 @@ func TestPanicAtTheEndOfASession(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		waiting := e.prompt("later")
 		e.posts(func(s *Session) {
-			s.dialog.begin(s.ctx, openDialog{requestID: "x", closeUp: func() { panic("test") }})
+			s.dialog.begin(openDialog{requestID: "x", closeUp: func() { panic("test") }})
 		})
 		e.close()
 		for _, id := range []string{running, waiting} {
@@ -198,7 +198,7 @@ func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 		s, err := e.agent.session(e.session)
 		require.Nil(t, err)
 		e.posts(func(s *Session) {
-			s.dialog.open = &openDialog{requestID: "x", closeUp: func() { panic("test") }, cancel: func() {}}
+			s.dialog.open = &openDialog{requestID: "x", closeUp: func() { panic("test") }}
 		})
 		s.stop()
 		<-s.over

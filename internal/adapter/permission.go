@@ -27,17 +27,12 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 		return
 	}
 	closeUp := func() { s.tell(p.After...) }
-	ctx := s.dialog.begin(s.agent.ctx, openDialog{
+	o := s.dialog.begin(openDialog{
 		requestID: ev.RequestID,
 		refuse:    func() { s.answerPermission(ev.RequestID, stream.OptionCancel) },
 		closeUp:   closeUp,
 	})
-	session := s.id
-	s.do(func(context.Context) {
-		s.lead(ctx, session, p)
-		d := p.Decision()
-		s.post(func() { s.permissionAnswered(ev, d, closeUp) })
-	})
+	s.lead(o, p, func() { s.permissionAnswered(ev, p.Decision(), closeUp) })
 }
 
 // mayNotAsk reports whether the user is not to be asked anything: the session or the

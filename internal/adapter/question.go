@@ -1,8 +1,6 @@
 package adapter
 
 import (
-	"context"
-
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
@@ -25,21 +23,15 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 		return
 	}
 	closeUp := func() { s.tell(q.After...) }
-	ctx := s.dialog.begin(s.agent.ctx, openDialog{
+	o := s.dialog.begin(openDialog{
 		requestID: ev.RequestID,
 		refuse:    func() { s.answerQuestions(ev.RequestID, cancelled) },
 		closeUp:   closeUp,
 	})
-	session := s.id
-	s.do(func(context.Context) {
-		s.lead(ctx, session, q)
-		answers := q.Answers()
-		s.post(func() {
-			if s.dialog.end(ev.RequestID) {
-				closeUp()
-				s.answerQuestions(ev.RequestID, answers)
-			}
-		})
+	s.lead(o, q, func() {
+		s.dialog.end(ev.RequestID)
+		closeUp()
+		s.answerQuestions(ev.RequestID, q.Answers())
 	})
 }
 

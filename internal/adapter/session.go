@@ -218,14 +218,11 @@ func (s *Session) tellAs(id string) {
 // for the next prompt: editors drop updates of a session that they do not know yet.
 func (s *Session) tell(things ...protocol.Update) {
 	for _, thing := range things {
-		switch thing := thing.(type) {
-		case show.Notice:
-			if s.works() {
-				s.tell(show.Thought(thing))
-			} else {
-				s.out.Keep(string(thing))
-			}
-		case show.Thought:
+		notice, isNotice := thing.(show.Notice)
+		switch {
+		case isNotice && !s.works():
+			s.out.Keep(string(notice))
+		case thing.UpdateKind() == show.OwnWords:
 			s.tell(s.show.Tell(thing)...)
 		default:
 			s.out.Tell(s.id, thing)

@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
 	"droid-acp/internal/trust"
 )
 
@@ -61,7 +62,7 @@ func (s *Session) tellLeftOut() {
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		files = " Files are read and written on the disk meanwhile, without the editor."
 	}
-	s.tell(s.show.Quote(fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files))...)
+	s.tell(show.Quote(fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files)))
 }
 
 // trustTime bounds how long the first prompt waits for an answer.
@@ -97,7 +98,7 @@ func (s *Session) whenTrusted(p *userPrompt, then func()) {
 func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
-		s.tell(s.show.Quote(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")...)
+		s.tell(show.Quote(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run."))
 	}
 	if len(project.Items) > trust.MostAsked {
 		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))
@@ -108,44 +109,42 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 		"\nOnly *Trust this project* is a yes. Where you see only words such as Yes or Accept, type `/trust yes` instead.")
 	s.tell(q.Before...)
 	id := "trust"
-	ctx, cancel := context.WithTimeout(s.agent.ctx, trustTime)
-	ctx = s.dialog.begin(ctx, openDialog{requestID: id, refuse: func() {}, closeUp: func() { s.tell(q.After("Not trusted")...) }})
-	session := s.id
-	s.do(func(sctx context.Context) {
-		defer cancel()
-		s.lead(ctx, session, q)
-		yes, late := q.Yes() && ctx.Err() == nil, ctx.Err() != nil
-		var failed error
-		if yes {
-			_, failed = bounded(sctx, s.agent, "Trust.Trust", project.Root, done(func() error { return s.agent.cfg.Trust.Trust(project) }))
-		}
-		s.post(func() {
-			if !s.dialog.end(id) || !s.prompts.runs(p) {
-				return // the prompt was cancelled, which is no answer
-			}
-			switch {
-			case !yes:
-				s.tell(q.After("Not trusted")...)
-				why := "The project was not trusted: *Trust this project* was not chosen. Some clients send only a yes or a no."
-				if late {
-					why = "The project was not trusted: nobody answered within ten minutes."
-				}
-				decline(why)
-				then()
-			case failed != nil:
-				s.log.Warn("the answer was not kept", zap.Error(failed))
-				s.tell(q.After("Not trusted")...)
-				decline("Your yes could not be kept: " + failed.Error() + ".")
-				then()
-			default:
-				s.tell(q.After("Trusted")...)
-				s.takeLayer(p, then)
-			}
-		})
-	}, func() {
-		if s.dialog.end(id) && s.prompts.runs(p) {
+	o := s.dialog.begin(openDialog{requestID: id, refuse: func() {}, closeUp: func() { s.tell(q.After("Not trusted")...) }})
+	finish := func(how string, then func()) {
+		if s.dialog.end(id) && s.prompts.runs(p) { // else the prompt was cancelled, which is no answer
+			s.tell(q.After(how)...)
 			then()
 		}
+	}
+	refused := func(why string) { finish("Not trusted", func() { decline(why); then() }) }
+	late := time.AfterFunc(trustTime, func() {
+		s.post(func() {
+			if s.dialog.open == o && o.asked != nil {
+				refused("The project was not trusted: nobody answered within ten minutes.")
+			}
+		})
+	})
+	s.lead(o, q, func() {
+		late.Stop()
+		if !q.Yes() {
+			refused("The project was not trusted: *Trust this project* was not chosen. Some clients send only a yes or a no.")
+			return
+		}
+		s.do(func(ctx context.Context) {
+			_, err := bounded(ctx, s.agent, "Trust.Trust", project.Root, done(func() error { return s.agent.cfg.Trust.Trust(project) }))
+			s.post(func() {
+				if err != nil {
+					s.log.Warn("the answer was not kept", zap.Error(err))
+					refused("Your yes could not be kept: " + err.Error() + ".")
+					return
+				}
+				finish("Trusted", func() { s.takeLayer(p, then) })
+			})
+		}, func() {
+			if s.dialog.end(id) && s.prompts.runs(p) {
+				then()
+			}
+		})
 	})
 }
 

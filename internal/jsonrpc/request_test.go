@@ -104,7 +104,7 @@ func TestPanicWhereAnAnswerIsTaken(t *testing.T) {
 func TestPanicWhereALineIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := serve(t, func(*Call) (any, *Error) { return nil, nil })
-		p.conn.state.requests = nil // no request can be noted
+		p.conn.update(func(s *state) { s.requests = nil }) // no request can be noted
 		p.read()
 		p.send(`{"jsonrpc":"2.0","id":7,"method":"m"}`)
 		require.Len(t, p.got(), 1)
