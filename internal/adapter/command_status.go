@@ -12,19 +12,20 @@ import (
 
 // statusCommand shows what a bug report needs.
 func statusCommand(r *commandRun, _ string) {
+	s := r.s
 	var path string
 	r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
-		path, err = bounded(ctx, r.s.agent, "Locate", "droid", func(string) (string, error) { return r.s.agent.cfg.Locate() })
+		path, err = bounded(ctx, s.agent, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
 		return err
 	}, func(err error) {
 		if err != nil {
 			path = err.Error()
 		}
-		r.reply(r.s.status(path))
+		r.reply(s.status(path))
 	})
 }
 
-// status is the text of statusCommand; path is droid's.
+// status is what a bug report needs, with the path of droid's program.
 func (s *Session) status(path string) string {
 	protocol := "no process runs; the next prompt starts one"
 	if s.proc.client() != nil {

@@ -55,7 +55,7 @@ func (c Command) arguments() []string {
 func (c Command) environment() []string { return child.Environment(c.Env, envAutoUpdate, "false") }
 
 // Start runs droid and returns a client of it. droid lives until Close, Kill or
-// its own end; on Linux and Windows it also ends when our process dies.
+// its own end, or until our process dies.
 //
 // log may be nil.
 func Start(cmd Command, log *zap.Logger) (*Client, error) {

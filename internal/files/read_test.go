@@ -66,11 +66,12 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 		t.Skip("there is no /proc")
 	}
 	dir := t.TempDir()
-	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
+	pipe, link, zero := filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), filepath.Join(dir, "zero")
 	makePipe(t, pipe)
 	require.NoError(t, os.Symlink("/proc/self", link))
+	require.NoError(t, os.Symlink("/dev/zero", zero))
 	for _, path := range []string{
-		pipe, "/dev/null", "/dev/tty", "/proc/self/environ", "/proc/../proc/self/environ", "/proc/kmsg", "/proc/self/pagemap",
+		pipe, zero, "/dev/null", "/dev/tty", "/proc/self/environ", "/proc/../proc/self/environ", "/proc/kmsg", "/proc/self/pagemap",
 		"/sys/kernel/mm/transparent_hugepage/enabled", link + "/environ", "/proc/self/root/proc/self/environ",
 	} {
 		_, err := Read(path, 1<<20)

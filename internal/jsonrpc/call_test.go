@@ -52,7 +52,7 @@ func TestNothingIsReadBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, stdin := io.Pipe()
 		read := make(chan string, 1)
-		conn := New(in, io.Discard, func(c *Call) { read <- c.Method }, zap.NewNop())
+		conn := New(in, io.Discard, func(c *Call) { read <- c.Method }, Options{}, zap.NewNop())
 		go func() { _, _ = io.WriteString(stdin, `{"jsonrpc":"2.0","method":"m"}`+"\n") }()
 		synctest.Wait()
 		require.Empty(t, read)
@@ -67,7 +67,7 @@ func TestNothingIsReadBeforeRun(t *testing.T) {
 func TestCloseWithoutRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, _ := io.Pipe()
-		conn := New(in, io.Discard, nil, zap.NewNop())
+		conn := New(in, io.Discard, nil, Options{}, zap.NewNop())
 		conn.Close(time.Second)
 	})
 }

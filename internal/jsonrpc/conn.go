@@ -18,6 +18,7 @@
 package jsonrpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,7 @@ type Conn struct {
 	in      io.Reader
 	out     *Outbox
 	handler Handler
+	options Options
 	log     *zap.Logger
 
 	ctx    context.Context // of all calls
@@ -59,11 +61,22 @@ type Conn struct {
 	state state
 }
 
+// Options of a connection. The zero value is that with an editor.
+type Options struct {
+	// MaxLine is the longest line that is a message, in bytes without its end; 0 is a
+	// little less than 10 MiB.
+	MaxLine int
+	// Refused gets why a line is no message, in place of the peer. Such a peer is heard to
+	// its end, also when it reads no more.
+	Refused func(e *Error)
+}
+
 // New makes a connection that reads lines from in and writes lines to out. It
 // reads nothing, and calls handler for nothing, before Run.
-func New(in io.Reader, out io.Writer, handler Handler, log *zap.Logger) *Conn {
+func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap.Logger) *Conn {
+	options.MaxLine = cmp.Or(options.MaxLine, maxLine)
 	c := &Conn{
-		in: in, out: NewOutbox(out, maxBatch), handler: handler, log: log, state: newState(),
+		in: in, out: NewOutbox(out, maxBatch), handler: handler, options: options, log: log, state: newState(),
 		turn: make(chan struct{}, 1), space: make(chan struct{}, 1), quiet: make(chan struct{}, 1),
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -103,6 +116,10 @@ func (c *Conn) Run(ctx context.Context) {
 	go c.read()
 	defer c.stop()
 	var patience <-chan time.Time
+	unread := c.out.Failed()
+	if c.options.Refused != nil {
+		unread = nil
+	}
 	for {
 		room := c.out.overfull()
 		var it item
@@ -129,7 +146,7 @@ func (c *Conn) Run(ctx context.Context) {
 			return
 		case <-ctx.Done():
 			return
-		case <-c.out.Failed():
+		case <-unread:
 			c.log.Warn("the editor does not read any more, so the connection ends")
 			return
 		}
@@ -139,8 +156,10 @@ func (c *Conn) Run(ctx context.Context) {
 // take has an item take effect.
 func (c *Conn) take(it item) {
 	switch {
+	case it.refusal != nil && c.options.Refused != nil:
+		c.options.Refused(it.refusal)
 	case it.refusal != nil:
-		_, _ = c.out.Put(it.refusal) // a peer that is gone needs no answer
+		_, _ = c.out.Put(encodeError(it.ID, it.refusal)) // a peer that is gone needs no answer
 	case it.call != nil:
 		go it.call.handle()
 	default:
@@ -152,7 +171,7 @@ func (c *Conn) take(it item) {
 func (c *Conn) read() {
 	defer c.update((*state).end)
 	var long *outline
-	lines := NewLines(c.in, maxLine, func(piece []byte) { long.read(piece) })
+	lines := NewLines(c.in, c.options.MaxLine, func(piece []byte) { long.read(piece) })
 	for {
 		long = new(outline)
 		line, err := lines.Next()
@@ -282,6 +301,13 @@ func (c *Conn) wait(limit time.Duration) bool {
 			return false
 		}
 	}
+}
+
+// Abort ends the connection and waits for nobody. A Write of out that is under way ends
+// when who made out closes it.
+func (c *Conn) Abort() {
+	c.stop()
+	c.out.Abort()
 }
 
 // Text sends a text in a line of its own, or lengthens the last line where that

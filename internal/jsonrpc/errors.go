@@ -27,6 +27,21 @@ type Error struct {
 	Data    any    `json:"data,omitempty"`
 }
 
+// UnmarshalJSON keeps the data as they came.
+func (e *Error) UnmarshalJSON(raw []byte) error {
+	var frame struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	}
+	err := json.Unmarshal(raw, &frame)
+	*e = Error{Code: frame.Code, Message: frame.Message}
+	if frame.Data != nil {
+		e.Data = frame.Data
+	}
+	return err
+}
+
 // Error is the message with the data. Data that is a text stands as such.
 func (e *Error) Error() string {
 	if text, ok := e.Data.(string); ok {

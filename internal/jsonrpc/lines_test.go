@@ -15,13 +15,13 @@ import (
 // what is none.
 func readThrough(t *testing.T, input io.Reader) (passed []string, answers []string) {
 	t.Helper()
-	c := New(input, io.Discard, nil, zap.NewNop())
+	c := New(input, io.Discard, nil, Options{}, zap.NewNop())
 	defer c.Close(0)
 	c.read()
 	for _, it := range c.state.waiting {
 		switch {
 		case it.refusal != nil:
-			answers = append(answers, string(bytes.TrimSpace(it.refusal)))
+			answers = append(answers, string(bytes.TrimSpace(encodeError(it.ID, it.refusal))))
 		case it.call != nil:
 			var params any
 			if it.call.Params != nil {
@@ -141,7 +141,6 @@ func TestWithoutAMethodNoAnswer(t *testing.T) {
 	for _, line := range []string{
 		`{}`,
 		`{"jsonrpc":"2.0","params":{}}`,
-		`{"jsonrpc":"2.0","id":3}`,
 		`{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid params"}}`,
 		`{"jsonrpc":"2.0","id":{},"result":{}}`,
 		`{"jsonrpc":"1.0","error":{"code":-32602,"message":"Invalid params"}}`,

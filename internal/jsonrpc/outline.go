@@ -177,6 +177,3 @@ func (o *outline) blank() bool { return !o.some }
 
 // isResponse reports that the line answers a request of the agent's own.
 func (o *outline) isResponse() bool { return o.outcome && !o.method && o.id != nil }
-
-// hasNoMethod reports that the line is a whole object without a "method".
-func (o *outline) hasNoMethod() bool { return o.object && o.complete && !o.mistaken && !o.method }

@@ -45,7 +45,7 @@ func serve(t *testing.T, handler answers) *peer {
 	stdout, out := io.Pipe()
 	core, log := observer.New(zap.WarnLevel)
 	p := &peer{t: t, log: log, stdin: in, out: stdout, ran: make(chan struct{})}
-	p.conn = New(in, out, handler.handle, zap.New(core))
+	p.conn = New(in, out, handler.handle, Options{}, zap.New(core))
 	var ctx context.Context
 	ctx, p.cancel = context.WithCancel(t.Context())
 	go func() {

@@ -43,13 +43,13 @@ func refuseLine(line []byte, e *Error) (items []item) {
 		if o.deepest > maxDepth {
 			e = malformed(fmt.Sprintf("the message has more than %d levels of lists and objects", maxDepth))
 		}
-		heard = heard && o.hasNoMethod() && e.Code != codeParseError
+		heard = heard && hasNoMethod(o, e)
 		if o.id != nil { // else nobody waits for an answer to it
 			items = append(items, refuse(o, e)...)
 		}
 	}
 	if len(items) == 0 && !heard { // the line is not passed over in silence
-		return []item{{refusal: encodeError(nil, e)}}
+		return []item{{refusal: e}}
 	}
 	return items
 }
@@ -61,10 +61,15 @@ func refuse(o *outline, e *Error) []item {
 	switch {
 	case o.blank():
 		return nil
-	case o.isResponse():
+	case o.isResponse() || hasNoMethod(o, e) && o.id != nil:
 		return []item{{frame: frame{ID: o.id, Error: e}}}
-	case o.hasNoMethod() && e.Code != codeParseError:
+	case hasNoMethod(o, e):
 		return nil
 	}
-	return []item{{refusal: encodeError(o.id, e)}}
+	return []item{{frame: frame{ID: o.id}, refusal: e}}
+}
+
+// hasNoMethod reports that the line is JSON, an object, and without a "method".
+func hasNoMethod(o *outline, e *Error) bool {
+	return e.Code != codeParseError && o.object && o.complete && !o.mistaken && !o.method
 }

@@ -111,6 +111,7 @@ func TestRefusedBatchAnswersEachRequest(t *testing.T) {
 func TestRefusedResponseEndsItsRequest(t *testing.T) {
 	for name, line := range map[string]string{
 		"version":        `{"jsonrpc":"1.0","id":3,"result":{}}`,
+		"no outcome":     `{"jsonrpc":"2.0","id":3}`,
 		"shape of error": `{"jsonrpc":"2.0","id":3,"error":"no"}`,
 		"too long":       `{"jsonrpc":"2.0","result":{"x":"` + strings.Repeat("a", 11<<20) + `"},"id":3}`,
 		"too deep":       `{"jsonrpc":"2.0","id":3,"result":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 )
 
 // outcome is what done was called with.
@@ -227,5 +228,29 @@ func TestCancelledByAnotherSpelling(t *testing.T) {
 		require.NoError(t, one.Context.Err())
 		one.Respond(nil, nil)
 		a.Respond(nil, nil)
+	})
+}
+
+// TestPeerThatIsHeardToItsEnd: a child's mistakes are told to the caller, its lines have a
+// bound of their own, and what it writes is read also when it reads no more.
+func TestPeerThatIsHeardToItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var refused []string
+		in := &stdin{more: make(chan struct{}, 1)}
+		_, out := io.Pipe()
+		_ = out.CloseWithError(io.ErrClosedPipe)
+		heard := make(chan string, 9)
+		c := New(in, out, func(c *Call) { heard <- c.Method },
+			Options{MaxLine: 100, Refused: func(e *Error) { refused = append(refused, e.Message[:min(15, len(e.Message))]) }}, zap.NewNop())
+		require.NoError(t, c.Notify("nobody reads", nil))
+		ran := make(chan struct{})
+		go func() { defer close(ran); c.Run(t.Context()) }()
+		synctest.Wait()
+		in.write("nonsense\n" + `{"jsonrpc":"2.0","method":"` + strings.Repeat("m", 99) + "\"}\n" + `{"jsonrpc":"2.0","method":"last"}`)
+		in.end(io.EOF)
+		<-ran
+		require.Equal(t, "last", <-heard)
+		require.Equal(t, []string{"Parse error", "Invalid request"}, refused)
+		c.Abort()
 	})
 }

@@ -39,7 +39,7 @@ type item struct {
 	frame
 	size    int
 	call    *Call  // of a request or notification
-	refusal []byte // a line
+	refusal *Error // of a line that is no message; its id is the frame's
 }
 
 // isAnswered reports whether a line goes out for the item.

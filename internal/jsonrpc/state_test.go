@@ -144,7 +144,7 @@ func (o *model) arrive(m machine, random *rand.Rand, key string) {
 	it := item{size: random.Intn(maxWaiting / 20), frame: frame{JSONRPC: strconv.Itoa(o.serial)}}
 	switch random.Intn(4) {
 	case 0:
-		it.refusal = []byte("{}")
+		it.refusal = new(Error)
 	case 1:
 		it.call = &Call{Method: "notification"}
 	case 2, 3:

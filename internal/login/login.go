@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc"
 )
 
 // The methods that droid is known to have (0.99.0 and 0.225.2).
@@ -54,6 +56,15 @@ func (e *Error) Error() string {
 		return e.Message + ": " + text
 	}
 	return e.Message + ": " + string(e.Data)
+}
+
+// encoded is the error as it goes to droid.
+func (e *Error) encoded() *jsonrpc.Error {
+	encoded := &jsonrpc.Error{Code: e.Code, Message: e.Message}
+	if e.Data != nil {
+		encoded.Data = e.Data
+	}
+	return encoded
 }
 
 // NoMethodError says that droid does not have the method that was wanted.

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc"
 )
 
 // maxTold is how many messages of droid a late member still gets. More were never seen,
@@ -24,13 +26,13 @@ type member struct {
 // event is something of droid's that a member is to learn: one of the three.
 type event struct {
 	link   string
-	notice *message
+	notice *jsonrpc.Call
 	ask    *ask
 }
 
 // ask is a request of droid's that has no answer yet.
 type ask struct {
-	message
+	*jsonrpc.Call
 	to *member
 }
 
@@ -76,20 +78,20 @@ func (r *run) tell(ev event) {
 }
 
 // ask has a member answer a request of droid's.
-func (r *run) ask(request message) {
+func (r *run) ask(request *jsonrpc.Call) {
 	if !r.queueAsk(request) {
-		r.refuse(request, "too many requests wait for an answer")
+		refuse(request, "too many requests wait for an answer")
 	}
 }
 
 // queueAsk reports false when too many requests wait.
-func (r *run) queueAsk(request message) bool {
+func (r *run) queueAsk(request *jsonrpc.Call) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.asks) == maxTold {
 		return false
 	}
-	a := &ask{message: request}
+	a := &ask{Call: request}
 	r.asks = append(r.asks, a)
 	r.assign(a)
 	return true
@@ -170,12 +172,16 @@ func (r *run) serve(ctx context.Context, m *member, ev event, asked *sync.WaitGr
 // answer has the listener answer a request, and tells droid. A listener that leaves
 // meanwhile gives no answer.
 func (r *run) answer(ctx context.Context, m *member, a *ask) {
-	defer r.recovered(&a.message)
+	defer r.recovered(a.Call)
 	result, failure := m.l.Ask(ctx, a.Method, a.Params)
 	if ctx.Err() != nil || !r.answered(m, a) {
 		return
 	}
-	r.respond(message{ID: a.ID, Result: result, Error: failure})
+	if failure != nil {
+		a.Respond(nil, failure.encoded())
+		return
+	}
+	a.Respond(result, nil)
 }
 
 // answered notes that a request has its answer. It reports false when another member is
@@ -192,13 +198,13 @@ func (r *run) answered(m *member, a *ask) bool {
 
 // recovered is deferred where a listener runs: a panic there ends what it was asked
 // alone.
-func (r *run) recovered(request *message) {
+func (r *run) recovered(request *jsonrpc.Call) {
 	p := recover()
 	if p == nil {
 		return
 	}
 	r.desk.log.Error("panic while droid logged in", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 	if request != nil {
-		r.refuse(*request, "droid-acp failed")
+		refuse(request, "droid-acp failed")
 	}
 }

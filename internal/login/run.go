@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/visible"
 )
 
 // run is one login: one droid, and all who wait for it.
@@ -26,8 +29,8 @@ type run struct {
 	asks    []*ask    // requests of droid's without an answer
 
 	proc  *Process // nil before the start
-	lines <-chan message
-	send  sender
+	conn  *jsonrpc.Conn
+	login chan answer // droid's to authenticate, which may come when nobody waits for it any more
 
 	done   chan struct{} // closed when result and err are set
 	result json.RawMessage
@@ -35,7 +38,7 @@ type run struct {
 }
 
 func newRun(d *Desk, method string, caps json.RawMessage) *run {
-	r := &run{desk: d, method: method, caps: caps, done: make(chan struct{})}
+	r := &run{desk: d, method: method, caps: caps, done: make(chan struct{}), login: make(chan answer, 1)}
 	r.ctx, r.cancel = context.WithCancelCause(d.ctx)
 	return r
 }
@@ -65,46 +68,46 @@ func (r *run) attempt() (json.RawMessage, error) {
 		return nil, err
 	}
 	defer proc.Kill() // it is gone by then, unless this panicked
-	r.proc, r.send = proc, newSender(proc.Stdin)
-	lines := make(chan message)
-	var reading sync.WaitGroup
-	stop := make(chan struct{})
-	reading.Go(func() {
-		defer close(lines)
-		read(proc.Stdout, lines, stop, r.desk.log)
-	})
-	r.lines = lines
-	defer context.AfterFunc(r.ctx, r.send.close)() // a write that hangs ends, and droid does
+	r.proc = proc
+	r.conn = jsonrpc.New(proc.Stdout, proc.Stdin, r.heard, jsonrpc.Options{MaxLine: maxLine, Refused: func(*jsonrpc.Error) {
+		r.desk.log.Debug("droid wrote a line that is no message, while it logs in")
+	}}, r.desk.log)
+	defer r.conn.Abort()
+	ran := make(chan struct{})
+	go func() {
+		defer close(ran)
+		r.conn.Run(context.Background())
+	}()
+	closeInput := func() { _ = proc.Stdin.Close() }
+	defer context.AfterFunc(r.ctx, closeInput)() // a write that hangs ends, and droid does
 
 	result, err := r.converse()
-	if late := r.end(); late != nil && err != nil {
-		result, err = late.Result, nil // it came while droid was told to end
+	closeInput()
+	r.end(ran)
+	select {
+	case late := <-r.login: // it came while droid was told to end
+		if err != nil && late.err == nil {
+			result, err = late.result, nil
+		}
+	default:
 	}
-	close(stop)
-	reading.Wait()
 	exit := proc.Wait()
-	if errors.Is(err, errGone) {
+	if errors.Is(err, jsonrpc.ErrGone) {
 		err = exit
 	}
 	return result, err
 }
 
-// The ids of the two requests.
-const (
-	idInitialize   = "1"
-	idAuthenticate = "2"
-)
-
 // converse asks droid what it can do, and then to log in.
 func (r *run) converse() (json.RawMessage, error) {
-	answer, err := r.call(idInitialize, "initialize", initializeParams(r.caps), StartTime, ErrStartTime)
+	capabilities, err := r.call(make(chan answer, 1), "initialize", initializeParams(r.caps), StartTime, ErrStartTime)
 	if err != nil {
 		return nil, err
 	}
-	if err := known(r.method, offered(answer)); err != nil {
+	if err := known(r.method, offered(capabilities)); err != nil {
 		return nil, err
 	}
-	return r.call(idAuthenticate, "authenticate", map[string]string{"methodId": r.method}, Time, ErrTime)
+	return r.call(r.login, "authenticate", map[string]string{"methodId": r.method}, Time, ErrTime)
 }
 
 // initializeParams are what droid is told of the client.
@@ -129,30 +132,17 @@ func offered(answer json.RawMessage) (ids []string) {
 	return ids
 }
 
-// errGone is why a call has no answer when droid is gone; its DiedError says more.
-var errGone = errors.New("droid is gone")
-
-// call sends a request and deals with all that droid says until the answer comes. late
-// is the error when that takes longer than limit.
-func (r *run) call(id, method string, params any, limit time.Duration, late error) (json.RawMessage, error) {
-	encoded, err := json.Marshal(params)
-	if err != nil {
-		return nil, err
-	}
-	r.send.message(message{ID: json.RawMessage(id), Method: method, Params: encoded}) // a droid that does not read is silent or gone
+// call sends a request and returns its answer, which comes by the channel, or ErrGone when
+// droid is gone. late is the error when that takes longer than limit.
+func (r *run) call(answered chan answer, method string, params any, limit time.Duration, late error) (json.RawMessage, error) {
+	r.conn.Ask(method, params, func(result json.RawMessage, err error) { answered <- newAnswer(result, err) })
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	links := r.proc.Links
 	for {
 		select {
-		case m, open := <-r.lines:
-			switch {
-			case !open:
-				return nil, errGone
-			case m.answers(id):
-				return m.outcome()
-			}
-			r.heard(m)
+		case a := <-answered:
+			return a.result, a.err
 		case address, open := <-links:
 			if !open {
 				links = nil
@@ -170,30 +160,21 @@ func (r *run) call(id, method string, params any, limit time.Duration, late erro
 }
 
 // heard passes on what droid says of itself.
-func (r *run) heard(m message) {
+func (r *run) heard(c *jsonrpc.Call) {
+	c.Method, c.Params = visible.Line(c.Method), safe(c.Params)
 	switch {
-	case m.Method == "":
-		r.desk.log.Debug("droid answers what it was not asked, while it logs in")
-	case len(m.ID) == 0:
-		r.tell(event{notice: &m})
-	case m.leadsNowhere():
-		r.refuse(m, "that is no address on the web")
+	case c.Response == nil:
+		r.tell(event{notice: c})
+	case leadsNowhere(c):
+		refuse(c, "that is no address on the web")
 	default:
-		r.ask(m)
+		r.ask(c)
 	}
-}
-
-// respond answers a request of droid's.
-func (r *run) respond(m message) {
-	if m.Error == nil && len(m.Result) == 0 {
-		m.Result = json.RawMessage("null")
-	}
-	r.send.message(m)
 }
 
 // refuse answers a request of droid's with an error of our own.
-func (r *run) refuse(request message, why string) {
-	r.respond(message{ID: request.ID, Error: &Error{Code: -32603, Message: why}})
+func refuse(c *jsonrpc.Call, why string) {
+	c.Respond(nil, &jsonrpc.Error{Code: -32603, Message: why})
 }
 
 // How long a droid may take to end.
@@ -202,30 +183,21 @@ const (
 	terminateTime = time.Second     // after it was asked once more
 )
 
-// end ends droid politely and returns when its output has ended, or when it was killed.
-// If droid says meanwhile that it has logged in, end returns that.
-func (r *run) end() (success *message) {
-	r.send.close()
+// end ends droid, whose input has ended, politely. It returns when its output has ended, or
+// when it was killed.
+func (r *run) end(ran <-chan struct{}) {
 	for _, step := range []struct {
 		wait time.Duration
 		then func()
 	}{{endTime, r.proc.Terminate}, {terminateTime, r.proc.Kill}} {
 		timer := time.NewTimer(step.wait)
-		for waits := true; waits; {
-			select {
-			case m, open := <-r.lines:
-				if !open {
-					timer.Stop()
-					return success
-				}
-				if m.answers(idAuthenticate) && m.Error == nil && m.Result != nil {
-					success = &m
-				}
-			case <-timer.C:
-				waits = false
-			}
+		select {
+		case <-ran:
+			timer.Stop()
+			return
+		case <-timer.C:
+			step.then()
 		}
-		step.then()
 	}
-	return success
+	<-ran
 }

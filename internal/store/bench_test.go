@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"go.uber.org/zap"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"droid-acp/internal/links"
-
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
+
+	"droid-acp/internal/links"
 )
 
 // benchSessions is how many sessions the benchmark lists; 1% are damaged.

@@ -5,9 +5,9 @@ package tempdir
 import (
 	"os"
 
-	"droid-acp/internal/files"
-
 	"golang.org/x/sys/unix"
+
+	"droid-acp/internal/files"
 )
 
 // hold locks a new directory. On a file system that has no locks there is none, and

@@ -47,7 +47,7 @@ var mayImport = map[string]string{
 	"internal/sessionid":    "",
 	"internal/child":        "internal/files",
 	"internal/tempdir":      "internal/files",
-	"internal/login":        "internal/child internal/files internal/paths internal/tempdir internal/visible",
+	"internal/login":        "internal/child internal/files internal/jsonrpc internal/paths internal/tempdir internal/visible",
 	"internal/store":        "internal/files internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
 	"internal/diagnosis":    "internal/child internal/droid",

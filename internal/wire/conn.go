@@ -40,7 +40,7 @@ func New(in io.Reader, out io.Writer, handler Handler, log *zap.Logger) *Conn {
 	return &Conn{jsonrpc.New(in, out, func(c *Call) {
 		result, err := handler(c)
 		c.Respond(result, (*jsonrpc.Error)(err))
-	}, log)}
+	}, jsonrpc.Options{}, log)}
 }
 
 // Ask sends a request to the editor. done gets its result, or why there is none: the
