@@ -135,9 +135,12 @@ func TestOrder(t *testing.T) {
 						require.False(t, earlier && (other.ID() == p.ID() || p.kind == Opens && other.kind == Opens), "it overtakes")
 						require.False(t, other.keeps && other.thread == p.thread && p.kind == Opens, "its files are used")
 					}
+					for _, other := range r.line {
+						require.False(t, p.kind == Opens && other.leaver != nil && other.leaver.thread == p.thread, "its session still leaves")
+					}
 					p.acted = true
 					if p.kind == Opens {
-						act(p, idsOf(p.thread), random.IntN(3), &stops)
+						act(t, p, idsOf(p.thread), random.IntN(3), &stops)
 					}
 				})
 				require.NoError(t, err)
@@ -161,7 +164,7 @@ func TestOrder(t *testing.T) {
 }
 
 // act opens the thread of a request, uses its files, or closes it.
-func act(p *request, ids []string, what int, stops *[]chan struct{}) {
+func act(t *testing.T, p *request, ids []string, what int, stops *[]chan struct{}) {
 	switch what {
 	case 0:
 		p.Take(ids, func() *session {
@@ -170,5 +173,7 @@ func act(p *request, ids []string, what int, stops *[]chan struct{}) {
 		})
 	case 1:
 		p.Keep(nil, p.All()...)
+		require.True(t, p.keeps)
+		require.Empty(t, p.All(), "they are closed")
 	}
 }
