@@ -43,50 +43,42 @@ func Input(field string) string {
 
 func walk(node json.RawMessage, steps []string, f func(string) string) json.RawMessage {
 	if len(steps) == 0 {
-		if text, is := text(node); is {
-			if to := f(text); to != text {
+		if was, is := text(node); is {
+			if to := f(was); to != was {
 				return encoded(to)
 			}
 		}
 		return node
 	}
-	if steps[0] == "[]" {
-		var list []json.RawMessage
-		if json.Unmarshal(node, &list) != nil {
-			return node
-		}
-		changed := false
-		for i := range list {
-			changed = into(&list[i], steps, f) || changed
-		}
-		return chosen(changed, list, node)
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(node, &fields) != nil {
-		return node
-	}
-	name, beside, _ := strings.Cut(steps[0], "@")
 	changed := false
-	for key, value := range fields {
-		if (key == name || name == "*") && isTool(fields, beside) && into(&value, steps, f) {
-			fields[key], changed = value, true
+	into := func(part json.RawMessage) json.RawMessage {
+		next := walk(part, steps[1:], f)
+		changed = changed || !bytes.Equal(part, next)
+		return next
+	}
+	var list []json.RawMessage
+	var fields map[string]json.RawMessage
+	if steps[0] == "[]" {
+		_ = json.Unmarshal(node, &list) // what is no list has no elements
+		for i, part := range list {
+			list[i] = into(part)
+		}
+	} else {
+		_ = json.Unmarshal(node, &fields) // and what is no object no fields
+		name, beside, _ := strings.Cut(steps[0], "@")
+		for key, part := range fields {
+			if (key == name || name == "*") && isTool(fields, beside) {
+				fields[key] = into(part)
+			}
 		}
 	}
-	return chosen(changed, fields, node)
-}
-
-// into walks on in a part, and reports whether that changes.
-func into(part *json.RawMessage, steps []string, f func(string) string) bool {
-	before := *part
-	*part = walk(before, steps[1:], f)
-	return !bytes.Equal(before, *part)
-}
-
-func chosen(changed bool, value any, node json.RawMessage) json.RawMessage {
-	if !changed {
+	switch {
+	case !changed:
 		return node
+	case list != nil:
+		return encoded(list)
 	}
-	return encoded(value)
+	return encoded(fields)
 }
 
 // isTool reports whether the condition behind an "@" holds; "" always does.
