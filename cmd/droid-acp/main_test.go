@@ -190,12 +190,18 @@ func TestServeWithoutHome(t *testing.T) {
 	}
 	t.Setenv("HOME", "")
 	t.Setenv("DROID_ACP_DROID", os.Args[0])
-	got := command(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
-{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"` + t.TempDir() + `","mcpServers":[]}}
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	code := make(chan int, 1)
+	go func() { code <- run(nil, in, out, io.Discard) }()
+	go io.WriteString(stdin, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
+{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"`+t.TempDir()+`","mcpServers":[]}}
 {"jsonrpc":"2.0","id":3,"method":"session/list","params":{}}
 `)
-	require.Equal(t, exitOK, got.code)
-	for _, line := range strings.Split(strings.TrimSpace(got.stdout), "\n") {
+	answers := bufio.NewReader(stdout)
+	for range 3 { // an editor that goes away before is told that the agent ends
+		line, err := answers.ReadString('\n')
+		require.NoError(t, err)
 		if strings.Contains(line, `"id":1`) {
 			require.Contains(t, line, `"protocolVersion":1`)
 			continue
@@ -203,6 +209,8 @@ func TestServeWithoutHome(t *testing.T) {
 		require.Contains(t, line, `"error"`)
 		require.Contains(t, strings.ToLower(line), "set home to your home directory")
 	}
+	require.NoError(t, stdin.Close())
+	require.Equal(t, exitOK, <-code)
 }
 
 // TestLogHoldsNoPrompt: not even at the debug level.

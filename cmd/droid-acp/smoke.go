@@ -12,9 +12,9 @@ import (
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/files"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/smoke"
-	"droid-acp/internal/wholefile"
 )
 
 const defaultPrompt = "Say hello, and tell in one sentence which directory you work in."
@@ -112,7 +112,7 @@ func writeResult(c *call, result *smoke.Result) int {
 		}
 		text, err := file.render()
 		if err == nil {
-			err = wholefile.Write(file.path, text, 0o666)
+			err = files.Write(file.path, text, 0o666)
 		}
 		if err != nil {
 			fmt.Fprintf(c.stderr, "droid-acp smoke: %s was not written: %v\n", file.path, err)
@@ -152,7 +152,7 @@ func smokeOptions(c *call) (o smoke.Options, err error) {
 	}
 	for _, name := range []string{"junit", "result"} {
 		if path := v.String(name); path != "" {
-			if err := wholefile.CheckTarget(path); err != nil {
+			if err := files.CheckTarget(path); err != nil {
 				return o, fmt.Errorf("invalid value %q for --%s: %w", path, name, err)
 			}
 		}

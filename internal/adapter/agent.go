@@ -20,6 +20,7 @@ import (
 	"droid-acp/internal/login"
 	"droid-acp/internal/options"
 	"droid-acp/internal/readfile"
+	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
 	"droid-acp/internal/trust"
 	"droid-acp/internal/visible"
@@ -82,7 +83,7 @@ type Agent struct {
 	peer
 	logins      logins
 	editorFiles editorFiles // set before any session
-	sessions    *registry
+	sessions    *registry.Registry[*Session]
 	watch       *commandWatch
 }
 
@@ -91,7 +92,7 @@ func New(cfg Config) *Agent {
 	a := &Agent{
 		cfg:      cfg,
 		log:      cfg.Log,
-		sessions: newRegistry(),
+		sessions: registry.New[*Session](),
 		watch:    newCommandWatch(),
 		stat:     os.Stat,
 		files:    readfile.New(readfile.Text),
@@ -148,7 +149,7 @@ func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // shutDown ends all sessions at once, and then the connection to the editor.
 func (a *Agent) shutDown() error {
-	a.sessions.close()
+	a.sessions.Close()
 	a.cancel()
 	err := a.endSessions()
 	a.atEnd("editorFiles.close", closeTime, a.editorFiles.close)
@@ -164,7 +165,7 @@ func (a *Agent) endSessions() error {
 		defer close(ended)
 		a.logins.desk.Close()
 		a.spare.Discard()
-		a.sessions.wait()
+		a.sessions.Wait()
 		a.watch.wait()
 	}()
 	patience := time.NewTimer(endTime)
@@ -220,17 +221,6 @@ func (a *Agent) methods() map[string]wire.Handler {
 		acp.AgentMethodSessionList:            a.listSessions,
 		methodSteering:                        a.steer,
 	}
-}
-
-// idOf is the id of the session that the params of a call name.
-func idOf(c *wire.Call) (string, *acp.RequestError) {
-	var params struct {
-		SessionID string `json:"sessionId"`
-	}
-	if err := decode(c.Params, &params); err != nil {
-		return "", err
-	}
-	return params.SessionID, checkSessionID(params.SessionID)
 }
 
 // decode reads params strictly enough to say what is wrong with them.

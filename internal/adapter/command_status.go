@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -12,10 +13,20 @@ import (
 // statusCommand shows what a bug report needs.
 func statusCommand(r *commandRun, _ string) {
 	s := r.s
-	path, err := s.agent.cfg.Locate()
-	if err != nil {
-		path = err.Error()
-	}
+	var path string
+	r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
+		path, err = bounded(ctx, s.agent, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
+		return err
+	}, func(err error) {
+		if err != nil {
+			path = err.Error()
+		}
+		r.reply(s.status(path))
+	})
+}
+
+// status is what a bug report needs, with the path of droid's program.
+func (s *Session) status(path string) string {
 	protocol := "no process runs; the next prompt starts one"
 	if s.proc.client() != nil {
 		protocol = "protocol " + s.proc.client().Version().String()
@@ -24,9 +35,9 @@ func statusCommand(r *commandRun, _ string) {
 	if all := s.waits(time.Now()); len(all) > 0 {
 		waits = strings.Join(all, "; ")
 	}
-	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
+	return fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
 		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.id, s.droidID, s.cwd, s.filesWay(),
-		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp(), waits))
+		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp(), waits)
 }
 
 // filesWay says how droid's reads and edits reach the files.

@@ -219,7 +219,7 @@ func (e *editor) beginSessionIn(dir string) {
 
 // session finds an open session.
 func (a *Agent) session(id string) (*Session, *acp.RequestError) {
-	if s, known := a.sessions.find(id); known {
+	if s, known := a.sessions.Find(id); known {
 		return s, nil
 	}
 	return nil, unknownSession(id)

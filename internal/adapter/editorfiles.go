@@ -62,50 +62,50 @@ func (e *editorFiles) on() bool { return e.files != nil }
 // startTime bounds what the disk may take before initialize is answered.
 const startTime = 5 * time.Second
 
-// openFiles begins to serve hooks. The log tells why the disk way stays where they cannot be
-// had.
-func (a *Agent) openFiles(ctx context.Context, options editorfs.Options) {
+// openFiles begins to serve hooks where files go through the editor, and completes what an
+// agent that was killed has begun. The log tells why the disk way stays where hooks cannot be
+// had. What comes too late is closed again.
+func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	opened, err := bounded(ctx, a, "editorfs.Open", options.Journal, func(string) (editorFiles, error) { return a.editorFiles.open(ctx, options, a.runHook) })
-	if err != nil {
+	o := editorfs.Options{Journal: a.cfg.Journal, Log: a.log, Changed: a.editorFiles.changed}
+	opened, err := bounded(ctx, a, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
+		opened, err := a.editorFiles.open(o, edits, a.runHook)
+		if ctx.Err() != nil {
+			opened.close()
+		}
+		return opened, err
+	})
+	switch {
+	case err != nil && edits:
 		a.log.Warn("files are read and written on the disk alone", zap.Error(err))
+	case err != nil:
+		a.log.Warn("edits that were on their way when an earlier agent was killed could not be looked for", zap.Error(err))
 	}
 	a.editorFiles = opened
 }
 
-// open is openFiles without a bound. What it has opened when ctx is over is closed again.
-func (e editorFiles) open(ctx context.Context, options editorfs.Options, handle hooks.Handler) (editorFiles, error) {
+// open is openFiles without a bound.
+func (e editorFiles) open(o editorfs.Options, edits bool, handle hooks.Handler) (opened editorFiles, err error) {
+	if !edits {
+		e.left, err = editorfs.Mend(o)
+		return e, err
+	}
 	listen := e.listen
 	if listen == nil {
 		listen = listenForHooks
 	}
-	options.Changed = e.changed
-	files, err := editorfs.Open(options)
+	files, err := editorfs.Open(o)
 	if err != nil {
 		return e, err
 	}
-	channel, err := listen(handle, options.Log)
+	channel, err := listen(handle, o.Log)
 	if err != nil {
 		files.Close()
 		return e, err
 	}
 	e.files, e.left, e.hooks = files, files, channel
-	if ctx.Err() != nil {
-		e.close()
-	}
 	return e, nil
-}
-
-// mendFiles is openFiles for the disk way: it completes what an agent that was killed has begun.
-func (a *Agent) mendFiles(ctx context.Context, options editorfs.Options) {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	left, err := bounded(ctx, a, "editorfs.Mend", options.Journal, func(string) (*editorfs.Files, error) { return editorfs.Mend(options) })
-	if err != nil {
-		a.log.Warn("edits that were on their way when an earlier agent was killed could not be looked for", zap.Error(err))
-	}
-	a.editorFiles.left = left
 }
 
 // tellUntold tells the user of edits that could not be completed. It blocks.
@@ -165,7 +165,7 @@ const announceTime = 3 * time.Second
 // announced and that waits for this hook: who else talks to us gains nothing. A
 // subagent's calls are not announced, so its files stay on the disk.
 func (a *Agent) runHook(ctx context.Context, r hooks.Request) hooks.Answer {
-	s, known := a.sessions.find(r.SessionID)
+	s, known := a.sessions.Find(r.SessionID)
 	if !known {
 		return hooks.Answer{}
 	}

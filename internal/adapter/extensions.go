@@ -64,7 +64,7 @@ func (a *Agent) extension(method extensionMethod) wire.Handler {
 			return nil, err
 		}
 		return askOwner(s.owner, inquiry[any]{
-			ordered:   place.leave,
+			ordered:   place.Leave,
 			work:      func(done func(any, *acp.RequestError)) { work(s, done) },
 			ctx:       c.Context,
 			cancelled: refuseWhenCancelled[any],

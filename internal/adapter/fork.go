@@ -20,7 +20,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	defer place.leave()
+	defer place.Leave()
 	if err := a.readSession(c.Context, &p); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if s == nil {
 		return a.forkStored(c, p, ids)
 	}
-	id, err := askOwner(s.owner, inquiry[string]{ordered: place.leave, work: func(answer func(string, *acp.RequestError)) {
+	id, err := askOwner(s.owner, inquiry[string]{ordered: place.Leave, work: func(answer func(string, *acp.RequestError)) {
 		p.wish = s.inherit(p.wish)
 		s.fork(c.Context, answer)
 	}})
@@ -63,15 +63,16 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 // copyHere has the session's process copy the session. When done is called, the process
 // works on the session that it had.
 func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.RequestError)) {
-	callDroid(s, func(err *acp.RequestError) { done("", err) }, func(client *droid.Client) func(context.Context) (string, error) {
-		return func(sctx context.Context) (string, error) {
+	var id string
+	callDroid(s, 1, func(err *acp.RequestError) { done("", err) }, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
+		return func(sctx context.Context) (err error) {
 			ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
-			id, err := client.Fork(ctx)
-			return id, outOfTime(ctx, err)
+			id, err = client.Fork(ctx)
+			return outOfTime(ctx, err)
 		}
-	}, func(id string, err error) {
+	}, func(_ *droid.Client, err error) {
 		s.backFromCopy(err, func() {
 			if err != nil {
 				done("", notDone(copyingSession, err))

@@ -24,6 +24,7 @@ var hangTests = map[diskCall]func(d *disk, stored string){
 	"Trust.Look":     opensSession,
 	"stat of a link": func(d *disk, _ string) { d.linking("file:///somewhere") },
 	"Trust":          func(d *disk, _ string) { d.prompt("/trust") },
+	"Locate":         func(d *disk, _ string) { d.prompt("/status") },
 	"WriteFile":      func(d *disk, _ string) { d.prompt("/export") },
 	"Store.List":     func(d *disk, _ string) { d.request("session/list", `{}`) },
 	"Store.Thread":   loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.HeldElsewhere": loadsStored, "Store.Hold": loadsStored,
@@ -31,13 +32,13 @@ var hangTests = map[diskCall]func(d *disk, stored string){
 	"Store.SystemPrompt": func(d *disk, stored string) {
 		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[],"_meta":{"systemPrompt":{"append":"x"}}}`, stored, d.new))
 	},
-	"Store.Title":    func(d *disk, _ string) { d.prompt("/compact") },
-	"Store.Link":     func(d *disk, _ string) { d.prompt("/compact") },
-	"Store.Summary":  func(d *disk, _ string) { d.prompt("/compact") },
-	"Store.SetTitle": func(d *disk, _ string) { d.prompt("/rename x") },
-	"Store.Delete":   func(d *disk, stored string) { d.request("session/delete", fmt.Sprintf(`{"sessionId":%q}`, stored)) },
-	"release":        func(d *disk, _ string) { d.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, d.session)) },
-	"editorfs.Open":  nil, "editorfs.Mend": nil, // TestInitializeOnADiskThatHangs
+	"Store.Title":       func(d *disk, _ string) { d.prompt("/compact") },
+	"Store.Link":        func(d *disk, _ string) { d.prompt("/compact") },
+	"Store.Summary":     func(d *disk, _ string) { d.prompt("/compact") },
+	"Store.SetTitle":    func(d *disk, _ string) { d.prompt("/rename x") },
+	"Store.Delete":      func(d *disk, stored string) { d.request("session/delete", fmt.Sprintf(`{"sessionId":%q}`, stored)) },
+	"release":           func(d *disk, _ string) { d.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, d.session)) },
+	"editorfs.Open":     nil,                     // TestInitializeOnADiskThatHangs
 	"editorFiles.close": nil,                     // TestEndOnADiskThatHangs
 	"Desk":              nil, "Trust.Trust": nil, // their own tests below
 }
@@ -157,16 +158,13 @@ func TestDiskThatHangsIsTold(t *testing.T) {
 
 // initialize is answered without the journal of edits where that cannot be had in time.
 func TestInitializeOnADiskThatHangs(t *testing.T) {
-	for call, capabilities := range map[diskCall]string{"editorfs.Open": `{"fs":{"readTextFile":true,"writeTextFile":true}}`, "editorfs.Mend": `{}`} {
+	for _, way := range []FilesWay{FilesEditor, FilesDisk} {
 		synctest.Test(t, func(t *testing.T) {
 			e := open(t, playing(says("hi")))
-			e.hanging.begin(call)
-			e.agent.cfg.Files = FilesEditor
-			if call == "editorfs.Mend" {
-				e.agent.cfg.Files = FilesDisk
-			}
+			e.hanging.begin("editorfs.Open")
+			e.agent.cfg.Files = way
 			began := time.Now()
-			require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`}`).Error)
+			require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true}}}`).Error)
 			require.LessOrEqual(t, time.Since(began), startTime+time.Second)
 			require.True(t, e.hanging.wasReached())
 			e.beginSession()

@@ -31,7 +31,7 @@ func (s *Session) withdraw(c *turns.Change) bool {
 func askInTurn[T any](s *Session, c *wire.Call, place *place, of turns.Sphere, work func(done func(result T, err *acp.RequestError, why error))) (T, *acp.RequestError) {
 	var change *turns.Change // touched by the owner alone
 	return askOwner(s.owner, inquiry[T]{
-		ordered: place.leave,
+		ordered: place.Leave,
 		work: func(answer func(T, *acp.RequestError)) {
 			if err := s.takesNothing(); err != nil {
 				var none T

@@ -6,7 +6,6 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/editorfs"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/wire"
 )
@@ -54,12 +53,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 		return nil, invalidParams("protocolVersion is missing; this agent speaks version 1")
 	}
 	client := protocol.ReadCapabilities(params.Capabilities, params.Info)
-	journal := editorfs.Options{Journal: a.cfg.Journal, Log: a.log}
-	if a.usesEditorFiles(client) {
-		a.openFiles(c.Context, journal)
-	} else {
-		a.mendFiles(c.Context, journal)
-	}
+	a.openFiles(c.Context, a.usesEditorFiles(client))
 	a.greet(client)
 	a.spare.Prepare()
 

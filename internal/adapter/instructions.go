@@ -80,7 +80,7 @@ type listed struct {
 
 // rootsOf are the additional directories of a session that is open here, nil for others.
 func (a *Agent) rootsOf(id string) []string {
-	if s, open := a.sessions.find(id); open {
+	if s, open := a.sessions.Find(id); open {
 		if roots := s.listed.roots.Load(); roots != nil {
 			return *roots
 		}

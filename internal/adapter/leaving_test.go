@@ -110,10 +110,9 @@ func TestTurnEndsWhenNobodyHears(t *testing.T) {
 		send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
 		send(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":` + quoted(t.TempDir()) + `,"mcpServers":[]}}`)
 		var id string
-		agent.sessions.mu.Lock()
-		for id = range agent.sessions.byID {
-		}
-		agent.sessions.mu.Unlock()
+		agent.sessions.List()[0].post(func() {})
+		synctest.Wait()
+		id = agent.sessions.List()[0].id
 		send(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":` + quoted(id) + `,"prompt":[{"type":"text","text":"go"}]}}`)
 		require.Contains(t, out.String(), "Working")
 		close(out.closed)

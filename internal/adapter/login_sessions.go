@@ -66,18 +66,6 @@ func (l *logins) age(client *droid.Client) (old, lacks bool) {
 	return known && count < l.seen, known && count == noLogin
 }
 
-// tells notes that the editor is told this kind of status. It reports false when it was
-// told that last.
-func (l *logins) tells(kind string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.status == kind {
-		return false
-	}
-	l.status = kind
-	return true
-}
-
 // told is the kind that the editor was told last, "" for none.
 func (l *logins) told() string {
 	l.mu.Lock()
@@ -107,7 +95,7 @@ func (a *Agent) loggedIn(method string) {
 	} else {
 		a.tellAuth(protocol.AuthStatus{Kind: "account", Label: "Factory account"})
 	}
-	for _, s := range a.sessions.list() {
+	for _, s := range a.sessions.List() {
 		s.post(s.renewIdle)
 	}
 	a.spare.Renew()
@@ -115,7 +103,11 @@ func (a *Agent) loggedIn(method string) {
 
 // tellAuth tells the editor as whom droid works, where that has changed.
 func (a *Agent) tellAuth(status protocol.AuthStatus) {
-	if a.logins.tells(status.Kind) {
+	a.logins.mu.Lock()
+	news := a.logins.status != status.Kind
+	a.logins.status = status.Kind
+	a.logins.mu.Unlock()
+	if news {
 		a.notify(protocol.AuthStatusUpdate, protocol.AuthStatusParams{AuthStatus: status})
 	}
 }
@@ -149,14 +141,13 @@ func (s *Session) renewed(then func()) {
 		then()
 		return
 	}
-	s.alone(func(end func()) {
+	s.when("the prompt", func() {
 		if s.proc.client() == client && !s.proc.dying() {
 			s.log.Info("droid does not know of a login and is replaced")
 			s.leave()
 		}
-		end()
 		then()
-	})
+	}, needCalls)
 }
 
 // heedLogin learns from the end of a turn whether droid has a login.

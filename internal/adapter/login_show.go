@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/login"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
 	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
@@ -150,10 +151,10 @@ func (a *Agent) notify(method string, params any) {
 // announce tells the user something that belongs to no session, in each session that is
 // open: a title in one line to a client that shows notices, else the text as a message.
 func (a *Agent) announce(title, text string) {
-	for _, s := range a.sessions.list() {
+	for _, s := range a.sessions.List() {
 		s.post(func() {
 			if s.out.Known() {
-				s.tell(s.show.Announce(title, text)...)
+				s.tell(show.Announcement{Title: title, Text: text})
 			}
 		})
 	}

@@ -163,15 +163,13 @@ func (s *Session) settled(id, value string, err error) *acp.RequestError {
 // answered, or fail with why there is no droid. prepare says, when the turn of the call has
 // come, what is to change; if that is nothing, it has done all there is to do.
 func (s *Session) updateSettings(prepare func(stream.Version) stream.SettingsPatch, fail func(*acp.RequestError), done func(error)) {
-	callDroid(s, fail, func(client *droid.Client) func(context.Context) (struct{}, error) {
+	callDroid(s, 1, fail, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
 		patch := prepare(client.Version())
 		if patch.IsZero() {
 			return nil
 		}
-		return func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, changeSettings(ctx, client, patch)
-		}
-	}, func(_ struct{}, err error) {
+		return func(ctx context.Context) error { return changeSettings(ctx, client, patch) }
+	}, func(_ *droid.Client, err error) {
 		s.drainEvents() // settings_updated comes before the reply
 		done(err)
 	})

@@ -228,9 +228,7 @@ func TestPromptBehindACancelledLoadThatFails(t *testing.T) {
 		require.Contains(t, ended(e.await(prompt)), "-32002")
 		require.Contains(t, ended(e.await(e.prompt("hello"))), "-32002")
 		e.settle()
-		e.agent.sessions.mu.Lock()
-		defer e.agent.sessions.mu.Unlock()
-		require.Empty(t, e.agent.sessions.byID)
+		require.Empty(t, e.agent.sessions.List())
 	})
 }
 

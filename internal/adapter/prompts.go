@@ -173,7 +173,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	}
 	p, err := a.readPrompt(c.Context, params.SessionID, params.Prompt)
 	if err != nil {
-		place.leave()
+		place.Leave()
 		return nil, err
 	}
 	p.request = c.Response
@@ -181,9 +181,9 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		work: func(answer func(acp.StopReason, *acp.RequestError)) {
 			p.answer = answer
 			s.accept(p)
-			place.cancelIfLate(s)
+			s.cancelIfLate(place)
 		},
-		ordered: place.leave,
+		ordered: place.Leave,
 		// $/cancel_request ends ctx before there is a response: the prompt is
 		// cancelled as by session/cancel, and answered with that stop reason.
 		ctx: c.Context,
@@ -205,7 +205,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	s, known := a.sessions.cancel(id)
+	s, known := a.sessions.Cancel(id)
 	if !known {
 		return nil, unknownSession(id)
 	}

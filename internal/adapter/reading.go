@@ -11,45 +11,21 @@ import (
 // owner, which still hears the editor meanwhile. Later events of droid's wait behind it,
 // so that all are told in order. The zero value holds nothing.
 type reading struct {
-	waits *waitingEvents
-}
-
-// waitingEvents are the event that waits for files, and what came after it.
-type waitingEvents struct {
-	first quirks.Event
-	held  []quirks.Event
-}
-
-// begins holds ev back, and everything that comes after it.
-func (r *reading) begins(ev quirks.Event) *waitingEvents {
-	r.waits = &waitingEvents{first: ev}
-	return r.waits
+	waits *[]quirks.Event // the first one waits for files; nil while none does
 }
 
 // waiting reports whether an event waits for its files.
 func (r *reading) waiting() bool { return r.waits != nil }
 
-// holds keeps ev behind the event that waits; false when none does.
-func (r *reading) holds(ev quirks.Event) bool {
-	if r.waits == nil {
-		return false
-	}
-	r.waits.held = append(r.waits.held, ev)
-	return true
-}
-
-// ends hands out what waited.
-func (r *reading) ends() *waitingEvents {
-	w := r.waits
-	r.waits = nil
-	return w
-}
-
 // apply translates honest events, in order. One that is shown with files waits
 // until they are read, and with it all that follow.
 func (s *Session) apply(events []quirks.Event) {
-	for _, ev := range events {
-		if !s.reading.holds(ev) && !s.readFirst(ev) {
+	for i, ev := range events {
+		if w := s.reading.waits; w != nil {
+			*w = append(*w, events[i:]...)
+			return
+		}
+		if !s.readFirst(ev) {
 			s.translate(ev, nil)
 		}
 	}
@@ -62,7 +38,8 @@ func (s *Session) readFirst(ev quirks.Event) bool {
 	if s.ended || len(paths) == 0 {
 		return false
 	}
-	w := s.reading.begins(ev)
+	w := &[]quirks.Event{ev}
+	s.reading.waits = w
 	files, first := s.agent.files, s.fileCalls.beforeShown(ev, s.agent.editorFiles.files, paths)
 	s.do(func(ctx context.Context) {
 		if first != nil {
@@ -80,9 +57,10 @@ func (s *Session) readFirst(ev quirks.Event) bool {
 
 // filesRead translates what waited for the files, and what came after it.
 func (s *Session) filesRead(texts show.Files) {
-	w := s.reading.ends()
-	s.translate(w.first, texts)
-	s.apply(w.held)
+	w := *s.reading.waits
+	s.reading.waits = nil
+	s.translate(w[0], texts)
+	s.apply(w[1:])
 }
 
 // readNoMore translates what waits for files without them, because the session or its

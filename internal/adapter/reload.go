@@ -14,6 +14,62 @@ import (
 	"droid-acp/internal/wire"
 )
 
+// reload is one session/load or session/resume.
+type reload struct {
+	ctx     context.Context // of the request; it ends when that is cancelled
+	request *wire.Response
+	session string   // the id that the editor asked for
+	ids     []string // of the thread, the newest last
+	cwd     string   // that was asked for
+	target  string   // where its symbolic links lead
+	servers []stream.MCPServer
+	notices []string // about these
+	wish    wish
+	replay  bool
+	done    func(protocol.SessionResult, *acp.RequestError) // called once
+
+	turn *turns.Change   // its place among what is asked of the session
+	over func(why error) // ends that
+	kept bool            // it was cancelled, and the session stays, as others wait for it; set before it is answered
+}
+
+// refuse answers a load that did not succeed.
+func (r *reload) refuse(err *acp.RequestError) { r.done(protocol.SessionResult{}, err) }
+
+// loads is the load of a session whose turn has come. Prompts and other loads wait for it,
+// so that the history comes in one piece.
+type loads struct {
+	load     *reload           // nil for none; until its response is written
+	ended    bool              // its response is being written
+	unopened *acp.RequestError // why the session was never opened, nil if it was or still may be
+}
+
+// begin takes a load whose turn has come.
+func (l *loads) begin(r *reload) { l.load, l.ended = r, false }
+
+// has reports whether r is the load, and has no answer.
+func (l *loads) has(r *reload) bool { return l.load == r && !l.ended }
+
+// end ends the load. It reports false when r is not that one.
+func (l *loads) end(r *reload) bool {
+	if !l.has(r) {
+		return false
+	}
+	l.ended = true
+	return true
+}
+
+// open is the load that has no answer, nil for none.
+func (l *loads) open() *reload {
+	if l.load == nil || l.ended {
+		return nil
+	}
+	return l.load
+}
+
+// refusal is why the session takes nothing, nil when it does.
+func (l *loads) refusal() *acp.RequestError { return l.unopened }
+
 // loadSession opens a stored session and replays its history.
 func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, true) }
 
@@ -27,7 +83,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	defer place.leave()
+	defer place.Leave()
 	if err := a.readSession(c.Context, &p); err != nil {
 		return nil, err
 	}
@@ -38,9 +94,9 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	r := &reload{ctx: c.Context, request: c.Response, session: p.SessionID, ids: ids, replay: replay,
 		cwd: p.CWD, target: p.target, servers: p.servers, notices: p.notices, wish: p.wish}
 	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{
-		ordered: place.leave,
+		ordered: place.Leave,
 		work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
-			r.answers(answer)
+			r.done = answer
 			s.reload(r)
 		},
 		ctx:       c.Context,
@@ -48,7 +104,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	})
 	if err != nil {
 		if !known && !r.kept {
-			a.sessions.forget(s)
+			a.sessions.Forget(s)
 			s.stop()
 		}
 		return nil, err
@@ -66,18 +122,18 @@ func (s *Session) reload(r *reload) {
 	case s.busy():
 		r.refuse(invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
-		r.placed(s.inTurn(turns.Session, func(over func(error)) {
+		r.turn = s.inTurn(turns.Session, func(over func(error)) {
 			if err := s.takesNothing(); err != nil {
 				defer over(nil)
 				r.refuse(err)
 				return
 			}
-			r.began(over)
-			s.loads.add(r)
+			r.over = over
+			s.loads.begin(r)
 			// A process that is being started may have other MCP servers and was asked for less
 			// history; one that changes its settings must not be replaced.
 			s.when("a load", func() { s.beginLoad(r) }, needWritten, needStart, needCalls)
-		}))
+		})
 	}
 }
 
@@ -167,7 +223,7 @@ func (s *Session) cancelLoad(r *reload) {
 		r.refuse(requestCancelled())
 	case !s.loads.has(r): // it has its answer
 	default:
-		r.keep(s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1)
+		r.kept = s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1
 		opens := !s.out.Known() && !s.replay.runs() // and droid has not opened it yet
 		s.replay.end(requestCancelled())
 		s.reloadEnded(r, requestCancelled())
@@ -206,9 +262,9 @@ func (s *Session) loseLoads(err *acp.RequestError) {
 // neverOpened gives up a session because the load which was to open it failed. All
 // that came behind that load fails alike.
 func (s *Session) neverOpened(err *acp.RequestError) {
-	s.agent.sessions.forget(s)
+	s.agent.sessions.Forget(s)
 	s.isUnfit(err)
-	s.loads.neverOpened(err)
+	s.loads.unopened = err
 	s.carryOut(s.prompts.machine.FailWaiting(err))
 }
 
@@ -219,7 +275,9 @@ func (s *Session) reloadAnswered(r *reload, loaded bool) {
 		s.tellUsage()
 	}
 	s.rest()
-	s.loads.answered(r)
+	if s.loads.load == r {
+		s.loads.load = nil
+	}
 	r.over(nil)
 }
 
@@ -242,33 +300,33 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 // does not answer is replaced by one that loads the session. asked says, for errors,
 // what the load is for.
 func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
-	callAlone(s, func(client *droid.Client) func(context.Context) (*stream.SessionInfo, error) {
+	var loaded *stream.SessionInfo
+	callDroid(s, limit, func(err *acp.RequestError) { done(nil, err) }, func(client *droid.Client, info *stream.SessionInfo) func(context.Context) error {
+		if info != nil { // the one before had gone while the load waited
+			done(info, nil)
+			return nil
+		}
 		servers := s.servers.List()
 		if client.TakesRuntime() {
 			servers = nil // it has them
 		}
 		load := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
-		return func(sctx context.Context) (*stream.SessionInfo, error) {
+		return func(sctx context.Context) (err error) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
-			info, err := load(ctx, client, servers)
-			if err != nil && context.Cause(ctx) == errLoadHangs {
+			if loaded, err = load(ctx, client, servers); err != nil && context.Cause(ctx) == errLoadHangs {
 				err = errLoadHangs
 			}
-			return info, err
+			return err
 		}
-	}, func(client *droid.Client, info *stream.SessionInfo, err error) {
-		s.loadedAgain(client, limit, info, err, asked, done)
-	})
+	}, func(client *droid.Client, err error) { s.loadedAgain(client, limit, loaded, err, asked, done) })
 }
 
 // loadedAgain takes the outcome of loadAgain.
 func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
 	hangs := err == errLoadHangs && s.proc.client() == client
 	switch {
-	case client == nil: // it has gone while the load waited
-		s.withDroid(limit, done)
 	case err == nil:
 		before := s.options.Settings()
 		s.opened(info)

@@ -65,9 +65,9 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	return s
 }
 
-// run is the owner's goroutine. It ends when the session is stopped or the agent
+// Run is the owner's goroutine. It ends when the session is stopped or the agent
 // ends, with droid gone and every prompt answered.
-func (s *Session) run() {
+func (s *Session) Run() {
 	runOwner(s.owner, duties[stream.Event]{
 		await: func() (events <-chan stream.Event, room <-chan struct{}, limit time.Duration) {
 			events, room = s.nextEvent()
@@ -218,14 +218,11 @@ func (s *Session) tellAs(id string) {
 // for the next prompt: editors drop updates of a session that they do not know yet.
 func (s *Session) tell(things ...protocol.Update) {
 	for _, thing := range things {
-		switch thing := thing.(type) {
-		case show.Notice:
-			if s.works() {
-				s.tell(show.Thought(thing))
-			} else {
-				s.out.Keep(string(thing))
-			}
-		case show.Thought:
+		notice, isNotice := thing.(show.Notice)
+		switch {
+		case isNotice && !s.works():
+			s.out.Keep(string(notice))
+		case thing.UpdateKind() == show.OwnWords:
 			s.tell(s.show.Tell(thing)...)
 		default:
 			s.out.Tell(s.id, thing)

@@ -13,6 +13,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
 	"droid-acp/internal/wire"
 )
@@ -41,7 +42,7 @@ func (a *Agent) decodeNamed(c *wire.Call) (p sessionParams, at *place, err *acp.
 	if err != nil {
 		return p, nil, err
 	}
-	return p, a.arrive(c, p.SessionID, true), nil
+	return p, a.arrive(c, p.SessionID, registry.Opens), nil
 }
 
 // readSession checks the params of a method that opens a session, by what is on the disk.
@@ -115,11 +116,14 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	result.SessionID = s.id
 	// The editor takes updates of a session once it has the response.
 	c.Response.WhenWritten(func() { s.post(func() { s.register(); s.tellLeftOut() }) })
-	if err := a.sessions.begin(s); err != nil {
+	if err := a.sessions.Begin(s, s.id); err != nil {
 		s.stop()
 		client.Kill()
 		<-client.Exited()
-		return nil, err
+		if errors.Is(err, registry.ErrTaken) {
+			return nil, internalError("session_taken", "droid calls the new session "+s.id+", which is open already; try again")
+		}
+		return nil, placeError(err)
 	}
 	return result, nil
 }
@@ -136,8 +140,8 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	a.sessions.forget(s)
-	place.leave()
+	a.sessions.Forget(s)
+	place.Leave()
 	s.cancelAndWait()
 	s.stop()
 	return struct{}{}, nil

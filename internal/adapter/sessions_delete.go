@@ -2,10 +2,10 @@ package adapter
 
 import (
 	"context"
-	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/registry"
 	"droid-acp/internal/wire"
 )
 
@@ -22,24 +22,16 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
-	place := a.arrive(c, params.SessionID, true)
-	defer place.leave()
+	place := a.arrive(c, params.SessionID, registry.Opens)
+	defer place.Leave()
 	if _, err := a.threadAt(c.Context, place); err != nil {
 		return nil, err
 	}
 	var open []*Session
-	err := place.turn(c.Context, func() {
-		var known []string
-		open, known = a.sessions.all(place.ids)
-		for _, id := range known {
-			if !slices.Contains(place.ids, id) {
-				place.ids = append(place.ids, id) // it could not be noted that the thread went on there
-			}
-		}
-		for _, s := range open {
-			a.sessions.forgets(s)
-		}
-		place.keep(nil)
+	var ids []string // also those of which it could not be noted that the thread went on there
+	err := inTurn(c.Context, place, func() {
+		open = place.All()
+		ids = place.Keep(nil, open...)
 	})
 	if err != nil {
 		return nil, err
@@ -53,8 +45,8 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 		})
 		s.stop()
 	}
-	place.alone()
-	if _, err := boundedAtEnd(context.Background(), a, "Store.Delete", "session "+params.SessionID, done(func() error { return a.cfg.Store.Delete(place.ids...) })); err != nil {
+	place.Alone()
+	if _, err := boundedAtEnd(context.Background(), a, "Store.Delete", "session "+params.SessionID, done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
 		return nil, internalError("delete_failed", "the session could not be deleted: "+err.Error())
 	}
 	return struct{}{}, nil

@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -41,9 +42,9 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	if title == "" {
 		return nil, invalidParams("the title has nothing that can be shown; give it at least one letter")
 	}
-	place := a.arrive(c, params.SessionID, true)
+	place := a.arrive(c, params.SessionID, registry.Opens)
 	polite, hurry := context.WithCancel(a.ctx)
-	leave := func() { hurry(); place.leave() }
+	leave := func() { hurry(); place.Leave() }
 	s, ids, err := a.openOf(c.Context, place, hurry)
 	switch {
 	case err != nil:
@@ -220,7 +221,7 @@ func (a *Agent) nameStored(ctx, polite context.Context, client *droid.Client, id
 		err = a.writeTitle(ctx, id, title)
 		leave()
 	} else {
-		a.sessions.beside(func() {
+		a.sessions.Beside(func() {
 			defer leave()
 			closeDroid(polite, client)
 		})

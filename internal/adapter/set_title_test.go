@@ -82,8 +82,8 @@ func TestSetTitleOfOpenSession(t *testing.T) {
 				s := openTitles(t, root, v, eachPrompt(titled))
 				s.beginSession()
 				s.write(s.session, "New Session")
-				for _, title := range []string{"  My\n own\ttitle ", "Another"} {
-					want := map[string]string{"Another": "Another"}[title]
+				for _, title := range []string{"  My\n own\ttitle ", "A fake session"} {
+					want := map[string]string{"A fake session": "A fake session"}[title]
 					if want == "" {
 						want = "My own title"
 					}
@@ -97,8 +97,11 @@ func TestSetTitleOfOpenSession(t *testing.T) {
 					}
 				}
 				if v != fakedroid.V099 {
-					require.Equal(t, []string{"My own title", "Another"}, s.renamed)
+					require.Equal(t, []string{"My own title", "A fake session"}, s.renamed)
 				}
+				require.Nil(t, s.call("session/load", sessionParamsOf(s.session)).Error)
+				shown := s.updates()
+				require.Equal(t, []string{"agent: hi", "session_info_update A fake session"}, shown[len(shown)-2:], "it is told again with the history")
 			})
 		})
 	}

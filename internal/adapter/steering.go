@@ -6,6 +6,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
@@ -68,15 +69,15 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	}
 	p, err := a.readPrompt(c.Context, params.SessionID, params.Prompt)
 	if err != nil {
-		place.leave()
+		place.Leave()
 		return nil, err
 	}
 	return askOwner(s.owner, inquiry[any]{
 		work: func(answer func(any, *acp.RequestError)) {
 			s.takeSteering(p, c.Response, &params, answer)
-			place.cancelIfLate(s)
+			s.cancelIfLate(place)
 		},
-		ordered: place.leave,
+		ordered: place.Leave,
 		held:    func() bool { return s.prompts.has(p) },
 	})
 }
@@ -125,7 +126,7 @@ func (s *Session) acceptDetached(p *userPrompt) {
 	p.answer = func(_ acp.StopReason, err *acp.RequestError) {
 		if err != nil {
 			s.log.Warn("a turn that a steering message began has failed", zap.Any("error", err))
-			s.tell(s.show.Say("The turn failed: " + err.Message)...)
+			s.tell(show.Message("The turn failed: " + err.Message))
 		}
 	}
 	s.accept(p)

@@ -56,7 +56,7 @@ func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint
 		s.tellLateSession(id)
 		return
 	}
-	if !s.agent.sessions.claim(s, id) {
+	if !s.agent.sessions.Claim(s, id) {
 		s.stays(old)
 		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
 		r.reply("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
@@ -66,7 +66,7 @@ func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint
 		if err != nil {
 			s.thread.workOn(old)
 			if id != old && id != s.id {
-				s.agent.sessions.release(s, id)
+				s.agent.sessions.Release(s, id)
 			}
 			s.stays(old)
 			s.tell(s.show.EndCompaction(show.CompactionFailed)...)
@@ -132,7 +132,7 @@ func (n successor) hint() string {
 // must load that one (quirk 22). If it is open here already, two processes would work
 // on it, so this process is killed.
 func (s *Session) followTo(id string) {
-	if s.agent.sessions.claim(s, id) {
+	if s.agent.sessions.Claim(s, id) {
 		if old := s.droidID; old != id {
 			s.moved(old, id)
 		}

@@ -26,14 +26,14 @@ func (a *Agent) threadIDs(ctx context.Context, id string) ([]string, error) {
 // threadAt finds the ids of the thread that a request is about, the oldest first, when its
 // turn has come.
 func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *acp.RequestError) {
-	if err := p.turn(ctx, func() {}); err != nil {
+	if err := inTurn(ctx, p, func() {}); err != nil {
 		return nil, err
 	}
-	ids, err := a.threadIDs(ctx, p.ids[0])
+	ids, err := a.threadIDs(ctx, p.ID())
 	if err != nil {
 		return nil, notDone(openingSession, err)
 	}
-	p.knows(ids)
+	p.Knows(ids)
 	return ids, nil
 }
 
@@ -43,10 +43,10 @@ func (a *Agent) openOf(ctx context.Context, p *place, hurry func()) (s *Session,
 	if ids, err = a.threadAt(ctx, p); err != nil {
 		return nil, nil, err
 	}
-	err = p.turn(ctx, func() {
-		open, _ := a.sessions.all(p.ids)
+	err = inTurn(ctx, p, func() {
+		open := p.All()
 		if len(open) == 0 {
-			p.keep(hurry)
+			p.Keep(hurry)
 			return
 		}
 		s = open[0]
@@ -64,8 +64,8 @@ func (a *Agent) takeThread(ctx context.Context, at *place, p sessionParams) (s *
 	newest := ids[len(ids)-1]
 	search := append([]string{p.SessionID}, ids...) // the id that was asked for counts most, then the newest
 	slices.Reverse(search[1:])
-	err = at.turn(ctx, func() {
-		s, known = a.sessions.take(search, func() *Session {
+	err = inTurn(ctx, at, func() {
+		s, known = at.Take(search, func() *Session {
 			s := a.makeSession(p.SessionID, p.CWD, p.servers)
 			s.thread.workOn(newest)
 			return s
@@ -73,7 +73,7 @@ func (a *Agent) takeThread(ctx context.Context, at *place, p sessionParams) (s *
 	})
 	if known {
 		for _, id := range ids {
-			a.sessions.claim(s, id) // another session may have it, which then stays apart
+			a.sessions.Claim(s, id) // another session may have it, which then stays apart
 		}
 	}
 	return s, known, ids, err
@@ -83,7 +83,7 @@ func (a *Agent) takeThread(ctx context.Context, at *place, p sessionParams) (s *
 // another agent compacted or rewound it since this one opened it.
 func (s *Session) catchUp(ids []string) {
 	newest := ids[len(ids)-1]
-	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.agent.sessions.claim(s, newest) {
+	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.agent.sessions.Claim(s, newest) {
 		return
 	}
 	s.thread.workOn(newest)

@@ -40,7 +40,7 @@ func (s *Session) there(n waiting.Need) bool {
 
 // waits tells who waits in the session, for what and since when, and which prompts.
 func (s *Session) waits(now time.Time) []string {
-	lines := append(s.agent.sessions.tell(s.id, now), s.line.Tell(now, s.there)...)
+	lines := append(s.agent.sessions.Tell(s.id, now), s.line.Tell(now, s.there)...)
 	if n := s.prompts.machine.Waiting(); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more prompts wait for this one", n))
 	}

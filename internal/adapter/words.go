@@ -47,7 +47,7 @@ func (s *Session) sayBehind(text string) {
 func (s *Session) showWords(p *userPrompt) {
 	if f := p.further; f != nil && f.words != "" && !f.shown {
 		f.shown = true
-		s.tell(s.show.Said(f.words)...)
+		s.tell(show.Echo(f.words))
 	}
 }
 

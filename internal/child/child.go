@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -46,6 +47,8 @@ type Command struct {
 	Tree bool
 	// NoJob lets what the program starts on Windows live on, as a browser is to.
 	NoJob bool
+
+	stat func(path string) (fs.FileInfo, error) // nil for os.Stat; tests have it hang
 }
 
 // Environment is env, or ours where it is nil, with a variable added where it has none of
@@ -142,8 +145,12 @@ func newProcess() *Process {
 // hangs would stop all of this program, so nothing is started where a look at its
 // directory or its file does.
 func (c Command) prepared() (*exec.Cmd, error) {
+	stat := c.stat
+	if stat == nil {
+		stat = os.Stat
+	}
 	if c.Dir != "" {
-		info, err := look(c.Dir, os.Stat)
+		info, err := look(c.Dir, stat)
 		if err != nil {
 			return nil, fmt.Errorf("working directory: %w", err)
 		}
@@ -158,7 +165,7 @@ func (c Command) prepared() (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	if _, err := look(path, os.Stat); errors.Is(err, files.ErrHangs) {
+	if _, err := look(path, stat); errors.Is(err, files.ErrHangs) {
 		return nil, err // the system tells of other errors
 	}
 	path, args, err := direct(path, c.Args)

@@ -2,6 +2,7 @@ package child
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -27,6 +28,23 @@ func TestUnkillableIsGivenUp(t *testing.T) {
 		require.Equal(t, KillTime, time.Since(began))
 		require.Equal(t, Exit{Code: -1, Text: ErrStays.Error(), Err: ErrStays}, p.Exit(0))
 	})
+}
+
+// Nothing is started where the program or its directory does not answer, nor is it waited for.
+func TestStartGivesUp(t *testing.T) {
+	for hung, c := range map[string]Command{"/dead": {Path: os.Args[0], Dir: "/dead"}, "/dead/program": {Path: "/dead/program"}} {
+		synctest.Test(t, func(t *testing.T) {
+			hangs := make(chan struct{})
+			c.stat = func(path string) (fs.FileInfo, error) {
+				require.Equal(t, hung, path)
+				<-hangs
+				return nil, nil
+			}
+			_, err := Start(c)
+			require.ErrorIs(t, err, files.ErrHangs)
+			close(hangs)
+		})
+	}
 }
 
 // A file system that does not answer is not waited for.

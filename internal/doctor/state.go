@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/store"
 )
 
@@ -74,12 +75,11 @@ func writable(dir string) error {
 		}
 		dir = filepath.Dir(dir)
 	}
-	file, err := os.CreateTemp(dir, ".droid-acp-doctor-")
-	if err != nil {
-		return err
+	d, err := files.Begin(filepath.Join(dir, "file"), 0o600)
+	if err == nil {
+		d.Discard()
 	}
-	err = file.Close()
-	return errors.Join(err, os.Remove(file.Name()))
+	return err
 }
 
 // openable reports what keeps a file from being written, without a change of it. One

@@ -114,7 +114,7 @@ func NewClientWithSettings(stdout io.Reader, stdin io.WriteCloser, settings func
 func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logger, b bounds) *Client {
 	var settings func(data []byte) error
 	if p != nil && p.settings != nil {
-		settings = p.settings.replace
+		settings = p.settings.Replace
 	}
 	return runClient(stdout, stdin, p, settings, log, b)
 }

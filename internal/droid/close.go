@@ -35,8 +35,7 @@ func (c *Client) Close(ctx context.Context) error {
 	}
 }
 
-// Kill ends droid at once; Exited tells when that is done. On Linux and Windows
-// the tools that droid runs are ended too.
+// Kill ends droid at once, with the tools that it runs; Exited tells when that is done.
 func (c *Client) Kill() {
 	c.markClosing()
 	c.killProcess()

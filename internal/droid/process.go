@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/child"
 	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/files"
 )
 
 // envAutoUpdate keeps droid from replacing its own program while sessions run.
@@ -54,7 +55,7 @@ func (c Command) arguments() []string {
 func (c Command) environment() []string { return child.Environment(c.Env, envAutoUpdate, "false") }
 
 // Start runs droid and returns a client of it. droid lives until Close, Kill or
-// its own end; on Linux and Windows it also ends when our process dies.
+// its own end, or until our process dies.
 //
 // log may be nil.
 func Start(cmd Command, log *zap.Logger) (*Client, error) {
@@ -76,19 +77,19 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 type process struct {
 	*child.Process
 	env      []string
-	without  *layer.Layer   // see Command
-	settings *privateFile   // nil without one
-	files    []*privateFile // to close when the process is gone; settings is one of them
+	without  *layer.Layer     // see Command
+	settings *files.Private   // nil without one
+	files    []*files.Private // to close when the process is gone; settings is one of them
 }
 
 // startProcess starts droid.
 func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	c := child.Command{Path: cmd.Path, Args: cmd.arguments(), Dir: cmd.Dir, Env: cmd.environment(), Tree: true}
-	settings, files, err := giveFiles(&c, cmd, log)
+	settings, given, err := giveFiles(&c, cmd, log)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{env: c.Env, without: cmd.Without, settings: settings, files: files}
+	p := &process{env: c.Env, without: cmd.Without, settings: settings, files: given}
 	if p.Process, err = child.Start(c); err != nil {
 		p.closeFiles()
 		return nil, err
@@ -99,25 +100,25 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 
 func (p *process) closeFiles() {
 	for _, f := range p.files {
-		f.close()
+		f.Close()
 	}
 }
 
 // giveFiles makes the files that the process is to read and names them to it. settings
 // is one of them, nil without one; all are to be closed when the process is gone.
-func giveFiles(c *child.Command, cmd Command, log *zap.Logger) (settings *privateFile, files []*privateFile, err error) {
+func giveFiles(c *child.Command, cmd Command, log *zap.Logger) (settings *files.Private, made []*files.Private, err error) {
 	if cmd.WithoutWatcher {
 		c.Env = withoutWatcher(c.Env)
 	}
 	if cmd.SystemPrompt != "" {
-		f, err := openPrivateFile("system-prompt", []byte(cmd.SystemPrompt))
+		f, err := files.NewPrivate("system-prompt", []byte(cmd.SystemPrompt))
 		if err != nil {
 			return nil, nil, fmt.Errorf("no file for the addition to the system prompt can be made: %w", err)
 		}
-		c.Args, files = append(c.Args, flagSystemPrompt, f.path), append(files, f)
+		c.Args, made = append(c.Args, flagSystemPrompt, f.Path), append(made, f)
 	}
 	if !cmd.Runtime && cmd.Without == nil {
-		return nil, files, nil
+		return nil, made, nil
 	}
 	content := []byte("{}")
 	if cmd.Without != nil {
@@ -125,15 +126,15 @@ func giveFiles(c *child.Command, cmd Command, log *zap.Logger) (settings *privat
 	}
 	if err == nil {
 		if c.Env, settings = addSettings(c.Env, content, log); settings != nil {
-			return settings, append(files, settings), nil
+			return settings, append(made, settings), nil
 		}
 		err = noSettings(c.Env)
 	}
 	if cmd.Without == nil {
-		return nil, files, nil
+		return nil, made, nil
 	}
-	for _, f := range files {
-		f.close()
+	for _, f := range made {
+		f.Close()
 	}
 	return nil, nil, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/files"
 )
 
 // envSettings names a settings file that droid puts on top of the user's own
@@ -18,14 +19,6 @@ import (
 // droid reads it again with each session that it opens, and does not start when
 // it cannot (0.225).
 const envSettings = "FACTORY_RUNTIME_SETTINGS_PATH"
-
-// privateFile is a file that one process is to read, and that other users cannot.
-// Nothing of it is left once it is closed.
-type privateFile struct {
-	path    string
-	replace func(data []byte) error
-	close   func()
-}
 
 // runtimeSettings are settings with nothing but these MCP servers and hooks, and what
 // complete adds. Headers are an object here, so of several values of a header only the
@@ -59,19 +52,19 @@ func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent, complete fu
 
 // addSettings adds a settings file to env. It returns a nil file where that cannot be
 // done: the user has one of their own, or none can be made.
-func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *privateFile) {
+func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *files.Private) {
 	for _, v := range env {
 		if strings.HasPrefix(v, envSettings+"=") {
 			log.Info("droid gets MCP servers with the session alone, and no hooks: $" + envSettings + " is set already")
 			return env, nil
 		}
 	}
-	f, err := openPrivateFile("settings", content)
+	f, err := files.NewPrivate("settings", content)
 	if err != nil {
 		log.Warn("droid gets MCP servers with the session alone, and no hooks: no settings file can be made", zap.Error(err))
 		return env, nil
 	}
-	return append(env[:len(env):len(env)], envSettings+"="+f.path), f
+	return append(env[:len(env):len(env)], envSettings+"="+f.Path), f
 }
 
 // Runtime is what one process is given beside the user's own settings.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -214,52 +212,4 @@ func TestServersThatCannotBePutBack(t *testing.T) {
 	require.ErrorContains(t, load(c)(), "no memory")
 	w.fails = false
 	opens(t, p, w, methodLoad, load(c))
-}
-
-// Whoever reads a private file while it is replaced has one text or the other, whole.
-func TestPrivateFileIsReplacedAtOnce(t *testing.T) {
-	texts := []string{strings.Repeat("a", 20_000), strings.Repeat("b", 10_000)}
-	f, err := openPrivateFile("test", []byte(texts[0]))
-	require.NoError(t, err)
-	defer f.close()
-	stop := make(chan struct{})
-	var writing sync.WaitGroup
-	writing.Go(func() {
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-				if err := f.replace([]byte(texts[i%2])); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		}
-	})
-	for range 2000 {
-		data, err := os.ReadFile(f.path)
-		require.NoError(t, err)
-		require.True(t, string(data) == texts[0] || string(data) == texts[1], "%d bytes", len(data))
-	}
-	close(stop)
-	writing.Wait()
-}
-
-// A private file that is closed has no descriptor any more: that may be another file's.
-func TestPrivateFileThatIsClosed(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere it is known by its name")
-	}
-	f, err := openPrivateFile("test", []byte("a"))
-	require.NoError(t, err)
-	f.close()
-	other, err := openPrivateFile("test", []byte("another file"))
-	require.NoError(t, err)
-	defer other.close()
-	require.Equal(t, f.path, other.path, "the number is used again")
-	require.Error(t, f.replace([]byte("b")))
-	data, err := os.ReadFile(other.path)
-	require.NoError(t, err)
-	require.Equal(t, "another file", string(data))
 }

@@ -195,30 +195,17 @@ func (f *Files) put(resolved, temp string, s *staged, step func(Step), check fun
 	if err := f.failure("put"); err != nil {
 		return err
 	}
-	temp = filepath.Join(filepath.Dir(resolved), temp)
 	step(StepLink)
-	renamed := false
-	defer func() {
-		if !renamed {
-			_ = os.Remove(temp)
-		}
-	}()
-	if err := s.name(temp); err != nil {
+	d, err := s.named(resolved, filepath.Join(filepath.Dir(resolved), temp))
+	if err != nil {
 		return fmt.Errorf("writing beside it: %w", err)
 	}
-	if !s.mtime.IsZero() {
-		if err := os.Chtimes(temp, time.Time{}, s.mtime); err != nil {
+	defer d.Discard()
+	return d.Replace(func() error {
+		step(StepRename)
+		if err := check(); err != nil {
 			return err
 		}
-	}
-	step(StepRename)
-	err := check()
-	if err == nil {
-		err = f.failure("rename")
-	}
-	if err == nil {
-		err = os.Rename(temp, resolved)
-	}
-	renamed = err == nil
-	return err
+		return f.failure("rename")
+	})
 }

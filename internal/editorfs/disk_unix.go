@@ -62,21 +62,6 @@ func private(dir string) error {
 	return nil
 }
 
-// flock locks an open file for this process without waiting; the lock ends with the
-// file or the process. errHeld says that somebody else has locked it, another error that files
-// cannot be locked there (NFS without its lock service, some file systems of FUSE).
-func flock(file *os.File) error {
-	for {
-		switch err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
-		case unix.EINTR:
-		case unix.EWOULDBLOCK:
-			return errHeld
-		default:
-			return os.NewSyscallError("flock", err)
-		}
-	}
-}
-
 // inode is the number of a directory, which it keeps over a restart of the system; 0 for none.
 func inode(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -23,8 +23,5 @@ func private(dir string) error {
 // lastChange is the mtime: there is no other time that a change moves.
 func lastChange(info fs.FileInfo) time.Time { return info.ModTime() }
 
-// flock is nothing: files that are open cannot be removed, and that is the lock.
-func flock(*os.File) error { return nil }
-
 // inode is 0: it is not told.
 func inode(fs.FileInfo) uint64 { return 0 }

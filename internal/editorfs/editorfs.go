@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"droid-acp/internal/files"
+
 	"go.uber.org/zap"
 )
 
@@ -77,6 +79,7 @@ type Files struct {
 	changed func(fs.FileInfo) time.Time
 	quiet   time.Duration         // see awaitQuiet
 	fault   func(op string) error // tests: makes an operation on the disk fail
+	locks   files.Locks
 	seed    maphash.Seed
 
 	ctx    context.Context // of requests that outlive their caller; ends with Close
@@ -139,6 +142,7 @@ func newFiles(o Options) *Files {
 	if f.changed == nil {
 		f.changed = lastChange
 	}
+	f.locks.Fault = func() error { return f.failure("lock") }
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
 }

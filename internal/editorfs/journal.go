@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"droid-acp/internal/files"
+
 	"go.uber.org/zap"
 )
 
@@ -49,7 +51,6 @@ const (
 
 var (
 	errDamaged = errors.New("the entry is damaged")
-	errHeld    = errors.New("somebody else has locked it")
 )
 
 // newID is a random name.
@@ -76,8 +77,8 @@ func (f *Files) lockPath(resolved string) string {
 
 // record writes an entry, whole and locked from the moment it is there.
 func (f *Files) record(id string, e entry, text string) (*record, error) {
-	r, err := f.recordWith(id, e, text, f.lock)
-	if !errors.As(err, new(*lockError)) {
+	r, err := f.recordWith(id, e, text, f.locks.Lock)
+	if !errors.As(err, new(*files.NoLocksError)) {
 		return r, err
 	}
 	f.noLocks(err)
@@ -103,22 +104,6 @@ func (f *Files) recordWith(id string, e entry, text string, lock func(*os.File) 
 		return nil, err
 	}
 	return &record{file, path, e}, nil
-}
-
-// lockError says that files cannot be locked where the journal is, whoever wants to.
-type lockError struct{ error }
-
-// lock locks an open file without waiting: errHeld when somebody else has, a *lockError when it
-// cannot be locked.
-func (f *Files) lock(file *os.File) error {
-	err := f.failure("lock")
-	if err == nil {
-		err = flock(file)
-	}
-	if err != nil && !errors.Is(err, errHeld) {
-		err = &lockError{err}
-	}
-	return err
 }
 
 // noLocks is for a journal in which nothing can be locked: edits go on without.
@@ -175,7 +160,7 @@ func (r *record) sent() {
 // forget removes the entry.
 func (r *record) forget() {
 	if r.file != nil {
-		unlock(r.file, r.path)
+		files.Unlock(r.file, r.path)
 	}
 	r.file = nil
 }

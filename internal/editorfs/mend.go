@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"droid-acp/internal/files"
+
 	"go.uber.org/zap"
 )
 
@@ -66,29 +68,29 @@ func (f *Files) bounded(names []fs.DirEntry) (paths []string) {
 		path string
 		info fs.FileInfo
 	}
-	var files []file
+	var found []file
 	for _, name := range names {
 		path := filepath.Join(f.journal, name.Name())
 		info, err := name.Info()
 		switch {
 		case err != nil || !info.Mode().IsRegular():
 		case isEntry(name.Name()), strings.HasSuffix(path, damagedEnd):
-			files = append(files, file{path, info})
+			found = append(found, file{path, info})
 		case strings.HasSuffix(path, lockEnd), strings.HasSuffix(path, halfEnd):
 			if left, mine, ok := f.claim(path); ok {
-				unlock(left, mine)
+				files.Unlock(left, mine)
 			}
 		}
 	}
-	slices.SortFunc(files, func(a, b file) int { return b.info.ModTime().Compare(a.info.ModTime()) })
+	slices.SortFunc(found, func(a, b file) int { return b.info.ModTime().Compare(a.info.ModTime()) })
 	size := int64(0)
-	for i, one := range files {
+	for i, one := range found {
 		size += one.info.Size()
 		switch {
 		case i >= maxKept || size > maxKeptBytes:
 			if left, mine, ok := f.claim(one.path); ok {
 				f.log.Error("the journal of edits is full; its oldest entry is removed", zap.String("entry", one.path))
-				unlock(left, mine)
+				files.Unlock(left, mine)
 			}
 		case !strings.HasSuffix(one.path, damagedEnd):
 			paths = append(paths, one.path)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"droid-acp/internal/files"
+
 	"go.uber.org/zap"
 )
 
@@ -169,15 +171,15 @@ func (f *Files) holdForAll(ctx context.Context, resolved string) (release func()
 	for {
 		var file *os.File
 		err := f.inJournal(func() (err error) {
-			file, err = f.tryLock(path)
+			file, err = f.locks.Take(path)
 			return err
 		})
-		if err != nil && !errors.Is(err, errHeld) {
+		if err != nil && !errors.Is(err, files.ErrHeld) {
 			f.noLocks(err)
 			err = nil
 		}
 		if file != nil {
-			return func() { unlock(file, path) }, nil
+			return func() { files.Unlock(file, path) }, nil
 		}
 		if err == nil {
 			return func() {}, nil

@@ -3,6 +3,8 @@ package editorfs
 import (
 	"os"
 	"strings"
+
+	"droid-acp/internal/files"
 )
 
 // publish makes a file; nobody else can rename or remove it as long as it is open. What is
@@ -16,7 +18,7 @@ func publish(path string, data []byte, _ func(*os.File) error) (*os.File, error)
 		err = file.Sync()
 	}
 	if err != nil {
-		unlock(file, path)
+		files.Unlock(file, path)
 		return nil, err
 	}
 	return file, nil

@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"droid-acp/internal/files"
 )
 
 // Shadow is a private file with a text that the user has not saved.
@@ -90,11 +92,11 @@ func (d *Desk) unsaved(ctx context.Context, at location) (*content, string, verd
 
 // shadow makes a shadow that ends with the desk at the latest.
 func (d *Desk) shadow(text string) (*Shadow, error) {
-	s := &Shadow{desk: d}
-	var err error
-	if s.Path, s.remove, err = privateFile(text); err != nil {
+	file, err := files.NewPrivate("unsaved", []byte(text))
+	if err != nil {
 		return nil, err
 	}
+	s := &Shadow{desk: d, Path: file.Path, remove: file.Close}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {

@@ -5,7 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"droid-acp/internal/files"
 )
 
 // WriteFile renders the conversation into a new file, which the user alone can
@@ -19,40 +20,18 @@ func writeNew(path string, write func(io.Writer) error) error {
 	if _, err := os.Lstat(path); err == nil {
 		return &existsError{path}
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".droid-acp-export-*")
+	d, err := files.Begin(path, 0o600)
 	if err != nil {
-		var at *fs.PathError
-		if errors.As(err, &at) {
-			at.Path = path // the name that the user knows
-		}
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // fails when the file has its name
-	if err := errors.Join(write(f), f.Close()); err != nil {
+	defer d.Discard()
+	if err := write(d); err != nil {
 		return err
 	}
-	err = os.Link(f.Name(), path)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = renameNew(f.Name(), path) // this filesystem has no links
-	}
-	if errors.Is(err, fs.ErrExist) {
+	if err = d.New(); errors.Is(err, fs.ErrExist) {
 		return &existsError{path}
 	}
 	return err
-}
-
-// renameNew renames a file to a name that nobody has: an empty file takes the name
-// before, which no two writers can make.
-func renameNew(from, to string) error {
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.Close(), os.Rename(from, to)); err != nil {
-		_ = os.Remove(to)
-		return err
-	}
-	return nil
 }
 
 // existsError says that a file is not overwritten.

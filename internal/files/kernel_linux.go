@@ -2,24 +2,9 @@ package files
 
 import (
 	"os"
-	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
-
-// IsKernels reports whether the kernel shows itself under a path. Such files are
-// not opened: opening a device may do something, and /proc/self is this program, not
-// droid.
-func IsKernels(path string) bool {
-	path = filepath.Clean(path)
-	for _, dir := range []string{"/proc", "/sys", "/dev"} {
-		if path == dir || strings.HasPrefix(path, dir+"/") {
-			return !strings.HasPrefix(path, "/dev/shm/")
-		}
-	}
-	return false
-}
 
 // isKernelFile reports whether a file is on one of the kernel's own filesystems,
 // wherever that is mounted and however the file was reached.

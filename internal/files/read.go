@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 // ErrNotRegular says that what is at a path is no regular file: a directory, a pipe, a
@@ -44,6 +46,19 @@ func open(path string, look func(string) (fs.FileInfo, error), openFile func(str
 	return file, info, nil
 }
 
+// IsKernels reports whether the kernel shows itself under a path. Such files are
+// not opened: opening a device may do something, and /proc/self is this program, not
+// droid.
+func IsKernels(path string) bool {
+	path = filepath.Clean(path)
+	for _, dir := range []string{"/proc", "/sys", "/dev"} {
+		if path == dir || strings.HasPrefix(path, dir+"/") {
+			return !strings.HasPrefix(path, "/dev/shm/")
+		}
+	}
+	return false
+}
+
 // Read reads a file as Open does, if it has at most max bytes.
 func Read(path string, max int64) ([]byte, error) {
 	file, info, err := Open(path)
@@ -75,4 +90,22 @@ func read(file *os.File, info fs.FileInfo, err error, path string, max int64) ([
 		return nil, err
 	}
 	return data, nil
+}
+
+// Tail reads the end of a file as Open does, at most max bytes. cut says whether there is
+// more before.
+func Tail(path string, max int64) (data []byte, cut bool, err error) {
+	file, info, err := Open(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer file.Close()
+	from := info.Size() - max
+	if from > 0 {
+		if _, err := file.Seek(from, io.SeekStart); err != nil {
+			return nil, false, err
+		}
+	}
+	data, err = io.ReadAll(io.LimitReader(file, max))
+	return data, from > 0, err
 }

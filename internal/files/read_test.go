@@ -19,6 +19,12 @@ func TestReadIsBounded(t *testing.T) {
 	require.Equal(t, "12345", string(data))
 	_, err = Read(path, 4)
 	require.EqualError(t, err, path+" has more than 4 bytes")
+	for max, want := range map[int64]string{9: "12345", 5: "12345", 2: "45"} {
+		data, cut, err := Tail(path, max)
+		require.NoError(t, err)
+		require.Equal(t, want, string(data))
+		require.Equal(t, max < 5, cut)
+	}
 	_, err = Read(filepath.Join(dir, "none"), 5)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = Read(dir, 5)

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"droid-acp/internal/sessionid"
@@ -209,31 +208,19 @@ func (s *Set) Keep(exists func(id string) bool, max int) []byte {
 	return encode(kept, max)
 }
 
-// away is over how many links the path from a session first leads to one that exists. known
-// has what was found before.
+// away is over how many links the path from a session first leads to one that exists, at most
+// more than maxPath. known has what was found before.
 func (s *Set) away(id string, exists func(id string) bool, known map[string]int) int {
-	var path []string
-	far := maxPath + 1
-	for {
-		n, ok := known[id]
-		if ok {
-			far = n
-			break
-		}
-		path = append(path, id)
-		if exists(id) {
-			far = -1
-			break
-		}
-		l, ok := s.Next(id)
-		if !ok {
-			break
-		}
-		id = l.To
+	n, ok := known[id]
+	if ok {
+		return n
 	}
-	for _, id := range slices.Backward(path) {
-		far = min(far+1, maxPath+1)
-		known[id] = far
+	n = maxPath + 1
+	if exists(id) {
+		n = 0
+	} else if l, ok := s.Next(id); ok {
+		n = min(s.away(l.To, exists, known)+1, n)
 	}
-	return far
+	known[id] = n
+	return n
 }

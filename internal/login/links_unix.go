@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/paths"
 	"droid-acp/internal/tempdir"
 )
@@ -54,7 +55,7 @@ func newHearing(env []string) (h hearing, err error) {
 		return h, err
 	}
 	for _, opener := range openers {
-		if err := os.WriteFile(filepath.Join(h.dir.Path, opener), []byte(openerScript(opener, name, path)), 0o700); err != nil {
+		if err := files.Write(filepath.Join(h.dir.Path, opener), []byte(openerScript(opener, name, path)), 0o700); err != nil {
 			return h, err
 		}
 	}

@@ -33,7 +33,7 @@ type Reader struct {
 
 // New makes a Reader that reads each file by readText, which may hang; see Text.
 func New(readText func(path string) show.File) *Reader {
-	return &Reader{readText: readText, readings: files.NewCalls(maxReadings, wait)}
+	return &Reader{readText: readText, readings: files.NewCalls(maxReadings, 2*wait)} // Read ends them sooner
 }
 
 // Read returns the texts of files as far as they could be read within half a second.

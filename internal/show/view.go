@@ -70,46 +70,6 @@ type Moment struct {
 	Room bool // the editor has read enough to be sent what could as well come later
 }
 
-// Output is one thing to be told: a Text, a Thought, a Notice, or another update of package
-// protocol.
-type Output = protocol.Update
-
-// Text is a piece of a message, or of a thought. Pieces with the same id follow on each
-// other.
-type Text struct {
-	MessageID string
-	Text      string
-	Thought   bool
-}
-
-// UpdateKind implements protocol.Update.
-func (t Text) UpdateKind() string {
-	if t.Thought {
-		return "agent_thought_chunk"
-	}
-	return "agent_message_chunk"
-}
-
-// Thought is a word of this agent's own to the user. It becomes a Text by View.Tell.
-type Thought string
-
-// UpdateKind implements protocol.Update.
-func (Thought) UpdateKind() string { return Text{Thought: true}.UpdateKind() }
-
-// Notice is a Thought that belongs to no turn: where none runs it waits for the next.
-type Notice string
-
-// UpdateKind implements protocol.Update.
-func (Notice) UpdateKind() string { return Thought("").UpdateKind() }
-
-// Notices are several of them.
-func Notices(texts []string) (notices []Output) {
-	for _, text := range texts {
-		notices = append(notices, Notice(text))
-	}
-	return notices
-}
-
 // File is the text of a file when it was read.
 type File struct {
 	Text  *string // nil when there is no such file
@@ -198,39 +158,9 @@ func (v *View) Droppable(ev quirks.Event) bool {
 	return false
 }
 
-// Tell says something of this agent's own to the user, as a thought: it is no part of
-// the model's answer.
-func (v *View) Tell(text Thought) []Output {
-	v.tell(string(text))
-	return v.take()
-}
-
-// Announce tells what belongs to no session: title to a client that shows notices, else
-// text as a message.
-func (v *View) Announce(title, text string) []Output {
-	if !v.client.Notices {
-		return v.Text(v.newID(), text, false)
-	}
-	v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: title})
-	return v.take()
-}
-
-// Say tells the user something that they have to see, as a message of its own:
-// thoughts may be folded away.
-func (v *View) Say(text string) []Output {
-	v.say(text)
-	return v.take()
-}
-
 // Text is a piece of a message, or of a thought, that this agent says itself.
 func (v *View) Text(messageID, text string, thought bool) []Output {
 	v.text(messageID, text, thought)
-	return v.take()
-}
-
-// Said shows what the user said in another place than a prompt, as their message.
-func (v *View) Said(text string) []Output {
-	v.send(userText(quirks.UserText{MessageID: v.newID(), Text: text}, v.cwd))
 	return v.take()
 }
 
@@ -245,12 +175,6 @@ func (v *View) say(text string) { v.sayAs("", text) }
 // NoticeID is what the id of a message begins with that quotes others' text and is no part
 // of an answer. "droid-acp smoke" looks for no expectation in it.
 const NoticeID = "droid-acp-notice-"
-
-// Quote is Say for a text that quotes what others wrote, such as the files of a project.
-func (v *View) Quote(text string) []Output {
-	v.sayAs(NoticeID, text)
-	return v.take()
-}
 
 // sayAs says text in a message of its own, whose id begins with prefix.
 func (v *View) sayAs(prefix, text string) {

@@ -22,9 +22,9 @@ func TestTexts(t *testing.T) {
 	d.Prompted()
 	require.Equal(t, []string{"text e: Yes."}, d.event(quirks.Text{MessageID: "e", Text: "Yes."}), "a prompt stands between")
 	require.Equal(t, []string{"text f: \n\n*hi*"}, short(d.Text("f", "*hi*", false)))
-	require.Equal(t, []string{"thought new-1: \\x1b[2K"}, short(d.Tell("\x1b[2K")))
-	require.Equal(t, []string{"text new-2: \n\n\\x1b[2K\n\n"}, short(d.Say("\n\x1b[2K ")))
-	require.Empty(t, d.Say(" \n"))
+	require.Equal(t, []string{"thought new-1: \\x1b[2K"}, short(d.Tell(Thought("\x1b[2K"))))
+	require.Equal(t, []string{"text new-2: \n\n\\x1b[2K\n\n"}, short(d.Tell(Message("\n\x1b[2K "))))
+	require.Empty(t, d.Tell(Message(" \n")))
 }
 
 // What has to be seen is kept apart from the model's words, also where a call stands
@@ -32,9 +32,9 @@ func TestTexts(t *testing.T) {
 func TestSayStandsApart(t *testing.T) {
 	d := newDesk(protocol.ClientCapabilities{})
 	d.event(quirks.Text{MessageID: "a", Text: "On it."}, started("t", "LS", `{}`), ran("t"))
-	require.Equal(t, []string{"text new-1: \n\nLook.\n\n"}, short(d.Say("Look.")))
+	require.Equal(t, []string{"text new-1: \n\nLook.\n\n"}, short(d.Tell(Message("Look."))))
 	fresh := newDesk(protocol.ClientCapabilities{})
-	require.Equal(t, []string{"text new-1: Look.\n\n"}, short(fresh.Say("Look.")), "nothing was said before")
+	require.Equal(t, []string{"text new-1: Look.\n\n"}, short(fresh.Tell(Message("Look."))), "nothing was said before")
 }
 
 func TestAnswersThatBreakOff(t *testing.T) {

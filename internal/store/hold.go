@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/sessionid"
 )
 
@@ -15,6 +16,9 @@ import (
 // a process holds. A lock on the file, which ends with the process, tells whether
 // one still does.
 const openName = "droid-acp-open"
+
+// swept is how many files one Hold checks for processes that died.
+const swept = 100
 
 // Hold notes for all processes that a droid has this session open, so that none
 // deletes it. Several may hold it. It is held until release is called, or until
@@ -26,10 +30,10 @@ func (s *Store) Hold(id string) (release func(), err error) {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		s.sweep(filepath.Dir(path))
-		release, err = s.holdFile(path)
+		s.locks.Sweep(filepath.Dir(path), swept)
+		release, err = s.locks.Share(path)
 	}
-	if errors.As(err, new(*lockError)) {
+	if errors.As(err, new(*files.NoLocksError)) {
 		s.noLocks(filepath.Dir(path), err)
 		return func() {}, nil
 	}
@@ -38,27 +42,6 @@ func (s *Store) Hold(id string) (release func(), err error) {
 	}
 	return release, nil
 }
-
-// swept is how many files one Hold checks for processes that died.
-const swept = 100
-
-// sweep removes files that nobody holds: those of processes that were killed.
-func (s *Store) sweep(dir string) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(swept) // what cannot be read stays
-	s.oneProbe(dir, func() {
-		for _, name := range names {
-			_, _ = s.fileHeld(filepath.Join(dir, name)) // what cannot be told stays
-		}
-	})
-}
-
-// lockError says that files cannot be locked.
-type lockError struct{ error }
 
 // noLocks is for a directory in which nothing can be locked.
 func (s *Store) noLocks(dir string, err error) {
@@ -81,8 +64,7 @@ func (s *Store) held(id string) (held bool, err error) {
 	if err != nil {
 		return false, nil // nobody can hold it
 	}
-	s.oneProbe(filepath.Dir(path), func() { held, err = s.fileHeld(path) })
-	return held, err
+	return s.locks.Shared(path)
 }
 
 func (s *Store) holdPath(id string) (string, error) {

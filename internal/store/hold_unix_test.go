@@ -5,7 +5,6 @@ package store
 import (
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -15,40 +14,13 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// Many ask at once about what a killed agent left: none of them takes another one's look for a hold.
-func TestAskedAtOnce(t *testing.T) {
-	s := newStore(t)
-	dir := filepath.Join(filepath.Dir(s.root), openName)
-	require.NoError(t, os.MkdirAll(dir, 0o700))
-	for range 200 {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "died"), nil, 0o600))
-		var all sync.WaitGroup
-		begin := make(chan struct{})
-		for i := range 8 {
-			all.Go(func() {
-				<-begin
-				if i == 0 { // sweeps
-					if release, err := New(s.root, s.log).Hold("mine"); err == nil {
-						release()
-					}
-				} else if New(s.root, s.log).Held("died") {
-					t.Error("nobody holds it")
-				}
-			})
-		}
-		close(begin)
-		all.Wait()
-	}
-	require.Empty(t, filesIn(t, dir))
-}
-
 // Where nothing can be locked, sessions are used without, and one log line says so. What may be open
 // elsewhere is not deleted.
 func TestStoreWithoutLocks(t *testing.T) {
 	s := newStore(t)
 	core, logs := observer.New(zapcore.WarnLevel)
 	s.log = zap.New(core)
-	s.flock = func(*os.File, int) error { return syscall.ENOLCK }
+	s.locks.Fault = func() error { return syscall.ENOLCK }
 	dir := filepath.Join(filepath.Dir(s.root), openName)
 	path := s.session("mine", abs("/w"), 1)
 	for range 2 {

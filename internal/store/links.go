@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"go.uber.org/zap"
@@ -26,6 +27,10 @@ const (
 	linksGrown = 64 << 10  // from this size on, each new link has the file written anew
 	linksKept  = 512 << 10 // bytes that then stay at most
 )
+
+// canReplace says whether a file that others may have open can be replaced. Where it cannot,
+// lines are only added.
+const canReplace = runtime.GOOS != "windows"
 
 // linksWait bounds how long Link waits for other processes that write.
 const linksWait = 2 * time.Second
@@ -49,23 +54,12 @@ func (s *Store) links() *links.Set {
 // tail returns the last lines of a file, at most max bytes of it. A file that does
 // not exist is empty.
 func tail(path string, max int64) ([]byte, error) {
-	f, info, err := files.Open(path)
+	data, cut, err := files.Tail(path, max)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		err = nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it is only read
-	from := info.Size() - max
-	if from > 0 {
-		if _, err := f.Seek(from, io.SeekStart); err != nil {
-			return nil, err
-		}
-	}
-	data, err := io.ReadAll(io.LimitReader(f, max))
-	if from > 0 {
-		_, data, _ = bytes.Cut(data, []byte("\n")) // the first line may be cut
+	if cut {
+		_, data, _ = bytes.Cut(data, []byte("\n")) // the first line may be in part
 	}
 	return data, err
 }
@@ -97,9 +91,12 @@ func (s *Store) addLink(line []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := s.openLocked(path, time.Now().Add(linksWait))
+	f, err := s.locks.Append(path, linksWait)
 	alone := err == nil
-	if errors.As(err, new(*lockError)) { // a line goes to the end in one piece, also without
+	if errors.Is(err, files.ErrHeld) {
+		err = errLinksBusy
+	}
+	if errors.As(err, new(*files.NoLocksError)) { // a line goes to the end in one piece, also without
 		s.noLocks(filepath.Dir(path), err)
 		err = nil
 	}
@@ -138,12 +135,12 @@ func (s *Store) addLink(line []byte) error {
 // those that lead to no session any more. The caller has locked it.
 func (s *Store) shortenLinks(path string) error {
 	var skipped skips
-	files, _, err := s.candidates(context.Background(), &skipped)
-	if err != nil || skipped.unreadable > 0 || len(files) == 0 {
+	all, _, err := s.candidates(context.Background(), &skipped)
+	if err != nil || skipped.unreadable > 0 || len(all) == 0 {
 		return err // what cannot be seen may be there
 	}
 	there := map[string]bool{}
-	for _, c := range files {
+	for _, c := range all {
 		there[c.id] = true
 	}
 	data, err := tail(s.linksPath(), linksRead)
@@ -151,17 +148,5 @@ func (s *Store) shortenLinks(path string) error {
 		return err // what cannot be read would be lost
 	}
 	kept := links.Parse(data).Keep(func(id string) bool { return there[id] }, linksKept)
-	f, err := os.CreateTemp(filepath.Dir(path), LinksName+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(kept) // CreateTemp made it private
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return files.Write(path, kept, 0o600)
 }

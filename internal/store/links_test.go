@@ -122,7 +122,7 @@ func TestLinkAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(data), "gone")
 	}
-	left, err := filepath.Glob(s.linksPath() + ".*")
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(s.linksPath()), ".*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
 }

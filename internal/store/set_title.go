@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"droid-acp/internal/files"
 	"droid-acp/internal/sessionid"
@@ -87,26 +86,29 @@ func rewriteOnce(path string, change func(line []byte) ([]byte, error)) (done bo
 		return false, err
 	}
 	defer from.Close()
-	to, err := os.CreateTemp(filepath.Dir(path), ".droid-acp-title-*")
+	to, err := files.Begin(path, 0o600)
 	if err != nil {
 		return false, err
 	}
-	defer os.Remove(to.Name()) // it is not there any more once it has the file's place
-	defer to.Close()
+	defer to.Discard()
+	to.ModTime = before.ModTime()
 	if err := copyChanged(to, from, change); err != nil {
 		return false, err
 	}
-	if err := errors.Join(from.Close(), to.Chmod(before.Mode().Perm()), to.Sync(), to.Close(), os.Chtimes(to.Name(), before.ModTime(), before.ModTime())); err != nil {
+	if err := errors.Join(from.Close(), to.Chmod(before.Mode().Perm())); err != nil {
 		return false, err
 	}
-	now, err := os.Lstat(path)
-	if err != nil {
-		return false, err
-	}
-	if !os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime()) {
+	err = to.Replace(func() error {
+		now, err := os.Lstat(path)
+		if err == nil && (!os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())) {
+			err = errMoving
+		}
+		return err
+	})
+	if errors.Is(err, errMoving) {
 		return false, nil
 	}
-	return true, os.Rename(to.Name(), path)
+	return err == nil, err
 }
 
 // copyChanged copies a session's file, with another first line.

@@ -29,6 +29,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/sessionid"
 )
 
@@ -44,6 +45,7 @@ type Store struct {
 	err  error // why root is not known, or nil
 	log  *zap.Logger
 	system
+	locks files.Locks
 
 	unlocked sync.Once // see noLocks
 }
@@ -54,7 +56,7 @@ func New(root string, log *zap.Logger) *Store {
 	if log == nil {
 		log = zap.NewNop()
 	}
-	return &Store{root: root, log: log, system: system{os.Link, os.Remove, flock}}
+	return &Store{root: root, log: log, system: system{os.Link, os.Remove}}
 }
 
 // Unknown returns a store whose place is not known: each use of it returns err.

@@ -82,7 +82,7 @@ type family struct {
 	heads    map[string]head        // of files, by path; of one that cannot be read an empty one
 	made     map[string]bool        // whether droid made it by compacting its parent, by path
 	nexts    map[string]step        // what next found
-	ahead    map[string]int         // what goesOn found; see there
+	ahead    map[string]int         // what stepsAhead found
 	asked    int                    // how often next was called, for tests
 	read     reader
 }
@@ -181,54 +181,39 @@ func (f *family) newest(ids []string) (n int) {
 	return n
 }
 
-// What goesOn keeps of a session beside how many steps it is to the next one in the store,
-// which is 0 when there is none.
-const (
-	looking   = -1 // it is being found out
-	goesRound = -2 // the path goes round, or leads to one that does
-)
+// goesRound is what family.ahead has for a path that goes round, or leads to one that does.
+const goesRound = -1
 
 // goesOn reports whether a thread goes on after this session, which is in the store: whether
-// after has more than it. Each session is looked at once, whoever asks.
+// after has more than it.
 func (f *family) goesOn(id string) bool {
-	var path []string
-	for at := id; ; {
-		if _, known := f.ahead[at]; known {
-			break
-		}
-		f.ahead[at] = looking
-		path = append(path, at)
-		to, ok := f.next(at)
-		if !ok {
-			break
-		}
-		at = to
-	}
-	for _, at := range slices.Backward(path) {
-		f.ahead[at] = f.stepsFrom(at)
-	}
-	if f.ahead[id] == goesRound {
+	n := f.stepsAhead(id)
+	if n == goesRound {
 		return len(f.after(id)) > 1
 	}
-	return 0 < f.ahead[id] && f.ahead[id] < maxThread
+	return 0 < n && n < maxThread
 }
 
-// stepsFrom is what goesOn keeps of a session, when it is known for the one after it.
-func (f *family) stepsFrom(id string) int {
-	to, ok := f.next(id)
-	if !ok {
-		return 0
+// stepsAhead is how many steps after this session the next one of its thread comes that is
+// in the store, 0 when none does, or goesRound. Each session is looked at once, whoever asks.
+func (f *family) stepsAhead(id string) int {
+	n, known := f.ahead[id]
+	if known {
+		return n
 	}
-	_, there := f.files[to]
-	switch n := f.ahead[to]; {
-	case n == looking || n == goesRound:
-		return goesRound
-	case there:
-		return 1
-	case n > 0:
-		return n + 1
+	f.ahead[id] = goesRound // for who comes back here meanwhile
+	if to, ok := f.next(id); ok {
+		_, there := f.files[to]
+		switch n = f.stepsAhead(to); {
+		case n == goesRound:
+		case there:
+			n = 1
+		case n > 0:
+			n++
+		}
 	}
-	return 0
+	f.ahead[id] = n
+	return n
 }
 
 // next is the session in which the thread goes on after this one.

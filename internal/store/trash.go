@@ -25,7 +25,6 @@ const (
 type system struct {
 	link   func(from, to string) error
 	remove func(path string) error
-	flock  func(f *os.File, how int) error
 }
 
 // piece is one file, symbolic link or directory of a session.
@@ -80,7 +79,7 @@ func (s *Store) trash(sessions []stored) error {
 		return err
 	}
 	m.bin = whole
-	syncDir(trash)
+	files.SyncDir(trash)
 	return m.clear()
 }
 
@@ -107,11 +106,11 @@ func (m *move) collect(session stored, attachments string) error {
 			c.rest = append(c.rest, rest...)
 		}
 		m.conversations = append(m.conversations, c)
-		syncDir(filepath.Join(m.bin, d.name))
+		files.SyncDir(filepath.Join(m.bin, d.name))
 	}
 	more, err := m.take(attachments, id)
 	m.attachments = append(m.attachments, more...)
-	syncDir(m.bin)
+	files.SyncDir(m.bin)
 	return err
 }
 
@@ -152,7 +151,7 @@ func (m *move) takeDirectory(p piece) ([]piece, error) {
 		}
 		pieces = append(pieces, held...)
 	}
-	syncDir(to)
+	files.SyncDir(to)
 	return pieces, nil
 }
 
@@ -271,24 +270,22 @@ func copyFile(from, to string, info fs.FileInfo) error {
 		return err
 	}
 	defer func() { _ = in.Close() }() // it is only read
-	out, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := files.Begin(to, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = out.Close() }() // it was synced
+	defer out.Discard()
+	out.ModTime = info.ModTime()
 	if _, err := io.Copy(out, in); err != nil {
 		return err
 	}
 	if err := out.Chmod(info.Mode().Perm()); err != nil {
 		return err
 	}
-	if err := out.Sync(); err != nil {
-		return err
-	}
-	if same, err := sameContent(in, out); err != nil || !same {
+	if same, err := sameContent(in, out.File); err != nil || !same {
 		return errors.Join(err, fmt.Errorf("the copy of %s differs", from))
 	}
-	return os.Chtimes(to, info.ModTime(), info.ModTime())
+	return out.New()
 }
 
 // sameContent compares two files from their beginnings.
@@ -311,13 +308,5 @@ func sameContent(a, b *os.File) (bool, error) {
 		case err != nil || errB != nil:
 			return false, errors.Join(err, errB)
 		}
-	}
-}
-
-// syncDir writes a directory's entries to the disk, where the system can do that.
-func syncDir(path string) {
-	if d, err := os.Open(path); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
 	}
 }

@@ -3,8 +3,9 @@
 package tempdir
 
 import (
-	"errors"
 	"os"
+
+	"droid-acp/internal/files"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +17,7 @@ func hold(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if lock(f) != nil {
+	if new(files.Locks).Lock(f) != nil {
 		_ = f.Close()
 		return nil, nil
 	}
@@ -30,7 +31,7 @@ func removeNobodys(path string) bool {
 		return false
 	}
 	defer f.Close()
-	return private(f) && lock(f) == nil && isAt(f, path) && os.RemoveAll(path) == nil
+	return private(f) && new(files.Locks).Lock(f) == nil && files.At(f, path) && os.RemoveAll(path) == nil
 }
 
 // open opens a directory, and no link to one.
@@ -46,22 +47,4 @@ func open(path string) (*os.File, error) {
 func private(f *os.File) bool {
 	var s unix.Stat_t
 	return unix.Fstat(int(f.Fd()), &s) == nil && int(s.Uid) == os.Geteuid() && s.Mode&0o077 == 0
-}
-
-func lock(f *os.File) error {
-	for {
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
-}
-
-// isAt reports whether the path leads to the open directory, and not by a link.
-func isAt(f *os.File, path string) bool {
-	here, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Lstat(path)
-	return err == nil && os.SameFile(here, there)
 }

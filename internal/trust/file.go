@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid/layer"
-	"droid-acp/internal/wholefile"
+	"droid-acp/internal/files"
 )
 
 // remembered is what the file holds.
@@ -97,5 +97,5 @@ func (k *Keeper) change(f func(*remembered)) error {
 	if err := os.MkdirAll(filepath.Dir(k.o.File), 0o700); err != nil {
 		return err
 	}
-	return wholefile.Write(k.o.File, append(data, '\n'), 0o600)
+	return files.Write(k.o.File, append(data, '\n'), 0o600)
 }

@@ -33,11 +33,13 @@ var unbounded = map[string]string{
 	"readCommandFile": "by findCommands, beside", "isRemoved": "by findCommands, beside",
 	"commandPlaces": "by findCommands and the watch, beside", "walkCommands": "as commandPlaces", "walkSkills": "as commandPlaces", "commandsStamp": "by the watch",
 	"Agent.startLogin": "beside, for the requests to log in alone",
-	// These wait for a process that was killed, or start one, and are not bounded yet.
+	// These wait for a droid that was killed, which is gone, or given up, within some seconds
+	// (droid.Client.Exited).
 	"Agent.copyStored": "beside", "Agent.openIn": "beside", "Agent.takeSpare": "beside", "Agent.takeUp": "beside", "Session.start": "beside",
-	"Session.started": "in the owner", "Session.afterEnd": "in the owner",
+	"Session.started": "in the owner of a session that ends", "Session.afterEnd": "in the owner of a session that ends",
+	// These ask the kernel for its list of processes.
 	"Session.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
-	"statusCommand": "in the owner", "startProblem": "in the owner, where child.Find has a bound of its own",
+	"startProblem": "in the owner, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
 }
 
 // TestCallsThatHang: each call of the adapter's that may hang goes through a bounder, under a

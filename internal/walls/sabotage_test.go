@@ -38,6 +38,7 @@ func TestSabotage(t *testing.T) {
 		"an atomic":               {purity, "internal/quirks/a.go", "package quirks\nimport _ \"sync/atomic\"\n"},
 		"a long file":             {sizes, "internal/show/a.go", "package show\n" + strings.Repeat("// line\n", maxFile)},
 		"a hall":                  {sizes, "internal/adapter/a.go", "package adapter\n// 2\n// 3\n"}, // all there is
+		"a way to the disk":       {diskCalls, "internal/adapter/a.go", "package adapter\nimport \"os\"\nvar read = os.ReadFile\n"},
 		"a program":               {programs, "internal/doctor/a.go", "package doctor\nimport \"os/exec\"\nvar _ = exec.Command\n"},
 		"a program by the system": {programs, "internal/doctor/a.go", "package doctor\nimport \"os\"\nvar _ = os.StartProcess\n"},
 		"a variable of all":       {globals, "internal/show/a.go", "package show\nvar n int\nfunc f() { n = 1 }\n"},

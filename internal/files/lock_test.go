@@ -1,0 +1,143 @@
+package files
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Of those who take a lock again and again one has it at a time, and nothing is left.
+func TestOneTakesALock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "l")
+	var all sync.WaitGroup
+	var has sync.Mutex
+	for range 8 {
+		all.Go(func() {
+			for taken := 0; taken < 50; {
+				file, err := new(Locks).Take(path)
+				if errors.Is(err, ErrHeld) {
+					runtime.Gosched()
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if !has.TryLock() {
+					t.Error("two have the lock")
+					return
+				}
+				taken++
+				has.Unlock()
+				Unlock(file, path)
+			}
+		})
+	}
+	all.Wait()
+	require.NoFileExists(t, path)
+}
+
+// Several have a file in use at once; the last one removes it.
+func TestShare(t *testing.T) {
+	dir := t.TempDir()
+	path, locks := filepath.Join(dir, "s"), Locks{}
+	ask := func() bool {
+		shared, err := locks.Shared(path)
+		require.NoError(t, err)
+		return shared
+	}
+	require.False(t, ask())
+	one, err := locks.Share(path)
+	require.NoError(t, err)
+	two, err := locks.Share(path)
+	require.NoError(t, err)
+	locks.Sweep(dir, 10)
+	require.True(t, ask())
+	one()
+	require.True(t, ask())
+	two()
+	require.False(t, ask())
+	require.NoFileExists(t, path)
+
+	require.NoError(t, os.WriteFile(path, nil, 0o600)) // of a process that died
+	locks.Sweep(dir, 10)
+	require.NoFileExists(t, path)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.False(t, ask())
+	require.NoFileExists(t, path)
+}
+
+// Many ask at once about what a killed process left: none of them takes another one's look
+// for a use.
+func TestAskedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	path, mine := filepath.Join(dir, "died"), filepath.Join(dir, "mine")
+	for range 200 {
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		var all sync.WaitGroup
+		begin := make(chan struct{})
+		for i := range 8 {
+			all.Go(func() {
+				<-begin
+				if i == 0 {
+					new(Locks).Sweep(dir, 100)
+					if release, err := new(Locks).Share(mine); err == nil {
+						release()
+					}
+				} else if shared, err := new(Locks).Shared(path); err != nil || shared {
+					t.Error("nobody has it in use", err)
+				}
+			})
+		}
+		close(begin)
+		all.Wait()
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+// That somebody has a lock, that nobody can have one, and that it cannot be known are
+// different answers.
+func TestNoLock(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("what is open is locked there")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "l")
+	file, err := new(Locks).Append(path, 0)
+	require.NoError(t, err)
+	began := time.Now()
+	_, err = new(Locks).Append(path, 20*time.Millisecond)
+	require.ErrorIs(t, err, ErrHeld)
+	require.GreaterOrEqual(t, time.Since(began), 20*time.Millisecond)
+	shared, err := new(Locks).Shared(path)
+	require.NoError(t, err)
+	require.True(t, shared)
+	require.NoError(t, file.Close())
+
+	none := Locks{Fault: func() error { return os.ErrInvalid }}
+	file, err = none.Take(path)
+	require.ErrorAs(t, err, new(*NoLocksError))
+	require.ErrorIs(t, err, os.ErrInvalid)
+	require.NotErrorIs(t, err, ErrHeld)
+	_, err = none.Shared(path)
+	require.ErrorAs(t, err, new(*NoLocksError))
+	_, err = none.Share(path)
+	require.ErrorAs(t, err, new(*NoLocksError))
+	require.FileExists(t, path, "it was there")
+	Unlock(file, path)
+	_, err = none.Share(path)
+	require.ErrorAs(t, err, new(*NoLocksError))
+	require.NoFileExists(t, path)
+
+	_, err = new(Locks).Take(filepath.Join(dir, "none", "l"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NotErrorIs(t, err, ErrHeld)
+}

@@ -1,0 +1,218 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ErrCancelled says that a request was taken back before it acted.
+var ErrCancelled = errors.New("the request was cancelled")
+
+// Kind is what a request does to the session that it names.
+type Kind int
+
+const (
+	// Asks is something of an open session.
+	Asks Kind = iota
+	// Prompts is Asks, and is given up when the session's prompts are cancelled.
+	Prompts
+	// Opens is one that may open the session, or touch its files, so it waits for those who
+	// use these. It does not know all ids of the session at first, see Knows.
+	Opens
+)
+
+// Place is a request's place among all. Its methods may be called from any goroutine, but for
+// those that say that they are called in Turn.
+type Place[S Session] struct {
+	of        *Registry[S]
+	ids       []string // of the session that it is about, as far as they are known
+	kind      Kind
+	looks     bool // it opens, and does not know all its ids yet
+	keeps     bool // it has acted and still uses the session's files
+	cancelled bool
+	hurry     func() // has one that keeps files end soon; nil for one that cannot
+	leaver    S      // the session that was forgotten and whose owner has not ended yet; none for a request
+	name      string
+	since     time.Time
+}
+
+// Arrive gives a request that names a session its place behind all that came before. name is
+// the request's, for Tell. It leaves its place in the end.
+func (r *Registry[S]) Arrive(id, name string, kind Kind) *Place[S] {
+	p := &Place[S]{of: r, ids: []string{id}, kind: kind, looks: kind == Opens, name: name, since: time.Now()}
+	r.change(func() { r.line = append(r.line, p) })
+	return p
+}
+
+// ID is the id that the request names.
+func (p *Place[S]) ID() string { return p.ids[0] }
+
+// Turn waits until nothing that was asked before is still to act, and then does act, during
+// which nothing else changes. It returns ErrCancelled or ErrClosed when act was not done.
+func (p *Place[S]) Turn(ctx context.Context, act func()) error {
+	for {
+		moved, err := p.try(act)
+		if moved == nil {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ErrCancelled
+		}
+	}
+}
+
+// try is Turn without waiting: it returns a channel that is closed when it is worth another
+// try, nil when there is nothing to wait for.
+func (p *Place[S]) try(act func()) (moved <-chan struct{}, err error) {
+	r := p.of
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case p.cancelled && p.kind == Prompts:
+		return nil, ErrCancelled
+	case r.closing:
+		return nil, ErrClosed
+	case r.isHeld(p):
+		return r.moved, nil
+	}
+	act()
+	close(r.moved) // it may hold up others no longer
+	r.moved = make(chan struct{})
+	return nil, nil
+}
+
+// isHeld reports whether an earlier place keeps p waiting, and hurries those that can be.
+func (r *Registry[S]) isHeld(p *Place[S]) (held bool) {
+	for _, before := range r.line {
+		if before == p {
+			break
+		}
+		if !r.holds(before, p) {
+			continue
+		}
+		held = true
+		if before.hurry != nil {
+			before.hurry()
+		}
+	}
+	return held
+}
+
+// holds reports whether p waits for an earlier place. One that names a session which is not
+// known waits for those that may be about to open it under another id.
+func (r *Registry[S]) holds(before, p *Place[S]) bool {
+	_, known := r.byID[p.ids[0]]
+	switch {
+	case p.kind != Opens && before.keeps:
+		return false
+	case p.kind != Opens && before.looks && !known:
+		return true
+	}
+	return slices.ContainsFunc(p.ids, func(id string) bool { return r.isAbout(before, id) })
+}
+
+// isAbout reports whether a place is about the session that has an id.
+func (r *Registry[S]) isAbout(p *Place[S], id string) bool {
+	s, known := r.byID[id]
+	return slices.ContainsFunc(p.ids, func(other string) bool { return other == id || known && r.byID[other] == s })
+}
+
+// Knows notes all ids of the thread that the request is about.
+func (p *Place[S]) Knows(ids []string) {
+	p.of.change(func() {
+		p.looks = false
+		p.add(ids)
+	})
+}
+
+func (p *Place[S]) add(ids []string) {
+	for _, id := range ids {
+		if !slices.Contains(p.ids, id) {
+			p.ids = append(p.ids, id)
+		}
+	}
+}
+
+// Open is the open session that the request names by its first id, if there is one. It is
+// called in Turn.
+func (p *Place[S]) Open() (s S, known bool) {
+	s, known = p.of.byID[p.ids[0]]
+	return s, known
+}
+
+// All are the open sessions that the request is about. It is then about all their ids. It is
+// called in Turn.
+func (p *Place[S]) All() (sessions []S) {
+	for _, id := range p.ids {
+		if s, open := p.of.byID[id]; open && !slices.Contains(sessions, s) {
+			sessions = append(sessions, s)
+		}
+	}
+	for _, s := range sessions {
+		p.add(p.of.idsOf(s))
+	}
+	return sessions
+}
+
+// Take finds the session that has one of these ids; an earlier one counts before a later
+// one. If none has, it registers the session that make returns under all of them. It is
+// called in Turn.
+func (p *Place[S]) Take(ids []string, make func() S) (s S, known bool) {
+	for _, id := range ids {
+		if s, known := p.of.byID[id]; known {
+			return s, true
+		}
+	}
+	s = make()
+	p.of.begin(s, ids)
+	return s, false
+}
+
+// Keep notes that the request has acted and uses the files of its sessions until it leaves;
+// open ones among them are forgotten. Who wants them next calls hurry, which may be nil. It is
+// called in Turn.
+func (p *Place[S]) Keep(hurry func(), open ...S) (ids []string) {
+	for _, s := range open {
+		p.of.forget(s)
+	}
+	p.keeps, p.hurry = true, hurry
+	return p.ids
+}
+
+// Alone returns when nobody else uses the files that the request keeps.
+func (p *Place[S]) Alone() {
+	for {
+		p.of.mu.Lock()
+		held, moved := p.of.isHeld(p), p.of.moved
+		p.of.mu.Unlock()
+		if !held {
+			return
+		}
+		<-moved
+	}
+}
+
+// Leave gives up the place: the request has acted, or failed. It may be called again.
+func (p *Place[S]) Leave() {
+	p.of.change(func() { p.of.line = slices.DeleteFunc(p.of.line, func(other *Place[S]) bool { return other == p }) })
+}
+
+// WasCancelled reports whether the session's prompts were cancelled since the request came.
+func (p *Place[S]) WasCancelled() bool {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	return p.cancelled
+}
+
+func (p *Place[S]) tell(now time.Time) string {
+	missing := "what was asked before it"
+	if p.looks {
+		missing = "the disk"
+	}
+	return fmt.Sprintf("%s waits for %s since %v", p.name, missing, now.Sub(p.since).Round(time.Second))
+}

@@ -1,0 +1,201 @@
+// Package registry has the open sessions of an agent by each of their ids, and the requests
+// that are about them, in the order in which they came.
+//
+// A request that names a session takes its place by the id that its own line from the editor
+// has in it. Then the next line may come, and the request reads the disk, where it must, beside
+// all others: the ids of a thread, a directory. It acts when no earlier request that is about
+// the same session is still to act. So what an editor asked first takes effect first, and a
+// disk that hangs holds up only what was asked of the same session after it.
+package registry
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+var (
+	// ErrClosed says that the agent ends.
+	ErrClosed = errors.New("the agent ends")
+	// ErrTaken says that an id is that of an open session.
+	ErrTaken = errors.New("the session is open already")
+)
+
+// Session is what the registry knows of one.
+type Session interface {
+	comparable
+	// Run is the session's owner. It returns when nothing of the session is left.
+	Run()
+	// Hurry has a session that ends do so soon, as somebody waits for it. It does not block.
+	Hurry()
+}
+
+// Registry has sessions of type S. Make it with New. Its methods may be called from any
+// goroutine.
+type Registry[S Session] struct {
+	mu      sync.Mutex
+	closing bool           // no session is opened any more
+	byID    map[string]S   // by each of their ids
+	line    []*Place[S]    // requests that are to act, and who uses the files of sessions; oldest first
+	moved   chan struct{}  // closed with each change of these, and then another one
+	running sync.WaitGroup // the sessions' owners
+}
+
+// New makes a Registry without sessions.
+func New[S Session]() *Registry[S] {
+	return &Registry[S]{byID: make(map[string]S), moved: make(chan struct{})}
+}
+
+// change changes the registry, and has those who wait look again.
+func (r *Registry[S]) change(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+	close(r.moved)
+	r.moved = make(chan struct{})
+}
+
+// Find returns the open session that has an id.
+func (r *Registry[S]) Find(id string) (s S, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, known = r.byID[id]
+	return s, known
+}
+
+// List are the open sessions.
+func (r *Registry[S]) List() (sessions []S) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.byID {
+		if !slices.Contains(sessions, s) {
+			sessions = append(sessions, s)
+		}
+	}
+	return sessions
+}
+
+// Begin registers a session, and runs its owner.
+func (r *Registry[S]) Begin(s S, id string) (err error) {
+	r.change(func() {
+		switch _, taken := r.byID[id]; {
+		case r.closing:
+			err = ErrClosed
+		case taken:
+			err = ErrTaken
+		default:
+			r.begin(s, []string{id})
+		}
+	})
+	return err
+}
+
+func (r *Registry[S]) begin(s S, ids []string) {
+	for _, id := range ids {
+		r.byID[id] = s
+	}
+	r.running.Go(func() {
+		s.Run()
+		r.change(func() {
+			r.forget(s)
+			r.line = slices.DeleteFunc(r.line, func(p *Place[S]) bool { return p.leaver == s })
+		})
+	})
+}
+
+// Claim makes id one more id of a session. It reports false when that would open
+// a session of droid's twice.
+func (r *Registry[S]) Claim(s S, id string) (claimed bool) {
+	r.change(func() {
+		uses := func(p *Place[S]) bool { return p.keeps && slices.Contains(p.ids, id) }
+		leaving := slices.IndexFunc(r.line, func(p *Place[S]) bool { return p.leaver == s })
+		other, taken := r.byID[id]
+		claimed = other == s || !taken && !slices.ContainsFunc(r.line, uses)
+		switch {
+		case !claimed:
+		case leaving >= 0: // it is being closed
+			r.line[leaving].ids = append(r.line[leaving].ids, id)
+		default:
+			r.byID[id] = s
+		}
+	})
+	return claimed
+}
+
+// Release takes an id from a session again.
+func (r *Registry[S]) Release(s S, id string) {
+	r.change(func() {
+		if r.byID[id] == s {
+			delete(r.byID, id)
+		}
+	})
+}
+
+// Forget makes a session unknown under all its ids. Its owner goes on until it is
+// stopped; whoever opens one of the ids waits for the owner's end.
+func (r *Registry[S]) Forget(s S) { r.change(func() { r.forget(s) }) }
+
+func (r *Registry[S]) forget(s S) {
+	ids := r.idsOf(s)
+	if len(ids) == 0 {
+		return
+	}
+	r.line = slices.Insert(r.line, 0, &Place[S]{of: r, ids: ids, keeps: true, hurry: s.Hurry, leaver: s})
+	for _, id := range ids {
+		delete(r.byID, id)
+	}
+}
+
+func (r *Registry[S]) idsOf(s S) (ids []string) {
+	for id, other := range r.byID {
+		if other == s {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Cancel notes that the prompts which are on their way to a session are cancelled, and finds
+// the session.
+func (r *Registry[S]) Cancel(id string) (s S, known bool) {
+	r.change(func() {
+		s, known = r.byID[id]
+		for _, p := range r.line {
+			p.cancelled = p.cancelled || r.isAbout(p, id)
+		}
+	})
+	return s, known
+}
+
+// Close makes the registry refuse new sessions and requests from now on.
+func (r *Registry[S]) Close() { r.change(func() { r.closing = true }) }
+
+// Beside runs f beside the caller. Who waits for the sessions waits for it, too.
+func (r *Registry[S]) Beside(f func()) {
+	r.mu.Lock()
+	closing := r.closing
+	if !closing {
+		r.running.Go(f)
+	}
+	r.mu.Unlock()
+	if closing {
+		f()
+	}
+}
+
+// Wait returns when the owners of all sessions have ended.
+func (r *Registry[S]) Wait() { r.running.Wait() }
+
+// Tell says which requests are still to act at the session that has an id, and since when.
+func (r *Registry[S]) Tell(id string, now time.Time) (lines []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.line {
+		if !p.keeps && r.isAbout(p, id) {
+			lines = append(lines, p.tell(now))
+		}
+	}
+	return lines
+}

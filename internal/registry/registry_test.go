@@ -1,0 +1,174 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// session ends when it is stopped.
+type session struct {
+	thread  int
+	stop    chan struct{}
+	hurried bool
+}
+
+func (s *session) Run()   { <-s.stop }
+func (s *session) Hurry() { s.hurried = true }
+
+// A session that is being closed is unknown at once; who opens it waits until it is gone, and
+// hurries it; who only asks does not.
+func TestSessionThatLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := New[*session](), &session{stop: make(chan struct{})}
+		require.NoError(t, r.Begin(s, "a"))
+		require.ErrorIs(t, r.Begin(s, "a"), ErrTaken)
+		require.True(t, r.Claim(s, "b"))
+		r.Forget(s)
+		require.True(t, r.Claim(s, "c"), "it goes on for a while")
+		require.False(t, r.Claim(&session{}, "b"))
+		require.Empty(t, r.List())
+		asks, opens := r.Arrive("a", "asks", Asks), r.Arrive("c", "opens", Opens)
+		require.NoError(t, asks.Turn(t.Context(), func() {
+			_, known := asks.Open()
+			require.False(t, known)
+		}))
+		opened := make(chan error, 1)
+		go func() { opened <- opens.Turn(t.Context(), func() {}) }()
+		time.Sleep(3 * time.Second)
+		require.True(t, s.hurried)
+		require.Equal(t, []string{"opens waits for the disk since 3s"}, r.Tell("c", time.Now()))
+		require.Empty(t, opened)
+		close(s.stop)
+		require.NoError(t, <-opened)
+		r.Wait()
+		asks.Leave()
+		opens.Leave()
+		require.Empty(t, r.line)
+	})
+}
+
+// What waits ends when it is taken back, and with the agent.
+func TestWaitingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New[*session]()
+		first := r.Arrive("a", "load", Opens)
+		require.NoError(t, first.Turn(t.Context(), func() {}))
+		ctx, cancel := context.WithCancel(t.Context())
+		ends := make(chan error, 3)
+		wait := func(ctx context.Context, kind Kind) {
+			p := r.Arrive("a", "waits", kind)
+			go func() { ends <- p.Turn(ctx, func() {}) }()
+			synctest.Wait()
+		}
+		wait(ctx, Asks)
+		cancel()
+		require.ErrorIs(t, <-ends, ErrCancelled)
+		wait(t.Context(), Prompts)
+		wait(t.Context(), Asks)
+		_, known := r.Cancel("a")
+		require.False(t, known)
+		require.ErrorIs(t, <-ends, ErrCancelled)
+		synctest.Wait()
+		require.Empty(t, ends, "only prompts are given up")
+		r.Close()
+		require.ErrorIs(t, <-ends, ErrClosed)
+	})
+}
+
+// request is one of the property test's.
+type request struct {
+	*Place[*session]
+	thread, number int
+	acted          bool
+}
+
+// In a random order of requests about threads of three ids each, of looks at the disk, turns
+// and ends: what names the same id, and what opens the same thread, acts in the order in
+// which it came; no thread is open twice; nobody waits for another thread, but who names a
+// session that is not open while somebody looks.
+func TestOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		r := New[*session]()
+		var all []*request
+		var stops []chan struct{}
+		for number := range 200 {
+			thread := random.IntN(3)
+			idsOf := func(thread int) (ids []string) {
+				for n := range 3 {
+					ids = append(ids, fmt.Sprint(thread, "-", n))
+				}
+				return ids
+			}
+			switch random.IntN(3) {
+			case 0:
+				kind := []Kind{Asks, Prompts, Opens}[random.IntN(3)]
+				all = append(all, &request{Place: r.Arrive(idsOf(thread)[random.IntN(3)], "", kind), thread: thread, number: number})
+			case 1:
+				if len(all) > 0 {
+					p := all[random.IntN(len(all))]
+					p.Leave()
+					all = slices.DeleteFunc(all, func(other *request) bool { return other == p })
+				}
+			default:
+				if len(all) == 0 {
+					continue
+				}
+				p := all[random.IntN(len(all))]
+				if p.kind == Opens && p.looks {
+					p.Knows(idsOf(p.thread))
+				}
+				if p.acted {
+					continue
+				}
+				_, open := r.Find(p.ID())
+				moved, err := p.try(func() {
+					for _, other := range all {
+						earlier := !other.acted && other.number < p.number && other.thread == p.thread
+						require.False(t, earlier && (other.ID() == p.ID() || p.kind == Opens && other.kind == Opens), "it overtakes")
+						require.False(t, other.keeps && other.thread == p.thread && p.kind == Opens, "its files are used")
+					}
+					p.acted = true
+					if p.kind == Opens {
+						act(p, idsOf(p.thread), random.IntN(3), &stops)
+					}
+				})
+				require.NoError(t, err)
+				if moved != nil {
+					holds := func(other *request) bool {
+						return other.number < p.number && (other.thread == p.thread || p.kind != Opens && !open && other.looks)
+					}
+					leaves := func(other *Place[*session]) bool { return other.leaver != nil && other.leaver.thread == p.thread }
+					require.True(t, slices.ContainsFunc(all, holds) || slices.ContainsFunc(r.line, leaves), "it waits for nothing")
+				}
+			}
+			for _, s := range r.List() {
+				require.Len(t, slices.DeleteFunc(r.List(), func(other *session) bool { return other.thread != s.thread }), 1, "open twice")
+			}
+		}
+		for _, stop := range stops {
+			close(stop)
+		}
+		r.Wait()
+	}
+}
+
+// act opens the thread of a request, uses its files, or closes it.
+func act(p *request, ids []string, what int, stops *[]chan struct{}) {
+	switch what {
+	case 0:
+		p.Take(ids, func() *session {
+			*stops = append(*stops, make(chan struct{}))
+			return &session{thread: p.thread, stop: (*stops)[len(*stops)-1]}
+		})
+	case 1:
+		p.Keep(nil, p.All()...)
+	}
+}

@@ -1,0 +1,86 @@
+package show
+
+import (
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// Output is one thing to be told: a Text, an update of package protocol, or words of this
+// agent's own.
+type Output = protocol.Update
+
+// Text is a piece of a message, or of a thought. Pieces with the same id follow on each
+// other.
+type Text struct {
+	MessageID string
+	Text      string
+	Thought   bool
+}
+
+// UpdateKind implements protocol.Update.
+func (t Text) UpdateKind() string {
+	if t.Thought {
+		return "agent_thought_chunk"
+	}
+	return "agent_message_chunk"
+}
+
+// What this agent says itself to the user. Each is an Output that View.Tell makes into others.
+type (
+	// Thought is no part of the model's answer.
+	Thought string
+	// Notice is a Thought that belongs to no turn: where none runs it waits for the next.
+	Notice string
+	// Message is for what the user has to see: thoughts may be folded away.
+	Message string
+	// Quote is a Message that quotes what others wrote, such as the files of a project.
+	Quote string
+	// Echo is what the user said in another place than a prompt, as their message.
+	Echo string
+	// Announcement belongs to no session: Title in one line for a client that shows
+	// notices, else Text as a message.
+	Announcement struct{ Title, Text string }
+)
+
+// OwnWords is the kind of all these.
+const OwnWords = "own words"
+
+// Each of these implements protocol.Update.
+
+func (Thought) UpdateKind() string      { return OwnWords }
+func (Notice) UpdateKind() string       { return OwnWords }
+func (Message) UpdateKind() string      { return OwnWords }
+func (Quote) UpdateKind() string        { return OwnWords }
+func (Echo) UpdateKind() string         { return OwnWords }
+func (Announcement) UpdateKind() string { return OwnWords }
+
+// Notices are several of them.
+func Notices(texts []string) (notices []Output) {
+	for _, text := range texts {
+		notices = append(notices, Notice(text))
+	}
+	return notices
+}
+
+// Tell shows words of this agent's own.
+func (v *View) Tell(words Output) []Output {
+	switch w := words.(type) {
+	case Thought:
+		v.tell(string(w))
+	case Notice:
+		v.tell(string(w))
+	case Message:
+		v.say(string(w))
+	case Quote:
+		v.sayAs(NoticeID, string(w))
+	case Echo:
+		v.send(userText(quirks.UserText{MessageID: v.newID(), Text: string(w)}, v.cwd))
+	case Announcement:
+		if v.client.Notices {
+			v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: w.Title})
+		} else {
+			v.text(v.newID(), w.Text, false)
+		}
+	}
+	return v.take()
+}

@@ -1,0 +1,79 @@
+package walls
+
+import (
+	"go/ast"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// disk are the functions by which files are opened, read whole, written, given another
+// name and locked. Only internal/files has them, as it does so within bounds and whole.
+var disk = []string{
+	"os.Create", "os.CreateTemp", "os.Link", "os.Open", "os.OpenFile", "os.ReadFile", "os.Rename", "os.WriteFile", "io.ReadAll", "unix.Flock",
+}
+
+// onDisk are the places that may do so themselves, and why.
+var onDisk = map[string]string{
+	"cmd/droid-acp/log.go os.OpenFile":                 "the log may be a pipe or a terminal, and is only added to",
+	"cmd/droid-acp/smoke.go os.Open":                   "prompts may come from a pipe",
+	"cmd/droid-acp/smoke.go io.ReadAll":                "the same, bounded",
+	"internal/doctor/state.go os.OpenFile":             "looks whether the log file can be written, and changes nothing",
+	"internal/child/processes_linux.go os.ReadFile":    "/proc/PID/stat",
+	"internal/editorfs/journal.go io.ReadAll":          "an entry that is open and locked, bounded",
+	"internal/editorfs/kept.go os.Rename":              "an entry gets another name, whole as it is",
+	"internal/editorfs/mend.go os.Rename":              "the same",
+	"internal/editorfs/publish_unix.go os.OpenFile":    "an entry is opened to be locked",
+	"internal/editorfs/publish_windows.go os.OpenFile": "an entry that is open is locked there",
+	"internal/editorfs/publish_windows.go os.Rename":   "an entry gets another name, whole as it is",
+	"internal/editorfs/replace.go os.OpenFile":         "a file that a new one cannot take the place of is written in place",
+	"internal/editorfs/restore.go os.Rename":           "a symbolic link",
+	"internal/login/links_unix.go os.OpenFile":         "a pipe",
+	"internal/store/scan.go os.Open":                   "a directory, which is read piece by piece",
+	"internal/store/store.go os.Link":                  "a session's files get a second name in the trash",
+	"internal/store/trash.go os.Rename":                "a directory of the trash gets its name when all is in it",
+	"internal/tempdir/tempdir.go os.Rename":            "a directory gets its name when it is locked",
+}
+
+// forTests are rooms that only tests use.
+var forTests = []string{"acptest", "docs", "fakedroid", "fakelogin", "fixture", "forge", "modelserver", "mutate", "testeditor", "walls"}
+
+func TestOneWayToTheDisk(t *testing.T) {
+	m := readModule(t)
+	var found []string
+	for _, at := range diskCalls(m) {
+		if onDisk[at] == "" {
+			found = append(found, at)
+		}
+	}
+	require.Empty(t, found, "use internal/files, or say above why not")
+	for at := range onDisk {
+		require.Contains(t, diskCalls(m), at, "it is not there any more")
+	}
+}
+
+// diskCalls are the uses of those functions: the file's name and the function.
+func diskCalls(m *tree) (found []string) {
+	for room := range m.rooms {
+		if room == "internal/files" || slices.Contains(forTests, strings.TrimPrefix(room, "internal/")) {
+			continue
+		}
+		for _, s := range m.code(room) {
+			ast.Inspect(s.file, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(disk, x.Name+"."+sel.Sel.Name) {
+					found = append(found, s.name+" "+x.Name+"."+sel.Sel.Name)
+				}
+				return true
+			})
+		}
+	}
+	sort.Strings(found)
+	return slices.Compact(found)
+}
