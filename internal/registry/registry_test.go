@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,11 +17,11 @@ import (
 type session struct {
 	thread  int
 	stop    chan struct{}
-	hurried bool
+	hurried atomic.Bool
 }
 
 func (s *session) Run()   { <-s.stop }
-func (s *session) Hurry() { s.hurried = true }
+func (s *session) Hurry() { s.hurried.Store(true) }
 
 // A session that is being closed is unknown at once; who opens it waits until it is gone, and
 // hurries it; who only asks does not.
@@ -42,7 +43,7 @@ func TestSessionThatLeaves(t *testing.T) {
 		opened := make(chan error, 1)
 		go func() { opened <- opens.Turn(t.Context(), func() {}) }()
 		time.Sleep(3 * time.Second)
-		require.True(t, s.hurried)
+		require.True(t, s.hurried.Load())
 		require.Equal(t, []string{"opens waits for the disk since 3s"}, r.Tell("c", time.Now()))
 		require.Empty(t, opened)
 		close(s.stop)
