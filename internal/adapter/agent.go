@@ -93,7 +93,6 @@ func New(cfg Config) *Agent {
 		cfg:      cfg,
 		log:      cfg.Log,
 		sessions: registry.New[*Session](),
-		watch:    newCommandWatch(),
 		stat:     os.Stat,
 		files:    readfile.New(readfile.Text),
 		disk:     files.NewCalls(diskCalls, diskTime),
@@ -102,6 +101,11 @@ func New(cfg Config) *Agent {
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
 		return a.startDroid(func() (*droid.Client, error) { return cfg.Start(command) })
 	}
+	a.watch = newCommandWatch(func(cwd string) (uint64, error) {
+		ctx, cancel := context.WithTimeout(a.ctx, watchEvery)
+		defer cancel()
+		return bounded(ctx, a, "commandsStamp", cwd, func(cwd string) (uint64, error) { return commandsStamp(cwd), nil })
+	})
 	a.logins.desk = login.New(a.startLogin, a.loggedIn, cfg.Log)
 	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
 		command, err := a.commandIn(a.ctx, dir)

@@ -25,8 +25,8 @@ type foundCommands struct {
 }
 
 // findCommands asks droid for its commands and skills, and reads the command files.
-func findCommands(ctx context.Context, client *droid.Client, cwd string) foundCommands {
-	found := foundCommands{version: client.Version(), bodies: map[string]commandFile{}}
+func (a *Agent) findCommands(ctx context.Context, client *droid.Client, cwd string) foundCommands {
+	found := foundCommands{version: client.Version()}
 	if found.version.Has(stream.ExpandsCommands) {
 		if commands, err := client.Commands(ctx); err == nil {
 			found.commands = append([]droid.CustomCommand{}, commands...)
@@ -34,25 +34,37 @@ func findCommands(ctx context.Context, client *droid.Client, cwd string) foundCo
 	}
 	if found.version.Has(stream.ListsSkills) {
 		if skills, err := client.Skills(ctx); err == nil {
-			found.skills = slices.DeleteFunc(append([]droid.Skill{}, skills...), isRemoved)
+			found.skills = slices.DeleteFunc(append([]droid.Skill{}, skills...), a.isRemoved)
 		}
 	}
-	found.read = commandFiles(cwd, found.bodies)
+	ctx, cancel := context.WithTimeout(a.ctx, typedTime) // also where droid has taken all of ctx
+	defer cancel()
+	read, _ := bounded(ctx, a, "commandFiles", cwd, func(cwd string) (read foundCommands, err error) {
+		read.bodies = make(map[string]commandFile)
+		read.read = commandFiles(cwd, read.bodies)
+		return read, nil
+	}) // what cannot be read in time is as before
+	found.read, found.bodies = read.read, read.bodies
 	return found
 }
 
 // isRemoved reports whether a skill's file is no longer there: 0.117 goes on listing
 // such a skill.
-func isRemoved(skill droid.Skill) bool {
+func (a *Agent) isRemoved(skill droid.Skill) bool {
 	if skill.Location == "builtin" || !filepath.IsAbs(skill.FilePath) {
 		return false
 	}
-	_, err := os.Stat(skill.FilePath)
+	ctx, cancel := context.WithTimeout(a.ctx, typedTime)
+	defer cancel()
+	_, err := bounded(ctx, a, "stat of a skill", skill.FilePath, os.Stat)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// after adds what droid did not tell this time and had told before.
+// after adds what droid did not tell this time, or could not be read, and was known before.
 func (f foundCommands) after(before foundCommands) foundCommands {
+	if f.bodies == nil {
+		f.read, f.bodies = before.read, before.bodies
+	}
 	if f.commands == nil {
 		f.commands = before.commands
 	}

@@ -106,7 +106,7 @@ func (s *Session) listCommands() {
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
-		found := findCommands(ctx, client, cwd)
+		found := s.agent.findCommands(ctx, client, cwd)
 		s.post(func() {
 			again := s.commands.asked()
 			if s.proc.client() == client {

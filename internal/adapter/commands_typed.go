@@ -26,7 +26,7 @@ func (s *Session) whenExpanded(p *userPrompt, then func()) {
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, typedTime)
 		defer cancel()
-		found := findCommands(ctx, client, cwd)
+		found := s.agent.findCommands(ctx, client, cwd)
 		s.post(func() {
 			if s.proc.client() == client {
 				s.commandsFound(found)

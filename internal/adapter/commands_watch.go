@@ -18,6 +18,7 @@ const watchEvery = 2 * time.Second
 // there is such a session. Sessions in one directory share a look.
 type commandWatch struct {
 	mu        sync.Mutex
+	stamp     func(cwd string) (uint64, error) // see commandsStamp; an error where the disk does not answer
 	followers map[*Session]*follower
 	running   bool
 	wake      chan struct{} // a follower has come
@@ -35,8 +36,8 @@ type follower struct {
 	after  int // looks until it has been told often enough
 }
 
-func newCommandWatch() *commandWatch {
-	return &commandWatch{followers: make(map[*Session]*follower), wake: make(chan struct{}, 1)}
+func newCommandWatch(stamp func(cwd string) (uint64, error)) *commandWatch {
+	return &commandWatch{stamp: stamp, followers: make(map[*Session]*follower), wake: make(chan struct{}, 1)}
 }
 
 // follow calls changed, from another goroutine, when commands or skills of a session
@@ -78,7 +79,7 @@ func (w *commandWatch) run(ctx context.Context, log *zap.Logger) {
 		if followers == nil {
 			return
 		}
-		look(followers, log)
+		w.look(followers, log)
 		select {
 		case <-ticker.C:
 		case <-w.wake:
@@ -99,21 +100,22 @@ func (w *commandWatch) current() map[*Session]*follower {
 }
 
 // look looks once at the files of all followers. A panic costs this look.
-func look(followers map[*Session]*follower, log *zap.Logger) {
+func (w *commandWatch) look(followers map[*Session]*follower, log *zap.Logger) {
 	defer func() {
 		if p := recover(); p != nil {
 			log.Error("panic while looking at commands", zap.Any("panic", p), zap.Stack("stack"))
 		}
 	}()
-	stamps := make(map[string]uint64)
+	byDir := make(map[string][]*follower)
 	for _, f := range followers {
-		stamp, known := stamps[f.cwd]
-		if !known {
-			stamp = commandsStamp(f.cwd)
-			stamps[f.cwd] = stamp
-		}
-		if f.isDue(stamp) {
-			f.changed()
+		byDir[f.cwd] = append(byDir[f.cwd], f)
+	}
+	for cwd, same := range byDir {
+		stamp, err := w.stamp(cwd)
+		for _, f := range same {
+			if err == nil && f.isDue(stamp) {
+				f.changed()
+			}
 		}
 	}
 }

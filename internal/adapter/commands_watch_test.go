@@ -26,7 +26,7 @@ func TestCommandWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		w, began, a, b := newCommandWatch(), time.Now(), new(Session), new(Session)
+		w, began, a, b := newCommandWatch(func(cwd string) (uint64, error) { return commandsStamp(cwd), nil }), time.Now(), new(Session), new(Session)
 		var mu sync.Mutex
 		told := map[*Session][]time.Duration{}
 		follow := func(s *Session) {

@@ -28,6 +28,7 @@ type disk struct {
 	own      string // the agent's directory
 	old, new string
 	declares string // client capabilities, "" for none
+	more     fakedroid.Option
 }
 
 func newDisk(t *testing.T, v fakedroid.Option) *disk {
@@ -43,6 +44,9 @@ func (d *disk) open(t *testing.T, v fakedroid.Option, script fakedroid.Script) *
 	d.old, d.new = filepath.Join(base, "old"), filepath.Join(base, "new")
 	for _, dir := range []string{d.own, d.old, d.new} {
 		require.NoError(t, os.Mkdir(dir, 0o755))
+	}
+	if d.more != nil {
+		d.fleet.options = append(d.fleet.options, d.more)
 	}
 	d.store = store.New(d.root, zap.NewNop())
 	d.fleet.store.Directory = func(id string) string {

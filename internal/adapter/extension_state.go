@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -31,6 +32,7 @@ type stateResult struct {
 	WaitingPrompts  int             `json:"waitingPrompts"`
 	AutoCompaction  *bool           `json:"autoCompaction"` // null where droid does not tell
 	Settings        json.RawMessage `json:"settings"`       // droid's own
+	Waits           []string        `json:"waits"`          // who waits for what, and since when, in words
 }
 
 func (s *Session) stateExtension(_ noParams, done answer[stateResult]) {
@@ -43,7 +45,7 @@ func (s *Session) stateExtension(_ noParams, done answer[stateResult]) {
 		SessionID: s.id, DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.title), ProtocolVersion: version,
 		Model: options.OrEmpty(settings.ModelID), ReasoningEffort: options.OrEmpty(settings.ReasoningEffort), Mode: s.options.Mode(), FollowUp: s.options.FollowUp(),
 		IsRunning: s.works(), IsCompacting: s.show.Compacting(), WaitingPrompts: s.prompts.machine.Waiting(),
-		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw,
+		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw, Waits: s.waits(time.Now()),
 	}, nil)
 }
 

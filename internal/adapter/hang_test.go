@@ -18,7 +18,8 @@ import (
 // hangTests are what a user does that comes to each call that may hang, by the name of the
 // call. internal/walls holds that each has one. They use the session "mine", and a stored one.
 var hangTests = map[diskCall]func(d *disk, stored string){
-	"stat":           opensSession,
+	"stat":         opensSession,
+	"commandFiles": opensSession, "commandsStamp": opensSession, "stat of a skill": opensSession,
 	"EvalSymlinks":   opensSession,
 	"wsl.Here":       opensSession,
 	"Trust.Look":     opensSession,
@@ -84,7 +85,9 @@ func TestCallsThatHang(t *testing.T) {
 				v = fakedroid.V099 // which does not do it itself
 			}
 			synctest.Test(t, func(t *testing.T) {
-				d := &disk{declares: `{"session":{"compaction":{}}}`}
+				d := &disk{declares: `{"session":{"compaction":{}}}`, more: fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
+					return fakedroid.Fields{"skills": []any{fakedroid.Fields{"name": "demo", "location": "project", "filePath": "/demo/SKILL.md"}}}, ""
+				})}
 				d.open(t, fakedroid.WithVersion(v), eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 					if p.Text == "wait" {
 						return d.Pause(time.Minute)

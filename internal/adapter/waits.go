@@ -40,9 +40,10 @@ func (s *Session) there(n waiting.Need) bool {
 
 // waits tells who waits in the session, for what and since when, and which prompts.
 func (s *Session) waits(now time.Time) []string {
-	lines := append(s.agent.sessions.Tell(s.id, now), s.line.Tell(now, s.there)...)
+	lines := append([]string{}, s.agent.sessions.Tell(s.id, now)...)
+	lines = append(lines, s.line.Tell(now, s.there)...)
 	if n := s.prompts.machine.Waiting(); n > 0 {
-		lines = append(lines, fmt.Sprintf("%d more prompts wait for this one", n))
+		lines = append(lines, fmt.Sprintf("%d prompts wait for the one that runs", n))
 	}
 	return lines
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,11 +17,11 @@ import (
 type session struct {
 	thread  int
 	stop    chan struct{}
-	hurried bool
+	hurried atomic.Bool
 }
 
 func (s *session) Run()   { <-s.stop }
-func (s *session) Hurry() { s.hurried = true }
+func (s *session) Hurry() { s.hurried.Store(true) }
 
 // A session that is being closed is unknown at once; who opens it waits until it is gone, and
 // hurries it; who only asks does not.
@@ -42,7 +43,7 @@ func TestSessionThatLeaves(t *testing.T) {
 		opened := make(chan error, 1)
 		go func() { opened <- opens.Turn(t.Context(), func() {}) }()
 		time.Sleep(3 * time.Second)
-		require.True(t, s.hurried)
+		require.True(t, s.hurried.Load())
 		require.Equal(t, []string{"opens waits for the disk since 3s"}, r.Tell("c", time.Now()))
 		require.Empty(t, opened)
 		close(s.stop)
@@ -135,9 +136,12 @@ func TestOrder(t *testing.T) {
 						require.False(t, earlier && (other.ID() == p.ID() || p.kind == Opens && other.kind == Opens), "it overtakes")
 						require.False(t, other.keeps && other.thread == p.thread && p.kind == Opens, "its files are used")
 					}
+					for _, other := range r.line {
+						require.False(t, p.kind == Opens && other.leaver != nil && other.leaver.thread == p.thread, "its session still leaves")
+					}
 					p.acted = true
 					if p.kind == Opens {
-						act(p, idsOf(p.thread), random.IntN(3), &stops)
+						act(t, p, idsOf(p.thread), random.IntN(3), &stops)
 					}
 				})
 				require.NoError(t, err)
@@ -161,7 +165,7 @@ func TestOrder(t *testing.T) {
 }
 
 // act opens the thread of a request, uses its files, or closes it.
-func act(p *request, ids []string, what int, stops *[]chan struct{}) {
+func act(t *testing.T, p *request, ids []string, what int, stops *[]chan struct{}) {
 	switch what {
 	case 0:
 		p.Take(ids, func() *session {
@@ -170,5 +174,7 @@ func act(p *request, ids []string, what int, stops *[]chan struct{}) {
 		})
 	case 1:
 		p.Keep(nil, p.All()...)
+		require.True(t, p.keeps)
+		require.Empty(t, p.All(), "they are closed")
 	}
 }

@@ -30,8 +30,8 @@ var unbounded = map[string]string{
 	"Session.readFirst": "readfile.Reader has one",
 	"editorFiles.open":  "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
-	"readCommandFile": "by findCommands, beside", "isRemoved": "by findCommands, beside",
-	"commandPlaces": "by findCommands and the watch, beside", "walkCommands": "as commandPlaces", "walkSkills": "as commandPlaces", "commandsStamp": "by the watch",
+	"readCommandFile": "by commandFiles, which findCommands bounds", "commandsStamp": "by the watch's stamp, which New bounds",
+	"commandPlaces": "by these two", "walkCommands": "by these two", "walkSkills": "by commandsStamp",
 	"Agent.startLogin": "beside, for the requests to log in alone",
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds
 	// (droid.Client.Exited).
