@@ -84,7 +84,7 @@ func openerScript(opener, pipe, path string) string {
 	return fmt.Sprintf(`#!/bin/sh
 for word in "$@"; do
 	case "$word" in
-	http://* | https://*) printf '%%s\n' "$word" >>%s ;;
+	http://* | https://*) printf '%%s\n' "$word" 1<>%s ;;
 	esac
 done 2>/dev/null
 PATH=%s
