@@ -61,6 +61,35 @@ func command(stdin string, args ...string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
+// conversation is command for an editor that stays until each of its lines has an answer.
+func conversation(stdin string, args ...string) result {
+	var stderr bytes.Buffer
+	stdout := &answers{left: strings.Count(stdin, "\n"), all: make(chan struct{})}
+	code := run(args, io.MultiReader(strings.NewReader(stdin), stdout), stdout, &stderr)
+	return result{code, stdout.text.String(), stderr.String()}
+}
+
+// answers are what an agent writes. To read from them waits until there are all.
+type answers struct {
+	text strings.Builder
+	left int
+	all  chan struct{}
+}
+
+func (a *answers) Write(p []byte) (int, error) {
+	n := bytes.Count(p, []byte("\n"))
+	if a.left > 0 && n >= a.left {
+		close(a.all)
+	}
+	a.left -= n
+	return a.text.Write(p)
+}
+
+func (a *answers) Read([]byte) (int, error) {
+	<-a.all
+	return 0, io.EOF
+}
+
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"--no-such-flag"},
@@ -151,7 +180,7 @@ func TestServeWithoutDroid(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("DROID_ACP_DROID", "")
 	log := filepath.Join(t.TempDir(), "log")
-	got := command(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
+	got := conversation(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
 {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"`+t.TempDir()+`","mcpServers":[]}}
 nonsense
 `, "--log-file", log, "--log-level", "debug")
@@ -190,18 +219,12 @@ func TestServeWithoutHome(t *testing.T) {
 	}
 	t.Setenv("HOME", "")
 	t.Setenv("DROID_ACP_DROID", os.Args[0])
-	in, stdin := io.Pipe()
-	stdout, out := io.Pipe()
-	code := make(chan int, 1)
-	go func() { code <- run(nil, in, out, io.Discard) }()
-	go io.WriteString(stdin, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
-{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"`+t.TempDir()+`","mcpServers":[]}}
+	got := conversation(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
+{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"` + t.TempDir() + `","mcpServers":[]}}
 {"jsonrpc":"2.0","id":3,"method":"session/list","params":{}}
 `)
-	answers := bufio.NewReader(stdout)
-	for range 3 { // an editor that goes away before is told that the agent ends
-		line, err := answers.ReadString('\n')
-		require.NoError(t, err)
+	require.Equal(t, exitOK, got.code)
+	for _, line := range strings.Split(strings.TrimSpace(got.stdout), "\n") {
 		if strings.Contains(line, `"id":1`) {
 			require.Contains(t, line, `"protocolVersion":1`)
 			continue
@@ -209,8 +232,6 @@ func TestServeWithoutHome(t *testing.T) {
 		require.Contains(t, line, `"error"`)
 		require.Contains(t, strings.ToLower(line), "set home to your home directory")
 	}
-	require.NoError(t, stdin.Close())
-	require.Equal(t, exitOK, <-code)
 }
 
 // TestLogHoldsNoPrompt: not even at the debug level.

@@ -202,7 +202,11 @@ func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 	if err := a.checkInitialized(c.Method); err != nil {
 		return nil, err
 	}
-	return handler(c)
+	result, err := handler(c)
+	if err != nil && err.Code == codeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
+		return nil, errEnding() // nobody cancelled it
+	}
+	return result, err
 }
 
 // methods are the ACP methods that this agent has.

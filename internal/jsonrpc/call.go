@@ -16,7 +16,7 @@ type Handler func(c *Call)
 // Call is one request or notification of the peer.
 type Call struct {
 	// Context ends when the peer cancels the request with "$/cancel_request", when it has
-	// its response, and when the connection ends.
+	// its response, and when the connection ends, by the cause ErrGone.
 	Context context.Context
 	// Method is the JSON-RPC method.
 	Method string

@@ -50,7 +50,7 @@ type Conn struct {
 	log     *zap.Logger
 
 	ctx    context.Context // of all calls
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	lastID atomic.Int64
 
 	// Tokens that update gives: something may take effect, there is space for what is
@@ -79,7 +79,7 @@ func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap
 		in: in, out: NewOutbox(out, maxBatch), handler: handler, options: options, log: log, state: newState(),
 		turn: make(chan struct{}, 1), space: make(chan struct{}, 1), quiet: make(chan struct{}, 1),
 	}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	go c.out.Run()
 	return c
 }
@@ -263,7 +263,7 @@ func (c *Conn) cancelRequest(params json.RawMessage) {
 func (c *Conn) stop() {
 	var lost []*Pending
 	c.update(func(s *state) { lost = s.stop() })
-	c.cancel()
+	c.cancel(ErrGone)
 	for _, p := range lost {
 		c.finish(p, nil, ErrGone)
 	}

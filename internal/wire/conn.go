@@ -30,6 +30,9 @@ type (
 	Pending = jsonrpc.Pending
 )
 
+// ErrGone is the cause of a Context that ends with the connection.
+var ErrGone = jsonrpc.ErrGone
+
 // Handler deals with one request or notification, see jsonrpc.Handler. What it returns is
 // the response. Of a notification nobody gets it.
 type Handler func(c *Call) (result any, err *acp.RequestError)
