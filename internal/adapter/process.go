@@ -19,7 +19,7 @@ type process struct {
 	droid   *droid.Client       // nil while none runs
 	norm    *quirks.Normalizer  // of that droid, or of the last one
 	paused  bool                // its events are not read at present, see nextEvent
-	doomed  bool                // it was killed although a prompt may wait; its end is awaited
+	doomed  bool                // nothing can be asked of it any more; its end is awaited
 	starts  bool                // it is being started
 	info    *stream.SessionInfo // what the one that was started last said when it loaded the session
 	failure *acp.RequestError   // why it was not started
@@ -120,13 +120,15 @@ func (p *process) kill(reason string) {
 	}
 }
 
-// doom kills the process, and no prompt goes to it any more.
-func (p *process) doom(reason string) {
-	p.kill(reason)
+// expectEnd notes that nothing can be asked of the process any more. It reports false when
+// that was known, or when there is none.
+func (p *process) expectEnd() bool {
+	news := p.droid != nil && !p.doomed
 	p.doomed = p.droid != nil
+	return news
 }
 
-// dying reports whether the process was doomed and its end is still awaited.
+// dying reports whether the end of the process is awaited.
 func (p *process) dying() bool { return p.doomed }
 
 // pause says whether the events of the process are left unread for now.

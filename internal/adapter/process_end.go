@@ -28,8 +28,14 @@ func (s *Session) droidGone() {
 
 // doom kills the process although prompts may wait: they wait until it is gone.
 func (s *Session) doom(why string) {
-	before := s.proc.dying()
-	if s.proc.doom(why); s.proc.dying() && !before {
+	s.proc.kill(why)
+	s.awaitEnd()
+}
+
+// awaitEnd has what needs a droid wait until the process is gone, which takes as long as
+// what it started: then another one serves it.
+func (s *Session) awaitEnd() {
+	if s.proc.expectEnd() {
 		s.prompts.machine.Hold()
 	}
 }

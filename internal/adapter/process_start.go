@@ -22,6 +22,8 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 	switch {
 	case s.ended:
 		f(nil, errEnding())
+	case s.proc.dying():
+		s.when("what needs a droid", func() { s.withDroid(historyLimit, f) }, needGone)
 	case s.proc.client() != nil && !s.proc.starting():
 		f(nil, nil)
 	case s.proc.client() == nil && s.prompts.machine.GaveUp():
@@ -143,4 +145,15 @@ func (s *Session) adopt(client *droid.Client) {
 	s.fileCalls.use(s.agent.desk(client, s.fileCalls.session), s.post, func(f func()) {
 		s.do(func(context.Context) { s.agent.atEnd("Desk", releaseTime, f) })
 	}, s.log)
+	s.do(func(ctx context.Context) {
+		select {
+		case <-client.Ending():
+			s.post(func() {
+				if s.proc.client() == client {
+					s.awaitEnd()
+				}
+			})
+		case <-ctx.Done():
+		}
+	})
 }

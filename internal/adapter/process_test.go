@@ -69,29 +69,26 @@ func TestProcessIsLetGo(t *testing.T) {
 	})
 }
 
-// A process that was doomed takes no prompt any more; the next one does.
-func TestProcessIsDoomed(t *testing.T) {
+// A process whose end is awaited takes no prompt any more; the next one does.
+func TestProcessEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := twoDroids(t)
 		var p process
-		p.doom("nothing")
-		require.False(t, p.dying(), "there is none")
+		require.False(t, p.expectEnd() || p.dying(), "there is none")
 		p.kill("nothing")
 
 		p.adopt(first, nil)
-		p.doom("it had to")
+		require.True(t, p.expectEnd())
+		require.False(t, p.expectEnd(), "it is known")
 		require.True(t, p.dying())
 		require.Same(t, first, p.client(), "until its end is heard")
+		p.kill("it had to")
 		<-first.Exited()
 		require.ErrorContains(t, first.ExitError(), "it had to")
 		p.gone()
 		require.False(t, p.dying())
 		p.adopt(second, nil)
 		require.False(t, p.dying())
-		p.kill("it did not stop")
-		require.False(t, p.dying())
-		<-second.Exited()
-		require.ErrorContains(t, second.ExitError(), "it did not stop")
 	})
 }
 

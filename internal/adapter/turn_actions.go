@@ -48,7 +48,7 @@ func (s *Session) act(a turns.Action) {
 		s.interrupt()
 	case turns.Kill:
 		s.log.Warn("droid does not stop; it is killed")
-		s.proc.kill("it did not stop when a turn was cancelled")
+		s.doom("it did not stop when a turn was cancelled")
 	case turns.Stop:
 		s.prompts.open[a.ID].command.stop()
 	case turns.Forget:

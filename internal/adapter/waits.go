@@ -15,6 +15,7 @@ import (
 // What there is to wait for.
 const (
 	needStart   waiting.Need = "droid to start"
+	needGone    waiting.Need = "the droid before to be gone"
 	needCalls   waiting.Need = "calls to droid before it"
 	needWritten waiting.Need = "a response to be written"
 	needQuiet   waiting.Need = "the prompt that runs"
@@ -26,6 +27,8 @@ func (s *Session) there(n waiting.Need) bool {
 	switch {
 	case n == needStart:
 		return !s.proc.starting()
+	case n == needGone:
+		return s.ended || !s.proc.dying()
 	case s.ended:
 		return false // nothing begins
 	case n == needCalls:

@@ -210,6 +210,10 @@ func (c *Client) ExitError() *ExitError {
 	return c.state.exit
 }
 
+// Ending returns a channel that is closed when droid's stdout has ended. Nothing can be
+// asked of it any more; Events is closed when it is gone.
+func (c *Client) Ending() <-chan struct{} { return c.readDone }
+
 // supervise waits for the end of the process and of the other goroutines, and
 // makes every call return then.
 func (c *Client) supervise() {
