@@ -101,13 +101,14 @@ func TestManyAtOnce(t *testing.T) {
 	const programs = maxConnections + 16
 	var now, most atomic.Int32
 	full := make(chan struct{})
+	isFull := sync.OnceFunc(func() { close(full) }) // it may become full again, when some have gone
 	l := start(t, long, func(ctx context.Context, r Request) Answer {
 		defer now.Add(-1)
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
 		if n == maxConnections {
-			close(full)
+			isFull()
 		}
 		<-full // all that are served at once are there
 		return Answer{Context: r.Tool}
