@@ -89,8 +89,8 @@ func (p *hookPipe) request(ctx context.Context, q hooks.Request) hooks.Answer {
 	answer := make(chan hooks.Answer, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(p.ctx, cancel)
+	defer cancel() // not when the answer is there: the select below could pass it over
 	p.work.Go(func() {
-		defer cancel()
 		defer stop()
 		defer func() {
 			if v := recover(); v != nil {
