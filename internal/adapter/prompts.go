@@ -28,7 +28,7 @@ type userPrompt struct {
 
 	content prompt.Prompt      // as the editor sent it; what the session makes of it is message
 	message stream.UserMessage // made when the prompt goes to droid, see compose
-	missing map[string]bool    // linked files that were not there when it came, by path
+	missing map[string]bool    // of each linked file whether it was not there, by path
 	typed   string             // the text as the user typed it, commands not expanded
 	notes   []string           // about the user's shell commands; message begins with them
 	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
@@ -246,15 +246,34 @@ func (a *Agent) readPrompt(ctx context.Context, session string, blocks json.RawM
 	if err != nil {
 		return nil, invalidParams("%v", err)
 	}
+	return &userPrompt{session: session, content: content, missing: a.missing(ctx, content)}, nil
+}
+
+// missing tells of each file that a prompt links whether it is not there.
+func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]bool {
 	ctx, cancel := context.WithTimeout(ctx, linksTime)
 	defer cancel()
-	p := &userPrompt{session: session, content: content, missing: make(map[string]bool)}
+	missing := make(map[string]bool)
 	_, _ = content.Message(prompt.Rules{Missing: func(path string) bool { // checkPrompt tells what is wrong with it
 		_, err := bounded(ctx, a, "stat of a link", path, a.stat)
-		p.missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
+		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
 		return false
 	}})
-	return p, nil
+	return missing
+}
+
+// whenLinksSeen calls then when it is known which of the files that a prompt links are there
+// now: the turn before may have made or removed them.
+func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
+	if len(p.missing) == 0 {
+		then()
+		return
+	}
+	content := p.content
+	s.do(func(ctx context.Context) {
+		missing := s.agent.missing(ctx, content)
+		s.post(func() { p.missing = missing; then() })
+	}, then)
 }
 
 // checkPrompt refuses at once what no session can take. What depends on the session is seen

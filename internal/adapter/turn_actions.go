@@ -86,7 +86,9 @@ func (s *Session) needDroid(p *userPrompt) {
 			s.whenTrusted(p, func() {
 				s.inItsMode(p, func() {
 					s.whenServersStarted(func() {
-						s.whenExpanded(p, func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
+						s.whenLinksSeen(p, func() {
+							s.whenExpanded(p, func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
+						})
 					})
 				})
 			})
