@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/files"
@@ -79,11 +80,13 @@ const (
 	closeTime = 10 * time.Second
 )
 
-// atEnd does on the disk what is to be done when something has ended, within a bound.
+// atEnd does on the disk what is to be done when something has ended, within a bound. Each has
+// a name of its own for files.Within, which does not begin what hangs already: f would be left
+// undone because another one hangs.
 func (a *Agent) atEnd(call diskCall, limit time.Duration, f func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if _, err := boundedAtEnd(ctx, a, call, string(call), done(func() error { f(); return nil })); err != nil {
+	if _, err := boundedAtEnd(ctx, a, call, string(call)+" "+uuid.NewString(), done(func() error { f(); return nil })); err != nil {
 		a.log.Warn("the disk does not answer", zap.Error(err))
 	}
 }
