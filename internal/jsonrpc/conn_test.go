@@ -254,8 +254,7 @@ func TestManyRequestsOfAnEditorThatReadsNothing(t *testing.T) {
 	})
 }
 
-// TestLongestLineThroughTheConnection: what the gate lets through, the SDK's
-// connection takes, which dies of longer lines.
+// TestLongestLineThroughTheConnection: a line of the greatest length reaches its handler.
 func TestLongestLineThroughTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := serve(t, func(c *Call) (any, *Error) { return len(c.Params), nil })

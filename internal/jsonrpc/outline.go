@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// maxDepth is how many levels of lists and objects encoding/json takes, and so
-// the SDK's connection.
+// maxDepth is how many levels of lists and objects encoding/json takes.
 const maxDepth = 10_000
 
 // maxMember bounds what the outline keeps of one name or id, in bytes.
 const maxMember = 64 << 10
 
-// outline finds out whose message a line is that the gate refuses, so that the
+// outline finds out whose message a line is that is refused, so that the
 // one who waits for an answer gets it. It reads the line piece by piece in
 // bounded memory, whatever its length and depth. It looks at the names of the
 // outermost object alone, and takes nothing that comes behind a mistake in the

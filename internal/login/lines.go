@@ -37,7 +37,7 @@ func newAnswer(result json.RawMessage, err error) answer {
 	if !errors.As(err, &refused) {
 		return answer{safe(result), err}
 	}
-	if _, ours := refused.Data.(map[string]string); ours {
+	if _, ours := refused.Data.(map[string]string); ours { // the room's error for a response that is none; droid's data is raw
 		return answer{nil, errNoOutcome}
 	}
 	data, _ := refused.Data.(json.RawMessage)
