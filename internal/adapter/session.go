@@ -102,8 +102,8 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.rest()
 }
 
-// register marks the session as known to the editor and tells it what changed
-// since the response was made.
+// register marks the session as known to the editor and tells it the state that the
+// response does not have.
 func (s *Session) register() {
 	s.out.Know()
 	s.tellState()
@@ -233,8 +233,8 @@ func (s *Session) tell(things ...protocol.Update) {
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {
-	if !s.out.Known() {
-		return
+	if !s.out.Known() || s.loads.open() != nil {
+		return // the response tells it
 	}
 	s.tell(s.options.Updates()...)
 	if s.commands.listed {
