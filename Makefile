@@ -4,6 +4,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ACTIONLINT  = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 EDITORCONFIG = github.com/editorconfig-checker/editorconfig-checker/v3/cmd/editorconfig-checker@v3.7.0
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
+GREMLINS    = github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 VERSION     ?=
 PKG         ?= ./internal/quirks
 # Of a release; each may stay empty until there is something to say.
@@ -41,10 +42,8 @@ lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, kn
 fuzz: ## each fuzz target 100,000 times
 	sh scripts/fuzz.sh 100000x
 
-# Not a part of .ci/run. On two cores, 150 mutants of quirks take about four minutes.
-# The raw recordings are left out: they are not in the repository.
-mutate: ## small changes of PKG (./internal/quirks) that its tests must notice
-	DROID_ACP_TRANSCRIPTS=none go run ./scripts/mutate $(MUTATE) $(PKG)
+mutate: ## small changes of PKG (./internal/quirks) that its tests do not notice
+	go run $(GREMLINS) unleash --timeout-coefficient 60 --output-statuses lt $(PKG)
 
 bench: ## benchmarks
 	go test -run '^$$' -bench . -benchmem ./internal/...

@@ -39,7 +39,7 @@ var onDisk = map[string]string{
 }
 
 // forTests are rooms that only tests use.
-var forTests = []string{"acptest", "docs", "fakedroid", "fakelogin", "fixture", "forge", "modelserver", "mutate", "testeditor", "walls"}
+var forTests = []string{"acptest", "docs", "fakedroid", "fakelogin", "fixture", "forge", "modelserver", "testeditor", "walls"}
 
 func TestOneWayToTheDisk(t *testing.T) {
 	m := readModule(t)

@@ -164,7 +164,6 @@ func impurities(m *tree) (found []string) {
 // with what they started, and nobody waits for them, or for looking them up, without a bound.
 var mayRun = map[string]string{
 	"internal/child":     "it is the room for that",
-	"internal/mutate":    "a tool that runs go and is ended with its terminal",
 	"internal/fakedroid": "a droid for tests, which runs hooks as droid does",
 	"internal/fakelogin": "a droid for tests, which leaves a browser behind as droid does",
 }
