@@ -13,7 +13,7 @@ BASE_URL    ?=
 SCOPE       ?=
 MAINTAINER  ?=
 
-.PHONY: demo build test e2e lint fuzz mutate bench cross release release-check picture clean
+.PHONY: demo build test e2e lint fuzz mutate bench cross release release-check picture rename clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -60,6 +60,11 @@ release-check: ## what is in dist/: installed, run, removed, and looked at as AC
 picture: build ## draw the pictures of the documents anew
 	go run ./scripts/picture docs/conversation.svg bin/droid-acp smoke --demo --mode normal --permissions allow "Add a greeting"
 	go run ./scripts/picture docs/demo.svg bin/droid-acp smoke --demo --permissions allow "Add a greeting"
+
+rename: ## give the module the path MODULE, in go.mod and in all imports: `go install` fetches a module from its path
+	old=$$(go list -m) && go mod edit -module $(MODULE) && \
+		git grep -lz "\"$$old/internal/" -- '*.go' | xargs -0 perl -pi -e "s{\"\Q$$old\E/internal/}{\"$(MODULE)/internal/}g"
+	gofmt -w .
 
 clean:
 	rm -rf bin dist

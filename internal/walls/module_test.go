@@ -16,7 +16,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// module is the module's name, which may change (scripts/rename-module).
+// module is the module's name, which may change (make rename).
 var module = func() string {
 	text, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
 	if err != nil {
