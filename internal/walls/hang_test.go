@@ -67,11 +67,15 @@ func hangingCalls(m *tree) (named []string, loose map[string][]string) {
 			if !ok {
 				continue
 			}
+			among := make(map[ast.Node]bool) // what a select waits for beside something else
 			ast.Inspect(f, func(n ast.Node) bool {
 				if s, ok := n.(*ast.SelectStmt); ok && len(s.Body.List) > 1 {
-					for _, c := range s.Body.List { // it waits for something else, too
-						c.(*ast.CommClause).Comm = nil
+					for _, c := range s.Body.List {
+						among[c.(*ast.CommClause).Comm] = true
 					}
+				}
+				if n != nil && among[n] {
+					return false
 				}
 				if call, ok := n.(*ast.CallExpr); ok {
 					if name := bounds(m, call); name != "" {
