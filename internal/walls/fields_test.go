@@ -12,7 +12,7 @@ import (
 // takes some away lowers the number.
 const (
 	maxFields = 27
-	maxState  = 128
+	maxState  = 130
 )
 
 func TestStateBringsAPackage(t *testing.T) {
