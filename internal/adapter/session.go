@@ -96,8 +96,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.apply(s.proc.opened(info.Settings))
 	s.tellState()
 	s.watchServers()
-	s.followCommands()
-	s.listCommands()
+	s.lookForCommands(askTime, func() {})
 	s.holdStored()
 	s.rest()
 }
@@ -178,7 +177,6 @@ func (s *Session) tick() {
 // end finishes the session: every prompt is answered, droid is gone.
 func (s *Session) end() {
 	s.ended = true
-	s.agent.watch.unfollow(s)
 	s.readNoMore()
 	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.dialog.withdrawAny()

@@ -33,8 +33,7 @@ var onDisk = map[string]string{
 	"internal/editorfs/restore.go os.Rename":           "a symbolic link",
 	"internal/login/links_unix.go os.OpenFile":         "a pipe",
 	"internal/store/scan.go os.Open":                   "a directory, which is read piece by piece",
-	"internal/store/store.go os.Link":                  "a session's files get a second name in the trash",
-	"internal/store/trash.go os.Rename":                "a directory of the trash gets its name when all is in it",
+	"internal/store/store.go os.Rename":                "a session's files get names in the trash, whole as they are",
 	"internal/tempdir/tempdir.go os.Rename":            "a directory gets its name when it is locked",
 }
 

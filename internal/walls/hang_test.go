@@ -30,8 +30,7 @@ var unbounded = map[string]string{
 	"Session.readFirst": "readfile.Reader has one",
 	"editorFiles.open":  "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
-	"readCommandFile": "by commandFiles, which findCommands bounds", "commandsStamp": "by the watch's stamp, which New bounds",
-	"commandPlaces": "by these two", "walkCommands": "by these two", "walkSkills": "by commandsStamp",
+	"readCommandFile": "by commandFiles, which findCommands bounds", "commandPlaces": "by commandFiles", "walkCommands": "by commandFiles",
 	"Agent.startLogin": "beside, for the requests to log in alone",
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds
 	// (droid.Client.Exited).
