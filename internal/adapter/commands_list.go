@@ -21,6 +21,7 @@ type commandList struct {
 	listed bool                        // they are known
 
 	looks, taken int // the last look that began, and the last one whose outcome was taken
+	open         int // looks that are under way
 }
 
 // has reports whether there is a custom command or skill of this name.
@@ -35,6 +36,7 @@ func (l *commandList) isGone(name string) bool {
 // look notes that a look for commands begins, and returns its number.
 func (l *commandList) look() int {
 	l.looks++
+	l.open++
 	return l.looks
 }
 
@@ -80,6 +82,7 @@ func (s *Session) lookForCommands(limit time.Duration, then func()) {
 		return
 	}
 	look := s.commands.look()
+	over := func() { s.commands.open--; then() }
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
@@ -89,9 +92,9 @@ func (s *Session) lookForCommands(limit time.Duration, then func()) {
 				s.commands.take(look, found)
 				s.tellState()
 			}
-			then()
+			over()
 		})
-	}, then)
+	}, over)
 }
 
 // isTyped reports whether users start a skill by typing its name. Where droid does not
