@@ -89,6 +89,7 @@ func runSmoke(c *call) int {
 		Dir: options.CWD, Version: version(), Log: log,
 	})
 	c.leaving.onHurry(agent.Kill)
+	options.Log = log
 	out := &noting{to: c.stdout}
 	result := converse(ctx, agent, out, options)
 	if result.Outcome != smoke.Passed {

@@ -69,7 +69,7 @@ func (r *run) attempt() (json.RawMessage, error) {
 	}
 	defer proc.Kill() // it is gone by then, unless this panicked
 	r.proc = proc
-	r.conn = jsonrpc.New(proc.Stdout, proc.Stdin, r.heard, jsonrpc.Options{MaxLine: maxLine, Refused: func(*jsonrpc.Error) {
+	r.conn = jsonrpc.New(proc.Stdout, proc.Stdin, r.heard, jsonrpc.Options{MaxLine: maxLine, ToTheEnd: true, Refused: func(*jsonrpc.Error) {
 		r.desk.log.Debug("droid wrote a line that is no message, while it logs in")
 	}}, r.desk.log)
 	defer r.conn.Abort()

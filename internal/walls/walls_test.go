@@ -40,7 +40,7 @@ var mayImport = map[string]string{
 	"internal/transcript":   "internal/export internal/quirks internal/droid/stream internal/show internal/protocol internal/patch internal/paths internal/udiff",
 	"internal/patch":        "",
 	"internal/udiff":        "",
-	"internal/smoke":        "internal/diagnosis internal/files internal/udiff internal/visible",
+	"internal/smoke":        "internal/diagnosis internal/files internal/jsonrpc internal/udiff internal/visible",
 	"internal/paths":        "",
 	"internal/markdown":     "",
 	"internal/visible":      "",
