@@ -15,6 +15,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/accounts"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
 	"droid-acp/internal/login"
@@ -35,7 +36,7 @@ type Config struct {
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail for the same reason, but later.
 	Locate func() (string, error)
-	// Login starts the droid that logs in; nil where there is none.
+	// Login starts the droid that logs in.
 	Login login.Start
 	// LoginCommand is this program's login command.
 	LoginCommand LoginCommand
@@ -81,6 +82,7 @@ type Agent struct {
 	cancel context.CancelFunc
 
 	peer
+	accounts    accounts.Accounts
 	logins      logins
 	editorFiles editorFiles // set before any session
 	sessions    *registry.Registry[*Session]
@@ -106,7 +108,6 @@ func New(cfg Config) *Agent {
 		defer cancel()
 		return bounded(ctx, a, "commandsStamp", cwd, func(cwd string) (uint64, error) { return commandsStamp(cwd), nil })
 	})
-	a.logins.desk = login.New(a.startLogin, a.loggedIn, cfg.Log)
 	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
 		command, err := a.commandIn(a.ctx, dir)
 		if err != nil {
@@ -167,7 +168,7 @@ func (a *Agent) endSessions() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		a.logins.desk.Close()
+		a.accounts.Wait()
 		a.spare.Discard()
 		a.sessions.Wait()
 		a.watch.wait()

@@ -2,15 +2,17 @@ package adapter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
 
+	"droid-acp/internal/accounts"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/login"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
 	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
@@ -59,7 +61,7 @@ func (a *Agent) authMethods(client protocol.ClientCapabilities) []protocol.AuthM
 }
 
 // authenticate has droid log in, and answers when droid has. The login ends when the
-// client cancels the request.
+// client cancels the request. There is one at a time.
 func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		MethodID string `json:"methodId"`
@@ -77,13 +79,11 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	default:
 		return nil, invalidParams("unknown methodId %q; the methods are %q and %q", method, login.Pairing, login.APIKey)
 	}
-	c.Ordered()
-	shown := loginShown{agent: a, request: c.Response.ID()}
-	defer shown.end()
-	result, err := a.logins.desk.Login(c.Context, method, shown.listener())
+	result, err := a.accounts.Login(c, a.cfg.Login, method, accounts.Editor{Conn: a.conn, Client: a.client, Announce: a.announce, Log: a.log})
 	if err != nil {
 		return nil, loginError(method, err)
 	}
+	a.loggedIn(method)
 	if protocol.Fields(result) == nil {
 		return struct{}{}, nil
 	}
@@ -94,13 +94,16 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 func loginError(method string, err error) *acp.RequestError {
 	var refused *login.Error
 	var died *login.DiedError
+	var underWay *accounts.UnderWayError
 	remedy := login.Remedy(method, err)
 	text := diagnosis.Sentence(err) + " " + remedy
 	switch {
 	case errors.As(err, &refused):
 		line := strings.Join(strings.Fields(text), " ")
 		return &acp.RequestError{Code: refused.Code, Message: visible.Line(line), Data: wire.Details(text)}
-	case errors.Is(err, login.ErrClosed):
+	case errors.As(err, &underWay):
+		return invalidRequest(err.Error())
+	case errors.Is(err, wire.ErrGone):
 		return errEnding()
 	case errors.Is(err, context.Canceled):
 		return requestCancelled()
@@ -116,23 +119,21 @@ func loginError(method string, err error) *acp.RequestError {
 	return internalError("login_failed", text)
 }
 
-// startLogin starts the droid that logs in.
-func (a *Agent) startLogin() (*login.Process, error) {
-	if a.cfg.Login == nil {
-		return nil, errors.New("this agent has no droid that can log in")
+// notify queues a notification that belongs to no session.
+func (a *Agent) notify(method string, params any) {
+	if err := a.conn.Notify(method, params); err != nil {
+		a.log.Error("a notification could not be encoded", zap.String("method", method), zap.Error(err))
 	}
-	return a.cfg.Login()
 }
 
-// clientError is the editor's answer to what droid asked, as droid gets it.
-func clientError(err error) *login.Error {
-	var refused *acp.RequestError
-	if !errors.As(err, &refused) {
-		return &login.Error{Code: -32603, Message: "the editor gave no answer"}
+// announce tells the user something that belongs to no session, in each session that is
+// open: a title in one line to a client that shows notices, else the text as a message.
+func (a *Agent) announce(title, text string) {
+	for _, s := range a.sessions.List() {
+		s.post(func() {
+			if s.out.Known() {
+				s.tell(show.Announcement{Title: title, Text: text})
+			}
+		})
 	}
-	data, encodeErr := json.Marshal(refused.Data)
-	if refused.Data == nil || encodeErr != nil {
-		data = nil
-	}
-	return &login.Error{Code: refused.Code, Message: refused.Message, Data: data}
 }

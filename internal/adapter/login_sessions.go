@@ -13,8 +13,6 @@ import (
 // logins are the logins of an agent, and what they mean for its droids: one that was
 // started before a login may not know of it.
 type logins struct {
-	desk *login.Desk
-
 	mu     sync.Mutex
 	seen   int                   // how many logins there were
 	droids map[*droid.Client]int // how many there had been when it was started; −1: it has no login

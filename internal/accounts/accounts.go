@@ -1,0 +1,94 @@
+// Package accounts keeps account of an agent's logins: the one that is under way, and what
+// the editor is shown of it.
+package accounts
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"droid-acp/internal/login"
+	"droid-acp/internal/wire"
+)
+
+// Accounts are the logins of an agent. The zero value has seen none. Its methods may be
+// called from any goroutine.
+type Accounts struct {
+	mu   sync.Mutex
+	last *attempt // nil for none
+}
+
+// attempt is one login.
+type attempt struct {
+	ctx     context.Context // ended when the login is over, or is to end
+	over    chan struct{}   // closed when its droid is gone
+	address string          // where the user is to log in, "" while that is not known
+}
+
+// UnderWayError says that another login is under way, which the user can finish.
+type UnderWayError struct {
+	Address string // where, "" while that is not known
+}
+
+// Error tells how to finish it.
+func (e *UnderWayError) Error() string {
+	at := "it has told no address yet"
+	if e.Address != "" {
+		at = "confirm the code at " + e.Address
+	}
+	return "droid logs in for another request already: " + at + ", or cancel that request and log in again"
+}
+
+// begin gives a login of this context its turn, which only one has at a time. before is
+// closed when the one before is over, which is to end already; it is nil for none.
+func (a *Accounts) begin(ctx context.Context) (at *attempt, before <-chan struct{}, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.last != nil {
+		if a.last.ctx.Err() == nil {
+			return nil, nil, &UnderWayError{a.last.address}
+		}
+		before = a.last.over
+	}
+	a.last = &attempt{ctx: ctx, over: make(chan struct{})}
+	return a.last, before, nil
+}
+
+// Login has a droid, which start starts, log in by the method, as the call asks for, and
+// returns droid's result when that droid is gone. The error is an *UnderWayError or one of
+// login.Do's.
+func (a *Accounts) Login(c *wire.Call, start login.Start, method string, e Editor) (json.RawMessage, error) {
+	ctx, cancel := context.WithCancelCause(c.Context)
+	at, before, err := a.begin(ctx)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	defer close(at.over)
+	defer cancel(nil)
+	c.Ordered()
+	if before != nil {
+		<-before // some seconds: its droid was told to end
+	}
+	s := &shown{Editor: e, request: c.Response.ID(), decline: func() { cancel(login.ErrDeclined) }}
+	defer s.end()
+	return login.Do(ctx, start, method, login.Listener{
+		Capabilities: e.Client.Raw, Tell: s.tell, Ask: s.ask,
+		Link: func(address string) {
+			a.mu.Lock()
+			at.address = address
+			a.mu.Unlock()
+			s.link(address)
+		},
+	}, e.Log)
+}
+
+// Wait returns when no droid logs in any more. It is called when the calls have ended.
+func (a *Accounts) Wait() {
+	a.mu.Lock()
+	at := a.last
+	a.mu.Unlock()
+	if at != nil {
+		<-at.over
+	}
+}
