@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter"
+	"droid-acp/internal/accounts"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
@@ -92,12 +92,12 @@ func (c *commonFlags) startLogin(log *zap.Logger) login.Start {
 
 // clientsLogin is the command by which a client runs this program's login in a terminal,
 // where it may lack the arguments and variables of the agent.
-func (c *commonFlags) clientsLogin() adapter.LoginCommand {
+func (c *commonFlags) clientsLogin() accounts.Command {
 	self, err := os.Executable()
 	if err != nil {
-		return adapter.LoginCommand{}
+		return accounts.Command{}
 	}
-	command := adapter.LoginCommand{Path: self, Args: []string{loginWord}}
+	command := accounts.Command{Path: self, Args: []string{loginWord}}
 	if c.droid != "" {
 		path, err := filepath.Abs(c.droid)
 		if err != nil || !strings.ContainsRune(c.droid, filepath.Separator) {

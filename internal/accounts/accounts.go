@@ -1,5 +1,6 @@
-// Package accounts keeps account of an agent's logins: the one that is under way, and what
-// the editor is shown of it.
+// Package accounts keeps account of an agent's logins: the ways to log in, the login that is
+// under way and what the editor is shown of it, which droids may not know of the last one, and
+// as whom droid works.
 package accounts
 
 import (
@@ -8,14 +9,26 @@ import (
 	"sync"
 
 	"droid-acp/internal/login"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/wire"
 )
 
-// Accounts are the logins of an agent. The zero value has seen none. Its methods may be
-// called from any goroutine.
+// Accounts are the logins of an agent. Make them with New. Their methods may be called from
+// any goroutine.
 type Accounts struct {
-	mu   sync.Mutex
-	last *attempt // nil for none
+	tell func(protocol.AuthStatus)
+
+	mu     sync.Mutex
+	last   *attempt      // nil for none
+	seen   int           // how many logins there were
+	droids map[Droid]int // how many there had been when it was started; noLogin: it has none
+	status string        // the kind that the editor was told last
+}
+
+// New returns the accounts of an agent that has seen no login. tell tells the editor as whom
+// droid works, and returns at once.
+func New(tell func(protocol.AuthStatus)) *Accounts {
+	return &Accounts{tell: tell, droids: make(map[Droid]int)}
 }
 
 // attempt is one login.
@@ -55,8 +68,8 @@ func (a *Accounts) begin(ctx context.Context) (at *attempt, before <-chan struct
 }
 
 // Login has a droid, which start starts, log in by the method, as the call asks for, and
-// returns droid's result when that droid is gone. The error is an *UnderWayError or one of
-// login.Do's.
+// returns droid's result when that droid is gone. Droids from before a login are old then, see
+// Age. The error is an *UnderWayError or one of login.Do's.
 func (a *Accounts) Login(c *wire.Call, start login.Start, method string, e Editor) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(c.Context)
 	at, before, err := a.begin(ctx)
@@ -72,7 +85,7 @@ func (a *Accounts) Login(c *wire.Call, start login.Start, method string, e Edito
 	}
 	s := &shown{Editor: e, request: c.Response.ID(), decline: func() { cancel(login.ErrDeclined) }}
 	defer s.end()
-	return login.Do(ctx, start, method, login.Listener{
+	result, err := login.Do(ctx, start, method, login.Listener{
 		Capabilities: e.Client.Raw, Tell: s.tell, Ask: s.ask,
 		Link: func(address string) {
 			a.mu.Lock()
@@ -81,6 +94,10 @@ func (a *Accounts) Login(c *wire.Call, start login.Start, method string, e Edito
 			s.link(address)
 		},
 	}, e.Log)
+	if err == nil {
+		a.loggedIn(method)
+	}
+	return result, err
 }
 
 // Wait returns when no droid logs in any more. It is called when the calls have ended.

@@ -20,6 +20,7 @@ import (
 	"droid-acp/internal/files"
 	"droid-acp/internal/login"
 	"droid-acp/internal/options"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
@@ -39,7 +40,7 @@ type Config struct {
 	// Login starts the droid that logs in.
 	Login login.Start
 	// LoginCommand is this program's login command.
-	LoginCommand LoginCommand
+	LoginCommand accounts.Command
 	// Store is droid's session store.
 	Store *store.Store
 	// Defaults are the settings that new sessions start with.
@@ -82,8 +83,7 @@ type Agent struct {
 	cancel context.CancelFunc
 
 	peer
-	accounts    accounts.Accounts
-	logins      logins
+	accounts    *accounts.Accounts
 	editorFiles editorFiles // set before any session
 	sessions    *registry.Registry[*Session]
 	watch       *commandWatch
@@ -101,8 +101,17 @@ func New(cfg Config) *Agent {
 		ctx:      context.Background(), // until Serve
 	}
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
-		return a.startDroid(func() (*droid.Client, error) { return cfg.Start(command) })
+		started := a.accounts.Starting()
+		client, err := cfg.Start(command)
+		if err == nil {
+			a.droids.Add(client)
+			started(client)
+		}
+		return client, err
 	}
+	a.accounts = accounts.New(func(status protocol.AuthStatus) {
+		a.notify(protocol.AuthStatusUpdate, protocol.AuthStatusParams{AuthStatus: status})
+	})
 	a.watch = newCommandWatch(func(cwd string) (uint64, error) {
 		ctx, cancel := context.WithTimeout(a.ctx, watchEvery)
 		defer cancel()

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/accounts"
 	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
@@ -17,51 +19,9 @@ import (
 	"droid-acp/internal/wire"
 )
 
-// Ways to log in, beside droid's own in package login.
-const (
-	// loginEarlier is what the one method of earlier versions was called. Clients may
-	// have stored it.
-	loginEarlier = "factory-login"
-	// loginTerminal is this program's login command, which the client runs in a terminal.
-	loginTerminal = "droid-acp-login"
-)
-
-// LoginCommand is this program's login command, for clients that run it in a terminal.
-// Without a Path there is none.
-type LoginCommand struct {
-	Path string            // of this program
-	Args []string          // for the login, with all that it needs
-	Env  map[string]string // variables to add
-}
-
-// authMethods are the ways to log in that this client can go. They are offered without
-// asking droid, also where there is none.
-func (a *Agent) authMethods(client protocol.ClientCapabilities) []protocol.AuthMethod {
-	pairing := protocol.AuthMethod{ID: login.Pairing, Name: "Log in to Factory",
-		Description: "droid opens a page in your browser, on which you confirm a code."}
-	key := protocol.AuthMethod{ID: login.APIKey, Name: "Use a Factory API key",
-		Description: "droid takes the key from the variable FACTORY_API_KEY of the environment in which this agent was started."}
-	command := a.cfg.LoginCommand
-	if client.TerminalLoginMeta && command.Path != "" {
-		env := command.Env
-		if env == nil {
-			env = map[string]string{}
-		}
-		pairing.Meta = map[string]any{"terminal-auth": map[string]any{
-			"label": "Log in to Factory", "command": command.Path, "args": command.Args, "env": env,
-		}}
-	}
-	methods := []protocol.AuthMethod{pairing, key}
-	if client.TerminalLogin {
-		methods = append(methods, protocol.AuthMethod{Type: "terminal", ID: loginTerminal, Name: "Log in to Factory in a terminal",
-			Description: "Runs this agent's login command, which shows the address to open and the code to confirm.",
-			Args:        []string{"login"}})
-	}
-	return methods
-}
-
 // authenticate has droid log in, and answers when droid has. The login ends when the
-// client cancels the request. There is one at a time.
+// client cancels the request. There is one at a time. Droids from before a login are replaced:
+// those that rest at once, the others before their next prompt.
 func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		MethodID string `json:"methodId"`
@@ -69,21 +29,18 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	if err := decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	method := params.MethodID
-	switch method {
-	case login.Pairing, login.APIKey:
-	case loginEarlier:
-		method = login.Pairing
-	case loginTerminal:
-		return nil, invalidParams("the method %q is not for authenticate: run this agent with the argument \"login\" in a terminal (ACP, authentication methods)", method)
-	default:
-		return nil, invalidParams("unknown methodId %q; the methods are %q and %q", method, login.Pairing, login.APIKey)
+	method, err := accounts.MethodOf(params.MethodID)
+	if err != nil {
+		return nil, invalidParams("%v", err)
 	}
 	result, err := a.accounts.Login(c, a.cfg.Login, method, accounts.Editor{Conn: a.conn, Client: a.client, Announce: a.announce, Log: a.log})
 	if err != nil {
 		return nil, loginError(method, err)
 	}
-	a.loggedIn(method)
+	for _, s := range a.sessions.List() {
+		s.post(s.renewIdle)
+	}
+	a.spare.Renew()
 	if protocol.Fields(result) == nil {
 		return struct{}{}, nil
 	}
@@ -136,4 +93,42 @@ func (a *Agent) announce(title, text string) {
 			}
 		})
 	}
+}
+
+// renewIdle ends a droid from before the last login, if the session rests. The next
+// prompt starts another one. A droid that has a process running in the background, or
+// lets the user log in to an MCP server, is kept for now.
+func (s *Session) renewIdle() {
+	client := s.proc.client()
+	if client == nil || s.ended || s.busy() || !s.prompts.machine.Idle() || s.line.Wanted(needCalls) || s.dialog.isOpen() {
+		return
+	}
+	if s.mustRenew(client) {
+		s.log.Info("droid was started before the last login and ends")
+		s.leave()
+	}
+}
+
+// mustRenew reports whether a droid is to be replaced before it gets another prompt: it
+// has no login, or it is from before the last login and nothing would be lost.
+func (s *Session) mustRenew(client *droid.Client) bool {
+	old, lacks := s.agent.accounts.Age(client)
+	return lacks || old && !client.HasChildren() && !s.servers.LogsIn(time.Now())
+}
+
+// renewed calls then when the droid of a prompt that begins is not one that must be
+// replaced.
+func (s *Session) renewed(then func()) {
+	client := s.proc.client()
+	if client == nil || s.proc.dying() || !s.mustRenew(client) {
+		then()
+		return
+	}
+	s.when("the prompt", func() {
+		if s.proc.client() == client && !s.proc.dying() {
+			s.log.Info("droid does not know of a login and is replaced")
+			s.leave()
+		}
+		then()
+	}, needCalls)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/accounts"
 	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
@@ -90,7 +91,7 @@ func TestAuthMethods(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T) {
 			e := open(t, func(int) (*droid.Client, error) { return nil, &droid.NotFoundError{} })
-			e.agent.cfg.LoginCommand = LoginCommand{Path: "/opt/droid-acp", Args: []string{"login", "--droid", "/d"}}
+			e.agent.cfg.LoginCommand = accounts.Command{Path: "/opt/droid-acp", Args: []string{"login", "--droid", "/d"}}
 			answer := e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`}`)
 			var r struct {
 				AuthMethods       []protocol.AuthMethod

@@ -107,7 +107,9 @@ func (s *Session) opened(info *stream.SessionInfo) {
 func (s *Session) register() {
 	s.out.Know()
 	s.tellState()
-	s.showLogins()
+	for _, l := range s.servers.NotShown() {
+		s.showLogin(l)
+	}
 }
 
 // drainEvents handles the events that droid sent before the response that was

@@ -20,9 +20,9 @@ var asked = map[string][]string{
 	"internal/adapter/command_status.go": {"Files"},
 	"internal/adapter/editorfiles.go":    {"MindsTimes"},
 	"internal/adapter/session.go":        {"BooleanOptions"},
-	"internal/adapter/login.go":          {"TerminalLogin", "TerminalLoginMeta"},
 	"internal/accounts/accounts.go":      {"Raw"},
 	"internal/accounts/editor.go":        {"Forms", "URLs"},
+	"internal/accounts/ways.go":          {"TerminalLogin", "TerminalLoginMeta"},
 	"internal/adapter/mcplogin.go":       {"URLs"},
 }
 
