@@ -86,7 +86,6 @@ type Agent struct {
 	accounts    *accounts.Accounts
 	editorFiles editorFiles // set before any session
 	sessions    *registry.Registry[*Session]
-	watch       *commandWatch
 }
 
 // New makes an Agent that has not begun to serve.
@@ -111,11 +110,6 @@ func New(cfg Config) *Agent {
 	}
 	a.accounts = accounts.New(func(status protocol.AuthStatus) {
 		a.notify(protocol.AuthStatusUpdate, protocol.AuthStatusParams{AuthStatus: status})
-	})
-	a.watch = newCommandWatch(func(cwd string) (uint64, error) {
-		ctx, cancel := context.WithTimeout(a.ctx, watchEvery)
-		defer cancel()
-		return bounded(ctx, a, "commandsStamp", cwd, func(cwd string) (uint64, error) { return commandsStamp(cwd), nil })
 	})
 	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
 		command, err := a.commandIn(a.ctx, dir)
@@ -180,7 +174,6 @@ func (a *Agent) endSessions() error {
 		a.accounts.Wait()
 		a.spare.Discard()
 		a.sessions.Wait()
-		a.watch.wait()
 	}()
 	patience := time.NewTimer(endTime)
 	defer patience.Stop()
