@@ -53,16 +53,6 @@ func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
 	}
 }
 
-// showLogins shows the logins that began before the editor knew the session.
-func (s *Session) showLogins() {
-	if !s.agent.client.URLs {
-		return
-	}
-	for _, l := range s.servers.NotShown() {
-		s.showLogin(l)
-	}
-}
-
 // showLogin asks the editor to open the address. No turn waits for the answer.
 func (s *Session) showLogin(l *mcp.Login) {
 	if !s.out.Known() {
@@ -70,32 +60,21 @@ func (s *Session) showLogin(l *mcp.Login) {
 	}
 	dialog := uuid.NewString()
 	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: dialog, URL: l.URL, Message: "The MCP server " + l.Server + " needs you to log in."}
-	takenBack := false
 	asked := wire.Ask(s.agent.conn, "elicitation/create", params, func(result protocol.ElicitationResult, err error) {
 		s.post(func() {
-			if !takenBack {
-				s.loginAnswered(l, result.Action, err)
+			if err != nil {
+				s.log.Info("the editor did not show where to log in", zap.Error(err))
+			}
+			text, cancel := s.servers.LoginAnswered(l, result.Action, err != nil)
+			if text != "" {
+				s.tell(show.Notice(text))
+			}
+			if cancel {
+				s.cancelAuth(l.Server)
 			}
 		})
 	})
-	s.servers.Shown(l, dialog, func() {
-		takenBack = true
-		asked.Withdraw()
-	})
-}
-
-// loginAnswered takes the user's answer to the request to open the address.
-func (s *Session) loginAnswered(l *mcp.Login, action string, err error) {
-	if err != nil {
-		s.log.Info("the editor did not show where to log in", zap.Error(err))
-	}
-	text, cancel := s.servers.LoginAnswered(l, action, err != nil)
-	if text != "" {
-		s.tell(show.Notice(text))
-	}
-	if cancel {
-		s.cancelAuth(l.Server)
-	}
+	s.servers.Shown(l, dialog, func() { asked.Withdraw() })
 }
 
 // cancelAuth tells droid to stop waiting for a login.

@@ -42,7 +42,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 func (s *Session) start(historyLimit int) {
 	leaving := s.proc.stillLeaving()
 	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
-	id, added := s.droidID, s.instructed
+	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers := s.cwd, s.servers.List()
 	s.do(func(ctx context.Context) {
 		if leaving != nil {

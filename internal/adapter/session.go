@@ -1,12 +1,14 @@
 package adapter
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/instructions"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
@@ -23,29 +25,29 @@ type Session struct {
 	agent  *Agent
 	log    *zap.Logger
 	stay
-	listed listed
+	// what is added to droid's system prompt; anybody may read it
+	instructed atomic.Pointer[instructions.Instructions]
 
 	thread
 	commands   commandList
 	shellNotes shellNotes
 	directory
-	proc       process // the droid that works for it
-	options    options.State
-	usage      usage
-	out        telling.Way // to the editor
-	prompts    prompts
-	replay     replay // the history that the load which runs shows
-	loads      loads
-	silence    silence
-	dialog     userDialog
-	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
-	instructed instructions
-	show       *show.View // what its editor has been shown
-	reading    reading
-	fileCalls  fileCalls    // what goes through the editor's files
-	line       waiting.Line // what waits in it, see waits.go
-	ended      bool
-	holding    holding
+	proc      process // the droid that works for it
+	options   options.State
+	usage     usage
+	out       telling.Way // to the editor
+	prompts   prompts
+	replay    replay // the history that the load which runs shows
+	loads     loads
+	silence   silence
+	dialog    userDialog
+	servers   mcp.Servers // what it knows of its MCP servers, see mcp.go
+	show      *show.View  // what its editor has been shown
+	reading   reading
+	fileCalls fileCalls    // what goes through the editor's files
+	line      waiting.Line // what waits in it, see waits.go
+	ended     bool
+	holding   holding
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
@@ -62,6 +64,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	s.prompts = newPrompts(s.options.Steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
 	s.servers.Use(servers)
+	s.instructed.Store(new(instructions.Instructions))
 	return s
 }
 
@@ -106,7 +109,9 @@ func (s *Session) opened(info *stream.SessionInfo) {
 func (s *Session) register() {
 	s.out.Know()
 	s.tellState()
-	s.showLogins()
+	for _, l := range s.servers.NotShown() {
+		s.showLogin(l)
+	}
 }
 
 // drainEvents handles the events that droid sent before the response that was

@@ -8,6 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/instructions"
 	"droid-acp/internal/links"
 	"droid-acp/internal/show"
 )
@@ -57,16 +58,16 @@ func (a *Agent) openOf(ctx context.Context, p *place, hurry func()) (s *Session,
 // takeThread finds the open session of the thread that the params name, by whichever
 // id, or makes one that works on the thread's newest session. It returns the thread's
 // ids, too.
-func (a *Agent) takeThread(ctx context.Context, at *place, p sessionParams) (s *Session, known bool, ids []string, err *acp.RequestError) {
+func (a *Agent) takeThread(ctx context.Context, at *place, w instructions.Wanted) (s *Session, known bool, ids []string, err *acp.RequestError) {
 	if ids, err = a.threadAt(ctx, at); err != nil {
 		return nil, false, nil, err
 	}
 	newest := ids[len(ids)-1]
-	search := append([]string{p.SessionID}, ids...) // the id that was asked for counts most, then the newest
+	search := append([]string{w.SessionID}, ids...) // the id that was asked for counts most, then the newest
 	slices.Reverse(search[1:])
 	err = inTurn(ctx, at, func() {
 		s, known = at.Take(search, func() *Session {
-			s := a.makeSession(p.SessionID, p.CWD, p.servers)
+			s := a.makeSession(w.SessionID, w.CWD, w.Servers)
 			s.thread.workOn(newest)
 			return s
 		})

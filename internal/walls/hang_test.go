@@ -31,7 +31,7 @@ var unbounded = map[string]string{
 	"editorFiles.open":  "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
 	"readCommandFile": "by commandFiles, which findCommands bounds", "commandPlaces": "by commandFiles", "walkCommands": "by commandFiles",
-	"Agent.startLogin": "beside, for the requests to log in alone",
+	"Agent.authenticate": "beside, for the requests to log in alone",
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds
 	// (droid.Client.Exited).
 	"Agent.copyStored": "beside", "Agent.openIn": "beside", "Agent.takeSpare": "beside", "Agent.takeUp": "beside", "Session.start": "beside",

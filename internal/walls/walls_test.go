@@ -54,6 +54,8 @@ var mayImport = map[string]string{
 	"internal/install":      "internal/child internal/diagnosis internal/droid internal/files",
 	"internal/doctor":       "internal/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/files internal/store internal/tempdir internal/visible",
 	"internal/testeditor":   "",
+	"internal/instructions": "internal/droid/stream internal/mcp internal/paths",
+	"internal/accounts":     "internal/login internal/protocol internal/quirks internal/visible internal/wire",
 	"internal/telling":      "internal/protocol internal/show internal/wire",
 	"internal/settings":     "internal/droid/stream",
 }
@@ -62,7 +64,7 @@ var mayImport = map[string]string{
 var pure = []string{
 	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/show",
 	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
-	"internal/settings",
+	"internal/settings", "internal/instructions",
 }
 
 // impure are packages that a pure room may not import. Of package sync it may have
