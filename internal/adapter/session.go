@@ -40,8 +40,7 @@ type Session struct {
 	dialog     userDialog
 	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
 	instructed instructions
-	show       *show.View // what its editor has been shown
-	reading    reading
+	show       *show.View   // what its editor has been shown
 	fileCalls  fileCalls    // what goes through the editor's files
 	line       waiting.Line // what waits in it, see waits.go
 	ended      bool
@@ -132,12 +131,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		s.droidGone()
 		return
 	}
-	switch ev := ev.(type) {
-	case stream.HookStarted:
-		s.fileCalls.hooksStarted(ev)
-	case stream.HookCompleted:
-		s.fileCalls.hooksCompleted(ev)
-	}
+	s.fileCalls.HeardHooks(ev)
 	now := time.Now()
 	s.silence.broken(now)
 	s.apply(s.proc.norm.Push(now, ev))
@@ -183,7 +177,7 @@ func (s *Session) end() {
 	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.dialog.withdrawAny()
 	s.servers.EndLogins()
-	s.fileCalls.end()
+	s.fileCalls.End()
 	s.replay.end(errEnding())
 	if s.proc.client() != nil {
 		s.endDroid()
