@@ -4,6 +4,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ACTIONLINT  = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 EDITORCONFIG = github.com/editorconfig-checker/editorconfig-checker/v3/cmd/editorconfig-checker@v3.7.0
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
+GREMLINS    = github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 VERSION     ?=
 PKG         ?= ./internal/quirks
 # Of a release; each may stay empty until there is something to say.
@@ -12,7 +13,7 @@ BASE_URL    ?=
 SCOPE       ?=
 MAINTAINER  ?=
 
-.PHONY: demo build test e2e lint fuzz mutate bench cross release release-check picture clean
+.PHONY: demo build test e2e lint fuzz mutate bench cross release release-check picture rename clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -41,10 +42,8 @@ lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, kn
 fuzz: ## each fuzz target 100,000 times
 	sh scripts/fuzz.sh 100000x
 
-# Not a part of .ci/run. On two cores, 150 mutants of quirks take about four minutes.
-# The raw recordings are left out: they are not in the repository.
-mutate: ## small changes of PKG (./internal/quirks) that its tests must notice
-	DROID_ACP_TRANSCRIPTS=none go run ./scripts/mutate $(MUTATE) $(PKG)
+mutate: ## small changes of PKG (./internal/quirks) that its tests do not notice
+	go run $(GREMLINS) unleash --timeout-coefficient 60 --output-statuses lt $(PKG)
 
 bench: ## benchmarks
 	go test -run '^$$' -bench . -benchmem ./internal/...
@@ -61,6 +60,11 @@ release-check: ## what is in dist/: installed, run, removed, and looked at as AC
 picture: build ## draw the pictures of the documents anew
 	go run ./scripts/picture docs/conversation.svg bin/droid-acp smoke --demo --mode normal --permissions allow "Add a greeting"
 	go run ./scripts/picture docs/demo.svg bin/droid-acp smoke --demo --permissions allow "Add a greeting"
+
+rename: ## give the module the path MODULE, in go.mod and in all imports: `go install` fetches a module from its path
+	old=$$(go list -m) && go mod edit -module $(MODULE) && \
+		git grep -lz "\"$$old/internal/" -- '*.go' | xargs -0 perl -pi -e "s{\"\Q$$old\E/internal/}{\"$(MODULE)/internal/}g"
+	gofmt -w .
 
 clean:
 	rm -rf bin dist

@@ -143,7 +143,7 @@ func drawing(t *testing.T) []byte {
 var exportedParts = []string{
 	"A picture, and a small file.", `src="data:image/`, "<h2>You", `<h2>droid <span class="meta">Scripted</span>`,
 	`<h4>What I changed</h4>`, "<strong>name</strong>", "<del>hello</del>", "<em>good morning</em>", `<td align="right">good morning, Ada</td>`,
-	`aria-label="done"`, `<span class="k">func</span>`, "&lt;script&gt;alert(1)&lt;/script&gt;", `<a href="https://example.com/guide" rel="noreferrer noopener">the guide</a>`,
+	`aria-label="done"`, "func greet(name string) string {", "&lt;script&gt;alert(1)&lt;/script&gt;", `<a href="https://example.com/guide" rel="noreferrer noopener">the guide</a>`,
 	`(file:///etc/passwd)`, `<a href="https://example.com/x.png" rel="noreferrer noopener">image: a picture</a>`, "(javascript:alert(1))",
 	"1 of 3 done", `<li class="now">`, "@@ -1,7 +1,7 @@", "<span class=\"del\">-\treturn \"hello\"", "<span class=\"add\">+\treturn \"good morning, \" + name",
 	"exit code 3", "FAIL main_test.go:7: &lt;b&gt;want&lt;/b&gt; 1", `<li class="chosen">An error`, "<b>Subagent</b>", "<strong>all callers</strong>",

@@ -84,7 +84,6 @@ type Agent struct {
 	logins      logins
 	editorFiles editorFiles // set before any session
 	sessions    *registry.Registry[*Session]
-	watch       *commandWatch
 }
 
 // New makes an Agent that has not begun to serve.
@@ -101,11 +100,6 @@ func New(cfg Config) *Agent {
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
 		return a.startDroid(func() (*droid.Client, error) { return cfg.Start(command) })
 	}
-	a.watch = newCommandWatch(func(cwd string) (uint64, error) {
-		ctx, cancel := context.WithTimeout(a.ctx, watchEvery)
-		defer cancel()
-		return bounded(ctx, a, "commandsStamp", cwd, func(cwd string) (uint64, error) { return commandsStamp(cwd), nil })
-	})
 	a.logins.desk = login.New(a.startLogin, a.loggedIn, cfg.Log)
 	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
 		command, err := a.commandIn(a.ctx, dir)
@@ -170,7 +164,6 @@ func (a *Agent) endSessions() error {
 		a.logins.desk.Close()
 		a.spare.Discard()
 		a.sessions.Wait()
-		a.watch.wait()
 	}()
 	patience := time.NewTimer(endTime)
 	defer patience.Stop()

@@ -7,13 +7,15 @@ import (
 
 // helpCommand lists the commands that the editor knows.
 func helpCommand(r *commandRun, _ string) {
-	var b strings.Builder
-	for _, c := range r.s.allCommands() {
-		hint := ""
-		if c.Input != nil {
-			hint = " " + c.Input.Hint
+	r.s.lookForCommands(lookTime, func() {
+		var b strings.Builder
+		for _, c := range r.s.allCommands() {
+			hint := ""
+			if c.Input != nil {
+				hint = " " + c.Input.Hint
+			}
+			fmt.Fprintf(&b, "- `/%s%s`: %s\n", c.Name, hint, c.Description)
 		}
-		fmt.Fprintf(&b, "- `/%s%s`: %s\n", c.Name, hint, c.Description)
-	}
-	r.reply(b.String())
+		r.reply(b.String())
+	})
 }

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"cmp"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -18,8 +17,8 @@ type commandFile struct{ body string }
 // first, and adds those that files lacks to files. Before 0.215 droid does not expand
 // them by itself in this mode. Files that the system runs are left out.
 func commandFiles(cwd string, files map[string]commandFile) (found []protocol.AvailableCommand) {
-	for _, place := range commandPlaces(cwd, "commands") {
-		walkCommands(place, func(path string, _ fs.FileInfo) {
+	for _, place := range commandPlaces(cwd) {
+		walkCommands(place, func(path string) {
 			base := filepath.Base(path)
 			name := commandName(strings.TrimSuffix(base, filepath.Ext(base)))
 			if _, known := files[name]; known || name == "" {

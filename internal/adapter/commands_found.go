@@ -37,7 +37,7 @@ func (a *Agent) findCommands(ctx context.Context, client *droid.Client, cwd stri
 			found.skills = slices.DeleteFunc(append([]droid.Skill{}, skills...), a.isRemoved)
 		}
 	}
-	ctx, cancel := context.WithTimeout(a.ctx, typedTime) // also where droid has taken all of ctx
+	ctx, cancel := context.WithTimeout(a.ctx, lookTime) // also where droid has taken all of ctx
 	defer cancel()
 	read, _ := bounded(ctx, a, "commandFiles", cwd, func(cwd string) (read foundCommands, err error) {
 		read.bodies = make(map[string]commandFile)
@@ -54,7 +54,7 @@ func (a *Agent) isRemoved(skill droid.Skill) bool {
 	if skill.Location == "builtin" || !filepath.IsAbs(skill.FilePath) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(a.ctx, typedTime)
+	ctx, cancel := context.WithTimeout(a.ctx, lookTime)
 	defer cancel()
 	_, err := bounded(ctx, a, "stat of a skill", skill.FilePath, os.Stat)
 	return errors.Is(err, fs.ErrNotExist)

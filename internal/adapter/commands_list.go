@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/protocol"
@@ -19,19 +20,12 @@ type commandList struct {
 	gone   []string                    // what droid listed once and does not list any more
 	listed bool                        // they are known
 
-	asking bool // they are being looked for
-	again  bool // and then once more
-	stale  bool // files have changed during the turn that runs, or since the last one
+	looks, taken int // the last look that began, and the last one whose outcome was taken
+	open         int // looks that are under way
 }
 
 // has reports whether there is a custom command or skill of this name.
 func (l *commandList) has(name string) bool { return isListed(l.custom, name) }
-
-// isDroids reports whether droid expands this name itself.
-func (l *commandList) isDroids(name string) bool {
-	_, ours := l.files[name]
-	return l.has(name) && !ours
-}
 
 // isGone reports whether a name is that of a command which was removed while droid ran.
 // droid ends a turn that begins with it, as failed (0.225).
@@ -39,44 +33,26 @@ func (l *commandList) isGone(name string) bool {
 	return !l.has(name) && slices.Contains(l.gone, commandName(name))
 }
 
-// list takes the commands that were found. What droid does not tell is not offered,
-// unless it told so before.
-func (l *commandList) list(found foundCommands) {
+// look notes that a look for commands begins, and returns its number.
+func (l *commandList) look() int {
+	l.looks++
+	l.open++
+	return l.looks
+}
+
+// take takes what was found in a look, unless a later look was taken already. What droid
+// does not tell is not offered, unless it told so before.
+func (l *commandList) take(look int, found foundCommands) {
+	if look < l.taken {
+		return
+	}
 	found = found.after(l.found)
 	for _, c := range l.found.commands {
 		l.gone = append(l.gone, c.Name)
 	}
 	l.gone = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(l.gone))), found.lists)
-	l.found, l.listed = found, true
+	l.found, l.listed, l.taken = found, true, look
 	l.custom, l.files = l.found.offered()
-}
-
-// ask reports whether the commands are to be looked for now. If that is under way, they
-// are looked for once more afterwards.
-func (l *commandList) ask() bool {
-	if l.asking {
-		l.again = true
-		return false
-	}
-	l.asking = true
-	return true
-}
-
-// asked notes that a look has ended. It reports whether another one is wanted.
-func (l *commandList) asked() bool {
-	again := l.again
-	l.asking, l.again = false, false
-	return again
-}
-
-// touched notes that files have changed.
-func (l *commandList) touched() { l.stale = true }
-
-// wasTouched reports whether files have changed. It says so once.
-func (l *commandList) wasTouched() bool {
-	stale := l.stale
-	l.stale = false
-	return stale
 }
 
 // expand replaces "/name args" by the command's text where droid does not do that
@@ -96,51 +72,29 @@ func (l *commandList) expand(text string) string {
 	return text
 }
 
-// listCommands asks droid for its commands and skills, beside the owner, and
-// tells the editor. From then on the list follows the files.
-func (s *Session) listCommands() {
+// lookForCommands asks droid for its commands and skills and reads the command files,
+// beside the owner, tells the editor what is new, and calls then. droid has so long for
+// its answer; what it does not tell is as before.
+func (s *Session) lookForCommands(limit time.Duration, then func()) {
 	client, cwd := s.proc.client(), s.cwd
-	if client == nil || s.ended || !s.commands.ask() {
+	if client == nil || s.ended {
+		then()
 		return
 	}
+	look := s.commands.look()
+	over := func() { s.commands.open--; then() }
 	s.do(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, askTime)
+		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		found := s.agent.findCommands(ctx, client, cwd)
 		s.post(func() {
-			again := s.commands.asked()
 			if s.proc.client() == client {
-				s.commandsFound(found)
+				s.commands.take(look, found)
+				s.tellState()
 			}
-			if again || s.proc.client() != client {
-				s.listCommands()
-			}
+			over()
 		})
-	}, func() { s.commands.asked() })
-}
-
-// commandsFound takes the commands that were found.
-func (s *Session) commandsFound(found foundCommands) {
-	s.commands.list(found)
-	s.tellState()
-}
-
-// followCommands has the list follow the files, while there is a droid.
-func (s *Session) followCommands() {
-	s.agent.watch.follow(s.agent.ctx, s.agent.log, s, s.cwd, func() {
-		s.post(func() {
-			s.commands.touched()
-			s.listCommands()
-		})
-	})
-}
-
-// listChanged asks for the commands at the end of a turn if their files have changed:
-// droid may have looked at directories that were not there before only with the turn.
-func (s *Session) listChanged() {
-	if s.commands.wasTouched() {
-		s.listCommands()
-	}
+	}, over)
 }
 
 // isTyped reports whether users start a skill by typing its name. Where droid does not

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,13 +38,16 @@ func TestCommandsDoNotKnowTurns(t *testing.T) {
 	require.Greater(t, checked, 10)
 }
 
-// The table has every command once.
+// The table has every command once, and a page names each.
 func TestEveryCommandHasOneRow(t *testing.T) {
+	page, err := os.ReadFile("../../docs/features.md")
+	require.NoError(t, err)
 	names := map[string]bool{}
 	for _, c := range slashCommands() {
 		require.False(t, names[c.name], c.name)
 		require.NotEmpty(t, c.description, c.name)
 		require.NotNil(t, c.run, c.name)
+		require.Regexp(t, "`/"+c.name+"[` ]", string(page))
 		names[c.name] = true
 	}
 	require.True(t, names["shell"])

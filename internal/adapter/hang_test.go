@@ -19,7 +19,7 @@ import (
 // call. internal/walls holds that each has one. They use the session "mine", and a stored one.
 var hangTests = map[diskCall]func(d *disk, stored string){
 	"stat":         opensSession,
-	"commandFiles": opensSession, "commandsStamp": opensSession, "stat of a skill": opensSession,
+	"commandFiles": opensSession, "stat of a skill": opensSession,
 	"EvalSymlinks":   opensSession,
 	"wsl.Here":       opensSession,
 	"Trust.Look":     opensSession,

@@ -15,7 +15,6 @@ func (s *Session) droidGone() {
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
 	defer s.reprieve(s.proc.dying())
-	s.agent.watch.unfollow(s)
 	s.proc.died(err)
 	s.servers.ProcessGone()
 	s.fileCalls.End()
@@ -78,7 +77,6 @@ func (s *Session) park(now time.Time) {
 func (s *Session) leave() {
 	doomed := s.proc.dying()
 	client := s.proc.letGo()
-	s.agent.watch.unfollow(s)
 	s.reprieve(doomed)
 	s.servers.ProcessGone()
 	s.do(func(context.Context) {

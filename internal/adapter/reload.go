@@ -30,6 +30,7 @@ type reload struct {
 
 	turn *turns.Change   // its place among what is asked of the session
 	over func(why error) // ends that
+	told bool            // droid has opened the session, and the history is told where it was wanted
 	kept bool            // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
@@ -190,11 +191,26 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		return
 	}
 	s.tellAs(r.session)
-	if r.replay {
-		s.replay.begin(r.ctx, info, func(err *acp.RequestError) { s.reloadEnded(r, err) })
+	s.out.Forget() // the editor begins anew: it is told everything again
+	if !r.replay {
+		s.reloadTold(r)
 		return
 	}
-	s.reloadEnded(r, nil)
+	s.replay.begin(r.ctx, info, func(err *acp.RequestError) {
+		if err != nil {
+			s.reloadEnded(r, err)
+			return
+		}
+		s.reloadTold(r)
+	})
+}
+
+// reloadTold answers the load when the commands and the use of the context window are known:
+// all that a load tells comes before its response (the conformance kit's ACP-LOAD-002).
+func (s *Session) reloadTold(r *reload) {
+	r.told = true
+	s.tellUsage()
+	s.when("a load", func() { s.reloadEnded(r, nil) }, needAnswers)
 }
 
 // reloadEnded answers the load that runs.
@@ -206,11 +222,11 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		r.refuse(err)
 	} else {
 		s.tellLeftOut()
-		// The editor begins anew: after the response it is told everything again.
-		s.out.Forget()
-		r.done(s.sessionResult(), nil)
+		result := s.sessionResult()
+		s.register()
+		r.done(result, nil)
 	}
-	r.request.WhenWritten(func() { s.post(func() { s.reloadAnswered(r, err == nil) }) })
+	r.request.WhenWritten(func() { s.post(func() { s.reloadAnswered(r) }) })
 }
 
 // cancelLoad ends a load that the user has taken back, however far it is. If it was to open
@@ -224,7 +240,7 @@ func (s *Session) cancelLoad(r *reload) {
 	case !s.loads.has(r): // it has its answer
 	default:
 		r.kept = s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1
-		opens := !s.out.Known() && !s.replay.runs() // and droid has not opened it yet
+		opens := !s.out.Known() && !s.replay.runs() && !r.told // and droid has not opened it yet
 		s.replay.end(requestCancelled())
 		s.reloadEnded(r, requestCancelled())
 		switch {
@@ -269,11 +285,7 @@ func (s *Session) neverOpened(err *acp.RequestError) {
 }
 
 // reloadAnswered goes on when the response to a load is written.
-func (s *Session) reloadAnswered(r *reload, loaded bool) {
-	if loaded {
-		s.register()
-		s.tellUsage()
-	}
+func (s *Session) reloadAnswered(r *reload) {
 	s.rest()
 	if s.loads.load == r {
 		s.loads.load = nil

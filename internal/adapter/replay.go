@@ -72,7 +72,6 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 	if s.replay.older {
 		s.tell(show.Thought("The session has older messages that droid did not return."))
 	}
-	s.out.Forget() // the title belongs to the history, whatever was told before
 	s.tellTitle(s.replay.title)
 	s.replay.end(nil)
 	return nil

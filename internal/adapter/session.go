@@ -95,14 +95,13 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.apply(s.proc.opened(info.Settings))
 	s.tellState()
 	s.watchServers()
-	s.followCommands()
-	s.listCommands()
+	s.lookForCommands(askTime, func() {})
 	s.holdStored()
 	s.rest()
 }
 
-// register marks the session as known to the editor and tells it what changed
-// since the response was made.
+// register marks the session as known to the editor and tells it the state that the
+// response does not have.
 func (s *Session) register() {
 	s.out.Know()
 	s.tellState()
@@ -172,7 +171,6 @@ func (s *Session) tick() {
 // end finishes the session: every prompt is answered, droid is gone.
 func (s *Session) end() {
 	s.ended = true
-	s.agent.watch.unfollow(s)
 	s.readNoMore()
 	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.dialog.withdrawAny()
@@ -227,8 +225,8 @@ func (s *Session) tell(things ...protocol.Update) {
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {
-	if !s.out.Known() {
-		return
+	if !s.out.Known() || s.loads.open() != nil {
+		return // the response tells it
 	}
 	s.tell(s.options.Updates()...)
 	if s.commands.listed {

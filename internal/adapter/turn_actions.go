@@ -180,7 +180,6 @@ func (s *Session) endPrompt(end turns.End) {
 		p.command.ended()
 	}
 	s.rest()
-	s.listChanged()
 	if end.Empty {
 		s.tell(show.Thought("The model gave an empty answer."))
 	}
@@ -192,6 +191,7 @@ func (s *Session) endPrompt(end turns.End) {
 	// next turn tells what this one used.
 	if end.ByDroid && !end.Cancelled {
 		s.tellUsage()
+		s.lookForCommands(lookTime, func() {}) // the turn may have written some
 	}
 }
 

@@ -20,6 +20,7 @@ const (
 	needWritten waiting.Need = "a response to be written"
 	needQuiet   waiting.Need = "the prompt that runs"
 	needServers waiting.Need = "MCP servers to start"
+	needAnswers waiting.Need = "droid to list its commands and tell its use of the context"
 )
 
 // there reports whether nobody has to wait for something any more.
@@ -37,6 +38,8 @@ func (s *Session) there(n waiting.Need) bool {
 		return !s.prompts.machine.Unwritten()
 	case n == needQuiet:
 		return !s.works()
+	case n == needAnswers:
+		return s.commands.open == 0 && s.usage.asked == 0
 	}
 	return !s.servers.Starting()
 }

@@ -15,7 +15,7 @@ type Call struct {
 	State  State
 
 	Command   string // that was run
-	Input     string // of a tool that has nothing better to show; code in the language Lang
+	Input     string // of a tool that has nothing better to show
 	Prompt    string // for a subagent; Markdown
 	Plan      string // Markdown
 	Changes   []Change
@@ -25,7 +25,6 @@ type Call struct {
 	Exit      *int   // its exit code; nil when it did not exit by itself
 	Note      string // plain text
 	Result    string // of other tools
-	Lang      string // a file name or language that the Result is in, "" for plain text
 	Answer    string // of a subagent; Markdown
 
 	images []template.URL

@@ -42,7 +42,7 @@ func TestContrast(t *testing.T) {
 			colours[m[1]] = m[2]
 		}
 		for back, texts := range map[string]string{
-			"back": "text soft link bad good k s c n f t", "card": "text soft link k s c n f t", "user": "text soft link", "add": "text", "del": "text",
+			"back": "text soft link bad good", "card": "text soft link", "user": "text soft link", "add": "text", "del": "text",
 		} {
 			for _, text := range strings.Fields(texts) {
 				a, b := luminance(t, colours[back]), luminance(t, colours[text])

@@ -72,12 +72,12 @@ func everywhere(text string) *Conversation {
 	c.Thought(said("a", text))
 	c.Note(text)
 	exit := 1
-	call := c.Call(Call{Tool: text, Title: text, State: State(text), Command: text, Input: text, Prompt: text, Plan: text, Output: text, Note: text, Result: text, Lang: "<" + text, Answer: text,
+	call := c.Call(Call{Tool: text, Title: text, State: State(text), Command: text, Input: text, Prompt: text, Plan: text, Output: text, Note: text, Result: text, Answer: text,
 		Changes: []Change{{File: text, Lines: []Line{{Sign: '+', Text: text}, {Sign: text[0], Text: text}}}}, Tasks: []Task{{text, text}},
 		Questions: []Question{{text, []string{text, "b"}, text}, {text, nil, "b"}}})
 	call.Image(text, text)
 	call.Image("image/png", text)
-	c.Call(Call{Tool: "Read", Exit: &exit, Lang: "go", Result: text, Input: text, Folded: true})
+	c.Call(Call{Tool: "Read", Exit: &exit, Result: text, Input: text, Folded: true})
 	c.Spent(Tokens{Input: 1})
 	return c
 }

@@ -18,7 +18,7 @@ const (
 	maxPainting = 10 * time.Second
 )
 
-// painter makes HTML of Markdown and of code, for one page.
+// painter makes HTML of Markdown and of other text, for one page.
 type painter struct{ until time.Time }
 
 func newPainter(now time.Time) *painter { return &painter{until: now.Add(maxPainting)} }
@@ -83,12 +83,12 @@ func fenceOf(word string) string {
 func (p *painter) Typed(source string) template.HTML {
 	var b strings.Builder
 	source = visible.Text(source)
-	begin, at, fence, language := 0, 0, "", ""
+	begin, at, fence := 0, 0, ""
 	flush := func(end int) {
 		held := source[begin:end]
 		switch {
 		case fence != "":
-			b.WriteString(blockOfCode(language, held))
+			b.WriteString(blockOfCode(held))
 		case strings.Trim(held, "\r\n") != "":
 			b.WriteString(`<p class="typed">` + escaped(strings.Trim(held, "\r\n")) + "</p>\n")
 		}
@@ -98,8 +98,8 @@ func (p *painter) Typed(source string) template.HTML {
 		switch opens := fenceOf(word); {
 		case fence == "" && opens != "":
 			flush(at)
-			fence, language, begin = opens, strings.TrimSpace(word[len(opens):]), next
-			if language != "" && (strings.ContainsAny(language, " \t") || grammarFor(language) == nil) { // more than the name of a language
+			fence, begin = opens, next
+			if strings.ContainsAny(strings.TrimSpace(word[len(opens):]), " \t") { // more than the name of a language
 				b.WriteString(`<p class="typed">` + escaped(word) + "</p>\n")
 			}
 		case fence != "" && word == fence:
@@ -113,7 +113,6 @@ func (p *painter) Typed(source string) template.HTML {
 }
 
 // blockOfCode is code on lines of its own.
-func blockOfCode(language, text string) string {
-	language, _, _ = strings.Cut(strings.TrimSpace(language), " ")
-	return `<pre tabindex="0"><code>` + code(language, text) + "</code></pre>\n"
+func blockOfCode(text string) string {
+	return `<pre tabindex="0"><code>` + escaped(text) + "</code></pre>\n"
 }

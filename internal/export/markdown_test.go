@@ -1,9 +1,6 @@
 package export
 
 import (
-	"html"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -29,81 +26,11 @@ func TestMarkdown(t *testing.T) {
 		"<details>\nhidden\n</details>":     "<p class=\"typed\">&lt;details&gt;\nhidden\n&lt;/details&gt;</p>\n",
 		"```nosuchlanguage\na <b>\n```":     "<pre tabindex=\"0\"><code>a &lt;b&gt;\n</code></pre>\n",
 		"    indented\n":                    "<pre tabindex=\"0\"><code>indented\n</code></pre>\n",
-		"```diff\n+a\n-b\n```":              "<pre tabindex=\"0\"><code><span class=\"add\">+a\n</span><span class=\"del\">-b\n</span></code></pre>\n",
+		"```diff\n+a\n-b\n```":              "<pre tabindex=\"0\"><code>+a\n-b\n</code></pre>\n",
 		"rm \u202ethis":                     "<p>rm \\u202ethis</p>\n",
 	} {
 		require.Equal(t, want, string(newPainter(time.Now()).Markdown(source)), source)
 	}
-}
-
-// Code keeps each of its signs, whatever language it is taken for.
-func TestCodeKeepsItsText(t *testing.T) {
-	for _, text := range append(hostile, "a\r\nb\n\n\n", "x", "<a href='x'>&amp;</a>", "cat <<E\n$x\nE\n", `{"a":[1,2`, "<?php echo 1 ?> x", "# a\n```go\nx\n```", "'", `"`, `"""`, "\"\\", "'\\", "\x00",
-		"a: |\n  b\n", "<A b={c}/>", "RUN \\\n x", "/*", "/*/", "<", "</", "<!-", "<!--", "<a b", "é'é'", "\xff'\xff'", "1.", "1.a", "@", "+", "\n") {
-		for name := range grammars() {
-			require.Equal(t, strings.ReplaceAll(text, "\x00", "\uFFFD"), unmarked(code(name, text)), name)
-		}
-	}
-}
-
-// What has which colour: «class text» has one.
-func TestColours(t *testing.T) {
-	for what, text := range map[string]string{
-		"go":         "«k func» «f Do»(a «t int») { «k return» «s \"b\\\"c\"» + «s `d\n`» + «n 1.5e3» «c // e»\n}",
-		"a.PY":       "«f @x»\n«k def» «f y»(): «s \"\"\"a\n\"b\"\"\"» «c # z»",
-		"rust":       "«k fn» a<'a>(b: &'a «t str») { «s 'x'» «s '\\''» «s '\\u{1F600}'» «s \"c\nd\"» }",
-		"json":       `{«t "a"»: «n 1», «t "b"» : [«s "c:"», «k true»]}`,
-		"yaml":       "«t a-b»: it's «c # d»\n«t e»: «s 'f'» http://g#h",
-		"toml":       "[a]\n«t b» = «s 'c'» «c # d»",
-		"sh":         "«k if» «t test» ${#a}; «k then» «t echo» «s \"b\nc\"»; «k fi» «c # d»",
-		"sql":        "«k Select» «f f»(a) «k from» «s 'b''c'» «c -- d»",
-		"html":       "«c <!-- a -->»«t <b» «f c»=«s \"d\"»«t >»e < f«t </b>»",
-		"css":        "«k @media» a:hover { «t color»: red }",
-		"diff":       "«k @@ 1 @@\n»«add +a\n»«del -b\n» c",
-		"README.md":  "«k # a\n»b\n«s ```\n# c\n```\n»d",
-		"a/Makefile": "«t all»: b\n\tc",
-		"Dockerfile": "«k FROM» a «k AS» b",
-		"ts":         "«k const» a: «t string» = «s `b\n`» «c /* d\n */»",
-		"c":          "«k #include» <a> «t char» b = «s 'c'»",
-		"nosuch":     "func \"a\"",
-	} {
-		want := regexp.MustCompile("«([a-z]+) ((?s:.*?))»").ReplaceAllString(html.EscapeString(text), `<span class="$1">$2</span>`)
-		require.Equal(t, want, code(what, regexp.MustCompile("«[a-z]+ |»").ReplaceAllString(text, "")), what)
-	}
-}
-
-func TestLanguages(t *testing.T) {
-	for what, name := range map[string]string{"go": "Go", "Go ": "Go", "sh": "Shell", "main.go": "Go", "MAIN.PY": "Python", "C:\\x\\a.rs": "Rust", "src/Dockerfile": "Dockerfile", "x.tar.gz": "", "README": "", "": "", "nosuch": "", "a.nosuch": "", "a." + strings.Repeat("x", 99): "", "file": "", "go/": ""} {
-		got := ""
-		if g := grammarFor(what); g != nil {
-			got = strings.Fields(g.names)[0]
-		}
-		require.Equal(t, name, got, what)
-	}
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "export.md"))
-	require.NoError(t, err)
-	var list []string
-	names := 0
-	for _, l := range languages {
-		list = append(list, strings.Fields(l.names)[0])
-		for _, name := range strings.Fields(l.names) {
-			require.Equal(t, l.names, grammarFor(name).names, "%s is in two rows", name)
-			names++
-		}
-	}
-	require.Greater(t, names, len(languages))
-	require.Contains(t, strings.ReplaceAll(string(doc), "\n", " "), "languages: "+strings.Join(list, ", ")+".")
-}
-
-// unmarked is the text of HTML that has spans only.
-func unmarked(s string) string {
-	var b strings.Builder
-	for s != "" {
-		text, rest, _ := strings.Cut(s, "<")
-		b.WriteString(text)
-		_, s, _ = strings.Cut(rest, ">")
-	}
-	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&#34;", `"`, "&#39;", "'").Replace(b.String())
 }
 
 // Long Markdown is read in pieces that end at empty lines outside of code.

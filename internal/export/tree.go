@@ -148,7 +148,7 @@ func (w *writer) code(b *markdown.CodeBlock) {
 	if len(lines) > 0 {
 		text += "\n"
 	}
-	w.WriteString(blockOfCode(b.Info, text))
+	w.WriteString(blockOfCode(text))
 }
 
 func (w *writer) table(t *markdown.Table) {

@@ -50,7 +50,7 @@ func (f *forge) here() string {
 
 func newForge(t *testing.T) *forge {
 	f := &forge{t: t, inputs: map[string]string{}, dir: t.TempDir(), path: os.Getenv("PATH")}
-	read(t, "action.yml", &f.action, false)
+	read(t, "action.yml", &f.action)
 	require.Equal(t, "composite", f.action.Runs.Using)
 	f.workspace = filepath.Join(f.dir, "workspace")
 	require.NoError(t, os.Mkdir(f.workspace, 0o755))

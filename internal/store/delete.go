@@ -24,9 +24,10 @@ func companions() []string {
 //
 // in which they lie as in the store, with the times they had. Moving what that
 // directory holds back into <home>/.factory/sessions brings the sessions back, and
-// the thread with them; nothing empties the trash. All files move or none, even to
-// another filesystem and when the move is interrupted. An interrupted move leaves a
-// directory in the trash whose name ends in ".part"; the store still has the sessions.
+// the thread with them; nothing empties the trash. All files move, or none when one
+// cannot be moved. When this program is killed meanwhile, each session is in the store or in
+// the trash. If .factory/sessions is a symbolic link, the trash is beside the directory that it
+// leads to. A store that is a file system of its own has no trash: nothing is deleted.
 //
 // An id that the store does not have, or could not have, is no error, nor is
 // one that another process deletes at the same time. If some process holds one of the

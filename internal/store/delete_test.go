@@ -48,6 +48,16 @@ func (s testStore) bins() []string {
 	return list
 }
 
+// getBack does what the documentation says: what lies in the trash goes back to where it was.
+func getBack(t *testing.T, s testStore, bin string) {
+	t.Helper()
+	for _, name := range filesIn(t, bin) {
+		to := filepath.Join(s.root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o700))
+		require.NoError(t, os.Rename(filepath.Join(bin, name), to))
+	}
+}
+
 func TestDeleteAndGetBack(t *testing.T) {
 	s := newStore(t)
 	path := s.session("gone", abs("/w"), 1)
@@ -76,12 +86,7 @@ func TestDeleteAndGetBack(t *testing.T) {
 	require.NoError(t, s.Delete("never"))
 	require.Len(t, s.bins(), 1)
 
-	// As the documentation says: what lies there goes back to where it was.
-	for _, name := range filesIn(t, s.bins()[0]) {
-		to := filepath.Join(s.root, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o700))
-		require.NoError(t, os.Rename(filepath.Join(s.bins()[0], name), to))
-	}
+	getBack(t, s, s.bins()[0])
 	require.Equal(t, before, filesIn(t, s.root))
 	require.Equal(t, listed, s.list("", 0), "with the same time")
 	back, err := os.ReadFile(path)
@@ -169,59 +174,22 @@ func TestTrashName(t *testing.T) {
 	require.WithinDuration(t, time.Now(), at, time.Minute)
 }
 
-// elsewhere is a directory on another filesystem than the test's.
-func elsewhere(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "droid-acp-test-")
-	if err != nil {
-		t.Skip("no other filesystem here:", err)
-	}
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	if !acrossFilesystems(t, dir) {
-		t.Skip("/dev/shm is no other filesystem")
-	}
-	return dir
-}
-
-func acrossFilesystems(t *testing.T, dir string) bool {
-	t.Helper()
-	from := filepath.Join(dir, "probe")
-	require.NoError(t, os.WriteFile(from, nil, 0o600))
-	err := os.Link(from, filepath.Join(t.TempDir(), "probe"))
-	require.NoError(t, os.Remove(from))
-	return err != nil
-}
-
-// The store lies on another filesystem than the trash beside it.
-func TestDeleteToAnotherFilesystem(t *testing.T) {
+// The store is a symbolic link: the trash is beside the directory that it leads to.
+func TestDeleteBehindALink(t *testing.T) {
 	s := newStore(t)
-	other := elsewhere(t)
+	other := filepath.Join(t.TempDir(), "sessions")
+	require.NoError(t, os.Mkdir(other, 0o700))
 	require.NoError(t, os.Remove(s.root))
 	require.NoError(t, os.Symlink(other, s.root))
-	path := s.session("gone", abs("/w"), 1)
-	dir := filepath.Base(filepath.Dir(path))
-	s.write(dir, "gone.settings.json", "{}", sometime)
-	s.write("gone/attachments", "f.txt", "attached", sometime)
-	require.NoError(t, os.Symlink("f.txt", filepath.Join(s.root, "gone", "attachments", "link")))
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-
+	s.full("gone")
+	all := filesIn(t, other)
 	require.NoError(t, s.Delete("gone"))
 	require.Empty(t, filesIn(t, other))
-	require.NoDirExists(t, filepath.Join(other, "gone"))
-	require.Len(t, s.bins(), 1)
-	bin := s.bins()[0]
-	require.Equal(t, []string{dir + "/gone.jsonl", dir + "/gone.settings.json", "gone/attachments/f.txt", "gone/attachments/link"}, filesIn(t, bin))
-	moved, err := os.ReadFile(filepath.Join(bin, dir, "gone.jsonl"))
+	require.Empty(t, s.bins())
+	bins, err := filepath.Glob(filepath.Join(filepath.Dir(other), trashName, "*"))
 	require.NoError(t, err)
-	require.Equal(t, content, moved)
-	info, err := os.Stat(filepath.Join(bin, dir, "gone.jsonl"))
-	require.NoError(t, err)
-	require.Equal(t, sometime.Add(time.Second), info.ModTime().UTC())
-	require.Equal(t, fs.FileMode(0o600), info.Mode())
-	target, err := os.Readlink(filepath.Join(bin, "gone", "attachments", "link"))
-	require.NoError(t, err)
-	require.Equal(t, "f.txt", target)
+	require.Len(t, bins, 1)
+	require.Equal(t, all, filesIn(t, bins[0]))
 }
 
 // A project directory that is a symbolic link out of the store: what lies there is
@@ -273,90 +241,103 @@ func (s testStore) full(id string) []string {
 	return filesIn(s.t, s.root)
 }
 
-// The n-th step of a deletion is the last one that happens, or fails: either way
-// the store or the trash has the whole session.
+// The n-th step of a deletion is the last one that happens, or fails: either way each session is
+// in the store with all its files or in the trash, and moving back what lies there makes it whole.
 func TestDeleteIsAllOrNothing(t *testing.T) {
 	type killed struct{}
-	errStep := errors.New("no space left")
-	for _, tc := range []struct {
-		name string
-		stop func() error // in place of the step
-		link error        // of all links: files are copied
-	}{
-		{"killed", func() error { panic(killed{}) }, nil},
-		{"killed while copying", func() error { panic(killed{}) }, errStep},
-		{"failing", func() error { return errStep }, nil},
-		{"failing while copying", func() error { return errStep }, errStep},
+	errStep := errors.New("invalid cross-device link")
+	for name, stop := range map[string]func() error{ // in place of the step
+		"killed":  func() error { panic(killed{}) },
+		"failing": func() error { return errStep },
 	} {
-		t.Run(tc.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			for step := 0; ; step++ {
 				s := newStore(t)
-				all := s.full("gone")
+				s.full("first")
+				all := s.full("second")
 				left := step
-				do := func(call func() error) error {
+				s.rename = func(from, to string) error {
 					if left--; left == -1 {
-						return tc.stop()
+						return stop()
 					}
-					return call()
+					return os.Rename(from, to)
 				}
-				s.link = func(from, to string) error {
-					return do(func() error {
-						if tc.link != nil {
-							return tc.link
-						}
-						return os.Link(from, to)
-					})
-				}
-				s.remove = func(path string) error { return do(func() error { return os.Remove(path) }) }
 				err := func() error {
 					defer func() {
 						if p := recover(); p != nil && p != any(killed{}) {
 							panic(p)
 						}
 					}()
-					return s.Delete("gone")
+					return s.Delete("first", "second")
 				}()
 				if left >= 0 {
 					require.NoError(t, err)
-					require.Greater(t, step, 2*len(all)-1, "all steps were stopped at")
+					require.GreaterOrEqual(t, step, len(all), "all steps were stopped at")
 					return
 				}
-				whole := len(s.bins()) == 1 && !strings.HasSuffix(s.bins()[0], unfinished) && slices.Equal(all, filesIn(t, s.bins()[0]))
-				require.True(t, whole || slices.Equal(all, filesIn(t, s.root)), "step %d: store %v", step, filesIn(t, s.root))
 				if err != nil {
 					require.Equal(t, all, filesIn(t, s.root), "what failed left everything where it was")
 					require.Empty(t, s.bins())
 				}
-				// The next attempt gets to the end.
-				s.link, s.remove = os.Link, os.Remove
-				require.NoError(t, s.Delete("gone"))
-				_, err = s.Find("gone")
-				require.Error(t, err)
+				requireThereOrMoved(t, s, "first", all)
+				requireThereOrMoved(t, s, "second", all)
+				s.rename = os.Rename
+				require.NoError(t, s.Delete("first", "second"), "the next attempt gets to the end")
+				require.Empty(t, s.list("", 0))
+				for _, bin := range s.bins() {
+					getBack(t, s, bin)
+				}
+				require.Equal(t, all, filesIn(t, s.root))
 			}
 		})
 	}
 }
 
-// A droid writes while the files are copied: what it wrote must not be lost.
-func TestDeleteWhileItIsWritten(t *testing.T) {
+// requireThereOrMoved: a conversation in the store has all that belongs to it, and one that is
+// not there is in the trash.
+func requireThereOrMoved(t *testing.T, s testStore, id string, all []string) {
+	t.Helper()
+	var moved []string
+	for _, bin := range s.bins() {
+		moved = append(moved, filesIn(t, bin)...)
+	}
+	for _, name := range all {
+		if !strings.HasSuffix(name, id+transcript) {
+			continue
+		}
+		if slices.Contains(moved, name) {
+			require.NoFileExists(t, filepath.Join(s.root, name))
+			continue
+		}
+		for _, other := range all {
+			if strings.HasPrefix(other, strings.TrimSuffix(name, transcript)+".") || strings.HasPrefix(other, id+"/") {
+				require.FileExists(t, filepath.Join(s.root, other))
+			}
+		}
+	}
+}
+
+// What a droid writes under a name while its session is moved is not replaced when the rest
+// cannot be moved, and the error says where it is.
+func TestDeleteGoesBackOverNothing(t *testing.T) {
 	s := newStore(t)
 	path := s.session("busy", abs("/w"), 1)
-	s.link = func(_, to string) error {
-		if strings.HasSuffix(to, ".bak") { // the conversation was copied before
-			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-			require.NoError(t, err)
-			_, err = f.WriteString("more\n")
-			require.NoError(t, err)
-			require.NoError(t, f.Close())
+	dir := filepath.Base(filepath.Dir(path))
+	s.write(dir, "busy.settings.json", "{}", sometime)
+	s.rename = func(from, to string) error {
+		if strings.HasSuffix(from, ".settings.json") {
+			s.write(dir, "busy"+transcript, "new", sometime)
+			return errors.New("no")
 		}
-		return errors.ErrUnsupported
+		return os.Rename(from, to)
 	}
-	s.write(filepath.Base(filepath.Dir(path)), "busy.settings.json.bak", "{}", sometime)
-	require.ErrorContains(t, s.Delete("busy"), "a droid has it open")
+	err := s.Delete("busy")
+	require.ErrorIs(t, err, fs.ErrExist)
+	require.ErrorContains(t, err, "its files are in "+s.bins()[0])
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Contains(t, string(content), "more\n")
-	require.Empty(t, s.bins())
+	require.Equal(t, "new", string(content))
+	require.FileExists(t, filepath.Join(s.bins()[0], dir, "busy"+transcript))
 }
 
 func TestDeleteOfAHeldSession(t *testing.T) {

@@ -41,11 +41,12 @@ const EnvHome = "FACTORY_HOME_OVERRIDE"
 // so that what other processes do shows at once. All methods may be called from
 // any goroutine.
 type Store struct {
-	root string
-	err  error // why root is not known, or nil
-	log  *zap.Logger
-	system
+	root  string
+	err   error // why root is not known, or nil
+	log   *zap.Logger
 	locks files.Locks
+
+	rename func(from, to string) error // os.Rename; tests end a deletion halfway
 
 	unlocked sync.Once // see noLocks
 }
@@ -56,7 +57,7 @@ func New(root string, log *zap.Logger) *Store {
 	if log == nil {
 		log = zap.NewNop()
 	}
-	return &Store{root: root, log: log, system: system{os.Link, os.Remove}}
+	return &Store{root: root, log: log, rename: os.Rename}
 }
 
 // Unknown returns a store whose place is not known: each use of it returns err.

@@ -217,17 +217,17 @@ func TestDeleteOfAThread(t *testing.T) {
 	require.Equal(t, before, filesIn(t, s.root))
 	release()
 
-	removed := 0
-	s.Store.remove = func(path string) error {
-		if removed++; removed == 4 {
+	renamed := 0
+	s.rename = func(from, to string) error {
+		if renamed++; renamed == 4 {
 			return os.ErrPermission
 		}
-		return os.Remove(path)
+		return os.Rename(from, to)
 	}
 	require.Error(t, s.Delete(s.Thread("a")...))
 	require.Equal(t, before, filesIn(t, s.root), "none was moved")
 	require.Empty(t, s.bins())
-	s.Store.remove = os.Remove
+	s.rename = os.Rename
 
 	require.NoError(t, s.Delete(s.Thread("c")...))
 	require.Equal(t, []string{"other"}, ids(s.list("", 0)))

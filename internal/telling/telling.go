@@ -49,8 +49,8 @@ func (w *Way) Known() bool { return w.known }
 // Know notes that the editor knows the session from now on.
 func (w *Way) Know() { w.known = true }
 
-// Forget notes that the editor begins anew: it is told everything again.
-func (w *Way) Forget() { w.known, w.told = false, nil }
+// Forget notes that the editor begins anew: it is told the session's state again.
+func (w *Way) Forget() { w.told = nil }
 
 // Full returns nil while the editor takes more, else a channel that is closed when it does
 // again.

@@ -31,7 +31,6 @@ var tellers = map[string]teller{
 	"ExitSpecMode": {startedPlan, endedPlan},
 	"AskUser":      {startedQuestions, endedQuestions},
 	"Task":         {startedSubagent, endedSubagent},
-	"Read":         {startedOther, endedRead},
 }
 
 func tellerOf(tool string) teller {
@@ -90,15 +89,6 @@ func startedOther(_ *builder, c *call) {
 }
 
 func endedOther(_ *builder, c *call, ev quirks.ToolEnded) { c.Result = show.ResultText(ev.Content) }
-
-func endedRead(b *builder, c *call, ev quirks.ToolEnded) {
-	endedOther(b, c, ev)
-	if !ev.IsError {
-		c.Lang = fileName(c.field("file_path"))
-	}
-}
-
-func fileName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 // startedCommand shows the command, under the model's words on what it does.
 func startedCommand(_ *builder, c *call) { c.Command, c.Title = c.field("command"), c.field("summary") }

@@ -161,7 +161,7 @@ func TestSubagentsAndOthersAreFolded(t *testing.T) {
 	page := pageOf(t, called(t, "Task", map[string]any{"subagent_type": "worker", "description": "Look", "prompt": "Find **all**."}, "## Found\n\nnothing", false), Options{})
 	contains(t, page, `<details class="call"><summary><b>Subagent</b> <span class="title">worker: Look`, "<strong>all</strong>", "<h4>Found</h4>")
 	page = pageOf(t, called(t, "Read", map[string]any{"file_path": "/w/a.go", "limit": 3}, "package a", false), Options{})
-	contains(t, page, `<details class="call"><summary><b>Read</b>`, `<span class="k">package</span>`, "limit")
+	contains(t, page, `<details class="call"><summary><b>Read</b>`, "package", "limit")
 	page = pageOf(t, called(t, "box___open", map[string]any{"lid": true, "query": "q"}, "opened <it>", false), Options{})
 	contains(t, page, "<b>box: open</b>", "opened &lt;it&gt;", "lid")
 }

@@ -30,8 +30,7 @@ var unbounded = map[string]string{
 	"Session.apply":    "readfile.Reader has one",
 	"editorFiles.open": "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
-	"readCommandFile": "by commandFiles, which findCommands bounds", "commandsStamp": "by the watch's stamp, which New bounds",
-	"commandPlaces": "by these two", "walkCommands": "by these two", "walkSkills": "by commandsStamp",
+	"readCommandFile": "by commandFiles, which findCommands bounds", "commandPlaces": "by commandFiles", "walkCommands": "by commandFiles",
 	"Agent.startLogin": "beside, for the requests to log in alone",
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds
 	// (droid.Client.Exited).
@@ -67,11 +66,15 @@ func hangingCalls(m *tree) (named []string, loose map[string][]string) {
 			if !ok {
 				continue
 			}
+			among := make(map[ast.Node]bool) // what a select waits for beside something else
 			ast.Inspect(f, func(n ast.Node) bool {
 				if s, ok := n.(*ast.SelectStmt); ok && len(s.Body.List) > 1 {
-					for _, c := range s.Body.List { // it waits for something else, too
-						c.(*ast.CommClause).Comm = nil
+					for _, c := range s.Body.List {
+						among[c.(*ast.CommClause).Comm] = true
 					}
+				}
+				if n != nil && among[n] {
+					return false
 				}
 				if call, ok := n.(*ast.CallExpr); ok {
 					if name := bounds(m, call); name != "" {

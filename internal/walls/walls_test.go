@@ -77,10 +77,6 @@ var impure = []string{
 // clock are the functions of package time that ask the clock or wait.
 var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep", "Timer", "Ticker"}
 
-// maxFile is how many lines a file may have that is no test. A room may have a quarter
-// of all lines.
-const maxFile = 400
-
 func TestImports(t *testing.T) {
 	m := readModule(t)
 	for room := range mayImport {
@@ -165,7 +161,6 @@ func impurities(m *tree) (found []string) {
 // with what they started, and nobody waits for them, or for looking them up, without a bound.
 var mayRun = map[string]string{
 	"internal/child":     "it is the room for that",
-	"internal/mutate":    "a tool that runs go and is ended with its terminal",
 	"internal/fakedroid": "a droid for tests, which runs hooks as droid does",
 	"internal/fakelogin": "a droid for tests, which leaves a browser behind as droid does",
 }
@@ -209,29 +204,6 @@ func startedBeside(m *tree) (found []string) {
 // starts are functions that start programs, beside those of os/exec.
 var starts = map[string]bool{"os.StartProcess": true, "syscall.StartProcess": true, "syscall.ForkExec": true, "syscall.Exec": true,
 	"golang.org/x/sys/unix.Exec": true, "golang.org/x/sys/windows.CreateProcess": true}
-
-func TestSizes(t *testing.T) { require.Empty(t, tooLarge(readModule(t))) }
-
-// tooLarge are files and rooms with too many lines.
-func tooLarge(m *tree) (found []string) {
-	total, lines := 0, make(map[string]int)
-	for room := range m.rooms {
-		for _, s := range m.code(room) {
-			total += s.lines
-			lines[room] += s.lines
-			if s.lines > maxFile {
-				found = append(found, fmt.Sprintf("%s has %d lines", s.name, s.lines))
-			}
-		}
-	}
-	for room, n := range lines {
-		if n > total/4 {
-			found = append(found, fmt.Sprintf("%s has %d of %d lines", room, n, total))
-		}
-	}
-	sort.Strings(found)
-	return found
-}
 
 // TestGlobals: a package-level variable is a table or a value that nobody changes, so
 // no function assigns to one.

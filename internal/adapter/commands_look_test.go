@@ -1,66 +1,21 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
 )
-
-// A change is told at once, and 2 and 6 s later; nothing is told without one. The
-// goroutine ends when nobody follows.
-func TestCommandWatch(t *testing.T) {
-	r := newCommandRoom(t)
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		w, began, a, b := newCommandWatch(func(cwd string) (uint64, error) { return commandsStamp(cwd), nil }), time.Now(), new(Session), new(Session)
-		var mu sync.Mutex
-		told := map[*Session][]time.Duration{}
-		follow := func(s *Session) {
-			w.follow(ctx, zap.NewNop(), s, r.works, func() {
-				mu.Lock()
-				defer mu.Unlock()
-				told[s] = append(told[s], time.Since(began).Round(time.Second))
-			})
-		}
-		follow(a)
-		time.Sleep(time.Minute + time.Second)
-		mu.Lock()
-		require.Empty(t, told)
-		mu.Unlock()
-		follow(b)
-		synctest.Wait()
-		r.project("new.md", "new")
-		time.Sleep(20 * time.Second)
-		want := []time.Duration{62 * time.Second, 64 * time.Second, 68 * time.Second}
-		mu.Lock()
-		require.Equal(t, map[*Session][]time.Duration{a: want, b: want}, told)
-		mu.Unlock()
-		w.unfollow(a)
-		r.project("new.md", "changed")
-		time.Sleep(20 * time.Second)
-		w.unfollow(b)
-		w.wait()
-		require.Len(t, told[a], 3)
-		require.Len(t, told[b], 6)
-		follow(a) // once more
-		cancel()
-		w.wait()
-	})
-}
 
 // commandsTold are the commands that the editor was told last.
 func (e *editor) commandsTold() (names []string) {
@@ -104,19 +59,25 @@ func TestCommandsFollowTheFiles(t *testing.T) {
 				require.Contains(t, e.commandsTold(), "greet")
 
 				r.project("later.md", "Later")
-				time.Sleep(2 * watchEvery)
-				require.Contains(t, e.commandsTold(), "later", "without a prompt")
+				time.Sleep(time.Hour)
+				require.NotContains(t, e.commandsTold(), "later", "nobody looks while nothing happens")
+				require.Equal(t, "end_turn", e.run("hello"))
+				synctest.Wait()
+				require.Contains(t, e.commandsTold(), "later", "the end of a turn")
 
 				r.project("sub/greet.md", "Good day $ARGUMENTS")
 				require.Equal(t, "end_turn", e.run("/GREET Eve"))
 				require.Contains(t, e.updates(), "agent: droid: Good day Eve")
 
 				require.NoError(t, os.Remove(filepath.Join(r.works, ".factory", "commands", "later.md")))
-				time.Sleep(2 * watchEvery)
-				require.NotContains(t, e.commandsTold(), "later")
-				require.Contains(t, e.commandsTold(), "greet")
 				require.Equal(t, "end_turn", e.run("/later"))
 				require.Contains(t, e.updates(), "agent: droid: /later")
+				require.NotContains(t, e.commandsTold(), "later")
+				require.Contains(t, e.commandsTold(), "greet")
+
+				r.project("shown.md", "Shown")
+				require.Equal(t, "end_turn", e.run("/help"))
+				require.Contains(t, strings.Join(e.updates(), "\n"), "`/shown ")
 			})
 		})
 	}
@@ -139,8 +100,7 @@ func TestCommandsHaveOneName(t *testing.T) {
 	})
 }
 
-// A list that droid does not give again is not taken for an empty one, and looks do not
-// overtake each other.
+// A list that droid does not give again is not taken for an empty one.
 func TestCommandsStayWithoutAnAnswer(t *testing.T) {
 	r := newCommandRoom(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -153,30 +113,13 @@ func TestCommandsStayWithoutAnAnswer(t *testing.T) {
 		})))
 		synctest.Wait()
 		require.Contains(t, e.commandsTold(), "mine")
-		r.project("new.md", "New")
-		time.Sleep(5 * time.Minute)
+		require.Equal(t, "end_turn", e.run("hello"))
+		time.Sleep(time.Minute)
 		require.Contains(t, e.commandsTold(), "mine")
-		require.LessOrEqual(t, asked, 4)
+		require.Equal(t, 2, asked)
 		began := time.Now()
 		require.Equal(t, "end_turn", e.run("/nobody"))
-		require.Less(t, time.Since(began), 2*typedTime, "the prompt does not wait for it")
-	})
-}
-
-// A parked session costs nothing: nobody looks at its files.
-func TestParkedSessionsAreNotWatched(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(sayAgain(), fakedroid.WithSessions(new(fakedroid.Sessions))))
-		synctest.Wait()
-		e.inside(func(s *Session) { s.leave() })
-		time.Sleep(watchEvery)
-		require.True(t, e.parked())
-		e.agent.watch.wait()
-		require.Equal(t, "end_turn", e.run("hello"))
-		synctest.Wait()
-		e.agent.watch.mu.Lock()
-		defer e.agent.watch.mu.Unlock()
-		require.True(t, e.agent.watch.running)
+		require.Less(t, time.Since(began), 2*lookTime, "the prompt does not wait for it")
 	})
 }
 
@@ -190,11 +133,9 @@ func TestRemovedCommandSaysSo(t *testing.T) {
 			return fakedroid.Fields{"commands": *names.Load()}, ""
 		})))
 		require.Equal(t, "end_turn", e.run("/mine now"))
-		r.project("stamp.md", "a change to look at")
 		names.Store(&[]any{fakedroid.Fields{"name": "other"}})
-		time.Sleep(2 * watchEvery)
-		require.NotContains(t, e.commandsTold(), "mine")
 		require.Contains(t, e.run("/Mine now"), "was removed")
+		require.NotContains(t, e.commandsTold(), "mine")
 		require.Equal(t, "end_turn", e.run("/other"))
 		require.Equal(t, "end_turn", e.run("/nothing"))
 
@@ -219,7 +160,8 @@ func TestRemovedSkillIsNotOffered(t *testing.T) {
 		synctest.Wait()
 		require.Subset(t, e.commandsTold(), []string{"demo", "unknown"})
 		require.NoError(t, os.Remove(file))
-		time.Sleep(2 * watchEvery)
+		require.Equal(t, "end_turn", e.run("hello"))
+		synctest.Wait()
 		require.NotContains(t, e.commandsTold(), "demo")
 		require.Contains(t, e.commandsTold(), "unknown")
 	})
