@@ -17,8 +17,8 @@ import (
 	"droid-acp/internal/filecalls"
 	"droid-acp/internal/hooks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/telling"
 	"droid-acp/internal/trust"
-	"droid-acp/internal/wire"
 )
 
 // Where the client has ACP's fs methods, droid reads and edits files through the
@@ -149,8 +149,7 @@ func (a *Agent) desk(s *Session, client *droid.Client) *fileDesk {
 	if !a.editorFiles.on() || !client.HasHooks() {
 		return nil
 	}
-	editor := sessionEditor{a.conn, s.fileCalls.session}
-	return &fileDesk{a.editorFiles.files.Desk(editor, editorfs.DeskOptions{KeepTimes: a.client.MindsTimes}), s}
+	return &fileDesk{a.editorFiles.files.Desk(sessionEditor{s.out}, editorfs.DeskOptions{KeepTimes: a.client.MindsTimes}), s}
 }
 
 // announceTime bounds how long a hook waits for droid's event that announces its call.
@@ -193,22 +192,19 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) (answer hooks.Answ
 }
 
 // sessionEditor is the client's fs methods for one session (ACP, "File System").
-type sessionEditor struct {
-	conn    *wire.Conn
-	session func() string // its id
-}
+type sessionEditor struct{ *telling.Way }
 
 // ReadTextFile implements editorfs.Editor.
 func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, error) {
-	result, err := wire.Request[acp.ReadTextFileResponse](ctx, e.conn, acp.ClientMethodFsReadTextFile,
-		acp.ReadTextFileRequest{SessionId: acp.SessionId(e.session()), Path: path})
+	result, err := telling.Await[acp.ReadTextFileResponse](ctx, e.Way, acp.ClientMethodFsReadTextFile,
+		acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path})
 	return result.Content, err
 }
 
 // WriteTextFile implements editorfs.Editor.
 func (e sessionEditor) WriteTextFile(ctx context.Context, path, text string) error {
-	_, err := wire.Request[json.RawMessage](ctx, e.conn, acp.ClientMethodFsWriteTextFile,
-		acp.WriteTextFileRequest{SessionId: acp.SessionId(e.session()), Path: path, Content: text})
+	_, err := telling.Await[json.RawMessage](ctx, e.Way, acp.ClientMethodFsWriteTextFile,
+		acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text})
 	return err
 }
 

@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"reflect"
-	"sync/atomic"
 
 	"go.uber.org/zap"
 
@@ -18,8 +17,7 @@ import (
 // fileCalls are a session's calls that read or change files.
 type fileCalls struct {
 	filecalls.Calls
-	desk *fileDesk              // does their jobs; nil where files stay on the disk
-	id   atomic.Pointer[string] // by which the editor uses the session
+	desk *fileDesk // does their jobs; nil where files stay on the disk
 }
 
 // fileDesk is how a session's calls on one process reach the editor's files.
@@ -35,12 +33,6 @@ func (f *fileCalls) use(desk *fileDesk) {
 		f.Begin(desk)
 	}
 }
-
-// usedAs notes by which id the editor uses the session.
-func (f *fileCalls) usedAs(id string) { f.id.Store(&id) }
-
-// session is that id, for any goroutine.
-func (f *fileCalls) session() string { return *f.id.Load() }
 
 // Drop and Close let go of files beside the owner, which may block.
 func (d *fileDesk) Drop(id string) { d.free(func() { d.Desk.Drop(id) }) }

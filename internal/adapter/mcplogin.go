@@ -13,7 +13,7 @@ import (
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
-	"droid-acp/internal/wire"
+	"droid-acp/internal/telling"
 )
 
 // errLoginTime is why a login was given up.
@@ -70,18 +70,10 @@ func (s *Session) showLogin(l *mcp.Login) {
 	}
 	dialog := uuid.NewString()
 	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: dialog, URL: l.URL, Message: "The MCP server " + l.Server + " needs you to log in."}
-	takenBack := false
-	asked := wire.Ask(s.agent.conn, "elicitation/create", params, func(result protocol.ElicitationResult, err error) {
-		s.post(func() {
-			if !takenBack {
-				s.loginAnswered(l, result.Action, err)
-			}
-		})
+	asked := telling.Ask(s.out, "elicitation/create", params, func(result protocol.ElicitationResult, err error) {
+		s.loginAnswered(l, result.Action, err)
 	})
-	s.servers.Shown(l, dialog, func() {
-		takenBack = true
-		asked.Withdraw()
-	})
+	s.servers.Shown(l, dialog, func() { asked.Withdraw() })
 }
 
 // loginAnswered takes the user's answer to the request to open the address.

@@ -141,7 +141,6 @@ func (s *Session) adopt(client *droid.Client) {
 	s.proc.adopt(client, s.show.ToolIDs())
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
-	s.fileCalls.usedAs(s.id)
 	s.fileCalls.use(s.agent.desk(s, client))
 	s.do(func(ctx context.Context) {
 		select {

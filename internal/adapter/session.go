@@ -32,7 +32,7 @@ type Session struct {
 	proc       process // the droid that works for it
 	options    options.State
 	usage      usage
-	out        telling.Way // to the editor
+	out        *telling.Way // to the editor
 	prompts    prompts
 	replay     replay // the history that the load which runs shows
 	loads      loads
@@ -55,11 +55,12 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		thread:    thread{id: id, droidID: id},
 		stay:      newStay(),
 		options:   options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
-		out:       telling.New(a.conn, a.log),
 		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
 	}
 	s.prompts = newPrompts(s.options.Steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
+	s.out = telling.New(a.conn, s.post, a.log)
+	s.out.Use(id)
 	s.servers.Use(servers)
 	return s
 }
@@ -201,9 +202,8 @@ func (s *Session) afterEnd() {
 
 // tellAs has all updates go out under this id from now on.
 func (s *Session) tellAs(id string) {
-	if s.thread.use(id) {
-		s.fileCalls.usedAs(id)
-	}
+	s.thread.use(id)
+	s.out.Use(id)
 }
 
 // tell is the one way from the session to its editor. A Notice that belongs to no turn waits
@@ -217,7 +217,7 @@ func (s *Session) tell(things ...protocol.Update) {
 		case thing.UpdateKind() == show.OwnWords:
 			s.tell(s.show.Tell(thing)...)
 		default:
-			s.out.Tell(s.id, thing)
+			s.out.Tell(thing)
 		}
 	}
 }
