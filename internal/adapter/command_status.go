@@ -43,7 +43,7 @@ func (s *Session) status(path string) string {
 // filesWay says how droid's reads and edits reach the files.
 func (s *Session) filesWay() string {
 	switch {
-	case s.fileCalls.on():
+	case s.fileCalls.On():
 		return "through the editor"
 	case s.agent.cfg.Files == FilesDisk:
 		return "on disk, as --files says"

@@ -25,13 +25,8 @@ type thread struct {
 	named   bool   // the user gave that title here, so droid's own do not replace it
 }
 
-// use notes by which id the editor uses the session. It reports whether that is
-// another one than before.
-func (t *thread) use(id string) bool {
-	changed := id != t.id
-	t.id = id
-	return changed
-}
+// use notes by which id the editor uses the session.
+func (t *thread) use(id string) { t.id = id }
 
 // call notes a title of the conversation. It reports false for one of droid's where the user
 // has given one, which stays.

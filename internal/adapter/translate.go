@@ -13,7 +13,7 @@ import (
 // translate takes one honest event: it sends the editor what there is to show, and
 // changes the session accordingly. files are the texts that the event is shown with.
 func (s *Session) translate(ev quirks.Event, files show.Files) {
-	s.fileCalls.heard(ev, s.cwd)
+	s.fileCalls.Heard(ev, s.cwd)
 	if s.isVoid(ev) {
 		return
 	}

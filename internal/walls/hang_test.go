@@ -27,8 +27,8 @@ var bounders = []string{"bounded", "boundedAtEnd", "atEnd"}
 // and why that holds up nobody.
 var unbounded = map[string]string{
 	// These are called within a bound.
-	"Session.readFirst": "readfile.Reader has one",
-	"editorFiles.open":  "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
+	"Session.apply":    "readfile.Reader has one",
+	"editorFiles.open": "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
 	"readCommandFile": "by commandFiles, which findCommands bounds", "commandPlaces": "by commandFiles", "walkCommands": "by commandFiles",
 	"Agent.authenticate": "beside, for the requests to log in alone",

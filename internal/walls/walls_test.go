@@ -25,6 +25,7 @@ var mayImport = map[string]string{
 	"internal/prompt":       "internal/droid/stream internal/paths internal/visible",
 	"internal/mcp":          "internal/droid/stream",
 	"internal/turns":        "",
+	"internal/filecalls":    "internal/droid/stream internal/patch internal/paths internal/quirks",
 	"internal/waiting":      "",
 	"internal/registry":     "",
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
@@ -62,7 +63,7 @@ var mayImport = map[string]string{
 
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
-	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/show",
+	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/filecalls", "internal/show",
 	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
 	"internal/settings", "internal/instructions",
 }

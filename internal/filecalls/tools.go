@@ -1,18 +1,17 @@
-package adapter
+package filecalls
 
 import (
 	"encoding/json"
 	"slices"
 
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/patch"
 	"droid-acp/internal/paths"
 )
 
-// withPath is the input of a Read with another path.
-func withPath(input json.RawMessage, path string) json.RawMessage {
+// At is the input of the call with another path, for a Read.
+func (j Job) At(path string) json.RawMessage {
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(input, &fields) != nil {
+	if json.Unmarshal(j.Call.Input, &fields) != nil {
 		return nil
 	}
 	fields["file_path"], _ = json.Marshal(path)
@@ -59,13 +58,4 @@ func mayChangeFiles(name string) bool {
 		return false
 	}
 	return true // Execute, Task, the tools of MCP servers, and those that nobody knows
-}
-
-// reminder is a line for the model in the form in which droid itself gives it hints.
-// The user does not see it, also not in a conversation that is loaded.
-func reminder(text string) string {
-	if text == "" {
-		return ""
-	}
-	return stream.Reminder(text)
 }
