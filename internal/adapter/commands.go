@@ -2,10 +2,11 @@ package adapter
 
 import (
 	"slices"
-	"strings"
 
+	"droid-acp/internal/commands"
 	"droid-acp/internal/options"
 	"droid-acp/internal/prompt"
+	"droid-acp/internal/protocol"
 )
 
 // slashCommand is a command of this agent: "/name args" as a prompt, which droid
@@ -43,11 +44,11 @@ func slashCommands() []slashCommand {
 // ownCommands are the commands that this agent offers: all but the shell, unless
 // the configuration allows it.
 func (s *Session) ownCommands() []slashCommand {
-	commands := slashCommands()
+	own := slashCommands()
 	if !s.agent.cfg.Shell {
-		commands = slices.DeleteFunc(commands, func(c slashCommand) bool { return c.name == commandShell })
+		own = slices.DeleteFunc(own, func(c slashCommand) bool { return c.name == commandShell })
 	}
-	return commands
+	return own
 }
 
 // commandOf returns the command that a prompt is, nil for all other prompts: text
@@ -60,8 +61,8 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 	if command := s.bangCommand(text); command != "" {
 		return &commandRun{s: s, name: commandShell, run: shellCommand, args: command}
 	}
-	name, args, ok := splitCommand(text)
-	if !ok || s.commands.has(name) {
+	name, args, ok := commands.Split(text)
+	if !ok || s.commands.Has(name) {
 		return nil
 	}
 	for _, own := range s.ownCommands() {
@@ -72,18 +73,18 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 	return nil
 }
 
-// splitCommand splits "/name args".
-func splitCommand(text string) (name, args string, ok bool) {
-	text, ok = strings.CutPrefix(strings.TrimSpace(text), "/")
-	if !ok {
-		return "", "", false
+// allCommands are the custom commands, the skills and this agent's commands.
+func (s *Session) allCommands() []protocol.AvailableCommand {
+	all := s.commands.Offered()
+	for _, own := range s.ownCommands() {
+		if s.commands.Has(own.name) {
+			continue
+		}
+		c := protocol.AvailableCommand{Name: own.name, Description: own.description}
+		if own.hint != "" {
+			c.Input = &protocol.CommandInput{Hint: own.hint}
+		}
+		all = append(all, c)
 	}
-	end := strings.IndexAny(text, " \t\n")
-	if end < 0 {
-		return text, "", text != ""
-	}
-	if end == 0 {
-		return "", "", false
-	}
-	return text[:end], strings.TrimSpace(text[end:]), true
+	return all
 }

@@ -300,7 +300,7 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 		return invalidParams("%v", err)
 	}
 	p.message = message
-	p.message.Text = s.commands.expand(message.Text)
+	p.message.Text = s.commands.Expand(message.Text)
 	return s.refusedProgram(p.message.Text)
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/commands"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/options"
@@ -26,7 +27,7 @@ type Session struct {
 	listed listed
 
 	thread
-	commands   commandList
+	commands   commands.List // droid's and the user's
 	shellNotes shellNotes
 	directory
 	proc       process // the droid that works for it
@@ -235,7 +236,7 @@ func (s *Session) tellState() {
 		return
 	}
 	s.tell(s.options.Updates()...)
-	if s.commands.listed {
+	if s.commands.Known() {
 		s.tell(protocol.AvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: s.allCommands()})
 	}
 }

@@ -26,6 +26,7 @@ var mayImport = map[string]string{
 	"internal/mcp":          "internal/droid/stream",
 	"internal/turns":        "",
 	"internal/waiting":      "",
+	"internal/commands":     "internal/droid internal/droid/layer internal/droid/stream internal/files internal/protocol internal/show",
 	"internal/registry":     "",
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
 	"internal/options":      "internal/droid/stream internal/protocol",
