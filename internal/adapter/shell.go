@@ -37,7 +37,7 @@ func (s *Session) shellWrote(run *shellRun, piece string) {
 }
 
 // shellEnded ends the tool call and the prompt.
-func (s *Session) shellEnded(r *commandRun, run *shellRun, end shell.End) {
+func (s *Session) shellEnded(r *slashRun, run *shellRun, end shell.End) {
 	s.shellWrote(run, run.output.Rest())
 	s.tell(run.shown.Ended(end.ExitCode, end.Note)...)
 	s.shellNotes.add(shell.Note(run.command, run.shown.Written(), end))

@@ -16,13 +16,13 @@ import (
 // asked is what is asked of a client outside of internal/protocol, which knows clients, and of
 // internal/show, which alone asks how they show what they are sent.
 var asked = map[string][]string{
-	"internal/adapter/initialize.go":     {"Files", "FilesOnDisk"},
-	"internal/adapter/command_status.go": {"Files"},
-	"internal/adapter/editorfiles.go":    {"MindsTimes"},
-	"internal/adapter/session.go":        {"BooleanOptions"},
-	"internal/adapter/login.go":          {"TerminalLogin", "TerminalLoginMeta"},
-	"internal/adapter/login_show.go":     {"Forms", "Raw", "URLs"},
-	"internal/adapter/mcplogin.go":       {"URLs"},
+	"internal/adapter/initialize.go":   {"Files", "FilesOnDisk"},
+	"internal/adapter/slash_status.go": {"Files"},
+	"internal/adapter/editorfiles.go":  {"MindsTimes"},
+	"internal/adapter/session.go":      {"BooleanOptions"},
+	"internal/adapter/login.go":        {"TerminalLogin", "TerminalLoginMeta"},
+	"internal/adapter/login_show.go":   {"Forms", "Raw", "URLs"},
+	"internal/adapter/mcplogin.go":     {"URLs"},
 }
 
 // TestClientsAreAskedInOneRoom: who asks something more of a client gives a reason to add it

@@ -16,7 +16,7 @@ import (
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.
-func rewindCommand(r *commandRun, args string) {
+func rewindCommand(r *slashRun, args string) {
 	const failed = "The session was not rewound"
 	r.history(failed, func(info *stream.SessionInfo) {
 		points, fields := rewindPoints(info.Messages), strings.Fields(args)

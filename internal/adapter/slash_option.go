@@ -9,8 +9,8 @@ import (
 
 // optionCommand is the command that shows or sets a config option, for clients
 // without pickers.
-func optionCommand(id string) func(r *commandRun, value string) {
-	return func(r *commandRun, value string) {
+func optionCommand(id string) func(r *slashRun, value string) {
+	return func(r *slashRun, value string) {
 		if value == "" {
 			r.reply(r.s.describeOption(id))
 			return

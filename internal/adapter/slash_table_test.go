@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A command ends its prompt through commandRun alone: no file of a command names
+// A command ends its prompt through slashRun alone: no file of a command names
 // what runs prompts.
 func TestCommandsDoNotKnowTurns(t *testing.T) {
 	machine := []string{"prompt", "prompts", "turns", "machine", "carryOut", "failPrompt", "endPrompt"}
-	files, err := filepath.Glob("command_*.go")
+	files, err := filepath.Glob("slash_*.go")
 	require.NoError(t, err)
 	checked := 0
 	for _, path := range files {
