@@ -3,6 +3,8 @@ package adapter
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -25,30 +27,46 @@ type slashCommand struct {
 	name        string
 	description string
 	hint        string // of the arguments; "" when it takes none
+	form        string // what the arguments are, as a regular expression, if there are any
 	run         func(r *slashRun, args string)
 }
+
+// anything is the form of arguments that are a text, or that the command checks.
+const anything = `(?s).*`
 
 // slashCommands is the table of all commands of this agent, as the editor lists
 // them. A custom command of the user with one of these names wins.
 func slashCommands() []slashCommand {
 	return []slashCommand{
-		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", compactCommand},
-		{"rename", "Give the session a title", "title", renameCommand},
-		{"fork", "Copy the session as it is now, or as it was before it was compacted or rewound", "\"before\" or the id of an earlier conversation", forkCommand},
-		{"rewind", "Go back to before one of your prompts", "number of the prompt, and \"files\" to restore files, too", rewindCommand},
-		{"model", "Show or choose the model", "model id", optionCommand(options.Model)},
-		{"mode", "Show or choose the mode", "mode", optionCommand(options.Mode)},
-		{"effort", "Show or choose the reasoning effort", "effort", optionCommand(options.Effort)},
-		{"context", "Show what fills the context window", "", contextCommand},
-		{"usage", "Show the tokens used", "", usageCommand},
-		{"mcp", "Show MCP servers and tools, or log in to one", "login SERVER", mcpCommand},
-		{"sessions", "List the latest sessions", "", sessionsCommand},
-		{"export", "Write the conversation to one HTML file", "file", exportCommand},
-		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", trustCommand},
-		{"status", "Show versions, ids and paths, for bug reports", "", statusCommand},
-		{"help", "Show these commands", "", helpCommand},
-		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", shellCommand},
+		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", anything, compactCommand},
+		{"rename", "Give the session a title", "title", anything, renameCommand},
+		{"fork", "Copy the session as it is now, or as it was before it was compacted or rewound", "\"before\" or the id of an earlier conversation", `\S+`, forkCommand},
+		{"rewind", "Go back to before one of your prompts", "number of the prompt, and \"files\" to restore files, too", `\d+(\s+files)?`, rewindCommand},
+		{"model", "Show or choose the model", "model id", anything, optionCommand(options.Model)},
+		{"mode", "Show or choose the mode", "mode", anything, optionCommand(options.Mode)},
+		{"effort", "Show or choose the reasoning effort", "effort", anything, optionCommand(options.Effort)},
+		{"context", "Show what fills the context window", "", "", contextCommand},
+		{"usage", "Show the tokens used", "", "", usageCommand},
+		{"mcp", "Show MCP servers and tools, or log in to one", "login SERVER", `login\s.+`, mcpCommand},
+		{"sessions", "List the latest sessions", "", "", sessionsCommand},
+		{"export", "Write the conversation to one HTML file", "file", anything, exportCommand},
+		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", `(?i)yes|no`, trustCommand},
+		{"status", "Show versions, ids and paths, for bug reports", "", "", statusCommand},
+		{"help", "Show these commands", "", "", helpCommand},
+		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand},
 	}
+}
+
+// refusal is what is said of arguments that the command does not understand, "" of others.
+func (c slashCommand) refusal(args string) string {
+	if args == "" || regexp.MustCompile("^(?:"+c.form+")$").MatchString(args) {
+		return ""
+	}
+	takes := " nothing"
+	if c.hint != "" {
+		takes = ": " + c.hint
+	}
+	return fmt.Sprintf("`/%s` does not understand “%.80s”. It takes%s.", c.name, args, takes)
 }
 
 // ownCommands are the commands that this agent offers: all but the shell, unless
@@ -68,16 +86,15 @@ func (s *Session) commandOf(p prompt.Prompt) *slashRun {
 	if !ok {
 		return nil
 	}
-	if command := s.bangCommand(text); command != "" {
-		return &slashRun{s: s, name: commandShell, run: shellCommand, args: command}
-	}
 	name, args, ok := commands.Split(text)
-	if !ok || s.commands.Has(name) {
+	if bang := s.bangCommand(text); bang != "" {
+		name, args = commandShell, bang
+	} else if !ok || s.commands.Has(name) {
 		return nil
 	}
 	for _, own := range s.ownCommands() {
 		if own.name == name {
-			return &slashRun{s: s, name: name, run: own.run, args: args}
+			return &slashRun{s: s, slashCommand: own, args: args}
 		}
 	}
 	return nil
@@ -104,9 +121,8 @@ func (s *Session) allCommands() []protocol.AvailableCommand {
 // A command ends with reply, fail, refuse or done; when the user cancelled the
 // prompt before, these do nothing. Only this file knows the prompt behind it.
 type slashRun struct {
-	s    *Session
-	name string
-	run  func(r *slashRun, args string)
+	s *Session
+	slashCommand
 	args string
 
 	// From runCommand on.
@@ -125,6 +141,10 @@ func (s *Session) runCommand(p *userPrompt) {
 	var giveUp func()
 	r.work, giveUp = context.WithCancel(s.ctx)
 	r.whenEnded(giveUp)
+	if refusal := r.refusal(r.args); refusal != "" {
+		r.reply(refusal)
+		return
+	}
 	r.run(r, r.args)
 }
 

@@ -11,7 +11,7 @@ import (
 // without pickers.
 func optionCommand(id string) func(r *slashRun, value string) {
 	return func(r *slashRun, value string) {
-		if value == "" {
+		if value == "" || r.s.options.Option(id) == nil {
 			r.reply(r.s.describeOption(id))
 			return
 		}

@@ -30,10 +30,10 @@ func rewindCommand(r *slashRun, args string) {
 		}
 		n, err := strconv.Atoi(fields[0])
 		if err != nil || n < 1 || n > len(points) {
-			r.fail(failed, fmt.Errorf("%q is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
+			r.fail(failed, fmt.Errorf("%s is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
 			return
 		}
-		files := len(fields) > 1 && fields[1] == "files"
+		files := len(fields) > 1
 		client, session := r.s.proc.client(), r.s.droidID
 		var text string
 		var next successor

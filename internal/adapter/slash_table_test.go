@@ -8,8 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/fakedroid"
 )
 
 // A command ends its prompt through slashRun alone: no file of a command names
@@ -51,4 +54,42 @@ func TestEveryCommandHasOneRow(t *testing.T) {
 	for _, c := range s.ownCommands() {
 		require.NotEqual(t, "shell", c.name, "the configuration does not allow it")
 	}
+}
+
+// What a command does not understand it refuses, and says what it takes.
+func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
+	const takesNothing = "It takes nothing."
+	refused := map[string]map[string]string{ // by the arguments, what the answer says
+		"compact":  nil, // any text is what they take
+		"export":   nil,
+		"rename":   {"": "Give a title"},
+		"shell":    {"": "Give a command"},
+		"model":    {"best": "the values are"},
+		"mode":     {"yolo": "the values are", "auto-low now": "the values are"},
+		"effort":   {"much": "gives no choice here"},
+		"fork":     {"before 2": "“before 2”. It takes: \"before\" or the id", "else": "`/sessions` lists them"},
+		"rewind":   {"1 file": "“1 file”. It takes: number of the prompt, and \"files\"", "1 files now": "It takes: number", "one": "It takes: number", "-1": "It takes: number", "99": "from 1 to 1"},
+		"mcp":      {"logn x": "It takes: login SERVER", "login": "It takes: login SERVER", "x": "It takes: login SERVER"},
+		"trust":    {"yse": "“yse”. It takes: yes or no", "yes please": "It takes: yes or no"},
+		"context":  {"all": takesNothing},
+		"usage":    {"all": takesNothing},
+		"sessions": {"all": takesNothing},
+		"status":   {"all": "“all”. " + takesNothing},
+		"help":     {"rewind": takesNothing},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		e := begin(t, f.start)
+		e.inside(func(s *Session) { s.agent.cfg.Shell = true })
+		require.Equal(t, "end_turn", e.run("hello"))
+		for _, c := range slashCommands() {
+			require.Contains(t, refused, c.name, "what does it refuse?")
+			for args, says := range refused[c.name] {
+				before := len(e.updates())
+				require.Equal(t, "end_turn", e.run("/"+c.name+" "+args))
+				require.Contains(t, strings.Join(e.updates()[before:], "\n"), says, c.name+" "+args)
+			}
+		}
+		require.Empty(t, f.loaded, "droid made no session")
+	})
 }
