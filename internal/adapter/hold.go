@@ -40,7 +40,7 @@ const openElsewhere = "This conversation is open in another window or program of
 // It is held while this session is open here, with a process or without.
 func (s *Session) holdStored() {
 	id := s.droidID
-	if s.agent.cfg.Store == nil || s.ended || s.holding.id == id {
+	if s.ended || s.holding.id == id {
 		return
 	}
 	s.letGo(s.holding.begin(id))

@@ -153,7 +153,7 @@ func openStoring(open opener) opener {
 // addedTo is what a process is to add to the system prompt when it loads a stored
 // session. It blocks.
 func (a *Agent) addedTo(ctx context.Context, id string, i instructions) string {
-	if i.text == "" || a.cfg.Store == nil {
+	if i.text == "" {
 		return i.added("")
 	}
 	stored, err := bounded(ctx, a, "Store.SystemPrompt", "session "+id, func(string) (string, error) { return a.cfg.Store.SystemPrompt(id) })

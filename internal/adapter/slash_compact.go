@@ -66,9 +66,6 @@ func compactCommand(r *slashRun, instructions string) {
 // summaryOf is what the conversation became that droid compacted into the session of
 // this id, "" where it cannot be read. It reads the store.
 func (a *Agent) summaryOf(ctx context.Context, id string) string {
-	if a.cfg.Store == nil {
-		return ""
-	}
 	text, err := bounded(ctx, a, "Store.Summary", "session "+id, func(string) (string, error) { return a.cfg.Store.Summary(id) })
 	if err != nil {
 		a.log.Info("the summary of a compacted session could not be read", zap.Error(err))

@@ -18,10 +18,6 @@ var errListTime = errors.New("the sessions could not be read within a minute")
 // the earlier conversations of this thread.
 func sessionsCommand(r *slashRun, _ string) {
 	a := r.s.agent
-	if a.cfg.Store == nil {
-		r.reply("There is no store of sessions.")
-		return
-	}
 	var page store.Page
 	var before []store.Session
 	var thread []string
