@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
+	"droid-acp/internal/store"
 	"droid-acp/internal/telling"
 	"droid-acp/internal/waiting"
 )
@@ -46,7 +47,7 @@ type Session struct {
 	fileCalls  fileCalls    // what goes through the editor's files
 	line       waiting.Line // what waits in it, see waits.go
 	ended      bool
-	holding    holding
+	lock       store.Lock // keeps other agents from deleting the session
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
@@ -98,7 +99,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.tellState()
 	s.watchServers()
 	s.lookForCommands(askTime, func() {})
-	s.holdStored()
+	s.lockStored()
 	s.rest()
 }
 
@@ -192,7 +193,7 @@ func (s *Session) end() {
 	s.proceed()
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
-	if release := s.holding.begin(""); release != nil {
+	if release := s.lock.Begin(""); release != nil {
 		s.agent.atEnd("release", releaseTime, release)
 	}
 }

@@ -137,7 +137,7 @@ func (s *Session) followTo(id string) {
 			s.moved(old, id)
 		}
 		s.thread.workOn(id)
-		s.holdStored()
+		s.lockStored()
 		return
 	}
 	s.log.Warn("droid went on in a session that is open already; it is killed", zap.String("other", id))
