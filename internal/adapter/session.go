@@ -7,12 +7,14 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/commands"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
+	"droid-acp/internal/store"
 	"droid-acp/internal/telling"
 	"droid-acp/internal/waiting"
 )
@@ -29,7 +31,7 @@ type Session struct {
 	instructed atomic.Pointer[instructions.Instructions]
 
 	thread
-	commands   commandList
+	commands   commands.List // droid's and the user's
 	shellNotes shellNotes
 	directory
 	proc      process // the droid that works for it
@@ -46,7 +48,7 @@ type Session struct {
 	fileCalls fileCalls    // what goes through the editor's files
 	line      waiting.Line // what waits in it, see waits.go
 	ended     bool
-	holding   holding
+	lock      store.Lock // keeps other agents from deleting the session
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
@@ -100,7 +102,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.tellState()
 	s.watchServers()
 	s.lookForCommands(askTime, func() {})
-	s.holdStored()
+	s.lockStored()
 	s.rest()
 }
 
@@ -191,7 +193,7 @@ func (s *Session) end() {
 	s.proceed()
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
-	if release := s.holding.begin(""); release != nil {
+	if release := s.lock.Begin(""); release != nil {
 		s.agent.atEnd("release", releaseTime, release)
 	}
 }
@@ -234,7 +236,7 @@ func (s *Session) tellState() {
 		return // the response tells it
 	}
 	s.tell(s.options.Updates()...)
-	if s.commands.listed {
+	if s.commands.Known() {
 		s.tell(protocol.AvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: s.allCommands()})
 	}
 }

@@ -45,7 +45,7 @@ func (t *thread) workOn(droidID string) { t.droidID = droidID }
 // fresh a new process loads it, since the old one would go on giving the model
 // the old conversation. When it is loaded and has the thread's title, done is called
 // with what the user must know of the two sessions.
-func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint string)) {
+func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint string)) {
 	id, old := next.id, next.from
 	if r.over() || s.proc.client() == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
@@ -132,7 +132,7 @@ func (s *Session) followTo(id string) {
 			s.moved(old, id)
 		}
 		s.thread.workOn(id)
-		s.holdStored()
+		s.lockStored()
 		return
 	}
 	s.log.Warn("droid went on in a session that is open already; it is killed", zap.String("other", id))

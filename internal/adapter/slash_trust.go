@@ -11,7 +11,7 @@ import (
 )
 
 // trustCommand shows what the project brings to run, lets it run, or takes that back.
-func trustCommand(r *commandRun, args string) {
+func trustCommand(r *slashRun, args string) {
 	keeper, cwd := r.s.agent.cfg.Trust, r.s.cwd
 	word := strings.ToLower(strings.TrimSpace(args))
 	var answer string
@@ -60,14 +60,12 @@ func answerTrust(keeper *trust.Keeper, cwd, word string) (answer string, changed
 	case word == "yes" && !p.Trusted:
 		err := keeper.Trust(p)
 		return "Trusted, and remembered for " + p.Place() + " and its worktrees:\n\n" + p.List() + "\nThey run from your next prompt on. `/trust no` takes that back.", true, err
-	case word == "" || word == "yes":
-		state := "It is not trusted, so this is left out; `/trust yes` lets it run."
-		if p.Trusted {
-			state = "It is trusted; `/trust no` takes that back."
-		}
-		return fmt.Sprintf("This project (%s) brings %s:\n\n%s\n%s", p.Place(), p.Kinds(), p.List(), state), false, nil
 	}
-	return "`/trust` shows what the project brings, `/trust yes` lets it run, `/trust no` takes that back.", false, nil
+	state := "It is not trusted, so this is left out; `/trust yes` lets it run."
+	if p.Trusted {
+		state = "It is trusted; `/trust no` takes that back."
+	}
+	return fmt.Sprintf("This project (%s) brings %s:\n\n%s\n%s", p.Place(), p.Kinds(), p.List(), state), false, nil
 }
 
 // programName is the name of a command by its file: without the ending and the directory.

@@ -9,9 +9,9 @@ import (
 
 // optionCommand is the command that shows or sets a config option, for clients
 // without pickers.
-func optionCommand(id string) func(r *commandRun, value string) {
-	return func(r *commandRun, value string) {
-		if value == "" {
+func optionCommand(id string) func(r *slashRun, value string) {
+	return func(r *slashRun, value string) {
+		if value == "" || r.s.options.Option(id) == nil {
 			r.reply(r.s.describeOption(id))
 			return
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 // helpCommand lists the commands that the editor knows.
-func helpCommand(r *commandRun, _ string) {
+func helpCommand(r *slashRun, _ string) {
 	r.s.lookForCommands(lookTime, func() {
 		var b strings.Builder
 		for _, c := range r.s.allCommands() {

@@ -2,8 +2,6 @@ package adapter
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,53 +13,6 @@ import (
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
 )
-
-func TestSplitCommand(t *testing.T) {
-	for text, want := range map[string][2]string{
-		"/help": {"help", ""}, " /rename  My title ": {"rename", "My title"}, "/compact\nkeep it": {"compact", "keep it"},
-		"help": {}, "/": {}, "/ help": {}, "": {},
-	} {
-		name, args, ok := splitCommand(text)
-		require.Equal(t, want[0] != "", ok, text)
-		require.Equal(t, want, [2]string{name, args}, text)
-	}
-}
-
-func TestFrontMatter(t *testing.T) {
-	fields, body := frontMatter("---\ndescription: \"Greets\"\nargument-hint: <name>\n---\nHello $ARGUMENTS\n")
-	require.Equal(t, map[string]string{"description": "Greets", "argument-hint": "<name>"}, fields)
-	require.Equal(t, "Hello $ARGUMENTS\n", body)
-	_, body = frontMatter("---\nnot closed")
-	require.Equal(t, "---\nnot closed", body)
-}
-
-// The directory may have any name, and the files may come from Windows.
-func TestCommandFiles(t *testing.T) {
-	root := t.TempDir()
-	t.Setenv("HOME", filepath.Join(root, "me [at] home*"))
-	t.Setenv("USERPROFILE", os.Getenv("HOME"))
-	cwd := filepath.Join(root, "[x]")
-	write := func(dir, name, text string) {
-		dir = filepath.Join(dir, ".factory", "commands")
-		require.NoError(t, os.MkdirAll(dir, 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	write(cwd, "greet.md", "\ufeff---\r\ndescription: \"Greets\"\r\nargument-hint: <name>\r\n---\r\n\r\nHello $ARGUMENTS\r\nBye\r\n")
-	write(cwd, "twice.md", "The project's")
-	write(cwd, "not.txt", "no command")
-	write(os.Getenv("HOME"), "twice.md", "The user's")
-	write(os.Getenv("HOME"), "plain.md", "Just do it")
-	require.NoError(t, os.Mkdir(filepath.Join(cwd, ".factory", "commands", "dir.md"), 0o755))
-
-	files := map[string]commandFile{}
-	found := commandFiles(cwd, files)
-	require.Equal(t, []protocol.AvailableCommand{
-		{Name: "greet", Description: "Greets", Input: &protocol.CommandInput{Hint: "<name>"}},
-		{Name: "twice", Description: "The project's", Input: &protocol.CommandInput{Hint: "arguments"}},
-		{Name: "plain", Description: "Just do it", Input: &protocol.CommandInput{Hint: "arguments"}},
-	}, found)
-	require.Equal(t, map[string]commandFile{"greet": {"Hello $ARGUMENTS\nBye\n"}, "twice": {"The project's"}, "plain": {"Just do it"}}, files)
-}
 
 // listing answers droid's questions for commands and skills.
 func listing() []fakedroid.Option {

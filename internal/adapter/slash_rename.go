@@ -9,7 +9,7 @@ import (
 )
 
 // renameCommand gives the session a title.
-func renameCommand(r *commandRun, title string) {
+func renameCommand(r *slashRun, title string) {
 	if title = store.CleanTitle(title); title == "" {
 		r.reply("Give a title: `/rename My title`.")
 		return

@@ -11,7 +11,7 @@ import (
 )
 
 // statusCommand shows what a bug report needs.
-func statusCommand(r *commandRun, _ string) {
+func statusCommand(r *slashRun, _ string) {
 	s := r.s
 	var path string
 	r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {

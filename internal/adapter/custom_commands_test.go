@@ -17,6 +17,33 @@ import (
 	"droid-acp/internal/protocol"
 )
 
+// commandRoom is a home and a project of a test's own.
+type commandRoom struct {
+	t           testing.TB
+	home, works string
+}
+
+func newCommandRoom(t *testing.T) commandRoom {
+	root := t.TempDir()
+	r := commandRoom{t, filepath.Join(root, "me"), filepath.Join(root, "we [ird]*? {x}.ünï")}
+	require.NoError(t, os.MkdirAll(r.home, 0o755))
+	require.NoError(t, os.MkdirAll(r.works, 0o755))
+	t.Setenv("HOME", r.home)
+	t.Setenv("USERPROFILE", r.home)
+	return r
+}
+
+func (r commandRoom) write(path, text string) {
+	r.t.Helper()
+	require.NoError(r.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(r.t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+func (r commandRoom) project(name, text string) {
+	r.t.Helper()
+	r.write(filepath.Join(r.works, ".factory", "commands", name), text)
+}
+
 // commandsTold are the commands that the editor was told last.
 func (e *editor) commandsTold() (names []string) {
 	var u struct{ AvailableCommands []protocol.AvailableCommand }
@@ -81,23 +108,6 @@ func TestCommandsFollowTheFiles(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Each name is told once, and only what can be typed.
-func TestCommandsHaveOneName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		row := func(name, description string) any { return fakedroid.Fields{"name": name, "description": description} }
-		e := begin(t, playing(sayAgain(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"commands": []any{row("a-b", "First"), row("-", "None"), row("c", "C"), row("a-b", "Last")}}, ""
-		}), fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"skills": []any{fakedroid.Fields{"name": "My Skill", "description": "Mine", "userInvocable": true}}}, ""
-		})))
-		synctest.Wait()
-		require.Equal(t, []string{"c", "a-b", "my-skill"}, e.commandsTold()[:3])
-		require.Contains(t, string(e.lastUpdate("available_commands_update")), "Last", "that is what droid runs")
-		require.Equal(t, "end_turn", e.run("/my-skill now"))
-		require.Contains(t, e.updates(), `agent: droid: Use your skill "My Skill" now. now`)
-	})
 }
 
 // A list that droid does not give again is not taken for an empty one.

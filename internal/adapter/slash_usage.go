@@ -7,7 +7,7 @@ import (
 )
 
 // usageCommand shows the tokens that the session used.
-func usageCommand(r *commandRun, _ string) {
+func usageCommand(r *slashRun, _ string) {
 	line := func(name string, u stream.TokenUsage) string {
 		return fmt.Sprintf("| %s | %d | %d | %d | %d | %d |\n", name, u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens)
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // mcpCommand shows the MCP servers and their tools, or begins the login to one.
-func mcpCommand(r *commandRun, args string) {
-	if name, ok := strings.CutPrefix(args, "login "); ok {
+func mcpCommand(r *slashRun, args string) {
+	if name, ok := strings.CutPrefix(args, "login"); ok {
 		r.s.beginLogin(r, strings.TrimSpace(name))
 		return
 	}

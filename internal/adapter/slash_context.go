@@ -10,7 +10,7 @@ import (
 )
 
 // contextCommand shows what fills the context window, as far as droid tells.
-func contextCommand(r *commandRun, _ string) {
+func contextCommand(r *slashRun, _ string) {
 	last := r.s.usage.LastCall
 	r.ask("droid did not tell what fills the context window", func(ctx context.Context, client *droid.Client) (string, error) {
 		version := client.Version()

@@ -7,7 +7,7 @@ import (
 )
 
 // exportCommand writes the conversation to one HTML file.
-func exportCommand(r *commandRun, file string) {
+func exportCommand(r *slashRun, file string) {
 	const failed = "The conversation was not exported"
 	r.history(failed, func(info *stream.SessionInfo) {
 		session, cwd, seen := r.s.droidID, r.s.cwd, r.s.usage.past()

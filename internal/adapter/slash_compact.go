@@ -22,7 +22,7 @@ const compactTime = 10 * time.Minute
 var errCompactTime = errors.New("droid did not answer within 10 minutes")
 
 // compactCommand replaces the conversation by a summary.
-func compactCommand(r *commandRun, instructions string) {
+func compactCommand(r *slashRun, instructions string) {
 	r.droid(func(client *droid.Client) {
 		s := r.s
 		s.tell(s.show.BeginCompaction(show.UserAsked)...)
@@ -66,9 +66,6 @@ func compactCommand(r *commandRun, instructions string) {
 // summaryOf is what the conversation became that droid compacted into the session of
 // this id, "" where it cannot be read. It reads the store.
 func (a *Agent) summaryOf(ctx context.Context, id string) string {
-	if a.cfg.Store == nil {
-		return ""
-	}
 	text, err := bounded(ctx, a, "Store.Summary", "session "+id, func(string) (string, error) { return a.cfg.Store.Summary(id) })
 	if err != nil {
 		a.log.Info("the summary of a compacted session could not be read", zap.Error(err))
@@ -76,7 +73,7 @@ func (a *Agent) summaryOf(ctx context.Context, id string) string {
 	return text
 }
 
-func compactFailed(r *commandRun, err error) {
+func compactFailed(r *slashRun, err error) {
 	if r.over() {
 		return // another compaction may run
 	}
@@ -90,7 +87,7 @@ func compactFailed(r *commandRun, err error) {
 // endCompaction ends a compaction that the user cancelled or that takes too long.
 // droid ignores interrupts while it compacts and has the model go on (0.117 to
 // 0.225), so the process is ended, unless that would end something else of the user's.
-func (s *Session) endCompaction(r *commandRun, client *droid.Client) {
+func (s *Session) endCompaction(r *slashRun, client *droid.Client) {
 	if r.cancelled() {
 		s.tell(s.show.EndCompaction(show.CompactionCancelled)...)
 	}

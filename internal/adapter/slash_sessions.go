@@ -16,12 +16,8 @@ var errListTime = errors.New("the sessions could not be read within a minute")
 
 // sessionsCommand lists the sessions that were used last, wherever they were made, and
 // the earlier conversations of this thread.
-func sessionsCommand(r *commandRun, _ string) {
+func sessionsCommand(r *slashRun, _ string) {
 	a := r.s.agent
-	if a.cfg.Store == nil {
-		r.reply("There is no store of sessions.")
-		return
-	}
 	var page store.Page
 	var before []store.Session
 	var thread []string

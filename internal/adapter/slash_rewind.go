@@ -16,7 +16,7 @@ import (
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.
-func rewindCommand(r *commandRun, args string) {
+func rewindCommand(r *slashRun, args string) {
 	const failed = "The session was not rewound"
 	r.history(failed, func(info *stream.SessionInfo) {
 		points, fields := rewindPoints(info.Messages), strings.Fields(args)
@@ -30,10 +30,10 @@ func rewindCommand(r *commandRun, args string) {
 		}
 		n, err := strconv.Atoi(fields[0])
 		if err != nil || n < 1 || n > len(points) {
-			r.fail(failed, fmt.Errorf("%q is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
+			r.fail(failed, fmt.Errorf("%s is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
 			return
 		}
-		files := len(fields) > 1 && fields[1] == "files"
+		files := len(fields) > 1
 		client, session := r.s.proc.client(), r.s.droidID
 		var text string
 		var next successor

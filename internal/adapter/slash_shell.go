@@ -8,7 +8,7 @@ import (
 
 // shellCommand runs a command of the user beside the owner, and shows it as a tool
 // call. A cancel stops the command; the prompt ends when the command has.
-func shellCommand(r *commandRun, command string) {
+func shellCommand(r *slashRun, command string) {
 	if command == "" {
 		r.reply("Give a command: `/shell git status`.")
 		return
