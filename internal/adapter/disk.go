@@ -98,7 +98,7 @@ func (a *Agent) stored(ctx context.Context, id string) (store.Session, error) {
 
 // heldElsewhere reports whether another agent has a session open.
 func (a *Agent) heldElsewhere(ctx context.Context, id string) (bool, error) {
-	return bounded(ctx, a, "Store.HeldElsewhere", "session "+id, func(string) (bool, error) { return a.cfg.Store.HeldElsewhere(id), nil })
+	return bounded(ctx, a, "Store.Held", "session "+id, func(string) (bool, error) { return a.cfg.Store.Held(id), nil })
 }
 
 // project looks at what a project brings to run.
