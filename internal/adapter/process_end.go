@@ -19,6 +19,7 @@ func (s *Session) droidGone() {
 	s.servers.ProcessGone()
 	s.fileCalls.End()
 	s.prompts.machine.Gone(droidDied{err})
+	s.sendAgain(client, err)
 	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.norm.Exited(time.Now()))
