@@ -92,6 +92,14 @@ func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, value
 	case c.serves && values.Bool(versionWord):
 		c = versionCommand()
 	}
+	if file, isFile := l.base.stdout.(*os.File); isFile {
+		onHangup(file, func() {
+			if !c.serves {
+				l.base.mute() // who left without reading on wants no more words
+			}
+			l.base.leaving.begin()
+		})
+	}
 	if err := values.ReadEnvironment(c.reads, os.Getenv); err != nil {
 		return err
 	}

@@ -57,4 +57,5 @@ type call struct {
 	strays         []string // what is to be said of variables that nobody reads
 	stdin          io.Reader
 	stdout, stderr io.Writer // stderr is safe to write others' texts to
+	mute           func()    // from now on nothing is written to stderr
 }

@@ -76,11 +76,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	leaving, stop := awaitSignals()
 	defer stop()
-	if file, ok := stdout.(*os.File); ok {
-		onHangup(file, leaving.begin)
-	}
 	return leaving.orHurry(func() int {
-		return execute(call{leaving: leaving, stdin: stdin, stdout: stdout, stderr: stderr}, args)
+		return execute(call{leaving: leaving, stdin: stdin, stdout: stdout, stderr: stderr, mute: said.mute}, args)
 	})
 }
 

@@ -70,11 +70,12 @@ func (n *noting) Write(p []byte) (int, error) {
 	return written, err
 }
 
-// printed is the exit code of a command that prints.
+// printed is the exit code of a command that prints. A reader that has seen enough and has
+// gone ("| head") is no failure.
 func (c *call) printed(err error) int {
-	if err != nil {
-		fmt.Fprintln(c.stderr, "droid-acp: "+err.Error())
-		return exitFailed
+	if err == nil || readerHasGone(err) {
+		return exitOK
 	}
-	return exitOK
+	fmt.Fprintln(c.stderr, "droid-acp: "+err.Error())
+	return exitFailed
 }
