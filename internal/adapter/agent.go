@@ -41,7 +41,7 @@ type Config struct {
 	Login login.Start
 	// LoginCommand is this program's login command.
 	LoginCommand accounts.Command
-	// Store is droid's session store, see store.Unknown where there is none.
+	// Store is droid's session store, nil where droid keeps no sessions.
 	Store *store.Store
 	// Defaults are the settings that new sessions start with.
 	Defaults options.Defaults
@@ -98,6 +98,9 @@ func New(cfg Config) *Agent {
 		files:    readfile.New(readfile.Text),
 		disk:     files.NewCalls(diskCalls, diskTime),
 		ctx:      context.Background(), // until Serve
+	}
+	if cfg.Store == nil {
+		a.cfg.Store = store.Unknown(store.ErrNone)
 	}
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
 		started := a.accounts.Starting()

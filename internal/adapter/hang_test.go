@@ -20,7 +20,7 @@ import (
 var hangTests = map[diskCall]func(d *disk, stored string){
 	"stat":         opensSession,
 	"commandFiles": opensSession, "stat of a skill": opensSession,
-	"EvalSymlinks":   opensSession,
+	"EvalSymlinks":   loadsStored,
 	"wsl.Here":       opensSession,
 	"Trust.Look":     opensSession,
 	"stat of a link": func(d *disk, _ string) { d.linking("file:///somewhere") },

@@ -63,6 +63,9 @@ func New(root string, log *zap.Logger) *Store {
 // Unknown returns a store whose place is not known: each use of it returns err.
 func Unknown(err error) *Store { return &Store{err: err} }
 
+// ErrNone is why there is no store where droid keeps no sessions, as the demo's does not.
+var ErrNone = errors.New("droid keeps no sessions here")
+
 // Root returns the sessions directory of the droids that this process starts:
 // .factory/sessions in $FACTORY_HOME_OVERRIDE or the user's home.
 func Root() (string, error) {
