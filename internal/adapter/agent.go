@@ -15,10 +15,12 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/accounts"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
 	"droid-acp/internal/login"
 	"droid-acp/internal/options"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
@@ -35,11 +37,11 @@ type Config struct {
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail for the same reason, but later.
 	Locate func() (string, error)
-	// Login starts the droid that logs in; nil where there is none.
+	// Login starts the droid that logs in.
 	Login login.Start
 	// LoginCommand is this program's login command.
-	LoginCommand LoginCommand
-	// Store is droid's session store.
+	LoginCommand accounts.Command
+	// Store is droid's session store, see store.Unknown where there is none.
 	Store *store.Store
 	// Defaults are the settings that new sessions start with.
 	Defaults options.Defaults
@@ -81,7 +83,7 @@ type Agent struct {
 	cancel context.CancelFunc
 
 	peer
-	logins      logins
+	accounts    *accounts.Accounts
 	editorFiles editorFiles // set before any session
 	sessions    *registry.Registry[*Session]
 }
@@ -98,9 +100,17 @@ func New(cfg Config) *Agent {
 		ctx:      context.Background(), // until Serve
 	}
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
-		return a.startDroid(func() (*droid.Client, error) { return cfg.Start(command) })
+		started := a.accounts.Starting()
+		client, err := cfg.Start(command)
+		if err == nil {
+			a.droids.Add(client)
+			started(client)
+		}
+		return client, err
 	}
-	a.logins.desk = login.New(a.startLogin, a.loggedIn, cfg.Log)
+	a.accounts = accounts.New(func(status protocol.AuthStatus) {
+		a.notify(protocol.AuthStatusUpdate, protocol.AuthStatusParams{AuthStatus: status})
+	})
 	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
 		command, err := a.commandIn(a.ctx, dir)
 		if err != nil {
@@ -161,7 +171,7 @@ func (a *Agent) endSessions() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		a.logins.desk.Close()
+		a.accounts.Wait()
 		a.spare.Discard()
 		a.sessions.Wait()
 	}()

@@ -15,7 +15,7 @@ import (
 // turnError turns a failed turn into the error that ends its prompt: what
 // happened in the provider's and droid's words, then what to do.
 func turnError(f *quirks.Failure) *acp.RequestError {
-	if isLoginFailure(f) {
+	if f.WantsLogin() {
 		return authRequired()
 	}
 	reason := f.Reason
@@ -42,12 +42,6 @@ func turnError(f *quirks.Failure) *acp.RequestError {
 // authRequired ends a turn that needs a Factory login.
 func authRequired() *acp.RequestError {
 	return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login().Error()+" Afterwards send the prompt again.")
-}
-
-// isLoginFailure tells a missing Factory login from a model key that the
-// provider refused; both carry the reason model_authentication_failed.
-func isLoginFailure(f *quirks.Failure) bool {
-	return f.Name == "AuthenticationError" || f.Message == "No access token available"
 }
 
 // reasonFromMessage finds the reason of a failed turn in the message of a droid that

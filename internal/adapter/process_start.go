@@ -42,7 +42,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 func (s *Session) start(historyLimit int) {
 	leaving := s.proc.stillLeaving()
 	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
-	id, added := s.droidID, s.instructed
+	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers := s.cwd, s.servers.List()
 	s.do(func(ctx context.Context) {
 		if leaving != nil {
@@ -141,10 +141,7 @@ func (s *Session) adopt(client *droid.Client) {
 	s.proc.adopt(client, s.show.ToolIDs())
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
-	s.fileCalls.usedAs(s.id)
-	s.fileCalls.use(s.agent.desk(client, s.fileCalls.session), s.post, func(f func()) {
-		s.do(func(context.Context) { s.agent.atEnd("Desk", releaseTime, f) })
-	}, s.log)
+	s.fileCalls.use(s.agent.desk(s, client))
 	s.do(func(ctx context.Context) {
 		select {
 		case <-client.Ending():

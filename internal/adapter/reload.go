@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/instructions"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -16,15 +17,12 @@ import (
 
 // reload is one session/load or session/resume.
 type reload struct {
+	instructions.Wanted
+	target string // where the symbolic links of its directory lead
+
 	ctx     context.Context // of the request; it ends when that is cancelled
 	request *wire.Response
-	session string   // the id that the editor asked for
 	ids     []string // of the thread, the newest last
-	cwd     string   // that was asked for
-	target  string   // where its symbolic links lead
-	servers []stream.MCPServer
-	notices []string // about these
-	wish    wish
 	replay  bool
 	done    func(protocol.SessionResult, *acp.RequestError) // called once
 
@@ -85,15 +83,16 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 		return nil, err
 	}
 	defer place.Leave()
-	if err := a.readSession(c.Context, &p); err != nil {
-		return nil, err
-	}
-	s, known, ids, err := a.takeThread(c.Context, place, p)
+	w, err := a.readSession(c.Context, p)
 	if err != nil {
 		return nil, err
 	}
-	r := &reload{ctx: c.Context, request: c.Response, session: p.SessionID, ids: ids, replay: replay,
-		cwd: p.CWD, target: p.target, servers: p.servers, notices: p.notices, wish: p.wish}
+	r := &reload{Wanted: w, target: a.target(c.Context, w.CWD), ctx: c.Context, request: c.Response, replay: replay}
+	s, known, ids, err := a.takeThread(c.Context, place, w)
+	if err != nil {
+		return nil, err
+	}
+	r.ids = ids
 	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{
 		ordered: place.Leave,
 		work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
@@ -143,16 +142,16 @@ func (s *Session) beginLoad(r *reload) {
 	if !s.loads.has(r) {
 		return // it was cancelled while it waited
 	}
-	s.out.Keep(r.notices...)    // of MCP servers that droid cannot have
+	s.out.Keep(r.Notices...)    // of MCP servers that droid cannot have
 	s.prompts.machine.Forgive() // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
 		limit = wholeHistory
 	}
-	s.useServers(r.servers)
-	s.useInstructions(r.wish)
+	s.useServers(r.Servers)
+	s.useInstructions(r.Wanted)
 	s.catchUp(r.ids)
-	stayThere := s.useDirectory(r.cwd, r.target)
+	stayThere := s.useDirectory(r.CWD, r.target)
 	finish := func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			stayThere()
@@ -182,7 +181,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		return
 	case err != nil:
 		if err.Code == codeResourceNotFound {
-			err = unknownSession(r.session)
+			err = unknownSession(r.SessionID)
 		}
 		s.reloadEnded(r, err)
 		if !s.out.Known() {
@@ -190,7 +189,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		}
 		return
 	}
-	s.tellAs(r.session)
+	s.tellAs(r.SessionID)
 	s.out.Forget() // the editor begins anew: it is told everything again
 	if !r.replay {
 		s.reloadTold(r)

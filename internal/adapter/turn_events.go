@@ -39,7 +39,7 @@ func (s *Session) discarded(ev quirks.Discarded) {
 
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
-	s.heedLogin(ev)
+	s.agent.accounts.TurnEnded(s.proc.client(), ev, s.options.NeedsLogin())
 	s.usage.finished(ev)
 	machine := s.prompts.machine
 	p := s.prompts.of(ev.RequestID)
