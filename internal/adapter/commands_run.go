@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/visible"
 )
 
@@ -145,7 +146,7 @@ func (r *commandRun) history(failed string, f func(info *stream.SessionInfo)) {
 		switch {
 		case r.over():
 		case err != nil:
-			r.fail(failed, errors.New(errorText(err)))
+			r.fail(failed, errors.New(problem.Text(err)))
 		default:
 			f(info)
 		}

@@ -28,7 +28,7 @@ var hangTests = map[diskCall]func(d *disk, stored string){
 	"WriteFile":      func(d *disk, _ string) { d.prompt("/export") },
 	"Store.List":     func(d *disk, _ string) { d.request("session/list", `{}`) },
 	"Store.Thread":   loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.HeldElsewhere": loadsStored, "Store.Hold": loadsStored,
-	"EvalSymlinks": loadsStored,
+	"EvalSymlinks":    loadsStored,
 	"editorfs.Untold": loadsStored,
 	"Store.SystemPrompt": func(d *disk, stored string) {
 		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[],"_meta":{"systemPrompt":{"append":"x"}}}`, stored, d.new))

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 )
 
@@ -70,7 +71,7 @@ func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint
 			}
 			s.stays(old)
 			s.tell(s.show.EndCompaction(show.CompactionFailed)...)
-			r.fail("droid made the session "+id+" and did not load it", errors.New(errorText(err)))
+			r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
 			return
 		}
 		s.carryTitle(next.title, func() {
@@ -91,7 +92,7 @@ func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint
 			s.withDroid(1, loaded)
 			return
 		}
-		s.loadAgain(s.ctx, 1, loadingSession, loaded)
+		s.loadAgain(s.ctx, 1, problem.Loading, loaded)
 	})
 }
 
