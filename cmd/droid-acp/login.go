@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/accounts"
@@ -32,14 +33,15 @@ func loginSetting() settings.Setting {
 
 // loginCommand is the command that logs in.
 func loginCommand() subcommand {
-	return subcommand{settings.Command{
-		Name: loginWord, Reads: []string{settings.Droid, settings.LogFile, settings.LogLevel}, PassesOver: true, Own: []settings.Setting{loginSetting()},
-		Summary: "have droid log in to Factory (also droid-acp --login)",
-		Long:    "It passes over the flags of serving, since editors append login to these.",
-		Exits: []settings.Exit{
-			{Code: exitOK, Means: "droid says that it is logged in"}, {Code: exitFailed, Means: "it is not"}, {Code: exitUsage, Means: "wrong usage"},
+	return subcommand{
+		Command: &cobra.Command{
+			Use: loginWord, Args: cobra.NoArgs, Short: "Have droid log in to Factory (also droid-acp --login)",
+			Long: "It passes over the flags of serving, since editors append login to these.\n\n" +
+				"Exit codes: 0 droid says that it is logged in, 1 it is not, 2 wrong usage.",
 		},
-	}, runLogin}
+		reads: []string{settings.Droid, settings.LogFile, settings.LogLevel}, passesOver: true, own: []settings.Setting{loginSetting()},
+		run: runLogin,
+	}
 }
 
 // runLogin has droid log in, for a person in a terminal.

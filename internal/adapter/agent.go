@@ -42,7 +42,7 @@ type Config struct {
 	Login login.Start
 	// LoginCommand is this program's login command.
 	LoginCommand accounts.Command
-	// Store is droid's session store.
+	// Store is droid's session store, see store.Unknown where there is none.
 	Store *store.Store
 	// Defaults are the settings that new sessions start with.
 	Defaults options.Defaults

@@ -82,7 +82,7 @@ func (a *Agent) openStoredIn(cwd string, mine bool, p droid.LoadParams) opener {
 
 // openStored has the session's process load one of droid's sessions.
 func (s *Session) openStored(p droid.LoadParams) opener {
-	return s.agent.openStoredIn(s.cwd, s.holding.id == p.SessionID, p)
+	return s.agent.openStoredIn(s.cwd, s.lock.Is(p.SessionID), p)
 }
 
 // place has droid go on with a stored session in cwd. It reads files, and writes the

@@ -27,7 +27,7 @@ var hangTests = map[diskCall]func(d *disk, stored string){
 	"Locate":         func(d *disk, _ string) { d.prompt("/status") },
 	"WriteFile":      func(d *disk, _ string) { d.prompt("/export") },
 	"Store.List":     func(d *disk, _ string) { d.request("session/list", `{}`) },
-	"Store.Thread":   loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.HeldElsewhere": loadsStored, "Store.Hold": loadsStored,
+	"Store.Thread":   loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.Held": loadsStored, "Store.Hold": loadsStored,
 	"EvalSymlinks":    loadsStored,
 	"editorfs.Untold": loadsStored,
 	"Store.SystemPrompt": func(d *disk, stored string) {
@@ -219,7 +219,7 @@ func TestFileThatHangs(t *testing.T) {
 		r.hanging.begin("Desk")
 		s, err := r.agent.session(r.session)
 		require.Nil(t, err)
-		s.post(func() { s.leave(); s.fileCalls.end() })
+		s.post(func() { s.leave(); s.fileCalls.End() })
 		r.settle()
 		require.True(t, r.hanging.wasReached())
 		r.beginSessionIn(r.dir)

@@ -77,7 +77,7 @@ func openStoring(open opener) opener {
 // addedTo is what a process is to add to the system prompt when it loads a stored
 // session. It blocks.
 func (a *Agent) addedTo(ctx context.Context, id string, i instructions.Instructions) string {
-	if i.Text == "" || a.cfg.Store == nil {
+	if i.Text == "" {
 		return i.Added("")
 	}
 	stored, err := bounded(ctx, a, "Store.SystemPrompt", "session "+id, func(string) (string, error) { return a.cfg.Store.SystemPrompt(id) })

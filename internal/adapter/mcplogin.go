@@ -13,7 +13,7 @@ import (
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
-	"droid-acp/internal/wire"
+	"droid-acp/internal/telling"
 )
 
 // errLoginTime is why a login was given up.
@@ -22,7 +22,7 @@ var errLoginTime = errors.New("droid did not answer within 6 minutes")
 // beginLogin is "/mcp login NAME". The command ends when droid has an address to open;
 // a later event tells how the login ended. Older droids take no other call while they
 // answer this one, so nobody waits for the answer after the prompt has ended.
-func (s *Session) beginLogin(r *commandRun, name string) {
+func (s *Session) beginLogin(r *slashRun, name string) {
 	name = s.servers.Resolve(name)
 	r.droid(func(client *droid.Client) {
 		asked := s.servers.AskLogin(name, r.reply)
@@ -60,19 +60,17 @@ func (s *Session) showLogin(l *mcp.Login) {
 	}
 	dialog := uuid.NewString()
 	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: dialog, URL: l.URL, Message: "The MCP server " + l.Server + " needs you to log in."}
-	asked := wire.Ask(s.agent.conn, "elicitation/create", params, func(result protocol.ElicitationResult, err error) {
-		s.post(func() {
-			if err != nil {
-				s.log.Info("the editor did not show where to log in", zap.Error(err))
-			}
-			text, cancel := s.servers.LoginAnswered(l, result.Action, err != nil)
-			if text != "" {
-				s.tell(show.Notice(text))
-			}
-			if cancel {
-				s.cancelAuth(l.Server)
-			}
-		})
+	asked := telling.Ask(s.out, "elicitation/create", params, func(result protocol.ElicitationResult, err error) {
+		if err != nil {
+			s.log.Info("the editor did not show where to log in", zap.Error(err))
+		}
+		text, cancel := s.servers.LoginAnswered(l, result.Action, err != nil)
+		if text != "" {
+			s.tell(show.Notice(text))
+		}
+		if cancel {
+			s.cancelAuth(l.Server)
+		}
 	})
 	s.servers.Shown(l, dialog, func() { asked.Withdraw() })
 }

@@ -224,7 +224,9 @@ func TestPanicInTheClientOfDroid(t *testing.T) {
 				})
 				other := e.session
 				e.beginSession()
-				require.Contains(t, e.run("break"), "droid-acp failed")
+				if side == "reading" {
+					require.Contains(t, e.run("break"), "droid-acp failed")
+				} // else droid has not heard it, so the next one gets it
 				require.Equal(t, "end_turn", e.run("go on"))
 				e.session = other
 				require.Equal(t, "end_turn", e.run("hello"))

@@ -18,8 +18,9 @@ func (s *Session) droidGone() {
 	defer s.reprieve(s.proc.dying())
 	s.proc.died(err)
 	s.servers.ProcessGone()
-	s.fileCalls.end()
+	s.fileCalls.End()
 	s.prompts.machine.Gone(problem.Died{Exit: err})
+	s.sendAgain(client, err)
 	defer func() { s.carryOut(s.prompts.machine.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.norm.Exited(time.Now()))

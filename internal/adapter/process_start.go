@@ -142,10 +142,7 @@ func (s *Session) adopt(client *droid.Client) {
 	s.proc.adopt(client, s.show.ToolIDs())
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
-	s.fileCalls.usedAs(s.id)
-	s.fileCalls.use(s.agent.desk(client, s.fileCalls.session), s.post, func(f func()) {
-		s.do(func(context.Context) { s.agent.atEnd("Desk", releaseTime, f) })
-	}, s.log)
+	s.fileCalls.use(s.agent.desk(s, client))
 	s.do(func(ctx context.Context) {
 		select {
 		case <-client.Ending():

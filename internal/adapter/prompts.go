@@ -32,8 +32,11 @@ type userPrompt struct {
 	missing map[string]bool    // of each linked file whether it was not there, by path
 	typed   string             // the text as the user typed it, commands not expanded
 	notes   []string           // about the user's shell commands; message begins with them
-	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
+	command *slashRun          // the command of this agent that the prompt is; nil for a prompt to droid
 	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
+
+	said  int64 // how many lines droid had said when the prompt went to it
+	again bool  // it was not heard by a droid that died, and goes to the next one
 
 	cancelled bool // it has ended as cancelled
 
@@ -301,7 +304,7 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 		return invalidParams("%v", err)
 	}
 	p.message = message
-	p.message.Text = s.commands.expand(message.Text)
+	p.message.Text = s.commands.Expand(message.Text)
 	return s.refusedProgram(p.message.Text)
 }
 

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -17,7 +18,7 @@ import (
 type replay struct {
 	ctx    context.Context // of the request to load
 	title  string
-	older  bool                    // droid has messages that it did not return
+	lacks  []string                // what the history has not, in words for the user
 	events []quirks.Event          // still to be shown
 	done   func(*acp.RequestError) // nil when no replay runs
 }
@@ -25,8 +26,19 @@ type replay struct {
 // begin takes up the history that droid returned. done is called when it is shown,
 // or with why it is not.
 func (r *replay) begin(ctx context.Context, info *stream.SessionInfo, done func(*acp.RequestError)) {
-	*r = replay{ctx, info.Title, info.HasOlderMessages, quirks.History(info.Messages), done}
+	*r = replay{ctx, info.Title, lacks(info), quirks.History(info.Messages), done}
 	info.Messages = nil // the events have all that is shown
+}
+
+// lacks says what droid has of the conversation and its history does not show.
+func lacks(info *stream.SessionInfo) (lacks []string) {
+	if info.HasOlderMessages {
+		lacks = append(lacks, "The session has older messages that droid did not return.")
+	}
+	if info.Unreadable > 0 {
+		lacks = append(lacks, fmt.Sprintf("Not shown are %d of the session's messages: droid told them in a form that droid-acp cannot read.", info.Unreadable))
+	}
+	return lacks
 }
 
 // runs reports whether a history is being shown.
@@ -69,8 +81,8 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 		s.tell(s.show.History(s.moment(), s.replay.next())...)
 	}
 	s.proc.norm.Reserve(s.show.ToolIDs()...)
-	if s.replay.older {
-		s.tell(show.Thought("The session has older messages that droid did not return."))
+	for _, words := range s.replay.lacks {
+		s.tell(show.Thought(words))
 	}
 	s.tellTitle(s.replay.title)
 	s.replay.end(nil)

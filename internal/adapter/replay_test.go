@@ -20,7 +20,7 @@ func TestReplay(t *testing.T) {
 	var messages []stream.Message
 	require.NoError(t, json.Unmarshal([]byte(`[{"id":"u","role":"user","content":[{"type":"text","text":"one"}]},
 		{"id":"a","role":"assistant","content":[{"type":"text","text":"two"}]}]`), &messages))
-	info := &stream.SessionInfo{Messages: messages, Title: "title", HasOlderMessages: true}
+	info := &stream.SessionInfo{Messages: messages, Title: "title", HasOlderMessages: true, Unreadable: 2}
 	var ends []*acp.RequestError
 	r.begin(t.Context(), info, func(err *acp.RequestError) {
 		require.False(t, r.runs(), "another one may begin")
@@ -29,7 +29,8 @@ func TestReplay(t *testing.T) {
 	require.True(t, r.runs())
 	require.Nil(t, info.Messages)
 	require.Equal(t, "title", r.title)
-	require.True(t, r.older)
+	require.Equal(t, []string{"The session has older messages that droid did not return.",
+		"Not shown are 2 of the session's messages: droid told them in a form that droid-acp cannot read."}, r.lacks)
 	var texts []string
 	for ev := r.next(); ev != nil; ev = r.next() {
 		switch ev := ev.(type) {

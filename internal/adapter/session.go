@@ -7,12 +7,14 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/commands"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
+	"droid-acp/internal/store"
 	"droid-acp/internal/telling"
 	"droid-acp/internal/waiting"
 )
@@ -29,25 +31,24 @@ type Session struct {
 	instructed atomic.Pointer[instructions.Instructions]
 
 	thread
-	commands   commandList
+	commands   commands.List // droid's and the user's
 	shellNotes shellNotes
 	directory
 	proc      process // the droid that works for it
 	options   options.State
 	usage     usage
-	out       telling.Way // to the editor
+	out       *telling.Way // to the editor
 	prompts   prompts
 	replay    replay // the history that the load which runs shows
 	loads     loads
 	silence   silence
 	dialog    userDialog
-	servers   mcp.Servers // what it knows of its MCP servers, see mcp.go
-	show      *show.View  // what its editor has been shown
-	reading   reading
+	servers   mcp.Servers  // what it knows of its MCP servers, see mcp.go
+	show      *show.View   // what its editor has been shown
 	fileCalls fileCalls    // what goes through the editor's files
 	line      waiting.Line // what waits in it, see waits.go
 	ended     bool
-	holding   holding
+	lock      store.Lock // keeps other agents from deleting the session
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
@@ -58,11 +59,12 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		thread:    thread{id: id, droidID: id},
 		stay:      newStay(),
 		options:   options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
-		out:       telling.New(a.conn, a.log),
 		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
 	}
 	s.prompts = newPrompts(s.options.Steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
+	s.out = telling.New(a.conn, s.post, a.log)
+	s.out.Use(id)
 	s.servers.Use(servers)
 	s.instructed.Store(new(instructions.Instructions))
 	return s
@@ -100,7 +102,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.tellState()
 	s.watchServers()
 	s.lookForCommands(askTime, func() {})
-	s.holdStored()
+	s.lockStored()
 	s.rest()
 }
 
@@ -136,12 +138,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		s.droidGone()
 		return
 	}
-	switch ev := ev.(type) {
-	case stream.HookStarted:
-		s.fileCalls.hooksStarted(ev)
-	case stream.HookCompleted:
-		s.fileCalls.hooksCompleted(ev)
-	}
+	s.fileCalls.HeardHooks(ev)
 	now := time.Now()
 	s.silence.broken(now)
 	s.apply(s.proc.norm.Push(now, ev))
@@ -186,7 +183,7 @@ func (s *Session) end() {
 	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.dialog.withdrawAny()
 	s.servers.EndLogins()
-	s.fileCalls.end()
+	s.fileCalls.End()
 	s.replay.end(errEnding())
 	if s.proc.client() != nil {
 		s.endDroid()
@@ -196,7 +193,7 @@ func (s *Session) end() {
 	s.proceed()
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
-	if release := s.holding.begin(""); release != nil {
+	if release := s.lock.Begin(""); release != nil {
 		s.agent.atEnd("release", releaseTime, release)
 	}
 }
@@ -212,9 +209,8 @@ func (s *Session) afterEnd() {
 
 // tellAs has all updates go out under this id from now on.
 func (s *Session) tellAs(id string) {
-	if s.thread.use(id) {
-		s.fileCalls.usedAs(id)
-	}
+	s.thread.use(id)
+	s.out.Use(id)
 }
 
 // tell is the one way from the session to its editor. A Notice that belongs to no turn waits
@@ -228,7 +224,7 @@ func (s *Session) tell(things ...protocol.Update) {
 		case thing.UpdateKind() == show.OwnWords:
 			s.tell(s.show.Tell(thing)...)
 		default:
-			s.out.Tell(s.id, thing)
+			s.out.Tell(thing)
 		}
 	}
 }
@@ -240,7 +236,7 @@ func (s *Session) tellState() {
 		return // the response tells it
 	}
 	s.tell(s.options.Updates()...)
-	if s.commands.listed {
+	if s.commands.Known() {
 		s.tell(protocol.AvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: s.allCommands()})
 	}
 }

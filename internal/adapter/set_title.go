@@ -155,15 +155,9 @@ func (s *Session) writeTitle(id, title string, done func(error)) {
 
 // writeTitle writes a title into the file of a session in which no turn runs.
 func (a *Agent) writeTitle(ctx context.Context, id, title string) error {
-	if a.cfg.Store == nil {
-		return errNoStore
-	}
 	_, err := bounded(ctx, a, "Store.SetTitle", "session "+id, done(func() error { return a.cfg.Store.SetTitle(id, title) }))
 	return err
 }
-
-// errNoStore is why a title cannot be stored.
-var errNoStore = errors.New("it is not known where droid keeps its sessions")
 
 // titled notes a title and tells the editor. After the user has given one, droid still
 // tells what it would have called the session, which counts no more: 0.99 the first prompt,

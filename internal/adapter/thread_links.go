@@ -19,9 +19,6 @@ import (
 
 // threadIDs are the ids of the thread that a session belongs to, the oldest first.
 func (a *Agent) threadIDs(ctx context.Context, id string) ([]string, error) {
-	if a.cfg.Store == nil {
-		return []string{id}, nil
-	}
 	return bounded(ctx, a, "Store.Thread", "session "+id, func(string) ([]string, error) { return a.cfg.Store.Thread(id), nil })
 }
 
@@ -105,11 +102,8 @@ type successor struct {
 // successorOf begins a command that has droid make a successor of the session. It
 // reads files; what cannot be read has no title.
 func (a *Agent) successorOf(ctx context.Context, from string) successor {
-	next := successor{from: from}
-	if a.cfg.Store != nil {
-		next.title, _ = bounded(ctx, a, "Store.Title", "session "+from, func(string) (string, error) { return a.cfg.Store.Title(from), nil })
-	}
-	return next
+	title, _ := bounded(ctx, a, "Store.Title", "session "+from, func(string) (string, error) { return a.cfg.Store.Title(from), nil })
+	return successor{from: from, title: title}
 }
 
 // made notes in the store that droid has made the successor. It writes a file, and is
@@ -122,9 +116,6 @@ func (n *successor) made(a *Agent, id string, kind links.Kind) {
 
 // link adds a link to the store's file.
 func (a *Agent) link(l links.Link) error {
-	if a.cfg.Store == nil {
-		return nil
-	}
 	l.Time = time.Now()
 	_, err := boundedAtEnd(context.Background(), a, "Store.Link", "session "+l.From, done(func() error { return a.cfg.Store.Link(l) }))
 	if err != nil {

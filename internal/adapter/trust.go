@@ -8,6 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/commands"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
@@ -165,12 +166,12 @@ func (s *Session) takeLayer(p *userPrompt, then func()) {
 // program of a project that nobody has trusted, which droid would run.
 func (s *Session) refusedProgram(text string) *acp.RequestError {
 	client := s.proc.client()
-	name, _, ok := splitCommand(text)
+	name, _, ok := commands.Split(text)
 	if !ok || client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
 		return nil
 	}
 	for _, program := range client.Without().Of(layer.Program) {
-		if commandName(programName(program.Name)) == commandName(name) {
+		if commands.Name(programName(program.Name)) == commands.Name(name) {
 			return invalidRequest(fmt.Sprintf("/%s is a program of this project (%s), which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", name, program.File))
 		}
 	}

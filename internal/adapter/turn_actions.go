@@ -8,6 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
@@ -110,6 +111,7 @@ func (s *Session) sendPrompt(p *userPrompt, request string) {
 	}
 	s.apply(s.proc.norm.Begin(time.Now(), request, p.message.Text))
 	client, message := s.proc.client(), p.message
+	p.said = client.Stats().Lines
 	s.do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, message)
 		s.post(func() { s.promptSent(p, request, err) })
@@ -138,6 +140,21 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 		failure = problem.Crash(err, s.prompts.machine.GaveUp())
 	}
 	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, failure))
+}
+
+// sendAgain has the next droid get the prompt that this one, which has died, did not hear.
+// That happens once: the prompt may be what droid dies of.
+func (s *Session) sendAgain(client *droid.Client, why error) {
+	id, runs := s.prompts.machine.Running()
+	p := s.prompts.open[id]
+	if !runs || p.again || p.message.RequestID == "" || !diedDeaf(client, p.said, why) {
+		return
+	}
+	request := p.message.RequestID
+	p.again, p.message.RequestID = true, ""
+	s.keepShellNotes(p)
+	_, actions := s.prompts.machine.Dropped(request)
+	s.carryOut(actions)
 }
 
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.

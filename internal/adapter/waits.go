@@ -39,7 +39,7 @@ func (s *Session) there(n waiting.Need) bool {
 	case n == needQuiet:
 		return !s.works()
 	case n == needAnswers:
-		return s.commands.open == 0 && s.usage.asked == 0
+		return s.proc.asked == 0
 	}
 	return !s.servers.Starting()
 }
@@ -48,6 +48,7 @@ func (s *Session) there(n waiting.Need) bool {
 func (s *Session) waits(now time.Time) []string {
 	lines := append([]string{}, s.agent.sessions.Tell(s.id, now)...)
 	lines = append(lines, s.line.Tell(now, s.there)...)
+	lines = append(lines, s.out.Waits(now)...)
 	if n := s.prompts.machine.Waiting(); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d prompts wait for the one that runs", n))
 	}

@@ -102,7 +102,7 @@ func TestEventsHaveARow(t *testing.T) {
 		}
 	}
 	for _, name := range namesWhere(text, said, 4, 1) {
-		if name != "fileCalls.hooksStarted" {
+		if name != "Calls.HeardHooks" {
 			require.Contains(t, listed, "quirks."+name)
 		}
 	}

@@ -233,9 +233,11 @@ func wrongFlags(w world, all map[string]*document) (wrong []string) {
 
 // ownCommands are the commands that the program's help lists, in indented lines.
 func ownCommands(help string) (names []string) {
-	for line := range strings.Lines(help) {
-		if words := strings.Fields(line); len(words) > 1 && strings.HasPrefix(line, "  droid-acp ") && commandNamePattern.MatchString(words[1]) {
-			names = append(names, words[1])
+	_, list, _ := strings.Cut(help, "\nAvailable Commands:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	for line := range strings.Lines(list) {
+		if name, _, _ := strings.Cut(line[2:], " "); name != "" { // else the line above goes on
+			names = append(names, name)
 		}
 	}
 	return names
@@ -243,7 +245,7 @@ func ownCommands(help string) (names []string) {
 
 func TestWrongFlagsAreFound(t *testing.T) {
 	w := world{help: func(command string) (string, bool) {
-		return map[string]string{"": "usage:\n  droid-acp [flags]\n  droid-acp smoke [flags]  talk\n--mode", "smoke": "--demo"}[command], true
+		return map[string]string{"": "Usage:\n  droid-acp [flags]\n\nAvailable Commands:\n  smoke  talk\n         much\n\n--mode", "smoke": "--demo"}[command], true
 	}}
 	for span, wants := range map[string]int{"--mode": 0, "--mode X": 0, "--demo": 0, "--demos": 1, "--mod": 1, "-x": 0, "droid --x": 0} {
 		require.Len(t, wrongFlags(w, map[string]*document{"a.md": parseDocument("a.md", "`"+span+"`\n")}), wants, span)

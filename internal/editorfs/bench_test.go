@@ -48,7 +48,7 @@ func BenchmarkCost(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("%dKB/editor/read", size>>10), func(b *testing.B) {
 			for b.Loop() {
-				_, _ = d.Read(ctx, path)
+				_, _ = d.Read(ctx, "r", path)
 				_, _ = os.ReadFile(path)
 			}
 		})

@@ -226,9 +226,9 @@ func TestLastNewlineIsDropped(t *testing.T) {
 					return instant{}.WriteTextFile(ctx, path, text)
 				},
 			}, DeskOptions{})
-			s, err := r.desk.Read(context.Background(), path)
+			private, err := r.desk.Read(context.Background(), "r", path)
 			require.NoError(r, err)
-			require.Nil(r, s)
+			require.Empty(r, private)
 			r.desk.Before(context.Background(), "0", []string{path})
 			r.desk.Drop("0")
 			require.Zero(r, writes, "nothing is written back")

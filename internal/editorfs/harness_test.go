@@ -140,13 +140,13 @@ func (r *room) disk(path string) string {
 // shown is what droid reads.
 func (r *room) shown(path string) string {
 	r.Helper()
-	s, err := r.desk.Read(context.Background(), path)
+	private, err := r.desk.Read(context.Background(), "r", path)
 	require.NoError(r, err)
-	if s == nil {
+	if private == "" {
 		return r.disk(path)
 	}
-	defer s.Close()
-	return r.disk(s.Path)
+	defer r.desk.Drop("r")
+	return r.disk(private)
 }
 
 // droidWrites is droid's tool.

@@ -206,7 +206,3 @@ func encoded(fields []field) []byte {
 	out.WriteString("}\n")
 	return out.Bytes()
 }
-
-// HeldElsewhere reports whether a process of this or another agent has noted that a
-// droid has the session open (Hold).
-func (s *Store) HeldElsewhere(id string) bool { return s.Held(id) }

@@ -1,0 +1,34 @@
+package adapter
+
+import (
+	"context"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/store"
+)
+
+// renameCommand gives the session a title.
+func renameCommand(r *slashRun, title string) {
+	if title = store.CleanTitle(title); title == "" {
+		r.reply("Give a title: `/rename My title`.")
+		return
+	}
+	r.droid(func(client *droid.Client) {
+		s, id := r.s, r.s.droidID
+		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
+			if !client.Version().Has(stream.RenamesSessions) {
+				return s.agent.writeTitle(ctx, id, title) // no turn of droid's runs beside a command
+			}
+			_, err := s.agent.rename(ctx, client, id, title)
+			return err
+		}, func(err error) {
+			if err != nil {
+				r.fail("The session was not renamed", err)
+				return
+			}
+			s.titled(title, true)
+			r.reply("The session is called “" + title + "” now.")
+		})
+	})
+}
