@@ -20,6 +20,7 @@ import (
 	"droid-acp/internal/files"
 	"droid-acp/internal/login"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
@@ -209,7 +210,7 @@ func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	result, err := handler(c)
-	if err != nil && err.Code == codeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
+	if err != nil && err.Code == problem.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
 		return nil, errEnding() // nobody cancelled it
 	}
 	return result, err

@@ -9,6 +9,7 @@ import (
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/turns"
 )
 
@@ -194,7 +195,7 @@ func TestKilledDroidSaysWhy(t *testing.T) {
 		e.inside(func(s *Session) { s.proc.kill("it did not answer") })
 		synctest.Wait()
 		e.inside(func(s *Session) {
-			require.Contains(t, s.crashError(s.proc.lastCrash()).Message, "droid was killed by droid-acp, because it did not answer")
+			require.Contains(t, problem.Crash(s.proc.lastCrash(), s.prompts.machine.GaveUp()).Message, "droid was killed by droid-acp, because it did not answer")
 		})
 	})
 }

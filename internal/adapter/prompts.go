@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
@@ -168,7 +169,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	s, place, err := a.reach(c, params.SessionID)
-	if err != nil && err.Code == codeCancelled {
+	if err != nil && err.Code == problem.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
 	}
 	if err != nil {
@@ -210,7 +211,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	}
 	s, known := a.sessions.Cancel(id)
 	if !known {
-		return nil, unknownSession(id)
+		return nil, problem.UnknownSession(id)
 	}
 	s.post(s.cancelPrompts) // a session that has ended has nothing to cancel
 	return nil, nil

@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -163,7 +164,7 @@ func (s *Session) beginLoad(r *reload) {
 			finish(info, err)
 			return
 		}
-		s.loadAgain(r.ctx, limit, loadingSession, finish) // the process was there before
+		s.loadAgain(r.ctx, limit, problem.Loading, finish) // the process was there before
 	})
 }
 
@@ -180,8 +181,8 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		r.refuse(errEnding())
 		return
 	case err != nil:
-		if err.Code == codeResourceNotFound {
-			err = unknownSession(r.SessionID)
+		if err.Code == problem.CodeNoSession {
+			err = problem.UnknownSession(r.SessionID)
 		}
 		s.reloadEnded(r, err)
 		if !s.out.Known() {
@@ -235,13 +236,13 @@ func (s *Session) cancelLoad(r *reload) {
 	switch {
 	case r.turn == nil: // it was refused
 	case s.withdraw(r.turn):
-		r.refuse(requestCancelled())
+		r.refuse(problem.Cancelled())
 	case !s.loads.has(r): // it has its answer
 	default:
 		r.kept = s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1
 		opens := !s.out.Known() && !s.replay.runs() && !r.told // and droid has not opened it yet
-		s.replay.end(requestCancelled())
-		s.reloadEnded(r, requestCancelled())
+		s.replay.end(problem.Cancelled())
+		s.reloadEnded(r, problem.Cancelled())
 		switch {
 		case s.out.Known():
 		case !r.kept:
@@ -310,7 +311,7 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 // for good when that comes within a second of a turn (quirk 32): a process that
 // does not answer is replaced by one that loads the session. asked says, for errors,
 // what the load is for.
-func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
+func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work, done func(*stream.SessionInfo, *acp.RequestError)) {
 	var loaded *stream.SessionInfo
 	callDroid(s, limit, func(err *acp.RequestError) { done(nil, err) }, func(client *droid.Client, info *stream.SessionInfo) func(context.Context) error {
 		if info != nil { // the one before had gone while the load waited
@@ -335,7 +336,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done fun
 }
 
 // loadedAgain takes the outcome of loadAgain.
-func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
+func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, asked problem.Work, done func(*stream.SessionInfo, *acp.RequestError)) {
 	hangs := err == errLoadHangs && s.proc.client() == client
 	switch {
 	case err == nil:
@@ -347,7 +348,7 @@ func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.Sess
 		s.leave()
 		s.withDroid(limit, done)
 	default:
-		done(nil, s.loadError(asked, err))
+		done(nil, problem.NotLoaded(asked, s.id, err, s.prompts.machine.GaveUp()))
 	}
 }
 
@@ -359,6 +360,6 @@ func (s *Session) loadWhole(f func(*stream.SessionInfo, *acp.RequestError)) {
 			f(nil, err)
 			return
 		}
-		s.loadAgain(s.ctx, wholeHistory, tellingConversation, f)
+		s.loadAgain(s.ctx, wholeHistory, problem.Telling, f)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/quirks"
 )
 
@@ -40,7 +41,7 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"one", "two"}, texts)
-	refused := requestCancelled()
+	refused := problem.Cancelled()
 	r.end(refused)
 	r.end(nil)
 	require.Equal(t, []*acp.RequestError{refused}, ends)

@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
@@ -113,7 +114,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 			}
 			stored := func(err error) {
 				if err != nil {
-					done(notDone(namingSession, err))
+					done(problem.NotDone(problem.Naming, err))
 					return
 				}
 				s.titled(title, true)
@@ -131,7 +132,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 					defer over(nil)
 					stored(err)
 				})
-			}, func() { defer over(nil); stored(errPanic) })
+			}, func() { defer over(nil); stored(errLost()) })
 		})
 	})
 }
@@ -148,7 +149,7 @@ func (s *Session) writeTitle(id, title string, done func(error)) {
 		s.do(func(ctx context.Context) {
 			err := s.agent.writeTitle(ctx, id, title)
 			s.post(func() { finish(err) })
-		}, func() { finish(errPanic) })
+		}, func() { finish(errLost()) })
 	}, needQuiet)
 }
 
@@ -179,9 +180,9 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	var missing *store.NotFoundError
 	switch {
 	case errors.As(err, &missing):
-		return unknownSession(id)
+		return problem.UnknownSession(id)
 	case err != nil:
-		return notDone(namingSession, err)
+		return problem.NotDone(problem.Naming, err)
 	case held:
 		return invalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
@@ -191,7 +192,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	}
 	client, _, err := a.launchAlone(c.Context, a.storedIn(c.Context, id, a.cfg.Dir), openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if err != nil {
-		return openError(id, err)
+		return problem.NotOpened(id, err)
 	}
 	left := leave
 	leave = func() {} // the process has the session until it is gone
@@ -221,7 +222,7 @@ func (a *Agent) nameStored(ctx, polite context.Context, client *droid.Client, id
 		})
 	}
 	if err != nil {
-		return notDone(namingSession, err)
+		return problem.NotDone(problem.Naming, err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/trust"
 )
@@ -19,15 +20,11 @@ import (
 // A project that nobody has trusted is worked in without what it brings to run. The user
 // is told once, when the session opens, and asked once, with the first prompt.
 
-// untrustedError says that a session cannot be opened without what the project brings.
-type untrustedError struct {
-	project trust.Project
-	why     string // a sentence
-}
-
-func (e *untrustedError) Error() string {
-	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `%s` in a terminal, or start the agent with `--trust always`.",
-		e.project.Place(), e.project.Kinds(), e.why, e.project.List(), trustLine(e.project.Root))
+// untrusted says that a session cannot be opened without what the project brings; why is a
+// sentence.
+func untrusted(p trust.Project, why string) *acp.RequestError {
+	return problem.Internal("project_not_trusted", fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `%s` in a terminal, or start the agent with `--trust always`.",
+		p.Place(), p.Kinds(), why, p.List(), trustLine(p.Root)))
 }
 
 // commandIn is how droid is started in cwd: without what the project brings that nobody
@@ -42,7 +39,7 @@ func (a *Agent) commandIn(ctx context.Context, cwd string) (droid.Command, error
 		return command, nil
 	}
 	if len(p.Inseparable()) > 0 {
-		return command, &untrustedError{p, "nothing overrules these settings of a project."}
+		return command, untrusted(p, "nothing overrules these settings of a project.")
 	}
 	command.Without = &p.Layer
 	return command, nil
