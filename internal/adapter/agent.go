@@ -5,6 +5,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,7 @@ type Config struct {
 	Login login.Start
 	// LoginCommand is this program's login command.
 	LoginCommand LoginCommand
-	// Store is droid's session store, see store.Unknown where there is none.
+	// Store is droid's session store; nil where nobody else opens the sessions.
 	Store *store.Store
 	// Defaults are the settings that new sessions start with.
 	Defaults options.Defaults
@@ -97,6 +98,7 @@ func New(cfg Config) *Agent {
 		disk:     files.NewCalls(diskCalls, diskTime),
 		ctx:      context.Background(), // until Serve
 	}
+	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
 		return a.startDroid(func() (*droid.Client, error) { return cfg.Start(command) })
 	}
