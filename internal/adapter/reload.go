@@ -16,17 +16,11 @@ import (
 
 // reload is one session/load or session/resume.
 type reload struct {
-	ctx     context.Context // of the request; it ends when that is cancelled
-	request *wire.Response
-	session string   // the id that the editor asked for
-	ids     []string // of the thread, the newest last
-	cwd     string   // that was asked for
-	target  string   // where its symbolic links lead
-	servers []stream.MCPServer
-	notices []string // about these
-	wish    wish
-	replay  bool
-	done    func(protocol.SessionResult, *acp.RequestError) // called once
+	sessionParams
+	call   *wire.Call // its context ends when it is cancelled
+	ids    []string   // of the thread, the newest last
+	replay bool
+	done   func(protocol.SessionResult, *acp.RequestError) // called once
 
 	turn *turns.Change   // its place among what is asked of the session
 	over func(why error) // ends that
@@ -35,40 +29,6 @@ type reload struct {
 
 // refuse answers a load that did not succeed.
 func (r *reload) refuse(err *acp.RequestError) { r.done(protocol.SessionResult{}, err) }
-
-// loads is the load of a session whose turn has come. Prompts and other loads wait for it,
-// so that the history comes in one piece.
-type loads struct {
-	load     *reload           // nil for none; until its response is written
-	ended    bool              // its response is being written
-	unopened *acp.RequestError // why the session was never opened, nil if it was or still may be
-}
-
-// begin takes a load whose turn has come.
-func (l *loads) begin(r *reload) { l.load, l.ended = r, false }
-
-// has reports whether r is the load, and has no answer.
-func (l *loads) has(r *reload) bool { return l.load == r && !l.ended }
-
-// end ends the load. It reports false when r is not that one.
-func (l *loads) end(r *reload) bool {
-	if !l.has(r) {
-		return false
-	}
-	l.ended = true
-	return true
-}
-
-// open is the load that has no answer, nil for none.
-func (l *loads) open() *reload {
-	if l.load == nil || l.ended {
-		return nil
-	}
-	return l.load
-}
-
-// refusal is why the session takes nothing, nil when it does.
-func (l *loads) refusal() *acp.RequestError { return l.unopened }
 
 // loadSession opens a stored session and replays its history.
 func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, true) }
@@ -91,8 +51,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reload{ctx: c.Context, request: c.Response, session: p.SessionID, ids: ids, replay: replay,
-		cwd: p.CWD, target: p.target, servers: p.servers, notices: p.notices, wish: p.wish}
+	r := &reload{sessionParams: p, call: c, ids: ids, replay: replay}
 	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{
 		ordered: place.Leave,
 		work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
@@ -129,7 +88,7 @@ func (s *Session) reload(r *reload) {
 				return
 			}
 			r.over = over
-			s.loads.begin(r)
+			s.load.Begin(r)
 			// A process that is being started may have other MCP servers and was asked for less
 			// history; one that changes its settings must not be replaced.
 			s.when("a load", func() { s.beginLoad(r) }, needWritten, needStart, needCalls)
@@ -139,7 +98,7 @@ func (s *Session) reload(r *reload) {
 
 // beginLoad begins a load when nothing is under way that it would cut short.
 func (s *Session) beginLoad(r *reload) {
-	if !s.loads.has(r) {
+	if !s.load.Has(r) {
 		return // it was cancelled while it waited
 	}
 	s.out.Keep(r.notices...)    // of MCP servers that droid cannot have
@@ -151,7 +110,7 @@ func (s *Session) beginLoad(r *reload) {
 	s.useServers(r.servers)
 	s.useInstructions(r.wish)
 	s.catchUp(r.ids)
-	stayThere := s.useDirectory(r.cwd, r.target)
+	stayThere := s.useDirectory(r.CWD, r.target)
 	finish := func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
 			stayThere()
@@ -163,7 +122,7 @@ func (s *Session) beginLoad(r *reload) {
 			finish(info, err)
 			return
 		}
-		s.loadAgain(r.ctx, limit, loadingSession, finish) // the process was there before
+		s.loadAgain(r.call.Context, limit, loadingSession, finish) // the process was there before
 	})
 }
 
@@ -171,7 +130,7 @@ func (s *Session) beginLoad(r *reload) {
 // From now on the editor knows the session by the id that it asked for.
 func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.RequestError) {
 	switch {
-	case !s.loads.has(r): // a panic ended it, or the user
+	case !s.load.Has(r): // a panic ended it, or the user
 		if r.kept {
 			s.openedForOthers(err)
 		}
@@ -181,7 +140,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		return
 	case err != nil:
 		if err.Code == codeResourceNotFound {
-			err = unknownSession(r.session)
+			err = unknownSession(r.SessionID)
 		}
 		s.reloadEnded(r, err)
 		if !s.out.Known() {
@@ -189,9 +148,9 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		}
 		return
 	}
-	s.tellAs(r.session)
+	s.tellAs(r.SessionID)
 	if r.replay {
-		s.replay.begin(r.ctx, info, func(err *acp.RequestError) { s.reloadEnded(r, err) })
+		s.load.Show(info)
 		return
 	}
 	s.reloadEnded(r, nil)
@@ -199,7 +158,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 
 // reloadEnded answers the load that runs.
 func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
-	if !s.loads.end(r) {
+	if !s.load.Answer(r) {
 		return
 	}
 	if err != nil {
@@ -210,7 +169,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		s.out.Forget()
 		r.done(s.sessionResult(), nil)
 	}
-	r.request.WhenWritten(func() { s.post(func() { s.reloadAnswered(r, err == nil) }) })
+	r.call.Response.WhenWritten(func() { s.post(func() { s.reloadAnswered(r, err == nil) }) })
 }
 
 // cancelLoad ends a load that the user has taken back, however far it is. If it was to open
@@ -221,11 +180,10 @@ func (s *Session) cancelLoad(r *reload) {
 	case r.turn == nil: // it was refused
 	case s.withdraw(r.turn):
 		r.refuse(requestCancelled())
-	case !s.loads.has(r): // it has its answer
+	case !s.load.Has(r): // it has its answer
 	default:
 		r.kept = s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1
-		opens := !s.out.Known() && !s.replay.runs() // and droid has not opened it yet
-		s.replay.end(requestCancelled())
+		opens := !s.out.Known() && !s.load.Shows() // and droid has not opened it yet
 		s.reloadEnded(r, requestCancelled())
 		switch {
 		case s.out.Known():
@@ -253,8 +211,7 @@ func (s *Session) openedForOthers(err *acp.RequestError) {
 // loseLoads ends the load of a session in which something panicked: what it waits for may
 // never come, and prompts wait for it.
 func (s *Session) loseLoads(err *acp.RequestError) {
-	s.replay.end(err)
-	if r := s.loads.open(); r != nil {
+	if r := s.load.Open(); r != nil {
 		s.reloadEnded(r, err)
 	}
 }
@@ -264,9 +221,11 @@ func (s *Session) loseLoads(err *acp.RequestError) {
 func (s *Session) neverOpened(err *acp.RequestError) {
 	s.agent.sessions.Forget(s)
 	s.isUnfit(err)
-	s.loads.unopened = err
 	s.carryOut(s.prompts.machine.FailWaiting(err))
 }
+
+// refusal is why the session takes nothing, nil when it does.
+func (s *Session) refusal() *acp.RequestError { return s.unfit.Load() }
 
 // reloadAnswered goes on when the response to a load is written.
 func (s *Session) reloadAnswered(r *reload, loaded bool) {
@@ -275,9 +234,7 @@ func (s *Session) reloadAnswered(r *reload, loaded bool) {
 		s.tellUsage()
 	}
 	s.rest()
-	if s.loads.load == r {
-		s.loads.load = nil
-	}
+	s.load.Written(r)
 	r.over(nil)
 }
 

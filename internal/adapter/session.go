@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/commands"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/loading"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
@@ -36,8 +37,7 @@ type Session struct {
 	usage      usage
 	out        telling.Way // to the editor
 	prompts    prompts
-	replay     replay // the history that the load which runs shows
-	loads      loads
+	load       loading.Load[*reload]
 	silence    silence
 	dialog     userDialog
 	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
@@ -184,7 +184,7 @@ func (s *Session) end() {
 	s.dialog.withdrawAny()
 	s.servers.EndLogins()
 	s.fileCalls.end()
-	s.replay.end(errEnding())
+	s.loseLoads(errEnding())
 	if s.proc.client() != nil {
 		s.endDroid()
 	}

@@ -26,6 +26,7 @@ var mayImport = map[string]string{
 	"internal/mcp":          "internal/droid/stream",
 	"internal/turns":        "",
 	"internal/waiting":      "",
+	"internal/loading":      "internal/droid/stream internal/quirks",
 	"internal/commands":     "internal/droid internal/droid/layer internal/droid/stream internal/files internal/protocol internal/show",
 	"internal/registry":     "",
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
@@ -61,7 +62,7 @@ var mayImport = map[string]string{
 
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
-	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/show",
+	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/loading", "internal/show",
 	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
 	"internal/settings",
 }
