@@ -222,7 +222,7 @@ func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now
 
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (s *Session) accept(p *userPrompt) {
-	if err := s.loads.refusal(); err != nil {
+	if err := s.refusal(); err != nil {
 		p.answer("", err)
 		return
 	}

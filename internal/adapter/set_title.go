@@ -168,6 +168,14 @@ func (s *Session) titled(title string, byUser bool) {
 	}
 }
 
+// tellTitle reports the session's title without the text that was pasted or injected
+// into the prompt it was made from. If nothing else is left, it reports none.
+func (s *Session) tellTitle(title string) {
+	if title = store.CleanTitle(title); title != "" {
+		s.tell(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: title})
+	}
+}
+
 // setStoredTitle names a thread that is not open here, by its newest session: a process
 // of its own loads that for a moment. One that another agent has open is left alone.
 func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(), id, title string) *acp.RequestError {
