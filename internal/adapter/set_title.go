@@ -140,12 +140,8 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 // writeTitle writes a title into the file of droid's session when no prompt runs, and
 // keeps prompts from starting meanwhile.
 func (s *Session) writeTitle(id, title string, done func(error)) {
-	s.prompts.machine.Hold()
-	finish := func(err error) {
-		s.carryOut(s.prompts.machine.Release())
-		done(err)
-	}
-	s.when("a title", func() {
+	s.take("a title", needNoPrompt, func(end func()) {
+		finish := func(err error) { end(); done(err) }
 		s.do(func(ctx context.Context) {
 			err := s.agent.writeTitle(ctx, id, title)
 			s.post(func() { finish(err) })
