@@ -19,7 +19,6 @@ func (s *Session) droidGone() {
 	s.servers.ProcessGone()
 	s.fileCalls.End()
 	s.prompts.machine.Gone(problem.Died{Exit: err})
-	s.sendAgain(client, err)
 	defer func() { s.carryOut(s.prompts.machine.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.norm.Exited(time.Now()))

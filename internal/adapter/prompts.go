@@ -35,9 +35,7 @@ type userPrompt struct {
 	command *slashRun          // the command of this agent that the prompt is; nil for a prompt to droid
 	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
 
-	said  int64 // how many lines droid had said when the prompt went to it
-	again bool  // it was not heard by a droid that died, and goes to the next one
-
+	attempt   int  // how often it has needed a droid
 	cancelled bool // it has ended as cancelled
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
