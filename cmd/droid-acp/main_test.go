@@ -113,7 +113,7 @@ func TestUsage(t *testing.T) {
 
 func TestHelpAndVersion(t *testing.T) {
 	for text, calls := range map[string][]string{
-		"erve ACP on stdin and stdout": {"--help", "-h", "-help", "help", "acp --help", "--model x --help"},
+		"erve ACP on stdin and stdout": {"--help", "-h", "help", "acp --help", "--model x --help"},
 		"--permissions ANSWER":         {"smoke --help", "smoke -h", "help smoke", "--mode spec smoke --help"},
 		"ave droid log in":             {"login --help", "acp login --help", "help login", "--help login"},
 	} {
@@ -124,9 +124,11 @@ func TestHelpAndVersion(t *testing.T) {
 			require.Empty(t, got.stderr, args)
 		}
 	}
-	got := command("", "--version")
-	require.Equal(t, exitOK, got.code)
-	require.Regexp(t, `^droid-acp \S+ \(.*go1.*\)\n$`, got.stdout)
+	for _, args := range []string{"--version", "version", "acp --version"} {
+		got := command("", strings.Fields(args)...)
+		require.Equal(t, exitOK, got.code, got.stderr)
+		require.Regexp(t, `^droid-acp \S+ \(.*go1.*\)\n$`, got.stdout)
+	}
 }
 
 func TestSmokeDemo(t *testing.T) {

@@ -5,6 +5,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,10 +16,13 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/accounts"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
 	"droid-acp/internal/login"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
@@ -35,11 +39,11 @@ type Config struct {
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail for the same reason, but later.
 	Locate func() (string, error)
-	// Login starts the droid that logs in; nil where there is none.
+	// Login starts the droid that logs in.
 	Login login.Start
 	// LoginCommand is this program's login command.
-	LoginCommand LoginCommand
-	// Store is droid's session store.
+	LoginCommand accounts.Command
+	// Store is droid's session store, nil where droid keeps no sessions.
 	Store *store.Store
 	// Defaults are the settings that new sessions start with.
 	Defaults options.Defaults
@@ -81,7 +85,7 @@ type Agent struct {
 	cancel context.CancelFunc
 
 	peer
-	logins      logins
+	accounts    *accounts.Accounts
 	editorFiles editorFiles // set before any session
 	sessions    *registry.Registry[*Session]
 }
@@ -97,10 +101,19 @@ func New(cfg Config) *Agent {
 		disk:     files.NewCalls(diskCalls, diskTime),
 		ctx:      context.Background(), // until Serve
 	}
+	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
-		return a.startDroid(func() (*droid.Client, error) { return cfg.Start(command) })
+		started := a.accounts.Starting()
+		client, err := cfg.Start(command)
+		if err == nil {
+			a.droids.Add(client)
+			started(client)
+		}
+		return client, err
 	}
-	a.logins.desk = login.New(a.startLogin, a.loggedIn, cfg.Log)
+	a.accounts = accounts.New(func(status protocol.AuthStatus) {
+		a.notify(protocol.AuthStatusUpdate, protocol.AuthStatusParams{AuthStatus: status})
+	})
 	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
 		command, err := a.commandIn(a.ctx, dir)
 		if err != nil {
@@ -161,7 +174,7 @@ func (a *Agent) endSessions() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		a.logins.desk.Close()
+		a.accounts.Wait()
 		a.spare.Discard()
 		a.sessions.Wait()
 	}()
@@ -196,7 +209,7 @@ func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	result, err := handler(c)
-	if err != nil && err.Code == codeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
+	if err != nil && err.Code == problem.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
 		return nil, errEnding() // nobody cancelled it
 	}
 	return result, err

@@ -93,15 +93,12 @@ func (a *Agent) atEnd(call diskCall, limit time.Duration, f func()) {
 
 // stored finds a session in the store.
 func (a *Agent) stored(ctx context.Context, id string) (store.Session, error) {
-	if a.cfg.Store == nil {
-		return store.Session{}, errNoStore
-	}
 	return bounded(ctx, a, "Store.Find", "session "+id, func(string) (store.Session, error) { return a.cfg.Store.Find(id) })
 }
 
 // heldElsewhere reports whether another agent has a session open.
 func (a *Agent) heldElsewhere(ctx context.Context, id string) (bool, error) {
-	return bounded(ctx, a, "Store.HeldElsewhere", "session "+id, func(string) (bool, error) { return a.cfg.Store.HeldElsewhere(id), nil })
+	return bounded(ctx, a, "Store.Held", "session "+id, func(string) (bool, error) { return a.cfg.Store.Held(id), nil })
 }
 
 // project looks at what a project brings to run.

@@ -230,7 +230,7 @@ func (a *Agent) setRuntime(ctx context.Context, client *droid.Client, r droid.Ru
 		a.log.Warn("files are read and written on the disk alone", zap.Error(err))
 		return nil, nil
 	case errors.As(err, &cannot):
-		return nil, &untrustedError{trust.Project{Layer: *r.Without}, cannot.Why}
+		return nil, untrusted(trust.Project{Layer: *r.Without}, cannot.Why)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errServers, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/accounts"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/wire"
 )
@@ -64,7 +65,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 			PromptCapabilities: protocol.PromptCapabilities{Image: true, EmbeddedContext: true},
 			MCPCapabilities:    protocol.MCPCapabilities{HTTP: true, SSE: true},
 		},
-		AuthMethods: a.authMethods(client),
+		AuthMethods: accounts.Ways(client, a.cfg.LoginCommand),
 		Meta:        steeringMeta(),
 		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp (unofficial bridge to Factory's droid)", Version: a.cfg.Version},
 	}, nil

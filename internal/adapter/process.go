@@ -26,6 +26,7 @@ type process struct {
 	leaving *droid.Client       // the droid before, which was let go and is not gone yet
 	parkAt  time.Time           // zero when it is not to be parked
 	crash   error               // why the last droid died
+	asked   int                 // how many questions about itself droid is to answer
 }
 
 // waiter is called when the session has a process. info is what droid said when it

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/problem"
 )
 
 // droidGone ends what the process was doing.
@@ -17,8 +18,9 @@ func (s *Session) droidGone() {
 	s.proc.died(err)
 	s.servers.ProcessGone()
 	s.fileCalls.End()
-	s.prompts.machine.Gone(droidDied{err})
-	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
+	s.prompts.machine.Gone(problem.Died{Exit: err})
+	s.sendAgain(client, err)
+	defer func() { s.carryOut(s.prompts.machine.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.norm.Exited(time.Now()))
 	s.dialog.withdrawAny()

@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
@@ -31,8 +32,11 @@ type userPrompt struct {
 	missing map[string]bool    // of each linked file whether it was not there, by path
 	typed   string             // the text as the user typed it, commands not expanded
 	notes   []string           // about the user's shell commands; message begins with them
-	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
+	command *slashRun          // the command of this agent that the prompt is; nil for a prompt to droid
 	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
+
+	said  int64 // how many lines droid had said when the prompt went to it
+	again bool  // it was not heard by a droid that died, and goes to the next one
 
 	cancelled bool // it has ended as cancelled
 
@@ -165,7 +169,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	s, place, err := a.reach(c, params.SessionID)
-	if err != nil && err.Code == codeCancelled {
+	if err != nil && err.Code == problem.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
 	}
 	if err != nil {
@@ -207,7 +211,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	}
 	s, known := a.sessions.Cancel(id)
 	if !known {
-		return nil, unknownSession(id)
+		return nil, problem.UnknownSession(id)
 	}
 	s.post(s.cancelPrompts) // a session that has ended has nothing to cancel
 	return nil, nil
@@ -218,7 +222,7 @@ func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now
 
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (s *Session) accept(p *userPrompt) {
-	if err := s.loads.refusal(); err != nil {
+	if err := s.refusal(); err != nil {
 		p.answer("", err)
 		return
 	}
@@ -300,7 +304,7 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 		return invalidParams("%v", err)
 	}
 	p.message = message
-	p.message.Text = s.commands.expand(message.Text)
+	p.message.Text = s.commands.Expand(message.Text)
 	return s.refusedProgram(p.message.Text)
 }
 

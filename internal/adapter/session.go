@@ -1,16 +1,21 @@
 package adapter
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/commands"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/instructions"
+	"droid-acp/internal/loading"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
+	"droid-acp/internal/store"
 	"droid-acp/internal/telling"
 	"droid-acp/internal/waiting"
 )
@@ -23,28 +28,27 @@ type Session struct {
 	agent  *Agent
 	log    *zap.Logger
 	stay
-	listed listed
+	// what is added to droid's system prompt; anybody may read it
+	instructed atomic.Pointer[instructions.Instructions]
 
 	thread
-	commands   commandList
+	commands   commands.List // droid's and the user's
 	shellNotes shellNotes
 	directory
-	proc       process // the droid that works for it
-	options    options.State
-	usage      usage
-	out        *telling.Way // to the editor
-	prompts    prompts
-	replay     replay // the history that the load which runs shows
-	loads      loads
-	silence    silence
-	dialog     userDialog
-	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
-	instructed instructions
-	show       *show.View   // what its editor has been shown
-	fileCalls  fileCalls    // what goes through the editor's files
-	line       waiting.Line // what waits in it, see waits.go
-	ended      bool
-	holding    holding
+	proc      process // the droid that works for it
+	options   options.State
+	usage     usage
+	out       *telling.Way // to the editor
+	prompts   prompts
+	load      loading.Load[*reload]
+	silence   silence
+	dialog    userDialog
+	servers   mcp.Servers  // what it knows of its MCP servers, see mcp.go
+	show      *show.View   // what its editor has been shown
+	fileCalls fileCalls    // what goes through the editor's files
+	line      waiting.Line // what waits in it, see waits.go
+	ended     bool
+	lock      store.Lock // keeps other agents from deleting the session
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
@@ -62,6 +66,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	s.out = telling.New(a.conn, s.post, a.log)
 	s.out.Use(id)
 	s.servers.Use(servers)
+	s.instructed.Store(new(instructions.Instructions))
 	return s
 }
 
@@ -97,7 +102,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.tellState()
 	s.watchServers()
 	s.lookForCommands(askTime, func() {})
-	s.holdStored()
+	s.lockStored()
 	s.rest()
 }
 
@@ -106,7 +111,9 @@ func (s *Session) opened(info *stream.SessionInfo) {
 func (s *Session) register() {
 	s.out.Know()
 	s.tellState()
-	s.showLogins()
+	for _, l := range s.servers.NotShown() {
+		s.showLogin(l)
+	}
 }
 
 // drainEvents handles the events that droid sent before the response that was
@@ -177,7 +184,7 @@ func (s *Session) end() {
 	s.dialog.withdrawAny()
 	s.servers.EndLogins()
 	s.fileCalls.End()
-	s.replay.end(errEnding())
+	s.loseLoads(errEnding())
 	if s.proc.client() != nil {
 		s.endDroid()
 	}
@@ -186,7 +193,7 @@ func (s *Session) end() {
 	s.proceed()
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
-	if release := s.holding.begin(""); release != nil {
+	if release := s.lock.Begin(""); release != nil {
 		s.agent.atEnd("release", releaseTime, release)
 	}
 }
@@ -225,11 +232,11 @@ func (s *Session) tell(things ...protocol.Update) {
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {
-	if !s.out.Known() || s.loads.open() != nil {
+	if !s.out.Known() || s.load.Open() != nil {
 		return // the response tells it
 	}
 	s.tell(s.options.Updates()...)
-	if s.commands.listed {
+	if s.commands.Known() {
 		s.tell(protocol.AvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: s.allCommands()})
 	}
 }

@@ -125,7 +125,7 @@ func TestSetTitleOfStoredSession(t *testing.T) {
 					if slow || v == fakedroid.V099 {
 						require.Equal(t, "My own title", s.titleInStore(id))
 					}
-					require.False(t, s.agent.cfg.Store.HeldElsewhere(id) && v == fakedroid.V099)
+					require.False(t, s.agent.cfg.Store.Held(id) && v == fakedroid.V099)
 					s.session = id
 					require.Nil(t, s.call("session/load", sessionParamsOf(id)).Error, "afterwards it can be opened")
 					require.Equal(t, "end_turn", s.run("hello"))

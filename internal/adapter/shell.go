@@ -3,6 +3,7 @@ package adapter
 import (
 	"strings"
 
+	"droid-acp/internal/commands"
 	"droid-acp/internal/shell"
 	"droid-acp/internal/show"
 )
@@ -36,7 +37,7 @@ func (s *Session) shellWrote(run *shellRun, piece string) {
 }
 
 // shellEnded ends the tool call and the prompt.
-func (s *Session) shellEnded(r *commandRun, run *shellRun, end shell.End) {
+func (s *Session) shellEnded(r *slashRun, run *shellRun, end shell.End) {
 	s.shellWrote(run, run.output.Rest())
 	s.tell(run.shown.Ended(end.ExitCode, end.Note)...)
 	s.shellNotes.add(shell.Note(run.command, run.shown.Written(), end))
@@ -63,7 +64,7 @@ func (n *shellNotes) putBack(texts []string) { n.texts = append(texts, n.texts..
 // those that it had when it was sent before. If the prompt is a command that droid expands,
 // it must begin the message, so the notes wait for the prompt after it.
 func (s *Session) addShellNotes(p *userPrompt) {
-	if name, _, _ := splitCommand(p.message.Text); s.commands.has(name) {
+	if name, _, _ := commands.Split(p.message.Text); s.commands.Has(name) {
 		return
 	}
 	p.notes = append(p.notes, s.shellNotes.take()...)

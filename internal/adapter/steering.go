@@ -88,7 +88,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 		answer(nil, s.endError())
 		return
 	}
-	if err := s.loads.refusal(); err != nil {
+	if err := s.refusal(); err != nil {
 		answer(nil, err)
 		return
 	}

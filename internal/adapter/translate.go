@@ -65,8 +65,6 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 		s.tellLateSession(ev.NewSessionID)
 	case stream.MessageCreated:
 		s.log.Debug("droid made a message that is not shown", zap.String("role", ev.Message.Role))
-	case stream.Unknown:
-		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
 	}
 }
 

@@ -8,9 +8,11 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/commands"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/trust"
 )
@@ -18,15 +20,11 @@ import (
 // A project that nobody has trusted is worked in without what it brings to run. The user
 // is told once, when the session opens, and asked once, with the first prompt.
 
-// untrustedError says that a session cannot be opened without what the project brings.
-type untrustedError struct {
-	project trust.Project
-	why     string // a sentence
-}
-
-func (e *untrustedError) Error() string {
-	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `%s` in a terminal, or start the agent with `--trust always`.",
-		e.project.Place(), e.project.Kinds(), e.why, e.project.List(), trustLine(e.project.Root))
+// untrusted says that a session cannot be opened without what the project brings; why is a
+// sentence.
+func untrusted(p trust.Project, why string) *acp.RequestError {
+	return problem.Internal("project_not_trusted", fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `%s` in a terminal, or start the agent with `--trust always`.",
+		p.Place(), p.Kinds(), why, p.List(), trustLine(p.Root)))
 }
 
 // commandIn is how droid is started in cwd: without what the project brings that nobody
@@ -41,7 +39,7 @@ func (a *Agent) commandIn(ctx context.Context, cwd string) (droid.Command, error
 		return command, nil
 	}
 	if len(p.Inseparable()) > 0 {
-		return command, &untrustedError{p, "nothing overrules these settings of a project."}
+		return command, untrusted(p, "nothing overrules these settings of a project.")
 	}
 	command.Without = &p.Layer
 	return command, nil
@@ -156,12 +154,12 @@ func (s *Session) takeLayer(p *userPrompt, then func()) {
 // program of a project that nobody has trusted, which droid would run.
 func (s *Session) refusedProgram(text string) *acp.RequestError {
 	client := s.proc.client()
-	name, _, ok := splitCommand(text)
+	name, _, ok := commands.Split(text)
 	if !ok || client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
 		return nil
 	}
 	for _, program := range client.Without().Of(layer.Program) {
-		if commandName(programName(program.Name)) == commandName(name) {
+		if commands.Name(programName(program.Name)) == commands.Name(name) {
 			return invalidRequest(fmt.Sprintf("/%s is a program of this project (%s), which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", name, program.File))
 		}
 	}

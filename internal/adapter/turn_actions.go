@@ -8,7 +8,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
@@ -116,6 +118,7 @@ func (s *Session) sendPrompt(p *userPrompt, request string) {
 	}
 	s.apply(s.proc.norm.Begin(time.Now(), request, p.message.Text))
 	client, message := s.proc.client(), p.message
+	p.said = client.Stats().Lines
 	s.do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, message)
 		s.post(func() { s.promptSent(p, request, err) })
@@ -139,18 +142,33 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 	if s.proc.client() != nil {
 		s.drainEvents() // if droid is gone, this learns it and ends the prompt
 	}
-	failure := s.promptError(err)
+	failure := problem.NotTaken(err, s.prompts.machine.GaveUp())
 	if s.proc.client() == nil {
-		failure = s.crashError(err)
+		failure = problem.Crash(err, s.prompts.machine.GaveUp())
 	}
 	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, failure))
+}
+
+// sendAgain has the next droid get the prompt that this one, which has died, did not hear.
+// That happens once: the prompt may be what droid dies of.
+func (s *Session) sendAgain(client *droid.Client, why error) {
+	id, runs := s.prompts.machine.Running()
+	p := s.prompts.open[id]
+	if !runs || p.again || p.message.RequestID == "" || !diedDeaf(client, p.said, why) {
+		return
+	}
+	request := p.message.RequestID
+	p.again, p.message.RequestID = true, ""
+	s.keepShellNotes(p)
+	_, actions := s.prompts.machine.Dropped(request)
+	s.carryOut(actions)
 }
 
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.
 func (s *Session) refusedLate(ev stream.LateError) {
 	if p := s.prompts.of(ev.RequestID); p != nil {
 		s.keepShellNotes(p)
-		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, s.promptError(ev.Err)))
+		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, problem.NotTaken(ev.Err, s.prompts.machine.GaveUp())))
 	}
 }
 
@@ -205,14 +223,14 @@ func (s *Session) endPrompt(end turns.End) {
 // stopReason says in ACP's words how a prompt ended.
 func (s *Session) stopReason(end turns.End) (acp.StopReason, *acp.RequestError) {
 	var err *acp.RequestError
-	var died droidDied
+	var died problem.Died
 	switch {
 	case errors.As(end.Err, &died):
-		return "", s.crashError(died.exit)
+		return "", problem.Crash(died.Exit, s.prompts.machine.GaveUp())
 	case errors.As(end.Err, &err):
 		return "", err
 	case end.Err != nil:
-		return "", internalError("internal_error", end.Err.Error())
+		return "", problem.Internal("internal_error", end.Err.Error())
 	case end.Cancelled:
 		return acp.StopReasonCancelled, nil
 	}

@@ -16,7 +16,6 @@ import (
 type usage struct {
 	quirks.UsageChanged                    // as droid told last
 	window              droid.ContextStats // how full the context window is, zero where droid has not told
-	asked               int                // how often droid is being asked for that
 
 	running map[string]*pastTurn       // turns that run, by the ids of their requests
 	turns   map[string]transcript.Turn // turns that this agent has seen, by the id of the user's message
@@ -81,18 +80,18 @@ func (s *Session) tellUsage() {
 		return
 	}
 	client := s.proc.client()
-	s.usage.asked++
+	s.proc.asked++
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
 		stats, err := client.ContextStats(ctx)
 		s.post(func() {
-			s.usage.asked--
+			s.proc.asked--
 			if s.ended || err != nil || stats.Limit <= 0 || stats.Used < 0 {
 				return // no size is better than an invented one
 			}
 			s.usage.fills(stats)
 			s.tell(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: stats.Used, Size: stats.Limit})
 		})
-	}, func() { s.usage.asked-- })
+	}, func() { s.proc.asked-- })
 }

@@ -40,7 +40,7 @@ func (s *Session) there(n waiting.Need) bool {
 	case n == needQuiet:
 		return !s.works()
 	case n == needAnswers:
-		return s.commands.open == 0 && s.usage.asked == 0
+		return s.proc.asked == 0
 	case n == needServers:
 		return !s.servers.Starting()
 	}

@@ -33,12 +33,6 @@ const (
 	TurnFailed          Kind = "error"        // the model's call failed, and nobody said why
 )
 
-// Kinds are all kinds. Each has a section in docs/troubleshooting.md.
-func Kinds() []Kind {
-	return []Kind{NotFound, StartFailed, Exited, Crashed, KeepsCrashing, Refused, Failed, NotLoggedIn,
-		ModelAuthentication, ModelExhausted, ModelRateLimited, ModelUnreachable, ModelUnavailable, ModelRejected, ProcessExit, TurnFailed}
-}
-
 // CodeNotLoggedIn is ACP's "Authentication required".
 const CodeNotLoggedIn = -32000
 

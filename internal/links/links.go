@@ -178,23 +178,6 @@ func (s *Set) Before(id string) (Link, bool) {
 	return s.last[s.into[id][0].from].Link, true
 }
 
-// Path is the session and those in which its thread went on after it, in their order.
-func (s *Set) Path(id string) []string {
-	path := []string{id}
-	for range maxPath {
-		l, ok := s.Next(id)
-		if !ok {
-			break
-		}
-		id = l.To
-		path = append(path, id)
-	}
-	return path
-}
-
-// Len is how many sessions have a link.
-func (s *Set) Len() int { return len(s.last) }
-
 // Keep returns the lines, oldest first, of the links that lead to a session for which
 // exists returns true, at most max bytes of the newest.
 func (s *Set) Keep(exists func(id string) bool, max int) []byte {

@@ -26,11 +26,25 @@ func set(t *testing.T, list ...Link) *Set {
 	return Parse(file)
 }
 
+// pathOf is the session and those in which its thread went on after it, in their order.
+func pathOf(s *Set, id string) []string {
+	path := []string{id}
+	for range maxPath {
+		l, ok := s.Next(id)
+		if !ok {
+			break
+		}
+		id = l.To
+		path = append(path, id)
+	}
+	return path
+}
+
 func TestPath(t *testing.T) {
 	s := set(t, link("a", "b"), link("b", "c"), link("x", "y"))
-	require.Equal(t, []string{"a", "b", "c"}, s.Path("a"))
-	require.Equal(t, []string{"c"}, s.Path("c"))
-	require.Equal(t, []string{"unknown"}, s.Path("unknown"))
+	require.Equal(t, []string{"a", "b", "c"}, pathOf(s, "a"))
+	require.Equal(t, []string{"c"}, pathOf(s, "c"))
+	require.Equal(t, []string{"unknown"}, pathOf(s, "unknown"))
 	before, ok := s.Before("c")
 	require.True(t, ok)
 	require.Equal(t, "b", before.From)
@@ -40,12 +54,12 @@ func TestPath(t *testing.T) {
 
 func TestNewestWins(t *testing.T) {
 	s := set(t, link("a", "b"), link("a", "c"))
-	require.Equal(t, []string{"a", "c"}, s.Path("a"))
+	require.Equal(t, []string{"a", "c"}, pathOf(s, "a"))
 	_, ok := s.Before("b")
 	require.False(t, ok, "b is a thread of its own")
 
 	s = set(t, link("a", "b"), link("a", "a"))
-	require.Equal(t, []string{"a"}, s.Path("a"), "it stays where it is")
+	require.Equal(t, []string{"a"}, pathOf(s, "a"), "it stays where it is")
 	l, ok := s.Last("a")
 	require.True(t, ok)
 	require.Equal(t, "a", l.To)
@@ -56,10 +70,10 @@ func TestNewestWins(t *testing.T) {
 }
 
 func TestCircles(t *testing.T) {
-	require.Equal(t, []string{"b", "a"}, set(t, link("a", "b"), link("b", "a")).Path("b"))
+	require.Equal(t, []string{"b", "a"}, pathOf(set(t, link("a", "b"), link("b", "a")), "b"))
 	s := set(t, link("a", "b"), link("b", "c"), link("c", "a"))
-	require.Equal(t, []string{"b", "c", "a"}, s.Path("b"))
-	require.Equal(t, []string{"a"}, s.Path("a"))
+	require.Equal(t, []string{"b", "c", "a"}, pathOf(s, "b"))
+	require.Equal(t, []string{"a"}, pathOf(s, "a"))
 	_, ok := s.Before("b")
 	require.False(t, ok, "the thread begins there")
 }
@@ -67,7 +81,7 @@ func TestCircles(t *testing.T) {
 // Two sessions that lead to a third: the thread began with the one that was first.
 func TestTwoLeadToOne(t *testing.T) {
 	s := set(t, link("a", "c"), link("b", "c"))
-	require.Equal(t, []string{"b", "c"}, s.Path("b"))
+	require.Equal(t, []string{"b", "c"}, pathOf(s, "b"))
 	before, _ := s.Before("c")
 	require.Equal(t, "a", before.From)
 }
@@ -81,8 +95,8 @@ func TestDamagedLines(t *testing.T) {
 	file := "\n\x00\xff\n{\n[]\nnull\n\"x\"\n" + good("a", "b") + `{"from":"b","to":"../c"}` + "\n" + `{"from":"b"}` + "\n" +
 		`{"from":"b","to":"c","time":"yesterday"}` + "\n" + `{"from":"b","to":"c","title":"` + strings.Repeat("x", MaxLine) + `"}` + "\n" +
 		`{"from":"b","to":"d","kind":"of another version","more":1}` + "\n" + good("d", "e") + strings.TrimSuffix(good("e", "f"), "}\n")
-	require.Equal(t, []string{"a", "b", "d", "e"}, Parse([]byte(file)).Path("a"))
-	require.Zero(t, Parse(nil).Len())
+	require.Equal(t, []string{"a", "b", "d", "e"}, pathOf(Parse([]byte(file)), "a"))
+	require.Empty(t, Parse(nil).last)
 }
 
 func TestLine(t *testing.T) {
@@ -110,9 +124,9 @@ func TestKeep(t *testing.T) {
 	kept := s.Keep(exists, 1<<20)
 	require.Equal(t, 3, strings.Count(string(kept), "\n"))
 	again := Parse(kept)
-	require.Equal(t, []string{"a", "b", "c"}, again.Path("a"), "also over a session that is gone")
-	require.Equal(t, []string{"p", "r"}, again.Path("p"))
-	require.Equal(t, []string{"x"}, again.Path("x"))
+	require.Equal(t, []string{"a", "b", "c"}, pathOf(again, "a"), "also over a session that is gone")
+	require.Equal(t, []string{"p", "r"}, pathOf(again, "p"))
+	require.Equal(t, []string{"x"}, pathOf(again, "x"))
 
 	var many []Link
 	for i := range 100 {
@@ -141,7 +155,7 @@ func TestRandomLinks(t *testing.T) {
 		s := set(t, list...)
 		for id := 'a'; id < 'i'; id++ {
 			seen := map[string]bool{}
-			path := s.Path(string(id))
+			path := pathOf(s, string(id))
 			for i, at := range path {
 				require.False(t, seen[at], "seed %d: %v goes round", seed, path)
 				seen[at] = true
@@ -156,7 +170,7 @@ func TestRandomLinks(t *testing.T) {
 		}
 		if n := len(list); n > 0 {
 			newest := list[n-1]
-			path := s.Path(newest.From)
+			path := pathOf(s, newest.From)
 			require.Contains(t, path, newest.To, "seed %d", seed)
 			if newest.To != newest.From {
 				require.Equal(t, newest.To, path[1], "seed %d", seed)
@@ -210,7 +224,7 @@ func TestAsLinkByLink(t *testing.T) {
 			l := link(fmt.Sprint(random.IntN(sessions)), fmt.Sprint(random.IntN(sessions)))
 			s.Add(l)
 			plain.add(l)
-			require.Equal(t, len(plain.last), s.Len(), "seed %d, line %d", seed, n)
+			require.Len(t, s.last, len(plain.last), "seed %d, line %d", seed, n)
 			for id, want := range plain.last {
 				got, _ := s.Last(id)
 				require.Equal(t, want, got, "seed %d, line %d", seed, n)
@@ -234,7 +248,7 @@ func TestLongPath(t *testing.T) {
 		s.Add(l)
 		plain.add(l)
 	}
-	require.Equal(t, len(plain.last), s.Len())
+	require.Len(t, s.last, len(plain.last))
 	for id := range plain.last {
 		_, ok := s.Last(id)
 		require.True(t, ok, id)
@@ -301,7 +315,7 @@ func FuzzParse(f *testing.F) {
 		kept := s.Keep(func(string) bool { return true }, 1<<20)
 		again := Parse(kept)
 		for from := range s.last {
-			path := s.Path(from)
+			path := pathOf(s, from)
 			seen := map[string]bool{}
 			for _, id := range path {
 				if seen[id] {
@@ -309,7 +323,7 @@ func FuzzParse(f *testing.F) {
 				}
 				seen[id] = true
 			}
-			if got := again.Path(from); len(data) < 1<<16 && strings.Join(got, " ") != strings.Join(path, " ") {
+			if got := pathOf(again, from); len(data) < 1<<16 && strings.Join(got, " ") != strings.Join(path, " ") {
 				t.Fatalf("%q: kept %q, want %q", data, got, path)
 			}
 		}

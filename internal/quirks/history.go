@@ -37,16 +37,11 @@ func History(messages []stream.Message) []Event {
 	return h.out
 }
 
-// ToolIDs returns the ids that History gives to the tool calls of messages, for
-// Normalizer.Reserve.
-func ToolIDs(messages []stream.Message) []string { return newHistory(messages).ids }
-
 // history makes the events of a history.
 type history struct {
 	skip  []bool              // by message: hidden or a repetition
 	calls map[place]*pastCall // by the block that makes the call
 	ends  map[place]*pastCall // by the block that is its result
-	ids   []string            // of all calls
 	open  []*pastCall         // started and not ended, oldest first
 	out   []Event
 }
@@ -83,7 +78,6 @@ func newHistory(messages []stream.Message) *history {
 				}
 				mine[b.ID] = true
 				c := &pastCall{id: names.uniqueID(b.ID), name: b.Name}
-				h.ids = append(h.ids, c.id)
 				h.calls[place{i, j}], newest[b.ID] = c, c
 			case b.Type == "tool_result":
 				if c := newest[resultOf(b).ToolUseID]; c != nil && !c.answered {

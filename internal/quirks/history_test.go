@@ -208,7 +208,7 @@ func (r *replayer) play(t *testing.T, steps []fixture.Step, load func(history []
 			if messages := loadResult(t, s.Msg); len(messages) > 0 {
 				live.keep(r.complete)
 				load(messages, live)
-				p.n.Reserve(ToolIDs(messages)...)
+				p.n.Reserve(toolIDs(messages)...)
 			}
 		}
 		p.settle()

@@ -32,9 +32,6 @@ func (e End) String() string {
 	return e.Note
 }
 
-// Succeeded reports whether the command exited with code 0.
-func (e End) Succeeded() bool { return e.ExitCode != nil && *e.ExitCode == 0 }
-
 // Run runs a command with sh (on Windows with cmd) in the directory dir, until it
 // ends or ctx is done. When it returns, the command and what it left in its process
 // group are gone, and out has all that they wrote. Run writes to out from another

@@ -21,6 +21,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// succeeded: the command exited with code 0.
+func succeeded(e End) bool { return e.ExitCode != nil && *e.ExitCode == 0 }
+
 func TestRun(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -33,7 +36,7 @@ func TestRun(t *testing.T) {
 		end := Run(t.Context(), dir, c.command, &out)
 		require.Equal(t, c.output, out.String())
 		require.Equal(t, c.end, end.String())
-		require.Equal(t, c.command == "true", end.Succeeded())
+		require.Equal(t, c.command == "true", succeeded(end))
 	}
 }
 
@@ -72,7 +75,7 @@ func TestRunIsCancelled(t *testing.T) {
 // What is left in the background ends with the command.
 func TestRunLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
-	require.True(t, Run(t.Context(), dir, "sleep 1000 >/dev/null 2>&1 & echo $! > pid", new(bytes.Buffer)).Succeeded())
+	require.True(t, succeeded(Run(t.Context(), dir, "sleep 1000 >/dev/null 2>&1 & echo $! > pid", new(bytes.Buffer))))
 	requireGone(t, readPID(t, dir))
 }
 
@@ -83,7 +86,7 @@ func TestRunDoesNotWaitForOthers(t *testing.T) {
 		t.Skip(err)
 	}
 	dir, out := t.TempDir(), new(bytes.Buffer)
-	require.True(t, Run(t.Context(), dir, "setsid sh -c 'echo $$ > pid; exec sleep 1000' & until test -s pid; do :; done; echo out", out).Succeeded())
+	require.True(t, succeeded(Run(t.Context(), dir, "setsid sh -c 'echo $$ > pid; exec sleep 1000' & until test -s pid; do :; done; echo out", out)))
 	require.NoError(t, syscall.Kill(readPID(t, dir), syscall.SIGKILL), "it goes on")
 	require.Equal(t, "out\n", out.String())
 }

@@ -2,7 +2,9 @@ package smoke
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +51,36 @@ you     | b
         \| 1 tool call \(1 failed or refused\), 0 permissions, [0-9.]+m?s, 12 tokens \(10 in, 2 out\)
         \| prompt 2, expectation_not_met: expected: the answer contains "nothing of it"; found: an answer without it
 $`, shown)
+}
+
+// TestOrder: what comes behind an answer belongs to the next prompt, and the protocol's
+// lines are shown as they pass.
+func TestOrder(t *testing.T) {
+	o := Options{Prompts: []Prompt{{Text: "a"}, {Text: "b"}}, CWD: "/w"}
+	script := func(a *agent) {
+		first := a.opened("")
+		out := a.out
+		var both strings.Builder
+		a.out = &both
+		a.ends(first, "end_turn")
+		a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"late"}}`)
+		a.out = out
+		a.say("%s", strings.TrimSpace(both.String()))
+		a.ends(a.hears("session/prompt"), "end_turn")
+	}
+	for range 20 {
+		_, r := talkWhole(t, o, script)
+		require.Equal(t, []string{"", "late"}, []string{r.Prompts[0].Answer, r.Prompts[1].Answer})
+	}
+	o.JSON = true
+	shown, _ := talkWhole(t, o, script)
+	var seen []string
+	for line := range strings.Lines(shown) {
+		var m message
+		require.NoError(t, json.Unmarshal([]byte(line), &m))
+		seen = append(seen, m.Method+string(m.ID))
+	}
+	require.Equal(t, []string{"initialize1", "1", "session/new2", "2", "session/prompt3", "3", "session/update", "session/prompt4", "4"}, seen)
 }
 
 // TestFailedTurnEndsTheRun, and outweighs an expectation that was not met before.
@@ -155,9 +187,11 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errWriter }
 
-// An agent that takes nothing any more ends the run with the cause.
+// An agent that takes nothing any more ends the run.
 func TestAgentTakesNothing(t *testing.T) {
-	r := Run(context.Background(), strings.NewReader(""), fullDisk{}, new(strings.Builder), Options{Prompts: one("go")})
-	require.Equal(t, "no room", r.Reason)
+	in, out := io.Pipe()
+	defer out.Close()
+	r := Run(context.Background(), in, fullDisk{}, new(strings.Builder), Options{Prompts: one("go")})
+	require.Equal(t, "waiting for the answer to initialize: the agent closed the connection", r.Reason)
 	require.Equal(t, 1, r.ExitCode)
 }

@@ -38,23 +38,16 @@ func (s *Store) SetTitle(id, title string) error {
 // eachFile calls change for each file of a session.
 func (s *Store) eachFile(id string, change func(path string) error) error {
 	if !sessionid.Valid(id) {
-		return &NotFoundError{ID: id, Err: errors.New("not an id of a session")}
+		return &NotFoundError{ID: id, Err: errNoID}
 	}
-	dirs, _, err := s.directories()
+	dirs, err := s.conversations(id)
 	if err != nil {
 		return err
 	}
 	found := false
 	for _, dir := range dirs {
-		info, err := os.Lstat(dir.file(id + transcript))
-		if err != nil && !missing(err) {
-			return err
-		}
-		if err != nil || !info.Mode().IsRegular() {
+		if info, err := os.Lstat(dir.file(id + transcript)); err != nil || !info.Mode().IsRegular() {
 			continue
-		}
-		if _, err := s.inside(dir); err != nil {
-			return err
 		}
 		if err := change(dir.file(id + transcript)); err != nil {
 			return err
@@ -206,7 +199,3 @@ func encoded(fields []field) []byte {
 	out.WriteString("}\n")
 	return out.Bytes()
 }
-
-// HeldElsewhere reports whether a process of this or another agent has noted that a
-// droid has the session open (Hold).
-func (s *Store) HeldElsewhere(id string) bool { return s.Held(id) }

@@ -64,14 +64,3 @@ func TestSetTitleRefuses(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 }
-
-// TestHeldElsewhere: a hold is seen until it is released.
-func TestHeldElsewhere(t *testing.T) {
-	s := New(filepath.Join(t.TempDir(), "sessions"), zap.NewNop())
-	require.False(t, s.HeldElsewhere("x"))
-	release, err := s.Hold("x")
-	require.NoError(t, err)
-	require.True(t, s.HeldElsewhere("x"))
-	release()
-	require.False(t, s.HeldElsewhere("x"))
-}

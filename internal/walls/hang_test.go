@@ -15,7 +15,7 @@ import (
 
 // mayHang are calls that a disk, another process or a program may let wait for good.
 var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
-	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|layer\.ProjectDirs|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
+	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|commands\.ReadFiles|layer\.ProjectDirs|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
 	`|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.(Look|Trust|Forget)|.*\.stat|.*\.(WriteFile|Untold|HasChildren)` +
 	`|<-.*\.(Exited\(\)|over))$`)
 
@@ -30,8 +30,7 @@ var unbounded = map[string]string{
 	"Session.apply":    "readfile.Reader has one",
 	"editorFiles.open": "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
-	"readCommandFile": "by commandFiles, which findCommands bounds", "commandPlaces": "by commandFiles", "walkCommands": "by commandFiles",
-	"Agent.startLogin": "beside, for the requests to log in alone",
+	"Agent.authenticate": "beside, for the requests to log in alone",
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds
 	// (droid.Client.Exited).
 	"Agent.copyStored": "beside", "Agent.openIn": "beside", "Agent.takeSpare": "beside", "Agent.takeUp": "beside", "Session.start": "beside",
