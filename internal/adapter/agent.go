@@ -5,6 +5,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,9 +101,7 @@ func New(cfg Config) *Agent {
 		disk:     files.NewCalls(diskCalls, diskTime),
 		ctx:      context.Background(), // until Serve
 	}
-	if cfg.Store == nil {
-		a.cfg.Store = store.Unknown(store.ErrNone)
-	}
+	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
 		started := a.accounts.Starting()
 		client, err := cfg.Start(command)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +24,6 @@ import (
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/store"
 	"droid-acp/internal/testeditor"
 )
 
@@ -172,7 +170,6 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger) *editor {
 		},
 		Dir:     dir,
 		Version: "test",
-		Store:   store.New(filepath.Join(t.TempDir(), "sessions"), log),
 		Log:     log,
 	})
 	e.agent.stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }

@@ -15,7 +15,6 @@ func (s *Session) droidGone() {
 	client := s.proc.client()
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
-	defer s.reprieve(s.proc.dying())
 	s.proc.died(err)
 	s.servers.ProcessGone()
 	s.fileCalls.End()
@@ -36,16 +35,8 @@ func (s *Session) doom(why string) {
 // awaitEnd has what needs a droid wait until the process is gone, which takes as long as
 // what it started: then another one serves it.
 func (s *Session) awaitEnd() {
-	if s.proc.expectEnd() {
-		s.prompts.machine.Hold()
-	}
-}
-
-// reprieve lets prompts go on that waited for the end of a doomed process.
-func (s *Session) reprieve(doomed bool) {
-	if doomed {
-		s.carryOut(s.prompts.machine.Release())
-	}
+	s.proc.expectEnd()
+	s.holdPrompts()
 }
 
 // parkRetry is when parking is tried again while droid has a process running in
@@ -77,9 +68,7 @@ func (s *Session) park(now time.Time) {
 
 // leave ends the process politely, beside the owner.
 func (s *Session) leave() {
-	doomed := s.proc.dying()
 	client := s.proc.letGo()
-	s.reprieve(doomed)
 	s.servers.ProcessGone()
 	s.do(func(context.Context) {
 		closeDroid(s.polite, client)

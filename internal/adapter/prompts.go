@@ -222,7 +222,7 @@ func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now
 
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (s *Session) accept(p *userPrompt) {
-	if err := s.loads.refusal(); err != nil {
+	if err := s.refusal(); err != nil {
 		p.answer("", err)
 		return
 	}
@@ -274,10 +274,10 @@ func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
 		return
 	}
 	content := p.content
-	s.do(func(ctx context.Context) {
+	s.workFor(p, "a look at the files that it links", func(ctx context.Context) func() {
 		missing := s.agent.missing(ctx, content)
-		s.post(func() { p.missing = missing; then() })
-	}, then)
+		return func() { p.missing = missing; then() }
+	})
 }
 
 // checkPrompt refuses at once what no session can take. What depends on the session is seen

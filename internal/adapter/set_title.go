@@ -140,12 +140,8 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 // writeTitle writes a title into the file of droid's session when no prompt runs, and
 // keeps prompts from starting meanwhile.
 func (s *Session) writeTitle(id, title string, done func(error)) {
-	s.prompts.machine.Hold()
-	finish := func(err error) {
-		s.carryOut(s.prompts.machine.Release())
-		done(err)
-	}
-	s.when("a title", func() {
+	s.take("a title", needNoPrompt, func(end func()) {
+		finish := func(err error) { end(); done(err) }
 		s.do(func(ctx context.Context) {
 			err := s.agent.writeTitle(ctx, id, title)
 			s.post(func() { finish(err) })
@@ -165,6 +161,14 @@ func (a *Agent) writeTitle(ctx context.Context, id, title string) error {
 func (s *Session) titled(title string, byUser bool) {
 	if s.thread.call(title, byUser) {
 		s.tellTitle(title)
+	}
+}
+
+// tellTitle reports the session's title without the text that was pasted or injected
+// into the prompt it was made from. If nothing else is left, it reports none.
+func (s *Session) tellTitle(title string) {
+	if title = store.CleanTitle(title); title != "" {
+		s.tell(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: title})
 	}
 }
 

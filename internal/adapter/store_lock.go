@@ -2,12 +2,10 @@ package adapter
 
 import (
 	"context"
-	"errors"
 
 	"go.uber.org/zap"
 
 	"droid-acp/internal/show"
-	"droid-acp/internal/store"
 )
 
 // openElsewhere is what the user is told of a session that another agent holds.
@@ -29,9 +27,6 @@ func (s *Session) lockStored() {
 			s.post(func() { s.tell(show.Notice(openElsewhere)) })
 		}
 		release, err := s.agent.hold(ctx, id)
-		if errors.Is(err, store.ErrNone) {
-			return
-		}
 		if err != nil {
 			s.log.Warn("other agents do not see that this session is open", zap.Error(err))
 			return

@@ -76,20 +76,16 @@ func (s *Session) whenTrusted(p *userPrompt, then func()) {
 		return
 	}
 	cwd := s.cwd
-	s.do(func(ctx context.Context) {
+	s.workFor(p, "a look at the project", func(ctx context.Context) func() {
 		project, err := s.agent.project(ctx, cwd)
-		s.post(func() {
-			switch {
-			case !s.prompts.runs(p): // it was cancelled meanwhile
-			case project.Trusted:
-				s.takeLayer(p, then)
-			case err != nil || !project.Asks: // what could not be looked at counts as neither yes nor no
-				then()
-			default:
-				s.askTrust(p, project, then)
-			}
-		})
-	}, then)
+		switch {
+		case project.Trusted:
+			return func() { s.takeLayer(p, then) }
+		case err != nil || !project.Asks: // what could not be looked at counts as neither yes nor no
+			return then
+		}
+		return func() { s.askTrust(p, project, then) }
+	})
 }
 
 // askTrust asks the user.
@@ -151,15 +147,7 @@ func (s *Session) takeLayer(p *userPrompt, then func()) {
 	if s.proc.client() != nil {
 		s.leave()
 	}
-	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		switch {
-		case !s.prompts.runs(p):
-		case err != nil:
-			s.failPrompt(p, err)
-		default:
-			then()
-		}
-	})
+	s.droidFor(p, func(bool) { then() })
 }
 
 // refusedProgram is why a prompt is not given to droid: it begins with a command that is a

@@ -75,14 +75,8 @@ func (s *Session) needDroid(p *userPrompt) {
 	s.proc.stay()
 	crashed := s.prompts.machine.Crashed()
 	s.renewed(func() {
-		s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
-			switch {
-			case !s.prompts.runs(p):
-				return // it was cancelled meanwhile
-			case err != nil:
-				s.failPrompt(p, err)
-				return
-			case info != nil && crashed:
+		s.droidFor(p, func(started bool) {
+			if started && crashed {
 				s.tell(show.Thought("droid had ended and was started again; the session continues."))
 			}
 			s.whenTrusted(p, func() {
@@ -95,6 +89,19 @@ func (s *Session) needDroid(p *userPrompt) {
 				})
 			})
 		})
+	})
+}
+
+// droidFor gets a droid for a prompt that runs, and says whether it was started just now.
+func (s *Session) droidFor(p *userPrompt, then func(started bool)) {
+	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
+		switch {
+		case !s.prompts.runs(p): // it was cancelled meanwhile
+		case err != nil:
+			s.failPrompt(p, err)
+		default:
+			then(info != nil)
+		}
 	})
 }
 
