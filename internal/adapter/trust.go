@@ -172,7 +172,7 @@ func (s *Session) refusedProgram(text string) *acp.RequestError {
 	}
 	for _, program := range client.Without().Of(layer.Program) {
 		if commands.Name(programName(program.Name)) == commands.Name(name) {
-			return invalidRequest(fmt.Sprintf("/%s is a program of this project (%s), which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", name, program.File))
+			return problem.InvalidRequest(fmt.Sprintf("/%s is a program of this project (%s), which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", name, program.File))
 		}
 	}
 	return nil
