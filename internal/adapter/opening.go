@@ -110,7 +110,7 @@ func (a *Agent) start(command droid.Command) (*droid.Client, error) {
 	var cannot *droid.LeftOutError
 	switch {
 	case errors.As(err, &cannot) && command.Without != nil:
-		return nil, untrusted(trust.Project{Layer: *command.Without}, cannot.Why)
+		return nil, problem.Internal("project_not_trusted", trust.Project{Layer: *command.Without}.Refusal(cannot.Why))
 	case err != nil:
 		return nil, problem.NotStarted(err)
 	}
