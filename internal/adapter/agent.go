@@ -7,7 +7,6 @@ package adapter
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -210,7 +209,7 @@ func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 	}
 	result, err := handler(c)
 	if err != nil && err.Code == problem.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
-		return nil, errEnding() // nobody cancelled it
+		return nil, problem.Ending() // nobody cancelled it
 	}
 	return result, err
 }
@@ -235,15 +234,4 @@ func (a *Agent) methods() map[string]wire.Handler {
 		acp.AgentMethodSessionList:            a.listSessions,
 		methodSteering:                        a.steer,
 	}
-}
-
-// decode reads params strictly enough to say what is wrong with them.
-func decode(params json.RawMessage, into any) *acp.RequestError {
-	if len(params) == 0 || string(params) == "null" {
-		return invalidParams("params are missing")
-	}
-	if err := json.Unmarshal(params, into); err != nil {
-		return invalidParams("%s", wrongParams(err))
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/commands"
+	"droid-acp/internal/problem"
 )
 
 // lookTime bounds how long droid may take for its list of commands before a prompt, or
@@ -79,5 +80,5 @@ func (s *Session) whenExpanded(p *userPrompt, then func()) {
 
 // commandGone answers a prompt with a command that was removed while droid ran.
 func commandGone(name string) *acp.RequestError {
-	return invalidParams("the command /%s was removed, and droid would fail at it. Send the prompt without the slash, or add the command again", name)
+	return problem.InvalidParams("the command /%s was removed, and droid would fail at it. Send the prompt without the slash, or add the command again", name)
 }

@@ -16,6 +16,7 @@ import (
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/filecalls"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/telling"
 	"droid-acp/internal/trust"
@@ -230,7 +231,7 @@ func (a *Agent) setRuntime(ctx context.Context, client *droid.Client, r droid.Ru
 		a.log.Warn("files are read and written on the disk alone", zap.Error(err))
 		return nil, nil
 	case errors.As(err, &cannot):
-		return nil, untrusted(trust.Project{Layer: *r.Without}, cannot.Why)
+		return nil, problem.Internal("project_not_trusted", trust.Project{Layer: *r.Without}.Refusal(cannot.Why))
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errServers, err)
 	}

@@ -19,7 +19,7 @@ import (
 // remedy tells the caller what to do if a prompt runs.
 func (s *Session) withWhole(remedy string, fail func(*acp.RequestError), use func(*stream.SessionInfo)) {
 	if s.busy() {
-		fail(invalidRequest("the session works on a prompt; " + remedy))
+		fail(problem.InvalidRequest("the session works on a prompt; " + remedy))
 		return
 	}
 	s.inTurn(turns.Session, func(over func(error)) {

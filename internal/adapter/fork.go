@@ -52,7 +52,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 // fork has droid copy the session it works on.
 func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)) {
 	if s.busy() {
-		done("", invalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
+		done("", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
 		return
 	}
 	s.inTurn(turns.Session, func(over func(error)) {

@@ -21,12 +21,12 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		MethodID string `json:"methodId"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	method, err := accounts.MethodOf(params.MethodID)
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, problem.InvalidParams("%v", err)
 	}
 	result, err := a.accounts.Login(c, a.cfg.Login, method, accounts.Editor{Conn: a.conn, Client: a.client, Announce: a.announce, Log: a.log})
 	if err != nil {

@@ -29,8 +29,8 @@ type inquiry[T any] struct {
 }
 
 // askOwner has the owner do some work and waits for the answer. There always is
-// one: errEnding when the owner ends without an answer, or has ended before;
-// errLost when a panic ended the work.
+// one: problem.Ending when the owner ends without an answer, or has ended before;
+// problem.Lost when a panic ended the work.
 func askOwner[T any](o *owner, q inquiry[T]) (T, *acp.RequestError) {
 	type outcome struct {
 		value T
@@ -69,12 +69,12 @@ func askOwner[T any](o *owner, q inquiry[T]) (T, *acp.RequestError) {
 		case <-panicked:
 			panicked = o.panics.listen()
 			if q.held == nil {
-				fail(errLost())
+				fail(problem.Lost())
 				continue
 			}
 			o.post(func() {
 				if !q.held() {
-					fail(errLost())
+					fail(problem.Lost())
 				}
 			})
 		}

@@ -172,8 +172,8 @@ type giveAnswer = func(string, *acp.RequestError)
 // TestAskOwner walks through all ways in which an inquiry can end. later is the
 // answer function that the work left to the test.
 func TestAskOwner(t *testing.T) {
-	refused := invalidRequest("no")
-	lost, ending := errLost(), errEnding()
+	refused := problem.InvalidRequest("no")
+	lost, ending := problem.Lost(), problem.Ending()
 	var later giveAnswer
 	leave := func(answer giveAnswer) { later = answer }
 	for name, c := range map[string]struct {
@@ -250,7 +250,7 @@ func TestAskAnOwnerThatHasEnded(t *testing.T) {
 		did, ordered := false, false
 		a := o.ask(inquiry[string]{work: func(giveAnswer) { did = true }, ordered: func() { ordered = true }})
 		require.True(t, a.done)
-		require.Equal(t, errEnding(), a.err)
+		require.Equal(t, problem.Ending(), a.err)
 		require.True(t, ordered)
 		require.False(t, did)
 	})

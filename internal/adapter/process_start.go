@@ -22,7 +22,7 @@ const wholeHistory = 1_000_000
 func (s *Session) withDroid(historyLimit int, f waiter) {
 	switch {
 	case s.ended:
-		f(nil, errEnding())
+		f(nil, problem.Ending())
 	case s.proc.dying():
 		s.when("what needs a droid", func() { s.withDroid(historyLimit, f) }, needGone)
 	case s.proc.client() != nil && !s.proc.starting():
@@ -55,7 +55,7 @@ func (s *Session) start(historyLimit int) {
 			client.Kill()
 			<-client.Exited()
 		}
-	}, func() { s.started(nil, nil, errLost()) })
+	}, func() { s.started(nil, nil, problem.Lost()) })
 }
 
 // restoreSettings gives a session that a process has just loaded the settings that it
@@ -97,7 +97,7 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
-		s.proc.begun(info, errEnding())
+		s.proc.begun(info, problem.Ending())
 	default:
 		before := s.options.Settings()
 		s.adopt(client)

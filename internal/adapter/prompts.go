@@ -163,7 +163,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		SessionID string          `json:"sessionId"`
 		Prompt    json.RawMessage `json:"prompt"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, place, err := a.reach(c, params.SessionID)
@@ -246,7 +246,7 @@ const linksTime = 500 * time.Millisecond
 func (a *Agent) readPrompt(ctx context.Context, session string, blocks json.RawMessage) (*userPrompt, *acp.RequestError) {
 	content, err := prompt.Parse(blocks)
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, problem.InvalidParams("%v", err)
 	}
 	return &userPrompt{session: session, content: content, missing: a.missing(ctx, content)}, nil
 }
@@ -283,7 +283,7 @@ func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
 func (s *Session) checkPrompt(p *userPrompt) *acp.RequestError {
 	message, err := p.content.Message(anySession(s.cwd))
 	if err != nil {
-		return invalidParams("%v", err)
+		return problem.InvalidParams("%v", err)
 	}
 	p.typed = message.Text
 	return nil
@@ -299,7 +299,7 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 	}
 	message, err := p.content.Message(s.promptRules(p))
 	if err != nil {
-		return invalidParams("%v", err)
+		return problem.InvalidParams("%v", err)
 	}
 	p.message = message
 	p.message.Text = s.commands.Expand(message.Text)

@@ -85,7 +85,7 @@ func (s *Session) reload(r *reload) {
 	case err != nil:
 		r.refuse(err)
 	case s.busy():
-		r.refuse(invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
+		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
 		r.turn = s.inTurn(turns.Session, func(over func(error)) {
 			if err := s.takesNothing(); err != nil {
@@ -142,7 +142,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		}
 		return
 	case s.ended:
-		r.refuse(errEnding())
+		r.refuse(problem.Ending())
 		return
 	case err != nil:
 		if err.Code == problem.CodeNoSession {
@@ -203,7 +203,7 @@ func (s *Session) cancelLoad(r *reload) {
 		switch {
 		case s.out.Known():
 		case !r.kept:
-			s.neverOpened(loadCancelled())
+			s.neverOpened(problem.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
 		case !opens:
 			s.openedForOthers(nil)
 		}

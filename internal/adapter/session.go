@@ -13,6 +13,7 @@ import (
 	"droid-acp/internal/loading"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 	"droid-acp/internal/store"
@@ -184,12 +185,12 @@ func (s *Session) end() {
 	s.dialog.withdrawAny()
 	s.servers.EndLogins()
 	s.fileCalls.End()
-	s.loseLoads(errEnding())
+	s.loseLoads(problem.Ending())
 	if s.proc.client() != nil {
 		s.endDroid()
 	}
 	s.settle()
-	s.proc.begun(nil, errEnding())
+	s.proc.begun(nil, problem.Ending())
 	s.proceed()
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()

@@ -22,7 +22,7 @@ import (
 // decodeNamed reads the params of a method that opens a stored session, and gives the call
 // its place.
 func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err *acp.RequestError) {
-	if err = decode(c.Params, &p); err == nil {
+	if err = problem.Decode(c.Params, &p); err == nil {
 		err = checkSessionID(p.SessionID)
 	}
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instruc
 		return here, err
 	})
 	if err != nil {
-		return w, invalidParams("%v", err)
+		return w, problem.InvalidParams("%v", err)
 	}
 	return w, nil
 }
@@ -49,7 +49,7 @@ func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instruc
 // newSession opens a session in a droid process of its own.
 func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 	var p instructions.Params
-	if err := decode(c.Params, &p); err != nil {
+	if err := problem.Decode(c.Params, &p); err != nil {
 		return nil, err
 	}
 	c.Ordered() // nobody can refer to the session before it has an id
@@ -133,8 +133,8 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 		CWD    string `json:"cwd"`
 		Cursor string `json:"cursor"`
 	}
-	if !isEmpty(c.Params) {
-		if err := decode(c.Params, &params); err != nil {
+	if !problem.Empty(c.Params) {
+		if err := problem.Decode(c.Params, &params); err != nil {
 			return nil, err
 		}
 	}
@@ -144,13 +144,13 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)
 	}
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, problem.InvalidParams("%v", err)
 	}
 	page, err := a.listStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: pageSize})
 	var bad *store.BadCursorError
 	switch {
 	case errors.As(err, &bad):
-		return nil, invalidParams("unknown cursor; begin again without one")
+		return nil, problem.InvalidParams("unknown cursor; begin again without one")
 	case err != nil:
 		return nil, problem.Internal("list_failed", "the sessions could not be listed: "+err.Error())
 	}

@@ -17,7 +17,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if err := checkSessionID(params.SessionID); err != nil {

@@ -30,18 +30,18 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 		SessionID string  `json:"sessionId"`
 		Title     *string `json:"title"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
 	if params.Title == nil {
-		return nil, invalidParams("title is missing; it is a text")
+		return nil, problem.InvalidParams("title is missing; it is a text")
 	}
 	title := store.CleanTitle(*params.Title)
 	if title == "" {
-		return nil, invalidParams("the title has nothing that can be shown; give it at least one letter")
+		return nil, problem.InvalidParams("the title has nothing that can be shown; give it at least one letter")
 	}
 	place := a.arrive(c, params.SessionID, registry.Opens)
 	polite, hurry := context.WithCancel(a.ctx)
@@ -132,7 +132,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 					defer over(nil)
 					stored(err)
 				})
-			}, func() { defer over(nil); stored(errLost()) })
+			}, func() { defer over(nil); stored(problem.Lost()) })
 		})
 	})
 }
@@ -145,7 +145,7 @@ func (s *Session) writeTitle(id, title string, done func(error)) {
 		s.do(func(ctx context.Context) {
 			err := s.agent.writeTitle(ctx, id, title)
 			s.post(func() { finish(err) })
-		}, func() { finish(errLost()) })
+		}, func() { finish(problem.Lost()) })
 	}, needQuiet)
 }
 
@@ -188,7 +188,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	case err != nil:
 		return problem.NotDone(problem.Naming, err)
 	case held:
-		return invalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
+		return problem.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
 	if release, err := a.hold(c.Context, id); err == nil { // else others do not see it
 		left := leave

@@ -6,6 +6,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -57,11 +58,11 @@ func (p *steeringParams) asksBack() bool { return p.Meta.Steering.IdleBehavior !
 // answered it, whether droid takes it into the turn or runs it right behind.
 func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	var params steeringParams
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != promptRequired {
-		return nil, invalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
+		return nil, problem.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
 	}
 	s, place, err := a.reach(c, params.SessionID)
 	if err != nil {

@@ -18,7 +18,7 @@ var mayImport = map[string]string{
 	"internal/droid/stream": "internal/paths internal/sessionid",
 	"internal/droid/layer":  "internal/files internal/paths",
 	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/jsonrpc internal/sessionid",
-	"internal/trust":        "internal/droid/layer internal/files internal/markdown internal/visible",
+	"internal/trust":        "internal/droid/layer internal/files internal/markdown internal/paths internal/visible",
 	"internal/hooks":        "internal/droid/stream internal/paths",
 	"internal/quirks":       "internal/droid/stream",
 	"internal/protocol":     "internal/paths internal/visible",
