@@ -9,6 +9,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/rewind"
 	"droid-acp/internal/turns"
 )
 
@@ -103,8 +104,8 @@ type numberedPoint struct {
 func (s *Session) rewindPointsExtension(_ noParams, done answer[rewindPointsResult]) {
 	fromHistory(s, done, func(history []stream.Message) rewindPointsResult {
 		points := []numberedPoint{}
-		for i, p := range rewindPoints(history) {
-			points = append(points, numberedPoint{i + 1, p.messageID, p.text})
+		for i, p := range rewind.Points(history) {
+			points = append(points, numberedPoint{i + 1, p.MessageID, p.Text})
 		}
 		return rewindPointsResult{points}
 	})

@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/options"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/shell"
 	"droid-acp/internal/show"
 	"droid-acp/internal/store"
 	"droid-acp/internal/telling"
@@ -34,7 +35,7 @@ type Session struct {
 
 	thread
 	commands   commands.List // droid's and the user's
-	shellNotes shellNotes
+	shellNotes shell.Notes
 	directory
 	proc      process // the droid that works for it
 	options   options.State

@@ -38,6 +38,7 @@ var mayImport = map[string]string{
 	"internal/wire":         "internal/jsonrpc",
 	"internal/shell":        "internal/child internal/markdown",
 	"internal/wsl":          "internal/child",
+	"internal/rewind":       "internal/droid internal/droid/stream internal/quirks internal/show",
 	"internal/jsonrpc":      "internal/visible",
 	"internal/export":       "internal/files internal/visible",
 	"internal/transcript":   "internal/export internal/quirks internal/droid/stream internal/show internal/protocol internal/patch internal/paths internal/udiff",
