@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -70,4 +71,9 @@ func sessionStore(log *zap.Logger) *store.Store {
 		return store.Unknown(err)
 	}
 	return store.New(root, log)
+}
+
+// noStore is the store of an agent that opens new sessions alone.
+func noStore() *store.Store {
+	return store.Unknown(errors.New("no stored session is opened here"))
 }

@@ -92,7 +92,7 @@ func runSmoke(c *call) int {
 			command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
 			return droid.Start(command, log)
 		},
-		Defaults: c.defaults(), Trust: keeper, Shell: c.shell,
+		Store: noStore(), Defaults: c.defaults(), Trust: keeper, Shell: c.shell,
 		Dir: options.CWD, Version: version(), Log: log,
 	})
 	c.leaving.onHurry(agent.Kill)
