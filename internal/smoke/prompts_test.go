@@ -145,7 +145,8 @@ func TestExpectations(t *testing.T) {
 	e, err := Answer("hello")
 	require.NoError(t, err)
 	require.True(t, e.check("say hello there", dir).Met)
-	require.Equal(t, Checked{Contains: "hello", Found: "an answer without it"}, e.check("Hello", dir))
+	require.Equal(t, Checked{Contains: "hello", Found: `an answer without it: "Hello\n\u202e"`}, e.check("Hello\n\u202e \n", dir))
+	require.Equal(t, `an answer without it: …"`+strings.Repeat("ü", 200)+`"`, e.check(strings.Repeat("ü", 1000), dir).Found, "its end")
 	require.Equal(t, Checked{Contains: "hello", Found: "no answer"}, e.check(" \n", dir))
 }
 

@@ -151,7 +151,7 @@ func TestResult(t *testing.T) {
 	require.EqualValues(t, 1, got["exitCode"])
 	require.Equal(t, "turn_failed", got["outcome"])
 	require.Equal(t, "prompt 3: the turn ended with refusal", got["reason"])
-	require.Equal(t, map[string]any{"prompts": 5., "passed": 1., "failed": 3., "notRun": 1., "toolCalls": 0., "toolCallsFailed": 0., "permissions": 0., "permissionsAllowed": 0.}, got["totals"])
+	require.Equal(t, map[string]any{"prompts": 5., "passed": 1., "failed": 3., "notRun": 1., "expectations": 2., "expectationsMet": 1., "toolCalls": 0., "toolCallsFailed": 0., "permissions": 0., "permissionsAllowed": 0.}, got["totals"])
 	require.Len(t, got["prompts"], 5)
 
 	page, err := os.ReadFile("../../docs/ci.md")
