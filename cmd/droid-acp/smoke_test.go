@@ -184,7 +184,7 @@ func TestSmokePrompts(t *testing.T) {
 	got := command("", "smoke", "--permissions", "allow", "--cwd", dir, "--prompts", file, "--expect", "You", "--result", result)
 	require.Equal(t, exitOK, got.code, "%s\n%s", got.stdout, got.stderr)
 	r := readResult(t, result)
-	require.Equal(t, smoke.Totals{Prompts: 2, Passed: 2, ToolCalls: 1, Permissions: 1, Allowed: 1, Tokens: r.Totals.Tokens}, r.Totals)
+	require.Equal(t, smoke.Totals{Prompts: 2, Passed: 2, Expectations: 4, Met: 4, ToolCalls: 1, Permissions: 1, Allowed: 1, Tokens: r.Totals.Tokens}, r.Totals)
 	require.NotNil(t, r.Totals.Tokens)
 	require.Len(t, r.Prompts[1].Expectations, 2, "that of the flag, too")
 	require.Contains(t, got.stdout, "+++ "+filepath.Join(dir, "a.txt")+"\n        |   @@ -0,0 +1 @@\n        |   +one two\n")
