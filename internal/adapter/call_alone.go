@@ -39,9 +39,9 @@ func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func
 				return
 			}
 			under = true
-			s.do(func(ctx context.Context) {
+			s.Do(func(ctx context.Context) {
 				err := call(ctx)
-				s.post(func() {
+				s.Post(func() {
 					var died *droid.ExitError
 					if !again && errors.As(err, &died) {
 						again = true

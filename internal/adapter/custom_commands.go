@@ -29,11 +29,11 @@ func (s *Session) lookForCommands(limit time.Duration, then func()) {
 	look := s.commands.Look()
 	over := func() { s.proc.asked--; then() }
 	s.proc.asked++
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		found := commands.Find(ctx, client, s.agent.commandsDisk(cwd))
-		s.post(func() {
+		s.Post(func() {
 			if s.proc.client() == client {
 				s.commands.Take(look, found)
 				s.tellState()

@@ -125,7 +125,7 @@ func (s *Session) exportExtension(p exportParams, done answer[exportedFile]) {
 	fail := func(err *acp.RequestError) { done(exportedFile{}, err) }
 	s.withWhole("export it when that has ended", fail, func(info *stream.SessionInfo) {
 		session, cwd, seen := s.droidID, s.cwd, s.usage.past()
-		s.do(func(ctx context.Context) {
+		s.Do(func(ctx context.Context) {
 			path, err := s.agent.exportTo(ctx, info, session, cwd, p.Path, seen)
 			if err != nil {
 				fail(problem.Internal("export_failed", "the conversation was not exported: "+err.Error()))

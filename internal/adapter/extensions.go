@@ -5,6 +5,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/wire"
 )
@@ -64,11 +65,11 @@ func (a *Agent) extension(method extensionMethod) wire.Handler {
 		if err != nil {
 			return nil, err
 		}
-		return askOwner(s.owner, inquiry[any]{
-			ordered:   place.Leave,
-			work:      func(done func(any, *acp.RequestError)) { work(s, done) },
-			ctx:       c.Context,
-			cancelled: refuseWhenCancelled[any],
+		return owner.Ask(s.Owner, owner.Inquiry[any]{
+			Ordered:   place.Leave,
+			Work:      func(done func(any, *acp.RequestError)) { work(s, done) },
+			Context:   c.Context,
+			Cancelled: owner.RefuseWhenCancelled[any],
 		})
 	}
 }

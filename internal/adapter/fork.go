@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -34,7 +35,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if s == nil {
 		return a.forkStored(c, w, ids)
 	}
-	id, err := askOwner(s.owner, inquiry[string]{ordered: place.Leave, work: func(answer func(string, *acp.RequestError)) {
+	id, err := owner.Ask(s.Owner, owner.Inquiry[string]{Ordered: place.Leave, Work: func(answer func(string, *acp.RequestError)) {
 		w = w.Following(*s.instructed.Load())
 		s.fork(c.Context, answer)
 	}})
@@ -99,7 +100,7 @@ func (s *Session) backFromCopy(failed error, then func()) {
 		then()
 		return
 	}
-	s.loadAgain(s.ctx, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
+	s.loadAgain(s.Context, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil && s.proc.client() != nil {
 			s.log.Warn("droid does not go back from a copy; another one takes the session up", zap.Any("error", err))
 			s.leave()

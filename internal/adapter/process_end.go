@@ -69,9 +69,9 @@ func (s *Session) park(now time.Time) {
 func (s *Session) leave() {
 	client := s.proc.letGo()
 	s.servers.ProcessGone()
-	s.do(func(context.Context) {
+	s.Do(func(context.Context) {
 		closeDroid(s.polite, client)
-		s.post(func() { s.proc.left(client) })
+		s.Post(func() { s.proc.left(client) })
 	})
 }
 
@@ -93,7 +93,7 @@ func closeDroid(ctx context.Context, client *droid.Client) {
 func (s *Session) endDroid() {
 	closed := make(chan struct{})
 	client := s.proc.client()
-	s.do(func(context.Context) {
+	s.Do(func(context.Context) {
 		defer close(closed)
 		defer client.Kill() // it is gone by then, unless Close panicked
 		// Close bounds the time by itself and returns when the process is gone.

@@ -45,13 +45,13 @@ func (s *Session) start(historyLimit int) {
 	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
 	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers := s.cwd, s.servers.List()
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		if leaving != nil {
 			leaving.Kill()
 			<-leaving.Exited()
 		}
 		client, info, err := s.agent.launch(ctx, cwd, servers, s.agent.addedTo(ctx, id, added), open)
-		if !s.post(func() { s.started(client, info, err) }) && err == nil {
+		if !s.Post(func() { s.started(client, info, err) }) && err == nil {
 			client.Kill()
 			<-client.Exited()
 		}
@@ -78,13 +78,13 @@ func (s *Session) restoreSettings(before stream.Settings, then func()) {
 		restored()
 		return
 	}
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		for _, patch := range patches {
 			if err := changeSettings(ctx, client, patch); err != nil {
 				s.log.Warn("a loaded session did not take a setting back", zap.Error(err))
 			}
 		}
-		s.post(restored)
+		s.Post(restored)
 	}, restored)
 }
 
@@ -143,10 +143,10 @@ func (s *Session) adopt(client *droid.Client) {
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.agent.desk(s, client))
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		select {
 		case <-client.Ending():
-			s.post(func() {
+			s.Post(func() {
 				if s.proc.client() == client {
 					s.awaitEnd()
 				}

@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
+	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
@@ -179,21 +180,21 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	p.request = c.Response
-	stop, err := askOwner(s.owner, inquiry[acp.StopReason]{
-		work: func(answer func(acp.StopReason, *acp.RequestError)) {
+	stop, err := owner.Ask(s.Owner, owner.Inquiry[acp.StopReason]{
+		Work: func(answer func(acp.StopReason, *acp.RequestError)) {
 			p.answer = answer
 			s.accept(p)
 			s.cancelIfLate(place)
 		},
-		ordered: place.Leave,
+		Ordered: place.Leave,
 		// $/cancel_request ends ctx before there is a response: the prompt is
 		// cancelled as by session/cancel, and answered with that stop reason.
-		ctx: c.Context,
-		cancelled: func(func(acp.StopReason, *acp.RequestError)) {
+		Context: c.Context,
+		Cancelled: func(func(acp.StopReason, *acp.RequestError)) {
 			s.carryOut(s.prompts.machine.CancelOne(time.Now(), p.id))
 		},
 		// The panic may have been another prompt's.
-		held: func() bool { return s.prompts.has(p) },
+		Held: func() bool { return s.prompts.has(p) },
 	})
 	if err != nil {
 		return nil, err
@@ -211,7 +212,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	if !known {
 		return nil, problem.UnknownSession(id)
 	}
-	s.post(s.cancelPrompts) // a session that has ended has nothing to cancel
+	s.Post(s.cancelPrompts) // a session that has ended has nothing to cancel
 	return nil, nil
 }
 
@@ -220,7 +221,7 @@ func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now
 
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (s *Session) accept(p *userPrompt) {
-	if err := s.refusal(); err != nil {
+	if err := s.Refusal(); err != nil {
 		p.answer("", err)
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
@@ -78,9 +79,9 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	result := s.sessionResult()
 	result.SessionID = s.id
 	// The editor takes updates of a session once it has the response.
-	c.Response.WhenWritten(func() { s.post(func() { s.register(); s.tellLeftOut() }) })
+	c.Response.WhenWritten(func() { s.Post(func() { s.register(); s.tellLeftOut() }) })
 	if err := a.sessions.Begin(s, s.id); err != nil {
-		s.stop()
+		s.Stop()
 		client.Kill()
 		<-client.Exited()
 		if errors.Is(err, registry.ErrTaken) {
@@ -106,14 +107,14 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 	a.sessions.Forget(s)
 	place.Leave()
 	s.cancelAndWait()
-	s.stop()
+	s.Stop()
 	return struct{}{}, nil
 }
 
 // cancelAndWait cancels what the session works on and returns when no prompt runs
 // any more.
 func (s *Session) cancelAndWait() {
-	_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(quiet func(struct{}, *acp.RequestError)) {
+	_, _ = owner.Ask(s.Owner, owner.Inquiry[struct{}]{Work: func(quiet func(struct{}, *acp.RequestError)) {
 		s.cancelPrompts()
 		s.when("the end of the session", func() { quiet(struct{}{}, nil) }, needQuiet)
 	}}) // after an error there is nothing to wait for

@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
@@ -53,8 +54,8 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	case s == nil:
 		err = a.setStoredTitle(c, polite, leave, ids[len(ids)-1], title)
 	default:
-		_, err = askOwner(s.owner, inquiry[struct{}]{ordered: leave, ctx: c.Context, cancelled: refuseWhenCancelled[struct{}],
-			work: func(answer func(struct{}, *acp.RequestError)) {
+		_, err = owner.Ask(s.Owner, owner.Inquiry[struct{}]{Ordered: leave, Context: c.Context, Cancelled: owner.RefuseWhenCancelled[struct{}],
+			Work: func(answer func(struct{}, *acp.RequestError)) {
 				s.setTitle(title, func(err *acp.RequestError) { answer(struct{}{}, err) })
 			}})
 	}
@@ -126,9 +127,9 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 				over(nil)
 				return
 			}
-			s.do(func(ctx context.Context) {
+			s.Do(func(ctx context.Context) {
 				_, err := s.agent.rename(ctx, client, id, title)
-				s.post(func() {
+				s.Post(func() {
 					defer over(nil)
 					stored(err)
 				})
@@ -142,9 +143,9 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 func (s *Session) writeTitle(id, title string, done func(error)) {
 	s.take("a title", needNoPrompt, func(end func()) {
 		finish := func(err error) { end(); done(err) }
-		s.do(func(ctx context.Context) {
+		s.Do(func(ctx context.Context) {
 			err := s.agent.writeTitle(ctx, id, title)
-			s.post(func() { finish(err) })
+			s.Post(func() { finish(err) })
 		}, func() { finish(problem.Lost()) })
 	}, needQuiet)
 }

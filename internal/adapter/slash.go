@@ -140,7 +140,7 @@ func (s *Session) runCommand(p *userPrompt) {
 	r := p.command
 	r.prompt = p
 	var giveUp func()
-	r.work, giveUp = context.WithCancel(s.ctx)
+	r.work, giveUp = context.WithCancel(s.Context)
 	r.whenEnded(giveUp)
 	if refusal := r.refusal(r.args); refusal != "" {
 		r.reply(refusal)
@@ -197,11 +197,11 @@ func (r *slashRun) ended() {
 // error. f's context ends with the prompt, and after limit with the error late.
 func (r *slashRun) beside(limit time.Duration, late error, f func(context.Context) error, then func(error)) {
 	work := r.work
-	r.s.do(func(context.Context) {
+	r.s.Do(func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(work, limit, late)
 		defer cancel()
 		err := outOfTime(ctx, f(ctx))
-		r.s.post(func() { then(err) })
+		r.s.Post(func() { then(err) })
 	})
 }
 

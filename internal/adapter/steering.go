@@ -6,6 +6,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
@@ -73,23 +74,23 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 		place.Leave()
 		return nil, err
 	}
-	return askOwner(s.owner, inquiry[any]{
-		work: func(answer func(any, *acp.RequestError)) {
+	return owner.Ask(s.Owner, owner.Inquiry[any]{
+		Work: func(answer func(any, *acp.RequestError)) {
 			s.takeSteering(p, c.Response, &params, answer)
 			s.cancelIfLate(place)
 		},
-		ordered: place.Leave,
-		held:    func() bool { return s.prompts.has(p) },
+		Ordered: place.Leave,
+		Held:    func() bool { return s.prompts.has(p) },
 	})
 }
 
 // takeSteering takes a message for the turn that runs, or for one of its own.
 func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *steeringParams, answer func(any, *acp.RequestError)) {
 	if s.ended {
-		answer(nil, s.endError())
+		answer(nil, s.EndError())
 		return
 	}
-	if err := s.refusal(); err != nil {
+	if err := s.Refusal(); err != nil {
 		answer(nil, err)
 		return
 	}
@@ -115,7 +116,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 	}
 	// The turn has its place now. It begins when the answer that announces it is written, so
 	// that its updates come behind that.
-	s.take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.post(end) }) })
+	s.take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.Post(end) }) })
 	s.acceptDetached(p)
 	answer(outcomeStarted, nil)
 }

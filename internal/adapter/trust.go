@@ -107,7 +107,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	}
 	refused := func(why string) { finish("Not trusted", func() { decline(why); then() }) }
 	late := time.AfterFunc(trustTime, func() {
-		s.post(func() {
+		s.Post(func() {
 			if s.dialog.open == o && o.asked != nil {
 				refused("The project was not trusted: nobody answered within ten minutes.")
 			}
@@ -119,9 +119,9 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 			refused("The project was not trusted: *Trust this project* was not chosen. Some clients send only a yes or a no.")
 			return
 		}
-		s.do(func(ctx context.Context) {
+		s.Do(func(ctx context.Context) {
 			_, err := bounded(ctx, s.agent, "Trust.Trust", project.Root, done(func() error { return s.agent.cfg.Trust.Trust(project) }))
-			s.post(func() {
+			s.Post(func() {
 				if err != nil {
 					s.log.Warn("the answer was not kept", zap.Error(err))
 					refused("Your yes could not be kept: " + err.Error() + ".")

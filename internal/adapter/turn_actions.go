@@ -121,9 +121,9 @@ func (s *Session) sendPrompt(p *userPrompt, request string) {
 	}
 	s.apply(s.proc.norm.Begin(time.Now(), request, p.message.Text))
 	client, message := s.proc.client(), p.message
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, message)
-		s.post(func() { s.promptSent(p, request, err) })
+		s.Post(func() { s.promptSent(p, request, err) })
 	})
 }
 
@@ -165,13 +165,13 @@ func (s *Session) interrupt() {
 		done()
 		return
 	}
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, interruptTime)
 		defer cancel()
 		if err := client.Interrupt(ctx); err != nil {
 			s.log.Debug("interrupt", zap.Error(err))
 		}
-		s.post(done)
+		s.Post(done)
 	}, done)
 }
 
@@ -194,7 +194,7 @@ func (s *Session) endPrompt(end turns.End) {
 	}
 	p.answer(s.stopReason(end))
 	p.request.WhenWritten(func() {
-		s.post(func() { s.carryOut(s.prompts.machine.Written()) })
+		s.Post(func() { s.carryOut(s.prompts.machine.Written()) })
 	})
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.

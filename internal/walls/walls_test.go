@@ -27,6 +27,7 @@ var mayImport = map[string]string{
 	"internal/turns":        "",
 	"internal/filecalls":    "internal/droid/stream internal/patch internal/paths internal/quirks",
 	"internal/waiting":      "",
+	"internal/owner":        "internal/problem",
 	"internal/loading":      "internal/droid/stream internal/quirks",
 	"internal/commands":     "internal/droid internal/droid/layer internal/droid/stream internal/files internal/protocol internal/show",
 	"internal/registry":     "",
