@@ -23,8 +23,8 @@ import (
 // A panic in the owner or beside it ends the work at hand, not the program: lost is
 // called in the owner, and whoever waits for an answer is told (see Ask).
 type Owner struct {
-	Context context.Context
-	Stop    context.CancelFunc // ends ctx, and so the owner
+	Context context.Context    // of what runs beside the owner
+	Stop    context.CancelFunc // ends Context, and so the owner
 	Over    chan struct{}      // closed when the owner has ended: no work is done any more
 
 	log    *zap.Logger
@@ -33,9 +33,10 @@ type Owner struct {
 	panics alarm
 	after  func()                           // runs after each event, work and tick
 	lost   func(p any)                      // clears away after the panic p; it may panic itself
-	unfit  atomic.Pointer[acp.RequestError] // see isUnfit
+	unfit  atomic.Pointer[acp.RequestError] // see Refuse
 }
 
+// New makes an owner, which Run then is. lost clears away, in the owner, after a panic.
 func New(ctx context.Context, log *zap.Logger, lost func(p any)) *Owner {
 	o := &Owner{Over: make(chan struct{}), log: log, mail: newMailbox(), lost: lost}
 	o.Context, o.Stop = context.WithCancel(ctx)
@@ -116,16 +117,16 @@ type Duties[E any] struct {
 	Tick  func()                // the time is up
 	After func()                // runs after each of these, and after each posted work
 	End   func()                // the owner was stopped; nothing is awaited any more
-	// Ended runs after end, even if end panicked.
+	// Ended runs after End, even if End panicked.
 	Ended func()
 }
 
-// MaxWait is the longest that an owner waits: when nothing is due, and when await
+// MaxWait is the longest that an owner waits: when nothing is due, and when Await
 // panicked.
 const MaxWait = time.Hour
 
 // Run is the owner's goroutine. It returns when the owner was stopped and its
-// Duties end and ended are done.
+// duties End and Ended are done.
 func Run[E any](o *Owner, d Duties[E]) {
 	defer close(o.Over)
 	timer := time.NewTimer(MaxWait)
