@@ -17,7 +17,7 @@ BASE_URL    ?=
 SCOPE       ?=
 MAINTAINER  ?=
 
-.PHONY: demo build test e2e lint check-all fuzz mutate bench cross release release-check picture rename clean
+.PHONY: demo build test test-race test-serial e2e lint check-all fuzz mutate bench cross release release-check picture rename clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -25,8 +25,12 @@ demo: build ## run the built-in demo conversation
 build: ## build bin/droid-acp
 	go build -trimpath $(if $(VERSION),-ldflags "-X main.Version=$(VERSION)") -o bin/droid-acp ./cmd/droid-acp
 
-test: ## unit and integration tests, with the race detector where goroutines are
+test: test-race test-serial ## unit and integration tests, with the race detector where goroutines are
+
+test-race:
 	go test $(SHORT) -timeout 20m -race $$(go list ./... | grep -vE '$(SERIAL)')
+
+test-serial:
 	go test $(SHORT) -timeout 20m $$(go list ./... | grep -E '$(SERIAL)')
 	GOWORK=off go test -C scripts/release $(SHORT) -timeout 20m ./...
 
