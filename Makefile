@@ -6,7 +6,7 @@ EDITORCONFIG = github.com/editorconfig-checker/editorconfig-checker/v3/cmd/edito
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VERSION     ?=
 PKG         ?= ./internal/quirks
-# Of a release; each may stay empty until there is something to say.
+# Of a release: docs/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=
 SCOPE       ?=
