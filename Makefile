@@ -4,15 +4,20 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ACTIONLINT  = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 EDITORCONFIG = github.com/editorconfig-checker/editorconfig-checker/v3/cmd/editorconfig-checker@v3.7.0
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
+GREMLINS    = github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 VERSION     ?=
 PKG         ?= ./internal/quirks
+# -short leaves out of make test and make e2e what CI does not run for each change.
+SHORT       ?=
+# Packages in which nothing runs beside anything else: the race detector has nothing to find there.
+SERIAL = /(scripts/picture|internal/(diagnosis|docs|droid/layer|droid/stream|export|fixture|forge|install|links|markdown|mcp|options|patch|paths|prompt|protocol|quirks|sessionid|settings|show|transcript|turns|udiff|visible|waiting|walls|wsl))$$
 # Of a release: docs/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=
 SCOPE       ?=
 MAINTAINER  ?=
 
-.PHONY: demo build test e2e lint fuzz mutate bench cross release release-check picture clean
+.PHONY: demo build test e2e lint check-all fuzz mutate bench cross release release-check picture rename clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -20,12 +25,13 @@ demo: build ## run the built-in demo conversation
 build: ## build bin/droid-acp
 	go build -trimpath $(if $(VERSION),-ldflags "-X main.Version=$(VERSION)") -o bin/droid-acp ./cmd/droid-acp
 
-test: ## unit and integration tests with the race detector
-	go test -race ./...
-	GOWORK=off go test -C scripts/release ./...
+test: ## unit and integration tests, with the race detector where goroutines are
+	go test $(SHORT) -timeout 20m -race $$(go list ./... | grep -vE '$(SERIAL)')
+	go test $(SHORT) -timeout 20m $$(go list ./... | grep -E '$(SERIAL)')
+	GOWORK=off go test -C scripts/release $(SHORT) -timeout 20m ./...
 
 e2e: ## tests with the real droid, in a network namespace without network
-	go test -tags e2e -count=1 -timeout 25m ./e2e
+	go test -tags e2e $(SHORT) -count=1 -timeout 30m ./e2e
 
 lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
@@ -38,13 +44,14 @@ lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, kn
 	@if command -v shellcheck >/dev/null; then shellcheck -S warning .ci/run $$(git ls-files '*.sh'); else echo "shellcheck: SKIPPED, it is not installed"; fi
 	GOVULNCHECK=$(GOVULNCHECK) sh scripts/govulncheck.sh
 
+check-all: ## everything: what CI runs for each change, and what it runs once a week
+	.ci/run all
+
 fuzz: ## each fuzz target 100,000 times
 	sh scripts/fuzz.sh 100000x
 
-# Not a part of .ci/run. On two cores, 150 mutants of quirks take about four minutes.
-# The raw recordings are left out: they are not in the repository.
-mutate: ## small changes of PKG (./internal/quirks) that its tests must notice
-	DROID_ACP_TRANSCRIPTS=none go run ./scripts/mutate $(MUTATE) $(PKG)
+mutate: ## small changes of PKG (./internal/quirks) that its tests do not notice
+	go run $(GREMLINS) unleash --timeout-coefficient 60 --output-statuses lt $(PKG)
 
 bench: ## benchmarks
 	go test -run '^$$' -bench . -benchmem ./internal/...
@@ -61,6 +68,11 @@ release-check: ## what is in dist/: installed, run, removed, and looked at as AC
 picture: build ## draw the pictures of the documents anew
 	go run ./scripts/picture docs/conversation.svg bin/droid-acp smoke --demo --mode normal --permissions allow "Add a greeting"
 	go run ./scripts/picture docs/demo.svg bin/droid-acp smoke --demo --permissions allow "Add a greeting"
+
+rename: ## give the module the path MODULE, in go.mod and in all imports: `go install` fetches a module from its path
+	old=$$(go list -m) && go mod edit -module $(MODULE) && \
+		git grep -lz "\"$$old/internal/" -- '*.go' | xargs -0 perl -pi -e "s{\"\Q$$old\E/internal/}{\"$(MODULE)/internal/}g"
+	gofmt -w .
 
 clean:
 	rm -rf bin dist

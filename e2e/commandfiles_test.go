@@ -47,6 +47,19 @@ func (s session) listed(from int, names ...string) {
 	})
 }
 
+// helps sends /help until it tells what listed would wait for: droid sees a file up to 0.8 s
+// after it was written.
+func (s session) helps(names ...string) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		told := s.prompt("/help").end(turnLimit).text()
+		return !slices.ContainsFunc(names, func(name string) bool {
+			bare, gone := strings.CutPrefix(name, "-")
+			return strings.Contains(told, "`/"+bare+" ") == gone
+		})
+	}, 15*time.Second, 100*time.Millisecond)
+}
+
 // Command files and skills come, change and go while a session is open: in a directory
 // of any name, also one that was not there before, nested, and written on Windows.
 func TestCommandsFollowTheFiles(t *testing.T) {
@@ -71,21 +84,24 @@ func TestCommandsFollowTheFiles(t *testing.T) {
 		write(greet, "---\r\ndescription: Greets\r\n---\r\n\r\nHello $ARGUMENTS\r\n")
 		require.Equal(t, "First.", say("/greet Bob"), "at once")
 
-		from := s.seen()
 		write(filepath.Join(project, "commands", "sub dir", "deep.er", "Nest Ed.md"), "Nested for $ARGUMENTS")
 		write(filepath.Join(user, "commands", "mine.md"), "The user's")
 		write(filepath.Join(user, "skills", "demo", "SKILL.md"), "---\nname: demo\ndescription: Demo\n---\nDemo\n")
-		s.listed(from, "greet", "nest-ed", "mine", "demo")
+		s.helps("greet", "nest-ed", "mine", "demo")
 		require.Equal(t, "Third.", say("/nest-ed Bob"))
 		require.Equal(t, "Fourth.", say("/mine"))
 
 		write(greet, "Good day $ARGUMENTS")
 		require.Equal(t, "Second.", say("/greet Bob"))
 
-		from = s.seen()
+		from := s.seen()
+		write(filepath.Join(project, "commands", "later.md"), "Later")
+		require.Equal(t, "Fourth.", say("/mine"))
+		s.listed(from, "later")
+
 		require.NoError(t, os.Remove(greet))
 		require.NoError(t, os.RemoveAll(filepath.Join(user, "skills", "demo")))
-		s.listed(from, "-greet", "-demo", "nest-ed")
+		s.helps("-greet", "-demo", "nest-ed")
 		end := s.prompt("/greet Bob").end(turnLimit)
 		if h.version == newDroid { // it would fail at it
 			require.ErrorContains(t, end.Err, "was removed")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -35,12 +36,18 @@ func atTerminal(t *testing.T, env []string, text string, args ...string) result 
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
+	return atTerminalOf(t, self, env, text, args...)
+}
+
+// atTerminalOf is atTerminal for the program at a path.
+func atTerminalOf(t *testing.T, program string, env []string, text string, args ...string) result {
+	t.Helper()
 	typed, terminal := openTerminal(t)
 	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(self, args...)
+	cmd := exec.Command(program, args...)
 	cmd.Env = append([]string{"GORACE=atexit_sleep_ms=0", envProgram + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = terminal, &stdout, &stderr, t.TempDir()
-	_, err = io.WriteString(typed, text)
+	_, err := io.WriteString(typed, text)
 	require.NoError(t, err)
 	_ = cmd.Run() // how it ended is in ProcessState
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
@@ -49,16 +56,39 @@ func atTerminal(t *testing.T, env []string, text string, args ...string) result 
 // endOfInput is what a person types to end the input: Ctrl-D.
 const endOfInput = "\x04"
 
-// Who starts the program in a terminal is told what it is, and it serves as ever.
+// Who starts the program in a terminal is told what it is, and it serves as ever. A terminal
+// of 80 columns breaks none of the words.
 func TestStartedByHand(t *testing.T) {
 	got := atTerminal(t, nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`+"\n"+endOfInput)
 	require.Equal(t, exitOK, got.code, got.stderr)
 	require.Contains(t, got.stdout, `"protocolVersion":1`)
 	require.Equal(t, 1, strings.Count(got.stdout, "\n"), "stdout belongs to the protocol")
-	for _, words := range []string{"This is droid-acp ", "such an editor starts it", " doctor ", " smoke --demo ", " login "} {
+	for _, words := range []string{"This is droid-acp ", "such an editor starts it", " doctor", " smoke --demo ", " login"} {
 		require.Contains(t, got.stderr, words)
 	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for line := range strings.Lines(strings.ReplaceAll(got.stderr, self, "droid-acp")) {
+		require.LessOrEqual(t, len(line), 81, line)
+	}
 	require.NotContains(t, command("", "--log-level", "error").stderr, "This is droid-acp", "an editor gets no such words")
+}
+
+// The command for a demo shows all of it as it is printed, wherever the program lies.
+func TestDemoAsPrinted(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), "it's here", "droid-acp")
+	require.NoError(t, os.Mkdir(filepath.Dir(program), 0o700))
+	require.NoError(t, os.Symlink(self, program))
+	said := atTerminalOf(t, program, nil, endOfInput).stderr
+	printed := regexp.MustCompile(`(?m)^ +(.* smoke --demo\b.*?)(   .*)?$`).FindStringSubmatch(said)
+	require.NotEmpty(t, printed, said)
+	cmd := exec.Command("sh", "-c", printed[1])
+	cmd.Env = []string{"GORACE=atexit_sleep_ms=0", envProgram + "=1", "HOME=" + t.TempDir()}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "This was a demo", "how the demo ends")
 }
 
 // fakeNPM is a PATH whose npm puts a droid there, and where that droid is.

@@ -22,7 +22,7 @@ var completed = map[string][]string{
 	"droid-acp --files ":              {"editor", "disk"},
 	"droid-acp acp --follow-up ":      {"queue", "steer"},
 	"droid-acp smoke --permissions ":  {"refuse", "allow"},
-	"droid-acp completion ":           {"bash", "zsh", "fish"},
+	"droid-acp completion ":           {"bash", "zsh", "fish", "powershell"},
 	"droid-acp help lo":               {"login"},
 	"droid-acp smoke --log-file note": {"notes.txt"},
 }

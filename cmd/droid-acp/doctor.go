@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
@@ -20,19 +21,17 @@ import (
 
 // doctorCommand is the command that finds out what does not work.
 func doctorCommand() subcommand {
-	return subcommand{settings.Command{
-		Name:    "doctor",
-		Reads:   []string{settings.Droid, settings.Model, settings.Trust, settings.LogFile, settings.LogLevel},
-		Summary: "look for what keeps droid from working, and say what to do",
-		Long: "It starts droid, opens a session in an empty directory and removes it again, and reads the settings of droid and of editors. " +
-			"It asks no model, so it costs nothing.",
-		Own: []settings.Setting{
-			{Name: "json", Kind: settings.Switch, Does: "print the report as JSON"},
+	return subcommand{
+		Command: &cobra.Command{
+			Use: "doctor", Args: cobra.NoArgs, Short: "Look for what keeps droid from working, and say what to do",
+			Long: "It starts droid, opens a session in an empty directory and removes it again, and reads the settings of droid and of editors. " +
+				"It asks no model, so it costs nothing.\n\n" +
+				"Exit codes: 0 nothing would stop you, 1 something would, or the doctor was ended, 2 wrong usage.",
 		},
-		Exits: []settings.Exit{
-			{Code: exitOK, Means: "nothing would stop you"}, {Code: exitFailed, Means: "something would, or the doctor was ended"}, {Code: exitUsage, Means: "wrong usage"},
-		},
-	}, runDoctor}
+		reads: []string{settings.Droid, settings.Model, settings.Trust, settings.LogFile, settings.LogLevel},
+		own:   []settings.Setting{{Name: "json", Kind: settings.Switch, Does: "print the report as JSON"}},
+		run:   runDoctor,
+	}
 }
 
 func runDoctor(c *call) int {
@@ -79,10 +78,6 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 	if err != nil {
 		self = "the path of droid-acp"
 	}
-	var strays []string
-	for _, stray := range c.strays {
-		strays = append(strays, stray.String())
-	}
 	untrusted := ""
 	if !c.keeper().Look(dir).Trusted {
 		untrusted = "droid-acp trust --yes " + paths.Word(dir)
@@ -95,7 +90,7 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 			}
 			return droid.Find(c.droid)
 		},
-		Model: c.model, Dir: dir, Home: home, Journal: stateFile("edits"), Self: self, Version: version(), Strays: strays,
+		Model: c.model, Dir: dir, Home: home, Journal: stateFile("edits"), Self: self, Version: version(), Strays: c.strays,
 		Demo:    func(ctx context.Context) error { return demoTurn(ctx, log) },
 		Started: c.leaving.onHurry,
 		Log:     log,

@@ -35,3 +35,6 @@ func onHangup(out *os.File, f func()) {
 		}
 	}()
 }
+
+// readerHasGone: a write failed because nobody reads the pipe or the socket any more.
+func readerHasGone(err error) bool { return errors.Is(err, unix.EPIPE) }

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"droid-acp/internal/droid"
 	"droid-acp/internal/install"
 	"droid-acp/internal/settings"
@@ -15,18 +17,16 @@ import (
 
 // installDroidCommand is the command that installs droid.
 func installDroidCommand() subcommand {
-	return subcommand{settings.Command{
-		Name:    "install-droid",
-		Reads:   []string{settings.Droid},
-		Summary: "install Factory's droid by npm, after asking",
-		Long:    "It runs `npm install -g droid`, which downloads droid from npm's registry. Nothing is downloaded unless you agree.",
-		Own: []settings.Setting{
-			{Name: "yes", Kind: settings.Switch, Does: "agree without being asked"},
+	return subcommand{
+		Command: &cobra.Command{
+			Use: "install-droid", Args: cobra.NoArgs, Short: "Install Factory's droid by npm, after asking",
+			Long: "It runs `npm install -g droid`, which downloads droid from npm's registry. Nothing is downloaded unless you agree.\n\n" +
+				"Exit codes: 0 droid is installed, 1 it is not, 2 wrong usage, or there is no terminal to ask at.",
 		},
-		Exits: []settings.Exit{
-			{Code: exitOK, Means: "droid is installed"}, {Code: exitFailed, Means: "it is not"}, {Code: exitUsage, Means: "wrong usage, or there is no terminal to ask at"},
-		},
-	}, runInstallDroid}
+		reads: []string{settings.Droid},
+		own:   []settings.Setting{{Name: "yes", Kind: settings.Switch, Does: "agree without being asked"}},
+		run:   runInstallDroid,
+	}
 }
 
 // errNoTerminal says that nobody can be asked.

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter"
+	"droid-acp/internal/accounts"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
@@ -32,14 +33,15 @@ func loginSetting() settings.Setting {
 
 // loginCommand is the command that logs in.
 func loginCommand() subcommand {
-	return subcommand{settings.Command{
-		Name: loginWord, Reads: []string{settings.Droid, settings.LogFile, settings.LogLevel}, PassesOver: true, Own: []settings.Setting{loginSetting()},
-		Summary: "have droid log in to Factory (also droid-acp --login)",
-		Long:    "It passes over the flags of serving, since editors append login to these.",
-		Exits: []settings.Exit{
-			{Code: exitOK, Means: "droid says that it is logged in"}, {Code: exitFailed, Means: "it is not"}, {Code: exitUsage, Means: "wrong usage"},
+	return subcommand{
+		Command: &cobra.Command{
+			Use: loginWord, Args: cobra.NoArgs, Short: "Have droid log in to Factory (also droid-acp --login)",
+			Long: "It passes over the flags of serving, since editors append login to these.\n\n" +
+				"Exit codes: 0 droid says that it is logged in, 1 it is not, 2 wrong usage.",
 		},
-	}, runLogin}
+		reads: []string{settings.Droid, settings.LogFile, settings.LogLevel}, passesOver: true, own: []settings.Setting{loginSetting()},
+		run: runLogin,
+	}
 }
 
 // runLogin has droid log in, for a person in a terminal.
@@ -50,15 +52,13 @@ func runLogin(c *call) int {
 	}
 	defer closeLog()
 	shown, start := &terminal{out: visible.Writer(c.stdout)}, c.startLogin(log)
-	desk := login.New(func() (*login.Process, error) {
+	_, err = login.Do(c.leaving.ctx, func() (*login.Process, error) {
 		process, err := start()
 		if err == nil {
 			shown.print("droid logs in to Factory. It opens a page in your browser; confirm the code there.\nCtrl-C ends this.")
 		}
 		return process, err
-	}, func(string) {}, log)
-	defer desk.Close()
-	_, err = desk.Login(c.leaving.ctx, login.Pairing, shown.listener())
+	}, login.Pairing, shown.listener(), log)
 	if err != nil {
 		fmt.Fprintln(c.stderr, "droid-acp login: "+loginFailure(err))
 		return exitFailed
@@ -94,12 +94,12 @@ func (c *commonFlags) startLogin(log *zap.Logger) login.Start {
 
 // clientsLogin is the command by which a client runs this program's login in a terminal,
 // where it may lack the arguments and variables of the agent.
-func (c *commonFlags) clientsLogin() adapter.LoginCommand {
+func (c *commonFlags) clientsLogin() accounts.Command {
 	self, err := os.Executable()
 	if err != nil {
-		return adapter.LoginCommand{}
+		return accounts.Command{}
 	}
-	command := adapter.LoginCommand{Path: self, Args: []string{loginWord}}
+	command := accounts.Command{Path: self, Args: []string{loginWord}}
 	if c.droid != "" {
 		path, err := filepath.Abs(c.droid)
 		if err != nil || !strings.ContainsRune(c.droid, filepath.Separator) {
@@ -122,9 +122,8 @@ type terminal struct {
 func (t *terminal) listener() login.Listener {
 	return login.Listener{
 		Capabilities: json.RawMessage(`{"elicitation":{"url":{}}}`),
-		Link: func(_ context.Context, address string) bool {
+		Link: func(address string) {
 			t.print("\nIf no page has opened, open this address:\n\n  " + address + "\n")
-			return true
 		},
 		Tell: func(method string, params json.RawMessage) {
 			if method != "elicitation/complete" && !strings.HasPrefix(method, "$/") {
@@ -136,7 +135,7 @@ func (t *terminal) listener() login.Listener {
 }
 
 // ask shows a request. An address is all that a person can be asked for here.
-func (t *terminal) ask(_ context.Context, method string, params json.RawMessage) (json.RawMessage, *login.Error) {
+func (t *terminal) ask(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	t.say(params)
 	var asked struct{ Mode, URL string }
 	_ = json.Unmarshal(params, &asked) // of another form: it is declined

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -74,22 +76,21 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	leaving, stop := awaitSignals()
 	defer stop()
-	if file, ok := stdout.(*os.File); ok {
-		onHangup(file, leaving.begin)
-	}
 	return leaving.orHurry(func() int {
-		return execute(call{leaving: leaving, stdin: stdin, stdout: stdout, stderr: stderr}, args)
+		return execute(call{leaving: leaving, stdin: stdin, stdout: stdout, stderr: stderr, mute: said.mute}, args)
 	})
 }
 
 // serveCommand is the command that an editor starts, under its name.
 func serveCommand(name string) subcommand {
-	return subcommand{settings.Command{
-		Name: name, Hidden: name != "", Reads: settings.CommonNames(), Own: []settings.Setting{loginSetting()},
-		Summary: "serve ACP on stdin and stdout (what an editor starts)",
-		Long:    "droid-acp puts Factory's droid into editors that speak the Agent Client Protocol (ACP). It is an independent, unofficial bridge.",
-		Exits:   []settings.Exit{{Code: exitOK, Means: "the editor has gone"}, {Code: exitFailed, Means: "it could not go on"}, {Code: exitUsage, Means: "wrong usage"}},
-	}, runServe}
+	return subcommand{Command: &cobra.Command{
+		Use: name, Args: cobra.NoArgs, Short: "Serve ACP on stdin and stdout (what an editor starts)",
+		Long: "droid-acp puts Factory's droid into editors that speak the Agent Client Protocol (ACP). It is an independent, unofficial bridge.\n\n" +
+			"A flag wins over its environment variable, and that over the default.\n\n" +
+			"Exit codes: 0 the editor has gone, 1 it could not go on, 2 wrong usage.",
+	}, reads: settings.CommonNames(), own: []settings.Setting{
+		loginSetting(), {Name: versionWord, Kind: settings.Switch, Does: "print the version"},
+	}, serves: true, run: runServe}
 }
 
 func runServe(c *call) int {
@@ -100,7 +101,7 @@ func runServe(c *call) int {
 	}
 	defer closeLog()
 	for _, stray := range c.strays {
-		log.Warn(stray.String())
+		log.Warn(stray)
 	}
 	if onTerminal(c.stdin) {
 		sayByHand(c.stderr)
@@ -160,7 +161,7 @@ type commonFlags struct {
 	logLevel  string
 }
 
-func readCommon(v *settings.Values) commonFlags {
+func readCommon(v settings.Values) commonFlags {
 	return commonFlags{
 		droid:     v.String(settings.Droid),
 		parkAfter: v.Duration(settings.ParkAfter),

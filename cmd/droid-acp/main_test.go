@@ -47,7 +47,15 @@ func TestMain(m *testing.M) {
 			signal.Notify(make(chan os.Signal, 1), s)
 		}
 	}
-	goleak.VerifyTestMain(m)
+	home, err := os.MkdirTemp("", "home") // what the tests start may keep something there
+	if err != nil {
+		panic(err)
+	}
+	_, _ = os.Setenv("HOME", home), os.Setenv("USERPROFILE", home) // no name with a zero
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(home)
+		os.Exit(code)
+	}))
 }
 
 type result struct {
@@ -113,7 +121,7 @@ func TestUsage(t *testing.T) {
 
 func TestHelpAndVersion(t *testing.T) {
 	for text, calls := range map[string][]string{
-		"erve ACP on stdin and stdout": {"--help", "-h", "-help", "help", "acp --help", "--model x --help"},
+		"erve ACP on stdin and stdout": {"--help", "-h", "help", "acp --help", "--model x --help"},
 		"--permissions ANSWER":         {"smoke --help", "smoke -h", "help smoke", "--mode spec smoke --help"},
 		"ave droid log in":             {"login --help", "acp login --help", "help login", "--help login"},
 	} {
@@ -124,9 +132,11 @@ func TestHelpAndVersion(t *testing.T) {
 			require.Empty(t, got.stderr, args)
 		}
 	}
-	got := command("", "--version")
-	require.Equal(t, exitOK, got.code)
-	require.Regexp(t, `^droid-acp \S+ \(.*go1.*\)\n$`, got.stdout)
+	for _, args := range []string{"--version", "version", "acp --version"} {
+		got := command("", strings.Fields(args)...)
+		require.Equal(t, exitOK, got.code, got.stderr)
+		require.Regexp(t, `^droid-acp \S+ \(.*go1.*\)\n$`, got.stdout)
+	}
 }
 
 func TestSmokeDemo(t *testing.T) {

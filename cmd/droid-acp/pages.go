@@ -6,54 +6,53 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"droid-acp/internal/settings"
 )
 
-// completionCommand is the command that prints completions for a shell. They ask this
-// program for the words each time, so that they need no change with a new version.
-func completionCommand() subcommand {
-	return subcommand{settings.Command{
-		Name: "completion", Args: "bash|zsh|fish", MaxArgs: 1, Words: []string{"bash", "zsh", "fish"},
-		Summary: "print completions of commands, flags and their values for a shell",
-		Long:    "The completions for bash need the package bash-completion.",
-		Exits:   printingExits(),
-		Examples: []settings.Example{
-			{Call: "droid-acp completion bash > ~/.local/share/bash-completion/completions/droid-acp", Does: "for bash; create the directory where it is missing"},
-			{Call: `droid-acp completion zsh > "${fpath[1]}/_droid-acp"`, Does: "for zsh with compinit"},
-			{Call: "droid-acp completion fish > ~/.config/fish/completions/droid-acp.fish", Does: "for fish"},
-		},
-	}, runCompletion}
-}
-
-func runCompletion(c *call) int {
-	root := newCommandLine(call{stdout: c.stdout, stderr: c.stderr}).tree([]string{cobra.ShellCompRequestCmd})
-	write := map[string]func(io.Writer) error{
-		"bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
-		"zsh":  root.GenZshCompletion,
-		"fish": func(w io.Writer) error { return root.GenFishCompletion(w, true) },
-	}[c.args[0]]
-	return c.printed(write(c.stdout))
-}
+// manWord is the command that prints the manual page, for which all flags are needed.
+const manWord = "man"
 
 // manCommand is the command that prints the manual page.
 func manCommand() subcommand {
-	return subcommand{settings.Command{
-		Name: "man", Summary: "print the manual page droid-acp(1)",
-		Exits:    printingExits(),
-		Examples: []settings.Example{{Call: "droid-acp man | man -l -", Does: "read the manual page"}},
-	}, runMan}
+	return subcommand{Command: &cobra.Command{
+		Use: manWord, Args: cobra.NoArgs, Short: "Print the manual page droid-acp(1)", Example: "  droid-acp man | man -l -",
+	}, run: func(c *call) int {
+		_, err := io.WriteString(c.stdout, manual(c.cmd.Root(), built()))
+		return c.printed(err)
+	}}
 }
 
-func runMan(c *call) int {
-	from := built()
-	day, _, _ := strings.Cut(from.date, "T")
-	_, err := io.WriteString(c.stdout, settings.Man(rows(), from.version, day))
-	return c.printed(err)
+// manual is the manual page in the language of man(7): the help of each command, as it is.
+// The package that makes cobra's pages would slow each start, that of our hooks included.
+func manual(root *cobra.Command, of origin) string {
+	roff := strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "~", `\(ti`, "^", `\(ha`, "…", "...")
+	day, _, _ := strings.Cut(of.date, "T")
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH DROID-ACP 1 %q \"droid-acp %s\" \"User Commands\"\n", day, roff.Replace(of.version))
+	b.WriteString(".SH NAME\ndroid-acp \\- Factory's droid in editors that speak ACP\n")
+	for _, cmd := range append([]*cobra.Command{root}, root.Commands()...) {
+		if cmd != root && !cmd.IsAvailableCommand() {
+			continue
+		}
+		fmt.Fprintf(&b, ".SH %s\n.nf\n", roff.Replace(strings.ToUpper(cmd.CommandPath())))
+		for line := range strings.Lines(strings.TrimSpace(helpText(cmd, 72))) {
+			b.WriteString(`\&` + roff.Replace(line)) // a dot at its beginning is no macro
+		}
+		b.WriteString("\n.fi\n")
+	}
+	return b.String()
 }
 
-func printingExits() []settings.Exit {
-	return []settings.Exit{{Code: exitOK, Means: "it is printed"}, {Code: exitFailed, Means: "it could not be written"}, {Code: exitUsage, Means: "wrong usage"}}
+// versionWord is the command that prints the version, and a flag that does.
+const versionWord = "version"
+
+// versionCommand is the command that prints what --version does.
+func versionCommand() subcommand {
+	return subcommand{Command: &cobra.Command{
+		Use: versionWord, Args: cobra.NoArgs, Short: "Print the version, as --version does",
+	}, run: func(c *call) int {
+		_, err := fmt.Fprintln(c.stdout, built())
+		return c.printed(err)
+	}}
 }
 
 // noting passes on what is written, and keeps the first error.
@@ -71,11 +70,12 @@ func (n *noting) Write(p []byte) (int, error) {
 	return written, err
 }
 
-// printed is the exit code of a command that prints.
+// printed is the exit code of a command that prints. A reader that has seen enough and has
+// gone ("| head") is no failure.
 func (c *call) printed(err error) int {
-	if err != nil {
-		fmt.Fprintln(c.stderr, "droid-acp: "+err.Error())
-		return exitFailed
+	if err == nil || readerHasGone(err) {
+		return exitOK
 	}
-	return exitOK
+	fmt.Fprintln(c.stderr, "droid-acp: "+err.Error())
+	return exitFailed
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -21,38 +23,43 @@ const defaultPrompt = "Say hello, and tell in one sentence which directory you w
 
 // smokeCommand is the command that runs prompts without an editor.
 func smokeCommand() subcommand {
-	return subcommand{settings.Command{
-		Name: "smoke", Args: "[PROMPT]", MaxArgs: -1, Strict: true,
-		Reads:   []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.Trust, settings.Shell, settings.LogFile, settings.LogLevel},
-		Summary: "run prompts without an editor, show the conversation and check the answers",
-		Long: "It opens a session, sends the prompts one after the other, and ends with a summary. A turn that fails ends the run; an expectation that is not met does not. " +
-			"In a file of prompts, a line --- stands between two, and the lines at a prompt's end that begin with expect: or expect-file: are its expectations.",
-		Own: []settings.Setting{
+	return subcommand{
+		Command: &cobra.Command{
+			Use: "smoke [flags] [--] [PROMPT]", Args: cobra.ArbitraryArgs,
+			Short: "Run prompts without an editor, show the conversation and check the answers",
+			Long: "It opens a session, sends the prompts one after the other, and ends with a summary. A turn that fails ends the run; an expectation that is not met does not. " +
+				"In a file of prompts, a line --- stands between two, and the lines at a prompt's end that begin with expect: or expect-file: are its expectations. " +
+				"A PROMPT with words that begin with a dash stands behind --." + `
+
+Exit codes:
+  0  all turns ended normally (end_turn), with what was expected
+  1  a turn ended otherwise, droid failed, or a result could not be written
+  2  wrong usage; nothing was run
+  3  droid is not installed
+  4  droid is not logged in
+  5  the call to the model failed
+  6  an expectation was not met
+  7  the time was up`,
+		},
+		reads: []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.Trust, settings.Shell, settings.LogFile, settings.LogLevel},
+		own: []settings.Setting{
 			{Name: "demo", Kind: settings.Switch, Does: "talk to a scripted droid that is built in; needs no droid and no login"},
 			{Name: "permissions", Kind: settings.Choice, Value: "ANSWER", Allowed: []string{string(smoke.Refuse), string(smoke.Allow)}, Default: string(smoke.Refuse),
 				Does: "how permission requests are answered"},
 			{Name: "prompts", Kind: settings.File, Value: "FILE", Unset: "the PROMPT of the command line, or a greeting", Does: "a file of prompts, with a line --- between two"},
-			{Name: "expect", Kind: settings.Texts, Value: "TEXT", Unset: "nothing", Does: "the answer to the last prompt must contain this"},
-			{Name: "expect-file", Kind: settings.Texts, Value: "PATH[=TEXT]", Unset: "nothing",
+			{Name: "expect", Kind: settings.Texts, Value: "TEXT", Does: "the answer to the last prompt must contain this"},
+			{Name: "expect-file", Kind: settings.Texts, Value: "PATH[=TEXT]",
 				Does: "after the last prompt there must be this file below the session's directory, and TEXT in it"},
 			{Name: "cwd", Kind: settings.Dir, Value: "DIR", Unset: "the current directory", Does: "the session's directory"},
 			{Name: "timeout", Kind: settings.Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero, such as 90s or 5m", Does: "give up after this time, which is for all prompts together"},
 			{Name: "json", Kind: settings.Switch, Does: "print the protocol lines instead of the readable conversation and the summary"},
-			{Name: "junit", Kind: settings.File, Value: "FILE", Unset: "none", Does: "write the result as JUnit's XML, a test case for each prompt"},
-			{Name: "result", Kind: settings.File, Value: "FILE", Unset: "none", Does: "write the result as JSON; docs/ci.md describes its fields"},
+			{Name: "junit", Kind: settings.File, Value: "FILE", Does: "write the result as JUnit's XML, a test case for each prompt"},
+			{Name: "result", Kind: settings.File, Value: "FILE", Does: "write the result as JSON; docs/ci.md describes its fields"},
 		},
-		Exclude: [][2]string{{"demo", settings.Droid}, {"demo", settings.Model}, {"demo", settings.Effort}},
-		Exits: []settings.Exit{
-			{Code: smoke.Passed.ExitCode(), Means: "all turns ended normally (end_turn), with what was expected"},
-			{Code: smoke.TurnFailed.ExitCode(), Means: "a turn ended otherwise, droid failed, or a result could not be written"},
-			{Code: exitUsage, Means: "wrong usage; nothing was run"},
-			{Code: smoke.NotInstalled.ExitCode(), Means: "droid is not installed"},
-			{Code: smoke.NotLoggedIn.ExitCode(), Means: "droid is not logged in"},
-			{Code: smoke.ModelFailed.ExitCode(), Means: "the call to the model failed"},
-			{Code: smoke.NotMet.ExitCode(), Means: "an expectation was not met"},
-			{Code: smoke.TimedOut.ExitCode(), Means: "the time was up"},
-		},
-	}, runSmoke}
+		exclude: [][2]string{{"demo", settings.Droid}, {"demo", settings.Model}, {"demo", settings.Effort}},
+		strict:  true,
+		run:     runSmoke,
+	}
 }
 
 // runSmoke runs prompts against the agent in this process.
@@ -71,9 +78,9 @@ func runSmoke(c *call) int {
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
 	defer cancel()
 	locate := func() (droid.Command, error) { return locateDroid(c.values.Bool("demo"), c.droid) }
-	keeper := c.keeper()
+	keeper, sessions := c.keeper(), sessionStore(log)
 	if c.values.Bool("demo") {
-		keeper = nil // the scripted droid runs nothing of a project
+		keeper, sessions = nil, nil // the scripted droid runs nothing of a project, and keeps nothing
 	}
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { command, err := locate(); return command.Path, err },
@@ -85,10 +92,11 @@ func runSmoke(c *call) int {
 			command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
 			return droid.Start(command, log)
 		},
-		Defaults: c.defaults(), Trust: keeper, Shell: c.shell,
+		Defaults: c.defaults(), Trust: keeper, Store: sessions, Shell: c.shell,
 		Dir: options.CWD, Version: version(), Log: log,
 	})
 	c.leaving.onHurry(agent.Kill)
+	options.Log = log
 	out := &noting{to: c.stdout}
 	result := converse(ctx, agent, out, options)
 	if result.Outcome != smoke.Passed {
@@ -200,7 +208,7 @@ const maxPrompts = 10 << 20
 
 // promptsOf are the prompts of the file, or the one of the command line. The last one
 // also has the expectations of the flags.
-func promptsOf(v *settings.Values, text string) (prompts []smoke.Prompt, err error) {
+func promptsOf(v settings.Values, text string) (prompts []smoke.Prompt, err error) {
 	path := v.String("prompts")
 	switch {
 	case path != "" && text != "":

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -163,6 +164,18 @@ func TestSmokeExitCodes(t *testing.T) {
 }
 
 // TestSmokePrompts: a file of prompts, whose expectations hold in one session.
+// The help has the exit codes of the outcomes.
+func TestSmokesExitCodesInTheHelp(t *testing.T) {
+	help := command("", "smoke", "--help").stdout
+	for outcome, words := range map[smoke.Outcome]string{
+		smoke.Passed: "all turns ended normally", smoke.TurnFailed: "a turn ended otherwise", smoke.NotInstalled: "droid is not installed",
+		smoke.NotLoggedIn: "droid is not logged in", smoke.ModelFailed: "the call to the model failed",
+		smoke.NotMet: "an expectation was not met", smoke.TimedOut: "the time was up",
+	} {
+		require.Contains(t, help, fmt.Sprintf("\n  %d  %s", outcome.ExitCode(), words))
+	}
+}
+
 func TestSmokePrompts(t *testing.T) {
 	useScripted(t)
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "prompts.txt")

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"droid-acp/internal/settings"
 	"droid-acp/internal/trust"
 	"droid-acp/internal/visible"
@@ -12,21 +14,20 @@ import (
 
 // trustCommand is the command that shows what a project brings to run, and says yes to it.
 func trustCommand() subcommand {
-	return subcommand{settings.Command{
-		Name: "trust", Args: "[DIR]", MaxArgs: 1,
-		Summary: "show what a project brings to run, let it run, or take that back",
-		Long: "droid runs the MCP servers, hooks and programs in a project's .factory directories without a question. droid-acp leaves them out until you have said yes. " +
-			"A yes is for the git repository with its worktrees, and for what it brings now.",
-		Own: []settings.Setting{
+	return subcommand{
+		Command: &cobra.Command{
+			Use: "trust [flags] [DIR]", Args: cobra.MaximumNArgs(1), Short: "Show what a project brings to run, let it run, or take that back",
+			Long: "droid runs the MCP servers, hooks and programs in a project's .factory directories without a question. droid-acp leaves them out until you have said yes. " +
+				"A yes is for the git repository with its worktrees, and for what it brings now.\n\n" +
+				"Exit codes: 0 the project is trusted, brings nothing, or was forgotten, 1 it is not trusted, or that could not be kept, 2 wrong usage.",
+		},
+		own: []settings.Setting{
 			{Name: "yes", Kind: settings.Switch, Does: "let it run"},
 			{Name: "forget", Kind: settings.Switch, Does: "take every yes for this project back"},
 		},
-		Exclude: [][2]string{{"yes", "forget"}},
-		Exits: []settings.Exit{
-			{Code: exitOK, Means: "the project is trusted, brings nothing, or was forgotten"}, {Code: exitFailed, Means: "it is not trusted, or that could not be kept"},
-			{Code: exitUsage, Means: "wrong usage"},
-		},
-	}, runTrust}
+		exclude: [][2]string{{"yes", "forget"}},
+		run:     runTrust,
+	}
 }
 
 func runTrust(c *call) int {

@@ -5,8 +5,8 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -15,10 +15,13 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/accounts"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
 	"droid-acp/internal/login"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
@@ -35,11 +38,11 @@ type Config struct {
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail for the same reason, but later.
 	Locate func() (string, error)
-	// Login starts the droid that logs in; nil where there is none.
+	// Login starts the droid that logs in.
 	Login login.Start
 	// LoginCommand is this program's login command.
-	LoginCommand LoginCommand
-	// Store is droid's session store.
+	LoginCommand accounts.Command
+	// Store is droid's session store, nil where droid keeps no sessions.
 	Store *store.Store
 	// Defaults are the settings that new sessions start with.
 	Defaults options.Defaults
@@ -81,10 +84,9 @@ type Agent struct {
 	cancel context.CancelFunc
 
 	peer
-	logins      logins
+	accounts    *accounts.Accounts
 	editorFiles editorFiles // set before any session
 	sessions    *registry.Registry[*Session]
-	watch       *commandWatch
 }
 
 // New makes an Agent that has not begun to serve.
@@ -98,15 +100,19 @@ func New(cfg Config) *Agent {
 		disk:     files.NewCalls(diskCalls, diskTime),
 		ctx:      context.Background(), // until Serve
 	}
+	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
-		return a.startDroid(func() (*droid.Client, error) { return cfg.Start(command) })
+		started := a.accounts.Starting()
+		client, err := cfg.Start(command)
+		if err == nil {
+			a.droids.Add(client)
+			started(client)
+		}
+		return client, err
 	}
-	a.watch = newCommandWatch(func(cwd string) (uint64, error) {
-		ctx, cancel := context.WithTimeout(a.ctx, watchEvery)
-		defer cancel()
-		return bounded(ctx, a, "commandsStamp", cwd, func(cwd string) (uint64, error) { return commandsStamp(cwd), nil })
+	a.accounts = accounts.New(func(status protocol.AuthStatus) {
+		a.notify(protocol.AuthStatusUpdate, protocol.AuthStatusParams{AuthStatus: status})
 	})
-	a.logins.desk = login.New(a.startLogin, a.loggedIn, cfg.Log)
 	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
 		command, err := a.commandIn(a.ctx, dir)
 		if err != nil {
@@ -167,10 +173,9 @@ func (a *Agent) endSessions() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		a.logins.desk.Close()
+		a.accounts.Wait()
 		a.spare.Discard()
 		a.sessions.Wait()
-		a.watch.wait()
 	}()
 	patience := time.NewTimer(endTime)
 	defer patience.Stop()
@@ -203,8 +208,8 @@ func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	result, err := handler(c)
-	if err != nil && err.Code == codeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
-		return nil, errEnding() // nobody cancelled it
+	if err != nil && err.Code == problem.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
+		return nil, problem.Ending() // nobody cancelled it
 	}
 	return result, err
 }
@@ -229,15 +234,4 @@ func (a *Agent) methods() map[string]wire.Handler {
 		acp.AgentMethodSessionList:            a.listSessions,
 		methodSteering:                        a.steer,
 	}
-}
-
-// decode reads params strictly enough to say what is wrong with them.
-func decode(params json.RawMessage, into any) *acp.RequestError {
-	if len(params) == 0 || string(params) == "null" {
-		return invalidParams("params are missing")
-	}
-	if err := json.Unmarshal(params, into); err != nil {
-		return invalidParams("%s", wrongParams(err))
-	}
-	return nil
 }

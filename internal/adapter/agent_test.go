@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/instructions"
 )
 
 func bubble(t *testing.T, test func(t *testing.T)) {
@@ -136,14 +138,21 @@ func TestPromptBeforeSessionNew(t *testing.T) {
 
 func TestCheckDirectory(t *testing.T) {
 	a := New(Config{Log: zap.NewNop()})
-	require.Nil(t, a.checkDirectory(t.Context(), "cwd", t.TempDir()))
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	w, err := a.readSession(t.Context(), instructions.Params{CWD: dir + "/."})
+	require.Nil(t, err)
+	require.Equal(t, dir, w.CWD)
 	for cwd, says := range map[string]string{
 		"":                           "cwd is missing",
 		"src/app":                    "absolute path",
 		"./":                         "absolute path",
 		t.TempDir() + "/no/such/dir": "cannot be used",
+		dir + "\x00":                 "cannot be used",
+		file:                         "is not a directory",
 	} {
-		err := a.checkDirectory(t.Context(), "cwd", cwd)
+		_, err := a.readSession(t.Context(), instructions.Params{CWD: cwd})
 		require.NotNil(t, err, cwd)
 		require.Equal(t, -32602, err.Code)
 		require.Contains(t, err.Message, says)

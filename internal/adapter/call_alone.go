@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -15,10 +16,13 @@ import (
 // which runs beside the owner with a context that ends with the session, or none: then it has
 // done all there is to do. info is what a droid that was just started said of the session,
 // else nil. The owner calls then with the outcome, before the next call begins. If the session
-// ends first, then is not called.
+// ends first, then is not called. A droid that dies may not have heard the call, so the
+// next one gets it, once.
 func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func(client *droid.Client, info *stream.SessionInfo) func(ctx context.Context) error, then func(client *droid.Client, err error)) {
 	s.alone(func(end func()) {
-		s.withDroid(limit, func(info *stream.SessionInfo, err *acp.RequestError) {
+		again := false
+		var try func(info *stream.SessionInfo, err *acp.RequestError)
+		try = func(info *stream.SessionInfo, err *acp.RequestError) {
 			under := false
 			defer func() {
 				if !under { // also where this panics
@@ -38,10 +42,18 @@ func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func
 			s.do(func(ctx context.Context) {
 				err := call(ctx)
 				s.post(func() {
+					var died *droid.ExitError
+					if !again && errors.As(err, &died) {
+						again = true
+						s.drainEvents() // this learns that it is gone
+						s.withDroid(limit, try)
+						return
+					}
 					defer end()
 					then(client, err)
 				})
 			}, end)
-		})
+		}
+		s.withDroid(limit, try)
 	})
 }

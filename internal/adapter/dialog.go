@@ -6,7 +6,7 @@ import (
 
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
-	"droid-acp/internal/wire"
+	"droid-acp/internal/telling"
 )
 
 // userDialog is the permission or the question that the user has in front of them, if any.
@@ -17,10 +17,10 @@ type userDialog struct {
 
 // openDialog is a request of droid's that waits for the user.
 type openDialog struct {
-	requestID string        // droid's
-	refuse    func()        // gives droid the refusal
-	closeUp   func()        // undoes what was shown for this dialog alone
-	asked     *wire.Pending // the step that the editor has, nil between two
+	requestID string         // droid's
+	refuse    func()         // gives droid the refusal
+	closeUp   func()         // undoes what was shown for this dialog alone
+	asked     *telling.Asked // the step that the editor has, nil between two
 }
 
 // begin opens a dialog.
@@ -108,19 +108,14 @@ func (s *Session) lead(o *openDialog, d show.Dialog, over func()) {
 // ask shows a step of a dialog to the user. answered runs in the owner, while the dialog is
 // open: with nil when the editor could not show the step, or is gone.
 func ask[T any](s *Session, o *openDialog, method string, params any, answered func(*T)) {
-	o.asked = wire.Ask(s.agent.conn, method, params, func(result T, err error) {
-		s.post(func() {
-			if s.dialog.open != o {
-				return
-			}
-			o.asked = nil
-			if err != nil {
-				s.agent.log.Info("the editor gave no answer to what it was to ask the user", zap.String("method", method), zap.Error(err))
-				answered(nil)
-				return
-			}
-			answered(&result)
-		})
+	o.asked = telling.Ask(s.out, method, params, func(result T, err error) {
+		o.asked = nil
+		if err != nil {
+			s.agent.log.Info("the editor gave no answer to what it was to ask the user", zap.String("method", method), zap.Error(err))
+			answered(nil)
+			return
+		}
+		answered(&result)
 	})
 }
 

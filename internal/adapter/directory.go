@@ -12,6 +12,8 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
+	"droid-acp/internal/paths"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/wsl"
 )
 
@@ -27,35 +29,39 @@ type directory struct{ cwd string }
 // use notes where the session works from now on.
 func (d *directory) use(cwd string) { d.cwd = cwd }
 
-// findDirectories puts the names that this system has for the directories in place of
-// those that the other one has, where Windows and WSL work together.
-func (a *Agent) findDirectories(ctx context.Context, p *sessionParams) *acp.RequestError {
-	err := a.findDirectory(ctx, "cwd", &p.CWD)
-	for n := range p.AdditionalDirectories {
-		if err == nil {
-			err = a.findDirectory(ctx, fmt.Sprintf("additionalDirectories[%d]", n), &p.AdditionalDirectories[n])
-		}
+// findDirectory is the name that this system has for a directory, where Windows and WSL work
+// together. what names it in the params.
+func (a *Agent) findDirectory(ctx context.Context, what, path string) (string, error) {
+	here, err := bounded(ctx, a, "wsl.Here", path, func(path string) (string, error) { return wsl.Here(ctx, path) })
+	if err != nil {
+		return "", fmt.Errorf("%s %q %w", what, path, err)
 	}
-	return err
+	return here, nil
 }
 
-func (a *Agent) findDirectory(ctx context.Context, what string, path *string) *acp.RequestError {
-	here, err := bounded(ctx, a, "wsl.Here", *path, func(path string) (string, error) { return wsl.Here(ctx, path) })
-	if err != nil {
-		return invalidParams("%s %q %v", what, *path, err)
+// checkDirectory refuses what droid would take and fail on later (0.99 opens a
+// session in a directory that does not exist).
+func (a *Agent) checkDirectory(ctx context.Context, what, path string) error {
+	if path == "" {
+		return fmt.Errorf("%s is missing; it must be an absolute path", what)
 	}
-	*path = here
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("%s must be an absolute path, not %q", what, path)
+	}
+	info, err := bounded(ctx, a, "stat", path, a.stat)
+	if err != nil {
+		return fmt.Errorf("%s cannot be used: %w", what, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s %q is not a directory", what, path)
+	}
 	return nil
 }
 
-// elsewhereError is why a stored session was not opened in the directory asked for.
-type elsewhereError struct {
-	cwd, was string
-	why      string // a sentence
-}
-
-func (e *elsewhereError) Error() string {
-	return "the session belongs to " + e.was + " and was not opened in " + e.cwd + ": " + e.why
+// elsewhere is why a stored session was not opened in the directory asked for; why is a
+// sentence.
+func elsewhere(cwd, was, why string) *acp.RequestError {
+	return problem.Internal("cwd_refused", "the session belongs to "+was+" and was not opened in "+cwd+": "+why+" Or open it with the cwd "+was+".")
 }
 
 // openStoredIn has a process that was started in cwd load a session, which works there
@@ -68,7 +74,7 @@ func (a *Agent) openStoredIn(cwd string, mine bool, p droid.LoadParams) opener {
 		}
 		info, err := load(ctx, client, servers)
 		if err == nil && info.CWD != "" && !a.sameDirectory(ctx, info.CWD, cwd) {
-			return nil, &elsewhereError{cwd, info.CWD, "droid does not go on there."}
+			return nil, elsewhere(cwd, info.CWD, "droid does not go on there.")
 		}
 		return info, err
 	}
@@ -76,7 +82,7 @@ func (a *Agent) openStoredIn(cwd string, mine bool, p droid.LoadParams) opener {
 
 // openStored has the session's process load one of droid's sessions.
 func (s *Session) openStored(p droid.LoadParams) opener {
-	return s.agent.openStoredIn(s.cwd, s.holding.id == p.SessionID, p)
+	return s.agent.openStoredIn(s.cwd, s.lock.Is(p.SessionID), p)
 }
 
 // place has droid go on with a stored session in cwd. It reads files, and writes the
@@ -97,10 +103,10 @@ func (a *Agent) place(ctx context.Context, id, cwd string, mine bool) error {
 		return err
 	}
 	if held {
-		return &elsewhereError{cwd, found.CWD, "it is open in another window or program of yours. Close it there first."}
+		return elsewhere(cwd, found.CWD, "it is open in another window or program of yours. Close it there first.")
 	}
 	if _, err := bounded(ctx, a, "Store.SetCWD", "session "+id, done(func() error { return a.cfg.Store.SetCWD(id, cwd) })); err != nil {
-		return &elsewhereError{cwd, found.CWD, err.Error() + "."}
+		return elsewhere(cwd, found.CWD, err.Error()+".")
 	}
 	a.log.Info("a session goes on in another directory", zap.String("session", id), zap.String("from", found.CWD), zap.String("to", cwd))
 	return nil
@@ -140,7 +146,7 @@ func (s *Session) workIn(cwd string) {
 
 // sameDirectory reports whether two absolute paths lead to one place. It reads the disk.
 func (a *Agent) sameDirectory(ctx context.Context, one, other string) bool {
-	return samePath(filepath.Clean(one), filepath.Clean(other)) || samePath(a.target(ctx, one), a.target(ctx, other))
+	return paths.Same(filepath.Clean(one), filepath.Clean(other)) || paths.Same(a.target(ctx, one), a.target(ctx, other))
 }
 
 // target is where the symbolic links of a path lead; what cannot be followed stays.

@@ -15,6 +15,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/instructions"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/store"
 )
 
@@ -269,12 +271,12 @@ func TestDirectoriesOfTheOtherSystem(t *testing.T) {
 	}
 	dir, tools := t.TempDir(), t.TempDir()
 	a := New(Config{Log: zap.NewNop()})
-	decoded := func(cwd, more string) (sessionParams, *acp.RequestError) {
+	decoded := func(cwd, more string) (instructions.Wanted, *acp.RequestError) {
 		params, err := json.Marshal(map[string]any{"cwd": cwd, "additionalDirectories": []string{more}})
 		require.NoError(t, err)
-		var p sessionParams
-		require.Nil(t, decode(params, &p))
-		return p, a.readSession(t.Context(), &p)
+		var p instructions.Params
+		require.Nil(t, problem.Decode(params, &p))
+		return a.readSession(t.Context(), p)
 	}
 	t.Setenv("PATH", tools+":/bin:/usr/bin")
 	if _, err := exec.LookPath("wslpath"); err != nil { // this is not WSL
@@ -290,7 +292,7 @@ func TestDirectoriesOfTheOtherSystem(t *testing.T) {
 	p, err := decoded(`C:\project`, "C:/more")
 	require.Nil(t, err)
 	require.Equal(t, filepath.Join(dir, "project"), p.CWD)
-	require.Equal(t, []string{filepath.Join(dir, "more")}, p.wish.roots)
+	require.Equal(t, []string{filepath.Join(dir, "more")}, p.Roots)
 	_, err = decoded(`C:\none`, dir)
 	require.Contains(t, err.Message, "cwd cannot be used")
 }

@@ -93,9 +93,6 @@ func (a *Agent) atEnd(call diskCall, limit time.Duration, f func()) {
 
 // stored finds a session in the store.
 func (a *Agent) stored(ctx context.Context, id string) (store.Session, error) {
-	if a.cfg.Store == nil {
-		return store.Session{}, errNoStore
-	}
 	return bounded(ctx, a, "Store.Find", "session "+id, func(string) (store.Session, error) { return a.cfg.Store.Find(id) })
 }
 

@@ -22,6 +22,7 @@ import (
 	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/testeditor"
 )
@@ -222,7 +223,7 @@ func (a *Agent) session(id string) (*Session, *acp.RequestError) {
 	if s, known := a.sessions.Find(id); known {
 		return s, nil
 	}
-	return nil, unknownSession(id)
+	return nil, problem.UnknownSession(id)
 }
 
 // inside runs f in the session's owner goroutine.

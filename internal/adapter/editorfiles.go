@@ -14,16 +14,18 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/editorfs"
+	"droid-acp/internal/filecalls"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
+	"droid-acp/internal/telling"
 	"droid-acp/internal/trust"
-	"droid-acp/internal/wire"
 )
 
 // Where the client has ACP's fs methods, droid reads and edits files through the
 // editor. droid does not know: hooks of ours hold it before and after such a call, and
 // meanwhile internal/editorfs sees to it that the disk has what the editor has. This
-// file is the agent's part; filecalls.go is the session's.
+// file is the agent's part; filecalls.go is the session's, which internal/filecalls leads.
 
 // FilesWay is how droid's reads and edits reach the files.
 type FilesWay string
@@ -137,25 +139,19 @@ func (e *editorFiles) list() []droid.Hook {
 	}
 	command := e.hooks.Command()
 	return []droid.Hook{
-		{Event: beforeTool, Matcher: "Read|Create|Edit|MultiEdit|ApplyPatch", Command: command, Timeout: hookTime},
-		{Event: afterTool, Matcher: "Create|Edit|MultiEdit|ApplyPatch", Command: command, Timeout: hookTime},
+		{Event: filecalls.BeforeTool, Matcher: "Read|Create|Edit|MultiEdit|ApplyPatch", Command: command, Timeout: hookTime},
+		{Event: filecalls.AfterTool, Matcher: "Create|Edit|MultiEdit|ApplyPatch", Command: command, Timeout: hookTime},
 	}
 }
 
-// desk is where the calls of a session on this process go, nil where its files stay on
-// the disk. session tells the id by which the editor uses the session, at any time.
-func (a *Agent) desk(client *droid.Client, session func() string) *editorfs.Desk {
+// desk is where the calls of a session on this process go, nil where its files stay on the
+// disk.
+func (a *Agent) desk(s *Session, client *droid.Client) *fileDesk {
 	if !a.editorFiles.on() || !client.HasHooks() {
 		return nil
 	}
-	return a.editorFiles.files.Desk(sessionEditor{a.conn, session}, editorfs.DeskOptions{KeepTimes: a.client.MindsTimes})
+	return &fileDesk{a.editorFiles.files.Desk(sessionEditor{s.out}, editorfs.DeskOptions{KeepTimes: a.client.MindsTimes}), s}
 }
-
-// droid's names of the moments at which it runs a hook (0.99 to 0.225).
-const (
-	beforeTool = "PreToolUse"
-	afterTool  = "PostToolUse"
-)
 
 // announceTime bounds how long a hook waits for droid's event that announces its call.
 // The event is there before, but a slow editor may keep it from being read.
@@ -164,58 +160,51 @@ const announceTime = 3 * time.Second
 // runHook answers a hook of a droid's. It does so only for a call that droid itself has
 // announced and that waits for this hook: who else talks to us gains nothing. A
 // subagent's calls are not announced, so its files stay on the disk.
-func (a *Agent) runHook(ctx context.Context, r hooks.Request) hooks.Answer {
+func (a *Agent) runHook(ctx context.Context, r hooks.Request) (answer hooks.Answer) {
 	s, known := a.sessions.Find(r.SessionID)
 	if !known {
-		return hooks.Answer{}
+		return answer
 	}
 	wait, cancel := context.WithTimeout(ctx, announceTime)
 	defer cancel()
-	h := &fileHook{request: r}
-	job, err := askOwner(s.owner, inquiry[fileJob]{
-		ctx:       wait,
-		work:      func(answer func(fileJob, *acp.RequestError)) { s.fileCalls.hooked(h, s.cwd, answer) },
-		cancelled: func(func(fileJob, *acp.RequestError)) { s.fileCalls.forget(h) },
+	h := &filecalls.Hook{Event: r.Event, Tool: r.Tool, Input: r.Input}
+	do, err := askOwner(s.owner, inquiry[func()]{
+		ctx: wait,
+		work: func(found func(func(), *acp.RequestError)) {
+			h.Answer = func(job *filecalls.Job) {
+				if desk := s.fileCalls.desk; job != nil {
+					found(func() { answer = desk.do(s.ctx, *job) }, nil)
+					return
+				}
+				found(nil, nil)
+			}
+			s.fileCalls.Hooked(h, s.cwd)
+		},
+		cancelled: func(func(func(), *acp.RequestError)) { s.fileCalls.Forget(h) },
 	})
-	if err != nil || job == nil {
-		return hooks.Answer{}
+	if err != nil || do == nil {
+		return answer
 	}
-	if h.edit != nil {
-		s.tellPrepared(*h.edit)
-	}
-	defer s.tellUntold(s.ctx)
-	return job(s.ctx)
-}
-
-// tellPrepared prepares an edit, and returns when the editor is told what that changed: with
-// the answer to its hook droid goes on with the call. It blocks.
-func (s *Session) tellPrepared(e fileEdit) {
-	if tell := s.prepared(s.ctx, e); tell != nil {
-		_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(told func(struct{}, *acp.RequestError)) {
-			tell()
-			told(struct{}{}, nil)
-		}}) // an owner that has ended has nobody to tell
-	}
+	do()
+	s.tellUntold(s.ctx)
+	// With the answer droid goes on with the call, so what the job had to tell is told first.
+	_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(told func(struct{}, *acp.RequestError)) { told(struct{}{}, nil) }})
+	return answer
 }
 
 // sessionEditor is the client's fs methods for one session (ACP, "File System").
-type sessionEditor struct {
-	conn    *wire.Conn
-	session func() string // its id
-}
+type sessionEditor struct{ *telling.Way }
 
 // ReadTextFile implements editorfs.Editor.
-func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, error) {
-	result, err := wire.Request[acp.ReadTextFileResponse](ctx, e.conn, acp.ClientMethodFsReadTextFile,
-		acp.ReadTextFileRequest{SessionId: acp.SessionId(e.session()), Path: path})
-	return result.Content, err
+func (e sessionEditor) ReadTextFile(path string, done func(string, error)) (withdraw func() bool) {
+	return telling.AskBeside(e.Way, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path},
+		func(result acp.ReadTextFileResponse, err error) { done(result.Content, err) }).Withdraw
 }
 
 // WriteTextFile implements editorfs.Editor.
-func (e sessionEditor) WriteTextFile(ctx context.Context, path, text string) error {
-	_, err := wire.Request[json.RawMessage](ctx, e.conn, acp.ClientMethodFsWriteTextFile,
-		acp.WriteTextFileRequest{SessionId: acp.SessionId(e.session()), Path: path, Content: text})
-	return err
+func (e sessionEditor) WriteTextFile(path, text string, done func(error)) (withdraw func() bool) {
+	return telling.AskBeside(e.Way, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text},
+		func(_ json.RawMessage, err error) { done(err) }).Withdraw
 }
 
 // versionTime bounds the wait for a droid to tell its version. It does so 0.3 s (0.225) to
@@ -242,7 +231,7 @@ func (a *Agent) setRuntime(ctx context.Context, client *droid.Client, r droid.Ru
 		a.log.Warn("files are read and written on the disk alone", zap.Error(err))
 		return nil, nil
 	case errors.As(err, &cannot):
-		return nil, &untrustedError{trust.Project{Layer: *r.Without}, cannot.Why}
+		return nil, problem.Internal("project_not_trusted", trust.Project{Layer: *r.Without}.Refusal(cannot.Why))
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errServers, err)
 	}

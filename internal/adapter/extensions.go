@@ -5,6 +5,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/problem"
 	"droid-acp/internal/wire"
 )
 
@@ -36,7 +37,7 @@ type answer[R any] func(result R, err *acp.RequestError)
 func extensionOf[P, R any](f func(s *Session, params P, done answer[R])) extensionMethod {
 	return func(raw json.RawMessage) (func(*Session, answer[any]), *acp.RequestError) {
 		var params P
-		if err := decode(raw, &params); err != nil {
+		if err := problem.Decode(raw, &params); err != nil {
 			return nil, err
 		}
 		return func(s *Session, done answer[any]) {

@@ -200,6 +200,38 @@ func TestCancelWithASlowEditor(t *testing.T) {
 	}
 }
 
+// What the editor was asked is state of the session until it answers, or is not waited for any
+// more: files as well as permissions.
+func TestStatusTellsWhatTheEditorWasAsked(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v, func(r *filesRoom) {
+			r.o.Slow = func(method, _ string) time.Duration {
+				if method == testeditor.ReadMethod {
+					return time.Hour
+				}
+				return 0
+			}
+		})
+		path := r.opened("a.txt", "one\n", "")
+		r.ask = nil
+		r.does(readOf(path), editOf(path, "one", "two"))
+		id := r.prompt("go")
+		waits := func() (all []string) {
+			r.inside(func(s *Session) { all = s.waits(time.Now()) })
+			return all
+		}
+		time.Sleep(time.Second)
+		require.Contains(t, waits(), "the session waits for the editor's answer to fs/read_text_file since 1s")
+		r.untilAsked()
+		all := strings.Join(waits(), "\n")
+		require.Contains(t, all, "the session waits for the editor's answer to session/request_permission since 0s")
+		require.NotContains(t, all, "fs/")
+		r.cancel()
+		require.Equal(t, "cancelled", ended(r.await(id)))
+		require.Empty(t, waits())
+	})
+}
+
 // A cancel right after the user has allowed an edit, while the editor is slow to say what
 // he has typed meanwhile, still refuses it.
 func TestCancelAfterAllowing(t *testing.T) {

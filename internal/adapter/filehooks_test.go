@@ -20,6 +20,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/filecalls"
 	"droid-acp/internal/hooks"
 )
 
@@ -50,14 +51,14 @@ func TestHookThatNobodyAnnounced(t *testing.T) {
 		path, other := r.opened("a.txt", "one\ntwo\n", "unsaved "), r.opened("b.txt", "one\ntwo\n", "unsaved ")
 		read, edit := readOf(path), editOf(path, "two", "three")
 		for _, tool := range []fakedroid.Tool{read, edit, createOf(path, "x")} {
-			for _, event := range []string{beforeTool, afterTool, "Stop"} {
+			for _, event := range []string{filecalls.BeforeTool, filecalls.AfterTool, "Stop"} {
 				r.nothing(r.hookOf(event, tool), path) // no turn runs
 			}
 		}
-		stranger := r.hookOf(beforeTool, edit)
+		stranger := r.hookOf(filecalls.BeforeTool, edit)
 		stranger.SessionID = "0199a7c3-5f4e-7c1d-9e2b-3f1a2b3c4d5e"
 		r.nothing(stranger, path)
-		bad := r.hookOf(beforeTool, edit)
+		bad := r.hookOf(filecalls.BeforeTool, edit)
 		bad.Input = json.RawMessage(`[]`)
 		r.nothing(bad, path)
 
@@ -65,17 +66,17 @@ func TestHookThatNobodyAnnounced(t *testing.T) {
 		r.does(read, edit)
 		id := r.prompt("go")
 		r.untilAsked()
-		r.nothing(r.hookOf(beforeTool, read), path)                           // it has ended
-		r.nothing(r.hookOf(beforeTool, readOf(other)), other)                 // nobody reads this
-		r.nothing(r.hookOf(beforeTool, editOf(other, "two", "three")), other) // or edits it
-		r.nothing(r.hookOf(afterTool, edit), path)                            // droid does not say that it runs hooks
+		r.nothing(r.hookOf(filecalls.BeforeTool, read), path)                           // it has ended
+		r.nothing(r.hookOf(filecalls.BeforeTool, readOf(other)), other)                 // nobody reads this
+		r.nothing(r.hookOf(filecalls.BeforeTool, editOf(other, "two", "three")), other) // or edits it
+		r.nothing(r.hookOf(filecalls.AfterTool, edit), path)                            // droid does not say that it runs hooks
 		if r.modern {
-			r.nothing(r.hookOf(beforeTool, edit), path) // it has come before
+			r.nothing(r.hookOf(filecalls.BeforeTool, edit), path) // it has come before
 		}
 		r.cancel()
 		require.Equal(t, "cancelled", ended(r.await(id)))
-		r.nothing(r.hookOf(beforeTool, edit), path)
-		r.nothing(r.hookOf(afterTool, edit), path)
+		r.nothing(r.hookOf(filecalls.BeforeTool, edit), path)
+		r.nothing(r.hookOf(filecalls.AfterTool, edit), path)
 		require.True(t, r.files.Dirty(other))
 		r.free(path)
 		r.free(other)
@@ -126,7 +127,7 @@ func withUserHook(r *filesRoom, command string) {
 		Hooks map[string][]json.RawMessage `json:"hooks"`
 	}
 	require.NoError(r.t, json.Unmarshal([]byte(settings), &all))
-	all.Hooks[afterTool] = append(all.Hooks[afterTool], json.RawMessage(`{"matcher":"Edit","hooks":[{"type":"command","command":"`+command+`"}]}`))
+	all.Hooks[filecalls.AfterTool] = append(all.Hooks[filecalls.AfterTool], json.RawMessage(`{"matcher":"Edit","hooks":[{"type":"command","command":"`+command+`"}]}`))
 	data, err := json.Marshal(all)
 	require.NoError(r.t, err)
 	p := r.droid()

@@ -9,6 +9,8 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/instructions"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
@@ -21,7 +23,8 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	defer place.Leave()
-	if err := a.readSession(c.Context, &p); err != nil {
+	w, err := a.readSession(c.Context, p)
+	if err != nil {
 		return nil, err
 	}
 	s, ids, err := a.openOf(c.Context, place, nil)
@@ -29,27 +32,27 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	if s == nil {
-		return a.forkStored(c, p, ids)
+		return a.forkStored(c, w, ids)
 	}
 	id, err := askOwner(s.owner, inquiry[string]{ordered: place.Leave, work: func(answer func(string, *acp.RequestError)) {
-		p.wish = s.inherit(p.wish)
+		w = w.Following(*s.instructed.Load())
 		s.fork(c.Context, answer)
 	}})
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.launch(c.Context, p.CWD, p.servers, a.addedTo(c.Context, id, p.wish.instructions), a.openStoredIn(p.CWD, false, droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, info, failure := a.launch(c.Context, w.CWD, w.Servers, a.addedTo(c.Context, id, w.Instructions), a.openStoredIn(w.CWD, false, droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if failure != nil {
-		return nil, copyNotOpened(id, failure)
+		return nil, problem.CopyNotOpened(id, failure)
 	}
 	info.SessionID = id
-	return a.takeUp(c, client, info, p)
+	return a.takeUp(c, client, info, w)
 }
 
 // fork has droid copy the session it works on.
 func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)) {
 	if s.busy() {
-		done("", invalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
+		done("", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
 		return
 	}
 	s.inTurn(turns.Session, func(over func(error)) {
@@ -75,7 +78,7 @@ func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.Re
 	}, func(_ *droid.Client, err error) {
 		s.backFromCopy(err, func() {
 			if err != nil {
-				done("", notDone(copyingSession, err))
+				done("", problem.NotDone(problem.Copying, err))
 				return
 			}
 			done(id, nil)
@@ -96,7 +99,7 @@ func (s *Session) backFromCopy(failed error, then func()) {
 		then()
 		return
 	}
-	s.loadAgain(s.ctx, 1, loadingSession, func(_ *stream.SessionInfo, err *acp.RequestError) {
+	s.loadAgain(s.ctx, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil && s.proc.client() != nil {
 			s.log.Warn("droid does not go back from a copy; another one takes the session up", zap.Any("error", err))
 			s.leave()
@@ -108,35 +111,35 @@ func (s *Session) backFromCopy(failed error, then func()) {
 // forkStored copies a thread that is not open here and whose files are kept: one process loads its newest
 // session, copies it and goes on with the copy. Where the copy is to work elsewhere, that
 // takes two.
-func (a *Agent) forkStored(c *wire.Call, p sessionParams, ids []string) (any, *acp.RequestError) {
+func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (any, *acp.RequestError) {
 	newest := ids[len(ids)-1]
 	var made sessionCopy
 	open := func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
 		if _, err := made.open(newest)(ctx, client, nil); err != nil {
 			return nil, err
 		}
-		return a.openStoredIn(p.CWD, false, droid.LoadParams{SessionID: made.id, MessageLimit: 1})(ctx, client, servers)
+		return a.openStoredIn(w.CWD, false, droid.LoadParams{SessionID: made.id, MessageLimit: 1})(ctx, client, servers)
 	}
 	var err error
-	if from := a.storedIn(c.Context, newest, p.CWD); from != p.CWD {
+	if from := a.storedIn(c.Context, newest, w.CWD); from != w.CWD {
 		err = a.copyStored(c.Context, from, newest, &made)
-		open = a.openStoredIn(p.CWD, false, droid.LoadParams{SessionID: made.id, MessageLimit: 1})
+		open = a.openStoredIn(w.CWD, false, droid.LoadParams{SessionID: made.id, MessageLimit: 1})
 	}
 	var client *droid.Client
 	var info *stream.SessionInfo
 	if err == nil {
-		client, info, err = a.launch(c.Context, p.CWD, p.servers, a.addedTo(c.Context, p.SessionID, p.wish.instructions), open) // the copy has what is stored with the session
+		client, info, err = a.launch(c.Context, w.CWD, w.Servers, a.addedTo(c.Context, w.SessionID, w.Instructions), open) // the copy has what is stored with the session
 	}
 	switch {
 	case err != nil && made.id != "":
-		return nil, copyNotOpened(made.id, err)
+		return nil, problem.CopyNotOpened(made.id, err)
 	case err != nil && made.begun:
-		return nil, notDone(copyingSession, err)
+		return nil, problem.NotDone(problem.Copying, err)
 	case err != nil:
-		return nil, openError(p.SessionID, err)
+		return nil, problem.NotOpened(w.SessionID, err)
 	}
 	info.SessionID = made.id
-	return a.takeUp(c, client, info, p)
+	return a.takeUp(c, client, info, w)
 }
 
 // sessionCopy is a copy of a stored session.

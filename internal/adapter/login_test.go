@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/accounts"
 	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
@@ -90,7 +91,7 @@ func TestAuthMethods(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T) {
 			e := open(t, func(int) (*droid.Client, error) { return nil, &droid.NotFoundError{} })
-			e.agent.cfg.LoginCommand = LoginCommand{Path: "/opt/droid-acp", Args: []string{"login", "--droid", "/d"}}
+			e.agent.cfg.LoginCommand = accounts.Command{Path: "/opt/droid-acp", Args: []string{"login", "--droid", "/d"}}
 			answer := e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`}`)
 			var r struct {
 				AuthMethods       []protocol.AuthMethod
@@ -229,22 +230,19 @@ func TestLoginEnds(t *testing.T) {
 		e.chooses(dialog, "decline")
 		require.Contains(t, e.await(id).Error.Message, "login_declined")
 	})
-	bubble(t, func(t *testing.T) { // it closes the question, or cannot ask
-		proceed := make(chan struct{})
-		e := loginEditor(t, canOpen, afterOpening(proceed), playing(says("hi")))
-		e.beginSession()
-		id := e.pair()
-		dialog, _ := e.shownLogin(t)
-		e.chooses(dialog, "cancel")
-		second := e.pair()
-		dialog, p := e.shownLogin(t)
-		require.Equal(t, second, string(p.RequestID))
-		e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, dialog))
-		require.Contains(t, e.told(), fakelogin.Address, "in words then")
-		close(proceed)
-		require.Nil(t, e.await(id).Error)
-		require.Nil(t, e.await(second).Error)
-	})
+	for answer, inWords := range map[string]bool{`"result":{"action":"cancel"}`: false, `"error":{"code":-32601,"message":"no"}`: true} {
+		bubble(t, func(t *testing.T) { // it closes the question, or cannot ask
+			proceed := make(chan struct{})
+			e := loginEditor(t, canOpen, afterOpening(proceed), playing(says("hi")))
+			e.beginSession()
+			id := e.pair()
+			dialog, _ := e.shownLogin(t)
+			e.send(`{"jsonrpc":"2.0","id":` + dialog + `,` + answer + `}`)
+			require.Equal(t, inWords, strings.Contains(e.told(), fakelogin.Address))
+			close(proceed)
+			require.Nil(t, e.await(id).Error)
+		})
+	}
 }
 
 // The method of earlier versions still logs in; the terminal's is not for authenticate.
@@ -260,25 +258,29 @@ func TestLoginMethods(t *testing.T) {
 		require.Equal(t, -32602, answer.Error.Code)
 		e.agent.cfg.Login = func() (*login.Process, error) { return nil, &droid.NotFoundError{} }
 		require.Contains(t, e.await(e.pair()).Error.Message, "droid_not_found")
-		e.agent.cfg.Login = nil
-		require.Contains(t, e.await(e.pair()).Error.Message, "login_failed")
 	})
 }
 
-// Two requests share one login. One that is cancelled leaves the other's alone.
-func TestTwoLogins(t *testing.T) {
+// A second request is told where the first one's login is to be finished. A login that is to
+// end already keeps nobody from the next one.
+func TestOneLoginAtATime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		proceed, runs := make(chan struct{}), atomic.Int32{}
 		e := loginEditor(t, canOpen, func(c *fakelogin.Conversation) { runs.Add(1); afterOpening(proceed)(c) }, playing(says("hi")))
 		first, second := e.pair(), e.pair()
-		require.Equal(t, 2, e.count("elicitation/create"))
-		require.Equal(t, int32(1), runs.Load())
+		refused := e.await(second).Error
+		require.Equal(t, -32600, refused.Code)
+		require.Contains(t, refused.Message, "already")
+		require.Contains(t, e.call("authenticate", `{"methodId":"factory-api-key"}`).Error.Message, "confirm the code at "+fakelogin.Address)
+		require.Equal(t, 1, e.count("elicitation/create"))
 		e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, first))
+		third := e.pair()
 		require.Equal(t, -32800, e.await(first).Error.Code)
 		require.Equal(t, 1, e.count("$/cancel_request"), "its question is taken back")
 		close(proceed)
-		require.Nil(t, e.await(second).Error)
-		require.Equal(t, []string{"account"}, e.statuses(), "one login is told once")
+		require.Nil(t, e.await(third).Error)
+		require.Equal(t, []string{"account"}, e.statuses())
+		require.Equal(t, int32(2), runs.Load())
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
-	"droid-acp/internal/wire"
+	"droid-acp/internal/telling"
 )
 
 // errLoginTime is why a login was given up.
@@ -22,7 +22,7 @@ var errLoginTime = errors.New("droid did not answer within 6 minutes")
 // beginLogin is "/mcp login NAME". The command ends when droid has an address to open;
 // a later event tells how the login ended. Older droids take no other call while they
 // answer this one, so nobody waits for the answer after the prompt has ended.
-func (s *Session) beginLogin(r *commandRun, name string) {
+func (s *Session) beginLogin(r *slashRun, name string) {
 	name = s.servers.Resolve(name)
 	r.droid(func(client *droid.Client) {
 		asked := s.servers.AskLogin(name, r.reply)
@@ -53,16 +53,6 @@ func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
 	}
 }
 
-// showLogins shows the logins that began before the editor knew the session.
-func (s *Session) showLogins() {
-	if !s.agent.client.URLs {
-		return
-	}
-	for _, l := range s.servers.NotShown() {
-		s.showLogin(l)
-	}
-}
-
 // showLogin asks the editor to open the address. No turn waits for the answer.
 func (s *Session) showLogin(l *mcp.Login) {
 	if !s.out.Known() {
@@ -70,32 +60,19 @@ func (s *Session) showLogin(l *mcp.Login) {
 	}
 	dialog := uuid.NewString()
 	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: dialog, URL: l.URL, Message: "The MCP server " + l.Server + " needs you to log in."}
-	takenBack := false
-	asked := wire.Ask(s.agent.conn, "elicitation/create", params, func(result protocol.ElicitationResult, err error) {
-		s.post(func() {
-			if !takenBack {
-				s.loginAnswered(l, result.Action, err)
-			}
-		})
+	asked := telling.Ask(s.out, "elicitation/create", params, func(result protocol.ElicitationResult, err error) {
+		if err != nil {
+			s.log.Info("the editor did not show where to log in", zap.Error(err))
+		}
+		text, cancel := s.servers.LoginAnswered(l, result.Action, err != nil)
+		if text != "" {
+			s.tell(show.Notice(text))
+		}
+		if cancel {
+			s.cancelAuth(l.Server)
+		}
 	})
-	s.servers.Shown(l, dialog, func() {
-		takenBack = true
-		asked.Withdraw()
-	})
-}
-
-// loginAnswered takes the user's answer to the request to open the address.
-func (s *Session) loginAnswered(l *mcp.Login, action string, err error) {
-	if err != nil {
-		s.log.Info("the editor did not show where to log in", zap.Error(err))
-	}
-	text, cancel := s.servers.LoginAnswered(l, action, err != nil)
-	if text != "" {
-		s.tell(show.Notice(text))
-	}
-	if cancel {
-		s.cancelAuth(l.Server)
-	}
+	s.servers.Shown(l, dialog, func() { asked.Withdraw() })
 }
 
 // cancelAuth tells droid to stop waiting for a login.

@@ -10,6 +10,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
+
+	"droid-acp/internal/problem"
 )
 
 // owner is a goroutine that alone touches some state. Everybody else posts work to
@@ -42,7 +44,7 @@ func newOwner(ctx context.Context, log *zap.Logger, lost func(p any)) *owner {
 func (o *owner) isUnfit(err *acp.RequestError) { o.unfit.Store(err) }
 
 // endError answers who asks the owner when it has ended, or is about to.
-func (o *owner) endError() *acp.RequestError { return cmp.Or(o.unfit.Load(), errEnding()) }
+func (o *owner) endError() *acp.RequestError { return cmp.Or(o.unfit.Load(), problem.Ending()) }
 
 // post leaves work for the owner; false means that the owner has ended.
 func (o *owner) post(f func()) bool { return o.mail.post(f) }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/problem"
 )
 
 // inquiry is work for an owner that somebody waits for.
@@ -27,8 +29,8 @@ type inquiry[T any] struct {
 }
 
 // askOwner has the owner do some work and waits for the answer. There always is
-// one: errEnding when the owner ends without an answer, or has ended before;
-// errLost when a panic ended the work.
+// one: problem.Ending when the owner ends without an answer, or has ended before;
+// problem.Lost when a panic ended the work.
 func askOwner[T any](o *owner, q inquiry[T]) (T, *acp.RequestError) {
 	type outcome struct {
 		value T
@@ -67,12 +69,12 @@ func askOwner[T any](o *owner, q inquiry[T]) (T, *acp.RequestError) {
 		case <-panicked:
 			panicked = o.panics.listen()
 			if q.held == nil {
-				fail(errLost())
+				fail(problem.Lost())
 				continue
 			}
 			o.post(func() {
 				if !q.held() {
-					fail(errLost())
+					fail(problem.Lost())
 				}
 			})
 		}
@@ -82,5 +84,5 @@ func askOwner[T any](o *owner, q inquiry[T]) (T, *acp.RequestError) {
 // refuseWhenCancelled is the form of inquiry.cancelled that ends the waiting.
 func refuseWhenCancelled[T any](answer func(T, *acp.RequestError)) {
 	var none T
-	answer(none, requestCancelled())
+	answer(none, problem.Cancelled())
 }

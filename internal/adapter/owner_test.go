@@ -9,6 +9,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+
+	"droid-acp/internal/problem"
 )
 
 // ownerOf runs an owner without duties in a bubble until the test ends. What it
@@ -170,8 +172,8 @@ type giveAnswer = func(string, *acp.RequestError)
 // TestAskOwner walks through all ways in which an inquiry can end. later is the
 // answer function that the work left to the test.
 func TestAskOwner(t *testing.T) {
-	refused := invalidRequest("no")
-	lost, ending := errLost(), errEnding()
+	refused := problem.InvalidRequest("no")
+	lost, ending := problem.Lost(), problem.Ending()
 	var later giveAnswer
 	leave := func(answer giveAnswer) { later = answer }
 	for name, c := range map[string]struct {
@@ -209,7 +211,7 @@ func TestAskOwner(t *testing.T) {
 		}, value: "a"},
 
 		"cancelled, which says nothing": {work: leave, then: func(_ *ownerOf, cancel func()) { cancel() }, waits: true},
-		"cancelled":                     {work: leave, cancelled: refuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, err: requestCancelled()},
+		"cancelled":                     {work: leave, cancelled: refuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, err: problem.Cancelled()},
 		"cancelled before":              {work: func(answer giveAnswer) { answer("a", nil) }, cancelled: refuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, value: "a"},
 		"cancelled, answered then":      {work: leave, cancelled: func(giveAnswer) { later("stopped", nil) }, then: func(_ *ownerOf, cancel func()) { cancel() }, value: "stopped"},
 	} {
@@ -248,7 +250,7 @@ func TestAskAnOwnerThatHasEnded(t *testing.T) {
 		did, ordered := false, false
 		a := o.ask(inquiry[string]{work: func(giveAnswer) { did = true }, ordered: func() { ordered = true }})
 		require.True(t, a.done)
-		require.Equal(t, errEnding(), a.err)
+		require.Equal(t, problem.Ending(), a.err)
 		require.True(t, ordered)
 		require.False(t, did)
 	})

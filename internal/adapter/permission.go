@@ -58,13 +58,11 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 		answer()
 		return
 	}
-	if edits := s.fileCalls.beforeAnswer(ev.Tools); len(edits) > 0 {
+	if jobs, desk := s.fileCalls.BeforeAnswer(ev.Tools), s.fileCalls.desk; len(jobs) > 0 {
 		// The request stays open meanwhile, so that a cancel still refuses it.
 		s.do(func(ctx context.Context) {
-			for _, e := range edits {
-				if tell := s.prepared(ctx, e); tell != nil {
-					s.post(tell)
-				}
+			for _, job := range jobs {
+				desk.do(ctx, job)
 			}
 			s.post(answer)
 		}, func() {

@@ -26,6 +26,7 @@ type process struct {
 	leaving *droid.Client       // the droid before, which was let go and is not gone yet
 	parkAt  time.Time           // zero when it is not to be parked
 	crash   error               // why the last droid died
+	asked   int                 // how many questions about itself droid is to answer
 }
 
 // waiter is called when the session has a process. info is what droid said when it
@@ -120,13 +121,8 @@ func (p *process) kill(reason string) {
 	}
 }
 
-// expectEnd notes that nothing can be asked of the process any more. It reports false when
-// that was known, or when there is none.
-func (p *process) expectEnd() bool {
-	news := p.droid != nil && !p.doomed
-	p.doomed = p.droid != nil
-	return news
-}
+// expectEnd notes that nothing can be asked of the process any more, if there is one.
+func (p *process) expectEnd() { p.doomed = p.droid != nil }
 
 // dying reports whether the end of the process is awaited.
 func (p *process) dying() bool { return p.doomed }

@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 )
 
 // wholeHistory is the message limit that makes droid return all messages: since
@@ -21,13 +22,13 @@ const wholeHistory = 1_000_000
 func (s *Session) withDroid(historyLimit int, f waiter) {
 	switch {
 	case s.ended:
-		f(nil, errEnding())
+		f(nil, problem.Ending())
 	case s.proc.dying():
 		s.when("what needs a droid", func() { s.withDroid(historyLimit, f) }, needGone)
 	case s.proc.client() != nil && !s.proc.starting():
 		f(nil, nil)
 	case s.proc.client() == nil && s.prompts.machine.GaveUp():
-		f(nil, keepsCrashing(s.proc.lastCrash()))
+		f(nil, problem.KeepsCrashing(s.proc.lastCrash()))
 	default:
 		if s.proc.start() {
 			s.start(historyLimit)
@@ -42,7 +43,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 func (s *Session) start(historyLimit int) {
 	leaving := s.proc.stillLeaving()
 	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
-	id, added := s.droidID, s.instructed
+	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers := s.cwd, s.servers.List()
 	s.do(func(ctx context.Context) {
 		if leaving != nil {
@@ -54,7 +55,7 @@ func (s *Session) start(historyLimit int) {
 			client.Kill()
 			<-client.Exited()
 		}
-	}, func() { s.started(nil, nil, errPanic) })
+	}, func() { s.started(nil, nil, problem.Lost()) })
 }
 
 // restoreSettings gives a session that a process has just loaded the settings that it
@@ -92,11 +93,11 @@ func (s *Session) restoreSettings(before stream.Settings, then func()) {
 func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {
 	switch {
 	case err != nil:
-		s.proc.begun(info, s.restartError(err))
+		s.proc.begun(info, problem.NotRestarted(s.id, s.out.Known(), err))
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
-		s.proc.begun(info, errEnding())
+		s.proc.begun(info, problem.Ending())
 	default:
 		before := s.options.Settings()
 		s.adopt(client)
@@ -111,9 +112,9 @@ func (s *Session) goneAgain() *acp.RequestError {
 	case s.proc.client() != nil:
 		return nil
 	case s.out.Known():
-		return s.crashError(s.proc.lastCrash())
+		return problem.Crash(s.proc.lastCrash(), s.prompts.machine.GaveUp())
 	}
-	return openError(s.id, s.proc.lastCrash())
+	return problem.NotOpened(s.id, s.proc.lastCrash())
 }
 
 // inItsMode calls then for a prompt that begins when droid is in the mode that the session
@@ -132,7 +133,7 @@ func (s *Session) inItsMode(p *userPrompt, then func()) {
 				then()
 				return
 			}
-			s.failPrompt(p, modeLost(string(mode), string(s.options.Mode()), err))
+			s.failPrompt(p, problem.ModeLost(string(mode), string(s.options.Mode()), err))
 		})
 }
 
@@ -141,10 +142,7 @@ func (s *Session) adopt(client *droid.Client) {
 	s.proc.adopt(client, s.show.ToolIDs())
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
-	s.fileCalls.usedAs(s.id)
-	s.fileCalls.use(s.agent.desk(client, s.fileCalls.session), s.post, func(f func()) {
-		s.do(func(context.Context) { s.agent.atEnd("Desk", releaseTime, f) })
-	}, s.log)
+	s.fileCalls.use(s.agent.desk(s, client))
 	s.do(func(ctx context.Context) {
 		select {
 		case <-client.Ending():

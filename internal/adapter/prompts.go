@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
@@ -31,9 +32,10 @@ type userPrompt struct {
 	missing map[string]bool    // of each linked file whether it was not there, by path
 	typed   string             // the text as the user typed it, commands not expanded
 	notes   []string           // about the user's shell commands; message begins with them
-	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
+	command *slashRun          // the command of this agent that the prompt is; nil for a prompt to droid
 	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
 
+	attempt   int  // how often it has needed a droid
 	cancelled bool // it has ended as cancelled
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
@@ -161,11 +163,11 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		SessionID string          `json:"sessionId"`
 		Prompt    json.RawMessage `json:"prompt"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, place, err := a.reach(c, params.SessionID)
-	if err != nil && err.Code == codeCancelled {
+	if err != nil && err.Code == problem.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
 	}
 	if err != nil {
@@ -207,7 +209,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	}
 	s, known := a.sessions.Cancel(id)
 	if !known {
-		return nil, unknownSession(id)
+		return nil, problem.UnknownSession(id)
 	}
 	s.post(s.cancelPrompts) // a session that has ended has nothing to cancel
 	return nil, nil
@@ -218,7 +220,7 @@ func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now
 
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (s *Session) accept(p *userPrompt) {
-	if err := s.loads.refusal(); err != nil {
+	if err := s.refusal(); err != nil {
 		p.answer("", err)
 		return
 	}
@@ -244,7 +246,7 @@ const linksTime = 500 * time.Millisecond
 func (a *Agent) readPrompt(ctx context.Context, session string, blocks json.RawMessage) (*userPrompt, *acp.RequestError) {
 	content, err := prompt.Parse(blocks)
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, problem.InvalidParams("%v", err)
 	}
 	return &userPrompt{session: session, content: content, missing: a.missing(ctx, content)}, nil
 }
@@ -270,10 +272,10 @@ func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
 		return
 	}
 	content := p.content
-	s.do(func(ctx context.Context) {
+	s.workFor(p, "a look at the files that it links", func(ctx context.Context) func() {
 		missing := s.agent.missing(ctx, content)
-		s.post(func() { p.missing = missing; then() })
-	}, then)
+		return func() { p.missing = missing; then() }
+	})
 }
 
 // checkPrompt refuses at once what no session can take. What depends on the session is seen
@@ -281,7 +283,7 @@ func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
 func (s *Session) checkPrompt(p *userPrompt) *acp.RequestError {
 	message, err := p.content.Message(anySession(s.cwd))
 	if err != nil {
-		return invalidParams("%v", err)
+		return problem.InvalidParams("%v", err)
 	}
 	p.typed = message.Text
 	return nil
@@ -297,10 +299,10 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 	}
 	message, err := p.content.Message(s.promptRules(p))
 	if err != nil {
-		return invalidParams("%v", err)
+		return problem.InvalidParams("%v", err)
 	}
 	p.message = message
-	p.message.Text = s.commands.expand(message.Text)
+	p.message.Text = s.commands.Expand(message.Text)
 	return s.refusedProgram(p.message.Text)
 }
 

@@ -1,16 +1,23 @@
 package adapter
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/commands"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/instructions"
+	"droid-acp/internal/loading"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/shell"
 	"droid-acp/internal/show"
+	"droid-acp/internal/store"
 	"droid-acp/internal/telling"
 	"droid-acp/internal/waiting"
 )
@@ -23,29 +30,27 @@ type Session struct {
 	agent  *Agent
 	log    *zap.Logger
 	stay
-	listed listed
+	// what is added to droid's system prompt; anybody may read it
+	instructed atomic.Pointer[instructions.Instructions]
 
 	thread
-	commands   commandList
-	shellNotes shellNotes
+	commands   commands.List // droid's and the user's
+	shellNotes shell.Notes
 	directory
-	proc       process // the droid that works for it
-	options    options.State
-	usage      usage
-	out        telling.Way // to the editor
-	prompts    prompts
-	replay     replay // the history that the load which runs shows
-	loads      loads
-	silence    silence
-	dialog     userDialog
-	servers    mcp.Servers // what it knows of its MCP servers, see mcp.go
-	instructed instructions
-	show       *show.View // what its editor has been shown
-	reading    reading
-	fileCalls  fileCalls    // what goes through the editor's files
-	line       waiting.Line // what waits in it, see waits.go
-	ended      bool
-	holding    holding
+	proc      process // the droid that works for it
+	options   options.State
+	usage     usage
+	out       *telling.Way // to the editor
+	prompts   prompts
+	load      loading.Load[*reload]
+	silence   silence
+	dialog    userDialog
+	servers   mcp.Servers  // what it knows of its MCP servers, see mcp.go
+	show      *show.View   // what its editor has been shown
+	fileCalls fileCalls    // what goes through the editor's files
+	line      waiting.Line // what waits in it, see waits.go
+	ended     bool
+	lock      store.Lock // keeps other agents from deleting the session
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
@@ -56,12 +61,14 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		thread:    thread{id: id, droidID: id},
 		stay:      newStay(),
 		options:   options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
-		out:       telling.New(a.conn, a.log),
 		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
 	}
 	s.prompts = newPrompts(s.options.Steers())
 	s.owner = newOwner(a.ctx, s.log, s.panicked)
+	s.out = telling.New(a.conn, s.post, a.log)
+	s.out.Use(id)
 	s.servers.Use(servers)
+	s.instructed.Store(new(instructions.Instructions))
 	return s
 }
 
@@ -96,18 +103,19 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.apply(s.proc.opened(info.Settings))
 	s.tellState()
 	s.watchServers()
-	s.followCommands()
-	s.listCommands()
-	s.holdStored()
+	s.lookForCommands(askTime, func() {})
+	s.lockStored()
 	s.rest()
 }
 
-// register marks the session as known to the editor and tells it what changed
-// since the response was made.
+// register marks the session as known to the editor and tells it the state that the
+// response does not have.
 func (s *Session) register() {
 	s.out.Know()
 	s.tellState()
-	s.showLogins()
+	for _, l := range s.servers.NotShown() {
+		s.showLogin(l)
+	}
 }
 
 // drainEvents handles the events that droid sent before the response that was
@@ -132,12 +140,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		s.droidGone()
 		return
 	}
-	switch ev := ev.(type) {
-	case stream.HookStarted:
-		s.fileCalls.hooksStarted(ev)
-	case stream.HookCompleted:
-		s.fileCalls.hooksCompleted(ev)
-	}
+	s.fileCalls.HeardHooks(ev)
 	now := time.Now()
 	s.silence.broken(now)
 	s.apply(s.proc.norm.Push(now, ev))
@@ -178,22 +181,21 @@ func (s *Session) tick() {
 // end finishes the session: every prompt is answered, droid is gone.
 func (s *Session) end() {
 	s.ended = true
-	s.agent.watch.unfollow(s)
 	s.readNoMore()
 	s.carryOut(s.prompts.machine.Close(time.Now()))
 	s.dialog.withdrawAny()
 	s.servers.EndLogins()
-	s.fileCalls.end()
-	s.replay.end(errEnding())
+	s.fileCalls.End()
+	s.loseLoads(problem.Ending())
 	if s.proc.client() != nil {
 		s.endDroid()
 	}
 	s.settle()
-	s.proc.begun(nil, errEnding())
+	s.proc.begun(nil, problem.Ending())
 	s.proceed()
 	s.carryOut(s.prompts.machine.Finish())
 	s.beside.Wait()
-	if release := s.holding.begin(""); release != nil {
+	if release := s.lock.Begin(""); release != nil {
 		s.agent.atEnd("release", releaseTime, release)
 	}
 }
@@ -209,9 +211,8 @@ func (s *Session) afterEnd() {
 
 // tellAs has all updates go out under this id from now on.
 func (s *Session) tellAs(id string) {
-	if s.thread.use(id) {
-		s.fileCalls.usedAs(id)
-	}
+	s.thread.use(id)
+	s.out.Use(id)
 }
 
 // tell is the one way from the session to its editor. A Notice that belongs to no turn waits
@@ -225,7 +226,7 @@ func (s *Session) tell(things ...protocol.Update) {
 		case thing.UpdateKind() == show.OwnWords:
 			s.tell(s.show.Tell(thing)...)
 		default:
-			s.out.Tell(s.id, thing)
+			s.out.Tell(thing)
 		}
 	}
 }
@@ -233,11 +234,11 @@ func (s *Session) tell(things ...protocol.Update) {
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {
-	if !s.out.Known() {
-		return
+	if !s.out.Known() || s.load.Open() != nil {
+		return // the response tells it
 	}
 	s.tell(s.options.Updates()...)
-	if s.commands.listed {
+	if s.commands.Known() {
 		s.tell(protocol.AvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: s.allCommands()})
 	}
 }

@@ -2,8 +2,8 @@ package adapter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -11,32 +11,18 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/mcp"
+	"droid-acp/internal/instructions"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
 	"droid-acp/internal/wire"
 )
 
-// sessionParams are the params of session/new, load, resume and fork.
-type sessionParams struct {
-	SessionID             string          `json:"sessionId"`
-	CWD                   string          `json:"cwd"`
-	MCPServers            json.RawMessage `json:"mcpServers"`
-	AdditionalDirectories []string        `json:"additionalDirectories"`
-	SystemPrompt          json.RawMessage `json:"systemPrompt"`
-	Meta                  json.RawMessage `json:"_meta"`
-
-	target  string             // where the links of CWD lead
-	wish    wish               // of the three above
-	servers []stream.MCPServer // of MCPServers
-	notices []string           // about them
-}
-
 // decodeNamed reads the params of a method that opens a stored session, and gives the call
 // its place.
-func (a *Agent) decodeNamed(c *wire.Call) (p sessionParams, at *place, err *acp.RequestError) {
-	if err = decode(c.Params, &p); err == nil {
+func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err *acp.RequestError) {
+	if err = problem.Decode(c.Params, &p); err == nil {
 		err = checkSessionID(p.SessionID)
 	}
 	if err != nil {
@@ -45,70 +31,47 @@ func (a *Agent) decodeNamed(c *wire.Call) (p sessionParams, at *place, err *acp.
 	return p, a.arrive(c, p.SessionID, registry.Opens), nil
 }
 
-// readSession checks the params of a method that opens a session, by what is on the disk.
-func (a *Agent) readSession(ctx context.Context, p *sessionParams) *acp.RequestError {
-	if err := a.findDirectories(ctx, p); err != nil {
-		return err
-	}
-	if err := a.checkDirectory(ctx, "cwd", p.CWD); err != nil {
-		return err
-	}
-	p.CWD, p.target = filepath.Clean(p.CWD), a.target(ctx, p.CWD)
-	var refused *acp.RequestError
-	if p.wish, refused = a.readWish(ctx, *p); refused != nil {
-		return refused
-	}
-	var err error
-	if p.servers, p.notices, err = mcp.Parse(p.MCPServers); err != nil {
-		return invalidParams("%v", err)
-	}
-	return nil
-}
-
-// checkDirectory refuses what droid would take and fail on later (0.99 opens a
-// session in a directory that does not exist). what names the directory in the params.
-func (a *Agent) checkDirectory(ctx context.Context, what, path string) *acp.RequestError {
-	if path == "" {
-		return invalidParams("%s is missing; it must be an absolute path", what)
-	}
-	if !filepath.IsAbs(path) {
-		return invalidParams("%s must be an absolute path, not %q", what, path)
-	}
-	info, err := bounded(ctx, a, "stat", path, a.stat)
+// readSession reads the params of a method that opens a session, by what is on the disk.
+func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instructions.Wanted, *acp.RequestError) {
+	w, err := p.Read(func(what, path string) (string, error) {
+		here, err := a.findDirectory(ctx, what, path)
+		if err == nil {
+			err = a.checkDirectory(ctx, what, here)
+		}
+		return here, err
+	})
 	if err != nil {
-		return invalidParams("%s cannot be used: %v", what, err)
+		return w, problem.InvalidParams("%v", err)
 	}
-	if !info.IsDir() {
-		return invalidParams("%s %q is not a directory", what, path)
-	}
-	return nil
+	return w, nil
 }
 
 // newSession opens a session in a droid process of its own.
 func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
-	var p sessionParams
-	if err := decode(c.Params, &p); err != nil {
+	var p instructions.Params
+	if err := problem.Decode(c.Params, &p); err != nil {
 		return nil, err
 	}
 	c.Ordered() // nobody can refer to the session before it has an id
-	if err := a.readSession(c.Context, &p); err != nil {
+	w, err := a.readSession(c.Context, p)
+	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.openInstructed(c.Context, p)
+	client, info, failure := a.openInstructed(c.Context, w)
 	if failure != nil {
-		return nil, openError("", failure)
+		return nil, problem.NotOpened("", failure)
 	}
-	return a.takeUp(c, client, info, p, (*Session).checkDefaults)
+	return a.takeUp(c, client, info, w, (*Session).checkDefaults)
 }
 
 // takeUp registers the session that a process has just opened, and returns the
 // result that names it.
-func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionInfo, p sessionParams, checks ...func(*Session)) (any, *acp.RequestError) {
-	s := a.makeSession(info.SessionID, p.CWD, p.servers)
-	s.useInstructions(p.wish)
+func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, checks ...func(*Session)) (any, *acp.RequestError) {
+	s := a.makeSession(info.SessionID, w.CWD, w.Servers)
+	s.useInstructions(w)
 	s.adopt(client)
 	s.opened(info)
-	s.out.Keep(p.notices...)
+	s.out.Keep(w.Notices...)
 	for _, check := range checks {
 		check(s)
 	}
@@ -121,7 +84,7 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 		client.Kill()
 		<-client.Exited()
 		if errors.Is(err, registry.ErrTaken) {
-			return nil, internalError("session_taken", "droid calls the new session "+s.id+", which is open already; try again")
+			return nil, problem.Internal("session_taken", "droid calls the new session "+s.id+", which is open already; try again")
 		}
 		return nil, placeError(err)
 	}
@@ -170,25 +133,26 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 		CWD    string `json:"cwd"`
 		Cursor string `json:"cursor"`
 	}
-	if !isEmpty(c.Params) {
-		if err := decode(c.Params, &params); err != nil {
+	if !problem.Empty(c.Params) {
+		if err := problem.Decode(c.Params, &params); err != nil {
 			return nil, err
 		}
 	}
 	c.Ordered()
-	if err := a.findDirectory(c.Context, "cwd", &params.CWD); err != nil {
-		return nil, err
+	cwd, err := a.findDirectory(c.Context, "cwd", params.CWD)
+	if err == nil && cwd != "" && !filepath.IsAbs(cwd) {
+		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)
 	}
-	if params.CWD != "" && !filepath.IsAbs(params.CWD) {
-		return nil, invalidParams("cwd must be an absolute path, not %q", params.CWD)
+	if err != nil {
+		return nil, problem.InvalidParams("%v", err)
 	}
-	page, err := a.listStored(c.Context, store.Query{CWD: params.CWD, Cursor: params.Cursor, Limit: pageSize})
+	page, err := a.listStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: pageSize})
 	var bad *store.BadCursorError
 	switch {
 	case errors.As(err, &bad):
-		return nil, invalidParams("unknown cursor; begin again without one")
+		return nil, problem.InvalidParams("unknown cursor; begin again without one")
 	case err != nil:
-		return nil, internalError("list_failed", "the sessions could not be listed: "+err.Error())
+		return nil, problem.Internal("list_failed", "the sessions could not be listed: "+err.Error())
 	}
 	result := protocol.ListResult{Sessions: make([]protocol.ListedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
 	for _, s := range page.Sessions {

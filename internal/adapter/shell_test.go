@@ -216,19 +216,25 @@ func TestShellOutlivesDroid(t *testing.T) {
 
 // The notes of a prompt that droid did not take go with the next one, in order.
 func TestShellNotesAreKept(t *testing.T) {
-	s := &Session{shellNotes: shellNotes{[]string{"one "}}, commands: commandList{custom: []protocol.AvailableCommand{{Name: "greet"}}}}
-	greet := &userPrompt{}
-	greet.message.Text = "/greet Bob"
-	s.addShellNotes(greet)
-	require.Equal(t, "/greet Bob", greet.message.Text, "droid expands it")
-	lost := &userPrompt{}
-	s.addShellNotes(lost)
-	s.shellNotes.add("two ")
-	s.keepShellNotes(lost)
-	s.keepShellNotes(lost)
-	next := &userPrompt{}
-	next.message.Text = "/tmp is full"
-	s.addShellNotes(next)
-	require.Equal(t, "one two /tmp is full", next.message.Text)
-	require.Empty(t, s.shellNotes.texts)
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi"), listing()...))
+		synctest.Wait()
+		e.inside(func(s *Session) {
+			s.shellNotes.Add("one ")
+			usage := &userPrompt{}
+			usage.message.Text = "/usage now"
+			s.addShellNotes(usage)
+			require.Equal(t, "/usage now", usage.message.Text, "droid expands it")
+			lost := &userPrompt{}
+			s.addShellNotes(lost)
+			s.shellNotes.Add("two ")
+			s.keepShellNotes(lost)
+			s.keepShellNotes(lost)
+			next := &userPrompt{}
+			next.message.Text = "/tmp is full"
+			s.addShellNotes(next)
+			require.Equal(t, "one two /tmp is full", next.message.Text)
+			require.Empty(t, s.shellNotes.Take())
+		})
+	})
 }

@@ -6,6 +6,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -57,11 +58,11 @@ func (p *steeringParams) asksBack() bool { return p.Meta.Steering.IdleBehavior !
 // answered it, whether droid takes it into the turn or runs it right behind.
 func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	var params steeringParams
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != promptRequired {
-		return nil, invalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
+		return nil, problem.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
 	}
 	s, place, err := a.reach(c, params.SessionID)
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 		answer(nil, s.endError())
 		return
 	}
-	if err := s.loads.refusal(); err != nil {
+	if err := s.refusal(); err != nil {
 		answer(nil, err)
 		return
 	}
@@ -114,8 +115,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 	}
 	// The turn has its place now. It begins when the answer that announces it is written, so
 	// that its updates come behind that.
-	s.prompts.machine.Hold()
-	response.WhenWritten(func() { s.post(func() { s.carryOut(s.prompts.machine.Release()) }) })
+	s.take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.post(end) }) })
 	s.acceptDetached(p)
 	answer(outcomeStarted, nil)
 }

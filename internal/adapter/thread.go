@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 )
 
@@ -25,13 +26,8 @@ type thread struct {
 	named   bool   // the user gave that title here, so droid's own do not replace it
 }
 
-// use notes by which id the editor uses the session. It reports whether that is
-// another one than before.
-func (t *thread) use(id string) bool {
-	changed := id != t.id
-	t.id = id
-	return changed
-}
+// use notes by which id the editor uses the session.
+func (t *thread) use(id string) { t.id = id }
 
 // call notes a title of the conversation. It reports false for one of droid's where the user
 // has given one, which stays.
@@ -50,7 +46,7 @@ func (t *thread) workOn(droidID string) { t.droidID = droidID }
 // fresh a new process loads it, since the old one would go on giving the model
 // the old conversation. When it is loaded and has the thread's title, done is called
 // with what the user must know of the two sessions.
-func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint string)) {
+func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint string)) {
 	id, old := next.id, next.from
 	if r.over() || s.proc.client() == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
@@ -70,7 +66,7 @@ func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint
 			}
 			s.stays(old)
 			s.tell(s.show.EndCompaction(show.CompactionFailed)...)
-			r.fail("droid made the session "+id+" and did not load it", errors.New(errorText(err)))
+			r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
 			return
 		}
 		s.carryTitle(next.title, func() {
@@ -91,7 +87,7 @@ func (s *Session) goOn(r *commandRun, next successor, fresh bool, done func(hint
 			s.withDroid(1, loaded)
 			return
 		}
-		s.loadAgain(s.ctx, 1, loadingSession, loaded)
+		s.loadAgain(s.ctx, 1, problem.Loading, loaded)
 	})
 }
 
@@ -137,7 +133,7 @@ func (s *Session) followTo(id string) {
 			s.moved(old, id)
 		}
 		s.thread.workOn(id)
-		s.holdStored()
+		s.lockStored()
 		return
 	}
 	s.log.Warn("droid went on in a session that is open already; it is killed", zap.String("other", id))

@@ -8,7 +8,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/instructions"
 	"droid-acp/internal/links"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 )
 
@@ -17,9 +19,6 @@ import (
 
 // threadIDs are the ids of the thread that a session belongs to, the oldest first.
 func (a *Agent) threadIDs(ctx context.Context, id string) ([]string, error) {
-	if a.cfg.Store == nil {
-		return []string{id}, nil
-	}
 	return bounded(ctx, a, "Store.Thread", "session "+id, func(string) ([]string, error) { return a.cfg.Store.Thread(id), nil })
 }
 
@@ -31,7 +30,7 @@ func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *acp.RequestE
 	}
 	ids, err := a.threadIDs(ctx, p.ID())
 	if err != nil {
-		return nil, notDone(openingSession, err)
+		return nil, problem.NotDone(problem.Opening, err)
 	}
 	p.Knows(ids)
 	return ids, nil
@@ -57,16 +56,16 @@ func (a *Agent) openOf(ctx context.Context, p *place, hurry func()) (s *Session,
 // takeThread finds the open session of the thread that the params name, by whichever
 // id, or makes one that works on the thread's newest session. It returns the thread's
 // ids, too.
-func (a *Agent) takeThread(ctx context.Context, at *place, p sessionParams) (s *Session, known bool, ids []string, err *acp.RequestError) {
+func (a *Agent) takeThread(ctx context.Context, at *place, w instructions.Wanted) (s *Session, known bool, ids []string, err *acp.RequestError) {
 	if ids, err = a.threadAt(ctx, at); err != nil {
 		return nil, false, nil, err
 	}
 	newest := ids[len(ids)-1]
-	search := append([]string{p.SessionID}, ids...) // the id that was asked for counts most, then the newest
+	search := append([]string{w.SessionID}, ids...) // the id that was asked for counts most, then the newest
 	slices.Reverse(search[1:])
 	err = inTurn(ctx, at, func() {
 		s, known = at.Take(search, func() *Session {
-			s := a.makeSession(p.SessionID, p.CWD, p.servers)
+			s := a.makeSession(w.SessionID, w.CWD, w.Servers)
 			s.thread.workOn(newest)
 			return s
 		})
@@ -103,11 +102,8 @@ type successor struct {
 // successorOf begins a command that has droid make a successor of the session. It
 // reads files; what cannot be read has no title.
 func (a *Agent) successorOf(ctx context.Context, from string) successor {
-	next := successor{from: from}
-	if a.cfg.Store != nil {
-		next.title, _ = bounded(ctx, a, "Store.Title", "session "+from, func(string) (string, error) { return a.cfg.Store.Title(from), nil })
-	}
-	return next
+	title, _ := bounded(ctx, a, "Store.Title", "session "+from, func(string) (string, error) { return a.cfg.Store.Title(from), nil })
+	return successor{from: from, title: title}
 }
 
 // made notes in the store that droid has made the successor. It writes a file, and is
@@ -120,9 +116,6 @@ func (n *successor) made(a *Agent, id string, kind links.Kind) {
 
 // link adds a link to the store's file.
 func (a *Agent) link(l links.Link) error {
-	if a.cfg.Store == nil {
-		return nil
-	}
 	l.Time = time.Now()
 	_, err := boundedAtEnd(context.Background(), a, "Store.Link", "session "+l.From, done(func() error { return a.cfg.Store.Link(l) }))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // translate takes one honest event: it sends the editor what there is to show, and
 // changes the session accordingly. files are the texts that the event is shown with.
 func (s *Session) translate(ev quirks.Event, files show.Files) {
-	s.fileCalls.heard(ev, s.cwd)
+	s.fileCalls.Heard(ev, s.cwd)
 	if s.isVoid(ev) {
 		return
 	}
@@ -65,8 +65,6 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 		s.tellLateSession(ev.NewSessionID)
 	case stream.MessageCreated:
 		s.log.Debug("droid made a message that is not shown", zap.String("role", ev.Message.Role))
-	case stream.Unknown:
-		s.log.Debug("droid said something unknown", zap.String("type", ev.Type), zap.NamedError("decode", ev.Err))
 	}
 }
 

@@ -310,7 +310,7 @@ func TestTrustCommand(t *testing.T) {
 			require.Contains(t, r.updates()[len(r.updates())-1]+r.said(), want)
 		}
 		say("/trust", "It is not trusted, so this is left out")
-		say("/trust maybe", "`/trust no` takes that back.")
+		say("/trust maybe", "It takes: yes or no.")
 		say("/trust yes", "Trusted, and remembered for")
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Zero(t, r.questions())

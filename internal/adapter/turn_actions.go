@@ -8,7 +8,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
@@ -72,27 +74,37 @@ func (s *Session) needDroid(p *userPrompt) {
 	}
 	s.proc.stay()
 	crashed := s.prompts.machine.Crashed()
+	p.attempt++
+	attempt := p.attempt
 	s.renewed(func() {
-		s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
-			switch {
-			case !s.prompts.runs(p):
-				return // it was cancelled meanwhile
-			case err != nil:
-				s.failPrompt(p, err)
-				return
-			case info != nil && crashed:
+		s.droidFor(p, func(started bool) {
+			if started && crashed {
 				s.tell(show.Thought("droid had ended and was started again; the session continues."))
+			}
+			ready := func() {
+				if p.attempt == attempt { // else droid has died, and the prompt needed another one
+					s.carryOut(s.prompts.machine.Ready(p.id))
+				}
 			}
 			s.whenTrusted(p, func() {
 				s.inItsMode(p, func() {
-					s.whenServersStarted(func() {
-						s.whenLinksSeen(p, func() {
-							s.whenExpanded(p, func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
-						})
-					})
+					s.whenServersStarted(func() { s.whenLinksSeen(p, func() { s.whenExpanded(p, ready) }) })
 				})
 			})
 		})
+	})
+}
+
+// droidFor gets a droid for a prompt that runs, and says whether it was started just now.
+func (s *Session) droidFor(p *userPrompt, then func(started bool)) {
+	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
+		switch {
+		case !s.prompts.runs(p): // it was cancelled meanwhile
+		case err != nil:
+			s.failPrompt(p, err)
+		default:
+			then(info != nil)
+		}
 	})
 }
 
@@ -129,21 +141,18 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 		return
 	}
 	s.keepShellNotes(p)
-	if s.proc.client() != nil {
-		s.drainEvents() // if droid is gone, this learns it and ends the prompt
+	var died *droid.ExitError
+	if errors.As(err, &died) {
+		return // droidGone ends the prompt, or has the next droid get it
 	}
-	failure := s.promptError(err)
-	if s.proc.client() == nil {
-		failure = s.crashError(err)
-	}
-	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, failure))
+	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, problem.NotTaken(err, s.prompts.machine.GaveUp())))
 }
 
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.
 func (s *Session) refusedLate(ev stream.LateError) {
 	if p := s.prompts.of(ev.RequestID); p != nil {
 		s.keepShellNotes(p)
-		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, s.promptError(ev.Err)))
+		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, problem.NotTaken(ev.Err, s.prompts.machine.GaveUp())))
 	}
 }
 
@@ -180,7 +189,6 @@ func (s *Session) endPrompt(end turns.End) {
 		p.command.ended()
 	}
 	s.rest()
-	s.listChanged()
 	if end.Empty {
 		s.tell(show.Thought("The model gave an empty answer."))
 	}
@@ -192,20 +200,21 @@ func (s *Session) endPrompt(end turns.End) {
 	// next turn tells what this one used.
 	if end.ByDroid && !end.Cancelled {
 		s.tellUsage()
+		s.lookForCommands(lookTime, func() {}) // the turn may have written some
 	}
 }
 
 // stopReason says in ACP's words how a prompt ended.
 func (s *Session) stopReason(end turns.End) (acp.StopReason, *acp.RequestError) {
 	var err *acp.RequestError
-	var died droidDied
+	var died problem.Died
 	switch {
 	case errors.As(end.Err, &died):
-		return "", s.crashError(died.exit)
+		return "", problem.Crash(died.Exit, s.prompts.machine.GaveUp())
 	case errors.As(end.Err, &err):
 		return "", err
 	case end.Err != nil:
-		return "", internalError("internal_error", end.Err.Error())
+		return "", problem.Internal("internal_error", end.Err.Error())
 	case end.Cancelled:
 		return acp.StopReasonCancelled, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
@@ -39,7 +40,7 @@ func (s *Session) discarded(ev quirks.Discarded) {
 
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
-	s.heedLogin(ev)
+	s.agent.accounts.TurnEnded(s.proc.client(), ev, s.options.NeedsLogin())
 	s.usage.finished(ev)
 	machine := s.prompts.machine
 	p := s.prompts.of(ev.RequestID)
@@ -81,5 +82,5 @@ func failureOf(ev quirks.TurnEnded) error {
 	if ev.Outcome != quirks.Failed {
 		return nil
 	}
-	return turnError(ev.Failure)
+	return problem.Turn(ev.Failure)
 }

@@ -73,25 +73,25 @@ func usageOf(u stream.TokenUsage) *protocol.Usage {
 // askTime bounds how long droid may take to answer a question about itself.
 const askTime = 10 * time.Second
 
-// tellUsage reports how full the context window is, where droid tells (since
-// 0.117). It is sent after the turn's response, which does not wait for it.
+// tellUsage reports how full the context window is, where droid tells (since 0.117). The
+// response to a prompt does not wait for it, that to a load does.
 func (s *Session) tellUsage() {
 	if s.proc.client() == nil || !s.proc.has(stream.TellsContextUse) {
 		return
 	}
 	client := s.proc.client()
+	s.proc.asked++
 	s.do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
 		stats, err := client.ContextStats(ctx)
-		if err != nil || stats.Limit <= 0 || stats.Used < 0 {
-			return // no size is better than an invented one
-		}
 		s.post(func() {
-			if !s.ended {
-				s.usage.fills(stats)
-				s.tell(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: stats.Used, Size: stats.Limit})
+			s.proc.asked--
+			if s.ended || err != nil || stats.Limit <= 0 || stats.Used < 0 {
+				return // no size is better than an invented one
 			}
+			s.usage.fills(stats)
+			s.tell(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: stats.Used, Size: stats.Limit})
 		})
-	})
+	}, func() { s.proc.asked-- })
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,82 +12,6 @@ import (
 )
 
 const root = "../.."
-
-// documents are the ones that are checked.
-var documents = []string{"CONTRIBUTING.md", "docs/architecture.md", "docs/decisions.md", "docs/quirks.md", "docs/comparison.md", "docs/options.md",
-	"docs/threads.md", "docs/login.md", "docs/editor-files.md", "docs/events.md"}
-
-func TestWhatIsNamedExists(t *testing.T) {
-	c, err := newChecker(root)
-	require.NoError(t, err)
-	for _, name := range documents {
-		t.Run(name, func(t *testing.T) {
-			require.Empty(t, c.check(filepath.Dir(name), read(t, filepath.Join(root, name))))
-		})
-	}
-}
-
-// maxLines is how long docs/architecture.md may be: a stranger reads it to its end.
-const maxLines = 150
-
-func TestArchitectureIsShort(t *testing.T) {
-	require.LessOrEqual(t, strings.Count(read(t, filepath.Join(root, "docs/architecture.md")), "\n"), maxLines)
-}
-
-// invented names one thing that does not exist in each line that ends with "!".
-const invented = "# Invented\n" +
-	"`internal/show/tools.go`, `show/tools.go`, `internal/turns`, `testdata/fixtures/*_0.99.txtar`, `quirks/NAME.go`, `README.md`\n" +
-	"`internal/show/tolls.go` !\n" +
-	"`tools.go` !\n" +
-	"`internal/turn` !\n" +
-	"`internel/turns` !\n" +
-	"`turn/stop.go` !\n" +
-	"`testdata/fixtures/*_0.1.txtar` !\n" +
-	"`quirks/NAME.md` !\n" +
-	"`Machine.Cancel`, `turns.Machine`, `turns.Machine.Cancel`, `launch`, `Agent.launch()`, `Version.Minor`, `toolView.due`, `acp.RequestError`\n" +
-	"`Machine.Cancels` !\n" +
-	"`go test !\n" +
-	"`turns.Maschine` !\n" +
-	"`show.Machine.Cancel` !\n" +
-	"`WhenWrittenAtLast` !\n" +
-	"`acp.AgentSideConnections` !\n" +
-	"`TestQuirk05_…`, `quirks.TestQuirk01_…`, `e2e.TestFollowUps`\n" +
-	"1. `turns/stop.go`: asked to, `Machine.Cancel` cancels; `Machine.next` (`turns/turns.go`); `askOwner`, in `adapter/owner_ask.go`\n" +
-	"1. `turns/turns.go`: `Machine.Cancel` cancels !\n" +
-	"`turns.Machine.next` (`turns/stop.go`) !\n" +
-	"`askOwner`, in `adapter/owner.go` !\n" +
-	"`TestQuirk99_…` !\n" +
-	"`show.TestQuirk05_…` !\n" +
-	"`end_turn`, `idle`, `session/load`, `elicitation/create`, `$/cancel_request`, `.factory/mcp.json`, `_meta.terminal_output`, `/mcp login NAME`, `~/.factory/mcp.json`, `$PATH`, `HOME`\n" +
-	"`make mutate`, `go test ./internal/quirks ./internal/... -update`\n" +
-	"`make mutants` !\n" +
-	"`go test ./internal/quirk` !\n" +
-	"[here](quirks.md), [there](../README.md#tests), [away](https://agentclientprotocol.com)\n" +
-	"[nowhere](quirk.md) !\n" +
-	"```\n" +
-	"adapter.Agent ──► turns.Machine (Cancels, quirks/turn_end.go) make mutants\n" +
-	"adapter.Agents ──► turns.Machine !\n" +
-	"adapter.Agent ──► turn_end.go !\n" +
-	"```\n"
-
-func TestWhatDoesNotExistIsFound(t *testing.T) {
-	c, err := newChecker(root)
-	require.NoError(t, err)
-	wrong := c.check("docs", invented)
-	for i, line := range strings.Split(invented, "\n") {
-		found := 0
-		for _, complaint := range wrong {
-			if strings.HasPrefix(complaint, "line "+strconv.Itoa(i+1)+":") {
-				found++
-			}
-		}
-		want := 0
-		if strings.HasSuffix(line, "!") {
-			want = 1
-		}
-		require.Equal(t, want, found, "%s\n%s", line, strings.Join(wrong, "\n"))
-	}
-}
 
 // TestEveryQuirkIsInTheTable: who adds a file for a quirk adds it to docs/quirks.md.
 func TestEveryQuirkIsInTheTable(t *testing.T) {
@@ -138,6 +61,25 @@ func missing(text string, words []string) (absent []string) {
 func TestMissing(t *testing.T) {
 	require.Equal(t, []string{"internal/droid", "`quirks/b.go`"},
 		missing("`internal/droid/stream` `quirks/a.go` internal/walls", []string{"internal/droid", "internal/droid/stream", "internal/walls", "`quirks/a.go`", "`quirks/b.go`"}))
+}
+
+// TestTestsThatAreNamedExist: the tests that pages name to show what they say ("e2e.TestX", "TestX").
+func TestTestsThatAreNamedExist(t *testing.T) {
+	known := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, "_test.go") {
+			for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)`).FindAllStringSubmatch(read(t, path), -1) {
+				known[m[1]], known[filepath.Base(filepath.Dir(path))+"."+m[1]] = true, true
+			}
+		}
+		return err
+	}))
+	require.Greater(t, len(known), 1000)
+	for path := range readDocuments(t, root) {
+		for _, m := range regexp.MustCompile("`((?:\\w+\\.)?(?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(read(t, filepath.Join(root, path)), -1) {
+			require.True(t, known[m[1]], "%s: there is no test %s", path, m[1])
+		}
+	}
 }
 
 func read(t *testing.T, path string) string {

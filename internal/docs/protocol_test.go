@@ -56,7 +56,18 @@ func keys(m *ast.CompositeLit) (texts []string) {
 }
 
 // rows are the names in backquotes in the first column of the tables under a heading.
-func rows(text, heading string) []string { return namesWhere(text, heading, 1, 1) }
+func rows(text, heading string) (found []string) {
+	_, section, _ := strings.Cut(text, "\n## "+heading+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for line := range strings.Lines(section) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 {
+			for _, m := range quotedPattern.FindAllStringSubmatch(cells[1], -1) {
+				found = append(found, m[1])
+			}
+		}
+	}
+	return found
+}
 
 func unique(names []string) []string {
 	names = slices.Clone(names)
@@ -64,14 +75,15 @@ func unique(names []string) []string {
 	return slices.Compact(names)
 }
 
-// docs/protocol.md has each method and each type of notification that the code knows,
-// and no other.
+// TestProtocolNamesWhatTheCodeKnows: docs/protocol.md has each method and each type of
+// notification that the code knows, and no other; docs/events.md has each type.
 func TestProtocolNamesWhatTheCodeKnows(t *testing.T) {
 	text := read(t, filepath.Join(root, "docs/protocol.md"))
 	methods, types := wireNames(t, filepath.Join(root, "internal/droid/stream"))
 	more, _ := wireNames(t, filepath.Join(root, "internal/droid"))
 	require.Greater(t, len(types), 20)
 	require.Equal(t, unique(types), unique(rows(text, "Notifications")))
+	require.Subset(t, rows(read(t, filepath.Join(root, "docs/events.md")), "What droid says"), types)
 
 	methods = slices.DeleteFunc(append(methods, more...), func(m string) bool { return m == "droid.session_notification" })
 	require.Greater(t, len(methods), 15)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"droid-acp/internal/files"
+
 	"go.uber.org/zap"
 )
 
@@ -21,8 +23,8 @@ type Desk struct {
 	known   map[string]known
 	calls   map[string]*call
 	paused  map[string]map[string]time.Time // by call and resolved path, see Pause
-	shadows map[*Shadow]bool
-	stale   map[string]bool // files of which the editor is not asked any more, see distrust
+	shadows map[string][]*files.Private     // with unsaved texts, by call
+	stale   map[string]bool                 // files of which the editor is not asked any more, see distrust
 }
 
 // DeskOptions say what a session's client is like.
@@ -65,7 +67,7 @@ type held struct {
 func (f *Files) Desk(editor Editor, o DeskOptions) *Desk {
 	return &Desk{
 		files: f, editor: editor, o: o, known: make(map[string]known), calls: make(map[string]*call),
-		paused: make(map[string]map[string]time.Time), shadows: make(map[*Shadow]bool), stale: make(map[string]bool),
+		paused: make(map[string]map[string]time.Time), shadows: make(map[string][]*files.Private), stale: make(map[string]bool),
 	}
 }
 
@@ -77,20 +79,20 @@ func (h *held) mtime() time.Time {
 	return h.old.info.ModTime()
 }
 
-// Close ends the session's work: calls that wait are dropped, and no shadow can be read any more.
+// Close ends the session's work: calls that wait are dropped, and no private file can be read any more.
 func (d *Desk) Close() {
 	d.mu.Lock()
 	d.closed = true
 	calls, shadows := d.calls, d.shadows
-	d.calls, d.shadows = make(map[string]*call), make(map[*Shadow]bool)
+	d.calls, d.shadows = make(map[string]*call), make(map[string][]*files.Private)
 	var ended []*held
 	for _, c := range calls {
 		ended = append(ended, c.end()...)
 	}
 	d.mu.Unlock()
 	letGo(ended)
-	for s := range shadows {
-		s.remove()
+	for _, s := range shadows {
+		remove(s)
 	}
 	d.files.mu.Lock()
 	defer d.files.mu.Unlock()
@@ -140,10 +142,13 @@ func (d *Desk) Pause(id string, lands bool) {
 	}
 }
 
-// Drop ends a call that has no After. A call that is not known is none.
+// Drop lets go of what a call holds: files, where it has no After, and what Read gave it. A call
+// that is not known holds nothing.
 func (d *Desk) Drop(id string) {
 	d.mu.Lock()
+	shadows := d.shadows[id]
 	delete(d.paused, id)
+	delete(d.shadows, id)
 	var ended []*held
 	if c := d.calls[id]; c != nil {
 		delete(d.calls, id)
@@ -151,6 +156,14 @@ func (d *Desk) Drop(id string) {
 	}
 	d.mu.Unlock()
 	letGo(ended)
+	remove(shadows)
+}
+
+// remove takes private files away.
+func remove(shadows []*files.Private) {
+	for _, s := range shadows {
+		s.Close()
+	}
 }
 
 // end marks a call as ended. The files are the caller's to let go, unless somebody works

@@ -56,7 +56,7 @@ func TestWhatTheEditorSaves(t *testing.T) {
 			require.NoError(t, err)
 			defer f.Close()
 			editor := &scripted{saves: tc.saves}
-			d := f.Desk(editor, DeskOptions{})
+			d := f.Desk(async{editor}, DeskOptions{})
 			defer d.Close()
 			ctx := context.Background()
 			d.Before(ctx, "1", []string{path})
@@ -124,7 +124,7 @@ func TestDirectoryVanishes(t *testing.T) {
 				kept := err != nil && step != StepTimes && step != StepForget // then the edit was done
 				require.Equal(r, kept, len(r.files.Untold()) > 0)
 				r.writes(r.has("dir/a.txt", three), "third\n")
-				r.desk.Read(ctx, path)
+				r.desk.Read(ctx, "r", path)
 				require.Equal(r, "third\n", r.disk(path), "nothing is kept for a file that was read and has another text")
 			})
 		})

@@ -60,7 +60,7 @@ func newRoom(t *testing.T, change func(*testeditor.Options)) *room {
 	}
 	r.editor = testeditor.New(r.options)
 	r.files = r.open(nil)
-	r.desk = r.files.Desk(r.editor, DeskOptions{})
+	r.desk = r.files.Desk(async{r.editor}, DeskOptions{})
 	t.Cleanup(func() {
 		if t.Failed() { // else close is called
 			r.editor.Close()
@@ -140,13 +140,13 @@ func (r *room) disk(path string) string {
 // shown is what droid reads.
 func (r *room) shown(path string) string {
 	r.Helper()
-	s, err := r.desk.Read(context.Background(), path)
+	private, err := r.desk.Read(context.Background(), "r", path)
 	require.NoError(r, err)
-	if s == nil {
+	if private == "" {
 		return r.disk(path)
 	}
-	defer s.Close()
-	return r.disk(s.Path)
+	defer r.desk.Drop("r")
+	return r.disk(private)
 }
 
 // droidWrites is droid's tool.

@@ -139,10 +139,10 @@ func keeps(t *testing.T, o obstacle, again string) {
 	}
 	lift()
 	fault, f.fault = nil, nil
-	d := f.Desk(instant{}, DeskOptions{})
+	d := f.Desk(async{instant{}}, DeskOptions{})
 	switch again {
 	case "a read":
-		_, err := d.Read(t.Context(), path)
+		_, err := d.Read(t.Context(), "r", path)
 		require.NoError(t, err)
 	case "an edit":
 		d.Before(t.Context(), "1", []string{path})
@@ -245,13 +245,13 @@ func TestRestoreFails(t *testing.T) {
 		require.Contains(t, r.desk.After(ctx, "1"), "could not be written")
 		require.Equal(t, three, r.disk(path))
 		require.Len(t, r.files.Untold(), 1)
-		_, err := r.desk.Read(ctx, path)
+		_, err := r.desk.Read(ctx, "r", path)
 		require.NoError(t, err)
 		require.Equal(t, three, r.disk(path), "it still cannot be read")
 		require.Empty(t, r.files.Untold())
 		broken = false
 		r.files.step = func(Step) {}
-		_, err = r.desk.Read(ctx, path)
+		_, err = r.desk.Read(ctx, "r", path)
 		require.NoError(t, err)
 		require.Equal(t, four, r.disk(path))
 	})

@@ -4,39 +4,16 @@ import (
 	"context"
 	"errors"
 	"os"
-	"sync"
 	"time"
 
 	"droid-acp/internal/files"
 )
 
-// Shadow is a private file with a text that the user has not saved.
-type Shadow struct {
-	Path string // read it before Close
-
-	once   sync.Once
-	remove func()
-	desk   *Desk
-}
-
-// Close removes the file. It may be called twice.
-func (s *Shadow) Close() {
-	s.once.Do(func() {
-		s.desk.mu.Lock()
-		_, open := s.desk.shadows[s]
-		delete(s.desk.shadows, s)
-		s.desk.mu.Unlock()
-		if open { // else Desk.Close has removed it
-			s.remove()
-		}
-	})
-}
-
-// Read says what droid is to read in place of the file: nothing (nil), which is the
-// disk, or a shadow with the unsaved text. Nothing is saved. It waits at most
-// as long as Wait; then the disk is right. The error, if there is one, says why an unsaved
-// text cannot be shown.
-func (d *Desk) Read(ctx context.Context, path string) (*Shadow, error) {
+// Read says what a call of droid's is to read in place of the file: nothing (""), which is the
+// disk, or a private file with the unsaved text, which is there until Drop. Nothing is saved. It
+// waits at most as long as Wait; then the disk is right. The error, if there is one, says why an
+// unsaved text cannot be shown.
+func (d *Desk) Read(ctx context.Context, id, path string) (private string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
 	at, err := resolve(path)
@@ -44,19 +21,18 @@ func (d *Desk) Read(ctx context.Context, path string) (*Shadow, error) {
 		at, err = resolve(path)
 	}
 	if err != nil || !at.exists {
-		return nil, nil
+		return "", nil
 	}
 	c, buffer, v := d.unsaved(ctx, at)
 	if v != unsaved {
 		if info, err := os.Lstat(at.resolved); err == nil {
 			d.knows(at.resolved, func(k *known) { *k = known{mtime: info.ModTime()} })
 		}
-		return nil, nil
+		return "", nil
 	}
 	text := withEnds(plain(buffer), c.ends)
-	s, err := d.shadow(text)
-	if err != nil {
-		return nil, err
+	if private, err = d.shadow(id, text); err != nil {
+		return "", err
 	}
 	d.knows(at.resolved, func(k *known) {
 		k.text, k.told = d.files.exact(text), true
@@ -64,7 +40,7 @@ func (d *Desk) Read(ctx context.Context, path string) (*Shadow, error) {
 			k.mtime = c.info.ModTime()
 		}
 	})
-	return s, nil
+	return private, nil
 }
 
 // unsaved asks the editor about a file, when no edit is on its way there.
@@ -90,19 +66,18 @@ func (d *Desk) unsaved(ctx context.Context, at location) (*content, string, verd
 	return c, buffer, v
 }
 
-// shadow makes a shadow that ends with the desk at the latest.
-func (d *Desk) shadow(text string) (*Shadow, error) {
+// shadow makes a private file that a call has until Drop.
+func (d *Desk) shadow(id, text string) (path string, err error) {
 	file, err := files.NewPrivate("unsaved", []byte(text))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	s := &Shadow{desk: d, Path: file.Path, remove: file.Close}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		s.remove()
-		return nil, context.Canceled
+		file.Close()
+		return "", context.Canceled
 	}
-	d.shadows[s] = true
-	return s, nil
+	d.shadows[id] = append(d.shadows[id], file)
+	return file.Path, nil
 }

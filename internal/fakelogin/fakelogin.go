@@ -175,7 +175,7 @@ func start(script Script) *login.Process {
 		Stdin: stdin, Stdout: stdout, Links: links, Terminate: func() {}, Kill: kill,
 		Wait: func() *login.DiedError {
 			kill()
-			return &login.DiedError{State: fmt.Sprintf("exit status %d", <-gone), Stderr: []string{"the last words"}, Started: true}
+			return &login.DiedError{State: fmt.Sprintf("exit status %d", <-gone), Stderr: []string{"the last words"}}
 		},
 	}
 }

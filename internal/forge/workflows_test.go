@@ -16,16 +16,10 @@ import (
 
 const root = "../.."
 
-// read decodes a file of the repository, and refuses fields that it does not know if
-// strict is set.
-func read(t *testing.T, name string, into any, strict bool) {
+// read decodes a file of the repository.
+func read(t *testing.T, name string, into any) {
 	t.Helper()
-	file, err := os.Open(filepath.Join(root, filepath.FromSlash(name)))
-	require.NoError(t, err)
-	defer file.Close()
-	decoder := yaml.NewDecoder(file)
-	decoder.KnownFields(strict)
-	require.NoError(t, decoder.Decode(into), name)
+	require.NoError(t, yaml.Unmarshal([]byte(text(t, name)), into), name)
 }
 
 func text(t *testing.T, name string) string {
@@ -33,6 +27,16 @@ func text(t *testing.T, name string) string {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 	require.NoError(t, err)
 	return string(data)
+}
+
+// TestFormsAreRead: no other tool looks at the forms for issues.
+func TestFormsAreRead(t *testing.T) {
+	forms, err := filepath.Glob(filepath.Join(root, ".github", "ISSUE_TEMPLATE", "*.yml"))
+	require.NoError(t, err)
+	require.Len(t, forms, 3)
+	for _, form := range forms {
+		read(t, ".github/ISSUE_TEMPLATE/"+filepath.Base(form), new(map[string]any))
+	}
 }
 
 func workflowNames(t *testing.T) (names []string) {
@@ -90,7 +94,7 @@ func TestLeastPermissions(t *testing.T) {
 	writes := map[string]string{}
 	for _, name := range workflowNames(t) {
 		var w workflow
-		read(t, name, &w, false)
+		read(t, name, &w)
 		require.NotNil(t, w.Permissions, "%s gives its jobs what the forge's settings say", name)
 		require.Empty(t, w.Permissions, name)
 		require.NotContains(t, w.On, "pull_request_target", "it would run a stranger's change with our rights")
@@ -124,7 +128,7 @@ func TestWorkflowsRunWhatIsThere(t *testing.T) {
 	makefile := text(t, "Makefile")
 	for _, name := range workflowNames(t) {
 		var w workflow
-		read(t, name, &w, false)
+		read(t, name, &w)
 		for _, j := range w.Jobs {
 			for _, s := range j.Steps {
 				for _, script := range regexp.MustCompile(`(?:scripts|\.ci)/[\w./-]+`).FindAllString(s.Run, -1) {

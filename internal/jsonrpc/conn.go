@@ -66,9 +66,10 @@ type Options struct {
 	// MaxLine is the longest line that is a message, in bytes without its end; 0 is a
 	// little less than 10 MiB.
 	MaxLine int
-	// Refused gets why a line is no message, in place of the peer. Such a peer is heard to
-	// its end, also when it reads no more.
+	// Refused gets why a line is no message, in place of the peer.
 	Refused func(e *Error)
+	// ToTheEnd has the peer heard to its end, also when it reads no more.
+	ToTheEnd bool
 }
 
 // New makes a connection that reads lines from in and writes lines to out. It
@@ -117,7 +118,7 @@ func (c *Conn) Run(ctx context.Context) {
 	defer c.stop()
 	var patience <-chan time.Time
 	unread := c.out.Failed()
-	if c.options.Refused != nil {
+	if c.options.ToTheEnd {
 		unread = nil
 	}
 	for {

@@ -241,7 +241,7 @@ func TestPeerThatIsHeardToItsEnd(t *testing.T) {
 		_ = out.CloseWithError(io.ErrClosedPipe)
 		heard := make(chan string, 9)
 		c := New(in, out, func(c *Call) { heard <- c.Method },
-			Options{MaxLine: 100, Refused: func(e *Error) { refused = append(refused, e.Message[:min(15, len(e.Message))]) }}, zap.NewNop())
+			Options{MaxLine: 100, ToTheEnd: true, Refused: func(e *Error) { refused = append(refused, e.Message[:min(15, len(e.Message))]) }}, zap.NewNop())
 		require.NoError(t, c.Notify("nobody reads", nil))
 		ran := make(chan struct{})
 		go func() { defer close(ran); c.Run(t.Context()) }()

@@ -33,15 +33,17 @@ var errNoOutcome = errors.New("droid answered with neither a result nor an error
 
 // newAnswer makes an answer safe to show.
 func newAnswer(result json.RawMessage, err error) answer {
-	var refused *jsonrpc.Error
+	var refused *Error
 	if !errors.As(err, &refused) {
 		return answer{safe(result), err}
 	}
 	if _, ours := refused.Data.(map[string]string); ours { // the room's error for a response that is none; droid's data is raw
 		return answer{nil, errNoOutcome}
 	}
-	data, _ := refused.Data.(json.RawMessage)
-	return answer{nil, &Error{Code: refused.Code, Message: visible.Text(refused.Message), Data: safe(data)}}
+	raw, _ := refused.Data.(json.RawMessage)
+	var data any
+	_ = json.Unmarshal(safe(raw), &data) // there may be none
+	return answer{nil, &Error{Code: refused.Code, Message: visible.Text(refused.Message), Data: data}}
 }
 
 // leadsNowhere reports whether a request asks to open what is no address on the web.

@@ -19,122 +19,88 @@ import (
 	"droid-acp/internal/login"
 )
 
-// waiter is somebody who logs in, and what came to them.
-type waiter struct {
-	mu     sync.Mutex
-	links  []string
-	told   []string
-	asked  []string
-	result json.RawMessage
-	err    error
-	done   chan struct{}
-	leave  context.CancelFunc
+// heard is what came to somebody who logs in.
+type heard struct {
+	links, told, asked []string
+	result             json.RawMessage
+	err                error
 
-	link   func(ctx context.Context) bool // nil: the user goes there
-	answer func(ctx context.Context) (json.RawMessage, *login.Error)
+	answer func(ctx context.Context) (json.RawMessage, error)
 }
 
-// logsIn begins to wait, in a goroutine of its own.
-func (w *waiter) logsIn(t *testing.T, d *login.Desk) {
-	ctx, cancel := context.WithCancel(t.Context())
-	w.leave, w.done = cancel, make(chan struct{})
-	go func() {
-		defer close(w.done)
-		w.result, w.err = d.Login(ctx, login.Pairing, login.Listener{
-			Link: func(ctx context.Context, address string) bool {
-				w.mu.Lock()
-				w.links = append(w.links, address)
-				w.mu.Unlock()
-				return w.link == nil || w.link(ctx)
-			},
-			Tell: func(method string, params json.RawMessage) {
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				w.told = append(w.told, method+" "+string(params))
-			},
-			Ask: func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *login.Error) {
-				w.mu.Lock()
-				w.asked = append(w.asked, method+" "+string(params))
-				w.mu.Unlock()
-				return w.answer(ctx)
-			},
-		})
-	}()
-}
-
-func accepts(context.Context) (json.RawMessage, *login.Error) {
+func accepts(context.Context) (json.RawMessage, error) {
 	return json.RawMessage(`{"action":"accept"}`), nil
 }
 
-// desk counts starts and successes.
-type desk struct {
-	*login.Desk
-	starts, successes int
-}
-
-func newDesk(t *testing.T, script fakelogin.Script) *desk {
-	d := &desk{}
-	start := fakelogin.Start(script)
-	d.Desk = login.New(func() (*login.Process, error) { d.starts++; return start() }, func(string) { d.successes++ }, zap.NewNop())
-	t.Cleanup(d.Close)
-	return d
+// listener notes what comes, until the login is over.
+func (h *heard) listener() login.Listener {
+	var mu sync.Mutex
+	note := func(to *[]string, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		*to = append(*to, text)
+	}
+	return login.Listener{
+		Link: func(address string) { note(&h.links, address) },
+		Tell: func(method string, params json.RawMessage) { note(&h.told, method+" "+string(params)) },
+		Ask: func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+			note(&h.asked, method+" "+string(params))
+			return h.answer(ctx)
+		},
+	}
 }
 
 // logIn runs one login to its end.
-func logIn(t *testing.T, script fakelogin.Script, w *waiter) (*waiter, *desk) {
-	t.Helper()
-	d := newDesk(t, script)
-	w.logsIn(t, d.Desk)
-	<-w.done
-	return w, d
+func logIn(ctx context.Context, script fakelogin.Script, h *heard) *heard {
+	h.result, h.err = login.Do(ctx, fakelogin.Start(script), login.Pairing, h.listener(), zap.NewNop())
+	return h
 }
 
 func TestOutcomes(t *testing.T) {
 	scripts := fakelogin.Scripts()
 	for name, tc := range map[string]struct {
 		script fakelogin.Script
-		check  func(t *testing.T, w *waiter)
+		check  func(t *testing.T, w *heard)
 	}{
-		"success": {scripts["succeeds"], func(t *testing.T, w *waiter) { require.JSONEq(t, `{}`, string(w.result)) }},
-		"refusal": {scripts["refused"], func(t *testing.T, w *waiter) {
+		"success": {scripts["succeeds"], func(t *testing.T, w *heard) { require.JSONEq(t, `{}`, string(w.result)) }},
+		"refusal": {scripts["refused"], func(t *testing.T, w *heard) {
 			var refused *login.Error
 			require.ErrorAs(t, w.err, &refused)
 			require.Equal(t, -32603, refused.Code)
 			require.Equal(t, "Internal error: Device authentication failed", refused.Message)
-			require.JSONEq(t, `"Authorization failed or expired"`, string(refused.Data))
+			require.Equal(t, "Authorization failed or expired", refused.Data)
 			require.EqualError(t, w.err, "Internal error: Device authentication failed: Authorization failed or expired")
 		}},
-		"death": {scripts["dies"], func(t *testing.T, w *waiter) {
+		"death": {scripts["dies"], func(t *testing.T, w *heard) {
 			var died *login.DiedError
 			require.ErrorAs(t, w.err, &died)
-			require.Equal(t, login.DiedError{State: "exit status 3", Stderr: []string{"the last words"}, Started: true}, *died)
+			require.Equal(t, login.DiedError{State: "exit status 3", Stderr: []string{"the last words"}}, *died)
 			require.EqualError(t, w.err, "droid ended while it logged in (exit status 3): the last words")
 		}},
-		"nonsense lines are passed over": {scripts["nonsense"], func(t *testing.T, w *waiter) { require.NotNil(t, w.result) }},
-		"silence":                        {scripts["silent"], func(t *testing.T, w *waiter) { require.ErrorIs(t, w.err, login.ErrTime) }},
+		"nonsense lines are passed over": {scripts["nonsense"], func(t *testing.T, w *heard) { require.NotNil(t, w.result) }},
+		"silence":                        {scripts["silent"], func(t *testing.T, w *heard) { require.ErrorIs(t, w.err, login.ErrTime) }},
 		"neither result nor error": {func(c *fakelogin.Conversation) { c.Line(`{"jsonrpc":"2.0","id":2}`) },
-			func(t *testing.T, w *waiter) { require.ErrorContains(t, w.err, "neither a result nor an error") }},
+			func(t *testing.T, w *heard) { require.ErrorContains(t, w.err, "neither a result nor an error") }},
 		"an error with a result is none": {func(c *fakelogin.Conversation) {
 			c.Line(`{"jsonrpc":"2.0","id":2,"result":{},"error":{"code":1,"message":"no"}}`)
-		}, func(t *testing.T, w *waiter) { require.EqualError(t, w.err, "no") }},
+		}, func(t *testing.T, w *heard) { require.EqualError(t, w.err, "no") }},
 		"a result of null": {func(c *fakelogin.Conversation) { c.Line(`{"jsonrpc":"2.0","id":2,"result":null}`) },
-			func(t *testing.T, w *waiter) { require.Equal(t, "null", string(w.result)) }},
+			func(t *testing.T, w *heard) { require.Equal(t, "null", string(w.result)) }},
 		"a response to another request is none": {func(c *fakelogin.Conversation) {
 			c.Line(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 			c.Line(`{"jsonrpc":"2.0","id":"2","result":{}}`)
 			c.Refuse()
-		}, func(t *testing.T, w *waiter) { require.ErrorContains(t, w.err, "failed or expired") }},
+		}, func(t *testing.T, w *heard) { require.ErrorContains(t, w.err, "failed or expired") }},
 		"a line without an end": {func(c *fakelogin.Conversation) {
 			c.Line(`{"jsonrpc":"2.0","method":"x","params":"` + strings.Repeat("x", 1<<20) + `"}`)
 			c.Succeed()
-		}, func(t *testing.T, w *waiter) { require.NotNil(t, w.result); require.Empty(t, w.told) }},
+		}, func(t *testing.T, w *heard) { require.NotNil(t, w.result); require.Empty(t, w.told) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, d := logIn(t, tc.script, &waiter{})
+				w := logIn(t.Context(), tc.script, &heard{})
 				tc.check(t, w)
 				require.Equal(t, w.err == nil, w.result != nil)
-				require.Equal(t, w.err == nil, d.successes == 1)
 			})
 		})
 	}
@@ -144,14 +110,14 @@ func TestOutcomes(t *testing.T) {
 // methods too.
 func TestRelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, _ := logIn(t, fakelogin.Scripts()["asks"], &waiter{answer: accepts})
+		w := logIn(t.Context(), fakelogin.Scripts()["asks"], &heard{answer: accepts})
 		require.NoError(t, w.err)
 		require.Len(t, w.asked, 1)
 		require.Contains(t, w.asked[0], `elicitation/create {"requestId":1,"mode":"url"`)
 		require.Equal(t, []string{`elicitation/complete {"elicitationId":"e1"}`}, w.told)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w, _ := logIn(t, fakelogin.Scripts()["tells"], &waiter{answer: func(context.Context) (json.RawMessage, *login.Error) {
+		w := logIn(t.Context(), fakelogin.Scripts()["tells"], &heard{answer: func(context.Context) (json.RawMessage, error) {
 			return nil, &login.Error{Code: -32601, Message: "Method not found"}
 		}})
 		require.NoError(t, w.err, "droid got the error")
@@ -165,82 +131,32 @@ func TestRelay(t *testing.T) {
 func TestDroidLearnsTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var caps json.RawMessage
-		d := newDesk(t, func(c *fakelogin.Conversation) { caps = c.Capabilities; c.Fail(1, c.Method, "") })
-		_, err := d.Login(t.Context(), login.APIKey, login.Listener{Capabilities: json.RawMessage(`{"elicitation":{"url":{}}}`)})
+		start := fakelogin.Start(func(c *fakelogin.Conversation) { caps = c.Capabilities; c.Fail(1, c.Method, "") })
+		_, err := login.Do(t.Context(), start, login.APIKey, login.Listener{Capabilities: json.RawMessage(`{"elicitation":{"url":{}}}`)}, zap.NewNop())
 		require.ErrorContains(t, err, login.APIKey)
 		require.JSONEq(t, `{"elicitation":{"url":{}}}`, string(caps))
 		var none *login.NoMethodError
-		_, err = d.Login(t.Context(), "magic", login.Listener{})
+		_, err = login.Do(t.Context(), start, "magic", login.Listener{}, zap.NewNop())
 		require.ErrorAs(t, err, &none)
 		require.Equal(t, []string{login.Pairing, login.APIKey}, none.Has)
 	})
 }
 
-// Two who log in at once share one droid. Who comes later learns what was told, who
-// leaves does not end it, and the last one does.
-func TestTwoShareOneRun(t *testing.T) {
+// droid is heard while it waits for an answer, but not without end.
+func TestDroidSaysTooMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ended := make(chan struct{})
-		end := sync.OnceFunc(func() { close(ended) })
-		d := newDesk(t, func(c *fakelogin.Conversation) {
-			defer end()
-			c.Open(fakelogin.Address)
-			c.Tell("_x", `{}`)
-			c.AwaitEnd()
-		})
-		first, second := &waiter{}, &waiter{}
-		first.logsIn(t, d.Desk)
-		synctest.Wait()
-		second.logsIn(t, d.Desk)
-		synctest.Wait()
-		require.Equal(t, 1, d.starts)
-		require.Equal(t, first.links, second.links)
-		require.Equal(t, []string{fakelogin.Address}, second.links)
-		require.Equal(t, []string{"_x {}"}, second.told)
-
-		first.leave()
-		<-first.done
-		require.ErrorIs(t, first.err, context.Canceled)
-		synctest.Wait()
-		select {
-		case <-ended:
-			require.Fail(t, "the other still waits")
-		default:
-		}
-		second.leave()
-		<-second.done
-		<-ended
-		require.Zero(t, d.successes)
-
-		third := &waiter{}
-		third.logsIn(t, d.Desk)
-		synctest.Wait()
-		require.Equal(t, 2, d.starts, "nobody joins a login that is ending")
-		third.leave()
-		<-third.done
-	})
-}
-
-// A request of droid's goes to one of two; when that one leaves, to the other.
-func TestRequestGoesToTheNext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, fakelogin.Scripts()["asks"])
-		first := &waiter{answer: func(ctx context.Context) (json.RawMessage, *login.Error) {
-			<-ctx.Done()
-			return json.RawMessage(`{"action":"cancel"}`), nil
-		}}
-		second := &waiter{answer: accepts}
-		first.logsIn(t, d.Desk)
-		synctest.Wait()
-		second.logsIn(t, d.Desk)
-		synctest.Wait()
-		require.Len(t, first.asked, 1)
-		require.Empty(t, second.asked)
-		first.leave()
-		<-second.done
-		require.NoError(t, second.err)
-		require.Equal(t, first.asked, second.asked)
-		<-first.done
+		var failure json.RawMessage
+		w := logIn(t.Context(), func(c *fakelogin.Conversation) {
+			for range 100 {
+				c.Tell("_x", `{}`)
+			}
+			_, failure = c.Ask("_y", `{}`)
+			c.Succeed()
+		}, &heard{answer: accepts})
+		require.NoError(t, w.err)
+		require.Len(t, w.told, 64)
+		require.Empty(t, w.asked)
+		require.NotEmpty(t, failure)
 	})
 }
 
@@ -248,7 +164,7 @@ func TestRequestGoesToTheNext(t *testing.T) {
 // be opened is an address.
 func TestWhatDroidSaysIsSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, _ := logIn(t, fakelogin.Scripts()["hostile"], &waiter{answer: accepts})
+		w := logIn(t.Context(), fakelogin.Scripts()["hostile"], &heard{answer: accepts})
 		require.NoError(t, w.err)
 		require.Len(t, w.told, 2)
 		require.Len(t, w.asked, 2, "the address and the form, not the script")
@@ -258,48 +174,48 @@ func TestWhatDroidSaysIsSafe(t *testing.T) {
 		require.Contains(t, w.told[0], `ABCD\\x1b[2K\\x1b]0;title\\x07\\r\\u202e\\u009b1A`)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w, _ := logIn(t, fakelogin.Scripts()["hostile refusal"], &waiter{})
+		w := logIn(t.Context(), fakelogin.Scripts()["hostile refusal"], &heard{})
 		require.NoError(t, acptest.CheckSafe(w.err.Error(), false))
 		require.Contains(t, w.err.Error(), `none\\x1b[2K`)
 	})
 }
 
-// Who does not want to go to the address has no login.
-func TestDeclined(t *testing.T) {
+// A login that is ended ends its droid, and the cause is the answer.
+func TestLoginIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, d := logIn(t, fakelogin.Scripts()["pending"], &waiter{link: func(context.Context) bool { return false }})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := false
+		time.AfterFunc(time.Minute, func() { cancel(login.ErrDeclined) })
+		w := logIn(ctx, func(c *fakelogin.Conversation) { c.Open(fakelogin.Address); c.AwaitEnd(); ended = true }, &heard{})
 		require.ErrorIs(t, w.err, login.ErrDeclined)
-		require.Zero(t, d.successes)
+		require.True(t, ended)
+		_, err := login.Do(ctx, nil, login.Pairing, login.Listener{}, zap.NewNop())
+		require.ErrorIs(t, err, login.ErrDeclined, "none is started")
 	})
 }
 
 // What is no address on the web is not shown.
 func TestNoLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, _ := logIn(t, func(c *fakelogin.Conversation) {
+		w := logIn(t.Context(), func(c *fakelogin.Conversation) {
 			for _, bad := range []string{"file:///etc/passwd", "https://", "https://x/\x1b[31m", "javascript:1", "https://x/" + strings.Repeat("y", 5000)} {
 				c.Open(bad)
 			}
 			c.Open(fakelogin.Address)
 			time.Sleep(time.Millisecond) // the addresses and the answer come by two ways
 			c.Refuse()
-		}, &waiter{})
+		}, &heard{})
 		require.Equal(t, []string{fakelogin.Address}, w.links)
 	})
 }
 
-// A success that comes when nobody waits any more is one.
+// A success that comes while droid is told to end is one.
 func TestLateSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, func(c *fakelogin.Conversation) { c.AwaitEnd(); c.Succeed() })
-		w := &waiter{}
-		w.logsIn(t, d.Desk)
-		synctest.Wait()
-		w.leave()
-		<-w.done
-		require.ErrorIs(t, w.err, context.Canceled)
-		d.Close()
-		require.Equal(t, 1, d.successes)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		w := logIn(ctx, func(c *fakelogin.Conversation) { c.AwaitEnd(); c.Succeed() }, &heard{})
+		require.NoError(t, w.err)
 	})
 }
 
@@ -307,48 +223,31 @@ func TestLateSuccess(t *testing.T) {
 func TestStubbornDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		killed := make(chan struct{})
-		d := login.New(func() (*login.Process, error) {
+		start := func() (*login.Process, error) {
 			in, stdin := io.Pipe()
 			stdout, out := io.Pipe()
 			go io.Copy(io.Discard, in)
 			kill := sync.OnceFunc(func() { close(killed); out.Close(); in.Close() })
 			return &login.Process{Stdin: stdin, Stdout: stdout, Terminate: func() {}, Kill: kill, Wait: func() *login.DiedError { return &login.DiedError{} }}, nil
-		}, func(string) {}, zap.NewNop())
+		}
 		began := time.Now()
-		_, err := d.Login(t.Context(), login.Pairing, login.Listener{})
+		_, err := login.Do(t.Context(), start, login.Pairing, login.Listener{}, zap.NewNop())
 		require.ErrorIs(t, err, login.ErrStartTime, "it did not even answer initialize")
 		<-killed
 		require.Equal(t, login.StartTime+3*time.Second, time.Since(began))
-		d.Close()
-		_, err = d.Login(t.Context(), login.Pairing, login.Listener{})
-		require.ErrorIs(t, err, login.ErrClosed)
-	})
-}
-
-func TestDeskCloses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, fakelogin.Scripts()["pending"])
-		w := &waiter{}
-		w.logsIn(t, d.Desk)
-		synctest.Wait()
-		d.Close()
-		<-w.done
-		require.ErrorIs(t, w.err, login.ErrClosed)
 	})
 }
 
 // A listener that panics ends what it was asked, not the program.
 func TestPanickingListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, _ := logIn(t, fakelogin.Scripts()["tells"], &waiter{answer: func(context.Context) (json.RawMessage, *login.Error) { panic("boom") }})
+		w := logIn(t.Context(), fakelogin.Scripts()["tells"], &heard{answer: func(context.Context) (json.RawMessage, error) { panic("boom") }})
 		require.NoError(t, w.err, "droid got an error and went on")
 	})
 }
 
 func TestNoDroid(t *testing.T) {
 	nothing := errors.New("no droid")
-	d := login.New(func() (*login.Process, error) { return nil, nothing }, func(string) {}, zap.NewNop())
-	_, err := d.Login(t.Context(), login.Pairing, login.Listener{})
+	_, err := login.Do(t.Context(), func() (*login.Process, error) { return nil, nothing }, login.Pairing, login.Listener{}, zap.NewNop())
 	require.ErrorIs(t, err, nothing)
-	d.Close()
 }

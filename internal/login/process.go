@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -28,9 +27,8 @@ type Start func() (*Process, error)
 
 // DiedError says that droid ended before it had answered.
 type DiedError struct {
-	State   string   // how, as in "exit status 1"
-	Stderr  []string // its last 10 lines there, each cut at 1 kB and safe to show
-	Started bool     // it had written something to its stdout
+	State  string   // how, as in "exit status 1"
+	Stderr []string // its last 10 lines there, each cut at 1 kB and safe to show
 }
 
 // Error tells how droid ended and what it wrote last.
@@ -82,14 +80,13 @@ func (c Command) start(env []string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	stdout := &noticing{in: p.Stdout}
 	draining := make(chan *time.Timer, 1) // ends the reading of its output
 	go func() {
 		<-p.Gone()
 		draining <- time.AfterFunc(drainTime, func() { _ = p.Stdout.Close() }) // read only
 	}()
 	return &Process{
-		Stdin: p.Stdin, Stdout: stdout,
+		Stdin: p.Stdin, Stdout: p.Stdout,
 		Terminate: func() { _ = p.Terminate() }, // it may be gone
 		Kill:      func() { _ = p.Kill() },
 		Wait: func() *DiedError {
@@ -97,7 +94,7 @@ func (c Command) start(env []string) (*Process, error) {
 			exit := p.Exit(drainTime)
 			drained.Stop()
 			_ = p.Stdout.Close()
-			return &DiedError{State: exit.Text, Stderr: shown(exit.Stderr), Started: stdout.some.Load()}
+			return &DiedError{State: exit.Text, Stderr: shown(exit.Stderr)}
 		},
 	}, nil
 }
@@ -110,18 +107,4 @@ func shown(lines []string) (safe []string) {
 		}
 	}
 	return safe
-}
-
-// noticing is a reader that notes whether there was anything to read.
-type noticing struct {
-	in   io.Reader
-	some atomic.Bool
-}
-
-func (n *noticing) Read(p []byte) (int, error) {
-	count, err := n.in.Read(p)
-	if count > 0 {
-		n.some.Store(true)
-	}
-	return count, err
 }

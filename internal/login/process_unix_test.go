@@ -4,7 +4,6 @@ package login_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -20,7 +19,7 @@ import (
 
 // program is a droid that is a process, with a script of this name, and a browser that
 // writes what it is to open into the pipe opened. Its stderr gets a line.
-func program(t *testing.T, script string) (d *login.Desk, opened string) {
+func program(t *testing.T, script string) (start login.Start, opened string) {
 	t.Helper()
 	dir := t.TempDir()
 	opened = filepath.Join(dir, "opened by xdg-open")
@@ -33,49 +32,45 @@ func program(t *testing.T, script string) (d *login.Desk, opened string) {
 	t.Setenv("TMPDIR", filepath.Join(dir, "tmp's"))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tmp's"), 0o700))
 	command := login.Command{Path: droid, Env: []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", envScript + "=" + script}}
-	d = login.New(func() (*login.Process, error) { return command.Start(zap.NewNop()) }, func(string) {}, zap.NewNop())
 	t.Cleanup(func() {
-		d.Close()
 		left, err := os.ReadDir(filepath.Join(dir, "tmp's"))
 		require.NoError(t, err)
 		require.Empty(t, left, "the scripts are gone")
 	})
-	return d, opened
+	return func() (*login.Process, error) { return command.Start(zap.NewNop()) }, opened
 }
 
 // The address that a real process opens by xdg-open is told, and xdg-open runs.
 func TestProcessTellsItsLink(t *testing.T) {
-	d, opened := program(t, "pending")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	_, err := d.Login(ctx, login.Pairing, login.Listener{Link: func(_ context.Context, address string) bool {
+	start, opened := program(t, "pending")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	defer time.AfterFunc(20*time.Second, func() { cancel(nil) }).Stop()
+	_, err := login.Do(ctx, start, login.Pairing, login.Listener{Link: func(address string) {
 		require.Equal(t, fakelogin.Address, address)
-		return false
-	}})
+		cancel(login.ErrDeclined)
+	}}, zap.NewNop())
 	require.ErrorIs(t, err, login.ErrDeclined)
-	d.Close()
 	text, err := os.ReadFile(opened) // when the browser opens it, which outlives droid
 	require.NoError(t, err)
 	require.Equal(t, fakelogin.Address, string(text))
 }
 
 func TestProcessOutcomes(t *testing.T) {
-	d, _ := program(t, "nonsense")
-	result, err := d.Login(t.Context(), login.Pairing, login.Listener{})
+	start, _ := program(t, "nonsense")
+	result, err := login.Do(t.Context(), start, login.Pairing, login.Listener{}, zap.NewNop())
 	require.NoError(t, err)
 	require.JSONEq(t, `{}`, string(result))
 
-	d, _ = program(t, "dies")
-	_, err = d.Login(t.Context(), login.Pairing, login.Listener{Link: func(context.Context, string) bool { return true }})
+	start, _ = program(t, "dies")
+	_, err = login.Do(t.Context(), start, login.Pairing, login.Listener{Link: func(string) {}}, zap.NewNop())
 	var died *login.DiedError
 	require.ErrorAs(t, err, &died)
-	require.Equal(t, login.DiedError{State: "exit status 3", Stderr: []string{"the last words"}, Started: true}, *died)
+	require.Equal(t, login.DiedError{State: "exit status 3", Stderr: []string{"the last words"}}, *died)
 }
 
 func TestProcessThatIsNone(t *testing.T) {
 	command := login.Command{Path: filepath.Join(t.TempDir(), "none")}
-	d := login.New(func() (*login.Process, error) { return command.Start(zap.NewNop()) }, func(string) {}, zap.NewNop())
-	defer d.Close()
-	_, err := d.Login(t.Context(), login.Pairing, login.Listener{Ask: func(context.Context, string, json.RawMessage) (json.RawMessage, *login.Error) { return nil, nil }})
+	_, err := login.Do(t.Context(), func() (*login.Process, error) { return command.Start(zap.NewNop()) }, login.Pairing, login.Listener{}, zap.NewNop())
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime/debug"
-	"sync"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -14,64 +14,40 @@ import (
 	"droid-acp/internal/visible"
 )
 
-// run is one login: one droid, and all who wait for it.
+// maxHeard is how many messages of droid's are passed on in one login. Not a single one was
+// ever seen.
+const maxHeard = 64
+
+// run is one login: one droid, and who waits for it.
 type run struct {
-	desk   *Desk
 	method string
-	caps   json.RawMessage
+	l      Listener
+	log    *zap.Logger
+	said   atomic.Int32 // how many messages of droid's there were
 
-	ctx    context.Context // ends when nobody waits any more, or the desk is closed
-	cancel context.CancelCauseFunc
-
-	mu      sync.Mutex
-	members []*member // the first of them is asked
-	told    []event   // for those who come late
-	asks    []*ask    // requests of droid's without an answer
-
-	proc  *Process // nil before the start
-	conn  *jsonrpc.Conn
-	login chan answer // droid's to authenticate, which may come when nobody waits for it any more
-
-	done   chan struct{} // closed when result and err are set
-	result json.RawMessage
-	err    error
+	proc *Process
+	conn *jsonrpc.Conn
 }
 
-func newRun(d *Desk, method string, caps json.RawMessage) *run {
-	r := &run{desk: d, method: method, caps: caps, done: make(chan struct{}), login: make(chan answer, 1)}
-	r.ctx, r.cancel = context.WithCancelCause(d.ctx)
-	return r
-}
-
-// work does the login. It returns when the outcome is told and droid is gone.
-func (r *run) work() {
-	defer r.cancel(nil)
-	defer close(r.done)
-	defer r.desk.over(r)
-	defer func() {
-		if p := recover(); p != nil {
-			r.desk.log.Error("panic while droid logged in", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			r.result, r.err = nil, errors.New("droid-acp failed while droid logged in; the details are in its log")
-		}
-	}()
-	result, err := r.attempt()
-	if err == nil {
-		r.desk.succeeded(r.method)
+// Do starts a droid by start, has it log in by the method, and returns droid's result, which
+// is JSON, when that droid is gone. When ctx ends, droid is told to end, which takes up to
+// 4 s; a success that it tells even then is one.
+//
+// The error is droid's own (*Error), the cause of ctx's end, or why droid gave no answer:
+// *NoMethodError, *DiedError, ErrStartTime, ErrTime, or what start returned.
+func Do(ctx context.Context, start Start, method string, l Listener, log *zap.Logger) (json.RawMessage, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	r.result, r.err = result, err
-}
-
-// attempt starts droid, has it log in and ends it.
-func (r *run) attempt() (json.RawMessage, error) {
-	proc, err := r.desk.start()
+	proc, err := start()
 	if err != nil {
 		return nil, err
 	}
 	defer proc.Kill() // it is gone by then, unless this panicked
-	r.proc = proc
-	r.conn = jsonrpc.New(proc.Stdout, proc.Stdin, r.heard, jsonrpc.Options{MaxLine: maxLine, Refused: func(*jsonrpc.Error) {
-		r.desk.log.Debug("droid wrote a line that is no message, while it logs in")
-	}}, r.desk.log)
+	r := &run{method: method, l: l, log: log, proc: proc}
+	r.conn = jsonrpc.New(proc.Stdout, proc.Stdin, r.heard, jsonrpc.Options{MaxLine: maxLine, ToTheEnd: true, Refused: func(*jsonrpc.Error) {
+		log.Debug("droid wrote a line that is no message, while it logs in")
+	}}, log)
 	defer r.conn.Abort()
 	ran := make(chan struct{})
 	go func() {
@@ -79,14 +55,15 @@ func (r *run) attempt() (json.RawMessage, error) {
 		r.conn.Run(context.Background())
 	}()
 	closeInput := func() { _ = proc.Stdin.Close() }
-	defer context.AfterFunc(r.ctx, closeInput)() // a write that hangs ends, and droid does
+	defer context.AfterFunc(ctx, closeInput)() // a write that hangs ends, and droid does
 
-	result, err := r.converse()
+	login := make(chan answer, 1) // droid's to authenticate, which may come when droid is told to end
+	result, err := r.converse(ctx, login)
 	closeInput()
 	r.end(ran)
 	select {
-	case late := <-r.login: // it came while droid was told to end
-		if err != nil && late.err == nil {
+	case late := <-login:
+		if late.err == nil {
 			result, err = late.result, nil
 		}
 	default:
@@ -99,15 +76,15 @@ func (r *run) attempt() (json.RawMessage, error) {
 }
 
 // converse asks droid what it can do, and then to log in.
-func (r *run) converse() (json.RawMessage, error) {
-	capabilities, err := r.call(make(chan answer, 1), "initialize", initializeParams(r.caps), StartTime, ErrStartTime)
+func (r *run) converse(ctx context.Context, login chan answer) (json.RawMessage, error) {
+	capabilities, err := r.call(ctx, make(chan answer, 1), "initialize", initializeParams(r.l.Capabilities), StartTime, ErrStartTime)
 	if err != nil {
 		return nil, err
 	}
-	if err := known(r.method, offered(capabilities)); err != nil {
-		return nil, err
+	if has := offered(capabilities); !slices.Contains(has, r.method) {
+		return nil, &NoMethodError{Method: r.method, Has: has}
 	}
-	return r.call(r.login, "authenticate", map[string]string{"methodId": r.method}, Time, ErrTime)
+	return r.call(ctx, login, "authenticate", map[string]string{"methodId": r.method}, Time, ErrTime)
 }
 
 // initializeParams are what droid is told of the client.
@@ -134,7 +111,7 @@ func offered(answer json.RawMessage) (ids []string) {
 
 // call sends a request and returns its answer, which comes by the channel, or ErrGone when
 // droid is gone. late is the error when that takes longer than limit.
-func (r *run) call(answered chan answer, method string, params any, limit time.Duration, late error) (json.RawMessage, error) {
+func (r *run) call(ctx context.Context, answered chan answer, method string, params any, limit time.Duration, late error) (json.RawMessage, error) {
 	r.conn.Ask(method, params, func(result json.RawMessage, err error) { answered <- newAnswer(result, err) })
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -149,12 +126,12 @@ func (r *run) call(answered chan answer, method string, params any, limit time.D
 				continue
 			}
 			if IsLink(address) {
-				r.tell(event{link: address})
+				r.l.Link(address)
 			}
 		case <-timer.C:
 			return nil, late
-		case <-r.ctx.Done():
-			return nil, context.Cause(r.ctx)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -163,18 +140,27 @@ func (r *run) call(answered chan answer, method string, params any, limit time.D
 func (r *run) heard(c *jsonrpc.Call) {
 	c.Method, c.Params = visible.Line(c.Method), safe(c.Params)
 	switch {
+	case r.said.Add(1) > maxHeard:
+		r.log.Warn("droid says too much while it logs in; this is dropped")
+		refuse(c, "too much was asked")
 	case c.Response == nil:
-		r.tell(event{notice: c})
+		r.l.Tell(c.Method, c.Params)
 	case leadsNowhere(c):
 		refuse(c, "that is no address on the web")
 	default:
-		r.ask(c)
+		c.Ordered()
+		result, err := r.l.Ask(c.Context, c.Method, c.Params)
+		var refused *Error
+		if err != nil && !errors.As(err, &refused) {
+			refused = &Error{Code: -32603, Message: "there is no answer"}
+		}
+		c.Respond(result, refused)
 	}
 }
 
 // refuse answers a request of droid's with an error of our own.
 func refuse(c *jsonrpc.Call, why string) {
-	c.Respond(nil, &jsonrpc.Error{Code: -32603, Message: why})
+	c.Respond(nil, &Error{Code: -32603, Message: why})
 }
 
 // How long a droid may take to end.

@@ -16,7 +16,7 @@ func Remedy(method string, err error) string {
 	const other = "Or run `droid` in a terminal and log in there with /login."
 	var none *NoMethodError
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, ErrClosed):
+	case errors.Is(err, context.Canceled):
 		return ""
 	case errors.Is(err, ErrDeclined):
 		return "Log in again to get a new address. " + other

@@ -19,6 +19,7 @@ type Login struct {
 
 	message  string
 	began    time.Time
+	asks     bool   // the editor is to be asked to open it
 	dialog   string // the id of the editor's dialog, "" while the editor was not asked
 	takeBack func() // takes the dialog back
 }
@@ -99,7 +100,7 @@ func (s *Servers) LoginBegan(now time.Time, ev stream.MCPAuthRequired, dialogs b
 	text := l.Text()
 	if dialogs && isWebAddress(l.URL) {
 		text = "Your editor asks you to log in to the MCP server " + l.Server + "."
-		do.Show = l
+		do.Show, l.asks = l, true
 	} else if reply == nil {
 		do.Texts = s.once(text)
 	}
@@ -109,11 +110,11 @@ func (s *Servers) LoginBegan(now time.Time, ev stream.MCPAuthRequired, dialogs b
 	return do
 }
 
-// NotShown returns the logins whose address the editor was not yet asked to open,
-// because they began before it knew the session.
+// NotShown returns the logins whose address the editor is to be asked to open and was not
+// yet, because they began before it knew the session.
 func (s *Servers) NotShown() (logins []*Login) {
 	for _, l := range s.logins {
-		if l.dialog == "" && isWebAddress(l.URL) {
+		if l.asks && l.dialog == "" {
 			logins = append(logins, l)
 		}
 	}

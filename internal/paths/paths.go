@@ -41,3 +41,8 @@ func OfURI(uri string) (path string, ok bool) {
 	}
 	return filepath.FromSlash(p), true
 }
+
+// Same compares clean paths as the system does, links aside.
+func Same(a, b string) bool {
+	return a == b || filepath.Separator == '\\' && strings.EqualFold(a, b)
+}

@@ -89,3 +89,9 @@ func TestMissing(t *testing.T) {
 		require.Equal(t, said, UnmarkMissing(said))
 	}
 }
+
+func TestSame(t *testing.T) {
+	require.True(t, Same("/a", "/a"))
+	require.False(t, Same("/a", "/b"))
+	require.Equal(t, filepath.Separator == '\\', Same(`C:\Src`, `c:\src`))
+}

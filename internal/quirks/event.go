@@ -195,6 +195,12 @@ type Failure struct {
 	Advice  string
 }
 
+// WantsLogin tells a missing Factory login from a model key that the provider refused; both
+// carry the reason model_authentication_failed.
+func (f *Failure) WantsLogin() bool {
+	return f.Name == "AuthenticationError" || f.Message == "No access token available"
+}
+
 // TurnEnded ends the turn, exactly once after its TurnStarted or, when droid
 // never echoed the message, after Normalizer.Begin. All its tool calls have
 // ended and all its requests are answered or withdrawn.

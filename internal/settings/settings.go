@@ -1,11 +1,9 @@
-// Package settings is the one table of what droid-acp can be told: flags,
-// environment variables, defaults, what is allowed, and who reads it. The command
-// line, its errors, --help, docs/options.md, the man page and the completions are
-// all made of its rows.
+// Package settings is the one table of what droid-acp can be told: flags, environment
+// variables, defaults, what is allowed. The command line, its errors, --help,
+// docs/options.md, the man page and the completions are made of its rows, by cobra.
 //
 // A setting that several commands read is a row of Common; one that a single command
-// reads stands in that command's Own. A command is a Command and a function that runs
-// it; cmd/droid-acp/commands.go has the list, and its head says how to add one.
+// reads stands in the row of that command, in cmd/droid-acp.
 //
 // A flag wins over its environment variable, and that over the default. An empty
 // variable counts as one that is not set.
@@ -13,6 +11,8 @@ package settings
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -43,74 +43,55 @@ type Setting struct {
 	Does    string        // what it does: a phrase without a full stop
 	Hidden  bool          // neither help nor documents name it
 
-	// FoundElsewhere: somebody else reads the environment variable, so that Resolve does not.
+	// FoundElsewhere: somebody else reads the environment variable, so that
+	// Values.ReadEnvironment does not.
 	FoundElsewhere bool
 }
 
-// Command is a row of the table of commands: all but the function that runs it.
-type Command struct {
-	Name    string      // "" for serving
-	Args    string      // what its usage calls the arguments; "" if it takes none
-	MaxArgs int         // how many arguments it takes; -1 for any number
-	Words   []string    // the words that it takes one of; nil if any will do
-	Summary string      // a phrase, in lower case
-	Long    string      // further sentences
-	Reads   []string    // which rows of Common it reads
-	Own     []Setting   // rows that only this command has
-	Exclude [][2]string // flags that contradict each other
-	Exits   []Exit      // its exit codes
-	// Examples are shown in the help and on the man page.
-	Examples []Example
-	Hidden   bool // neither help nor documents name it
-
-	// PassesOver: flags of Common that it does not read are no error. Clients append the
-	// arguments of a login to those of the agent.
-	PassesOver bool
-	// Strict: an unknown variable DROID_ACP_… is an error, not a warning.
-	Strict bool
-}
-
-// Exit is an exit code and what it means.
-type Exit struct {
-	Code  int
-	Means string
-}
-
-// Example is a call of a command and what it does: a phrase without a full stop.
-type Example struct{ Call, Does string }
-
-// Title is how the command is called in a shell.
-func (c Command) Title() string {
-	if c.Name == "" {
-		return "droid-acp"
+// usage is what help says of the setting, but for its default.
+func (s Setting) usage() string {
+	text := s.Does
+	switch s.Kind {
+	case Choice:
+		text += ": " + or(s.Allowed)
+	case Texts:
+		text += "; may be given several times"
 	}
-	return "droid-acp " + c.Name
+	if s.Env != "" {
+		text += " [$" + s.Env + "]"
+	}
+	return text
 }
 
-// Word is the command's name in a sentence.
-func (c Command) Word() string {
-	if c.Name == "" {
-		return "serving"
+// takes reports whether the text is a value of the setting.
+func (s Setting) takes(text string) bool {
+	switch s.Kind {
+	case Choice:
+		return slices.Contains(s.Allowed, text) || text == "" && s.Default == "" // what else would hold
+	case Duration:
+		d, err := time.ParseDuration(text)
+		return err == nil && d >= s.Least
+	case Switch:
+		_, err := strconv.ParseBool(text)
+		return err == nil
 	}
-	return c.Name
+	return true
 }
 
-// Settings are the rows that the command reads, the shared ones first.
-func (c Command) Settings() []Setting {
-	rows := make([]Setting, 0, len(c.Reads)+len(c.Own))
-	for _, row := range Common() {
-		if slices.Contains(c.Reads, row.Name) {
-			rows = append(rows, row)
-		}
+// allowed says what the setting takes, in words. Only a Choice, a Duration and a Switch
+// do not take every text.
+func (s Setting) allowed() string {
+	switch {
+	case s.Form != "":
+		return s.Form
+	case s.Kind == Switch:
+		return "true or false"
 	}
-	return append(rows, c.Own...)
+	return or(s.Allowed)
 }
 
-// Flags are the rows whose flags the command line of the command may have: those that it
-// reads and those that it passes over.
-func (c Command) Flags() []Setting {
-	if c.PassesOver {
-		return append(Common(), c.Own...)
-	}
-	return c.Settings()
+// or lists words: "a, b or c".
+func or(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

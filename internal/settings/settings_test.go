@@ -1,134 +1,98 @@
 package settings
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
 
-// trial is an invented command.
-func trial() Command {
-	return Command{
-		Name: "trial", Reads: []string{Mode, Files, ParkAfter, Shell, Droid, LogFile},
-		Own: []Setting{
-			{Name: "demo", Kind: Switch},
-			{Name: "expect", Kind: Texts, Value: "TEXT"},
-			{Name: "timeout", Kind: Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero"},
-			{Name: "answer", Kind: Choice, Value: "ANSWER", Allowed: []string{"yes", "no"}, Default: "no"},
-		},
-		Exclude: [][2]string{{"demo", Droid}},
+// trial are the values of an invented command, which reads all of Common, after these
+// arguments (separated by "|") and in this environment.
+func trial(args string, environ ...string) (Values, error) {
+	rows := append(Common(),
+		Setting{Name: "demo", Kind: Switch},
+		Setting{Name: "expect", Kind: Texts, Value: "TEXT"},
+		Setting{Name: "timeout", Kind: Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero"},
+		Setting{Name: "answer", Kind: Choice, Value: "ANSWER", Allowed: []string{"yes", "no"}, Default: "no"},
+	)
+	v, flags := New(rows), pflag.NewFlagSet("trial", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	for _, row := range rows {
+		v.AddFlag(flags, row)
 	}
-}
-
-func environ(lines ...string) func(string) string {
-	return func(name string) string {
-		for _, line := range lines {
+	if err := flags.Parse(strings.FieldsFunc(args, func(r rune) bool { return r == '|' })); err != nil {
+		return v, err
+	}
+	return v, v.ReadEnvironment(CommonNames(), func(name string) string {
+		for _, line := range environ {
 			if value, ok := strings.CutPrefix(line, name+"="); ok {
 				return value
 			}
 		}
 		return ""
-	}
+	})
 }
 
 func TestFlagBeforeVariableBeforeDefault(t *testing.T) {
-	v, err := trial().Resolve(nil, environ())
+	v, err := trial("")
 	require.NoError(t, err)
 	require.Equal(t, 15*time.Minute, v.Duration(ParkAfter))
 	require.Empty(t, v.String(Mode))
 	require.False(t, v.Bool(Shell))
 	require.Equal(t, "no", v.String("answer"))
 
-	env := environ("DROID_ACP_MODE=spec", "DROID_ACP_PARK_AFTER=2m", "DROID_ACP_SHELL=1", "DROID_ACP_LOG_FILE=/a", "DROID_ACP_DROID=/droid", "DROID_ACP_MODEL=not read")
-	v, err = trial().Resolve(nil, env)
+	env := []string{"DROID_ACP_MODE=spec", "DROID_ACP_PARK_AFTER=2m", "DROID_ACP_SHELL=1", "DROID_ACP_LOG_FILE=/a", "DROID_ACP_DROID=/droid", "DROID_ACP_EFFORT="}
+	v, err = trial("", env...)
 	require.NoError(t, err)
 	require.Equal(t, 2*time.Minute, v.Duration(ParkAfter))
 	require.Equal(t, "spec", v.String(Mode))
 	require.True(t, v.Bool(Shell))
 	require.Equal(t, "$DROID_ACP_LOG_FILE", v.Source(LogFile))
-	require.False(t, v.ByFlag(Mode))
 	require.Empty(t, v.String(Droid), "droid.Find reads it")
-	require.Empty(t, v.String(Model))
 
-	v, err = trial().Resolve(Given{Mode: {"normal", "auto-low"}, ParkAfter: {"0"}, Shell: {"false"}, LogFile: {"/b"}, "expect": {"a", "b"}}, env)
+	v, err = trial("--mode|normal|--mode=auto-low|--park-after|0|--shell=false|--log-file=/b|--expect|a|--expect|b", env...)
 	require.NoError(t, err)
 	require.Zero(t, v.Duration(ParkAfter))
 	require.Equal(t, "auto-low", v.String(Mode), "the last one counts")
 	require.False(t, v.Bool(Shell))
 	require.Equal(t, "--log-file", v.Source(LogFile))
-	require.True(t, v.ByFlag(Mode))
 	require.Equal(t, []string{"a", "b"}, v.Strings("expect"))
 
-	v, err = trial().Resolve(Given{Mode: {""}}, env)
+	v, err = trial("--mode=|--demo", env...)
 	require.NoError(t, err)
 	require.Empty(t, v.String(Mode), "an empty flag asks for droid's own")
+	require.True(t, v.Bool("demo"))
 	require.Panics(t, func() { v.String("no such setting") })
 }
 
 // Each error names the flag or the variable, and what is allowed.
 func TestWrongValues(t *testing.T) {
-	for _, tc := range []struct {
-		given Given
-		env   string
-		want  string
-	}{
-		{Given{Mode: {"turbo"}}, "", `invalid value "turbo" for --mode: allowed is normal, spec, auto-low, auto-medium or auto-high`},
-		{nil, "DROID_ACP_MODE=turbo", `invalid value "turbo" for $DROID_ACP_MODE: allowed is normal, spec, auto-low, auto-medium or auto-high`},
-		{Given{Mode: {"turbo", "spec"}}, "", `for --mode`},
-		{nil, "DROID_ACP_SHELL=maybe", `invalid value "maybe" for $DROID_ACP_SHELL: allowed is true or false`},
-		{nil, "DROID_ACP_PARK_AFTER=15", `invalid value "15" for $DROID_ACP_PARK_AFTER: allowed is a time such as 90s`},
-		{Given{ParkAfter: {"-1s"}}, "", `invalid value "-1s" for --park-after: allowed is a time such as 90s`},
-		{Given{"timeout": {"0s"}}, "", `invalid value "0s" for --timeout: allowed is a time longer than zero`},
-		{Given{"answer": {""}}, "", `invalid value "" for --answer: allowed is yes or no`},
-		{Given{Model: {"x"}}, "", "--model means nothing to trial"},
-		{Given{"demo": {"true"}, Droid: {"/droid"}}, "", "--demo and --droid exclude each other"},
+	for _, tc := range []struct{ args, env, want string }{
+		{"--mode=turbo", "", `invalid argument "turbo" for "--mode" flag: allowed is normal, spec, auto-low, auto-medium or auto-high`},
+		{"", "DROID_ACP_MODE=turbo", `invalid value "turbo" for $DROID_ACP_MODE: allowed is normal, spec, auto-low, auto-medium or auto-high`},
+		{"--mode=turbo|--mode=spec", "", `"--mode" flag`},
+		{"", "DROID_ACP_SHELL=maybe", `invalid value "maybe" for $DROID_ACP_SHELL: allowed is true or false`},
+		{"", "DROID_ACP_PARK_AFTER=15", `invalid value "15" for $DROID_ACP_PARK_AFTER: allowed is a time such as 90s`},
+		{"--park-after=-1s", "", `"--park-after" flag: allowed is a time such as 90s`},
+		{"--timeout=0s", "", `"--timeout" flag: allowed is a time longer than zero`},
+		{"--answer=", "", `invalid argument "" for "--answer" flag: allowed is yes or no`},
 	} {
-		_, err := trial().Resolve(tc.given, environ(tc.env))
+		_, err := trial(tc.args, tc.env)
 		require.ErrorContains(t, err, tc.want)
 	}
-}
-
-func TestWhatIsNoContradiction(t *testing.T) {
-	for _, given := range []Given{{"demo": {"true"}}, {"demo": {"false"}, Droid: {"/droid"}}} {
-		_, err := trial().Resolve(given, environ("DROID_ACP_DROID=/droid", "DROID_ACP_FILES=disk"))
-		require.NoError(t, err)
-	}
-	_, err := trial().Resolve(Given{Mode: {"spec"}}, environ("DROID_ACP_MODE=turbo"))
+	_, err := trial("--mode=spec", "DROID_ACP_MODE=turbo")
 	require.NoError(t, err, "a variable that the flag wins over is not looked at")
-	lenient := trial()
-	lenient.PassesOver = true
-	_, err = lenient.Resolve(Given{Model: {"x"}}, environ())
-	require.NoError(t, err)
-}
-
-func TestArguments(t *testing.T) {
-	words := Command{Name: "paint", MaxArgs: 1, Words: []string{"red", "blue"}}
-	require.NoError(t, words.CheckArgs([]string{"red"}))
-	for _, args := range [][]string{nil, {"green"}, {"red", "blue"}} {
-		require.EqualError(t, words.CheckArgs(args), "paint takes one of red or blue")
-	}
-	require.EqualError(t, Command{Name: "man"}.CheckArgs([]string{"x"}), `man takes no argument "x"`)
-	require.NoError(t, Command{MaxArgs: -1}.CheckArgs([]string{"x", "y"}))
 }
 
 func TestStrays(t *testing.T) {
-	strays := Strays([]string{
+	require.Equal(t, []string{"there is no setting $DROID_ACP_MODLE", "there is no setting $DROID_ACP_TRANSCRIPTS2"}, Strays([]string{
 		"DROID_ACP_MODE=spec", "DROID_ACP_DROID=/droid", "DROID_ACP_E2E_DROIDS=0.99.0", "DROID_ACP_TEST_LOGIN=x", "DROID_ACP_TRANSCRIPTS=none",
-		"DROID_ACP_ACTIVE_HELP=0", "DROID_ACP_EMPTY=", "HOME=/", "MYDROID_ACP_X=1",
-		"DROID_ACP_MODLE=x", "DROID_ACP_SOMETHING=x", "DROID_ACP_FILE=x", "DROID_ACP_TRANSCRIPTS2=x",
-	}, nil)
-	var said []string
-	for _, s := range strays {
-		said = append(said, s.String())
-	}
-	require.Equal(t, []string{
-		"there is no setting $DROID_ACP_MODLE; is $DROID_ACP_MODEL meant?",
-		"there is no setting $DROID_ACP_SOMETHING",
-		"there is no setting $DROID_ACP_FILE; is $DROID_ACP_FILES meant?",
-		"there is no setting $DROID_ACP_TRANSCRIPTS2",
-	}, said)
+		"DROID_ACP_ACTIVE_HELP=0", "DROID_ACP_EMPTY=", "HOME=/", "MYDROID_ACP_X=1", "DROID_ACP_MODLE=x", "DROID_ACP_TRANSCRIPTS2=x",
+	}))
 }
 
 // Every setting that commands share has a flag, a variable that is called the same, and words.
@@ -136,7 +100,7 @@ func TestCommonIsComplete(t *testing.T) {
 	for _, row := range Common() {
 		require.Equal(t, prefix+strings.ToUpper(strings.ReplaceAll(row.Name, "-", "_")), row.Env)
 		require.NotEmpty(t, row.Does, row.Name)
-		require.NotEmpty(t, row.Otherwise(), row.Name)
+		require.NotEmpty(t, row.Default+row.Unset, row.Name)
 		require.Equal(t, row.Kind == Switch, row.Value == "", row.Name)
 		require.Equal(t, row.Kind == Choice, len(row.Allowed) > 0, row.Name)
 		if row.Default != "" {

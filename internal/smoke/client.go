@@ -3,117 +3,129 @@
 package smoke
 
 import (
-	"bufio"
+	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc"
 )
 
-// client speaks ACP to an agent, strictly in the order in which lines arrive.
+// client speaks ACP to an agent. What the agent says takes effect in order, and only while
+// the client waits for an answer: the rest of the time the client itself holds mu.
 type client struct {
-	in    *bufio.Reader
-	out   io.Writer
-	next  int
+	mu    sync.Mutex
+	conn  *jsonrpc.Conn
+	ctx   context.Context         // of the connection
+	fail  context.CancelCauseFunc // ends it, and the run with this error
 	show  viewer
 	allow Policy
 	turn  *PromptResult // what runs, nil between prompts
 }
 
-// message is any JSON-RPC line.
-type message struct {
-	ID     json.RawMessage `json:"id,omitempty"`
-	Method string          `json:"method,omitempty"`
-	Params json.RawMessage `json:"params,omitempty"`
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  *rpcError       `json:"error,omitempty"`
+func connect(in io.Reader, out, w io.Writer, o Options) *client {
+	c := &client{show: viewer{w: w, raw: o.JSON, colour: o.Colour}, allow: o.Allow}
+	c.ctx, c.fail = context.WithCancelCause(context.Background())
+	c.conn = jsonrpc.New(io.TeeReader(in, &lines{c: c}), io.MultiWriter(&lines{c: c}, out), c.heard, jsonrpc.Options{
+		MaxLine: 256 << 20,
+		Refused: func(e *jsonrpc.Error) {
+			c.fail(errors.New("the agent wrote a line that is not JSON-RPC: " + e.Message))
+		},
+	}, cmp.Or(o.Log, zap.NewNop()))
+	c.mu.Lock()
+	go c.conn.Run(c.ctx)
+	return c
 }
 
-// call sends a request and handles what arrives until its response.
+// close ends the connection. Nothing is shown after that.
+func (c *client) close() {
+	c.fail(nil)
+	c.conn.Abort()
+	c.mu.Unlock()
+}
+
+// lines shows what passes in one direction, in whole lines.
+type lines struct {
+	c    *client
+	rest []byte
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	end := bytes.LastIndexByte(p, '\n') + 1
+	if end > 0 && l.c.ctx.Err() == nil {
+		l.c.show.line(append(l.rest, p[:end]...))
+		l.rest = nil
+	}
+	l.rest = append(l.rest, p[end:]...)
+	return len(p), nil
+}
+
+// call sends a request and waits for its response.
 func (c *client) call(method string, params, result any) error {
-	c.next++
-	id := fmt.Sprint(c.next)
-	if err := c.send(map[string]any{"jsonrpc": "2.0", "id": c.next, "method": method, "params": params}); err != nil {
+	var raw json.RawMessage
+	answered := make(chan error, 1)
+	c.mu.Unlock()
+	c.conn.Ask(method, params, func(r json.RawMessage, err error) {
+		c.mu.Lock() // for the one who waits: what comes behind the answer is heard in the next call
+		raw = r
+		answered <- err
+	})
+	err := <-answered
+	var refused *jsonrpc.Error
+	switch {
+	case c.ctx.Err() != nil:
+		return context.Cause(c.ctx)
+	case errors.As(err, &refused):
+		return &rpcError{refused.Code, refused.Message, refused.Data, method}
+	case errors.Is(err, jsonrpc.ErrGone):
+		return fmt.Errorf("waiting for the answer to %s: the agent closed the connection", method)
+	case err != nil:
 		return err
 	}
-	for {
-		m, err := c.read()
-		if err != nil {
-			return fmt.Errorf("waiting for the answer to %s: %w", method, err)
-		}
-		switch {
-		case m.Method == "" && string(m.ID) == id:
-			if m.Error != nil {
-				m.Error.method = method
-				return m.Error
-			}
-			return json.Unmarshal(m.Result, result)
-		case m.Method != "":
-			if err := c.handle(m); err != nil {
-				return err
-			}
-		}
-	}
+	return json.Unmarshal(raw, result)
 }
 
-func (c *client) read() (message, error) {
-	var m message
-	line, err := c.in.ReadBytes('\n')
-	if err != nil {
-		if errors.Is(err, io.EOF) {
-			return m, errors.New("the agent closed the connection")
-		}
-		return m, err
-	}
-	c.show.line(line)
-	if err := json.Unmarshal(line, &m); err != nil {
-		return m, fmt.Errorf("the agent wrote a line that is not JSON-RPC: %w", err)
-	}
-	return m, nil
-}
-
-func (c *client) send(m map[string]any) error {
-	line, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	line = append(line, '\n')
-	c.show.line(line)
-	_, err = c.out.Write(line)
-	return err
-}
-
-// handle shows an update and answers a permission request. All other requests
+// heard shows an update and answers a permission request. All other requests
 // are declined: this client declares no capabilities.
-func (c *client) handle(m message) error {
-	switch m.Method {
+func (c *client) heard(call *jsonrpc.Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return // the run is over
+	}
+	switch call.Method {
 	case "session/update":
-		u, err := readUpdate(m.Params)
+		u, err := readUpdate(call.Params)
 		if err != nil {
-			c.show.entry("?", string(m.Params))
+			c.show.entry("?", string(call.Params))
 			break
 		}
 		c.turn.heard(u)
 		c.show.update(u)
 	case "session/request_permission":
 		var p permissionRequest
-		if err := json.Unmarshal(m.Params, &p); err != nil {
-			return fmt.Errorf("permission request: %w", err)
+		if err := json.Unmarshal(call.Params, &p); err != nil {
+			c.fail(fmt.Errorf("permission request: %w", err))
+			break
 		}
-		call := p.call()
+		tool := p.call()
 		option := c.allow.pick(p)
-		c.turn.asked(call, option)
-		c.show.permission(call, p.Options, option)
+		c.turn.asked(tool, option)
+		c.show.permission(tool, p.Options, option)
 		outcome := map[string]any{"outcome": "selected", "optionId": option.OptionID}
 		if option.OptionID == "" {
 			outcome = map[string]any{"outcome": "cancelled"}
 		}
-		return c.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": map[string]any{"outcome": outcome}})
+		call.Respond(map[string]any{"outcome": outcome}, nil)
 	default:
-		if m.ID != nil {
-			return c.send(map[string]any{"jsonrpc": "2.0", "id": m.ID,
-				"error": map[string]any{"code": -32601, "message": "Method not found: " + m.Method}})
-		}
+		call.Respond(nil, &jsonrpc.Error{Code: -32601, Message: "Method not found: " + call.Method})
 	}
-	return nil
 }

@@ -2,6 +2,7 @@ package smoke
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -69,9 +70,9 @@ func outcomeOf(err error) Outcome {
 
 // rpcError is the error that answers a request.
 type rpcError struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-	Data    any    `json:"data"`
+	Code    int
+	Message string
+	Data    any    // json.RawMessage
 	method  string // what was asked for
 }
 
@@ -89,10 +90,9 @@ func (e *rpcError) kind() string {
 
 // details are the words for people: those of the data, else the message.
 func (e *rpcError) details() string {
-	if data, ok := e.Data.(map[string]any); ok {
-		if text, ok := data["details"].(string); ok && text != "" {
-			return text
-		}
+	var data struct{ Details string }
+	if raw, ok := e.Data.(json.RawMessage); ok && json.Unmarshal(raw, &data) == nil && data.Details != "" {
+		return data.Details
 	}
 	return e.Message
 }

@@ -1,11 +1,12 @@
 package smoke
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // Options say what to run.
@@ -16,8 +17,9 @@ type Options struct {
 	Model   string // what the session's model must be, "" for any
 	Effort  string // what its reasoning effort must be, "" for any
 	Allow   Policy
-	JSON    bool // show the raw protocol lines instead of the readable form
-	Colour  bool // show the readable form in colours
+	JSON    bool        // show the raw protocol lines instead of the readable form
+	Colour  bool        // show the readable form in colours
+	Log     *zap.Logger // of the client's own mistakes; nil for none
 }
 
 // Run has the agent behind in and out work on the prompts, one after the other in one
@@ -25,10 +27,14 @@ type Options struct {
 // prompts build on it; an expectation that is not met does not. It returns when ctx
 // ends, provided that the agent then closes its output.
 func Run(ctx context.Context, in io.Reader, out, w io.Writer, o Options) *Result {
-	c := &client{in: bufio.NewReaderSize(in, 64<<10), out: out, show: viewer{w: w, raw: o.JSON, colour: o.Colour}, allow: o.Allow}
+	c := connect(in, out, w, o)
+	defer c.close()
 	r := &Result{Started: time.Now(), Dir: o.CWD, Prompts: make([]PromptResult, len(o.Prompts))}
 	for i, p := range o.Prompts {
 		r.Prompts[i] = PromptResult{Prompt: p.Text, Outcome: NotRun, ToolCalls: []ToolCall{}, Permissions: []Permission{}, Expectations: []Checked{}}
+		for _, e := range p.Expect {
+			r.Prompts[i].Expectations = append(r.Prompts[i].Expectations, e.unchecked())
+		}
 	}
 	err := c.open(r, o)
 	for i := 0; i < len(o.Prompts) && err == nil; i++ {
@@ -126,9 +132,9 @@ func (c *client) prompt(ctx context.Context, r *Result, o Options, i int) error 
 		return context.Cause(ctx)
 	}
 	p.StopReason, p.Outcome = done.StopReason, Passed
-	for _, e := range o.Prompts[i].Expect {
+	for i, e := range o.Prompts[i].Expect {
 		checked := e.check(p.Answer, o.CWD)
-		p.Expectations = append(p.Expectations, checked)
+		p.Expectations[i] = checked
 		c.show.checked(e, checked)
 		if !checked.Met {
 			p.Outcome = NotMet

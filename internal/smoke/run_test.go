@@ -2,7 +2,9 @@ package smoke
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,23 +39,53 @@ func TestPrompts(t *testing.T) {
 	})
 	require.Equal(t, NotMet, r.Outcome)
 	require.Equal(t, 6, r.ExitCode)
-	require.Equal(t, `prompt 2: expected: the answer contains "nothing of it"; found: an answer without it`, r.Reason)
-	require.Equal(t, Totals{Prompts: 3, Passed: 2, Failed: 1, ToolCalls: 1, ToolCallsFailed: 1, Tokens: &Tokens{Total: 12, Input: 10, Output: 2}}, r.Totals)
+	require.Equal(t, `prompt 2: expected: the answer contains "nothing of it"; found: an answer without it: "two"`, r.Reason)
+	require.Equal(t, Totals{Prompts: 3, Passed: 2, Failed: 1, Expectations: 3, Met: 2, ToolCalls: 1, ToolCallsFailed: 1, Tokens: &Tokens{Total: 12, Input: 10, Output: 2}}, r.Totals)
 	require.Equal(t, []string{"one", "two", ""}, []string{r.Prompts[0].Answer, r.Prompts[1].Answer, r.Prompts[2].Answer})
 	require.Contains(t, shown, `expect  | the answer contains "one": yes
 expect  | there is a file made: yes
 you     | b
 `)
-	require.Contains(t, shown, `expect  | the answer contains "nothing of it": no, an answer without it`)
-	require.Regexp(t, `(?s)summary \| 3 prompts: 2 passed, 1 failed
+	require.Contains(t, shown, `expect  | the answer contains "nothing of it": no, an answer without it: "two"`)
+	require.Regexp(t, `(?s)summary \| 3 prompts: 2 passed, 1 failed; 2 of 3 expectations met
         \| 1 tool call \(1 failed or refused\), 0 permissions, [0-9.]+m?s, 12 tokens \(10 in, 2 out\)
-        \| prompt 2, expectation_not_met: expected: the answer contains "nothing of it"; found: an answer without it
+        \| prompt 2, expectation_not_met: expected: the answer contains "nothing of it"; found: an answer without it: "two"
 $`, shown)
+}
+
+// TestOrder: what comes behind an answer belongs to the next prompt, and the protocol's
+// lines are shown as they pass.
+func TestOrder(t *testing.T) {
+	o := Options{Prompts: []Prompt{{Text: "a"}, {Text: "b"}}, CWD: "/w"}
+	script := func(a *agent) {
+		first := a.opened("")
+		out := a.out
+		var both strings.Builder
+		a.out = &both
+		a.ends(first, "end_turn")
+		a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"late"}}`)
+		a.out = out
+		a.say("%s", strings.TrimSpace(both.String()))
+		a.ends(a.hears("session/prompt"), "end_turn")
+	}
+	for range 20 {
+		_, r := talkWhole(t, o, script)
+		require.Equal(t, []string{"", "late"}, []string{r.Prompts[0].Answer, r.Prompts[1].Answer})
+	}
+	o.JSON = true
+	shown, _ := talkWhole(t, o, script)
+	var seen []string
+	for line := range strings.Lines(shown) {
+		var m message
+		require.NoError(t, json.Unmarshal([]byte(line), &m))
+		seen = append(seen, m.Method+string(m.ID))
+	}
+	require.Equal(t, []string{"initialize1", "1", "session/new2", "2", "session/prompt3", "3", "session/update", "session/prompt4", "4"}, seen)
 }
 
 // TestFailedTurnEndsTheRun, and outweighs an expectation that was not met before.
 func TestFailedTurnEndsTheRun(t *testing.T) {
-	prompts := []Prompt{{Text: "a", Expect: []Expectation{{Contains: "x"}}}, {Text: "b"}, {Text: "c"}}
+	prompts := []Prompt{{Text: "a", Expect: []Expectation{{Contains: "x"}}}, {Text: "b"}, {Text: "c", Expect: []Expectation{{Path: "y"}}}}
 	shown, r := talkWhole(t, Options{Prompts: prompts, CWD: t.TempDir()}, func(a *agent) {
 		a.says(a.opened(""), "one", "end_turn")
 		a.says(a.hears("session/prompt"), "two", "max_tokens")
@@ -61,7 +93,8 @@ func TestFailedTurnEndsTheRun(t *testing.T) {
 	require.Equal(t, TurnFailed, r.Outcome)
 	require.Equal(t, "prompt 2: the turn ended with max_tokens", r.Reason)
 	require.Equal(t, []Outcome{NotMet, TurnFailed, NotRun}, []Outcome{r.Prompts[0].Outcome, r.Prompts[1].Outcome, r.Prompts[2].Outcome})
-	require.Contains(t, shown, "summary | 3 prompts: 0 passed, 2 failed, 1 not run\n")
+	require.Contains(t, shown, "summary | 3 prompts: 0 passed, 2 failed, 1 not run; 0 of 2 expectations met\n")
+	require.Equal(t, []Checked{{File: "y"}}, r.Prompts[2].Expectations, "that one was not checked is not left out")
 }
 
 // TestModelNotTaken: a session that has another model than what was wanted is an
@@ -155,9 +188,11 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errWriter }
 
-// An agent that takes nothing any more ends the run with the cause.
+// An agent that takes nothing any more ends the run.
 func TestAgentTakesNothing(t *testing.T) {
-	r := Run(context.Background(), strings.NewReader(""), fullDisk{}, new(strings.Builder), Options{Prompts: one("go")})
-	require.Equal(t, "no room", r.Reason)
+	in, out := io.Pipe()
+	defer out.Close()
+	r := Run(context.Background(), in, fullDisk{}, new(strings.Builder), Options{Prompts: one("go")})
+	require.Equal(t, "waiting for the answer to initialize: the agent closed the connection", r.Reason)
 	require.Equal(t, 1, r.ExitCode)
 }

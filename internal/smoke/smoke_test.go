@@ -14,7 +14,18 @@ import (
 	"unicode"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/jsonrpc"
 )
+
+// message is any JSON-RPC line.
+type message struct {
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  *jsonrpc.Error
+}
 
 // agent is a scripted one: it answers the methods of a client in order, and does
 // what the script says with the prompt.

@@ -64,6 +64,13 @@ func New(root string, log *zap.Logger) *Store {
 // Unknown returns a store whose place is not known: each use of it returns err.
 func Unknown(err error) *Store { return &Store{err: err} }
 
+// errNone is what a store without a place has.
+var errNone = errors.New("there is no store of sessions")
+
+// None returns a store without a place, for an agent whose sessions nobody else opens: it
+// has no sessions, and what is to be noted in it is not.
+func None() *Store { return &Store{err: errNone} }
+
 // Root returns the sessions directory of the droids that this process starts:
 // .factory/sessions in $FACTORY_HOME_OVERRIDE or the user's home.
 func Root() (string, error) {

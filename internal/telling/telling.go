@@ -1,12 +1,13 @@
 // Package telling is a session's way to its editor. What is told gets the form of ACP's
 // notifications and leaves in order. Here alone is remembered what the editor was told of
-// the session's state, and which words wait for the next prompt.
+// the session's state, which words wait for the next prompt, and what the editor was asked.
 package telling
 
 import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"go.uber.org/zap"
 
@@ -17,20 +18,27 @@ import (
 
 // Editor is what takes that which is told, a wire.Conn. None of its methods waits.
 type Editor interface {
+	wire.Asker
 	Text(frame wire.TextFrame, text string)
 	Notify(method string, params any) error
 	Full() <-chan struct{}
 }
 
-// Way is the way of one session to its editor. It is not safe for concurrent use. The zero
-// value leads nowhere: what is told is dropped, and only what is kept waits.
+// Way is the way of one session to its editor. It is not safe for concurrent use, but for
+// Session, Ask, AskBeside, Waits and Asked's methods. The zero value leads nowhere: what is told is
+// dropped, only what is kept waits, and nobody can be asked.
 type Way struct {
-	editor  Editor // nil where there is none
+	editor  Editor            // nil where there is none
+	post    func(func()) bool // leaves work for the session's owner; false when that has ended
 	log     *zap.Logger
 	known   bool              // the editor knows the session, so it takes updates
 	told    map[string][]byte // the session's state as the editor was told it last, by kind, encoded
 	waiting []string          // for the next prompt
 	chunk   chunk
+
+	mu      sync.Mutex
+	session string   // by which the editor uses the session; the owner alone writes it
+	asked   []*Asked // that have no answer
 }
 
 // chunk is the kind of the text that was told last, with its encoded notification. Most
@@ -41,7 +49,23 @@ type chunk struct {
 }
 
 // New makes the way to an editor that does not know the session yet.
-func New(editor Editor, log *zap.Logger) Way { return Way{editor: editor, log: log} }
+func New(editor Editor, post func(func()) bool, log *zap.Logger) *Way {
+	return &Way{editor: editor, post: post, log: log}
+}
+
+// Use notes by which id the editor uses the session.
+func (w *Way) Use(session string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.session = session
+}
+
+// Session is that id.
+func (w *Way) Session() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.session
+}
 
 // Known reports whether the editor knows the session.
 func (w *Way) Known() bool { return w.known }
@@ -49,8 +73,8 @@ func (w *Way) Known() bool { return w.known }
 // Know notes that the editor knows the session from now on.
 func (w *Way) Know() { w.known = true }
 
-// Forget notes that the editor begins anew: it is told everything again.
-func (w *Way) Forget() { w.known, w.told = false, nil }
+// Forget notes that the editor begins anew: it is told the session's state again.
+func (w *Way) Forget() { w.told = nil }
 
 // Full returns nil while the editor takes more, else a channel that is closed when it does
 // again.
@@ -63,14 +87,14 @@ func (w *Way) Full() <-chan struct{} {
 
 // Tell tells one thing, under the id by which the editor uses the session. Of the session's
 // state that is done only where it differs from what was told last.
-func (w *Way) Tell(session string, u protocol.Update) {
+func (w *Way) Tell(u protocol.Update) {
 	text, isText := u.(show.Text)
 	switch {
 	case w.editor == nil, isState(u.UpdateKind()) && !w.news(u):
 	case isText:
-		w.text(session, text)
+		w.text(text)
 	default:
-		if err := w.editor.Notify("session/update", protocol.SessionNotification{SessionID: session, Update: u}); err != nil {
+		if err := w.editor.Notify("session/update", protocol.SessionNotification{SessionID: w.session, Update: u}); err != nil {
 			w.log.Error("an update could not be encoded", zap.String("kind", u.UpdateKind()), zap.Error(err))
 		}
 	}
@@ -107,11 +131,11 @@ func (w *Way) news(u protocol.Update) (news bool) {
 }
 
 // text tells a piece of a message or of a thought.
-func (w *Way) text(session string, t show.Text) {
-	if c := &w.chunk; c.session != session || c.kind != t.UpdateKind() || c.message != t.MessageID {
-		id, _ := json.Marshal(session) // strings always encode
+func (w *Way) text(t show.Text) {
+	if c := &w.chunk; c.session != w.session || c.kind != t.UpdateKind() || c.message != t.MessageID {
+		id, _ := json.Marshal(w.session) // strings always encode
 		message, _ := json.Marshal(t.MessageID)
-		*c = chunk{session, t.UpdateKind(), t.MessageID, wire.TextFrame{
+		*c = chunk{w.session, t.UpdateKind(), t.MessageID, wire.TextFrame{
 			Before: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(id) +
 				`,"update":{"sessionUpdate":"` + t.UpdateKind() + `","messageId":` + string(message) + `,"content":{"type":"text","text":`,
 			After: `}}}}`,

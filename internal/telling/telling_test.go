@@ -28,6 +28,8 @@ func (l *listener) Notify(method string, params any) error {
 
 func (l *listener) Full() <-chan struct{} { return make(chan struct{}) }
 
+func (l *listener) Ask(string, any, func(json.RawMessage, error)) *wire.Pending { return nil }
+
 // take hands out what was heard since the last call.
 func (l *listener) take() []string {
 	heard := l.heard
@@ -47,36 +49,37 @@ func toldMode(id string) []string {
 // anew to an editor that begins anew. Kinds count apart.
 func TestStateIsToldWhenItDiffers(t *testing.T) {
 	l := new(listener)
-	w := New(l, zap.NewNop())
-	w.Tell("s", mode("spec"))
+	w := New(l, nil, zap.NewNop())
+	w.Use("s")
+	w.Tell(mode("spec"))
 	require.Equal(t, toldMode("spec"), l.take())
-	w.Tell("s", mode("spec"))
+	w.Tell(mode("spec"))
 	require.Empty(t, l.take())
-	w.Tell("s", protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: "spec"})
+	w.Tell(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: "spec"})
 	require.Len(t, l.take(), 1)
 	w.Told(mode("auto-low"), protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
-	w.Tell("s", mode("auto-low"))
-	w.Tell("s", protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
+	w.Tell(mode("auto-low"))
+	w.Tell(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
 	require.Empty(t, l.take())
-	w.Tell("s", mode("spec"))
+	w.Tell(mode("spec"))
 	require.Equal(t, toldMode("spec"), l.take())
 
 	require.False(t, w.Known())
 	w.Know()
-	require.True(t, w.Known())
 	w.Forget()
-	require.False(t, w.Known())
-	w.Tell("s", mode("spec"))
+	require.True(t, w.Known())
+	w.Tell(mode("spec"))
 	require.Equal(t, toldMode("spec"), l.take())
 }
 
 // TestWhatHappensIsToldEachTime: calls and texts are no state.
 func TestWhatHappensIsToldEachTime(t *testing.T) {
 	l := new(listener)
-	w := New(l, zap.NewNop())
+	w := New(l, nil, zap.NewNop())
+	w.Use("s")
 	for range 2 {
-		w.Tell("s", protocol.ToolCall{SessionUpdate: "tool_call", ToolCallID: "t"})
-		w.Tell("s", show.Text{MessageID: "m", Text: "x"})
+		w.Tell(protocol.ToolCall{SessionUpdate: "tool_call", ToolCallID: "t"})
+		w.Tell(show.Text{MessageID: "m", Text: "x"})
 		require.Equal(t, []string{
 			`session/update {"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t"}}`,
 			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"x"}}}}`,
@@ -87,7 +90,8 @@ func TestWhatHappensIsToldEachTime(t *testing.T) {
 // TestTextsNameTheirMessage, thought or not, and the session as the editor uses it then.
 func TestTextsNameTheirMessage(t *testing.T) {
 	l := new(listener)
-	w := New(l, zap.NewNop())
+	w := New(l, nil, zap.NewNop())
+	w.Use("s")
 	for _, tc := range []struct {
 		session string
 		text    show.Text
@@ -98,7 +102,8 @@ func TestTextsNameTheirMessage(t *testing.T) {
 		{"s", show.Text{MessageID: "n", Text: "x", Thought: true}, "agent_thought_chunk"},
 		{`"t"`, show.Text{MessageID: "n", Text: "x", Thought: true}, "agent_thought_chunk"},
 	} {
-		w.Tell(tc.session, tc.text)
+		w.Use(tc.session)
+		w.Tell(tc.text)
 		var line struct {
 			Params struct {
 				SessionID string
@@ -127,8 +132,8 @@ func TestNoticesWaitOnce(t *testing.T) {
 func TestNoEditor(t *testing.T) {
 	var w Way
 	require.Nil(t, w.Full())
-	w.Tell("s", show.Text{Text: "x"})
-	w.Tell("s", mode("spec"))
-	w.Tell("s", protocol.ToolCall{})
+	w.Tell(show.Text{Text: "x"})
+	w.Tell(mode("spec"))
+	w.Tell(protocol.ToolCall{})
 	require.NotNil(t, (&Way{editor: new(listener)}).Full())
 }

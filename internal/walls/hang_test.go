@@ -15,8 +15,8 @@ import (
 
 // mayHang are calls that a disk, another process or a program may let wait for good.
 var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
-	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|layer\.ProjectDirs|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
-	`|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.(Look|Trust|Forget)|.*\.stat|.*\.(WriteFile|Untold|HasChildren)` +
+	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|commands\.ReadFiles|layer\.ProjectDirs|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
+	`|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.stat|.*\.(WriteFile|Untold|HasChildren)` +
 	`|<-.*\.(Exited\(\)|over))$`)
 
 // bounders are the functions through which a call that may hang goes: it is waited for no
@@ -27,12 +27,10 @@ var bounders = []string{"bounded", "boundedAtEnd", "atEnd"}
 // and why that holds up nobody.
 var unbounded = map[string]string{
 	// These are called within a bound.
-	"Session.readFirst": "readfile.Reader has one",
-	"editorFiles.open":  "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
+	"Session.apply":    "readfile.Reader has one",
+	"editorFiles.open": "by openFiles", "New": "as Agent.stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
-	"readCommandFile": "by commandFiles, which findCommands bounds", "commandsStamp": "by the watch's stamp, which New bounds",
-	"commandPlaces": "by these two", "walkCommands": "by these two", "walkSkills": "by commandsStamp",
-	"Agent.startLogin": "beside, for the requests to log in alone",
+	"Agent.authenticate": "beside, for the requests to log in alone",
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds
 	// (droid.Client.Exited).
 	"Agent.copyStored": "beside", "Agent.openIn": "beside", "Agent.takeSpare": "beside", "Agent.takeUp": "beside", "Session.start": "beside",
@@ -67,11 +65,15 @@ func hangingCalls(m *tree) (named []string, loose map[string][]string) {
 			if !ok {
 				continue
 			}
+			among := make(map[ast.Node]bool) // what a select waits for beside something else
 			ast.Inspect(f, func(n ast.Node) bool {
 				if s, ok := n.(*ast.SelectStmt); ok && len(s.Body.List) > 1 {
-					for _, c := range s.Body.List { // it waits for something else, too
-						c.(*ast.CommClause).Comm = nil
+					for _, c := range s.Body.List {
+						among[c.(*ast.CommClause).Comm] = true
 					}
+				}
+				if n != nil && among[n] {
+					return false
 				}
 				if call, ok := n.(*ast.CallExpr); ok {
 					if name := bounds(m, call); name != "" {

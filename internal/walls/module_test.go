@@ -7,30 +7,25 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/mod/modfile"
+
+	"droid-acp/internal/protocol"
 )
 
-// module is the module's name, which may change (scripts/rename-module).
-var module = func() string {
-	text, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
-	if err != nil {
-		panic(err)
-	}
-	return modfile.ModulePath(text)
-}()
+// module is the module's name, which may change (make rename).
+var module = strings.TrimSuffix(reflect.TypeFor[protocol.ClientCapabilities]().PkgPath(), "/internal/protocol")
 
 // source is one Go file.
 type source struct {
-	name  string // from the module's root, with slashes
-	file  *ast.File
-	lines int
-	test  bool
+	name string // from the module's root, with slashes
+	file *ast.File
+	test bool
 }
 
 // tree is the source of a module, or of an invented one.
@@ -42,45 +37,56 @@ type tree struct {
 // parse reads files, by their names from the module's root.
 func parse(t *testing.T, files map[string]string) *tree {
 	t.Helper()
-	all := &tree{token.NewFileSet(), make(map[string][]source)}
-	for name, text := range files {
-		file, err := parser.ParseFile(all.fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
-		require.NoError(t, err)
-		room := path.Dir(name)
-		all.rooms[room] = append(all.rooms[room], source{name, file, strings.Count(text, "\n"), strings.HasSuffix(name, "_test.go")})
-	}
-	return all
+	m, err := parseFiles(files)
+	require.NoError(t, err)
+	return m
 }
 
-// readModule reads the module's own files: internal and cmd.
+func parseFiles(files map[string]string) (*tree, error) {
+	all := &tree{token.NewFileSet(), make(map[string][]source)}
+	for name, text := range files {
+		file, err := parser.ParseFile(all.fset, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		room := path.Dir(name)
+		all.rooms[room] = append(all.rooms[room], source{name, file, strings.HasSuffix(name, "_test.go")})
+	}
+	return all, nil
+}
+
+// readModule reads the module's own files, internal and cmd, once for all tests.
 func readModule(t *testing.T) *tree {
 	t.Helper()
-	root := filepath.Join("..", "..")
+	m, err := readOnce()
+	require.NoError(t, err)
+	require.Greater(t, len(m.rooms), 20)
+	return m
+}
+
+var readOnce = sync.OnceValues(func() (*tree, error) {
 	files := make(map[string]string)
 	for _, dir := range []string{"internal", "cmd"} {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(file string, d fs.DirEntry, err error) error {
+		err := fs.WalkDir(os.DirFS("../.."), dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() && d.Name() == "testdata" {
 				if err == nil {
 					err = fs.SkipDir
 				}
 				return err
 			}
-			if d.IsDir() || !strings.HasSuffix(file, ".go") {
+			if d.IsDir() || !strings.HasSuffix(name, ".go") {
 				return nil
 			}
-			text, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			name, err := filepath.Rel(root, file)
-			files[filepath.ToSlash(name)] = string(text)
+			text, err := os.ReadFile("../../" + name)
+			files[name] = string(text)
 			return err
 		})
-		require.NoError(t, err)
+		if err != nil {
+			return nil, err
+		}
 	}
-	require.Greater(t, len(files), 100)
-	return parse(t, files)
-}
+	return parseFiles(files)
+})
 
 // code are the files of a room that are no tests.
 func (m *tree) code(room string) (files []source) {

@@ -46,11 +46,16 @@ func New(in io.Reader, out io.Writer, handler Handler, log *zap.Logger) *Conn {
 	}, jsonrpc.Options{}, log)}
 }
 
+// Asker sends requests, as a Conn does.
+type Asker interface {
+	Ask(method string, params any, done func(result json.RawMessage, err error)) *Pending
+}
+
 // Ask sends a request to the editor. done gets its result, or why there is none: the
 // editor's own error (*acp.RequestError), a result that is none, or that the editor is
 // gone. It must not block, and may be called before Ask returns.
-func Ask[T any](c *Conn, method string, params any, done func(T, error)) *Pending {
-	return c.Conn.Ask(method, params, func(raw json.RawMessage, err error) { done(decode[T](raw, err)) })
+func Ask[T any](c Asker, method string, params any, done func(T, error)) *Pending {
+	return c.Ask(method, params, func(raw json.RawMessage, err error) { done(decode[T](raw, err)) })
 }
 
 // Request is Ask for a caller that waits. When ctx ends, the editor is told by

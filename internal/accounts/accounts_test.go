@@ -1,0 +1,51 @@
+package accounts
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/login"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+type droid chan struct{}
+
+func (d droid) Exited() <-chan struct{} { return d }
+
+// A droid is old from the next login on, also when that came while it was started, and lacks one
+// when a turn of it failed for want of it. As whom droid works is told where it has changed.
+func TestDroids(t *testing.T) {
+	var told []string
+	a := New(func(status protocol.AuthStatus) { told = append(told, status.Kind) })
+	age := func(d droid) [2]bool { old, lacks := a.Age(d); return [2]bool{old, lacks} }
+	begin := func(d droid) droid { a.Starting()(d); return d }
+
+	before, failed := begin(make(droid)), begin(make(droid))
+	completed := quirks.TurnEnded{Outcome: quirks.Completed}
+	a.TurnEnded(before, completed, true)
+	require.Empty(t, told, "nobody said that there was no login")
+	want := quirks.TurnEnded{Outcome: quirks.Failed, Failure: &quirks.Failure{Name: "AuthenticationError"}}
+	a.TurnEnded(failed, want, true)
+	a.TurnEnded(failed, want, true)
+	a.TurnEnded(before, completed, false)
+	require.Equal(t, []string{"none"}, told)
+	require.Equal(t, [2]bool{true, true}, age(failed))
+	a.TurnEnded(before, completed, true)
+	require.Equal(t, []string{"none", "external"}, told)
+	require.Equal(t, [2]bool{}, age(before))
+
+	started := a.Starting()
+	a.loggedIn(login.APIKey)
+	during := make(droid)
+	started(during)
+	require.Equal(t, [2]bool{true, false}, age(before))
+	require.Equal(t, [2]bool{true, false}, age(during))
+	require.Equal(t, [2]bool{}, age(begin(make(droid))))
+	require.Equal(t, []string{"none", "external", "api_key"}, told)
+
+	close(before)
+	begin(make(droid))
+	require.Equal(t, [2]bool{}, age(before), "it is gone")
+}

@@ -1,0 +1,83 @@
+package accounts
+
+import (
+	"droid-acp/internal/login"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// Droid is a process of droid's. One that was started before a login may not know of it.
+type Droid interface {
+	Exited() <-chan struct{}
+}
+
+// noLogin marks a droid whose turn failed for want of a login.
+const noLogin = -1
+
+// Starting is called before a droid is started, and what it returns with the droid.
+func (a *Accounts) Starting() (started func(Droid)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	seen := a.seen
+	return func(d Droid) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for other := range a.droids {
+			select {
+			case <-other.Exited():
+				delete(a.droids, other)
+			default:
+			}
+		}
+		a.droids[d] = seen
+	}
+}
+
+// Age tells whether a droid is from before the last login, and whether it is known to have
+// no login.
+func (a *Accounts) Age(d Droid) (old, lacks bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	seen, known := a.droids[d]
+	return known && seen < a.seen, known && seen == noLogin
+}
+
+// loggedIn takes up a login that droid says it has done.
+func (a *Accounts) loggedIn(method string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seen++
+	if method == login.APIKey {
+		a.tellNews(protocol.AuthStatus{Kind: "api_key", Label: "Factory API key", Detail: "FACTORY_API_KEY"})
+	} else {
+		a.tellNews(protocol.AuthStatus{Kind: "account", Label: "Factory account"})
+	}
+}
+
+// none is the kind of status without a login.
+const none = "none"
+
+// TurnEnded learns from the end of a turn whether the droid has a login. needed is whether the
+// turn's model is known as one that needs it.
+func (a *Accounts) TurnEnded(d Droid, ev quirks.TurnEnded, needed bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case ev.Outcome == quirks.Failed && ev.Failure != nil && ev.Failure.WantsLogin():
+		if _, known := a.droids[d]; known {
+			a.droids[d] = noLogin
+		}
+		a.tellNews(protocol.AuthStatus{Kind: none, Label: "Not logged in"})
+	case ev.Outcome == quirks.Completed && needed && a.status == none:
+		// The user has logged in elsewhere.
+		a.tellNews(protocol.AuthStatus{Kind: "external", Label: "droid's own login"})
+	}
+}
+
+// tellNews tells the editor as whom droid works, where that has changed. The caller holds mu.
+func (a *Accounts) tellNews(status protocol.AuthStatus) {
+	if a.status != status.Kind {
+		a.status = status.Kind
+		a.tell(status)
+	}
+}

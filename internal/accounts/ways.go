@@ -1,0 +1,63 @@
+package accounts
+
+import (
+	"fmt"
+
+	"droid-acp/internal/login"
+	"droid-acp/internal/protocol"
+)
+
+// Ways to log in, beside droid's own in package login.
+const (
+	// loginEarlier is what the one method of earlier versions was called. Clients may
+	// have stored it.
+	loginEarlier = "factory-login"
+	// loginTerminal is this program's login command, which the client runs in a terminal.
+	loginTerminal = "droid-acp-login"
+)
+
+// Command is this program's login command, for clients that run it in a terminal. Without a
+// Path there is none.
+type Command struct {
+	Path string            // of this program
+	Args []string          // for the login, with all that it needs
+	Env  map[string]string // variables to add
+}
+
+// Ways are the ways to log in that this client can go. They are offered without asking
+// droid, also where there is none.
+func Ways(client protocol.ClientCapabilities, command Command) []protocol.AuthMethod {
+	pairing := protocol.AuthMethod{ID: login.Pairing, Name: "Log in to Factory",
+		Description: "droid opens a page in your browser, on which you confirm a code."}
+	key := protocol.AuthMethod{ID: login.APIKey, Name: "Use a Factory API key",
+		Description: "droid takes the key from the variable FACTORY_API_KEY of the environment in which this agent was started."}
+	if client.TerminalLoginMeta && command.Path != "" {
+		env := command.Env
+		if env == nil {
+			env = map[string]string{}
+		}
+		pairing.Meta = map[string]any{"terminal-auth": map[string]any{
+			"label": "Log in to Factory", "command": command.Path, "args": command.Args, "env": env,
+		}}
+	}
+	methods := []protocol.AuthMethod{pairing, key}
+	if client.TerminalLogin {
+		methods = append(methods, protocol.AuthMethod{Type: "terminal", ID: loginTerminal, Name: "Log in to Factory in a terminal",
+			Description: "Runs this agent's login command, which shows the address to open and the code to confirm.",
+			Args:        []string{"login"}})
+	}
+	return methods
+}
+
+// MethodOf is the method of droid's by which a client is to be logged in that has chosen this way.
+func MethodOf(way string) (string, error) {
+	switch way {
+	case login.Pairing, login.APIKey:
+		return way, nil
+	case loginEarlier:
+		return login.Pairing, nil
+	case loginTerminal:
+		return "", fmt.Errorf("the method %q is not for authenticate: run this agent with the argument \"login\" in a terminal (ACP, authentication methods)", way)
+	}
+	return "", fmt.Errorf("unknown methodId %q; the methods are %q and %q", way, login.Pairing, login.APIKey)
+}

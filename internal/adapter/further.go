@@ -1,0 +1,80 @@
+package adapter
+
+import (
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/problem"
+	"droid-acp/internal/show"
+	"droid-acp/internal/turns"
+)
+
+// further is what is known of a message of the user's that belongs to the prompt that
+// runs: the words of a refusal, or a steering message. It ends with that prompt.
+type further struct {
+	host    *userPrompt             // the prompt
+	words   string                  // of a refusal; "" for a steering message
+	shown   bool                    // the editor has been sent it
+	settled func(*acp.RequestError) // of a steering message: called when droid has it, nil, or why it has not
+}
+
+// reachedModel notes that droid has the message.
+func (f *further) reachedModel() { f.settle(nil) }
+
+func (f *further) settle(err *acp.RequestError) {
+	if f != nil && f.settled != nil {
+		f.settled(err)
+		f.settled = nil
+	}
+}
+
+// sayBehind has the model get what the user says with a refusal. droid ends its turn
+// with a refusal (0.99 to 0.225), so the words go there as a further message of the same
+// prompt when that has happened. What is said with several refusals goes as one.
+func (s *Session) sayBehind(text string) {
+	if p := s.prompts.unsentWords(); p != nil {
+		p.further.words += "\n\n" + text
+		return
+	}
+	p := &userPrompt{further: &further{words: text}}
+	actions, ok := s.prompts.join(p, turns.Behind)
+	if !ok {
+		s.tellUnsaid(text)
+		return
+	}
+	s.carryOut(actions)
+}
+
+// showWords shows the words of a refusal as the user's message when they go to droid.
+func (s *Session) showWords(p *userPrompt) {
+	if f := p.further; f != nil && f.words != "" && !f.shown {
+		f.shown = true
+		s.tell(show.Echo(f.words))
+	}
+}
+
+// messageEnded takes the end of a message that belongs to a prompt.
+func (s *Session) messageEnded(end turns.Merged) {
+	p := s.prompts.remove(end.ID)
+	p.further.host.add(p.used)
+	switch {
+	case !end.Unsent:
+	case p.further.words != "":
+		s.tellUnsaid(p.further.words)
+	default:
+		p.further.settle(s.unsent(end.Err))
+	}
+}
+
+// tellUnsaid tells the user that the model does not get their words.
+func (s *Session) tellUnsaid(text string) {
+	s.tell(show.Thought("What you said with your refusal did not reach the model: " + text))
+}
+
+// unsent is why droid did not get a steering message.
+func (s *Session) unsent(why error) *acp.RequestError {
+	if why == nil {
+		return problem.InvalidRequest("the turn was cancelled before droid had the message; send it as a prompt")
+	}
+	_, err := s.stopReason(turns.End{Err: why})
+	return err
+}

@@ -1,0 +1,244 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/google/uuid"
+
+	"droid-acp/internal/commands"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
+	"droid-acp/internal/prompt"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/visible"
+)
+
+// slashCommand is a command of this agent: "/name args" as a prompt, which droid
+// does not see. Each has a file of its own, slash_NAME.go, and a row below.
+type slashCommand struct {
+	name        string
+	description string
+	hint        string // of the arguments; "" when it takes none
+	form        string // what the arguments are, as a regular expression, if there are any
+	run         func(r *slashRun, args string)
+}
+
+// anything is the form of arguments that are a text, or that the command checks.
+const anything = `(?s).*`
+
+// slashCommands is the table of all commands of this agent, as the editor lists
+// them. A custom command of the user with one of these names wins.
+func slashCommands() []slashCommand {
+	return []slashCommand{
+		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", anything, compactCommand},
+		{"rename", "Give the session a title", "title", anything, renameCommand},
+		{"fork", "Copy the session as it is now, or as it was before it was compacted or rewound", "\"before\" or the id of an earlier conversation", `\S+`, forkCommand},
+		{"rewind", "Go back to before one of your prompts", "number of the prompt, and \"files\" to restore files, too", `\d+(\s+files)?`, rewindCommand},
+		{"model", "Show or choose the model", "model id", anything, optionCommand(options.Model)},
+		{"mode", "Show or choose the mode", "mode", anything, optionCommand(options.Mode)},
+		{"effort", "Show or choose the reasoning effort", "effort", anything, optionCommand(options.Effort)},
+		{"context", "Show what fills the context window", "", "", contextCommand},
+		{"usage", "Show the tokens used", "", "", usageCommand},
+		{"mcp", "Show MCP servers and tools, or log in to one", "login SERVER", `login\s.+`, mcpCommand},
+		{"sessions", "List the latest sessions", "", "", sessionsCommand},
+		{"export", "Write the conversation to one HTML file", "file", anything, exportCommand},
+		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", `(?i)yes|no`, trustCommand},
+		{"status", "Show versions, ids and paths, for bug reports", "", "", statusCommand},
+		{"help", "Show these commands", "", "", helpCommand},
+		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand},
+	}
+}
+
+// refusal is what is said of arguments that the command does not understand, "" of others.
+func (c slashCommand) refusal(args string) string {
+	if args == "" || regexp.MustCompile("^(?:"+c.form+")$").MatchString(args) {
+		return ""
+	}
+	takes := " nothing"
+	if c.hint != "" {
+		takes = ": " + c.hint
+	}
+	return fmt.Sprintf("`/%s` does not understand “%.80s”. It takes%s.", c.name, args, takes)
+}
+
+// ownCommands are the commands that this agent offers: all but the shell, unless
+// the configuration allows it.
+func (s *Session) ownCommands() []slashCommand {
+	own := slashCommands()
+	if !s.agent.cfg.Shell {
+		own = slices.DeleteFunc(own, func(c slashCommand) bool { return c.name == commandShell })
+	}
+	return own
+}
+
+// commandOf returns the command that a prompt is, nil for all other prompts: text
+// that only looks like a command is droid's.
+func (s *Session) commandOf(p prompt.Prompt) *slashRun {
+	text, ok := p.Text()
+	if !ok {
+		return nil
+	}
+	name, args, ok := commands.Split(text)
+	if bang := s.bangCommand(text); bang != "" {
+		name, args = commandShell, bang
+	} else if !ok || s.commands.Has(name) {
+		return nil
+	}
+	for _, own := range s.ownCommands() {
+		if own.name == name {
+			return &slashRun{s: s, slashCommand: own, args: args}
+		}
+	}
+	return nil
+}
+
+// allCommands are the custom commands, the skills and this agent's commands.
+func (s *Session) allCommands() []protocol.AvailableCommand {
+	all := s.commands.Offered()
+	for _, own := range s.ownCommands() {
+		if s.commands.Has(own.name) {
+			continue
+		}
+		c := protocol.AvailableCommand{Name: own.name, Description: own.description}
+		if own.hint != "" {
+			c.Input = &protocol.CommandInput{Hint: own.hint}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// slashRun is a prompt that one of this agent's commands answers. Its methods are
+// all that the command needs for that; they are called in the session's owner.
+// A command ends with reply, fail or done; when the user cancelled the
+// prompt before, these do nothing. Only this file knows the prompt behind it.
+type slashRun struct {
+	s *Session
+	slashCommand
+	args string
+
+	// From runCommand on.
+	prompt *userPrompt
+	work   context.Context // of the calls that the command makes; ends with the prompt
+	stop   func()          // stops a shell command; nil for all other commands
+	atEnd  []func()        // called in this order when the prompt has ended
+}
+
+// runCommand answers a prompt that is a command. When the user cancels it, the prompt
+// ends at once (but see stopWith): nobody waits any longer for the calls that the
+// command makes, so that the next prompt need not, and their outcome is ignored.
+func (s *Session) runCommand(p *userPrompt) {
+	r := p.command
+	r.prompt = p
+	var giveUp func()
+	r.work, giveUp = context.WithCancel(s.ctx)
+	r.whenEnded(giveUp)
+	if refusal := r.refusal(r.args); refusal != "" {
+		r.reply(refusal)
+		return
+	}
+	r.run(r, r.args)
+}
+
+// over reports whether the prompt has ended, and another one may run.
+func (r *slashRun) over() bool { return !r.s.prompts.runs(r.prompt) }
+
+// cancelled reports whether the prompt has ended because the user cancelled it.
+func (r *slashRun) cancelled() bool { return r.prompt.cancelled }
+
+// reply ends the command with what it has to say.
+func (r *slashRun) reply(text string) {
+	if r.over() {
+		return
+	}
+	r.s.tell(r.s.show.Text(uuid.NewString(), visible.Text(text), false)...)
+	r.done()
+}
+
+// fail ends a command that did not do what it was to do, and says why. The prompt
+// was answered, so its stop reason is an ordinary one.
+func (r *slashRun) fail(what string, why error) {
+	r.reply(what + ": " + strings.TrimSuffix(why.Error(), ".") + ".")
+}
+
+// done ends a command that has said all there is to say.
+func (r *slashRun) done() {
+	r.s.carryOut(r.s.prompts.machine.Complete(r.prompt.id))
+}
+
+// stopWith makes a cancel of a shell command call stop. The prompt then ends when the
+// command calls done.
+func (r *slashRun) stopWith(stop func()) {
+	r.stop = stop
+	r.whenEnded(stop)
+}
+
+// whenEnded has f called when the prompt has ended, after what runs beside the owner
+// for it was given up.
+func (r *slashRun) whenEnded(f func()) { r.atEnd = append(r.atEnd, f) }
+
+// ended is called when the prompt has ended, even if it never ran.
+func (r *slashRun) ended() {
+	for _, f := range r.atEnd {
+		f()
+	}
+}
+
+// beside calls f beside the owner. When f has returned, the owner calls then with f's
+// error. f's context ends with the prompt, and after limit with the error late.
+func (r *slashRun) beside(limit time.Duration, late error, f func(context.Context) error, then func(error)) {
+	work := r.work
+	r.s.do(func(context.Context) {
+		ctx, cancel := context.WithTimeoutCause(work, limit, late)
+		defer cancel()
+		err := outOfTime(ctx, f(ctx))
+		r.s.post(func() { then(err) })
+	})
+}
+
+// droid calls f with the session's process, which is started if need be. If that
+// fails, the prompt ends with the error.
+func (r *slashRun) droid(f func(client *droid.Client)) {
+	r.s.droidFor(r.prompt, func(bool) { f(r.s.proc.client()) })
+}
+
+// ask calls f with the session's process beside the owner, and ends the command
+// with its text, or with failed and why.
+func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.Client) (string, error)) {
+	r.droid(func(client *droid.Client) {
+		var text string
+		r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
+			text, err = f(ctx, client)
+			return err
+		}, func(err error) {
+			if err != nil {
+				r.fail(failed, err)
+				return
+			}
+			r.reply(text)
+		})
+	})
+}
+
+// history calls f with the whole conversation. Where droid does not tell it, the
+// command ends with failed and why.
+func (r *slashRun) history(failed string, f func(info *stream.SessionInfo)) {
+	r.s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
+		switch {
+		case r.over():
+		case err != nil:
+			r.fail(failed, errors.New(problem.Text(err)))
+		default:
+			f(info)
+		}
+	})
+}

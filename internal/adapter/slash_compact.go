@@ -1,0 +1,98 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/links"
+	"droid-acp/internal/show"
+)
+
+// compactTime bounds how long droid may take to compact a conversation: one or
+// several calls of the model with all of it.
+const compactTime = 10 * time.Minute
+
+var errCompactTime = errors.New("droid did not answer within 10 minutes")
+
+// compactCommand replaces the conversation by a summary.
+func compactCommand(r *slashRun, instructions string) {
+	r.droid(func(client *droid.Client) {
+		s := r.s
+		s.tell(s.show.BeginCompaction(show.UserAsked)...)
+		answered := false
+		r.whenEnded(func() {
+			if !answered {
+				s.endCompaction(r, client)
+			}
+		})
+		var next successor
+		var removed int
+		var summary string
+		from, wanted := s.droidID, s.show.TakesSummary()
+		r.beside(compactTime, errCompactTime, func(ctx context.Context) error {
+			next = s.agent.successorOf(ctx, from)
+			id, n, err := client.Compact(ctx, instructions)
+			if err == nil {
+				next.made(s.agent, id, links.Compact)
+				if wanted {
+					summary = s.agent.summaryOf(ctx, id)
+				}
+			}
+			removed = n
+			return err
+		}, func(err error) {
+			answered = err != errCompactTime
+			if err != nil {
+				compactFailed(r, err)
+				return
+			}
+			// A process that made the summary goes on giving the model the whole old
+			// conversation, also after loading the new session (0.99 to 0.225).
+			s.goOn(r, next, true, func(hint string) {
+				s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
+				r.reply(fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed) + hint)
+			})
+		})
+	})
+}
+
+// summaryOf is what the conversation became that droid compacted into the session of
+// this id, "" where it cannot be read. It reads the store.
+func (a *Agent) summaryOf(ctx context.Context, id string) string {
+	text, err := bounded(ctx, a, "Store.Summary", "session "+id, func(string) (string, error) { return a.cfg.Store.Summary(id) })
+	if err != nil {
+		a.log.Info("the summary of a compacted session could not be read", zap.Error(err))
+	}
+	return text
+}
+
+func compactFailed(r *slashRun, err error) {
+	if r.over() {
+		return // another compaction may run
+	}
+	if strings.Contains(err.Error(), "No access token") {
+		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + diagnosis.LoginRemedy)
+	}
+	r.s.tell(r.s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: err.Error()})...)
+	r.fail("The conversation was not compacted", err)
+}
+
+// endCompaction ends a compaction that the user cancelled or that takes too long.
+// droid ignores interrupts while it compacts and has the model go on (0.117 to
+// 0.225), so the process is ended, unless that would end something else of the user's.
+func (s *Session) endCompaction(r *slashRun, client *droid.Client) {
+	if r.cancelled() {
+		s.tell(s.show.EndCompaction(show.CompactionCancelled)...)
+	}
+	s.tell(s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: errCompactTime.Error()})...)
+	if s.proc.client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
+		s.leave()
+	}
+}

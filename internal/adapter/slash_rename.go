@@ -1,0 +1,29 @@
+package adapter
+
+import (
+	"context"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/store"
+)
+
+// renameCommand gives the session a title.
+func renameCommand(r *slashRun, title string) {
+	if title = store.CleanTitle(title); title == "" {
+		r.reply("Give a title: `/rename My title`.")
+		return
+	}
+	r.droid(func(client *droid.Client) {
+		s, id := r.s, r.s.droidID
+		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
+			return s.agent.nameIn(ctx, client, id, title) // no turn of droid's runs beside a command
+		}, func(err error) {
+			if err != nil {
+				r.fail("The session was not renamed", err)
+				return
+			}
+			s.titled(title, true)
+			r.reply("The session is called “" + title + "” now.")
+		})
+	})
+}

@@ -1,0 +1,58 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"droid-acp/internal/options"
+)
+
+// statusCommand shows what a bug report needs.
+func statusCommand(r *slashRun, _ string) {
+	s := r.s
+	var path string
+	r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
+		path, err = bounded(ctx, s.agent, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
+		return err
+	}, func(err error) {
+		if err != nil {
+			path = err.Error()
+		}
+		r.reply(s.status(path))
+	})
+}
+
+// status is what a bug report needs, with the path of droid's program.
+func (s *Session) status(path string) string {
+	protocol := "no process runs; the next prompt starts one"
+	if s.proc.client() != nil {
+		protocol = "protocol " + s.proc.client().Version().String()
+	}
+	waits := "nothing"
+	if all := s.waits(time.Now()); len(all) > 0 {
+		waits = strings.Join(all, "; ")
+	}
+	return fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
+		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.id, s.droidID, s.cwd, s.filesWay(),
+		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp(), waits)
+}
+
+// filesWay says how droid's reads and edits reach the files.
+func (s *Session) filesWay() string {
+	switch {
+	case s.fileCalls.On():
+		return "through the editor"
+	case s.agent.cfg.Files == FilesDisk:
+		return "on disk, as --files says"
+	case !s.agent.client.Files:
+		return "on disk, since the editor does not offer both fs/read_text_file and fs/write_text_file"
+	case !s.agent.usesEditorFiles(s.agent.client):
+		return "on disk, since this editor's fs methods give nothing more, or may damage files; --files editor uses them all the same"
+	case s.proc.client() == nil:
+		return "as the next process allows"
+	}
+	return "on disk, since this droid cannot be held before and after its edits; the log says why"
+}

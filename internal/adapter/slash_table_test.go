@@ -1,0 +1,99 @@
+package adapter
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/fakedroid"
+)
+
+// A command ends its prompt through slashRun alone: no file of a command names
+// what runs prompts.
+func TestCommandsDoNotKnowTurns(t *testing.T) {
+	machine := []string{"prompt", "prompts", "turns", "machine", "carryOut", "failPrompt", "endPrompt"}
+	files, err := filepath.Glob("slash_*.go")
+	require.NoError(t, err)
+	checked := 0
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		checked++
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				require.False(t, slices.Contains(machine, id.Name), "%v: %s", fset.Position(id.Pos()), id.Name)
+			}
+			return true
+		})
+	}
+	require.Greater(t, checked, 10)
+}
+
+// The table has every command once, and a page names each.
+func TestEveryCommandHasOneRow(t *testing.T) {
+	page, err := os.ReadFile("../../docs/features.md")
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, c := range slashCommands() {
+		require.False(t, names[c.name], c.name)
+		require.NotEmpty(t, c.description, c.name)
+		require.NotNil(t, c.run, c.name)
+		require.Regexp(t, "`/"+c.name+"[` ]", string(page))
+		names[c.name] = true
+	}
+	require.True(t, names["shell"])
+	s := &Session{agent: &Agent{}}
+	for _, c := range s.ownCommands() {
+		require.NotEqual(t, "shell", c.name, "the configuration does not allow it")
+	}
+}
+
+// What a command does not understand it refuses, and says what it takes.
+func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
+	const takesNothing = "It takes nothing."
+	refused := map[string]map[string]string{ // by the arguments, what the answer says
+		"compact":  nil, // any text is what they take
+		"export":   nil,
+		"rename":   {"": "Give a title"},
+		"shell":    {"": "Give a command"},
+		"model":    {"best": "the values are"},
+		"mode":     {"yolo": "the values are", "auto-low now": "the values are"},
+		"effort":   {"much": "gives no choice here"},
+		"fork":     {"before 2": "“before 2”. It takes: \"before\" or the id", "else": "`/sessions` lists them"},
+		"rewind":   {"1 file": "“1 file”. It takes: number of the prompt, and \"files\"", "1 files now": "It takes: number", "one": "It takes: number", "-1": "It takes: number", "99": "from 1 to 1"},
+		"mcp":      {"logn x": "It takes: login SERVER", "login": "It takes: login SERVER", "x": "It takes: login SERVER"},
+		"trust":    {"yse": "“yse”. It takes: yes or no", "yes please": "It takes: yes or no"},
+		"context":  {"all": takesNothing},
+		"usage":    {"all": takesNothing},
+		"sessions": {"all": takesNothing},
+		"status":   {"all": "“all”. " + takesNothing},
+		"help":     {"rewind": takesNothing},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		e := begin(t, f.start)
+		e.inside(func(s *Session) { s.agent.cfg.Shell = true })
+		require.Equal(t, "end_turn", e.run("hello"))
+		for _, c := range slashCommands() {
+			require.Contains(t, refused, c.name, "what does it refuse?")
+			for args, says := range refused[c.name] {
+				before := len(e.updates())
+				require.Equal(t, "end_turn", e.run("/"+c.name+" "+args))
+				require.Contains(t, strings.Join(e.updates()[before:], "\n"), says, c.name+" "+args)
+			}
+		}
+		require.Empty(t, f.loaded, "droid made no session")
+	})
+}

@@ -1,0 +1,225 @@
+package adapter
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/protocol"
+)
+
+// listing answers droid's questions for commands and skills.
+func listing() []fakedroid.Option {
+	return []fakedroid.Option{
+		fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
+			return fakedroid.Fields{"commands": []any{fakedroid.Fields{"name": "usage", "description": "My own usage", "argumentHint": "<x>"}}}, ""
+		}),
+		fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
+			return fakedroid.Fields{"skills": []any{
+				fakedroid.Fields{"name": "demo", "description": "Demo", "userInvocable": true},
+				fakedroid.Fields{"name": "inner", "description": "Inner", "userInvocable": false},
+			}}, ""
+		}),
+	}
+}
+
+func TestCommandsAreListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) }), listing()...))
+		synctest.Wait()
+		var u struct{ AvailableCommands []protocol.AvailableCommand }
+		require.NoError(t, json.Unmarshal(e.lastUpdate("available_commands_update"), &u))
+		names := map[string]string{}
+		for _, c := range u.AvailableCommands {
+			require.Empty(t, names[c.Name], "once")
+			names[c.Name] = c.Description
+		}
+		require.Equal(t, "My own usage", names["usage"], "the user's own command wins")
+		require.Contains(t, names, "demo")
+		require.NotContains(t, names, "inner")
+		require.Contains(t, names, "compact")
+		for _, text := range []string{"/usage now", "/nothing", "/ help", "see /help", "/demo x"} {
+			require.Equal(t, "end_turn", e.run(text))
+			require.Contains(t, e.updates(), "agent: droid: "+text, "it is droid's")
+		}
+		require.Equal(t, "end_turn", e.run("/help"))
+		require.NotContains(t, strings.Join(e.updates(), "\n"), "droid: /help")
+	})
+}
+
+// The list comes when the editor knows the session, never before the response.
+func TestCommandsFollowTheResponse(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v))
+		got := e.received()
+		answered := false
+		for _, m := range got {
+			answered = answered || strings.Contains(string(m.Result), "sessionId")
+			if strings.Contains(string(m.Params), "available_commands_update") {
+				require.True(t, answered)
+				return
+			}
+		}
+		require.Fail(t, "no commands")
+	})
+}
+
+// A command that droid does not answer is cancelled like any prompt. What droid made
+// all the same is told.
+func TestCancelledCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.fork_session", func(map[string]any) (any, string) {
+			<-release
+			return fakedroid.Fields{"newSessionId": "late"}, ""
+		})))
+		id := e.prompt("/fork")
+		synctest.Wait()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		close(release) // droid is done with it all the same
+		synctest.Wait()
+		require.Equal(t, "end_turn", e.run("hello"))
+		e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID, "the thread stays where it is") })
+		require.Contains(t, strings.Join(e.updates(), "\n"), "Its result is the session late")
+	})
+}
+
+// unansweredBy makes a droid that never answers these questions.
+func unansweredBy(methods ...string) (options []fakedroid.Option) {
+	for _, m := range methods {
+		options = append(options, fakedroid.WithAnswer("droid."+m, func(map[string]any) (any, string) { return fakedroid.NoAnswer{}, "" }))
+	}
+	return options
+}
+
+// What droid does not answer holds up no prompt once it is cancelled, also where
+// calls wait for each other (0.99).
+func TestPromptAfterACancelledCommand(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		options := unansweredBy("list_mcp_servers", "compact_session", "fork_session", "authenticate_mcp_server")
+		options = append(options, v, fakedroid.WithAnswer("droid.cancel_mcp_auth", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }))
+		options = append(options, fakedroid.WithSessions(new(fakedroid.Sessions)))
+		e := begin(t, playing(says("hi"), options...))
+		for _, command := range []string{"/mcp", "/compact", "/fork", "/mcp login x"} {
+			id := e.prompt(command)
+			synctest.Wait()
+			began := time.Now()
+			e.cancel()
+			require.Equal(t, "cancelled", ended(e.await(id)), command)
+			require.Equal(t, "end_turn", e.run("hello"), command)
+			require.Less(t, time.Since(began), time.Second, command)
+		}
+	})
+}
+
+// A compaction that hangs ends after ten minutes, one that is cancelled at once.
+// droid does not stop it, so its process goes and the next prompt has another.
+func TestCompactionIsBounded(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), append(unansweredBy("compact_session"), v, fakedroid.WithSessions(new(fakedroid.Sessions)))...))
+		id := e.prompt("/compact")
+		time.Sleep(9 * time.Minute)
+		_, over := e.answered(id)
+		require.False(t, over)
+		time.Sleep(time.Minute + time.Second)
+		require.Equal(t, "end_turn", ended(e.await(id)))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "droid did not answer within 10 minutes")
+		require.True(t, e.parked())
+		require.Equal(t, "end_turn", e.run("hello"))
+
+		id = e.prompt("/compact")
+		synctest.Wait()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "It was cancelled.\nend cancelled", "before the response")
+		require.True(t, e.parked())
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.Equal(t, 3, e.starts)
+	})
+}
+
+// A compacted session goes on under the same id; a new process loads droid's.
+func TestCompactFollowsTheSession(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		store := new(fakedroid.Sessions)
+		var compacted string
+		sessions := fakedroid.WithSessions(store)
+		compact := fakedroid.WithAnswer("droid.compact_session", func(p map[string]any) (any, string) {
+			compacted = store.Add("/workspace")
+			return fakedroid.Fields{"newSessionId": compacted, "removedCount": 4}, ""
+		})
+		e := begin(t, func(int) (*droid.Client, error) { return fakeDroid(says("hi"), v, sessions, compact), nil })
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.Equal(t, "end_turn", e.run("/compact keep names"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "4 messages became a summary")
+		e.inside(func(s *Session) {
+			require.Equal(t, compacted, s.droidID)
+			s.proc.client().Kill()
+		})
+		synctest.Wait() // its end is known
+		require.Equal(t, "end_turn", e.run("again"))
+		e.inside(func(s *Session) { require.Equal(t, compacted, s.droidID) })
+	})
+}
+
+// Retries of one call are one notice where the client shows notices. Elsewhere they are
+// one message, which grows: TestRetriesAreToldInFewWords.
+func TestRetriesAreOneNotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := open(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			for n := 1; n <= 3; n++ {
+				if err := d.Notify("llm_retry", fakedroid.Fields{"attempt": n, "reason": "overloaded"}); err != nil {
+					return err
+				}
+				if err := d.Pause(time.Second); err != nil {
+					return err
+				}
+			}
+			if err := d.Notify("droid_working_state_changed", fakedroid.Fields{"newState": "compacting_conversation"}); err != nil {
+				return err
+			}
+			if err := d.Notify("session_compacted", fakedroid.Fields{"summaryId": "s", "removedCount": 7}); err != nil {
+				return err
+			}
+			return d.Say("", "At last.")
+		})))
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"session":{"compaction":{},"notices":{}}}}`).Error)
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("hello"))
+		ids, notices := map[string]bool{}, 0
+		for _, m := range e.received() {
+			notices += strings.Count(string(m.Params), `"sessionUpdate":"notice"`)
+			if strings.Contains(string(m.Params), " attempt") && strings.Contains(string(m.Params), "_chunk") {
+				var p struct{ Update struct{ MessageID string } }
+				require.NoError(t, json.Unmarshal(m.Params, &p))
+				ids[p.Update.MessageID] = true
+			}
+		}
+		require.Empty(t, ids, "the notice tells it")
+		require.Equal(t, 1, notices)
+		require.Contains(t, string(e.lastUpdate("notice")), "overloaded")
+		require.Contains(t, string(e.lastUpdate("compaction_update")), `"status":"completed"`)
+	})
+}
+
+func TestUsageIsToldWhereDroidTells(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v, fakedroid.WithAnswer("droid.get_context_stats", func(map[string]any) (any, string) {
+			return fakedroid.Fields{"used": 14087, "limit": 250000, "accuracy": "estimated"}, ""
+		})))
+		require.Equal(t, "end_turn", e.run("hello"))
+		synctest.Wait()
+		if strings.Contains(t.Name(), string(fakedroid.V099)) {
+			require.Nil(t, e.lastUpdate("usage_update"), "0.99 does not tell, and nothing is invented")
+			return
+		}
+		require.JSONEq(t, `{"sessionUpdate":"usage_update","used":14087,"size":250000}`, string(e.lastUpdate("usage_update")))
+	})
+}

@@ -1,0 +1,50 @@
+package adapter
+
+import (
+	"context"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/show"
+)
+
+// openElsewhere is what the user is told of a session that another agent holds.
+const openElsewhere = "This conversation is open in another window or program of yours, too. droid does not keep the two together: " +
+	"each goes on without what is said in the other. Close one of them."
+
+// lockStored notes in the store that droid has its session open, beside the owner, so that
+// other agents do not delete it. It is locked while this session is open here, with a process
+// or without.
+func (s *Session) lockStored() {
+	id := s.droidID
+	if s.ended || s.lock.Is(id) {
+		return
+	}
+	s.unlock(s.lock.Begin(id))
+	s.do(func(ctx context.Context) {
+		s.tellUntold(ctx)
+		if held, _ := s.agent.heldElsewhere(ctx, id); held {
+			s.post(func() { s.tell(show.Notice(openElsewhere)) })
+		}
+		release, err := s.agent.hold(ctx, id)
+		if err != nil {
+			s.log.Warn("other agents do not see that this session is open", zap.Error(err))
+			return
+		}
+		if !s.post(func() { s.unlock(s.lock.Held(id, release)) }) {
+			s.agent.atEnd("release", releaseTime, release)
+		}
+	})
+}
+
+// unlock releases a lock beside the owner.
+func (s *Session) unlock(release func()) {
+	if release != nil {
+		s.do(func(context.Context) { s.agent.atEnd("release", releaseTime, release) })
+	}
+}
+
+// hold notes in the store that this agent has a session open.
+func (a *Agent) hold(ctx context.Context, id string) (release func(), err error) {
+	return bounded(ctx, a, "Store.Hold", "session "+id, func(string) (func(), error) { return a.cfg.Store.Hold(id) })
+}

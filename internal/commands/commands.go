@@ -1,0 +1,118 @@
+// Package commands knows the commands of a session that are not this agent's own: custom
+// commands of the user and the project, and skills. It takes what droid lists and what
+// stands in files, and gives what the editor is offered and what a prompt that begins with
+// "/name" becomes.
+package commands
+
+import (
+	"slices"
+	"strings"
+
+	"droid-acp/internal/protocol"
+)
+
+// List is what a session knows of its commands. It is not safe for concurrent use; the zero
+// value knows none.
+type List struct {
+	found   Found
+	offered []protocol.AvailableCommand // each name once
+	texts   map[string]string           // of those that droid does not expand itself
+	gone    []string                    // what droid listed once and does not list any more
+	known   bool                        // a look has ended
+
+	looks, taken int // the last look that began, and the last one whose outcome was taken
+}
+
+// Look notes that a look for commands begins, and returns its number.
+func (l *List) Look() int {
+	l.looks++
+	return l.looks
+}
+
+// Take takes what was found in a look, unless a later look was taken already. What droid
+// does not tell is not offered, unless it told so before.
+func (l *List) Take(look int, found Found) {
+	if look < l.taken {
+		return
+	}
+	found = found.after(l.found)
+	for _, c := range l.found.commands {
+		l.gone = append(l.gone, c.Name)
+	}
+	l.gone = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(l.gone))), found.lists)
+	l.found, l.known, l.taken = found, true, look
+	l.offered, l.texts = found.offered()
+}
+
+// Known reports whether a look has ended.
+func (l *List) Known() bool { return l.known }
+
+// Offered are the commands that the user can type.
+func (l *List) Offered() []protocol.AvailableCommand { return slices.Clone(l.offered) }
+
+// Has reports whether a command of this name is offered.
+func (l *List) Has(name string) bool { return has(l.offered, name) }
+
+// Removed reports whether a name is that of a command which was removed while droid ran.
+// droid ends a turn that begins with it, as failed (0.225).
+func (l *List) Removed(name string) bool { return !l.Has(name) && slices.Contains(l.gone, Name(name)) }
+
+// Expand replaces "/name args" by the command's text where droid does not do that itself:
+// before 0.215, and for commands that droid does not list.
+func (l *List) Expand(text string) string {
+	name, args, ok := Split(text)
+	if !ok {
+		return text
+	}
+	body, ok := l.texts[name]
+	if !ok && !strings.ContainsAny(name, `/\`) { // no path
+		body, ok = l.texts[Name(name)] // droid, too, takes /NAME for /name (0.215 and 0.225)
+	}
+	if ok {
+		return strings.ReplaceAll(body, "$ARGUMENTS", args)
+	}
+	return text
+}
+
+// Split splits a prompt "/name args".
+func Split(text string) (name, args string, ok bool) {
+	text, ok = strings.CutPrefix(strings.TrimSpace(text), "/")
+	if !ok {
+		return "", "", false
+	}
+	end := strings.IndexAny(text, " \t\n")
+	if end < 0 {
+		return text, "", text != ""
+	}
+	if end == 0 {
+		return "", "", false
+	}
+	return text[:end], strings.TrimSpace(text[end:]), true
+}
+
+// Name is the name under which users type a command or a skill: small letters,
+// digits and _, with one - for all that stands between them, as droid makes it (0.215
+// and 0.225). A name that has none of these stays as it is, unless spaces are in it.
+func Name(name string) string {
+	var b strings.Builder
+	readable, gap := false, false
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_':
+			b.WriteRune(r)
+			readable, gap = true, false
+		case !gap:
+			b.WriteByte('-')
+			gap = true
+		}
+	}
+	if !readable {
+		return strings.Join(strings.Fields(name), "-")
+	}
+	return b.String()
+}
+
+// has reports whether there is a command of this name among some.
+func has(commands []protocol.AvailableCommand, name string) bool {
+	return slices.ContainsFunc(commands, func(c protocol.AvailableCommand) bool { return c.Name == name })
+}

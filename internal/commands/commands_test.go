@@ -1,0 +1,91 @@
+package commands
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+)
+
+func TestSplit(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"/help": {"help", ""}, " /rename  My title ": {"rename", "My title"}, "/compact\nkeep it": {"compact", "keep it"},
+		"help": {}, "/": {}, "/ help": {}, "": {},
+	} {
+		name, args, ok := Split(text)
+		require.Equal(t, want[0] != "", ok, text)
+		require.Equal(t, want, [2]string{name, args}, text)
+	}
+}
+
+func TestName(t *testing.T) {
+	for name, want := range map[string]string{
+		"greet": "greet", "With Space": "with-space", "dot.ted": "dot-ted", "UPPER": "upper", "a_b": "a_b", "a--b": "a-b", "-x-": "-x-",
+		"__init__": "__init__", "100%": "100-", "it's": "it-s", ".hidden": "-hidden", "Ünï cödé": "-n-c-d-", "trail ": "trail-",
+		"日本": "日本", "日 本": "日-本", "...": "...", "": "", " ": "",
+	} {
+		require.Equal(t, want, Name(name), name)
+	}
+}
+
+// names are the names of what is offered.
+func (l *List) names() (names []string) {
+	for _, c := range l.Offered() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Each name is offered once, and only what can be typed.
+func TestOffered(t *testing.T) {
+	v0225, err := stream.ParseVersion("1.220.0")
+	require.NoError(t, err)
+	yes, no := true, false
+	var l List
+	require.False(t, l.Known())
+	l.Take(l.Look(), Found{
+		version:  v0225,
+		commands: []droid.CustomCommand{{Name: "a-b", Description: "First"}, {Name: "-"}, {Name: "c"}, {Name: "a-b", Description: "Last"}},
+		skills: []droid.Skill{{Name: "My Skill", UserInvocable: &yes}, {Name: "demo"}, {Name: "inner", UserInvocable: &no}, {Name: "off", Enabled: &no},
+			{Name: "droid's", Location: "builtin"}, {Name: "c"}, {}},
+		files: Files{[]protocol.AvailableCommand{describe("new", "", ""), describe("c", "", "")}, map[string]string{"new": "New $ARGUMENTS", "c": "no"}},
+	})
+	require.True(t, l.Known())
+	require.Equal(t, []string{"c", "a-b", "new", "my-skill", "demo"}, l.names())
+	require.Equal(t, "Last", l.Offered()[1].Description, "that is what droid runs")
+	for text, want := range map[string]string{
+		"/new x": "New x", "/NEW x": "New x", "/my-skill now": `Use your skill "My Skill" now. now`, // droid does not
+		"/c x": "/c x", "/demo": "/demo", "/other": "/other", "new": "new", "/new/": "/new/", // droid's
+	} {
+		require.Equal(t, want, l.Expand(text), text)
+	}
+}
+
+// What droid does not tell again stays, what it lists no more is gone, and a look that began
+// earlier changes nothing.
+func TestTake(t *testing.T) {
+	var l List
+	early, listed := l.Look(), func(names ...string) Found {
+		f := Found{commands: []droid.CustomCommand{}}
+		for _, name := range names {
+			f.commands = append(f.commands, droid.CustomCommand{Name: name})
+		}
+		return f
+	}
+	l.Take(l.Look(), listed("a", "b"))
+	l.Take(early, listed("late"))
+	require.Equal(t, []string{"a", "b"}, l.names())
+	l.Take(l.Look(), Found{files: Files{texts: map[string]string{}}})
+	require.Equal(t, []string{"a", "b"}, l.names(), "droid did not answer")
+	l.Take(l.Look(), listed("b"))
+	require.Equal(t, []string{"b"}, l.names())
+	require.True(t, l.Removed("A"))
+	require.False(t, l.Removed("b"))
+	require.False(t, l.Removed("never"))
+	l.Take(l.Look(), listed("a"))
+	require.False(t, l.Removed("a"))
+	require.True(t, l.Removed("b"))
+}

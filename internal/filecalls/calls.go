@@ -1,0 +1,238 @@
+// Package filecalls knows which calls of droid's tools read or change which files, and what
+// waits for these files: droid's events and hooks go in, jobs with the editor's files come
+// out. A job is done beside the session's owner, who alone uses the package. It is pure.
+package filecalls
+
+import (
+	"encoding/json"
+	"slices"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
+)
+
+// droid's names of the moments at which it runs a hook (0.99 to 0.225).
+const (
+	BeforeTool = "PreToolUse"
+	AfterTool  = "PostToolUse"
+)
+
+// Desk holds what the open calls of a process hold of the editor's files. None of its methods
+// waits.
+type Desk interface {
+	CommandBegan(id string)
+	CommandEnded(id string)
+	Drop(id string)
+	Close()
+}
+
+// Calls are the open calls of a session that read or change files, and what waits for files.
+// The zero value leaves all files on the disk.
+type Calls struct {
+	desk Desk    // nil: files stay on the disk
+	open []*call // in the order in which droid announced them
+	// commands are calls of tools that may change any file without saying which. Those
+	// that have ended are among them until the turn ends.
+	commands []string
+	hooks    []*Hook // of calls that droid's events have not announced yet
+	held     *Held   // nil while no event waits
+}
+
+// call is one call of droid's Read, Create, Edit, MultiEdit or ApplyPatch.
+type call struct {
+	told   quirks.ToolInput // with its whole input
+	files  []string         // that it reads or changes, by absolute path
+	before bool             // its hook before the tool has come
+	ran    string           // droid's id of the hooks that it runs after the tool, "" before it does
+	others bool             // hooks of the user's are among these
+	after  bool             // our hook after the tool has come
+}
+
+// edits reports whether the call changes files.
+func (o *call) edits() bool { return o.told.Name != "Read" }
+
+// Begin begins with a process whose files go through the editor.
+func (c *Calls) Begin(desk Desk) {
+	c.End()
+	c.desk = desk
+}
+
+// End is the end of the process or of the session: no call is open any more, and files stay on
+// the disk.
+func (c *Calls) End() {
+	c.clear()
+	if c.desk != nil {
+		c.desk.Close()
+		c.desk = nil
+	}
+}
+
+// On reports whether files go through the editor.
+func (c *Calls) On() bool { return c.desk != nil }
+
+// Heard takes what droid says of its calls, in order, before anything is left out of it for
+// the user.
+func (c *Calls) Heard(ev quirks.Event, cwd string) {
+	if c.desk == nil {
+		return
+	}
+	switch ev := ev.(type) {
+	case quirks.ToolStarted:
+		c.started(quirks.ToolInput(ev), cwd)
+	case quirks.ToolInput:
+		c.started(ev, cwd)
+	case quirks.ToolEnded:
+		c.ended(ev)
+	case quirks.TurnEnded:
+		c.clear()
+	}
+}
+
+// HeardHooks takes which hooks droid runs after a tool, and that they have ended. It runs edits
+// one after the other. The user's own hooks run beside ours, and may well write the file that
+// was edited: then it stays as droid and they leave it on the disk. If ours was not among them,
+// it does as well: 0.99 cannot start a hook for a file of more than some 125 kB.
+func (c *Calls) HeardHooks(ev stream.Event) {
+	switch ev := ev.(type) {
+	case stream.HookStarted:
+		i := slices.IndexFunc(c.open, func(o *call) bool { return o.edits() && o.before && o.ran == "" && o.told.Name == ev.Tool })
+		if ev.EventName != AfterTool || i < 0 {
+			return
+		}
+		c.open[i].ran = ev.HookID
+		c.open[i].others = slices.ContainsFunc(ev.Commands, func(h stream.HookCommand) bool { return !stream.IsOwnHook(h.Command) })
+		c.serve()
+	case stream.HookCompleted:
+		c.drop(func(o *call) bool { return o.ran != "" && o.ran == ev.HookID && !o.after })
+	}
+}
+
+// started notes a call, or its whole input.
+func (c *Calls) started(told quirks.ToolInput, cwd string) {
+	files := toolFiles(told.Name, told.Input, cwd)
+	if files == nil {
+		if mayChangeFiles(told.Name) {
+			c.desk.CommandBegan(told.ID)
+			c.commands = append(c.commands, told.ID)
+		}
+		return
+	}
+	if o := c.call(told.ID); o != nil {
+		o.told, o.files = told, files
+	} else {
+		c.open = append(c.open, &call{told: told, files: files})
+	}
+	c.serve()
+}
+
+// ended lets go of what a call held. After a success the hook after the tool is still to
+// come on a droid that tells the result before it (0.99).
+func (c *Calls) ended(ev quirks.ToolEnded) {
+	if c.call(ev.ID) == nil {
+		c.desk.CommandEnded(ev.ID)
+	}
+	c.drop(func(o *call) bool {
+		return o.told.ID == ev.ID && (!o.edits() || o.after || !o.before || ev.IsError)
+	})
+}
+
+// clear lets go of all calls: the turn or the process has ended.
+func (c *Calls) clear() {
+	c.drop(func(*call) bool { return true })
+	for _, h := range c.hooks {
+		h.Answer(nil)
+	}
+	for _, id := range c.commands {
+		c.desk.CommandEnded(id)
+	}
+	c.hooks, c.commands = nil, nil
+}
+
+// drop ends calls, and lets go of what they hold.
+func (c *Calls) drop(which func(*call) bool) {
+	c.open = slices.DeleteFunc(c.open, func(o *call) bool {
+		ends := which(o)
+		if ends {
+			c.desk.Drop(o.told.ID)
+		}
+		return ends
+	})
+}
+
+// call finds an open call.
+func (c *Calls) call(id string) *call {
+	if i := slices.IndexFunc(c.open, func(o *call) bool { return o.told.ID == id }); i >= 0 {
+		return c.open[i]
+	}
+	return nil
+}
+
+// Has reports whether a call is open.
+func (c *Calls) Has(id string) bool { return c.call(id) != nil }
+
+// Hook is one of our hooks that droid runs for a call. It does not name its call.
+type Hook struct {
+	Event, Tool string
+	Input       json.RawMessage
+	Answer      func(*Job) // called once, with what is to be done before droid goes on; nil for nothing
+
+	files []string
+}
+
+// Hooked takes a hook. If droid's events have not announced its call yet, it waits.
+func (c *Calls) Hooked(h *Hook, cwd string) {
+	h.files = toolFiles(h.Tool, h.Input, cwd)
+	if c.desk == nil || h.files == nil {
+		h.Answer(nil)
+		return
+	}
+	c.hooks = append(c.hooks, h)
+	c.serve()
+}
+
+// Forget gives up a hook that waited in vain.
+func (c *Calls) Forget(h *Hook) {
+	n := len(c.hooks)
+	if c.hooks = slices.DeleteFunc(c.hooks, func(o *Hook) bool { return o == h }); len(c.hooks) < n {
+		h.Answer(nil)
+	}
+}
+
+// serve gives the hooks whose calls are known their jobs.
+func (c *Calls) serve() {
+	c.hooks = slices.DeleteFunc(c.hooks, func(h *Hook) bool {
+		job := c.job(h)
+		if job != nil {
+			h.Answer(job)
+		}
+		return job != nil
+	})
+}
+
+// job is what is to be done for a hook, nil when its call is not known. Of several calls that
+// are alike, droid runs the first one first.
+func (c *Calls) job(h *Hook) *Job {
+	i := slices.IndexFunc(c.open, func(o *call) bool {
+		waits := h.Event == BeforeTool && !o.before || h.Event == AfterTool && o.ran != "" && !o.after
+		return waits && o.told.Name == h.Tool && slices.Equal(o.files, h.files)
+	})
+	if i < 0 {
+		return nil
+	}
+	o := c.open[i]
+	switch {
+	case !o.edits():
+		o.before = true
+		return &Job{Work: Read, Call: quirks.ToolInput{ID: o.told.ID, Name: h.Tool, Input: h.Input}, Files: o.files}
+	case h.Event == BeforeTool:
+		// droid runs the next edit, so the last hook of the one before does not come.
+		c.drop(func(o *call) bool { return o.edits() && o.before && !o.after })
+		o.before = true
+		return &Job{Work: Prepare, Call: o.told, Files: o.files, Shown: true}
+	}
+	o.after = true
+	if o.others {
+		return &Job{Work: Leave, Call: o.told}
+	}
+	return &Job{Work: Deliver, Call: o.told}
+}

@@ -1,0 +1,91 @@
+// Package instructions reads what a client wants of a session that it opens: where the session
+// works, with which MCP servers, and what is added to droid's system prompt. It looks at no
+// disk: who calls it says which directories there are.
+package instructions
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/mcp"
+	"droid-acp/internal/paths"
+)
+
+// What a client may add to droid's system prompt is bounded, so that no mistake fills
+// the model's context: 256 KiB are some 60,000 tokens.
+const (
+	maxSystemPrompt = 256 << 10
+	maxRoots        = 100
+)
+
+// Params are the params of session/new, load, resume and fork.
+type Params struct {
+	SessionID             string          `json:"sessionId"`
+	CWD                   string          `json:"cwd"`
+	MCPServers            json.RawMessage `json:"mcpServers"`
+	AdditionalDirectories []string        `json:"additionalDirectories"`
+	SystemPrompt          json.RawMessage `json:"systemPrompt"`
+	Meta                  json.RawMessage `json:"_meta"`
+}
+
+// Wanted is what the params of a request ask for.
+type Wanted struct {
+	SessionID string
+	CWD       string // clean
+	Servers   []stream.MCPServer
+	Notices   []string // about them, for the user
+
+	Instructions
+	words bool // the request says which words, maybe none
+}
+
+// Read reads the params. directory returns the name that this system has for a directory, or
+// why that cannot be used; what names it in the params. The error is for the editor.
+func (p Params) Read(directory func(what, path string) (string, error)) (w Wanted, err error) {
+	w.SessionID = p.SessionID
+	if w.CWD, err = directory("cwd", p.CWD); err != nil {
+		return w, err
+	}
+	w.CWD = filepath.Clean(w.CWD)
+	if w.Text, w.words, err = readSystemPrompt(p.SystemPrompt, p.Meta); err != nil {
+		return w, err
+	}
+	if w.Roots, err = readRoots(w.CWD, p.AdditionalDirectories, directory); err != nil {
+		return w, err
+	}
+	if n := len(w.Added("")); n > maxSystemPrompt {
+		return w, fmt.Errorf("what is to be added to the system prompt has %d bytes; it may have %d, the additional directories included", n, maxSystemPrompt)
+	}
+	w.Servers, w.Notices, err = mcp.Parse(p.MCPServers)
+	return w, err
+}
+
+// readRoots reads the additional directories. It drops the working directory and what
+// is there twice.
+func readRoots(cwd string, list []string, directory func(what, path string) (string, error)) (roots []string, err error) {
+	if len(list) > maxRoots {
+		return nil, fmt.Errorf("additionalDirectories has %d directories; it may have %d", len(list), maxRoots)
+	}
+	for n, path := range list {
+		if path, err = directory(fmt.Sprintf("additionalDirectories[%d]", n), path); err != nil {
+			return nil, err
+		}
+		path = filepath.Clean(path)
+		if !paths.Same(path, cwd) && !slices.ContainsFunc(roots, func(root string) bool { return paths.Same(root, path) }) {
+			roots = append(roots, path)
+		}
+	}
+	return roots, nil
+}
+
+// Following is what is wanted of a session that had other instructions before: the directories
+// of each request replace those. The words stay when the request says nothing of them.
+func (w Wanted) Following(before Instructions) Wanted {
+	if !w.words {
+		w.Text, w.words = before.Text, true
+	}
+	return w
+}

@@ -1,2 +1,0 @@
-// Package also has tests that notice what those of tiny do not.
-package also

@@ -1,0 +1,99 @@
+package problem
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/accounts"
+	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/login"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
+	"droid-acp/internal/visible"
+	"droid-acp/internal/wire"
+)
+
+// Turn turns a failed turn into the error that ends its prompt: what
+// happened in the provider's and droid's words, then what to do.
+func Turn(f *quirks.Failure) *acp.RequestError {
+	if f.WantsLogin() {
+		return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login().Error()+" Afterwards send the prompt again.")
+	}
+	reason := f.Reason
+	if reason == "" || reason == "error" {
+		reason = reasonFromMessage(f.Message)
+	}
+	said := show.ProviderWords(strings.TrimSpace(f.Message))
+	if advice := show.ProviderWords(strings.TrimSpace(f.Advice)); advice != "" && !strings.Contains(said, advice) {
+		if strings.Contains(advice, said) {
+			said = advice
+		} else {
+			said += "\n" + advice
+		}
+	}
+	if said == "" {
+		said = "droid ended the turn with the reason " + strconv.Quote(reason) + "."
+	}
+	if remedy := diagnosis.Model(reason); remedy != "" {
+		said += "\n" + remedy
+	}
+	return Internal(reason, said)
+}
+
+// reasonFromMessage finds the reason of a failed turn in the message of a droid that
+// gives none (0.99, 0.117) or only "error". Such a message begins with the HTTP
+// status of the model's server.
+func reasonFromMessage(message string) string {
+	status, _, _ := strings.Cut(message, " ")
+	code, err := strconv.Atoi(status)
+	switch {
+	case err != nil && strings.HasPrefix(message, "Connection error"):
+		return "model_provider_unreachable"
+	case err != nil && strings.Contains(message, "socket connection was closed"):
+		return "model_provider_unavailable"
+	case err != nil:
+		return "error"
+	case code == 401 || code == 403:
+		return "model_authentication_failed"
+	case code == 402:
+		return "model_usage_exhausted"
+	case code == 429:
+		return "model_rate_limited"
+	case code == 400 || code == 413:
+		return "model_request_rejected"
+	case code >= 500:
+		return "model_provider_unavailable"
+	}
+	return "error"
+}
+
+// Login explains why droid did not log in. What droid says itself keeps its code.
+func Login(method string, err error) *acp.RequestError {
+	var refused *login.Error
+	var died *login.DiedError
+	var underWay *accounts.UnderWayError
+	remedy := login.Remedy(method, err)
+	text := diagnosis.Sentence(err) + " " + remedy
+	switch {
+	case errors.As(err, &refused):
+		line := strings.Join(strings.Fields(text), " ")
+		return &acp.RequestError{Code: refused.Code, Message: visible.Line(line), Data: wire.Details(text)}
+	case errors.As(err, &underWay):
+		return InvalidRequest(err.Error())
+	case errors.Is(err, context.Canceled), errors.Is(err, wire.ErrGone):
+		return Cancelled()
+	case diagnosis.IsStart(err):
+		return NotStarted(err)
+	case errors.As(err, &died):
+		return Internal("droid_crashed", text)
+	case errors.Is(err, login.ErrTime), errors.Is(err, login.ErrStartTime):
+		return Internal("login_timed_out", text)
+	case errors.Is(err, login.ErrDeclined):
+		return Internal("login_declined", text)
+	}
+	return Internal("login_failed", text)
+}

@@ -1,0 +1,98 @@
+package telling
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/wire"
+)
+
+// asking runs a test with the way to an editor, in a bubble. owner is what was posted to the
+// session's; next is the editor's next line, and say has it answer.
+func asking(t *testing.T, test func(w *Way, owner chan func(), next func() string, say func(line string))) {
+	synctest.Test(t, func(t *testing.T) {
+		in, stdin := io.Pipe()
+		stdout, out := io.Pipe()
+		conn := wire.New(in, out, func(*wire.Call) (any, *acp.RequestError) { return nil, nil }, zap.NewNop())
+		go conn.Run(t.Context())
+		owner, lines := make(chan func(), 9), make(chan string, 9)
+		go func() {
+			for all := bufio.NewScanner(stdout); all.Scan(); {
+				lines <- all.Text()
+			}
+		}()
+		w := New(conn, func(f func()) bool { owner <- f; return true }, zap.NewNop())
+		test(w, owner, func() string { return <-lines }, func(line string) { fmt.Fprintln(stdin, line) })
+		_ = stdin.Close()
+		_ = stdout.Close()
+		conn.Close(time.Second)
+	})
+}
+
+// TestAsk: the owner gets the answer, once, and not after the request was taken back.
+func TestAsk(t *testing.T) {
+	asking(t, func(w *Way, owner chan func(), next func() string, say func(string)) {
+		var got []string
+		ask := func() *Asked {
+			return Ask(w, "m", nil, func(answer string, err error) { got = append(got, fmt.Sprint(answer, err)) })
+		}
+		ask()
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"m"}`, next())
+		time.Sleep(3 * time.Second)
+		require.Equal(t, []string{"the session waits for the editor's answer to m since 3s"}, w.Waits(time.Now()))
+		say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)
+		answer := <-owner
+		require.Empty(t, got)
+		answer()
+		require.Equal(t, []string{"a<nil>"}, got)
+		require.Empty(t, w.Waits(time.Now()))
+
+		second := ask()
+		next()
+		require.True(t, second.Withdraw())
+		require.False(t, second.Withdraw())
+		require.Equal(t, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}`, next())
+		third := ask()
+		next()
+		say(`{"jsonrpc":"2.0","id":3,"result":"late"}`)
+		answer = <-owner
+		require.True(t, third.Withdraw(), "the owner has not taken the answer yet")
+		answer()
+		require.Len(t, got, 1)
+	})
+}
+
+// TestAskBeside: the answer comes though the owner takes none, and not after the request was
+// taken back.
+func TestAskBeside(t *testing.T) {
+	asking(t, func(w *Way, owner chan func(), next func() string, say func(string)) {
+		got := make(chan string, 9)
+		ask := func() *Asked {
+			return AskBeside(w, "m", nil, func(answer string, err error) { got <- fmt.Sprint(answer, err) })
+		}
+		ask()
+		next()
+		say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)
+		require.Equal(t, "a<nil>", <-got)
+		second := ask()
+		next()
+		require.True(t, second.Withdraw())
+		require.Contains(t, next(), "$/cancel_request")
+		ask()
+		next()
+		say(`{"jsonrpc":"2.0","id":2,"result":"late"}`)
+		say(`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no"}}`)
+		require.Contains(t, <-got, "no")
+		require.Empty(t, w.Waits(time.Now()))
+		require.Empty(t, owner)
+		require.Empty(t, got)
+	})
+}
