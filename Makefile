@@ -11,7 +11,7 @@ PKG         ?= ./internal/quirks
 SHORT       ?=
 # Packages in which nothing runs beside anything else: the race detector has nothing to find there.
 SERIAL = /(scripts/picture|internal/(diagnosis|docs|droid/layer|droid/stream|export|fixture|forge|install|links|markdown|mcp|options|patch|paths|prompt|protocol|quirks|sessionid|settings|show|transcript|turns|udiff|visible|waiting|walls|wsl))$$
-# Of a release; each may stay empty until there is something to say.
+# Of a release: docs/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=
 SCOPE       ?=
