@@ -39,6 +39,15 @@ func scriptedTurn(d *fakedroid.Droid, text string) error {
 	switch word {
 	case "limit":
 		return d.Fail("model_rate_limited", "429 slow down", "Wait.")
+	case "unauthorized":
+		return d.Fail("error", "401 Incorrect API key: TOKEN-SECRET", "ADVICE-SECRET")
+	case "much":
+		for range 1000 {
+			if err := d.Say("", "ANSWER-SECRET "); err != nil {
+				return err
+			}
+		}
+		return nil
 	case "login":
 		return d.Fail("error", "No access token available", "Authentication failed.")
 	case "signs":

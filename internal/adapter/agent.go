@@ -189,9 +189,17 @@ func (a *Agent) endSessions() error {
 	return errStuck
 }
 
-// handle runs one request or notification. Of what has no id only ACP's one notification
-// to an agent has an effect: nobody would get the answer to a request's method.
+// handle runs one request or notification, and logs how it ended.
 func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
+	began := time.Now()
+	result, err := a.serve(c)
+	a.logCall(c, began, result, err)
+	return result, err
+}
+
+// serve runs one request or notification. Of what has no id only ACP's one notification
+// to an agent has an effect: nobody would get the answer to a request's method.
+func (a *Agent) serve(c *wire.Call) (any, *acp.RequestError) {
 	if c.Response == nil && c.Method != acp.AgentMethodSessionCancel {
 		a.log.Info("a message without an id, whose method is no notification's, was dropped", zap.String("method", visible.Line(c.Method)))
 		return nil, nil

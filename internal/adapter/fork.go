@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	acp "github.com/coder/acp-go-sdk"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -102,7 +101,7 @@ func (s *Session) backFromCopy(failed error, then func()) {
 	}
 	s.loadAgain(s.Context, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil && s.proc.client() != nil {
-			s.log.Warn("droid does not go back from a copy; another one takes the session up", zap.Any("error", err))
+			s.log.Warn("droid does not go back from a copy; another one takes the session up", errorKind(err)...)
 			s.leave()
 		}
 		then()

@@ -58,6 +58,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	a.openFiles(c.Context, a.usesEditorFiles(client))
 	a.greet(client)
 	a.spare.Prepare()
+	a.logClient(params.Info)
 
 	return protocol.InitializeResult{
 		ProtocolVersion: acp.ProtocolVersionNumber,

@@ -208,6 +208,7 @@ func (s *Session) afterEnd() {
 	if client := s.proc.client(); client != nil {
 		<-client.Exited()
 	}
+	s.log.Info("session ended")
 }
 
 // tellAs has all updates go out under this id from now on.

@@ -2,9 +2,9 @@ package adapter
 
 import (
 	"encoding/json"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
@@ -124,9 +124,10 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 // acceptDetached takes a prompt that has no response: the user is told if it fails.
 func (s *Session) acceptDetached(p *userPrompt) {
 	p.further = nil
-	p.answer = func(_ acp.StopReason, err *acp.RequestError) {
+	began := time.Now()
+	p.answer = func(stop acp.StopReason, err *acp.RequestError) {
+		s.log.Info(turnEnded, ending(began, stop, err)...)
 		if err != nil {
-			s.log.Warn("a turn that a steering message began has failed", zap.Any("error", err))
 			s.tell(show.Message("The turn failed: " + err.Message))
 		}
 	}
