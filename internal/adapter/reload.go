@@ -58,10 +58,15 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 		return nil, err
 	}
 	r.ids = ids
+	followUp := ""
+	if !known { // an open session has its value
+		followUp = a.followUpOf(c.Context, ids)
+	}
 	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{
 		ordered: place.Leave,
 		work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
 			r.done = answer
+			s.useFollowUp(followUp)
 			s.reload(r)
 		},
 		ctx:       c.Context,
