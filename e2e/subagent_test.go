@@ -39,6 +39,7 @@ func TestSubagentThatFails(t *testing.T) {
 			require.Contains(t, last, "❌ Error: Authentication failed", "and stay with the result")
 		} else {
 			require.Contains(t, last, "Could not reach the daemon")
+			require.Contains(t, last, "its subagents need that login")
 		}
 	})
 }

@@ -18,7 +18,6 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
 	"droid-acp/internal/visible"
@@ -140,7 +139,8 @@ func (d discreet) reduced(fields []zapcore.Field) []zapcore.Field {
 		}
 		text := withoutWords(err)
 		if !d.names {
-			for _, name := range append(namesIn(err), hidden...) {
+			text = withoutNames(err, text)
+			for _, name := range hidden {
 				text = strings.ReplaceAll(text, name, "…")
 			}
 		}
@@ -163,23 +163,23 @@ func withoutWords(err error) string {
 	return strings.ReplaceAll(text, refused.Error(), instead)
 }
 
-// namesIn are the names of files in an error.
-func namesIn(err error) (names []string) {
+// withoutNames is the text of an error without the names of files in it.
+func withoutNames(err error, text string) string {
 	switch e := err.(type) {
 	case *fs.PathError:
-		names = []string{e.Path}
+		text = strings.ReplaceAll(text, e.Error(), e.Op+": "+e.Err.Error())
 	case *os.LinkError:
-		names = []string{e.Old, e.New}
+		text = strings.ReplaceAll(text, e.Error(), e.Op+": "+e.Err.Error())
 	}
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
-		names = append(names, namesIn(e.Unwrap())...)
+		return withoutNames(e.Unwrap(), text)
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
-			names = append(names, namesIn(part)...)
+			text = withoutNames(part, text)
 		}
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	return text
 }
 
 // openLogFile opens the file, or gives up after logFileTime.
@@ -193,17 +193,8 @@ func openLogFile(path string) (*os.File, error) {
 	return file, err
 }
 
-// logStart logs which programs run: this one, and the droid that it finds. droid tells the
-// version of its protocol with its first line; to ask it for its release takes a process more,
-// while the first session is waited for.
-func (c *call) logStart(log *zap.Logger, builtIn bool) {
-	path, err := droid.Find(c.droid)
-	if builtIn {
-		path, err = "built in", nil
-	}
+// logStart logs which program runs, and in which version.
+func (c *call) logStart(log *zap.Logger) {
 	log.Info("droid-acp has started", zap.String("version", version()), zap.String("command", c.cmd.Name()),
-		zap.String("system", runtime.GOOS+"/"+runtime.GOARCH), zap.String("go", runtime.Version()), zap.String("droid", path))
-	if err != nil {
-		log.Info("there is no droid", zap.String("kind", string(diagnosis.Start(err).Kind)))
-	}
+		zap.String("system", runtime.GOOS+"/"+runtime.GOARCH), zap.String("go", runtime.Version()))
 }

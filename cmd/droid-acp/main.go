@@ -100,7 +100,7 @@ func runServe(c *call) int {
 		return usageError(c.stderr, err)
 	}
 	defer closeLog()
-	c.logStart(log, false)
+	c.logStart(log)
 	for _, stray := range c.strays {
 		log.Warn(stray)
 	}

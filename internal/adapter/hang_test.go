@@ -30,7 +30,7 @@ var hangTests = map[diskCall]func(d *disk, stored string){
 	"Locate":         func(d *disk, _ string) { d.prompt("/status") },
 	"WriteFile":      func(d *disk, _ string) { d.prompt("/export") },
 	"Store.List":     func(d *disk, _ string) { d.request("session/list", `{}`) },
-	"Store.Thread":   loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.Held": loadsStored, "Store.Hold": loadsStored,
+	"Store.Thread":   loadsStored, "Store.FollowUp": loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.Held": loadsStored, "Store.Hold": loadsStored,
 	"editorfs.Untold": loadsStored,
 	"Store.SystemPrompt": func(d *disk, stored string) {
 		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[],"_meta":{"systemPrompt":{"append":"x"}}}`, stored, d.new))

@@ -113,13 +113,9 @@ func (s *Session) tooFree(id, value string, why *acp.RequestError) error {
 // not.
 func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 	if id == options.FollowUp {
-		if !s.options.SetFollowUp(value) {
+		if !s.setFollowUp(value, func() { done(nil) }) {
 			done(problem.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options)))
-			return
 		}
-		s.tellState()
-		s.carryOut(s.prompts.machine.SetSteering(s.options.Steers()))
-		done(nil)
 		return
 	}
 	if id == options.AutoCompaction {

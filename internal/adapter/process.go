@@ -49,6 +49,9 @@ func (p *process) events() <-chan stream.Event {
 // runs.
 func (p *process) has(f stream.Fact) bool { return p.droid != nil && p.droid.Version().Has(f) }
 
+// working reports whether droid works on a turn, also on one that it began by itself.
+func (p *process) working() bool { return p.droid != nil && p.norm != nil && p.norm.Working() }
+
 // start notes that a process is being started. It reports false when one is already.
 func (p *process) start() bool {
 	begins := !p.starts

@@ -50,14 +50,14 @@ func (s *Session) rest() {
 }
 
 // park ends the process of a session that rests; the next prompt starts one
-// again. A droid that has a process running in the background is kept.
+// again. A droid that works by itself, or has a process running in the background, is kept.
 func (s *Session) park(now time.Time) {
 	client := s.proc.client()
 	switch {
 	case !s.proc.parkDue(now):
 	case client == nil || s.line.Wanted(needCalls) || !s.prompts.machine.Idle() || s.dialog.isOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
-	case client.HasChildren() || s.servers.LogsIn(now):
+	case s.proc.working() || client.HasChildren() || s.servers.LogsIn(now):
 		s.proc.rest(now.Add(parkRetry))
 	default:
 		s.log.Info("session parked")

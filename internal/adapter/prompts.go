@@ -217,7 +217,12 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 }
 
 // cancelPrompts cancels the running prompt and all waiting ones.
-func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now())) }
+func (s *Session) cancelPrompts() {
+	s.carryOut(s.prompts.machine.Cancel(time.Now()))
+	if s.proc.working() {
+		s.carryOut(s.prompts.machine.StopOther())
+	}
+}
 
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (s *Session) accept(p *userPrompt) {

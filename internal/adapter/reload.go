@@ -59,10 +59,15 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 		return nil, err
 	}
 	r.ids = ids
+	followUp := ""
+	if !known { // an open session has its value
+		followUp = a.followUpOf(c.Context, ids)
+	}
 	result, err := owner.Ask(s.Owner, owner.Inquiry[protocol.SessionResult]{
 		Ordered: place.Leave,
 		Work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
 			r.done = answer
+			s.useFollowUp(followUp)
 			s.reload(r)
 		},
 		Context:   c.Context,

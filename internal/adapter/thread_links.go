@@ -119,7 +119,7 @@ func (a *Agent) link(l links.Link) error {
 	l.Time = time.Now()
 	_, err := boundedAtEnd(context.Background(), a, "Store.Link", "session "+l.From, done(func() error { return a.cfg.Store.Link(l) }))
 	if err != nil {
-		a.log.Warn("it could not be noted where a thread goes on", zap.Error(err))
+		a.log.Warn("the file of threads could not be written", zap.Error(err))
 	}
 	return err
 }
@@ -139,6 +139,45 @@ func (s *Session) moved(from, to string) {
 			s.Post(func() { s.tell(show.Notice("droid went on in another session." + next.whatIsLost())) })
 		}
 	})
+}
+
+// followUpOf is what becomes of a second prompt in the thread with these ids, as its user set
+// it in any agent; "" where nobody did.
+func (a *Agent) followUpOf(ctx context.Context, ids []string) string {
+	value, err := bounded(ctx, a, "Store.FollowUp", "session "+ids[0], func(string) (string, error) { return a.cfg.Store.FollowUp(ids), nil })
+	if err != nil {
+		a.log.Warn("what becomes of a second prompt could not be read", zap.Error(err))
+	}
+	return value
+}
+
+// setFollowUp sets the option that droid knows nothing of, notes it for later agents, and calls
+// done. It reports false for what is no value of it.
+func (s *Session) setFollowUp(value string, done func()) bool {
+	if !s.useFollowUp(value) {
+		return false
+	}
+	s.tellState()
+	at := s.droidID
+	s.do(func(context.Context) {
+		err := s.agent.link(links.Link{From: at, To: at, Kind: links.Options, FollowUp: value})
+		s.post(func() {
+			if err != nil {
+				s.tell(show.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
+			}
+			done()
+		})
+	}, done)
+	return true
+}
+
+// useFollowUp has the session work by a value of that option, unless it is none.
+func (s *Session) useFollowUp(value string) bool {
+	ok := s.options.SetFollowUp(value)
+	if ok {
+		s.carryOut(s.prompts.machine.SetSteering(s.options.Steers()))
+	}
+	return ok
 }
 
 // whatIsLost tells what it means that the store does not tell of the successor, ""

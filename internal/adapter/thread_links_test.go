@@ -94,6 +94,50 @@ func TestThreadOverRestarts(t *testing.T) {
 	})
 }
 
+// TestFollowUpOverRestarts: what becomes of a second prompt is as the user had set it for the
+// thread, in a new agent and after a compaction; a thread of its own begins with the default.
+func TestFollowUpOverRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+		e := agentOn(t, f, root)
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Nil(t, e.set("follow_up", "queue").Error)
+		require.Nil(t, e.set("follow_up", "steer").Error)
+		require.Equal(t, "end_turn", e.run("/compact"))
+		id, newest := e.session, f.made()
+		e.close()
+		file(t, root, id, "")
+		file(t, root, newest, "")
+		for _, want := range []string{"steer", "queue"} {
+			e = agentOn(t, f, root)
+			answer := e.call("session/load", sessionParamsOf(id))
+			require.Nil(t, answer.Error)
+			require.Equal(t, want, optionsOf(t, answer.Result)["follow_up"].CurrentValue)
+			e.session = id
+			e.inside(func(s *Session) { require.Equal(t, want == "steer", s.options.Steers()) })
+			require.Equal(t, "queue", optionsOf(t, e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`).Result)["follow_up"].CurrentValue)
+			require.Nil(t, e.set("follow_up", "queue").Error)
+			e.close()
+		}
+	})
+}
+
+// A value that cannot be written down counts as long as the session is open, and the user is told.
+func TestFollowUpThatIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+		require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(root), store.LinksName), 0o755))
+		e := agentOn(t, f, root)
+		e.beginSession()
+		answer := e.set("follow_up", "steer")
+		require.Nil(t, answer.Error)
+		require.Equal(t, "steer", optionsOf(t, answer.Result)["follow_up"].CurrentValue)
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "it is not a file")
+	})
+}
+
 // Two loads at once by two ids are one session in one droid, also behind a close.
 func TestTwoLoadsByTwoIDs(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {

@@ -94,7 +94,8 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 		p.closeFiles()
 		return nil, err
 	}
-	log.Debug("droid started", zap.Int("pid", p.ID()), zap.Strings("args", append([]string{c.Path}, c.Args...)))
+	log.Info("droid has started", zap.String("droid", c.Path), zap.Int("pid", p.ID()))
+	log.Debug("droid's arguments", zap.Strings("args", c.Args))
 	return p, nil
 }
 

@@ -175,6 +175,7 @@ type Prompt struct {
 	RequestID string
 	MessageID string // that the client chose, "" when it did not
 	Text      string
+	Hidden    bool // it is a message of droid's to the model alone
 }
 
 // AwaitPrompt answers the client until a message of the user is there. It

@@ -67,7 +67,11 @@ func (d *Droid) beginTurn(p Prompt) error {
 			return err
 		}
 	}
-	if err := d.createMessage(id, "user", Fields{"content": []Fields{textBlock(p.Text)}}, p.RequestID); err != nil {
+	message := Fields{"content": []Fields{textBlock(p.Text)}}
+	if p.Hidden {
+		message["visibility"] = "llm_only"
+	}
+	if err := d.createMessage(id, "user", message, p.RequestID); err != nil {
 		return err
 	}
 	if first && !d.version.modern() {

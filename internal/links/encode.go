@@ -8,15 +8,12 @@ import (
 
 // encode returns the lines of links in the order of their times, without the oldest
 // ones when all are longer than max bytes.
-func encode(list []Link, max int) []byte {
-	slices.SortFunc(list, func(a, b Link) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.From, b.From)) })
+func encode(list []line, max int) []byte {
+	slices.SortFunc(list, func(a, b line) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.From, b.From)) })
 	lines := make([][]byte, 0, len(list))
 	size := 0
 	for _, l := range slices.Backward(list) {
-		line, err := l.Line()
-		if err != nil || len(line) > MaxLine {
-			continue
-		}
+		line := append(slices.Clip(l.raw), '\n')
 		if size += len(line); size > max {
 			break
 		}

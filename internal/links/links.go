@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"droid-acp/internal/sessionid"
@@ -25,6 +26,9 @@ const (
 	Rewind  Kind = "rewind"
 	Moved   Kind = "moved" // droid went on in another session by itself
 	Stays   Kind = "stays" // From and To are the same session: the thread did not go on elsewhere
+	// Options has the values of options that are this program's own and no link: From and To
+	// are the session that was the thread's newest.
+	Options Kind = "options"
 )
 
 // Link says that the thread which was in the session From goes on in To.
@@ -34,6 +38,8 @@ type Link struct {
 	Kind  Kind      `json:"kind"`
 	Time  time.Time `json:"time"`
 	Title string    `json:"title,omitempty"` // of the thread when the link was made
+
+	FollowUp string `json:"followUp,omitempty"` // with Options: the value of that option
 }
 
 const (
@@ -75,7 +81,8 @@ type Set struct {
 	into    map[string][]origin // of each To, in their order; the first one counts
 	numbers map[string]int32    // of sessions in the forest
 	paths   forest
-	lines   int // how many were added
+	options map[string]line // the newest of kind Options of each From
+	lines   int             // how many were added
 }
 
 // line is a link that counts, and origin where it stands: of two links with the same From
@@ -83,6 +90,7 @@ type Set struct {
 type line struct {
 	Link
 	number int
+	raw    []byte // as it was read, with what a newer version wrote into it
 }
 
 type origin struct {
@@ -92,7 +100,7 @@ type origin struct {
 
 // NewSet returns a set without links.
 func NewSet() *Set {
-	return &Set{last: map[string]line{}, into: map[string][]origin{}, numbers: map[string]int32{}}
+	return &Set{last: map[string]line{}, into: map[string][]origin{}, numbers: map[string]int32{}, options: map[string]line{}}
 }
 
 // Parse reads the lines of a file. Those that are damaged, too long or name no
@@ -105,17 +113,21 @@ func Parse(data []byte) *Set {
 			continue
 		}
 		l.Title = visible.Line(l.Title)
-		s.Add(l)
+		s.add(l, bytes.TrimSpace(line))
 	}
 	return s
 }
 
-// Add takes a link that is newer than all others. If To led back to From, that link
+// add takes a link that is newer than all others. If To led back to From, that link
 // no longer counts: the set never has a circle.
-func (s *Set) Add(l Link) {
+func (s *Set) add(l Link, raw []byte) {
 	s.lines++
+	if l.Kind == Options {
+		s.options[l.From] = line{l, s.lines, raw}
+		return
+	}
 	s.drop(l.From)
-	s.last[l.From] = line{l, s.lines}
+	s.last[l.From] = line{l, s.lines, raw}
 	if l.To == l.From {
 		return
 	}
@@ -178,14 +190,27 @@ func (s *Set) Before(id string) (Link, bool) {
 	return s.last[s.into[id][0].from].Link, true
 }
 
+// FollowUp is the value of that option in the thread with these ids, the oldest first, "" when
+// nobody has set it.
+func (s *Set) FollowUp(ids []string) string {
+	for _, id := range slices.Backward(ids) {
+		if value := s.options[id].FollowUp; value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
 // Keep returns the lines, oldest first, of the links that lead to a session for which
 // exists returns true, at most max bytes of the newest.
 func (s *Set) Keep(exists func(id string) bool, max int) []byte {
 	away := make(map[string]int, len(s.last)) // how far the next session is that exists
-	var kept []Link
-	for from, l := range s.last {
-		if s.away(from, exists, away) <= maxPath {
-			kept = append(kept, l.Link)
+	var kept []line
+	for _, list := range []map[string]line{s.last, s.options} {
+		for from, l := range list {
+			if s.away(from, exists, away) <= maxPath {
+				kept = append(kept, l)
+			}
 		}
 	}
 	return encode(kept, max)

@@ -141,6 +141,26 @@ func TestKeep(t *testing.T) {
 	require.NotContains(t, string(kept), `"from0"`)
 }
 
+// The value of an option that is this program's own is that of the thread's newest session
+// that has one. Its line says nothing of where a thread goes on.
+func TestFollowUpOfAThread(t *testing.T) {
+	steer := func(id, value string) Link { return Link{From: id, To: id, Kind: Options, FollowUp: value} }
+	s := set(t, steer("a", "queue"), link("a", "b"), steer("a", "steer"), link("b", "c"), steer("x", "steer"))
+	require.Equal(t, []string{"a", "b", "c"}, pathOf(s, "a"))
+	require.Equal(t, "steer", s.FollowUp([]string{"a", "b", "c"}))
+	require.Empty(t, s.FollowUp([]string{"b", "c"}))
+	kept := Parse(s.Keep(func(id string) bool { return id == "c" }, 1<<20))
+	require.Equal(t, "steer", kept.FollowUp([]string{"a", "b", "c"}))
+	require.Empty(t, kept.FollowUp([]string{"x"}), "that session is gone")
+}
+
+// What a newer version writes into a line survives when this one writes the file anew.
+func TestUnknownFieldsAreKept(t *testing.T) {
+	file := `{"from":"a","to":"b","kind":"compact","time":"2026-11-22T04:00:00Z","later":[1]}` + "\n" +
+		`{"from":"b","to":"b","kind":"options","time":"2026-11-22T05:00:00Z","followUp":"steer","later":{"x":1}}`
+	require.Equal(t, file+"\n", string(Parse([]byte(file)).Keep(func(string) bool { return true }, 1<<20)))
+}
+
 // TestRandomLinks: whatever the lines are, no path goes round, the newest link of a
 // session is the one that counts unless a later one goes back to that session, and
 // what is kept of the file means the same.
@@ -222,7 +242,7 @@ func TestAsLinkByLink(t *testing.T) {
 		s, plain := NewSet(), &plainSet{map[string]Link{}, map[string][]string{}}
 		for n := range 300 {
 			l := link(fmt.Sprint(random.IntN(sessions)), fmt.Sprint(random.IntN(sessions)))
-			s.Add(l)
+			s.add(l, nil)
 			plain.add(l)
 			require.Len(t, s.last, len(plain.last), "seed %d, line %d", seed, n)
 			for id, want := range plain.last {
@@ -245,7 +265,7 @@ func TestLongPath(t *testing.T) {
 	s, plain := NewSet(), &plainSet{map[string]Link{}, map[string][]string{}}
 	for i := range 3 * maxPath { // each at the beginning of the path
 		l := link(fmt.Sprint(i+1), fmt.Sprint(i))
-		s.Add(l)
+		s.add(l, nil)
 		plain.add(l)
 	}
 	require.Len(t, s.last, len(plain.last))

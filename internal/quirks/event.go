@@ -116,6 +116,8 @@ type ToolEnded struct {
 	Content    json.RawMessage // a JSON string or an array of content blocks
 	IsError    bool
 	Unfinished bool
+
+	MayNeedLogin bool // it failed, perhaps for want of a login to Factory, which Content does not say
 }
 
 // PermissionAsked asks the user to decide on all Tools at once. No other

@@ -160,6 +160,7 @@ func (h *history) end(c *pastCall, end ToolEnded) {
 		if o == c {
 			h.open = append(h.open[:k:k], h.open[k+1:]...)
 			end.ID, end.Name = c.id, c.name
+			end.MayNeedLogin = blamesDaemon(end)
 			h.out = append(h.out, end)
 			return
 		}

@@ -162,6 +162,15 @@ func (n *Normalizer) workingState(ev stream.WorkingStateChanged) {
 	n.traced(ev.Trace)
 }
 
+// Working reports whether droid says that it works on a turn, its own ones included.
+func (n *Normalizer) Working() bool {
+	switch n.state {
+	case stream.StateStreaming, stream.StateThinking, stream.StateExecuting, stream.StateWaiting:
+		return true
+	}
+	return false
+}
+
 func (n *Normalizer) emit(ev Event) { n.out = append(n.out, ev) }
 
 // take hands out what was emitted since the last call.

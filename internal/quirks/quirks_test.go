@@ -3,6 +3,7 @@ package quirks
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -573,6 +574,34 @@ func TestErrorWordOnce(t *testing.T) {
 	}
 	started(t, v225).push(toolCall("c", abc), result("c", "Error: Error: in a log")).
 		says(`tool c started: Execute {"command":"abc"}`, `tool c ended "Error: Error: in a log"`)
+}
+
+// Without a login droid's words blame its daemon. They stay, live and in a history, and it
+// is told that they do not say all. What a command or a subagent's report says is no such word.
+func TestQuirk36_SubagentWithoutLogin(t *testing.T) {
+	const words = "Error: Failed to run task: Could not reach the daemon. It may still be starting."
+	for _, c := range []struct {
+		tool, words string
+		failed      bool
+		want        bool
+	}{
+		{"Task", words, true, true}, {"Task", "Error: " + words, true, true},
+		{"Task", words, false, false}, {"Execute", words, true, false}, {"Task", "Error: Authentication failed", true, false},
+	} {
+		content, err := json.Marshal(c.words)
+		require.NoError(t, err)
+		n := New(v225)
+		n.Begin(epoch, "p", "")
+		live := n.Push(epoch, stream.ToolCall{ToolUse: stream.ToolUse{ID: "c", Name: c.tool}})
+		live = append(live, n.Push(epoch, stream.ToolResult{ToolUseID: "c", Content: content, IsError: c.failed})...)
+		past := History(messages(t, fmt.Sprintf(`[{"id":"a","role":"assistant","content":[{"type":"tool_use","id":"c","name":%q}]},
+			{"id":"t","role":"tool","content":[{"type":"tool_result","toolUseId":"c","isError":%t,"content":%s}]}]`, c.tool, c.failed, content)))
+		for _, events := range [][]Event{live, past} {
+			end := events[len(events)-1].(ToolEnded)
+			require.Equal(t, c.want, end.MayNeedLogin, "%+v", c)
+			require.Contains(t, string(end.Content), strings.TrimPrefix(c.words, "Error: "))
+		}
+	}
 }
 
 // A turn whose call has no result did not complete: 0.117 says idle and leaves when

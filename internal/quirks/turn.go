@@ -14,6 +14,7 @@ type turn struct {
 	messageID string   // of the user message, once droid echoed it
 	folded    []string // other prompts begun that droid took into this turn
 	queued    bool     // it was begun while another one ran, so droid may keep it back
+	behindOwn bool     // droid worked on a turn that it had begun by itself, see Begin
 	echoed    bool     // TurnStarted is out
 	stirred   bool     // droid did something for it, so what comes next belongs to it
 	traces    traces   // of droid's turns that are told as this one
@@ -47,6 +48,7 @@ func (n *Normalizer) Begin(now time.Time, requestID, text string) []Event {
 	t := &turn{requestID: requestID, text: text}
 	if n.turn == nil {
 		n.turn = t
+		t.behindOwn = n.Working() // for a message that only the model sees, such as a subagent's late report
 	} else {
 		t.queued = true
 		n.waiting = append(n.waiting, t)

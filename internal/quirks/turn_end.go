@@ -32,6 +32,10 @@ func (n *Normalizer) turnCompleted(ev stream.TurnCompleted) {
 	if ev.TurnID == "" && !t.stirred || ev.TurnID != "" && ev.TurnID == n.last.messageID {
 		return // of a turn that is over
 	}
+	if t.behindOwn && !t.echoed && !t.interrupted && ev.TurnID != "" {
+		t.stirred, t.behindOwn = false, false // of droid's own turn, as is the idle behind it
+		return
+	}
 	t.stirred = true
 	t.completed = &ev
 	if t.idle {

@@ -75,6 +75,9 @@ func (t *task) text() string {
 	return b.String()
 }
 
+// needsLogin stands beside words of droid's that do not say it.
+const needsLogin = "droid also says this when it is not logged in to Factory: its subagents need that login, also with a model of your own. "
+
 // ended shows the steps, then the result.
 func (t *task) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if ev.Unfinished {
@@ -84,4 +87,7 @@ func (t *task) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 		update.Content = []protocol.ToolContent{protocol.TextContent(t.text())}
 	}
 	update.Content = append(update.Content, ResultContent(ev.Content)...)
+	if ev.MayNeedLogin {
+		update.Content = append(update.Content, protocol.TextContent(needsLogin+t.v.waysToLogIn))
+	}
 }

@@ -26,6 +26,15 @@ func TestTaskStepsAreBounded(t *testing.T) {
 	require.Equal(t, "- a\n", (&task{steps: []string{"a"}}).text())
 }
 
+// Where droid's words do not say that a login is missing, ours stand beside them.
+func TestTaskWithoutLogin(t *testing.T) {
+	task := newTask(&shownCall{v: New(Options{WaysToLogIn: "Log in."})})
+	var update protocol.ToolCall
+	task.ended(quirks.ToolEnded{Content: json.RawMessage(`"Could not reach the daemon."`), IsError: true, MayNeedLogin: true}, &update)
+	require.Equal(t, []protocol.ToolContent{protocol.TextContent("Could not reach the daemon."),
+		protocol.TextContent("droid also says this when it is not logged in to Factory: its subagents need that login, also with a model of your own. Log in.")}, update.Content)
+}
+
 // What an unfinished call showed so far stays.
 func TestUnfinishedTask(t *testing.T) {
 	var update protocol.ToolCall

@@ -22,6 +22,7 @@ type Options struct {
 	Capabilities protocol.ClientCapabilities // of the editor
 	LinesFromOne bool                        // droid counts the lines of a file from 1, else from 0
 	NewID        func() string               // makes ids of messages; none twice
+	WaysToLogIn  string                      // in words, for who needs a login
 }
 
 // View is how one session looks in its editor: what has been shown, and what is open
@@ -32,6 +33,7 @@ type View struct {
 	client       protocol.ClientCapabilities
 	linesFromOne bool
 	newID        func() string
+	waysToLogIn  string
 
 	out        []Output                      // what the method that runs has shown so far
 	files      Files                         // read for the event that is being shown
@@ -52,6 +54,7 @@ func New(o Options) *View {
 		client:       o.Capabilities,
 		linesFromOne: o.LinesFromOne,
 		newID:        o.NewID,
+		waysToLogIn:  o.WaysToLogIn,
 		calls:        make(map[string]toolView),
 		ids:          make(map[string]struct{}),
 		hooks:        make(map[string]stream.HookStarted),

@@ -64,6 +64,10 @@ func tail(path string, max int64) ([]byte, error) {
 	return data, err
 }
 
+// FollowUp is what Link noted of that option for the thread with these ids, the oldest first,
+// "" for nothing.
+func (s *Store) FollowUp(ids []string) string { return s.links().FollowUp(ids) }
+
 // Link notes that a thread goes on in another session, for all processes. The line is
 // on the disk when it returns nil. Any number of processes may do so at once.
 func (s *Store) Link(l links.Link) error {

@@ -29,6 +29,16 @@ func (m *Machine) Cancel(now time.Time) []Action {
 	return m.take()
 }
 
+// StopOther asks droid to stop what it does without a prompt. Where one runs, Cancel does that.
+func (m *Machine) StopOther() []Action {
+	if m.running == nil && m.interrupts == 0 {
+		m.interrupts++
+		m.do(Interrupt{})
+		m.do(RefuseAsk{})
+	}
+	return m.take()
+}
+
 func (m *Machine) cancel(now time.Time) {
 	for _, p := range m.parked {
 		p.cancelled = true

@@ -60,6 +60,16 @@ func TestInterruptIsRepeated(t *testing.T) {
 	require.False(t, m.Crashed(), "it was killed")
 }
 
+// What droid does without a prompt is stopped once, and the next prompt waits for the answer to that.
+func TestStopOther(t *testing.T) {
+	m := New(numbered())
+	require.Equal(t, []Action{Interrupt{}, RefuseAsk{}}, m.StopOther())
+	require.Empty(t, m.StopOther(), "it is on its way")
+	require.Empty(t, m.Accept(1, ToDroid))
+	require.Equal(t, []Action{NeedDroid{1}}, m.InterruptDone())
+	require.Empty(t, m.StopOther(), "a cancel of the prompt does it")
+}
+
 // TestPatienceEndsOnTime: at the time itself.
 func TestPatienceEndsOnTime(t *testing.T) {
 	m := working(t)

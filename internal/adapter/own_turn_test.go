@@ -1,0 +1,107 @@
+package adapter
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/options"
+)
+
+// reporting is a droid that begins a turn by itself a second after its first one, as a
+// subagent's late report makes it do. What it is sent meanwhile it takes afterwards.
+func reporting(report fakedroid.Prompt) fakedroid.Script {
+	return func(d *fakedroid.Droid) error {
+		for first := true; ; first = false {
+			p, err := d.AwaitPrompt()
+			if err == nil {
+				err = d.Turn(p, func() error { return d.Say("", "Answer to "+p.Text+".") })
+			}
+			if err == nil && first {
+				err = d.Pause(time.Second)
+			}
+			if err == nil && first {
+				err = d.Turn(report, func() error { return d.Say("", "The subagent found three files.") })
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// TestTurnThatDroidBegins: what droid says without a prompt is shown once, in its order; a
+// prompt that comes meanwhile ends behind its own answer; a cancel stops both. No response
+// has an ending that is not its prompt's. How the message of such a report looks was never
+// seen (subagents want a login), so each form that droid has for its own is tried.
+func TestTurnThatDroidBegins(t *testing.T) {
+	const said = "The subagent found three files."
+	for form, report := range map[string]fakedroid.Prompt{
+		"message":        {Text: "The subagent has ended."},
+		"hidden message": {Text: "The subagent has ended.", Hidden: true},
+	} {
+		for _, behaviour := range []string{options.Queue, options.Steer} {
+			during := func(name string, test func(t *testing.T, e *editor)) {
+				t.Run(form+"/"+behaviour+"/"+name, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						e := begin(t, playing(reporting(report), fakedroid.WithPace(500*time.Millisecond)))
+						require.Nil(t, e.set("follow_up", behaviour).Error)
+						require.Equal(t, "end_turn", e.run("one"))
+						for !strings.Contains(strings.Join(e.updates(), ""), "The subagent") {
+							time.Sleep(100 * time.Millisecond)
+						}
+						test(t, e)
+						time.Sleep(time.Minute)
+						before := len(e.updates())
+						require.Equal(t, "end_turn", e.run("three"))
+						require.Contains(t, strings.Join(e.updates()[before-1:], ""), "Answer to three.")
+					})
+				})
+			}
+			during("alone", func(t *testing.T, e *editor) {
+				time.Sleep(time.Minute)
+				require.Equal(t, []string{"agent: Answer to one.", "end end_turn", "agent: \n\n" + said}, e.updates())
+			})
+			during("a prompt", func(t *testing.T, e *editor) {
+				require.Equal(t, "end_turn", e.run("two"))
+				require.Equal(t, []string{"agent: Answer to one.", "end end_turn", "agent: \n\n" + said + "\n\nAnswer to two.", "end end_turn"}, e.updates())
+			})
+			during("a cancel", func(t *testing.T, e *editor) {
+				e.cancel()
+				time.Sleep(time.Minute)
+				got := e.updates()
+				require.Equal(t, []string{"agent: Answer to one.", "end end_turn"}, got[:2])
+				require.Len(t, got, 3)
+				require.NotContains(t, got[2], "files", "it was stopped")
+			})
+			during("a prompt and a cancel", func(t *testing.T, e *editor) {
+				two := e.prompt("two")
+				time.Sleep(100 * time.Millisecond)
+				e.cancel()
+				require.Equal(t, "cancelled", ended(e.await(two)))
+				got := strings.Join(e.updates(), "\n")
+				require.NotContains(t, got, "files")
+				require.NotContains(t, got, "Answer to two")
+			})
+		}
+	}
+}
+
+// A droid that works without a prompt is not parked.
+func TestTurnThatDroidBeginsKeepsTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := connect(t, playing(reporting(fakedroid.Prompt{Text: "The subagent has ended."}), fakedroid.WithPace(5*time.Second)))
+		e.agent.cfg.ParkAfter = 10 * time.Second
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("one"))
+		time.Sleep(15 * time.Second)
+		require.False(t, e.parked())
+		time.Sleep(10 * time.Minute)
+		require.Contains(t, strings.Join(e.updates(), ""), "three files.")
+		require.True(t, e.parked())
+	})
+}
