@@ -110,7 +110,7 @@ func demoTurn(ctx context.Context, log *zap.Logger) error {
 			command.Path, command.Args = self, []string{demoCommand, demoAtOnce}
 			return droid.Start(command, log)
 		},
-		Store: noStore(), Dir: os.TempDir(), Version: version(), Log: log,
+		Dir: os.TempDir(), Version: version(), Log: log,
 	})
 	result := converse(ctx, agent, io.Discard, smoke.Options{
 		Prompts: []smoke.Prompt{{Text: "Play."}}, CWD: os.TempDir(), Mode: string(stream.ModeSpec), Allow: smoke.Refuse,

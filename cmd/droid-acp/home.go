@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -71,9 +70,4 @@ func sessionStore(log *zap.Logger) *store.Store {
 		return store.Unknown(err)
 	}
 	return store.New(root, log)
-}
-
-// noStore is the store of an agent that opens new sessions alone.
-func noStore() *store.Store {
-	return store.Unknown(errors.New("no stored session is opened here"))
 }

@@ -5,8 +5,8 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -20,6 +20,7 @@ import (
 	"droid-acp/internal/files"
 	"droid-acp/internal/login"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
@@ -41,7 +42,7 @@ type Config struct {
 	Login login.Start
 	// LoginCommand is this program's login command.
 	LoginCommand accounts.Command
-	// Store is droid's session store, see store.Unknown where there is none.
+	// Store is droid's session store, nil where droid keeps no sessions.
 	Store *store.Store
 	// Defaults are the settings that new sessions start with.
 	Defaults options.Defaults
@@ -99,6 +100,7 @@ func New(cfg Config) *Agent {
 		disk:     files.NewCalls(diskCalls, diskTime),
 		ctx:      context.Background(), // until Serve
 	}
+	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
 		started := a.accounts.Starting()
 		client, err := cfg.Start(command)
@@ -214,8 +216,8 @@ func (a *Agent) serve(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	result, err := handler(c)
-	if err != nil && err.Code == codeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
-		return nil, errEnding() // nobody cancelled it
+	if err != nil && err.Code == problem.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
+		return nil, problem.Ending() // nobody cancelled it
 	}
 	return result, err
 }
@@ -240,15 +242,4 @@ func (a *Agent) methods() map[string]wire.Handler {
 		acp.AgentMethodSessionList:            a.listSessions,
 		methodSteering:                        a.steer,
 	}
-}
-
-// decode reads params strictly enough to say what is wrong with them.
-func decode(params json.RawMessage, into any) *acp.RequestError {
-	if len(params) == 0 || string(params) == "null" {
-		return invalidParams("params are missing")
-	}
-	if err := json.Unmarshal(params, into); err != nil {
-		return invalidParams("%s", wrongParams(err))
-	}
-	return nil
 }

@@ -9,9 +9,9 @@ import (
 // read. If droid is not read because the outbox is full, room is closed when there
 // is room again.
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
-	s.guard(func() { room = s.replayOn() })
+	s.Guard(func() { room = s.replayOn() })
 	switch {
-	case s.replay.runs(): // the history comes first
+	case s.load.Shows(): // the history comes first
 	case !s.prompts.machine.ReadEvents(): // a response is being written; its end wakes us
 	case s.fileCalls.Holding() != nil: // files are being read for an earlier event; the end of that wakes us
 	case s.prompts.machine.Stopping():

@@ -1,21 +1,16 @@
 package adapter
 
 import (
-	"context"
-	"errors"
-	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/accounts"
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/login"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
-	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
 
@@ -26,54 +21,25 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		MethodID string `json:"methodId"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	method, err := accounts.MethodOf(params.MethodID)
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, problem.InvalidParams("%v", err)
 	}
 	result, err := a.accounts.Login(c, a.cfg.Login, method, accounts.Editor{Conn: a.conn, Client: a.client, Announce: a.announce, Log: a.log})
 	if err != nil {
-		return nil, loginError(method, err)
+		return nil, problem.Login(method, err)
 	}
 	for _, s := range a.sessions.List() {
-		s.post(s.renewIdle)
+		s.Post(s.renewIdle)
 	}
 	a.spare.Renew()
 	if protocol.Fields(result) == nil {
 		return struct{}{}, nil
 	}
 	return result, nil
-}
-
-// loginError explains why droid did not log in. What droid says itself keeps its code.
-func loginError(method string, err error) *acp.RequestError {
-	var refused *login.Error
-	var died *login.DiedError
-	var underWay *accounts.UnderWayError
-	remedy := login.Remedy(method, err)
-	text := diagnosis.Sentence(err) + " " + remedy
-	switch {
-	case errors.As(err, &refused):
-		line := strings.Join(strings.Fields(text), " ")
-		return &acp.RequestError{Code: refused.Code, Message: visible.Line(line), Data: wire.Details(text)}
-	case errors.As(err, &underWay):
-		return invalidRequest(err.Error())
-	case errors.Is(err, wire.ErrGone):
-		return errEnding()
-	case errors.Is(err, context.Canceled):
-		return requestCancelled()
-	case diagnosis.IsStart(err):
-		return startError(err)
-	case errors.As(err, &died):
-		return internalError("droid_crashed", text)
-	case errors.Is(err, login.ErrTime), errors.Is(err, login.ErrStartTime):
-		return internalError("login_timed_out", text)
-	case errors.Is(err, login.ErrDeclined):
-		return internalError("login_declined", text)
-	}
-	return internalError("login_failed", text)
 }
 
 // notify queues a notification that belongs to no session.
@@ -87,7 +53,7 @@ func (a *Agent) notify(method string, params any) {
 // open: a title in one line to a client that shows notices, else the text as a message.
 func (a *Agent) announce(title, text string) {
 	for _, s := range a.sessions.List() {
-		s.post(func() {
+		s.Post(func() {
 			if s.out.Known() {
 				s.tell(show.Announcement{Title: title, Text: text})
 			}

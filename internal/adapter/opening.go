@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/trust"
 )
 
@@ -29,6 +30,14 @@ var errHung = errors.New("droid did not answer within 20 s")
 
 // errOpenTime is why droid was given up while it opened a session.
 var errOpenTime = errors.New("droid did not answer within a minute")
+
+// outOfTime returns err, or the cause of ctx's end if err says that time ran out.
+func outOfTime(ctx context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	return err
+}
 
 // opener has a process open a session. servers are the MCP servers to pass with the
 // session: those that the process was not given before.
@@ -101,9 +110,9 @@ func (a *Agent) start(command droid.Command) (*droid.Client, error) {
 	var cannot *droid.LeftOutError
 	switch {
 	case errors.As(err, &cannot) && command.Without != nil:
-		return nil, &untrustedError{trust.Project{Layer: *command.Without}, cannot.Why}
+		return nil, problem.Internal("project_not_trusted", trust.Project{Layer: *command.Without}.Refusal(cannot.Why))
 	case err != nil:
-		return nil, &notStartedError{err}
+		return nil, problem.NotStarted(err)
 	}
 	return client, nil
 }
@@ -133,7 +142,7 @@ func (a *Agent) launchAlone(ctx context.Context, cwd string, open opener) (*droi
 		return a.launch(ctx, cwd, nil, "", open)
 	}
 	if err != nil {
-		return nil, nil, &notStartedError{err}
+		return nil, nil, problem.NotStarted(err)
 	}
 	info, err := a.openIn(ctx, openTime, client, func(context.Context, *droid.Client) ([]stream.MCPServer, error) { return nil, nil }, open)
 	if err != nil {

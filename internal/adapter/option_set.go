@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -23,7 +24,7 @@ func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 		SessionID string      `json:"sessionId"`
 		ModeID    stream.Mode `json:"modeId"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	return a.askToSet(c, params.SessionID, options.Mode, string(params.ModeID), func(*Session) any { return struct{}{} })
@@ -37,7 +38,7 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 		ConfigID  string          `json:"configId"`
 		Value     json.RawMessage `json:"value"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if err := checkSessionID(params.SessionID); err != nil {
@@ -59,13 +60,13 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 	switched := string(raw) == "true" || string(raw) == "false"
 	if id == options.AutoCompaction {
 		if !switched {
-			return "", invalidParams(`%s is on or off: value must be true or false, and type "boolean"`, id)
+			return "", problem.InvalidParams(`%s is on or off: value must be true or false, and type "boolean"`, id)
 		}
 		return string(raw), nil
 	}
 	var value string
 	if switched || json.Unmarshal(raw, &value) != nil || value == "" {
-		return "", invalidParams("value must be the id of one of the option's values, as a string")
+		return "", problem.InvalidParams("value must be the id of one of the option's values, as a string")
 	}
 	return value, nil
 }
@@ -105,7 +106,7 @@ func (s *Session) tooFree(id, value string, why *acp.RequestError) error {
 	if id != options.Mode || s.options.Mode().AsksAsMuchAs(stream.Mode(value)) {
 		return nil
 	}
-	return modeNotSet(value, string(s.options.Mode()), why)
+	return problem.ModeNotSet(value, string(s.options.Mode()), why)
 }
 
 // setOption changes one option and calls done when droid has it, or with why
@@ -113,7 +114,7 @@ func (s *Session) tooFree(id, value string, why *acp.RequestError) error {
 func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 	if id == options.FollowUp {
 		if !s.options.SetFollowUp(value) {
-			done(invalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options)))
+			done(problem.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options)))
 			return
 		}
 		s.tellState()
@@ -129,7 +130,7 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 		patch, refused := s.options.Patch(v, id, value)
 		switch {
 		case refused != nil:
-			done(invalidParams("%v", refused))
+			done(problem.InvalidParams("%v", refused))
 		case patch.IsZero():
 			s.chosen(id)
 			done(nil)
@@ -150,10 +151,10 @@ func (s *Session) chosen(id string) {
 func (s *Session) settled(id, value string, err error) *acp.RequestError {
 	kind := strings.ReplaceAll(options.Name(id), " ", "_")
 	if err != nil {
-		return settingError(kind, options.Name(id), err)
+		return problem.NotSet(kind, options.Name(id), settingsTime, err)
 	}
 	if ignored := s.options.Ignored(id, value); ignored != "" {
-		return internalError(kind+"_ignored", ignored)
+		return problem.Internal(kind+"_ignored", ignored)
 	}
 	s.chosen(id)
 	return nil

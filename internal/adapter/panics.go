@@ -1,11 +1,6 @@
 package adapter
 
-import (
-	"droid-acp/internal/wire"
-	"errors"
-
-	acp "github.com/coder/acp-go-sdk"
-)
+import "droid-acp/internal/wire"
 
 // A mistake in this program that panics costs one session its turn and its
 // process, with a word to the user. All other sessions go on, and whoever waits
@@ -18,12 +13,4 @@ func (s *Session) panicked(p any) {
 	s.carryOut(s.prompts.machine.FailRunning(wire.PanicError(p)))
 	s.loseLoads(wire.PanicError(p))
 	s.carryOut(s.prompts.machine.LoseChanges(wire.PanicError(p)))
-}
-
-// errPanic is why a process was not started: the start panicked.
-var errPanic = errors.New("droid-acp failed; the details are in its log")
-
-// errLost answers a request whose work was lost in a panic.
-func errLost() *acp.RequestError {
-	return internalError("internal_error", "droid-acp failed while the session worked on this. The details are in its log; please report this.")
 }

@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 )
 
 // wholeHistory is the message limit that makes droid return all messages: since
@@ -21,13 +22,13 @@ const wholeHistory = 1_000_000
 func (s *Session) withDroid(historyLimit int, f waiter) {
 	switch {
 	case s.ended:
-		f(nil, errEnding())
+		f(nil, problem.Ending())
 	case s.proc.dying():
 		s.when("what needs a droid", func() { s.withDroid(historyLimit, f) }, needGone)
 	case s.proc.client() != nil && !s.proc.starting():
 		f(nil, nil)
 	case s.proc.client() == nil && s.prompts.machine.GaveUp():
-		f(nil, keepsCrashing(s.proc.lastCrash()))
+		f(nil, problem.KeepsCrashing(s.proc.lastCrash()))
 	default:
 		if s.proc.start() {
 			s.start(historyLimit)
@@ -44,17 +45,17 @@ func (s *Session) start(historyLimit int) {
 	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
 	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers := s.cwd, s.servers.List()
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		if leaving != nil {
 			leaving.Kill()
 			<-leaving.Exited()
 		}
 		client, info, err := s.agent.launch(ctx, cwd, servers, s.agent.addedTo(ctx, id, added), open)
-		if !s.post(func() { s.started(client, info, err) }) && err == nil {
+		if !s.Post(func() { s.started(client, info, err) }) && err == nil {
 			client.Kill()
 			<-client.Exited()
 		}
-	}, func() { s.started(nil, nil, errPanic) })
+	}, func() { s.started(nil, nil, problem.Lost()) })
 }
 
 // restoreSettings gives a session that a process has just loaded the settings that it
@@ -77,13 +78,13 @@ func (s *Session) restoreSettings(before stream.Settings, then func()) {
 		restored()
 		return
 	}
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		for _, patch := range patches {
 			if err := changeSettings(ctx, client, patch); err != nil {
 				s.log.Warn("a loaded session did not take a setting back", zap.Error(err))
 			}
 		}
-		s.post(restored)
+		s.Post(restored)
 	}, restored)
 }
 
@@ -92,11 +93,11 @@ func (s *Session) restoreSettings(before stream.Settings, then func()) {
 func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {
 	switch {
 	case err != nil:
-		s.proc.begun(info, s.restartError(err))
+		s.proc.begun(info, problem.NotRestarted(s.id, s.out.Known(), err))
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
-		s.proc.begun(info, errEnding())
+		s.proc.begun(info, problem.Ending())
 	default:
 		before := s.options.Settings()
 		s.adopt(client)
@@ -111,9 +112,9 @@ func (s *Session) goneAgain() *acp.RequestError {
 	case s.proc.client() != nil:
 		return nil
 	case s.out.Known():
-		return s.crashError(s.proc.lastCrash())
+		return problem.Crash(s.proc.lastCrash(), s.prompts.machine.GaveUp())
 	}
-	return openError(s.id, s.proc.lastCrash())
+	return problem.NotOpened(s.id, s.proc.lastCrash())
 }
 
 // inItsMode calls then for a prompt that begins when droid is in the mode that the session
@@ -132,7 +133,7 @@ func (s *Session) inItsMode(p *userPrompt, then func()) {
 				then()
 				return
 			}
-			s.failPrompt(p, modeLost(string(mode), string(s.options.Mode()), err))
+			s.failPrompt(p, problem.ModeLost(string(mode), string(s.options.Mode()), err))
 		})
 }
 
@@ -142,10 +143,10 @@ func (s *Session) adopt(client *droid.Client) {
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.agent.desk(s, client))
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		select {
 		case <-client.Ending():
-			s.post(func() {
+			s.Post(func() {
 				if s.proc.client() == client {
 					s.awaitEnd()
 				}

@@ -12,6 +12,8 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
+	"droid-acp/internal/owner"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
@@ -34,9 +36,7 @@ type userPrompt struct {
 	command *slashRun          // the command of this agent that the prompt is; nil for a prompt to droid
 	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
 
-	said  int64 // how many lines droid had said when the prompt went to it
-	again bool  // it was not heard by a droid that died, and goes to the next one
-
+	attempt   int  // how often it has needed a droid
 	cancelled bool // it has ended as cancelled
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
@@ -164,11 +164,11 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		SessionID string          `json:"sessionId"`
 		Prompt    json.RawMessage `json:"prompt"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, place, err := a.reach(c, params.SessionID)
-	if err != nil && err.Code == codeCancelled {
+	if err != nil && err.Code == problem.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
 	}
 	if err != nil {
@@ -180,21 +180,21 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	p.request = c.Response
-	stop, err := askOwner(s.owner, inquiry[acp.StopReason]{
-		work: func(answer func(acp.StopReason, *acp.RequestError)) {
+	stop, err := owner.Ask(s.Owner, owner.Inquiry[acp.StopReason]{
+		Work: func(answer func(acp.StopReason, *acp.RequestError)) {
 			p.answer = answer
 			s.accept(p)
 			s.cancelIfLate(place)
 		},
-		ordered: place.Leave,
+		Ordered: place.Leave,
 		// $/cancel_request ends ctx before there is a response: the prompt is
 		// cancelled as by session/cancel, and answered with that stop reason.
-		ctx: c.Context,
-		cancelled: func(func(acp.StopReason, *acp.RequestError)) {
+		Context: c.Context,
+		Cancelled: func(func(acp.StopReason, *acp.RequestError)) {
 			s.carryOut(s.prompts.machine.CancelOne(time.Now(), p.id))
 		},
 		// The panic may have been another prompt's.
-		held: func() bool { return s.prompts.has(p) },
+		Held: func() bool { return s.prompts.has(p) },
 	})
 	if err != nil {
 		return nil, err
@@ -210,9 +210,9 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	}
 	s, known := a.sessions.Cancel(id)
 	if !known {
-		return nil, unknownSession(id)
+		return nil, problem.UnknownSession(id)
 	}
-	s.post(s.cancelPrompts) // a session that has ended has nothing to cancel
+	s.Post(s.cancelPrompts) // a session that has ended has nothing to cancel
 	return nil, nil
 }
 
@@ -221,7 +221,7 @@ func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now
 
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (s *Session) accept(p *userPrompt) {
-	if err := s.loads.refusal(); err != nil {
+	if err := s.Refusal(); err != nil {
 		p.answer("", err)
 		return
 	}
@@ -247,7 +247,7 @@ const linksTime = 500 * time.Millisecond
 func (a *Agent) readPrompt(ctx context.Context, session string, blocks json.RawMessage) (*userPrompt, *acp.RequestError) {
 	content, err := prompt.Parse(blocks)
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, problem.InvalidParams("%v", err)
 	}
 	return &userPrompt{session: session, content: content, missing: a.missing(ctx, content)}, nil
 }
@@ -273,10 +273,10 @@ func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
 		return
 	}
 	content := p.content
-	s.do(func(ctx context.Context) {
+	s.workFor(p, "a look at the files that it links", func(ctx context.Context) func() {
 		missing := s.agent.missing(ctx, content)
-		s.post(func() { p.missing = missing; then() })
-	}, then)
+		return func() { p.missing = missing; then() }
+	})
 }
 
 // checkPrompt refuses at once what no session can take. What depends on the session is seen
@@ -284,7 +284,7 @@ func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
 func (s *Session) checkPrompt(p *userPrompt) *acp.RequestError {
 	message, err := p.content.Message(anySession(s.cwd))
 	if err != nil {
-		return invalidParams("%v", err)
+		return problem.InvalidParams("%v", err)
 	}
 	p.typed = message.Text
 	return nil
@@ -300,7 +300,7 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 	}
 	message, err := p.content.Message(s.promptRules(p))
 	if err != nil {
-		return invalidParams("%v", err)
+		return problem.InvalidParams("%v", err)
 	}
 	p.message = message
 	p.message.Text = s.commands.Expand(message.Text)

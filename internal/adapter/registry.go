@@ -6,6 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/problem"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/sessionid"
 	"droid-acp/internal/wire"
@@ -24,9 +25,9 @@ type place = registry.Place[*Session]
 func checkSessionID(id string) *acp.RequestError {
 	switch {
 	case id == "":
-		return invalidParams("sessionId is missing")
+		return problem.InvalidParams("sessionId is missing")
 	case !sessionid.Valid(id):
-		return invalidParams("sessionId %.80q is not a valid session id; session/list returns those that there are", id)
+		return problem.InvalidParams("sessionId %.80q is not a valid session id; session/list returns those that there are", id)
 	}
 	return nil
 }
@@ -36,7 +37,7 @@ func idOf(c *wire.Call) (string, *acp.RequestError) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return "", err
 	}
 	return params.SessionID, checkSessionID(params.SessionID)
@@ -72,9 +73,9 @@ func inTurn(ctx context.Context, p *place, act func()) *acp.RequestError {
 func placeError(err error) *acp.RequestError {
 	switch {
 	case errors.Is(err, registry.ErrCancelled):
-		return requestCancelled()
+		return problem.Cancelled()
 	case err != nil:
-		return errEnding()
+		return problem.Ending()
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ func (a *Agent) reach(c *wire.Call, id string) (*Session, *place, *acp.RequestEr
 	p, s, known := a.arrive(c, id, kind), (*Session)(nil), false
 	err := inTurn(c.Context, p, func() { s, known = p.Open() })
 	if err == nil && !known {
-		err = unknownSession(id)
+		err = problem.UnknownSession(id)
 	}
 	if err != nil {
 		p.Leave()

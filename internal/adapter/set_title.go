@@ -9,6 +9,8 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/owner"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
@@ -29,18 +31,18 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 		SessionID string  `json:"sessionId"`
 		Title     *string `json:"title"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
 	if params.Title == nil {
-		return nil, invalidParams("title is missing; it is a text")
+		return nil, problem.InvalidParams("title is missing; it is a text")
 	}
 	title := store.CleanTitle(*params.Title)
 	if title == "" {
-		return nil, invalidParams("the title has nothing that can be shown; give it at least one letter")
+		return nil, problem.InvalidParams("the title has nothing that can be shown; give it at least one letter")
 	}
 	place := a.arrive(c, params.SessionID, registry.Opens)
 	polite, hurry := context.WithCancel(a.ctx)
@@ -52,8 +54,8 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	case s == nil:
 		err = a.setStoredTitle(c, polite, leave, ids[len(ids)-1], title)
 	default:
-		_, err = askOwner(s.owner, inquiry[struct{}]{ordered: leave, ctx: c.Context, cancelled: refuseWhenCancelled[struct{}],
-			work: func(answer func(struct{}, *acp.RequestError)) {
+		_, err = owner.Ask(s.Owner, owner.Inquiry[struct{}]{Ordered: leave, Context: c.Context, Cancelled: owner.RefuseWhenCancelled[struct{}],
+			Work: func(answer func(struct{}, *acp.RequestError)) {
 				s.setTitle(title, func(err *acp.RequestError) { answer(struct{}{}, err) })
 			}})
 	}
@@ -113,7 +115,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 			}
 			stored := func(err error) {
 				if err != nil {
-					done(notDone(namingSession, err))
+					done(problem.NotDone(problem.Naming, err))
 					return
 				}
 				s.titled(title, true)
@@ -125,13 +127,13 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 				over(nil)
 				return
 			}
-			s.do(func(ctx context.Context) {
+			s.Do(func(ctx context.Context) {
 				_, err := s.agent.rename(ctx, client, id, title)
-				s.post(func() {
+				s.Post(func() {
 					defer over(nil)
 					stored(err)
 				})
-			}, func() { defer over(nil); stored(errPanic) })
+			}, func() { defer over(nil); stored(problem.Lost()) })
 		})
 	})
 }
@@ -139,16 +141,12 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 // writeTitle writes a title into the file of droid's session when no prompt runs, and
 // keeps prompts from starting meanwhile.
 func (s *Session) writeTitle(id, title string, done func(error)) {
-	s.prompts.machine.Hold()
-	finish := func(err error) {
-		s.carryOut(s.prompts.machine.Release())
-		done(err)
-	}
-	s.when("a title", func() {
-		s.do(func(ctx context.Context) {
+	s.take("a title", needNoPrompt, func(end func()) {
+		finish := func(err error) { end(); done(err) }
+		s.Do(func(ctx context.Context) {
 			err := s.agent.writeTitle(ctx, id, title)
-			s.post(func() { finish(err) })
-		}, func() { finish(errPanic) })
+			s.Post(func() { finish(err) })
+		}, func() { finish(problem.Lost()) })
 	}, needQuiet)
 }
 
@@ -167,6 +165,14 @@ func (s *Session) titled(title string, byUser bool) {
 	}
 }
 
+// tellTitle reports the session's title without the text that was pasted or injected
+// into the prompt it was made from. If nothing else is left, it reports none.
+func (s *Session) tellTitle(title string) {
+	if title = store.CleanTitle(title); title != "" {
+		s.tell(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: title})
+	}
+}
+
 // setStoredTitle names a thread that is not open here, by its newest session: a process
 // of its own loads that for a moment. One that another agent has open is left alone.
 func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(), id, title string) *acp.RequestError {
@@ -179,11 +185,11 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	var missing *store.NotFoundError
 	switch {
 	case errors.As(err, &missing):
-		return unknownSession(id)
+		return problem.UnknownSession(id)
 	case err != nil:
-		return notDone(namingSession, err)
+		return problem.NotDone(problem.Naming, err)
 	case held:
-		return invalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
+		return problem.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
 	if release, err := a.hold(c.Context, id); err == nil { // else others do not see it
 		left := leave
@@ -191,7 +197,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	}
 	client, _, err := a.launchAlone(c.Context, a.storedIn(c.Context, id, a.cfg.Dir), openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if err != nil {
-		return openError(id, err)
+		return problem.NotOpened(id, err)
 	}
 	left := leave
 	leave = func() {} // the process has the session until it is gone
@@ -221,7 +227,7 @@ func (a *Agent) nameStored(ctx, polite context.Context, client *droid.Client, id
 		})
 	}
 	if err != nil {
-		return notDone(namingSession, err)
+		return problem.NotDone(problem.Naming, err)
 	}
 	return nil
 }

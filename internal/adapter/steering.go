@@ -6,6 +6,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/owner"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -57,11 +59,11 @@ func (p *steeringParams) asksBack() bool { return p.Meta.Steering.IdleBehavior !
 // answered it, whether droid takes it into the turn or runs it right behind.
 func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	var params steeringParams
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != promptRequired {
-		return nil, invalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
+		return nil, problem.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
 	}
 	s, place, err := a.reach(c, params.SessionID)
 	if err != nil {
@@ -72,23 +74,23 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 		place.Leave()
 		return nil, err
 	}
-	return askOwner(s.owner, inquiry[any]{
-		work: func(answer func(any, *acp.RequestError)) {
+	return owner.Ask(s.Owner, owner.Inquiry[any]{
+		Work: func(answer func(any, *acp.RequestError)) {
 			s.takeSteering(p, c.Response, &params, answer)
 			s.cancelIfLate(place)
 		},
-		ordered: place.Leave,
-		held:    func() bool { return s.prompts.has(p) },
+		Ordered: place.Leave,
+		Held:    func() bool { return s.prompts.has(p) },
 	})
 }
 
 // takeSteering takes a message for the turn that runs, or for one of its own.
 func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *steeringParams, answer func(any, *acp.RequestError)) {
 	if s.ended {
-		answer(nil, s.endError())
+		answer(nil, s.EndError())
 		return
 	}
-	if err := s.loads.refusal(); err != nil {
+	if err := s.Refusal(); err != nil {
 		answer(nil, err)
 		return
 	}
@@ -114,8 +116,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 	}
 	// The turn has its place now. It begins when the answer that announces it is written, so
 	// that its updates come behind that.
-	s.prompts.machine.Hold()
-	response.WhenWritten(func() { s.post(func() { s.carryOut(s.prompts.machine.Release()) }) })
+	s.take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.Post(end) }) })
 	s.acceptDetached(p)
 	answer(outcomeStarted, nil)
 }

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 )
 
@@ -65,7 +66,7 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 			}
 			s.stays(old)
 			s.tell(s.show.EndCompaction(show.CompactionFailed)...)
-			r.fail("droid made the session "+id+" and did not load it", errors.New(errorText(err)))
+			r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
 			return
 		}
 		s.carryTitle(next.title, func() {
@@ -86,7 +87,7 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 			s.withDroid(1, loaded)
 			return
 		}
-		s.loadAgain(s.ctx, 1, loadingSession, loaded)
+		s.loadAgain(s.Context, 1, problem.Loading, loaded)
 	})
 }
 
@@ -98,11 +99,11 @@ func (s *Session) carryTitle(title string, done func()) {
 		return
 	}
 	client, id := s.proc.client(), s.droidID
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		if err := s.agent.nameIn(ctx, client, id, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
 		}
-		s.post(done)
+		s.Post(done)
 	}, done)
 }
 

@@ -3,6 +3,8 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -12,23 +14,13 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/trust"
 )
 
 // A project that nobody has trusted is worked in without what it brings to run. The user
 // is told once, when the session opens, and asked once, with the first prompt.
-
-// untrustedError says that a session cannot be opened without what the project brings.
-type untrustedError struct {
-	project trust.Project
-	why     string // a sentence
-}
-
-func (e *untrustedError) Error() string {
-	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `%s` in a terminal, or start the agent with `--trust always`.",
-		e.project.Place(), e.project.Kinds(), e.why, e.project.List(), trustLine(e.project.Root))
-}
 
 // commandIn is how droid is started in cwd: without what the project brings that nobody
 // has trusted. It reads files. The error says that droid cannot leave it out.
@@ -42,7 +34,7 @@ func (a *Agent) commandIn(ctx context.Context, cwd string) (droid.Command, error
 		return command, nil
 	}
 	if len(p.Inseparable()) > 0 {
-		return command, &untrustedError{p, "nothing overrules these settings of a project."}
+		return command, problem.Internal("project_not_trusted", p.Refusal("nothing overrules these settings of a project."))
 	}
 	command.Without = &p.Layer
 	return command, nil
@@ -79,20 +71,16 @@ func (s *Session) whenTrusted(p *userPrompt, then func()) {
 		return
 	}
 	cwd := s.cwd
-	s.do(func(ctx context.Context) {
+	s.workFor(p, "a look at the project", func(ctx context.Context) func() {
 		project, err := s.agent.project(ctx, cwd)
-		s.post(func() {
-			switch {
-			case !s.prompts.runs(p): // it was cancelled meanwhile
-			case project.Trusted:
-				s.takeLayer(p, then)
-			case err != nil || !project.Asks: // what could not be looked at counts as neither yes nor no
-				then()
-			default:
-				s.askTrust(p, project, then)
-			}
-		})
-	}, then)
+		switch {
+		case project.Trusted:
+			return func() { s.takeLayer(p, then) }
+		case err != nil || !project.Asks: // what could not be looked at counts as neither yes nor no
+			return then
+		}
+		return func() { s.askTrust(p, project, then) }
+	})
 }
 
 // askTrust asks the user.
@@ -119,7 +107,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	}
 	refused := func(why string) { finish("Not trusted", func() { decline(why); then() }) }
 	late := time.AfterFunc(trustTime, func() {
-		s.post(func() {
+		s.Post(func() {
 			if s.dialog.open == o && o.asked != nil {
 				refused("The project was not trusted: nobody answered within ten minutes.")
 			}
@@ -131,9 +119,9 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 			refused("The project was not trusted: *Trust this project* was not chosen. Some clients send only a yes or a no.")
 			return
 		}
-		s.do(func(ctx context.Context) {
+		s.Do(func(ctx context.Context) {
 			_, err := bounded(ctx, s.agent, "Trust.Trust", project.Root, done(func() error { return s.agent.cfg.Trust.Trust(project) }))
-			s.post(func() {
+			s.Post(func() {
 				if err != nil {
 					s.log.Warn("the answer was not kept", zap.Error(err))
 					refused("Your yes could not be kept: " + err.Error() + ".")
@@ -154,15 +142,7 @@ func (s *Session) takeLayer(p *userPrompt, then func()) {
 	if s.proc.client() != nil {
 		s.leave()
 	}
-	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		switch {
-		case !s.prompts.runs(p):
-		case err != nil:
-			s.failPrompt(p, err)
-		default:
-			then()
-		}
-	})
+	s.droidFor(p, func(bool) { then() })
 }
 
 // refusedProgram is why a prompt is not given to droid: it begins with a command that is a
@@ -174,8 +154,8 @@ func (s *Session) refusedProgram(text string) *acp.RequestError {
 		return nil
 	}
 	for _, program := range client.Without().Of(layer.Program) {
-		if commands.Name(programName(program.Name)) == commands.Name(name) {
-			return invalidRequest(fmt.Sprintf("/%s is a program of this project (%s), which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", name, program.File))
+		if commands.Name(strings.TrimSuffix(filepath.Base(program.Name), filepath.Ext(program.Name))) == commands.Name(name) {
+			return problem.InvalidRequest(fmt.Sprintf("/%s is a program of this project (%s), which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", name, program.File))
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
@@ -73,27 +74,37 @@ func (s *Session) needDroid(p *userPrompt) {
 	}
 	s.proc.stay()
 	crashed := s.prompts.machine.Crashed()
+	p.attempt++
+	attempt := p.attempt
 	s.renewed(func() {
-		s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
-			switch {
-			case !s.prompts.runs(p):
-				return // it was cancelled meanwhile
-			case err != nil:
-				s.failPrompt(p, err)
-				return
-			case info != nil && crashed:
+		s.droidFor(p, func(started bool) {
+			if started && crashed {
 				s.tell(show.Thought("droid had ended and was started again; the session continues."))
+			}
+			ready := func() {
+				if p.attempt == attempt { // else droid has died, and the prompt needed another one
+					s.carryOut(s.prompts.machine.Ready(p.id))
+				}
 			}
 			s.whenTrusted(p, func() {
 				s.inItsMode(p, func() {
-					s.whenServersStarted(func() {
-						s.whenLinksSeen(p, func() {
-							s.whenExpanded(p, func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
-						})
-					})
+					s.whenServersStarted(func() { s.whenLinksSeen(p, func() { s.whenExpanded(p, ready) }) })
 				})
 			})
 		})
+	})
+}
+
+// droidFor gets a droid for a prompt that runs, and says whether it was started just now.
+func (s *Session) droidFor(p *userPrompt, then func(started bool)) {
+	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
+		switch {
+		case !s.prompts.runs(p): // it was cancelled meanwhile
+		case err != nil:
+			s.failPrompt(p, err)
+		default:
+			then(info != nil)
+		}
 	})
 }
 
@@ -110,10 +121,9 @@ func (s *Session) sendPrompt(p *userPrompt, request string) {
 	}
 	s.apply(s.proc.norm.Begin(time.Now(), request, p.message.Text))
 	client, message := s.proc.client(), p.message
-	p.said = client.Stats().Lines
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, message)
-		s.post(func() { s.promptSent(p, request, err) })
+		s.Post(func() { s.promptSent(p, request, err) })
 	})
 }
 
@@ -131,36 +141,18 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 		return
 	}
 	s.keepShellNotes(p)
-	if s.proc.client() != nil {
-		s.drainEvents() // if droid is gone, this learns it and ends the prompt
+	var died *droid.ExitError
+	if errors.As(err, &died) {
+		return // droidGone ends the prompt, or has the next droid get it
 	}
-	failure := s.promptError(err)
-	if s.proc.client() == nil {
-		failure = s.crashError(err)
-	}
-	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, failure))
-}
-
-// sendAgain has the next droid get the prompt that this one, which has died, did not hear.
-// That happens once: the prompt may be what droid dies of.
-func (s *Session) sendAgain(client *droid.Client, why error) {
-	id, runs := s.prompts.machine.Running()
-	p := s.prompts.open[id]
-	if !runs || p.again || p.message.RequestID == "" || !diedDeaf(client, p.said, why) {
-		return
-	}
-	request := p.message.RequestID
-	p.again, p.message.RequestID = true, ""
-	s.keepShellNotes(p)
-	_, actions := s.prompts.machine.Dropped(request)
-	s.carryOut(actions)
+	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, problem.NotTaken(err, s.prompts.machine.GaveUp())))
 }
 
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.
 func (s *Session) refusedLate(ev stream.LateError) {
 	if p := s.prompts.of(ev.RequestID); p != nil {
 		s.keepShellNotes(p)
-		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, s.promptError(ev.Err)))
+		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, problem.NotTaken(ev.Err, s.prompts.machine.GaveUp())))
 	}
 }
 
@@ -173,13 +165,13 @@ func (s *Session) interrupt() {
 		done()
 		return
 	}
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, interruptTime)
 		defer cancel()
 		if err := client.Interrupt(ctx); err != nil {
 			s.log.Debug("interrupt", zap.Error(err))
 		}
-		s.post(done)
+		s.Post(done)
 	}, done)
 }
 
@@ -202,7 +194,7 @@ func (s *Session) endPrompt(end turns.End) {
 	}
 	p.answer(s.stopReason(end))
 	p.request.WhenWritten(func() {
-		s.post(func() { s.carryOut(s.prompts.machine.Written()) })
+		s.Post(func() { s.carryOut(s.prompts.machine.Written()) })
 	})
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.
@@ -215,14 +207,14 @@ func (s *Session) endPrompt(end turns.End) {
 // stopReason says in ACP's words how a prompt ended.
 func (s *Session) stopReason(end turns.End) (acp.StopReason, *acp.RequestError) {
 	var err *acp.RequestError
-	var died droidDied
+	var died problem.Died
 	switch {
 	case errors.As(end.Err, &died):
-		return "", s.crashError(died.exit)
+		return "", problem.Crash(died.Exit, s.prompts.machine.GaveUp())
 	case errors.As(end.Err, &err):
 		return "", err
 	case end.Err != nil:
-		return "", internalError("internal_error", end.Err.Error())
+		return "", problem.Internal("internal_error", end.Err.Error())
 	case end.Cancelled:
 		return acp.StopReasonCancelled, nil
 	}

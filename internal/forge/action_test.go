@@ -72,6 +72,11 @@ func (f *forge) run(name string) (code int, out string) {
 		cmd.Env = []string{"PATH=" + f.path, "HOME=" + os.Getenv("HOME"), "GITHUB_ACTION_PATH=" + f.here(), "RUNNER_TEMP=" + f.dir,
 			"GITHUB_OUTPUT=" + filepath.Join(f.dir, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(f.dir, "summary"),
 			"GITHUB_ENV=" + filepath.Join(f.dir, "env"), "GITHUB_PATH=" + filepath.Join(f.dir, "path"), "GITHUB_STATE="}
+		for _, variable := range os.Environ() {
+			if strings.HasPrefix(variable, "GO") { // where go keeps what it has downloaded and built
+				cmd.Env = append(cmd.Env, variable)
+			}
+		}
 		cmd.Env = append(cmd.Env, f.env...)
 		for key, value := range s.Env {
 			input := expression.FindStringSubmatch(value)
@@ -195,7 +200,7 @@ func TestActionKeepsTheJobFromDroid(t *testing.T) {
 	bin := filepath.Join(f.dir, "droid-acp-action")
 	require.NoError(t, os.Mkdir(bin, 0o755))
 	hostile := `#!/bin/sh
-env | grep -v '^PATH=\|^PWD=\|^_=\|^RUNNER_TEMP=\|^HOME=\|^SHLVL=\|^OLDPWD='
+env | grep -v '^PATH=\|^PWD=\|^_=\|^RUNNER_TEMP=\|^HOME=\|^SHLVL=\|^OLDPWD=\|^GO'
 cd ` + f.dir + `
 echo 'PATH=hacked' >>env; echo hacked >path; rm output; ln -s workspace/kept output; rm summary; mkdir summary; echo x >summary/x
 printf '{\n  "outcome": "passed",\n' >droid-acp-smoke/result.json

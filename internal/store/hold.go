@@ -23,9 +23,9 @@ const swept = 100
 // Hold notes for all processes that a droid has this session open, so that none
 // deletes it. Several may hold it. It is held until release is called, or until
 // the process ends. Where files cannot be locked (NFS without its lock service), nobody
-// sees it, and the log says so once. Nobody sees it either where the store is not known.
+// sees it, and the log says so once. Nobody sees it either where droid keeps no sessions.
 func (s *Store) Hold(id string) (release func(), err error) {
-	if s.err != nil {
+	if s.err == errNone {
 		return func() {}, nil
 	}
 	path, err := s.holdPath(id)
