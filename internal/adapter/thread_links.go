@@ -159,9 +159,9 @@ func (s *Session) setFollowUp(value string, done func()) bool {
 	}
 	s.tellState()
 	at := s.droidID
-	s.do(func(context.Context) {
+	s.Do(func(context.Context) {
 		err := s.agent.link(links.Link{From: at, To: at, Kind: links.Options, FollowUp: value})
-		s.post(func() {
+		s.Post(func() {
 			if err != nil {
 				s.tell(show.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
 			}
