@@ -6,15 +6,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"golang.org/x/term"
 
 	"droid-acp/internal/adapter"
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/doctor"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/smoke"
 )
@@ -80,10 +82,14 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 	}
 	untrusted := ""
 	if !c.keeper().Look(dir).Trusted {
-		untrusted = "droid-acp trust --yes " + paths.Word(dir)
+		untrusted = diagnosis.Command("trust", "--yes", dir)
+	}
+	var flags []string
+	if c.droid != "" {
+		flags = []string{"--droid", c.droid}
 	}
 	return doctor.Config{
-		Trust: untrusted,
+		Trust: untrusted, Flags: flags, Width: columns(c.stdout),
 		Find: func() (string, error) {
 			if err := needHome(); err != nil {
 				return "", err
@@ -95,6 +101,18 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 		Started: c.leaving.onHurry,
 		Log:     log,
 	}
+}
+
+// columns is how wide what is written to w may be, 0 where that is not known.
+func columns(w io.Writer) (n int) {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil {
+		return n
+	}
+	withFd(w, func(fd uintptr) bool {
+		n, _, _ = term.GetSize(int(fd)) // 0 is the answer where it is no terminal
+		return true
+	})
+	return n
 }
 
 // demoTurn has the built-in droid play its conversation, and returns why it did not come

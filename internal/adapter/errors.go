@@ -95,7 +95,7 @@ func notDone(w work, err error) *acp.RequestError {
 	case errors.Is(err, errPanic):
 		return errLost()
 	case errors.As(err, &refused):
-		return internalError("droid_refused", "droid refused "+w.refused+": "+refused.Message)
+		return internalError("droid_refused", "droid refused "+w.refused+": "+diagnosis.Refusal(refused.Message))
 	case errors.As(err, &exit):
 		return internalError("droid_crashed", diagnosis.Sentence(exit)+" This happened while it "+w.while+". Try again.")
 	case errors.Is(err, files.ErrHangs):
@@ -129,7 +129,7 @@ func startError(err error) *acp.RequestError {
 	if why.Kind == diagnosis.NotFound { // it has all there is to know
 		return internalError(string(why.Kind), why.Error())
 	}
-	return internalError(string(why.Kind), why.Error()+" "+diagnosis.MoreWords)
+	return internalError(string(why.Kind), why.Error()+" "+diagnosis.MoreWords())
 }
 
 // openError explains why no process opened the session. id is the session's, "" for a
@@ -152,7 +152,7 @@ func openError(id string, err error) *acp.RequestError {
 	case errors.As(err, &exit) && !exit.Started:
 		return startError(exit)
 	case errors.As(err, &exit):
-		return internalError("droid_exited", diagnosis.Sentence(exit)+" This happened while it opened the session. Try again; if droid ends again, "+diagnosis.MoreWords)
+		return internalError("droid_exited", diagnosis.Sentence(exit)+" This happened while it opened the session. Try again; if droid ends again, "+diagnosis.MoreWords())
 	}
 	return notDone(openingSession, err)
 }
@@ -162,7 +162,7 @@ func openError(id string, err error) *acp.RequestError {
 func (s *Session) restartError(err error) *acp.RequestError {
 	var refused *stream.RPCError
 	if s.out.Known() && errors.As(err, &refused) && refused.Code != stream.CodeSessionNotFound {
-		return internalError("droid_refused", "droid was started again for this session and refused to open it: "+strings.TrimSuffix(refused.Message, ".")+". The next prompt tries again.")
+		return internalError("droid_refused", "droid was started again for this session and refused to open it: "+strings.TrimSuffix(diagnosis.Refusal(refused.Message), ".")+". The next prompt tries again.")
 	}
 	return openError(s.id, err)
 }
@@ -226,7 +226,9 @@ func modeLost(wanted, is string, why error) *acp.RequestError {
 		"The mode is %q, in which droid asks less. Choose a mode, then send the prompt again.", wanted, said, is))
 }
 
-const crashRemedy = "Run `droid-acp doctor` in a terminal to see what is wrong with it, then load the session again or open a new one."
+func crashRemedy() string {
+	return "Run " + diagnosis.Command("doctor") + " in a terminal to see what is wrong with it, then load the session again or open a new one."
+}
 
 // droidDied is why the turn machine ends prompts when droid has died. What the user
 // reads depends on how often it has, see crashError.
@@ -238,14 +240,14 @@ func (e droidDied) Error() string { return crashText(e.exit, "droid ended unexpe
 func (s *Session) crashError(err error) *acp.RequestError {
 	next := "The next prompt starts droid again and continues this session."
 	if s.prompts.machine.GaveUp() {
-		next = fmt.Sprintf("It has died %d times in a row in this session and is not started again. ", turns.MaxCrashes) + crashRemedy
+		next = fmt.Sprintf("It has died %d times in a row in this session and is not started again. ", turns.MaxCrashes) + crashRemedy()
 	}
 	return internalError("droid_crashed", crashText(err, "droid ended unexpectedly.")+" "+next)
 }
 
 // keepsCrashing refuses to start a droid that dies again and again.
 func keepsCrashing(last error) *acp.RequestError {
-	return internalError("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", turns.MaxCrashes, crashText(last, "droid is gone."))+crashRemedy)
+	return internalError("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", turns.MaxCrashes, crashText(last, "droid is gone."))+crashRemedy())
 }
 
 // crashText tells how droid ended, with the last lines of its stderr. It returns
