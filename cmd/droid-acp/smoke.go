@@ -78,9 +78,9 @@ func runSmoke(c *call) int {
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
 	defer cancel()
 	locate := func() (droid.Command, error) { return locateDroid(c.values.Bool("demo"), c.droid) }
-	keeper := c.keeper()
+	keeper, sessions := c.keeper(), sessionStore(log)
 	if c.values.Bool("demo") {
-		keeper = nil // the scripted droid runs nothing of a project
+		keeper, sessions = nil, nil // the scripted droid runs nothing of a project, and keeps nothing
 	}
 	agent := adapter.New(adapter.Config{
 		Locate: func() (string, error) { command, err := locate(); return command.Path, err },
@@ -92,7 +92,7 @@ func runSmoke(c *call) int {
 			command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
 			return droid.Start(command, log)
 		},
-		Defaults: c.defaults(), Trust: keeper, Shell: c.shell,
+		Defaults: c.defaults(), Trust: keeper, Store: sessions, Shell: c.shell,
 		Dir: options.CWD, Version: version(), Log: log,
 	})
 	c.leaving.onHurry(agent.Kill)

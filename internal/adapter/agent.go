@@ -5,6 +5,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,7 @@ import (
 	"droid-acp/internal/files"
 	"droid-acp/internal/login"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
@@ -41,7 +43,7 @@ type Config struct {
 	Login login.Start
 	// LoginCommand is this program's login command.
 	LoginCommand accounts.Command
-	// Store is droid's session store, see store.Unknown where there is none.
+	// Store is droid's session store, nil where droid keeps no sessions.
 	Store *store.Store
 	// Defaults are the settings that new sessions start with.
 	Defaults options.Defaults
@@ -99,6 +101,7 @@ func New(cfg Config) *Agent {
 		disk:     files.NewCalls(diskCalls, diskTime),
 		ctx:      context.Background(), // until Serve
 	}
+	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
 		started := a.accounts.Starting()
 		client, err := cfg.Start(command)
@@ -206,7 +209,7 @@ func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	result, err := handler(c)
-	if err != nil && err.Code == codeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
+	if err != nil && err.Code == problem.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
 		return nil, errEnding() // nobody cancelled it
 	}
 	return result, err

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"path/filepath"
 
+	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
 	"droid-acp/internal/paths"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/wsl"
 )
 
@@ -56,14 +58,10 @@ func (a *Agent) checkDirectory(ctx context.Context, what, path string) error {
 	return nil
 }
 
-// elsewhereError is why a stored session was not opened in the directory asked for.
-type elsewhereError struct {
-	cwd, was string
-	why      string // a sentence
-}
-
-func (e *elsewhereError) Error() string {
-	return "the session belongs to " + e.was + " and was not opened in " + e.cwd + ": " + e.why
+// elsewhere is why a stored session was not opened in the directory asked for; why is a
+// sentence.
+func elsewhere(cwd, was, why string) *acp.RequestError {
+	return problem.Internal("cwd_refused", "the session belongs to "+was+" and was not opened in "+cwd+": "+why+" Or open it with the cwd "+was+".")
 }
 
 // openStoredIn has a process that was started in cwd load a session, which works there
@@ -76,7 +74,7 @@ func (a *Agent) openStoredIn(cwd string, mine bool, p droid.LoadParams) opener {
 		}
 		info, err := load(ctx, client, servers)
 		if err == nil && info.CWD != "" && !a.sameDirectory(ctx, info.CWD, cwd) {
-			return nil, &elsewhereError{cwd, info.CWD, "droid does not go on there."}
+			return nil, elsewhere(cwd, info.CWD, "droid does not go on there.")
 		}
 		return info, err
 	}
@@ -105,10 +103,10 @@ func (a *Agent) place(ctx context.Context, id, cwd string, mine bool) error {
 		return err
 	}
 	if held {
-		return &elsewhereError{cwd, found.CWD, "it is open in another window or program of yours. Close it there first."}
+		return elsewhere(cwd, found.CWD, "it is open in another window or program of yours. Close it there first.")
 	}
 	if _, err := bounded(ctx, a, "Store.SetCWD", "session "+id, done(func() error { return a.cfg.Store.SetCWD(id, cwd) })); err != nil {
-		return &elsewhereError{cwd, found.CWD, err.Error() + "."}
+		return elsewhere(cwd, found.CWD, err.Error()+".")
 	}
 	a.log.Info("a session goes on in another directory", zap.String("session", id), zap.String("from", found.CWD), zap.String("to", cwd))
 	return nil

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,8 +22,8 @@ import (
 	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/store"
 	"droid-acp/internal/testeditor"
 )
 
@@ -171,7 +170,6 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger) *editor {
 		},
 		Dir:     dir,
 		Version: "test",
-		Store:   store.New(filepath.Join(t.TempDir(), "sessions"), log),
 		Log:     log,
 	})
 	e.agent.stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
@@ -225,7 +223,7 @@ func (a *Agent) session(id string) (*Session, *acp.RequestError) {
 	if s, known := a.sessions.Find(id); known {
 		return s, nil
 	}
-	return nil, unknownSession(id)
+	return nil, problem.UnknownSession(id)
 }
 
 // inside runs f in the session's owner goroutine.

@@ -195,17 +195,15 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) (answer hooks.Answ
 type sessionEditor struct{ *telling.Way }
 
 // ReadTextFile implements editorfs.Editor.
-func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, error) {
-	result, err := telling.Await[acp.ReadTextFileResponse](ctx, e.Way, acp.ClientMethodFsReadTextFile,
-		acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path})
-	return result.Content, err
+func (e sessionEditor) ReadTextFile(path string, done func(string, error)) (withdraw func() bool) {
+	return telling.AskBeside(e.Way, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path},
+		func(result acp.ReadTextFileResponse, err error) { done(result.Content, err) }).Withdraw
 }
 
 // WriteTextFile implements editorfs.Editor.
-func (e sessionEditor) WriteTextFile(ctx context.Context, path, text string) error {
-	_, err := telling.Await[json.RawMessage](ctx, e.Way, acp.ClientMethodFsWriteTextFile,
-		acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text})
-	return err
+func (e sessionEditor) WriteTextFile(path, text string, done func(error)) (withdraw func() bool) {
+	return telling.AskBeside(e.Way, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text},
+		func(_ json.RawMessage, err error) { done(err) }).Withdraw
 }
 
 // versionTime bounds the wait for a droid to tell its version. It does so 0.3 s (0.225) to
@@ -232,7 +230,7 @@ func (a *Agent) setRuntime(ctx context.Context, client *droid.Client, r droid.Ru
 		a.log.Warn("files are read and written on the disk alone", zap.Error(err))
 		return nil, nil
 	case errors.As(err, &cannot):
-		return nil, &untrustedError{trust.Project{Layer: *r.Without}, cannot.Why}
+		return nil, untrusted(trust.Project{Layer: *r.Without}, cannot.Why)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errServers, err)
 	}

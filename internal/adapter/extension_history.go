@@ -7,6 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/turns"
 )
@@ -126,7 +127,7 @@ func (s *Session) exportExtension(p exportParams, done answer[exportedFile]) {
 		s.do(func(ctx context.Context) {
 			path, err := s.agent.exportTo(ctx, info, session, cwd, p.Path, seen)
 			if err != nil {
-				fail(internalError("export_failed", "the conversation was not exported: "+err.Error()))
+				fail(problem.Internal("export_failed", "the conversation was not exported: "+err.Error()))
 				return
 			}
 			done(exportedFile{path}, nil)

@@ -4,6 +4,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -88,11 +89,24 @@ func (r *filesRoom) diffs(method string) (all [][]string) {
 	return all
 }
 
+// noEditor has no file.
+type noEditor struct{}
+
+func (noEditor) ReadTextFile(_ string, done func(string, error)) (withdraw func() bool) {
+	done("", errors.New("none"))
+	return nil
+}
+
+func (noEditor) WriteTextFile(_, _ string, done func(error)) (withdraw func() bool) {
+	done(errors.New("none"))
+	return nil
+}
+
 // free sees that nobody holds a file for an edit.
 func (r *filesRoom) free(path string) {
 	r.t.Helper()
 	began := time.Now()
-	desk := r.agent.editorFiles.files.Desk(r.files, editorfs.DeskOptions{})
+	desk := r.agent.editorFiles.files.Desk(noEditor{}, editorfs.DeskOptions{})
 	defer desk.Close()
 	desk.Before(r.t.Context(), "free", []string{path})
 	require.Less(r.t, time.Since(began), 2*time.Second, "somebody holds the file")

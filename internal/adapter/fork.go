@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
@@ -42,7 +43,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	}
 	client, info, failure := a.launch(c.Context, w.CWD, w.Servers, a.addedTo(c.Context, id, w.Instructions), a.openStoredIn(w.CWD, false, droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if failure != nil {
-		return nil, copyNotOpened(id, failure)
+		return nil, problem.CopyNotOpened(id, failure)
 	}
 	info.SessionID = id
 	return a.takeUp(c, client, info, w)
@@ -77,7 +78,7 @@ func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.Re
 	}, func(_ *droid.Client, err error) {
 		s.backFromCopy(err, func() {
 			if err != nil {
-				done("", notDone(copyingSession, err))
+				done("", problem.NotDone(problem.Copying, err))
 				return
 			}
 			done(id, nil)
@@ -98,7 +99,7 @@ func (s *Session) backFromCopy(failed error, then func()) {
 		then()
 		return
 	}
-	s.loadAgain(s.ctx, 1, loadingSession, func(_ *stream.SessionInfo, err *acp.RequestError) {
+	s.loadAgain(s.ctx, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil && s.proc.client() != nil {
 			s.log.Warn("droid does not go back from a copy; another one takes the session up", zap.Any("error", err))
 			s.leave()
@@ -131,11 +132,11 @@ func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (a
 	}
 	switch {
 	case err != nil && made.id != "":
-		return nil, copyNotOpened(made.id, err)
+		return nil, problem.CopyNotOpened(made.id, err)
 	case err != nil && made.begun:
-		return nil, notDone(copyingSession, err)
+		return nil, problem.NotDone(problem.Copying, err)
 	case err != nil:
-		return nil, openError(w.SessionID, err)
+		return nil, problem.NotOpened(w.SessionID, err)
 	}
 	info.SessionID = made.id
 	return a.takeUp(c, client, info, w)

@@ -4,6 +4,7 @@ package adapter
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/turns"
 )
 
 // hangTests are what a user does that comes to each call that may hang, by the name of the
@@ -20,7 +22,7 @@ import (
 var hangTests = map[diskCall]func(d *disk, stored string){
 	"stat":         opensSession,
 	"commandFiles": opensSession, "stat of a skill": opensSession,
-	"EvalSymlinks":   opensSession,
+	"EvalSymlinks":   loadsStored,
 	"wsl.Here":       opensSession,
 	"Trust.Look":     opensSession,
 	"stat of a link": func(d *disk, _ string) { d.linking("file:///somewhere") },
@@ -240,7 +242,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		})
 		time.Sleep(3 * time.Second)
 		d.inside(func(s *Session) {
-			require.Equal(t, []string{"a call to droid waits for calls to droid before it since 3s"}, s.waits(time.Now()))
+			require.Equal(t, []string{"a call to droid is under way, asked for 3s ago", "a call to droid waits for calls to droid before it since 3s"}, s.waits(time.Now()))
 			end()
 		})
 		require.Equal(t, "end_turn", d.run("/status"))
@@ -251,5 +253,21 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		d.inside(func(s *Session) {
 			require.Contains(t, s.waits(time.Now()), "session/load waits for the disk since 3s")
 		})
+	})
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk(t, fakedroid.WithVersion(fakedroid.V0225))
+		d.beginSessionIn(d.own)
+		d.agent.stat = func(string) (os.FileInfo, error) {
+			time.Sleep(200 * time.Millisecond)
+			return nil, os.ErrNotExist
+		}
+		id := d.linking("file:///somewhere")
+		time.Sleep(300 * time.Millisecond) // it is looked for when the prompt comes, and when it goes to droid
+		d.inside(func(s *Session) {
+			s.inTurn(turns.Session, func(over func(error)) { over(nil) })
+			require.Equal(t, []string{"the prompt waits for a look at the files that it links since 0s",
+				"changes that are under way or wait for their turn: 1"}, s.waits(time.Now()))
+		})
+		require.Equal(t, "end_turn", ended(d.await(id)))
 	})
 }

@@ -11,7 +11,7 @@ import (
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	s.guard(func() { room = s.replayOn() })
 	switch {
-	case s.replay.runs(): // the history comes first
+	case s.load.Shows(): // the history comes first
 	case !s.prompts.machine.ReadEvents(): // a response is being written; its end wakes us
 	case s.fileCalls.Holding() != nil: // files are being read for an earlier event; the end of that wakes us
 	case s.prompts.machine.Stopping():

@@ -67,7 +67,7 @@ func askInTurn[T any](s *Session, c *wire.Call, place *place, of turns.Sphere, w
 
 // takesNothing is why the session takes no request any more, nil when it does.
 func (s *Session) takesNothing() *acp.RequestError {
-	if err := s.loads.refusal(); err != nil {
+	if err := s.refusal(); err != nil {
 		return err
 	}
 	if s.ended {

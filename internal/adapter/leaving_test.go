@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"sync"
 	"testing"
@@ -16,7 +15,6 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/store"
 )
 
 // An owner that is blocked for good does not keep the agent: it ends in bounded
@@ -97,7 +95,6 @@ func TestTurnEndsWhenNobodyHears(t *testing.T) {
 		agent := New(Config{
 			Locate: func() (string, error) { return "/usr/bin/droid", nil },
 			Start:  func(droid.Command) (*droid.Client, error) { return tappedDroid(tap, script), nil },
-			Store:  store.Unknown(errors.New("none")),
 			Log:    zap.NewNop(),
 		})
 		in, stdin := io.Pipe()

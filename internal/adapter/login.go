@@ -1,21 +1,16 @@
 package adapter
 
 import (
-	"context"
-	"errors"
-	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/accounts"
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/login"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
-	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
 
@@ -35,7 +30,7 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	}
 	result, err := a.accounts.Login(c, a.cfg.Login, method, accounts.Editor{Conn: a.conn, Client: a.client, Announce: a.announce, Log: a.log})
 	if err != nil {
-		return nil, loginError(method, err)
+		return nil, problem.Login(method, err)
 	}
 	for _, s := range a.sessions.List() {
 		s.post(s.renewIdle)
@@ -45,35 +40,6 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 		return struct{}{}, nil
 	}
 	return result, nil
-}
-
-// loginError explains why droid did not log in. What droid says itself keeps its code.
-func loginError(method string, err error) *acp.RequestError {
-	var refused *login.Error
-	var died *login.DiedError
-	var underWay *accounts.UnderWayError
-	remedy := login.Remedy(method, err)
-	text := diagnosis.Sentence(err) + " " + remedy
-	switch {
-	case errors.As(err, &refused):
-		line := strings.Join(strings.Fields(text), " ")
-		return &acp.RequestError{Code: refused.Code, Message: visible.Line(line), Data: wire.Details(text)}
-	case errors.As(err, &underWay):
-		return invalidRequest(err.Error())
-	case errors.Is(err, wire.ErrGone):
-		return errEnding()
-	case errors.Is(err, context.Canceled):
-		return requestCancelled()
-	case diagnosis.IsStart(err):
-		return startError(err)
-	case errors.As(err, &died):
-		return internalError("droid_crashed", text)
-	case errors.Is(err, login.ErrTime), errors.Is(err, login.ErrStartTime):
-		return internalError("login_timed_out", text)
-	case errors.Is(err, login.ErrDeclined):
-		return internalError("login_declined", text)
-	}
-	return internalError("login_failed", text)
 }
 
 // notify queues a notification that belongs to no session.

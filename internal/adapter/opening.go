@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/trust"
 )
 
@@ -101,9 +102,9 @@ func (a *Agent) start(command droid.Command) (*droid.Client, error) {
 	var cannot *droid.LeftOutError
 	switch {
 	case errors.As(err, &cannot) && command.Without != nil:
-		return nil, &untrustedError{trust.Project{Layer: *command.Without}, cannot.Why}
+		return nil, untrusted(trust.Project{Layer: *command.Without}, cannot.Why)
 	case err != nil:
-		return nil, &notStartedError{err}
+		return nil, problem.NotStarted(err)
 	}
 	return client, nil
 }
@@ -133,7 +134,7 @@ func (a *Agent) launchAlone(ctx context.Context, cwd string, open opener) (*droi
 		return a.launch(ctx, cwd, nil, "", open)
 	}
 	if err != nil {
-		return nil, nil, &notStartedError{err}
+		return nil, nil, problem.NotStarted(err)
 	}
 	info, err := a.openIn(ctx, openTime, client, func(context.Context, *droid.Client) ([]stream.MCPServer, error) { return nil, nil }, open)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -105,7 +106,7 @@ func (s *Session) tooFree(id, value string, why *acp.RequestError) error {
 	if id != options.Mode || s.options.Mode().AsksAsMuchAs(stream.Mode(value)) {
 		return nil
 	}
-	return modeNotSet(value, string(s.options.Mode()), why)
+	return problem.ModeNotSet(value, string(s.options.Mode()), why)
 }
 
 // setOption changes one option and calls done when droid has it, or with why
@@ -150,10 +151,10 @@ func (s *Session) chosen(id string) {
 func (s *Session) settled(id, value string, err error) *acp.RequestError {
 	kind := strings.ReplaceAll(options.Name(id), " ", "_")
 	if err != nil {
-		return settingError(kind, options.Name(id), err)
+		return problem.NotSet(kind, options.Name(id), settingsTime, err)
 	}
 	if ignored := s.options.Ignored(id, value); ignored != "" {
-		return internalError(kind+"_ignored", ignored)
+		return problem.Internal(kind+"_ignored", ignored)
 	}
 	s.chosen(id)
 	return nil

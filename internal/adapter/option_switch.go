@@ -5,6 +5,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
 )
 
 // setSwitch sets the option that is a switch, for an editor that is offered it.
@@ -24,9 +25,9 @@ func (s *Session) setAutoCompaction(on bool, done func(*acp.RequestError)) {
 		got := s.options.Settings().AutoCompaction
 		switch {
 		case err != nil:
-			done(settingError("auto_compaction", "automatic compaction", err))
+			done(problem.NotSet("auto_compaction", "automatic compaction", settingsTime, err))
 		case got == nil || *got != on:
-			done(internalError("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.lacking(stream.SwitchesAutoCompaction)))
+			done(problem.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.lacking(stream.SwitchesAutoCompaction)))
 		default:
 			done(nil)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/problem"
 )
 
 // inquiry is work for an owner that somebody waits for.
@@ -82,5 +84,5 @@ func askOwner[T any](o *owner, q inquiry[T]) (T, *acp.RequestError) {
 // refuseWhenCancelled is the form of inquiry.cancelled that ends the waiting.
 func refuseWhenCancelled[T any](answer func(T, *acp.RequestError)) {
 	var none T
-	answer(none, requestCancelled())
+	answer(none, problem.Cancelled())
 }

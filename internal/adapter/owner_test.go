@@ -9,6 +9,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+
+	"droid-acp/internal/problem"
 )
 
 // ownerOf runs an owner without duties in a bubble until the test ends. What it
@@ -209,7 +211,7 @@ func TestAskOwner(t *testing.T) {
 		}, value: "a"},
 
 		"cancelled, which says nothing": {work: leave, then: func(_ *ownerOf, cancel func()) { cancel() }, waits: true},
-		"cancelled":                     {work: leave, cancelled: refuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, err: requestCancelled()},
+		"cancelled":                     {work: leave, cancelled: refuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, err: problem.Cancelled()},
 		"cancelled before":              {work: func(answer giveAnswer) { answer("a", nil) }, cancelled: refuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, value: "a"},
 		"cancelled, answered then":      {work: leave, cancelled: func(giveAnswer) { later("stopped", nil) }, then: func(_ *ownerOf, cancel func()) { cancel() }, value: "stopped"},
 	} {

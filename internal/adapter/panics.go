@@ -1,10 +1,10 @@
 package adapter
 
 import (
-	"droid-acp/internal/wire"
-	"errors"
-
 	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/problem"
+	"droid-acp/internal/wire"
 )
 
 // A mistake in this program that panics costs one session its turn and its
@@ -20,10 +20,7 @@ func (s *Session) panicked(p any) {
 	s.carryOut(s.prompts.machine.LoseChanges(wire.PanicError(p)))
 }
 
-// errPanic is why a process was not started: the start panicked.
-var errPanic = errors.New("droid-acp failed; the details are in its log")
-
 // errLost answers a request whose work was lost in a panic.
 func errLost() *acp.RequestError {
-	return internalError("internal_error", "droid-acp failed while the session worked on this. The details are in its log; please report this.")
+	return problem.Internal("internal_error", "droid-acp failed while the session worked on this. The details are in its log; please report this.")
 }

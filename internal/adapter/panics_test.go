@@ -14,6 +14,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/problem"
 )
 
 // asking are droids of one store. A prompt "wait" lasts until a permission is
@@ -63,7 +64,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 		},
 		"at the end of a prompt": func(s *Session) {
 			s.when("a test", func() { panic("test") }, needQuiet)
-			s.carryOut(s.prompts.machine.FailRunning(internalError("x", "y")))
+			s.carryOut(s.prompts.machine.FailRunning(problem.Internal("x", "y")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

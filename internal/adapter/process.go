@@ -121,13 +121,8 @@ func (p *process) kill(reason string) {
 	}
 }
 
-// expectEnd notes that nothing can be asked of the process any more. It reports false when
-// that was known, or when there is none.
-func (p *process) expectEnd() bool {
-	news := p.droid != nil && !p.doomed
-	p.doomed = p.droid != nil
-	return news
-}
+// expectEnd notes that nothing can be asked of the process any more, if there is one.
+func (p *process) expectEnd() { p.doomed = p.droid != nil }
 
 // dying reports whether the end of the process is awaited.
 func (p *process) dying() bool { return p.doomed }

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/problem"
 )
 
 // droidGone ends what the process was doing.
@@ -14,13 +15,12 @@ func (s *Session) droidGone() {
 	client := s.proc.client()
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
-	defer s.reprieve(s.proc.dying())
 	s.proc.died(err)
 	s.servers.ProcessGone()
 	s.fileCalls.End()
-	s.prompts.machine.Gone(droidDied{err})
+	s.prompts.machine.Gone(problem.Died{Exit: err})
 	s.sendAgain(client, err)
-	defer func() { s.carryOut(s.prompts.machine.Buried(droidDied{err})) }() // also after a panic: prompts wait for it
+	defer func() { s.carryOut(s.prompts.machine.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.norm.Exited(time.Now()))
 	s.dialog.withdrawAny()
@@ -35,16 +35,8 @@ func (s *Session) doom(why string) {
 // awaitEnd has what needs a droid wait until the process is gone, which takes as long as
 // what it started: then another one serves it.
 func (s *Session) awaitEnd() {
-	if s.proc.expectEnd() {
-		s.prompts.machine.Hold()
-	}
-}
-
-// reprieve lets prompts go on that waited for the end of a doomed process.
-func (s *Session) reprieve(doomed bool) {
-	if doomed {
-		s.carryOut(s.prompts.machine.Release())
-	}
+	s.proc.expectEnd()
+	s.holdPrompts()
 }
 
 // parkRetry is when parking is tried again while droid has a process running in
@@ -76,9 +68,7 @@ func (s *Session) park(now time.Time) {
 
 // leave ends the process politely, beside the owner.
 func (s *Session) leave() {
-	doomed := s.proc.dying()
 	client := s.proc.letGo()
-	s.reprieve(doomed)
 	s.servers.ProcessGone()
 	s.do(func(context.Context) {
 		closeDroid(s.polite, client)

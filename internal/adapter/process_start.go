@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 )
 
 // wholeHistory is the message limit that makes droid return all messages: since
@@ -27,7 +28,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 	case s.proc.client() != nil && !s.proc.starting():
 		f(nil, nil)
 	case s.proc.client() == nil && s.prompts.machine.GaveUp():
-		f(nil, keepsCrashing(s.proc.lastCrash()))
+		f(nil, problem.KeepsCrashing(s.proc.lastCrash()))
 	default:
 		if s.proc.start() {
 			s.start(historyLimit)
@@ -54,7 +55,7 @@ func (s *Session) start(historyLimit int) {
 			client.Kill()
 			<-client.Exited()
 		}
-	}, func() { s.started(nil, nil, errPanic) })
+	}, func() { s.started(nil, nil, errLost()) })
 }
 
 // restoreSettings gives a session that a process has just loaded the settings that it
@@ -92,7 +93,7 @@ func (s *Session) restoreSettings(before stream.Settings, then func()) {
 func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {
 	switch {
 	case err != nil:
-		s.proc.begun(info, s.restartError(err))
+		s.proc.begun(info, problem.NotRestarted(s.id, s.out.Known(), err))
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
@@ -111,9 +112,9 @@ func (s *Session) goneAgain() *acp.RequestError {
 	case s.proc.client() != nil:
 		return nil
 	case s.out.Known():
-		return s.crashError(s.proc.lastCrash())
+		return problem.Crash(s.proc.lastCrash(), s.prompts.machine.GaveUp())
 	}
-	return openError(s.id, s.proc.lastCrash())
+	return problem.NotOpened(s.id, s.proc.lastCrash())
 }
 
 // inItsMode calls then for a prompt that begins when droid is in the mode that the session
@@ -132,7 +133,7 @@ func (s *Session) inItsMode(p *userPrompt, then func()) {
 				then()
 				return
 			}
-			s.failPrompt(p, modeLost(string(mode), string(s.options.Mode()), err))
+			s.failPrompt(p, problem.ModeLost(string(mode), string(s.options.Mode()), err))
 		})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
@@ -168,7 +169,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	s, place, err := a.reach(c, params.SessionID)
-	if err != nil && err.Code == codeCancelled {
+	if err != nil && err.Code == problem.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
 	}
 	if err != nil {
@@ -210,7 +211,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	}
 	s, known := a.sessions.Cancel(id)
 	if !known {
-		return nil, unknownSession(id)
+		return nil, problem.UnknownSession(id)
 	}
 	s.post(s.cancelPrompts) // a session that has ended has nothing to cancel
 	return nil, nil
@@ -221,7 +222,7 @@ func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now
 
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (s *Session) accept(p *userPrompt) {
-	if err := s.loads.refusal(); err != nil {
+	if err := s.refusal(); err != nil {
 		p.answer("", err)
 		return
 	}
@@ -273,10 +274,10 @@ func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
 		return
 	}
 	content := p.content
-	s.do(func(ctx context.Context) {
+	s.workFor(p, "a look at the files that it links", func(ctx context.Context) func() {
 		missing := s.agent.missing(ctx, content)
-		s.post(func() { p.missing = missing; then() })
-	}, then)
+		return func() { p.missing = missing; then() }
+	})
 }
 
 // checkPrompt refuses at once what no session can take. What depends on the session is seen

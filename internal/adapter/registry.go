@@ -6,6 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/problem"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/sessionid"
 	"droid-acp/internal/wire"
@@ -72,7 +73,7 @@ func inTurn(ctx context.Context, p *place, act func()) *acp.RequestError {
 func placeError(err error) *acp.RequestError {
 	switch {
 	case errors.Is(err, registry.ErrCancelled):
-		return requestCancelled()
+		return problem.Cancelled()
 	case err != nil:
 		return errEnding()
 	}
@@ -92,7 +93,7 @@ func (a *Agent) reach(c *wire.Call, id string) (*Session, *place, *acp.RequestEr
 	p, s, known := a.arrive(c, id, kind), (*Session)(nil), false
 	err := inTurn(c.Context, p, func() { s, known = p.Open() })
 	if err == nil && !known {
-		err = unknownSession(id)
+		err = problem.UnknownSession(id)
 	}
 	if err != nil {
 		p.Leave()

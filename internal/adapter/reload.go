@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -20,54 +21,18 @@ type reload struct {
 	instructions.Wanted
 	target string // where the symbolic links of its directory lead
 
-	ctx     context.Context // of the request; it ends when that is cancelled
-	request *wire.Response
-	ids     []string // of the thread, the newest last
-	replay  bool
-	done    func(protocol.SessionResult, *acp.RequestError) // called once
+	call   *wire.Call // its context ends when it is cancelled
+	ids    []string   // of the thread, the newest last
+	replay bool
+	done   func(protocol.SessionResult, *acp.RequestError) // called once
 
 	turn *turns.Change   // its place among what is asked of the session
 	over func(why error) // ends that
-	told bool            // droid has opened the session, and the history is told where it was wanted
 	kept bool            // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
 // refuse answers a load that did not succeed.
 func (r *reload) refuse(err *acp.RequestError) { r.done(protocol.SessionResult{}, err) }
-
-// loads is the load of a session whose turn has come. Prompts and other loads wait for it,
-// so that the history comes in one piece.
-type loads struct {
-	load     *reload           // nil for none; until its response is written
-	ended    bool              // its response is being written
-	unopened *acp.RequestError // why the session was never opened, nil if it was or still may be
-}
-
-// begin takes a load whose turn has come.
-func (l *loads) begin(r *reload) { l.load, l.ended = r, false }
-
-// has reports whether r is the load, and has no answer.
-func (l *loads) has(r *reload) bool { return l.load == r && !l.ended }
-
-// end ends the load. It reports false when r is not that one.
-func (l *loads) end(r *reload) bool {
-	if !l.has(r) {
-		return false
-	}
-	l.ended = true
-	return true
-}
-
-// open is the load that has no answer, nil for none.
-func (l *loads) open() *reload {
-	if l.load == nil || l.ended {
-		return nil
-	}
-	return l.load
-}
-
-// refusal is why the session takes nothing, nil when it does.
-func (l *loads) refusal() *acp.RequestError { return l.unopened }
 
 // loadSession opens a stored session and replays its history.
 func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, true) }
@@ -87,7 +52,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reload{Wanted: w, target: a.target(c.Context, w.CWD), ctx: c.Context, request: c.Response, replay: replay}
+	r := &reload{Wanted: w, target: a.target(c.Context, w.CWD), call: c, replay: replay}
 	s, known, ids, err := a.takeThread(c.Context, place, w)
 	if err != nil {
 		return nil, err
@@ -129,7 +94,7 @@ func (s *Session) reload(r *reload) {
 				return
 			}
 			r.over = over
-			s.loads.begin(r)
+			s.load.Begin(r)
 			// A process that is being started may have other MCP servers and was asked for less
 			// history; one that changes its settings must not be replaced.
 			s.when("a load", func() { s.beginLoad(r) }, needWritten, needStart, needCalls)
@@ -139,7 +104,7 @@ func (s *Session) reload(r *reload) {
 
 // beginLoad begins a load when nothing is under way that it would cut short.
 func (s *Session) beginLoad(r *reload) {
-	if !s.loads.has(r) {
+	if !s.load.Has(r) {
 		return // it was cancelled while it waited
 	}
 	s.out.Keep(r.Notices...)    // of MCP servers that droid cannot have
@@ -163,7 +128,7 @@ func (s *Session) beginLoad(r *reload) {
 			finish(info, err)
 			return
 		}
-		s.loadAgain(r.ctx, limit, loadingSession, finish) // the process was there before
+		s.loadAgain(r.call.Context, limit, problem.Loading, finish) // the process was there before
 	})
 }
 
@@ -171,7 +136,7 @@ func (s *Session) beginLoad(r *reload) {
 // From now on the editor knows the session by the id that it asked for.
 func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.RequestError) {
 	switch {
-	case !s.loads.has(r): // a panic ended it, or the user
+	case !s.load.Has(r): // a panic ended it, or the user
 		if r.kept {
 			s.openedForOthers(err)
 		}
@@ -180,8 +145,8 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		r.refuse(errEnding())
 		return
 	case err != nil:
-		if err.Code == codeResourceNotFound {
-			err = unknownSession(r.SessionID)
+		if err.Code == problem.CodeNoSession {
+			err = problem.UnknownSession(r.SessionID)
 		}
 		s.reloadEnded(r, err)
 		if !s.out.Known() {
@@ -191,30 +156,24 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 	}
 	s.tellAs(r.SessionID)
 	s.out.Forget() // the editor begins anew: it is told everything again
-	if !r.replay {
-		s.reloadTold(r)
+	if r.replay {
+		s.load.Show(info)
 		return
 	}
-	s.replay.begin(r.ctx, info, func(err *acp.RequestError) {
-		if err != nil {
-			s.reloadEnded(r, err)
-			return
-		}
-		s.reloadTold(r)
-	})
+	s.reloadTold(r)
 }
 
 // reloadTold answers the load when the commands and the use of the context window are known:
 // all that a load tells comes before its response (the conformance kit's ACP-LOAD-002).
 func (s *Session) reloadTold(r *reload) {
-	r.told = true
+	s.load.Told()
 	s.tellUsage()
 	s.when("a load", func() { s.reloadEnded(r, nil) }, needAnswers)
 }
 
 // reloadEnded answers the load that runs.
 func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
-	if !s.loads.end(r) {
+	if !s.load.Answer(r) {
 		return
 	}
 	if err != nil {
@@ -225,7 +184,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		s.register()
 		r.done(result, nil)
 	}
-	r.request.WhenWritten(func() { s.post(func() { s.reloadAnswered(r) }) })
+	r.call.Response.WhenWritten(func() { s.post(func() { s.reloadAnswered(r) }) })
 }
 
 // cancelLoad ends a load that the user has taken back, however far it is. If it was to open
@@ -235,13 +194,12 @@ func (s *Session) cancelLoad(r *reload) {
 	switch {
 	case r.turn == nil: // it was refused
 	case s.withdraw(r.turn):
-		r.refuse(requestCancelled())
-	case !s.loads.has(r): // it has its answer
+		r.refuse(problem.Cancelled())
+	case !s.load.Has(r): // it has its answer
 	default:
 		r.kept = s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1
-		opens := !s.out.Known() && !s.replay.runs() && !r.told // and droid has not opened it yet
-		s.replay.end(requestCancelled())
-		s.reloadEnded(r, requestCancelled())
+		opens := !s.out.Known() && !s.load.Opened() // and droid has not opened it yet
+		s.reloadEnded(r, problem.Cancelled())
 		switch {
 		case s.out.Known():
 		case !r.kept:
@@ -268,8 +226,7 @@ func (s *Session) openedForOthers(err *acp.RequestError) {
 // loseLoads ends the load of a session in which something panicked: what it waits for may
 // never come, and prompts wait for it.
 func (s *Session) loseLoads(err *acp.RequestError) {
-	s.replay.end(err)
-	if r := s.loads.open(); r != nil {
+	if r := s.load.Open(); r != nil {
 		s.reloadEnded(r, err)
 	}
 }
@@ -279,16 +236,16 @@ func (s *Session) loseLoads(err *acp.RequestError) {
 func (s *Session) neverOpened(err *acp.RequestError) {
 	s.agent.sessions.Forget(s)
 	s.isUnfit(err)
-	s.loads.unopened = err
 	s.carryOut(s.prompts.machine.FailWaiting(err))
 }
+
+// refusal is why the session takes nothing, nil when it does.
+func (s *Session) refusal() *acp.RequestError { return s.unfit.Load() }
 
 // reloadAnswered goes on when the response to a load is written.
 func (s *Session) reloadAnswered(r *reload) {
 	s.rest()
-	if s.loads.load == r {
-		s.loads.load = nil
-	}
+	s.load.Written(r)
 	r.over(nil)
 }
 
@@ -310,7 +267,7 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 // for good when that comes within a second of a turn (quirk 32): a process that
 // does not answer is replaced by one that loads the session. asked says, for errors,
 // what the load is for.
-func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
+func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work, done func(*stream.SessionInfo, *acp.RequestError)) {
 	var loaded *stream.SessionInfo
 	callDroid(s, limit, func(err *acp.RequestError) { done(nil, err) }, func(client *droid.Client, info *stream.SessionInfo) func(context.Context) error {
 		if info != nil { // the one before had gone while the load waited
@@ -335,7 +292,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked work, done fun
 }
 
 // loadedAgain takes the outcome of loadAgain.
-func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, asked work, done func(*stream.SessionInfo, *acp.RequestError)) {
+func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, asked problem.Work, done func(*stream.SessionInfo, *acp.RequestError)) {
 	hangs := err == errLoadHangs && s.proc.client() == client
 	switch {
 	case err == nil:
@@ -347,7 +304,7 @@ func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.Sess
 		s.leave()
 		s.withDroid(limit, done)
 	default:
-		done(nil, s.loadError(asked, err))
+		done(nil, problem.NotLoaded(asked, s.id, err, s.prompts.machine.GaveUp()))
 	}
 }
 
@@ -359,6 +316,6 @@ func (s *Session) loadWhole(f func(*stream.SessionInfo, *acp.RequestError)) {
 			f(nil, err)
 			return
 		}
-		s.loadAgain(s.ctx, wholeHistory, tellingConversation, f)
+		s.loadAgain(s.ctx, wholeHistory, problem.Telling, f)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/commands"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/loading"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
@@ -39,8 +40,7 @@ type Session struct {
 	usage     usage
 	out       *telling.Way // to the editor
 	prompts   prompts
-	replay    replay // the history that the load which runs shows
-	loads     loads
+	load      loading.Load[*reload]
 	silence   silence
 	dialog    userDialog
 	servers   mcp.Servers  // what it knows of its MCP servers, see mcp.go
@@ -184,7 +184,7 @@ func (s *Session) end() {
 	s.dialog.withdrawAny()
 	s.servers.EndLogins()
 	s.fileCalls.End()
-	s.replay.end(errEnding())
+	s.loseLoads(errEnding())
 	if s.proc.client() != nil {
 		s.endDroid()
 	}
@@ -232,7 +232,7 @@ func (s *Session) tell(things ...protocol.Update) {
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {
-	if !s.out.Known() || s.loads.open() != nil {
+	if !s.out.Known() || s.load.Open() != nil {
 		return // the response tells it
 	}
 	s.tell(s.options.Updates()...)

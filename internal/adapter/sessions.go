@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
@@ -58,7 +59,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 	}
 	client, info, failure := a.openInstructed(c.Context, w)
 	if failure != nil {
-		return nil, openError("", failure)
+		return nil, problem.NotOpened("", failure)
 	}
 	return a.takeUp(c, client, info, w, (*Session).checkDefaults)
 }
@@ -83,7 +84,7 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 		client.Kill()
 		<-client.Exited()
 		if errors.Is(err, registry.ErrTaken) {
-			return nil, internalError("session_taken", "droid calls the new session "+s.id+", which is open already; try again")
+			return nil, problem.Internal("session_taken", "droid calls the new session "+s.id+", which is open already; try again")
 		}
 		return nil, placeError(err)
 	}
@@ -151,7 +152,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 	case errors.As(err, &bad):
 		return nil, invalidParams("unknown cursor; begin again without one")
 	case err != nil:
-		return nil, internalError("list_failed", "the sessions could not be listed: "+err.Error())
+		return nil, problem.Internal("list_failed", "the sessions could not be listed: "+err.Error())
 	}
 	result := protocol.ListResult{Sessions: make([]protocol.ListedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
 	for _, s := range page.Sessions {

@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
@@ -113,7 +114,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 			}
 			stored := func(err error) {
 				if err != nil {
-					done(notDone(namingSession, err))
+					done(problem.NotDone(problem.Naming, err))
 					return
 				}
 				s.titled(title, true)
@@ -131,7 +132,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 					defer over(nil)
 					stored(err)
 				})
-			}, func() { defer over(nil); stored(errPanic) })
+			}, func() { defer over(nil); stored(errLost()) })
 		})
 	})
 }
@@ -139,16 +140,12 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 // writeTitle writes a title into the file of droid's session when no prompt runs, and
 // keeps prompts from starting meanwhile.
 func (s *Session) writeTitle(id, title string, done func(error)) {
-	s.prompts.machine.Hold()
-	finish := func(err error) {
-		s.carryOut(s.prompts.machine.Release())
-		done(err)
-	}
-	s.when("a title", func() {
+	s.take("a title", needNoPrompt, func(end func()) {
+		finish := func(err error) { end(); done(err) }
 		s.do(func(ctx context.Context) {
 			err := s.agent.writeTitle(ctx, id, title)
 			s.post(func() { finish(err) })
-		}, func() { finish(errPanic) })
+		}, func() { finish(errLost()) })
 	}, needQuiet)
 }
 
@@ -167,6 +164,14 @@ func (s *Session) titled(title string, byUser bool) {
 	}
 }
 
+// tellTitle reports the session's title without the text that was pasted or injected
+// into the prompt it was made from. If nothing else is left, it reports none.
+func (s *Session) tellTitle(title string) {
+	if title = store.CleanTitle(title); title != "" {
+		s.tell(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: title})
+	}
+}
+
 // setStoredTitle names a thread that is not open here, by its newest session: a process
 // of its own loads that for a moment. One that another agent has open is left alone.
 func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(), id, title string) *acp.RequestError {
@@ -179,9 +184,9 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	var missing *store.NotFoundError
 	switch {
 	case errors.As(err, &missing):
-		return unknownSession(id)
+		return problem.UnknownSession(id)
 	case err != nil:
-		return notDone(namingSession, err)
+		return problem.NotDone(problem.Naming, err)
 	case held:
 		return invalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
@@ -191,7 +196,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	}
 	client, _, err := a.launchAlone(c.Context, a.storedIn(c.Context, id, a.cfg.Dir), openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if err != nil {
-		return openError(id, err)
+		return problem.NotOpened(id, err)
 	}
 	left := leave
 	leave = func() {} // the process has the session until it is gone
@@ -221,7 +226,7 @@ func (a *Agent) nameStored(ctx, polite context.Context, client *droid.Client, id
 		})
 	}
 	if err != nil {
-		return notDone(namingSession, err)
+		return problem.NotDone(problem.Naming, err)
 	}
 	return nil
 }

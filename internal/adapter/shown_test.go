@@ -10,6 +10,7 @@ import (
 
 	"droid-acp/internal/acptest"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
@@ -20,11 +21,11 @@ const hostile = "\x1b[2K\x1b[1A\r\u202e\u009b1A\u200b\nsecond"
 
 // TestErrorsAreSafe: what went wrong may be told in the words of others.
 func TestErrorsAreSafe(t *testing.T) {
-	for _, err := range []*acp.RequestError{internalError("kind", hostile), invalidParams("%s", hostile)} {
+	for _, err := range []*acp.RequestError{problem.Internal("kind", hostile), invalidParams("%s", hostile)} {
 		requireSafe(t, err.Message, false)
 		require.Contains(t, err.Message, "second")
 	}
-	requireSafe(t, encoded(t, internalError("kind", hostile).Data), true)
+	requireSafe(t, encoded(t, problem.Internal("kind", hostile).Data), true)
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
 		for _, method := range []string{hostile, "_droid/" + hostile} {

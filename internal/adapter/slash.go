@@ -16,6 +16,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
@@ -250,7 +251,7 @@ func (r *slashRun) history(failed string, f func(info *stream.SessionInfo)) {
 		switch {
 		case r.over():
 		case err != nil:
-			r.fail(failed, errors.New(errorText(err)))
+			r.fail(failed, errors.New(problem.Text(err)))
 		default:
 			f(info)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/problem"
 )
 
 // forkedText says where the copy is that /fork made.
@@ -22,7 +24,7 @@ func forkCommand(r *slashRun, args string) {
 	}
 	r.s.copyHere(r.work, func(id string, err *acp.RequestError) {
 		if err != nil {
-			r.fail(failed, errors.New(errorText(err)))
+			r.fail(failed, errors.New(problem.Text(err)))
 			return
 		}
 		r.reply(fmt.Sprintf(forkedText, id))

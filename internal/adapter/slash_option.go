@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/problem"
 )
 
 // optionCommand is the command that shows or sets a config option, for clients
@@ -17,7 +19,7 @@ func optionCommand(id string) func(r *slashRun, value string) {
 		}
 		r.s.setOption(id, value, func(err *acp.RequestError) {
 			if err != nil {
-				r.reply(strings.TrimSuffix(errorText(err), ".") + ".")
+				r.reply(strings.TrimSuffix(problem.Text(err), ".") + ".")
 				return
 			}
 			r.reply("It is set to " + value + ".")

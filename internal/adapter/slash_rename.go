@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/store"
 )
 
@@ -17,11 +16,7 @@ func renameCommand(r *slashRun, title string) {
 	r.droid(func(client *droid.Client) {
 		s, id := r.s, r.s.droidID
 		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
-			if !client.Version().Has(stream.RenamesSessions) {
-				return s.agent.writeTitle(ctx, id, title) // no turn of droid's runs beside a command
-			}
-			_, err := s.agent.rename(ctx, client, id, title)
-			return err
+			return s.agent.nameIn(ctx, client, id, title) // no turn of droid's runs beside a command
 		}, func(err error) {
 			if err != nil {
 				r.fail("The session was not renamed", err)

@@ -219,9 +219,10 @@ func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 		load := again.request("session/load", sessionParamsOf(live.session))
 		prompt := again.prompt("short")
 		synctest.Wait()
-		left := 0
-		again.inside(func(s *Session) { left = len(s.replay.events) })
-		require.Greater(t, left, messages/2, "what the editor cannot take yet is not made into messages yet")
+		again.inside(func(s *Session) {
+			require.NotNil(t, s.out.Full())
+			require.True(t, s.load.Shows(), "what the editor cannot take yet is not made into messages yet")
+		})
 		again.out.resume()
 		require.Nil(t, again.await(load).Error)
 		require.Equal(t, "end_turn", ended(again.await(prompt)))
@@ -255,7 +256,7 @@ func TestTheAgentEndsWhileAHistoryWaits(t *testing.T) {
 		again.out.pause()
 		again.request("session/load", sessionParamsOf(live.session))
 		synctest.Wait()
-		again.inside(func(s *Session) { require.True(t, s.replay.runs(), "the load goes on") })
+		again.inside(func(s *Session) { require.True(t, s.load.Shows(), "the load goes on") })
 		began := time.Now()
 		_ = again.in.Close() // the editor ends and reads nothing more
 		<-again.served

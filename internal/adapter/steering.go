@@ -88,7 +88,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 		answer(nil, s.endError())
 		return
 	}
-	if err := s.loads.refusal(); err != nil {
+	if err := s.refusal(); err != nil {
 		answer(nil, err)
 		return
 	}
@@ -114,8 +114,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 	}
 	// The turn has its place now. It begins when the answer that announces it is written, so
 	// that its updates come behind that.
-	s.prompts.machine.Hold()
-	response.WhenWritten(func() { s.post(func() { s.carryOut(s.prompts.machine.Release()) }) })
+	s.take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.post(end) }) })
 	s.acceptDetached(p)
 	answer(outcomeStarted, nil)
 }

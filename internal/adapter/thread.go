@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 )
 
@@ -65,7 +66,7 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 			}
 			s.stays(old)
 			s.tell(s.show.EndCompaction(show.CompactionFailed)...)
-			r.fail("droid made the session "+id+" and did not load it", errors.New(errorText(err)))
+			r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
 			return
 		}
 		s.carryTitle(next.title, func() {
@@ -86,7 +87,7 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 			s.withDroid(1, loaded)
 			return
 		}
-		s.loadAgain(s.ctx, 1, loadingSession, loaded)
+		s.loadAgain(s.ctx, 1, problem.Loading, loaded)
 	})
 }
 

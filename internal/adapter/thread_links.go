@@ -10,6 +10,7 @@ import (
 
 	"droid-acp/internal/instructions"
 	"droid-acp/internal/links"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 )
 
@@ -29,7 +30,7 @@ func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *acp.RequestE
 	}
 	ids, err := a.threadIDs(ctx, p.ID())
 	if err != nil {
-		return nil, notDone(openingSession, err)
+		return nil, problem.NotDone(problem.Opening, err)
 	}
 	p.Knows(ids)
 	return ids, nil

@@ -188,8 +188,8 @@ func TestThreadIsFoundByBothIDs(t *testing.T) {
 					require.Contains(t, e.run("gone"), "-32002")
 				}
 				require.Equal(t, 1, f.alive(), "the copy")
-				require.Nil(t, e.call("session/load", sessionParamsOf(first)).Error)
-				require.Equal(t, []string{"user: four", "agent: re: four"}, e.of(first)[len(e.of(first))-2:], "each id leads to the newest conversation")
+				require.Nil(t, e.call("session/load", sessionParamsOf(first)).Error, "now it is the conversation of before")
+				require.Equal(t, []string{"user: one", "agent: re: one"}, e.of(first)[len(e.of(first))-2:])
 			})
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/trust"
 )
@@ -19,15 +20,11 @@ import (
 // A project that nobody has trusted is worked in without what it brings to run. The user
 // is told once, when the session opens, and asked once, with the first prompt.
 
-// untrustedError says that a session cannot be opened without what the project brings.
-type untrustedError struct {
-	project trust.Project
-	why     string // a sentence
-}
-
-func (e *untrustedError) Error() string {
-	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `%s` in a terminal, or start the agent with `--trust always`.",
-		e.project.Place(), e.project.Kinds(), e.why, e.project.List(), trustLine(e.project.Root))
+// untrusted says that a session cannot be opened without what the project brings; why is a
+// sentence.
+func untrusted(p trust.Project, why string) *acp.RequestError {
+	return problem.Internal("project_not_trusted", fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `%s` in a terminal, or start the agent with `--trust always`.",
+		p.Place(), p.Kinds(), why, p.List(), trustLine(p.Root)))
 }
 
 // commandIn is how droid is started in cwd: without what the project brings that nobody
@@ -42,7 +39,7 @@ func (a *Agent) commandIn(ctx context.Context, cwd string) (droid.Command, error
 		return command, nil
 	}
 	if len(p.Inseparable()) > 0 {
-		return command, &untrustedError{p, "nothing overrules these settings of a project."}
+		return command, untrusted(p, "nothing overrules these settings of a project.")
 	}
 	command.Without = &p.Layer
 	return command, nil
@@ -79,20 +76,16 @@ func (s *Session) whenTrusted(p *userPrompt, then func()) {
 		return
 	}
 	cwd := s.cwd
-	s.do(func(ctx context.Context) {
+	s.workFor(p, "a look at the project", func(ctx context.Context) func() {
 		project, err := s.agent.project(ctx, cwd)
-		s.post(func() {
-			switch {
-			case !s.prompts.runs(p): // it was cancelled meanwhile
-			case project.Trusted:
-				s.takeLayer(p, then)
-			case err != nil || !project.Asks: // what could not be looked at counts as neither yes nor no
-				then()
-			default:
-				s.askTrust(p, project, then)
-			}
-		})
-	}, then)
+		switch {
+		case project.Trusted:
+			return func() { s.takeLayer(p, then) }
+		case err != nil || !project.Asks: // what could not be looked at counts as neither yes nor no
+			return then
+		}
+		return func() { s.askTrust(p, project, then) }
+	})
 }
 
 // askTrust asks the user.
@@ -154,15 +147,7 @@ func (s *Session) takeLayer(p *userPrompt, then func()) {
 	if s.proc.client() != nil {
 		s.leave()
 	}
-	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		switch {
-		case !s.prompts.runs(p):
-		case err != nil:
-			s.failPrompt(p, err)
-		default:
-			then()
-		}
-	})
+	s.droidFor(p, func(bool) { then() })
 }
 
 // refusedProgram is why a prompt is not given to droid: it begins with a command that is a

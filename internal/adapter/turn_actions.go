@@ -10,6 +10,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
@@ -74,14 +75,8 @@ func (s *Session) needDroid(p *userPrompt) {
 	s.proc.stay()
 	crashed := s.prompts.machine.Crashed()
 	s.renewed(func() {
-		s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
-			switch {
-			case !s.prompts.runs(p):
-				return // it was cancelled meanwhile
-			case err != nil:
-				s.failPrompt(p, err)
-				return
-			case info != nil && crashed:
+		s.droidFor(p, func(started bool) {
+			if started && crashed {
 				s.tell(show.Thought("droid had ended and was started again; the session continues."))
 			}
 			s.whenTrusted(p, func() {
@@ -94,6 +89,19 @@ func (s *Session) needDroid(p *userPrompt) {
 				})
 			})
 		})
+	})
+}
+
+// droidFor gets a droid for a prompt that runs, and says whether it was started just now.
+func (s *Session) droidFor(p *userPrompt, then func(started bool)) {
+	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
+		switch {
+		case !s.prompts.runs(p): // it was cancelled meanwhile
+		case err != nil:
+			s.failPrompt(p, err)
+		default:
+			then(info != nil)
+		}
 	})
 }
 
@@ -134,9 +142,9 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 	if s.proc.client() != nil {
 		s.drainEvents() // if droid is gone, this learns it and ends the prompt
 	}
-	failure := s.promptError(err)
+	failure := problem.NotTaken(err, s.prompts.machine.GaveUp())
 	if s.proc.client() == nil {
-		failure = s.crashError(err)
+		failure = problem.Crash(err, s.prompts.machine.GaveUp())
 	}
 	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, failure))
 }
@@ -160,7 +168,7 @@ func (s *Session) sendAgain(client *droid.Client, why error) {
 func (s *Session) refusedLate(ev stream.LateError) {
 	if p := s.prompts.of(ev.RequestID); p != nil {
 		s.keepShellNotes(p)
-		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, s.promptError(ev.Err)))
+		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, problem.NotTaken(ev.Err, s.prompts.machine.GaveUp())))
 	}
 }
 
@@ -215,14 +223,14 @@ func (s *Session) endPrompt(end turns.End) {
 // stopReason says in ACP's words how a prompt ended.
 func (s *Session) stopReason(end turns.End) (acp.StopReason, *acp.RequestError) {
 	var err *acp.RequestError
-	var died droidDied
+	var died problem.Died
 	switch {
 	case errors.As(end.Err, &died):
-		return "", s.crashError(died.exit)
+		return "", problem.Crash(died.Exit, s.prompts.machine.GaveUp())
 	case errors.As(end.Err, &err):
 		return "", err
 	case end.Err != nil:
-		return "", internalError("internal_error", end.Err.Error())
+		return "", problem.Internal("internal_error", end.Err.Error())
 	case end.Cancelled:
 		return acp.StopReasonCancelled, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
@@ -81,5 +82,5 @@ func failureOf(ev quirks.TurnEnded) error {
 	if ev.Outcome != quirks.Failed {
 		return nil
 	}
-	return turnError(ev.Failure)
+	return problem.Turn(ev.Failure)
 }

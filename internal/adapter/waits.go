@@ -1,8 +1,8 @@
 package adapter
 
 import (
+	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"droid-acp/internal/waiting"
@@ -14,13 +14,14 @@ import (
 
 // What there is to wait for.
 const (
-	needStart   waiting.Need = "droid to start"
-	needGone    waiting.Need = "the droid before to be gone"
-	needCalls   waiting.Need = "calls to droid before it"
-	needWritten waiting.Need = "a response to be written"
-	needQuiet   waiting.Need = "the prompt that runs"
-	needServers waiting.Need = "MCP servers to start"
-	needAnswers waiting.Need = "droid to list its commands and tell its use of the context"
+	needStart    waiting.Need = "droid to start"
+	needGone     waiting.Need = "the droid before to be gone"
+	needCalls    waiting.Need = "calls to droid before it"
+	needWritten  waiting.Need = "a response to be written"
+	needQuiet    waiting.Need = "the prompt that runs"
+	needNoPrompt waiting.Need = "others that keep prompts from starting"
+	needServers  waiting.Need = "MCP servers to start"
+	needAnswers  waiting.Need = "droid to list its commands and tell its use of the context"
 )
 
 // there reports whether nobody has to wait for something any more.
@@ -40,8 +41,10 @@ func (s *Session) there(n waiting.Need) bool {
 		return !s.works()
 	case n == needAnswers:
 		return s.proc.asked == 0
+	case n == needServers:
+		return !s.servers.Starting()
 	}
-	return !s.servers.Starting()
+	return false // work that is under way, see workFor
 }
 
 // waits tells who waits in the session, for what and since when, and which prompts.
@@ -49,8 +52,11 @@ func (s *Session) waits(now time.Time) []string {
 	lines := append([]string{}, s.agent.sessions.Tell(s.id, now)...)
 	lines = append(lines, s.line.Tell(now, s.there)...)
 	lines = append(lines, s.out.Waits(now)...)
+	if n := s.prompts.machine.Changing(); n > 0 {
+		lines = append(lines, fmt.Sprintf("changes that are under way or wait for their turn: %d", n))
+	}
 	if n := s.prompts.machine.Waiting(); n > 0 {
-		lines = append(lines, fmt.Sprintf("%d prompts wait for the one that runs", n))
+		lines = append(lines, fmt.Sprintf("prompts that wait for their turn: %d", n))
 	}
 	return lines
 }
@@ -60,20 +66,31 @@ func (s *Session) when(who string, f func(), needs ...waiting.Need) {
 	s.join(&waiting.Waiter{Name: who, Needs: needs, Go: f})
 }
 
+// workFor does for a prompt that begins what blocks, beside the owner, who goes on with what
+// that returns if the prompt still runs then. what says in words what is done.
+func (s *Session) workFor(p *userPrompt, what waiting.Need, work func(ctx context.Context) (then func())) {
+	w := &waiting.Waiter{Name: "the prompt", Needs: []waiting.Need{what}}
+	s.line.Add(time.Now(), w)
+	s.do(func(ctx context.Context) {
+		then := work(ctx)
+		s.post(func() {
+			if s.line.Leave(w); s.prompts.runs(p) {
+				then()
+			}
+		})
+	}, func() { s.line.Leave(w) })
+}
+
 // alone makes a call to droid when the earlier ones have ended: changes of settings, loads
 // and forks. They must not overlap, since the answer to a load tells the settings, too. While
-// one is under way, no prompt begins, and the process is neither parked nor replaced by a
-// load. f calls end when the call has ended.
-func (s *Session) alone(f func(end func())) {
-	if !s.line.Wanted(needCalls) {
-		s.prompts.machine.Hold()
-	}
-	w := &waiting.Waiter{Name: "a call to droid", Takes: needCalls}
-	end := sync.OnceFunc(func() {
-		if s.line.Leave(w); !s.line.Wanted(needCalls) {
-			s.carryOut(s.prompts.machine.Release())
-		}
-	})
+// one is under way, the process is neither parked nor replaced by a load.
+func (s *Session) alone(f func(end func())) { s.take("a call to droid", needCalls, f) }
+
+// take calls f when all needs are there and the earlier ones who take n have ended. From now on
+// no prompt begins until f calls end, which it does in the owner.
+func (s *Session) take(who string, n waiting.Need, f func(end func()), needs ...waiting.Need) {
+	w := &waiting.Waiter{Name: who, Needs: needs, Takes: n}
+	end := func() { s.line.Leave(w) }
 	w.Go = func() {
 		returned := false
 		defer func() {
@@ -94,7 +111,15 @@ func (s *Session) join(w *waiting.Waiter) {
 
 // proceed lets go on who has all it needs. A panic of one is the others' no concern.
 func (s *Session) proceed() {
+	s.holdPrompts()
 	for w := s.line.Next(s.there); w != nil; w = s.line.Next(s.there) {
 		s.guard(w.Go)
 	}
+	s.holdPrompts()
+}
+
+// holdPrompts keeps prompts from starting while something is taken, see take, or droid's end is
+// awaited.
+func (s *Session) holdPrompts() {
+	s.carryOut(s.prompts.machine.SetHeld(s.line.Wanted(needCalls) || s.line.Wanted(needNoPrompt) || s.proc.dying()))
 }

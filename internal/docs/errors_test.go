@@ -26,9 +26,9 @@ type errorWords struct {
 // computed are functions that make an error with a word that they are given or that they
 // look up. The words are found where they come from.
 var computed = map[string]string{
-	"internalError": "its callers give it", "settingError": "its callers give it", "turnError": "a diagnosis.Kind, or from reasonFromMessage",
-	"startError":    "a diagnosis.Kind",
-	"copyNotOpened": "from another error", "settled": "from options.optionNames",
+	"Internal": "its callers give it", "NotSet": "its callers give it", "Turn": "a diagnosis.Kind, or from reasonFromMessage",
+	"NotStarted":    "a diagnosis.Kind",
+	"CopyNotOpened": "from another error", "settled": "from options.optionNames",
 }
 
 // addFile adds the words of a file.
@@ -63,11 +63,11 @@ func (w *errorWords) addFunc(fset *token.FileSet, f *ast.FuncDecl) {
 					return true
 				}
 				args = args[1:]
-			} else if name != "internalError" && name != "settingError" {
+			} else if name != "Internal" && name != "NotSet" {
 				return true
 			}
 			switch word := literal(args[0]); {
-			case word != "" && name == "settingError":
+			case word != "" && name == "NotSet":
 				w.words[word+"_refused"] = true
 			case word != "":
 				w.words[word] = true
@@ -195,7 +195,7 @@ func checkErrors(page string, w *errorWords) (wrong []string) {
 
 // TestEveryErrorIsTold: docs/errors.md has the words and codes of the program, and no others.
 func TestEveryErrorIsTold(t *testing.T) {
-	w := readErrorWords(t, "internal/adapter", "internal/jsonrpc", "internal/wire", "internal/login", "internal/options", "internal/diagnosis")
+	w := readErrorWords(t, "internal/adapter", "internal/problem", "internal/jsonrpc", "internal/wire", "internal/login", "internal/options", "internal/diagnosis")
 	delete(w.words, "")
 	require.Greater(t, len(w.words), 40)
 	require.Empty(t, checkErrors(read(t, filepath.Join(root, "docs/errors.md")), w))
@@ -209,9 +209,9 @@ const (
 	NotLoggedIn Kind = "stranger"
 )
 var optionNames = map[string]string{x: "big mode"}
-func settled() { _ = internalError(kind+"_ignored", "") }
+func settled() { _ = problem.Internal(kind+"_ignored", "") }
 func reasonFromMessage() string { return "late" }
-func f() error { wire.NewError(-32602, "Invalid params", ""); wire.NewError(-32603, "lost", ""); settingError("switch", "", nil); return internalError("shut", "") }
+func f() error { wire.NewError(-32602, "Invalid params", ""); wire.NewError(-32603, "lost", ""); problem.NotSet("switch", "", nil); return problem.Internal("shut", "") }
 `
 	const page = "| word | what | do |\n| `poor`, `gone` | a `b` | c |\n| `late` | | |\n| `lost` | | |\n| `shut` | | |\n| `switch_refused` | | |\n" +
 		"| `big_mode_refused`, `big_mode_ignored` | | |\n| `-32602` | |\n| `-32603` | |\n"
@@ -228,7 +228,7 @@ func f() error { wire.NewError(-32602, "Invalid params", ""); wire.NewError(-326
 	}
 	require.Len(t, checkErrors(page+"| `more` | | |\n", words(code)), 1)
 	require.Len(t, checkErrors(page+"| `late` | | |\n", words(code)), 1, "twice")
-	require.Len(t, checkErrors(page, words(code+"func g() { internalError(\"new\", \"\") }\n")), 1)
-	require.Len(t, checkErrors(page, words(code+"func g(k string) { internalError(k, \"\") }\n")), 1, "a word that cannot be told")
+	require.Len(t, checkErrors(page, words(code+"func g() { problem.Internal(\"new\", \"\") }\n")), 1)
+	require.Len(t, checkErrors(page, words(code+"func g(k string) { problem.Internal(k, \"\") }\n")), 1, "a word that cannot be told")
 	require.Len(t, checkErrors(page, words(code+"const c = -32001\n")), 1)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +21,7 @@ import (
 // runPatience is how long one command may take. The first builds the program.
 const runPatience = 3 * time.Minute
 
-// newcomer is a clone of the repository and an empty home, as somebody has them who begins to
-// read.
+// newcomer is the source and an empty home, as somebody has them who begins to read.
 type newcomer struct {
 	dir string
 	env []string
@@ -31,28 +31,29 @@ type newcomer struct {
 func newNewcomer(t *testing.T) *newcomer {
 	t.Helper()
 	n := &newcomer{dir: filepath.Join(t.TempDir(), "droid-acp")}
-	git := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	git.Dir = root
-	files, err := git.Output()
-	require.NoError(t, err)
-	for _, name := range strings.Split(strings.Trim(string(files), "\x00"), "\x00") {
-		content, err := os.ReadFile(filepath.Join(root, name))
-		if errors.Is(err, os.ErrNotExist) { // deleted and not committed, or of a test that runs beside this one
-			continue
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // of a test that runs beside this one
+		}
+		if err == nil && d.IsDir() && slices.Contains([]string{".git", "bin", "dist"}, d.Name()) {
+			return fs.SkipDir
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
 		}
 		require.NoError(t, err)
-		mode := os.FileMode(0o644)
-		if info, err := os.Stat(filepath.Join(root, name)); err == nil {
-			mode = info.Mode().Perm()
-		}
+		info, err := d.Info()
+		require.NoError(t, err)
+		name, err := filepath.Rel(root, path)
+		require.NoError(t, err)
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(n.dir, name)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(n.dir, name), content, mode))
-	}
+		return os.WriteFile(filepath.Join(n.dir, name), content, info.Mode().Perm())
+	}))
 	n.env = append(newcomersEnv(t), "PATH="+filepath.Join(n.dir, "bin")+string(os.PathListSeparator)+pathWithoutDroid())
-	for _, command := range []string{"git init -q", "git add -A", "git -c user.name=a -c user.email=a@example.org commit -q -m clone"} {
-		out, code := n.run(t, command)
-		require.Zero(t, code, "%s: %s", command, out)
-	}
 	return n
 }
 
@@ -88,7 +89,7 @@ func pathWithoutDroid() string {
 	}), string(os.PathListSeparator))
 }
 
-// run runs a command in the clone and returns what it printed and its exit code.
+// run runs a command in the copy and returns what it printed and its exit code.
 func (n *newcomer) run(t *testing.T, command string) (string, int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), runPatience)
@@ -127,7 +128,7 @@ func (n *newcomer) help(t *testing.T) func(string) (string, bool) {
 }
 
 // TestEveryCommandOfTheDocuments runs what documents print, or knows why not. README comes
-// first, in a clone in which nothing is built yet; the others have what it has built.
+// first, in a copy in which nothing is built yet; the others have what it has built.
 func TestEveryCommandOfTheDocuments(t *testing.T) {
 	needsShell(t)
 	list, wrong := readList(read(t, listPath))

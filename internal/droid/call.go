@@ -27,13 +27,14 @@ const (
 var errNotSent = errors.New("not sent")
 
 // pendingCall is one outstanding request. It is retired exactly once: whoever takes it
-// out of clientState.pending sends its outcome.
+// out of clientState.pending sends its outcome. No jsonrpc.Conn keeps it, as that forgets
+// a request that was withdrawn: here the answer still matters, and whose an error without
+// id is depends on which calls droid has read.
 type pendingCall struct {
 	method  string
 	number  int64        // calls are sent in this order
 	began   bool         // it made the client busy
 	givenUp bool         // nobody waits for its answer
-	read    bool         // droid has read it and did not refuse it
 	done    chan outcome // buffered
 }
 
@@ -122,13 +123,12 @@ func (c *Client) send(id, method string, data []byte) (*pendingCall, *jsonrpc.Li
 		return nil, nil, ErrClosed
 	case s.pending[id] != nil:
 		return nil, nil, fmt.Errorf("request id %q is in use", id)
+	case c.out.isFull(data):
+		return nil, nil, ErrBacklog
 	}
-	l, err := c.out.put(data, false)
-	if err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrBacklog) {
-		err = nil // stdin is broken: droid's end is near, and will tell the call why
-	}
-	if err != nil {
-		return nil, nil, err
+	l, err := c.out.Put(data)
+	if errors.Is(err, jsonrpc.ErrClosed) { // of a stdin that is broken the call learns by droid's end
+		return nil, nil, ErrClosed
 	}
 	s.calls++
 	p := &pendingCall{method: method, number: s.calls, done: make(chan outcome, 1)}
@@ -149,19 +149,16 @@ func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *jsonrp
 	case <-ctx.Done():
 	}
 	c.mu.Lock()
-	answered := c.state.pending[id] != p
-	p.givenUp = !answered
-	c.mu.Unlock()
-	if answered { // in the same moment
+	defer c.mu.Unlock()
+	switch {
+	case c.state.pending[id] != p: // answered in the same moment
 		o := <-p.done
 		return o.result, o.err
-	}
-	if c.out.Withdraw(l) {
-		c.mu.Lock()
+	case c.out.Withdraw(l):
 		delete(c.state.pending, id)
-		c.mu.Unlock()
 		return nil, fmt.Errorf("%w: %w", errNotSent, ctx.Err())
 	}
+	p.givenUp = true
 	return nil, ctx.Err()
 }
 
@@ -169,12 +166,9 @@ func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *jsonrp
 // a LateError: droid answers a user message without a session twice, first with
 // a result. The result of a call that was given up becomes a LateResult.
 func (c *Client) respond(r *stream.Response) {
-	p, id, waits := c.retire(r)
+	id, p := c.retire(r)
 	switch {
-	case waits && r.Err != nil:
-		p.done <- outcome{err: r.Err}
-	case waits:
-		p.done <- outcome{result: r.Result}
+	case p != nil && !p.givenUp: // its caller has the answer
 	case r.Err != nil:
 		c.log.Debug("late error from droid", zap.String("id", id), zap.Int("code", r.Err.Code))
 		c.emit(stream.LateError{RequestID: id, Err: r.Err})
@@ -190,44 +184,40 @@ func (c *Client) respond(r *stream.Response) {
 	}
 }
 
-// retire takes the call that a response belongs to out of those outstanding, and
-// returns it, nil when there is none. id is the response's, or the call's where droid
-// left it out. waits says whether somebody still waits for the answer.
-func (c *Client) retire(r *stream.Response) (p *pendingCall, id string, waits bool) {
+// retire takes the call that a response belongs to out of those outstanding, gives it its
+// outcome and returns it, nil when there is none. id is the response's, or the call's where
+// droid left it out.
+func (c *Client) retire(r *stream.Response) (id string, p *pendingCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id = r.ID
-	if id == "" && r.Err != nil {
+	s := &c.state
+	if id = r.ID; id == "" && r.Err != nil {
 		id = c.ownerOfNullID()
 	}
-	p = c.state.pending[id]
-	delete(c.state.pending, id)
-	if p != nil && r.Err != nil && p.began {
+	if p = s.pending[id]; p == nil {
+		return id, nil
+	}
+	delete(s.pending, id)
+	s.read = max(s.read, p.number)
+	o := outcome{result: r.Result}
+	if r.Err != nil {
+		o.err = r.Err
+	}
+	p.done <- o
+	switch {
+	case r.Err != nil && p.began:
 		c.setBusy(false)
+	case r.Err == nil && (p.method == methodInitialize || p.method == methodLoad):
+		s.answered = true
 	}
-	if p != nil && r.ID != "" {
-		c.readBefore(p)
-	}
-	if p != nil && r.Err == nil && (p.method == methodInitialize || p.method == methodLoad) {
-		c.state.answered = true
-	}
-	return p, id, p != nil && !p.givenUp
+	return id, p
 }
 
-// readBefore notes that droid has read the calls before p, since it has answered p.
-// droid reads in order, and refuses what it does not understand as soon as it reads
-// it. So a later error without id is not about those calls (0.99, 0.117). The caller
-// holds mu.
-func (c *Client) readBefore(p *pendingCall) {
-	for _, q := range c.state.pending {
-		q.read = q.read || q.number < p.number
-	}
-}
-
-// ownerOfNullID returns the id of the call that an error without id belongs to:
-// of the calls that droid may not have read yet the first, as it reads in order.
-// It returns "" when there is none, or when more than one caller waits. The
-// caller holds mu.
+// ownerOfNullID returns the id of the call that an error without id belongs to: of the
+// calls that droid may not have read yet the first. droid reads in order, so it has read
+// those before one that it answered, and it refuses what it does not understand as soon as
+// it reads it (0.99, 0.117). It returns "" when there is none, or when more than one
+// caller waits. The caller holds mu.
 func (c *Client) ownerOfNullID() string {
 	owner, interrupt := "", ""
 	waiting := 0
@@ -238,7 +228,7 @@ func (c *Client) ownerOfNullID() string {
 			continue
 		case !p.givenUp:
 			waiting++
-		case p.read:
+		case p.number < c.state.read:
 			continue
 		}
 		if owner == "" || p.number < c.state.pending[owner].number {

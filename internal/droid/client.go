@@ -76,6 +76,7 @@ type clientState struct {
 	started   bool // droid has said a line
 	pending   map[string]*pendingCall
 	calls     int64           // sent so far
+	read      int64           // the number of the latest that droid has answered
 	opened    bool            // Initialize or Load was done
 	answered  bool            // and droid has answered the latest of them
 	sessions  map[string]bool // ids that the process has worked on

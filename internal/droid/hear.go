@@ -180,7 +180,7 @@ func (c *Client) unknown(e stream.Unknown, line stream.Line) {
 		code, text = codeInvalidParams, "Invalid params"
 	}
 	if data, err := encodeError(line.RequestID, code, text); err == nil {
-		c.out.put(data, true) // fails when droid is gone, and then nobody waits
+		c.out.Put(data) // fails when droid is gone, and then nobody waits
 	}
 }
 

@@ -26,7 +26,7 @@ func (c *Client) lost(size int64, head []byte) {
 		return
 	case id != "":
 		if data, err := encodeError(begin.ID, codeInvalidParams, "The request is too long"); err == nil {
-			c.out.put(data, true) // fails when droid is gone, and then nobody waits
+			c.out.Put(data) // fails when droid is gone, and then nobody waits
 		}
 	}
 	c.emit(stream.Lost{Type: begin.Kind, Size: size})

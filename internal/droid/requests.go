@@ -213,7 +213,7 @@ func (c *Client) answer(requestID string, result any) error {
 	if exit := c.exitError(); exit != nil {
 		return exit
 	}
-	_, err = c.out.put(data, true)
+	_, err = c.out.Put(data)
 	return err
 }
 

@@ -32,16 +32,10 @@ func newWriter(stdin io.WriteCloser) *writer {
 	return &writer{jsonrpc.NewOutbox(stdin, 0), stdin, maxBacklog}
 }
 
-// put queues a line. A line with must set is taken however much waits.
-func (w *writer) put(data []byte, must bool) (*jsonrpc.Line, error) {
-	if waits := w.Size(); !must && waits > 0 && waits+len(data) > w.max {
-		return nil, ErrBacklog
-	}
-	line, err := w.Put(data)
-	if errors.Is(err, jsonrpc.ErrClosed) {
-		err = ErrClosed
-	}
-	return line, err
+// isFull reports that a request would wait behind too much. Answers to droid always may.
+func (w *writer) isFull(data []byte) bool {
+	waits := w.Size()
+	return waits > 0 && waits+len(data) > w.max
 }
 
 // run writes until Close, abort or the first error, and closes stdin. failFirst runs

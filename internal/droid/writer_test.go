@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/jsonrpc"
 )
 
 type closable struct{ bytes.Buffer }
@@ -17,21 +19,20 @@ func TestBacklogOfTheWriter(t *testing.T) {
 	out := new(closable)
 	w := newWriter(out)
 	w.max = 4
-	first, err := w.put([]byte("longer\n"), false)
+	require.False(t, w.isFull([]byte("longer\n")))
+	first, err := w.Put([]byte("longer\n"))
 	require.NoError(t, err)
-	_, err = w.put([]byte("x\n"), false)
-	require.ErrorIs(t, err, ErrBacklog)
-	_, err = w.put([]byte("answer\n"), true)
+	require.True(t, w.isFull([]byte("x\n")))
+	_, err = w.Put([]byte("answer\n"))
 	require.NoError(t, err)
 
 	require.True(t, w.Withdraw(first))
 	require.False(t, w.Withdraw(first), "once")
-	_, err = w.put([]byte("y\n"), false)
-	require.ErrorIs(t, err, ErrBacklog, "the answer still waits")
+	require.True(t, w.isFull([]byte("y\n")), "the answer still waits")
 
 	w.Close()
-	_, err = w.put([]byte("late\n"), true)
-	require.ErrorIs(t, err, ErrClosed)
+	_, err = w.Put([]byte("late\n"))
+	require.ErrorIs(t, err, jsonrpc.ErrClosed)
 	w.run(func() {})
 	require.Equal(t, "answer\n", out.String())
 	require.Zero(t, w.Size())

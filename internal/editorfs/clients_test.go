@@ -16,9 +16,9 @@ import (
 )
 
 // isLike has a room's client be another one.
-func (r *room) isLike(editor Editor, o DeskOptions) {
+func (r *room) isLike(editor client, o DeskOptions) {
 	r.desk.Close()
-	r.desk = r.files.Desk(editor, o)
+	r.desk = r.files.Desk(async{editor}, o)
 }
 
 func (r *room) mtime(path string) time.Time {
@@ -173,13 +173,13 @@ func TestKeepTimesReadDuringAnEdit(t *testing.T) {
 
 // changed is an editor whose answers are changed.
 type changed struct {
-	Editor
+	client
 	read  func(path, text string) string
 	write func(ctx context.Context, path, text string) error
 }
 
 func (c changed) ReadTextFile(ctx context.Context, path string) (string, error) {
-	text, err := c.Editor.ReadTextFile(ctx, path)
+	text, err := c.client.ReadTextFile(ctx, path)
 	if c.read != nil {
 		text = c.read(path, text)
 	}
@@ -190,7 +190,7 @@ func (c changed) WriteTextFile(ctx context.Context, path, text string) error {
 	if c.write != nil {
 		return c.write(ctx, path, text)
 	}
-	return c.Editor.WriteTextFile(ctx, path, text)
+	return c.client.WriteTextFile(ctx, path, text)
 }
 
 // TestEmptyAnswers: an empty text for a file that is not empty is never an unsaved one.
@@ -199,7 +199,7 @@ func TestEmptyAnswers(t *testing.T) {
 		path := r.has("a.txt", three)
 		r.opened(path)
 		require.Equal(r, three, r.shown(path))
-		r.isLike(changed{Editor: r.editor, read: func(string, string) string { return "" }}, DeskOptions{})
+		r.isLike(changed{client: r.editor, read: func(string, string) string { return "" }}, DeskOptions{})
 		began := time.Now()
 		require.Equal(r, three, r.shown(path))
 		require.Empty(r, r.edits("1", path, to(four)))
@@ -216,7 +216,7 @@ func TestLastNewlineIsDropped(t *testing.T) {
 		bubble(t, nil, func(r *room) {
 			path, writes, dirty := r.has("a.txt", text), 0, ""
 			r.isLike(changed{
-				Editor: instant{},
+				client: instant{},
 				read: func(_, text string) string {
 					return strings.TrimSuffix(strings.TrimSuffix(dirty+text, "\n"), "\r")
 				},
@@ -330,7 +330,7 @@ func TestTypedBesideAnEdit(t *testing.T) {
 // TestLies: an editor that says it has written and has not.
 func TestLies(t *testing.T) {
 	bubble(t, nil, func(r *room) {
-		r.isLike(changed{Editor: r.editor, write: func(context.Context, string, string) error { return nil }}, DeskOptions{})
+		r.isLike(changed{client: r.editor, write: func(context.Context, string, string) error { return nil }}, DeskOptions{})
 		path := r.has("a.txt", three)
 		r.opened(path)
 		require.Empty(r, r.edits("1", path, to(four)))
@@ -369,7 +369,7 @@ func TestReloadBehindAWrite(t *testing.T) {
 			}
 		}, func(r *room) {
 			writes := 0
-			r.isLike(changed{Editor: r.editor, write: func(ctx context.Context, path, text string) error {
+			r.isLike(changed{client: r.editor, write: func(ctx context.Context, path, text string) error {
 				writes++
 				return r.editor.WriteTextFile(ctx, path, text)
 			}}, DeskOptions{})

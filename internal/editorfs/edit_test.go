@@ -313,7 +313,7 @@ func TestTwoSessions(t *testing.T) {
 						files = r.open(nil)
 						defer files.Close()
 					}
-					other := &room{T: r.T, dir: r.dir, clock: r.clock, editor: r.editor, files: files, desk: files.Desk(r.editor, DeskOptions{})}
+					other := &room{T: r.T, dir: r.dir, clock: r.clock, editor: r.editor, files: files, desk: files.Desk(async{r.editor}, DeskOptions{})}
 					defer other.desk.Close()
 					var work sync.WaitGroup
 					for i := range 4 {
@@ -342,7 +342,7 @@ func TestTwoSessions(t *testing.T) {
 func TestLockedFile(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", three)
-		other := r.files.Desk(r.editor, DeskOptions{})
+		other := r.files.Desk(async{r.editor}, DeskOptions{})
 		defer other.Close()
 		other.Before(context.Background(), "1", []string{path})
 		began := time.Now()

@@ -23,10 +23,11 @@ import (
 )
 
 // Editor is the file system that a client offers (ACP: fs/read_text_file and
-// fs/write_text_file). The methods return when the client has answered or ctx is done.
+// fs/write_text_file). The methods ask the client and return; done, which does not block, gets
+// its answer, once. withdraw has none come any more.
 type Editor interface {
-	ReadTextFile(ctx context.Context, path string) (string, error)
-	WriteTextFile(ctx context.Context, path, text string) error
+	ReadTextFile(path string, done func(text string, err error)) (withdraw func() bool)
+	WriteTextFile(path, text string, done func(err error)) (withdraw func() bool)
 }
 
 // Options say how Files works. Only Journal is required.
@@ -82,7 +83,7 @@ type Files struct {
 	locks   files.Locks
 	seed    maphash.Seed
 
-	ctx    context.Context // of requests that outlive their caller; ends with Close
+	ctx    context.Context // of what outlives its caller; ends with Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 

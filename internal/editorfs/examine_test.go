@@ -56,7 +56,7 @@ func TestWhatTheEditorSaves(t *testing.T) {
 			require.NoError(t, err)
 			defer f.Close()
 			editor := &scripted{saves: tc.saves}
-			d := f.Desk(editor, DeskOptions{})
+			d := f.Desk(async{editor}, DeskOptions{})
 			defer d.Close()
 			ctx := context.Background()
 			d.Before(ctx, "1", []string{path})

@@ -60,7 +60,7 @@ func newRoom(t *testing.T, change func(*testeditor.Options)) *room {
 	}
 	r.editor = testeditor.New(r.options)
 	r.files = r.open(nil)
-	r.desk = r.files.Desk(r.editor, DeskOptions{})
+	r.desk = r.files.Desk(async{r.editor}, DeskOptions{})
 	t.Cleanup(func() {
 		if t.Failed() { // else close is called
 			r.editor.Close()

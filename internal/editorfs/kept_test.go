@@ -139,7 +139,7 @@ func keeps(t *testing.T, o obstacle, again string) {
 	}
 	lift()
 	fault, f.fault = nil, nil
-	d := f.Desk(instant{}, DeskOptions{})
+	d := f.Desk(async{instant{}}, DeskOptions{})
 	switch again {
 	case "a read":
 		_, err := d.Read(t.Context(), "r", path)

@@ -33,7 +33,7 @@ func (f *Files) wroteDirectly(resolved, text string) {
 
 // awaitLate waits for the answer to a write beside the caller. If the file is then
 // what the late write made of it, and droid has written another text, that is put there again.
-func (d *Desk) awaitLate(at location, answered <-chan answer, l *late) {
+func (d *Desk) awaitLate(at location, answered <-chan error, l *late) {
 	f := d.files
 	f.mu.Lock()
 	p := f.place(at.resolved)
@@ -48,7 +48,11 @@ func (d *Desk) awaitLate(at location, answered <-chan answer, l *late) {
 			}
 			f.mu.Unlock()
 		}()
-		<-answered
+		select {
+		case <-answered:
+		case <-f.ctx.Done():
+			return
+		}
 		now := time.Now()
 		release, err := f.hold(f.ctx, at.resolved)
 		if err != nil {

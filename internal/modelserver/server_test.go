@@ -175,7 +175,7 @@ func TestSettings(t *testing.T) {
 		return string(data)
 	}
 	home := t.TempDir()
-	require.NoError(t, s.WriteSettings(home))
+	require.NoError(t, WriteSettings(home, s.URL()))
 	require.Contains(t, read(home), s.URL())
 	require.Contains(t, read(home), ModelID)
 	require.Contains(t, read(home), string(ChatCompletions))

@@ -47,13 +47,9 @@ func (m Model) base() string {
 // version ends the URL of a server.
 const version = "/v1"
 
-// WriteSettings makes the droids of this HOME use the model of s for every
-// session without being told: the default is in sessionDefaultSettings.model
-// (0.99 to 0.225).
-func (s *Server) WriteSettings(home string) error { return WriteSettings(home, s.URL()) }
-
-// WriteSettings writes .factory/settings.json of home for a model at the base
-// URL url.
+// WriteSettings makes the droids of this HOME use the model at the base URL url for
+// every session without being told: the default is in sessionDefaultSettings.model of
+// .factory/settings.json (0.99 to 0.225).
 func WriteSettings(home, url string) error { return WriteSettingsFor(home, Model{URL: url}) }
 
 // WriteSettingsFor is WriteSettings for any model.

@@ -63,14 +63,16 @@ func TestKindsOfTheAgent(t *testing.T) {
 	}
 	files, err := filepath.Glob("../adapter/*.go")
 	require.NoError(t, err)
+	more, err := filepath.Glob("../problem/*.go")
+	require.NoError(t, err)
 	found := map[string]bool{}
-	for _, file := range files {
+	for _, file := range append(files, more...) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		for _, m := range regexp.MustCompile(`internalError\("(\w+)"|\n\t"(\w+)":\s+"[A-Z]|return "(model_\w+)"`).FindAllSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile(`Internal\("(\w+)"|\n\t"(\w+)":\s+"[A-Z]|return "(model_\w+)"`).FindAllSubmatch(text, -1) {
 			found[string(m[1])+string(m[2])+string(m[3])] = true
 		}
 	}

@@ -25,6 +25,9 @@ const swept = 100
 // the process ends. Where files cannot be locked (NFS without its lock service), nobody
 // sees it, and the log says so once.
 func (s *Store) Hold(id string) (release func(), err error) {
+	if s.err == errNone {
+		return func() {}, nil
+	}
 	path, err := s.holdPath(id)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)

@@ -67,6 +67,9 @@ func tail(path string, max int64) ([]byte, error) {
 // Link notes that a thread goes on in another session, for all processes. The line is
 // on the disk when it returns nil. Any number of processes may do so at once.
 func (s *Store) Link(l links.Link) error {
+	if s.err == errNone {
+		return nil
+	}
 	if s.err != nil {
 		return s.err
 	}

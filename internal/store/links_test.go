@@ -47,6 +47,7 @@ func TestLinkFile(t *testing.T) {
 	require.Error(t, s.Link(links.Link{From: "a", To: "../b"}))
 	require.Error(t, Unknown(os.ErrInvalid).Link(links.Link{From: "a", To: "b"}))
 	require.Equal(t, []string{"a"}, Unknown(os.ErrInvalid).Thread("a"))
+	require.NoError(t, None().Link(links.Link{From: "a", To: "b"}))
 	require.Equal(t, []string{"../a"}, s.Thread("../a"))
 }
 

@@ -32,3 +32,15 @@ func TestLock(t *testing.T) {
 	end(l.Held("c", release("late")))
 	require.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1, "c again": 1, "late": 1}, released)
 }
+
+// TestNone: in a store without a place nothing is noted, and nothing is found.
+func TestNone(t *testing.T) {
+	s := None()
+	release, err := s.Hold("a")
+	require.NoError(t, err)
+	release()
+	require.False(t, s.Held("a"))
+	_, err = s.Find("a")
+	require.ErrorIs(t, err, errNone)
+	require.Empty(t, s.Title("a"))
+}

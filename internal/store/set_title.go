@@ -38,23 +38,16 @@ func (s *Store) SetTitle(id, title string) error {
 // eachFile calls change for each file of a session.
 func (s *Store) eachFile(id string, change func(path string) error) error {
 	if !sessionid.Valid(id) {
-		return &NotFoundError{ID: id, Err: errors.New("not an id of a session")}
+		return &NotFoundError{ID: id, Err: errNoID}
 	}
-	dirs, _, err := s.directories()
+	dirs, err := s.conversations(id)
 	if err != nil {
 		return err
 	}
 	found := false
 	for _, dir := range dirs {
-		info, err := os.Lstat(dir.file(id + transcript))
-		if err != nil && !missing(err) {
-			return err
-		}
-		if err != nil || !info.Mode().IsRegular() {
+		if info, err := os.Lstat(dir.file(id + transcript)); err != nil || !info.Mode().IsRegular() {
 			continue
-		}
-		if _, err := s.inside(dir); err != nil {
-			return err
 		}
 		if err := change(dir.file(id + transcript)); err != nil {
 			return err

@@ -24,6 +24,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -62,6 +63,13 @@ func New(root string, log *zap.Logger) *Store {
 
 // Unknown returns a store whose place is not known: each use of it returns err.
 func Unknown(err error) *Store { return &Store{err: err} }
+
+// errNone is what a store without a place has.
+var errNone = errors.New("there is no store of sessions")
+
+// None returns a store without a place, for an agent whose sessions nobody else opens: it
+// has no sessions, and what is to be noted in it is not.
+func None() *Store { return &Store{err: errNone} }
 
 // Root returns the sessions directory of the droids that this process starts:
 // .factory/sessions in $FACTORY_HOME_OVERRIDE or the user's home.
@@ -128,39 +136,39 @@ func (e *NotFoundError) Unwrap() error { return e.Err }
 // without a message are found too. The error is a *NotFoundError, or that of
 // reading the store.
 func (s *Store) Find(id string) (Session, error) {
-	if !sessionid.Valid(id) {
-		return Session{}, &NotFoundError{ID: id, Err: errors.New("not an id of a session")}
-	}
-	dirs, _, err := s.directories()
+	found, cause, err := s.copies(id)
 	if err != nil {
 		return Session{}, err
 	}
-	var (
-		found *Session
-		cause error
-		r     reader
-	)
-	for _, dir := range dirs {
-		info, err := os.Stat(dir.file(id + transcript))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			cause = err // it may be there
+	var r reader
+	for _, c := range found {
+		head, err := r.read(c.path(), nil)
+		if err == nil {
+			return head.session(id, c.updated), nil
 		}
-		if err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		head, err := r.read(dir.file(id+transcript), nil)
-		if err != nil {
-			cause = err
-			continue
-		}
-		// Of copies in several projects the one that was used last counts.
-		if found == nil || info.ModTime().After(found.UpdatedAt) {
-			session := head.session(id, info.ModTime())
-			found = &session
-		}
+		cause = err
 	}
-	if found == nil {
-		return Session{}, &NotFoundError{ID: id, Err: cause}
-	}
-	return *found, nil
+	return Session{}, &NotFoundError{ID: id, Err: cause}
 }
+
+// copies are the files of a session, which may lie in several projects, the one that was used
+// last first. unsure is why there may be more than these, or nil.
+func (s *Store) copies(id string) (found []candidate, unsure, err error) {
+	if !sessionid.Valid(id) {
+		return nil, errNoID, nil
+	}
+	dirs, _, err := s.directories()
+	for _, d := range dirs {
+		info, err := os.Stat(d.file(id + transcript))
+		switch {
+		case err == nil && info.Mode().IsRegular():
+			found = append(found, candidate{d, id, info.ModTime()})
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			unsure = err
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return b.updated.Compare(a.updated) })
+	return found, unsure, err
+}
+
+var errNoID = errors.New("not an id of a session")

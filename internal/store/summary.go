@@ -3,12 +3,9 @@ package store
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
 
 	"droid-acp/internal/files"
-	"droid-acp/internal/sessionid"
 )
 
 // maxSummaryAt bounds how far into a session's file its summary is looked for, in
@@ -21,20 +18,14 @@ const maxSummaryAt = 1 << 20
 // It is "" for a session that does not begin with one. The error is that of reading the
 // store, or a *NotFoundError.
 func (s *Store) Summary(id string) (string, error) {
-	if !sessionid.Valid(id) {
-		return "", &NotFoundError{ID: id, Err: errors.New("not an id of a session")}
-	}
-	dirs, _, err := s.directories()
+	found, cause, err := s.copies(id)
 	if err != nil {
 		return "", err
 	}
-	var cause error
-	for _, dir := range dirs {
-		f, _, err := files.Open(dir.file(id + transcript))
+	for _, c := range found {
+		f, _, err := files.Open(c.path())
 		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) {
-				cause = err // it may be there
-			}
+			cause = err
 			continue
 		}
 		defer f.Close()

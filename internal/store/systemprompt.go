@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"droid-acp/internal/files"
-	"droid-acp/internal/sessionid"
 )
 
 // settingsLimit is how many bytes of a session's settings are read. Those of droid have
@@ -21,25 +19,11 @@ const settingsLimit = 4 << 20
 // compacting (0.215, 0.225). It is "" too for a session that the store does not have or
 // that has no settings yet.
 func (s *Store) SystemPrompt(id string) (string, error) {
-	if !sessionid.Valid(id) {
-		return "", nil
-	}
-	dirs, _, err := s.directories()
-	if err != nil {
+	found, _, err := s.copies(id)
+	if err != nil || len(found) == 0 {
 		return "", err
 	}
-	path, newest := "", time.Time{}
-	for _, dir := range dirs {
-		// Of copies in several projects the one that was used last counts, as for Find.
-		info, err := os.Stat(dir.file(id + transcript))
-		if err == nil && info.Mode().IsRegular() && (path == "" || info.ModTime().After(newest)) {
-			path, newest = dir.file(id+".settings.json"), info.ModTime()
-		}
-	}
-	if path == "" {
-		return "", nil
-	}
-	return readSystemPrompt(path)
+	return readSystemPrompt(found[0].dir.file(id + ".settings.json"))
 }
 
 func readSystemPrompt(path string) (string, error) {

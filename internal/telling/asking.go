@@ -1,7 +1,6 @@
 package telling
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -23,36 +22,20 @@ func Ask[T any](w *Way, method string, params any, done func(T, error)) *Asked {
 	return ask(w, method, params, func(f func()) { w.post(f) }, done)
 }
 
-// Await is Ask for one who waits beside the owner. The answer goes to them at once, as the owner
-// may be busy with the session's end, which some requests outlive: an edit must be whole. When
-// ctx ends, the request is withdrawn.
-func Await[T any](ctx context.Context, w *Way, method string, params any) (T, error) {
-	type outcome struct {
-		result T
-		err    error
-	}
-	answered := make(chan outcome, 1)
-	q := ask(w, method, params, func(f func()) { f() }, func(result T, err error) { answered <- outcome{result, err} })
-	select {
-	case <-ctx.Done():
-		if q.Withdraw() {
-			return *new(T), context.Cause(ctx)
-		}
-		o := <-answered
-		return o.result, o.err
-	case o := <-answered:
-		return o.result, o.err
-	}
+// AskBeside is Ask for what goes on beside the owner: done gets the answer where it arrives, at
+// once and also when the session has ended. It must not block.
+func AskBeside[T any](w *Way, method string, params any, done func(T, error)) *Asked {
+	return ask(w, method, params, func(f func()) { f() }, done)
 }
 
-// ask is Ask, with the one who calls done.
-func ask[T any](w *Way, method string, params any, call func(func()), done func(T, error)) *Asked {
+// ask is Ask, with what has done called.
+func ask[T any](w *Way, method string, params any, do func(func()), done func(T, error)) *Asked {
 	q := &Asked{way: w, method: method, since: time.Now()}
 	w.mu.Lock()
 	w.asked = append(w.asked, q)
 	w.mu.Unlock()
 	q.pending = wire.Ask(w.editor, method, params, func(result T, err error) {
-		call(func() {
+		do(func() {
 			if w.answered(q) {
 				done(result, err)
 			}

@@ -2,7 +2,6 @@ package telling
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"testing"
@@ -71,29 +70,29 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// TestAwait: who waits gets the answer though the owner takes none, until they wait no longer.
-func TestAwait(t *testing.T) {
+// TestAskBeside: the answer comes though the owner takes none, and not after the request was
+// taken back.
+func TestAskBeside(t *testing.T) {
 	asking(t, func(w *Way, owner chan func(), next func() string, say func(string)) {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		go func() {
-			next()
-			say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)
-		}()
-		answer, err := Await[string](ctx, w, "m", nil)
-		require.NoError(t, err)
-		require.Equal(t, "a", answer)
-		_, err = Await[string](ctx, w, "m", nil)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
+		got := make(chan string, 9)
+		ask := func() *Asked {
+			return AskBeside(w, "m", nil, func(answer string, err error) { got <- fmt.Sprint(answer, err) })
+		}
+		ask()
 		next()
+		say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)
+		require.Equal(t, "a<nil>", <-got)
+		second := ask()
+		next()
+		require.True(t, second.Withdraw())
 		require.Contains(t, next(), "$/cancel_request")
+		ask()
+		next()
+		say(`{"jsonrpc":"2.0","id":2,"result":"late"}`)
+		say(`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no"}}`)
+		require.Contains(t, <-got, "no")
 		require.Empty(t, w.Waits(time.Now()))
 		require.Empty(t, owner)
-		go func() {
-			next()
-			say(`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no"}}`)
-		}()
-		_, err = Await[string](context.Background(), w, "m", nil)
-		require.ErrorContains(t, err, "no")
+		require.Empty(t, got)
 	})
 }

@@ -25,7 +25,7 @@ type Editor interface {
 }
 
 // Way is the way of one session to its editor. It is not safe for concurrent use, but for
-// Session, Ask, Await, Waits and Asked's methods. The zero value leads nowhere: what is told is
+// Session, Ask, AskBeside, Waits and Asked's methods. The zero value leads nowhere: what is told is
 // dropped, only what is kept waits, and nobody can be asked.
 type Way struct {
 	editor  Editor            // nil where there is none

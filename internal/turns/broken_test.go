@@ -152,19 +152,15 @@ func (b readsOn) ReadEvents() bool { return true }
 // stopsAll forgets to start what waits when a hold ends.
 type staysHeld struct{ *Machine }
 
-func (b staysHeld) Release() []Action {
-	b.holds--
+func (b staysHeld) SetHeld(held bool) []Action {
+	b.held = held
 	return nil
 }
 
 // ignoresHolds starts prompts though they are held.
 type ignoresHolds struct{ *Machine }
 
-func (b ignoresHolds) Hold() {}
-func (b ignoresHolds) Release() []Action {
-	b.holds++
-	return b.Machine.Release()
-}
+func (b ignoresHolds) SetHeld(bool) []Action { return nil }
 
 // miscounts does not begin the count of crashes anew.
 type miscounts struct{ *Machine }

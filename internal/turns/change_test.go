@@ -163,7 +163,7 @@ func TestCancelOfAHeldPrompt(t *testing.T) {
 // A change that fails ends the prompts behind it that were meant for it, and no others.
 func TestFailedChange(t *testing.T) {
 	m, r := New(numbered()), new(recordedChanges)
-	m.Hold()
+	m.SetHeld(true)
 	m.Accept(1, ToDroid)
 	c := r.ask(m, "it")
 	m.Accept(2, ToDroid)

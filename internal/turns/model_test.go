@@ -20,8 +20,7 @@ type machine interface {
 	Complete(ID) []Action
 	Written() []Action
 	InterruptDone() []Action
-	Hold()
-	Release() []Action
+	SetHeld(bool) []Action
 	Change(Sphere, func()) (*Change, []Action)
 	Changed(*Change, error) []Action
 	Withdraw(*Change) (bool, []Action)
@@ -100,8 +99,8 @@ type world struct {
 	changes []*wanted // all, in order
 	places  int       // that were given away
 
-	unwritten, interrupts, holds int
-	steering, closed, dead       bool
+	unwritten, interrupts        int
+	steering, closed, dead, held bool
 	crashes                      int
 	ends                         int // so far
 	stoppingSince                time.Time
@@ -431,15 +430,9 @@ func (w *world) cancel() {
 }
 
 func (w *world) hold() {
-	if w.holds > 0 {
-		w.note("release")
-		w.holds--
-		w.carryOut(w.m.Release())
-		return
-	}
-	w.note("hold")
-	w.holds++
-	w.m.Hold()
+	w.held = !w.held
+	w.note("held: %t", w.held)
+	w.carryOut(w.m.SetHeld(w.held))
 }
 
 // endHere ends a prompt that is answered here.
@@ -555,7 +548,7 @@ func (w *world) starts(id ID) *told {
 	w.must(!w.closed, "nothing starts after the close")
 	w.must(w.unwritten == 0, "nothing starts before the response to the one before is written")
 	w.must(w.interrupts == 0, "nothing starts while an interrupt may still reach it")
-	w.must(w.holds == 0, "nothing starts while it is held")
+	w.must(!w.held, "nothing starts while it is held")
 	w.must(t.host == nil || t.host.parked, "a message that starts a turn waits for the end of its prompt's")
 	w.notBefore(t, t.host != nil)
 	w.inOrder(t)
@@ -750,7 +743,7 @@ func (w *world) settled() {
 		w.must(w.m.Has(t.id) == !t.ended, "the machine has prompt %d until it ends", t.id)
 		w.must(!t.parked || t.ended || w.message(t) != nil, "prompt %d waits for nothing but its messages", t.id)
 	}
-	if free := !runs && w.unwritten == 0 && w.interrupts == 0 && w.holds == 0 && !w.closed; free {
+	if free := !runs && w.unwritten == 0 && w.interrupts == 0 && !w.held && !w.closed; free {
 		w.must(!w.m.Queued() || w.firstChange() != nil && w.firstChange().begun, "nothing waits while nothing is in the way")
 	}
 	w.must(w.m.Idle() == (!runs && !w.m.Queued() && w.unwritten == 0 && w.firstChange() == nil), "it is idle when nothing is to be done")

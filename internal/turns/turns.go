@@ -144,9 +144,9 @@ type Machine struct {
 
 	unwritten  int // prompts that have ended and whose response is not written
 	interrupts int // that are not answered
-	holds      int // reasons why no prompt may start
 	crashes    int // of droid in a row
 	steering   bool
+	held       bool // no prompt may start
 	dead       bool // droid is gone, and what it said last may still come
 	closed     bool // nothing starts any more
 
@@ -182,7 +182,7 @@ func (m *Machine) Accept(id ID, kind Kind) []Action {
 
 // next starts the first waiting prompt, if one may start.
 func (m *Machine) next() {
-	if m.running != nil || m.unwritten > 0 || m.interrupts > 0 || m.holds > 0 || m.dead || m.closed || len(m.queue) == 0 {
+	if m.running != nil || m.unwritten > 0 || m.interrupts > 0 || m.held || m.dead || m.closed || len(m.queue) == 0 {
 		return
 	}
 	p := m.queue[0]
@@ -285,13 +285,9 @@ func (m *Machine) InterruptDone() []Action {
 	return m.take()
 }
 
-// Hold keeps prompts from starting until Release has been called as often. The one
-// that runs goes on.
-func (m *Machine) Hold() { m.holds++ }
-
-// Release takes back one Hold.
-func (m *Machine) Release() []Action {
-	m.holds--
+// SetHeld says whether prompts are kept from starting. The one that runs goes on.
+func (m *Machine) SetHeld(held bool) []Action {
+	m.held = held
 	m.next()
 	return m.take()
 }

@@ -78,8 +78,12 @@ func (l *Line) Wanted(n Need) bool {
 	return slices.ContainsFunc(l.takers, takes) || slices.ContainsFunc(l.waiting, takes)
 }
 
-// Tell says who waits for what and since when, a line each.
+// Tell says who has taken something, and who waits for what, and since when they are there, a
+// line each.
 func (l *Line) Tell(now time.Time, there func(Need) bool) (lines []string) {
+	for _, w := range l.takers {
+		lines = append(lines, fmt.Sprintf("%s is under way, asked for %v ago", w.Name, now.Sub(w.since).Round(time.Second)))
+	}
 	for _, w := range l.waiting {
 		missing := w.Takes
 		if i := slices.IndexFunc(w.Needs, func(n Need) bool { return !there(n) }); i >= 0 {

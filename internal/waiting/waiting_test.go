@@ -23,7 +23,7 @@ func TestLineTells(t *testing.T) {
 	require.Same(t, first, l.Next(has))
 	require.Nil(t, l.Next(has))
 	there["x"] = true
-	require.Equal(t, []string{"a title waits for droid since 1m30s", "the prompt waits for its servers since 30s"}, l.Tell(begin.Add(90*time.Second), has))
+	require.Equal(t, []string{"a load is under way, asked for 1m30s ago", "a title waits for droid since 1m30s", "the prompt waits for its servers since 30s"}, l.Tell(begin.Add(90*time.Second), has))
 	l.Leave(first)
 	require.Same(t, second, l.Next(has))
 	l.Leave(second)
@@ -82,7 +82,7 @@ func TestLine(t *testing.T) {
 				}
 				waits = slices.Delete(waits, i, i+1)
 			}
-			require.Len(t, l.Tell(begin, func(n Need) bool { return there[n] }), len(waits))
+			require.Len(t, l.Tell(begin, func(n Need) bool { return there[n] }), len(waits)+len(has))
 			for _, n := range needs[:2] {
 				waited := slices.ContainsFunc(waits, func(w *Waiter) bool { return w.Takes == n })
 				require.Equal(t, waited || has[n] != nil, l.Wanted(n))

@@ -27,6 +27,7 @@ var mayImport = map[string]string{
 	"internal/turns":        "",
 	"internal/filecalls":    "internal/droid/stream internal/patch internal/paths internal/quirks",
 	"internal/waiting":      "",
+	"internal/loading":      "internal/droid/stream internal/quirks",
 	"internal/commands":     "internal/droid internal/droid/layer internal/droid/stream internal/files internal/protocol internal/show",
 	"internal/registry":     "",
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
@@ -56,6 +57,7 @@ var mayImport = map[string]string{
 	"internal/install":      "internal/child internal/diagnosis internal/droid internal/files",
 	"internal/doctor":       "internal/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/files internal/store internal/tempdir internal/visible",
 	"internal/testeditor":   "",
+	"internal/problem":      "internal/accounts internal/diagnosis internal/droid internal/droid/stream internal/files internal/login internal/quirks internal/show internal/turns internal/visible internal/wire",
 	"internal/instructions": "internal/droid/stream internal/mcp internal/paths",
 	"internal/accounts":     "internal/login internal/protocol internal/quirks internal/visible internal/wire",
 	"internal/telling":      "internal/protocol internal/show internal/wire",
@@ -64,7 +66,7 @@ var mayImport = map[string]string{
 
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
-	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/filecalls", "internal/show",
+	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/loading", "internal/filecalls", "internal/show",
 	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
 	"internal/settings", "internal/instructions",
 }

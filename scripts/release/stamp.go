@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,9 +28,12 @@ var versionPattern = regexp.MustCompile(`^v?((0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9
 // or a word.
 const prerelease = `(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)`
 
-// readStamp asks git. Without a version it takes the one tag of the commit that is a
-// version, and fails when there is none or more than one.
+// readStamp asks git, or the archive in which there is none. Without a version it takes the
+// one tag of the commit that is a version, and fails when there is none or more than one.
 func readStamp(root, version string) (s stamp, err error) {
+	if _, err := os.Lstat(filepath.Join(root, ".git")); errors.Is(err, os.ErrNotExist) {
+		return archiveStamp(root, version)
+	}
 	if s.Commit, err = git(root, "rev-parse", "HEAD"); err != nil {
 		return s, err
 	}
@@ -48,13 +52,48 @@ func readStamp(root, version string) (s stamp, err error) {
 			return s, errors.New("files differ from the tagged commit; commit or restore them, or give VERSION=1.2.3 to try a release")
 		}
 	}
+	seconds, err := git(root, "log", "-1", "--format=%ct")
+	if err != nil {
+		return s, err
+	}
+	return s, s.set(version, seconds)
+}
+
+// archiveFile is the file in which git archive writes the commit and its time.
+const archiveFile = "scripts/release/archive.txt"
+
+// archiveStamp is that of a source archive, which does not know its tags.
+func archiveStamp(root, version string) (s stamp, err error) {
+	text, err := os.ReadFile(filepath.Join(root, archiveFile))
+	if err != nil {
+		return s, err
+	}
+	commit, seconds, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	switch {
+	case strings.HasPrefix(commit, "$"):
+		return s, errors.New("this is neither a clone nor what git archive makes, so it has no commit to name")
+	case version == "":
+		return s, errors.New("a source archive does not say its version; give VERSION=1.2.3")
+	}
+	s.Commit = commit
+	return s, s.set(version, seconds)
+}
+
+// set takes the version, and the time of the commit unless $SOURCE_DATE_EPOCH says another.
+func (s *stamp) set(version, seconds string) error {
 	parts := versionPattern.FindStringSubmatch(version)
 	if parts == nil {
-		return s, fmt.Errorf("the version %q does not look like 1.2.3 or 1.2.3-rc.1", version)
+		return fmt.Errorf("the version %q does not look like 1.2.3 or 1.2.3-rc.1", version)
 	}
-	s.Version = parts[1]
-	s.Time, err = stampTime(root)
-	return s, err
+	if wanted := os.Getenv("SOURCE_DATE_EPOCH"); wanted != "" {
+		seconds = wanted
+	}
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
+	}
+	s.Version, s.Time = parts[1], time.Unix(n, 0).UTC()
+	return nil
 }
 
 func tagVersion(root string) (string, error) {
@@ -75,21 +114,6 @@ func tagVersion(root string) (string, error) {
 		return found[0], nil
 	}
 	return "", fmt.Errorf("the commit has several tags that are versions (%s); give VERSION", strings.Join(found, ", "))
-}
-
-func stampTime(root string) (time.Time, error) {
-	seconds := os.Getenv("SOURCE_DATE_EPOCH")
-	if seconds == "" {
-		var err error
-		if seconds, err = git(root, "log", "-1", "--format=%ct"); err != nil {
-			return time.Time{}, err
-		}
-	}
-	n, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
-	}
-	return time.Unix(n, 0).UTC(), nil
 }
 
 func git(root string, args ...string) (string, error) {

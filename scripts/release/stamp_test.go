@@ -80,6 +80,37 @@ func TestSourceDateEpochReplacesTheCommitsTime(t *testing.T) {
 	require.ErrorContains(t, err, "SOURCE_DATE_EPOCH")
 }
 
+// An archive of the sources has no git, and says all but its version.
+func TestReleaseOfASourceArchive(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", "")
+	root, do := newRepository(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "scripts/release"), 0o755))
+	attributes, err := os.ReadFile("../../.gitattributes")
+	require.NoError(t, err)
+	file, err := os.ReadFile("archive.txt")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(root, ".gitattributes"), attributes, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, archiveFile), file, 0o644))
+	do("add", ".")
+	do("commit", "-q", "-m", "two")
+	want, err := readStamp(root, "1.2.3")
+	require.NoError(t, err)
+
+	archive := t.TempDir()
+	do("archive", "-o", filepath.Join(archive, "a.tar"), "HEAD")
+	_, err = output(archive, nil, "tar", "-xf", "a.tar")
+	require.NoError(t, err)
+	got, err := readStamp(archive, "1.2.3")
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	_, err = readStamp(archive, "")
+	require.ErrorContains(t, err, "give VERSION=1.2.3")
+
+	require.NoError(t, os.RemoveAll(filepath.Join(root, ".git")))
+	_, err = readStamp(root, "1.2.3")
+	require.ErrorContains(t, err, "neither a clone nor")
+}
+
 func TestADirectoryOfOthersIsNotEmptied(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "droid-acp_1.2.3_linux_amd64.tar.gz")

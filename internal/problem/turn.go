@@ -1,22 +1,27 @@
-package adapter
+package problem
 
 import (
+	"context"
+	"errors"
 	"strconv"
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/accounts"
 	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/login"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
 
-// turnError turns a failed turn into the error that ends its prompt: what
+// Turn turns a failed turn into the error that ends its prompt: what
 // happened in the provider's and droid's words, then what to do.
-func turnError(f *quirks.Failure) *acp.RequestError {
+func Turn(f *quirks.Failure) *acp.RequestError {
 	if f.WantsLogin() {
-		return authRequired()
+		return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login().Error()+" Afterwards send the prompt again.")
 	}
 	reason := f.Reason
 	if reason == "" || reason == "error" {
@@ -36,12 +41,7 @@ func turnError(f *quirks.Failure) *acp.RequestError {
 	if remedy := diagnosis.Model(reason); remedy != "" {
 		said += "\n" + remedy
 	}
-	return internalError(reason, said)
-}
-
-// authRequired ends a turn that needs a Factory login.
-func authRequired() *acp.RequestError {
-	return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login().Error()+" Afterwards send the prompt again.")
+	return Internal(reason, said)
 }
 
 // reasonFromMessage finds the reason of a failed turn in the message of a droid that
@@ -69,4 +69,31 @@ func reasonFromMessage(message string) string {
 		return "model_provider_unavailable"
 	}
 	return "error"
+}
+
+// Login explains why droid did not log in. What droid says itself keeps its code.
+func Login(method string, err error) *acp.RequestError {
+	var refused *login.Error
+	var died *login.DiedError
+	var underWay *accounts.UnderWayError
+	remedy := login.Remedy(method, err)
+	text := diagnosis.Sentence(err) + " " + remedy
+	switch {
+	case errors.As(err, &refused):
+		line := strings.Join(strings.Fields(text), " ")
+		return &acp.RequestError{Code: refused.Code, Message: visible.Line(line), Data: wire.Details(text)}
+	case errors.As(err, &underWay):
+		return wire.NewError(-32600, "Invalid request", err.Error())
+	case errors.Is(err, context.Canceled), errors.Is(err, wire.ErrGone):
+		return Cancelled()
+	case diagnosis.IsStart(err):
+		return NotStarted(err)
+	case errors.As(err, &died):
+		return Internal("droid_crashed", text)
+	case errors.Is(err, login.ErrTime), errors.Is(err, login.ErrStartTime):
+		return Internal("login_timed_out", text)
+	case errors.Is(err, login.ErrDeclined):
+		return Internal("login_declined", text)
+	}
+	return Internal("login_failed", text)
 }

@@ -1,0 +1,223 @@
+// Package problem makes an error of ACP of what went wrong in any room: a code, a stable word
+// at the beginning of the message for programs, and what happened and what to do about it for
+// people. An error that is one of ACP already stays as it is.
+package problem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/files"
+	"droid-acp/internal/turns"
+	"droid-acp/internal/wire"
+)
+
+// Codes of ACP.
+const (
+	CodeNoSession = -32002 // "Resource not found", used for unknown sessions
+	CodeCancelled = -32800 // "Request cancelled"
+)
+
+// Text is what an error says to a user, without its kind, which is for programs.
+func Text(err *acp.RequestError) string {
+	if data, ok := err.Data.(map[string]string); ok && data["details"] != "" {
+		return data["details"]
+	}
+	return err.Message
+}
+
+// Internal says what went wrong and what to do about it. kind is the word for programs.
+func Internal(kind, text string) *acp.RequestError { return wire.NewError(-32603, kind, text) }
+
+// Cancelled answers a request that the editor took back by $/cancel_request (ACP v1,
+// cancellation).
+func Cancelled() *acp.RequestError {
+	return &acp.RequestError{Code: CodeCancelled, Message: "Request cancelled", Data: wire.Details("the request was cancelled")}
+}
+
+// UnknownSession refuses what names a session that is not there.
+func UnknownSession(id string) *acp.RequestError {
+	text := "There is no session " + strconv.Quote(id) + ". Create one with session/new, or use one that session/list returns."
+	return &acp.RequestError{Code: CodeNoSession, Message: "Unknown session " + strconv.Quote(id) + "; create one with session/new",
+		Data: map[string]string{"details": text, "sessionId": id}}
+}
+
+// Work is something that droid is asked for, in the words of errors.
+type Work struct {
+	refused string // what follows "droid refused"
+	failed  string // what follows "droid did not"
+	while   string // what follows "while it"
+}
+
+// What droid is asked for.
+var (
+	Opening = Work{"to open the session", "open the session", "opened the session"}
+	Loading = Work{"to open the session", "load the session", "loaded the session"}
+	Telling = Work{"to tell the conversation", "tell the conversation", "told the conversation"}
+	Naming  = Work{"the title", "store the title", "stored the title"}
+	Copying = Work{"to copy the session", "copy the session", "copied the session"}
+
+	takingPrompt = Work{"the prompt", "take the prompt", "took the prompt"}
+)
+
+// NotDone explains why droid did not do what it was asked for. The functions below
+// treat cases in which there is more to say.
+func NotDone(w Work, err error) *acp.RequestError {
+	var ready *acp.RequestError
+	var refused *stream.RPCError
+	var exit *droid.ExitError
+	switch {
+	case errors.As(err, &ready):
+		return ready
+	case errors.As(err, &refused):
+		return Internal("droid_refused", "droid refused "+w.refused+": "+diagnosis.Refusal(refused.Message))
+	case errors.As(err, &exit):
+		return Internal("droid_crashed", diagnosis.Sentence(exit)+" This happened while it "+w.while+". Try again.")
+	case errors.Is(err, files.ErrHangs):
+		return Internal("disk_silent", err.Error()+".")
+	case errors.Is(err, context.Canceled):
+		return Cancelled()
+	}
+	return Internal("droid_failed", "droid did not "+w.failed+": "+diagnosis.Sentence(err)+" Try again.")
+}
+
+// NotStarted explains why there is no droid process.
+func NotStarted(err error) *acp.RequestError {
+	if errors.Is(err, context.Canceled) {
+		return Cancelled()
+	}
+	why := diagnosis.Start(err)
+	if why.Kind == diagnosis.NotFound { // it has all there is to know
+		return Internal(string(why.Kind), why.Error())
+	}
+	return Internal(string(why.Kind), why.Error()+" "+diagnosis.MoreWords())
+}
+
+// NotOpened explains why no process opened the session. id is the session's, "" for a
+// new one.
+func NotOpened(id string, err error) *acp.RequestError {
+	var refused *stream.RPCError
+	var exit *droid.ExitError
+	switch {
+	case errors.As(err, &refused) && refused.Code == stream.CodeSessionNotFound && id != "":
+		return UnknownSession(id)
+	case errors.As(err, &exit) && !exit.Started:
+		return NotStarted(exit)
+	case errors.As(err, &exit):
+		return Internal("droid_exited", diagnosis.Sentence(exit)+" This happened while it opened the session. Try again; if droid ends again, "+diagnosis.MoreWords())
+	}
+	return NotDone(Opening, err)
+}
+
+// NotRestarted explains why a session has no process: the one that was started for it did not
+// open it. known is whether the editor knows the session.
+func NotRestarted(id string, known bool, err error) *acp.RequestError {
+	var refused *stream.RPCError
+	if known && errors.As(err, &refused) && refused.Code != stream.CodeSessionNotFound {
+		return Internal("droid_refused", "droid was started again for this session and refused to open it: "+strings.TrimSuffix(diagnosis.Refusal(refused.Message), ".")+". The next prompt tries again.")
+	}
+	return NotOpened(id, err)
+}
+
+// CopyNotOpened explains that droid copied a session but no process opened the copy,
+// which has this id.
+func CopyNotOpened(id string, err error) *acp.RequestError {
+	why := NotOpened("", err)
+	kind, _, internal := strings.Cut(why.Message, ":")
+	if !internal {
+		return why
+	}
+	return Internal(kind, "droid copied the session, but the copy "+id+" was not opened: "+strings.TrimSuffix(Text(why), ".")+". The copy is among the sessions of session/list.")
+}
+
+// NotSet explains why droid did not change a setting within limit.
+func NotSet(kind, what string, limit time.Duration, err error) *acp.RequestError {
+	why := err.Error()
+	if errors.Is(err, context.DeadlineExceeded) {
+		why = fmt.Sprintf("droid did not answer within %d s. Try again.", limit/time.Second)
+	}
+	return Internal(kind+"_refused", "droid did not change its "+what+": "+why)
+}
+
+// ModeNotSet refuses a prompt that was sent behind a change of the mode which failed.
+func ModeNotSet(wanted, is string, why *acp.RequestError) *acp.RequestError {
+	return Internal("mode_not_set", fmt.Sprintf("the prompt was not sent, because the mode did not become %q before it as you had asked: %s. "+
+		"The mode is %q, in which droid asks less. Set the mode again, then send the prompt again.", wanted, strings.TrimSuffix(Text(why), "."), is))
+}
+
+// ModeLost refuses a prompt because a droid that was started again, or loaded the session
+// again, did not take its mode back.
+func ModeLost(wanted, is string, why error) *acp.RequestError {
+	said := "it accepted the request without obeying it"
+	if why != nil {
+		said = strings.TrimSuffix(why.Error(), ".")
+	}
+	return Internal("mode_lost", fmt.Sprintf("the prompt was not sent, because droid loaded the session again and did not take its mode %q back: %s. "+
+		"The mode is %q, in which droid asks less. Choose a mode, then send the prompt again.", wanted, said, is))
+}
+
+// Died is why the turn machine ends prompts when droid has died. What the user reads depends
+// on how often it has, see Crash.
+type Died struct{ Exit error }
+
+func (e Died) Error() string { return crashText(e.Exit, "droid ended unexpectedly.") }
+
+func crashRemedy() string {
+	return "Run " + diagnosis.Command("doctor") + " in a terminal to see what is wrong with it, then load the session again or open a new one."
+}
+
+// Crash answers what droid was working on when it died. gaveUp says that it has died so often
+// that it is not started again.
+func Crash(err error, gaveUp bool) *acp.RequestError {
+	next := "The next prompt starts droid again and continues this session."
+	if gaveUp {
+		next = fmt.Sprintf("It has died %d times in a row in this session and is not started again. ", turns.MaxCrashes) + crashRemedy()
+	}
+	return Internal("droid_crashed", Died{Exit: err}.Error()+" "+next)
+}
+
+// NotTaken explains why droid did not take a prompt.
+func NotTaken(err error, gaveUp bool) *acp.RequestError {
+	var exit *droid.ExitError
+	if errors.As(err, &exit) {
+		return Crash(err, gaveUp)
+	}
+	return NotDone(takingPrompt, err)
+}
+
+// NotLoaded explains why the process of a session did not load it once more.
+func NotLoaded(w Work, id string, err error, gaveUp bool) *acp.RequestError {
+	var refused *stream.RPCError
+	var exit *droid.ExitError
+	switch {
+	case errors.As(err, &refused) && refused.Code == stream.CodeSessionNotFound:
+		return UnknownSession(id)
+	case errors.As(err, &exit):
+		return Crash(err, gaveUp)
+	}
+	return NotDone(w, err)
+}
+
+// KeepsCrashing refuses to start a droid that dies again and again.
+func KeepsCrashing(last error) *acp.RequestError {
+	return Internal("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", turns.MaxCrashes, crashText(last, "droid is gone."))+crashRemedy())
+}
+
+// crashText tells how droid ended, with the last lines of its stderr. It returns
+// unknown if err does not tell.
+func crashText(err error, unknown string) string {
+	var exit *droid.ExitError
+	if errors.As(err, &exit) {
+		return diagnosis.Sentence(exit)
+	}
+	return unknown
+}
