@@ -26,9 +26,9 @@ func doctorCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
 			Use: "doctor", Args: cobra.NoArgs, Short: "Look for what keeps droid from working, and say what to do",
-			Long: "It starts droid, opens a session in an empty directory and removes it again, and reads the settings of droid and of editors. " +
+			Long: "It starts droid without your login, opens a session in an empty directory and removes it again, and reads the settings of droid and of editors. " +
 				"It asks no model, so it costs nothing.\n\n" +
-				"Exit codes: 0 nothing would stop you, 1 something would, or the doctor was ended, 2 wrong usage.",
+				"Exit codes: 0 nothing was found that stops you, 1 something was, or the doctor was ended, 2 wrong usage.",
 		},
 		reads: []string{settings.Droid, settings.Model, settings.Trust, settings.LogFile, settings.LogLevel},
 		own:   []settings.Setting{{Name: "json", Kind: settings.Switch, Does: "print the report as JSON"}},

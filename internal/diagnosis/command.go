@@ -12,7 +12,9 @@ import (
 
 // Program is this program as a word of a command that can be typed anywhere: its name where
 // the PATH has it, else its path.
-var Program = sync.OnceValue(func() string {
+var Program = sync.OnceValue(program)
+
+func program() string {
 	self, err := os.Executable()
 	if err != nil {
 		return "droid-acp"
@@ -25,7 +27,7 @@ var Program = sync.OnceValue(func() string {
 		}
 	}
 	return word(self)
-})
+}
 
 // Command is a command of this program as it can be typed, in the quotes that mark commands
 // in the texts for people.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"droid-acp/internal/files"
 	"droid-acp/internal/tempdir"
 )
 
@@ -56,7 +57,7 @@ func newApart(copies map[string][]byte) (*apart, error) {
 	a.work = filepath.Join(dir, "work")
 	err = errors.Join(os.Mkdir(a.work, 0o700), os.MkdirAll(factory, 0o700))
 	for name, data := range copies {
-		err = errors.Join(err, os.WriteFile(filepath.Join(factory, name), data, 0o600))
+		err = errors.Join(err, files.Write(filepath.Join(factory, name), data, 0o600))
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.temporary.Remove())

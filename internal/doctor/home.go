@@ -51,6 +51,9 @@ type fault struct {
 // cannot read ends it (0.225).
 func lookAtState(p *patient, _ context.Context) Check {
 	var faults []fault
+	if home := p.blocked["home"]; home != "" && strings.HasPrefix(os.TempDir(), p.Home+string(filepath.Separator)) {
+		return Check{Result: Skipped, Found: fmt.Sprintf("Not looked at, because of %q above.", home), tells: func(p *patient) { p.blocked["temp"] = home }}
+	}
 	temp := writable(os.TempDir())
 	if temp != nil {
 		faults = append(faults, *temp)
@@ -182,7 +185,7 @@ func unreadable(dir string) (all []fault) {
 		if !e.Type().IsRegular() || !strings.HasSuffix(path, ".json") && !strings.HasPrefix(e.Name(), "auth.") {
 			continue
 		}
-		file, err := os.Open(path)
+		file, _, err := files.Open(path)
 		if err != nil {
 			all = append(all, fault{path, "be read", err})
 			continue
