@@ -13,10 +13,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
 )
 
@@ -33,12 +35,12 @@ const (
 
 // Check is one line of a report.
 type Check struct {
-	ID     string // stable, for programs
-	Name   string // for people
-	Result Result
-	Found  string         // what was found, in words
-	ToDo   string         // what to do about it, "" for nothing
-	Facts  map[string]any // the same for programs, see docs/troubleshooting.md
+	ID     string         `json:"id"`   // stable, for programs
+	Name   string         `json:"name"` // for people
+	Result Result         `json:"result"`
+	Found  string         `json:"found"`           // what was found, in words
+	ToDo   string         `json:"todo,omitempty"`  // what to do about it, "" for nothing
+	Facts  map[string]any `json:"facts,omitempty"` // the same for programs, see docs/troubleshooting.md
 
 	tells func(*patient) // what later checks are to know, nil for nothing
 }
@@ -98,7 +100,8 @@ type patient struct {
 	models  int               // how many own models the user has set up
 	apart   *apart            // nil before droid is found
 	program string            // droid's path
-	droid   *running          // nil when none runs
+	droid   *droid.Client     // nil when none runs
+	heard   *sync.WaitGroup   // the goroutine that reads its events
 	opened  *opening          // nil when no session was opened
 }
 
@@ -152,7 +155,7 @@ func Run(ctx context.Context, cfg Config) Report {
 	if cfg.Log == nil {
 		cfg.Log = zap.NewNop()
 	}
-	p := &patient{Config: cfg, factory: factoryDir(cfg.Home), blocked: map[string]string{}}
+	p := &patient{Config: cfg, factory: factoryDir(cfg.Home), blocked: map[string]string{}, heard: new(sync.WaitGroup)}
 	defer func() { _ = p.end(ctx) }() // there is nobody left to tell
 	withDroid, cancel := context.WithTimeoutCause(ctx, cfg.Patience, errPatience)
 	defer cancel()

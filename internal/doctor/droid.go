@@ -1,13 +1,13 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"droid-acp/internal/diagnosis"
@@ -18,12 +18,6 @@ import (
 
 // closeTime bounds how long droid may take to end; 0.215 needs 6 s.
 const closeTime = 15 * time.Second
-
-// running is a droid that lives apart.
-type running struct {
-	client *droid.Client
-	heard  sync.WaitGroup // the goroutine that reads its events
-}
 
 // opening is a session that was opened.
 type opening struct {
@@ -128,9 +122,9 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 	if err != nil {
 		return failed(diagnosis.Start(err), nil)
 	}
-	p.droid = &running{client: client}
+	p.droid = client
 	p.starts(client)
-	p.droid.heard.Go(func() {
+	p.heard.Go(func() {
 		for range client.Events() { // nothing of it is of interest
 		}
 	})
@@ -158,7 +152,7 @@ func lookAtSession(p *patient, ctx context.Context) Check {
 	if p.Model != "" {
 		params.Settings.ModelID = &p.Model
 	}
-	info, err := p.droid.client.Initialize(ctx, params)
+	info, err := p.droid.Initialize(ctx, params)
 	end := p.end(ctx)
 	if ctx.Err() != nil && err != nil {
 		return p.ended(ctx, "droid did not open a session", p.tryDroid(p.program))
@@ -195,13 +189,14 @@ func lookAtSession(p *patient, ctx context.Context) Check {
 func sessionFailed(err error) Check {
 	var refused *stream.RPCError
 	var exit *droid.ExitError
-	switch {
-	case errors.As(err, &exit):
+	if errors.As(err, &exit) {
 		return failed(diagnosis.Exit(exit), nil)
-	case errors.As(err, &refused):
-		return failed(&diagnosis.Trouble{Kind: diagnosis.Refused, Cause: "droid refused to open a session: " + strings.TrimSuffix(refused.Message, ".") + ".", Remedy: "Run `droid` in a terminal to see what is wrong with it, and update it."}, nil)
 	}
-	return failed(&diagnosis.Trouble{Kind: diagnosis.Failed, Cause: "droid did not open a session: " + diagnosis.Sentence(err), Remedy: "Run `droid` in a terminal to see what is wrong with it, and update it."}, nil)
+	t := &diagnosis.Trouble{Kind: diagnosis.Failed, Cause: "droid did not open a session: " + diagnosis.Sentence(err), Remedy: "Run droid in a terminal to see what is wrong with it, and update it."}
+	if errors.As(err, &refused) {
+		t.Kind, t.Cause = diagnosis.Refused, "droid refused to open a session: "+strings.TrimSuffix(refused.Message, ".")+"."
+	}
+	return failed(t, nil)
 }
 
 func openingOf(info *stream.SessionInfo) *opening {
@@ -209,40 +204,31 @@ func openingOf(info *stream.SessionInfo) *opening {
 	if info.Settings.ModelID != nil {
 		o.model.ID = *info.Settings.ModelID
 	}
-	var ids []string
+	var own, others []string
 	for _, m := range info.AvailableModels {
-		if m.IsCustom {
-			ids = append([]string{m.ID}, ids...)
-		} else {
-			ids = append(ids, m.ID)
-		}
 		if m.ID == o.model.ID {
 			o.model, o.known = m, true
 		}
 		if m.IsCustom {
-			o.custom = append(o.custom, m)
+			o.custom, own = append(o.custom, m), append(own, m.ID)
+		} else {
+			others = append(others, m.ID)
 		}
 	}
-	o.offered = some(ids, "model")
+	o.offered = some(append(own, others...), "model")
 	return o
 }
 
 // words name the model that a session starts with.
 func (o *opening) words() string {
+	name := cmp.Or(o.model.DisplayName, o.model.ID)
 	switch {
 	case o.model.IsCustom:
-		return "your own model " + modelName(o.model)
+		return "your own model " + name
 	case o.known:
-		return "Factory's model " + modelName(o.model)
+		return "Factory's model " + name
 	}
-	return "the model " + o.model.ID
-}
-
-func modelName(m stream.Model) string {
-	if m.DisplayName != "" {
-		return m.DisplayName
-	}
-	return m.ID
+	return "the model " + name
 }
 
 // end ends droid, and removes the directory in which it lives. Where ctx has ended, droid is
@@ -251,8 +237,8 @@ func (p *patient) end(ctx context.Context) error {
 	if p.droid != nil {
 		ctx, cancel := context.WithTimeout(ctx, closeTime)
 		defer cancel()
-		_ = p.droid.client.Close(ctx) // it is killed in any case
-		p.droid.heard.Wait()
+		_ = p.droid.Close(ctx) // it is killed in any case
+		p.heard.Wait()
 		p.droid = nil
 	}
 	if p.apart == nil {

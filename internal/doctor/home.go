@@ -25,15 +25,12 @@ func lookAtHome(p *patient, _ context.Context) Check {
 		return Check{Result: Failure, Found: fmt.Sprintf("$HOME is %q and $%s is %q: droid needs an absolute path.", p.Home, envHome, os.Getenv(envHome)),
 			ToDo: "Set HOME to your home directory, and unset " + envHome + "."}
 	}
-	for _, dir := range []string{p.Home, p.factory} {
-		_, err := os.Stat(dir + string(filepath.Separator) + ".")
-		if dir == p.factory && err == nil {
-			_, err = os.ReadDir(dir)
-		}
-		if err != nil && !(dir == p.factory && errors.Is(err, fs.ErrNotExist)) {
-			faults := []fault{{dir, "be used", err}}
-			return Check{Result: Failure, Found: wordsOf(faults), ToDo: remedyOf(faults)}
-		}
+	_, err := os.Stat(p.Home + string(filepath.Separator) + ".")
+	if err != nil {
+		return faulty([]fault{{p.Home, "be used", err}}, nil)
+	}
+	if _, err := os.ReadDir(p.factory); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return faulty([]fault{{p.factory, "be used", err}}, nil)
 	}
 	kept := keptLogin(p.factory)
 	return Check{Result: OK, Found: "droid keeps its files in " + p.factory + ".", tells: func(p *patient) { p.login = kept }}
@@ -46,47 +43,70 @@ type fault struct {
 	err  error
 }
 
+// faulty is the check of what cannot be used. Each remedy is named once.
+func faulty(faults []fault, facts map[string]any) Check {
+	var words, todo []string
+	for _, f := range faults {
+		said := f.path + " cannot " + f.what + ": " + plainly(f.err)
+		if errors.Is(f.err, syscall.ENOTDIR) {
+			said = f.path + " is no directory."
+		}
+		remedy := diagnosis.Unusable(f.path, f.err)
+		switch {
+		case f.path == os.TempDir() && !errors.Is(f.err, syscall.ENOSPC):
+			remedy = "Set TMPDIR to a directory that belongs to you, or make that one."
+		case remedy == "":
+			remedy = "Look whether it is there and belongs to you, and whether HOME is your home directory."
+		}
+		words = append(words, said)
+		if !slices.Contains(todo, remedy) {
+			todo = append(todo, remedy)
+		}
+	}
+	check := warned(nil, words, todo, facts)
+	check.Result = Failure
+	return check
+}
+
 // lookAtState looks whether droid-acp and droid can write what they keep: temporary files,
 // the journal of edits, the file of links, droid's sessions. A file of droid's own that it
 // cannot read ends it (0.225).
 func lookAtState(p *patient, _ context.Context) Check {
-	var faults []fault
-	if home := p.blocked["home"]; home != "" && strings.HasPrefix(os.TempDir(), p.Home+string(filepath.Separator)) {
+	home, ownFiles := p.blocked["home"], "own files"
+	if home != "" && strings.HasPrefix(os.TempDir(), p.Home+string(filepath.Separator)) {
 		return Check{Result: Skipped, Found: fmt.Sprintf("Not looked at, because of %q above.", home), tells: func(p *patient) { p.blocked["temp"] = home }}
 	}
-	temp := writable(os.TempDir())
-	if temp != nil {
-		faults = append(faults, *temp)
-	}
-	links, sessions := filepath.Join(p.factory, store.LinksName), filepath.Join(p.factory, "sessions")
+	faults := writable(nil, os.TempDir())
+	noTemp := len(faults) > 0
+	links := filepath.Join(p.factory, store.LinksName)
 	facts := map[string]any{"journal": p.Journal, "links": links}
-	if p.blocked["home"] == "" {
-		for _, dir := range append(projectsOf(sessions, p.Dir), p.Journal) {
-			if f := writable(dir); f != nil && !slices.ContainsFunc(faults, func(g fault) bool { return g.path == f.path }) {
-				faults = append(faults, *f)
-			}
+	if home == "" {
+		for _, dir := range append(projectsOf(filepath.Join(p.factory, "sessions"), p.Dir), p.Journal) {
+			faults = writable(faults, dir)
 		}
 		faults = append(faults, unreadable(p.factory)...) // the checks of settings, MCP servers and hooks pass over these
 		faults = append(faults, unreadable(filepath.Join(p.factory, "state"))...)
 	}
 	switch {
-	case len(faults) > 0:
-		check := Check{Result: Failure, Found: wordsOf(faults), ToDo: remedyOf(faults), Facts: facts}
-		if temp != nil {
-			check.tells = func(p *patient) { p.blocked["temp"] = "own files" }
-		}
+	case noTemp:
+		check := faulty(faults, facts)
+		check.tells = func(p *patient) { p.blocked["temp"] = ownFiles }
 		return check
-	case p.blocked["home"] != "":
-		return Check{Result: Skipped, Found: fmt.Sprintf("Temporary files can be written. The others were not looked at, because of %q above.", p.blocked["home"])}
+	case len(faults) > 0:
+		return faulty(faults, facts)
+	case home != "":
+		return Check{Result: Skipped, Found: fmt.Sprintf("Temporary files can be written. The others were not looked at, because of %q above.", home)}
 	}
-	if err := openable(links); err != nil {
+	if file, err := os.OpenFile(links, os.O_WRONLY, 0); err == nil {
+		_ = file.Close() // nothing was written
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return Check{Result: Warning, Found: links + " cannot be written: " + plainly(err), Facts: facts,
 			ToDo: "Make it a file of yours with the mode 0600. Without it a thread goes back to an earlier conversation after a restart."}
 	}
-	left := entries(p.Journal)
-	facts["edits"] = left
-	if left > 0 {
-		return Check{Result: Warning, Found: fmt.Sprintf("%s in %s: a droid-acp runs, or one was killed during an edit.", counted(left, "edit"), p.Journal), Facts: facts,
+	left, _ := os.ReadDir(p.Journal) // it is there only while it holds some
+	facts["edits"] = len(left)
+	if len(left) > 0 {
+		return Check{Result: Warning, Found: fmt.Sprintf("%s in %s: a droid-acp runs, or one was killed during an edit.", counted(len(left), "edit"), p.Journal), Facts: facts,
 			ToDo: "The next start of droid-acp mends what was left. An entry that stays is explained in docs/editor-files.md."}
 	}
 	return Check{Result: OK, Found: "Temporary files, the journal of edits, the links of threads and droid's sessions in this directory can be written.", Facts: facts}
@@ -102,76 +122,44 @@ func projectsOf(sessions, dir string) []string {
 	return all
 }
 
-// wordsOf names what cannot be used, each cause once.
-func wordsOf(faults []fault) string {
-	var order []string
-	paths := map[string][]string{}
-	for _, f := range faults {
-		key := " cannot " + f.what + ": " + plainly(f.err)
-		if errors.Is(f.err, syscall.ENOTDIR) {
-			key = " is no directory."
-		}
-		if paths[key] == nil {
-			order = append(order, key)
-		}
-		paths[key] = append(paths[key], f.path)
-	}
-	var sentences []string
-	for _, key := range order {
-		sentences = append(sentences, some(paths[key], "file")+key)
-	}
-	return strings.Join(sentences, " ")
-}
-
-// remedyOf says what to do, each thing once.
-func remedyOf(faults []fault) string {
-	var all []string
-	for _, f := range faults {
-		remedy := diagnosis.Unusable(f.path, f.err)
-		switch {
-		case f.path == os.TempDir() && !errors.Is(f.err, syscall.ENOSPC):
-			remedy = "Set TMPDIR to a directory that belongs to you, or make that one."
-		case remedy == "":
-			remedy = "Look whether it is there and belongs to you, and whether HOME is your home directory."
-		}
-		if !slices.Contains(all, remedy) {
-			all = append(all, remedy)
-		}
-	}
-	return strings.Join(all, " ")
-}
-
 // room is what has to go onto a disk, in bytes.
 const room = 256 << 10
 
-// writable is what keeps files from being written in a directory, or in the nearest one
-// above that is there, nil for nothing. Nothing is left.
-func writable(dir string) *fault {
+// writable adds what keeps files from being written in a directory, or in the nearest one
+// above that is there, if something does. Nothing is left there.
+func writable(faults []fault, dir string) []fault {
 	info, err := os.Stat(dir)
 	switch {
 	case (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && filepath.Dir(dir) != dir && dir != os.TempDir():
-		return writable(filepath.Dir(dir))
+		return writable(faults, filepath.Dir(dir))
 	case err == nil && !info.IsDir():
 		err = syscall.ENOTDIR
 	case err == nil:
-		var d *files.Draft
-		if d, err = files.Nameless(filepath.Join(dir, "file")); err != nil {
-			d, err = files.Begin(filepath.Join(dir, "file"), 0o600)
-		}
-		if err == nil {
-			defer d.Discard()
-			_, err = d.Write(make([]byte, room))
-		}
-		if err == nil {
-			if err = d.Sync(); errors.Is(err, syscall.EINVAL) { // a file system that cannot
-				err = nil
-			}
-		}
+		err = fill(filepath.Join(dir, "file"))
+	}
+	if err == nil || slices.ContainsFunc(faults, func(f fault) bool { return f.path == dir }) {
+		return faults
+	}
+	return append(faults, fault{dir, "be written", err})
+}
+
+// fill writes a file as if for this path, and removes it.
+func fill(path string) error {
+	d, err := files.Nameless(path)
+	if err != nil {
+		d, err = files.Begin(path, 0o600)
 	}
 	if err != nil {
-		return &fault{dir, "be written", err}
+		return err
 	}
-	return nil
+	defer d.Discard()
+	if _, err = d.Write(make([]byte, room)); err == nil {
+		err = d.Sync()
+	}
+	if errors.Is(err, syscall.EINVAL) { // a file system that cannot
+		return nil
+	}
+	return err
 }
 
 // unreadable are the files of a directory that cannot be read, and the directory itself.
@@ -193,35 +181,6 @@ func unreadable(dir string) (all []fault) {
 		_ = file.Close() // it was only opened
 	}
 	return all
-}
-
-// openable reports what keeps a file from being written, without a change of it. One
-// that is not there yet is made when it is needed.
-func openable(path string) error {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("it is no regular file")
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return file.Close()
-}
-
-// entries is how many files a directory has, 0 when it is not there.
-func entries(dir string) int {
-	found, err := os.ReadDir(dir)
-	if err != nil {
-		return 0
-	}
-	return len(found)
 }
 
 // lookAtVariables looks at the variables that are for droid-acp.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"runtime"
 	"strings"
@@ -57,87 +56,49 @@ func (r Report) Verdict() string { return "\n" + r.verdict() + "\n" }
 
 func (r Report) verdict() string {
 	failures, warnings := r.Count(Failure), r.Count(Warning)
-	var words []string
+	var lines, counts []string
 	if n := len(r.NotRun); n > 0 {
-		words = append(words, fmt.Sprintf("The doctor was ended: %d of %d checks were not made.", n, len(r.Checks)))
+		lines = append(lines, fmt.Sprintf("The doctor was ended: %d of %d checks were not made.", n, len(r.Checks)))
+	}
+	if failures > 0 {
+		counts = append(counts, counted(failures, "failure"))
+	}
+	if warnings > 0 {
+		counts = append(counts, counted(warnings, "warning"))
 	}
 	switch {
-	case failures > 0 && warnings > 0:
-		words = append(words, counted(failures, "failure")+" and "+counted(warnings, "warning")+". The lines with an arrow say what to do.")
 	case failures > 0:
-		words = append(words, counted(failures, "failure")+". The lines with an arrow say what to do.")
+		lines = append(lines, list(counts)+". The lines with an arrow say what to do.")
 	case warnings > 0:
-		words = append(words, counted(warnings, "warning")+", and nothing was found that stops you.")
-	case len(words) == 0:
-		words = append(words, "Nothing was found that stops you.")
+		lines = append(lines, list(counts)+", and nothing was found that stops you.")
+	case len(lines) == 0:
+		lines = append(lines, "Nothing was found that stops you.")
 	}
-	return strings.Join(words, "\n")
+	return strings.Join(lines, "\n")
 }
 
 // safe makes text safe to show, in one line.
-func (r Report) safe(text string) string { return visible.Line(r.tilde(text)) }
+func (r Report) safe(text string) string { return visible.Line(tilde(text, r.Home)) }
 
 // tilde puts "~" in the place of the home directory, where a path begins with it. In a
-// command, which stands between backticks, it stays outside the quotes of a word: a shell
+// command, which stands between backticks, it goes outside the quotes of a word: a shell
 // would not know it inside.
-func (r Report) tilde(text string) string {
-	home := strings.TrimRight(r.Home, `/\`)
-	if home == "" {
+func tilde(text, home string) string {
+	if home = strings.TrimRight(home, `/\`); home == "" {
 		return text
 	}
-	var b strings.Builder
-	for {
-		i := strings.Index(text, home)
-		if i < 0 {
-			return b.String() + text
-		}
-		b.WriteString(text[:i])
-		before, after := b.String(), text[i+len(home):]
-		inCommand := strings.Count(before, "`")%2 == 1
-		_, quoted := strings.CutSuffix(before, "'")
-		begins := before == "" || strings.ContainsAny(before[len(before)-1:], " \t\n(\"'`,;:")
-		ends := after == "" || os.IsPathSeparator(after[0]) || strings.ContainsAny(after[:1], " \t\n)\"'`,;:") || after == "." || strings.HasPrefix(after, ". ")
+	begins := regexp.MustCompile(`(^|[\s("',;:]|\\[nt])` + regexp.QuoteMeta(home) + `([/\\\s)"',;:]|\.\s|\.?$)`)
+	parts := strings.Split(text, "`")
+	for i, part := range parts {
 		switch {
-		case !begins || !ends || inCommand && runtime.GOOS == "windows" || inCommand && quoted && !strings.HasPrefix(after, "/"):
-			b.WriteString(home)
-		case inCommand && quoted:
-			b.Reset()
-			b.WriteString(strings.TrimSuffix(before, "'") + "~/'")
-			after = after[1:]
-		default:
-			b.WriteByte('~')
+		case i%2 == 0:
+			parts[i] = begins.ReplaceAllString(part, "${1}~${2}")
+		case runtime.GOOS != "windows": // cmd.exe knows no "~"
+			part = strings.NewReplacer("'"+home+"/", "~/'", "'"+home+"'", "~").Replace(part)
+			parts[i] = begins.ReplaceAllString(part, "${1}~${2}")
 		}
-		text = after
 	}
-}
-
-// shorten is tilde for all texts of a value.
-func (r Report) shorten(facts map[string]any) map[string]any {
-	data, err := json.Marshal(facts)
-	var plain map[string]any
-	if err != nil || json.Unmarshal(data, &plain) != nil {
-		return nil // facts hold nothing but texts, numbers and lists
-	}
-	short, _ := r.shortenAny(plain).(map[string]any)
-	return short
-}
-
-func (r Report) shortenAny(value any) any {
-	switch v := value.(type) {
-	case string:
-		return r.tilde(v)
-	case []any:
-		for i := range v {
-			v[i] = r.shortenAny(v[i])
-		}
-	case map[string]any:
-		short := make(map[string]any, len(v))
-		for key, of := range v {
-			short[r.tilde(key)] = r.shortenAny(of)
-		}
-		return short
-	}
-	return value
+	return strings.Join(parts, "`")
 }
 
 // words are those of a text; a command between backticks is one, so that it can be copied.
@@ -167,24 +128,20 @@ func (r Report) wrap(head, text string) string {
 
 // JSON is the report for programs. Its fields are described in docs/troubleshooting.md.
 func (r Report) JSON() (string, error) {
-	type check struct {
-		ID     string         `json:"id"`
-		Name   string         `json:"name"`
-		Result Result         `json:"result"`
-		Found  string         `json:"found"`
-		ToDo   string         `json:"todo,omitempty"`
-		Facts  map[string]any `json:"facts,omitempty"`
-	}
-	checks := make([]check, len(r.Checks))
-	for i, c := range r.Checks {
-		checks[i] = check{c.ID, c.Name, c.Result, r.tilde(c.Found), r.tilde(c.ToDo), r.shorten(c.Facts)}
-	}
 	data, err := json.MarshalIndent(struct {
 		Version string   `json:"version"`
 		System  string   `json:"system"`
 		OK      bool     `json:"ok"`
 		NotRun  []string `json:"notRun,omitempty"`
-		Checks  []check  `json:"checks"`
-	}{r.Version, r.System, r.Count(Failure) == 0 && len(r.NotRun) == 0, r.NotRun, checks}, "", "  ")
-	return visible.JSON(string(data)) + "\n", err
+		Checks  []Check  `json:"checks"`
+	}{r.Version, r.System, r.Count(Failure) == 0 && len(r.NotRun) == 0, r.NotRun, r.Checks}, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	quoted, err := json.Marshal(r.Home)
+	lines := strings.Split(string(data), "\n")
+	for i := range lines {
+		lines[i] = tilde(lines[i], strings.Trim(string(quoted), `"`))
+	}
+	return visible.JSON(strings.Join(lines, "\n")) + "\n", err
 }

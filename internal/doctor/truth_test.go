@@ -187,7 +187,6 @@ func TestPlacesInEditorsFiles(t *testing.T) {
 }
 
 func TestHomeIsAWholePrefix(t *testing.T) {
-	r := Report{Home: "/home/me"}
 	for text, want := range map[string]string{
 		"/home/me/x and /home/me":          "~/x and ~",
 		"(/home/me/x), /home/me: no":       "(~/x), ~: no",
@@ -198,7 +197,7 @@ func TestHomeIsAWholePrefix(t *testing.T) {
 		"--droid=/home/me/x":               "--droid=/home/me/x",
 		"/home/me/home/me/x":               "~/home/me/x",
 	} {
-		require.Equal(t, want, r.tilde(text))
+		require.Equal(t, want, tilde(text, "/home/me"))
 	}
 }
 
