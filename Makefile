@@ -7,13 +7,17 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 GREMLINS    = github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 VERSION     ?=
 PKG         ?= ./internal/quirks
-# Of a release; each may stay empty until there is something to say.
+# -short leaves out of make test and make e2e what CI does not run for each change.
+SHORT       ?=
+# Packages in which nothing runs beside anything else: the race detector has nothing to find there.
+SERIAL = /(scripts/picture|internal/(diagnosis|docs|droid/layer|droid/stream|export|fixture|forge|install|links|markdown|mcp|options|patch|paths|prompt|protocol|quirks|sessionid|settings|show|transcript|turns|udiff|visible|waiting|walls|wsl))$$
+# Of a release: docs/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=
 SCOPE       ?=
 MAINTAINER  ?=
 
-.PHONY: demo build test e2e lint fuzz mutate bench cross release release-check picture rename clean
+.PHONY: demo build test test-race test-serial e2e lint check-all fuzz mutate bench cross release release-check picture rename clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -21,12 +25,17 @@ demo: build ## run the built-in demo conversation
 build: ## build bin/droid-acp
 	go build -trimpath $(if $(VERSION),-ldflags "-X main.Version=$(VERSION)") -o bin/droid-acp ./cmd/droid-acp
 
-test: ## unit and integration tests with the race detector
-	go test -race ./...
-	GOWORK=off go test -C scripts/release ./...
+test: test-race test-serial ## unit and integration tests, with the race detector where goroutines are
+
+test-race:
+	go test $(SHORT) -timeout 20m -race $$(go list ./... | grep -vE '$(SERIAL)')
+
+test-serial:
+	go test $(SHORT) -timeout 20m $$(go list ./... | grep -E '$(SERIAL)')
+	GOWORK=off go test -C scripts/release $(SHORT) -timeout 20m ./...
 
 e2e: ## tests with the real droid, in a network namespace without network
-	go test -tags e2e -count=1 -timeout 25m ./e2e
+	go test -tags e2e $(SHORT) -count=1 -timeout 30m ./e2e
 
 lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
@@ -38,6 +47,9 @@ lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, kn
 	go run $(EDITORCONFIG) -disable-indentation
 	@if command -v shellcheck >/dev/null; then shellcheck -S warning .ci/run $$(git ls-files '*.sh'); else echo "shellcheck: SKIPPED, it is not installed"; fi
 	GOVULNCHECK=$(GOVULNCHECK) sh scripts/govulncheck.sh
+
+check-all: ## everything: what CI runs for each change, and what it runs once a week
+	.ci/run all
 
 fuzz: ## each fuzz target 100,000 times
 	sh scripts/fuzz.sh 100000x

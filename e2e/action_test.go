@@ -47,6 +47,13 @@ func TestAction(t *testing.T) {
 			told, err := os.ReadFile(output)
 			require.NoError(t, err, "%s", said)
 			require.True(t, strings.HasPrefix(string(told), "outcome="+outcome+"\n"), "%s\n%s", told, said)
+			log, err := os.ReadFile(filepath.Join(h.dir, "runner", "results", "droid-acp.log"))
+			require.NoError(t, err)
+			require.Contains(t, string(log), `"droid":"`+h.droid+`"`)
+			require.Regexp(t, `"protocol":"1\.\d+\.\d+"`, string(log))
+			require.Equal(t, outcome == "model_failed", strings.Contains(string(log), `"kind":"model_authentication_failed"`), "%s", log)
+			require.Equal(t, 1, strings.Count(string(log), "turn ended"))
+			require.NotContains(t, string(log), prompt)
 		}
 		seen, err := os.ReadFile(filepath.Join(h.work, "seen.txt"))
 		require.NoError(t, err)

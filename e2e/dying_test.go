@@ -21,7 +21,11 @@ func TestAskedAsDroidDies(t *testing.T) {
 		require.Equal(t, "Hello.", s.prompt("hello").end(turnLimit).text())
 		mode := "spec"
 		failed := map[string]int{}
-		for _, after := range []time.Duration{0, 500 * time.Microsecond, time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond, 10 * time.Millisecond} {
+		moments := []time.Duration{0, 2 * time.Millisecond, 10 * time.Millisecond}
+		if testing.Short() {
+			moments = moments[1:2]
+		}
+		for _, after := range moments {
 			for _, method := range []string{"session/load", "session/resume", "session/fork", "session/set_mode", "session/prompt"} {
 				h.killDroid(t)
 				time.Sleep(after)
@@ -41,6 +45,6 @@ func TestAskedAsDroidDies(t *testing.T) {
 		}
 		require.Empty(t, failed)
 		requests := model.Requests()
-		require.Equal(t, 1+6*6, strings.Count(string(requests[len(requests)-1].Body), `"hello"`), "the model has each prompt once")
+		require.Equal(t, 1+6*len(moments), strings.Count(string(requests[len(requests)-1].Body), `"hello"`), "the model has each prompt once")
 	})
 }

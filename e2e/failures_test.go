@@ -41,20 +41,9 @@ func TestModelRefusesTheKey(t *testing.T) {
 	})
 }
 
-func TestModelFails(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		if h.version == newDroid && testing.Short() {
-			t.Skip("0.225 repeats the call for minutes")
-		}
-		model.On("go", modelserver.Step{Status: 500})
-		s := startAgent(t, h).open(h)
-		loud(t, s.prompt("go").end(5*time.Minute))
-	})
-}
-
 func TestModelIsNotThere(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{oldDroid, newDroid} {
+	for _, version := range droidsOf(t) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			url, err := modelserver.RefusedURL()

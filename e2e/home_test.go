@@ -118,11 +118,11 @@ func newModel(t testing.TB) *modelserver.Server {
 	return s
 }
 
-// eachVersion runs a test with both droids, each with a model and a home of its
+// eachVersion runs a test with each of its droids, each with a model and a home of its
 // own.
 func eachVersion(t *testing.T, test func(t *testing.T, model *modelserver.Server, h home)) {
 	t.Parallel()
-	for _, version := range []string{oldDroid, newDroid} {
+	for _, version := range droidsOf(t) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			model := newModel(t)

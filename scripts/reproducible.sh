@@ -9,6 +9,8 @@ set -eu
 out=$1
 version=${2:-0.1.0}
 repository=https://example.invalid/droid-acp
+scope=@example
+maintainer="Nobody <nobody@example.invalid>"
 source=$(cd "$(dirname "$0")/.." && pwd)
 commit=$(git -C "$source" rev-parse HEAD)
 work=$(mktemp -d)
@@ -21,7 +23,7 @@ clone() { # clone DIRECTORY
 }
 
 first=$work/a
-(umask 022 && clone "$first" && cd "$first" && TZ=UTC LC_ALL=C make -s release VERSION="$version" REPOSITORY=$repository)
+(umask 022 && clone "$first" && cd "$first" && TZ=UTC LC_ALL=C make -s release VERSION="$version" REPOSITORY=$repository SCOPE=$scope MAINTAINER="$maintainer")
 
 second="$work/another directory/further/down"
 cache=$work/cache
@@ -33,7 +35,7 @@ mkdir -p "$cache"
 	find . -name .git -prune -o -type f -exec touch -d '2001-02-03 04:05:06' {} +
 	export TZ=Asia/Tokyo LC_ALL=C.UTF-8
 	[ "${FRESH:-}" != all ] || export GOCACHE="$cache"
-	make -s release VERSION="$version" REPOSITORY=$repository
+	make -s release VERSION="$version" REPOSITORY=$repository SCOPE=$scope MAINTAINER="$maintainer"
 	GOWORK=off go build -C scripts/release -o "$work/release" .
 	GOCACHE="$cache" "$work/release" -root . -version "$version" -only linux/amd64 -out "$work/program"
 )

@@ -6,13 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"droid-acp/internal/adapter"
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
 	"droid-acp/internal/visible"
@@ -23,8 +29,8 @@ import (
 const logFileTime = 2 * time.Second
 
 // logger makes the log: short lines on stderr, JSON lines in the log file if
-// there is one. Neither holds prompts or answers, and nobody who logs has to wait
-// for either. closeLog writes what is left.
+// there is one. Neither holds prompts or answers, and the file names no files of a project
+// unless it is to have everything. Nobody who logs has to wait for either. closeLog writes what is left.
 func (c *commonFlags) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
 	if c.logLevel != "" {
@@ -40,11 +46,11 @@ func (c *commonFlags) logger(stderr io.Writer) (log *zap.Logger, closeLog func()
 			return nil, nil, fmt.Errorf("the log file (%s) cannot be opened: %w", c.logFileBy, err)
 		}
 	}
-	core, closeStderr := logTo(stderr, lineEncoder(), toStderr)
+	core, closeStderr := logTo(stderr, lineEncoder(), toStderr, true)
 	if file == nil {
 		return zap.New(core), closeStderr, nil
 	}
-	fileCore, closeFile := logTo(safeJSON{file}, jsonEncoder(), toFile)
+	fileCore, closeFile := logTo(safeJSON{file}, jsonEncoder(), toFile, toFile == zapcore.DebugLevel)
 	return zap.New(zapcore.NewTee(core, fileCore)), func() {
 		closeStderr()
 		closeFile()
@@ -68,8 +74,8 @@ func jsonEncoder() zapcore.Encoder {
 	return zapcore.NewJSONEncoder(config)
 }
 
-// logTo is a core that writes to w through a logWriter.
-func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level) (core zapcore.Core, closeIt func()) {
+// logTo is a core that writes to w through a logWriter, with the names of files or without.
+func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level, names bool) (core zapcore.Core, closeIt func()) {
 	writer := newLogWriter(w, func(n int) []byte {
 		line, err := encoder.EncodeEntry(zapcore.Entry{
 			Level: zapcore.WarnLevel, Time: time.Now(),
@@ -81,7 +87,7 @@ func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level) (core zapc
 		defer line.Free()
 		return bytes.Clone(line.Bytes())
 	})
-	return discreet{zapcore.NewCore(encoder, writer, level)}, func() { writer.close() }
+	return discreet{zapcore.NewCore(encoder, writer, level), names}, func() { writer.close() }
 }
 
 // safeJSON writes whole lines of JSON, safe to show: a log file is read in terminals.
@@ -94,12 +100,15 @@ func (w safeJSON) Write(lines []byte) (int, error) {
 	return len(lines), nil
 }
 
-// discreet is a core that takes what droid wrote out of errors: it may be part of
-// a prompt or of an answer.
-type discreet struct{ zapcore.Core }
+// discreet is a core that takes out what others wrote, which may be part of a prompt or of an
+// answer, and unless it has names the names of files, for a log that is shown to others.
+type discreet struct {
+	zapcore.Core
+	names bool
+}
 
 func (d discreet) With(fields []zapcore.Field) zapcore.Core {
-	return discreet{d.Core.With(withoutDroidsWords(fields))}
+	return discreet{d.Core.With(d.reduced(fields)), d.names}
 }
 
 func (d discreet) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
@@ -110,17 +119,67 @@ func (d discreet) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.Chec
 }
 
 func (d discreet) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	return d.Core.Write(e, withoutDroidsWords(fields))
+	return d.Core.Write(e, d.reduced(fields))
 }
 
-func withoutDroidsWords(fields []zapcore.Field) []zapcore.Field {
+// fieldPath is the field with the file that a line is about.
+const fieldPath = "path"
+
+func (d discreet) reduced(fields []zapcore.Field) []zapcore.Field {
 	fields = slices.Clone(fields) // other cores get them, too
+	var hidden []string
 	for i, f := range fields {
-		if err, ok := f.Interface.(error); ok && f.Type == zapcore.ErrorType {
-			fields[i] = zap.String(f.Key, droid.LogText(err))
+		if !d.names && f.Key == fieldPath && f.Type == zapcore.StringType {
+			hidden, fields[i] = append(hidden, f.String), zap.Skip()
 		}
 	}
+	for i, f := range fields {
+		err, ok := f.Interface.(error)
+		if !ok || f.Type != zapcore.ErrorType {
+			continue
+		}
+		text := withoutWords(err)
+		if !d.names {
+			for _, name := range append(namesIn(err), hidden...) {
+				text = strings.ReplaceAll(text, name, "…")
+			}
+		}
+		fields[i] = zap.String(f.Key, text)
+	}
 	return fields
+}
+
+// withoutWords is the text of an error without what droid or the editor wrote.
+func withoutWords(err error) string {
+	text := droid.LogText(err)
+	var refused *acp.RequestError
+	if !errors.As(err, &refused) {
+		return text
+	}
+	instead := fmt.Sprintf("error %d", refused.Code)
+	if kind := adapter.KindOf(refused); kind != "" {
+		instead += " (" + kind + ")"
+	}
+	return strings.ReplaceAll(text, refused.Error(), instead)
+}
+
+// namesIn are the names of files in an error.
+func namesIn(err error) (names []string) {
+	switch e := err.(type) {
+	case *fs.PathError:
+		names = []string{e.Path}
+	case *os.LinkError:
+		names = []string{e.Old, e.New}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		names = append(names, namesIn(e.Unwrap())...)
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			names = append(names, namesIn(part)...)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 // openLogFile opens the file, or gives up after logFileTime.
@@ -132,4 +191,19 @@ func openLogFile(path string) (*os.File, error) {
 		err = fmt.Errorf("%s did not open within %v; is it a pipe that nobody reads, or on a file system that does not answer?", path, logFileTime)
 	}
 	return file, err
+}
+
+// logStart logs which programs run: this one, and the droid that it finds. droid tells the
+// version of its protocol with its first line; to ask it for its release takes a process more,
+// while the first session is waited for.
+func (c *call) logStart(log *zap.Logger, builtIn bool) {
+	path, err := droid.Find(c.droid)
+	if builtIn {
+		path, err = "built in", nil
+	}
+	log.Info("droid-acp has started", zap.String("version", version()), zap.String("command", c.cmd.Name()),
+		zap.String("system", runtime.GOOS+"/"+runtime.GOARCH), zap.String("go", runtime.Version()), zap.String("droid", path))
+	if err != nil {
+		log.Info("there is no droid", zap.String("kind", string(diagnosis.Start(err).Kind)))
+	}
 }

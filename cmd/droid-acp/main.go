@@ -101,6 +101,7 @@ func runServe(c *call) int {
 		return usageError(c.stderr, err)
 	}
 	defer closeLog()
+	c.logStart(log, false)
 	for _, stray := range c.strays {
 		log.Warn(stray)
 	}

@@ -47,7 +47,15 @@ func TestMain(m *testing.M) {
 			signal.Notify(make(chan os.Signal, 1), s)
 		}
 	}
-	goleak.VerifyTestMain(m)
+	home, err := os.MkdirTemp("", "home") // what the tests start may keep something there
+	if err != nil {
+		panic(err)
+	}
+	_, _ = os.Setenv("HOME", home), os.Setenv("USERPROFILE", home) // no name with a zero
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(home)
+		os.Exit(code)
+	}))
 }
 
 type result struct {

@@ -73,6 +73,7 @@ func runSmoke(c *call) int {
 		return usageError(c.stderr, err, "smoke")
 	}
 	defer closeLog()
+	c.logStart(log, c.values.Bool("demo"))
 
 	timeout := c.values.Duration("timeout")
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})

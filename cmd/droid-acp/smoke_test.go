@@ -39,6 +39,15 @@ func scriptedTurn(d *fakedroid.Droid, text string) error {
 	switch word {
 	case "limit":
 		return d.Fail("model_rate_limited", "429 slow down", "Wait.")
+	case "unauthorized":
+		return d.Fail("error", "401 Incorrect API key: TOKEN-SECRET", "ADVICE-SECRET")
+	case "much":
+		for range 1000 {
+			if err := d.Say("", "ANSWER-SECRET "); err != nil {
+				return err
+			}
+		}
+		return nil
 	case "login":
 		return d.Fail("error", "No access token available", "Authentication failed.")
 	case "signs":
@@ -184,7 +193,7 @@ func TestSmokePrompts(t *testing.T) {
 	got := command("", "smoke", "--permissions", "allow", "--cwd", dir, "--prompts", file, "--expect", "You", "--result", result)
 	require.Equal(t, exitOK, got.code, "%s\n%s", got.stdout, got.stderr)
 	r := readResult(t, result)
-	require.Equal(t, smoke.Totals{Prompts: 2, Passed: 2, ToolCalls: 1, Permissions: 1, Allowed: 1, Tokens: r.Totals.Tokens}, r.Totals)
+	require.Equal(t, smoke.Totals{Prompts: 2, Passed: 2, Expectations: 4, Met: 4, ToolCalls: 1, Permissions: 1, Allowed: 1, Tokens: r.Totals.Tokens}, r.Totals)
 	require.NotNil(t, r.Totals.Tokens)
 	require.Len(t, r.Prompts[1].Expectations, 2, "that of the flag, too")
 	require.Contains(t, got.stdout, "+++ "+filepath.Join(dir, "a.txt")+"\n        |   @@ -0,0 +1 @@\n        |   +one two\n")

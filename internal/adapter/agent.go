@@ -7,7 +7,6 @@ package adapter
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -190,9 +189,17 @@ func (a *Agent) endSessions() error {
 	return errStuck
 }
 
-// handle runs one request or notification. Of what has no id only ACP's one notification
-// to an agent has an effect: nobody would get the answer to a request's method.
+// handle runs one request or notification, and logs how it ended.
 func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
+	began := time.Now()
+	result, err := a.serve(c)
+	a.logCall(c, began, result, err)
+	return result, err
+}
+
+// serve runs one request or notification. Of what has no id only ACP's one notification
+// to an agent has an effect: nobody would get the answer to a request's method.
+func (a *Agent) serve(c *wire.Call) (any, *acp.RequestError) {
 	if c.Response == nil && c.Method != acp.AgentMethodSessionCancel {
 		a.log.Info("a message without an id, whose method is no notification's, was dropped", zap.String("method", visible.Line(c.Method)))
 		return nil, nil
@@ -210,7 +217,7 @@ func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 	}
 	result, err := handler(c)
 	if err != nil && err.Code == problem.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
-		return nil, errEnding() // nobody cancelled it
+		return nil, problem.Ending() // nobody cancelled it
 	}
 	return result, err
 }
@@ -235,15 +242,4 @@ func (a *Agent) methods() map[string]wire.Handler {
 		acp.AgentMethodSessionList:            a.listSessions,
 		methodSteering:                        a.steer,
 	}
-}
-
-// decode reads params strictly enough to say what is wrong with them.
-func decode(params json.RawMessage, into any) *acp.RequestError {
-	if len(params) == 0 || string(params) == "null" {
-		return invalidParams("params are missing")
-	}
-	if err := json.Unmarshal(params, into); err != nil {
-		return invalidParams("%s", wrongParams(err))
-	}
-	return nil
 }

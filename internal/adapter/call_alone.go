@@ -16,8 +16,8 @@ import (
 // which runs beside the owner with a context that ends with the session, or none: then it has
 // done all there is to do. info is what a droid that was just started said of the session,
 // else nil. The owner calls then with the outcome, before the next call begins. If the session
-// ends first, then is not called. A droid that dies before it has said a word more has not heard
-// the call, so the next one gets it, once.
+// ends first, then is not called. A droid that dies may not have heard the call, so the
+// next one gets it, once.
 func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func(client *droid.Client, info *stream.SessionInfo) func(ctx context.Context) error, then func(client *droid.Client, err error)) {
 	s.alone(func(end func()) {
 		again := false
@@ -39,11 +39,11 @@ func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func
 				return
 			}
 			under = true
-			s.do(func(ctx context.Context) {
-				said := client.Stats().Lines
+			s.Do(func(ctx context.Context) {
 				err := call(ctx)
-				s.post(func() {
-					if !again && diedDeaf(client, said, err) {
+				s.Post(func() {
+					var died *droid.ExitError
+					if !again && errors.As(err, &died) {
 						again = true
 						s.drainEvents() // this learns that it is gone
 						s.withDroid(limit, try)
@@ -56,11 +56,4 @@ func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func
 		}
 		s.withDroid(limit, try)
 	})
-}
-
-// diedDeaf reports whether a call failed because droid died, and droid had not said a line
-// since it had said so many: what is asked of a droid that is being killed is not heard.
-func diedDeaf(client *droid.Client, said int64, err error) bool {
-	var exit *droid.ExitError
-	return errors.As(err, &exit) && client.Stats().Lines == said
 }

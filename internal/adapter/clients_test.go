@@ -86,7 +86,11 @@ func TestOneKeyGrantsTheLeast(t *testing.T) {
 	for name, request := range requests {
 		for _, client := range []string{"", "CodeCompanion.nvim", "acpx", "an editor of the future"} {
 			for _, kind := range []string{"allow_once", "allow_always", "reject_once"} {
-				synctest.Test(t, func(t *testing.T) { oneKey(t, name+" to "+client+", "+kind, client, kind, request) })
+				name := name + " to " + client + ", " + kind
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) { oneKey(t, name, client, kind, request) })
+				})
 			}
 		}
 	}

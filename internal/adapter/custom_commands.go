@@ -10,6 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/commands"
+	"droid-acp/internal/problem"
 )
 
 // lookTime bounds how long droid may take for its list of commands before a prompt, or
@@ -28,11 +29,11 @@ func (s *Session) lookForCommands(limit time.Duration, then func()) {
 	look := s.commands.Look()
 	over := func() { s.proc.asked--; then() }
 	s.proc.asked++
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		found := commands.Find(ctx, client, s.agent.commandsDisk(cwd))
-		s.post(func() {
+		s.Post(func() {
 			if s.proc.client() == client {
 				s.commands.Take(look, found)
 				s.tellState()
@@ -79,5 +80,5 @@ func (s *Session) whenExpanded(p *userPrompt, then func()) {
 
 // commandGone answers a prompt with a command that was removed while droid ran.
 func commandGone(name string) *acp.RequestError {
-	return invalidParams("the command /%s was removed, and droid would fail at it. Send the prompt without the slash, or add the command again", name)
+	return problem.InvalidParams("the command /%s was removed, and droid would fail at it. Send the prompt without the slash, or add the command again", name)
 }

@@ -20,7 +20,7 @@ func (s *Session) checkDefaults() {
 	if again == "" {
 		return
 	}
-	s.post(func() {
+	s.Post(func() {
 		s.inTurn(turns.Session, func(over func(error)) {
 			s.setOption(options.Mode, string(again), func(err *acp.RequestError) {
 				defer over(nil)

@@ -16,6 +16,7 @@ import (
 
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/store"
 )
 
@@ -274,7 +275,7 @@ func TestDirectoriesOfTheOtherSystem(t *testing.T) {
 		params, err := json.Marshal(map[string]any{"cwd": cwd, "additionalDirectories": []string{more}})
 		require.NoError(t, err)
 		var p instructions.Params
-		require.Nil(t, decode(params, &p))
+		require.Nil(t, problem.Decode(params, &p))
 		return a.readSession(t.Context(), p)
 	}
 	t.Setenv("PATH", tools+":/bin:/usr/bin")

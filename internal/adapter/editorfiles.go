@@ -16,6 +16,8 @@ import (
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/filecalls"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/owner"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/telling"
 	"droid-acp/internal/trust"
@@ -114,7 +116,7 @@ func (s *Session) tellUntold(ctx context.Context) {
 	if left := s.agent.editorFiles.left; left != nil {
 		texts, _ := bounded(ctx, s.agent, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
 		for _, text := range texts {
-			s.post(func() { s.tell(show.Notice(text)) })
+			s.Post(func() { s.tell(show.Notice(text)) })
 		}
 	}
 }
@@ -167,27 +169,27 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) (answer hooks.Answ
 	wait, cancel := context.WithTimeout(ctx, announceTime)
 	defer cancel()
 	h := &filecalls.Hook{Event: r.Event, Tool: r.Tool, Input: r.Input}
-	do, err := askOwner(s.owner, inquiry[func()]{
-		ctx: wait,
-		work: func(found func(func(), *acp.RequestError)) {
+	do, err := owner.Ask(s.Owner, owner.Inquiry[func()]{
+		Context: wait,
+		Work: func(found func(func(), *acp.RequestError)) {
 			h.Answer = func(job *filecalls.Job) {
 				if desk := s.fileCalls.desk; job != nil {
-					found(func() { answer = desk.do(s.ctx, *job) }, nil)
+					found(func() { answer = desk.do(s.Context, *job) }, nil)
 					return
 				}
 				found(nil, nil)
 			}
 			s.fileCalls.Hooked(h, s.cwd)
 		},
-		cancelled: func(func(func(), *acp.RequestError)) { s.fileCalls.Forget(h) },
+		Cancelled: func(func(func(), *acp.RequestError)) { s.fileCalls.Forget(h) },
 	})
 	if err != nil || do == nil {
 		return answer
 	}
 	do()
-	s.tellUntold(s.ctx)
+	s.tellUntold(s.Context)
 	// With the answer droid goes on with the call, so what the job had to tell is told first.
-	_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(told func(struct{}, *acp.RequestError)) { told(struct{}{}, nil) }})
+	_, _ = owner.Ask(s.Owner, owner.Inquiry[struct{}]{Work: func(told func(struct{}, *acp.RequestError)) { told(struct{}{}, nil) }})
 	return answer
 }
 
@@ -230,7 +232,7 @@ func (a *Agent) setRuntime(ctx context.Context, client *droid.Client, r droid.Ru
 		a.log.Warn("files are read and written on the disk alone", zap.Error(err))
 		return nil, nil
 	case errors.As(err, &cannot):
-		return nil, untrusted(trust.Project{Layer: *r.Without}, cannot.Why)
+		return nil, problem.Internal("project_not_trusted", trust.Project{Layer: *r.Without}.Refusal(cannot.Why))
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errServers, err)
 	}

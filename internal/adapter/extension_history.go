@@ -9,6 +9,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/rewind"
 	"droid-acp/internal/turns"
 )
 
@@ -19,7 +20,7 @@ import (
 // remedy tells the caller what to do if a prompt runs.
 func (s *Session) withWhole(remedy string, fail func(*acp.RequestError), use func(*stream.SessionInfo)) {
 	if s.busy() {
-		fail(invalidRequest("the session works on a prompt; " + remedy))
+		fail(problem.InvalidRequest("the session works on a prompt; " + remedy))
 		return
 	}
 	s.inTurn(turns.Session, func(over func(error)) {
@@ -103,8 +104,8 @@ type numberedPoint struct {
 func (s *Session) rewindPointsExtension(_ noParams, done answer[rewindPointsResult]) {
 	fromHistory(s, done, func(history []stream.Message) rewindPointsResult {
 		points := []numberedPoint{}
-		for i, p := range rewindPoints(history) {
-			points = append(points, numberedPoint{i + 1, p.messageID, p.text})
+		for i, p := range rewind.Points(history) {
+			points = append(points, numberedPoint{i + 1, p.MessageID, p.Text})
 		}
 		return rewindPointsResult{points}
 	})
@@ -124,7 +125,7 @@ func (s *Session) exportExtension(p exportParams, done answer[exportedFile]) {
 	fail := func(err *acp.RequestError) { done(exportedFile{}, err) }
 	s.withWhole("export it when that has ended", fail, func(info *stream.SessionInfo) {
 		session, cwd, seen := s.droidID, s.cwd, s.usage.past()
-		s.do(func(ctx context.Context) {
+		s.Do(func(ctx context.Context) {
 			path, err := s.agent.exportTo(ctx, info, session, cwd, p.Path, seen)
 			if err != nil {
 				fail(problem.Internal("export_failed", "the conversation was not exported: "+err.Error()))

@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/visible"
@@ -106,7 +107,7 @@ type autoCompactionResult struct {
 func (s *Session) autoCompactionExtension(p autoCompactionParams, done answer[autoCompactionResult]) {
 	fail := func(err *acp.RequestError) { done(autoCompactionResult{}, err) }
 	if p.Enabled == nil {
-		fail(invalidParams("enabled is missing"))
+		fail(problem.InvalidParams("enabled is missing"))
 		return
 	}
 	s.inTurn(turns.Session, func(over func(error)) {

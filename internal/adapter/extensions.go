@@ -5,6 +5,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/owner"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/wire"
 )
 
@@ -36,7 +38,7 @@ type answer[R any] func(result R, err *acp.RequestError)
 func extensionOf[P, R any](f func(s *Session, params P, done answer[R])) extensionMethod {
 	return func(raw json.RawMessage) (func(*Session, answer[any]), *acp.RequestError) {
 		var params P
-		if err := decode(raw, &params); err != nil {
+		if err := problem.Decode(raw, &params); err != nil {
 			return nil, err
 		}
 		return func(s *Session, done answer[any]) {
@@ -63,11 +65,11 @@ func (a *Agent) extension(method extensionMethod) wire.Handler {
 		if err != nil {
 			return nil, err
 		}
-		return askOwner(s.owner, inquiry[any]{
-			ordered:   place.Leave,
-			work:      func(done func(any, *acp.RequestError)) { work(s, done) },
-			ctx:       c.Context,
-			cancelled: refuseWhenCancelled[any],
+		return owner.Ask(s.Owner, owner.Inquiry[any]{
+			Ordered:   place.Leave,
+			Work:      func(done func(any, *acp.RequestError)) { work(s, done) },
+			Context:   c.Context,
+			Cancelled: owner.RefuseWhenCancelled[any],
 		})
 	}
 }

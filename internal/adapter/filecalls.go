@@ -40,13 +40,13 @@ func (d *fileDesk) Drop(id string) { d.free(func() { d.Desk.Drop(id) }) }
 func (d *fileDesk) Close() { d.free(d.Desk.Close) }
 
 func (d *fileDesk) free(f func()) {
-	d.s.do(func(context.Context) { d.s.agent.atEnd("Desk", releaseTime, f) })
+	d.s.Do(func(context.Context) { d.s.agent.atEnd("Desk", releaseTime, f) })
 }
 
 // do does a job, and tells what a hook that waits for it is to say. It blocks. It ends early
 // when ctx does, with every file whole.
 func (d *fileDesk) do(ctx context.Context, job filecalls.Job) (answer hooks.Answer) {
-	defer d.s.post(func() { d.s.fileCalls.Done(job) })
+	defer d.s.Post(func() { d.s.fileCalls.Done(job) })
 	id := job.Call.ID
 	switch job.Work {
 	case filecalls.Read:
@@ -84,7 +84,7 @@ func (d *fileDesk) prepare(ctx context.Context, job filecalls.Job) {
 		return
 	}
 	if after := s.agent.files.Read(ctx, job.Files); !reflect.DeepEqual(before, after) {
-		s.post(func() {
+		s.Post(func() {
 			if s.fileCalls.Has(job.Call.ID) {
 				s.translate(job.Call, after)
 			}
@@ -106,12 +106,12 @@ func (s *Session) apply(events []quirks.Event) {
 		}
 		desk, jobs, held := s.fileCalls.desk, s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Hold(ev)
 		files := s.agent.files
-		s.do(func(ctx context.Context) {
+		s.Do(func(ctx context.Context) {
 			for _, job := range jobs {
 				desk.do(ctx, job)
 			}
 			texts := files.Read(ctx, paths)
-			s.post(func() { s.filesRead(held, texts) })
+			s.Post(func() { s.filesRead(held, texts) })
 		}, s.readNoMore)
 	}
 }

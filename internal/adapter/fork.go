@@ -5,11 +5,11 @@ import (
 	"errors"
 
 	acp "github.com/coder/acp-go-sdk"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -34,7 +34,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if s == nil {
 		return a.forkStored(c, w, ids)
 	}
-	id, err := askOwner(s.owner, inquiry[string]{ordered: place.Leave, work: func(answer func(string, *acp.RequestError)) {
+	id, err := owner.Ask(s.Owner, owner.Inquiry[string]{Ordered: place.Leave, Work: func(answer func(string, *acp.RequestError)) {
 		w = w.Following(*s.instructed.Load())
 		s.fork(c.Context, answer)
 	}})
@@ -52,7 +52,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 // fork has droid copy the session it works on.
 func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)) {
 	if s.busy() {
-		done("", invalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
+		done("", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
 		return
 	}
 	s.inTurn(turns.Session, func(over func(error)) {
@@ -99,9 +99,9 @@ func (s *Session) backFromCopy(failed error, then func()) {
 		then()
 		return
 	}
-	s.loadAgain(s.ctx, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
+	s.loadAgain(s.Context, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil && s.proc.client() != nil {
-			s.log.Warn("droid does not go back from a copy; another one takes the session up", zap.Any("error", err))
+			s.log.Warn("droid does not go back from a copy; another one takes the session up", errorKind(err)...)
 			s.leave()
 		}
 		then()

@@ -3,6 +3,7 @@ package adapter
 import (
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
@@ -72,7 +73,7 @@ func (s *Session) tellUnsaid(text string) {
 // unsent is why droid did not get a steering message.
 func (s *Session) unsent(why error) *acp.RequestError {
 	if why == nil {
-		return invalidRequest("the turn was cancelled before droid had the message; send it as a prompt")
+		return problem.InvalidRequest("the turn was cancelled before droid had the message; send it as a prompt")
 	}
 	_, err := s.stopReason(turns.End{Err: why})
 	return err

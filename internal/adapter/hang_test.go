@@ -221,7 +221,7 @@ func TestFileThatHangs(t *testing.T) {
 		r.hanging.begin("Desk")
 		s, err := r.agent.session(r.session)
 		require.Nil(t, err)
-		s.post(func() { s.leave(); s.fileCalls.End() })
+		s.Post(func() { s.leave(); s.fileCalls.End() })
 		r.settle()
 		require.True(t, r.hanging.wasReached())
 		r.beginSessionIn(r.dir)

@@ -9,7 +9,7 @@ import (
 // read. If droid is not read because the outbox is full, room is closed when there
 // is room again.
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
-	s.guard(func() { room = s.replayOn() })
+	s.Guard(func() { room = s.replayOn() })
 	switch {
 	case s.load.Shows(): // the history comes first
 	case !s.prompts.machine.ReadEvents(): // a response is being written; its end wakes us

@@ -3,6 +3,7 @@ package adapter
 import (
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/owner"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
@@ -30,9 +31,9 @@ func (s *Session) withdraw(c *turns.Change) bool {
 // waits for its turn, $/cancel_request takes it back.
 func askInTurn[T any](s *Session, c *wire.Call, place *place, of turns.Sphere, work func(done func(result T, err *acp.RequestError, why error))) (T, *acp.RequestError) {
 	var change *turns.Change // touched by the owner alone
-	return askOwner(s.owner, inquiry[T]{
-		ordered: place.Leave,
-		work: func(answer func(T, *acp.RequestError)) {
+	return owner.Ask(s.Owner, owner.Inquiry[T]{
+		Ordered: place.Leave,
+		Work: func(answer func(T, *acp.RequestError)) {
 			if err := s.takesNothing(); err != nil {
 				var none T
 				answer(none, err)
@@ -52,14 +53,14 @@ func askInTurn[T any](s *Session, c *wire.Call, place *place, of turns.Sphere, w
 						return
 					}
 					// What comes until the editor is told was meant for the change, too.
-					c.Response.WhenWritten(func() { s.post(func() { over(why) }) })
+					c.Response.WhenWritten(func() { s.Post(func() { over(why) }) })
 				})
 			})
 		},
-		ctx: c.Context,
-		cancelled: func(answer func(T, *acp.RequestError)) {
+		Context: c.Context,
+		Cancelled: func(answer func(T, *acp.RequestError)) {
 			if change != nil && s.withdraw(change) {
-				refuseWhenCancelled(answer)
+				owner.RefuseWhenCancelled(answer)
 			}
 		},
 	})
@@ -67,11 +68,11 @@ func askInTurn[T any](s *Session, c *wire.Call, place *place, of turns.Sphere, w
 
 // takesNothing is why the session takes no request any more, nil when it does.
 func (s *Session) takesNothing() *acp.RequestError {
-	if err := s.refusal(); err != nil {
+	if err := s.Refusal(); err != nil {
 		return err
 	}
 	if s.ended {
-		return s.endError()
+		return s.EndError()
 	}
 	return nil
 }

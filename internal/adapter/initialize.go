@@ -7,6 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/accounts"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/wire"
 )
@@ -31,9 +32,9 @@ func (p *peer) checkInitialized(method string) *acp.RequestError {
 	defer p.mu.Unlock()
 	switch {
 	case method == acp.AgentMethodInitialize && p.initialized:
-		return invalidRequest("initialize was called before on this connection; it is called once")
+		return problem.InvalidRequest("initialize was called before on this connection; it is called once")
 	case method != acp.AgentMethodInitialize && !p.initialized:
-		return invalidRequest("call initialize first")
+		return problem.InvalidRequest("call initialize first")
 	}
 	return nil
 }
@@ -47,16 +48,17 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 		Capabilities    json.RawMessage `json:"clientCapabilities"`
 		Info            json.RawMessage `json:"clientInfo"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if version := string(params.ProtocolVersion); version == "" || version == "null" {
-		return nil, invalidParams("protocolVersion is missing; this agent speaks version 1")
+		return nil, problem.InvalidParams("protocolVersion is missing; this agent speaks version 1")
 	}
 	client := protocol.ReadCapabilities(params.Capabilities, params.Info)
 	a.openFiles(c.Context, a.usesEditorFiles(client))
 	a.greet(client)
 	a.spare.Prepare()
+	a.logClient(params.Info)
 
 	return protocol.InitializeResult{
 		ProtocolVersion: acp.ProtocolVersionNumber,

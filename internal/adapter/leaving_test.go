@@ -30,7 +30,7 @@ func TestServeEndsWithABlockedOwner(t *testing.T) {
 		require.Nil(t, err)
 		release := make(chan struct{})
 		defer close(release)
-		s.post(func() { <-release })
+		s.Post(func() { <-release })
 		began := time.Now()
 		require.NoError(t, e.in.Close())
 		<-e.served
@@ -110,7 +110,7 @@ func TestTurnEndsWhenNobodyHears(t *testing.T) {
 		send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
 		send(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":` + quoted(t.TempDir()) + `,"mcpServers":[]}}`)
 		var id string
-		agent.sessions.List()[0].post(func() {})
+		agent.sessions.List()[0].Post(func() {})
 		synctest.Wait()
 		id = agent.sessions.List()[0].id
 		send(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":` + quoted(id) + `,"prompt":[{"type":"text","text":"go"}]}}`)

@@ -21,19 +21,19 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		MethodID string `json:"methodId"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	method, err := accounts.MethodOf(params.MethodID)
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, problem.InvalidParams("%v", err)
 	}
 	result, err := a.accounts.Login(c, a.cfg.Login, method, accounts.Editor{Conn: a.conn, Client: a.client, Announce: a.announce, Log: a.log})
 	if err != nil {
 		return nil, problem.Login(method, err)
 	}
 	for _, s := range a.sessions.List() {
-		s.post(s.renewIdle)
+		s.Post(s.renewIdle)
 	}
 	a.spare.Renew()
 	if protocol.Fields(result) == nil {
@@ -53,7 +53,7 @@ func (a *Agent) notify(method string, params any) {
 // open: a title in one line to a client that shows notices, else the text as a message.
 func (a *Agent) announce(title, text string) {
 	for _, s := range a.sessions.List() {
-		s.post(func() {
+		s.Post(func() {
 			if s.out.Known() {
 				s.tell(show.Announcement{Title: title, Text: text})
 			}

@@ -75,11 +75,11 @@ func (s *Session) watchServers() {
 		return
 	}
 	client := s.proc.client()
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		if names = s.awaitTools(ctx, client, names); len(names) == 0 {
 			return
 		}
-		s.post(func() {
+		s.Post(func() {
 			if s.proc.client() == client {
 				s.tell(show.Notices(s.servers.Silent(names))...)
 			}

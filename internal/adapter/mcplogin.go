@@ -81,7 +81,7 @@ func (s *Session) cancelAuth(server string) {
 	if client == nil {
 		return
 	}
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, settingsTime)
 		defer cancel()
 		if err := client.CancelMCPAuth(ctx, server); err != nil {

@@ -4,6 +4,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/wire"
 )
@@ -19,14 +20,14 @@ func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
 		SessionID string `json:"sessionId"`
 		ModelID   string `json:"modelId"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
 	if params.ModelID == "" {
-		return nil, invalidParams("modelId is missing")
+		return nil, problem.InvalidParams("modelId is missing")
 	}
 	return a.askToSet(c, params.SessionID, options.Model, params.ModelID, func(*Session) any { return struct{}{} })
 }

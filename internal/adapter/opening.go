@@ -31,6 +31,14 @@ var errHung = errors.New("droid did not answer within 20 s")
 // errOpenTime is why droid was given up while it opened a session.
 var errOpenTime = errors.New("droid did not answer within a minute")
 
+// outOfTime returns err, or the cause of ctx's end if err says that time ran out.
+func outOfTime(ctx context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // opener has a process open a session. servers are the MCP servers to pass with the
 // session: those that the process was not given before.
 type opener func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error)
@@ -102,7 +110,7 @@ func (a *Agent) start(command droid.Command) (*droid.Client, error) {
 	var cannot *droid.LeftOutError
 	switch {
 	case errors.As(err, &cannot) && command.Without != nil:
-		return nil, untrusted(trust.Project{Layer: *command.Without}, cannot.Why)
+		return nil, problem.Internal("project_not_trusted", trust.Project{Layer: *command.Without}.Refusal(cannot.Why))
 	case err != nil:
 		return nil, problem.NotStarted(err)
 	}

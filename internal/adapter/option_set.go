@@ -24,7 +24,7 @@ func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 		SessionID string      `json:"sessionId"`
 		ModeID    stream.Mode `json:"modeId"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	return a.askToSet(c, params.SessionID, options.Mode, string(params.ModeID), func(*Session) any { return struct{}{} })
@@ -38,7 +38,7 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 		ConfigID  string          `json:"configId"`
 		Value     json.RawMessage `json:"value"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if err := checkSessionID(params.SessionID); err != nil {
@@ -60,13 +60,13 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 	switched := string(raw) == "true" || string(raw) == "false"
 	if id == options.AutoCompaction {
 		if !switched {
-			return "", invalidParams(`%s is on or off: value must be true or false, and type "boolean"`, id)
+			return "", problem.InvalidParams(`%s is on or off: value must be true or false, and type "boolean"`, id)
 		}
 		return string(raw), nil
 	}
 	var value string
 	if switched || json.Unmarshal(raw, &value) != nil || value == "" {
-		return "", invalidParams("value must be the id of one of the option's values, as a string")
+		return "", problem.InvalidParams("value must be the id of one of the option's values, as a string")
 	}
 	return value, nil
 }
@@ -114,7 +114,7 @@ func (s *Session) tooFree(id, value string, why *acp.RequestError) error {
 func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 	if id == options.FollowUp {
 		if !s.options.SetFollowUp(value) {
-			done(invalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options)))
+			done(problem.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options)))
 			return
 		}
 		s.tellState()
@@ -130,7 +130,7 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 		patch, refused := s.options.Patch(v, id, value)
 		switch {
 		case refused != nil:
-			done(invalidParams("%v", refused))
+			done(problem.InvalidParams("%v", refused))
 		case patch.IsZero():
 			s.chosen(id)
 			done(nil)

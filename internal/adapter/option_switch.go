@@ -11,7 +11,7 @@ import (
 // setSwitch sets the option that is a switch, for an editor that is offered it.
 func (s *Session) setSwitch(on bool, done func(*acp.RequestError)) {
 	if s.options.Option(options.AutoCompaction) == nil {
-		done(invalidParams("unknown configId %q, or an option that this droid or this client does not have", options.AutoCompaction))
+		done(problem.InvalidParams("unknown configId %q, or an option that this droid or this client does not have", options.AutoCompaction))
 		return
 	}
 	s.setAutoCompaction(on, done)

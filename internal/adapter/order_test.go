@@ -304,7 +304,7 @@ func TestPanicInAChange(t *testing.T) {
 		})
 		behind := e.prompt("behind it")
 		e.settle()
-		e.inside(func(s *Session) { s.post(func() { panic("test") }) })
+		e.inside(func(s *Session) { s.Post(func() { panic("test") }) })
 		require.Contains(t, ended(e.await(behind)), "-32603")
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Nil(t, e.set("mode", "spec").Error)

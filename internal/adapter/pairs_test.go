@@ -107,6 +107,7 @@ func TestPairs(t *testing.T) {
 				continue
 			}
 			t.Run(first.name+" then "+second.name, func(t *testing.T) {
+				t.Parallel()
 				for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
 					if v == fakedroid.V099 && (first.new || second.new) {
 						continue

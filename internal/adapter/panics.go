@@ -1,11 +1,6 @@
 package adapter
 
-import (
-	acp "github.com/coder/acp-go-sdk"
-
-	"droid-acp/internal/problem"
-	"droid-acp/internal/wire"
-)
+import "droid-acp/internal/wire"
 
 // A mistake in this program that panics costs one session its turn and its
 // process, with a word to the user. All other sessions go on, and whoever waits
@@ -18,9 +13,4 @@ func (s *Session) panicked(p any) {
 	s.carryOut(s.prompts.machine.FailRunning(wire.PanicError(p)))
 	s.loseLoads(wire.PanicError(p))
 	s.carryOut(s.prompts.machine.LoseChanges(wire.PanicError(p)))
-}
-
-// errLost answers a request whose work was lost in a panic.
-func errLost() *acp.RequestError {
-	return problem.Internal("internal_error", "droid-acp failed while the session worked on this. The details are in its log; please report this.")
 }

@@ -48,7 +48,7 @@ func twoSessions(t *testing.T, start starter) (e *editor, other, running string)
 func (e *editor) posts(f func(s *Session)) {
 	s, err := e.agent.session(e.session)
 	require.Nil(e.t, err)
-	require.True(e.t, s.post(func() { f(s) }))
+	require.True(e.t, s.Post(func() { f(s) }))
 	synctest.Wait()
 }
 
@@ -57,7 +57,7 @@ func (e *editor) posts(f func(s *Session)) {
 func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 	for name, act := range map[string]func(s *Session){
 		"in the owner":     func(*Session) { panic("test") },
-		"beside the owner": func(s *Session) { s.do(func(context.Context) { panic("test") }) },
+		"beside the owner": func(s *Session) { s.Do(func(context.Context) { panic("test") }) },
 		"in a call to droid": func(s *Session) {
 			s.alone(func(func()) { panic("test") })
 			s.alone(func(end func()) { end() })
@@ -96,8 +96,8 @@ func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 		"load":      {"session/load", `{"sessionId":%q,"cwd":"/w","mcpServers":[]}`},
 		"fork":      {"session/fork", `{"sessionId":%q,"cwd":"/w","mcpServers":[]}`},
 		"close":     {"session/close", `{"sessionId":%q}`},
-		"extension": {"_droid/state", `{"sessionId":%q}`},
 		"prompt":    {"session/prompt", `{"sessionId":%q,"prompt":[{"type":"text","text":"hi"}]}`},
+		"extension": {"_droid/state", `{"sessionId":%q}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -105,16 +105,12 @@ func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 				gate := make(chan struct{})
 				s, err := e.agent.session(e.session)
 				require.Nil(t, err)
-				s.post(func() { <-gate }) // the owner is busy while the request comes
+				machine := s.prompts.machine
+				s.Post(func() { <-gate; s.prompts.machine = nil }) // the owner is busy while the request comes, which panics then
 				synctest.Wait()
 				id := e.request(method[0], fmt.Sprintf(method[1], e.session))
 				synctest.Wait()
-				s.mail.mu.Lock()
-				require.NotEmpty(t, s.mail.mail)
-				for i := range s.mail.mail {
-					s.mail.mail[i] = func() { panic("test") }
-				}
-				s.mail.mu.Unlock()
+				s.Post(func() { s.prompts.machine = machine })
 				close(gate)
 				m := e.await(id)
 				if name != "close" { // which then has nothing to wait for
@@ -164,7 +160,7 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		e.posts(func(s *Session) {
 			s.prompts.machine.Cancel(time.Now()) // whose interrupt panics
-			s.do(func(context.Context) { panic("test") }, func() { s.carryOut(s.prompts.machine.InterruptDone()) })
+			s.Do(func(context.Context) { panic("test") }, func() { s.carryOut(s.prompts.machine.InterruptDone()) })
 		})
 		require.Equal(t, "cancelled", ended(e.await(running)))
 		require.Equal(t, "end_turn", e.run("next"))
@@ -201,8 +197,8 @@ func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 		e.posts(func(s *Session) {
 			s.dialog.open = &openDialog{requestID: "x", closeUp: func() { panic("test") }}
 		})
-		s.stop()
-		<-s.over
+		s.Stop()
+		<-s.Over
 		require.NotNil(t, client.ExitError())
 	})
 }

@@ -60,11 +60,11 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 	}
 	if jobs, desk := s.fileCalls.BeforeAnswer(ev.Tools), s.fileCalls.desk; len(jobs) > 0 {
 		// The request stays open meanwhile, so that a cancel still refuses it.
-		s.do(func(ctx context.Context) {
+		s.Do(func(ctx context.Context) {
 			for _, job := range jobs {
 				desk.do(ctx, job)
 			}
-			s.post(answer)
+			s.Post(answer)
 		}, func() {
 			d.Option = stream.OptionCancel
 			answer()
@@ -80,11 +80,11 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 	}
 	// The request stays open until droid has the pick, so that a cancel in between
 	// still refuses it.
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, planTold)
 		defer cancel()
 		err := client.AddUserMessage(ctx, stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan})
-		s.post(func() {
+		s.Post(func() {
 			if err != nil {
 				s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
 				s.tell(show.Thought("droid did not take your choice of plan, so it was not approved."))

@@ -19,7 +19,6 @@ func (s *Session) droidGone() {
 	s.servers.ProcessGone()
 	s.fileCalls.End()
 	s.prompts.machine.Gone(problem.Died{Exit: err})
-	s.sendAgain(client, err)
 	defer func() { s.carryOut(s.prompts.machine.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.norm.Exited(time.Now()))
@@ -70,9 +69,9 @@ func (s *Session) park(now time.Time) {
 func (s *Session) leave() {
 	client := s.proc.letGo()
 	s.servers.ProcessGone()
-	s.do(func(context.Context) {
+	s.Do(func(context.Context) {
 		closeDroid(s.polite, client)
-		s.post(func() { s.proc.left(client) })
+		s.Post(func() { s.proc.left(client) })
 	})
 }
 
@@ -94,7 +93,7 @@ func closeDroid(ctx context.Context, client *droid.Client) {
 func (s *Session) endDroid() {
 	closed := make(chan struct{})
 	client := s.proc.client()
-	s.do(func(context.Context) {
+	s.Do(func(context.Context) {
 		defer close(closed)
 		defer client.Kill() // it is gone by then, unless Close panicked
 		// Close bounds the time by itself and returns when the process is gone.

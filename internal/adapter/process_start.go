@@ -22,7 +22,7 @@ const wholeHistory = 1_000_000
 func (s *Session) withDroid(historyLimit int, f waiter) {
 	switch {
 	case s.ended:
-		f(nil, errEnding())
+		f(nil, problem.Ending())
 	case s.proc.dying():
 		s.when("what needs a droid", func() { s.withDroid(historyLimit, f) }, needGone)
 	case s.proc.client() != nil && !s.proc.starting():
@@ -45,17 +45,17 @@ func (s *Session) start(historyLimit int) {
 	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
 	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers := s.cwd, s.servers.List()
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		if leaving != nil {
 			leaving.Kill()
 			<-leaving.Exited()
 		}
 		client, info, err := s.agent.launch(ctx, cwd, servers, s.agent.addedTo(ctx, id, added), open)
-		if !s.post(func() { s.started(client, info, err) }) && err == nil {
+		if !s.Post(func() { s.started(client, info, err) }) && err == nil {
 			client.Kill()
 			<-client.Exited()
 		}
-	}, func() { s.started(nil, nil, errLost()) })
+	}, func() { s.started(nil, nil, problem.Lost()) })
 }
 
 // restoreSettings gives a session that a process has just loaded the settings that it
@@ -78,13 +78,13 @@ func (s *Session) restoreSettings(before stream.Settings, then func()) {
 		restored()
 		return
 	}
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		for _, patch := range patches {
 			if err := changeSettings(ctx, client, patch); err != nil {
 				s.log.Warn("a loaded session did not take a setting back", zap.Error(err))
 			}
 		}
-		s.post(restored)
+		s.Post(restored)
 	}, restored)
 }
 
@@ -97,7 +97,7 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
-		s.proc.begun(info, errEnding())
+		s.proc.begun(info, problem.Ending())
 	default:
 		before := s.options.Settings()
 		s.adopt(client)
@@ -143,10 +143,10 @@ func (s *Session) adopt(client *droid.Client) {
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.agent.desk(s, client))
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		select {
 		case <-client.Ending():
-			s.post(func() {
+			s.Post(func() {
 				if s.proc.client() == client {
 					s.awaitEnd()
 				}

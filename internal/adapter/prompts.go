@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
+	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
@@ -35,9 +36,7 @@ type userPrompt struct {
 	command *slashRun          // the command of this agent that the prompt is; nil for a prompt to droid
 	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
 
-	said  int64 // how many lines droid had said when the prompt went to it
-	again bool  // it was not heard by a droid that died, and goes to the next one
-
+	attempt   int  // how often it has needed a droid
 	cancelled bool // it has ended as cancelled
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
@@ -165,7 +164,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		SessionID string          `json:"sessionId"`
 		Prompt    json.RawMessage `json:"prompt"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, place, err := a.reach(c, params.SessionID)
@@ -181,21 +180,21 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	p.request = c.Response
-	stop, err := askOwner(s.owner, inquiry[acp.StopReason]{
-		work: func(answer func(acp.StopReason, *acp.RequestError)) {
+	stop, err := owner.Ask(s.Owner, owner.Inquiry[acp.StopReason]{
+		Work: func(answer func(acp.StopReason, *acp.RequestError)) {
 			p.answer = answer
 			s.accept(p)
 			s.cancelIfLate(place)
 		},
-		ordered: place.Leave,
+		Ordered: place.Leave,
 		// $/cancel_request ends ctx before there is a response: the prompt is
 		// cancelled as by session/cancel, and answered with that stop reason.
-		ctx: c.Context,
-		cancelled: func(func(acp.StopReason, *acp.RequestError)) {
+		Context: c.Context,
+		Cancelled: func(func(acp.StopReason, *acp.RequestError)) {
 			s.carryOut(s.prompts.machine.CancelOne(time.Now(), p.id))
 		},
 		// The panic may have been another prompt's.
-		held: func() bool { return s.prompts.has(p) },
+		Held: func() bool { return s.prompts.has(p) },
 	})
 	if err != nil {
 		return nil, err
@@ -213,7 +212,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	if !known {
 		return nil, problem.UnknownSession(id)
 	}
-	s.post(s.cancelPrompts) // a session that has ended has nothing to cancel
+	s.Post(s.cancelPrompts) // a session that has ended has nothing to cancel
 	return nil, nil
 }
 
@@ -222,7 +221,7 @@ func (s *Session) cancelPrompts() { s.carryOut(s.prompts.machine.Cancel(time.Now
 
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (s *Session) accept(p *userPrompt) {
-	if err := s.refusal(); err != nil {
+	if err := s.Refusal(); err != nil {
 		p.answer("", err)
 		return
 	}
@@ -248,7 +247,7 @@ const linksTime = 500 * time.Millisecond
 func (a *Agent) readPrompt(ctx context.Context, session string, blocks json.RawMessage) (*userPrompt, *acp.RequestError) {
 	content, err := prompt.Parse(blocks)
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, problem.InvalidParams("%v", err)
 	}
 	return &userPrompt{session: session, content: content, missing: a.missing(ctx, content)}, nil
 }
@@ -285,7 +284,7 @@ func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
 func (s *Session) checkPrompt(p *userPrompt) *acp.RequestError {
 	message, err := p.content.Message(anySession(s.cwd))
 	if err != nil {
-		return invalidParams("%v", err)
+		return problem.InvalidParams("%v", err)
 	}
 	p.typed = message.Text
 	return nil
@@ -301,7 +300,7 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 	}
 	message, err := p.content.Message(s.promptRules(p))
 	if err != nil {
-		return invalidParams("%v", err)
+		return problem.InvalidParams("%v", err)
 	}
 	p.message = message
 	p.message.Text = s.commands.Expand(message.Text)

@@ -25,9 +25,9 @@ type place = registry.Place[*Session]
 func checkSessionID(id string) *acp.RequestError {
 	switch {
 	case id == "":
-		return invalidParams("sessionId is missing")
+		return problem.InvalidParams("sessionId is missing")
 	case !sessionid.Valid(id):
-		return invalidParams("sessionId %.80q is not a valid session id; session/list returns those that there are", id)
+		return problem.InvalidParams("sessionId %.80q is not a valid session id; session/list returns those that there are", id)
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func idOf(c *wire.Call) (string, *acp.RequestError) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return "", err
 	}
 	return params.SessionID, checkSessionID(params.SessionID)
@@ -75,7 +75,7 @@ func placeError(err error) *acp.RequestError {
 	case errors.Is(err, registry.ErrCancelled):
 		return problem.Cancelled()
 	case err != nil:
-		return errEnding()
+		return problem.Ending()
 	}
 	return nil
 }

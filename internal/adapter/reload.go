@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
@@ -58,19 +59,19 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 		return nil, err
 	}
 	r.ids = ids
-	result, err := askOwner(s.owner, inquiry[protocol.SessionResult]{
-		ordered: place.Leave,
-		work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
+	result, err := owner.Ask(s.Owner, owner.Inquiry[protocol.SessionResult]{
+		Ordered: place.Leave,
+		Work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
 			r.done = answer
 			s.reload(r)
 		},
-		ctx:       c.Context,
-		cancelled: func(func(protocol.SessionResult, *acp.RequestError)) { s.cancelLoad(r) },
+		Context:   c.Context,
+		Cancelled: func(func(protocol.SessionResult, *acp.RequestError)) { s.cancelLoad(r) },
 	})
 	if err != nil {
 		if !known && !r.kept {
 			a.sessions.Forget(s)
-			s.stop()
+			s.Stop()
 		}
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (s *Session) reload(r *reload) {
 	case err != nil:
 		r.refuse(err)
 	case s.busy():
-		r.refuse(invalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
+		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
 		r.turn = s.inTurn(turns.Session, func(over func(error)) {
 			if err := s.takesNothing(); err != nil {
@@ -142,7 +143,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		}
 		return
 	case s.ended:
-		r.refuse(errEnding())
+		r.refuse(problem.Ending())
 		return
 	case err != nil:
 		if err.Code == problem.CodeNoSession {
@@ -184,7 +185,7 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		s.register()
 		r.done(result, nil)
 	}
-	r.call.Response.WhenWritten(func() { s.post(func() { s.reloadAnswered(r) }) })
+	r.call.Response.WhenWritten(func() { s.Post(func() { s.reloadAnswered(r) }) })
 }
 
 // cancelLoad ends a load that the user has taken back, however far it is. If it was to open
@@ -203,7 +204,7 @@ func (s *Session) cancelLoad(r *reload) {
 		switch {
 		case s.out.Known():
 		case !r.kept:
-			s.neverOpened(loadCancelled())
+			s.neverOpened(problem.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
 		case !opens:
 			s.openedForOthers(nil)
 		}
@@ -217,7 +218,7 @@ func (s *Session) openedForOthers(err *acp.RequestError) {
 	case s.out.Known() || s.ended:
 	case err != nil:
 		s.neverOpened(err)
-		s.stop()
+		s.Stop()
 	default:
 		s.register()
 	}
@@ -235,12 +236,9 @@ func (s *Session) loseLoads(err *acp.RequestError) {
 // that came behind that load fails alike.
 func (s *Session) neverOpened(err *acp.RequestError) {
 	s.agent.sessions.Forget(s)
-	s.isUnfit(err)
+	s.Refuse(err)
 	s.carryOut(s.prompts.machine.FailWaiting(err))
 }
-
-// refusal is why the session takes nothing, nil when it does.
-func (s *Session) refusal() *acp.RequestError { return s.unfit.Load() }
 
 // reloadAnswered goes on when the response to a load is written.
 func (s *Session) reloadAnswered(r *reload) {
@@ -316,6 +314,6 @@ func (s *Session) loadWhole(f func(*stream.SessionInfo, *acp.RequestError)) {
 			f(nil, err)
 			return
 		}
-		s.loadAgain(s.ctx, wholeHistory, problem.Telling, f)
+		s.loadAgain(s.Context, wholeHistory, problem.Telling, f)
 	})
 }

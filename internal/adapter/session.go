@@ -13,7 +13,10 @@ import (
 	"droid-acp/internal/loading"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/options"
+	"droid-acp/internal/owner"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/shell"
 	"droid-acp/internal/show"
 	"droid-acp/internal/store"
 	"droid-acp/internal/telling"
@@ -24,16 +27,16 @@ import (
 // is one. From thread on, all fields are touched by the owner's goroutine alone;
 // everybody else posts work to it.
 type Session struct {
-	*owner // its context ends with the agent's
-	agent  *Agent
-	log    *zap.Logger
+	*owner.Owner // its context ends with the agent's
+	agent        *Agent
+	log          *zap.Logger
 	stay
 	// what is added to droid's system prompt; anybody may read it
 	instructed atomic.Pointer[instructions.Instructions]
 
 	thread
 	commands   commands.List // droid's and the user's
-	shellNotes shellNotes
+	shellNotes shell.Notes
 	directory
 	proc      process // the droid that works for it
 	options   options.State
@@ -62,8 +65,8 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString}),
 	}
 	s.prompts = newPrompts(s.options.Steers())
-	s.owner = newOwner(a.ctx, s.log, s.panicked)
-	s.out = telling.New(a.conn, s.post, a.log)
+	s.Owner = owner.New(a.ctx, s.log, s.panicked)
+	s.out = telling.New(a.conn, s.Post, a.log)
 	s.out.Use(id)
 	s.servers.Use(servers)
 	s.instructed.Store(new(instructions.Instructions))
@@ -73,17 +76,17 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 // Run is the owner's goroutine. It ends when the session is stopped or the agent
 // ends, with droid gone and every prompt answered.
 func (s *Session) Run() {
-	runOwner(s.owner, duties[stream.Event]{
-		await: func() (events <-chan stream.Event, room <-chan struct{}, limit time.Duration) {
+	owner.Run(s.Owner, owner.Duties[stream.Event]{
+		Await: func() (events <-chan stream.Event, room <-chan struct{}, limit time.Duration) {
 			events, room = s.nextEvent()
 			return events, room, s.nextTick()
 		},
-		event: s.droidSaid,
-		room:  func() { s.silence.broken(time.Now()) }, // droid was not read until now, so it was not silent
-		tick:  s.tick,
-		after: s.proceed,
-		end:   s.end,
-		ended: s.afterEnd,
+		Event: s.droidSaid,
+		Room:  func() { s.silence.broken(time.Now()) }, // droid was not read until now, so it was not silent
+		Tick:  s.tick,
+		After: s.proceed,
+		End:   s.end,
+		Ended: s.afterEnd,
 	})
 }
 
@@ -146,7 +149,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 
 // nextTick is how long the owner may wait before something is due.
 func (s *Session) nextTick() time.Duration {
-	next := idleTime
+	next := owner.MaxWait
 	consider := func(at time.Time) { next = min(next, max(0, time.Until(at))) }
 	if at, ok := s.proc.due(); ok {
 		consider(at)
@@ -184,15 +187,15 @@ func (s *Session) end() {
 	s.dialog.withdrawAny()
 	s.servers.EndLogins()
 	s.fileCalls.End()
-	s.loseLoads(errEnding())
+	s.loseLoads(problem.Ending())
 	if s.proc.client() != nil {
 		s.endDroid()
 	}
-	s.settle()
-	s.proc.begun(nil, errEnding())
+	s.Settle()
+	s.proc.begun(nil, problem.Ending())
 	s.proceed()
 	s.carryOut(s.prompts.machine.Finish())
-	s.beside.Wait()
+	s.WaitBeside()
 	if release := s.lock.Begin(""); release != nil {
 		s.agent.atEnd("release", releaseTime, release)
 	}
@@ -205,6 +208,7 @@ func (s *Session) afterEnd() {
 	if client := s.proc.client(); client != nil {
 		<-client.Exited()
 	}
+	s.log.Info("session ended")
 }
 
 // tellAs has all updates go out under this id from now on.

@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
@@ -22,7 +23,7 @@ import (
 // decodeNamed reads the params of a method that opens a stored session, and gives the call
 // its place.
 func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err *acp.RequestError) {
-	if err = decode(c.Params, &p); err == nil {
+	if err = problem.Decode(c.Params, &p); err == nil {
 		err = checkSessionID(p.SessionID)
 	}
 	if err != nil {
@@ -41,7 +42,7 @@ func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instruc
 		return here, err
 	})
 	if err != nil {
-		return w, invalidParams("%v", err)
+		return w, problem.InvalidParams("%v", err)
 	}
 	return w, nil
 }
@@ -49,7 +50,7 @@ func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instruc
 // newSession opens a session in a droid process of its own.
 func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 	var p instructions.Params
-	if err := decode(c.Params, &p); err != nil {
+	if err := problem.Decode(c.Params, &p); err != nil {
 		return nil, err
 	}
 	c.Ordered() // nobody can refer to the session before it has an id
@@ -78,9 +79,9 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	result := s.sessionResult()
 	result.SessionID = s.id
 	// The editor takes updates of a session once it has the response.
-	c.Response.WhenWritten(func() { s.post(func() { s.register(); s.tellLeftOut() }) })
+	c.Response.WhenWritten(func() { s.Post(func() { s.register(); s.tellLeftOut() }) })
 	if err := a.sessions.Begin(s, s.id); err != nil {
-		s.stop()
+		s.Stop()
 		client.Kill()
 		<-client.Exited()
 		if errors.Is(err, registry.ErrTaken) {
@@ -106,14 +107,14 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 	a.sessions.Forget(s)
 	place.Leave()
 	s.cancelAndWait()
-	s.stop()
+	s.Stop()
 	return struct{}{}, nil
 }
 
 // cancelAndWait cancels what the session works on and returns when no prompt runs
 // any more.
 func (s *Session) cancelAndWait() {
-	_, _ = askOwner(s.owner, inquiry[struct{}]{work: func(quiet func(struct{}, *acp.RequestError)) {
+	_, _ = owner.Ask(s.Owner, owner.Inquiry[struct{}]{Work: func(quiet func(struct{}, *acp.RequestError)) {
 		s.cancelPrompts()
 		s.when("the end of the session", func() { quiet(struct{}{}, nil) }, needQuiet)
 	}}) // after an error there is nothing to wait for
@@ -133,8 +134,8 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 		CWD    string `json:"cwd"`
 		Cursor string `json:"cursor"`
 	}
-	if !isEmpty(c.Params) {
-		if err := decode(c.Params, &params); err != nil {
+	if !problem.Empty(c.Params) {
+		if err := problem.Decode(c.Params, &params); err != nil {
 			return nil, err
 		}
 	}
@@ -144,13 +145,13 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)
 	}
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, problem.InvalidParams("%v", err)
 	}
 	page, err := a.listStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: pageSize})
 	var bad *store.BadCursorError
 	switch {
 	case errors.As(err, &bad):
-		return nil, invalidParams("unknown cursor; begin again without one")
+		return nil, problem.InvalidParams("unknown cursor; begin again without one")
 	case err != nil:
 		return nil, problem.Internal("list_failed", "the sessions could not be listed: "+err.Error())
 	}

@@ -17,7 +17,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if err := checkSessionID(params.SessionID); err != nil {
@@ -39,12 +39,12 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	}
 	for _, s := range open {
 		s.cancelAndWait()
-		s.post(func() {
+		s.Post(func() {
 			if client := s.proc.client(); client != nil {
 				client.Kill() // it would write to the files once more as it leaves
 			}
 		})
-		s.stop()
+		s.Stop()
 	}
 	place.Alone()
 	if _, err := boundedAtEnd(context.Background(), a, "Store.Delete", "session "+params.SessionID, done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
@@ -30,18 +31,18 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 		SessionID string  `json:"sessionId"`
 		Title     *string `json:"title"`
 	}
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
 	if params.Title == nil {
-		return nil, invalidParams("title is missing; it is a text")
+		return nil, problem.InvalidParams("title is missing; it is a text")
 	}
 	title := store.CleanTitle(*params.Title)
 	if title == "" {
-		return nil, invalidParams("the title has nothing that can be shown; give it at least one letter")
+		return nil, problem.InvalidParams("the title has nothing that can be shown; give it at least one letter")
 	}
 	place := a.arrive(c, params.SessionID, registry.Opens)
 	polite, hurry := context.WithCancel(a.ctx)
@@ -53,8 +54,8 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	case s == nil:
 		err = a.setStoredTitle(c, polite, leave, ids[len(ids)-1], title)
 	default:
-		_, err = askOwner(s.owner, inquiry[struct{}]{ordered: leave, ctx: c.Context, cancelled: refuseWhenCancelled[struct{}],
-			work: func(answer func(struct{}, *acp.RequestError)) {
+		_, err = owner.Ask(s.Owner, owner.Inquiry[struct{}]{Ordered: leave, Context: c.Context, Cancelled: owner.RefuseWhenCancelled[struct{}],
+			Work: func(answer func(struct{}, *acp.RequestError)) {
 				s.setTitle(title, func(err *acp.RequestError) { answer(struct{}{}, err) })
 			}})
 	}
@@ -126,13 +127,13 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 				over(nil)
 				return
 			}
-			s.do(func(ctx context.Context) {
+			s.Do(func(ctx context.Context) {
 				_, err := s.agent.rename(ctx, client, id, title)
-				s.post(func() {
+				s.Post(func() {
 					defer over(nil)
 					stored(err)
 				})
-			}, func() { defer over(nil); stored(errLost()) })
+			}, func() { defer over(nil); stored(problem.Lost()) })
 		})
 	})
 }
@@ -142,10 +143,10 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 func (s *Session) writeTitle(id, title string, done func(error)) {
 	s.take("a title", needNoPrompt, func(end func()) {
 		finish := func(err error) { end(); done(err) }
-		s.do(func(ctx context.Context) {
+		s.Do(func(ctx context.Context) {
 			err := s.agent.writeTitle(ctx, id, title)
-			s.post(func() { finish(err) })
-		}, func() { finish(errLost()) })
+			s.Post(func() { finish(err) })
+		}, func() { finish(problem.Lost()) })
 	}, needQuiet)
 }
 
@@ -188,7 +189,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	case err != nil:
 		return problem.NotDone(problem.Naming, err)
 	case held:
-		return invalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
+		return problem.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
 	if release, err := a.hold(c.Context, id); err == nil { // else others do not see it
 		left := leave

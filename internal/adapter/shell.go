@@ -40,25 +40,9 @@ func (s *Session) shellWrote(run *shellRun, piece string) {
 func (s *Session) shellEnded(r *slashRun, run *shellRun, end shell.End) {
 	s.shellWrote(run, run.output.Rest())
 	s.tell(run.shown.Ended(end.ExitCode, end.Note)...)
-	s.shellNotes.add(shell.Note(run.command, run.shown.Written(), end))
+	s.shellNotes.Add(shell.Note(run.command, run.shown.Written(), end))
 	r.done()
 }
-
-// shellNotes are what droid is told, with the next prompt, of the commands that the
-// user ran.
-type shellNotes struct{ texts []string }
-
-func (n *shellNotes) add(text string) { n.texts = append(n.texts, text) }
-
-// take hands the notes out for a prompt.
-func (n *shellNotes) take() []string {
-	texts := n.texts
-	n.texts = nil
-	return texts
-}
-
-// putBack takes the notes of a prompt that droid did not take; they come first again.
-func (n *shellNotes) putBack(texts []string) { n.texts = append(texts, n.texts...) }
 
 // addShellNotes puts the notes of the user's shell commands in front of a prompt, behind
 // those that it had when it was sent before. If the prompt is a command that droid expands,
@@ -67,13 +51,13 @@ func (s *Session) addShellNotes(p *userPrompt) {
 	if name, _, _ := commands.Split(p.message.Text); s.commands.Has(name) {
 		return
 	}
-	p.notes = append(p.notes, s.shellNotes.take()...)
+	p.notes = append(p.notes, s.shellNotes.Take()...)
 	p.message.Text = strings.Join(p.notes, "") + p.message.Text
 }
 
 // keepShellNotes takes the notes out of a prompt that droid did not take, and keeps
 // them for the next prompt.
 func (s *Session) keepShellNotes(p *userPrompt) {
-	s.shellNotes.putBack(p.notes)
+	s.shellNotes.PutBack(p.notes)
 	p.notes = nil
 }

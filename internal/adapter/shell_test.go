@@ -220,21 +220,21 @@ func TestShellNotesAreKept(t *testing.T) {
 		e := begin(t, playing(says("hi"), listing()...))
 		synctest.Wait()
 		e.inside(func(s *Session) {
-			s.shellNotes.add("one ")
+			s.shellNotes.Add("one ")
 			usage := &userPrompt{}
 			usage.message.Text = "/usage now"
 			s.addShellNotes(usage)
 			require.Equal(t, "/usage now", usage.message.Text, "droid expands it")
 			lost := &userPrompt{}
 			s.addShellNotes(lost)
-			s.shellNotes.add("two ")
+			s.shellNotes.Add("two ")
 			s.keepShellNotes(lost)
 			s.keepShellNotes(lost)
 			next := &userPrompt{}
 			next.message.Text = "/tmp is full"
 			s.addShellNotes(next)
 			require.Equal(t, "one two /tmp is full", next.message.Text)
-			require.Empty(t, s.shellNotes.texts)
+			require.Empty(t, s.shellNotes.Take())
 		})
 	})
 }

@@ -21,7 +21,7 @@ const hostile = "\x1b[2K\x1b[1A\r\u202e\u009b1A\u200b\nsecond"
 
 // TestErrorsAreSafe: what went wrong may be told in the words of others.
 func TestErrorsAreSafe(t *testing.T) {
-	for _, err := range []*acp.RequestError{problem.Internal("kind", hostile), invalidParams("%s", hostile)} {
+	for _, err := range []*acp.RequestError{problem.Internal("kind", hostile), problem.InvalidParams("%s", hostile)} {
 		requireSafe(t, err.Message, false)
 		require.Contains(t, err.Message, "second")
 	}

@@ -119,7 +119,7 @@ func (s *Session) allCommands() []protocol.AvailableCommand {
 
 // slashRun is a prompt that one of this agent's commands answers. Its methods are
 // all that the command needs for that; they are called in the session's owner.
-// A command ends with reply, fail, refuse or done; when the user cancelled the
+// A command ends with reply, fail or done; when the user cancelled the
 // prompt before, these do nothing. Only this file knows the prompt behind it.
 type slashRun struct {
 	s *Session
@@ -140,7 +140,7 @@ func (s *Session) runCommand(p *userPrompt) {
 	r := p.command
 	r.prompt = p
 	var giveUp func()
-	r.work, giveUp = context.WithCancel(s.ctx)
+	r.work, giveUp = context.WithCancel(s.Context)
 	r.whenEnded(giveUp)
 	if refusal := r.refusal(r.args); refusal != "" {
 		r.reply(refusal)
@@ -170,13 +170,6 @@ func (r *slashRun) fail(what string, why error) {
 	r.reply(what + ": " + strings.TrimSuffix(why.Error(), ".") + ".")
 }
 
-// refuse ends the prompt with an error: the command did not come to run.
-func (r *slashRun) refuse(err *acp.RequestError) {
-	if !r.over() {
-		r.s.failPrompt(r.prompt, err)
-	}
-}
-
 // done ends a command that has said all there is to say.
 func (r *slashRun) done() {
 	r.s.carryOut(r.s.prompts.machine.Complete(r.prompt.id))
@@ -204,26 +197,18 @@ func (r *slashRun) ended() {
 // error. f's context ends with the prompt, and after limit with the error late.
 func (r *slashRun) beside(limit time.Duration, late error, f func(context.Context) error, then func(error)) {
 	work := r.work
-	r.s.do(func(context.Context) {
+	r.s.Do(func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(work, limit, late)
 		defer cancel()
 		err := outOfTime(ctx, f(ctx))
-		r.s.post(func() { then(err) })
+		r.s.Post(func() { then(err) })
 	})
 }
 
 // droid calls f with the session's process, which is started if need be. If that
 // fails, the prompt ends with the error.
 func (r *slashRun) droid(f func(client *droid.Client)) {
-	r.s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		switch {
-		case r.over():
-		case err != nil:
-			r.refuse(err)
-		default:
-			f(r.s.proc.client())
-		}
-	})
+	r.s.droidFor(r.prompt, func(bool) { f(r.s.proc.client()) })
 }
 
 // ask calls f with the session's process beside the owner, and ends the command

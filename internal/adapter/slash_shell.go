@@ -15,16 +15,16 @@ func shellCommand(r *slashRun, command string) {
 	}
 	s := r.s
 	run := &shellRun{command: command}
-	run.output = shell.NewOutput(func() { s.post(func() { s.shellWrote(run, run.output.Take()) }) })
-	ctx, stop := context.WithCancel(s.ctx)
+	run.output = shell.NewOutput(func() { s.Post(func() { s.shellWrote(run, run.output.Take()) }) })
+	ctx, stop := context.WithCancel(s.Context)
 	r.stopWith(stop)
 	shown, begun := s.show.UserCommand(s.moment(), command)
 	run.shown = shown
 	s.tell(begun...)
 	cwd := s.cwd
-	s.do(func(context.Context) {
+	s.Do(func(context.Context) {
 		defer stop()
 		end := shell.Run(ctx, cwd, command, run.output)
-		s.post(func() { s.shellEnded(r, run, end) })
+		s.Post(func() { s.shellEnded(r, run, end) })
 	})
 }

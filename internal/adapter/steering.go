@@ -2,10 +2,12 @@ package adapter
 
 import (
 	"encoding/json"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
-	"go.uber.org/zap"
 
+	"droid-acp/internal/owner"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
@@ -57,11 +59,11 @@ func (p *steeringParams) asksBack() bool { return p.Meta.Steering.IdleBehavior !
 // answered it, whether droid takes it into the turn or runs it right behind.
 func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	var params steeringParams
-	if err := decode(c.Params, &params); err != nil {
+	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != promptRequired {
-		return nil, invalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
+		return nil, problem.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
 	}
 	s, place, err := a.reach(c, params.SessionID)
 	if err != nil {
@@ -72,23 +74,23 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 		place.Leave()
 		return nil, err
 	}
-	return askOwner(s.owner, inquiry[any]{
-		work: func(answer func(any, *acp.RequestError)) {
+	return owner.Ask(s.Owner, owner.Inquiry[any]{
+		Work: func(answer func(any, *acp.RequestError)) {
 			s.takeSteering(p, c.Response, &params, answer)
 			s.cancelIfLate(place)
 		},
-		ordered: place.Leave,
-		held:    func() bool { return s.prompts.has(p) },
+		Ordered: place.Leave,
+		Held:    func() bool { return s.prompts.has(p) },
 	})
 }
 
 // takeSteering takes a message for the turn that runs, or for one of its own.
 func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *steeringParams, answer func(any, *acp.RequestError)) {
 	if s.ended {
-		answer(nil, s.endError())
+		answer(nil, s.EndError())
 		return
 	}
-	if err := s.refusal(); err != nil {
+	if err := s.Refusal(); err != nil {
 		answer(nil, err)
 		return
 	}
@@ -114,7 +116,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 	}
 	// The turn has its place now. It begins when the answer that announces it is written, so
 	// that its updates come behind that.
-	s.take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.post(end) }) })
+	s.take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.Post(end) }) })
 	s.acceptDetached(p)
 	answer(outcomeStarted, nil)
 }
@@ -122,9 +124,10 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 // acceptDetached takes a prompt that has no response: the user is told if it fails.
 func (s *Session) acceptDetached(p *userPrompt) {
 	p.further = nil
-	p.answer = func(_ acp.StopReason, err *acp.RequestError) {
+	began := time.Now()
+	p.answer = func(stop acp.StopReason, err *acp.RequestError) {
+		s.log.Info(turnEnded, ending(began, stop, err)...)
 		if err != nil {
-			s.log.Warn("a turn that a steering message began has failed", zap.Any("error", err))
 			s.tell(show.Message("The turn failed: " + err.Message))
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
@@ -94,11 +96,20 @@ func TestSteeringWithoutATurn(t *testing.T) {
 // A turn that the message began by itself and that fails says so, as nothing else does.
 func TestSteeredTurnThatFails(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		core, logs := observer.New(zap.InfoLevel)
+		e := openLogging(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			return d.Fail("model_request_rejected", "400 bad request", "The model refused the request.")
-		}), v))
+		}), v), zap.New(core))
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
+		e.beginSession()
 		require.JSONEq(t, `{"outcome":"startedNewTurn"}`, outcome(e.await(e.steer("two", ""))))
 		e.until("the failure is told", func() bool { return strings.Contains(strings.Join(e.updates(), "\n"), "agent: The turn failed: ") })
+		ended := logs.FilterMessage("turn ended").All()
+		require.Len(t, ended, 1)
+		said := ended[0].ContextMap()
+		require.IsType(t, 0., said["seconds"])
+		delete(said, "seconds")
+		require.Equal(t, map[string]any{"session": e.session, "code": int64(-32603), "kind": "model_request_rejected"}, said)
 	})
 }
 

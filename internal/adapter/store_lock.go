@@ -21,17 +21,17 @@ func (s *Session) lockStored() {
 		return
 	}
 	s.unlock(s.lock.Begin(id))
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		s.tellUntold(ctx)
 		if held, _ := s.agent.heldElsewhere(ctx, id); held {
-			s.post(func() { s.tell(show.Notice(openElsewhere)) })
+			s.Post(func() { s.tell(show.Notice(openElsewhere)) })
 		}
 		release, err := s.agent.hold(ctx, id)
 		if err != nil {
 			s.log.Warn("other agents do not see that this session is open", zap.Error(err))
 			return
 		}
-		if !s.post(func() { s.unlock(s.lock.Held(id, release)) }) {
+		if !s.Post(func() { s.unlock(s.lock.Held(id, release)) }) {
 			s.agent.atEnd("release", releaseTime, release)
 		}
 	})
@@ -40,7 +40,7 @@ func (s *Session) lockStored() {
 // unlock releases a lock beside the owner.
 func (s *Session) unlock(release func()) {
 	if release != nil {
-		s.do(func(context.Context) { s.agent.atEnd("release", releaseTime, release) })
+		s.Do(func(context.Context) { s.agent.atEnd("release", releaseTime, release) })
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 			s.withDroid(1, loaded)
 			return
 		}
-		s.loadAgain(s.ctx, 1, problem.Loading, loaded)
+		s.loadAgain(s.Context, 1, problem.Loading, loaded)
 	})
 }
 
@@ -99,11 +99,11 @@ func (s *Session) carryTitle(title string, done func()) {
 		return
 	}
 	client, id := s.proc.client(), s.droidID
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		if err := s.agent.nameIn(ctx, client, id, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
 		}
-		s.post(done)
+		s.Post(done)
 	}, done)
 }
 

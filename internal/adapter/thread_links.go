@@ -127,16 +127,16 @@ func (a *Agent) link(l links.Link) error {
 // stays notes that the thread does not go on in the session that droid made of this
 // one.
 func (s *Session) stays(from string) {
-	s.do(func(context.Context) { _ = s.agent.link(links.Link{From: from, To: from, Kind: links.Stays}) }) // it is logged
+	s.Do(func(context.Context) { _ = s.agent.link(links.Link{From: from, To: from, Kind: links.Stays}) }) // it is logged
 }
 
 // moved notes that droid went on in another session by itself.
 func (s *Session) moved(from, to string) {
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		next := s.agent.successorOf(ctx, from)
 		next.made(s.agent, to, links.Moved)
 		if next.unnoted != nil {
-			s.post(func() { s.tell(show.Notice("droid went on in another session." + next.whatIsLost())) })
+			s.Post(func() { s.tell(show.Notice("droid went on in another session." + next.whatIsLost())) })
 		}
 	})
 }

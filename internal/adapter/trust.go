@@ -3,6 +3,8 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -20,13 +22,6 @@ import (
 // A project that nobody has trusted is worked in without what it brings to run. The user
 // is told once, when the session opens, and asked once, with the first prompt.
 
-// untrusted says that a session cannot be opened without what the project brings; why is a
-// sentence.
-func untrusted(p trust.Project, why string) *acp.RequestError {
-	return problem.Internal("project_not_trusted", fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `%s` in a terminal, or start the agent with `--trust always`.",
-		p.Place(), p.Kinds(), why, p.List(), trustLine(p.Root)))
-}
-
 // commandIn is how droid is started in cwd: without what the project brings that nobody
 // has trusted. It reads files. The error says that droid cannot leave it out.
 func (a *Agent) commandIn(ctx context.Context, cwd string) (droid.Command, error) {
@@ -39,7 +34,7 @@ func (a *Agent) commandIn(ctx context.Context, cwd string) (droid.Command, error
 		return command, nil
 	}
 	if len(p.Inseparable()) > 0 {
-		return command, untrusted(p, "nothing overrules these settings of a project.")
+		return command, problem.Internal("project_not_trusted", p.Refusal("nothing overrules these settings of a project."))
 	}
 	command.Without = &p.Layer
 	return command, nil
@@ -112,7 +107,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	}
 	refused := func(why string) { finish("Not trusted", func() { decline(why); then() }) }
 	late := time.AfterFunc(trustTime, func() {
-		s.post(func() {
+		s.Post(func() {
 			if s.dialog.open == o && o.asked != nil {
 				refused("The project was not trusted: nobody answered within ten minutes.")
 			}
@@ -124,9 +119,9 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 			refused("The project was not trusted: *Trust this project* was not chosen. Some clients send only a yes or a no.")
 			return
 		}
-		s.do(func(ctx context.Context) {
+		s.Do(func(ctx context.Context) {
 			_, err := bounded(ctx, s.agent, "Trust.Trust", project.Root, done(func() error { return s.agent.cfg.Trust.Trust(project) }))
-			s.post(func() {
+			s.Post(func() {
 				if err != nil {
 					s.log.Warn("the answer was not kept", zap.Error(err))
 					refused("Your yes could not be kept: " + err.Error() + ".")
@@ -159,8 +154,8 @@ func (s *Session) refusedProgram(text string) *acp.RequestError {
 		return nil
 	}
 	for _, program := range client.Without().Of(layer.Program) {
-		if commands.Name(programName(program.Name)) == commands.Name(name) {
-			return invalidRequest(fmt.Sprintf("/%s is a program of this project (%s), which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", name, program.File))
+		if commands.Name(strings.TrimSuffix(filepath.Base(program.Name), filepath.Ext(program.Name))) == commands.Name(name) {
+			return problem.InvalidRequest(fmt.Sprintf("/%s is a program of this project (%s), which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", name, program.File))
 		}
 	}
 	return nil

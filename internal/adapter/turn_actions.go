@@ -74,18 +74,21 @@ func (s *Session) needDroid(p *userPrompt) {
 	}
 	s.proc.stay()
 	crashed := s.prompts.machine.Crashed()
+	p.attempt++
+	attempt := p.attempt
 	s.renewed(func() {
 		s.droidFor(p, func(started bool) {
 			if started && crashed {
 				s.tell(show.Thought("droid had ended and was started again; the session continues."))
 			}
+			ready := func() {
+				if p.attempt == attempt { // else droid has died, and the prompt needed another one
+					s.carryOut(s.prompts.machine.Ready(p.id))
+				}
+			}
 			s.whenTrusted(p, func() {
 				s.inItsMode(p, func() {
-					s.whenServersStarted(func() {
-						s.whenLinksSeen(p, func() {
-							s.whenExpanded(p, func() { s.carryOut(s.prompts.machine.Ready(p.id)) })
-						})
-					})
+					s.whenServersStarted(func() { s.whenLinksSeen(p, func() { s.whenExpanded(p, ready) }) })
 				})
 			})
 		})
@@ -118,10 +121,9 @@ func (s *Session) sendPrompt(p *userPrompt, request string) {
 	}
 	s.apply(s.proc.norm.Begin(time.Now(), request, p.message.Text))
 	client, message := s.proc.client(), p.message
-	p.said = client.Stats().Lines
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, message)
-		s.post(func() { s.promptSent(p, request, err) })
+		s.Post(func() { s.promptSent(p, request, err) })
 	})
 }
 
@@ -139,29 +141,11 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 		return
 	}
 	s.keepShellNotes(p)
-	if s.proc.client() != nil {
-		s.drainEvents() // if droid is gone, this learns it and ends the prompt
+	var died *droid.ExitError
+	if errors.As(err, &died) {
+		return // droidGone ends the prompt, or has the next droid get it
 	}
-	failure := problem.NotTaken(err, s.prompts.machine.GaveUp())
-	if s.proc.client() == nil {
-		failure = problem.Crash(err, s.prompts.machine.GaveUp())
-	}
-	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, failure))
-}
-
-// sendAgain has the next droid get the prompt that this one, which has died, did not hear.
-// That happens once: the prompt may be what droid dies of.
-func (s *Session) sendAgain(client *droid.Client, why error) {
-	id, runs := s.prompts.machine.Running()
-	p := s.prompts.open[id]
-	if !runs || p.again || p.message.RequestID == "" || !diedDeaf(client, p.said, why) {
-		return
-	}
-	request := p.message.RequestID
-	p.again, p.message.RequestID = true, ""
-	s.keepShellNotes(p)
-	_, actions := s.prompts.machine.Dropped(request)
-	s.carryOut(actions)
+	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, problem.NotTaken(err, s.prompts.machine.GaveUp())))
 }
 
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.
@@ -181,13 +165,13 @@ func (s *Session) interrupt() {
 		done()
 		return
 	}
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, interruptTime)
 		defer cancel()
 		if err := client.Interrupt(ctx); err != nil {
 			s.log.Debug("interrupt", zap.Error(err))
 		}
-		s.post(done)
+		s.Post(done)
 	}, done)
 }
 
@@ -210,7 +194,7 @@ func (s *Session) endPrompt(end turns.End) {
 	}
 	p.answer(s.stopReason(end))
 	p.request.WhenWritten(func() {
-		s.post(func() { s.carryOut(s.prompts.machine.Written()) })
+		s.Post(func() { s.carryOut(s.prompts.machine.Written()) })
 	})
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.

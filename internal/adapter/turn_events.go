@@ -45,7 +45,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	machine := s.prompts.machine
 	p := s.prompts.of(ev.RequestID)
 	if p == nil {
-		s.log.Debug("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
+		s.log.Info("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
 		return
 	}
 	p.add(ev.Used)

@@ -81,11 +81,11 @@ func (s *Session) tellUsage() {
 	}
 	client := s.proc.client()
 	s.proc.asked++
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
 		stats, err := client.ContextStats(ctx)
-		s.post(func() {
+		s.Post(func() {
 			s.proc.asked--
 			if s.ended || err != nil || stats.Limit <= 0 || stats.Used < 0 {
 				return // no size is better than an invented one

@@ -71,9 +71,9 @@ func (s *Session) when(who string, f func(), needs ...waiting.Need) {
 func (s *Session) workFor(p *userPrompt, what waiting.Need, work func(ctx context.Context) (then func())) {
 	w := &waiting.Waiter{Name: "the prompt", Needs: []waiting.Need{what}}
 	s.line.Add(time.Now(), w)
-	s.do(func(ctx context.Context) {
+	s.Do(func(ctx context.Context) {
 		then := work(ctx)
-		s.post(func() {
+		s.Post(func() {
 			if s.line.Leave(w); s.prompts.runs(p) {
 				then()
 			}
@@ -95,7 +95,7 @@ func (s *Session) take(who string, n waiting.Need, f func(end func()), needs ...
 		returned := false
 		defer func() {
 			if !returned {
-				s.post(end) // when the panic is dealt with
+				s.Post(end) // when the panic is dealt with
 			}
 		}()
 		f(end)
@@ -113,7 +113,7 @@ func (s *Session) join(w *waiting.Waiter) {
 func (s *Session) proceed() {
 	s.holdPrompts()
 	for w := s.line.Next(s.there); w != nil; w = s.line.Next(s.there) {
-		s.guard(w.Go)
+		s.Guard(w.Go)
 	}
 	s.holdPrompts()
 }

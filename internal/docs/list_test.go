@@ -17,7 +17,7 @@ const listPath = "testdata/commands.txt"
 type entry struct {
 	line    int
 	command string // with "…" at its end, the beginning of commands
-	fate    string // run, ci, make, or why nobody runs it
+	fate    string // run, make, or why nobody runs it
 	exit    int    // of run
 }
 
@@ -40,7 +40,7 @@ func readList(text string) (list []entry, wrong []string) {
 					complain("no exit code: " + code)
 				}
 			}
-			if !slices.Contains([]string{"run", "ci", "make"}, fate) && len(strings.Fields(fate)) < 3 {
+			if !slices.Contains([]string{"run", "make"}, fate) && len(strings.Fields(fate)) < 3 {
 				complain("this is no reason: " + fate)
 			}
 		case fate == "" || seen[line]:
@@ -71,7 +71,7 @@ func find(list []entry, command string) *entry {
 
 // checkList returns which commands have no entry, which entries no document has, and which
 // are not what their heading says.
-func (w world) checkList(list []entry, commands []command, ciSteps string) (wrong []string) {
+func (w world) checkList(list []entry, commands []command) (wrong []string) {
 	used := map[int]bool{}
 	for _, c := range commands {
 		if !c.fenced {
@@ -92,10 +92,7 @@ func (w world) checkList(list []entry, commands []command, ciSteps string) (wron
 			complain("no document has it")
 		}
 		target, isMake := strings.CutPrefix(e.command, "make ")
-		switch {
-		case e.fate == "ci" && !slices.Contains(strings.Split(ciSteps, "\n"), e.command):
-			complain(".ci/run has no such line")
-		case e.fate == "make" && !(isMake && slices.Contains(w.targets, strings.Fields(target)[0])):
+		if e.fate == "make" && !(isMake && slices.Contains(w.targets, strings.Fields(target)[0])) {
 			complain("the Makefile has no such target")
 		}
 	}
@@ -113,12 +110,12 @@ func oneLine(text string) string {
 
 func TestWrongListsAreFound(t *testing.T) {
 	w := newWorld(t, nil)
-	const list = "# words\n[run]\nmake demo\n\n[run, exit 2]\nfalse\n[ci]\nmake test\n[make]\nmake bench X=1\n[needs a login]\nlogin …\nlogin now\ncat >a <<B …\n"
+	const list = "# words\n[run]\nmake demo\n\n[run, exit 2]\nfalse\n[make]\nmake test\nmake bench X=1\n[needs a login]\nlogin …\nlogin now\ncat >a <<B …\n"
 	commands, wrong := readCommands(parseDocument("a.md", "```sh\nmake demo\nfalse\nmake test\nmake bench X=1\nlogin --now x\nlogin now\ncat > a <<B\nb\nB\n```\n"))
 	require.Empty(t, wrong)
 	check := func(list string, commands []command) []string {
 		entries, wrong := readList(list)
-		return append(wrong, w.checkList(entries, commands, "make lint\nmake test\n")...)
+		return append(wrong, w.checkList(entries, commands)...)
 	}
 	require.Empty(t, check(list, commands))
 	entries, _ := readList(list)
@@ -131,10 +128,9 @@ func TestWrongListsAreFound(t *testing.T) {
 		"no heading":         {"# words\n", "true\n"},
 		"no reason":          {"[needs a login]", "[no]"},
 		"no code":            {"exit 2", "exit x"},
-		"no step of CI":      {"[run]\n", "[ci]\n"},
 		"no target":          {"[run, exit 2]", "[make]"},
-		"a stale command":    {"[ci]\n", "true\n[ci]\n"},
-		"a stale beginning":  {"[ci]\n", "true …\n[ci]\n"},
+		"a stale command":    {"[make]\n", "true\n[make]\n"},
+		"a stale beginning":  {"[make]\n", "true …\n[make]\n"},
 		"no longer covered":  {"login …\n", ""},
 		"no text brought":    {"cat >a <<B …\n", ""},
 		"a step that begins": {"make test\n", "make tes…\n"},

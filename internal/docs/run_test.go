@@ -157,7 +157,7 @@ func TestEveryCommandOfTheDocuments(t *testing.T) {
 	for _, c := range all {
 		wrong = append(wrong, w.check(c)...)
 	}
-	wrong = append(wrong, w.checkList(list, all, read(t, filepath.Join(root, ".ci/run")))...)
+	wrong = append(wrong, w.checkList(list, all)...)
 	wrong = append(wrong, wrongFlags(w, readDocuments(t, root))...)
 	wrong = append(wrong, checkPictures(t, reader)...)
 	require.Empty(t, wrong, strings.Join(wrong, "\n"))

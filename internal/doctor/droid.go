@@ -172,7 +172,10 @@ func lookAtSession(p *patient, ctx context.Context) Check {
 			check.Found = fmt.Sprintf("droid does not offer the model %q.", p.Model)
 		}
 		check.ToDo = "Correct --model or $DROID_ACP_MODEL. droid offers " + p.opened.offered + "."
-		if p.login != "" {
+		switch why := p.blocked["settings"]; {
+		case why != "":
+			check.Result, check.Found, check.ToDo = Skipped, fmt.Sprintf("It opened. Whether droid offers the model %q was not found out, because of %q above.", p.Model, why), ""
+		case p.login != "":
 			check.Result, check.Found = Warning, check.Found+" That is without your login; what droid offers with it was not asked."
 		}
 		p.opened.known = false

@@ -25,8 +25,7 @@ func lookAtHome(p *patient, _ context.Context) Check {
 		return Check{Result: Failure, Found: fmt.Sprintf("$HOME is %q and $%s is %q: droid needs an absolute path.", p.Home, envHome, os.Getenv(envHome)),
 			ToDo: "Set HOME to your home directory, and unset " + envHome + "."}
 	}
-	_, err := os.Stat(p.Home + string(filepath.Separator) + ".")
-	if err != nil {
+	if _, err := os.Stat(p.Home + string(filepath.Separator) + "."); err != nil {
 		return faulty([]fault{{p.Home, "be used", err}}, nil)
 	}
 	if _, err := os.ReadDir(p.factory); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,10 +113,14 @@ func lookAtState(p *patient, _ context.Context) Check {
 
 // projectsOf are the directories in which droid keeps the sessions of a project: 0.225
 // resolves symbolic links first, 0.99 does not.
-func projectsOf(sessions, dir string) []string {
-	all := []string{filepath.Join(sessions, strings.ReplaceAll(dir, string(filepath.Separator), "-"))}
-	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
-		all = append(all, filepath.Join(sessions, strings.ReplaceAll(real, string(filepath.Separator), "-")))
+func projectsOf(sessions, dir string) (all []string) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		real = dir
+	}
+	for _, d := range []string{dir, real} {
+		name := strings.ReplaceAll(strings.TrimPrefix(d, filepath.VolumeName(d)), string(filepath.Separator), "-")
+		all = append(all, filepath.Join(sessions, name))
 	}
 	return all
 }
@@ -174,11 +177,12 @@ func unreadable(dir string) (all []fault) {
 			continue
 		}
 		file, _, err := files.Open(path)
-		if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
 			all = append(all, fault{path, "be read", err})
-			continue
 		}
-		_ = file.Close() // it was only opened
+		if err == nil {
+			_ = file.Close() // nothing was read
+		}
 	}
 	return all
 }

@@ -126,6 +126,9 @@ func TestBrokenSettings(t *testing.T) {
 	require.Equal(t, Failure, r.of(t, "settings").Result)
 	require.Equal(t, file+" cannot be read: line 3, column 19: there is nothing behind this comma.", r.of(t, "settings").Found)
 	require.Contains(t, r.of(t, "login").Found, "settings, own models")
+	h.config.Model = "custom:m-0"
+	require.Equal(t, 1, h.report().Count(Failure), "what is in the file is not known")
+	h.config.Model = ""
 	h.write(".factory/settings.json", "{\n  \"customModels\": {\n}}")
 	require.Contains(t, h.look("settings").Found, `line 2, column 19: "customModels" is of a kind that droid does not take.`)
 	h.write(".factory/settings.json", "{\n  \"customModels\": [")

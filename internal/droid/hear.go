@@ -142,7 +142,7 @@ func (c *Client) learnVersion(v stream.Version) {
 	}
 	if !c.state.started {
 		c.state.started = true
-		c.log.Debug("droid speaks", zap.Stringer("protocol", v))
+		c.log.Info("droid speaks", zap.Stringer("protocol", v))
 	}
 }
 

@@ -24,7 +24,7 @@ type action struct {
 		Using string
 		Steps []struct {
 			Name, ID, If, Shell, Run, Uses string
-			Env                            map[string]string
+			Env, With                      map[string]string
 		}
 	}
 	Outputs map[string]struct{ Description, Value string }
@@ -72,6 +72,11 @@ func (f *forge) run(name string) (code int, out string) {
 		cmd.Env = []string{"PATH=" + f.path, "HOME=" + os.Getenv("HOME"), "GITHUB_ACTION_PATH=" + f.here(), "RUNNER_TEMP=" + f.dir,
 			"GITHUB_OUTPUT=" + filepath.Join(f.dir, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(f.dir, "summary"),
 			"GITHUB_ENV=" + filepath.Join(f.dir, "env"), "GITHUB_PATH=" + filepath.Join(f.dir, "path"), "GITHUB_STATE="}
+		for _, variable := range os.Environ() {
+			if strings.HasPrefix(variable, "GO") { // where go keeps what it has downloaded and built
+				cmd.Env = append(cmd.Env, variable)
+			}
+		}
 		cmd.Env = append(cmd.Env, f.env...)
 		for key, value := range s.Env {
 			input := expression.FindStringSubmatch(value)
@@ -119,10 +124,13 @@ func TestAction(t *testing.T) {
 	f.inputs = map[string]string{"demo": "true", "permissions": "allow", "prompt": "Add a greeting", "expect": "greet.go\n\nnothing was written\n"}
 	code, out := f.run("Run the prompts")
 	require.Zero(t, code, out)
-	require.Equal(t, "outcome=passed\nexit-code=0\nresults=droid-acp-smoke\n", f.file("output"))
-	require.Contains(t, f.file("summary"), "### droid-acp smoke: passed\n\n    summary | 1 prompt: 1 passed, 0 failed\n")
+	require.Equal(t, "outcome=passed\nexit-code=0\nresults="+f.dir+"/droid-acp-smoke\n", f.file("output"))
+	require.Contains(t, f.file("summary"), "### droid-acp smoke: passed\n\n    summary | 1 prompt: 1 passed, 0 failed; 2 of 2 expectations met\n")
 	require.NotContains(t, out, "::error")
-	results := filepath.Join("workspace", "droid-acp-smoke")
+	left, err := os.ReadDir(f.workspace)
+	require.NoError(t, err)
+	require.Empty(t, left, "the results are not where the agent works")
+	const results = "droid-acp-smoke"
 	require.Contains(t, f.file(filepath.Join(results, "conversation.txt")), "agent   | greet.go now holds Greet.")
 	require.NoError(t, xml.Unmarshal([]byte(f.file(filepath.Join(results, "junit.xml"))), new(struct {
 		XMLName xml.Name `xml:"testsuites"`
@@ -139,12 +147,12 @@ func TestAction(t *testing.T) {
 	require.Less(t, strings.Index(out, opened[1]), strings.Index(out, "agent "))
 
 	require.NoError(t, os.Remove(filepath.Join(f.dir, "output")))
-	require.NoError(t, os.WriteFile(filepath.Join(f.workspace, "prompts.txt"), []byte("a\nexpect: greet.go\n---\nb\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(f.workspace, "prompts.txt"), []byte("a\nexpect: 100%\n---\nb\n"), 0o644))
 	f.inputs = map[string]string{"demo": "true", "prompts": "prompts.txt", "expect-file": "no.txt", "results": "out/smoke"}
 	code, out = f.run("Run the prompts")
 	require.Equal(t, 6, code, out)
-	require.Equal(t, "outcome=expectation_not_met\nexit-code=6\nresults=out/smoke\n", f.file("output"))
-	require.Contains(t, out, "::error title=droid-acp smoke::expectation_not_met (exit code 6)\n")
+	require.Equal(t, "outcome=expectation_not_met\nexit-code=6\nresults="+f.dir+"/out/smoke\n", f.file("output"))
+	require.Contains(t, out, "::error title=droid-acp smoke::expectation_not_met (exit code 6): prompt 1: expected: the answer contains \"100%25\"; found: an answer without it: ")
 	require.Contains(t, f.file("summary"), `prompt 2, expectation_not_met: expected: there is a file no.txt`)
 }
 
@@ -159,12 +167,13 @@ func TestActionWithoutDroid(t *testing.T) {
 	f.inputs["trust"] = "maybe"
 	code, out = f.run("Run the prompts")
 	require.Equal(t, 2, code, out)
-	require.Contains(t, f.file(filepath.Join("workspace", "droid-acp-smoke", "conversation.txt"))+out, "always")
+	require.Contains(t, f.file("droid-acp-smoke/conversation.txt")+out, "always")
 	f.inputs["trust"] = "always"
 	f.inputs["permissions"] = "maybe"
 	code, out = f.run("Run the prompts")
 	require.Equal(t, 2, code, out)
-	require.Contains(t, out, "usage (exit code 2)")
+	require.Regexp(t, `::error title=droid-acp smoke::usage \(exit code 2\): invalid argument "maybe" for "--permissions"`, out)
+	require.Contains(t, f.file("output"), "outcome=usage\n")
 }
 
 // TestActionTakesNoInputForACommand: whatever an input holds reaches smoke as it is.
@@ -191,10 +200,10 @@ func TestActionKeepsTheJobFromDroid(t *testing.T) {
 	bin := filepath.Join(f.dir, "droid-acp-action")
 	require.NoError(t, os.Mkdir(bin, 0o755))
 	hostile := `#!/bin/sh
-env | grep -v '^PATH=\|^PWD=\|^_=\|^RUNNER_TEMP=\|^HOME=\|^SHLVL=\|^OLDPWD='
+env | grep -v '^PATH=\|^PWD=\|^_=\|^RUNNER_TEMP=\|^HOME=\|^SHLVL=\|^OLDPWD=\|^GO'
 cd ` + f.dir + `
 echo 'PATH=hacked' >>env; echo hacked >path; rm output; ln -s workspace/kept output; rm summary; mkdir summary; echo x >summary/x
-printf '{\n  "outcome": "passed",\n' >workspace/droid-acp-smoke/result.json
+printf '{\n  "outcome": "passed",\n' >droid-acp-smoke/result.json
 exit 6
 `
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "droid-acp"), []byte(hostile), 0o755))
@@ -207,7 +216,7 @@ exit 6
 	require.ElementsMatch(t, []string{"KEPT=yes", "GITHUB_ACTION_PATH=" + f.here()}, said)
 	require.Empty(t, f.file("env"))
 	require.Empty(t, f.file("path"))
-	require.Equal(t, "outcome=expectation_not_met\nexit-code=6\nresults=droid-acp-smoke\n", f.file("output"))
+	require.Equal(t, "outcome=expectation_not_met\nexit-code=6\nresults="+f.dir+"/droid-acp-smoke\n", f.file("output"))
 	require.Contains(t, f.file("summary"), "### droid-acp smoke: expectation_not_met\n")
 	require.Equal(t, "kept", f.file("workspace/kept"), "behind a link")
 }
@@ -217,39 +226,79 @@ func TestActionsOutcomes(t *testing.T) {
 	f := newForge(t)
 	bin := filepath.Join(f.dir, "droid-acp-action")
 	require.NoError(t, os.Mkdir(bin, 0o755))
-	for code, outcome := range map[int]string{0: "passed", 1: "turn_failed", 2: "usage", 3: "droid_not_installed", 4: "not_logged_in", 5: "model_failed",
-		6: "expectation_not_met", 7: "timeout", 137: "turn_failed"} {
-		require.NoError(t, os.WriteFile(filepath.Join(bin, "droid-acp"), fmt.Appendf(nil, "#!/bin/sh\nexit %d\n", code), 0o755))
-		exited, out := f.run("Run the prompts")
-		require.Equal(t, code, exited, out)
-		require.Equal(t, fmt.Sprintf("outcome=%s\nexit-code=%d\nresults=droid-acp-smoke\n", outcome, code), f.file("output"))
+	for script, want := range map[string]string{
+		"exit 0": "passed", "exit 1": "turn_failed", "exit 3": "droid_not_installed", "exit 4": "not_logged_in", "exit 5": "model_failed",
+		"exit 6": "expectation_not_met", "exit 7": "timeout",
+		"echo 'droid-acp: wrong'; echo 'Run `droid-acp smoke --help` for the usage.'; exit 2": "usage (exit code 2): wrong",
+		"echo 'goroutine 1 [running]:'; exit 2":                                               "unknown",
+		"echo 'fatal error: out of memory'; exit 2":                                           "unknown (exit code 2): out of memory",
+		"exit 99":       "unknown",
+		"kill -KILL $$": "killed (exit code 137): signal 9 ended it",
+		"kill -TERM $$": "killed (exit code 143): signal 15 ended it",
+		"echo 'droid-acp smoke: turn_failed: so'; echo '  and so'; echo 'droid-acp smoke: f was not written: x'; exit 1": "turn_failed (exit code 1): so",
+		"echo 'agent   | droid-acp smoke: no'; echo 'droid-acp smoke: f was not written: 1%'; exit 1":                    "turn_failed (exit code 1): f was not written: 1%25",
+	} {
+		outcome, _, _ := strings.Cut(want, " ")
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "droid-acp"), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+		code, out := f.run("Run the prompts")
+		require.Equal(t, fmt.Sprintf("outcome=%s\nexit-code=%d\nresults=%s/droid-acp-smoke\n", outcome, code, f.dir), f.file("output"), script)
+		if want == outcome {
+			want = fmt.Sprintf("%s (exit code %d)", outcome, code)
+		}
+		if code == 0 {
+			require.NotContains(t, out, "::error")
+			continue
+		}
+		require.Contains(t, out, "::error title=droid-acp smoke::"+want+"\n")
 	}
 }
 
-// TestActionsResults: a directory that cannot have the results ends the step with a
-// sentence, and no output is written by a name. What a link there points to stays.
+// TestActionsResults: they are not where droid works. A directory that cannot have them ends
+// the step with a sentence, and no output is written by a name. What a link there points to stays.
 func TestActionsResults(t *testing.T) {
 	f := newForge(t)
 	bin := filepath.Join(f.dir, "droid-acp-action")
 	require.NoError(t, os.Mkdir(bin, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "droid-acp"), []byte("#!/bin/sh\necho ran\n"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(f.workspace, "file"), []byte("kept"), 0o644))
-	require.NoError(t, os.MkdirAll(filepath.Join(f.workspace, "taken", "conversation.txt"), 0o755))
-	for _, results := range []string{"", "-", "-rf", "a\noutcome=passed", "a\rb", "file", "file/b", "taken"} {
+	f.inputs["cwd"] = "project"
+	at := func(path ...string) string { return filepath.Join(append([]string{f.dir}, path...)...) }
+	require.NoError(t, os.MkdirAll(filepath.Join(f.workspace, "project", "sub"), 0o755))
+	require.NoError(t, os.Symlink(filepath.Join(f.workspace, "project"), at("link")))
+	require.NoError(t, os.WriteFile(at("file"), []byte("kept"), 0o644))
+	require.NoError(t, os.MkdirAll(at("taken", "conversation.txt"), 0o755))
+	for results, says := range map[string]string{
+		"": "is empty", "-": "begins with -", "-rf": "begins with -", "a\noutcome=passed": "more than one line", "a\rb": "more than one line",
+		"file": "can be made", "file/b": "can be made", "taken": "cannot be removed",
+		"workspace/project": "where droid works", "link/new": "where droid works", filepath.Join(f.workspace, "project", "sub"): "where droid works",
+	} {
 		f.inputs["results"] = results
 		code, out := f.run("Run the prompts")
 		require.Equal(t, 2, code, out)
-		require.Contains(t, out, "::error title=droid-acp::the input results", results)
+		require.Regexp(t, "::error title=droid-acp::the input results .*"+says, out)
 		require.NotContains(t, out, "ran\n")
-		require.NoFileExists(t, filepath.Join(f.dir, "output"))
+		require.NoFileExists(t, at("output"))
 	}
-	require.NoError(t, os.Mkdir(filepath.Join(f.workspace, "linked"), 0o755))
-	require.NoError(t, os.Symlink("../file", filepath.Join(f.workspace, "linked", "conversation.txt")))
-	f.inputs["results"] = "linked"
-	code, out := f.run("Run the prompts")
-	require.Zero(t, code, out)
-	require.Equal(t, "kept", f.file("workspace/file"))
-	require.Equal(t, "ran\n", f.file("workspace/linked/conversation.txt"))
+	for results, where := range map[string]string{"linked": at("linked"), filepath.Join(f.workspace, "results"): filepath.Join(f.workspace, "results")} {
+		require.NoError(t, os.Mkdir(where, 0o755))
+		require.NoError(t, os.Symlink(at("file"), filepath.Join(where, "conversation.txt")))
+		f.inputs["results"] = results
+		code, out := f.run("Run the prompts")
+		require.Zero(t, code, out)
+		require.Equal(t, "kept", f.file("file"), "behind a link")
+		said, err := os.ReadFile(filepath.Join(where, "conversation.txt"))
+		require.NoError(t, err)
+		require.Equal(t, "ran\n", string(said))
+		require.Contains(t, f.file("output"), "results="+where+"\n")
+	}
+	// The step that keeps them names the directory as this one did, if it did.
+	for _, s := range f.action.Runs.Steps {
+		if s.Name == "Keep the results" {
+			require.Contains(t, s.If, "steps.smoke.outputs.results != ''")
+			require.Equal(t, "${{ steps.smoke.outputs.results }}", s.With["path"])
+			return
+		}
+	}
+	require.Fail(t, "no step keeps them")
 }
 
 // TestActionInstallsDroid with npm, which is played here.

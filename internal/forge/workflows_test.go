@@ -1,10 +1,12 @@
 package forge
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,7 +70,7 @@ func TestActionsArePinned(t *testing.T) {
 			commits[action] = commit
 		}
 	}
-	require.Len(t, commits, 5)
+	require.Len(t, commits, 6)
 }
 
 // workflow is what is looked at of a workflow.
@@ -98,9 +100,9 @@ func TestLeastPermissions(t *testing.T) {
 		require.NotContains(t, w.On, "pull_request_target", "it would run a stranger's change with our rights")
 		for job, j := range w.Jobs {
 			require.NotNil(t, j.Permissions, "%s, job %s", name, job)
-			for what, right := range j.Permissions {
-				if right == "write" {
-					writes[name+" "+job] += what
+			for _, what := range slices.Sorted(maps.Keys(j.Permissions)) {
+				if j.Permissions[what] == "write" {
+					writes[name+" "+job] += what + " "
 				}
 			}
 			if j.Uses == "" {
@@ -115,8 +117,8 @@ func TestLeastPermissions(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]string{
-		".github/workflows/release.yml draft": "contents",
-		".github/workflows/droid.yml report":  "issues",
+		".github/workflows/release.yml draft": "attestations contents id-token ",
+		".github/workflows/droid.yml report":  "issues ",
 	}, writes)
 }
 

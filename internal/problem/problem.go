@@ -35,6 +35,16 @@ func Text(err *acp.RequestError) string {
 	return err.Message
 }
 
+// InvalidParams refuses a request for what it says of its params.
+func InvalidParams(format string, args ...any) *acp.RequestError {
+	return wire.NewError(-32602, "Invalid params", fmt.Sprintf(format, args...))
+}
+
+// InvalidRequest refuses a request that cannot be taken now, or at all.
+func InvalidRequest(text string) *acp.RequestError {
+	return wire.NewError(-32600, "Invalid request", text)
+}
+
 // Internal says what went wrong and what to do about it. kind is the word for programs.
 func Internal(kind, text string) *acp.RequestError { return wire.NewError(-32603, kind, text) }
 
@@ -42,6 +52,16 @@ func Internal(kind, text string) *acp.RequestError { return wire.NewError(-32603
 // cancellation).
 func Cancelled() *acp.RequestError {
 	return &acp.RequestError{Code: CodeCancelled, Message: "Request cancelled", Data: wire.Details("the request was cancelled")}
+}
+
+// Ending answers what comes while the session or the agent ends.
+func Ending() *acp.RequestError {
+	return Internal("shutting_down", "the session is ending; load it again to go on with it")
+}
+
+// Lost answers a request whose work was lost in a panic.
+func Lost() *acp.RequestError {
+	return Internal("internal_error", "droid-acp failed while the session worked on this. The details are in its log; please report this.")
 }
 
 // UnknownSession refuses what names a session that is not there.

@@ -83,7 +83,7 @@ func Login(method string, err error) *acp.RequestError {
 		line := strings.Join(strings.Fields(text), " ")
 		return &acp.RequestError{Code: refused.Code, Message: visible.Line(line), Data: wire.Details(text)}
 	case errors.As(err, &underWay):
-		return wire.NewError(-32600, "Invalid request", err.Error())
+		return InvalidRequest(err.Error())
 	case errors.Is(err, context.Canceled), errors.Is(err, wire.ErrGone):
 		return Cancelled()
 	case diagnosis.IsStart(err):

@@ -2,6 +2,7 @@ package smoke
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,28 +14,42 @@ import (
 // maxExpected bounds what is read of a file, in bytes.
 const maxExpected = 64 << 20
 
-// Checked is an expectation after its turn.
+// Checked is an expectation and what came of it.
 type Checked struct {
 	File     string `json:"file,omitempty"`     // relative to the directory; without it the expectation is about the answer
 	Contains string `json:"contains,omitempty"` // the text that must be there
 	Met      bool   `json:"met"`
-	Found    string `json:"found,omitempty"` // what was found instead
+	Found    string `json:"found,omitempty"` // what was found instead; nothing where the turn did not end
 }
+
+// unchecked is an expectation whose turn has not ended.
+func (e Expectation) unchecked() Checked { return Checked{File: e.Path, Contains: e.Contains} }
 
 // check looks whether an expectation is met by an answer and by the files of a
 // directory.
 func (e Expectation) check(answer, dir string) Checked {
-	c := Checked{File: e.Path, Contains: e.Contains}
+	c := e.unchecked()
 	if e.Path != "" {
 		c.Found = lookForFile(dir, e)
 	} else if !strings.Contains(answer, e.Contains) {
-		c.Found = "an answer without it"
-		if strings.TrimSpace(answer) == "" {
-			c.Found = "no answer"
+		c.Found = "no answer"
+		if answer = strings.TrimSpace(answer); answer != "" {
+			c.Found = "an answer without it: " + quoteEnd(answer)
 		}
 	}
 	c.Met = c.Found == ""
 	return c
+}
+
+// maxQuoted is how much of an answer is quoted, in letters.
+const maxQuoted = 200
+
+// quoteEnd quotes the end of an answer, which is where agents say what came of it.
+func quoteEnd(answer string) string {
+	if letters := []rune(answer); len(letters) > maxQuoted {
+		return fmt.Sprintf("…%q", string(letters[len(letters)-maxQuoted:]))
+	}
+	return fmt.Sprintf("%q", answer)
 }
 
 // lookForFile returns "" if the file is as expected, else what there is. It does not

@@ -9,7 +9,8 @@ import (
 	"droid-acp/internal/visible"
 )
 
-// The elements of JUnit's XML as far as the servers of CI read them alike. Each
+// The elements of JUnit's XML as far as the servers of CI read them alike: Jenkins' schema
+// knows no other attributes, and GitLab shows the text of an element but no message. Each
 // prompt is a test case.
 type (
 	testSuites struct {
@@ -19,6 +20,7 @@ type (
 	}
 	testSuite struct {
 		counts
+		Skipped    int        `xml:"skipped,attr"`
 		Timestamp  string     `xml:"timestamp,attr"`
 		Properties []property `xml:"properties>property"`
 		Cases      []testCase `xml:"testcase"`
@@ -28,7 +30,6 @@ type (
 		Tests    int    `xml:"tests,attr"`
 		Failures int    `xml:"failures,attr"`
 		Errors   int    `xml:"errors,attr"`
-		Skipped  int    `xml:"skipped,attr"`
 		Time     string `xml:"time,attr"` // seconds
 	}
 	property struct {
@@ -74,13 +75,17 @@ func (r *Result) JUnit() ([]byte, error) {
 	return []byte(xml.Header + string(text) + "\n"), err
 }
 
+// beforeFailed is why a prompt was not run.
+const beforeFailed = "a prompt before it failed"
+
 func (p *PromptResult) testCase(number int) testCase {
 	c := testCase{Name: fmt.Sprintf("%d: %s", number, short(p.Prompt)), ClassName: "droid-acp.smoke", Time: seconds(p.Seconds), Output: visible.Text(p.Answer)}
-	said := &problem{Type: string(p.Outcome), Message: short(p.reason()), Text: visible.Text(p.reason())}
+	why := or(p.reason(), string(p.Outcome))
+	said := &problem{Type: string(p.Outcome), Message: short(why), Text: visible.Text(why)}
 	switch {
 	case p.Outcome == Passed:
 	case p.Outcome == NotRun:
-		c.Skipped = &problem{Message: "a prompt before it failed"}
+		c.Skipped = &problem{Message: beforeFailed, Text: beforeFailed}
 	case p.Error == nil:
 		c.Failure = said
 	default:

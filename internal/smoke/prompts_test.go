@@ -1,6 +1,7 @@
 package smoke
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -25,9 +26,9 @@ func TestParsePrompts(t *testing.T) {
 		"expectations": {"a\nexpect: x y \nexpect-file:out.txt\n\nexpect-file: d/e.txt=two=2\n---\nb", []Prompt{
 			{Text: "a", Expect: []Expectation{{Contains: "x y"}, {Path: "out.txt"}, {Path: "d/e.txt", Contains: "two=2"}}}, {Text: "b"},
 		}},
-		"not at the end":    {"expect: x\nis how it begins", one("expect: x\nis how it begins")},
-		"with a backslash":  {"a\n\\---\nb\n\\expect: c", one("a\n---\nb\nexpect: c")},
-		"other backslashes": {"a \\--- b\n\\n", one("a \\--- b\n\\n")},
+		"with a backslash":       {"a\n\\---\n\\expect: b\nc\n\\Expect : d", one("a\n---\nexpect: b\nc\nExpect : d")},
+		"other backslashes":      {"a \\--- b\n\\n", one("a \\--- b\n\\n")},
+		"words that are no keys": {"Expected: 5\nExpect: it\n  expect: code\nExpected output is a file.", one("Expected: 5\nExpect: it\n  expect: code\nExpected output is a file.")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ParsePrompts(tc.text)
@@ -58,7 +59,6 @@ func TestPromptsThatAreNone(t *testing.T) {
 		"a\n---\n \n---\nb":          "line 3: there is no prompt",
 		"a\n---\n":                   "line 3: there is no prompt",
 		"a\n---\nexpect: b\n":        "line 3: there is no prompt",
-		"a\n\nexpects: b\n":          `line 3: unknown expectation "expects": expect or expect-file`,
 		"a\nexpect:\n":               "line 2: an expectation of the answer needs a text",
 		"a\nexpect-file: ../b\n":     `line 2: "../b" is no path below the session's directory`,
 		"a\nexpect-file: /etc/b=c\n": `line 2: "/etc/b" is no path below the session's directory`,
@@ -68,6 +68,37 @@ func TestPromptsThatAreNone(t *testing.T) {
 		_, err := ParsePrompts(text)
 		require.EqualError(t, err, says, "%q", text)
 	}
+}
+
+// A line that looks like an expectation and is none would go to the model, and nothing
+// would be checked.
+func TestNearExpectations(t *testing.T) {
+	for line, meant := range map[string]string{
+		"Expect: b": "expect: b", "EXPECT:b": "expect: b", "expect : b": "expect: b", "expect b": "expect: b", "Expect b": "expect: b",
+		"expect=b": "expect: b", "--expect=b": "expect: b", "--expect b": "expect: b", "- expect: b": "expect: b", "expect\uff1a b": "expect: b",
+		"expects: b": "expect: b", "expected: b": "expect: b", "expct: b": "expect: b", "exepct: b": "expect: b", "except: b": "expect: b",
+		"expect-not: b": "expect: b", "expect": "expect: TEXT",
+		"Expect-File: b": "expect-file: b", "expect_file: b=c": "expect-file: b=c", "expectfile: b": "expect-file: b", "expect file: b": "expect-file: b",
+		"expect-file b": "expect-file: b", "--expect-file=b=c": "expect-file: b=c", "expect-files: b": "expect-file: b", "# expect-file": "expect-file: PATH",
+		"expct-file: b": "expect-file: b",
+	} {
+		for _, tail := range []string{"", "\n", "\nexpect: c\n\n---\nd"} {
+			_, err := ParsePrompts("a\n\n" + line + tail)
+			require.EqualError(t, err, fmt.Sprintf(`line 3: %q is no expectation; write %q, or \ before the line if it belongs to the prompt`, line, meant), line)
+			prompts, err := ParsePrompts("a\n\n\\" + line + tail)
+			require.NoError(t, err)
+			require.Equal(t, "a\n\n"+line, prompts[0].Text)
+		}
+	}
+	for _, line := range []string{"expectant b", "Expect.", "expected b", "Except for b, change nothing.", "export: b", "inspect: b", "a: expect", "expert b"} {
+		prompts, err := ParsePrompts("a\n" + line)
+		require.NoError(t, err, line)
+		require.Equal(t, one("a\n"+line), prompts)
+	}
+	_, err := ParsePrompts("a\nexpect: b\nand\nmore\nexpect: c")
+	require.EqualError(t, err, `line 2: an expectation stands behind the text of its prompt; move "expect: b" there, or write \ before it if it belongs to the prompt`)
+	_, err = ParsePrompts("a\nexpect " + strings.Repeat("b", 1000))
+	require.Less(t, len(err.Error()), 400)
 }
 
 // FuzzParsePrompts: what is read has texts, and nothing but expectations, separators
@@ -114,7 +145,8 @@ func TestExpectations(t *testing.T) {
 	e, err := Answer("hello")
 	require.NoError(t, err)
 	require.True(t, e.check("say hello there", dir).Met)
-	require.Equal(t, Checked{Contains: "hello", Found: "an answer without it"}, e.check("Hello", dir))
+	require.Equal(t, Checked{Contains: "hello", Found: `an answer without it: "Hello\n\u202e"`}, e.check("Hello\n\u202e \n", dir))
+	require.Equal(t, `an answer without it: …"`+strings.Repeat("ü", 200)+`"`, e.check(strings.Repeat("ü", 1000), dir).Found, "its end")
 	require.Equal(t, Checked{Contains: "hello", Found: "no answer"}, e.check(" \n", dir))
 }
 

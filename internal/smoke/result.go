@@ -77,6 +77,8 @@ type Totals struct {
 	Passed          int     `json:"passed"`
 	Failed          int     `json:"failed"`
 	NotRun          int     `json:"notRun"`
+	Expectations    int     `json:"expectations"`
+	Met             int     `json:"expectationsMet"`
 	ToolCalls       int     `json:"toolCalls"`
 	ToolCallsFailed int     `json:"toolCallsFailed"`
 	Permissions     int     `json:"permissions"`
@@ -134,6 +136,12 @@ func (t *Totals) add(p *PromptResult) {
 		t.NotRun++
 	default:
 		t.Failed++
+	}
+	t.Expectations += len(p.Expectations)
+	for _, c := range p.Expectations {
+		if c.Met {
+			t.Met++
+		}
 	}
 	t.ToolCalls += len(p.ToolCalls)
 	for _, c := range p.ToolCalls {

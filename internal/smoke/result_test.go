@@ -2,13 +2,13 @@ package smoke
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 )
@@ -100,45 +100,39 @@ func someResult() *Result {
 func TestJUnit(t *testing.T) {
 	text, err := someResult().JUnit()
 	require.NoError(t, err)
-	var got struct {
-		XMLName  xml.Name `xml:"testsuites"`
-		Tests    int      `xml:"tests,attr"`
-		Failures int      `xml:"failures,attr"`
-		Suites   []struct {
-			Tests     int    `xml:"tests,attr"`
-			Failures  int    `xml:"failures,attr"`
-			Errors    int    `xml:"errors,attr"`
-			Skipped   int    `xml:"skipped,attr"`
-			Time      string `xml:"time,attr"`
-			Timestamp string `xml:"timestamp,attr"`
-			Cases     []struct {
-				Name      string   `xml:"name,attr"`
-				ClassName string   `xml:"classname,attr"`
-				Time      string   `xml:"time,attr"`
-				Failure   *problem `xml:"failure"`
-				Error     *problem `xml:"error"`
-				Skipped   *problem `xml:"skipped"`
-				Output    string   `xml:"system-out"`
-			} `xml:"testcase"`
-		} `xml:"testsuite"`
+	root := readJUnit(t, text)
+	require.Equal(t, []string{"5", "2", "1"}, root.attributes("tests", "failures", "errors"))
+	s := root.children[0]
+	require.Equal(t, []string{"5", "2", "1", "1", "3.500"}, s.attributes("tests", "failures", "errors", "skipped", "time"))
+	cases := s.children[1:]
+	require.Len(t, cases, 5)
+	require.Equal(t, []string{"1: a ⏎ b", "1.250"}, cases[0].attributes("name", "time"))
+	require.Equal(t, `<&>\x00\x1b[2K\u202e\xff`, cases[0].children[0].text, "it is safe to show")
+	require.Len(t, cases[0].children, 1, "no failure")
+	const notMet = `expected: the file f contains "]]>"; found: no such file`
+	require.Equal(t, node{name: "failure", attrs: map[string]string{"type": "expectation_not_met", "message": notMet}, text: notMet}, *cases[1].children[0])
+	require.Equal(t, "the turn ended with refusal", cases[2].children[0].attrs["message"])
+	require.Less(t, len([]rune(cases[2].attrs["name"])), 110)
+	require.Equal(t, node{name: "error", attrs: map[string]string{"type": "timeout", "message": `no end within 5m ⏎ \x07`}, text: "no end within 5m\n\\x07"}, *cases[3].children[0])
+	require.Equal(t, "skipped", cases[4].children[0].name)
+
+	// Whatever prompts, answers and errors hold, and however many there are.
+	var all strings.Builder
+	for r := range rune(unicode.MaxRune) {
+		if r < 0x3000 || r&0xffff >= 0xfff0 || r%1009 == 0 {
+			all.WriteRune(r)
+		}
 	}
-	require.NoError(t, xml.Unmarshal(text, &got), "%s", text)
-	require.Equal(t, []int{5, 2}, []int{got.Tests, got.Failures})
-	require.Len(t, got.Suites, 1)
-	s := got.Suites[0]
-	require.Equal(t, []int{5, 2, 1, 1}, []int{s.Tests, s.Failures, s.Errors, s.Skipped})
-	require.Equal(t, "3.500", s.Time)
-	require.Len(t, s.Cases, 5)
-	require.Equal(t, "1: a ⏎ b", s.Cases[0].Name)
-	require.Equal(t, "1.250", s.Cases[0].Time)
-	require.Equal(t, `<&>\x00\x1b[2K\u202e\xff`, s.Cases[0].Output, "it is safe to show")
-	require.Nil(t, s.Cases[0].Failure)
-	require.Equal(t, &problem{"expectation_not_met", `expected: the file f contains "]]>"; found: no such file`, `expected: the file f contains "]]>"; found: no such file`}, s.Cases[1].Failure)
-	require.Equal(t, "the turn ended with refusal", s.Cases[2].Failure.Message)
-	require.Less(t, len([]rune(s.Cases[2].Name)), 110)
-	require.Equal(t, "timeout", s.Cases[3].Error.Type)
-	require.Equal(t, `no end within 5m ⏎ \x07`, s.Cases[3].Error.Message)
-	require.NotNil(t, s.Cases[4].Skipped)
+	r := &Result{Agent: Agent{all.String(), all.String()}, Dir: all.String(), Seconds: 1234567.8912}
+	for _, text := range []string{all.String(), "\xff\xc0]]>&#0;", ""} {
+		r.Prompts = append(r.Prompts, PromptResult{Prompt: text, Answer: text, Outcome: Passed}, PromptResult{Prompt: text, Answer: text, Outcome: ModelFailed, Error: &Failure{Message: text}},
+			PromptResult{Prompt: text, Answer: text, Outcome: TurnFailed, StopReason: text}, PromptResult{Prompt: text, Outcome: NotRun},
+			PromptResult{Prompt: text, Answer: text, Outcome: NotMet, Expectations: []Checked{{Contains: text, Found: text}}})
+	}
+	r.conclude()
+	text, err = r.JUnit()
+	require.NoError(t, err)
+	readJUnit(t, text)
 }
 
 // TestResult holds the fields that docs/ci.md describes.
@@ -153,7 +147,7 @@ func TestResult(t *testing.T) {
 	require.EqualValues(t, 1, got["exitCode"])
 	require.Equal(t, "turn_failed", got["outcome"])
 	require.Equal(t, "prompt 3: the turn ended with refusal", got["reason"])
-	require.Equal(t, map[string]any{"prompts": 5., "passed": 1., "failed": 3., "notRun": 1., "toolCalls": 0., "toolCallsFailed": 0., "permissions": 0., "permissionsAllowed": 0.}, got["totals"])
+	require.Equal(t, map[string]any{"prompts": 5., "passed": 1., "failed": 3., "notRun": 1., "expectations": 2., "expectationsMet": 1., "toolCalls": 0., "toolCallsFailed": 0., "permissions": 0., "permissionsAllowed": 0.}, got["totals"])
 	require.Len(t, got["prompts"], 5)
 
 	page, err := os.ReadFile("../../docs/ci.md")

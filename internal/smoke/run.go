@@ -32,6 +32,9 @@ func Run(ctx context.Context, in io.Reader, out, w io.Writer, o Options) *Result
 	r := &Result{Started: time.Now(), Dir: o.CWD, Prompts: make([]PromptResult, len(o.Prompts))}
 	for i, p := range o.Prompts {
 		r.Prompts[i] = PromptResult{Prompt: p.Text, Outcome: NotRun, ToolCalls: []ToolCall{}, Permissions: []Permission{}, Expectations: []Checked{}}
+		for _, e := range p.Expect {
+			r.Prompts[i].Expectations = append(r.Prompts[i].Expectations, e.unchecked())
+		}
 	}
 	err := c.open(r, o)
 	for i := 0; i < len(o.Prompts) && err == nil; i++ {
@@ -129,9 +132,9 @@ func (c *client) prompt(ctx context.Context, r *Result, o Options, i int) error 
 		return context.Cause(ctx)
 	}
 	p.StopReason, p.Outcome = done.StopReason, Passed
-	for _, e := range o.Prompts[i].Expect {
+	for i, e := range o.Prompts[i].Expect {
 		checked := e.check(p.Answer, o.CWD)
-		p.Expectations = append(p.Expectations, checked)
+		p.Expectations[i] = checked
 		c.show.checked(e, checked)
 		if !checked.Met {
 			p.Outcome = NotMet

@@ -39,17 +39,17 @@ func TestPrompts(t *testing.T) {
 	})
 	require.Equal(t, NotMet, r.Outcome)
 	require.Equal(t, 6, r.ExitCode)
-	require.Equal(t, `prompt 2: expected: the answer contains "nothing of it"; found: an answer without it`, r.Reason)
-	require.Equal(t, Totals{Prompts: 3, Passed: 2, Failed: 1, ToolCalls: 1, ToolCallsFailed: 1, Tokens: &Tokens{Total: 12, Input: 10, Output: 2}}, r.Totals)
+	require.Equal(t, `prompt 2: expected: the answer contains "nothing of it"; found: an answer without it: "two"`, r.Reason)
+	require.Equal(t, Totals{Prompts: 3, Passed: 2, Failed: 1, Expectations: 3, Met: 2, ToolCalls: 1, ToolCallsFailed: 1, Tokens: &Tokens{Total: 12, Input: 10, Output: 2}}, r.Totals)
 	require.Equal(t, []string{"one", "two", ""}, []string{r.Prompts[0].Answer, r.Prompts[1].Answer, r.Prompts[2].Answer})
 	require.Contains(t, shown, `expect  | the answer contains "one": yes
 expect  | there is a file made: yes
 you     | b
 `)
-	require.Contains(t, shown, `expect  | the answer contains "nothing of it": no, an answer without it`)
-	require.Regexp(t, `(?s)summary \| 3 prompts: 2 passed, 1 failed
+	require.Contains(t, shown, `expect  | the answer contains "nothing of it": no, an answer without it: "two"`)
+	require.Regexp(t, `(?s)summary \| 3 prompts: 2 passed, 1 failed; 2 of 3 expectations met
         \| 1 tool call \(1 failed or refused\), 0 permissions, [0-9.]+m?s, 12 tokens \(10 in, 2 out\)
-        \| prompt 2, expectation_not_met: expected: the answer contains "nothing of it"; found: an answer without it
+        \| prompt 2, expectation_not_met: expected: the answer contains "nothing of it"; found: an answer without it: "two"
 $`, shown)
 }
 
@@ -85,7 +85,7 @@ func TestOrder(t *testing.T) {
 
 // TestFailedTurnEndsTheRun, and outweighs an expectation that was not met before.
 func TestFailedTurnEndsTheRun(t *testing.T) {
-	prompts := []Prompt{{Text: "a", Expect: []Expectation{{Contains: "x"}}}, {Text: "b"}, {Text: "c"}}
+	prompts := []Prompt{{Text: "a", Expect: []Expectation{{Contains: "x"}}}, {Text: "b"}, {Text: "c", Expect: []Expectation{{Path: "y"}}}}
 	shown, r := talkWhole(t, Options{Prompts: prompts, CWD: t.TempDir()}, func(a *agent) {
 		a.says(a.opened(""), "one", "end_turn")
 		a.says(a.hears("session/prompt"), "two", "max_tokens")
@@ -93,7 +93,8 @@ func TestFailedTurnEndsTheRun(t *testing.T) {
 	require.Equal(t, TurnFailed, r.Outcome)
 	require.Equal(t, "prompt 2: the turn ended with max_tokens", r.Reason)
 	require.Equal(t, []Outcome{NotMet, TurnFailed, NotRun}, []Outcome{r.Prompts[0].Outcome, r.Prompts[1].Outcome, r.Prompts[2].Outcome})
-	require.Contains(t, shown, "summary | 3 prompts: 0 passed, 2 failed, 1 not run\n")
+	require.Contains(t, shown, "summary | 3 prompts: 0 passed, 2 failed, 1 not run; 0 of 2 expectations met\n")
+	require.Equal(t, []Checked{{File: "y"}}, r.Prompts[2].Expectations, "that one was not checked is not left out")
 }
 
 // TestModelNotTaken: a session that has another model than what was wanted is an

@@ -27,6 +27,9 @@ func (r *Result) Summary() []string {
 	if t.NotRun > 0 {
 		first += fmt.Sprintf(", %d not run", t.NotRun)
 	}
+	if t.Expectations > 0 {
+		first += fmt.Sprintf("; %d of %s met", t.Met, count(t.Expectations, "expectation"))
+	}
 	work := []string{count(t.ToolCalls, "tool call")}
 	if t.ToolCallsFailed > 0 {
 		work[0] += fmt.Sprintf(" (%d failed or refused)", t.ToolCallsFailed)

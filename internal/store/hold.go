@@ -23,7 +23,7 @@ const swept = 100
 // Hold notes for all processes that a droid has this session open, so that none
 // deletes it. Several may hold it. It is held until release is called, or until
 // the process ends. Where files cannot be locked (NFS without its lock service), nobody
-// sees it, and the log says so once.
+// sees it, and the log says so once. Nobody sees it either where droid keeps no sessions.
 func (s *Store) Hold(id string) (release func(), err error) {
 	if s.err == errNone {
 		return func() {}, nil

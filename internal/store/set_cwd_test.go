@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
@@ -13,8 +12,6 @@ import (
 
 // TestSetCWD: the directory stands where droid looks for it, and nothing else changes.
 func TestSetCWD(t *testing.T) {
-	const rest = `{"type":"message","id":"1"}` + "\n" + `{"half`
-	then := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	dir := abs("/new")
 	name := fmt.Sprintf("%q", dir)
 	for first, want := range map[string]string{
@@ -23,21 +20,7 @@ func TestSetCWD(t *testing.T) {
 		`{"type":"session_start","lastCwd":"/x","cwd":` + name + `}`:     `{"type":"session_start","cwd":` + name + `}`,
 		`{"type":"session_start"}`:                                       `{"type":"session_start","lastCwd":` + name + `}`,
 	} {
-		root := t.TempDir()
-		s := New(root, zap.NewNop())
-		file := filepath.Join(root, "-w", "x.jsonl")
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		require.NoError(t, os.WriteFile(file, []byte(first+"\n"+rest), 0o640))
-		require.NoError(t, os.Chtimes(file, then, then))
-		require.NoError(t, s.SetCWD("x", dir))
-		got, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Equal(t, want+"\n"+rest, string(got))
-		info, err := os.Stat(file)
-		require.NoError(t, err)
-		require.True(t, info.ModTime().Equal(then))
-		found, err := s.Find("x")
-		require.NoError(t, err)
+		found := rewritten(t, first, want, func(s *Store) error { return s.SetCWD("x", dir) })
 		require.Equal(t, dir, found.CWD)
 	}
 	s := New(t.TempDir(), zap.NewNop())

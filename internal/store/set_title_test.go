@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
@@ -13,8 +12,6 @@ import (
 // TestSetTitle: the title stands where the version that made the file looks for it, and
 // nothing else changes: no other line, no order of fields, no time.
 func TestSetTitle(t *testing.T) {
-	const rest = `{"type":"message","id":"1"}` + "\n" + `{"half`
-	then := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for first, want := range map[string]string{
 		// 0.99
 		`{"type":"session_start","id":"x","title":"New Session","sessionTitle":"New Session","cwd":"/w","big":12345678901234567890}`: `{"type":"session_start","id":"x","title":"New Session","sessionTitle":"Mine \"own\"","cwd":"/w","big":12345678901234567890,"isSessionTitleManuallySet":true}`,
@@ -23,26 +20,29 @@ func TestSetTitle(t *testing.T) {
 		`{"type":"session_start","title":"hello"}`: `{"type":"session_start","title":"Mine \"own\"","isSessionTitleManuallySet":true}`,
 		`{"type":"session_start"}`:                 `{"type":"session_start","title":"Mine \"own\"","isSessionTitleManuallySet":true}`,
 	} {
-		root := t.TempDir()
-		s := New(root, zap.NewNop())
-		file := filepath.Join(root, "-w", "x.jsonl")
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		require.NoError(t, os.WriteFile(file, []byte(first+"\n"+rest), 0o640))
-		require.NoError(t, os.Chtimes(file, then, then))
-		require.NoError(t, s.SetTitle("x", `Mine "own"`))
-		got, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Equal(t, want+"\n"+rest, string(got))
-		info, err := os.Stat(file)
-		require.NoError(t, err)
-		require.True(t, info.ModTime().Equal(then))
-		all, err := os.ReadDir(filepath.Dir(file))
-		require.NoError(t, err)
-		require.Len(t, all, 1, "nothing is left behind")
-		found, err := s.Find("x")
-		require.NoError(t, err)
+		found := rewritten(t, first, want, func(s *Store) error { return s.SetTitle("x", `Mine "own"`) })
 		require.Equal(t, `Mine "own"`, found.Title)
 	}
+}
+
+// rewritten has change make the session x, whose first line is first, begin with want; nothing
+// else of its file changes, and nothing is left beside it.
+func rewritten(t *testing.T, first, want string, change func(*Store) error) Session {
+	t.Helper()
+	const rest = `{"type":"message","id":"1"}` + "\n" + `{"half`
+	s := newStore(t)
+	file := s.write("-w", "x.jsonl", first+"\n"+rest, sometime)
+	require.NoError(t, change(s.Store))
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, want+"\n"+rest, string(got))
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.True(t, info.ModTime().Equal(sometime))
+	require.Equal(t, []string{"-w/x.jsonl"}, filesIn(t, s.root), "nothing is left behind")
+	found, err := s.Find("x")
+	require.NoError(t, err)
+	return found
 }
 
 // TestSetTitleRefuses: what is no session stays as it is.

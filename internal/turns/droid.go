@@ -48,11 +48,16 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 
 // Gone says that droid died, and why. What it said last may still end prompts, as
 // far as they were cancelled; Buried follows. A droid that dies while a cancelled
-// prompt runs was most likely killed because it did not stop.
+// prompt runs was most likely killed because it did not stop. A prompt that droid had not
+// taken goes to the next one, once: what is asked in the ms in which droid dies is not heard.
 func (m *Machine) Gone(why error) {
 	m.dead = true
 	if m.running == nil || !m.running.cancelled {
 		m.crashes++
+	}
+	if p := m.running; p != nil && p.kind == ToDroid && p.stage != taken && p.begun.IsZero() && !p.cancelled && !p.resent {
+		p.resent = true
+		m.putBack(p)
 	}
 	for _, p := range append([]*prompt{m.running}, m.steered...) {
 		if p != nil {

@@ -59,7 +59,8 @@ type told struct {
 	kind      Kind
 	request   string // under which droid has it, or gets it
 	started   bool   // NeedDroid, Run or Send came
-	again     bool   // droid threw it away, and it is to be sent again
+	again     bool   // droid threw it away, or died before it took it, and it is to be sent again
+	resent    bool   // as droid died
 	sending   bool   // Send came; Taken or Refused has not been said
 	with      bool   // droid has it
 	needs     bool   // NeedDroid came; Ready or Fail has not been said
@@ -450,6 +451,13 @@ func (w *world) die() {
 	w.dead, w.killed = true, false
 	if !w.m.Stopping() && !w.runningCancelled() {
 		w.crashes++
+	}
+	if id, runs := w.m.Running(); runs {
+		t := w.open[id]
+		if t.kind == ToDroid && !t.cancelled && !t.resent && (t.needs || t.sending) && t.seen.IsZero() {
+			w.note("%d is to be sent again", id)
+			t.again, t.resent, t.started, t.needs, t.sending, t.with = true, true, false, false, false, false
+		}
 	}
 	w.m.Gone(errSome)
 	for range w.rng.Intn(3) {

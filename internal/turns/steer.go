@@ -76,6 +76,14 @@ func (m *Machine) Dropped(request string) (again bool, actions []Action) {
 		m.finish(p, End{Cancelled: true, ByDroid: p == m.running})
 		return false, m.take()
 	}
+	m.putBack(p)
+	m.next()
+	return true, m.take()
+}
+
+// putBack has a prompt that droid did not keep wait again, before the messages that belong
+// to it and those that came later.
+func (m *Machine) putBack(p *prompt) {
 	ran := m.running == p
 	m.remove(p)
 	p.stage, p.request, p.again, p.crash = waiting, "", true, nil
@@ -84,12 +92,10 @@ func (m *Machine) Dropped(request string) (again bool, actions []Action) {
 	if at < 0 {
 		at = m.front()
 	}
-	m.queue = slices.Insert(m.queue, at, p) // before the messages that belong to it
+	m.queue = slices.Insert(m.queue, at, p)
 	if ran {
 		m.promote()
 	}
-	m.next()
-	return true, m.take()
 }
 
 // promote makes the oldest prompt that droid still has the running one.

@@ -117,6 +117,7 @@ type prompt struct {
 	begun     time.Time // since when droid works on it
 	called    bool      // the model is taken to have been called for it
 	crash     error     // why droid died while it had the prompt
+	resent    bool      // a droid died before it heard the prompt, so another one gets it
 	stopping  patience
 
 	host    *prompt // whose message it is, nil for a prompt of its own

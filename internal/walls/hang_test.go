@@ -16,7 +16,7 @@ import (
 // mayHang are calls that a disk, another process or a program may let wait for good.
 var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
 	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|commands\.ReadFiles|layer\.ProjectDirs|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
-	`|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.(Look|Trust|Forget)|.*\.stat|.*\.(WriteFile|Untold|HasChildren)` +
+	`|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.stat|.*\.(WriteFile|Untold|HasChildren)` +
 	`|<-.*\.(Exited\(\)|over))$`)
 
 // bounders are the functions through which a call that may hang goes: it is waited for no
@@ -28,7 +28,7 @@ var bounders = []string{"bounded", "boundedAtEnd", "atEnd"}
 var unbounded = map[string]string{
 	// These are called within a bound.
 	"Session.apply":    "readfile.Reader has one",
-	"editorFiles.open": "by openFiles", "answerTrust": "by trustCommand", "New": "as Agent.stat",
+	"editorFiles.open": "by openFiles", "New": "as Agent.stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
 	"Agent.authenticate": "beside, for the requests to log in alone",
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds

@@ -41,19 +41,42 @@ clear_files() {
 	done
 }
 
-# outcome_of CODE is the outcome of smoke with this exit code (docs/ci.md). The file of
-# the results also says it, but a command of the model's may have written there.
+# outcome_of CODE FILE is the outcome of smoke with this exit code (docs/ci.md), which said
+# what is in the file. The file of the results also says it, but a command of the model's may
+# have written there. Go programs that crash exit with 2, too.
 outcome_of() {
 	case $1 in
 	0) echo passed ;;
-	2) echo usage ;;
+	1) echo turn_failed ;;
+	2) grep -q '^Run .droid-acp.* for the usage[.]$' "$2" && echo usage || echo unknown ;;
 	3) echo droid_not_installed ;;
 	4) echo not_logged_in ;;
 	5) echo model_failed ;;
 	6) echo expectation_not_met ;;
 	7) echo timeout ;;
-	*) echo turn_failed ;;
+	12[89] | 1[3-9]? | 2??) echo killed ;;
+	*) echo unknown ;;
 	esac
+}
+
+# reason_of OUTCOME CODE FILE is why, in one line, as a value of a command of the workflow.
+reason_of() {
+	local said
+	said=$(sed -nE '/^(droid-acp( smoke)?|panic|fatal error): /{s///p;q;}' "$3")
+	said=${said#"$1: "}
+	[ "$1" != killed ] || said="signal $(($2 - 128)) ended it"
+	said=${said:0:1000}
+	said=${said//[%]/%25}
+	printf '%s\n' "${said//$'\r'/%0D}"
+}
+
+# inside DIR OTHER: DIR, or what there is of its path, is OTHER or below it.
+inside() {
+	local dir=$1 other
+	while [ ! -d "$dir" ]; do dir=$(dirname "$dir"); done
+	dir=$(cd "$dir" && pwd -P) && other=$(cd "$2" 2>/dev/null && pwd -P) || return 1
+	case ${dir%/}/ in "${other%/}"/*) return 0 ;; esac
+	return 1
 }
 
 install_droid() {
@@ -80,10 +103,16 @@ add_lines() { # one flag for each line that is not empty
 }
 
 smoke() {
-	local results=$SMOKE_RESULTS code=0 outcome
+	local results=$SMOKE_RESULTS code=0 outcome reason
 	case $results in # a line of its own would be an output
 	'' | -* | *[$'\r\n']*) fail "the input results is empty, begins with - or has more than one line" ;;
 	esac
+	case $results in
+	/* | [A-Za-z]:[\\/]*) ;;
+	*) results=$RUNNER_TEMP/$results ;;
+	esac
+	! inside "$results" "$SMOKE_CWD" || # droid could read and change them there
+		fail "the input results names a directory within that where droid works (the input cwd)"
 	mkdir -p "$results" || fail "the input results names no directory that can be made"
 	(cd "$results" && rm -f conversation.txt junit.xml result.json droid-acp.log) || # of a use before this one
 		fail "the input results names a directory whose old results cannot be removed"
@@ -102,7 +131,8 @@ smoke() {
 	add --timeout "$SMOKE_TIMEOUT"
 	[ -z "$SMOKE_PROMPT" ] || args+=(-- "$SMOKE_PROMPT")
 	run_quoted "$results/conversation.txt" apart "$bin/droid-acp" "${args[@]}" || code=$?
-	outcome=$(outcome_of "$code")
+	outcome=$(outcome_of "$code" "$results/conversation.txt")
+	reason=$(reason_of "$outcome" "$code" "$results/conversation.txt")
 	clear_files || fail "what a command of the model's did to the files of the step cannot be undone"
 	{
 		echo "outcome=$outcome"
@@ -113,7 +143,7 @@ smoke() {
 		printf '### droid-acp smoke: %s\n\n' "$outcome"
 		sed -n '/^summary |/,$s/^/    /p' "$results/conversation.txt"
 	} >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
-	[ "$code" = 0 ] || printf '::error title=droid-acp smoke::%s (exit code %s)\n' "$outcome" "$code"
+	[ "$code" = 0 ] || printf '::error title=droid-acp smoke::%s (exit code %s)%s\n' "$outcome" "$code" "${reason:+: $reason}"
 	return "$code"
 }
 

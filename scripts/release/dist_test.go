@@ -200,14 +200,20 @@ func requireStatic(t *testing.T, s system, program []byte) {
 func TestDistSBOMNamesEachModule(t *testing.T) {
 	d := openDist(t)
 	var bom struct {
-		Metadata   struct{ Component struct{ Version string } }
-		Components []struct{ Name, Version, Purl string }
+		SerialNumber string
+		Metadata     struct{ Component struct{ Version string } }
+		Components   []struct {
+			Name, Version, Purl string
+			Licenses            []struct{ Expression string }
+		}
 	}
 	require.NoError(t, json.Unmarshal(d.read(t, d.file("sbom.cdx.json")), &bom))
 	require.Equal(t, d.version, bom.Metadata.Component.Version)
+	require.Regexp(t, "^urn:uuid:[0-9a-f]{8}-", bom.SerialNumber)
 	listed := make(map[module]bool)
 	for _, c := range bom.Components {
 		require.NotEmpty(t, c.Purl)
+		require.Regexp(t, "^[A-Z]", c.Licenses[0].Expression, c.Name)
 		listed[module{Path: c.Name, Version: c.Version}] = true
 	}
 	r := &release{programs: make(map[system]string)}

@@ -20,6 +20,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/mail"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,14 +34,10 @@ type Options struct {
 	Version    string // "1.2.3" or "1.2.3-rc.1", with or without "v"; empty for the tag of the commit
 	Repository string // the address of the published repository, or empty while there is none
 	BaseURL    string // where Out's files will be downloaded; empty for the forge's address under Repository
-	Scope      string // the npm scope, with "@"; empty while there is none
+	Scope      string // the npm scope, with "@"
 	Maintainer string // "Name <mail>" for .deb and .rpm
 	Only       string // "linux/amd64" builds the programs alone, for this system; empty for everything
 }
-
-// unpublishedScope names the npm packages as long as nobody has chosen a scope. These
-// are marked private, which npm refuses to publish.
-const unpublishedScope = "@droid-acp-unpublished"
 
 func main() {
 	var o Options
@@ -49,8 +46,8 @@ func main() {
 	flag.StringVar(&o.Version, "version", "", "the version (default: the tag of the commit)")
 	flag.StringVar(&o.Repository, "repository", "", "the address of the published repository")
 	flag.StringVar(&o.BaseURL, "base-url", "", "the address of the release's downloads (default: REPOSITORY/releases/download/vVERSION)")
-	flag.StringVar(&o.Scope, "scope", "", "the npm scope to publish under, such as @you")
-	flag.StringVar(&o.Maintainer, "maintainer", "droid-acp maintainers <maintainers@droid-acp.invalid>", "who maintains the .deb and .rpm")
+	flag.StringVar(&o.Scope, "scope", "", "the npm scope, such as @you")
+	flag.StringVar(&o.Maintainer, "maintainer", "", "who maintains the .deb and .rpm, such as \"You <you@example.com>\"")
 	flag.StringVar(&o.Only, "only", "", "build the program for one system alone, such as linux/amd64")
 	flag.Parse()
 	if err := run(o, os.Stderr); err != nil {
@@ -66,6 +63,7 @@ type release struct {
 	work     string            // a temporary directory
 	programs map[system]string // the built programs
 	extras   []extra           // what goes beside them
+	parts    []part            // what they are made of
 }
 
 func run(o Options, progress io.Writer) error {
@@ -119,8 +117,10 @@ func (r *release) prepare() (err error) {
 	if r.stamp, err = readStamp(r.Root, r.Version); err != nil {
 		return err
 	}
-	if r.Scope != "" && !regexp.MustCompile(`^@[a-z0-9][a-z0-9._-]*$`).MatchString(r.Scope) {
-		return fmt.Errorf("the npm scope %q does not look like @name", r.Scope)
+	if r.Only == "" {
+		if err := r.checkNames(); err != nil {
+			return err
+		}
 	}
 	for _, address := range []string{r.Repository, r.BaseURL} {
 		if address != "" && !addressPattern.MatchString(address) {
@@ -135,6 +135,17 @@ func (r *release) prepare() (err error) {
 	}
 	r.work, err = os.MkdirTemp("", "droid-acp-release-")
 	return err
+}
+
+// checkNames is an error when packages would not say whose they are.
+func (r *release) checkNames() error {
+	if !regexp.MustCompile(`^@[a-z0-9][a-z0-9._-]*$`).MatchString(r.Scope) {
+		return fmt.Errorf("the npm scope %q does not look like @name; give SCOPE", r.Scope)
+	}
+	if who, err := mail.ParseAddress(r.Maintainer); err != nil || who.Name == "" {
+		return fmt.Errorf("the maintainer %q does not look like Name <mail>; give MAINTAINER", r.Maintainer)
+	}
+	return nil
 }
 
 // addressPattern is an address that can stand in a formula and in JSON as it is.

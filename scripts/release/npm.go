@@ -18,7 +18,6 @@ var (
 type manifest struct {
 	Name                 string            `json:"name"`
 	Version              string            `json:"version"`
-	Private              bool              `json:"private,omitempty"`
 	Description          string            `json:"description"`
 	License              string            `json:"license"`
 	Repository           string            `json:"repository,omitempty"`
@@ -29,16 +28,12 @@ type manifest struct {
 	Engines              map[string]string `json:"engines,omitempty"`
 	OptionalDependencies map[string]string `json:"optionalDependencies,omitempty"`
 	PreferUnplugged      bool              `json:"preferUnplugged,omitempty"`
+	PublishConfig        map[string]string `json:"publishConfig"`
 }
 
 // npmName is the name of the launcher's package. The name without a scope belongs to
 // another project.
-func (r *release) npmName() string {
-	if r.Scope == "" {
-		return unpublishedScope + "/droid-acp"
-	}
-	return r.Scope + "/droid-acp"
-}
+func (r *release) npmName() string { return r.Scope + "/droid-acp" }
 
 func npmSuffix(s system) string { return "-" + npmOS[s.OS] + "-" + npmArch[s.Arch] }
 
@@ -49,8 +44,9 @@ func (r *release) npmFile(suffix string) string {
 
 func (r *release) manifest(suffix string) manifest {
 	return manifest{
-		Name: r.npmName() + suffix, Version: r.stamp.Version, Private: r.Scope == "",
+		Name: r.npmName() + suffix, Version: r.stamp.Version,
 		Description: summary, License: "Apache-2.0", Repository: r.Repository,
+		PublishConfig: map[string]string{"access": "public"}, // npm keeps a package with a scope private otherwise
 	}
 }
 
@@ -67,7 +63,7 @@ func (r *release) writeNpm() error {
 		m.Description += " (the program for " + npmOS[s.OS] + " " + npmArch[s.Arch] + ")"
 		m.OS, m.CPU, m.PreferUnplugged = []string{npmOS[s.OS]}, []string{npmArch[s.Arch]}, true
 		fits[m.Name] = m.Version
-		about := fmt.Sprintf("# %s\n\nThe program of [%s](../droid-acp) for %s %s. Install that package, not this one.\n",
+		about := fmt.Sprintf("# %s\n\nThe program of the package %s for %s %s. Install that package, not this one.\n",
 			m.Name, r.npmName(), npmOS[s.OS], npmArch[s.Arch])
 		if err := r.writeNpmPackage(npmSuffix(s), m, packed{"bin/" + s.program(), 0o755, program}, packed{"README.md", 0o644, []byte(about)}); err != nil {
 			return err

@@ -74,6 +74,7 @@ func TestDistNpmPackagesAreWhatNpmWouldPack(t *testing.T) {
 		file := filepath.Join(d.dir, r.npmFile(suffix))
 		dir := t.TempDir()
 		unpackTo(t, file, dir)
+		require.Contains(t, string(d.read(t, filepath.Join(dir, "package", "package.json"))), `"access": "public"`)
 		var packs []struct {
 			Name, Version string
 			Files         []struct{ Path string }

@@ -50,9 +50,6 @@ func (r *release) writeRegistryEntry() error {
 	if err != nil {
 		return err
 	}
-	if problems := checkEntry(registryID, agent, icon); len(problems) > 0 {
-		return &badEntryError{problems}
-	}
 	data, err := tarGz([]packed{{registryID + "/agent.json", 0o644, agent}, {registryID + "/icon.svg", 0o644, icon}}, r.stamp.Time)
 	if err != nil {
 		return err
@@ -86,11 +83,4 @@ func (r *release) registryEntry() (agent, icon []byte, err error) {
 	}
 	agent, err = json.MarshalIndent(e, "", "  ")
 	return append(agent, '\n'), icon, err
-}
-
-// badEntryError is an entry that the registry would refuse.
-type badEntryError struct{ problems []string }
-
-func (e *badEntryError) Error() string {
-	return "ACP's registry would refuse the entry:\n  " + strings.Join(e.problems, "\n  ")
 }

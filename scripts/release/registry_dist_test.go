@@ -27,12 +27,7 @@ func TestDistRegistryEntryPassesTheCheck(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, folders, 1)
 	folder := filepath.Join(registry, folders[0].Name())
-	agent := d.read(t, filepath.Join(folder, "agent.json"))
-	require.Empty(t, checkEntry(folders[0].Name(), agent, d.read(t, filepath.Join(folder, "icon.svg"))))
-
-	var e entry
-	require.NoError(t, json.Unmarshal(agent, &e))
-	require.Equal(t, d.version, e.Version)
+	e := requireEntry(t, folders[0].Name(), d.version, d.read(t, filepath.Join(folder, "agent.json")))
 	for platform, target := range e.Distribution.Binary {
 		sum, err := (&release{Options: Options{Out: d.dir}}).checksum(filepath.Base(target.Archive))
 		require.NoError(t, err, platform)

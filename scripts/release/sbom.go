@@ -2,40 +2,40 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"runtime"
+	"fmt"
 	"strings"
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/uuid"
 )
 
 // writeSBOM writes the list of what the programs are made of: Go and the modules, by
-// what the linker wrote into the programs. It has no serial number, which would be
-// another with each run.
+// what the linker wrote into the programs. Its serial number is made of what is in it, so
+// the same release has the same one.
 func (r *release) writeSBOM() error {
-	modules, err := r.modules()
-	if err != nil {
-		return err
-	}
 	purl := "pkg:generic/droid-acp@" + r.stamp.Version
-	components := []cdx.Component{{
-		BOMRef: "go", Type: cdx.ComponentTypeLibrary, Name: "std", Version: runtime.Version(),
-		PackageURL: "pkg:golang/std@" + strings.TrimPrefix(runtime.Version(), "go"),
-	}}
-	needs := []string{"go"}
-	for _, m := range modules {
+	var components []cdx.Component
+	var needs []string
+	serial := sha256.New()
+	fmt.Fprintln(serial, purl, r.stamp.Commit)
+	for _, p := range r.parts {
+		ref := "pkg:golang/" + p.Path + "@" + p.Version
 		component := cdx.Component{
-			BOMRef: "pkg:golang/" + m.Path + "@" + m.Version, Type: cdx.ComponentTypeLibrary, Name: m.Path, Version: m.Version,
-			PackageURL: "pkg:golang/" + m.Path + "@" + m.Version,
+			BOMRef: ref, Type: cdx.ComponentTypeLibrary, Name: p.Path, Version: p.Version, PackageURL: ref,
+			Licenses: &cdx.Licenses{{Expression: strings.Join(p.spdx, " AND ")}},
 		}
-		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:")); err == nil && len(sum) > 0 {
+		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(p.Sum, "h1:")); err == nil && len(sum) > 0 {
 			component.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}} // Go's hash of the module's tree
 		}
-		components, needs = append(components, component), append(needs, component.BOMRef)
+		components, needs = append(components, component), append(needs, ref)
+		fmt.Fprintln(serial, ref, p.Sum)
 	}
 	bom := cdx.NewBOM()
+	bom.SerialNumber = "urn:uuid:" + uuid.NewSHA1(uuid.Nil, serial.Sum(nil)).String()
 	bom.Metadata = &cdx.Metadata{
 		Timestamp: r.stamp.Time.Format(time.RFC3339),
 		Component: &cdx.Component{

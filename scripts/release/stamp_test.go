@@ -87,10 +87,8 @@ func TestReleaseOfASourceArchive(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "scripts/release"), 0o755))
 	attributes, err := os.ReadFile("../../.gitattributes")
 	require.NoError(t, err)
-	file, err := os.ReadFile("archive.txt")
-	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(root, ".gitattributes"), attributes, 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(root, archiveFile), file, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, archiveFile), []byte("$Format:%H %ct$\n"), 0o644))
 	do("add", ".")
 	do("commit", "-q", "-m", "two")
 	want, err := readStamp(root, "1.2.3")
@@ -127,13 +125,45 @@ func TestADirectoryOfOthersIsNotEmptied(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "SHA256SUMS"))
 }
 
+// A release says whose it is, or is none.
+func TestNamesThatAreNone(t *testing.T) {
+	for names, fits := range map[[2]string]bool{
+		{"@you", "You <you@example.com>"}: true, {"", "You <you@example.com>"}: false, {"you", "You <you@example.com>"}: false, {"@You", "You <you@example.com>"}: false,
+		{"@you", ""}: false, {"@you", "You"}: false, {"@you", "you@example.com"}: false,
+	} {
+		err := (&release{Options: Options{Scope: names[0], Maintainer: names[1]}}).checkNames()
+		require.Equal(t, fits, err == nil, "%v: %v", names, err)
+	}
+}
+
+// A licence that nobody has looked at, or none, is no part of a release.
+func TestLicensesAreKnown(t *testing.T) {
+	for text, want := range map[string]string{
+		"Apache License\n Version 2.0, January 2004\n": "Apache-2.0", "MIT\nPermission is hereby granted, free\nof charge": "MIT",
+		"Redistribution and use in source and binary forms. Neither the name": "BSD-3-Clause", "Redistribution and use in source and binary forms.": "BSD-2-Clause",
+		"All rights reserved.": "",
+	} {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "LICENSE"), []byte(text), 0o644))
+		p, err := licensed(module{Path: "e.com/m"}, dir)
+		if want == "" {
+			require.ErrorContains(t, err, "nobody has looked at")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, []string{want}, p.spdx)
+	}
+	_, err := licensed(module{}, t.TempDir())
+	require.ErrorContains(t, err, "no licence file")
+}
+
 // An address stands in a formula, in a registry entry and in packages as it is.
 func TestAddressesThatAreNone(t *testing.T) {
 	root, _ := newRepository(t)
 	for address, fits := range map[string]bool{"https://forge.example.com/you/droid-acp": true, "http://127.0.0.1:8080/d": true, "you/droid-acp": false, "https://e.com/a b": false,
 		`https://e.com/"x`: false, "https://e.com/#{x}": false, "https:///x": false, "javascript:x": false, "https://e.com/a\nb": false, "git@e.com:x/y": false} {
 		for _, o := range []Options{{Repository: address}, {BaseURL: address}} {
-			o.Root, o.Out, o.Version = root, t.TempDir(), "1.2.3"
+			o.Root, o.Out, o.Version, o.Scope, o.Maintainer = root, t.TempDir(), "1.2.3", "@you", "You <you@example.com>"
 			r := &release{Options: o}
 			if err := r.prepare(); fits {
 				require.NoError(t, err)

@@ -1,14 +1,27 @@
-package adapter
+package problem
 
 import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
 )
 
-// isEmpty reports whether a request came without params: none at all, null, or the
+// Decode reads params strictly enough to say what is wrong with them.
+func Decode(params json.RawMessage, into any) *acp.RequestError {
+	if len(params) == 0 || string(params) == "null" {
+		return InvalidParams("params are missing")
+	}
+	if err := json.Unmarshal(params, into); err != nil {
+		return InvalidParams("%s", wrongParams(err))
+	}
+	return nil
+}
+
+// Empty reports whether a request came without params: none at all, null, or the
 // empty list that clients send whose language has one sign for it and an empty object.
-func isEmpty(params json.RawMessage) bool {
+func Empty(params json.RawMessage) bool {
 	switch strings.Join(strings.Fields(string(params)), "") {
 	case "", "null", "[]":
 		return true

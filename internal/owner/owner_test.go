@@ -1,4 +1,4 @@
-package adapter
+package owner
 
 import (
 	"context"
@@ -16,30 +16,30 @@ import (
 // ownerOf runs an owner without duties in a bubble until the test ends. What it
 // lost to panics is in lost, which its goroutine alone touches.
 type ownerOf struct {
-	*owner
+	*Owner
 	lost []any
 }
 
-func startOwner(t *testing.T, d duties[int]) *ownerOf {
+func startOwner(t *testing.T, d Duties[int]) *ownerOf {
 	t.Helper()
 	o := &ownerOf{}
-	o.owner = newOwner(context.Background(), zap.NewNop(), func(p any) { o.lost = append(o.lost, p) })
+	o.Owner = New(context.Background(), zap.NewNop(), func(p any) { o.lost = append(o.lost, p) })
 	nothing := func() {}
-	if d.await == nil {
-		d.await = func() (<-chan int, <-chan struct{}, time.Duration) { return nil, nil, idleTime }
+	if d.Await == nil {
+		d.Await = func() (<-chan int, <-chan struct{}, time.Duration) { return nil, nil, MaxWait }
 	}
-	if d.end == nil {
-		d.end = o.settle
+	if d.End == nil {
+		d.End = o.Settle
 	}
-	for _, f := range []*func(){&d.room, &d.tick, &d.ended} {
+	for _, f := range []*func(){&d.Room, &d.Tick, &d.Ended} {
 		if *f == nil {
 			*f = nothing
 		}
 	}
-	go runOwner(o.owner, d)
+	go Run(o.Owner, d)
 	t.Cleanup(func() {
-		o.stop()
-		<-o.over
+		o.Stop()
+		<-o.Over
 	})
 	return o
 }
@@ -54,14 +54,14 @@ func TestOwnerDoesItsDuties(t *testing.T) {
 		until := time.Now().Add(time.Minute)
 		waitForRoom := false
 		var o *ownerOf
-		o = startOwner(t, duties[int]{
-			await: func() (<-chan int, <-chan struct{}, time.Duration) {
+		o = startOwner(t, Duties[int]{
+			Await: func() (<-chan int, <-chan struct{}, time.Duration) {
 				if waitForRoom {
-					return nil, room, idleTime
+					return nil, room, MaxWait
 				}
 				return events, nil, max(time.Second, time.Until(until))
 			},
-			event: func(n int, open bool) {
+			Event: func(n int, open bool) {
 				switch {
 				case !open:
 					note("closed")()
@@ -72,17 +72,17 @@ func TestOwnerDoesItsDuties(t *testing.T) {
 					note("event")()
 				}
 			},
-			room:  func() { note("room")(); waitForRoom = false },
-			tick:  func() { note("tick")(); until = time.Now().Add(time.Hour) },
-			end:   func() { note("end")(); o.settle(); panic("at the end") },
-			ended: note("ended"),
+			Room:  func() { note("room")(); waitForRoom = false },
+			Tick:  func() { note("tick")(); until = time.Now().Add(time.Hour) },
+			End:   func() { note("end")(); o.Settle(); panic("at the end") },
+			Ended: note("ended"),
 		})
-		require.True(t, o.post(note("work")))
+		require.True(t, o.Post(note("work")))
 		synctest.Wait()
 		events <- 1
 		events <- 2
 		events <- 3
-		o.post(func() { waitForRoom = true })
+		o.Post(func() { waitForRoom = true })
 		synctest.Wait()
 		room <- struct{}{}
 		synctest.Wait()
@@ -90,11 +90,11 @@ func TestOwnerDoesItsDuties(t *testing.T) {
 		synctest.Wait()
 		close(events)
 		synctest.Wait()
-		o.stop()
-		<-o.over
+		o.Stop()
+		<-o.Over
 		require.Equal(t, []string{"work", "event", "event", "room", "tick", "closed", "end", "ended"}, did)
 		require.Equal(t, []any{"two", "at the end"}, o.lost)
-		require.False(t, o.post(note("late")))
+		require.False(t, o.Post(note("late")))
 	})
 }
 
@@ -102,24 +102,24 @@ func TestOwnerDoesItsDuties(t *testing.T) {
 // post, and those that this work starts.
 func TestOwnerWaitsForWhatRunsBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := startOwner(t, duties[int]{})
+		o := startOwner(t, Duties[int]{})
 		var did []string
-		o.post(func() {
-			o.do(func(ctx context.Context) {
+		o.Post(func() {
+			o.Do(func(ctx context.Context) {
 				<-ctx.Done()
 				time.Sleep(time.Second)
-				o.post(func() {
+				o.Post(func() {
 					did = append(did, "first")
-					o.do(func(context.Context) {
+					o.Do(func(context.Context) {
 						time.Sleep(time.Second)
-						o.post(func() { did = append(did, "second") })
+						o.Post(func() { did = append(did, "second") })
 					})
 				})
 			})
 		})
 		synctest.Wait()
-		o.stop()
-		<-o.over
+		o.Stop()
+		<-o.Over
 		require.Equal(t, []string{"first", "second"}, did)
 	})
 }
@@ -129,22 +129,22 @@ func TestOwnerWaitsForWhatRunsBeside(t *testing.T) {
 func TestOwnerSurvivesPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		awaits := 0
-		o := startOwner(t, duties[int]{await: func() (<-chan int, <-chan struct{}, time.Duration) {
+		o := startOwner(t, Duties[int]{Await: func() (<-chan int, <-chan struct{}, time.Duration) {
 			if awaits++; awaits == 1 {
 				panic("await")
 			}
-			return nil, nil, idleTime
+			return nil, nil, MaxWait
 		}})
-		o.post(func() { panic("work") })
+		o.Post(func() { panic("work") })
 		failed := false
-		o.do(func(context.Context) { panic("beside") }, func() { panic("failed") }, func() { failed = true })
+		o.Do(func(context.Context) { panic("beside") }, func() { panic("failed") }, func() { failed = true })
 		synctest.Wait()
 		require.True(t, failed)
 		require.ElementsMatch(t, []any{"await", "work", "beside", "failed"}, o.lost)
-		o.owner.lost = func(any) { panic("again") }
-		o.post(func() { panic("once more") })
+		o.Owner.lost = func(any) { panic("again") }
+		o.Post(func() { panic("once more") })
 		did := false
-		o.post(func() { did = true })
+		o.Post(func() { did = true })
 		synctest.Wait()
 		require.True(t, did)
 	})
@@ -157,10 +157,10 @@ type inquired struct {
 	done  bool
 }
 
-func (o *ownerOf) ask(q inquiry[string]) *inquired {
+func (o *ownerOf) ask(q Inquiry[string]) *inquired {
 	a := &inquired{}
 	go func() {
-		a.value, a.err = askOwner(o.owner, q)
+		a.value, a.err = Ask(o.Owner, q)
 		a.done = true
 	}()
 	synctest.Wait()
@@ -172,8 +172,8 @@ type giveAnswer = func(string, *acp.RequestError)
 // TestAskOwner walks through all ways in which an inquiry can end. later is the
 // answer function that the work left to the test.
 func TestAskOwner(t *testing.T) {
-	refused := invalidRequest("no")
-	lost, ending := errLost(), errEnding()
+	refused := problem.InvalidRequest("no")
+	lost, ending := problem.Lost(), problem.Ending()
 	var later giveAnswer
 	leave := func(answer giveAnswer) { later = answer }
 	for name, c := range map[string]struct {
@@ -193,35 +193,35 @@ func TestAskOwner(t *testing.T) {
 		"answered and lost":   {work: func(answer giveAnswer) { answer("a", nil); panic("test") }, value: "a"},
 		"not answered":        {work: leave, waits: true},
 
-		"the owner ends":        {work: leave, then: func(o *ownerOf, _ func()) { o.stop() }, err: ending},
-		"answered at its end":   {work: leave, then: func(o *ownerOf, _ func()) { o.post(func() { later("a", nil); o.stop() }) }, value: "a"},
+		"the owner ends":        {work: leave, then: func(o *ownerOf, _ func()) { o.Stop() }, err: ending},
+		"answered at its end":   {work: leave, then: func(o *ownerOf, _ func()) { o.Post(func() { later("a", nil); o.Stop() }) }, value: "a"},
 		"a panic in the work":   {work: func(giveAnswer) { panic("test") }, err: lost},
-		"a panic elsewhere":     {work: leave, then: func(o *ownerOf, _ func()) { o.post(func() { panic("test") }) }, err: lost},
-		"a panic beside":        {work: leave, then: func(o *ownerOf, _ func()) { o.do(func(context.Context) { panic("test") }) }, err: lost},
+		"a panic elsewhere":     {work: leave, then: func(o *ownerOf, _ func()) { o.Post(func() { panic("test") }) }, err: lost},
+		"a panic beside":        {work: leave, then: func(o *ownerOf, _ func()) { o.Do(func(context.Context) { panic("test") }) }, err: lost},
 		"panic in work, held":   {work: func(giveAnswer) { panic("test") }, held: func() bool { return true }, waits: true},
 		"panic in work, gone":   {work: func(giveAnswer) { panic("test") }, held: func() bool { return false }, err: lost},
-		"panic elsewhere, held": {work: leave, held: func() bool { return true }, then: func(o *ownerOf, _ func()) { o.post(func() { panic("test") }) }, waits: true},
-		"panic elsewhere, gone": {work: leave, held: func() bool { return false }, then: func(o *ownerOf, _ func()) { o.post(func() { panic("test") }) }, err: lost},
+		"panic elsewhere, held": {work: leave, held: func() bool { return true }, then: func(o *ownerOf, _ func()) { o.Post(func() { panic("test") }) }, waits: true},
+		"panic elsewhere, gone": {work: leave, held: func() bool { return false }, then: func(o *ownerOf, _ func()) { o.Post(func() { panic("test") }) }, err: lost},
 		"held, then answered": {work: leave, held: func() bool { return true }, then: func(o *ownerOf, _ func()) {
-			o.post(func() { panic("test") })
+			o.Post(func() { panic("test") })
 			synctest.Wait()
-			o.post(func() { panic("test") })
+			o.Post(func() { panic("test") })
 			synctest.Wait()
 			later("a", nil)
 		}, value: "a"},
 
 		"cancelled, which says nothing": {work: leave, then: func(_ *ownerOf, cancel func()) { cancel() }, waits: true},
-		"cancelled":                     {work: leave, cancelled: refuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, err: problem.Cancelled()},
-		"cancelled before":              {work: func(answer giveAnswer) { answer("a", nil) }, cancelled: refuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, value: "a"},
+		"cancelled":                     {work: leave, cancelled: RefuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, err: problem.Cancelled()},
+		"cancelled before":              {work: func(answer giveAnswer) { answer("a", nil) }, cancelled: RefuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, value: "a"},
 		"cancelled, answered then":      {work: leave, cancelled: func(giveAnswer) { later("stopped", nil) }, then: func(_ *ownerOf, cancel func()) { cancel() }, value: "stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o := startOwner(t, duties[int]{})
+				o := startOwner(t, Duties[int]{})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				ordered := 0
-				a := o.ask(inquiry[string]{work: c.work, held: c.held, ctx: ctx, cancelled: c.cancelled, ordered: func() { ordered++ }})
+				a := o.ask(Inquiry[string]{Work: c.work, Held: c.held, Context: ctx, Cancelled: c.cancelled, Ordered: func() { ordered++ }})
 				require.Equal(t, 1, ordered)
 				if c.then != nil {
 					c.then(o, cancel)
@@ -229,7 +229,7 @@ func TestAskOwner(t *testing.T) {
 				}
 				require.Equal(t, !c.waits, a.done)
 				if c.waits {
-					o.stop()
+					o.Stop()
 					synctest.Wait()
 					c.err = ending
 				}
@@ -244,13 +244,13 @@ func TestAskOwner(t *testing.T) {
 // TestAskAnOwnerThatHasEnded: the work is not done, and nobody waits.
 func TestAskAnOwnerThatHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := startOwner(t, duties[int]{})
-		o.stop()
-		<-o.over
+		o := startOwner(t, Duties[int]{})
+		o.Stop()
+		<-o.Over
 		did, ordered := false, false
-		a := o.ask(inquiry[string]{work: func(giveAnswer) { did = true }, ordered: func() { ordered = true }})
+		a := o.ask(Inquiry[string]{Work: func(giveAnswer) { did = true }, Ordered: func() { ordered = true }})
 		require.True(t, a.done)
-		require.Equal(t, errEnding(), a.err)
+		require.Equal(t, problem.Ending(), a.err)
 		require.True(t, ordered)
 		require.False(t, did)
 	})
@@ -259,13 +259,13 @@ func TestAskAnOwnerThatHasEnded(t *testing.T) {
 // TestAskedInOrder: who is told that its work has its place can rely on it.
 func TestAskedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := startOwner(t, duties[int]{})
+		o := startOwner(t, Duties[int]{})
 		var did []string
 		busy := make(chan struct{})
-		o.post(func() { <-busy })
-		o.ask(inquiry[string]{
-			work:    func(answer giveAnswer) { did = append(did, "first"); answer("", nil) },
-			ordered: func() { o.post(func() { did = append(did, "second") }) },
+		o.Post(func() { <-busy })
+		o.ask(Inquiry[string]{
+			Work:    func(answer giveAnswer) { did = append(did, "first"); answer("", nil) },
+			Ordered: func() { o.Post(func() { did = append(did, "second") }) },
 		})
 		close(busy)
 		synctest.Wait()

@@ -1,0 +1,20 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"droid-acp/internal/modelserver"
+)
+
+// Tests start in the order of the files' names. This one does next to nothing for minutes, so
+// it comes first: 0.225 repeats a call that fails for 200 s.
+func TestModelFails(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("go", modelserver.Step{Status: 500})
+		s := startAgent(t, h).open(h)
+		loud(t, s.prompt("go").end(5*time.Minute))
+	})
+}

@@ -1,0 +1,56 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// oldToo are the tests that a short run (go test -short) has with the older droid, too: what
+// keeps a user safe with it, and the oddities of droid's that were known first. All others run
+// with the newer one alone there, and with both otherwise. Two thirds of the processor's time
+// of all these tests is the older droid's.
+var oldToo = []string{
+	// It asks first, and does what was allowed and no more.
+	"TestPermissionRefused", "TestPermissionFailsClosed", "TestPermissionAllowed", "TestPermissionOfABatch", "TestTwoEditsInOneRequest",
+	"TestOneKeyGrantsTheLeast", "TestAlwaysRaisesTheMode", "TestModeDecides", "TestSpecRefused", "TestRefusalOfOneOfSeveralWithWords",
+	// What a repository or a command brings is not believed.
+	"TestHostileRepository", "TestHostileSessionIDs", "TestHooksOfAProcess", "TestCommandsCannotPlayHooks",
+	// An edit lands whole, on what the user has, or not at all.
+	"TestEditShowsADiff", "TestEditsAsDiffs", "TestPatchesInPart", "TestReadsSeeTheEditor", "TestEditsAreTheAgents", "TestRefusedEditTouchesNothing",
+	"TestKilledWhileEditing",
+	// A cancel ends the prompt, and nobody is left behind.
+	"TestCancelMidStream", "TestCancelAtOnce", "TestCancelMidTool", "TestCancelMidPermission", "TestCancelStoppedDroid", "TestNobodyIsLeftBehind",
+	// A text comes once and before its end, a failure is one, and the conversation is there again.
+	"TestTextStreams", "TestTwoTurns", "TestFollowUps", "TestModelFails", "TestDroidDies", "TestSessionSurvivesTheAgent",
+}
+
+// droidsOf are the versions of droid that a test runs.
+func droidsOf(t *testing.T) []string {
+	name, _, _ := strings.Cut(t.Name(), "/")
+	if testing.Short() && !slices.Contains(oldToo, name) {
+		return []string{newDroid}
+	}
+	return []string{oldDroid, newDroid}
+}
+
+// TestShortRunsAreOfTestsThatExist: a test with another name would be one with the newer droid alone.
+func TestShortRunsAreOfTestsThatExist(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		all.Write(text)
+	}
+	for _, name := range oldToo {
+		require.Contains(t, all.String(), "\nfunc "+name+"(t *testing.T) {\n")
+	}
+}

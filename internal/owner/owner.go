@@ -1,0 +1,212 @@
+// Package owner has the goroutine that alone touches some state: work is posted to it, what
+// blocks runs beside it, and who waits for its answer gets one.
+package owner
+
+import (
+	"cmp"
+	"context"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/problem"
+)
+
+// Owner is a goroutine that alone touches some state. Everybody else posts work to
+// it. What blocks runs beside it, in goroutines that post their outcome back, so
+// that the owner never waits for anything but the next work.
+//
+// A panic in the owner or beside it ends the work at hand, not the program: lost is
+// called in the owner, and whoever waits for an answer is told (see Ask).
+type Owner struct {
+	Context context.Context    // of what runs beside the owner
+	Stop    context.CancelFunc // ends Context, and so the owner
+	Over    chan struct{}      // closed when the owner has ended: no work is done any more
+
+	log    *zap.Logger
+	mail   *mailbox
+	beside sync.WaitGroup // goroutines beside the owner
+	panics alarm
+	after  func()                           // runs after each event, work and tick
+	lost   func(p any)                      // clears away after the panic p; it may panic itself
+	unfit  atomic.Pointer[acp.RequestError] // see Refuse
+}
+
+// New makes an owner, which Run then is. lost clears away, in the owner, after a panic.
+func New(ctx context.Context, log *zap.Logger, lost func(p any)) *Owner {
+	o := &Owner{Over: make(chan struct{}), log: log, mail: newMailbox(), lost: lost}
+	o.Context, o.Stop = context.WithCancel(ctx)
+	return o
+}
+
+// Refuse notes why the owner takes nothing any more and is about to be stopped.
+func (o *Owner) Refuse(err *acp.RequestError) { o.unfit.Store(err) }
+
+// Refusal is what Refuse noted, nil for nothing.
+func (o *Owner) Refusal() *acp.RequestError { return o.unfit.Load() }
+
+// EndError answers who asks the owner when it has ended, or is about to.
+func (o *Owner) EndError() *acp.RequestError { return cmp.Or(o.unfit.Load(), problem.Ending()) }
+
+// Post leaves work for the owner; false means that the owner has ended.
+func (o *Owner) Post(f func()) bool { return o.mail.post(f) }
+
+// Do runs a blocking call beside the owner, which waits for it before it ends. The
+// call's context ends with the owner's. If the call panics, the owner does failed.
+func (o *Owner) Do(f func(ctx context.Context), failed ...func()) {
+	o.beside.Go(func() {
+		defer o.besidePanicked(failed)
+		f(o.Context)
+	})
+}
+
+// besidePanicked is deferred in a goroutine beside the owner. The owner deals with
+// a panic there, and then does failed.
+func (o *Owner) besidePanicked(failed []func()) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	o.logPanic("panic beside the owner", p)
+	o.Post(func() {
+		o.lose(p)
+		for _, f := range failed {
+			o.Guard(f)
+		}
+	})
+}
+
+// Guard runs f in the owner. A panic ends f alone.
+func (o *Owner) Guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			o.logPanic("panic in the owner", p)
+			o.lose(p)
+		}
+	}()
+	f()
+}
+
+// lose clears away after a panic and tells those who wait for an answer.
+func (o *Owner) lose(p any) {
+	defer o.panics.ring()
+	defer func() {
+		if again := recover(); again != nil {
+			o.logPanic("panic after a panic in the owner", again)
+		}
+	}()
+	o.lost(p)
+}
+
+func (o *Owner) logPanic(text string, p any) {
+	o.log.Error(text, zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+}
+
+// Duties are what an owner does of itself, beside the work that is posted to it.
+// All of them run in the owner.
+type Duties[E any] struct {
+	// Await says what the owner waits for beside posted work: the next event, room
+	// for more to write, and for how long at most. A nil channel is not waited for.
+	Await func() (events <-chan E, room <-chan struct{}, limit time.Duration)
+	Event func(ev E, open bool) // an event came, or the channel of events was closed
+	Room  func()                // there is room
+	Tick  func()                // the time is up
+	After func()                // runs after each of these, and after each posted work
+	End   func()                // the owner was stopped; nothing is awaited any more
+	// Ended runs after End, even if End panicked.
+	Ended func()
+}
+
+// MaxWait is the longest that an owner waits: when nothing is due, and when Await
+// panicked.
+const MaxWait = time.Hour
+
+// Run is the owner's goroutine. It returns when the owner was stopped and its
+// duties End and Ended are done.
+func Run[E any](o *Owner, d Duties[E]) {
+	defer close(o.Over)
+	timer := time.NewTimer(MaxWait)
+	defer timer.Stop()
+	o.after = d.After
+	for {
+		events, room, limit := (<-chan E)(nil), (<-chan struct{})(nil), MaxWait
+		o.Guard(func() { events, room, limit = d.Await() })
+		timer.Reset(limit)
+		select {
+		case <-o.mail.wake:
+			o.work(o.mail.take())
+		case ev, open := <-events:
+			o.step(func() { d.Event(ev, open) })
+		case <-room:
+			o.step(d.Room)
+		case <-timer.C:
+			o.step(d.Tick)
+		case <-o.Context.Done():
+			o.Guard(d.End)
+			o.Guard(d.Ended)
+			return
+		}
+	}
+}
+
+// work does what was posted.
+func (o *Owner) work(mail []func()) {
+	for _, f := range mail {
+		o.step(f)
+	}
+}
+
+// step does one thing, and what it has made possible.
+func (o *Owner) step(f func()) {
+	o.Guard(f)
+	if o.after != nil {
+		o.Guard(o.after)
+	}
+}
+
+// WaitBeside waits for the goroutines beside the owner.
+func (o *Owner) WaitBeside() { o.beside.Wait() }
+
+// Settle waits for the goroutines beside the owner and does the work that they
+// Post. After it, nothing can be posted any more.
+func (o *Owner) Settle() {
+	for {
+		o.beside.Wait()
+		mail := o.mail.take()
+		if len(mail) == 0 {
+			break
+		}
+		o.work(mail)
+	}
+	o.work(o.mail.close())
+}
+
+// alarm tells those who wait for an owner that it panicked, since what they wait
+// for may be lost.
+type alarm struct {
+	mu   sync.Mutex
+	next chan struct{}
+}
+
+// listen returns a channel that is closed with the next panic.
+func (a *alarm) listen() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.next == nil {
+		a.next = make(chan struct{})
+	}
+	return a.next
+}
+
+func (a *alarm) ring() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.next != nil {
+		close(a.next)
+		a.next = nil
+	}
+}

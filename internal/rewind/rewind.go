@@ -1,0 +1,75 @@
+// Package rewind goes back to before one of the user's prompts: which there are in a
+// history, and what becomes of the files.
+package rewind
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
+)
+
+// Point is a prompt that the user can go back to.
+type Point struct{ MessageID, Text string }
+
+// Points are the user's prompts in a history, oldest first.
+func Points(messages []stream.Message) (points []Point) {
+	for _, ev := range quirks.History(messages) {
+		said, ok := ev.(quirks.UserText)
+		if !ok || said.MessageID == "" {
+			continue
+		}
+		if n := len(points); n > 0 && points[n-1].MessageID == said.MessageID {
+			points[n-1].Text += show.UserWords(said, "")
+			continue
+		}
+		points = append(points, Point{said.MessageID, show.UserWords(said, "")})
+	}
+	return points
+}
+
+// List tells the user which points there are.
+func List(points []Point) string {
+	var b strings.Builder
+	b.WriteString("`/rewind N` goes back to before prompt N, `/rewind N files` restores the files, too:\n\n")
+	for i, p := range points {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, show.FirstLine(p.Text))
+	}
+	return b.String()
+}
+
+// Before has droid go back in a session to before a prompt, with the files if wanted. It
+// returns what became of the files, and the new session, which gets the title, if there is one.
+func Before(ctx context.Context, client *droid.Client, session, title string, p Point, files bool) (text, to string, err error) {
+	info, err := client.RewindInfo(ctx, session, p.MessageID)
+	var refused *stream.RPCError
+	switch {
+	case errors.As(err, &refused) && !files:
+		// 0.99 and 0.117 know no files after they have loaded a session; the
+		// conversation can be rewound all the same.
+	case err != nil:
+		return "", "", err
+	}
+	lost := len(info.Evicted)
+	if !files {
+		info = droid.RewindInfo{}
+	}
+	r, err := client.Rewind(ctx, session, p.MessageID, cmp.Or(title, show.FirstLine(p.Text)), info)
+	if err != nil {
+		return "", "", err
+	}
+	text = fmt.Sprintf("%d files were restored and %d deleted.", r.Restored, r.Deleted)
+	if failed := r.FailedRestores + r.FailedDeletes; failed > 0 {
+		text += fmt.Sprintf(" %d files could not be restored or deleted.", failed)
+	}
+	if lost > 0 {
+		text += fmt.Sprintf(" droid no longer has the old content of %d files.", lost)
+	}
+	return text, r.NewSessionID, nil
+}
