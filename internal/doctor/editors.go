@@ -153,26 +153,25 @@ func parse(path string) (data []byte, value hujson.Value, err error) {
 // position is how hujson tells where an error is.
 var position = regexp.MustCompile(`line \d+, column \d+`)
 
-// place names a key of a file of JSON, and where its value is, or the nearest one above it
-// that is there.
+// place names a key of a file of JSON, and where its value is.
 func place(path string, keys ...string) string {
-	named := path
-	data, value, err := parse(path)
-	for n := len(keys); err == nil && n > 0; n-- {
-		pointer, words := "", []string{}
-		for _, key := range keys[:n] {
-			pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-			if !simple.MatchString(key) {
-				key = strconv.Quote(key)
-			}
-			words = append(words, key)
-		}
-		if found := value.Find(pointer); found != nil {
-			line, column := layer.Position(data, found.StartOffset)
-			return fmt.Sprintf("%s, line %d, column %d: %s", path, line, column, strings.Join(words, "."))
+	pointer, words := "", slices.Clone(keys)
+	for i, key := range keys {
+		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+		if !simple.MatchString(key) {
+			words[i] = strconv.Quote(key)
 		}
 	}
-	return named
+	data, value, err := parse(path)
+	if err != nil {
+		return path
+	}
+	found := value.Find(pointer)
+	if found == nil {
+		return path
+	}
+	line, column := layer.Position(data, found.StartOffset)
+	return fmt.Sprintf("%s, line %d, column %d: %s", path, line, column, strings.Join(words, "."))
 }
 
 // simple is a key that needs no quotes.
