@@ -45,7 +45,9 @@ func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func
 					var died *droid.ExitError
 					if !again && errors.As(err, &died) {
 						again = true
-						s.drainEvents() // this learns that it is gone
+						if s.proc.client() == client {
+							s.awaitEnd() // its events come first
+						}
 						s.withDroid(limit, try)
 						return
 					}
