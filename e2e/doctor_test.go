@@ -31,6 +31,7 @@ func doctorHome(t *testing.T, h home) home {
 	require.NoError(t, os.MkdirAll(bin, 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(h.dir, ".local", "bin"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(h.dir, "tmp"), 0o755))
+	require.NoError(t, os.Symlink(programs.Agent, filepath.Join(bin, "droid-acp"))) // so that commands are printed as the document has them
 	for _, name := range []string{"sh", "npm"} {
 		path, err := exec.LookPath(name)
 		require.NoError(t, err)
@@ -193,6 +194,8 @@ func TestDoctorsWordsInACPX(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, newDroid, "http://127.0.0.1:9/v1")
 	require.NoError(t, os.Remove(filepath.Join(h.dir, ".factory", "settings.json")))
+	require.NoError(t, os.Symlink(programs.Agent, filepath.Join(h.dir, "droid-acp")))
+	h.env = append(h.env, "PATH="+h.dir+":"+os.Getenv("PATH"))
 	missing := h
 	missing.droid = filepath.Join(h.dir, "no-such-droid")
 	page, err := os.ReadFile(filepath.Join("..", "docs", "troubleshooting.md"))

@@ -6,15 +6,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"golang.org/x/term"
 
 	"droid-acp/internal/adapter"
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/doctor"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/smoke"
 )
@@ -24,9 +26,9 @@ func doctorCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
 			Use: "doctor", Args: cobra.NoArgs, Short: "Look for what keeps droid from working, and say what to do",
-			Long: "It starts droid, opens a session in an empty directory and removes it again, and reads the settings of droid and of editors. " +
+			Long: "It starts droid without your login, opens a session in an empty directory and removes it again, and reads the settings of droid and of editors. " +
 				"It asks no model, so it costs nothing.\n\n" +
-				"Exit codes: 0 nothing would stop you, 1 something would, or the doctor was ended, 2 wrong usage.",
+				"Exit codes: 0 nothing was found that stops you, 1 something was, or the doctor was ended, 2 wrong usage.",
 		},
 		reads: []string{settings.Droid, settings.Model, settings.Trust, settings.LogFile, settings.LogLevel},
 		own:   []settings.Setting{{Name: "json", Kind: settings.Switch, Does: "print the report as JSON"}},
@@ -80,10 +82,14 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 	}
 	untrusted := ""
 	if !c.keeper().Look(dir).Trusted {
-		untrusted = "droid-acp trust --yes " + paths.Word(dir)
+		untrusted = diagnosis.Command("trust", "--yes", dir)
+	}
+	var flags []string
+	if c.droid != "" {
+		flags = []string{"--droid", c.droid}
 	}
 	return doctor.Config{
-		Trust: untrusted,
+		Trust: untrusted, Flags: flags, Width: columns(c.stdout),
 		Find: func() (string, error) {
 			if err := needHome(); err != nil {
 				return "", err
@@ -95,6 +101,18 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 		Started: c.leaving.onHurry,
 		Log:     log,
 	}
+}
+
+// columns is how wide what is written to w may be, 0 where that is not known.
+func columns(w io.Writer) (n int) {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil {
+		return n
+	}
+	withFd(w, func(fd uintptr) bool {
+		n, _, _ = term.GetSize(int(fd)) // 0 is the answer where it is no terminal
+		return true
+	})
+	return n
 }
 
 // demoTurn has the built-in droid play its conversation, and returns why it did not come

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"droid-acp/internal/adapter"
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
@@ -108,6 +109,7 @@ func runServe(c *call) int {
 		sayByHand(c.stderr)
 	}
 	limitMemory()
+	go diagnosis.Program() // errors name it, and the PATH may not answer at once
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = os.TempDir() // the directory of the spare process alone; sessions name their own

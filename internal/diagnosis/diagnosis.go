@@ -96,19 +96,23 @@ func (t *Trouble) Error() string {
 }
 
 // MoreWords end an error in an editor where the doctor finds out more.
-const MoreWords = "`droid-acp doctor` in a terminal tells more."
+func MoreWords() string { return Command("doctor") + " in a terminal tells more." }
 
 // Login says that droid is not logged in.
 func Login() *Trouble {
-	return &Trouble{NotLoggedIn, "droid is not logged in.", LoginRemedy}
+	return &Trouble{NotLoggedIn, "droid is not logged in.", LoginRemedy()}
 }
 
 // LoginRemedy says how to log in, and what needs none.
-const LoginRemedy = WaysToLogIn + " A custom model in ~/.factory/settings.json needs no login."
+func LoginRemedy() string {
+	return WaysToLogIn() + " A custom model in ~/.factory/settings.json needs no login."
+}
 
 // WaysToLogIn are all that there are.
-const WaysToLogIn = "Run `droid-acp login` in a terminal, use the login that your editor offers for this agent, or type /login in droid itself. " +
-	"Or set FACTORY_API_KEY in the environment of this agent and start it again."
+func WaysToLogIn() string {
+	return "Run " + Command("login") + " in a terminal, use the login that your editor offers for this agent, or type /login in droid itself. " +
+		"Or set FACTORY_API_KEY in the environment of this agent and start it again."
+}
 
 // Model says what to do when a turn failed for this reason, "" for an unknown one.
 func Model(reason string) string { return modelRemedies[Kind(reason)] }

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,10 +31,13 @@ func Start(err error) *Trouble {
 			return t
 		}
 	}
-	return &Trouble{StartFailed, "droid could not be started: " + Sentence(err), tryIt}
+	return &Trouble{StartFailed, "droid could not be started: " + Sentence(err), TryIt("droid")}
 }
 
-const tryIt = "Look whether `droid --version` works in a terminal."
+// TryIt says how to see whether a droid works.
+func TryIt(program string) string {
+	return "Look whether `" + word(program) + " --version` works in a terminal."
+}
 
 // missing explains that there is no droid program.
 func missing(err *droid.NotFoundError) *Trouble {
@@ -56,7 +60,7 @@ func InstallWords() string {
 	command, byNPM := InstallCommand()
 	words := "Install Factory's droid with `" + command + "`"
 	if byNPM {
-		return words + "; `droid-acp install-droid` runs that for you."
+		return words + "; " + Command("install-droid") + " runs that for you."
 	}
 	return words + "."
 }
@@ -87,7 +91,7 @@ func unfit(err *fs.PathError) *Trouble {
 	switch {
 	case errors.Is(err.Err, fs.ErrPermission):
 		return &Trouble{StartFailed, at + " may not be run: " + Sentence(err.Err),
-			"Make it executable with `chmod +x`, and look whether it lies on a file system that forbids programs. Or install it anew. " + InstallWords()}
+			"Make it executable with `chmod +x " + word(err.Path) + "`, and look whether it lies on a file system that forbids programs. Or install it anew. " + InstallWords()}
 	case errors.Is(err.Err, fs.ErrNotExist) && program.Interpreter != "":
 		return &Trouble{StartFailed, fmt.Sprintf("%s is a script for %q, which is not there.", at, program.Interpreter), "Install what the script needs, or install droid anew. " + InstallWords()}
 	case errors.Is(err.Err, fs.ErrNotExist) && len(program.Systems) > 0:
@@ -118,7 +122,7 @@ func Exit(err *droid.ExitError) *Trouble {
 	if err.Signal == "SIGILL" {
 		return &Trouble{Exited, Sentence(err), "This processor lacks instructions that this build of droid uses. npm has builds for older processors: " + InstallWords()}
 	}
-	return &Trouble{Exited, Sentence(err), tryIt}
+	return &Trouble{Exited, Sentence(err), TryIt(cmp.Or(err.Path, "droid"))}
 }
 
 // IsStart reports whether an error says why there is no droid process, and not what one

@@ -1,21 +1,24 @@
 // Package doctor finds out what keeps a user from working with droid by droid-acp. Each
 // check is a row of a table and returns a value; how a report looks is in report.go.
 // Nothing that a check starts or makes is left when it ends, and no check asks a model
-// or Factory.
+// or Factory: apart.go has how that is so.
 package doctor
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
 )
 
@@ -32,12 +35,14 @@ const (
 
 // Check is one line of a report.
 type Check struct {
-	ID     string // stable, for programs
-	Name   string // for people
-	Result Result
-	Found  string         // what was found, in words
-	ToDo   string         // what to do about it, "" for nothing
-	Facts  map[string]any // the same for programs, see docs/troubleshooting.md
+	ID     string         `json:"id"`   // stable, for programs
+	Name   string         `json:"name"` // for people
+	Result Result         `json:"result"`
+	Found  string         `json:"found"`           // what was found, in words
+	ToDo   string         `json:"todo,omitempty"`  // what to do about it, "" for nothing
+	Facts  map[string]any `json:"facts,omitempty"` // the same for programs, see docs/troubleshooting.md
+
+	tells func(*patient) // what later checks are to know, nil for nothing
 }
 
 // Report is what was found.
@@ -45,7 +50,9 @@ type Report struct {
 	Version string // of droid-acp
 	System  string // such as "linux/amd64"
 	Checks  []Check
-	Home    string // is shown as "~"; "" for none
+	NotRun  []string // the ids of those that were not made, or not to their end, since the doctor was ended
+	Home    string   // is shown as "~"; "" for none
+	Width   int      // of the table; 0 for 80
 }
 
 // Count is how many checks ended so.
@@ -62,11 +69,13 @@ func (r Report) Count(result Result) (n int) {
 type Config struct {
 	Find    func() (string, error) // the droid program, see droid.Find
 	Model   string                 // that new sessions are to start with, "" for droid's own
+	Flags   []string               // of the doctor that other commands need too, to find the same droid
 	Dir     string                 // the project
 	Home    string                 // the user's directory, "" if it is not known
 	Journal string                 // see docs/editor-files.md; "" for none
 	Self    string                 // path of this program
 	Version string                 // of this program
+	Width   int                    // see Report
 	Strays  []string               // what is wrong with variables of the environment, in words
 	Trust   string                 // the command that lets the project run what it brings, "" where it may
 	// Demo runs a turn with the built-in droid through the bridge.
@@ -84,15 +93,22 @@ type Config struct {
 // patient is something that is looked at, with what the looks before have found.
 type patient struct {
 	Config
-	factory string // droid's directory, such as ~/.factory
-	program string // droid's path, "" when there is none that works
-	droid   *running
-	opened  *opening // nil when no session was opened
+	factory string            // droid's directory, such as ~/.factory
+	blocked map[string]string // what others need and cannot have, by id or as "temp", and the name of the check that says why
+	login   string            // what droid keeps of a login, "" for nothing
+	copies  map[string][]byte // what a droid that runs apart gets of the user's settings, by the names of files
+	models  int               // how many own models the user has set up
+	apart   *apart            // nil before droid is found
+	program string            // droid's path
+	droid   *droid.Client     // nil when none runs
+	heard   *sync.WaitGroup   // the goroutine that reads its events
+	opened  *opening          // nil when no session was opened
 }
 
 // row is a check.
 type row struct {
 	id, name string
+	needs    string // without which it is not made, see patient.blocked
 	// look returns the check without id and name. A look that waits for droid heeds the
 	// context and ends.
 	look func(*patient, context.Context) Check
@@ -110,20 +126,22 @@ const (
 	ofDemo
 )
 
-// table has all checks, in the order in which they are made and shown.
+// table has all checks, in the order in which they are made and shown: what causes others
+// comes before them.
 var table = []row{
-	{"droid", "droid found", lookForDroid, ofDroid},
-	{"start", "droid starts", lookAtStart, ofDroid},
-	{"session", "session opens", lookAtSession, ofDroid},
-	{"login", "login", lookAtLogin, ofFiles},
-	{"settings", "settings, own models", lookAtSettings, ofFiles},
-	{"mcp", "MCP servers", lookAtMCP, ofFiles},
-	{"hooks", "hooks", lookAtHooks, ofFiles},
-	{"variables", "environment", lookAtVariables, ofFiles},
-	{"editors", "editors", lookAtEditors, ofFiles},
-	{"state", "own files", lookAtState, ofFiles},
-	{"bridge", "demo through the bridge", lookAtBridge, ofDemo},
-	{"model", "turn with a model", lookAtModel, ofFiles},
+	{"home", "home directory", "", lookAtHome, ofFiles},
+	{"state", "own files", "", lookAtState, ofFiles},
+	{"settings", "settings, own models", "home", lookAtSettings, ofFiles},
+	{"droid", "droid found", "home temp", lookForDroid, ofDroid},
+	{"start", "droid starts", "droid", lookAtStart, ofDroid},
+	{"session", "session opens", "start", lookAtSession, ofDroid},
+	{"login", "login", "home", lookAtLogin, ofFiles},
+	{"mcp", "MCP servers", "home", lookAtMCP, ofFiles},
+	{"hooks", "hooks", "home", lookAtHooks, ofFiles},
+	{"variables", "environment", "", lookAtVariables, ofFiles},
+	{"editors", "editors", "home", lookAtEditors, ofFiles},
+	{"bridge", "demo through the bridge", "temp", lookAtBridge, ofDemo},
+	{"model", "turn with a model", "session", lookAtModel, ofFiles},
 }
 
 // errPatience ends a step that takes too long.
@@ -137,27 +155,49 @@ func Run(ctx context.Context, cfg Config) Report {
 	if cfg.Log == nil {
 		cfg.Log = zap.NewNop()
 	}
-	p := &patient{Config: cfg, factory: factoryDir(cfg.Home)}
-	defer p.end(ctx)
+	p := &patient{Config: cfg, factory: factoryDir(cfg.Home), blocked: map[string]string{}, heard: new(sync.WaitGroup)}
+	defer func() { _ = p.end(ctx) }() // there is nobody left to tell
 	withDroid, cancel := context.WithTimeoutCause(ctx, cfg.Patience, errPatience)
 	defer cancel()
-	report := Report{Version: cfg.Version, System: runtime.GOOS + "/" + runtime.GOARCH, Home: cfg.Home}
+	report := Report{Version: cfg.Version, System: runtime.GOOS + "/" + runtime.GOARCH, Home: cfg.Home, Width: cfg.Width}
 	for _, r := range table {
-		check := Check{Result: Skipped, Found: "Not looked at: the doctor was ended before."}
-		if ctx.Err() == nil {
-			if r.of == ofDroid {
-				check = r.look(p, withDroid)
-			} else {
-				check = p.examine(ctx, r)
-			}
-		}
+		check := p.check(ctx, withDroid, r)
 		check.ID, check.Name = r.id, r.name
+		if check.Result == Skipped && ctx.Err() != nil {
+			report.NotRun = append(report.NotRun, r.id)
+		}
 		report.Checks = append(report.Checks, check)
 		if cfg.Each != nil {
 			cfg.Each(report, check)
 		}
 	}
 	return report
+}
+
+// check makes a check, unless something is missing that it needs.
+func (p *patient) check(ctx, withDroid context.Context, r row) Check {
+	if ctx.Err() != nil {
+		return Check{Result: Skipped, Found: "Not looked at: the doctor was ended before."}
+	}
+	for _, need := range strings.Fields(r.needs) {
+		if why := p.blocked[need]; why != "" {
+			p.blocked[r.id] = why
+			return Check{Result: Skipped, Found: fmt.Sprintf("Not looked at, because of %q above.", why)}
+		}
+	}
+	var check Check
+	if r.of == ofDroid {
+		check = r.look(p, withDroid)
+	} else {
+		check = p.examine(ctx, r)
+	}
+	if check.Result == Failure {
+		p.blocked[r.id] = r.name
+	}
+	if check.tells != nil {
+		check.tells(p)
+	}
+	return check
 }
 
 // examine makes a check that has a time of its own.
@@ -167,8 +207,9 @@ func (p *patient) examine(ctx context.Context, r row) Check {
 		defer cancel()
 		return r.look(p, ctx)
 	}
-	patience := p.Patience / 3
-	check, err := files.Within(ctx, files.NewCalls(1, patience), r.name, func(string) (Check, error) { return r.look(p, ctx), nil })
+	patience, seen := p.Patience/3, *p
+	seen.blocked = maps.Clone(p.blocked) // a look that is not waited for may still read it
+	check, err := files.Within(ctx, files.NewCalls(1, patience), r.name, func(string) (Check, error) { return r.look(&seen, ctx), nil })
 	switch {
 	case err == nil:
 		return check
@@ -179,11 +220,10 @@ func (p *patient) examine(ctx context.Context, r row) Check {
 	return Check{Result: Skipped, Found: "Not looked at: the doctor was ended."}
 }
 
-// ended explains why ctx ended a step that droid did not finish.
-func (p *patient) ended(ctx context.Context, what string) Check {
+// ended explains why ctx ended a step that did not finish.
+func (p *patient) ended(ctx context.Context, what, todo string) Check {
 	if errors.Is(context.Cause(ctx), errPatience) {
-		return Check{Result: Failure, Found: fmt.Sprintf("%s within %v.", what, p.Patience),
-			ToDo: "Look whether `droid` works in a terminal, and whether the machine is very busy. Updating droid may help."}
+		return Check{Result: Failure, Found: fmt.Sprintf("%s within %v.", what, p.Patience), ToDo: todo}
 	}
 	return Check{Result: Skipped, Found: "The doctor was ended."}
 }
@@ -191,7 +231,7 @@ func (p *patient) ended(ctx context.Context, what string) Check {
 // factoryDir is where droid keeps its files ("FACTORY_HOME_OVERRIDE" is droid's own
 // variable, 0.99 to 0.225), "" when that is not known.
 func factoryDir(home string) string {
-	if override := os.Getenv("FACTORY_HOME_OVERRIDE"); override != "" {
+	if override := os.Getenv(envHome); override != "" {
 		home = override
 	}
 	if !filepath.IsAbs(home) {

@@ -293,6 +293,6 @@ func TestJSON(t *testing.T) {
 	require.True(t, report.OK)
 	require.Equal(t, "1.2.3", report.Version)
 	require.Len(t, report.Checks, len(table))
-	require.Equal(t, "droid", report.Checks[0].ID)
+	require.Equal(t, "home", report.Checks[0].ID)
 	require.Equal(t, "ok", report.Checks[0].Result)
 }

@@ -1,49 +1,23 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/google/uuid"
 
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/store"
-	"droid-acp/internal/tempdir"
 )
 
 // closeTime bounds how long droid may take to end; 0.215 needs 6 s.
 const closeTime = 15 * time.Second
-
-// running is a droid in an empty directory of its own.
-type running struct {
-	client    *droid.Client
-	dir       string
-	temporary *tempdir.Dir   // that directory
-	session   string         // the id of the session that it opens
-	heard     sync.WaitGroup // the goroutine that reads its events
-}
-
-// hurry ends droid and removes what it has made, without much patience.
-func (r *running) hurry() {
-	r.client.Kill()
-	patience := time.NewTimer(droid.KillTime)
-	defer patience.Stop()
-	select {
-	case <-r.client.Exited():
-	case <-patience.C:
-	}
-	_ = errors.Join(discard(r.session), r.temporary.Remove()) // there is nobody left to tell
-}
 
 // opening is a session that was opened.
 type opening struct {
@@ -62,8 +36,6 @@ func failed(t *diagnosis.Trouble, facts map[string]any) Check {
 	return Check{Result: Failure, Found: t.Cause, ToDo: t.Remedy, Facts: facts}
 }
 
-var noDroid = Check{Result: Skipped, Found: "There is no droid that works."}
-
 func lookForDroid(p *patient, ctx context.Context) Check {
 	path, err := p.Find()
 	if err != nil {
@@ -77,16 +49,20 @@ func lookForDroid(p *patient, ctx context.Context) Check {
 			return failed(t, facts)
 		}
 	}
+	if p.apart, err = newApart(p.copies); err != nil {
+		return Check{Result: Failure, Found: "No directory can be made in which droid runs: " + diagnosis.Sentence(err), ToDo: "Make room in the directory for temporary files, or set TMPDIR to another one."}
+	}
+	p.starts(nil)
 	asked, cancel := context.WithTimeout(ctx, p.Patience/2)
 	defer cancel()
-	release, err := droid.Release(asked, path)
+	release, err := droid.Release(asked, path, p.apart.env)
 	switch {
 	case ctx.Err() != nil:
-		return p.ended(ctx, "")
+		return p.ended(ctx, "droid did not tell its version", p.tryDroid(path))
 	case errors.Is(err, context.DeadlineExceeded): // the next check tells whether it works
 		p.program = path
 		return Check{Result: Warning, Found: fmt.Sprintf("%s. It did not tell its version within %v.", path, p.Patience/2), Facts: facts,
-			ToDo: "Look whether `droid --version` works in a terminal. On a very busy machine it may only take long."}
+			ToDo: diagnosis.TryIt(path) + " On a very busy machine it may only take long."}
 	case err != nil:
 		t := diagnosis.Start(err)
 		return failed(&diagnosis.Trouble{Kind: t.Kind, Cause: path + ": " + t.Cause, Remedy: t.Remedy}, facts)
@@ -94,6 +70,31 @@ func lookForDroid(p *patient, ctx context.Context) Check {
 	facts["version"] = release
 	p.program = path
 	return Check{Result: OK, Found: programWords(path, release, program), Facts: facts}
+}
+
+func (p *patient) tryDroid(path string) string {
+	return diagnosis.TryIt(path) + " Look whether the machine is very busy. Updating droid may help."
+}
+
+// starts tells who may have to end at once what the doctor has started: everything of this
+// directory, and client unless it is nil.
+func (p *patient) starts(client *droid.Client) {
+	if p.Started == nil {
+		return
+	}
+	temporary := p.apart.temporary
+	p.Started(func() {
+		if client != nil {
+			client.Kill()
+			patience := time.NewTimer(droid.KillTime)
+			defer patience.Stop()
+			select {
+			case <-client.Exited():
+			case <-patience.C:
+			}
+		}
+		_ = temporary.Remove() // there is nobody left to tell
+	})
 }
 
 func programWords(path, release string, program droid.Program) string {
@@ -111,22 +112,7 @@ func programWords(path, release string, program droid.Program) string {
 }
 
 func lookAtStart(p *patient, ctx context.Context) Check {
-	if p.program == "" {
-		return noDroid
-	}
-	session := uuid.NewString()
-	temporary, left, err := tempdir.Make("doctor", session)
-	for _, killed := range left { // a doctor's session has the id of its directory
-		_ = discard(killed) // what is left of it does no harm
-	}
-	if err != nil {
-		return Check{Result: Failure, Found: "No directory for a session can be made: " + diagnosis.Sentence(err), ToDo: "Make room in the directory for temporary files, or set TMPDIR to another one."}
-	}
-	dir := temporary.Path
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // as droid calls it
-	}
-	command := droid.Command{Path: p.program, Dir: dir, Without: new(layer.Layer), WithoutWatcher: true}
+	command := droid.Command{Path: p.program, Dir: p.apart.work, Env: p.apart.env, Without: new(layer.Layer), WithoutWatcher: true}
 	client, err := droid.Start(command, p.Log)
 	var cannot *droid.LeftOutError
 	if errors.As(err, &cannot) { // the directory is empty, so there is little that could run
@@ -134,14 +120,11 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 		client, err = droid.Start(command, p.Log)
 	}
 	if err != nil {
-		_ = temporary.Remove() // it is empty
 		return failed(diagnosis.Start(err), nil)
 	}
-	p.droid = &running{client: client, dir: dir, temporary: temporary, session: session}
-	if p.Started != nil {
-		p.Started(p.droid.hurry)
-	}
-	p.droid.heard.Go(func() {
+	p.droid = client
+	p.starts(client)
+	p.heard.Go(func() {
 		for range client.Events() { // nothing of it is of interest
 		}
 	})
@@ -151,14 +134,11 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 		_, err := client.Skills(ctx)
 		errors.As(err, &exit)
 	}
-	if ctx.Err() != nil || exit != nil {
-		p.end(ctx)
-	}
 	switch {
 	case exit != nil:
 		return failed(diagnosis.Exit(exit), nil)
 	case ctx.Err() != nil:
-		return p.ended(ctx, "droid was started and said nothing")
+		return p.ended(ctx, "droid was started and said nothing", p.tryDroid(p.program))
 	}
 	facts := map[string]any{"protocol": version.String(), "generation": version.Generation()}
 	if version.Generation() == "" {
@@ -168,55 +148,58 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 }
 
 func lookAtSession(p *patient, ctx context.Context) Check {
-	if p.droid == nil {
-		return Check{Result: Skipped, Found: "droid does not run."}
-	}
-	params := droid.InitializeParams{CWD: p.droid.dir, SessionID: p.droid.session}
+	params := droid.InitializeParams{CWD: p.apart.work, SessionID: p.apart.id}
 	if p.Model != "" {
 		params.Settings.ModelID = &p.Model
 	}
-	info, err := p.droid.client.Initialize(ctx, params)
-	end := p.endDroid(ctx, params.SessionID)
+	info, err := p.droid.Initialize(ctx, params)
+	end := p.end(ctx)
 	if ctx.Err() != nil && err != nil {
-		return p.ended(ctx, "droid did not open a session")
+		return p.ended(ctx, "droid did not open a session", p.tryDroid(p.program))
 	}
 	if err != nil {
 		return sessionFailed(err)
 	}
 	p.opened = openingOf(info)
-	facts := map[string]any{"model": p.opened.model.ID, "custom": p.opened.model.IsCustom}
-	if info.SessionID != params.SessionID && end == nil {
-		end = discard(info.SessionID)
-	}
-	found := "In an empty directory; it is removed again."
-	switch {
+	check := Check{Result: OK, Found: "In an empty directory, without your login; all of it is removed again.",
+		Facts: map[string]any{"model": p.opened.model.ID, "custom": p.opened.model.IsCustom}}
+	switch offered := len(p.opened.custom); {
 	case end != nil:
-		return Check{Result: Warning, Found: "It opened, but could not be removed again: " + diagnosis.Sentence(end), ToDo: "Delete the session without a title in your editor's list.", Facts: facts}
+		check.Result, check.Found, check.ToDo = Warning, "It opened, but what droid wrote could not be removed again: "+diagnosis.Sentence(end), "Remove that directory."
 	case p.Model != "" && (p.opened.model.ID != p.Model || !p.opened.known):
-		found = fmt.Sprintf("A session does not start with the model %q, but with %s.", p.Model, p.opened.words())
+		check.Result, check.Found = Failure, fmt.Sprintf("A session does not start with the model %q, but with %s.", p.Model, p.opened.words())
 		if p.opened.model.ID == p.Model { // 0.99 takes any
-			found = fmt.Sprintf("droid does not offer the model %q.", p.Model)
+			check.Found = fmt.Sprintf("droid does not offer the model %q.", p.Model)
+		}
+		check.ToDo = "Correct --model or $DROID_ACP_MODEL. droid offers " + p.opened.offered + "."
+		switch why := p.blocked["settings"]; {
+		case why != "":
+			check.Result, check.Found, check.ToDo = Skipped, fmt.Sprintf("It opened. Whether droid offers the model %q was not found out, because of %q above.", p.Model, why), ""
+		case p.login != "":
+			check.Result, check.Found = Warning, check.Found+" That is without your login; what droid offers with it was not asked."
 		}
 		p.opened.known = false
-		return Check{Result: Failure, Found: found,
-			ToDo: "Correct --model or $DROID_ACP_MODEL. droid offers " + p.opened.offered + ".", Facts: facts}
-	case p.opened.model.ID != "":
-		found += " New sessions start with " + p.opened.words() + "."
+	case p.models > offered:
+		check.Result, check.Found = Warning, fmt.Sprintf("%s droid offers %d of your %s.", check.Found, offered, counted(p.models, "own model"))
+		check.ToDo = "In " + filepath.Join(p.factory, "settings.json") + ", each entry of customModels needs model, baseUrl, apiKey and a provider that droid knows; look for one that lacks something."
+	case p.opened.model.ID != "" && (p.opened.model.IsCustom || p.login == ""):
+		check.Found += " New sessions start with " + p.opened.words() + "."
 	}
-	return Check{Result: OK, Found: found, Facts: facts}
+	return check
 }
 
 // sessionFailed explains why droid opened no session.
 func sessionFailed(err error) Check {
 	var refused *stream.RPCError
 	var exit *droid.ExitError
-	switch {
-	case errors.As(err, &exit):
+	if errors.As(err, &exit) {
 		return failed(diagnosis.Exit(exit), nil)
-	case errors.As(err, &refused):
-		return failed(&diagnosis.Trouble{Kind: diagnosis.Refused, Cause: "droid refused to open a session: " + strings.TrimSuffix(refused.Message, ".") + ".", Remedy: "Run `droid` in a terminal to see what is wrong with it, and update it."}, nil)
 	}
-	return failed(&diagnosis.Trouble{Kind: diagnosis.Failed, Cause: "droid did not open a session: " + diagnosis.Sentence(err), Remedy: "Run `droid` in a terminal to see what is wrong with it, and update it."}, nil)
+	t := &diagnosis.Trouble{Kind: diagnosis.Failed, Cause: "droid did not open a session: " + diagnosis.Sentence(err), Remedy: "Run droid in a terminal to see what is wrong with it, and update it."}
+	if errors.As(err, &refused) {
+		t.Kind, t.Cause = diagnosis.Refused, "droid refused to open a session: "+strings.TrimSuffix(refused.Message, ".")+"."
+	}
+	return failed(t, nil)
 }
 
 func openingOf(info *stream.SessionInfo) *opening {
@@ -224,91 +207,71 @@ func openingOf(info *stream.SessionInfo) *opening {
 	if info.Settings.ModelID != nil {
 		o.model.ID = *info.Settings.ModelID
 	}
-	var ids []string
+	var own, others []string
 	for _, m := range info.AvailableModels {
-		if m.IsCustom {
-			ids = append([]string{m.ID}, ids...)
-		} else {
-			ids = append(ids, m.ID)
-		}
 		if m.ID == o.model.ID {
 			o.model, o.known = m, true
 		}
 		if m.IsCustom {
-			o.custom = append(o.custom, m)
+			o.custom, own = append(o.custom, m), append(own, m.ID)
+		} else {
+			others = append(others, m.ID)
 		}
 	}
-	o.offered = some(ids, "model")
+	o.offered = some(append(own, others...), "model")
 	return o
 }
 
 // words name the model that a session starts with.
 func (o *opening) words() string {
+	name := cmp.Or(o.model.DisplayName, o.model.ID)
 	switch {
 	case o.model.IsCustom:
-		return "your own model " + modelName(o.model)
+		return "your own model " + name
 	case o.known:
-		return "Factory's model " + modelName(o.model)
+		return "Factory's model " + name
 	}
-	return "the model " + o.model.ID
+	return "the model " + name
 }
 
-func modelName(m stream.Model) string {
-	if m.DisplayName != "" {
-		return m.DisplayName
-	}
-	return m.ID
-}
-
-// end ends what still runs.
-func (p *patient) end(ctx context.Context) {
+// end ends droid, and removes the directory in which it lives. Where ctx has ended, droid is
+// killed.
+func (p *patient) end(ctx context.Context) error {
 	if p.droid != nil {
-		_ = p.endDroid(ctx, "") // there is nobody left to tell
+		ctx, cancel := context.WithTimeout(ctx, closeTime)
+		defer cancel()
+		_ = p.droid.Close(ctx) // it is killed in any case
+		p.heard.Wait()
+		p.droid = nil
 	}
-}
-
-// endDroid ends droid, and removes its directory and its session, "" for none. Where ctx
-// has ended, droid is killed.
-func (p *patient) endDroid(ctx context.Context, session string) error {
-	running := p.droid
-	ctx, cancel := context.WithTimeout(ctx, closeTime)
-	defer cancel()
-	_ = running.client.Close(ctx) // it is killed in any case
-	running.heard.Wait()
-	p.droid = nil
-	var err error
-	if session != "" {
-		err = discard(session)
+	if p.apart == nil {
+		return nil
 	}
-	return errors.Join(err, running.temporary.Remove())
-}
-
-// discard removes a session of ours from droid's store.
-func discard(id string) error {
-	root, err := store.Root()
-	if err != nil {
-		return err
-	}
-	return store.New(root, nil).Discard(id)
+	return p.apart.temporary.Remove()
 }
 
 func lookAtBridge(p *patient, ctx context.Context) Check {
-	if _, err := os.Stat(os.TempDir()); err != nil { // the demo's session is in it
-		return Check{Result: Failure, Found: "The directory for temporary files cannot be used: " + diagnosis.Sentence(err), ToDo: "Make it, or set TMPDIR to another one."}
-	}
 	if err := p.Demo(ctx); err != nil {
+		const report = "This is a defect of droid-acp on this system (" + runtime.GOOS + "/" + runtime.GOARCH + "). Please report it with this report."
 		if ctx.Err() != nil {
-			return p.ended(ctx, "The demo did not end")
+			return p.ended(ctx, "The demo did not end", "Look whether the machine is very busy. Else: "+report)
 		}
-		return Check{Result: Failure, Found: "The built-in droid's conversation did not come through: " + diagnosis.Sentence(err),
-			ToDo: "This is a defect of droid-acp on this system (" + runtime.GOOS + "/" + runtime.GOARCH + "). Please report it with this report."}
+		return Check{Result: Failure, Found: "The built-in droid's conversation did not come through: " + diagnosis.Sentence(err), ToDo: report}
 	}
 	return Check{Result: OK, Found: "The conversation of the built-in scripted droid came through to its end."}
 }
 
 func lookAtModel(p *patient, _ context.Context) Check {
-	if p.opened == nil {
-		return Check{Result: Skipped, Found: "No session was opened."}
+	model := p.Model
+	switch {
+	case p.needsLogin() && len(p.opened.custom) == 0:
+		return Check{Result: Skipped, Found: "Not asked: none answers without a login."}
+	case p.needsLogin():
+		model = p.opened.custom[0].ID
 	}
-	return Check{Result: Skipped, Found: "Not asked, since an answer may cost money.", ToDo: "To ask it: `droid-acp smoke \"Say hello.\"`"}
+	words := append([]string{"smoke"}, p.Flags...)
+	if model != "" {
+		words = append(words, "--model", model)
+	}
+	return Check{Result: Skipped, Found: "Not asked, since an answer may cost money.", ToDo: "To ask it: " + diagnosis.Command(append(words, "Say hello.")...)}
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,14 +11,17 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
 
 	"droid-acp/internal/child"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/files"
 )
 
@@ -69,10 +73,7 @@ func (c *command) UnmarshalJSON(data []byte) error {
 }
 
 func lookAtEditors(p *patient, _ context.Context) Check {
-	if !filepath.IsAbs(p.Home) {
-		return Check{Result: Skipped, Found: "Your home directory is not known."}
-	}
-	var words, faults, todo, looked []string
+	var words, others, faults, todo, looked []string
 	facts := []any{}
 	for _, file := range editorFiles(p.Home) {
 		looked = append(looked, file.path)
@@ -81,22 +82,31 @@ func lookAtEditors(p *patient, _ context.Context) Check {
 			continue
 		}
 		if err != nil {
-			faults, todo = append(faults, file.editor+": "+file.path+" cannot be read: "+plainly(err)), append(todo, "Correct "+file.path+".")
+			faults, todo = append(faults, file.editor+": "+file.path+" cannot be read: "+plainly(err)), append(todo, "Correct it there.")
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(servers)) {
 			server := servers[name]
-			if !server.isOurs() {
+			run := server.run(p.Home)
+			where := fmt.Sprintf("%s (agent %q in %s)", file.editor, name, file.path)
+			if other := run.other(); other != "" {
+				others = append(others, where+" starts the npm package "+other+", which is another program.")
+			}
+			if !run.isOurs() {
 				continue
 			}
 			facts = append(facts, map[string]any{"editor": file.editor, "file": file.path, "name": name, "command": withoutArguments(server.Command.Path)})
-			where := fmt.Sprintf("%s (agent %q in %s)", file.editor, name, file.path)
-			fault, remedy := p.faultOf(server)
+			fault, key, remedy := p.faultOf(server, run)
 			if fault == "" {
-				words = append(words, where+" starts "+withoutArguments(server.Command.Path))
+				words = append(words, where+" starts "+withoutArguments(run.program))
 				continue
 			}
-			faults, todo = append(faults, where+": "+fault), append(todo, remedy)
+			at := []string{"agent_servers", name, key}
+			if key == envDroid {
+				at = []string{"agent_servers", name, "env", key}
+			}
+			faults = append(faults, fmt.Sprintf("%s (%s): %s", file.editor, place(file.path, at...), fault))
+			todo = append(todo, remedy)
 		}
 	}
 	check := warned(words, faults, todo, map[string]any{"agents": facts, "looked": looked})
@@ -105,7 +115,7 @@ func lookAtEditors(p *patient, _ context.Context) Check {
 		check.Result = Failure
 	case len(words) == 0:
 		check.Result = Skipped
-		check.Found = "No configuration of Zed or JetBrains names droid-acp (" + strings.Join(looked, ", ") + "). Other editors were not looked at."
+		check.Found = strings.TrimSpace(strings.Join(others, " ") + " No configuration of Zed or JetBrains starts this droid-acp (" + strings.Join(looked, ", ") + "). Other editors were not looked at.")
 		check.ToDo = "How to set up an editor is in docs/editors of the repository."
 	}
 	return check
@@ -118,27 +128,67 @@ const maxConfig = 4 << 20
 // and ends the program where the stack does not suffice.
 const maxBrackets = 100_000
 
-// agentServers reads the agents of a configuration, which may have comments and commas
-// behind the last entry, as Zed's.
+// parse reads a file of JSON that may have comments and commas behind the last entry, as
+// Zed's; "" is null.
+func parse(path string) (data []byte, value hujson.Value, err error) {
+	if data, err = files.Read(path, maxConfig); err != nil {
+		return nil, value, err
+	}
+	if strings.TrimSpace(string(data)) == "" {
+		return data, hujson.Value{Value: hujson.Literal("null")}, nil
+	}
+	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) > maxBrackets {
+		return nil, value, errors.New("it has too many brackets")
+	}
+	if value, err = hujson.Parse(data); err != nil {
+		what := "it is no JSON with comments"
+		if at := position.FindString(err.Error()); at != "" {
+			what = at + ": this is no JSON with comments"
+		}
+		return nil, value, errors.New(what)
+	}
+	return data, value, nil
+}
+
+// position is how hujson tells where an error is.
+var position = regexp.MustCompile(`line \d+, column \d+`)
+
+// place names a key of a file of JSON, and where its value is.
+func place(path string, keys ...string) string {
+	pointer, words := "", slices.Clone(keys)
+	for i, key := range keys {
+		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+		if !simple.MatchString(key) {
+			words[i] = strconv.Quote(key)
+		}
+	}
+	data, value, err := parse(path)
+	if err != nil {
+		return path
+	}
+	found := value.Find(pointer)
+	if found == nil {
+		return path
+	}
+	line, column := layer.Position(data, found.StartOffset)
+	return fmt.Sprintf("%s, line %d, column %d: %s", path, line, column, strings.Join(words, "."))
+}
+
+// simple is a key that needs no quotes.
+var simple = regexp.MustCompile(`^[\w-]+$`)
+
+// agentServers reads the agents of an editor's configuration.
 func agentServers(path string) (map[string]agentServer, error) {
-	data, err := files.Read(path, maxConfig)
+	_, value, err := parse(path)
 	if err != nil {
 		return nil, err
 	}
-	if strings.TrimSpace(string(data)) == "" {
-		return nil, nil
-	}
-	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) > maxBrackets {
-		return nil, errors.New("it has too many brackets")
-	}
-	if data, err = hujson.Standardize(data); err != nil {
-		return nil, errors.New("it is no JSON with comments")
-	}
+	value.Standardize()
 	var config struct {
 		Servers map[string]json.RawMessage `json:"agent_servers"`
 	}
-	if err := json.Unmarshal(data, &config); err != nil {
-		return nil, err
+	if err := json.Unmarshal(value.Pack(), &config); err != nil {
+		return nil, errors.New("it is no JSON object")
 	}
 	servers := make(map[string]agentServer)
 	for name, entry := range config.Servers {
@@ -150,54 +200,119 @@ func agentServers(path string) (map[string]agentServer, error) {
 	return servers, nil
 }
 
-// isOurs reports whether an entry starts droid-acp, itself or by npx.
-func (s agentServer) isOurs() bool {
-	for _, word := range append([]string{s.Command.Path}, s.arguments()...) {
-		if strings.Contains(filepath.Base(strings.ReplaceAll(word, `\`, "/")), "droid-acp") {
-			return true
-		}
-	}
-	return false
+// launch is what an editor runs in the end.
+type launch struct {
+	program string   // as the file has it
+	path    string   // the same with the home directory in the place of "~"
+	pack    string   // the npm package that the program is to run, "" for none
+	args    []string // of it
 }
 
-func (s agentServer) arguments() []string { return append(s.Command.Args, s.Args...) }
+// fetchers run npm packages, some of them behind one of fetchWords.
+var fetchers, fetchWords = []string{"npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun"}, []string{"exec", "x", "dlx"}
 
-// faultOf says what keeps an editor from starting the agent, "" for nothing.
-func (p *patient) faultOf(s agentServer) (fault, remedy string) {
-	path := p.expand(s.Command.Path)
-	if strings.ContainsAny(path, `/\`) && !filepath.IsAbs(path) {
-		return fmt.Sprintf("the command %q is no absolute path.", withoutArguments(s.Command.Path)), "Put " + p.Self + " in its place."
+// run finds what is run behind "env" and programs that run npm packages.
+func (s agentServer) run(home string) launch {
+	l := launch{program: s.Command.Path, args: slices.Concat(s.Command.Args, s.Args)}
+	for base(l.program) == "env" && len(l.args) > 0 {
+		first := slices.IndexFunc(l.args, func(arg string) bool { return !strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") })
+		if first < 0 {
+			break
+		}
+		l.program, l.args = l.args[first], l.args[first+1:]
 	}
-	if _, err := child.Find(path); err != nil {
-		return fmt.Sprintf("the command %q is not there.", withoutArguments(s.Command.Path)), "Put " + p.Self + " in its place."
+	named := slices.IndexFunc(l.args, func(arg string) bool { return !strings.HasPrefix(arg, "-") && !slices.Contains(fetchWords, arg) })
+	switch {
+	case named >= 0 && slices.Contains(fetchers, base(l.program)):
+		l.pack, l.args = l.args[named], l.args[named+1:]
+		if version := strings.LastIndex(l.pack, "@"); version > 0 {
+			l.pack = l.pack[:version]
+		}
+	case base(l.program) == "node" && len(l.args) > 0:
+		l.pack, l.args = packageOf(l.args[0]), l.args[1:]
 	}
-	named := map[string]string{"DROID_ACP_DROID": s.Env.Droid}
-	args := s.arguments()
-	for i, arg := range args {
+	l.path = l.program
+	if rest, ok := strings.CutPrefix(l.program, "~/"); ok { // as Zed has it
+		l.path = filepath.Join(home, rest)
+	}
+	return l
+}
+
+// base is the name of a program without its directory and ".exe" or ".cmd".
+func base(program string) string {
+	name := strings.ToLower(program[strings.LastIndexAny(program, `/\`)+1:])
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".cmd")
+}
+
+// packageOf is the npm package in which a file is, "" for none.
+func packageOf(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	path = filepath.ToSlash(path)
+	i := strings.LastIndex(path, "/node_modules/")
+	if i < 0 {
+		return ""
+	}
+	parts := strings.Split(path[i+len("/node_modules/"):], "/")
+	if strings.HasPrefix(parts[0], "@") && len(parts) > 1 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
+}
+
+// others are npm packages of this name that are other projects'. This one's has a scope.
+var others = []string{"droid-acp", "@yaonyan/droid-acp"}
+
+// other is the npm package of another project that is run and has this name, "" for none.
+func (l launch) other() string {
+	pack := l.pack
+	if found, err := child.Find(l.path); pack == "" && err == nil {
+		pack = packageOf(found)
+	}
+	if slices.Contains(others, pack) {
+		return pack
+	}
+	return ""
+}
+
+// isOurs reports whether droid-acp is run, as far as can be told.
+func (l launch) isOurs() bool {
+	name := cmp.Or(l.pack, strings.TrimSuffix(withoutArguments(l.program), "…"))
+	return base(name) == "droid-acp" && l.other() == ""
+}
+
+// envDroid is the setting of an entry's environment that is read.
+const envDroid = droid.EnvDroid
+
+// faultOf says what keeps an editor from starting the agent, "" for nothing, and the key
+// that has it.
+func (p *patient) faultOf(s agentServer, l launch) (fault, key, remedy string) {
+	put := "Put " + p.Self + " in its place."
+	if strings.ContainsAny(l.path, `/\`) && !filepath.IsAbs(l.path) {
+		return fmt.Sprintf("the command %q is no absolute path.", withoutArguments(l.program)), "command", put
+	}
+	if _, err := child.Find(l.path); err != nil {
+		return fmt.Sprintf("the command %q is not there.", withoutArguments(l.program)), "command", put
+	}
+	named := ""
+	for i, arg := range l.args {
 		flag, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		switch {
 		case flag != "droid" || !strings.HasPrefix(arg, "-"):
 		case joined:
-			named["--droid"] = value
-		case i+1 < len(args):
-			named["--droid"] = args[i+1]
+			named = value
+		case i+1 < len(l.args):
+			named = l.args[i+1]
 		}
 	}
-	for _, setting := range []string{"--droid", "DROID_ACP_DROID"} {
-		if named[setting] == "" {
+	for _, set := range []struct{ name, value, key string }{{"--droid", named, "args"}, {envDroid, s.Env.Droid, envDroid}} {
+		if set.value == "" {
 			continue
 		}
-		if _, err := droid.Find(named[setting]); err != nil {
-			return fmt.Sprintf("the droid %q of %s is not there.", named[setting], setting), "Correct " + setting + ", or leave it out so that droid is looked for."
+		if _, err := droid.Find(set.value); err != nil {
+			return fmt.Sprintf("the droid %q of %s is not there.", set.value, set.name), set.key, "Correct " + set.name + ", or leave it out so that droid is looked for."
 		}
 	}
-	return "", ""
-}
-
-// expand puts the home directory in the place of "~", as Zed does.
-func (p *patient) expand(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		return filepath.Join(p.Home, rest)
-	}
-	return path
+	return "", "", ""
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,70 +13,70 @@ import (
 	"strings"
 
 	"droid-acp/internal/child"
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid/layer"
 )
 
-const noFactory = "It is not known where droid keeps its files, since your home directory is not known."
-
-// ownModel is an entry of "customModels". Its key is never read.
+// ownModel is an entry of "customModels". Its key is never told.
 type ownModel struct {
 	Model, DisplayName, Provider string
 }
 
+// lookAtSettings reads the files that decide which models there are. Those that it may not
+// read are a matter of the check of own files.
 func lookAtSettings(p *patient, _ context.Context) Check {
-	if p.factory == "" {
-		return Check{Result: Failure, Found: noFactory, ToDo: "Set HOME to your home directory."}
-	}
-	file := filepath.Join(p.factory, "settings.json")
+	file := filepath.Join(p.factory, settingsFiles[0])
 	var settings struct {
 		CustomModels []ownModel `json:"customModels"`
 	}
-	err := layer.ReadConfig(file, &settings)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return Check{Result: OK, Found: "There is no " + file + ": droid's defaults hold, and you have no models of your own.", Facts: map[string]any{"models": []any{}}}
-	case err != nil:
-		return Check{Result: Failure, Found: file + " cannot be read: " + plainly(err), ToDo: "Correct the file; droid passes over it, with the models in it. A comma behind the last entry is a common mistake."}
+	if err := layer.ReadConfig(file, &settings); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return p.unread(file, err)
+	}
+	copies := map[string][]byte{}
+	for _, name := range settingsFiles {
+		var values map[string]any
+		err := layer.ReadConfig(filepath.Join(p.factory, name), &values)
+		if err == nil {
+			copies[name], err = withoutSecrets(values)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return p.unread(filepath.Join(p.factory, name), err)
+		}
 	}
 	names, facts := []string{}, []any{}
 	for _, m := range settings.CustomModels {
-		name := m.DisplayName
-		if name == "" {
-			name = m.Model
-		}
+		name := cmp.Or(m.DisplayName, m.Model)
 		facts = append(facts, map[string]any{"name": name, "provider": m.Provider})
 		names = append(names, fmt.Sprintf("%s (%s)", name, m.Provider))
 	}
 	found := file + " can be read; you have no models of your own."
-	if len(names) > 0 {
+	switch {
+	case len(names) > 0:
 		found = file + " can be read; your own: " + some(names, "model") + "."
+	case copies[settingsFiles[0]] == nil:
+		found = "There is no " + file + ": droid's defaults hold, and you have no models of your own."
 	}
-	check := Check{Result: OK, Found: found, Facts: map[string]any{"models": facts}}
-	if p.opened != nil && len(p.opened.custom) < len(names) {
-		check.Result = Warning
-		check.Found += fmt.Sprintf(" droid offers %d of these %d.", len(p.opened.custom), len(names))
-		check.ToDo = "Each entry of customModels needs model, baseUrl, apiKey and provider; look for one that lacks something."
+	return Check{Result: OK, Found: found, Facts: map[string]any{"models": facts}, tells: func(p *patient) {
+		p.copies, p.models = copies, len(names)
+	}}
+}
+
+// unread is the check of settings in a file that cannot be read.
+func (p *patient) unread(file string, err error) Check {
+	if errors.Is(err, fs.ErrPermission) {
+		return Check{Result: Skipped, Found: `Not looked at, because of "own files" above.`, tells: func(p *patient) { p.blocked["settings"] = "own files" }}
 	}
-	return check
+	return Check{Result: Failure, Found: file + " cannot be read: " + plainly(err), ToDo: "Correct it there; droid passes over the whole file, with the models in it."}
 }
 
 // plainly is the text of an error about a file that was named before. What the file
 // holds is not in it.
 func plainly(err error) string {
-	var syntax *json.SyntaxError
-	var mismatch *json.UnmarshalTypeError
 	var file *fs.PathError
-	switch {
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("it is no JSON, at byte %d.", syntax.Offset)
-	case errors.As(err, &mismatch) && mismatch.Field == "":
-		return "it is no JSON object."
-	case errors.As(err, &mismatch):
-		return fmt.Sprintf("%q is of a kind that droid does not take.", mismatch.Field)
-	case errors.As(err, &file):
-		return file.Err.Error() + "."
+	if errors.As(err, &file) {
+		err = file.Err
 	}
-	return err.Error() + "."
+	return diagnosis.Sentence(err)
 }
 
 // scope is where settings may stand.
@@ -96,6 +97,12 @@ func (p *patient) scopes() []scope {
 	return all
 }
 
+// told: another check tells of this error of reading a file.
+func (p *patient) told(file string, err error) bool {
+	own := filepath.Dir(file) == p.factory
+	return own && (errors.Is(err, fs.ErrPermission) || err != nil && file == filepath.Join(p.factory, settingsFiles[0]))
+}
+
 // mcpServer is an entry of "mcpServers". What it gets as environment or headers is not
 // read.
 type mcpServer struct {
@@ -104,9 +111,6 @@ type mcpServer struct {
 }
 
 func lookAtMCP(p *patient, _ context.Context) (check Check) {
-	if p.factory == "" {
-		return Check{Result: Skipped, Found: noFactory}
-	}
 	var words, faults, todo []string
 	facts := []any{}
 	defer p.leftOut(&check, &words)
@@ -116,11 +120,11 @@ func lookAtMCP(p *patient, _ context.Context) (check Check) {
 			MCPServers map[string]mcpServer `json:"mcpServers"`
 		}
 		err := layer.ReadConfig(file, &config)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || p.told(file, err) {
 			continue
 		}
 		if err != nil {
-			faults, todo = append(faults, file+" cannot be read: "+plainly(err)), append(todo, "Correct "+file+"; droid passes over it.")
+			faults, todo = append(faults, file+" cannot be read: "+plainly(err)), append(todo, "Correct it there; droid passes over the file.")
 			continue
 		}
 		names := slices.Sorted(maps.Keys(config.MCPServers))
@@ -130,7 +134,9 @@ func lookAtMCP(p *patient, _ context.Context) (check Check) {
 			facts = append(facts, map[string]any{"name": name, "file": file, "disabled": server.Disabled})
 			if server.Command != "" && !server.Disabled && !runs(server.Command, s.dir) {
 				faults = append(faults, fmt.Sprintf("The command %q of the server %q is not there.", withoutArguments(server.Command), name))
-				todo = append(todo, fmt.Sprintf("Install %s, or correct it in %s.", withoutArguments(server.Command), file))
+				if len(todo) < maxNames {
+					todo = append(todo, fmt.Sprintf("Install %s, or correct it in %s.", withoutArguments(server.Command), place(file, "mcpServers", name, "command")))
+				}
 			}
 		}
 	}
@@ -148,14 +154,13 @@ func (p *patient) leftOut(check *Check, words *[]string) {
 		return
 	}
 	check.Found += " What the project brings is left out: nobody has said yes to it."
-	check.ToDo = strings.TrimSpace(check.ToDo + " To let it run: `" + p.Trust + "`.")
+	check.ToDo = strings.TrimSpace(check.ToDo + " To let it run: " + p.Trust + ".")
 }
 
 // warned is a check whose faults do not stop a user.
 func warned(words, faults, todo []string, facts map[string]any) Check {
 	if more := len(faults) - maxNames; more > 0 {
 		faults = append(faults[:maxNames:maxNames], "And "+counted(more, "more fault")+".")
-		todo = todo[:min(len(todo), maxNames)]
 	}
 	check := Check{Result: OK, ToDo: strings.Join(todo, " "), Facts: facts}
 	if len(words) > 0 {
@@ -200,9 +205,6 @@ func runs(command, dir string) bool {
 var hookFiles = []string{"settings.json", "hooks.json"}
 
 func lookAtHooks(p *patient, _ context.Context) (check Check) {
-	if p.factory == "" {
-		return Check{Result: Skipped, Found: noFactory}
-	}
 	var words, faults, todo []string
 	facts := map[string]any{}
 	defer p.leftOut(&check, &words)
@@ -214,12 +216,10 @@ func lookAtHooks(p *patient, _ context.Context) (check Check) {
 			}
 			err := layer.ReadConfig(file, &config)
 			switch {
-			case errors.Is(err, fs.ErrNotExist), err == nil && len(config.Hooks) == 0:
+			case errors.Is(err, fs.ErrNotExist), err == nil && len(config.Hooks) == 0, p.told(file, err):
 				continue
-			case err != nil && file == filepath.Join(p.factory, "settings.json"):
-				continue // the check of the settings tells
 			case err != nil:
-				faults, todo = append(faults, file+" cannot be read: "+plainly(err)), append(todo, "Correct "+file+"; files stay on the disk, and an older droid runs no hooks of it.")
+				faults, todo = append(faults, file+" cannot be read: "+plainly(err)), append(todo, "Correct it there; files stay on the disk, and an older droid runs no hooks of it.")
 				continue
 			}
 			events := slices.Sorted(maps.Keys(config.Hooks))

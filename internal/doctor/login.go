@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,9 +10,6 @@ import (
 
 	"droid-acp/internal/diagnosis"
 )
-
-// envKey is the variable from which droid takes a Factory API key (0.99 to 0.225).
-const envKey = "FACTORY_API_KEY"
 
 // loginFiles are files in which droid keeps a login, each with a suffix of its own for
 // other servers than Factory's public one. The names are those that are in the programs
@@ -21,36 +19,38 @@ var loginFiles = []string{"auth.v2.file", "auth.v2.keyring", "auth.v2.loginkeych
 // lookAtLogin looks whether droid has a login. Whether Factory still takes it would have
 // to be asked there.
 func lookAtLogin(p *patient, _ context.Context) Check {
-	if os.Getenv(envKey) != "" {
-		return Check{Result: OK, Found: envKey + " is set. Whether Factory takes the key was not asked.", Facts: map[string]any{"kind": "api_key"}}
-	}
-	if kept := keptLogin(p.factory); kept != "" {
-		return Check{Result: OK, Found: "droid keeps a login (" + kept + "). Whether Factory still takes it was not asked.", Facts: map[string]any{"kind": "account"}}
-	}
 	facts := map[string]any{"kind": "none"}
 	switch {
+	case os.Getenv(envKey) != "":
+		return Check{Result: OK, Found: envKey + " is set. Whether Factory takes the key was not asked.", Facts: map[string]any{"kind": "api_key"}}
+	case p.login != "":
+		return Check{Result: OK, Found: "droid keeps a login (" + p.login + "). Whether Factory still takes it was not asked.", Facts: map[string]any{"kind": "account"}}
 	case p.opened == nil:
 		return Check{Result: Skipped, Found: "droid keeps no login here. Whether one is needed was not found out, since no session was opened.", Facts: facts}
 	case p.Model != "" && !p.opened.known:
 		return Check{Result: Skipped, Found: "droid keeps no login here. Whether the model needs one is not known.", Facts: facts}
 	case p.opened.model.IsCustom:
 		return Check{Result: OK, Found: "droid is not logged in, and need not be: new sessions start with " + p.opened.words() + ".", Facts: facts}
+	case p.blocked["settings"] != "":
+		return Check{Result: Skipped, Found: fmt.Sprintf("droid keeps no login here. Whether one is needed was not found out, because of %q above.", p.blocked["settings"]), Facts: facts}
 	}
 	t := diagnosis.Login()
 	check := Check{Result: Failure, Found: t.Cause + " New sessions start with " + p.opened.words() + ", which needs a login.", ToDo: t.Remedy, Facts: facts}
 	if len(p.opened.custom) > 0 {
-		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + lowerFirst(diagnosis.WaysToLogIn)
+		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + lowerFirst(diagnosis.WaysToLogIn())
 	}
 	return check
+}
+
+// needsLogin: nothing is known of a login, and a session would start with a model that needs one.
+func (p *patient) needsLogin() bool {
+	return os.Getenv(envKey) == "" && p.login == "" && !p.opened.model.IsCustom
 }
 
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
 // keptLogin is the name of a file in which droid keeps a login, "" if there is none.
 func keptLogin(factory string) string {
-	if factory == "" {
-		return ""
-	}
 	entries, err := os.ReadDir(factory)
 	if err != nil {
 		return ""

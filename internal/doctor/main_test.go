@@ -1,15 +1,19 @@
 package doctor
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/fakedroid"
 )
 
@@ -20,7 +24,32 @@ func TestMain(m *testing.M) {
 	if fake := os.Getenv(envFake); fake != "" && len(os.Args) > 1 {
 		os.Exit(playDroid(fake))
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(underItsName(m))
+}
+
+// underItsName runs the tests with a PATH that has this program as droid-acp: commands in
+// texts begin so.
+func underItsName(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "doctor-test")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	self, err := os.Executable()
+	name := "droid-acp"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if err = errors.Join(err, os.Link(self, filepath.Join(dir, name)), os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))); err != nil {
+		panic(err)
+	}
+	diagnosis.Program()
+	code := m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 // playDroid plays the droid that fake names.
@@ -44,9 +73,34 @@ func playDroid(fake string) int {
 		return 0
 	case fake == "old":
 		version = fakedroid.Unversioned
+	case fake == "spy":
+		spy()
 	}
 	return fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, fakedroid.Demo(), fakedroid.WithVersion(version),
 		fakedroid.WithAnswer("droid.initialize_session", func(params map[string]any) (any, string) { return openSession(fake, params) })))
+}
+
+// envSpy names a file to which the droid "spy" writes what it finds.
+const envSpy = "DOCTOR_TEST_SPY"
+
+func spy() {
+	var files []string
+	factory := filepath.Join(factoryHome(), ".factory")
+	entries, _ := os.ReadDir(factory)
+	for _, e := range entries {
+		files = append(files, e.Name())
+	}
+	settings, _ := os.ReadFile(filepath.Join(factory, "settings.json"))
+	data, _ := json.Marshal(map[string]any{"env": os.Environ(), "files": files, "settings": json.RawMessage(settings)})
+	_ = os.WriteFile(os.Getenv(envSpy), data, 0o600)
+}
+
+// factoryHome is where a droid has its files.
+func factoryHome() string {
+	if override := os.Getenv("FACTORY_HOME_OVERRIDE"); override != "" {
+		return override
+	}
+	return os.Getenv("HOME")
 }
 
 // openSession opens one as droid does, with a file in the store.
@@ -56,7 +110,7 @@ func openSession(fake string, params map[string]any) (any, string) {
 	if fake == "refusing" {
 		return nil, "not today"
 	}
-	dir := filepath.Join(os.Getenv("HOME"), ".factory", "sessions", strings.ReplaceAll(cwd, string(filepath.Separator), "-"))
+	dir := filepath.Join(factoryHome(), ".factory", "sessions", strings.ReplaceAll(cwd, string(filepath.Separator), "-"))
 	if os.MkdirAll(dir, 0o700) != nil {
 		return nil, "no room"
 	}

@@ -1,20 +1,21 @@
 package doctor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
 	"droid-acp/internal/visible"
 )
 
-// How wide the table is, and where its columns begin.
+// Where the columns of the table begin, and how wide it is.
 const (
-	width      = 100
-	nameColumn = 9
-	textColumn = nameColumn + 25
+	nameColumn            = 9
+	minWidth, usual, most = 40, 80, 120
 )
 
 // Table is the report for people: its head, a line for each check, and its verdict.
@@ -36,10 +37,9 @@ func (r Report) Head() string {
 // Line is a check in the table. What others wrote is safe in it, and the home directory
 // is "~".
 func (r Report) Line(c Check) string {
-	head := fmt.Sprintf("%-*s%-*s", nameColumn, label(c.Result), textColumn-nameColumn, c.Name)
-	text := wrap(head, r.safe(c.Found))
+	text := r.wrap(fmt.Sprintf("%-*s%s:", nameColumn, label(c.Result), c.Name), r.safe(c.Found))
 	if c.ToDo != "" {
-		text += wrap(strings.Repeat(" ", textColumn-2)+"→ ", r.safe(c.ToDo))
+		text += r.wrap(strings.Repeat(" ", nameColumn-2)+"→", r.safe(c.ToDo))
 	}
 	return text
 }
@@ -56,73 +56,68 @@ func (r Report) Verdict() string { return "\n" + r.verdict() + "\n" }
 
 func (r Report) verdict() string {
 	failures, warnings := r.Count(Failure), r.Count(Warning)
-	switch {
-	case failures > 0 && warnings > 0:
-		return counted(failures, "failure") + " and " + counted(warnings, "warning") + ". The lines with an arrow say what to do."
-	case failures > 0:
-		return counted(failures, "failure") + ". The lines with an arrow say what to do."
-	case warnings > 0:
-		return counted(warnings, "warning") + ", and nothing that stops you."
+	var lines, counts []string
+	if n := len(r.NotRun); n > 0 {
+		lines = append(lines, fmt.Sprintf("The doctor was ended: %d of %d checks were not made.", n, len(r.Checks)))
 	}
-	return "Nothing stops you."
+	if failures > 0 {
+		counts = append(counts, counted(failures, "failure"))
+	}
+	if warnings > 0 {
+		counts = append(counts, counted(warnings, "warning"))
+	}
+	switch {
+	case failures > 0:
+		lines = append(lines, list(counts)+". The lines with an arrow say what to do.")
+	case warnings > 0:
+		lines = append(lines, list(counts)+", and nothing was found that stops you.")
+	case len(lines) == 0:
+		lines = append(lines, "Nothing was found that stops you.")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // safe makes text safe to show, in one line.
-func (r Report) safe(text string) string { return visible.Line(r.tilde(text)) }
+func (r Report) safe(text string) string { return visible.Line(tilde(text, r.Home)) }
 
-// tilde puts "~" in the place of the home directory.
-func (r Report) tilde(text string) string {
-	home := strings.TrimRight(r.Home, `/\`)
-	if home == "" {
+// tilde puts "~" in the place of the home directory, where a path begins with it. In a
+// command, which stands between backticks, it goes outside the quotes of a word: a shell
+// would not know it inside.
+func tilde(text, home string) string {
+	if home = strings.TrimRight(home, `/\`); home == "" {
 		return text
 	}
-	return strings.ReplaceAll(text, home+string(filepath.Separator), "~"+string(filepath.Separator))
+	begins := regexp.MustCompile(`(^|[\s("',;:]|\\[nt])` + regexp.QuoteMeta(home) + `([/\\\s)"',;:]|\.\s|\.?$)`)
+	parts := strings.Split(text, "`")
+	for i, part := range parts {
+		switch {
+		case i%2 == 0:
+			parts[i] = begins.ReplaceAllString(part, "${1}~${2}")
+		case runtime.GOOS != "windows": // cmd.exe knows no "~"
+			part = strings.NewReplacer("'"+home+"/", "~/'", "'"+home+"'", "~").Replace(part)
+			parts[i] = begins.ReplaceAllString(part, "${1}~${2}")
+		}
+	}
+	return strings.Join(parts, "`")
 }
 
-// shorten is tilde for all texts of a value.
-func (r Report) shorten(facts map[string]any) map[string]any {
-	data, err := json.Marshal(facts)
-	var plain map[string]any
-	if err != nil || json.Unmarshal(data, &plain) != nil {
-		return nil // facts hold nothing but texts, numbers and lists
-	}
-	short, _ := r.shortenAny(plain).(map[string]any)
-	return short
-}
-
-func (r Report) shortenAny(value any) any {
-	switch v := value.(type) {
-	case string:
-		return r.tilde(v)
-	case []any:
-		for i := range v {
-			v[i] = r.shortenAny(v[i])
-		}
-	case map[string]any:
-		short := make(map[string]any, len(v))
-		for key, of := range v {
-			short[r.tilde(key)] = r.shortenAny(of)
-		}
-		return short
-	}
-	return value
-}
+// words are those of a text; a command between backticks is one, so that it can be copied.
+var words = regexp.MustCompile("[^\\s`]*(?:`[^`]*`[^\\s`]*)+|\\S+")
 
 // wrap sets text behind a head, in lines that begin under each other.
-func wrap(head, text string) string {
+func (r Report) wrap(head, text string) string {
+	width := min(max(minWidth, cmp.Or(r.Width, usual)), most)
 	var b strings.Builder
 	b.WriteString(head)
 	column := utf8.RuneCountInString(head)
-	for i, word := range strings.Fields(text) {
+	for _, word := range words.FindAllString(text, -1) {
 		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case column+1+n > width:
-			b.WriteString("\n" + strings.Repeat(" ", textColumn))
-			column = textColumn
-		default:
+		if column+1+n <= width {
 			b.WriteByte(' ')
 			column++
+		} else {
+			b.WriteString("\n" + strings.Repeat(" ", nameColumn))
+			column = nameColumn
 		}
 		b.WriteString(word)
 		column += n
@@ -133,23 +128,20 @@ func wrap(head, text string) string {
 
 // JSON is the report for programs. Its fields are described in docs/troubleshooting.md.
 func (r Report) JSON() (string, error) {
-	type check struct {
-		ID     string         `json:"id"`
-		Name   string         `json:"name"`
-		Result Result         `json:"result"`
-		Found  string         `json:"found"`
-		ToDo   string         `json:"todo,omitempty"`
-		Facts  map[string]any `json:"facts,omitempty"`
-	}
-	checks := make([]check, len(r.Checks))
-	for i, c := range r.Checks {
-		checks[i] = check{c.ID, c.Name, c.Result, r.tilde(c.Found), r.tilde(c.ToDo), r.shorten(c.Facts)}
-	}
 	data, err := json.MarshalIndent(struct {
-		Version string  `json:"version"`
-		System  string  `json:"system"`
-		OK      bool    `json:"ok"`
-		Checks  []check `json:"checks"`
-	}{r.Version, r.System, r.Count(Failure) == 0, checks}, "", "  ")
-	return visible.JSON(string(data)) + "\n", err
+		Version string   `json:"version"`
+		System  string   `json:"system"`
+		OK      bool     `json:"ok"`
+		NotRun  []string `json:"notRun,omitempty"`
+		Checks  []Check  `json:"checks"`
+	}{r.Version, r.System, r.Count(Failure) == 0 && len(r.NotRun) == 0, r.NotRun, r.Checks}, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	quoted, err := json.Marshal(r.Home)
+	lines := strings.Split(string(data), "\n")
+	for i := range lines {
+		lines[i] = tilde(lines[i], strings.Trim(string(quoted), `"`))
+	}
+	return visible.JSON(strings.Join(lines, "\n")) + "\n", err
 }

@@ -12,6 +12,7 @@ import (
 // ExitError says how the droid process ended. Every call that is outstanding
 // then, or comes later, returns it (errors.As).
 type ExitError struct {
+	Path      string   // of the program, "" where it is not known
 	Code      int      // exit code, −1 when a signal ended it or it is not known
 	Signal    string   // name of that signal, "" otherwise
 	Stderr    []string // its last lines there, see child.Tail

@@ -76,6 +76,7 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 // process is one running droid.
 type process struct {
 	*child.Process
+	path     string // of the program
 	env      []string
 	without  *layer.Layer     // see Command
 	settings *files.Private   // nil without one
@@ -89,7 +90,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{env: c.Env, without: cmd.Without, settings: settings, files: given}
+	p := &process{path: c.Path, env: c.Env, without: cmd.Without, settings: settings, files: given}
 	if p.Process, err = child.Start(c); err != nil {
 		p.closeFiles()
 		return nil, err
@@ -150,7 +151,7 @@ func (p *process) exitError(drain time.Duration, log *zap.Logger) *ExitError {
 	if exit.Err != nil {
 		log.Warn("waiting for droid", zap.Error(exit.Err))
 	}
-	return &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: exit.Stderr, Err: exit.Err}
+	return &ExitError{Path: p.path, Code: exit.Code, Signal: exit.Signal, Stderr: exit.Stderr, Err: exit.Err}
 }
 
 func (p *process) hasEnded() bool {

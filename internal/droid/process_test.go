@@ -143,7 +143,9 @@ func TestStartAndClose(t *testing.T) {
 
 	require.NoError(t, c.Close(ctx))
 	require.NoError(t, c.Close(ctx), "closing twice")
-	require.Equal(t, &ExitError{Code: 0, Started: true, Requested: true}, c.ExitError())
+	program, err := os.Executable()
+	require.NoError(t, err)
+	require.Equal(t, &ExitError{Path: program, Code: 0, Started: true, Requested: true}, c.ExitError())
 	var exit *ExitError
 	require.ErrorAs(t, c.Interrupt(ctx), &exit)
 	require.ErrorAs(t, c.AnswerPermission("x", stream.OptionCancel), &exit)

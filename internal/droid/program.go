@@ -137,10 +137,11 @@ func peSystems(file io.ReaderAt) []string {
 var releaseForm = regexp.MustCompile(`^v?\d+\.\d+\.\d+[\w.+-]*$`)
 
 // Release asks the program for the version of its release, such as "0.225.2": 0.1 s
-// (0.225) to 1.4 s (0.99). Nothing of it is left when ctx ends.
-func Release(ctx context.Context, path string) (string, error) {
+// (0.225) to 1.4 s (0.99). env is its environment, nil for ours. Nothing of it is left when
+// ctx ends.
+func Release(ctx context.Context, path string, env []string) (string, error) {
 	var out child.Tail
-	c := child.Command{Path: path, Args: []string{"--version"}, Env: Command{}.environment()}
+	c := child.Command{Path: path, Args: []string{"--version"}, Env: Command{Env: env}.environment()}
 	if info, err := os.Stat(os.TempDir()); runtime.GOOS != "windows" && err == nil && info.IsDir() {
 		c.Dir = os.TempDir() // it makes no difference, and is no project
 	}
@@ -149,7 +150,7 @@ func Release(ctx context.Context, path string) (string, error) {
 		return "", err
 	}
 	if exit.Code != 0 {
-		return "", &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: exit.Stderr, Err: exit.Err}
+		return "", &ExitError{Path: path, Code: exit.Code, Signal: exit.Signal, Stderr: exit.Stderr, Err: exit.Err}
 	}
 	lines, _ := out.Last()
 	for _, line := range lines {

@@ -67,7 +67,7 @@ func TestRelease(t *testing.T) {
 	ask := func(path string, limit time.Duration) (string, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
-		return Release(ctx, path)
+		return Release(ctx, path, nil)
 	}
 	for script, want := range map[string]string{
 		`[ "$1" = --version ] && [ "$` + envAutoUpdate + `" = false ] && echo 0.225.2`: "0.225.2",

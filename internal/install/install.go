@@ -81,9 +81,9 @@ func (i Installer) works(path string) bool {
 func (i Installer) describe(ctx context.Context, path string) string {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	release, err := droid.Release(ctx, path)
+	release, err := droid.Release(ctx, path, nil)
 	if err != nil {
-		return path + ", which does not tell its version; `droid-acp doctor` tells more"
+		return path + ", which does not tell its version; " + diagnosis.Command("doctor") + " tells more"
 	}
 	return path + ", version " + release
 }

@@ -99,7 +99,7 @@ func NotDone(w Work, err error) *acp.RequestError {
 	case errors.As(err, &ready):
 		return ready
 	case errors.As(err, &refused):
-		return Internal("droid_refused", "droid refused "+w.refused+": "+refused.Message)
+		return Internal("droid_refused", "droid refused "+w.refused+": "+diagnosis.Refusal(refused.Message))
 	case errors.As(err, &exit):
 		return Internal("droid_crashed", diagnosis.Sentence(exit)+" This happened while it "+w.while+". Try again.")
 	case errors.Is(err, files.ErrHangs):
@@ -119,7 +119,7 @@ func NotStarted(err error) *acp.RequestError {
 	if why.Kind == diagnosis.NotFound { // it has all there is to know
 		return Internal(string(why.Kind), why.Error())
 	}
-	return Internal(string(why.Kind), why.Error()+" "+diagnosis.MoreWords)
+	return Internal(string(why.Kind), why.Error()+" "+diagnosis.MoreWords())
 }
 
 // NotOpened explains why no process opened the session. id is the session's, "" for a
@@ -133,7 +133,7 @@ func NotOpened(id string, err error) *acp.RequestError {
 	case errors.As(err, &exit) && !exit.Started:
 		return NotStarted(exit)
 	case errors.As(err, &exit):
-		return Internal("droid_exited", diagnosis.Sentence(exit)+" This happened while it opened the session. Try again; if droid ends again, "+diagnosis.MoreWords)
+		return Internal("droid_exited", diagnosis.Sentence(exit)+" This happened while it opened the session. Try again; if droid ends again, "+diagnosis.MoreWords())
 	}
 	return NotDone(Opening, err)
 }
@@ -143,7 +143,7 @@ func NotOpened(id string, err error) *acp.RequestError {
 func NotRestarted(id string, known bool, err error) *acp.RequestError {
 	var refused *stream.RPCError
 	if known && errors.As(err, &refused) && refused.Code != stream.CodeSessionNotFound {
-		return Internal("droid_refused", "droid was started again for this session and refused to open it: "+strings.TrimSuffix(refused.Message, ".")+". The next prompt tries again.")
+		return Internal("droid_refused", "droid was started again for this session and refused to open it: "+strings.TrimSuffix(diagnosis.Refusal(refused.Message), ".")+". The next prompt tries again.")
 	}
 	return NotOpened(id, err)
 }
@@ -191,14 +191,16 @@ type Died struct{ Exit error }
 
 func (e Died) Error() string { return crashText(e.Exit, "droid ended unexpectedly.") }
 
-const crashRemedy = "Run `droid-acp doctor` in a terminal to see what is wrong with it, then load the session again or open a new one."
+func crashRemedy() string {
+	return "Run " + diagnosis.Command("doctor") + " in a terminal to see what is wrong with it, then load the session again or open a new one."
+}
 
 // Crash answers what droid was working on when it died. gaveUp says that it has died so often
 // that it is not started again.
 func Crash(err error, gaveUp bool) *acp.RequestError {
 	next := "The next prompt starts droid again and continues this session."
 	if gaveUp {
-		next = fmt.Sprintf("It has died %d times in a row in this session and is not started again. ", turns.MaxCrashes) + crashRemedy
+		next = fmt.Sprintf("It has died %d times in a row in this session and is not started again. ", turns.MaxCrashes) + crashRemedy()
 	}
 	return Internal("droid_crashed", Died{Exit: err}.Error()+" "+next)
 }
@@ -227,7 +229,7 @@ func NotLoaded(w Work, id string, err error, gaveUp bool) *acp.RequestError {
 
 // KeepsCrashing refuses to start a droid that dies again and again.
 func KeepsCrashing(last error) *acp.RequestError {
-	return Internal("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", turns.MaxCrashes, crashText(last, "droid is gone."))+crashRemedy)
+	return Internal("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", turns.MaxCrashes, crashText(last, "droid is gone."))+crashRemedy())
 }
 
 // crashText tells how droid ended, with the last lines of its stderr. It returns

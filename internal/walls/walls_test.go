@@ -55,7 +55,7 @@ var mayImport = map[string]string{
 	"internal/login":        "internal/child internal/files internal/jsonrpc internal/paths internal/tempdir internal/visible",
 	"internal/store":        "internal/files internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
-	"internal/diagnosis":    "internal/child internal/droid",
+	"internal/diagnosis":    "internal/child internal/droid internal/paths",
 	"internal/install":      "internal/child internal/diagnosis internal/droid internal/files",
 	"internal/doctor":       "internal/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/files internal/store internal/tempdir internal/visible",
 	"internal/testeditor":   "",

@@ -1,0 +1,51 @@
+package diagnosis
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"droid-acp/internal/child"
+	"droid-acp/internal/paths"
+)
+
+// Program is this program as a word of a command that can be typed anywhere: its name where
+// the PATH has it, else its path.
+var Program = sync.OnceValue(program)
+
+func program() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "droid-acp"
+	}
+	if found, err := child.Find("droid-acp"); err == nil {
+		a, errA := os.Stat(found)
+		b, errB := os.Stat(self)
+		if errA == nil && errB == nil && os.SameFile(a, b) {
+			return "droid-acp"
+		}
+	}
+	return word(self)
+}
+
+// Command is a command of this program as it can be typed, in the quotes that mark commands
+// in the texts for people.
+func Command(words ...string) string {
+	line := Program()
+	for _, w := range words {
+		line += " " + word(w)
+	}
+	return "`" + line + "`"
+}
+
+// word is a text as one word of the shell: a POSIX shell, or cmd.exe.
+func word(text string) string {
+	switch {
+	case runtime.GOOS != "windows":
+		return paths.Word(text)
+	case text == "" || strings.ContainsAny(text, " &^()"):
+		return `"` + text + `"`
+	}
+	return text
+}

@@ -1,0 +1,58 @@
+package diagnosis
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// Unusable says what to do where a file or a directory of the user's cannot be read or
+// written, "" where that is not known.
+func Unusable(path string, err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "Make room on the disk, or have your quota raised."
+	case errors.Is(err, syscall.EROFS):
+		return "Have its file system mounted so that it can be written, or set HOME to a directory elsewhere."
+	case errors.Is(err, syscall.ENOTDIR):
+		return "Move the file away; a directory has to be in its place."
+	case !errors.Is(err, fs.ErrPermission):
+		return ""
+	case runtime.GOOS == "windows":
+		return "Give yourself full control of it, in its properties."
+	}
+	deep := ""
+	if i := strings.LastIndex(path, "/.factory/"); i >= 0 { // where one thing is another user's, more is: a `sudo droid` leaves many files
+		path = path[:i+len("/.factory")]
+	}
+	if strings.Contains(path, "/.") {
+		deep = "-R "
+	}
+	return "Make it yours again: `sudo chown " + deep + `"$(id -u)" ` + word(path) + " && chmod " + deep + "u+rwX " + word(path) + "`."
+}
+
+// refusal is how droid tells of a file, for example "EACCES: permission denied, open
+// '/home/me/.factory/x'" (0.99 to 0.225).
+var refusal = regexp.MustCompile(`\b(EACCES|EPERM|ENOSPC|EDQUOT|EROFS|ENOTDIR): [^,]*, \w+(?: '([^']*)')?`)
+
+var codes = map[string]error{
+	"EACCES": syscall.EACCES, "EPERM": syscall.EPERM, "ENOSPC": syscall.ENOSPC, "EDQUOT": syscall.EDQUOT, "EROFS": syscall.EROFS, "ENOTDIR": syscall.ENOTDIR,
+}
+
+// Refusal is what droid said when it refused something, with what to do where it was a
+// file's fault.
+func Refusal(said string) string {
+	said = strings.TrimSuffix(said, ".")
+	m := refusal.FindStringSubmatch(said)
+	if m == nil {
+		return said
+	}
+	if remedy := Unusable(filepath.Clean(m[2]), codes[m[1]]); remedy != "" {
+		return said + ". " + remedy
+	}
+	return said
+}

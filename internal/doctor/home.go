@@ -1,0 +1,206 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/files"
+	"droid-acp/internal/store"
+)
+
+// lookAtHome looks whether the home directory and droid's directory in it can be used.
+func lookAtHome(p *patient, _ context.Context) Check {
+	if _, err := os.UserHomeDir(); err != nil {
+		return failed(diagnosis.NoHome(err), nil)
+	}
+	if p.factory == "" {
+		return Check{Result: Failure, Found: fmt.Sprintf("$HOME is %q and $%s is %q: droid needs an absolute path.", p.Home, envHome, os.Getenv(envHome)),
+			ToDo: "Set HOME to your home directory, and unset " + envHome + "."}
+	}
+	if _, err := os.Stat(p.Home + string(filepath.Separator) + "."); err != nil {
+		return faulty([]fault{{p.Home, "be used", err}}, nil)
+	}
+	if _, err := os.ReadDir(p.factory); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return faulty([]fault{{p.factory, "be used", err}}, nil)
+	}
+	kept := keptLogin(p.factory)
+	return Check{Result: OK, Found: "droid keeps its files in " + p.factory + ".", tells: func(p *patient) { p.login = kept }}
+}
+
+// fault is a file or a directory that cannot be used.
+type fault struct {
+	path string
+	what string // what cannot be done with it
+	err  error
+}
+
+// faulty is the check of what cannot be used. Each remedy is named once.
+func faulty(faults []fault, facts map[string]any) Check {
+	var words, todo []string
+	for _, f := range faults {
+		said := f.path + " cannot " + f.what + ": " + plainly(f.err)
+		if errors.Is(f.err, syscall.ENOTDIR) {
+			said = f.path + " is no directory."
+		}
+		remedy := diagnosis.Unusable(f.path, f.err)
+		switch {
+		case f.path == os.TempDir() && !errors.Is(f.err, syscall.ENOSPC):
+			remedy = "Set TMPDIR to a directory that belongs to you, or make that one."
+		case remedy == "":
+			remedy = "Look whether it is there and belongs to you, and whether HOME is your home directory."
+		}
+		words = append(words, said)
+		if !slices.Contains(todo, remedy) {
+			todo = append(todo, remedy)
+		}
+	}
+	check := warned(nil, words, todo, facts)
+	check.Result = Failure
+	return check
+}
+
+// lookAtState looks whether droid-acp and droid can write what they keep: temporary files,
+// the journal of edits, the file of links, droid's sessions. A file of droid's own that it
+// cannot read ends it (0.225).
+func lookAtState(p *patient, _ context.Context) Check {
+	home, ownFiles := p.blocked["home"], "own files"
+	if home != "" && strings.HasPrefix(os.TempDir(), p.Home+string(filepath.Separator)) {
+		return Check{Result: Skipped, Found: fmt.Sprintf("Not looked at, because of %q above.", home), tells: func(p *patient) { p.blocked["temp"] = home }}
+	}
+	faults := writable(nil, os.TempDir())
+	noTemp := len(faults) > 0
+	links := filepath.Join(p.factory, store.LinksName)
+	facts := map[string]any{"journal": p.Journal, "links": links}
+	if home == "" {
+		for _, dir := range append(projectsOf(filepath.Join(p.factory, "sessions"), p.Dir), p.Journal) {
+			faults = writable(faults, dir)
+		}
+		faults = append(faults, unreadable(p.factory)...) // the checks of settings, MCP servers and hooks pass over these
+		faults = append(faults, unreadable(filepath.Join(p.factory, "state"))...)
+	}
+	switch {
+	case noTemp:
+		check := faulty(faults, facts)
+		check.tells = func(p *patient) { p.blocked["temp"] = ownFiles }
+		return check
+	case len(faults) > 0:
+		return faulty(faults, facts)
+	case home != "":
+		return Check{Result: Skipped, Found: fmt.Sprintf("Temporary files can be written. The others were not looked at, because of %q above.", home)}
+	}
+	if file, err := os.OpenFile(links, os.O_WRONLY, 0); err == nil {
+		_ = file.Close() // nothing was written
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return Check{Result: Warning, Found: links + " cannot be written: " + plainly(err), Facts: facts,
+			ToDo: "Make it a file of yours with the mode 0600. Without it a thread goes back to an earlier conversation after a restart."}
+	}
+	left, _ := os.ReadDir(p.Journal) // it is there only while it holds some
+	facts["edits"] = len(left)
+	if len(left) > 0 {
+		return Check{Result: Warning, Found: fmt.Sprintf("%s in %s: a droid-acp runs, or one was killed during an edit.", counted(len(left), "edit"), p.Journal), Facts: facts,
+			ToDo: "The next start of droid-acp mends what was left. An entry that stays is explained in docs/editor-files.md."}
+	}
+	return Check{Result: OK, Found: "Temporary files, the journal of edits, the links of threads and droid's sessions in this directory can be written.", Facts: facts}
+}
+
+// projectsOf are the directories in which droid keeps the sessions of a project: 0.225
+// resolves symbolic links first, 0.99 does not.
+func projectsOf(sessions, dir string) (all []string) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		real = dir
+	}
+	for _, d := range []string{dir, real} {
+		name := strings.ReplaceAll(strings.TrimPrefix(d, filepath.VolumeName(d)), string(filepath.Separator), "-")
+		all = append(all, filepath.Join(sessions, name))
+	}
+	return all
+}
+
+// room is what has to go onto a disk, in bytes.
+const room = 256 << 10
+
+// writable adds what keeps files from being written in a directory, or in the nearest one
+// above that is there, if something does. Nothing is left there.
+func writable(faults []fault, dir string) []fault {
+	info, err := os.Stat(dir)
+	switch {
+	case (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && filepath.Dir(dir) != dir && dir != os.TempDir():
+		return writable(faults, filepath.Dir(dir))
+	case err == nil && !info.IsDir():
+		err = syscall.ENOTDIR
+	case err == nil:
+		err = fill(filepath.Join(dir, "file"))
+	}
+	if err == nil || slices.ContainsFunc(faults, func(f fault) bool { return f.path == dir }) {
+		return faults
+	}
+	return append(faults, fault{dir, "be written", err})
+}
+
+// fill writes a file as if for this path, and removes it.
+func fill(path string) error {
+	d, err := files.Nameless(path)
+	if err != nil {
+		d, err = files.Begin(path, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Discard()
+	if _, err = d.Write(make([]byte, room)); err == nil {
+		err = d.Sync()
+	}
+	if errors.Is(err, syscall.EINVAL) { // a file system that cannot
+		return nil
+	}
+	return err
+}
+
+// unreadable are the files of a directory that cannot be read, and the directory itself.
+func unreadable(dir string) (all []fault) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return []fault{{dir, "be read", err}}
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !e.Type().IsRegular() || !strings.HasSuffix(path, ".json") && !strings.HasPrefix(e.Name(), "auth.") {
+			continue
+		}
+		file, _, err := files.Open(path)
+		if errors.Is(err, fs.ErrPermission) {
+			all = append(all, fault{path, "be read", err})
+		}
+		if err == nil {
+			_ = file.Close() // nothing was read
+		}
+	}
+	return all
+}
+
+// lookAtVariables looks at the variables that are for droid-acp.
+func lookAtVariables(p *patient, _ context.Context) Check {
+	if len(p.Strays) > 0 {
+		return Check{Result: Warning, Found: strings.Join(p.Strays, ". ") + ".", ToDo: "Correct the name of the variable, or unset it. " + diagnosis.Command("--help") + " lists all."}
+	}
+	var set []string
+	for _, v := range os.Environ() {
+		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "DROID_ACP_") && value != "" {
+			set = append(set, name)
+		}
+	}
+	slices.Sort(set)
+	if len(set) == 0 {
+		return Check{Result: OK, Found: "No variable DROID_ACP_… is set."}
+	}
+	return Check{Result: OK, Found: "Set here: " + list(set) + "."}
+}
