@@ -44,6 +44,21 @@ func TestModelFailureIsATypedError(t *testing.T) {
 	}
 }
 
+// Where droid gives a reason, that counts and no text; each that is known has a remedy.
+func TestReasonsThatDroidGives(t *testing.T) {
+	for reason, remedy := range map[string]string{
+		"prompt_rejected": "UserPromptSubmit", "completion_persistence_failed": "room on the disk", "no_approver_available": "asks less",
+		"structured_output_schema_invalid": "schema", "error": "Send the prompt again", "of_a_newer_droid": "500 it failed",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Fail(reason, "500 it failed", "") })))
+			end := e.run("go")
+			require.Contains(t, end, "-32603 "+reason+": ")
+			require.Contains(t, end, remedy)
+		})
+	}
+}
+
 // An error says what droid was asked for: one about a prompt or a copy does not speak
 // of opening a session.
 func TestRefusalsSayWhatWasRefused(t *testing.T) {

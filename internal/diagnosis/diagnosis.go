@@ -31,6 +31,11 @@ const (
 	ModelRejected       Kind = "model_request_rejected"
 	ProcessExit         Kind = "process_exit" // droid was ended while it worked
 	TurnFailed          Kind = "error"        // the model's call failed, and nobody said why
+
+	PromptRejected  Kind = "prompt_rejected"               // droid did not begin with the prompt
+	NotPersisted    Kind = "completion_persistence_failed" // droid could not write the turn down
+	NoApprover      Kind = "no_approver_available"         // droid had nobody to ask for a permission
+	SchemaOfAnswers Kind = "structured_output_schema_invalid"
 )
 
 // CodeNotLoggedIn is ACP's "Authentication required".
@@ -125,5 +130,9 @@ var modelRemedies = map[Kind]string{
 	ModelUnavailable:    "The model's server does not answer properly. Send the prompt again later, or choose another model.",
 	ModelRejected:       "The provider rejected the request. If the conversation has grown too long for the model, start a new session or choose a model with a larger context window.",
 	ProcessExit:         "droid was ended while it worked. Send the prompt again; droid is started anew if need be.",
+	PromptRejected:      "droid did not begin with this prompt. If a hook of yours for UserPromptSubmit refuses it, look at that; else send the prompt again.",
+	NotPersisted:        "droid did the work but could not write it into its session file, so a later load may lack it. Make room on the disk and see that ~/.factory can be written to.",
+	NoApprover:          "droid wanted to ask for a permission and took nobody to be there. Load the session again and send the prompt again; if it persists, choose a mode that asks less.",
+	SchemaOfAnswers:     "A JSON schema that the answer was to follow is invalid; droid-acp asks for none, so look at what else works with this session.",
 	TurnFailed:          "Send the prompt again. If this persists, choose another model and check the model's settings.",
 }

@@ -24,7 +24,7 @@ func Turn(f *quirks.Failure) *acp.RequestError {
 		return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login().Error()+" Afterwards send the prompt again.")
 	}
 	reason := f.Reason
-	if reason == "" || reason == "error" {
+	if !f.Typed {
 		reason = reasonFromMessage(f.Message)
 	}
 	said := show.ProviderWords(strings.TrimSpace(f.Message))
@@ -45,7 +45,7 @@ func Turn(f *quirks.Failure) *acp.RequestError {
 }
 
 // reasonFromMessage finds the reason of a failed turn in the message of a droid that
-// gives none (0.99, 0.117) or only "error". Such a message begins with the HTTP
+// gives none (0.99, 0.117). Such a message begins with the HTTP
 // status of the model's server.
 func reasonFromMessage(message string) string {
 	status, _, _ := strings.Cut(message, " ")

@@ -192,6 +192,7 @@ func (o Outcome) String() string {
 // either may be empty. Name is droid's error name ("AuthenticationError", …).
 type Failure struct {
 	Reason  string
+	Typed   bool // Reason is droid's own; else it is "error", as droid gave none
 	Name    string
 	Message string
 	Advice  string

@@ -116,7 +116,7 @@ func (t *turn) fail(reason string) TurnEnded {
 	if t.failure != nil {
 		f = *t.failure
 	}
-	f.Reason = reason
+	f.Reason, f.Typed = reason, reason != ""
 	if reason == "" {
 		f.Reason = "error"
 	}
