@@ -63,7 +63,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		thread:    thread{id: id, droidID: id},
 		stay:      newStay(),
 		options:   options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
-		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn}),
+		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn()}),
 	}
 	s.prompts = newPrompts(s.options.Steers())
 	s.Owner = owner.New(a.ctx, s.log, s.panicked)
