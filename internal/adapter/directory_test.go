@@ -253,7 +253,7 @@ func TestSpareServesItsOwnDirectory(t *testing.T) {
 func TestTitleLeavesTheDirectory(t *testing.T) {
 	onDisk(t, func(t *testing.T, d *disk) {
 		id := d.stored(d.old)
-		require.Nil(t, d.call("session/set_title", fmt.Sprintf(`{"sessionId":%q,"title":"x"}`, id)).Error)
+		require.Nil(t, d.call("session/set_title", fmt.Sprintf(`{"sessionId":%q,"title":"T"}`, id)).Error) // as the file has it, which this droid does not change
 		require.Equal(t, d.old, d.dirs[len(d.dirs)-1])
 		require.NoError(t, os.Rename(d.old, d.old+"-moved"))
 		_ = d.call("session/set_title", fmt.Sprintf(`{"sessionId":%q,"title":"y"}`, id))

@@ -25,6 +25,11 @@ const methodSetTitle = "session/set_title"
 // writes the title at once and answers after up to 14 s without a network (since 0.215).
 const renameLook = 50 * time.Millisecond
 
+// renameTime is how long a title may take to be in the file after droid has answered.
+const renameTime = 2 * time.Second
+
+var errNotRenamed = errors.New("droid says that it has, but its file still has the title from before; see that the disk has room and ~/.factory/sessions can be written to")
+
 // setTitle is session/set_title. The response comes when the title is stored.
 func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
@@ -70,6 +75,7 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title string) (answered bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
 	defer cancel()
+	before, unknown := a.stored(ctx, id)
 	done := make(chan error, 1)
 	go func() { done <- client.Rename(ctx, title) }()
 	look := time.NewTicker(renameLook)
@@ -77,7 +83,10 @@ func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title stri
 	for {
 		select {
 		case err := <-done:
-			return err == nil, outOfTime(ctx, err)
+			if err != nil || unknown != nil { // a session without a file has its title when it gets one
+				return err == nil, outOfTime(ctx, err)
+			}
+			return true, a.renamed(ctx, id, before.Title, title)
 		case <-look.C:
 			if a.titleStored(ctx, id, title) {
 				cancel()
@@ -86,6 +95,23 @@ func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title stri
 			}
 		}
 	}
+}
+
+// renamed waits until a session's file no longer has the title from before, unless that was the
+// same: an answer of droid's does not tell whether it could write.
+func (a *Agent) renamed(ctx context.Context, id, before, title string) error {
+	for began := time.Now(); time.Since(began) < renameTime; {
+		found, err := a.stored(ctx, id)
+		if err != nil || found.Title == title || found.Title != before {
+			return err
+		}
+		select {
+		case <-time.After(renameLook):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return errNotRenamed
 }
 
 // nameIn gives a title to the session that a process works on and in which no turn runs:

@@ -24,6 +24,7 @@ type titles struct {
 	sessions *fakedroid.Sessions
 	renamed  []string
 	slow     bool // droid writes the title and does not answer
+	lies     bool // droid answers and does not write it
 }
 
 func (s *titles) file(id string) string { return filepath.Join(s.root, id+".jsonl") }
@@ -47,12 +48,15 @@ func openTitles(t *testing.T, root string, v fakedroid.Version, script fakedroid
 	s := &titles{root: root, sessions: new(fakedroid.Sessions)}
 	rename := fakedroid.WithAnswer("droid.rename_session", func(p map[string]any) (any, string) {
 		s.renamed = append(s.renamed, p["title"].(string))
+		if s.lies {
+			return fakedroid.Fields{"success": true}, ""
+		}
+		all, _ := filepath.Glob(root + "/*.jsonl")
+		for _, file := range all {
+			id := filepath.Base(file)
+			s.write(id[:len(id)-len(".jsonl")], p["title"].(string))
+		}
 		if s.slow {
-			all, _ := filepath.Glob(root + "/*.jsonl")
-			for _, file := range all {
-				id := filepath.Base(file)
-				s.write(id[:len(id)-len(".jsonl")], p["title"].(string))
-			}
 			return fakedroid.NoAnswer{}, ""
 		}
 		return fakedroid.Fields{"success": true}, ""
@@ -103,6 +107,30 @@ func TestSetTitleOfOpenSession(t *testing.T) {
 				shown := s.updates()
 				require.Equal(t, []string{"agent: hi", "session_info_update A fake session"}, shown[len(shown)-2:], "it is told again with the history")
 			})
+		})
+	}
+}
+
+// Where the disk is full or HOME is read-only, droid may say that it has renamed the session,
+// and its file has the old title: the answer is an error that says so.
+func TestSetTitleThatIsNotStored(t *testing.T) {
+	for _, isOpen := range []bool{true, false} {
+		root := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			s := openTitles(t, root, fakedroid.V0225, eachPrompt(titled))
+			s.lies = true
+			id := s.sessions.Add("/workspace")
+			if isOpen {
+				s.beginSession()
+				id = s.session
+			}
+			s.write(id, "Before")
+			answer := s.setTitle(id, "After")
+			require.NotNil(t, answer.Error)
+			require.Contains(t, fmt.Sprint(answer.Error), "still has the title from before")
+			require.Equal(t, "Before", s.titleInStore(id))
+			s.lies = false
+			require.Nil(t, s.setTitle(id, "After").Error)
 		})
 	}
 }
