@@ -77,7 +77,7 @@ func TestLogAtItsDefaultLevel(t *testing.T) {
 			require.Equal(t, "end_turn", turn["stopReason"])
 		}
 	}
-	require.Equal(t, []any{"model_authentication_failed", -32603.}, []any{turns[3]["kind"], turns[3]["code"]})
+	require.Equal(t, []any{"error", -32603.}, []any{turns[3]["kind"], turns[3]["code"]})
 	require.Len(t, lines, 10, "a line for each of these, and none for an event: %s", text)
 }
 
