@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
@@ -81,7 +82,8 @@ func replayed(t *testing.T, c *fixture.Conversation) string {
 	}
 	time.Sleep(time.Minute)
 	e.close()
-	return readable(inOrder(e.received()[1:]), c) // without the result of initialize
+	lines := readable(inOrder(e.received()[1:]), c) // without the result of initialize
+	return strings.ReplaceAll(lines, diagnosis.Program(), "droid-acp")
 }
 
 // inOrder sorts responses that come one behind the other by their ids: which of two
