@@ -269,6 +269,7 @@ cp -r "$HOME/.factory" "$HOME/tmp/.factory"
 mkdir -p "$HOME/tmp/tmp"
 export HOME="$HOME/tmp" TMPDIR="$HOME/tmp/tmp"
 dd if=/dev/zero of="$HOME/full" bs=64k 2>/dev/null || true
+COLUMNS=120 ` + programs.Agent + ` doctor || echo "so it is"
 ` + programs.Agent + ` doctor || echo "exit code $?"
 rm "$HOME/full"
 ` + programs.Agent + ` doctor && echo "exit code 0"`
@@ -278,7 +279,9 @@ rm "$HOME/full"
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	t.Log(string(out))
-	full, free, found := strings.Cut(inOneLine(string(out)), "exit code 1")
+	_, rest, found := strings.Cut(inOneLine(string(out)), "so it is")
+	require.True(t, found)
+	full, free, found := strings.Cut(rest, "exit code 1")
 	require.True(t, found)
 	require.Equal(t, 1, strings.Count(full, "FAILURE"), full)
 	require.Contains(t, full, "cannot be written: no space left on device. → Make room on the disk")
@@ -289,15 +292,18 @@ rm "$HOME/full"
 func TestDoctorEndedHalfWay(t *testing.T) {
 	t.Parallel()
 	h := doctorHome(t, newHome(t, newDroid, "http://127.0.0.1:9/v1")).installDroid(t)
-	for _, args := range [][]string{{"doctor"}, {"doctor", "--json"}} {
-		cmd := exec.Command(programs.Agent, args...)
-		cmd.Env, cmd.Dir = h.env, h.work
+	for _, asked := range []string{"COLUMNS=80", "COLUMNS=120", "--json"} {
+		cmd, asJSON := exec.Command(programs.Agent, "doctor"), asked == "--json"
+		cmd.Env, cmd.Dir = append(h.env, asked), h.work
+		if asJSON {
+			cmd.Args, cmd.Env = append(cmd.Args, asked), h.env
+		}
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
 		var screen bytes.Buffer
 		in := bufio.NewReader(io.TeeReader(out, &screen))
-		for len(args) == 1 {
+		for !asJSON {
 			line, err := in.ReadString('\n')
 			require.NoError(t, err)
 			if strings.HasPrefix(line, "ok       droid found") {
@@ -311,7 +317,7 @@ func TestDoctorEndedHalfWay(t *testing.T) {
 		require.Error(t, cmd.Wait())
 		require.Equal(t, 1, cmd.ProcessState.ExitCode())
 		t.Log(screen.String())
-		if len(args) == 1 {
+		if !asJSON {
 			require.Contains(t, screen.String(), "checks were not made.")
 			require.NotContains(t, screen.String(), "Nothing was found")
 			continue
