@@ -211,9 +211,9 @@ func TestPipelinedOpens(t *testing.T) {
 		require.Equal(t, history, replayed)
 
 		// The commands, and the context's fill where droid tells it, come again.
-		s.await("the commands", number, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"available_commands_update"`) })
+		s.await("the commands", from, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"available_commands_update"`) })
 		if h.version == newDroid {
-			_, l := s.await("usage", number, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"usage_update"`) })
+			_, l := s.await("usage", from, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"usage_update"`) })
 			require.Regexp(t, `"used":[1-9][0-9]*,"size":[1-9]`, l.raw)
 		}
 
