@@ -109,7 +109,7 @@ func TestPairs(t *testing.T) {
 			t.Run(first.name+" then "+second.name, func(t *testing.T) {
 				t.Parallel()
 				for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
-					if v == fakedroid.V099 && (first.new || second.new) {
+					if v == fakedroid.V099 && (first.new || second.new || testing.Short()) {
 						continue
 					}
 					synctest.Test(t, func(t *testing.T) {

@@ -131,7 +131,7 @@ func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
 // read no further than there is room on the way to the editor.
 func TestASlowEditorSlowsDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const messages = 80
+		const messages = 40
 		line := strings.Repeat("x", muchText/8)
 		said := 0
 		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
@@ -196,7 +196,7 @@ func TestNothingOvertakesTheAnswerToACancelledRequest(t *testing.T) {
 // whole, before the response and before the prompt that was sent right behind.
 func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const messages = 24
+		const messages = 12
 		text := strings.Repeat("x", muchText/8)
 		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 			if p.Text == "short" {

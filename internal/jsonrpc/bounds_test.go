@@ -12,6 +12,9 @@ import (
 // here.
 
 func TestLongestLineToTheByte(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes 7 s of a processor with the race detector")
+	}
 	head, tail := `{"jsonrpc":"2.0","id":5,"method":"m","params":{"x":"`, `"}}`
 	longest := head + strings.Repeat("a", 10<<20-64-len(head)-len(tail)) + tail
 	for _, end := range []string{"", "\n", "\r\n"} {

@@ -132,6 +132,9 @@ func TestRefusedResponseEndsItsRequest(t *testing.T) {
 // TestEndlessLineIsReadInBoundedMemory: the id behind a quarter of a GB is found, and
 // the line is not kept.
 func TestEndlessLineIsReadInBoundedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes 7 s of a processor with the race detector")
+	}
 	line := io.MultiReader(
 		strings.NewReader(`{"jsonrpc":"2.0","method":"m","params":"`),
 		io.LimitReader(letters{}, 256<<20),
