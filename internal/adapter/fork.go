@@ -46,7 +46,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 		return nil, problem.CopyNotOpened(id, failure)
 	}
 	info.SessionID = id
-	return a.takeUp(c, client, info, w)
+	return a.takeUp(c, client, info, w, a.copyOptions(c.Context, ids, id))
 }
 
 // fork has droid copy the session it works on.
@@ -139,7 +139,7 @@ func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (a
 		return nil, problem.NotOpened(w.SessionID, err)
 	}
 	info.SessionID = made.id
-	return a.takeUp(c, client, info, w)
+	return a.takeUp(c, client, info, w, a.copyOptions(c.Context, ids, made.id))
 }
 
 // sessionCopy is a copy of a stored session.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/problem"
 )
@@ -22,12 +23,24 @@ func forkCommand(r *slashRun, args string) {
 		forkEarlier(r, failed, args)
 		return
 	}
+	a, works := r.s.agent, r.s.droidID
 	r.s.copyHere(r.work, func(id string, err *acp.RequestError) {
 		if err != nil {
 			r.fail(failed, errors.New(problem.Text(err)))
 			return
 		}
-		r.reply(fmt.Sprintf(forkedText, id))
+		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
+			ids, err := a.threadIDs(ctx, works)
+			if err == nil {
+				a.copyOptions(ctx, ids, id)
+			}
+			return err
+		}, func(err error) {
+			if err != nil {
+				r.s.log.Warn("a copy was not given the thread's options", zap.Error(err))
+			}
+			r.reply(fmt.Sprintf(forkedText, id))
+		})
 	})
 }
 
@@ -44,6 +57,9 @@ func forkEarlier(r *slashRun, failed, which string) {
 		id, err := earlier(ids, works, which)
 		if err == nil {
 			err = a.copyStored(ctx, a.storedIn(ctx, id, cwd), id, &made)
+		}
+		if err == nil {
+			a.copyOptions(ctx, ids, made.id)
 		}
 		return err
 	}, func(err error) {

@@ -28,7 +28,9 @@ func (s *Session) lockStored() {
 		}
 		release, err := s.agent.hold(ctx, id)
 		if err != nil {
-			s.log.Warn("other agents do not see that this session is open", zap.Error(err))
+			if ctx.Err() == nil { // else the session is over
+				s.log.Warn("other agents do not see that this session is open", zap.Error(err))
+			}
 			return
 		}
 		if !s.Post(func() { s.unlock(s.lock.Held(id, release)) }) {

@@ -151,6 +151,16 @@ func (a *Agent) followUpOf(ctx context.Context, ids []string) string {
 	return value
 }
 
+// copyOptions notes for the copy of a thread what droid knows nothing of and does not copy, and
+// returns what the copy's session is to do about it.
+func (a *Agent) copyOptions(ctx context.Context, ids []string, copied string) func(*Session) {
+	value := a.followUpOf(ctx, ids)
+	if value != "" {
+		_ = a.link(links.Link{From: copied, To: copied, Kind: links.Options, FollowUp: value}) // it is logged
+	}
+	return func(s *Session) { s.useFollowUp(value) }
+}
+
 // setFollowUp sets the option that droid knows nothing of, notes it for later agents, and calls
 // done. It reports false for what is no value of it.
 func (s *Session) setFollowUp(value string, done func()) bool {

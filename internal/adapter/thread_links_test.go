@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/links"
+	"droid-acp/internal/options"
 	"droid-acp/internal/store"
 )
 
@@ -169,15 +171,18 @@ func TestForksOfAThread(t *testing.T) {
 				f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
 				ids := movedTwice(t, f, root)
 				e := agentOn(t, f, root)
+				require.NoError(t, e.agent.cfg.Store.Link(links.Link{From: ids[0], To: ids[0], Kind: links.Options, FollowUp: options.Steer}))
 				if isOpen {
 					require.Nil(t, e.call("session/resume", sessionParamsOf(ids[1])).Error)
 				}
 				answer := e.call("session/fork", sessionParamsOf(ids[0]))
 				require.Nil(t, answer.Error)
+				require.Equal(t, options.Steer, optionsOf(t, answer.Result)["follow_up"].CurrentValue)
 				var forked struct{ SessionID string }
 				require.NoError(t, json.Unmarshal(answer.Result, &forked))
 				require.Equal(t, []string{forked.SessionID}, e.agent.cfg.Store.Thread(forked.SessionID))
 				require.Equal(t, ids, e.agent.cfg.Store.Thread(ids[0]))
+				require.Equal(t, options.Steer, e.agent.cfg.Store.FollowUp([]string{forked.SessionID}), "kept for a load")
 				require.Nil(t, e.call("session/load", sessionParamsOf(forked.SessionID)).Error)
 				require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(forked.SessionID)[:2])
 			})
@@ -206,14 +211,16 @@ func TestForkOfAnEarlierConversation(t *testing.T) {
 		require.Contains(t, list, "`/fork ID`")
 		require.Contains(t, list, "Title of "+ids[1])
 		require.Equal(t, 1, strings.Count(list, "(this thread)"))
-		for command, want := range map[string]string{"/fork " + ids[0]: "re: one", "/fork before": "re: after com"} {
+		require.Nil(t, e.set("follow_up", options.Steer).Error)
+		for command, want := range map[string]string{"/fork " + ids[0]: "re: one", "/fork before": "re: after com", "/fork": "re: after rew"} {
 			text := said(command)
 			_, rest, ok := strings.Cut(text, "The copy is the session `")
 			require.True(t, ok, text)
 			copied, _, _ := strings.Cut(rest, "`")
 			require.Nil(t, e.call("session/load", sessionParamsOf(copied)).Error)
 			require.Contains(t, strings.Join(e.of(copied), "\n"), want)
-			require.NotContains(t, e.of(copied), "agent: re: after rew")
+			require.Equal(t, command == "/fork", slices.Contains(e.of(copied), "agent: re: after rew"))
+			require.Equal(t, options.Steer, e.agent.cfg.Store.FollowUp([]string{copied}), command)
 			require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, copied)).Error)
 		}
 		e.inside(func(s *Session) { require.Equal(t, ids[2], s.droidID) })

@@ -18,8 +18,9 @@ import (
 // A droid looks up Factory's hosts as soon as it starts, sends its session there where it
 // has a login, and leaves some dozen files in ~/.factory. The doctor's has a directory of
 // its own in the place of ~/.factory, no login, and addresses at which nobody listens.
-// Measured with 0.99.0 and 0.225.2 on Linux: it looks up no name and connects to nobody. It
-// leaves nothing either, but that 0.99 writes lines to ~/.factory/logs/console.log all the
+// Whatever else it asks for goes to a proxy that is not there: 0.117 wants docs.factory.ai.
+// Measured with 0.99.0, 0.117.0, 0.215.0 and 0.225.2 on Linux: it looks up no name and
+// connects to nobody. It leaves nothing either, but that 0.99 writes lines to ~/.factory/logs/console.log all the
 // same. HOME stays: programs that choose a version of Node read it.
 
 // nobody is an address at which nobody listens: only the system may take that port.
@@ -68,7 +69,7 @@ func newApart(copies map[string][]byte) (*apart, error) {
 			strings.HasSuffix(name, "_PROXY") || slices.Contains(addresses, name)
 	})
 	a.env = append(a.env, envHome+"="+home, "FACTORY_DISABLE_KEYRING=1", "OTEL_SDK_DISABLED=true")
-	for _, name := range addresses {
+	for _, name := range append(addresses, "HTTP_PROXY", "HTTPS_PROXY") {
 		a.env = append(a.env, name+"="+nobody)
 	}
 	return a, nil

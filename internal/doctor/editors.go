@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,7 +92,7 @@ func lookAtEditors(p *patient, _ context.Context) Check {
 			run := server.run(p.Home)
 			where := fmt.Sprintf("%s (agent %q in %s)", file.editor, name, file.path)
 			if other := run.other(); other != "" {
-				others = append(others, where+" starts the npm package "+other+", which is another program.")
+				others = append(others, where+" starts "+other+", which is another program.")
 			}
 			if !run.isOurs() {
 				continue
@@ -264,14 +266,27 @@ func packageOf(path string) string {
 // others are npm packages of this name that are other projects'. This one's has a scope.
 var others = []string{"droid-acp", "@yaonyan/droid-acp"}
 
-// other is the npm package of another project that is run and has this name, "" for none.
+// other names another project's program that is run and has this name, "" for none.
 func (l launch) other() string {
 	pack := l.pack
-	if found, err := child.Find(l.path); pack == "" && err == nil {
+	found, err := child.Find(l.path)
+	if pack == "" && err == nil {
 		pack = packageOf(found)
 	}
 	if slices.Contains(others, pack) {
-		return pack
+		return "the npm package " + pack
+	}
+	if pack != "" || err != nil {
+		return ""
+	}
+	file, _, err := files.Open(found)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	theirs, err := buildinfo.Read(file)
+	if ours, ok := debug.ReadBuildInfo(); err == nil && ok && theirs.Main.Path != ours.Main.Path {
+		return "the Go program " + theirs.Path
 	}
 	return ""
 }

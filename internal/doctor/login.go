@@ -30,7 +30,7 @@ func lookAtLogin(p *patient, _ context.Context) Check {
 	case p.Model != "" && !p.opened.known:
 		return Check{Result: Skipped, Found: "droid keeps no login here. Whether the model needs one is not known.", Facts: facts}
 	case p.opened.model.IsCustom:
-		return Check{Result: OK, Found: "droid is not logged in, and need not be: new sessions start with " + p.opened.words() + ".", Facts: facts}
+		return Check{Result: OK, Found: "droid is not logged in, and need not be: new sessions start with " + p.opened.words() + ". Subagents (droid's tool Task) need a login all the same.", Facts: facts}
 	case p.blocked["settings"] != "":
 		return Check{Result: Skipped, Found: fmt.Sprintf("droid keeps no login here. Whether one is needed was not found out, because of %q above.", p.blocked["settings"]), Facts: facts}
 	}

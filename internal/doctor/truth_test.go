@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -151,6 +152,8 @@ func TestOthersOfThatName(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links are made with other rights there")
 	}
+	goTool, err := exec.LookPath("go")
+	require.NoError(t, err)
 	h := newHouse(t, "")
 	ours := h.write("bin/droid-acp", "x")
 	theirs := h.write("lib/node_modules/@yaonyan/droid-acp/dist/index.js", "#!/usr/bin/env node")
@@ -176,6 +179,12 @@ func TestOthersOfThatName(t *testing.T) {
 	}
 	h.write(h.zed(), `{"agent_servers": {"droid": {"command": "npx", "args": ["-y", "droid-acp"]}}}`)
 	require.Contains(t, h.look("editors").Found, `starts the npm package droid-acp, which is another program.`)
+	theirs = filepath.Join(h.home, "go", "bin", "droid-acp")
+	require.NoError(t, os.MkdirAll(filepath.Dir(theirs), 0o755))
+	require.NoError(t, os.Symlink(goTool, theirs))
+	h.write(h.zed(), `{"agent_servers": {"droid": {"command": "`+theirs+`"}}}`)
+	require.Equal(t, Skipped, h.look("editors").Result)
+	require.Contains(t, h.look("editors").Found, `starts the Go program cmd/go, which is another program.`)
 }
 
 // The place of what is wrong in an editor's file is told.

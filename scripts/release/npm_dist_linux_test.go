@@ -146,7 +146,11 @@ type serving struct {
 func serve(t *testing.T, name string, args ...string) *serving {
 	t.Helper()
 	s := &serving{cmd: bare(t, name, args...)}
-	var err error
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer stderr.Close()
+	s.cmd.Stderr = stderr
 	s.stdin, err = s.cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := s.cmd.StdoutPipe()
@@ -175,7 +179,13 @@ func (s *serving) end(t *testing.T) string {
 	case err := <-ended:
 		require.NoError(t, err)
 	case <-time.After(20 * time.Second):
-		require.Fail(t, "still running after 20 s")
+		require.NoError(t, syscall.Kill(-s.cmd.Process.Pid, syscall.SIGQUIT)) // a Go program then tells what its goroutines do
+		select {
+		case <-ended:
+		case <-time.After(5 * time.Second): // somebody else holds stdout
+		}
+		said, err := os.ReadFile(s.cmd.Stderr.(*os.File).Name())
+		require.Fail(t, "still running after 20 s", "its group at SIGQUIT: %s (%v)", said, err)
 	}
 	err := s.cmd.Wait()
 	var exit *exec.ExitError
