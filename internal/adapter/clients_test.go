@@ -202,7 +202,8 @@ func (e *editor) soFar() []wireMessage {
 func (e *editor) messages() string {
 	var all strings.Builder
 	for _, m := range e.soFar() {
-		if text, ok := strings.CutPrefix(shortUpdate(m.Params), "agent: "); ok && m.Method == "session/update" {
+		who, text, _ := strings.Cut(shortUpdate(m.Params), ": ")
+		if (who == "agent" || who == "notice") && m.Method == "session/update" {
 			all.WriteString(text)
 		}
 	}

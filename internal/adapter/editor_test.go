@@ -441,7 +441,7 @@ func (e *editor) updates() []string {
 // appendUpdate joins text chunks of one message, which may arrive merged or not.
 func appendUpdate(out []string, u string) []string {
 	if n := len(out); n > 0 {
-		for _, kind := range []string{"agent: ", "thought: "} {
+		for _, kind := range []string{"agent: ", "thought: ", "notice: "} {
 			if strings.HasPrefix(u, kind) && strings.HasPrefix(out[n-1], kind) {
 				out[n-1] += strings.TrimPrefix(u, kind)
 				return out
@@ -459,6 +459,9 @@ func shortUpdate(params json.RawMessage) string {
 			ToolCallID    string
 			Status, Title string
 			CurrentModeID string
+			Meta          struct {
+				Own struct{ Notice bool } `json:"droid-acp"`
+			} `json:"_meta"`
 		}
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
@@ -469,6 +472,9 @@ func shortUpdate(params json.RawMessage) string {
 	case "agent_message_chunk", "agent_thought_chunk", "user_message_chunk":
 		var c struct{ Text string }
 		_ = json.Unmarshal(u.Content, &c)
+		if u.Meta.Own.Notice {
+			return "notice: " + c.Text
+		}
 		who, _, _ := strings.Cut(strings.TrimPrefix(u.SessionUpdate, "agent_"), "_")
 		return map[string]string{"message": "agent", "thought": "thought", "user": "user"}[who] + ": " + c.Text
 	case "tool_call", "tool_call_update":

@@ -187,7 +187,7 @@ func TestCompactionSaysWhy(t *testing.T) {
 		synctest.Wait()
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Contains(t, e.updates(), "thought: droid compacts the conversation. It was cancelled.")
+		require.Contains(t, e.updates(), "notice: droid compacts the conversation. It was cancelled.\n\n")
 	})
 }
 

@@ -211,7 +211,7 @@ func TestDroidDiesOverTheWords(t *testing.T) {
 			answer := e.await(e.prompt("tool"))
 			require.NotNil(t, answer.Error)
 			got := strings.Join(e.updates(), "\n")
-			require.Equal(t, at == "tool", strings.Contains(got, "thought: What you said with your refusal did not reach the model: no"), got)
+			require.Equal(t, at == "tool", strings.Contains(got, "What you said with your refusal did not reach the model: no"), got)
 			require.Equal(t, at == "no", strings.Contains(got, "user: no"), got)
 			require.Equal(t, "end_turn", e.run("again"))
 			require.Equal(t, 1, deaths)

@@ -87,7 +87,7 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 		s.Post(func() {
 			if err != nil {
 				s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
-				s.tell(show.Thought("droid did not take your choice of plan, so it was not approved."))
+				s.tell(show.Notice("droid did not take your choice of plan, so it was not approved."))
 				d.Option = stream.OptionCancel
 			}
 			answer()

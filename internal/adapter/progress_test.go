@@ -10,8 +10,8 @@ import (
 	"droid-acp/internal/fakedroid"
 )
 
-// Nine attempts at a model call are few words: the first, each time that there are
-// twice as many, when the reason is another, and how many there were.
+// Nine attempts at a model call are few words: the first, when the reason is another, and how
+// many there were.
 func TestRetriesAreToldInFewWords(t *testing.T) {
 	type retry struct {
 		attempt int
@@ -23,16 +23,16 @@ func TestRetriesAreToldInFewWords(t *testing.T) {
 		}
 		return all
 	}
-	const first = "The model call failed (overloaded); droid tries again (attempt 1)."
+	const first = "The model call failed (overloaded); droid tries again (attempt 1).\n\n"
 	for name, c := range map[string]struct {
 		retries []retry
 		want    string
 	}{
 		"one":            {row("overloaded", 1), first},
-		"nine":           {row("overloaded", 9), first + " Attempt 2. Attempt 4. Attempt 8. 9 attempts in all."},
-		"eight":          {row("overloaded", 8), first + " Attempt 2. Attempt 4. Attempt 8."},
-		"another reason": {append(row("overloaded", 2), retry{3, "timeout"}), first + " Attempt 2. Now it failed otherwise (timeout); attempt 3."},
-		"two calls":      {append(row("overloaded", 3), row("overloaded", 1)...), first + " Attempt 2. 3 attempts in all.\n\n" + first},
+		"nine":           {row("overloaded", 9), first + "9 attempts in all.\n\n"},
+		"eight":          {row("overloaded", 8), first + "8 attempts in all.\n\n"},
+		"another reason": {append(row("overloaded", 2), retry{3, "timeout"}), first + "Now it failed otherwise (timeout); attempt 3.\n\n"},
+		"two calls":      {append(row("overloaded", 3), row("overloaded", 1)...), first + "3 attempts in all.\n\n" + first},
 	} {
 		got := ""
 		synctest.Test(t, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestRetriesAreToldInFewWords(t *testing.T) {
 			})))
 			require.Equal(t, "end_turn", e.run("go"))
 			for _, u := range e.updates() {
-				if text, ok := strings.CutPrefix(u, "thought: "); ok {
+				if text, ok := strings.CutPrefix(u, "notice: "); ok {
 					got += text
 				}
 			}

@@ -1,7 +1,5 @@
 package adapter
 
-import "droid-acp/internal/show"
-
 // replayOn goes on with the history of a load while there is room in the outbox: it is sent as
 // fast as the editor reads, so that a long one does not fill the outbox. When there is no
 // room, it returns a channel that is closed when there is again. No prompt runs meanwhile.
@@ -26,7 +24,7 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 	}
 	s.proc.norm.Reserve(s.show.ToolIDs()...)
 	for _, words := range s.load.Lacks() {
-		s.tell(show.Thought(words))
+		s.tellNow(words)
 	}
 	s.tellTitle(s.load.Title())
 	s.reloadTold(r)

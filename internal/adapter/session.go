@@ -234,6 +234,9 @@ func (s *Session) tell(things ...protocol.Update) {
 	}
 }
 
+// tellNow tells a Notice though no turn runs.
+func (s *Session) tellNow(text string) { s.tell(s.show.Tell(show.Notice(text))...) }
+
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {

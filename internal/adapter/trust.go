@@ -15,7 +15,6 @@ import (
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/show"
 	"droid-acp/internal/trust"
 )
 
@@ -55,7 +54,7 @@ func (s *Session) tellLeftOut() {
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		files = " Files are read and written on the disk meanwhile, without the editor."
 	}
-	s.tell(show.Quote(fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files)))
+	s.tellNow(fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files))
 }
 
 // trustTime bounds how long the first prompt waits for an answer.
@@ -87,7 +86,7 @@ func (s *Session) whenTrusted(p *userPrompt, then func()) {
 func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
-		s.tell(show.Quote(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run."))
+		s.tellNow(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 	}
 	if len(project.Items) > trust.MostAsked {
 		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))

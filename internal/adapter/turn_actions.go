@@ -70,7 +70,7 @@ func (s *Session) act(a turns.Action) {
 func (s *Session) needDroid(p *userPrompt) {
 	s.tellAs(p.session)
 	for _, notice := range s.out.Kept() {
-		s.tell(show.Thought(notice))
+		s.tell(show.Notice(notice))
 	}
 	s.proc.stay()
 	crashed := s.prompts.machine.Crashed()
@@ -79,7 +79,7 @@ func (s *Session) needDroid(p *userPrompt) {
 	s.renewed(func() {
 		s.droidFor(p, func(started bool) {
 			if started && crashed {
-				s.tell(show.Thought("droid had ended and was started again; the session continues."))
+				s.tell(show.Notice("droid had ended and was started again; the session continues."))
 			}
 			ready := func() {
 				if p.attempt == attempt { // else droid has died, and the prompt needed another one
@@ -190,7 +190,7 @@ func (s *Session) endPrompt(end turns.End) {
 	}
 	s.rest()
 	if end.Empty {
-		s.tell(show.Thought("The model gave an empty answer."))
+		s.tellNow("The model gave an empty answer.")
 	}
 	p.answer(s.stopReason(end))
 	p.request.WhenWritten(func() {

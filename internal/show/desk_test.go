@@ -106,6 +106,8 @@ func short(outputs []Output) (lines []string) {
 			kind := "text "
 			if u.Thought {
 				kind = "thought "
+			} else if u.Notice {
+				kind = "notice "
 			}
 			lines = append(lines, kind+u.MessageID+": "+u.Text)
 		case protocol.ToolCall:

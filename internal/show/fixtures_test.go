@@ -337,6 +337,8 @@ func (p *player) flush() {
 		kind := "text"
 		if t.Thought {
 			kind = "thought"
+		} else if t.Notice {
+			kind = "notice"
 		}
 		fmt.Fprintf(&p.said, "%s %s %q\n", kind, t.MessageID, t.Text)
 	}

@@ -115,7 +115,7 @@ func planNames(tools []stream.PermissionToolUse) []string {
 // tellPlans shows several plans to a user who could pick one only blindly.
 func (v *View) tellPlans(ev quirks.PermissionAsked, plans []string) {
 	v.sayTools(ev.Tools)
-	v.say("This editor is not known to show which plan an answer would pick, so none was approved. Say in your next prompt which one to carry out: " + strings.Join(plans, "; ") + ".")
+	v.tell("This editor is not known to show which plan an answer would pick, so none was approved. Say in your next prompt which one to carry out: " + strings.Join(plans, "; ") + ".")
 }
 
 // editablePlan is the plan that the user may edit before they approve it, "" where

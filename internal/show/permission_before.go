@@ -33,15 +33,15 @@ func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, alw
 	v.send(call)
 	switch {
 	case v.client.CallContent && v.client.NoDiffs:
-		v.say(contentText(v.cwd, onlyDiffs(call.Content)))
+		v.tell(contentText(v.cwd, onlyDiffs(call.Content)))
 	case v.client.NoDiffs, !v.client.CallContent && len(ev.Tools) > 1:
-		v.say(contentText(v.cwd, call.Content))
+		v.tell(contentText(v.cwd, call.Content))
 	case !v.client.CallContent:
 		v.sayTools(ev.Tools)
 		if diffs := onlyDiffs(call.Content); !v.client.OneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
-			v.say(contentText(v.cwd, diffs)) // of a new file some show nothing
+			v.tell(contentText(v.cwd, diffs)) // of a new file some show nothing
 		}
-		v.say(always)
+		v.tell(always)
 	}
 }
 
@@ -52,7 +52,7 @@ func onlyDiffs(content []protocol.ToolContent) []protocol.ToolContent {
 // sayTools tells what no title says of tools that wait for permission.
 func (v *View) sayTools(tools []stream.PermissionToolUse) {
 	for _, tool := range tools {
-		v.say(messageText(tool))
+		v.tell(messageText(tool))
 	}
 }
 

@@ -54,16 +54,16 @@ func TestShownBeforeARequest(t *testing.T) {
 		"all of the call": {traits(func(c *protocol.ClientTraits) { c.CallContent = true }),
 			[]string{call + command + "|" + always}, []string{file + edited}},
 		"all of the call but diffs": {traits(func(c *protocol.ClientTraits) { c.CallContent, c.NoDiffs = true, true }),
-			[]string{call + command + "|" + always}, []string{file + edited, "text new-1: **n.txt**\n\n```diff\n+x\n```\n\n"}},
+			[]string{call + command + "|" + always}, []string{file + edited, "notice new-1: **n.txt**\n\n```diff\n+x\n```\n\n"}},
 		"titles": {traits(func(*protocol.ClientTraits) {}),
-			[]string{call + command + "|" + always, "text new-1: Risk: medium\n\n", "text new-2: " + always + "\n\n"},
-			[]string{file + edited, "text new-1: **n.txt**\n\n```diff\n+x\n```\n\n", "text new-2: " + edited + "\n\n"}},
+			[]string{call + command + "|" + always, "notice new-1: Risk: medium\n\n", "notice new-2: " + always + "\n\n"},
+			[]string{file + edited, "notice new-1: **n.txt**\n\n```diff\n+x\n```\n\n", "notice new-2: " + edited + "\n\n"}},
 		"titles, and one diff": {traits(func(c *protocol.ClientTraits) { c.OneDiff = true }),
-			[]string{call + command + "|" + always, "text new-1: Risk: medium\n\n", "text new-2: " + always + "\n\n"},
-			[]string{file + edited, "text new-1: " + edited + "\n\n"}},
+			[]string{call + command + "|" + always, "notice new-1: Risk: medium\n\n", "notice new-2: " + always + "\n\n"},
+			[]string{file + edited, "notice new-1: " + edited + "\n\n"}},
 		"titles, and no diffs": {traits(func(c *protocol.ClientTraits) { c.NoDiffs = true }),
-			[]string{call + command + "|" + always, "text new-1: " + command + "\n\n" + always + "\n\n"},
-			[]string{file + edited, "text new-1: **n.txt**\n\n```diff\n+x\n```\n\n" + edited + "\n\n"}},
+			[]string{call + command + "|" + always, "notice new-1: " + command + "\n\n" + always + "\n\n"},
+			[]string{file + edited, "notice new-1: **n.txt**\n\n```diff\n+x\n```\n\n" + edited + "\n\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newDesk(tc.client).Permission(askedAbout(commandAsked()), nil, Setting{Mode: stream.ModeNormal})

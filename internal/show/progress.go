@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"time"
 
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
@@ -10,16 +11,20 @@ import (
 
 // retries are the repeated calls of one model call.
 type retries struct {
-	message string // the thought that tells of them, where one does; "" when there are none
+	message string // the notice that tells of them, where one does; "" when there are none
 	reason  string
-	told    int // the attempt that was told last
+	told    int       // the attempt that was told last
+	toldAt  time.Time // when
 	last    int
 }
 
-// retrying shows that droid repeats a model call: one message for all attempts,
-// which grows when the reason is another or there are twice as many. A client that shows
-// notices gets one for each reason instead, and no message.
-func (v *View) retrying(ev quirks.Retrying) {
+// retriesEach is how often the user is told that droid still repeats a model call.
+const retriesEach = 30 * time.Second
+
+// retrying shows that droid repeats a model call: one message for all attempts, which grows
+// when the reason is another, and now and then. A client that shows ACP's notices gets one
+// for each reason instead, and no message.
+func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	r := &v.retries
 	if r.message != "" && ev.Attempt <= r.last {
 		v.retried() // those were of another call
@@ -31,28 +36,31 @@ func (v *View) retrying(ev quirks.Retrying) {
 		text = fmt.Sprintf("The model call failed (%s); droid tries again (attempt %d)", reason, ev.Attempt)
 		title = "The model call failed; droid tries it again"
 	case reason != r.reason:
-		text = fmt.Sprintf(" Now it failed otherwise (%s); attempt %d", reason, ev.Attempt)
+		text = fmt.Sprintf("Now it failed otherwise (%s); attempt %d", reason, ev.Attempt)
 		title = fmt.Sprintf("The model call failed again; droid goes on trying (attempt %d)", ev.Attempt)
-	case ev.Attempt >= 2*r.told:
-		text = fmt.Sprintf(" Attempt %d", ev.Attempt)
+	case now.Sub(r.toldAt) >= retriesEach:
+		text = fmt.Sprintf("It still fails (%s); attempt %d", reason, ev.Attempt)
 	}
 	r.reason, r.last = reason, ev.Attempt
 	if text == "" {
 		return
 	}
-	r.told = ev.Attempt
+	r.told, r.toldAt = ev.Attempt, now
 	switch {
 	case !v.client.Notices:
-		v.text(r.message, text+".", true)
+		v.notice(r.message, text+".", "\n\n")
 	case title != "":
 		v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: title, Description: reason})
 	}
 }
 
-// retried ends the message of retrying with how many attempts there were.
+// retried ends the message of retrying with how many attempts there were: the model answers.
 func (v *View) retried() {
+	if v.retries.last == 0 {
+		return
+	}
 	if r := v.retries; r.last > r.told && !v.client.Notices {
-		v.text(r.message, fmt.Sprintf(" %d attempts in all.", r.last), true)
+		v.notice(r.message, fmt.Sprintf("%d attempts in all.", r.last), "\n\n")
 	}
 	v.retries = retries{}
 }
@@ -120,7 +128,7 @@ func (v *View) beginCompaction(why string) {
 		v.send(protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: v.compaction, Status: "in_progress"})
 		return
 	}
-	v.text(v.compaction, why, true)
+	v.notice(v.compaction, why, " ")
 }
 
 func (v *View) endCompaction(end CompactionEnd, text string, facts CompactionFacts) {
@@ -137,7 +145,7 @@ func (v *View) endCompaction(end CompactionEnd, text string, facts CompactionFac
 		v.send(update)
 		return
 	}
-	v.text(id, " "+text, true)
+	v.notice(id, text, "\n\n")
 }
 
 // EndTurn ends what a turn showed of its progress.

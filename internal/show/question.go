@@ -65,7 +65,7 @@ func (v *View) tellUnanswerable(questions []stream.Question) {
 		}
 		text += "\n"
 	}
-	v.say(text + "This editor cannot give an answer here: please answer in your next prompt.")
+	v.tell(text + "This editor cannot give an answer here: please answer in your next prompt.")
 }
 
 // askTitle is the title of an AskUser call.

@@ -44,7 +44,7 @@ func eachPlayed(t *testing.T, f func(t *testing.T, lines []string)) {
 // ownWords is what the agent itself tells in such a line, "" where it tells nothing. What
 // the user is to decide on is no news: it is shown with each question.
 func ownWords(t *testing.T, line string) string {
-	for _, prefix := range []string{"thought new-", "report "} {
+	for _, prefix := range []string{"thought new-", "notice new-", "report "} {
 		if strings.HasPrefix(line, prefix) {
 			text, err := strconv.Unquote(line[strings.IndexByte(line, '"'):])
 			require.NoError(t, err)
@@ -58,14 +58,14 @@ func ownWords(t *testing.T, line string) string {
 	return ""
 }
 
-// Between two prompts the user reads nothing twice: neither two times as a thought, nor
-// as a thought and as a notice.
+// Between two prompts or decisions the user reads nothing twice: neither two times in the same
+// way, nor in two.
 func TestEachNoticeOnce(t *testing.T) {
 	own := 0
 	eachPlayed(t, func(t *testing.T, lines []string) {
 		var said []string
 		for _, line := range lines {
-			if strings.HasPrefix(line, "> prompt") {
+			if strings.HasPrefix(line, "> ") {
 				said = nil
 			}
 			words := ownWords(t, line)

@@ -3,6 +3,7 @@ package show
 import (
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
 )
 
 // Output is one thing to be told: a Text, an update of package protocol, or words of this
@@ -15,6 +16,7 @@ type Text struct {
 	MessageID string
 	Text      string
 	Thought   bool
+	Notice    bool // a message that this agent adds to the conversation: no part of any answer
 }
 
 // UpdateKind implements protocol.Update.
@@ -27,14 +29,13 @@ func (t Text) UpdateKind() string {
 
 // What this agent says itself to the user. Each is an Output that View.Tell makes into others.
 type (
-	// Thought is no part of the model's answer.
+	// Thought is what the user can do without: many clients fold thoughts away.
 	Thought string
-	// Notice is a Thought that belongs to no turn: where none runs it waits for the next.
+	// Notice asks the user to do something, or says that what they have read does not count. It is a
+	// message, marked as no part of an answer. Where no turn runs it waits for the next.
 	Notice string
-	// Message is for what the user has to see: thoughts may be folded away.
+	// Message answers what the user asked of this agent, by a slash command.
 	Message string
-	// Quote is a Message that quotes what others wrote, such as the files of a project.
-	Quote string
 	// Echo is what the user said in another place than a prompt, as their message.
 	Echo string
 	// Announcement belongs to no session: Title in one line for a client that shows
@@ -50,7 +51,6 @@ const OwnWords = "own words"
 func (Thought) UpdateKind() string      { return OwnWords }
 func (Notice) UpdateKind() string       { return OwnWords }
 func (Message) UpdateKind() string      { return OwnWords }
-func (Quote) UpdateKind() string        { return OwnWords }
 func (Echo) UpdateKind() string         { return OwnWords }
 func (Announcement) UpdateKind() string { return OwnWords }
 
@@ -66,13 +66,11 @@ func Notices(texts []string) (notices []Output) {
 func (v *View) Tell(words Output) []Output {
 	switch w := words.(type) {
 	case Thought:
-		v.tell(string(w))
+		v.text(v.newID(), visible.Text(string(w)), true)
 	case Notice:
 		v.tell(string(w))
 	case Message:
-		v.say(string(w))
-	case Quote:
-		v.sayAs(NoticeID, string(w))
+		v.own("", string(w), "\n\n", false)
 	case Echo:
 		v.send(userText(quirks.UserText{MessageID: v.newID(), Text: string(w)}, v.cwd))
 	case Announcement:

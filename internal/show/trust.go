@@ -42,7 +42,7 @@ func trustOptions() []protocol.PermissionOption {
 // show what a request is about, it is told before.
 func (v *View) Trust(title, list string) *TrustQuestion {
 	if !v.client.RequestContent {
-		v.sayAs(NoticeID, title+"\n\n"+list)
+		v.tell(title + "\n\n" + list)
 	}
 	q := &TrustQuestion{view: v, id: "trust-" + v.newID(), title: title}
 	q.choice = newChoice(trustOptions(), true)

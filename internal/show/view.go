@@ -105,6 +105,7 @@ func (v *View) History(m Moment, ev quirks.Event) []Output {
 func (v *View) show(m Moment, ev quirks.Event) {
 	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.Text:
+		v.retried()
 		v.text(ev.MessageID, ev.Text, ev.Thought)
 	case quirks.AnswerContinues:
 		v.border.message.open = false
@@ -117,8 +118,9 @@ func (v *View) show(m Moment, ev quirks.Event) {
 	case quirks.Notice:
 		v.tell(ProviderWords(ev.Text))
 	case quirks.Retrying:
-		v.retrying(ev)
+		v.retrying(m.Now, ev)
 	case quirks.ToolStarted:
+		v.retried()
 		v.toolStarted(m, ev)
 	case quirks.ToolInput:
 		v.toolInput(ev)
@@ -170,26 +172,28 @@ func (v *View) Text(messageID, text string, thought bool) []Output {
 // Prompted notes that the user sees a prompt of theirs below all that was shown.
 func (v *View) Prompted() { v.border.prompted() }
 
-func (v *View) tell(text string) { v.text(v.newID(), visible.Text(text), true) }
+// tell tells the user a Notice.
+func (v *View) tell(text string) { v.own("", text, "\n\n", true) }
 
-// say tells the user something that they have to see.
-func (v *View) say(text string) { v.sayAs("", text) }
+// notice tells the user a piece of a Notice, with end behind it.
+func (v *View) notice(messageID, text, end string) { v.own(messageID, text, end, true) }
 
-// NoticeID is what the id of a message begins with that quotes others' text and is no part
-// of an answer. "droid-acp smoke" looks for no expectation in it.
-const NoticeID = "droid-acp-notice-"
-
-// sayAs says text in a message of its own, whose id begins with prefix.
-func (v *View) sayAs(prefix, text string) {
-	if text = visible.Text(strings.TrimSpace(text)); text != "" {
-		v.border.uncover() // some of the clients that need it hold the call back that stands between
-		v.text(prefix+v.newID(), text+"\n\n", false)
+// own is a piece of a message of this agent's own; without an id it is a message of its own.
+func (v *View) own(messageID, text, end string, notice bool) {
+	if text = visible.Text(strings.TrimSpace(text)); text == "" {
+		return
 	}
+	if messageID == "" {
+		messageID = v.newID()
+	}
+	v.border.uncover() // some of the clients that need it hold the call back that stands between
+	text += end
+	v.out = append(v.out, Text{MessageID: messageID, Text: v.border.before(messageID, text, false) + text, Notice: notice})
 }
 
 func (v *View) text(messageID, text string, thought bool) {
 	text = v.border.before(messageID, text, thought) + text
-	v.out = append(v.out, Text{messageID, text, thought})
+	v.out = append(v.out, Text{MessageID: messageID, Text: text, Thought: thought})
 }
 
 func (v *View) send(update Output) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,44 +40,45 @@ func TestSayStandsApart(t *testing.T) {
 
 func TestAnswersThatBreakOff(t *testing.T) {
 	d := newDesk(protocol.ClientCapabilities{})
-	require.Equal(t, []string{"thought new-1: The model's answer broke off; what it had said of it above is void. It answers again."},
+	require.Equal(t, []string{"notice new-1: The model's answer broke off; what it had said of it above is void. It answers again.\n\n"},
 		d.event(quirks.TextRetracted{MessageID: "a"}))
 	require.Empty(t, d.event(quirks.TextRestarted{MessageID: "a", Text: "Again.", VoidThought: 7}), "of thinking nothing need be said")
-	require.Equal(t, []string{"thought new-2: \n\nThe model's answer broke off and came again: above, what stands before “" + strings.Repeat("x", 60) + " …” is void."},
+	require.Equal(t, []string{"notice new-2: The model's answer broke off and came again: above, what stands before “" + strings.Repeat("x", 60) + " …” is void.\n\n"},
 		d.event(quirks.TextRestarted{MessageID: "a", Text: strings.Repeat("x", 61) + "\ny", Void: 1}))
-	require.Equal(t, []string{"thought new-3: \n\n401 bad key"}, d.event(quirks.Notice{Text: `401 {"error":{"message":"bad key"}}`}))
+	require.Equal(t, []string{"notice new-3: 401 bad key\n\n"}, d.event(quirks.Notice{Text: `401 {"error":{"message":"bad key"}}`}))
 }
 
-// Nine attempts at a model call are few words: the first, each time that there are
-// twice as many, when the reason is another, and how many there were.
+// Nine attempts at a model call are few words: the first, one each half minute, when the
+// reason is another, and how many there were.
 func TestRetries(t *testing.T) {
 	row := func(reason string, n int) (all []quirks.Event) {
 		for i := range n {
-			all = append(all, quirks.Retrying{Attempt: i + 1, Reason: reason})
+			all = append(all, quirks.Retrying{Attempt: i + 1, Reason: reason}) // 8 s apart
 		}
 		return all
 	}
-	const first = "The model call failed (busy); droid tries again (attempt 1)."
+	const first = "The model call failed (busy); droid tries again (attempt 1).\n\n"
 	for name, tc := range map[string]struct {
 		retries []quirks.Event
 		want    string
 	}{
 		"one":            {row("busy", 1), first},
-		"nine":           {row("busy", 9), first + " Attempt 2. Attempt 4. Attempt 8. 9 attempts in all."},
-		"eight":          {row("busy", 8), first + " Attempt 2. Attempt 4. Attempt 8."},
-		"another reason": {append(row("busy", 2), quirks.Retrying{Attempt: 3, Reason: "slow"}), first + " Attempt 2. Now it failed otherwise (slow); attempt 3."},
-		"two, once each": {append(row("busy", 1), row("busy", 1)...), first + "\n\n" + first},
-		"two calls":      {append(row("busy", 3), row("busy", 1)...), first + " Attempt 2. 3 attempts in all.\n\n" + first},
+		"nine":           {row("busy", 9), first + "It still fails (busy); attempt 5.\n\nIt still fails (busy); attempt 9.\n\n"},
+		"eight":          {row("busy", 8), first + "It still fails (busy); attempt 5.\n\n8 attempts in all.\n\n"},
+		"another reason": {append(row("busy", 2), quirks.Retrying{Attempt: 3, Reason: "slow"}), first + "Now it failed otherwise (slow); attempt 3.\n\n"},
+		"two, once each": {append(row("busy", 1), row("busy", 1)...), first + first},
+		"two calls":      {append(row("busy", 3), row("busy", 1)...), first + "3 attempts in all.\n\n" + first},
 	} {
 		d := newDesk(protocol.ClientCapabilities{})
 		got := ""
 		var out []Output
 		for _, ev := range tc.retries {
 			out = append(out, d.Event(d.moment(), ev, nil)...)
+			d.now = d.now.Add(8 * time.Second)
 		}
 		for _, o := range append(out, d.EndTurn(false)...) {
 			text := o.(Text)
-			require.True(t, text.Thought)
+			require.True(t, text.Notice)
 			got += text.Text
 		}
 		require.Equal(t, tc.want, got, name)
@@ -91,21 +93,21 @@ func TestRetries(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	began := quirks.Other{Event: stream.WorkingStateChanged{State: stream.StateCompacting}}
 	over := quirks.Other{Event: stream.SessionCompacted{RemovedCount: 7}}
-	full := []string{"thought new-1: " + WindowFull, "thought new-1:  7 messages became a summary."}
+	full := []string{"notice new-1: " + WindowFull + " ", "notice new-1: 7 messages became a summary.\n\n"}
 	for name, events := range map[string][]quirks.Event{"both": {began, began, over}, "the end alone": {over}} {
 		require.Equal(t, full, newDesk(protocol.ClientCapabilities{}).event(events...), name)
 		require.Equal(t, []string{"compaction new-1 in_progress", "compaction new-1 completed"},
 			newDesk(protocol.ClientCapabilities{Compaction: true}).event(events...), name)
 	}
 	require.Empty(t, newDesk(protocol.ClientCapabilities{}).event(quirks.Other{Event: stream.WorkingStateChanged{State: "of the future"}}))
-	for end, want := range map[CompactionEnd]string{Compacted: " Done.", CompactionFailed: " It failed.", CompactionCancelled: " It was cancelled."} {
+	for end, want := range map[CompactionEnd]string{Compacted: "Done.", CompactionFailed: "It failed.", CompactionCancelled: "It was cancelled."} {
 		d := newDesk(protocol.ClientCapabilities{})
 		require.Empty(t, d.EndCompaction(end), "none has begun")
 		require.False(t, d.Compacting())
-		require.Equal(t, []string{"thought new-1: " + UserAsked}, short(d.BeginCompaction(UserAsked)))
+		require.Equal(t, []string{"notice new-1: " + UserAsked + " "}, short(d.BeginCompaction(UserAsked)))
 		require.True(t, d.Compacting())
 		require.Empty(t, d.BeginCompaction(WindowFull), "that is shown already")
-		require.Equal(t, []string{"thought new-1: " + want}, short(d.EndCompaction(end)))
+		require.Equal(t, []string{"notice new-1: " + want + "\n\n"}, short(d.EndCompaction(end)))
 		require.False(t, d.Compacting())
 	}
 	for cancelled, want := range map[bool]string{true: "cancelled", false: "completed"} {
@@ -131,8 +133,8 @@ func TestLostLines(t *testing.T) {
 	for kind, want := range map[string]string{"tool_call": "a tool call", "": "something (of no known kind)", "odd": "something (odd)",
 		"request_permission": "a request for permission, which is refused therefore"} {
 		got := newDesk(protocol.ClientCapabilities{}).event(quirks.Other{Event: stream.Lost{Type: kind, Size: 314_572_800}})
-		require.Equal(t, []string{"thought new-1: droid sent " + want + " of 314.6 MB. That is lost, as droid-acp reads 268.4 MB at once at most. " +
-			"The session goes on; ask for less at a time, or have it written to a file."}, got)
+		require.Equal(t, []string{"notice new-1: droid sent " + want + " of 314.6 MB. That is lost, as droid-acp reads 268.4 MB at once at most. " +
+			"The session goes on; ask for less at a time, or have it written to a file.\n\n"}, got)
 	}
 }
 

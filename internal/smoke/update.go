@@ -3,14 +3,15 @@ package smoke
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 )
 
 // update is a session/update as far as it is shown or counted.
 type update struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	toolUpdate
-	MessageID     string      `json:"messageId"`
+	Meta struct {
+		Own struct{ Notice bool } `json:"droid-acp"`
+	} `json:"_meta"`
 	CurrentModeID string      `json:"currentModeId"`
 	Entries       []planEntry `json:"entries"`
 }
@@ -77,10 +78,6 @@ func readUpdate(params json.RawMessage) (update, error) {
 	return p.Update, err
 }
 
-// noticeID is what the id of a message begins with in which droid-acp quotes the files of
-// a project: it is no answer, and meets no expectation (show.NoticeID).
-const noticeID = "droid-acp-notice-"
-
 // heard notes what an update tells of the turn; there may be none.
 func (p *PromptResult) heard(u update) {
 	if p == nil {
@@ -88,7 +85,7 @@ func (p *PromptResult) heard(u update) {
 	}
 	switch u.SessionUpdate {
 	case "agent_message_chunk":
-		if !strings.HasPrefix(u.MessageID, noticeID) {
+		if !u.Meta.Own.Notice { // what droid-acp adds is no answer, and meets no expectation
 			p.Answer += u.Content.text()
 		}
 	case "tool_call", "tool_call_update":

@@ -135,10 +135,14 @@ func (w *Way) text(t show.Text) {
 	if c := &w.chunk; c.session != w.session || c.kind != t.UpdateKind() || c.message != t.MessageID {
 		id, _ := json.Marshal(w.session) // strings always encode
 		message, _ := json.Marshal(t.MessageID)
+		mark := ""
+		if t.Notice {
+			mark = `,"_meta":{"droid-acp":{"notice":true}}`
+		}
 		*c = chunk{w.session, t.UpdateKind(), t.MessageID, wire.TextFrame{
 			Before: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(id) +
 				`,"update":{"sessionUpdate":"` + t.UpdateKind() + `","messageId":` + string(message) + `,"content":{"type":"text","text":`,
-			After: `}}}}`,
+			After: `}` + mark + `}}}`,
 		}}
 	}
 	w.editor.Text(w.chunk.frame, t.Text)
