@@ -44,7 +44,7 @@ func scene(updates []update) []string {
 			if key := who + u.MessageID; key == last {
 				out[len(out)-1] += u.text()
 			} else {
-				out, last = append(out, who+": "+u.text()), key
+				out, last = append(out, who+": "+strings.TrimLeft(u.text(), "\n")), key // apart from the message before
 			}
 		case "tool_call":
 			out, last = append(out, "tool: "+u.ToolCallID), ""

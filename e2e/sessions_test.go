@@ -43,7 +43,7 @@ func (c *client) messages(from int) (out []said, tools map[string]string) {
 			if key := who + u.MessageID; key == last {
 				out[len(out)-1].text += u.text()
 			} else {
-				out = append(out, said{who, u.text()})
+				out = append(out, said{who, strings.TrimLeft(u.text(), "\n")}) // apart from the message before
 				last = key
 			}
 		case "tool_call", "tool_call_update":

@@ -26,7 +26,7 @@ func TestMessagesDoNotRunTogether(t *testing.T) {
 		}), v))
 		require.Equal(t, "end_turn", e.run("go"))
 		require.Equal(t, "end_turn", e.run("again"))
-		const once = "I look.Thanks.\n\nAll \n\ndone.\n\nReally."
+		const once = "I look.\n\nThanks.\n\nAll \n\ndone.\n\nReally."
 		got := ""
 		for _, u := range e.updates() {
 			if text, ok := strings.CutPrefix(u, "agent: "); ok {

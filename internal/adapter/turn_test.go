@@ -89,7 +89,7 @@ func TestToolTurnAllowed(t *testing.T) {
 			"ask",
 			"tool_call_update t1 in_progress",
 			"tool_call_update t1 completed",
-			"agent: Done.",
+			"agent: \n\nDone.",
 			"end end_turn",
 		}, got)
 	})
@@ -593,8 +593,8 @@ func TestCrashMidTurn(t *testing.T) {
 		require.Contains(t, e.run("go"), "-32603 droid_crashed: ")
 		require.Equal(t, "end_turn", e.run("again"))
 		got := e.updates()
-		require.Contains(t, got, "agent: Done.")
-		require.Contains(t, got, "notice: \n\ndroid had ended and was started again; the session continues.\n\n")
+		require.Contains(t, got, "agent: \n\nDone.")
+		require.Contains(t, got, "notice: droid had ended and was started again; the session continues.\n\n")
 		require.Contains(t, got, "tool_call t1 pending touch a")
 		require.Contains(t, got, "tool_call t1~2 pending touch a", "the new process uses the same id for another call")
 	})

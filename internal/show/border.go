@@ -8,30 +8,35 @@ import (
 
 // border keeps the texts of two messages apart. Many clients ignore the ids of
 // messages and show texts that follow each other as one ("Thanks.All done."), so a
-// text begins with an empty line if that of another message stands right before it.
+// text begins with an empty line if that of another message stands before it. A tool call
+// between the two does not keep them apart on any screen that was looked at.
 // The line goes by the id of the message that it begins: to who knows ids it is
 // white space before the text, which Markdown does not show.
 //
-// Messages and thoughts count apart, as clients may hide the thoughts.
+// Messages and thoughts count apart, as clients may hide the thoughts, and so do the user's
+// messages, which follow each other where a turn was cancelled before it said anything.
 type border struct {
-	message, thought lastText
+	message, thought, user lastText
 }
 
 // lastText is the text that the user saw last.
 type lastText struct {
 	messageID string
 	newlines  int  // at its end, 2 at most
-	open      bool // nothing that every client shows came after it
+	open      bool // no message of the other side came after it
 }
 
-// before is what must stand before a piece of text.
+// before is what must stand before a piece of text of the agent's.
 func (b *border) before(messageID, text string, thought bool) string {
-	last := &b.message
+	b.user.open = false
 	if thought {
-		last = &b.thought
-	} else {
-		b.thought.open = false
+		return b.thought.before(messageID, text)
 	}
+	b.thought.open = false
+	return b.message.before(messageID, text)
+}
+
+func (last *lastText) before(messageID, text string) string {
 	lines := ""
 	if last.open && last.messageID != messageID {
 		lines = strings.Repeat("\n", max(0, 2-last.newlines-newlines(text, strings.TrimLeft(text, "\n"))))
@@ -47,24 +52,19 @@ func (b *border) before(messageID, text string, thought bool) string {
 // newlines is how many were trimmed.
 func newlines(text, trimmed string) int { return len(text) - len(trimmed) }
 
-// shown notes an update. One that every client shows stands between the texts before and
-// after it: a new tool call does, and a prompt.
-func (b *border) shown(update Output) {
-	switch update := update.(type) {
-	case protocol.ToolCall:
-		if update.SessionUpdate != "tool_call" {
-			return
-		}
-	case protocol.UserMessageChunk:
-	default:
-		return
+// called notes that a tool call is shown. What a message says behind it is apart from what it
+// said before.
+func (b *border) called() { b.message.messageID, b.thought.messageID = "", "" }
+
+// said is a piece of a message of the user's, with what must stand before it.
+func (b *border) said(chunk protocol.UserMessageChunk) protocol.UserMessageChunk {
+	if text := chunk.Content.Text; text != nil {
+		apart := b.user.before(chunk.MessageID, *text) + *text
+		chunk.Content.Text = &apart
 	}
-	b.prompted()
+	b.message.open, b.thought.open = false, false
+	return chunk
 }
 
-// uncover treats the last message as if nothing stood below it: some clients hold back
-// the call that came after it.
-func (b *border) uncover() { b.message.open = b.message.messageID != "" }
-
-// prompted notes that the user sees a prompt of theirs.
-func (b *border) prompted() { b.message.open, b.thought.open = false, false }
+// prompted notes that the user sees a prompt of theirs, which the client shows.
+func (b *border) prompted() { *b = border{} }

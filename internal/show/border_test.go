@@ -31,21 +31,16 @@ func TestBorder(t *testing.T) {
 		}
 	}
 	var b border
-	for _, c := range []struct {
-		update Output
-		want   string
-	}{
-		{protocol.ToolCall{SessionUpdate: "tool_call"}, ""},
-		{protocol.UserMessageChunk{}, ""},
-		{protocol.ToolCall{SessionUpdate: "tool_call_update"}, "\n\n"},
-		{protocol.UsageUpdate{}, "\n\n"},
-		{protocol.PlanUpdate{}, "\n\n"},
-	} {
-		b.before("last", "text", false)
-		b.shown(c.update)
-		require.Equal(t, c.want, b.before("new", "text", false), "%T", c.update)
-		b.before("last", "text", true)
-		b.shown(c.update)
-		require.Equal(t, c.want, b.before("new", "text", true), "%T", c.update)
+	require.Empty(t, b.before("a", "I look.", false))
+	b.called()
+	require.Equal(t, "\n\n", b.before("a", "Thanks.", false), "a call is no space that people see")
+	b.prompted()
+	require.Empty(t, b.before("b", "Yes.", false))
+	said := func(id, text string) string {
+		return *b.said(protocol.UserMessageChunk{MessageID: id, Content: protocol.Content{Text: &text}}).Content.Text
 	}
+	require.Equal(t, "a story", said("1", "a story"))
+	require.Equal(t, "\n\n401", said("2", "401"), "nothing was said between")
+	require.Empty(t, b.before("c", "No.", false))
+	require.Equal(t, "bye", said("3", "bye"))
 }

@@ -186,7 +186,6 @@ func (v *View) own(messageID, text, end string, notice bool) {
 	if messageID == "" {
 		messageID = v.newID()
 	}
-	v.border.uncover() // some of the clients that need it hold the call back that stands between
 	text += end
 	v.out = append(v.out, Text{MessageID: messageID, Text: v.border.before(messageID, text, false) + text, Notice: notice})
 }
@@ -197,7 +196,14 @@ func (v *View) text(messageID, text string, thought bool) {
 }
 
 func (v *View) send(update Output) {
-	v.border.shown(update)
+	switch u := update.(type) {
+	case protocol.UserMessageChunk:
+		update = v.border.said(u)
+	case protocol.ToolCall:
+		if u.SessionUpdate == "tool_call" {
+			v.border.called()
+		}
+	}
 	v.out = append(v.out, update)
 }
 
