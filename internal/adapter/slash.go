@@ -39,21 +39,21 @@ const anything = `(?s).*`
 // them. A custom command of the user with one of these names wins.
 func slashCommands() []slashCommand {
 	return []slashCommand{
-		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", anything, compactCommand},
+		{"status", "Show versions, ids and paths, for bug reports", "", "", statusCommand},
+		{"help", "Show these commands", "", "", helpCommand},
 		{"rename", "Give the session a title", "title", anything, renameCommand},
 		{"fork", "Copy the session as it is now, or as it was before it was compacted or rewound", "\"before\" or the id of an earlier conversation", `\S+`, forkCommand},
 		{"rewind", "Go back to before one of your prompts", "number of the prompt, and \"files\" to restore files, too", `\d+(\s+files)?`, rewindCommand},
 		{"model", "Show or choose the model", "model id", anything, optionCommand(options.Model)},
 		{"mode", "Show or choose the mode", "mode", anything, optionCommand(options.Mode)},
 		{"effort", "Show or choose the reasoning effort", "effort", anything, optionCommand(options.Effort)},
+		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", anything, compactCommand},
 		{"context", "Show what fills the context window", "", "", contextCommand},
 		{"usage", "Show the tokens used", "", "", usageCommand},
 		{"mcp", "Show MCP servers and tools, or log in to one", "login SERVER", `login\s.+`, mcpCommand},
 		{"sessions", "List the latest sessions", "", "", sessionsCommand},
 		{"export", "Write the conversation to one HTML file", "file", anything, exportCommand},
 		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", `(?i)yes|no`, trustCommand},
-		{"status", "Show versions, ids and paths, for bug reports", "", "", statusCommand},
-		{"help", "Show these commands", "", "", helpCommand},
 		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand},
 	}
 }
@@ -101,9 +101,9 @@ func (s *Session) commandOf(p prompt.Prompt) *slashRun {
 	return nil
 }
 
-// allCommands are the custom commands, the skills and this agent's commands.
+// allCommands are this agent's commands, the custom commands and the skills.
 func (s *Session) allCommands() []protocol.AvailableCommand {
-	all := s.commands.Offered()
+	var all []protocol.AvailableCommand
 	for _, own := range s.ownCommands() {
 		if s.commands.Has(own.name) {
 			continue
@@ -114,7 +114,7 @@ func (s *Session) allCommands() []protocol.AvailableCommand {
 		}
 		all = append(all, c)
 	}
-	return all
+	return append(all, s.commands.Offered()...)
 }
 
 // slashRun is a prompt that one of this agent's commands answers. Its methods are

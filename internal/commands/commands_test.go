@@ -89,3 +89,15 @@ func TestTake(t *testing.T) {
 	require.False(t, l.Removed("a"))
 	require.True(t, l.Removed("b"))
 }
+
+// A menu shows one sentence: what is behind it tells the model when to use a skill.
+func TestDescriptionsAreOneSentence(t *testing.T) {
+	for description, want := range map[string]string{
+		"Reviews code. Use when a review is asked for.": "Reviews code.",
+		"Knows Go 1.25, e.g. its tests":                 "Knows Go 1.25, e.g. its tests",
+		"Two\nlines. And more":                          "Two …",
+		"":                                              "x",
+	} {
+		require.Equal(t, want, describe("x", description, "").Description)
+	}
+}

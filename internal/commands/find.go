@@ -113,7 +113,7 @@ func isTyped(skill droid.Skill) bool {
 }
 
 func describe(name, description, hint string) protocol.AvailableCommand {
-	c := protocol.AvailableCommand{Name: name, Description: show.FirstLine(description)}
+	c := protocol.AvailableCommand{Name: name, Description: firstSentence(description)}
 	if c.Description == "" {
 		c.Description = name
 	}
@@ -122,4 +122,14 @@ func describe(name, description, hint string) protocol.AvailableCommand {
 	}
 	c.Input = &protocol.CommandInput{Hint: hint}
 	return c
+}
+
+// firstSentence is what stands in a menu beside a name. The sentences behind it tell a model
+// when to use a skill.
+func firstSentence(description string) string {
+	line := show.FirstLine(description)
+	if first, rest, more := strings.Cut(line, ". "); more && rest != "" && !strings.HasSuffix(first, "e.g") && !strings.HasSuffix(first, "i.e") {
+		return first + "."
+	}
+	return line
 }
