@@ -27,45 +27,52 @@ type edit struct {
 	begun   bool   // the file was touched
 }
 
-// run does the whole edit. Whatever happens, droid's text is on disk in the end, or what
-// the editor has saved in its place.
+// run takes droid's edit to the editor.
 func (e *edit) run(ctx context.Context) (note string, late bool) {
-	arrived := e.files.move(e.resolved)
-	defer arrived()
-	err := e.guarded(e.prepareEdit)
-	defer e.reserve.close()
-	defer e.before.close()
-	if e.journal != nil {
-		defer e.journal.leave() // for mending, where it is not forgotten
+	delivered := e.files.move(e.resolved)
+	defer delivered()
+	saved, err := e.carryOut(ctx, e.through)
+	switch {
+	case err != nil:
+		note = fmt.Sprintf("%s could not be written: %v. Your change may be missing from it.", e.path, err)
+	case saved != nil && saved.text != e.n.text:
+		note = noteOf(e.path, e.n.text, saved.text)
 	}
-	saved := e.n
+	return note, e.late
+}
+
+// carryOut writes droid's text through the editor, as through does it. Whatever happens, it is on disk
+// in the end, or what the editor has saved in its place (saved); an error says that it is in the
+// journal alone.
+func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*content, error)) (saved *content, err error) {
+	err = e.guarded(e.prepareEdit)
+	defer func() {
+		e.reserve.close()
+		e.before.close()
+		e.journal.leave() // for mending, where it is not forgotten
+	}()
+	saved = e.n
 	if err == nil {
 		err = e.guarded(func() (err error) {
-			saved, err = e.through(ctx)
+			saved, err = through(ctx)
 			return err
 		})
 	}
 	if err != nil {
 		e.files.log.Info("an edit did not pass through the editor", zap.String("path", e.path), zap.Error(err))
-		if !e.begun && (e.journal == nil || errors.Is(err, errMoved)) { // what droid, or somebody since, has saved stays
-			err = nil
-		} else {
-			err = e.restore()
-		}
-		if err != nil {
-			e.files.log.Error("droid's text could not be put back on disk; it is kept in the journal and put there later", zap.String("path", e.path), zap.Error(err))
-			return fmt.Sprintf("%s could not be written: %v. Your change may be missing from it.", e.path, err), e.late
-		}
 		saved = nil
+		if e.begun || e.journal != nil && !errors.Is(err, errMoved) { // else what droid, or somebody since, has saved stays
+			if err = e.restore(); err != nil {
+				e.files.log.Error("droid's text could not be put back on disk; it is kept in the journal and put there later", zap.String("path", e.path), zap.Error(err))
+				return nil, err
+			}
+		}
 	}
 	if e.guarded(func() error { e.complete(saved); return nil }) != nil {
 		e.step = func(Step) {}
 		e.complete(saved)
 	}
-	if saved != nil && saved.text != e.n.text {
-		note = noteOf(e.path, e.n.text, saved.text)
-	}
-	return note, e.late
+	return saved, nil
 }
 
 // guarded turns a panic into an error.

@@ -94,42 +94,14 @@ func (d *Desk) mendLate(at location, l *late, answered time.Time) {
 	}
 	written := *c
 	written.text, written.ends = text, has
-	e := &edit{Desk: d, held: &held{location: at, desk: d, old: c}, n: &written, step: f.step, tries: l.tries + 1}
-	if err := e.again(); err != nil {
-		f.log.Error("droid's text could not be put back on disk", zap.String("path", at.path), zap.Error(err))
-	}
-}
-
-// again puts a text into a file that is held, through the editor if it answers.
-func (e *edit) again() error {
-	err := e.guarded(e.prepareEdit)
-	defer e.reserve.close()
-	defer e.before.close()
-	if e.journal != nil {
-		defer e.journal.leave()
-	}
-	var saved *content
-	if err == nil {
-		err = e.guarded(func() (err error) {
-			saved, err = e.overwrite()
-			return err
-		})
-	}
-	if err != nil {
-		saved = nil
-		if err = e.restore(); err != nil {
-			return err
-		}
-	}
-	e.complete(saved)
-	return nil
+	e := &edit{Desk: d, held: &held{location: at, desk: d, old: c}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
+	_, _ = e.carryOut(f.ctx, e.overwrite) // it logs what is wrong
 }
 
 // overwrite replaces what the disk and the editor have by the text.
-func (e *edit) overwrite() (*content, error) {
-	ctx, cancel := context.WithTimeout(e.files.ctx, e.files.wait)
+func (e *edit) overwrite(ctx context.Context) (*content, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.files.wait)
 	defer cancel()
-	e.begun = true
 	buffer, err := e.settled(ctx, e.old.text)
 	if err != nil {
 		return nil, err
