@@ -14,22 +14,22 @@ import (
 type edit struct {
 	*Desk
 	*held
-	n       *content // droid's text, and how the file was when droid had written it
-	step    func(Step)
-	temp    string
-	journal *record
-	reserve *staged // droid's text with its room on the disk
-	before  *staged // the old text; nil for a new file
-	late    bool
-	agreed  bool   // the editor was seen to have what is on disk
-	heard   string // what it had in place of that
-	tries   int    // see late
-	begun   bool   // the file was touched
+	n        *content // droid's text, and how the file was when droid had written it
+	step     func(stepName)
+	temp     string
+	journal  *record
+	reserve  *staged // droid's text with its room on the disk
+	before   *staged // the old text; nil for a new file
+	late     bool
+	agreed   bool   // the editor was seen to have what is on disk
+	readText string // what it had in place of that
+	tries    int    // see late
+	begun    bool   // the file was touched
 }
 
 // run takes droid's edit to the editor.
 func (e *edit) run(ctx context.Context) (note string, late bool) {
-	delivered := e.files.move(e.resolved)
+	delivered := e.files.startDelivery(e.resolved)
 	defer delivered()
 	saved, err := e.carryOut(ctx, e.through)
 	switch {
@@ -69,7 +69,7 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 		}
 	}
 	if e.guarded(func() error { e.complete(saved); return nil }) != nil {
-		e.step = func(Step) {}
+		e.step = func(stepName) {}
 		e.complete(saved)
 	}
 	return saved, nil
@@ -107,10 +107,10 @@ func (e *edit) prepareEdit() (err error) {
 	id := newID()
 	e.temp = tempName(id)
 	in.Temp = e.temp
-	e.step(StepJournal)
+	e.step(stepJournal)
 	e.journal, err = e.files.record(id, in, e.n.text)
 	if err == nil {
-		e.step(StepNoted)
+		e.step(stepNoted)
 	}
 	return err
 }
@@ -118,24 +118,24 @@ func (e *edit) prepareEdit() (err error) {
 // through is the edit by way of the editor. The file that it returns has what the editor
 // has saved; after an error it may have anything.
 func (e *edit) through(ctx context.Context) (*content, error) {
-	e.step(StepOld)
+	e.step(stepOld)
 	if err := e.putOld(); err != nil {
 		return nil, err
 	}
 	e.begun = true
-	e.step(StepRead)
+	e.step(stepRead)
 	old := e.oldText()
 	reading, cancel := context.WithTimeout(ctx, e.files.wait)
 	defer cancel()
-	buffer, err := e.settled(reading, old)
+	buffer, err := e.awaitText(reading, old)
 	if err != nil {
 		return nil, err
 	}
-	e.step(StepWrite)
+	e.step(stepWrite)
 	writing, cancel := context.WithTimeout(ctx, e.files.wait)
 	defer cancel()
 	err = e.write(writing, buffer)
-	e.step(StepLook)
+	e.step(stepLook)
 	saved, found, err := e.examine(writing, old, err)
 	if err == nil && found == undone {
 		saved, found, err = e.onceMore(writing, old)
@@ -143,7 +143,7 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	if err != nil || found != twice {
 		return saved, err
 	}
-	if buffer, err = e.settled(writing, saved.text); err != nil {
+	if buffer, err = e.awaitText(writing, saved.text); err != nil {
 		return nil, err
 	}
 	err = e.write(writing, buffer)
@@ -176,16 +176,16 @@ func (e *edit) putOld() error {
 	if err := e.unchanged(); err != nil {
 		return err
 	}
-	e.step(StepRename)
+	e.step(stepRename)
 	return os.Remove(e.resolved)
 }
 
-// settled reads through the editor until it gives a text twice: a reload that was on its way
+// awaitText reads through the editor until it gives a text twice: a reload that was on its way
 // at the first time has come then. A new file has no text; the editor may not know it.
-func (e *edit) settled(ctx context.Context, text string) (buffer string, err error) {
+func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err error) {
 	answered := false
 	for seen := 0; ; {
-		buffer, err = e.ask(ctx, e.path)
+		buffer, err = e.readEditor(ctx, e.path)
 		if answered && errors.Is(err, errLate) { // only the text that is waited for has not come
 			return "", errStale
 		}
@@ -215,7 +215,7 @@ func (e *edit) settled(ctx context.Context, text string) (buffer string, err err
 // write gives the editor droid's text, with such ends of lines as it gave itself.
 func (e *edit) write(ctx context.Context, buffer string) error {
 	e.journal.sent()
-	answered, err := e.tell(ctx, e.path, matching(buffer, e.n.text))
+	answered, err := e.writeEditor(ctx, e.path, matching(buffer, e.n.text))
 	if errors.Is(err, errLate) {
 		e.late = true
 		e.awaitLate(e.location, answered, &late{text: e.n.text, wrote: true, tries: e.tries})

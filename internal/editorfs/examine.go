@@ -24,7 +24,7 @@ func (e *edit) examine(ctx context.Context, old string, outcome error) (saved *c
 	now, err := e.files.look(e.resolved)
 	switch {
 	case err == nil && now.text == e.n.text:
-		return now, e.hear(ctx, old), e.linked()
+		return now, e.readBack(ctx, old), e.linked()
 	case outcome != nil:
 		return nil, fine, outcome
 	case err != nil:
@@ -34,7 +34,7 @@ func (e *edit) examine(ctx context.Context, old string, outcome error) (saved *c
 	case now.text == old, now.text == "": // a reload has undone the edit, or nothing was written
 		return nil, fine, errMoved
 	}
-	buffer, err := e.ask(ctx, e.path)
+	buffer, err := e.readEditor(ctx, e.path)
 	if err != nil {
 		return nil, fine, err
 	}
@@ -51,17 +51,17 @@ func (e *edit) examine(ctx context.Context, old string, outcome error) (saved *c
 	return now, found, e.linked()
 }
 
-// hear reads the editor after a write that has put droid's text on disk. Where it cannot say
+// readBack reads the editor after a write that has put droid's text on disk. Where it cannot say
 // what it has, agreed stays false.
-func (e *edit) hear(ctx context.Context, old string) finding {
+func (e *edit) readBack(ctx context.Context, old string) finding {
 	e.agreed = false
-	buffer, err := e.ask(ctx, e.path)
+	buffer, err := e.readEditor(ctx, e.path)
 	switch {
 	case err != nil, buffer == "" && e.n.text != "":
 	case alike(e.n.text, buffer):
 		e.agreed = true
 	case e.old != nil && alike(old, buffer):
-		e.heard = buffer
+		e.readText = buffer
 		return undone
 	default:
 		e.distrust(e.location)
@@ -74,7 +74,7 @@ func (e *edit) hear(ctx context.Context, old string) finding {
 // is reloaded; if that comes in between, the edit is found twice. Or the editor writes beside
 // its buffer, and may be about to reload that.
 func (e *edit) onceMore(ctx context.Context, old string) (*content, finding, error) {
-	err := e.write(ctx, e.heard)
+	err := e.write(ctx, e.readText)
 	saved, found, err := e.examine(ctx, old, err)
 	if err != nil || found != undone {
 		return saved, found, err
@@ -82,7 +82,7 @@ func (e *edit) onceMore(ctx context.Context, old string) (*content, finding, err
 	waiting, cancel := context.WithTimeout(ctx, catchUp)
 	defer cancel()
 	for found == undone && pause(waiting, pollEvery) {
-		found = e.hear(ctx, old)
+		found = e.readBack(ctx, old)
 	}
 	if found == undone {
 		e.distrust(e.location)

@@ -166,7 +166,7 @@ func (r *record) forget() {
 // leave lets others mend the entry. Without an entry it does nothing.
 func (r *record) leave() {
 	if r != nil && r.file != nil {
-		r.path = unclaim(r.file, r.path)
+		_ = r.file.Close()
 	}
 	r.file = nil
 }

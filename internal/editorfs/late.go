@@ -22,15 +22,6 @@ type late struct {
 	tries int    // how many late writes came before, to mend what one had done
 }
 
-// wroteDirectly notes for a late write that droid has written another text since.
-func (f *Files) wroteDirectly(resolved, text string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if p := f.places[resolved]; p != nil && p.late != nil {
-		p.late.text, p.late.wrote = text, true
-	}
-}
-
 // awaitLate waits for the answer to a write beside the caller. If the file is then
 // what the late write made of it, and droid has written another text, that is put there again.
 func (d *Desk) awaitLate(at location, answered <-chan error, l *late) {
@@ -102,7 +93,7 @@ func (d *Desk) mendLate(at location, l *late, answered time.Time) {
 func (e *edit) overwrite(ctx context.Context) (*content, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.files.wait)
 	defer cancel()
-	buffer, err := e.settled(ctx, e.old.text)
+	buffer, err := e.awaitText(ctx, e.old.text)
 	if err != nil {
 		return nil, err
 	}

@@ -42,10 +42,10 @@ func publish(path string, data []byte, lock func(*os.File) error) (*os.File, err
 
 // claim opens an entry for mending, if nobody else has it open. One that cannot be locked is
 // left alone until nobody can be at work on it.
-func (f *Files) claim(path string) (*os.File, string, bool) {
+func (f *Files) claim(path string) (*os.File, bool) {
 	file, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)
 	if err != nil {
-		return nil, "", false
+		return nil, false
 	}
 	err = f.locks.Lock(file)
 	if err != nil && !errors.Is(err, files.ErrHeld) {
@@ -55,13 +55,7 @@ func (f *Files) claim(path string) (*os.File, string, bool) {
 	}
 	if err != nil || !files.At(file, path) {
 		_ = file.Close()
-		return nil, "", false
+		return nil, false
 	}
-	return file, path, true
-}
-
-// unclaim closes an entry that was claimed, and returns its path from then on.
-func unclaim(file *os.File, path string) string {
-	_ = file.Close()
-	return path
+	return file, true
 }
