@@ -124,10 +124,9 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	}
 	e.begun = true
 	e.step(stepRead)
-	old := e.oldText()
 	reading, cancel := context.WithTimeout(ctx, e.files.wait)
 	defer cancel()
-	buffer, err := e.awaitText(reading, old)
+	buffer, err := e.awaitText(reading, e.oldText())
 	if err != nil {
 		return nil, err
 	}
@@ -136,18 +135,24 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	defer cancel()
 	err = e.write(writing, buffer)
 	e.step(stepLook)
-	saved, found, err := e.examine(writing, old, err)
+	saved, found, err := e.examine(writing, err)
 	if err == nil && found == undone {
-		saved, found, err = e.onceMore(writing, old)
+		saved, found, err = e.onceMore(writing)
 	}
 	if err != nil || found != twice {
 		return saved, err
 	}
-	if buffer, err = e.awaitText(writing, saved.text); err != nil {
+	return e.writeOver(writing, saved.text)
+}
+
+// writeOver has the editor write droid's text when it has another one, which is on disk.
+func (e *edit) writeOver(ctx context.Context, has string) (*content, error) {
+	buffer, err := e.awaitText(ctx, has)
+	if err != nil {
 		return nil, err
 	}
-	err = e.write(writing, buffer)
-	saved, _, err = e.examine(writing, old, err)
+	err = e.write(ctx, buffer)
+	saved, _, err := e.examine(ctx, err)
 	return saved, err
 }
 

@@ -86,18 +86,9 @@ func (d *Desk) mendLate(at location, l *late, answered time.Time) {
 	written := *c
 	written.text, written.ends = text, has
 	e := &edit{Desk: d, held: &held{location: at, desk: d, old: c}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
-	_, _ = e.carryOut(f.ctx, e.overwrite) // it logs what is wrong
-}
-
-// overwrite replaces what the disk and the editor have by the text.
-func (e *edit) overwrite(ctx context.Context) (*content, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.files.wait)
-	defer cancel()
-	buffer, err := e.awaitText(ctx, e.old.text)
-	if err != nil {
-		return nil, err
-	}
-	err = e.write(ctx, buffer)
-	saved, _, err := e.examine(ctx, e.old.text, err)
-	return saved, err
+	_, _ = e.carryOut(f.ctx, func(ctx context.Context) (*content, error) { // it logs what is wrong
+		ctx, cancel := context.WithTimeout(ctx, f.wait)
+		defer cancel()
+		return e.writeOver(ctx, c.text)
+	})
 }
