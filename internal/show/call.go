@@ -165,7 +165,7 @@ func (v *View) describe(view toolView, name string, input json.RawMessage) proto
 	raw := object(input)
 	shown := protocol.ToolCall{
 		ToolCallID: view.base().id,
-		Title:      toolTitle(name, in, v.cwd),
+		Title:      protocol.Line(toolTitle(name, in, v.cwd)),
 		Kind:       toolOf(name).kind,
 		Locations:  toolLocations(name, in, v.cwd, v.linesFromOne),
 		RawInput:   boundedInput(raw),

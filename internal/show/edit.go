@@ -51,7 +51,7 @@ func (e *edit) describe(name string, input json.RawMessage, shown *protocol.Tool
 		return
 	}
 	if shown.Locations == nil {
-		shown.Title += " " + fileNames(e.v.cwd, e.changes, nil)
+		shown.Title += protocol.Line(" " + fileNames(e.v.cwd, e.changes, nil))
 	}
 	shown.Locations = changeLocations(e.changes)
 }

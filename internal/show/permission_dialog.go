@@ -148,7 +148,7 @@ func planOption(i int) string { return fmt.Sprintf("plan_%d", i) }
 // planOptions are a button for each plan, and droid's refusal.
 func planOptions(plans []string, options []protocol.PermissionOption) (buttons []protocol.PermissionOption) {
 	for i, name := range plans {
-		buttons = append(buttons, protocol.PermissionOption{OptionID: planOption(i), Name: name, Kind: acp.PermissionOptionKindAllowOnce})
+		buttons = append(buttons, protocol.PermissionOption{OptionID: planOption(i), Name: protocol.Line(name), Kind: acp.PermissionOptionKindAllowOnce})
 	}
 	for _, o := range options {
 		if o.OptionID == stream.OptionCancel {

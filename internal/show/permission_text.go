@@ -194,7 +194,7 @@ func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionO
 	add := func(text string, values ...string) {
 		var labels []string
 		for _, o := range options {
-			label, _, _ := strings.Cut(o.Name, " (")
+			label, _, _ := strings.Cut(string(o.Name), " (")
 			label = "“" + label + "”"
 			if slices.Contains(values, o.OptionID) && !slices.Contains(labels, label) {
 				labels = append(labels, label)

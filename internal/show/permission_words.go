@@ -32,7 +32,7 @@ func withWords(options []protocol.PermissionOption) []protocol.PermissionOption 
 
 // wordsForm asks what the user says to the model with the refusal of what was shown.
 func wordsForm(refused protocol.ToolCall) *protocol.ElicitationParams {
-	return &protocol.ElicitationParams{ToolCallID: refused.ToolCallID, Mode: "form", Message: "Refused: " + refused.Title,
+	return &protocol.ElicitationParams{ToolCallID: refused.ToolCallID, Mode: "form", Message: protocol.Text("Refused: " + refused.Title),
 		Schema: protocol.FormSchema{Type: "object", Required: []string{whyField}, Properties: map[string]protocol.FormField{
 			whyField: {Type: "string", Title: "Why, or what to do instead", Description: "The model reads this right behind the refusal", MinLength: 1},
 		}}}

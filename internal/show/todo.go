@@ -35,7 +35,7 @@ func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 		t.v.showTasks(entries)
 	default:
 		shown := t.v.describe(t, ev.Name, t.input)
-		shown.SessionUpdate, shown.Name = "tool_call", ev.Name
+		shown.SessionUpdate, shown.Name = "tool_call", protocol.Line(ev.Name)
 		shown.Status, shown.Content = update.Status, ResultContent(ev.Content)
 		t.v.send(shown)
 	}
@@ -69,7 +69,7 @@ func planList(raw []byte) ([]protocol.PlanEntry, bool) {
 	}
 	entries := []protocol.PlanEntry{}
 	for _, e := range list {
-		entries = append(entries, protocol.PlanEntry{Content: e.Content, Priority: planPriority(e.Priority), Status: planStatus(e.Status)})
+		entries = append(entries, protocol.PlanEntry{Content: protocol.Line(e.Content), Priority: planPriority(e.Priority), Status: planStatus(e.Status)})
 	}
 	return entries, true
 }
@@ -82,7 +82,7 @@ func planLine(line string) (protocol.PlanEntry, bool) {
 	if m == nil || m[2] == "" {
 		return protocol.PlanEntry{}, false
 	}
-	return protocol.PlanEntry{Content: m[2], Priority: planPriority(""), Status: planStatus(m[1])}, true
+	return protocol.PlanEntry{Content: protocol.Line(m[2]), Priority: planPriority(""), Status: planStatus(m[1])}, true
 }
 
 // planStatus is the ACP status for droid's words; what it does not know is yet
