@@ -207,5 +207,5 @@ func (v *View) toolEnded(ev quirks.ToolEnded) {
 // isUnknownTool tells the result of a tool that does not exist, which 0.99 calls
 // no error.
 func isUnknownTool(ev quirks.ToolEnded) bool {
-	return resultText(ev.Content) == "Unknown tool: "+ev.Name
+	return ResultText(ev.Content) == "Unknown tool: "+ev.Name
 }

@@ -1,7 +1,6 @@
 package show
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,7 +104,7 @@ func (d *permissionDialog) Filled(result *protocol.ElicitationResult) {
 	if d.over || !d.inForm {
 		words := ""
 		if !d.over && d.inWords {
-			words = wordsOf(result)
+			words = filledIn(result, whyField)
 		}
 		d.refuse()
 		d.decision.Words = words
@@ -116,11 +115,7 @@ func (d *permissionDialog) Filled(result *protocol.ElicitationResult) {
 		d.plan = ""
 		return
 	}
-	var text string
-	if result.Action == "accept" {
-		_ = json.Unmarshal(result.Content[planField], &text) // what is no text brings none
-	}
-	switch text = strings.TrimSpace(text); {
+	switch text := filledIn(result, planField); {
 	case text == "" && d.forms < planForms:
 	case text == "":
 		d.refuse()

@@ -38,11 +38,12 @@ func wordsForm(refused protocol.ToolCall) *protocol.ElicitationParams {
 		}}}
 }
 
-// wordsOf is what the user wrote in that form, "" when they wrote nothing or closed it.
-func wordsOf(result *protocol.ElicitationResult) (text string) {
+// filledIn is what the user wrote into a field of a form, "" when they wrote nothing or
+// closed the form.
+func filledIn(result *protocol.ElicitationResult, field string) (text string) {
 	if result == nil || result.Action != "accept" {
 		return ""
 	}
-	_ = json.Unmarshal(result.Content[whyField], &text) // what is no text brings none
+	_ = json.Unmarshal(result.Content[field], &text) // what is no text brings none
 	return strings.TrimSpace(text)
 }

@@ -28,7 +28,7 @@ func (t *todo) progress(Moment, stream.ProgressUpdate) {}
 
 // ended shows the plan, or the call where there is none.
 func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
-	entries, ok := planEntries(t.input)
+	entries, ok := Tasks(t.input)
 	switch {
 	case ev.Unfinished:
 	case update.Status == protocol.StatusCompleted && ok:
@@ -41,10 +41,10 @@ func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 }
 
-// planEntries reads the list of a TodoWrite. droid asks the model for lines of
+// Tasks reads the list of a TodoWrite. droid asks the model for lines of
 // text ("1. [completed] a") and takes an array of objects too, also one that is
 // written as text (0.99 to 0.225).
-func planEntries(input json.RawMessage) ([]protocol.PlanEntry, bool) {
+func Tasks(input json.RawMessage) ([]protocol.PlanEntry, bool) {
 	raw := protocol.Fields(input)["todos"]
 	var text string
 	if json.Unmarshal(raw, &text) != nil || string(raw) == "null" {

@@ -14,7 +14,6 @@ type TrustQuestion struct {
 
 	view   *View
 	id     string
-	title  string
 	asked  bool
 	choice choice
 	call   protocol.ToolCall
@@ -44,7 +43,7 @@ func (v *View) Trust(title, list string) *TrustQuestion {
 	if !v.client.RequestContent {
 		v.sayAs(NoticeID, title+"\n\n"+list)
 	}
-	q := &TrustQuestion{view: v, id: "trust-" + v.newID(), title: title}
+	q := &TrustQuestion{view: v, id: "trust-" + v.newID()}
 	q.choice = newChoice(trustOptions(), true)
 	q.call = protocol.ToolCall{ToolCallID: q.id, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending,
 		Content: []protocol.ToolContent{protocol.TextContent(list)}}
