@@ -70,7 +70,11 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting droid %s: %w", cmd.Path, err)
 	}
-	return newClient(p.Stdout, p.Stdin, p, log, b), nil
+	var settings func(data []byte) error
+	if p.settings != nil {
+		settings = p.settings.Replace
+	}
+	return newClient(p.Stdout, p.Stdin, p, settings, log, b), nil
 }
 
 // process is one running droid.

@@ -57,7 +57,7 @@ func loaded(t *testing.T, steps []fixture.Step) [][]stream.Message {
 // loadResult returns the history in a line, if it has one.
 func loadResult(t *testing.T, line json.RawMessage) []stream.Message {
 	t.Helper()
-	l, err := stream.DecodeLine(line)
+	l, err := new(stream.Decoder).Decode(line, false)
 	require.NoError(t, err)
 	var info stream.SessionInfo
 	if l.Event != nil || len(l.Response.Result) == 0 || json.Unmarshal(l.Response.Result, &info) != nil {
@@ -241,7 +241,7 @@ func opens(s fixture.Step) string {
 // completes returns the assistant message that a line has the snapshot of.
 func completes(t *testing.T, line json.RawMessage) string {
 	t.Helper()
-	l, err := stream.DecodeLine(line)
+	l, err := new(stream.Decoder).Decode(line, false)
 	require.NoError(t, err)
 	if ev, ok := l.Event.(stream.MessageCreated); ok && ev.Message.Role == stream.RoleAssistant {
 		return ev.Message.ID

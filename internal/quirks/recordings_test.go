@@ -66,7 +66,7 @@ func playRecording(t *testing.T, path string, steps []fixture.Step) int {
 			continue
 		}
 		if s.Dir == fixture.FromDroid {
-			l, err := stream.DecodeLine(s.Msg)
+			l, err := new(stream.Decoder).Decode(s.Msg, false)
 			require.NoError(t, err, path)
 			switch ev := l.Event.(type) {
 			case stream.MessageCreated:

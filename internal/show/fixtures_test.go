@@ -163,7 +163,7 @@ func (p *player) toDroid(line json.RawMessage) {
 }
 
 func (p *player) fromDroid(line json.RawMessage) {
-	l, err := stream.DecodeLine(line)
+	l, err := new(stream.Decoder).Decode(line, false)
 	require.NoError(p.t, err)
 	if !l.Version.IsZero() {
 		p.norm.SetVersion(l.Version)
