@@ -395,8 +395,12 @@ func TestParentDeath(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("parent-death signals exist on Linux only")
 	}
+	diesWithItsParent(t, "parent")
+}
+
+func diesWithItsParent(t *testing.T, as string) {
 	life := newLifeline(t)
-	cmd := fakeCommand("parent", life.env())
+	cmd := fakeCommand(as, life.env())
 	parent := exec.Command(cmd.Path)
 	parent.Env = cmd.Env
 	require.NoError(t, parent.Start())
