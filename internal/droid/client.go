@@ -175,14 +175,10 @@ func (c *Client) HasChildren() bool { return c.proc != nil && c.proc.Outside() }
 
 // ExitError returns how droid ended, and nil before Exited is closed.
 func (c *Client) ExitError() *ExitError {
-	select {
-	case <-c.exited:
-	default:
+	if !isClosed(c.exited) {
 		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.state.exit
+	return c.exitError()
 }
 
 // Ending returns a channel that is closed when droid's stdout has ended. Nothing can be
@@ -231,14 +227,12 @@ func (c *Client) superviseStreams() {
 // endBroken kills a droid that closed a stream and lives on: nothing can be
 // said to it any more.
 func (c *Client) endBroken(stream string) {
-	t := time.NewTimer(c.bounds.broken)
-	defer t.Stop()
 	select {
 	case <-c.proc.Exited():
 		return
 	case <-c.closing: // Close ends it
 		return
-	case <-t.C:
+	case <-time.After(c.bounds.broken):
 	}
 	c.log.Warn("droid closed a stream but did not end; killing it", zap.String("stream", stream))
 	c.noteKill("it had closed its " + stream + " and did not end")

@@ -195,12 +195,10 @@ func (c *Client) emit(e stream.Event) {
 	case <-c.closing:
 	}
 	if c.dropped.Load() == 0 {
-		t := time.NewTimer(c.bounds.stall)
-		defer t.Stop()
 		select {
 		case c.events <- e:
 			return
-		case <-t.C:
+		case <-time.After(c.bounds.stall):
 		}
 	}
 	select {

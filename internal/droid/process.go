@@ -158,9 +158,11 @@ func (p *process) exitError(drain time.Duration, log *zap.Logger) *ExitError {
 	return &ExitError{Path: p.path, Code: exit.Code, Signal: exit.Signal, Stderr: exit.Stderr, Err: exit.Err}
 }
 
-func (p *process) hasEnded() bool {
+func (p *process) hasEnded() bool { return isClosed(p.Exited()) }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-p.Exited():
+	case <-c:
 		return true
 	default:
 		return false
