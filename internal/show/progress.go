@@ -50,7 +50,7 @@ func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	case !v.client.Notices:
 		v.notice(r.message, text+".", "\n\n")
 	case title != "":
-		v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: title, Description: reason})
+		v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: protocol.Line(title), Description: protocol.Text(reason)})
 	}
 }
 
@@ -138,7 +138,7 @@ func (v *View) endCompaction(end CompactionEnd, text string, facts CompactionFac
 	}
 	v.compaction = ""
 	if v.client.Compaction {
-		update := protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: id, Status: string(end), Error: visible.Text(facts.Error)}
+		update := protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: id, Status: string(end), Error: protocol.Text(facts.Error)}
 		if text := visible.Text(facts.Summary); text != "" {
 			update.Summary = []protocol.Content{{Type: "text", Text: &text}}
 		}
