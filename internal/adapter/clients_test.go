@@ -417,8 +417,8 @@ func TestAllIsToldWhereNothingShows(t *testing.T) {
 		want  []string
 	}{
 		"several":  {[]fakedroid.Tool{touch, create}, []string{"**touch a**", "**n.txt**", "+x"}},
-		"new file": {[]fakedroid.Tool{create}, []string{"On it. \n\n**n.txt**", "+x", "raises"}},
-		"command":  {[]fakedroid.Tool{touch}, []string{"On it. \n\nRisk: medium", "raises"}},
+		"new file": {[]fakedroid.Tool{create}, []string{"On it. \n\n“", "\n\n**n.txt**", "+x", "sets the mode"}},
+		"command":  {[]fakedroid.Tool{touch}, []string{"On it. \n\n“", "\n\nRisk: medium", "sets the mode"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

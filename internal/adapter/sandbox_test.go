@@ -19,8 +19,8 @@ func TestSandboxViolationOfAnEdit(t *testing.T) {
 			{"label": "Allow always (writes to /out)", "value": "proceed_always"}, {"label": "Deny", "value": "cancel"}}
 		e := begin(t, playing(uses(blocked), v))
 		e.ask = func(p permission) string {
-			require.Equal(t, "**Blocked by droid's sandbox:** Create wants to write to\n\n```\n/out/n.txt\n```\n\nPath is not in the allowed write list.|diff|"+
-				"“Allow always”: kept in droid's settings.json, for all sessions.", texts(p.ToolCall.Content))
+			require.Equal(t, "“Allow always”: kept in droid's settings.json, for all sessions.|"+
+				"**Blocked by droid's sandbox:** Create wants to write to\n\n```\n/out/n.txt\n```\n\nPath is not in the allowed write list.|diff", texts(p.ToolCall.Content))
 			require.EqualValues(t, "Blocked by droid's sandbox (write to /out/n.txt): Create n.txt", p.ToolCall.Title, "also where no more than the title shows")
 			return "cancel"
 		}

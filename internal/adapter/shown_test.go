@@ -64,8 +64,8 @@ func TestPermissionShowsWhatItRuns(t *testing.T) {
 		require.NoError(t, json.Unmarshal(raw, &p))
 		require.Contains(t, p.ToolCall.Title, `rm -rf /\x1b[2K\x1b[1A`)
 		requireSafe(t, encoded(t, p.ToolCall.Title), false)
-		require.Contains(t, *p.ToolCall.Content[0].Content.Text, `rm -rf /\x1b[2K\x1b[1A`)
-		requireSafe(t, encoded(t, *p.ToolCall.Content[0].Content.Text), true)
+		require.Contains(t, *p.ToolCall.Content[1].Content.Text, `rm -rf /\x1b[2K\x1b[1A`)
+		requireSafe(t, encoded(t, *p.ToolCall.Content[1].Content.Text), true)
 	})
 }
 

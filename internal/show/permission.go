@@ -51,7 +51,7 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 	shown, after := v.showOne(ev)
 	always := alwaysText(ev.Tools, options, set.Mode)
 	if always != "" {
-		shown.Content = append(shown.Content, protocol.TextContent(always))
+		shown.Content = slices.Insert(shown.Content, 0, protocol.TextContent(always)) // what is decided stands last, and whole
 	}
 	v.showBefore(ev, shown, always)
 	p := &Permission{Before: v.take()}

@@ -37,11 +37,11 @@ func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, alw
 	case v.client.NoDiffs, !v.client.CallContent && len(ev.Tools) > 1:
 		v.tell(contentText(v.cwd, call.Content))
 	case !v.client.CallContent:
+		v.tell(always)
 		v.sayTools(ev.Tools)
 		if diffs := onlyDiffs(call.Content); !v.client.OneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
 			v.tell(contentText(v.cwd, diffs)) // of a new file some show nothing
 		}
-		v.tell(always)
 	}
 }
 

@@ -208,9 +208,9 @@ func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionO
 	case all(tools, "sandbox_violation"):
 		add("kept in droid's settings.json, for all sessions.", "proceed_always", "proceed_always_file")
 	case all(tools, confirmSpec):
-		add("sets the mode normal, whatever it was before.", stream.OptionOnce)
+		add("sets the mode "+modeName(stream.ModeNormal)+", whatever it was before.", stream.OptionOnce)
 		for _, level := range autonomyLevels {
-			add("sets the mode auto-"+level+".", "proceed_auto_run_"+level)
+			add("sets the mode "+modeName(stream.Mode("auto-"+level))+".", "proceed_auto_run_"+level)
 		}
 	default:
 		add(raises(highestRisk(tools), mode), "proceed_always")
@@ -229,14 +229,23 @@ func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionO
 // raises says what proceed_always does for tools of this risk. In spec mode the
 // autonomy is raised too, but the mode stays.
 func raises(risk string, mode stream.Mode) string {
-	text := "raises the session's autonomy"
-	if risk != "" {
-		text += " to " + risk
-		if mode != stream.ModeSpec {
-			text += " (mode auto-" + risk + ")"
+	switch {
+	case risk == "":
+		return "raises the session's autonomy, for all that follows."
+	case mode == stream.ModeSpec:
+		return "raises the session's autonomy to " + risk + ", for all that follows."
+	}
+	return "sets the mode " + modeName(stream.Mode("auto-"+risk)) + ", for all that follows."
+}
+
+// modeName is what menus call a mode.
+func modeName(mode stream.Mode) string {
+	for _, m := range stream.Modes() {
+		if m.Mode == mode {
+			return m.Name
 		}
 	}
-	return text + ", for all that follows."
+	return string(mode)
 }
 
 func all(tools []stream.PermissionToolUse, confirmation string) bool {

@@ -49,7 +49,7 @@ func TestToolTitleAndLocations(t *testing.T) {
 		{"MultiEdit", `{"file_path":"b.go"}`, "MultiEdit b.go", acp.ToolKindEdit, "/w/b.go"},
 		{"ApplyPatch", `{"input":"*** Begin Patch"}`, "ApplyPatch", acp.ToolKindEdit, ""},
 		{"TodoWrite", `{"todos":"- a"}`, "TodoWrite", acp.ToolKindThink, ""},
-		{"Task", `{"description":"find it\nnow"}`, "Task find it …", acp.ToolKindThink, ""},
+		{"Task", `{"description":"find it\nnow"}`, "Task find it …", acp.ToolKindOther, ""},
 		{"Skill", `{"skill":"review"}`, "Skill review", acp.ToolKindRead, ""},
 		{"Read", `"not an object"`, "Read", acp.ToolKindRead, ""},
 		{"Read", `{"file_path":7}`, "Read", acp.ToolKindRead, ""},

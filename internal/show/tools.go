@@ -33,7 +33,7 @@ var tools = map[string]tool{
 	"WebSearch":    {kind: acp.ToolKindFetch},
 	"ToolSearch":   {kind: acp.ToolKindSearch},
 	"TodoWrite":    {kind: acp.ToolKindThink, view: newTodo},
-	"Task":         {kind: acp.ToolKindThink, view: newTask},
+	"Task":         {kind: acp.ToolKindOther, view: newTask},
 	"Skill":        {kind: acp.ToolKindRead},
 	"ExitSpecMode": {kind: acp.ToolKindSwitchMode, title: planTitle, view: newPlan},
 	"AskUser":      {kind: acp.ToolKindOther, title: askTitle},
