@@ -1,7 +1,6 @@
 // Package commands knows the commands of a session that are not this agent's own: custom
-// commands of the user and the project, and skills. It takes what droid lists and what
-// stands in files, and gives what the editor is offered and what a prompt that begins with
-// "/name" becomes.
+// commands of the user and the project, and skills. It takes what droid lists, and gives
+// what the editor is offered and what a prompt that begins with "/name" becomes.
 package commands
 
 import (
@@ -57,8 +56,8 @@ func (l *List) Has(name string) bool { return has(l.offered, name) }
 // droid ends a turn that begins with it, as failed (0.225).
 func (l *List) Removed(name string) bool { return !l.Has(name) && slices.Contains(l.gone, Name(name)) }
 
-// Expand replaces "/name args" by the command's text where droid does not do that itself:
-// before 0.215, and for commands that droid does not list.
+// Expand replaces "/name args" where droid does not do that itself: for a skill whose name
+// has spaces in it.
 func (l *List) Expand(text string) string {
 	name, args, ok := Split(text)
 	if !ok {
