@@ -1,16 +1,13 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"io"
 	"slices"
 	"time"
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/files"
 	"droid-acp/internal/links"
 	"droid-acp/internal/sessionid"
 )
@@ -80,7 +77,6 @@ type family struct {
 	dirs     map[string]*dirFiles   // by path
 	children map[string][]candidate // those that droid made by compacting a session, by that one's id
 	heads    map[string]head        // of files, by path; of one that cannot be read an empty one
-	made     map[string]bool        // whether droid made it by compacting its parent, by path
 	nexts    map[string]step        // what next found
 	ahead    map[string]int         // what stepsAhead found
 	asked    int                    // how often next was called, for tests
@@ -103,7 +99,7 @@ type dirFiles struct {
 func newFamily(set *links.Set, files []candidate) *family {
 	f := &family{
 		links: set, files: make(map[string]candidate, len(files)), dirs: map[string]*dirFiles{},
-		children: map[string][]candidate{}, heads: map[string]head{}, made: map[string]bool{}, nexts: map[string]step{}, ahead: map[string]int{},
+		children: map[string][]candidate{}, heads: map[string]head{}, nexts: map[string]step{}, ahead: map[string]int{},
 	}
 	for _, c := range files {
 		if _, known := f.files[c.id]; !known {
@@ -275,21 +271,11 @@ func (f *family) compacted(id string) (made string, at time.Time) {
 	}
 	for _, c := range f.children[id] {
 		h := f.head(c)
-		if order(c.updated, c.id, parent.updated, parent.id) < 0 && h.compactedAt.After(at) && f.isCompaction(c, h, parent) {
+		if order(c.updated, c.id, parent.updated, parent.id) < 0 && h.compactedAt.After(at) && h.compactionOf(parent) {
 			made, at = c.id, h.compactedAt
 		}
 	}
 	return made, at
-}
-
-// isCompaction is head.compactionOf, which may read all of the parent.
-func (f *family) isCompaction(c candidate, h head, parent candidate) bool {
-	is, known := f.made[c.path()]
-	if !known {
-		is = h.compactionOf(parent)
-		f.made[c.path()] = is
-	}
-	return is
 }
 
 // compactionSlack is how long after a compaction droid may still write to the
@@ -302,39 +288,7 @@ const compactionSlack = 2 * time.Second
 //
 // The new session begins with a line of type compaction_state, and names its parent
 // (0.117 to 0.225). A fork or rewind of it begins alike; 0.215 and later say where it was
-// forked, and what older ones copied is in the parent, too.
+// forked. What an older droid wrote may be either, so it is a thread of its own.
 func (h head) compactionOf(parent candidate) bool {
-	if h.compaction == "" || len(h.ForkedAt) > 0 || parent.updated.After(h.compactedAt.Add(compactionSlack)) {
-		return false
-	}
-	if h.Host != "" {
-		return true // written by a droid that would have said where it was forked
-	}
-	return !contains(parent.path(), h.compaction)
-}
-
-// contains reports whether a file has this text somewhere. It reports true for a
-// file that cannot be read.
-func contains(path, text string) bool {
-	f, _, err := files.Open(path)
-	if err != nil {
-		return true
-	}
-	defer func() { _ = f.Close() }() // it is only read
-	buf := make([]byte, 0, 256<<10)
-	for {
-		n, err := f.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		switch {
-		case bytes.Contains(buf, []byte(text)):
-			return true
-		case err == io.EOF:
-			return false
-		case err != nil:
-			return true
-		}
-		if keep := len(text) - 1; len(buf) > keep {
-			buf = buf[:copy(buf, buf[len(buf)-keep:])]
-		}
-	}
+	return h.compaction != "" && h.Host != "" && len(h.ForkedAt) == 0 && !parent.updated.After(h.compactedAt.Add(compactionSlack))
 }
