@@ -40,9 +40,9 @@ func (s *Session) lookForCommands(limit time.Duration, then func()) {
 	}, over)
 }
 
-// whenExpanded calls then when a prompt that begins with "/name" may go to droid. The
+// whenKnown calls then when a prompt that begins with "/name" may go to droid. The
 // command may have come or gone just now, so it is looked for.
-func (s *Session) whenExpanded(p *userPrompt, then func()) {
+func (s *Session) whenKnown(p *userPrompt, then func()) {
 	name, _, ok := commands.Split(p.typed)
 	if !ok {
 		then()

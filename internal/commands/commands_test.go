@@ -48,14 +48,8 @@ func TestOffered(t *testing.T) {
 			{Name: "droid's", Location: "builtin"}, {Name: "c"}, {}},
 	})
 	require.True(t, l.Known())
-	require.Equal(t, []string{"c", "a-b", "my-skill", "demo"}, l.names())
+	require.Equal(t, []string{"c", "a-b", "demo"}, l.names())
 	require.Equal(t, "Last", l.Offered()[1].Description, "that is what droid runs")
-	for text, want := range map[string]string{
-		"/my-skill now": `Use your skill "My Skill" now. now`, "/MY-SKILL": `Use your skill "My Skill" now. `, // droid does not
-		"/c x": "/c x", "/demo": "/demo", "/other": "/other", "my-skill": "my-skill", "/my-skill/": "/my-skill/", // droid's
-	} {
-		require.Equal(t, want, l.Expand(text), text)
-	}
 }
 
 // What droid does not tell again stays, what it lists no more is gone, and a look that began

@@ -49,10 +49,8 @@ func (f Found) lists(name string) bool {
 	return slices.ContainsFunc(f.commands, func(c droid.CustomCommand) bool { return c.Name == name })
 }
 
-// offered are the commands that a user can type, and the texts of those that droid does
-// not expand itself.
-func (f Found) offered() (all []protocol.AvailableCommand, texts map[string]string) {
-	texts = make(map[string]string)
+// offered are the commands that a user can type.
+func (f Found) offered() (all []protocol.AvailableCommand) {
 	for _, c := range slices.Backward(f.commands) { // of one name, droid runs the last
 		// droid gives the name "-" to all that have no letter and no digit.
 		if strings.Trim(c.Name, "-") != "" && !has(all, c.Name) {
@@ -61,27 +59,18 @@ func (f Found) offered() (all []protocol.AvailableCommand, texts map[string]stri
 	}
 	slices.Reverse(all)
 	for _, skill := range f.skills {
-		name := skill.Name
-		spaced := strings.ContainsFunc(name, unicode.IsSpace) // droid does not take such a name (0.225)
-		if spaced {
-			name = Name(name)
-		}
-		if !isTyped(skill) || has(all, name) {
-			continue
-		}
-		all = append(all, describe(name, skill.Description, ""))
-		if spaced {
-			texts[name] = "Use your skill \"" + skill.Name + "\" now. $ARGUMENTS"
+		if isTyped(skill) && !has(all, skill.Name) {
+			all = append(all, describe(skill.Name, skill.Description, ""))
 		}
 	}
-	return all, texts
+	return all
 }
 
 // isTyped reports whether users start a skill by typing its name. Where droid does not
-// say, that holds for all but droid's own skills.
+// say, that holds for all but droid's own skills. droid takes no name with a space in it (0.225).
 func isTyped(skill droid.Skill) bool {
 	switch {
-	case skill.Name == "" || skill.Enabled != nil && !*skill.Enabled:
+	case skill.Name == "" || strings.ContainsFunc(skill.Name, unicode.IsSpace) || skill.Enabled != nil && !*skill.Enabled:
 		return false
 	case skill.UserInvocable == nil:
 		return skill.Location != "builtin"
