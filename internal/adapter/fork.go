@@ -64,7 +64,7 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 }
 
 // copyHere has the session's process copy the session. When done is called, the process
-// works on the session that it had, or is let go.
+// works on the session that it had.
 func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.RequestError)) {
 	var id string
 	callDroid(s, 1, func(err *acp.RequestError) { done("", err) }, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
@@ -76,22 +76,36 @@ func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.Re
 			return outOfTime(ctx, err)
 		}
 	}, func(_ *droid.Client, err error) {
-		s.backFromCopy(err)
-		if err != nil {
-			done("", problem.NotDone(problem.Copying, err))
-			return
-		}
-		done(id, nil)
+		s.backFromCopy(err, func() {
+			if err != nil {
+				done("", problem.NotDone(problem.Copying, err))
+				return
+			}
+			done(id, nil)
+		})
 	})
 }
 
-// backFromCopy ends a droid that goes on in the copy which it has made (quirk 35), also where
-// nobody waited for its answer: the next process loads the session.
-func (s *Session) backFromCopy(failed error) {
+// backFromCopy has a droid that goes on in the copy which it has made (quirk 35) load the
+// session again. If that fails, or nobody waited for droid's answer, the next process does.
+func (s *Session) backFromCopy(failed error, then func()) {
 	var refused *stream.RPCError
-	if s.proc.client() != nil && !s.proc.has(stream.StaysAfterFork) && !errors.As(failed, &refused) {
-		s.leave()
+	if s.proc.client() == nil || s.proc.has(stream.StaysAfterFork) || errors.As(failed, &refused) {
+		then()
+		return
 	}
+	if failed != nil {
+		s.leave()
+		then()
+		return
+	}
+	s.loadAgain(s.Context, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
+		if err != nil && s.proc.client() != nil {
+			s.log.Warn("droid does not go back from a copy; another one takes the session up", errorKind(err)...)
+			s.leave()
+		}
+		then()
+	})
 }
 
 // forkStored copies a thread that is not open here and whose files are kept: one process loads its newest
