@@ -146,7 +146,7 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 	}
 	check := Check{Result: OK, Found: fmt.Sprintf("It speaks protocol %s, that of droid %s and newer.", version, version.Generation()), Facts: facts}
 	if missing := version.Missing(); missing != "" {
-		check.Result, check.Found, check.ToDo = Warning, check.Found+" It "+missing+".", stream.Update
+		check.Result, check.Found, check.ToDo = Warning, check.Found+" It "+missing+".", diagnosis.UpdateIt(p.program)
 	}
 	return check
 }
