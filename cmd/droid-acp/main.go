@@ -95,7 +95,6 @@ func serveCommand(name string) subcommand {
 }
 
 func runServe(c *call) int {
-	common := c.commonFlags
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
 		return usageError(c.stderr, err)
@@ -115,27 +114,27 @@ func runServe(c *call) int {
 		dir = os.TempDir() // the directory of the spare process alone; sessions name their own
 	}
 	agent := adapter.New(adapter.Config{
-		Locate: func() (string, error) { return droid.Find(common.droid) },
+		Locate: c.findDroid,
 		Start: func(command droid.Command) (*droid.Client, error) {
 			if err := needHome(); err != nil {
 				return nil, err
 			}
-			path, err := droid.Find(common.droid)
+			path, err := c.findDroid()
 			if err != nil {
 				return nil, err
 			}
 			command.Path = path
 			return droid.Start(command, log)
 		},
-		Login:        common.startLogin(log),
-		LoginCommand: common.clientsLogin(),
+		Login:        c.startLogin(log),
+		LoginCommand: c.clientsLogin(),
 		Store:        sessionStore(log),
-		Defaults:     common.defaults(),
-		ParkAfter:    common.parkAfter,
-		Files:        adapter.FilesWay(common.files),
+		Defaults:     c.defaults(),
+		ParkAfter:    c.values.Duration(settings.ParkAfter),
+		Files:        adapter.FilesWay(c.values.String(settings.Files)),
 		Journal:      stateFile("edits"),
-		Trust:        common.keeper(),
-		Shell:        common.shell,
+		Trust:        keeper(c.values.String(settings.Trust)),
+		Shell:        c.values.Bool(settings.Shell),
 		Dir:          dir,
 		Version:      version(),
 		Log:          log,
@@ -147,43 +146,13 @@ func runServe(c *call) int {
 	return exitOK
 }
 
-// commonFlags are the values of settings.Common; of one that a command does not read, the
-// default.
-type commonFlags struct {
-	droid     string
-	parkAfter time.Duration
-	model     string
-	mode      string
-	effort    string
-	followUp  string
-	files     string
-	trust     string
-	shell     bool
-	logFile   string
-	logFileBy string // the flag or the variable that names it
-	logLevel  string
-}
-
-func readCommon(v settings.Values) commonFlags {
-	return commonFlags{
-		droid:     v.String(settings.Droid),
-		parkAfter: v.Duration(settings.ParkAfter),
-		model:     v.String(settings.Model),
-		mode:      v.String(settings.Mode),
-		effort:    v.String(settings.Effort),
-		followUp:  v.String(settings.FollowUp),
-		files:     v.String(settings.Files),
-		trust:     v.String(settings.Trust),
-		shell:     v.Bool(settings.Shell),
-		logFile:   v.String(settings.LogFile),
-		logFileBy: v.Source(settings.LogFile),
-		logLevel:  v.String(settings.LogLevel),
-	}
-}
+// findDroid finds the droid program.
+func (c *call) findDroid() (string, error) { return droid.Find(c.values.String(settings.Droid)) }
 
 // defaults are what new sessions start with.
-func (c *commonFlags) defaults() options.Defaults {
-	return options.Defaults{Mode: stream.Mode(c.mode), Model: c.model, Effort: c.effort, FollowUp: c.followUp}
+func (c *call) defaults() options.Defaults {
+	v := c.values
+	return options.Defaults{Mode: stream.Mode(v.String(settings.Mode)), Model: v.String(settings.Model), Effort: v.String(settings.Effort), FollowUp: v.String(settings.FollowUp)}
 }
 
 // usageError says what is wrong with the call, and where the help of the command is.

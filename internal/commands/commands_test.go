@@ -32,7 +32,7 @@ func TestName(t *testing.T) {
 // names are the names of what is offered.
 func (l *List) names() (names []string) {
 	for _, c := range l.Offered() {
-		names = append(names, c.Name)
+		names = append(names, string(c.Name))
 	}
 	return names
 }
@@ -49,7 +49,7 @@ func TestOffered(t *testing.T) {
 	})
 	require.True(t, l.Known())
 	require.Equal(t, []string{"c", "a-b", "demo"}, l.names())
-	require.Equal(t, "Last", l.Offered()[1].Description, "that is what droid runs")
+	require.EqualValues(t, "Last", l.Offered()[1].Description, "that is what droid runs")
 }
 
 // What droid does not tell again stays, what it lists no more is gone, and a look that began

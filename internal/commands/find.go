@@ -53,13 +53,13 @@ func (f Found) lists(name string) bool {
 func (f Found) offered() (all []protocol.AvailableCommand) {
 	for _, c := range slices.Backward(f.commands) { // of one name, droid runs the last
 		// droid gives the name "-" to all that have no letter and no digit.
-		if strings.Trim(c.Name, "-") != "" && !has(all, c.Name) {
+		if strings.Trim(c.Name, "-") != "" && !has(all, protocol.Line(c.Name)) {
 			all = append(all, describe(c.Name, c.Description, c.ArgumentHint))
 		}
 	}
 	slices.Reverse(all)
 	for _, skill := range f.skills {
-		if isTyped(skill) && !has(all, skill.Name) {
+		if isTyped(skill) && !has(all, protocol.Line(skill.Name)) {
 			all = append(all, describe(skill.Name, skill.Description, ""))
 		}
 	}
@@ -79,13 +79,13 @@ func isTyped(skill droid.Skill) bool {
 }
 
 func describe(name, description, hint string) protocol.AvailableCommand {
-	c := protocol.AvailableCommand{Name: name, Description: show.FirstLine(description)}
+	c := protocol.AvailableCommand{Name: protocol.Line(name), Description: protocol.Line(show.FirstLine(description))}
 	if c.Description == "" {
-		c.Description = name
+		c.Description = protocol.Line(name)
 	}
 	if hint == "" {
 		hint = "arguments"
 	}
-	c.Input = &protocol.CommandInput{Hint: hint}
+	c.Input = &protocol.CommandInput{Hint: protocol.Line(hint)}
 	return c
 }
