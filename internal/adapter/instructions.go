@@ -2,8 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -34,43 +32,18 @@ func (a *Agent) rootsOf(id string) []string {
 	return nil
 }
 
-// openInstructed opens a new session with instructions. Where droid stores words with a
-// session it gets them that way, so that they hold whoever loads the session. An older
-// one gets them with its process.
+// openInstructed opens a new session with instructions. droid gets the words with the
+// session and stores them there, so that they hold whoever loads it.
 func (a *Agent) openInstructed(ctx context.Context, w instructions.Wanted) (*droid.Client, *stream.SessionInfo, error) {
 	params := droid.InitializeParams{CWD: w.CWD, Settings: a.cfg.Defaults.Settings(), SystemPrompt: w.Text}
-	if w.Text != "" && a.spareMayStore(ctx) {
-		client, info, err := a.launch(ctx, w.CWD, w.Servers, w.Added(w.Text), openStoring(openNew(params)))
-		if !errors.Is(err, errDoesNotStore) {
-			return client, info, err
-		}
-	}
-	params.SystemPrompt = ""
-	return a.launch(ctx, w.CWD, w.Servers, w.Added(""), openNew(params))
+	return a.launch(ctx, w.CWD, w.Servers, w.Added(w.Text), openNew(params))
 }
 
-// spareTime bounds how long the spare is asked for its version.
-const spareTime = 5 * time.Second
-
-// spareMayStore reports false when words could not be given to the spare, which then is
-// left for a session without any.
-func (a *Agent) spareMayStore(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, spareTime)
-	defer cancel()
-	version := a.spare.AwaitVersion(ctx)
-	return version.IsZero() || version.Has(stream.StoresSystemPrompt)
-}
-
-// errDoesNotStore is why a droid was not asked to open a session.
-var errDoesNotStore = errors.New("this droid does not store additions to the system prompt")
-
-// openStoring refuses a droid that would ignore the words of a new session.
-func openStoring(open opener) opener {
-	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		if !client.AwaitVersion(ctx).Has(stream.StoresSystemPrompt) && client.ExitError() == nil && ctx.Err() == nil {
-			return nil, errDoesNotStore
-		}
-		return open(ctx, client, servers)
+// checkWords ends a droid that has not taken the words of its new session (before 0.215).
+// The next process gets them when it starts, see addedTo.
+func (s *Session) checkWords() {
+	if s.instructed.Load().Text != "" && s.proc.client() != nil && !s.proc.has(stream.StoresSystemPrompt) {
+		s.leave()
 	}
 }
 

@@ -296,8 +296,7 @@ func (s *Session) checkPrompt(p *userPrompt) *acp.RequestError {
 }
 
 // compose makes the message of a prompt that is about to go to droid, as the session can
-// take it now. It puts the text of a command in the place of its name, where droid does
-// not do that.
+// take it now.
 func (s *Session) compose(p *userPrompt) *acp.RequestError {
 	if p.further != nil && p.further.words != "" {
 		p.message.Text = p.further.words
@@ -308,7 +307,6 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 		return problem.InvalidParams("%v", err)
 	}
 	p.message = message
-	p.message.Text = s.commands.Expand(message.Text)
 	return s.refusedProgram(p.message.Text)
 }
 

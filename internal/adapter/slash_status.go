@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
 )
 
@@ -29,7 +30,11 @@ func statusCommand(r *slashRun, _ string) {
 func (s *Session) status(path string) string {
 	protocol := "no process runs; the next prompt starts one"
 	if s.proc.client() != nil {
-		protocol = "protocol " + s.proc.client().Version().String()
+		version := s.proc.client().Version()
+		protocol = "protocol " + version.String()
+		if missing := version.Missing(); missing != "" {
+			protocol += "; it " + missing + ". " + stream.Update
+		}
 	}
 	waits := "nothing"
 	if all := s.waits(time.Now()); len(all) > 0 {

@@ -88,7 +88,7 @@ func (s *Session) needDroid(p *userPrompt) {
 			}
 			s.whenTrusted(p, func() {
 				s.inItsMode(p, func() {
-					s.whenServersStarted(func() { s.whenLinksSeen(p, func() { s.whenExpanded(p, ready) }) })
+					s.whenServersStarted(func() { s.whenLinksSeen(p, func() { s.whenKnown(p, ready) }) })
 				})
 			})
 		})

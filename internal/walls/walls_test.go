@@ -29,7 +29,7 @@ var mayImport = map[string]string{
 	"internal/waiting":      "",
 	"internal/owner":        "internal/problem",
 	"internal/loading":      "internal/droid/stream internal/quirks",
-	"internal/commands":     "internal/droid internal/droid/layer internal/droid/stream internal/files internal/protocol internal/show",
+	"internal/commands":     "internal/droid internal/droid/stream internal/protocol internal/show",
 	"internal/registry":     "",
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
 	"internal/options":      "internal/droid/stream internal/protocol",
