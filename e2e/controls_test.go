@@ -490,7 +490,7 @@ func TestCommands(t *testing.T) {
 			return end.text()
 		}
 		limited := h.version == oldestDroid // 0.117 can more
-		require.Equal(t, "One. Made.", say("first"))
+		require.Equal(t, "One. \n\nMade.", say("first"))
 		require.Equal(t, "Two.", say("zweitens"))
 		if h.version == newDroid {
 			require.Contains(t, s.commands(), "greet")

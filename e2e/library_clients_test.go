@@ -185,7 +185,8 @@ func shown(events []event) []string {
 				previous, text := order[len(order)-1], e.Text
 				order[len(order)-1] = func() string { return previous() + text }
 			} else {
-				order = append(order, func() string { return e.Event + ": " + e.Text })
+				text := strings.TrimLeft(e.Text, "\n") // what keeps it apart from the message before
+				order = append(order, func() string { return e.Event + ": " + text })
 			}
 			last = e.Event
 		case "tool":

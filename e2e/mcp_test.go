@@ -211,11 +211,11 @@ func (e ending) results() map[string]string {
 	return results
 }
 
-// thoughts are what the agent itself said in a turn.
-func (e ending) thoughts() string {
+// notices are what the agent itself said in a turn.
+func (e ending) notices() string {
 	var b strings.Builder
 	for _, u := range e.Updates {
-		if u.SessionUpdate == "agent_thought_chunk" {
+		if u.isNotice() {
 			b.WriteString(u.text() + "\n")
 		}
 	}
@@ -266,7 +266,7 @@ func TestMCPServers(t *testing.T) {
 		}, end.results())
 		require.Contains(t, string(c.asked()[0].ToolCall), "tiny: echo")
 		require.Contains(t, authorized(), "Bearer secret")
-		told := end.thoughts()
+		told := end.notices()
 		require.Contains(t, told, "The MCP server broken cannot start")
 		require.Contains(t, told, "The MCP server coo is not there")
 		require.Contains(t, told, "this one is tiny-2 there")
@@ -300,7 +300,7 @@ func TestMCPServersThatHang(t *testing.T) {
 		turn.awaitUpdate("what it waits for", func(u update) bool { return strings.Contains(u.raw, "Waiting for the MCP servers to start: ") })
 		end := turn.end(2 * turnLimit) // a call of an MCP tool waits until droid gives the server up, after 30 s
 		require.Nil(t, end.Err)
-		require.Contains(t, end.thoughts(), "These MCP servers have not answered for 10s: mute")
+		require.Contains(t, end.notices(), "These MCP servers have not answered for 10s: mute")
 		require.Equal(t, []string{"completed"}, end.tools(), "all else works")
 	})
 }
@@ -333,7 +333,7 @@ func TestMCPServersStay(t *testing.T) {
 			t.Helper()
 			end := s.prompt(prompt).end(turnLimit)
 			require.Nil(t, end.Err)
-			require.Equal(t, "completed "+said, end.results()[prompt+"-"+server], "%s: %s", prompt, end.thoughts())
+			require.Equal(t, "completed "+said, end.results()[prompt+"-"+server], "%s: %s", prompt, end.notices())
 		}
 		params := func(id string, servers ...any) map[string]any {
 			return map[string]any{"sessionId": id, "cwd": h.work, "mcpServers": servers}
@@ -393,7 +393,7 @@ func TestMCPServersBesideRuntimeSettings(t *testing.T) {
 		if h.version == newDroid {
 			require.Equal(t, "completed hello tiny", end.results()["use-tiny"])
 		} else {
-			require.Contains(t, end.thoughts(), "ignores MCP servers that an editor passes: tiny")
+			require.Contains(t, end.notices(), "ignores MCP servers that an editor passes: tiny")
 		}
 		c.end(h)
 		h.unchanged(t, before, "hello ")
@@ -416,7 +416,7 @@ func TestMCPServersWithoutSettings(t *testing.T) {
 		if h.version == newDroid {
 			require.Equal(t, "completed hello tiny", end.results()["use-tiny"])
 		} else {
-			require.Contains(t, end.thoughts(), "ignores MCP servers that an editor passes: tiny")
+			require.Contains(t, end.notices(), "ignores MCP servers that an editor passes: tiny")
 		}
 	})
 }

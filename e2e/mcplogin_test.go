@@ -149,7 +149,7 @@ func (c *client) told(from int, text string) bool {
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.lines[from:], func(l line) bool {
 		u, ok := asUpdate(l)
-		return ok && u.SessionUpdate == "agent_thought_chunk" && strings.Contains(u.text(), text)
+		return ok && u.isNotice() && strings.Contains(u.text(), text)
 	})
 }
 

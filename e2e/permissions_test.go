@@ -286,12 +286,12 @@ func TestAlwaysRaisesTheMode(t *testing.T) {
 		c := startAgent(t, h)
 		c.onPermission(func(p permission) string { return p.option("allow_always") })
 		s := c.open(h)
-		for i, tc := range []struct{ word, mode string }{{"write", "auto-low"}, {"run", "auto-medium"}} {
+		for i, tc := range []struct{ word, mode, name string }{{"write", "auto-low", "Auto (Low)"}, {"run", "auto-medium", "Auto (Medium)"}} {
 			turn := s.prompt(tc.word)
 			end := turn.end(turnLimit)
 			require.Equal(t, []string{"completed", "completed"}, end.tools())
 			require.Len(t, c.asked(), i+1, "once for each")
-			require.Contains(t, c.asked()[i].text(t), "(mode "+tc.mode+")")
+			require.Contains(t, c.asked()[i].text(t), "sets the mode "+tc.name)
 			require.Equal(t, []string{tc.mode}, c.modesAfter(turn.from))
 		}
 	})

@@ -60,7 +60,7 @@ func TestQuestionsInAForm(t *testing.T) {
 		answer(`{"action":"accept","content":{"question_01":"Blue","question_02_other":"Gigantic","question_03":"Round"}}`)
 		end := s.prompt("fill").end(turnLimit)
 		require.Nil(t, end.Err)
-		require.Equal(t, "I ask. Thank you.", end.text())
+		require.Equal(t, "I ask. \n\nThank you.", end.text())
 		for _, word := range []string{"[answer] Blue", "[answer] Gigantic", "[answer] Round"} {
 			require.Contains(t, toldModel(model, "fill"), word)
 		}
@@ -68,7 +68,7 @@ func TestQuestionsInAForm(t *testing.T) {
 
 		answer(`{"action":"decline"}`)
 		end = s.prompt("decline").end(turnLimit)
-		require.Equal(t, "I ask. Thank you.", end.text(), "the model goes on without an answer")
+		require.Equal(t, "I ask. \n\nThank you.", end.text(), "the model goes on without an answer")
 		require.Contains(t, toldModel(model, "decline"), "declined to answer")
 
 		answer(`{"action":"cancel"}`)
@@ -108,7 +108,7 @@ func TestQuestionsAsChoices(t *testing.T) {
 
 		c.onPermission(rejectOnce)
 		end = s.prompt("decline").end(turnLimit)
-		require.Equal(t, "I ask. Thank you.", end.text())
+		require.Equal(t, "I ask. \n\nThank you.", end.text())
 		require.Contains(t, toldModel(model, "decline"), "declined to answer")
 		require.Len(t, c.asked(), 6)
 
@@ -145,7 +145,7 @@ func TestQuestionOfSeveralAnswers(t *testing.T) {
 		return `{"action":"accept","content":{"question_01":["Doors","Roof"],"question_01_other":"Cellar"}}`
 	})
 	s := c.openAs(h, map[string]any{"elicitation": map[string]any{"form": map[string]any{}}})
-	require.Equal(t, "I ask. Thank you.", s.prompt("form").end(turnLimit).text())
+	require.Equal(t, "I ask. \n\nThank you.", s.prompt("form").end(turnLimit).text())
 	require.Contains(t, toldModel(model, "form"), "[answer] Doors, Roof, Cellar")
 	c.end(h)
 
@@ -156,6 +156,6 @@ func TestQuestionOfSeveralAnswers(t *testing.T) {
 		picks = picks[1:]
 		return pick
 	})
-	require.Equal(t, "I ask. Thank you.", c.open(h).prompt("choices").end(turnLimit).text())
+	require.Equal(t, "I ask. \n\nThank you.", c.open(h).prompt("choices").end(turnLimit).text())
 	require.Contains(t, toldModel(model, "choices"), "[answer] Roof, Doors")
 }

@@ -209,8 +209,8 @@ func TestServersStayWithoutTheirSecrets(t *testing.T) {
 			useMCP(model, when, "tiny", "web")
 			end := s.prompt(when).end(turnLimit)
 			require.Nil(t, end.Err, when)
-			require.Equal(t, "completed hello tiny", end.results()[when+"-tiny"], "%s: %s", when, end.thoughts())
-			require.Equal(t, "completed over http: web", end.results()[when+"-web"], "%s: %s", when, end.thoughts())
+			require.Equal(t, "completed hello tiny", end.results()[when+"-tiny"], "%s: %s", when, end.notices())
+			require.Equal(t, "completed over http: web", end.results()[when+"-web"], "%s: %s", when, end.notices())
 			require.Empty(t, c.shown(h), when)
 		}
 		works("first")

@@ -23,7 +23,7 @@ func TestSubagentThatFails(t *testing.T) {
 		s := c.open(h)
 		end := s.prompt("delegate").end(turnLimit)
 		require.Nil(t, end.Err)
-		require.Equal(t, "I delegate. It failed.", end.text())
+		require.Equal(t, "I delegate. \n\nIt failed.", end.text())
 		updates := end.ofTool("t")
 		require.NotEmpty(t, updates)
 		titles, shown := "", ""

@@ -96,7 +96,7 @@ func TestPermissionAllowed(t *testing.T) {
 		end := c.open(h).prompt("touch it").end(turnLimit)
 		require.Nil(t, end.Err)
 		require.Equal(t, "end_turn", end.Stop)
-		require.Equal(t, "I touch it. It is there.", end.text())
+		require.Equal(t, "I touch it. \n\nIt is there.", end.text())
 		require.Equal(t, []string{"completed"}, end.tools())
 		require.FileExists(t, filepath.Join(h.work, "allowed"))
 	})

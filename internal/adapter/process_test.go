@@ -198,6 +198,6 @@ func TestAskedWhileDroidEnds(t *testing.T) {
 		die()
 		time.Sleep(time.Second)
 		require.Equal(t, "end_turn", e.run("two"))
-		require.Contains(t, e.updates(), "notice: droid had ended and was started again; the session continues.\n\n")
+		require.Contains(t, e.updates(), "thought: droid had ended and was started again; the session continues.")
 	})
 }

@@ -79,7 +79,7 @@ func (s *Session) needDroid(p *userPrompt) {
 	s.renewed(func() {
 		s.droidFor(p, func(started bool) {
 			if started && crashed {
-				s.tell(show.Notice("droid had ended and was started again; the session continues."))
+				s.tell(show.Thought("droid had ended and was started again; the session continues."))
 			}
 			ready := func() {
 				if p.attempt == attempt { // else droid has died, and the prompt needed another one

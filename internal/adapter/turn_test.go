@@ -594,7 +594,7 @@ func TestCrashMidTurn(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("again"))
 		got := e.updates()
 		require.Contains(t, got, "agent: \n\nDone.")
-		require.Contains(t, got, "notice: droid had ended and was started again; the session continues.\n\n")
+		require.Contains(t, got, "thought: droid had ended and was started again; the session continues.")
 		require.Contains(t, got, "tool_call t1 pending touch a")
 		require.Contains(t, got, "tool_call t1~2 pending touch a", "the new process uses the same id for another call")
 	})

@@ -116,7 +116,11 @@ func (v *View) show(m Moment, ev quirks.Event) {
 			v.tell("The model's answer broke off and came again: above, what stands before “" + shorten(FirstLine(ev.Text), 60) + "” is void.")
 		}
 	case quirks.Notice:
-		v.tell(ProviderWords(ev.Text))
+		if words := ProviderWords(ev.Text); isFailure(words) {
+			v.tell(words)
+		} else {
+			v.text(v.newID(), visible.Text(words), true) // such as "/NAME is running"
+		}
 	case quirks.Retrying:
 		v.retrying(m.Now, ev)
 	case quirks.ToolStarted:

@@ -3,9 +3,18 @@ package show
 import (
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 )
+
+// isFailure reports whether a text begins with the status of an HTTP request that failed, as what
+// droid keeps of a model call does (0.99 to 0.225).
+func isFailure(text string) bool {
+	code, _, _ := strings.Cut(text, " ")
+	status, err := strconv.Atoi(code)
+	return err == nil && status >= 400 && status < 600
+}
 
 // FirstLine is the first line of a text, with a sign where there are more.
 func FirstLine(s string) string {
