@@ -33,7 +33,7 @@ func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func
 				fail(err)
 				return
 			}
-			client := s.proc.client()
+			client := s.proc.Client()
 			call := prepare(client, info)
 			if call == nil {
 				return
@@ -45,7 +45,7 @@ func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func
 					var died *droid.ExitError
 					if !again && errors.As(err, &died) {
 						again = true
-						if s.proc.client() == client {
+						if s.proc.Client() == client {
 							s.awaitEnd() // its events come first
 						}
 						s.withDroid(limit, try)

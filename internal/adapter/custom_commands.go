@@ -21,20 +21,20 @@ const lookTime = 2 * time.Second
 // beside the owner, tells the editor what is new, and calls then. droid has so long for
 // its answer; what it does not tell is as before.
 func (s *Session) lookForCommands(limit time.Duration, then func()) {
-	client, cwd := s.proc.client(), s.cwd
+	client, cwd := s.proc.Client(), s.cwd
 	if client == nil || s.ended {
 		then()
 		return
 	}
 	look := s.commands.Look()
-	over := func() { s.proc.asked--; then() }
-	s.proc.asked++
+	answered := s.proc.Asking()
+	over := func() { answered(); then() }
 	s.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		found := commands.Find(ctx, client, s.agent.commandsDisk(cwd))
 		s.Post(func() {
-			if s.proc.client() == client {
+			if s.proc.Client() == client {
 				s.commands.Take(look, found)
 				s.tellState()
 			}

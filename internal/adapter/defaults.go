@@ -12,10 +12,10 @@ import (
 // does not know the field in which it was first asked for the mode (before 0.99) is
 // asked once more, in the field that it knows.
 func (s *Session) checkDefaults() {
-	if s.proc.client() == nil {
+	if s.proc.Client() == nil {
 		return
 	}
-	notices, again := s.options.Untaken(s.agent.cfg.Defaults, !s.proc.has(stream.TakesAutonomyMode))
+	notices, again := s.options.Untaken(s.agent.cfg.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
 	s.out.Keep(notices...)
 	if again == "" {
 		return

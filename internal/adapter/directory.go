@@ -139,7 +139,7 @@ func (s *Session) useDirectory(cwd, target string) (undo func()) {
 func (s *Session) workIn(cwd string) {
 	s.directory.use(cwd)
 	s.show.SetCWD(cwd)
-	if s.proc.client() != nil {
+	if s.proc.Client() != nil {
 		s.leave()
 	}
 }

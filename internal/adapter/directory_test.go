@@ -121,7 +121,7 @@ func TestLoadInAnotherDirectory(t *testing.T) {
 			id := d.stored(d.old)
 			require.Nil(t, d.asks(method, id, d.new).Error)
 			d.isIn(id, d.new)
-			d.inside(func(s *Session) { s.proc.client().Kill() })
+			d.inside(func(s *Session) { s.proc.Client().Kill() })
 			d.run("go")
 			require.Equal(t, "end_turn", d.run("go"))
 			d.isIn(id, d.new)

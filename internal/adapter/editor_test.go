@@ -239,7 +239,7 @@ func (e *editor) inside(f func(*Session)) {
 // parked reports whether the session has no process.
 func (e *editor) parked() (parked bool) {
 	synctest.Wait()
-	e.inside(func(s *Session) { parked = s.proc.client() == nil })
+	e.inside(func(s *Session) { parked = s.proc.Client() == nil })
 	return parked
 }
 

@@ -10,8 +10,10 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/process"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/telling"
 	"droid-acp/internal/turns"
 )
 
@@ -60,7 +62,9 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		client := fakeDroid(says("hi"))
 		defer func() { client.Kill(); <-client.Exited() }()
 		fresh := func() *Session {
-			s := &Session{proc: process{droid: client}, prompts: newPrompts(false), silence: silence{since: now}, show: show.New(show.Options{})}
+			s := &Session{proc: process.New(), prompts: newPrompts(false), show: show.New(show.Options{})}
+			s.proc.Adopt(client, nil)
+			s.proc.Spoke(now)
 			s.prompts.machine.Accept(1, turns.ToDroid)
 			s.prompts.machine.Ready(1)
 			s.prompts.machine.Taken(now, 1)
@@ -68,12 +72,12 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		}
 		at, ok := fresh().silenceDue()
 		require.True(t, ok)
-		require.Equal(t, now.Add(silentAfter), at)
+		require.Equal(t, now.Add(time.Minute), at)
 		for name, change := range map[string]func(*Session){
 			"no turn":           func(s *Session) { s.prompts = newPrompts(false) },
 			"cancelled":         func(s *Session) { s.prompts.machine.Cancel(now) },
-			"no process":        func(s *Session) { s.proc.gone() },
-			"the user is asked": func(s *Session) { s.dialog.begin(openDialog{}) },
+			"no process":        func(s *Session) { s.proc.Died(nil) },
+			"the user is asked": func(s *Session) { stayOpen(s, new(telling.Question)) },
 			"a tool runs":       func(s *Session) { s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
 		} {
 			s := fresh()

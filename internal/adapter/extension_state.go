@@ -38,7 +38,7 @@ type stateResult struct {
 
 func (s *Session) stateExtension(_ noParams, done answer[stateResult]) {
 	version := ""
-	if client := s.proc.client(); client != nil {
+	if client := s.proc.Client(); client != nil {
 		version = client.Version().String()
 	}
 	settings := s.options.Settings()

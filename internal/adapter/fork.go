@@ -90,7 +90,7 @@ func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.Re
 // session again. If that fails, or nobody waited for droid's answer, the next process does.
 func (s *Session) backFromCopy(failed error, then func()) {
 	var refused *stream.RPCError
-	if s.proc.client() == nil || s.proc.has(stream.StaysAfterFork) || errors.As(failed, &refused) {
+	if s.proc.Client() == nil || s.proc.Has(stream.StaysAfterFork) || errors.As(failed, &refused) {
 		then()
 		return
 	}
@@ -100,7 +100,7 @@ func (s *Session) backFromCopy(failed error, then func()) {
 		return
 	}
 	s.loadAgain(s.Context, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil && s.proc.client() != nil {
+		if err != nil && s.proc.Client() != nil {
 			s.log.Warn("droid does not go back from a copy; another one takes the session up", errorKind(err)...)
 			s.leave()
 		}

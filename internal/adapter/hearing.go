@@ -1,6 +1,8 @@
 package adapter
 
 import (
+	"time"
+
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
@@ -15,13 +17,13 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	case !s.prompts.machine.ReadEvents(): // a response is being written; its end wakes us
 	case s.fileCalls.Holding() != nil: // files are being read for an earlier event; the end of that wakes us
 	case s.prompts.machine.Stopping():
-		events = s.proc.events() // what it says is dropped, so it needs no room
+		events = s.proc.Events() // what it says is dropped, so it needs no room
 	default:
 		if room = s.out.Full(); room == nil {
-			events = s.proc.events()
+			events = s.proc.Events()
 		}
 	}
-	s.proc.pause(events == nil)
+	s.proc.Pause(events == nil)
 	return events, room
 }
 
@@ -31,4 +33,20 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 // cancel, and what it knows as begun still ends.
 func (s *Session) isVoid(ev quirks.Event) bool {
 	return s.prompts.machine.Stopping() && s.show.Droppable(ev)
+}
+
+// silenceDue is when the user is to be told that the model says nothing; ok is false
+// while that is not so, or the user sees the reason: a running tool or a question.
+func (s *Session) silenceDue() (at time.Time, ok bool) {
+	if !s.prompts.machine.Working() || s.dialog.IsOpen() || s.show.Busy() {
+		return time.Time{}, false
+	}
+	return s.proc.SilenceDue()
+}
+
+// tellSilence tells the user, when it is due, for how long the model has said nothing.
+func (s *Session) tellSilence(now time.Time) {
+	if at, ok := s.silenceDue(); ok && !now.Before(at) {
+		s.tell(s.show.Text(s.proc.TellSilence())...)
+	}
 }

@@ -21,7 +21,7 @@ func (s *Session) useInstructions(w instructions.Wanted) {
 		return
 	}
 	s.instructed.Store(&now)
-	if s.proc.client() != nil {
+	if s.proc.Client() != nil {
 		s.leave()
 	}
 }

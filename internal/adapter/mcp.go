@@ -34,7 +34,7 @@ func (s *Session) tellStarting(now time.Time) {
 
 // mcpStatus tells of MCP servers that failed.
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
-	if client := s.proc.client(); client != nil && client.Without() != nil {
+	if client := s.proc.Client(); client != nil && client.Without() != nil {
 		own := s.servers.Names() // what else is blocked is so by what tellLeftOut has told
 		ev.Servers = slices.DeleteFunc(slices.Clone(ev.Servers), func(server stream.MCPServerStatus) bool {
 			return server.Blocked && !slices.Contains(own, server.Name)
@@ -74,13 +74,13 @@ func (s *Session) watchServers() {
 	if len(names) == 0 {
 		return
 	}
-	client := s.proc.client()
+	client := s.proc.Client()
 	s.Do(func(ctx context.Context) {
 		if names = s.awaitTools(ctx, client, names); len(names) == 0 {
 			return
 		}
 		s.Post(func() {
-			if s.proc.client() == client {
+			if s.proc.Client() == client {
 				s.tell(show.Notices(s.servers.Silent(names))...)
 			}
 		})

@@ -77,7 +77,7 @@ func (s *Session) showLogin(l *mcp.Login) {
 
 // cancelAuth tells droid to stop waiting for a login.
 func (s *Session) cancelAuth(server string) {
-	client := s.proc.client()
+	client := s.proc.Client()
 	if client == nil {
 		return
 	}

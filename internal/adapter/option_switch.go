@@ -27,7 +27,7 @@ func (s *Session) setAutoCompaction(on bool, done func(*acp.RequestError)) {
 		case err != nil:
 			done(problem.NotSet("auto_compaction", "automatic compaction", settingsTime, err))
 		case got == nil || *got != on:
-			done(problem.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.lacking(stream.SwitchesAutoCompaction)))
+			done(problem.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.Lacks(stream.SwitchesAutoCompaction)))
 		default:
 			done(nil)
 		}

@@ -15,6 +15,8 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/problem"
+	"droid-acp/internal/show"
+	"droid-acp/internal/telling"
 )
 
 // asking are droids of one store. A prompt "wait" lasts until a permission is
@@ -71,7 +73,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				e, other, running := twoSessions(t, asking())
 				var client *droid.Client
-				e.inside(func(s *Session) { client = s.proc.client() })
+				e.inside(func(s *Session) { client = s.proc.Client() })
 				e.posts(act)
 				m := e.await(running)
 				require.NotNil(t, m.Error)
@@ -133,7 +135,7 @@ func TestPanicWhileDroidStarts(t *testing.T) {
 			}
 			return start(n)
 		})
-		e.inside(func(s *Session) { s.proc.client().Kill() })
+		e.inside(func(s *Session) { s.proc.Client().Kill() })
 		synctest.Wait()
 		require.Contains(t, e.run("one"), "droid-acp failed")
 		require.Equal(t, "end_turn", e.run("two"))
@@ -167,13 +169,21 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 	})
 }
 
+// noSteps is a dialog without a step.
+type noSteps struct{ show.Dialog }
+
+func (noSteps) Next() (step show.Step, more bool) { return step, false }
+
+// stayOpen has a dialog be open that nobody answers.
+func stayOpen(s *Session, q *telling.Question) { s.dialog.Open(s.out, q, noSteps{}, func() {}) }
+
 // TestPanicAtTheEndOfASession: the agent ends, and every prompt has its answer.
 func TestPanicAtTheEndOfASession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		waiting := e.prompt("later")
 		e.posts(func(s *Session) {
-			s.dialog.begin(openDialog{requestID: "x", closeUp: func() { panic("test") }})
+			stayOpen(s, &telling.Question{RequestID: "x", CloseUp: func() { panic("test") }})
 		})
 		e.close()
 		for _, id := range []string{running, waiting} {
@@ -195,7 +205,7 @@ func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 		s, err := e.agent.session(e.session)
 		require.Nil(t, err)
 		e.posts(func(s *Session) {
-			s.dialog.open = &openDialog{requestID: "x", closeUp: func() { panic("test") }}
+			stayOpen(s, &telling.Question{RequestID: "x", CloseUp: func() { panic("test") }})
 		})
 		s.Stop()
 		<-s.Over

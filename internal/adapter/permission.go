@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/telling"
 )
 
 // askPermission shows what droid wants to do and gives droid the user's answer.
@@ -19,7 +20,7 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
 		return
 	}
-	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.has(stream.TakesEditedPlan),
+	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.machine.Joinable()})
 	s.tell(p.Before...)
 	if p.Refused {
@@ -27,12 +28,11 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 		return
 	}
 	closeUp := func() { s.tell(p.After...) }
-	o := s.dialog.begin(openDialog{
-		requestID: ev.RequestID,
-		refuse:    func() { s.answerPermission(ev.RequestID, stream.OptionCancel) },
-		closeUp:   closeUp,
-	})
-	s.lead(o, p, func() { s.permissionAnswered(ev, p.Decision(), closeUp) })
+	s.dialog.Open(s.out, &telling.Question{
+		RequestID: ev.RequestID,
+		Refuse:    func() { s.answerPermission(ev.RequestID, stream.OptionCancel) },
+		CloseUp:   closeUp,
+	}, p, func() { s.permissionAnswered(ev, p.Decision(), closeUp) })
 }
 
 // mayNotAsk reports whether the user is not to be asked anything: the session or the
@@ -48,12 +48,12 @@ const planTold = 2 * time.Second
 // part of the running turn (field notes §3).
 func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision, closeUp func()) {
 	answer := func() {
-		if s.dialog.end(ev.RequestID) { // else it was withdrawn or cancelled meanwhile
+		if s.dialog.End(ev.RequestID) { // else it was withdrawn or cancelled meanwhile
 			closeUp()
 			s.giveAnswer(ev, d)
 		}
 	}
-	client := s.proc.client()
+	client := s.proc.Client()
 	if d.Option == stream.OptionCancel || client == nil {
 		answer()
 		return
@@ -75,7 +75,7 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 		answer()
 		return
 	}
-	if !s.dialog.isFor(ev.RequestID) {
+	if !s.dialog.IsFor(ev.RequestID) {
 		return
 	}
 	// The request stays open until droid has the pick, so that a cancel in between
@@ -109,7 +109,7 @@ func (s *Session) giveAnswer(ev quirks.PermissionAsked, d show.Decision) {
 
 // answerPermission gives droid an option that it offered.
 func (s *Session) answerPermission(requestID, option string) {
-	if client := s.proc.client(); client != nil {
+	if client := s.proc.Client(); client != nil {
 		if err := client.AnswerPermission(requestID, option); err != nil {
 			s.log.Warn("droid did not take the answer to a permission request", zap.Error(err))
 		}
@@ -120,7 +120,7 @@ func (s *Session) answerPermission(requestID, option string) {
 // approveEdited gives droid the edited plan and shows it in place of the one that
 // the model wrote.
 func (s *Session) approveEdited(ev quirks.PermissionAsked, text string) {
-	client := s.proc.client()
+	client := s.proc.Client()
 	if client == nil {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
 		return

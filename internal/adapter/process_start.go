@@ -16,6 +16,11 @@ import (
 // 0.215 it returns the last 100 without one (quirk 21).
 const wholeHistory = 1_000_000
 
+// waiter is called when the session has a process. info is what droid said when it
+// loaded the session, nil when the process was there before; err is why there is
+// none.
+type waiter func(info *stream.SessionInfo, err *acp.RequestError)
+
 // withDroid calls f when the session has a process: now, or when one was started
 // and has loaded the session. historyLimit is how many messages droid is then asked
 // for.
@@ -23,17 +28,17 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 	switch {
 	case s.ended:
 		f(nil, problem.Ending())
-	case s.proc.dying():
+	case s.proc.Doomed():
 		s.when("what needs a droid", func() { s.withDroid(historyLimit, f) }, needGone)
-	case s.proc.client() != nil && !s.proc.starting():
+	case s.proc.Client() != nil && !s.proc.Starting():
 		f(nil, nil)
-	case s.proc.client() == nil && s.prompts.machine.GaveUp():
-		f(nil, problem.KeepsCrashing(s.proc.lastCrash()))
+	case s.proc.Client() == nil && s.prompts.machine.GaveUp():
+		f(nil, problem.KeepsCrashing(s.proc.LastCrash()))
 	default:
-		if s.proc.start() {
+		if s.proc.Start() {
 			s.start(historyLimit)
 		}
-		s.when("what needs a droid", func() { f(s.proc.outcome()) }, needStart)
+		s.when("what needs a droid", func() { f(s.proc.Outcome()) }, needStart)
 	}
 }
 
@@ -41,7 +46,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 // before is still leaving, it is idle, so it is killed; it is gone before the new one
 // loads the session.
 func (s *Session) start(historyLimit int) {
-	leaving := s.proc.stillLeaving()
+	leaving := s.proc.Leaving()
 	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
 	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers := s.cwd, s.servers.List()
@@ -63,7 +68,7 @@ func (s *Session) start(historyLimit int) {
 // afterwards counts (quirk 14), and is told as any change is. A mode that asks less than the
 // one before lets no prompt pass, see inItsMode.
 func (s *Session) restoreSettings(before stream.Settings, then func()) {
-	client := s.proc.client()
+	client := s.proc.Client()
 	if client == nil {
 		then()
 		return
@@ -93,28 +98,28 @@ func (s *Session) restoreSettings(before stream.Settings, then func()) {
 func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {
 	switch {
 	case err != nil:
-		s.proc.begun(info, problem.NotRestarted(s.id, s.out.Known(), err))
+		s.proc.Started(info, problem.NotRestarted(s.id, s.out.Known(), err))
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
-		s.proc.begun(info, problem.Ending())
+		s.proc.Started(info, problem.Ending())
 	default:
 		before := s.options.Settings()
 		s.adopt(client)
 		s.opened(info)
-		s.restoreSettings(before, func() { s.proc.begun(info, s.goneAgain()) })
+		s.restoreSettings(before, func() { s.proc.Started(info, s.goneAgain()) })
 	}
 }
 
 // goneAgain is why the process that was just started is gone, nil when it is there.
 func (s *Session) goneAgain() *acp.RequestError {
 	switch {
-	case s.proc.client() != nil:
+	case s.proc.Client() != nil:
 		return nil
 	case s.out.Known():
-		return problem.Crash(s.proc.lastCrash(), s.prompts.machine.GaveUp())
+		return problem.Crash(s.proc.LastCrash(), s.prompts.machine.GaveUp())
 	}
-	return problem.NotOpened(s.id, s.proc.lastCrash())
+	return problem.NotOpened(s.id, s.proc.LastCrash())
 }
 
 // inItsMode calls then for a prompt that begins when droid is in the mode that the session
@@ -139,7 +144,7 @@ func (s *Session) inItsMode(p *userPrompt, then func()) {
 
 // adopt makes client the session's process. Its events are read from now on.
 func (s *Session) adopt(client *droid.Client) {
-	s.proc.adopt(client, s.show.ToolIDs())
+	s.proc.Adopt(client, s.show.ToolIDs())
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.agent.desk(s, client))
@@ -147,7 +152,7 @@ func (s *Session) adopt(client *droid.Client) {
 		select {
 		case <-client.Ending():
 			s.Post(func() {
-				if s.proc.client() == client {
+				if s.proc.Client() == client {
 					s.awaitEnd()
 				}
 			})

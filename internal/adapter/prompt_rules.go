@@ -12,7 +12,7 @@ func anySession(dir string) prompt.Rules { return prompt.Rules{Dir: dir, AttachF
 func (s *Session) promptRules(p *userPrompt) prompt.Rules {
 	return prompt.Rules{
 		Dir:         s.cwd,
-		AttachFiles: s.proc.client() == nil || s.proc.has(stream.TakesAttachedFiles),
+		AttachFiles: s.proc.Client() == nil || s.proc.Has(stream.TakesAttachedFiles),
 		BlindModel:  s.options.BlindModel(),
 		Missing:     func(path string) bool { return p.missing[path] },
 	}

@@ -219,7 +219,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 // cancelPrompts cancels the running prompt and all waiting ones.
 func (s *Session) cancelPrompts() {
 	s.carryOut(s.prompts.machine.Cancel(time.Now()))
-	if s.proc.working() {
+	if s.proc.Working() {
 		s.carryOut(s.prompts.machine.StopOther())
 	}
 }

@@ -247,7 +247,7 @@ func (s *Session) neverOpened(err *acp.RequestError) {
 
 // reloadAnswered goes on when the response to a load is written.
 func (s *Session) reloadAnswered(r *reload) {
-	s.rest()
+	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	s.load.Written(r)
 	r.over(nil)
 }
@@ -255,7 +255,7 @@ func (s *Session) reloadAnswered(r *reload) {
 // useServers makes these the session's MCP servers. If the process has others, it is
 // ended; the next process loads the session.
 func (s *Session) useServers(servers []stream.MCPServer) {
-	if s.servers.Use(servers) && s.proc.client() != nil {
+	if s.servers.Use(servers) && s.proc.Client() != nil {
 		s.leave()
 	}
 }
@@ -296,7 +296,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work, 
 
 // loadedAgain takes the outcome of loadAgain.
 func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, asked problem.Work, done func(*stream.SessionInfo, *acp.RequestError)) {
-	hangs := err == errLoadHangs && s.proc.client() == client
+	hangs := err == errLoadHangs && s.proc.Client() == client
 	switch {
 	case err == nil:
 		before := s.options.Settings()

@@ -24,7 +24,7 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 		}
 		s.tell(s.show.History(s.moment(), ev)...)
 	}
-	s.proc.norm.Reserve(s.show.ToolIDs()...)
+	s.proc.Norm().Reserve(s.show.ToolIDs()...)
 	for _, words := range s.load.Lacks() {
 		s.tell(show.Thought(words))
 	}

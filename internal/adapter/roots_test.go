@@ -160,7 +160,7 @@ func TestInstructionsOutliveTheProcess(t *testing.T) {
 			require.Equal(t, "end_turn", e.run("one"))
 			for _, end := range []func(s *Session){
 				func(s *Session) { s.leave() },
-				func(s *Session) { s.proc.kill("a test") },
+				func(s *Session) { s.proc.Kill("a test") },
 			} {
 				e.inside(end)
 				synctest.Wait()

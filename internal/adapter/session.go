@@ -16,6 +16,7 @@ import (
 	"droid-acp/internal/options"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
+	"droid-acp/internal/process"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/shell"
 	"droid-acp/internal/show"
@@ -31,7 +32,6 @@ type Session struct {
 	*owner.Owner // its context ends with the agent's
 	agent        *Agent
 	log          *zap.Logger
-	stay
 	// what is added to droid's system prompt; anybody may read it
 	instructed atomic.Pointer[instructions.Instructions]
 
@@ -39,18 +39,17 @@ type Session struct {
 	commands   commands.List // droid's and the user's
 	shellNotes shell.Notes
 	directory
-	proc      process // the droid that works for it
+	proc      process.Process // the droid that works for it
 	options   options.State
 	usage     usage
 	out       *telling.Way // to the editor
 	prompts   prompts
 	load      loading.Load[*reload]
-	silence   silence
-	dialog    userDialog
-	servers   mcp.Servers  // what it knows of its MCP servers, see mcp.go
-	show      *show.View   // what its editor has been shown
-	fileCalls fileCalls    // what goes through the editor's files
-	line      waiting.Line // what waits in it, see waits.go
+	dialog    telling.Dialog // what the user is asked
+	servers   mcp.Servers    // what it knows of its MCP servers, see mcp.go
+	show      *show.View     // what its editor has been shown
+	fileCalls fileCalls      // what goes through the editor's files
+	line      waiting.Line   // what waits in it, see waits.go
 	ended     bool
 	lock      store.Lock // keeps other agents from deleting the session
 }
@@ -61,7 +60,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		log:       a.log.With(zap.String("session", id)),
 		directory: directory{cwd},
 		thread:    thread{id: id, droidID: id},
-		stay:      newStay(),
+		proc:      process.New(),
 		options:   options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
 		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn()}),
 	}
@@ -83,7 +82,7 @@ func (s *Session) Run() {
 			return events, room, s.nextTick()
 		},
 		Event: s.droidSaid,
-		Room:  func() { s.silence.broken(time.Now()) }, // droid was not read until now, so it was not silent
+		Room:  func() { s.proc.Spoke(time.Now()) }, // droid was not read until now, so it was not silent
 		Tick:  s.tick,
 		After: s.proceed,
 		End:   s.end,
@@ -94,7 +93,7 @@ func (s *Session) Run() {
 // opened takes what droid said when it opened or loaded the session.
 func (s *Session) opened(info *stream.SessionInfo) {
 	s.drainEvents()
-	if s.proc.client() == nil {
+	if s.proc.Client() == nil {
 		return // it died right after; the next prompt starts it again
 	}
 	if info.CWD != "" {
@@ -102,12 +101,12 @@ func (s *Session) opened(info *stream.SessionInfo) {
 		s.show.SetCWD(info.CWD)
 	}
 	s.options.Offered(info.AvailableModels)
-	s.apply(s.proc.opened(info.Settings))
+	s.apply(s.proc.Opened(info.Settings))
 	s.tellState()
 	s.watchServers()
 	s.lookForCommands(askTime, func() {})
 	s.lockStored()
-	s.rest()
+	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 }
 
 // register marks the session as known to the editor and tells it the state that the
@@ -125,7 +124,7 @@ func (s *Session) register() {
 func (s *Session) drainEvents() {
 	for {
 		select {
-		case ev, ok := <-s.proc.events():
+		case ev, ok := <-s.proc.Events():
 			s.droidSaid(ev, ok)
 			if !ok {
 				return
@@ -143,16 +142,14 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		return
 	}
 	s.fileCalls.HeardHooks(ev)
-	now := time.Now()
-	s.silence.broken(now)
-	s.apply(s.proc.norm.Push(now, ev))
+	s.apply(s.proc.Heard(time.Now(), ev))
 }
 
 // nextTick is how long the owner may wait before something is due.
 func (s *Session) nextTick() time.Duration {
 	next := owner.MaxWait
 	consider := func(at time.Time) { next = min(next, max(0, time.Until(at))) }
-	if at, ok := s.proc.due(); ok {
+	if at, ok := s.proc.Due(); ok {
 		consider(at)
 	}
 	if at, ok := s.show.Due(); ok {
@@ -172,7 +169,7 @@ func (s *Session) nextTick() time.Duration {
 
 func (s *Session) tick() {
 	now := time.Now()
-	s.apply(s.proc.tick(now))
+	s.apply(s.proc.Tick(now))
 	s.tell(s.show.Tick(s.moment())...)
 	s.carryOut(s.prompts.machine.Tick(now))
 	s.tellSilence(now)
@@ -185,15 +182,15 @@ func (s *Session) end() {
 	s.ended = true
 	s.readNoMore()
 	s.carryOut(s.prompts.machine.Close(time.Now()))
-	s.dialog.withdrawAny()
+	s.dialog.WithdrawAny()
 	s.servers.EndLogins()
 	s.fileCalls.End()
 	s.loseLoads(problem.Ending())
-	if s.proc.client() != nil {
+	if s.proc.Client() != nil {
 		s.endDroid()
 	}
 	s.Settle()
-	s.proc.begun(nil, problem.Ending())
+	s.proc.Started(nil, problem.Ending())
 	s.proceed()
 	s.carryOut(s.prompts.machine.Finish())
 	s.WaitBeside()
@@ -206,7 +203,7 @@ func (s *Session) end() {
 // is gone.
 func (s *Session) afterEnd() {
 	s.carryOut(s.prompts.machine.Finish())
-	if client := s.proc.client(); client != nil {
+	if client := s.proc.Client(); client != nil {
 		<-client.Exited()
 	}
 	s.log.Info("session ended")

@@ -40,7 +40,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	for _, s := range open {
 		s.cancelAndWait()
 		s.Post(func() {
-			if client := s.proc.client(); client != nil {
+			if client := s.proc.Client(); client != nil {
 				client.Kill() // it would write to the files once more as it leaves
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
+	"droid-acp/internal/process"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
@@ -147,7 +148,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 				s.titled(title, true)
 				done(nil)
 			}
-			client, id := s.proc.client(), s.droidID
+			client, id := s.proc.Client(), s.droidID
 			if !client.Version().Has(stream.RenamesSessions) {
 				s.writeTitle(id, title, stored) // that holds prompts, and no change of the mode meanwhile
 				over(nil)
@@ -243,13 +244,13 @@ func (a *Agent) nameStored(ctx, polite context.Context, client *droid.Client, id
 		client.Kill()
 	}
 	if !able {
-		closeDroid(polite, client)
+		process.Close(polite, client)
 		err = a.writeTitle(ctx, id, title)
 		leave()
 	} else {
 		a.sessions.Beside(func() {
 			defer leave()
-			closeDroid(polite, client)
+			process.Close(polite, client)
 		})
 	}
 	if err != nil {

@@ -204,9 +204,9 @@ func TestShellOutlivesDroid(t *testing.T) {
 	e, dir := beginShell(t, noTerminals)
 	id := e.prompt("!mkfifo go; echo begun; cat go")
 	e.until("output", func() bool { return strings.Contains(fmt.Sprint(e.texts()), "begun") })
-	e.inside(func(s *Session) { s.proc.client().Kill() })
+	e.inside(func(s *Session) { s.proc.Client().Kill() })
 	require.Eventually(t, func() (gone bool) {
-		e.inside(func(s *Session) { gone = s.proc.client() == nil })
+		e.inside(func(s *Session) { gone = s.proc.Client() == nil })
 		return gone
 	}, 5*time.Second, time.Millisecond)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("second\n"), 0o600))

@@ -92,7 +92,7 @@ func (s *Session) endCompaction(r *slashRun, client *droid.Client) {
 		s.tell(s.show.EndCompaction(show.CompactionCancelled)...)
 	}
 	s.tell(s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: errCompactTime.Error()})...)
-	if s.proc.client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
+	if s.proc.Client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
 		s.leave()
 	}
 }

@@ -30,7 +30,7 @@ func rewindCommand(r *slashRun, args string) {
 			return
 		}
 		files := len(fields) > 1
-		client, session := r.s.proc.client(), r.s.droidID
+		client, session := r.s.proc.Client(), r.s.droidID
 		var text string
 		var next successor
 		r.beside(openTime, errOpenTime, func(ctx context.Context) error {

@@ -28,8 +28,8 @@ func statusCommand(r *slashRun, _ string) {
 // status is what a bug report needs, with the path of droid's program.
 func (s *Session) status(path string) string {
 	protocol := "no process runs; the next prompt starts one"
-	if s.proc.client() != nil {
-		protocol = "protocol " + s.proc.client().Version().String()
+	if s.proc.Client() != nil {
+		protocol = "protocol " + s.proc.Client().Version().String()
 	}
 	waits := "nothing"
 	if all := s.waits(time.Now()); len(all) > 0 {
@@ -51,7 +51,7 @@ func (s *Session) filesWay() string {
 		return "on disk, since the editor does not offer both fs/read_text_file and fs/write_text_file"
 	case !s.agent.usesEditorFiles(s.agent.client):
 		return "on disk, since this editor's fs methods give nothing more, or may damage files; --files editor uses them all the same"
-	case s.proc.client() == nil:
+	case s.proc.Client() == nil:
 		return "as the next process allows"
 	}
 	return "on disk, since this droid cannot be held before and after its edits; the log says why"

@@ -20,7 +20,7 @@ func trustCommand(r *slashRun, args string) {
 			r.fail("It was not kept", err)
 			return
 		}
-		if client := r.s.proc.client(); answer.Changed && client != nil && !r.over() {
+		if client := r.s.proc.Client(); answer.Changed && client != nil && !r.over() {
 			r.s.leave() // the next prompt starts a process that is as the answer says
 		}
 		r.reply(answer.Text)

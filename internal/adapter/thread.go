@@ -48,7 +48,7 @@ func (t *thread) workOn(droidID string) { t.droidID = droidID }
 // with what the user must know of the two sessions.
 func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint string)) {
 	id, old := next.id, next.from
-	if r.over() || s.proc.client() == nil { // it was cancelled, and another prompt may run
+	if r.over() || s.proc.Client() == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
 		return
 	}
@@ -81,7 +81,7 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 		defer end()
 		s.thread.workOn(id)
 		if fresh {
-			if s.proc.client() != nil {
+			if s.proc.Client() != nil {
 				s.leave()
 			}
 			s.withDroid(1, loaded)
@@ -94,11 +94,11 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 // carryTitle gives the session that was just loaded the title that the thread had, and
 // calls done. No turn runs meanwhile: the command does.
 func (s *Session) carryTitle(title string, done func()) {
-	if title == "" || s.proc.client() == nil {
+	if title == "" || s.proc.Client() == nil {
 		done()
 		return
 	}
-	client, id := s.proc.client(), s.droidID
+	client, id := s.proc.Client(), s.droidID
 	s.Do(func(ctx context.Context) {
 		if err := s.agent.nameIn(ctx, client, id, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
@@ -137,5 +137,5 @@ func (s *Session) followTo(id string) {
 		return
 	}
 	s.log.Warn("droid went on in a session that is open already; it is killed", zap.String("other", id))
-	s.proc.kill("it went on in a session that is open already")
+	s.proc.Kill("it went on in a session that is open already")
 }

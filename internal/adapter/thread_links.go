@@ -86,7 +86,7 @@ func (s *Session) catchUp(ids []string) {
 		return
 	}
 	s.thread.workOn(newest)
-	if s.proc.client() != nil {
+	if s.proc.Client() != nil {
 		s.leave()
 	}
 }

@@ -43,7 +43,7 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.QuestionAsked:
 		s.askQuestions(ev)
 	case quirks.AskWithdrawn:
-		s.dialog.withdraw(ev.RequestID)
+		s.dialog.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
 		s.options.Reported(ev.Settings)
 		s.tellState()
@@ -76,5 +76,5 @@ func (s *Session) moment() show.Moment {
 // droidAnswered tells the normaliser that droid has the answer to a permission or a
 // question, and applies the events that waited for that.
 func (s *Session) droidAnswered(requestID string, refused bool) {
-	s.apply(s.proc.norm.Answered(time.Now(), requestID, refused))
+	s.apply(s.proc.Norm().Answered(time.Now(), requestID, refused))
 }

@@ -16,6 +16,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
+	"droid-acp/internal/telling"
 	"droid-acp/internal/trust"
 )
 
@@ -42,7 +43,7 @@ func (a *Agent) commandIn(ctx context.Context, cwd string) (droid.Command, error
 
 // tellLeftOut tells what the process leaves out.
 func (s *Session) tellLeftOut() {
-	client := s.proc.client()
+	client := s.proc.Client()
 	if client == nil || client.Without() == nil {
 		return
 	}
@@ -65,7 +66,7 @@ const trustTime = 10 * time.Minute
 // process leaves out: at once where it leaves nothing out or nobody is to be asked. After
 // a yes another process has it all. Whatever is no clear yes changes nothing.
 func (s *Session) whenTrusted(p *userPrompt, then func()) {
-	client := s.proc.client()
+	client := s.proc.Client()
 	if client == nil || client.Without() == nil || !s.agent.cfg.Trust.MayAsk() {
 		then()
 		return
@@ -98,9 +99,9 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 		"\nOnly *Trust this project* is a yes. Where you see only words such as Yes or Accept, type `/trust yes` instead.")
 	s.tell(q.Before...)
 	id := "trust"
-	o := s.dialog.begin(openDialog{requestID: id, refuse: func() {}, closeUp: func() { s.tell(q.After("Not trusted")...) }})
+	asked := &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: func() { s.tell(q.After("Not trusted")...) }}
 	finish := func(how string, then func()) {
-		if s.dialog.end(id) && s.prompts.runs(p) { // else the prompt was cancelled, which is no answer
+		if s.dialog.End(id) && s.prompts.runs(p) { // else the prompt was cancelled, which is no answer
 			s.tell(q.After(how)...)
 			then()
 		}
@@ -108,12 +109,12 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	refused := func(why string) { finish("Not trusted", func() { decline(why); then() }) }
 	late := time.AfterFunc(trustTime, func() {
 		s.Post(func() {
-			if s.dialog.open == o && o.asked != nil {
+			if s.dialog.Waits(asked) {
 				refused("The project was not trusted: nobody answered within ten minutes.")
 			}
 		})
 	})
-	s.lead(o, q, func() {
+	s.dialog.Open(s.out, asked, q, func() {
 		late.Stop()
 		if !q.Yes() {
 			refused("The project was not trusted: *Trust this project* was not chosen. Some clients send only a yes or a no.")
@@ -130,7 +131,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 				finish("Trusted", func() { s.takeLayer(p, then) })
 			})
 		}, func() {
-			if s.dialog.end(id) && s.prompts.runs(p) {
+			if s.dialog.End(id) && s.prompts.runs(p) {
 				then()
 			}
 		})
@@ -139,7 +140,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 
 // takeLayer has the session go on in a process that runs what the project brings.
 func (s *Session) takeLayer(p *userPrompt, then func()) {
-	if s.proc.client() != nil {
+	if s.proc.Client() != nil {
 		s.leave()
 	}
 	s.droidFor(p, func(bool) { then() })
@@ -148,7 +149,7 @@ func (s *Session) takeLayer(p *userPrompt, then func()) {
 // refusedProgram is why a prompt is not given to droid: it begins with a command that is a
 // program of a project that nobody has trusted, which droid would run.
 func (s *Session) refusedProgram(text string) *acp.RequestError {
-	client := s.proc.client()
+	client := s.proc.Client()
 	name, _, ok := commands.Split(text)
 	if !ok || client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
 		return nil

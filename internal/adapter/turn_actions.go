@@ -54,13 +54,13 @@ func (s *Session) act(a turns.Action) {
 	case turns.Stop:
 		s.prompts.open[a.ID].command.stop()
 	case turns.Forget:
-		s.apply(s.proc.norm.Abort(time.Now(), a.Request))
+		s.apply(s.proc.Norm().Abort(time.Now(), a.Request))
 	case turns.End:
 		s.endPrompt(a)
 	case turns.Merged:
 		s.messageEnded(a)
 	case turns.RefuseAsk:
-		s.dialog.refuse()
+		s.dialog.Refuse()
 	default:
 		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a))
 	}
@@ -72,7 +72,7 @@ func (s *Session) needDroid(p *userPrompt) {
 	for _, notice := range s.out.Kept() {
 		s.tell(show.Thought(notice))
 	}
-	s.proc.stay()
+	s.proc.Stay()
 	crashed := s.prompts.machine.Crashed()
 	p.attempt++
 	attempt := p.attempt
@@ -119,8 +119,8 @@ func (s *Session) sendPrompt(p *userPrompt, request string) {
 	if s.prompts.runs(p) || len(p.notes) > 0 {
 		s.addShellNotes(p)
 	}
-	s.apply(s.proc.norm.Begin(time.Now(), request, p.message.Text))
-	client, message := s.proc.client(), p.message
+	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
+	client, message := s.proc.Client(), p.message
 	s.Do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, message)
 		s.Post(func() { s.promptSent(p, request, err) })
@@ -134,7 +134,7 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 	}
 	if err == nil {
 		if s.prompts.runs(p) {
-			s.silence.broken(time.Now())
+			s.proc.Spoke(time.Now())
 		}
 		p.further.reachedModel()
 		s.carryOut(s.prompts.machine.Taken(time.Now(), p.id))
@@ -158,9 +158,9 @@ func (s *Session) refusedLate(ev stream.LateError) {
 
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
-	s.apply(s.proc.norm.Interrupted(time.Now()))
+	s.apply(s.proc.Norm().Interrupted(time.Now()))
 	done := func() { s.carryOut(s.prompts.machine.InterruptDone()) }
-	client := s.proc.client()
+	client := s.proc.Client()
 	if client == nil {
 		done()
 		return
@@ -188,7 +188,7 @@ func (s *Session) endPrompt(end turns.End) {
 	if p.command != nil {
 		p.command.ended()
 	}
-	s.rest()
+	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	if end.Empty {
 		s.tell(show.Thought("The model gave an empty answer."))
 	}

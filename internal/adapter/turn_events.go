@@ -40,7 +40,7 @@ func (s *Session) discarded(ev quirks.Discarded) {
 
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
-	s.agent.accounts.TurnEnded(s.proc.client(), ev, s.options.NeedsLogin())
+	s.agent.accounts.TurnEnded(s.proc.Client(), ev, s.options.NeedsLogin())
 	s.usage.finished(ev)
 	machine := s.prompts.machine
 	p := s.prompts.of(ev.RequestID)

@@ -76,22 +76,22 @@ const askTime = 10 * time.Second
 // tellUsage reports how full the context window is, where droid tells (since 0.117). The
 // response to a prompt does not wait for it, that to a load does.
 func (s *Session) tellUsage() {
-	if s.proc.client() == nil || !s.proc.has(stream.TellsContextUse) {
+	if s.proc.Client() == nil || !s.proc.Has(stream.TellsContextUse) {
 		return
 	}
-	client := s.proc.client()
-	s.proc.asked++
+	client := s.proc.Client()
+	answered := s.proc.Asking()
 	s.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
 		stats, err := client.ContextStats(ctx)
 		s.Post(func() {
-			s.proc.asked--
+			answered()
 			if s.ended || err != nil || stats.Limit <= 0 || stats.Used < 0 {
 				return // no size is better than an invented one
 			}
 			s.usage.fills(stats)
 			s.tell(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: stats.Used, Size: stats.Limit})
 		})
-	}, func() { s.proc.asked-- })
+	}, answered)
 }

@@ -28,9 +28,9 @@ const (
 func (s *Session) there(n waiting.Need) bool {
 	switch {
 	case n == needStart:
-		return !s.proc.starting()
+		return !s.proc.Starting()
 	case n == needGone:
-		return s.ended || !s.proc.dying()
+		return s.ended || !s.proc.Doomed()
 	case s.ended:
 		return false // nothing begins
 	case n == needCalls:
@@ -40,7 +40,7 @@ func (s *Session) there(n waiting.Need) bool {
 	case n == needQuiet:
 		return !s.works()
 	case n == needAnswers:
-		return s.proc.asked == 0
+		return !s.proc.Asked()
 	case n == needServers:
 		return !s.servers.Starting()
 	}
@@ -121,5 +121,5 @@ func (s *Session) proceed() {
 // holdPrompts keeps prompts from starting while something is taken, see take, or droid's end is
 // awaited.
 func (s *Session) holdPrompts() {
-	s.carryOut(s.prompts.machine.SetHeld(s.line.Wanted(needCalls) || s.line.Wanted(needNoPrompt) || s.proc.dying()))
+	s.carryOut(s.prompts.machine.SetHeld(s.line.Wanted(needCalls) || s.line.Wanted(needNoPrompt) || s.proc.Doomed()))
 }

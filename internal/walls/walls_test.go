@@ -28,6 +28,7 @@ var mayImport = map[string]string{
 	"internal/filecalls":    "internal/droid/stream internal/patch internal/paths internal/quirks",
 	"internal/waiting":      "",
 	"internal/owner":        "internal/problem",
+	"internal/process":      "internal/droid internal/droid/stream internal/quirks",
 	"internal/loading":      "internal/droid/stream internal/quirks",
 	"internal/commands":     "internal/droid internal/droid/layer internal/droid/stream internal/files internal/protocol internal/show",
 	"internal/registry":     "",

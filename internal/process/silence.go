@@ -1,4 +1,4 @@
-package adapter
+package process
 
 import (
 	"fmt"
@@ -19,14 +19,21 @@ type silence struct {
 	message string        // the id of the message that tells it; later lengths are added to it
 }
 
-// broken begins the silence anew: droid has said something.
-func (q *silence) broken(now time.Time) { *q = silence{since: now} }
-
 // next is how long the silence must last before the user is told again.
 func (q *silence) next() time.Duration { return max(silentAfter, 2*q.told) }
 
-// tell is what the user is told now. It continues the thought that told it last.
-func (q *silence) tell() (message, text string, thought bool) {
+// Spoke begins the silence anew: droid has said something, or was not read.
+func (p *Process) Spoke(now time.Time) { p.silence = silence{since: now} }
+
+// SilenceDue is when the user is to be told that a droid which works says nothing; ok is false
+// while none runs or is read.
+func (p *Process) SilenceDue() (at time.Time, ok bool) {
+	return p.silence.since.Add(p.silence.next()), p.droid != nil && !p.paused
+}
+
+// TellSilence is what the user is told now. It continues the thought that told it last.
+func (p *Process) TellSilence() (message, text string, thought bool) {
+	q := &p.silence
 	q.told = q.next()
 	minutes := fmt.Sprintf("%d min", int(q.told/time.Minute))
 	if q.message != "" {
@@ -34,21 +41,4 @@ func (q *silence) tell() (message, text string, thought bool) {
 	}
 	q.message = uuid.NewString()
 	return q.message, "droid waits for the model, which has said nothing for " + minutes, true
-}
-
-// silenceDue is when the user is to be told that the model says nothing; ok is false
-// while that is not so, or the user sees the reason: a running tool or a question.
-func (s *Session) silenceDue() (at time.Time, ok bool) {
-	if !s.prompts.machine.Working() || s.proc.client() == nil || s.proc.isPaused() || s.dialog.isOpen() || s.show.Busy() {
-		return time.Time{}, false
-	}
-	return s.silence.since.Add(s.silence.next()), true
-}
-
-// tellSilence tells the user, when it is due, for how long the model has said nothing.
-func (s *Session) tellSilence(now time.Time) {
-	if at, ok := s.silenceDue(); !ok || now.Before(at) {
-		return
-	}
-	s.tell(s.show.Text(s.silence.tell())...)
 }
