@@ -23,12 +23,6 @@ import (
 // the file is changed, as droid does it when a user changes the directory, and the process
 // is started there, since it reads the project of its own directory too.
 
-// directory is where a session works.
-type directory struct{ cwd string }
-
-// use notes where the session works from now on.
-func (d *directory) use(cwd string) { d.cwd = cwd }
-
 // findDirectory is the name that this system has for a directory, where Windows and WSL work
 // together. what names it in the params.
 func (a *Agent) findDirectory(ctx context.Context, what, path string) (string, error) {
@@ -137,7 +131,7 @@ func (s *Session) useDirectory(cwd, target string) (undo func()) {
 // workIn notes in which directory the session works. A process is there already, or it
 // is ended.
 func (s *Session) workIn(cwd string) {
-	s.directory.use(cwd)
+	s.cwd = cwd
 	s.show.SetCWD(cwd)
 	if s.proc.Client() != nil {
 		s.leave()

@@ -24,9 +24,9 @@ func TestSessionSwitchedIsFollowed(t *testing.T) {
 		e := begin(t, playing(says("hi")))
 		const other = "11111111-2222-4333-8444-555555555555"
 		e.inside(func(s *Session) {
-			s.heed(quirks.Other{Event: stream.SessionSwitched{From: s.id, To: other}}, nil)
+			s.heed(quirks.Other{Event: stream.SessionSwitched{From: s.out.Session(), To: other}}, nil)
 			require.Equal(t, other, s.droidID)
-			require.Equal(t, e.session, s.id)
+			require.Equal(t, e.session, s.out.Session())
 		})
 	})
 }

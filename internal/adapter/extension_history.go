@@ -124,7 +124,7 @@ type exportedFile struct {
 func (s *Session) exportExtension(p exportParams, done answer[exportedFile]) {
 	fail := func(err *acp.RequestError) { done(exportedFile{}, err) }
 	s.withWhole("export it when that has ended", fail, func(info *stream.SessionInfo) {
-		session, cwd, seen := s.droidID, s.cwd, s.usage.past()
+		session, cwd, seen := s.droidID, s.cwd, s.usage.Past()
 		s.Do(func(ctx context.Context) {
 			path, err := s.agent.exportTo(ctx, info, session, cwd, p.Path, seen)
 			if err != nil {

@@ -43,7 +43,7 @@ func (s *Session) stateExtension(_ noParams, done answer[stateResult]) {
 	}
 	settings := s.options.Settings()
 	done(stateResult{
-		SessionID: s.id, DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.title), ProtocolVersion: version,
+		SessionID: s.out.Session(), DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.title), ProtocolVersion: version,
 		Model: options.OrEmpty(settings.ModelID), ReasoningEffort: options.OrEmpty(settings.ReasoningEffort), Mode: s.options.Mode(), FollowUp: s.options.FollowUp(),
 		IsRunning: s.works(), IsCompacting: s.show.Compacting(), WaitingPrompts: s.prompts.machine.Waiting(),
 		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw, Waits: s.waits(time.Now()),
@@ -64,9 +64,10 @@ type contextUse struct {
 }
 
 func (s *Session) statsExtension(_ noParams, done answer[statsResult]) {
-	result := statsResult{Tokens: s.usage.Total, LastCall: s.usage.LastCall}
-	if s.usage.window.Limit > 0 {
-		result.Context = &contextUse{s.usage.window.Used, s.usage.window.Limit}
+	told := s.usage.Told()
+	result := statsResult{Tokens: told.Total, LastCall: told.LastCall}
+	if used, size := s.usage.Window(); size > 0 {
+		result.Context = &contextUse{used, size}
 	}
 	done(result, nil)
 }

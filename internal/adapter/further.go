@@ -6,6 +6,7 @@ import (
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
+	"droid-acp/internal/usage"
 )
 
 // further is what is known of a message of the user's that belongs to the prompt that
@@ -55,7 +56,8 @@ func (s *Session) showWords(p *userPrompt) {
 // messageEnded takes the end of a message that belongs to a prompt.
 func (s *Session) messageEnded(end turns.Merged) {
 	p := s.prompts.remove(end.ID)
-	p.further.host.add(p.used)
+	host := p.further.host
+	host.used = usage.Sum(host.used, p.used)
 	switch {
 	case !end.Unsent:
 	case p.further.words != "":

@@ -112,7 +112,7 @@ func TestTurnEndsWhenNobodyHears(t *testing.T) {
 		var id string
 		agent.sessions.List()[0].Post(func() {})
 		synctest.Wait()
-		id = agent.sessions.List()[0].id
+		id = agent.sessions.List()[0].out.Session()
 		send(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":` + quoted(id) + `,"prompt":[{"type":"text","text":"go"}]}}`)
 		require.Contains(t, out.String(), "Working")
 		close(out.closed)

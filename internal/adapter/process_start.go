@@ -98,7 +98,7 @@ func (s *Session) restoreSettings(before stream.Settings, then func()) {
 func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {
 	switch {
 	case err != nil:
-		s.proc.Started(info, problem.NotRestarted(s.id, s.out.Known(), err))
+		s.proc.Started(info, problem.NotRestarted(s.out.Session(), s.out.Known(), err))
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
@@ -119,7 +119,7 @@ func (s *Session) goneAgain() *acp.RequestError {
 	case s.out.Known():
 		return problem.Crash(s.proc.LastCrash(), s.prompts.machine.GaveUp())
 	}
-	return problem.NotOpened(s.id, s.proc.LastCrash())
+	return problem.NotOpened(s.out.Session(), s.proc.LastCrash())
 }
 
 // inItsMode calls then for a prompt that begins when droid is in the mode that the session

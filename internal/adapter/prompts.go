@@ -17,6 +17,7 @@ import (
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
+	"droid-acp/internal/usage"
 	"droid-acp/internal/wire"
 )
 
@@ -51,15 +52,6 @@ func (p *userPrompt) kind() turns.Kind {
 		return turns.Process
 	}
 	return turns.Here
-}
-
-// add adds what a turn of droid's took to what a prompt did.
-func (p *userPrompt) add(u stream.TokenUsage) {
-	p.used.InputTokens += u.InputTokens
-	p.used.OutputTokens += u.OutputTokens
-	p.used.CacheCreationTokens += u.CacheCreationTokens
-	p.used.CacheReadTokens += u.CacheReadTokens
-	p.used.ThinkingTokens += u.ThinkingTokens
 }
 
 // prompts are the prompts of a session, and the machine that decides about them.
@@ -199,7 +191,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	return protocol.PromptResult{StopReason: stop, Usage: usageOf(p.used)}, nil
+	return protocol.PromptResult{StopReason: stop, Usage: usage.Of(p.used)}, nil
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.

@@ -160,7 +160,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		}
 		return
 	}
-	s.tellAs(r.SessionID)
+	s.out.Use(r.SessionID)
 	s.out.Forget() // the editor begins anew: it is told everything again
 	if r.replay {
 		s.load.Show(info)
@@ -307,7 +307,7 @@ func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.Sess
 		s.leave()
 		s.withDroid(limit, done)
 	default:
-		done(nil, problem.NotLoaded(asked, s.id, err, s.prompts.machine.GaveUp()))
+		done(nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.machine.GaveUp()))
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"droid-acp/internal/show"
 	"droid-acp/internal/store"
 	"droid-acp/internal/telling"
+	"droid-acp/internal/usage"
 	"droid-acp/internal/waiting"
 )
 
@@ -38,31 +39,29 @@ type Session struct {
 	thread
 	commands   commands.List // droid's and the user's
 	shellNotes shell.Notes
-	directory
-	proc      process.Process // the droid that works for it
-	options   options.State
-	usage     usage
-	out       *telling.Way // to the editor
-	prompts   prompts
-	load      loading.Load[*reload]
-	dialog    telling.Dialog // what the user is asked
-	servers   mcp.Servers    // what it knows of its MCP servers, see mcp.go
-	show      *show.View     // what its editor has been shown
-	fileCalls fileCalls      // what goes through the editor's files
-	line      waiting.Line   // what waits in it, see waits.go
-	ended     bool
-	lock      store.Lock // keeps other agents from deleting the session
+	proc       process.Process // the droid that works for it
+	options    options.State
+	usage      usage.Usage
+	out        *telling.Way // to the editor
+	prompts    prompts
+	load       loading.Load[*reload]
+	dialog     telling.Dialog // what the user is asked
+	servers    mcp.Servers    // what it knows of its MCP servers, see mcp.go
+	show       *show.View     // what its editor has been shown
+	fileCalls  fileCalls      // what goes through the editor's files
+	line       waiting.Line   // what waits in it, see waits.go
+	ended      bool
+	lock       store.Lock // keeps other agents from deleting the session
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
-		agent:     a,
-		log:       a.log.With(zap.String("session", id)),
-		directory: directory{cwd},
-		thread:    thread{id: id, droidID: id},
-		proc:      process.New(),
-		options:   options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
-		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn()}),
+		agent:   a,
+		log:     a.log.With(zap.String("session", id)),
+		thread:  thread{droidID: id, cwd: cwd},
+		proc:    process.New(),
+		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
+		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn()}),
 	}
 	s.prompts = newPrompts(s.options.Steers())
 	s.Owner = owner.New(a.ctx, s.log, s.panicked)
@@ -97,7 +96,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 		return // it died right after; the next prompt starts it again
 	}
 	if info.CWD != "" {
-		s.directory.use(info.CWD) // as droid names it
+		s.cwd = info.CWD // as droid names it
 		s.show.SetCWD(info.CWD)
 	}
 	s.options.Offered(info.AvailableModels)
@@ -207,12 +206,6 @@ func (s *Session) afterEnd() {
 		<-client.Exited()
 	}
 	s.log.Info("session ended")
-}
-
-// tellAs has all updates go out under this id from now on.
-func (s *Session) tellAs(id string) {
-	s.thread.use(id)
-	s.out.Use(id)
 }
 
 // tell is the one way from the session to its editor. A Notice that belongs to no turn waits

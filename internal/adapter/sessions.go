@@ -77,15 +77,15 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 		check(s)
 	}
 	result := s.sessionResult()
-	result.SessionID = s.id
+	result.SessionID = s.out.Session()
 	// The editor takes updates of a session once it has the response.
 	c.Response.WhenWritten(func() { s.Post(func() { s.register(); s.tellLeftOut() }) })
-	if err := a.sessions.Begin(s, s.id); err != nil {
+	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
 		client.Kill()
 		<-client.Exited()
 		if errors.Is(err, registry.ErrTaken) {
-			return nil, problem.Internal("session_taken", "droid calls the new session "+s.id+", which is open already; try again")
+			return nil, problem.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
 		}
 		return nil, placeError(err)
 	}

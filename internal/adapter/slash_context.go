@@ -11,7 +11,7 @@ import (
 
 // contextCommand shows what fills the context window, as far as droid tells.
 func contextCommand(r *slashRun, _ string) {
-	last := r.s.usage.LastCall
+	last := r.s.usage.Told().LastCall
 	r.ask("droid did not tell what fills the context window", func(ctx context.Context, client *droid.Client) (string, error) {
 		version := client.Version()
 		if !version.Has(stream.TellsContextUse) {

@@ -10,7 +10,7 @@ import (
 func exportCommand(r *slashRun, file string) {
 	const failed = "The conversation was not exported"
 	r.history(failed, func(info *stream.SessionInfo) {
-		session, cwd, seen := r.s.droidID, r.s.cwd, r.s.usage.past()
+		session, cwd, seen := r.s.droidID, r.s.cwd, r.s.usage.Past()
 		var path string
 		r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
 			path, err = r.s.agent.exportTo(ctx, info, session, cwd, file, seen)

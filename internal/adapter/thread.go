@@ -17,17 +17,14 @@ import (
 // droid make another session, in which the thread goes on; it is found by the ids
 // of all of them.
 
-// thread is the ids and the title of one conversation. The registry knows the ids
-// that it had before.
+// thread is one conversation. The registry knows the ids that it had before, and telling.Way
+// by which one the editor used it last.
 type thread struct {
-	id      string // by which the editor used the session last, one of droid's
-	droidID string // of the session that the process works on
+	droidID string // of droid's session that the process works on, or the next one is to load
+	cwd     string // where it works
 	title   string // as droid says, "" for none
 	named   bool   // the user gave that title here, so droid's own do not replace it
 }
-
-// use notes by which id the editor uses the session.
-func (t *thread) use(id string) { t.id = id }
 
 // call notes a title of the conversation. It reports false for one of droid's where the user
 // has given one, which stays.
@@ -38,9 +35,6 @@ func (t *thread) call(title string, byUser bool) bool {
 	t.title, t.named = title, byUser
 	return true
 }
-
-// workOn notes which session of droid's the next process is to load.
-func (t *thread) workOn(droidID string) { t.droidID = droidID }
 
 // goOn continues the thread in a session that droid made from the one it is in. With
 // fresh a new process loads it, since the old one would go on giving the model
@@ -60,8 +54,8 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 	}
 	loaded := func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
-			s.thread.workOn(old)
-			if id != old && id != s.id {
+			s.droidID = old
+			if id != old && id != s.out.Session() {
 				s.agent.sessions.Release(s, id)
 			}
 			s.stays(old)
@@ -79,7 +73,7 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 	}
 	s.alone(func(end func()) {
 		defer end()
-		s.thread.workOn(id)
+		s.droidID = id
 		if fresh {
 			if s.proc.Client() != nil {
 				s.leave()
@@ -132,7 +126,7 @@ func (s *Session) followTo(id string) {
 		if old := s.droidID; old != id {
 			s.moved(old, id)
 		}
-		s.thread.workOn(id)
+		s.droidID = id
 		s.lockStored()
 		return
 	}

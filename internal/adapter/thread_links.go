@@ -66,7 +66,7 @@ func (a *Agent) takeThread(ctx context.Context, at *place, w instructions.Wanted
 	err = inTurn(ctx, at, func() {
 		s, known = at.Take(search, func() *Session {
 			s := a.makeSession(w.SessionID, w.CWD, w.Servers)
-			s.thread.workOn(newest)
+			s.droidID = newest
 			return s
 		})
 	})
@@ -85,7 +85,7 @@ func (s *Session) catchUp(ids []string) {
 	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.agent.sessions.Claim(s, newest) {
 		return
 	}
-	s.thread.workOn(newest)
+	s.droidID = newest
 	if s.proc.Client() != nil {
 		s.leave()
 	}

@@ -50,7 +50,7 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.TitleChanged:
 		s.titled(ev.Title, false)
 	case quirks.UsageChanged:
-		s.usage.changed(ev) // usage_update needs the window's size, see tellUsage
+		s.usage.Changed(ev) // usage_update needs the window's size, see tellUsage
 	case stream.MCPStatusChanged:
 		s.mcpStatus(ev)
 	case stream.MCPAuthRequired:

@@ -42,7 +42,7 @@ func (s *Session) act(a turns.Action) {
 		s.needDroid(s.prompts.open[a.ID])
 	case turns.Run:
 		p := s.prompts.open[a.ID]
-		s.tellAs(p.session)
+		s.out.Use(p.session)
 		s.runCommand(p)
 	case turns.Send:
 		s.sendPrompt(s.prompts.open[a.ID], a.Request)
@@ -68,7 +68,7 @@ func (s *Session) act(a turns.Action) {
 
 // needDroid gets a droid for a prompt that begins to run.
 func (s *Session) needDroid(p *userPrompt) {
-	s.tellAs(p.session)
+	s.out.Use(p.session)
 	for _, notice := range s.out.Kept() {
 		s.tell(show.Thought(notice))
 	}

@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
+	"droid-acp/internal/usage"
 )
 
 // folded tells the user that droid took a prompt into the turn that runs.
@@ -23,7 +24,7 @@ func (s *Session) folded(ev quirks.PromptFolded) {
 
 // turnStarted notes which prompt droid works on now.
 func (s *Session) turnStarted(ev quirks.TurnStarted) {
-	s.usage.began(ev, s.options.ModelInUse())
+	s.usage.Began(ev, s.options.ModelInUse())
 	if p := s.prompts.of(ev.RequestID); p != nil {
 		p.message, p.content = stream.UserMessage{RequestID: ev.RequestID}, prompt.Prompt{} // images need not be kept
 	}
@@ -41,14 +42,14 @@ func (s *Session) discarded(ev quirks.Discarded) {
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	s.agent.accounts.TurnEnded(s.proc.Client(), ev, s.options.NeedsLogin())
-	s.usage.finished(ev)
+	s.usage.Finished(ev)
 	machine := s.prompts.machine
 	p := s.prompts.of(ev.RequestID)
 	if p == nil {
 		s.log.Info("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
 		return
 	}
-	p.add(ev.Used)
+	p.used = usage.Sum(p.used, ev.Used)
 	ran, cancelled := s.prompts.runs(p), machine.Cancelled(p.id)
 	var actions []turns.Action
 	if ev.Outcome == quirks.Dropped {

@@ -49,7 +49,7 @@ func (s *Session) there(n waiting.Need) bool {
 
 // waits tells who waits in the session, for what and since when, and which prompts.
 func (s *Session) waits(now time.Time) []string {
-	lines := append([]string{}, s.agent.sessions.Tell(s.id, now)...)
+	lines := append([]string{}, s.agent.sessions.Tell(s.out.Session(), now)...)
 	lines = append(lines, s.line.Tell(now, s.there)...)
 	lines = append(lines, s.out.Waits(now)...)
 	if n := s.prompts.machine.Changing(); n > 0 {

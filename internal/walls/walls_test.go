@@ -29,6 +29,7 @@ var mayImport = map[string]string{
 	"internal/waiting":      "",
 	"internal/owner":        "internal/problem",
 	"internal/process":      "internal/droid internal/droid/stream internal/quirks",
+	"internal/usage":        "internal/droid/stream internal/protocol internal/quirks internal/transcript",
 	"internal/loading":      "internal/droid/stream internal/quirks",
 	"internal/commands":     "internal/droid internal/droid/layer internal/droid/stream internal/files internal/protocol internal/show",
 	"internal/registry":     "",
