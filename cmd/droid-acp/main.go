@@ -25,6 +25,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/visible"
@@ -115,28 +116,30 @@ func runServe(c *call) int {
 		dir = os.TempDir() // the directory of the spare process alone; sessions name their own
 	}
 	agent := adapter.New(adapter.Config{
-		Locate: func() (string, error) { return droid.Find(common.droid) },
-		Start: func(command droid.Command) (*droid.Client, error) {
-			if err := needHome(); err != nil {
-				return nil, err
-			}
-			path, err := droid.Find(common.droid)
-			if err != nil {
-				return nil, err
-			}
-			command.Path = path
-			return droid.Start(command, log)
+		Config: opening.Config{
+			Start: func(command droid.Command) (*droid.Client, error) {
+				if err := needHome(); err != nil {
+					return nil, err
+				}
+				path, err := droid.Find(common.droid)
+				if err != nil {
+					return nil, err
+				}
+				command.Path = path
+				return droid.Start(command, log)
+			},
+			Store:    sessionStore(log),
+			Defaults: common.defaults(),
+			Trust:    common.keeper(),
+			Dir:      dir,
 		},
+		Locate:       func() (string, error) { return droid.Find(common.droid) },
 		Login:        common.startLogin(log),
 		LoginCommand: common.clientsLogin(),
-		Store:        sessionStore(log),
-		Defaults:     common.defaults(),
 		ParkAfter:    common.parkAfter,
 		Files:        adapter.FilesWay(common.files),
 		Journal:      stateFile("edits"),
-		Trust:        common.keeper(),
 		Shell:        common.shell,
-		Dir:          dir,
 		Version:      version(),
 		Log:          log,
 	})

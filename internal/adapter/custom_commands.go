@@ -9,6 +9,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/commands"
 	"droid-acp/internal/problem"
 )
@@ -50,12 +51,12 @@ func (a *Agent) commandsDisk(cwd string) commands.Disk {
 		Files: func() (commands.Files, error) {
 			ctx, cancel := context.WithTimeout(a.ctx, lookTime)
 			defer cancel()
-			return bounded(ctx, a, "commandFiles", cwd, func(cwd string) (commands.Files, error) { return commands.ReadFiles(cwd), nil })
+			return bounded.Do(ctx, a.calls, "commandFiles", cwd, func(cwd string) (commands.Files, error) { return commands.ReadFiles(cwd), nil })
 		},
 		Missing: func(path string) bool {
 			ctx, cancel := context.WithTimeout(a.ctx, lookTime)
 			defer cancel()
-			_, err := bounded(ctx, a, "stat of a skill", path, os.Stat)
+			_, err := bounded.Do(ctx, a.calls, "stat of a skill", path, os.Stat)
 			return errors.Is(err, fs.ErrNotExist)
 		},
 	}

@@ -66,7 +66,7 @@ func (d *disk) open(t *testing.T, v fakedroid.Option, script fakedroid.Script) *
 // serve connects an agent to the store.
 func (d *disk) serve(t *testing.T, start starter) {
 	d.editor = openAt(t, d.own, start, zap.NewNop())
-	d.agent.cfg.Store, d.agent.stat = d.store, os.Stat
+	d.agent.cfg.Store, d.agent.opener.Stat = d.store, os.Stat
 	require.Nil(t, d.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+cmp.Or(d.declares, "{}")+`,`+asZed+`}`).Error)
 }
 

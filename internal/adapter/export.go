@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/paths"
 	"droid-acp/internal/transcript"
@@ -18,6 +19,6 @@ func (a *Agent) exportTo(ctx context.Context, info *stream.SessionInfo, session,
 	}
 	path := paths.Absolute(cwd, file)
 	page := transcript.Page(info, transcript.Options{CWD: cwd, Zone: time.Local, Turns: turns})
-	_, err := bounded(ctx, a, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
+	_, err := bounded.Do(ctx, a.calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
 	return path, err
 }

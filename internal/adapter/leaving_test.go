@@ -15,6 +15,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/opening"
 )
 
 // An owner that is blocked for good does not keep the agent: it ends in bounded
@@ -94,7 +95,7 @@ func TestTurnEndsWhenNobodyHears(t *testing.T) {
 		})
 		agent := New(Config{
 			Locate: func() (string, error) { return "/usr/bin/droid", nil },
-			Start:  func(droid.Command) (*droid.Client, error) { return tappedDroid(tap, script), nil },
+			Config: opening.Config{Start: func(droid.Command) (*droid.Client, error) { return tappedDroid(tap, script), nil }},
 			Log:    zap.NewNop(),
 		})
 		in, stdin := io.Pipe()

@@ -35,7 +35,7 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	for _, s := range a.sessions.List() {
 		s.Post(s.renewIdle)
 	}
-	a.spare.Renew()
+	a.opener.Spare.Renew()
 	if protocol.Fields(result) == nil {
 		return struct{}{}, nil
 	}

@@ -55,7 +55,7 @@ func (s *Session) start(historyLimit int) {
 			leaving.Kill()
 			<-leaving.Exited()
 		}
-		client, info, err := s.agent.launch(ctx, cwd, servers, s.agent.addedTo(ctx, id, added), open)
+		client, info, err := s.agent.opener.Launch(ctx, cwd, servers, s.agent.opener.Added(ctx, id, added), open)
 		if !s.Post(func() { s.started(client, info, err) }) && err == nil {
 			client.Kill()
 			<-client.Exited()

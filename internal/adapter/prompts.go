@@ -10,6 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
 	"droid-acp/internal/owner"
@@ -255,7 +256,7 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 	defer cancel()
 	missing := make(map[string]bool)
 	_, _ = content.Message(prompt.Rules{Missing: func(path string) bool { // checkPrompt tells what is wrong with it
-		_, err := bounded(ctx, a, "stat of a link", path, a.stat)
+		_, err := bounded.Do(ctx, a.calls, "stat of a link", path, a.opener.Stat)
 		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
 		return false
 	}})

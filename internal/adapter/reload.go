@@ -53,7 +53,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reload{Wanted: w, target: a.target(c.Context, w.CWD), call: c, replay: replay}
+	r := &reload{Wanted: w, target: a.opener.Target(c.Context, w.CWD), call: c, replay: replay}
 	s, known, ids, err := a.takeThread(c.Context, place, w)
 	if err != nil {
 		return nil, err

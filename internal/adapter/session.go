@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/commands"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid/stream"
@@ -194,7 +195,7 @@ func (s *Session) end() {
 	s.carryOut(s.prompts.machine.Finish())
 	s.WaitBeside()
 	if release := s.lock.Begin(""); release != nil {
-		s.agent.atEnd("release", releaseTime, release)
+		s.agent.calls.AtEnd("release", bounded.ReleaseTime, release)
 	}
 }
 

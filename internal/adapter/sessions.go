@@ -9,6 +9,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
@@ -35,9 +36,9 @@ func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err
 // readSession reads the params of a method that opens a session, by what is on the disk.
 func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instructions.Wanted, *acp.RequestError) {
 	w, err := p.Read(func(what, path string) (string, error) {
-		here, err := a.findDirectory(ctx, what, path)
+		here, err := a.opener.FindDirectory(ctx, what, path)
 		if err == nil {
-			err = a.checkDirectory(ctx, what, here)
+			err = a.opener.CheckDirectory(ctx, what, here)
 		}
 		return here, err
 	})
@@ -58,7 +59,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.openInstructed(c.Context, w)
+	client, info, failure := a.opener.OpenNew(c.Context, w)
 	if failure != nil {
 		return nil, problem.NotOpened("", failure)
 	}
@@ -122,7 +123,7 @@ func (s *Session) cancelAndWait() {
 
 // listStored lists stored sessions.
 func (a *Agent) listStored(ctx context.Context, q store.Query) (store.Page, error) {
-	return bounded(ctx, a, "Store.List", "the store of sessions", func(string) (store.Page, error) { return a.cfg.Store.List(ctx, q) })
+	return bounded.Do(ctx, a.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return a.cfg.Store.List(ctx, q) })
 }
 
 // pageSize is how many sessions session/list returns at once.
@@ -140,7 +141,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 		}
 	}
 	c.Ordered()
-	cwd, err := a.findDirectory(c.Context, "cwd", params.CWD)
+	cwd, err := a.opener.FindDirectory(c.Context, "cwd", params.CWD)
 	if err == nil && cwd != "" && !filepath.IsAbs(cwd) {
 		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)
 	}

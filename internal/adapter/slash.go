@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/commands"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
@@ -200,7 +201,7 @@ func (r *slashRun) beside(limit time.Duration, late error, f func(context.Contex
 	r.s.Do(func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(work, limit, late)
 		defer cancel()
-		err := outOfTime(ctx, f(ctx))
+		err := opening.OutOfTime(ctx, f(ctx))
 		r.s.Post(func() { then(err) })
 	})
 }
@@ -216,7 +217,7 @@ func (r *slashRun) droid(f func(client *droid.Client)) {
 func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.Client) (string, error)) {
 	r.droid(func(client *droid.Client) {
 		var text string
-		r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
+		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
 			text, err = f(ctx, client)
 			return err
 		}, func(err error) {

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/links"
@@ -66,7 +67,7 @@ func compactCommand(r *slashRun, instructions string) {
 // summaryOf is what the conversation became that droid compacted into the session of
 // this id, "" where it cannot be read. It reads the store.
 func (a *Agent) summaryOf(ctx context.Context, id string) string {
-	text, err := bounded(ctx, a, "Store.Summary", "session "+id, func(string) (string, error) { return a.cfg.Store.Summary(id) })
+	text, err := bounded.Do(ctx, a.calls, "Store.Summary", "session "+id, func(string) (string, error) { return a.cfg.Store.Summary(id) })
 	if err != nil {
 		a.log.Info("the summary of a compacted session could not be read", zap.Error(err))
 	}

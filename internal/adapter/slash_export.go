@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/opening"
 )
 
 // exportCommand writes the conversation to one HTML file.
@@ -12,7 +13,7 @@ func exportCommand(r *slashRun, file string) {
 	r.history(failed, func(info *stream.SessionInfo) {
 		session, cwd, seen := r.s.droidID, r.s.cwd, r.s.usage.Past()
 		var path string
-		r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
+		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
 			path, err = r.s.agent.exportTo(ctx, info, session, cwd, file, seen)
 			return err
 		}, func(err error) {

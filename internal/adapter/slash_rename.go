@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/store"
 )
 
@@ -15,7 +16,7 @@ func renameCommand(r *slashRun, title string) {
 	}
 	r.droid(func(client *droid.Client) {
 		s, id := r.s, r.s.droidID
-		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
+		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
 			return s.agent.nameIn(ctx, client, id, title) // no turn of droid's runs beside a command
 		}, func(err error) {
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/links"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/rewind"
 )
 
@@ -33,7 +34,7 @@ func rewindCommand(r *slashRun, args string) {
 		client, session := r.s.proc.Client(), r.s.droidID
 		var text string
 		var next successor
-		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
+		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
 			next = r.s.agent.successorOf(ctx, session)
 			said, to, err := rewind.Before(ctx, client, session, next.title, points[n-1], files)
 			if err == nil {

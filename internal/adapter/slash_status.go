@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"droid-acp/internal/bounded"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
 )
 
@@ -14,8 +16,8 @@ import (
 func statusCommand(r *slashRun, _ string) {
 	s := r.s
 	var path string
-	r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
-		path, err = bounded(ctx, s.agent, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
+	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+		path, err = bounded.Do(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
 		return err
 	}, func(err error) {
 		if err != nil {

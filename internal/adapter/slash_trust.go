@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"droid-acp/internal/bounded"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/trust"
 )
 
@@ -12,8 +14,8 @@ func trustCommand(r *slashRun, args string) {
 	keeper, cwd := r.s.agent.cfg.Trust, r.s.cwd
 	word := strings.ToLower(strings.TrimSpace(args))
 	var answer trust.Answer
-	r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
-		answer, err = bounded(ctx, r.s.agent, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word) })
+	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+		answer, err = bounded.Do(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word) })
 		return err
 	}, func(err error) {
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/instructions"
 	"droid-acp/internal/links"
 	"droid-acp/internal/problem"
@@ -19,7 +20,7 @@ import (
 
 // threadIDs are the ids of the thread that a session belongs to, the oldest first.
 func (a *Agent) threadIDs(ctx context.Context, id string) ([]string, error) {
-	return bounded(ctx, a, "Store.Thread", "session "+id, func(string) ([]string, error) { return a.cfg.Store.Thread(id), nil })
+	return bounded.Do(ctx, a.calls, "Store.Thread", "session "+id, func(string) ([]string, error) { return a.cfg.Store.Thread(id), nil })
 }
 
 // threadAt finds the ids of the thread that a request is about, the oldest first, when its
@@ -102,7 +103,7 @@ type successor struct {
 // successorOf begins a command that has droid make a successor of the session. It
 // reads files; what cannot be read has no title.
 func (a *Agent) successorOf(ctx context.Context, from string) successor {
-	title, _ := bounded(ctx, a, "Store.Title", "session "+from, func(string) (string, error) { return a.cfg.Store.Title(from), nil })
+	title, _ := bounded.Do(ctx, a.calls, "Store.Title", "session "+from, func(string) (string, error) { return a.cfg.Store.Title(from), nil })
 	return successor{from: from, title: title}
 }
 
@@ -117,7 +118,7 @@ func (n *successor) made(a *Agent, id string, kind links.Kind) {
 // link adds a link to the store's file.
 func (a *Agent) link(l links.Link) error {
 	l.Time = time.Now()
-	_, err := boundedAtEnd(context.Background(), a, "Store.Link", "session "+l.From, done(func() error { return a.cfg.Store.Link(l) }))
+	_, err := bounded.DoAtEnd(context.Background(), a.calls, "Store.Link", "session "+l.From, bounded.Done(func() error { return a.cfg.Store.Link(l) }))
 	if err != nil {
 		a.log.Warn("the file of threads could not be written", zap.Error(err))
 	}
@@ -144,7 +145,7 @@ func (s *Session) moved(from, to string) {
 // followUpOf is what becomes of a second prompt in the thread with these ids, as its user set
 // it in any agent; "" where nobody did.
 func (a *Agent) followUpOf(ctx context.Context, ids []string) string {
-	value, err := bounded(ctx, a, "Store.FollowUp", "session "+ids[0], func(string) (string, error) { return a.cfg.Store.FollowUp(ids), nil })
+	value, err := bounded.Do(ctx, a.calls, "Store.FollowUp", "session "+ids[0], func(string) (string, error) { return a.cfg.Store.FollowUp(ids), nil })
 	if err != nil {
 		a.log.Warn("what becomes of a second prompt could not be read", zap.Error(err))
 	}

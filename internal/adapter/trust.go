@@ -10,8 +10,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/commands"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
@@ -22,24 +22,6 @@ import (
 
 // A project that nobody has trusted is worked in without what it brings to run. The user
 // is told once, when the session opens, and asked once, with the first prompt.
-
-// commandIn is how droid is started in cwd: without what the project brings that nobody
-// has trusted. It reads files. The error says that droid cannot leave it out.
-func (a *Agent) commandIn(ctx context.Context, cwd string) (droid.Command, error) {
-	p, err := a.project(ctx, cwd)
-	if err != nil {
-		return droid.Command{}, err
-	}
-	command := droid.Command{Dir: cwd, WithoutWatcher: p.Watcher != ""}
-	if p.Trusted {
-		return command, nil
-	}
-	if len(p.Inseparable()) > 0 {
-		return command, problem.Internal("project_not_trusted", p.Refusal("nothing overrules these settings of a project."))
-	}
-	command.Without = &p.Layer
-	return command, nil
-}
 
 // tellLeftOut tells what the process leaves out.
 func (s *Session) tellLeftOut() {
@@ -73,7 +55,7 @@ func (s *Session) whenTrusted(p *userPrompt, then func()) {
 	}
 	cwd := s.cwd
 	s.workFor(p, "a look at the project", func(ctx context.Context) func() {
-		project, err := s.agent.project(ctx, cwd)
+		project, err := s.agent.opener.Project(ctx, cwd)
 		switch {
 		case project.Trusted:
 			return func() { s.takeLayer(p, then) }
@@ -121,7 +103,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 			return
 		}
 		s.Do(func(ctx context.Context) {
-			_, err := bounded(ctx, s.agent, "Trust.Trust", project.Root, done(func() error { return s.agent.cfg.Trust.Trust(project) }))
+			_, err := bounded.Do(ctx, s.agent.calls, "Trust.Trust", project.Root, bounded.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
 			s.Post(func() {
 				if err != nil {
 					s.log.Warn("the answer was not kept", zap.Error(err))

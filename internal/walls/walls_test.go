@@ -28,6 +28,8 @@ var mayImport = map[string]string{
 	"internal/filecalls":    "internal/droid/stream internal/patch internal/paths internal/quirks",
 	"internal/waiting":      "",
 	"internal/owner":        "internal/problem",
+	"internal/bounded":      "internal/files",
+	"internal/opening":      "internal/bounded internal/droid internal/droid/layer internal/droid/stream internal/files internal/instructions internal/options internal/paths internal/problem internal/store internal/trust internal/wsl",
 	"internal/process":      "internal/droid internal/droid/stream internal/quirks",
 	"internal/usage":        "internal/droid/stream internal/protocol internal/quirks internal/transcript",
 	"internal/loading":      "internal/droid/stream internal/quirks",
