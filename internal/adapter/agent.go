@@ -24,6 +24,7 @@ import (
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
+	"droid-acp/internal/threads"
 	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
@@ -60,8 +61,9 @@ type Agent struct {
 	droids droid.Fleet
 	opener *opening.Opener // opens sessions in droids
 
-	files *readfile.Reader
-	calls *bounded.Calls // of the disk, which may hang
+	files   *readfile.Reader
+	calls   *bounded.Calls // of the disk, which may hang
+	threads *threads.Threads
 
 	conn *wire.Conn // to the editor
 
@@ -84,6 +86,7 @@ func New(cfg Config) *Agent {
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.calls = bounded.New(a.ctx, a.log)
+	a.threads = threads.New(func() *store.Store { return a.cfg.Store }, a.calls, a.log)
 	a.opener = opening.New(a.ctx, &a.cfg.Config, a.calls, a.editorFiles.list, a.log)
 	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {

@@ -71,8 +71,8 @@ func (s *Session) whenExpanded(p *userPrompt, then func()) {
 		return
 	}
 	s.lookForCommands(lookTime, func() {
-		if s.prompts.runs(p) && s.commands.Removed(name) { // else it was cancelled meanwhile
-			s.failPrompt(p, commandGone(name))
+		if s.prompts.Runs(p.id) && s.commands.Removed(name) { // else it was cancelled meanwhile
+			s.prompts.Do(s.prompts.Fail(p.id, commandGone(name)))
 			return
 		}
 		then()

@@ -210,7 +210,7 @@ func TestKilledDroidSaysWhy(t *testing.T) {
 		e.inside(func(s *Session) { s.proc.Kill("it did not answer") })
 		synctest.Wait()
 		e.inside(func(s *Session) {
-			require.Contains(t, problem.Crash(s.proc.LastCrash(), s.prompts.machine.GaveUp()).Message, "droid was killed by droid-acp, because it did not answer")
+			require.Contains(t, problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp()).Message, "droid was killed by droid-acp, because it did not answer")
 		})
 	})
 }

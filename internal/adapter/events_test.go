@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
@@ -55,6 +56,11 @@ func TestSilenceBeginsAnew(t *testing.T) {
 	})
 }
 
+// noPrompts is a session's queue of prompts in which nothing is done.
+func noPrompts() turns.Queue[*userPrompt] {
+	return turns.NewQueue[*userPrompt](turns.New(uuid.NewString), func(turns.Action) {})
+}
+
 // TestSilenceOfACancelledTurnIsNotTold: nor while a tool runs or the user is asked.
 func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -62,20 +68,20 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		client := fakeDroid(says("hi"))
 		defer func() { client.Kill(); <-client.Exited() }()
 		fresh := func() *Session {
-			s := &Session{proc: process.New(), prompts: newPrompts(false), show: show.New(show.Options{})}
+			s := &Session{proc: process.New(), prompts: noPrompts(), show: show.New(show.Options{})}
 			s.proc.Adopt(client, nil)
 			s.proc.Spoke(now)
-			s.prompts.machine.Accept(1, turns.ToDroid)
-			s.prompts.machine.Ready(1)
-			s.prompts.machine.Taken(now, 1)
+			s.prompts.Accept(1, turns.ToDroid)
+			s.prompts.Ready(1)
+			s.prompts.Taken(now, 1)
 			return s
 		}
 		at, ok := fresh().silenceDue()
 		require.True(t, ok)
 		require.Equal(t, now.Add(time.Minute), at)
 		for name, change := range map[string]func(*Session){
-			"no turn":           func(s *Session) { s.prompts = newPrompts(false) },
-			"cancelled":         func(s *Session) { s.prompts.machine.Cancel(now) },
+			"no turn":           func(s *Session) { s.prompts = noPrompts() },
+			"cancelled":         func(s *Session) { s.prompts.Cancel(now) },
 			"no process":        func(s *Session) { s.proc.Died(nil) },
 			"the user is asked": func(s *Session) { stayOpen(s, new(telling.Question)) },
 			"a tool runs":       func(s *Session) { s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },

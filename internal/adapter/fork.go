@@ -52,7 +52,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 
 // fork has droid copy the session it works on.
 func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)) {
-	if s.busy() {
+	if s.prompts.Busy() {
 		done("", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
 		return
 	}

@@ -14,9 +14,9 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	s.Guard(func() { room = s.replayOn() })
 	switch {
 	case s.load.Shows(): // the history comes first
-	case !s.prompts.machine.ReadEvents(): // a response is being written; its end wakes us
+	case !s.prompts.ReadEvents(): // a response is being written; its end wakes us
 	case s.fileCalls.Holding() != nil: // files are being read for an earlier event; the end of that wakes us
-	case s.prompts.machine.Stopping():
+	case s.prompts.Stopping():
 		events = s.proc.Events() // what it says is dropped, so it needs no room
 	default:
 		if room = s.out.Full(); room == nil {
@@ -32,13 +32,13 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 // while the editor reads nothing. The editor gets all that was said before the
 // cancel, and what it knows as begun still ends.
 func (s *Session) isVoid(ev quirks.Event) bool {
-	return s.prompts.machine.Stopping() && s.show.Droppable(ev)
+	return s.prompts.Stopping() && s.show.Droppable(ev)
 }
 
 // silenceDue is when the user is to be told that the model says nothing; ok is false
 // while that is not so, or the user sees the reason: a running tool or a question.
 func (s *Session) silenceDue() (at time.Time, ok bool) {
-	if !s.prompts.machine.Working() || s.dialog.IsOpen() || s.show.Busy() {
+	if !s.prompts.Working() || s.dialog.IsOpen() || s.show.Busy() {
 		return time.Time{}, false
 	}
 	return s.proc.SilenceDue()

@@ -66,7 +66,7 @@ func (a *Agent) announce(title, text string) {
 // lets the user log in to an MCP server, is kept for now.
 func (s *Session) renewIdle() {
 	client := s.proc.Client()
-	if client == nil || s.ended || s.busy() || !s.prompts.machine.Idle() || s.line.Wanted(needCalls) || s.dialog.IsOpen() {
+	if client == nil || s.ended || s.prompts.Busy() || !s.prompts.Idle() || s.line.Wanted(needCalls) || s.dialog.IsOpen() {
 		return
 	}
 	if s.mustRenew(client) {
@@ -90,7 +90,7 @@ func (s *Session) renewed(then func()) {
 		then()
 		return
 	}
-	s.when("the prompt", func() {
+	s.line.When("the prompt", func() {
 		if s.proc.Client() == client && !s.proc.Doomed() {
 			s.log.Info("droid does not know of a login and is replaced")
 			s.leave()

@@ -22,7 +22,8 @@ var errLoginTime = errors.New("droid did not answer within 6 minutes")
 // beginLogin is "/mcp login NAME". The command ends when droid has an address to open;
 // a later event tells how the login ended. Older droids take no other call while they
 // answer this one, so nobody waits for the answer after the prompt has ended.
-func (s *Session) beginLogin(r *slashRun, name string) {
+func beginLogin(r *slashRun, name string) {
+	s := r.s
 	name = s.servers.Resolve(name)
 	r.droid(func(client *droid.Client) {
 		asked := s.servers.AskLogin(name, r.reply)

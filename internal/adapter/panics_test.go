@@ -65,8 +65,8 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 			s.alone(func(end func()) { end() })
 		},
 		"at the end of a prompt": func(s *Session) {
-			s.when("a test", func() { panic("test") }, needQuiet)
-			s.carryOut(s.prompts.machine.FailRunning(problem.Internal("x", "y")))
+			s.line.When("a test", func() { panic("test") }, needQuiet)
+			s.prompts.Do(s.prompts.FailRunning(problem.Internal("x", "y")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,12 +107,12 @@ func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 				gate := make(chan struct{})
 				s, err := e.agent.session(e.session)
 				require.Nil(t, err)
-				machine := s.prompts.machine
-				s.Post(func() { <-gate; s.prompts.machine = nil }) // the owner is busy while the request comes, which panics then
+				machine := s.prompts.Machine
+				s.Post(func() { <-gate; s.prompts.Machine = nil }) // the owner is busy while the request comes, which panics then
 				synctest.Wait()
 				id := e.request(method[0], fmt.Sprintf(method[1], e.session))
 				synctest.Wait()
-				s.Post(func() { s.prompts.machine = machine })
+				s.Post(func() { s.prompts.Machine = machine })
 				close(gate)
 				m := e.await(id)
 				if name != "close" { // which then has nothing to wait for
@@ -161,8 +161,8 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		e.posts(func(s *Session) {
-			s.prompts.machine.Cancel(time.Now()) // whose interrupt panics
-			s.Do(func(context.Context) { panic("test") }, func() { s.carryOut(s.prompts.machine.InterruptDone()) })
+			s.prompts.Cancel(time.Now()) // whose interrupt panics
+			s.Do(func(context.Context) { panic("test") }, func() { s.prompts.Do(s.prompts.InterruptDone()) })
 		})
 		require.Equal(t, "cancelled", ended(e.await(running)))
 		require.Equal(t, "end_turn", e.run("next"))

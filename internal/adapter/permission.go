@@ -16,12 +16,12 @@ import (
 // askPermission shows what droid wants to do and gives droid the user's answer.
 // Whatever is not a clear choice of an offered option is "cancel".
 func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
-	if s.mayNotAsk() {
+	if s.ended || s.prompts.RunsCancelled() {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
 		return
 	}
 	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
-		Words: s.prompts.machine.Joinable()})
+		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
 	if p.Refused {
 		s.answerPermission(ev.RequestID, stream.OptionCancel)
@@ -34,10 +34,6 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 		CloseUp:   closeUp,
 	}, p, func() { s.permissionAnswered(ev, p.Decision(), closeUp) })
 }
-
-// mayNotAsk reports whether the user is not to be asked anything: the session or the
-// prompt is about to end.
-func (s *Session) mayNotAsk() bool { return s.ended || s.stopsTurn() }
 
 // planTold bounds the wait for droid to take the message that names the plan.
 const planTold = 2 * time.Second

@@ -17,8 +17,8 @@ func (s *Session) droidGone() {
 	s.proc.Died(err)
 	s.servers.ProcessGone()
 	s.fileCalls.End()
-	s.prompts.machine.Gone(problem.Died{Exit: err})
-	defer func() { s.carryOut(s.prompts.machine.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
+	s.prompts.Gone(problem.Died{Exit: err})
+	defer func() { s.prompts.Do(s.prompts.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.Norm().Exited(time.Now()))
 	s.dialog.WithdrawAny()
@@ -47,7 +47,7 @@ func (s *Session) park(now time.Time) {
 	client := s.proc.Client()
 	switch {
 	case !s.proc.ParkDue(now):
-	case client == nil || s.line.Wanted(needCalls) || !s.prompts.machine.Idle() || s.dialog.IsOpen():
+	case client == nil || s.line.Wanted(needCalls) || !s.prompts.Idle() || s.dialog.IsOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
 	case s.proc.Working() || client.HasChildren() || s.servers.LogsIn(now):
 		s.proc.Rest(now, parkRetry)

@@ -29,16 +29,16 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 	case s.ended:
 		f(nil, problem.Ending())
 	case s.proc.Doomed():
-		s.when("what needs a droid", func() { s.withDroid(historyLimit, f) }, needGone)
+		s.line.When("what needs a droid", func() { s.withDroid(historyLimit, f) }, needGone)
 	case s.proc.Client() != nil && !s.proc.Starting():
 		f(nil, nil)
-	case s.proc.Client() == nil && s.prompts.machine.GaveUp():
+	case s.proc.Client() == nil && s.prompts.GaveUp():
 		f(nil, problem.KeepsCrashing(s.proc.LastCrash()))
 	default:
 		if s.proc.Start() {
 			s.start(historyLimit)
 		}
-		s.when("what needs a droid", func() { f(s.proc.Outcome()) }, needStart)
+		s.line.When("what needs a droid", func() { f(s.proc.Outcome()) }, needStart)
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *Session) goneAgain() *acp.RequestError {
 	case s.proc.Client() != nil:
 		return nil
 	case s.out.Known():
-		return problem.Crash(s.proc.LastCrash(), s.prompts.machine.GaveUp())
+		return problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp())
 	}
 	return problem.NotOpened(s.out.Session(), s.proc.LastCrash())
 }
@@ -132,13 +132,13 @@ func (s *Session) inItsMode(p *userPrompt, then func()) {
 		return
 	}
 	s.updateSettings(func(v stream.Version) stream.SettingsPatch { return stream.ModeSettings(v, mode) },
-		func(err *acp.RequestError) { s.failPrompt(p, err) },
+		func(err *acp.RequestError) { s.prompts.Do(s.prompts.Fail(p.id, err)) },
 		func(err error) {
 			if s.options.Owed() == "" {
 				then()
 				return
 			}
-			s.failPrompt(p, problem.ModeLost(string(mode), string(s.options.Mode()), err))
+			s.prompts.Do(s.prompts.Fail(p.id, problem.ModeLost(string(mode), string(s.options.Mode()), err)))
 		})
 }
 

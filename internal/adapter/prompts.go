@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
-	"github.com/google/uuid"
 
 	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
@@ -55,102 +53,6 @@ func (p *userPrompt) kind() turns.Kind {
 	return turns.Here
 }
 
-// prompts are the prompts of a session, and the machine that decides about them.
-type prompts struct {
-	machine *turns.Machine
-	open    map[turns.ID]*userPrompt // accepted, without an ending
-	lastID  turns.ID
-
-	actions  []turns.Action // that the machine wants, in order
-	carrying bool           // carryOut is at work on them
-}
-
-func newPrompts(steering bool) prompts {
-	q := prompts{machine: turns.New(uuid.NewString), open: make(map[turns.ID]*userPrompt)}
-	q.machine.SetSteering(steering)
-	return q
-}
-
-// add gives a prompt its id.
-func (q *prompts) add(p *userPrompt) {
-	q.lastID++
-	p.id = q.lastID
-	q.open[p.id] = p
-}
-
-// join adds a message that belongs to the prompt that runs. It reports false when no
-// such prompt takes one.
-func (q *prompts) join(p *userPrompt, when turns.When) (actions []turns.Action, ok bool) {
-	q.add(p)
-	host, ok, actions := q.machine.Join(p.id, when)
-	if !ok {
-		q.remove(p.id)
-		return nil, false
-	}
-	p.session, p.further.host = q.open[host].session, q.open[host]
-	return actions, true
-}
-
-// unsentWords are the words of a refusal that wait for the end of droid's turn, nil for
-// none.
-func (q *prompts) unsentWords() *userPrompt {
-	for _, p := range q.open {
-		if p.further != nil && p.further.words != "" && !p.further.shown {
-			return p
-		}
-	}
-	return nil
-}
-
-// remove takes a prompt that ends.
-func (q *prompts) remove(id turns.ID) *userPrompt {
-	p := q.open[id]
-	delete(q.open, id)
-	return p
-}
-
-// of is the prompt that droid has under a request id, nil for none.
-func (q *prompts) of(request string) *userPrompt {
-	id, ok := q.machine.IDOf(request)
-	if !ok {
-		return nil
-	}
-	return q.open[id]
-}
-
-// runs reports whether a prompt is the one that runs.
-func (q *prompts) runs(p *userPrompt) bool {
-	id, ok := q.machine.Running()
-	return ok && p != nil && id == p.id
-}
-
-// has reports whether a prompt has no ending yet.
-func (q *prompts) has(p *userPrompt) bool { return q.machine.Has(p.id) }
-
-// next takes the next action to carry out. Only carryOut calls it, so the actions that
-// follow from this one are carried out after those that are queued already.
-func (q *prompts) next() (a turns.Action, ok bool) {
-	if len(q.actions) == 0 {
-		return nil, false
-	}
-	a = q.actions[0]
-	q.actions = slices.Delete(q.actions, 0, 1)
-	return a, true
-}
-
-// begin queues actions. It reports whether the caller is to carry them out: not if there
-// are none, or if carryOut is at work already.
-func (q *prompts) begin(actions []turns.Action) bool {
-	q.actions = append(q.actions, actions...)
-	if q.carrying || len(q.actions) == 0 {
-		return false
-	}
-	q.carrying = true
-	return true
-}
-
-func (q *prompts) done() { q.carrying = false }
-
 // prompt is session/prompt. The prompts of one session run one after the other.
 func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
@@ -184,10 +86,10 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		// cancelled as by session/cancel, and answered with that stop reason.
 		Context: c.Context,
 		Cancelled: func(func(acp.StopReason, *acp.RequestError)) {
-			s.carryOut(s.prompts.machine.CancelOne(time.Now(), p.id))
+			s.prompts.Do(s.prompts.CancelOne(time.Now(), p.id))
 		},
 		// The panic may have been another prompt's.
-		Held: func() bool { return s.prompts.has(p) },
+		Held: func() bool { return s.prompts.Has(p.id) },
 	})
 	if err != nil {
 		return nil, err
@@ -211,9 +113,9 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 
 // cancelPrompts cancels the running prompt and all waiting ones.
 func (s *Session) cancelPrompts() {
-	s.carryOut(s.prompts.machine.Cancel(time.Now()))
+	s.prompts.Do(s.prompts.Cancel(time.Now()))
 	if s.proc.Working() {
-		s.carryOut(s.prompts.machine.StopOther())
+		s.prompts.Do(s.prompts.StopOther())
 	}
 }
 
@@ -233,8 +135,8 @@ func (s *Session) accept(p *userPrompt) {
 	}
 	s.show.Prompted()
 	p.command = s.commandOf(p.content)
-	s.prompts.add(p)
-	s.carryOut(s.prompts.machine.Accept(p.id, p.kind()))
+	p.id = s.prompts.Add(p)
+	s.prompts.Do(s.prompts.Accept(p.id, p.kind()))
 }
 
 // linksTime bounds the look at the files that a prompt links.
@@ -280,7 +182,7 @@ func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
 // checkPrompt refuses at once what no session can take. What depends on the session is seen
 // when the prompt goes to droid, as what was asked before it may change that.
 func (s *Session) checkPrompt(p *userPrompt) *acp.RequestError {
-	message, err := p.content.Message(anySession(s.cwd))
+	message, err := p.content.Message(prompt.Rules{Dir: s.cwd, AttachFiles: true})
 	if err != nil {
 		return problem.InvalidParams("%v", err)
 	}
@@ -296,26 +198,16 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 		p.message.Text = p.further.words
 		return nil
 	}
-	message, err := p.content.Message(s.promptRules(p))
+	message, err := p.content.Message(prompt.Rules{
+		Dir:         s.cwd,
+		AttachFiles: s.proc.Client() == nil || s.proc.Has(stream.TakesAttachedFiles),
+		BlindModel:  s.options.BlindModel(),
+		Missing:     func(path string) bool { return p.missing[path] },
+	})
 	if err != nil {
 		return problem.InvalidParams("%v", err)
 	}
 	p.message = message
 	p.message.Text = s.commands.Expand(message.Text)
 	return s.refusedProgram(p.message.Text)
-}
-
-// works reports whether a prompt runs.
-func (s *Session) works() bool {
-	_, runs := s.prompts.machine.Running()
-	return runs
-}
-
-// busy reports whether a prompt runs or waits here.
-func (s *Session) busy() bool { return s.works() || s.prompts.machine.Queued() }
-
-// stopsTurn reports whether the prompt that runs was cancelled.
-func (s *Session) stopsTurn() bool {
-	id, runs := s.prompts.machine.Running()
-	return runs && s.prompts.machine.Cancelled(id)
 }

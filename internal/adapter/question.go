@@ -13,7 +13,7 @@ import (
 // the questions or cannot be asked.
 func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	cancelled := stream.Answers{Cancelled: true}
-	if s.mayNotAsk() {
+	if s.ended || s.prompts.RunsCancelled() {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}

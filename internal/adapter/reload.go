@@ -17,9 +17,10 @@ import (
 	"droid-acp/internal/wire"
 )
 
-// reload is one session/load or session/resume.
+// take is one session/load or session/resume.
 type reload struct {
 	instructions.Wanted
+	s      *Session
 	target string // where the symbolic links of its directory lead
 
 	call   *wire.Call // its context ends when it is cancelled
@@ -58,20 +59,20 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	r.ids = ids
+	r.s, r.ids = s, ids
 	followUp := ""
 	if !known { // an open session has its value
-		followUp = a.followUpOf(c.Context, ids)
+		followUp = a.threads.FollowUp(c.Context, ids)
 	}
 	result, err := owner.Ask(s.Owner, owner.Inquiry[protocol.SessionResult]{
 		Ordered: place.Leave,
 		Work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
 			r.done = answer
 			s.useFollowUp(followUp)
-			s.reload(r)
+			r.take()
 		},
 		Context:   c.Context,
-		Cancelled: func(func(protocol.SessionResult, *acp.RequestError)) { s.cancelLoad(r) },
+		Cancelled: func(func(protocol.SessionResult, *acp.RequestError)) { r.cancel() },
 	})
 	if err != nil {
 		if !known && !r.kept {
@@ -83,14 +84,15 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	return result, nil
 }
 
-// reload takes a session/load or session/resume. A session that works on a prompt
+// take takes a session/load or session/resume. A session that works on a prompt
 // is not loaded, since that would disturb the prompt. Each load begins when the
 // responses before it are written, and is over when its own is.
-func (s *Session) reload(r *reload) {
+func (r *reload) take() {
+	s := r.s
 	switch err := s.takesNothing(); {
 	case err != nil:
 		r.refuse(err)
-	case s.busy():
+	case s.prompts.Busy():
 		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
 		r.turn = s.inTurn(turns.Session, func(over func(error)) {
@@ -103,18 +105,19 @@ func (s *Session) reload(r *reload) {
 			s.load.Begin(r)
 			// A process that is being started may have other MCP servers and was asked for less
 			// history; one that changes its settings must not be replaced.
-			s.when("a load", func() { s.beginLoad(r) }, needWritten, needStart, needCalls)
+			s.line.When("a load", r.begin, needWritten, needStart, needCalls)
 		})
 	}
 }
 
-// beginLoad begins a load when nothing is under way that it would cut short.
-func (s *Session) beginLoad(r *reload) {
+// begin begins a load when nothing is under way that it would cut short.
+func (r *reload) begin() {
+	s := r.s
 	if !s.load.Has(r) {
 		return // it was cancelled while it waited
 	}
-	s.out.Keep(r.Notices...)    // of MCP servers that droid cannot have
-	s.prompts.machine.Forgive() // the user wants droid to be tried again
+	s.out.Keep(r.Notices...) // of MCP servers that droid cannot have
+	s.prompts.Forgive()      // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
 		limit = wholeHistory
@@ -127,7 +130,7 @@ func (s *Session) beginLoad(r *reload) {
 		if err != nil {
 			stayThere()
 		}
-		s.reloaded(r, info, err)
+		r.loaded(info, err)
 	}
 	s.withDroid(limit, func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil || info != nil {
@@ -138,9 +141,10 @@ func (s *Session) beginLoad(r *reload) {
 	})
 }
 
-// reloaded replays what droid told, if that was wanted, and hands the result over.
+// loaded replays what droid told, if that was wanted, and hands the result over.
 // From now on the editor knows the session by the id that it asked for.
-func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.RequestError) {
+func (r *reload) loaded(info *stream.SessionInfo, err *acp.RequestError) {
+	s := r.s
 	switch {
 	case !s.load.Has(r): // a panic ended it, or the user
 		if r.kept {
@@ -154,7 +158,7 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		if err.Code == problem.CodeNoSession {
 			err = problem.UnknownSession(r.SessionID)
 		}
-		s.reloadEnded(r, err)
+		r.end(err)
 		if !s.out.Known() {
 			s.neverOpened(err)
 		}
@@ -166,19 +170,21 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		s.load.Show(info)
 		return
 	}
-	s.reloadTold(r)
+	r.told()
 }
 
-// reloadTold answers the load when the commands and the use of the context window are known:
+// told answers the load when the commands and the use of the context window are known:
 // all that a load tells comes before its response (the conformance kit's ACP-LOAD-002).
-func (s *Session) reloadTold(r *reload) {
+func (r *reload) told() {
+	s := r.s
 	s.load.Told()
 	s.tellUsage()
-	s.when("a load", func() { s.reloadEnded(r, nil) }, needAnswers)
+	s.line.When("a load", func() { r.end(nil) }, needAnswers)
 }
 
-// reloadEnded answers the load that runs.
-func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
+// end answers the load that runs.
+func (r *reload) end(err *acp.RequestError) {
+	s := r.s
 	if !s.load.Answer(r) {
 		return
 	}
@@ -190,22 +196,23 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		s.register()
 		r.done(result, nil)
 	}
-	r.call.Response.WhenWritten(func() { s.Post(func() { s.reloadAnswered(r) }) })
+	r.call.Response.WhenWritten(func() { s.Post(r.answered) })
 }
 
-// cancelLoad ends a load that the user has taken back, however far it is. If it was to open
+// cancel ends a load that the user has taken back, however far it is. If it was to open
 // the session, and prompts or other requests wait behind it, the session is opened for them
 // all the same.
-func (s *Session) cancelLoad(r *reload) {
+func (r *reload) cancel() {
+	s := r.s
 	switch {
 	case r.turn == nil: // it was refused
 	case s.withdraw(r.turn):
 		r.refuse(problem.Cancelled())
 	case !s.load.Has(r): // it has its answer
 	default:
-		r.kept = s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1
+		r.kept = s.prompts.Queued() || s.prompts.Changing() > 1
 		opens := !s.out.Known() && !s.load.Opened() // and droid has not opened it yet
-		s.reloadEnded(r, problem.Cancelled())
+		r.end(problem.Cancelled())
 		switch {
 		case s.out.Known():
 		case !r.kept:
@@ -233,7 +240,7 @@ func (s *Session) openedForOthers(err *acp.RequestError) {
 // never come, and prompts wait for it.
 func (s *Session) loseLoads(err *acp.RequestError) {
 	if r := s.load.Open(); r != nil {
-		s.reloadEnded(r, err)
+		r.end(err)
 	}
 }
 
@@ -242,11 +249,12 @@ func (s *Session) loseLoads(err *acp.RequestError) {
 func (s *Session) neverOpened(err *acp.RequestError) {
 	s.agent.sessions.Forget(s)
 	s.Refuse(err)
-	s.carryOut(s.prompts.machine.FailWaiting(err))
+	s.prompts.Do(s.prompts.FailWaiting(err))
 }
 
-// reloadAnswered goes on when the response to a load is written.
-func (s *Session) reloadAnswered(r *reload) {
+// answered goes on when the response to a load is written.
+func (r *reload) answered() {
+	s := r.s
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	s.load.Written(r)
 	r.over(nil)
@@ -307,7 +315,7 @@ func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.Sess
 		s.leave()
 		s.withDroid(limit, done)
 	default:
-		done(nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.machine.GaveUp()))
+		done(nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp()))
 	}
 }
 

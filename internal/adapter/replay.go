@@ -12,7 +12,7 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 	r := s.load.Open()
 	for {
 		if r.call.Context.Err() != nil {
-			s.cancelLoad(r)
+			r.cancel()
 			return nil
 		}
 		if room := s.out.Full(); room != nil {
@@ -29,6 +29,6 @@ func (s *Session) replayOn() (room <-chan struct{}) {
 		s.tell(show.Thought(words))
 	}
 	s.tellTitle(s.load.Title())
-	s.reloadTold(r)
+	r.told()
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"droid-acp/internal/show"
 	"droid-acp/internal/store"
 	"droid-acp/internal/telling"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/usage"
 	"droid-acp/internal/waiting"
 )
@@ -44,13 +45,13 @@ type Session struct {
 	options    options.State
 	usage      usage.Usage
 	out        *telling.Way // to the editor
-	prompts    prompts
+	prompts    turns.Queue[*userPrompt]
 	load       loading.Load[*reload]
 	dialog     telling.Dialog // what the user is asked
 	servers    mcp.Servers    // what it knows of its MCP servers, see mcp.go
 	show       *show.View     // what its editor has been shown
 	fileCalls  fileCalls      // what goes through the editor's files
-	line       waiting.Line   // what waits in it, see waits.go
+	line       *waiting.Waits // what waits in it, see waits.go
 	ended      bool
 	lock       store.Lock // keeps other agents from deleting the session
 }
@@ -64,8 +65,10 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
 		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn()}),
 	}
-	s.prompts = newPrompts(s.options.Steers())
+	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
+	s.prompts.SetSteering(s.options.Steers())
 	s.Owner = owner.New(a.ctx, s.log, s.panicked)
+	s.line = waiting.New(s.Owner, time.Now, s.there, s.holdPrompts)
 	s.out = telling.New(a.conn, s.Post, a.log)
 	s.out.Use(id)
 	s.servers.Use(servers)
@@ -84,7 +87,7 @@ func (s *Session) Run() {
 		Event: s.droidSaid,
 		Room:  func() { s.proc.Spoke(time.Now()) }, // droid was not read until now, so it was not silent
 		Tick:  s.tick,
-		After: s.proceed,
+		After: s.line.Proceed,
 		End:   s.end,
 		Ended: s.afterEnd,
 	})
@@ -155,7 +158,7 @@ func (s *Session) nextTick() time.Duration {
 	if at, ok := s.show.Due(); ok {
 		consider(at)
 	}
-	if at, ok := s.prompts.machine.Due(); ok {
+	if at, ok := s.prompts.Due(); ok {
 		consider(at)
 	}
 	if at, ok := s.silenceDue(); ok {
@@ -171,9 +174,9 @@ func (s *Session) tick() {
 	now := time.Now()
 	s.apply(s.proc.Tick(now))
 	s.tell(s.show.Tick(s.moment())...)
-	s.carryOut(s.prompts.machine.Tick(now))
+	s.prompts.Do(s.prompts.Tick(now))
 	s.tellSilence(now)
-	s.tellStarting(now)
+	s.tell(show.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
 	s.park(now)
 }
 
@@ -181,7 +184,7 @@ func (s *Session) tick() {
 func (s *Session) end() {
 	s.ended = true
 	s.readNoMore()
-	s.carryOut(s.prompts.machine.Close(time.Now()))
+	s.prompts.Do(s.prompts.Close(time.Now()))
 	s.dialog.WithdrawAny()
 	s.servers.EndLogins()
 	s.fileCalls.End()
@@ -191,8 +194,8 @@ func (s *Session) end() {
 	}
 	s.Settle()
 	s.proc.Started(nil, problem.Ending())
-	s.proceed()
-	s.carryOut(s.prompts.machine.Finish())
+	s.line.Proceed()
+	s.prompts.Do(s.prompts.Finish())
 	s.WaitBeside()
 	if release := s.lock.Begin(""); release != nil {
 		s.agent.calls.AtEnd("release", bounded.ReleaseTime, release)
@@ -202,7 +205,7 @@ func (s *Session) end() {
 // afterEnd makes sure, in case end panicked, that every prompt is answered and droid
 // is gone.
 func (s *Session) afterEnd() {
-	s.carryOut(s.prompts.machine.Finish())
+	s.prompts.Do(s.prompts.Finish())
 	if client := s.proc.Client(); client != nil {
 		<-client.Exited()
 	}
@@ -215,7 +218,7 @@ func (s *Session) tell(things ...protocol.Update) {
 	for _, thing := range things {
 		notice, isNotice := thing.(show.Notice)
 		switch {
-		case isNotice && !s.works():
+		case isNotice && !s.prompts.RunsOne():
 			s.out.Keep(string(notice))
 		case thing.UpdateKind() == show.OwnWords:
 			s.tell(s.show.Tell(thing)...)

@@ -170,7 +170,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 // writeTitle writes a title into the file of droid's session when no prompt runs, and
 // keeps prompts from starting meanwhile.
 func (s *Session) writeTitle(id, title string, done func(error)) {
-	s.take("a title", needNoPrompt, func(end func()) {
+	s.line.Take("a title", needNoPrompt, func(end func()) {
 		finish := func(err error) { end(); done(err) }
 		s.Do(func(ctx context.Context) {
 			err := s.agent.writeTitle(ctx, id, title)

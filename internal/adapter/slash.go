@@ -73,9 +73,9 @@ func (c slashCommand) refusal(args string) string {
 
 // ownCommands are the commands that this agent offers: all but the shell, unless
 // the configuration allows it.
-func (s *Session) ownCommands() []slashCommand {
+func (a *Agent) ownCommands() []slashCommand {
 	own := slashCommands()
-	if !s.agent.cfg.Shell {
+	if !a.cfg.Shell {
 		own = slices.DeleteFunc(own, func(c slashCommand) bool { return c.name == commandShell })
 	}
 	return own
@@ -89,12 +89,12 @@ func (s *Session) commandOf(p prompt.Prompt) *slashRun {
 		return nil
 	}
 	name, args, ok := commands.Split(text)
-	if bang := s.bangCommand(text); bang != "" {
-		name, args = commandShell, bang
+	if bang, is := strings.CutPrefix(strings.TrimSpace(text), "!"); is && s.agent.cfg.Shell && strings.TrimSpace(bang) != "" {
+		name, args = commandShell, strings.TrimSpace(bang)
 	} else if !ok || s.commands.Has(name) {
 		return nil
 	}
-	for _, own := range s.ownCommands() {
+	for _, own := range s.agent.ownCommands() {
 		if own.name == name {
 			return &slashRun{s: s, slashCommand: own, args: args}
 		}
@@ -105,7 +105,7 @@ func (s *Session) commandOf(p prompt.Prompt) *slashRun {
 // allCommands are the custom commands, the skills and this agent's commands.
 func (s *Session) allCommands() []protocol.AvailableCommand {
 	all := s.commands.Offered()
-	for _, own := range s.ownCommands() {
+	for _, own := range s.agent.ownCommands() {
 		if s.commands.Has(own.name) {
 			continue
 		}
@@ -127,21 +127,20 @@ type slashRun struct {
 	slashCommand
 	args string
 
-	// From runCommand on.
+	// From begin on.
 	prompt *userPrompt
 	work   context.Context // of the calls that the command makes; ends with the prompt
 	stop   func()          // stops a shell command; nil for all other commands
 	atEnd  []func()        // called in this order when the prompt has ended
 }
 
-// runCommand answers a prompt that is a command. When the user cancels it, the prompt
+// begin answers a prompt that is a command. When the user cancels it, the prompt
 // ends at once (but see stopWith): nobody waits any longer for the calls that the
 // command makes, so that the next prompt need not, and their outcome is ignored.
-func (s *Session) runCommand(p *userPrompt) {
-	r := p.command
+func (r *slashRun) begin(p *userPrompt) {
 	r.prompt = p
 	var giveUp func()
-	r.work, giveUp = context.WithCancel(s.Context)
+	r.work, giveUp = context.WithCancel(r.s.Context)
 	r.whenEnded(giveUp)
 	if refusal := r.refusal(r.args); refusal != "" {
 		r.reply(refusal)
@@ -151,7 +150,7 @@ func (s *Session) runCommand(p *userPrompt) {
 }
 
 // over reports whether the prompt has ended, and another one may run.
-func (r *slashRun) over() bool { return !r.s.prompts.runs(r.prompt) }
+func (r *slashRun) over() bool { return !r.s.prompts.Runs(r.prompt.id) }
 
 // cancelled reports whether the prompt has ended because the user cancelled it.
 func (r *slashRun) cancelled() bool { return r.prompt.cancelled }
@@ -173,7 +172,7 @@ func (r *slashRun) fail(what string, why error) {
 
 // done ends a command that has said all there is to say.
 func (r *slashRun) done() {
-	r.s.carryOut(r.s.prompts.machine.Complete(r.prompt.id))
+	r.s.prompts.Do(r.s.prompts.Complete(r.prompt.id))
 }
 
 // stopWith makes a cancel of a shell command call stop. The prompt then ends when the

@@ -31,7 +31,7 @@ func forkCommand(r *slashRun, args string) {
 			return
 		}
 		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
-			ids, err := a.threadIDs(ctx, works)
+			ids, err := a.threads.IDs(ctx, works)
 			if err == nil {
 				a.copyOptions(ctx, ids, id)
 			}
@@ -51,7 +51,7 @@ func forkEarlier(r *slashRun, failed, which string) {
 	a, works, cwd := r.s.agent, r.s.droidID, r.s.cwd
 	var made opening.Copied
 	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
-		ids, err := a.threadIDs(ctx, works)
+		ids, err := a.threads.IDs(ctx, works)
 		if err != nil {
 			return err
 		}

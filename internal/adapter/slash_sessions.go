@@ -27,7 +27,7 @@ func sessionsCommand(r *slashRun, _ string) {
 		if page, err = a.listStored(ctx, store.Query{Limit: 20}); err != nil {
 			return err
 		}
-		if thread, err = a.threadIDs(ctx, works); err != nil {
+		if thread, err = a.threads.IDs(ctx, works); err != nil {
 			return err
 		}
 		for _, id := range thread {

@@ -23,23 +23,18 @@ func statusCommand(r *slashRun, _ string) {
 		if err != nil {
 			path = err.Error()
 		}
-		r.reply(s.status(path))
+		protocol := "no process runs; the next prompt starts one"
+		if s.proc.Client() != nil {
+			protocol = "protocol " + s.proc.Client().Version().String()
+		}
+		waits := "nothing"
+		if all := s.waits(time.Now()); len(all) > 0 {
+			waits = strings.Join(all, "; ")
+		}
+		r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
+			s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.out.Session(), s.droidID, s.cwd, s.filesWay(),
+			options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp(), waits))
 	})
-}
-
-// status is what a bug report needs, with the path of droid's program.
-func (s *Session) status(path string) string {
-	protocol := "no process runs; the next prompt starts one"
-	if s.proc.Client() != nil {
-		protocol = "protocol " + s.proc.Client().Version().String()
-	}
-	waits := "nothing"
-	if all := s.waits(time.Now()); len(all) > 0 {
-		waits = strings.Join(all, "; ")
-	}
-	return fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
-		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.out.Session(), s.droidID, s.cwd, s.filesWay(),
-		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp(), waits)
 }
 
 // filesWay says how droid's reads and edits reach the files.

@@ -80,7 +80,7 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 			s.cancelIfLate(place)
 		},
 		Ordered: place.Leave,
-		Held:    func() bool { return s.prompts.has(p) },
+		Held:    func() bool { return s.prompts.Has(p.id) },
 	})
 }
 
@@ -105,9 +105,9 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 		}
 		answer(outcomeInjected, nil)
 	}}
-	if actions, ok := s.prompts.join(p, turns.Soon); ok {
+	if s.prompts.Joinable() {
 		s.show.Prompted()
-		s.carryOut(actions)
+		s.addMessage(p, turns.Soon)
 		return
 	}
 	if params.asksBack() {
@@ -116,7 +116,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 	}
 	// The turn has its place now. It begins when the answer that announces it is written, so
 	// that its updates come behind that.
-	s.take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.Post(end) }) })
+	s.line.Take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.Post(end) }) })
 	s.acceptDetached(p)
 	answer(outcomeStarted, nil)
 }

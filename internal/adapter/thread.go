@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
@@ -11,6 +10,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
+	"droid-acp/internal/threads"
 )
 
 // A thread is what the editor shows as one conversation. /compact and /rewind have
@@ -40,8 +40,9 @@ func (t *thread) call(title string, byUser bool) bool {
 // fresh a new process loads it, since the old one would go on giving the model
 // the old conversation. When it is loaded and has the thread's title, done is called
 // with what the user must know of the two sessions.
-func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint string)) {
-	id, old := next.id, next.from
+func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint string)) {
+	s := r.s
+	id, old := next.ID, next.From
 	if r.over() || s.proc.Client() == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
 		return
@@ -63,8 +64,8 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 			r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
 			return
 		}
-		s.carryTitle(next.title, func() {
-			hint := next.hint()
+		s.carryTitle(next.Title, func() {
+			hint := next.Hint()
 			if r.over() {
 				s.out.Keep("droid finished a command after you had cancelled it." + hint)
 			}
@@ -111,11 +112,6 @@ func (s *Session) tellLateSession(id string) {
 		s.stays(s.droidID)
 	}
 	s.out.Keep("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
-}
-
-// hint tells where the old conversation is.
-func (n successor) hint() string {
-	return fmt.Sprintf(" The conversation before is kept: `/fork %s` makes a thread of its own from it.", n.from) + n.whatIsLost()
 }
 
 // followTo notes that droid went on in another session by itself; a restarted process

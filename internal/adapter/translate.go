@@ -19,7 +19,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	}
 	switch ev.(type) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
-		s.carryOut(s.prompts.machine.Spoke())
+		s.prompts.Do(s.prompts.Spoke())
 	}
 	s.tell(s.show.Event(s.moment(), ev, files)...)
 	s.heed(ev, files)
@@ -33,7 +33,7 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.TurnEnded:
 		s.turnEnded(ev)
 	case quirks.TurnBeside:
-		s.carryOut(s.prompts.machine.Beside(time.Now(), ev.RequestID))
+		s.prompts.Do(s.prompts.Beside(time.Now(), ev.RequestID))
 	case quirks.PromptFolded:
 		s.folded(ev)
 	case quirks.Discarded:

@@ -83,7 +83,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	id := "trust"
 	asked := &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: func() { s.tell(q.After("Not trusted")...) }}
 	finish := func(how string, then func()) {
-		if s.dialog.End(id) && s.prompts.runs(p) { // else the prompt was cancelled, which is no answer
+		if s.dialog.End(id) && s.prompts.Runs(p.id) { // else the prompt was cancelled, which is no answer
 			s.tell(q.After(how)...)
 			then()
 		}
@@ -113,7 +113,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 				finish("Trusted", func() { s.takeLayer(p, then) })
 			})
 		}, func() {
-			if s.dialog.End(id) && s.prompts.runs(p) {
+			if s.dialog.End(id) && s.prompts.Runs(p.id) {
 				then()
 			}
 		})

@@ -19,40 +19,26 @@ import (
 // 0.14 s on a busy machine.
 const interruptTime = 2 * time.Second
 
-// carryOut does what the turn machine wants, in order.
-func (s *Session) carryOut(actions []turns.Action) {
-	if !s.prompts.begin(actions) {
-		return
-	}
-	defer s.prompts.done()
-	for {
-		a, ok := s.prompts.next()
-		if !ok {
-			return
-		}
-		s.act(a)
-	}
-}
-
+// act does one thing that the turn machine wants.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
 	case turns.Begin:
 		a.Do()
 	case turns.NeedDroid:
-		s.needDroid(s.prompts.open[a.ID])
+		s.needDroid(s.prompts.Get(a.ID))
 	case turns.Run:
-		p := s.prompts.open[a.ID]
+		p := s.prompts.Get(a.ID)
 		s.out.Use(p.session)
-		s.runCommand(p)
+		p.command.begin(p)
 	case turns.Send:
-		s.sendPrompt(s.prompts.open[a.ID], a.Request)
+		s.sendPrompt(s.prompts.Get(a.ID), a.Request)
 	case turns.Interrupt:
 		s.interrupt()
 	case turns.Kill:
 		s.log.Warn("droid does not stop; it is killed")
 		s.doom("it did not stop when a turn was cancelled")
 	case turns.Stop:
-		s.prompts.open[a.ID].command.stop()
+		s.prompts.Get(a.ID).command.stop()
 	case turns.Forget:
 		s.apply(s.proc.Norm().Abort(time.Now(), a.Request))
 	case turns.End:
@@ -73,7 +59,7 @@ func (s *Session) needDroid(p *userPrompt) {
 		s.tell(show.Thought(notice))
 	}
 	s.proc.Stay()
-	crashed := s.prompts.machine.Crashed()
+	crashed := s.prompts.Crashed()
 	p.attempt++
 	attempt := p.attempt
 	s.renewed(func() {
@@ -83,7 +69,7 @@ func (s *Session) needDroid(p *userPrompt) {
 			}
 			ready := func() {
 				if p.attempt == attempt { // else droid has died, and the prompt needed another one
-					s.carryOut(s.prompts.machine.Ready(p.id))
+					s.prompts.Do(s.prompts.Ready(p.id))
 				}
 			}
 			s.whenTrusted(p, func() {
@@ -99,9 +85,9 @@ func (s *Session) needDroid(p *userPrompt) {
 func (s *Session) droidFor(p *userPrompt, then func(started bool)) {
 	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
 		switch {
-		case !s.prompts.runs(p): // it was cancelled meanwhile
+		case !s.prompts.Runs(p.id): // it was cancelled meanwhile
 		case err != nil:
-			s.failPrompt(p, err)
+			s.prompts.Do(s.prompts.Fail(p.id, err))
 		default:
 			then(info != nil)
 		}
@@ -111,12 +97,15 @@ func (s *Session) droidFor(p *userPrompt, then func(started bool)) {
 // sendPrompt hands a prompt to droid.
 func (s *Session) sendPrompt(p *userPrompt, request string) {
 	if err := s.compose(p); err != nil {
-		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, err))
+		s.prompts.Do(s.prompts.Refused(time.Now(), p.id, err))
 		return
 	}
 	p.message.RequestID = request
-	s.showWords(p)
-	if s.prompts.runs(p) || len(p.notes) > 0 {
+	if f := p.further; f != nil && f.words != "" && !f.shown {
+		f.shown = true
+		s.tell(show.Echo(f.words))
+	}
+	if s.prompts.Runs(p.id) || len(p.notes) > 0 {
 		s.addShellNotes(p)
 	}
 	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
@@ -133,11 +122,11 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 		return // the prompt was sent again meanwhile
 	}
 	if err == nil {
-		if s.prompts.runs(p) {
+		if s.prompts.Runs(p.id) {
 			s.proc.Spoke(time.Now())
 		}
 		p.further.reachedModel()
-		s.carryOut(s.prompts.machine.Taken(time.Now(), p.id))
+		s.prompts.Do(s.prompts.Taken(time.Now(), p.id))
 		return
 	}
 	s.keepShellNotes(p)
@@ -145,21 +134,21 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 	if errors.As(err, &died) {
 		return // droidGone ends the prompt, or has the next droid get it
 	}
-	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, problem.NotTaken(err, s.prompts.machine.GaveUp())))
+	s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(err, s.prompts.GaveUp())))
 }
 
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.
 func (s *Session) refusedLate(ev stream.LateError) {
-	if p := s.prompts.of(ev.RequestID); p != nil {
+	if p := s.prompts.Of(ev.RequestID); p != nil {
 		s.keepShellNotes(p)
-		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, problem.NotTaken(ev.Err, s.prompts.machine.GaveUp())))
+		s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(ev.Err, s.prompts.GaveUp())))
 	}
 }
 
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
 	s.apply(s.proc.Norm().Interrupted(time.Now()))
-	done := func() { s.carryOut(s.prompts.machine.InterruptDone()) }
+	done := func() { s.prompts.Do(s.prompts.InterruptDone()) }
 	client := s.proc.Client()
 	if client == nil {
 		done()
@@ -175,15 +164,10 @@ func (s *Session) interrupt() {
 	}, done)
 }
 
-// failPrompt ends a prompt that runs with an error.
-func (s *Session) failPrompt(p *userPrompt, err *acp.RequestError) {
-	s.carryOut(s.prompts.machine.Fail(p.id, err))
-}
-
 // endPrompt answers a prompt, once. The next prompt starts when that response is
 // written; otherwise an update of the next prompt could overtake it.
 func (s *Session) endPrompt(end turns.End) {
-	p := s.prompts.remove(end.ID)
+	p := s.prompts.Take(end.ID)
 	p.cancelled = end.Cancelled
 	if p.command != nil {
 		p.command.ended()
@@ -192,9 +176,9 @@ func (s *Session) endPrompt(end turns.End) {
 	if end.Empty {
 		s.tell(show.Thought("The model gave an empty answer."))
 	}
-	p.answer(s.stopReason(end))
+	p.answer(problem.Stop(end, s.prompts.GaveUp()))
 	p.request.WhenWritten(func() {
-		s.Post(func() { s.carryOut(s.prompts.machine.Written()) })
+		s.Post(func() { s.prompts.Do(s.prompts.Written()) })
 	})
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.
@@ -202,21 +186,4 @@ func (s *Session) endPrompt(end turns.End) {
 		s.tellUsage()
 		s.lookForCommands(lookTime, func() {}) // the turn may have written some
 	}
-}
-
-// stopReason says in ACP's words how a prompt ended.
-func (s *Session) stopReason(end turns.End) (acp.StopReason, *acp.RequestError) {
-	var err *acp.RequestError
-	var died problem.Died
-	switch {
-	case errors.As(end.Err, &died):
-		return "", problem.Crash(died.Exit, s.prompts.machine.GaveUp())
-	case errors.As(end.Err, &err):
-		return "", err
-	case end.Err != nil:
-		return "", problem.Internal("internal_error", end.Err.Error())
-	case end.Cancelled:
-		return acp.StopReasonCancelled, nil
-	}
-	return acp.StopReasonEndTurn, nil
 }

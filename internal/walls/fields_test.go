@@ -12,7 +12,7 @@ import (
 // takes some away lowers the number.
 const (
 	maxFields = 20
-	maxState  = 33
+	maxState  = 28
 )
 
 func TestStateBringsAPackage(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // mayHang are calls that a disk, another process or a program may let wait for good.
 var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
 	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|commands\.ReadFiles|layer\.ProjectDirs|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
-	`|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.Stat|.*\.(WriteFile|Untold|HasChildren)` +
+	`|.*\.store\(\)\.\w+|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.Stat|.*\.(WriteFile|Untold|HasChildren)` +
 	`|<-.*\.(Exited\(\)|over))$`)
 
 // bounders are the functions through which a call that may hang goes: it is waited for no
@@ -24,7 +24,7 @@ var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFil
 var bounders = regexp.MustCompile(`^(bounded\.Do|bounded\.DoAtEnd|.*\.calls\.AtEnd)$`)
 
 // boundedRooms are those whose calls go through a bounder.
-var boundedRooms = []string{"internal/adapter", "internal/opening", "internal/process"}
+var boundedRooms = []string{"internal/adapter", "internal/opening", "internal/process", "internal/threads"}
 
 // unbounded are functions of these rooms that make such calls without a bound of their own,
 // and why that holds up nobody.
@@ -39,7 +39,7 @@ var unbounded = map[string]string{
 	"Opener.Copy": "beside", "Opener.openIn": "beside", "Opener.takeSpare": "beside", "Agent.takeUp": "beside", "Session.start": "beside",
 	"Session.started": "in the owner of a session that ends", "Session.afterEnd": "in the owner of a session that ends",
 	// These ask the kernel for its list of processes.
-	"Session.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
+	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
 	"startProblem": "in the owner, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
 }
 

@@ -30,6 +30,7 @@ var mayImport = map[string]string{
 	"internal/owner":        "internal/problem",
 	"internal/bounded":      "internal/files",
 	"internal/opening":      "internal/bounded internal/droid internal/droid/layer internal/droid/stream internal/files internal/instructions internal/options internal/paths internal/problem internal/store internal/trust internal/wsl",
+	"internal/threads":      "internal/bounded internal/links internal/store",
 	"internal/process":      "internal/droid internal/droid/stream internal/quirks",
 	"internal/usage":        "internal/droid/stream internal/protocol internal/quirks internal/transcript",
 	"internal/loading":      "internal/droid/stream internal/quirks",
