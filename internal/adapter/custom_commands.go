@@ -64,7 +64,8 @@ func (a *Agent) commandsDisk(cwd string) commands.Disk {
 
 // whenExpanded calls then when a prompt that begins with "/name" has the text which is
 // to go to droid. The command may have come, changed or gone just now, so it is looked for.
-func (s *Session) whenExpanded(p *userPrompt, then func()) {
+func (p *userPrompt) whenExpanded(then func()) {
+	s := p.s
 	name, _, ok := commands.Split(p.typed)
 	if !ok {
 		then()

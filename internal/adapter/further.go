@@ -28,8 +28,9 @@ func (f *further) settle(err *acp.RequestError) {
 	}
 }
 
-// addMessage adds a message to the prompt that runs, which is Joinable.
-func (s *Session) addMessage(p *userPrompt, when turns.When) {
+// join adds a message to the prompt that runs, which is Joinable.
+func (p *userPrompt) join(when turns.When) {
+	s := p.s
 	p.id = s.prompts.Add(p)
 	host, _, actions := s.prompts.Join(p.id, when)
 	p.further.host = s.prompts.Get(host)
@@ -46,7 +47,7 @@ func (s *Session) sayBehind(text string) {
 	case p != nil:
 		p.further.words += "\n\n" + text
 	case s.prompts.Joinable():
-		s.addMessage(&userPrompt{further: &further{words: text}}, turns.Behind)
+		(&userPrompt{s: s, further: &further{words: text}}).join(turns.Behind)
 	default:
 		s.tellUnsaid(text)
 	}

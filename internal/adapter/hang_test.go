@@ -238,8 +238,8 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		d.beginSessionIn(d.own)
 		var end func()
 		d.inside(func(s *Session) {
-			s.alone(func(e func()) { end = e })
-			s.alone(func(end func()) { end() })
+			s.line.Take(aCall, needCalls, func(e func()) { end = e })
+			s.line.Take(aCall, needCalls, func(end func()) { end() })
 		})
 		time.Sleep(3 * time.Second)
 		d.inside(func(s *Session) {

@@ -4,14 +4,15 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/quirks"
 )
 
 // nextEvent returns the channel of droid's events, nil while droid is not to be
 // read. If droid is not read because the outbox is full, room is closed when there
 // is room again.
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
-	s.Guard(func() { room = s.replayOn() })
+	if s.load.Shows() {
+		s.Guard(func() { room = s.load.Open().showHistory() })
+	}
 	switch {
 	case s.load.Shows(): // the history comes first
 	case !s.prompts.ReadEvents(): // a response is being written; its end wakes us
@@ -27,14 +28,6 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	return events, room
 }
 
-// isVoid reports whether an event is dropped because its turn was cancelled. Dropped
-// events need no room in the outbox, so droid is read to the end of the turn even
-// while the editor reads nothing. The editor gets all that was said before the
-// cancel, and what it knows as begun still ends.
-func (s *Session) isVoid(ev quirks.Event) bool {
-	return s.prompts.Stopping() && s.show.Droppable(ev)
-}
-
 // silenceDue is when the user is to be told that the model says nothing; ok is false
 // while that is not so, or the user sees the reason: a running tool or a question.
 func (s *Session) silenceDue() (at time.Time, ok bool) {
@@ -42,11 +35,4 @@ func (s *Session) silenceDue() (at time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	return s.proc.SilenceDue()
-}
-
-// tellSilence tells the user, when it is due, for how long the model has said nothing.
-func (s *Session) tellSilence(now time.Time) {
-	if at, ok := s.silenceDue(); ok && !now.Before(at) {
-		s.tell(s.show.Text(s.proc.TellSilence())...)
-	}
 }

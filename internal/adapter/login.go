@@ -84,7 +84,8 @@ func (s *Session) mustRenew(client *droid.Client) bool {
 
 // renewed calls then when the droid of a prompt that begins is not one that must be
 // replaced.
-func (s *Session) renewed(then func()) {
+func (p *userPrompt) renewed(then func()) {
+	s := p.s
 	client := s.proc.Client()
 	if client == nil || s.proc.Doomed() || !s.mustRenew(client) {
 		then()

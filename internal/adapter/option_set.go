@@ -196,3 +196,57 @@ func (s *Session) setAutoCompaction(on bool, done func(*acp.RequestError)) {
 		}
 	})
 }
+
+// methodSetModel is a method that ACP's schema no longer has. Clients that know models
+// but no config options call it.
+const methodSetModel = "session/set_model"
+
+// setModel is session/set_model. It sets the config option for the model, so that a
+// change by either method shows in the other.
+func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string `json:"sessionId"`
+		ModelID   string `json:"modelId"`
+	}
+	if err := problem.Decode(c.Params, &params); err != nil {
+		return nil, err
+	}
+	if err := checkSessionID(params.SessionID); err != nil {
+		return nil, err
+	}
+	if params.ModelID == "" {
+		return nil, problem.InvalidParams("modelId is missing")
+	}
+	return a.askToSet(c, params.SessionID, options.Model, params.ModelID, func(*Session) any { return struct{}{} })
+}
+
+// sessionResult is what the editor is told of the session when it is opened or loaded.
+// The editor believes it from then on.
+func (s *Session) sessionResult() protocol.SessionResult {
+	s.out.Told(s.options.Updates()...)
+	return protocol.SessionResult{Modes: s.options.Modes(), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
+}
+
+// checkDefaults notes for the user which defaults droid did not take. A droid that
+// does not know the field in which it was first asked for the mode (before 0.99) is
+// asked once more, in the field that it knows.
+func (s *Session) checkDefaults() {
+	if s.proc.Client() == nil {
+		return
+	}
+	notices, again := s.options.Untaken(s.agent.cfg.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
+	s.out.Keep(notices...)
+	if again == "" {
+		return
+	}
+	s.Post(func() {
+		s.inTurn(turns.Session, func(over func(error)) {
+			s.setOption(options.Mode, string(again), func(err *acp.RequestError) {
+				defer over(nil)
+				if err != nil {
+					s.out.Keep(options.IgnoredDefault("mode", string(again), string(s.options.Mode())))
+				}
+			})
+		})
+	})
+}

@@ -61,8 +61,8 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 		"in the owner":     func(*Session) { panic("test") },
 		"beside the owner": func(s *Session) { s.Do(func(context.Context) { panic("test") }) },
 		"in a call to droid": func(s *Session) {
-			s.alone(func(func()) { panic("test") })
-			s.alone(func(end func()) { end() })
+			s.line.Take(aCall, needCalls, func(func()) { panic("test") })
+			s.line.Take(aCall, needCalls, func(end func()) { end() })
 		},
 		"at the end of a prompt": func(s *Session) {
 			s.line.When("a test", func() { panic("test") }, needQuiet)

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -107,25 +108,23 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 		before := s.options.Settings()
 		s.adopt(client)
 		s.opened(info)
-		s.restoreSettings(before, func() { s.proc.Started(info, s.goneAgain()) })
+		s.restoreSettings(before, func() {
+			var gone *acp.RequestError // again
+			if s.proc.Client() == nil && s.out.Known() {
+				gone = problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp())
+			} else if s.proc.Client() == nil {
+				gone = problem.NotOpened(s.out.Session(), s.proc.LastCrash())
+			}
+			s.proc.Started(info, gone)
+		})
 	}
-}
-
-// goneAgain is why the process that was just started is gone, nil when it is there.
-func (s *Session) goneAgain() *acp.RequestError {
-	switch {
-	case s.proc.Client() != nil:
-		return nil
-	case s.out.Known():
-		return problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp())
-	}
-	return problem.NotOpened(s.out.Session(), s.proc.LastCrash())
 }
 
 // inItsMode calls then for a prompt that begins when droid is in the mode that the session
 // had before droid was started again, or one that asks more. Otherwise it asks droid once
 // more for that mode; if droid still does not take it, the prompt fails.
-func (s *Session) inItsMode(p *userPrompt, then func()) {
+func (p *userPrompt) inItsMode(then func()) {
+	s := p.s
 	mode := s.options.Owed()
 	if mode == "" {
 		then()
@@ -158,5 +157,55 @@ func (s *Session) adopt(client *droid.Client) {
 			})
 		case <-ctx.Done():
 		}
+	})
+}
+
+// callDroid makes one of the calls to droid that wait for each other, see needCalls, with a droid
+// that is started if need be when the call's turn has come; limit is how many messages it is
+// then asked for. If there is none, fail is called with the reason. prepare returns the call,
+// which runs beside the owner with a context that ends with the session, or none: then it has
+// done all there is to do. info is what a droid that was just started said of the session,
+// else nil. The owner calls then with the outcome, before the next call begins. If the session
+// ends first, then is not called. A droid that dies may not have heard the call, so the
+// next one gets it, once.
+func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func(client *droid.Client, info *stream.SessionInfo) func(ctx context.Context) error, then func(client *droid.Client, err error)) {
+	s.line.Take(aCall, needCalls, func(end func()) {
+		again := false
+		var try func(info *stream.SessionInfo, err *acp.RequestError)
+		try = func(info *stream.SessionInfo, err *acp.RequestError) {
+			under := false
+			defer func() {
+				if !under { // also where this panics
+					end()
+				}
+			}()
+			if err != nil {
+				fail(err)
+				return
+			}
+			client := s.proc.Client()
+			call := prepare(client, info)
+			if call == nil {
+				return
+			}
+			under = true
+			s.Do(func(ctx context.Context) {
+				err := call(ctx)
+				s.Post(func() {
+					var died *droid.ExitError
+					if !again && errors.As(err, &died) {
+						again = true
+						if s.proc.Client() == client {
+							s.awaitEnd() // its events come first
+						}
+						s.withDroid(limit, try)
+						return
+					}
+					defer end()
+					then(client, err)
+				})
+			}, end)
+		}
+		s.withDroid(limit, try)
 	})
 }

@@ -23,6 +23,7 @@ import (
 // userPrompt is one session/prompt that has no response yet. The turn machine decides
 // which prompt runs and how it ends; this is what the prompt is made of.
 type userPrompt struct {
+	s       *Session
 	id      turns.ID
 	session string // the id that the editor sent it to
 	request *wire.Response
@@ -69,7 +70,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.readPrompt(c.Context, params.SessionID, params.Prompt)
+	p, err := a.readPrompt(c.Context, s, params.SessionID, params.Prompt)
 	if err != nil {
 		place.Leave()
 		return nil, err
@@ -78,7 +79,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	stop, err := owner.Ask(s.Owner, owner.Inquiry[acp.StopReason]{
 		Work: func(answer func(acp.StopReason, *acp.RequestError)) {
 			p.answer = answer
-			s.accept(p)
+			p.accept()
 			s.cancelIfLate(place)
 		},
 		Ordered: place.Leave,
@@ -120,7 +121,8 @@ func (s *Session) cancelPrompts() {
 }
 
 // accept takes a prompt: it starts now, or when those before it have ended.
-func (s *Session) accept(p *userPrompt) {
+func (p *userPrompt) accept() {
+	s := p.s
 	if err := s.Refusal(); err != nil {
 		p.answer("", err)
 		return
@@ -129,7 +131,7 @@ func (s *Session) accept(p *userPrompt) {
 		p.answer(acp.StopReasonCancelled, nil)
 		return
 	}
-	if err := s.checkPrompt(p); err != nil {
+	if err := p.check(); err != nil {
 		p.answer("", err)
 		return
 	}
@@ -144,12 +146,12 @@ const linksTime = 500 * time.Millisecond
 
 // readPrompt reads what the editor sent, and looks which of the files that it links are not
 // there.
-func (a *Agent) readPrompt(ctx context.Context, session string, blocks json.RawMessage) (*userPrompt, *acp.RequestError) {
+func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, blocks json.RawMessage) (*userPrompt, *acp.RequestError) {
 	content, err := prompt.Parse(blocks)
 	if err != nil {
 		return nil, problem.InvalidParams("%v", err)
 	}
-	return &userPrompt{session: session, content: content, missing: a.missing(ctx, content)}, nil
+	return &userPrompt{s: s, session: session, content: content, missing: a.missing(ctx, content)}, nil
 }
 
 // missing tells of each file that a prompt links whether it is not there.
@@ -167,22 +169,22 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 
 // whenLinksSeen calls then when it is known which of the files that a prompt links are there
 // now: the turn before may have made or removed them.
-func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
+func (p *userPrompt) whenLinksSeen(then func()) {
 	if len(p.missing) == 0 {
 		then()
 		return
 	}
 	content := p.content
-	s.workFor(p, "a look at the files that it links", func(ctx context.Context) func() {
-		missing := s.agent.missing(ctx, content)
+	p.workFor("a look at the files that it links", func(ctx context.Context) func() {
+		missing := p.s.agent.missing(ctx, content)
 		return func() { p.missing = missing; then() }
 	})
 }
 
-// checkPrompt refuses at once what no session can take. What depends on the session is seen
+// check refuses at once what no session can take. What depends on the session is seen
 // when the prompt goes to droid, as what was asked before it may change that.
-func (s *Session) checkPrompt(p *userPrompt) *acp.RequestError {
-	message, err := p.content.Message(prompt.Rules{Dir: s.cwd, AttachFiles: true})
+func (p *userPrompt) check() *acp.RequestError {
+	message, err := p.content.Message(prompt.Rules{Dir: p.s.cwd, AttachFiles: true})
 	if err != nil {
 		return problem.InvalidParams("%v", err)
 	}
@@ -193,7 +195,8 @@ func (s *Session) checkPrompt(p *userPrompt) *acp.RequestError {
 // compose makes the message of a prompt that is about to go to droid, as the session can
 // take it now. It puts the text of a command in the place of its name, where droid does
 // not do that.
-func (s *Session) compose(p *userPrompt) *acp.RequestError {
+func (p *userPrompt) compose() *acp.RequestError {
+	s := p.s
 	if p.further != nil && p.further.words != "" {
 		p.message.Text = p.further.words
 		return nil
@@ -209,5 +212,5 @@ func (s *Session) compose(p *userPrompt) *acp.RequestError {
 	}
 	p.message = message
 	p.message.Text = s.commands.Expand(message.Text)
-	return s.refusedProgram(p.message.Text)
+	return p.refusedProgram()
 }

@@ -13,6 +13,7 @@ import (
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
@@ -122,7 +123,9 @@ func (r *reload) begin() {
 	if r.replay {
 		limit = wholeHistory
 	}
-	s.useServers(r.Servers)
+	if s.servers.Use(r.Servers) && s.proc.Client() != nil {
+		s.leave() // it has others; the next process loads the session
+	}
 	s.useInstructions(r.Wanted)
 	s.catchUp(r.ids)
 	stayThere := s.useDirectory(r.CWD, r.target)
@@ -148,7 +151,7 @@ func (r *reload) loaded(info *stream.SessionInfo, err *acp.RequestError) {
 	switch {
 	case !s.load.Has(r): // a panic ended it, or the user
 		if r.kept {
-			s.openedForOthers(err)
+			r.openedForOthers(err)
 		}
 		return
 	case s.ended:
@@ -160,7 +163,7 @@ func (r *reload) loaded(info *stream.SessionInfo, err *acp.RequestError) {
 		}
 		r.end(err)
 		if !s.out.Known() {
-			s.neverOpened(err)
+			r.neverOpened(err)
 		}
 		return
 	}
@@ -216,20 +219,21 @@ func (r *reload) cancel() {
 		switch {
 		case s.out.Known():
 		case !r.kept:
-			s.neverOpened(problem.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
+			r.neverOpened(problem.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
 		case !opens:
-			s.openedForOthers(nil)
+			r.openedForOthers(nil)
 		}
 	}
 }
 
 // openedForOthers goes on when a session was opened, or not, after the load that was to do
 // it had been cancelled.
-func (s *Session) openedForOthers(err *acp.RequestError) {
+func (r *reload) openedForOthers(err *acp.RequestError) {
+	s := r.s
 	switch {
 	case s.out.Known() || s.ended:
 	case err != nil:
-		s.neverOpened(err)
+		r.neverOpened(err)
 		s.Stop()
 	default:
 		s.register()
@@ -246,7 +250,8 @@ func (s *Session) loseLoads(err *acp.RequestError) {
 
 // neverOpened gives up a session because the load which was to open it failed. All
 // that came behind that load fails alike.
-func (s *Session) neverOpened(err *acp.RequestError) {
+func (r *reload) neverOpened(err *acp.RequestError) {
+	s := r.s
 	s.agent.sessions.Forget(s)
 	s.Refuse(err)
 	s.prompts.Do(s.prompts.FailWaiting(err))
@@ -258,14 +263,6 @@ func (r *reload) answered() {
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	s.load.Written(r)
 	r.over(nil)
-}
-
-// useServers makes these the session's MCP servers. If the process has others, it is
-// ended; the next process loads the session.
-func (s *Session) useServers(servers []stream.MCPServer) {
-	if s.servers.Use(servers) && s.proc.Client() != nil {
-		s.leave()
-	}
 }
 
 // loadAgainTime bounds a load in a process that has the session; up to 0.25 s
@@ -299,24 +296,20 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work, 
 			}
 			return err
 		}
-	}, func(client *droid.Client, err error) { s.loadedAgain(client, limit, loaded, err, asked, done) })
-}
-
-// loadedAgain takes the outcome of loadAgain.
-func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, asked problem.Work, done func(*stream.SessionInfo, *acp.RequestError)) {
-	hangs := err == errLoadHangs && s.proc.Client() == client
-	switch {
-	case err == nil:
-		before := s.options.Settings()
-		s.opened(info)
-		s.restoreSettings(before, func() { done(info, nil) })
-	case hangs:
-		s.log.Warn("droid hangs while it loads the session; another one takes it up")
-		s.leave()
-		s.withDroid(limit, done)
-	default:
-		done(nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp()))
-	}
+	}, func(client *droid.Client, err error) {
+		switch {
+		case err == nil:
+			before := s.options.Settings()
+			s.opened(loaded)
+			s.restoreSettings(before, func() { done(loaded, nil) })
+		case err == errLoadHangs && s.proc.Client() == client:
+			s.log.Warn("droid hangs while it loads the session; another one takes it up")
+			s.leave()
+			s.withDroid(limit, done)
+		default:
+			done(nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp()))
+		}
+	})
 }
 
 // loadWhole calls f with the whole conversation. droid tells it only while no turn
@@ -329,4 +322,32 @@ func (s *Session) loadWhole(f func(*stream.SessionInfo, *acp.RequestError)) {
 		}
 		s.loadAgain(s.Context, wholeHistory, problem.Telling, f)
 	})
+}
+
+// showHistory goes on with the history of a load while there is room in the outbox: it is sent as
+// fast as the editor reads, so that a long one does not fill the outbox. When there is no
+// room, it returns a channel that is closed when there is again. No prompt runs meanwhile.
+func (r *reload) showHistory() (room <-chan struct{}) {
+	s := r.s
+	for {
+		if r.call.Context.Err() != nil {
+			r.cancel()
+			return nil
+		}
+		if room := s.out.Full(); room != nil {
+			return room
+		}
+		ev := s.load.Next()
+		if ev == nil {
+			break
+		}
+		s.tell(s.show.History(s.moment(), ev)...)
+	}
+	s.proc.Norm().Reserve(s.show.ToolIDs()...)
+	for _, words := range s.load.Lacks() {
+		s.tell(show.Thought(words))
+	}
+	s.tellTitle(s.load.Title())
+	r.told()
+	return nil
 }

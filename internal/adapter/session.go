@@ -175,7 +175,9 @@ func (s *Session) tick() {
 	s.apply(s.proc.Tick(now))
 	s.tell(s.show.Tick(s.moment())...)
 	s.prompts.Do(s.prompts.Tick(now))
-	s.tellSilence(now)
+	if at, ok := s.silenceDue(); ok && !now.Before(at) {
+		s.tell(s.show.Text(s.proc.TellSilence())...)
+	}
 	s.tell(show.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
 	s.park(now)
 }

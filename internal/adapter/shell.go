@@ -16,7 +16,8 @@ const commandShell = "shell"
 // addShellNotes puts the notes of the user's shell commands in front of a prompt, behind
 // those that it had when it was sent before. If the prompt is a command that droid expands,
 // it must begin the message, so the notes wait for the prompt after it.
-func (s *Session) addShellNotes(p *userPrompt) {
+func (p *userPrompt) addShellNotes() {
+	s := p.s
 	if name, _, _ := commands.Split(p.message.Text); s.commands.Has(name) {
 		return
 	}
@@ -26,7 +27,7 @@ func (s *Session) addShellNotes(p *userPrompt) {
 
 // keepShellNotes takes the notes out of a prompt that droid did not take, and keeps
 // them for the next prompt.
-func (s *Session) keepShellNotes(p *userPrompt) {
-	s.shellNotes.PutBack(p.notes)
+func (p *userPrompt) keepShellNotes() {
+	p.s.shellNotes.PutBack(p.notes)
 	p.notes = nil
 }

@@ -221,18 +221,18 @@ func TestShellNotesAreKept(t *testing.T) {
 		synctest.Wait()
 		e.inside(func(s *Session) {
 			s.shellNotes.Add("one ")
-			usage := &userPrompt{}
+			usage := &userPrompt{s: s}
 			usage.message.Text = "/usage now"
-			s.addShellNotes(usage)
+			usage.addShellNotes()
 			require.Equal(t, "/usage now", usage.message.Text, "droid expands it")
-			lost := &userPrompt{}
-			s.addShellNotes(lost)
+			lost := &userPrompt{s: s}
+			lost.addShellNotes()
 			s.shellNotes.Add("two ")
-			s.keepShellNotes(lost)
-			s.keepShellNotes(lost)
-			next := &userPrompt{}
+			lost.keepShellNotes()
+			lost.keepShellNotes()
+			next := &userPrompt{s: s}
 			next.message.Text = "/tmp is full"
-			s.addShellNotes(next)
+			next.addShellNotes()
 			require.Equal(t, "one two /tmp is full", next.message.Text)
 			require.Empty(t, s.shellNotes.Take())
 		})

@@ -208,7 +208,7 @@ func (r *slashRun) beside(limit time.Duration, late error, f func(context.Contex
 // droid calls f with the session's process, which is started if need be. If that
 // fails, the prompt ends with the error.
 func (r *slashRun) droid(f func(client *droid.Client)) {
-	r.s.droidFor(r.prompt, func(bool) { f(r.s.proc.Client()) })
+	r.prompt.droidFor(func(bool) { f(r.s.proc.Client()) })
 }
 
 // ask calls f with the session's process beside the owner, and ends the command

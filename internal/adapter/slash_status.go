@@ -32,13 +32,13 @@ func statusCommand(r *slashRun, _ string) {
 			waits = strings.Join(all, "; ")
 		}
 		r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
-			s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.out.Session(), s.droidID, s.cwd, s.filesWay(),
+			s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.out.Session(), s.droidID, s.cwd, filesWay(s),
 			options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp(), waits))
 	})
 }
 
 // filesWay says how droid's reads and edits reach the files.
-func (s *Session) filesWay() string {
+func filesWay(s *Session) string {
 	switch {
 	case s.fileCalls.On():
 		return "through the editor"

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/links"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/threads"
@@ -72,7 +73,7 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 			done(hint)
 		})
 	}
-	s.alone(func(end func()) {
+	s.line.Take(aCall, needCalls, func(end func()) {
 		defer end()
 		s.droidID = id
 		if fresh {
@@ -120,7 +121,13 @@ func (s *Session) tellLateSession(id string) {
 func (s *Session) followTo(id string) {
 	if s.agent.sessions.Claim(s, id) {
 		if old := s.droidID; old != id {
-			s.moved(old, id)
+			s.Do(func(ctx context.Context) {
+				next := s.agent.threads.Successor(ctx, old)
+				next.Made(id, links.Moved)
+				if lost := next.Lost(); lost != "" {
+					s.Post(func() { s.tell(show.Notice("droid went on in another session." + lost)) })
+				}
+			})
 		}
 		s.droidID = id
 		s.lockStored()

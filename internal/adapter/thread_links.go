@@ -7,7 +7,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/instructions"
-	"droid-acp/internal/links"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 )
@@ -88,17 +87,6 @@ func (s *Session) catchUp(ids []string) {
 // one.
 func (s *Session) stays(from string) {
 	s.Do(func(context.Context) { s.agent.threads.Stays(from) })
-}
-
-// moved notes that droid went on in another session by itself.
-func (s *Session) moved(from, to string) {
-	s.Do(func(ctx context.Context) {
-		next := s.agent.threads.Successor(ctx, from)
-		next.Made(to, links.Moved)
-		if lost := next.Lost(); lost != "" {
-			s.Post(func() { s.tell(show.Notice("droid went on in another session." + lost)) })
-		}
-	})
 }
 
 // copyOptions notes for the copy of a thread what droid knows nothing of and does not copy, and

@@ -47,27 +47,29 @@ const trustTime = 10 * time.Minute
 // whenTrusted calls then when the user has answered whether the project may run what the
 // process leaves out: at once where it leaves nothing out or nobody is to be asked. After
 // a yes another process has it all. Whatever is no clear yes changes nothing.
-func (s *Session) whenTrusted(p *userPrompt, then func()) {
+func (p *userPrompt) whenTrusted(then func()) {
+	s := p.s
 	client := s.proc.Client()
 	if client == nil || client.Without() == nil || !s.agent.cfg.Trust.MayAsk() {
 		then()
 		return
 	}
 	cwd := s.cwd
-	s.workFor(p, "a look at the project", func(ctx context.Context) func() {
+	p.workFor("a look at the project", func(ctx context.Context) func() {
 		project, err := s.agent.opener.Project(ctx, cwd)
 		switch {
 		case project.Trusted:
-			return func() { s.takeLayer(p, then) }
+			return func() { p.takeLayer(then) }
 		case err != nil || !project.Asks: // what could not be looked at counts as neither yes nor no
 			return then
 		}
-		return func() { s.askTrust(p, project, then) }
+		return func() { p.askTrust(project, then) }
 	})
 }
 
 // askTrust asks the user.
-func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
+func (p *userPrompt) askTrust(project trust.Project, then func()) {
+	s := p.s
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
 		s.tell(show.Quote(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run."))
@@ -110,7 +112,7 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 					refused("Your yes could not be kept: " + err.Error() + ".")
 					return
 				}
-				finish("Trusted", func() { s.takeLayer(p, then) })
+				finish("Trusted", func() { p.takeLayer(then) })
 			})
 		}, func() {
 			if s.dialog.End(id) && s.prompts.Runs(p.id) {
@@ -121,18 +123,18 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 }
 
 // takeLayer has the session go on in a process that runs what the project brings.
-func (s *Session) takeLayer(p *userPrompt, then func()) {
-	if s.proc.Client() != nil {
-		s.leave()
+func (p *userPrompt) takeLayer(then func()) {
+	if p.s.proc.Client() != nil {
+		p.s.leave()
 	}
-	s.droidFor(p, func(bool) { then() })
+	p.droidFor(func(bool) { then() })
 }
 
 // refusedProgram is why a prompt is not given to droid: it begins with a command that is a
 // program of a project that nobody has trusted, which droid would run.
-func (s *Session) refusedProgram(text string) *acp.RequestError {
-	client := s.proc.Client()
-	name, _, ok := commands.Split(text)
+func (p *userPrompt) refusedProgram() *acp.RequestError {
+	client := p.s.proc.Client()
+	name, _, ok := commands.Split(p.message.Text)
 	if !ok || client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
 		return nil
 	}

@@ -25,13 +25,13 @@ func (s *Session) act(a turns.Action) {
 	case turns.Begin:
 		a.Do()
 	case turns.NeedDroid:
-		s.needDroid(s.prompts.Get(a.ID))
+		s.prompts.Get(a.ID).needDroid()
 	case turns.Run:
 		p := s.prompts.Get(a.ID)
 		s.out.Use(p.session)
 		p.command.begin(p)
 	case turns.Send:
-		s.sendPrompt(s.prompts.Get(a.ID), a.Request)
+		s.prompts.Get(a.ID).send(a.Request)
 	case turns.Interrupt:
 		s.interrupt()
 	case turns.Kill:
@@ -53,7 +53,8 @@ func (s *Session) act(a turns.Action) {
 }
 
 // needDroid gets a droid for a prompt that begins to run.
-func (s *Session) needDroid(p *userPrompt) {
+func (p *userPrompt) needDroid() {
+	s := p.s
 	s.out.Use(p.session)
 	for _, notice := range s.out.Kept() {
 		s.tell(show.Thought(notice))
@@ -62,8 +63,8 @@ func (s *Session) needDroid(p *userPrompt) {
 	crashed := s.prompts.Crashed()
 	p.attempt++
 	attempt := p.attempt
-	s.renewed(func() {
-		s.droidFor(p, func(started bool) {
+	p.renewed(func() {
+		p.droidFor(func(started bool) {
 			if started && crashed {
 				s.tell(show.Thought("droid had ended and was started again; the session continues."))
 			}
@@ -72,9 +73,9 @@ func (s *Session) needDroid(p *userPrompt) {
 					s.prompts.Do(s.prompts.Ready(p.id))
 				}
 			}
-			s.whenTrusted(p, func() {
-				s.inItsMode(p, func() {
-					s.whenServersStarted(func() { s.whenLinksSeen(p, func() { s.whenExpanded(p, ready) }) })
+			p.whenTrusted(func() {
+				p.inItsMode(func() {
+					s.whenServersStarted(func() { p.whenLinksSeen(func() { p.whenExpanded(ready) }) })
 				})
 			})
 		})
@@ -82,7 +83,8 @@ func (s *Session) needDroid(p *userPrompt) {
 }
 
 // droidFor gets a droid for a prompt that runs, and says whether it was started just now.
-func (s *Session) droidFor(p *userPrompt, then func(started bool)) {
+func (p *userPrompt) droidFor(then func(started bool)) {
+	s := p.s
 	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
 		switch {
 		case !s.prompts.Runs(p.id): // it was cancelled meanwhile
@@ -94,9 +96,10 @@ func (s *Session) droidFor(p *userPrompt, then func(started bool)) {
 	})
 }
 
-// sendPrompt hands a prompt to droid.
-func (s *Session) sendPrompt(p *userPrompt, request string) {
-	if err := s.compose(p); err != nil {
+// send hands a prompt to droid.
+func (p *userPrompt) send(request string) {
+	s := p.s
+	if err := p.compose(); err != nil {
 		s.prompts.Do(s.prompts.Refused(time.Now(), p.id, err))
 		return
 	}
@@ -106,18 +109,19 @@ func (s *Session) sendPrompt(p *userPrompt, request string) {
 		s.tell(show.Echo(f.words))
 	}
 	if s.prompts.Runs(p.id) || len(p.notes) > 0 {
-		s.addShellNotes(p)
+		p.addShellNotes()
 	}
 	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
 	client, message := s.proc.Client(), p.message
 	s.Do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, message)
-		s.Post(func() { s.promptSent(p, request, err) })
+		s.Post(func() { p.sent(request, err) })
 	})
 }
 
-// promptSent takes droid's answer to a prompt: nil if droid took it.
-func (s *Session) promptSent(p *userPrompt, request string, err error) {
+// sent takes droid's answer to a prompt: nil if droid took it.
+func (p *userPrompt) sent(request string, err error) {
+	s := p.s
 	if p.message.RequestID != request {
 		return // the prompt was sent again meanwhile
 	}
@@ -129,7 +133,7 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 		s.prompts.Do(s.prompts.Taken(time.Now(), p.id))
 		return
 	}
-	s.keepShellNotes(p)
+	p.keepShellNotes()
 	var died *droid.ExitError
 	if errors.As(err, &died) {
 		return // droidGone ends the prompt, or has the next droid get it
@@ -140,7 +144,7 @@ func (s *Session) promptSent(p *userPrompt, request string, err error) {
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.
 func (s *Session) refusedLate(ev stream.LateError) {
 	if p := s.prompts.Of(ev.RequestID); p != nil {
-		s.keepShellNotes(p)
+		p.keepShellNotes()
 		s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(ev.Err, s.prompts.GaveUp())))
 	}
 }

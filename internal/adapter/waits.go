@@ -14,8 +14,11 @@ import (
 
 // What there is to wait for.
 const (
-	needStart    waiting.Need = "droid to start"
-	needGone     waiting.Need = "the droid before to be gone"
+	needStart waiting.Need = "droid to start"
+	needGone  waiting.Need = "the droid before to be gone"
+	// Changes of settings, loads and forks take this one after the other: they must not overlap,
+	// since the answer to a load tells the settings, too. While one is under way, the process is
+	// neither parked nor replaced by a load, and no prompt begins.
 	needCalls    waiting.Need = "calls to droid before it"
 	needWritten  waiting.Need = "a response to be written"
 	needQuiet    waiting.Need = "the prompt that runs"
@@ -23,6 +26,9 @@ const (
 	needServers  waiting.Need = "MCP servers to start"
 	needAnswers  waiting.Need = "droid to list its commands and tell its use of the context"
 )
+
+// aCall is who takes needCalls.
+const aCall = "a call to droid"
 
 // there reports whether nobody has to wait for something any more.
 func (s *Session) there(n waiting.Need) bool {
@@ -63,7 +69,8 @@ func (s *Session) waits(now time.Time) []string {
 
 // workFor does for a prompt that begins what blocks, beside the owner, who goes on with what
 // that returns if the prompt still runs then. what says in words what is done.
-func (s *Session) workFor(p *userPrompt, what waiting.Need, work func(ctx context.Context) (then func())) {
+func (p *userPrompt) workFor(what waiting.Need, work func(ctx context.Context) (then func())) {
+	s := p.s
 	w := &waiting.Waiter{Name: "the prompt", Needs: []waiting.Need{what}}
 	s.line.Add(time.Now(), w)
 	s.Do(func(ctx context.Context) {
@@ -75,11 +82,6 @@ func (s *Session) workFor(p *userPrompt, what waiting.Need, work func(ctx contex
 		})
 	}, func() { s.line.Leave(w) })
 }
-
-// alone makes a call to droid when the earlier ones have ended: changes of settings, loads
-// and forks. They must not overlap, since the answer to a load tells the settings, too. While
-// one is under way, the process is neither parked nor replaced by a load, and no prompt begins.
-func (s *Session) alone(f func(end func())) { s.line.Take("a call to droid", needCalls, f) }
 
 // holdPrompts keeps prompts from starting while something is taken, see waiting.Waits, or droid's end is
 // awaited.
