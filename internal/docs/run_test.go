@@ -18,9 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runPatience is how long one command may take. The first builds the program.
-const runPatience = 3 * time.Minute
-
 // newcomer is the source and an empty home, as somebody has them who begins to read.
 type newcomer struct {
 	dir string
@@ -92,8 +89,12 @@ func pathWithoutDroid() string {
 // run runs a command in the copy and returns what it printed and its exit code.
 func (n *newcomer) run(t *testing.T, command string) (string, int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), runPatience)
-	defer cancel()
+	ctx := t.Context()
+	if end, limited := t.Deadline(); limited { // so that the output of one that hangs is told
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-20*time.Second))
+		defer cancel()
+	}
 	shell := exec.CommandContext(ctx, "bash", "-euc", command)
 	shell.Dir, shell.Env, shell.WaitDelay = n.dir, n.env, time.Second
 	out, err := shell.CombinedOutput()
