@@ -108,7 +108,6 @@ func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, value
 	if c.strict && len(call.strays) > 0 {
 		return errors.New(call.strays[0])
 	}
-	call.commonFlags = readCommon(values)
 	l.code = c.run(&call)
 	return nil
 }

@@ -82,12 +82,12 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 		self = "the path of droid-acp"
 	}
 	untrusted := ""
-	if !c.keeper().Look(dir).Trusted {
+	if !keeper(c.values.String(settings.Trust)).Look(dir).Trusted {
 		untrusted = diagnosis.Command("trust", "--yes", dir)
 	}
 	var flags []string
-	if c.droid != "" {
-		flags = []string{"--droid", c.droid}
+	if named := c.values.String(settings.Droid); named != "" {
+		flags = []string{"--droid", named}
 	}
 	return doctor.Config{
 		Trust: untrusted, Flags: flags, Width: columns(c.stdout),
@@ -95,9 +95,9 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 			if err := needHome(); err != nil {
 				return "", err
 			}
-			return droid.Find(c.droid)
+			return c.findDroid()
 		},
-		Model: c.model, Dir: dir, Home: home, Journal: stateFile("edits"), Self: self, Version: version(), Strays: c.strays,
+		Model: c.values.String(settings.Model), Dir: dir, Home: home, Journal: stateFile("edits"), Self: self, Version: version(), Strays: c.strays,
 		Demo:    func(ctx context.Context) error { return demoTurn(ctx, log) },
 		Started: c.leaving.onHurry,
 		Log:     log,

@@ -58,8 +58,8 @@ func stateFile(name string) string {
 }
 
 // keeper knows the projects that the user trusts.
-func (c *commonFlags) keeper() *trust.Keeper {
-	return trust.New(trust.Options{Mode: trust.Mode(c.trust), File: stateFile("trust.json"), Home: droid.Home(os.Environ())})
+func keeper(mode string) *trust.Keeper {
+	return trust.New(trust.Options{Mode: trust.Mode(mode), File: stateFile("trust.json"), Home: droid.Home(os.Environ())})
 }
 
 // sessionStore is droid's store, or one that says why it cannot be found.

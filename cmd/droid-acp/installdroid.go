@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"droid-acp/internal/droid"
 	"droid-acp/internal/install"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/visible"
@@ -35,8 +34,8 @@ var errNoTerminal = errors.New("install-droid asks before it downloads anything,
 func runInstallDroid(c *call) int {
 	shown := visible.Writer(c.stdout)
 	err := install.Installer{
-		Find:   func() (string, error) { return droid.Find(c.droid) },
-		Named:  c.droid,
+		Find:   c.findDroid,
+		Named:  c.values.String(settings.Droid),
 		Agrees: c.agrees,
 		Out:    shown, GOOS: runtime.GOOS,
 	}.Run(c.leaving.ctx)

@@ -20,6 +20,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
 	"droid-acp/internal/problem"
+	"droid-acp/internal/settings"
 	"droid-acp/internal/visible"
 )
 
@@ -30,19 +31,19 @@ const logFileTime = 2 * time.Second
 // logger makes the log: short lines on stderr, JSON lines in the log file if
 // there is one. Neither holds prompts or answers, and the file names no files of a project
 // unless it is to have everything. Nobody who logs has to wait for either. closeLog writes what is left.
-func (c *commonFlags) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
+func (c *call) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
-	if c.logLevel != "" {
-		level, err := zapcore.ParseLevel(c.logLevel)
+	if named := c.values.String(settings.LogLevel); named != "" {
+		level, err := zapcore.ParseLevel(named)
 		if err != nil {
 			return nil, nil, err // settings.Common allows no other levels
 		}
 		toStderr, toFile = level, level
 	}
 	var file *os.File
-	if c.logFile != "" {
-		if file, err = openLogFile(c.logFile); err != nil {
-			return nil, nil, fmt.Errorf("the log file (%s) cannot be opened: %w", c.logFileBy, err)
+	if path := c.values.String(settings.LogFile); path != "" {
+		if file, err = openLogFile(path); err != nil {
+			return nil, nil, fmt.Errorf("the log file (%s) cannot be opened: %w", c.values.Source(settings.LogFile), err)
 		}
 	}
 	core, closeStderr := logTo(stderr, lineEncoder(), toStderr, true)

@@ -15,6 +15,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+
+	"droid-acp/internal/settings"
 )
 
 // logLine is a line of a log file.
@@ -110,13 +112,24 @@ func TestLogOfRefusals(t *testing.T) {
 	}, told)
 }
 
+// callWith is a call with these values of settings, each behind its name.
+func callWith(t *testing.T, pairs ...string) *call {
+	values := settings.New(settings.Common())
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			require.NoError(t, values[pair[0]].Set(pair[1]))
+		}
+	}
+	return &call{values: values}
+}
+
 // TestLogLeavesWordsAndFilesOut: whatever is logged, what others said is not in it, and a file of
 // a project is named on stderr alone, unless the log is to have everything.
 func TestLogLeavesWordsAndFilesOut(t *testing.T) {
 	for level, names := range map[string]bool{"": false, "info": false, "debug": true} {
 		path := filepath.Join(t.TempDir(), "log")
 		var stderr bytes.Buffer
-		c := commonFlags{logFile: path, logLevel: level}
+		c := callWith(t, settings.LogFile, path, settings.LogLevel, level)
 		log, closeLog, err := c.logger(&stderr)
 		require.NoError(t, err)
 		missing := &fs.PathError{Op: "open", Path: "/project/FILE", Err: fs.ErrNotExist}

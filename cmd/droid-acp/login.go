@@ -79,12 +79,12 @@ func loginFailure(err error) string {
 }
 
 // startLogin starts the droid that logs in.
-func (c *commonFlags) startLogin(log *zap.Logger) login.Start {
+func (c *call) startLogin(log *zap.Logger) login.Start {
 	return func() (*login.Process, error) {
 		if err := needHome(); err != nil {
 			return nil, err
 		}
-		path, err := droid.Find(c.droid)
+		path, err := c.findDroid()
 		if err != nil {
 			return nil, err
 		}
@@ -94,16 +94,16 @@ func (c *commonFlags) startLogin(log *zap.Logger) login.Start {
 
 // clientsLogin is the command by which a client runs this program's login in a terminal,
 // where it may lack the arguments and variables of the agent.
-func (c *commonFlags) clientsLogin() accounts.Command {
+func (c *call) clientsLogin() accounts.Command {
 	self, err := os.Executable()
 	if err != nil {
 		return accounts.Command{}
 	}
 	command := accounts.Command{Path: self, Args: []string{loginWord}}
-	if c.droid != "" {
-		path, err := filepath.Abs(c.droid)
-		if err != nil || !strings.ContainsRune(c.droid, filepath.Separator) {
-			path = c.droid // a name in the PATH
+	if given := c.values.String(settings.Droid); given != "" {
+		path, err := filepath.Abs(given)
+		if err != nil || !strings.ContainsRune(given, filepath.Separator) {
+			path = given // a name in the PATH
 		}
 		command.Args = append(command.Args, "--droid", path)
 	}

@@ -16,6 +16,7 @@ import (
 	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakelogin"
+	"droid-acp/internal/settings"
 )
 
 // loginDroid is a droid that logs in by the script, and PATH has a browser.
@@ -163,7 +164,7 @@ func TestLoginCommand(t *testing.T) {
 		"mydroid": {"login", "--droid", "mydroid"},
 		"./droid": {"login", "--droid", filepath.Join(dir, "droid")},
 	} {
-		command := (&commonFlags{droid: given}).clientsLogin()
+		command := callWith(t, settings.Droid, given).clientsLogin()
 		require.Equal(t, want, command.Args)
 		require.True(t, filepath.IsAbs(command.Path))
 		require.Equal(t, map[string]string{droid.EnvDroid: "/opt/droid"}, command.Env)

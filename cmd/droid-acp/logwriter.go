@@ -60,12 +60,10 @@ func (l *logWriter) close() bool {
 	l.closed = true
 	l.signal()
 	l.mu.Unlock()
-	patience := time.NewTimer(logCloseTime)
-	defer patience.Stop()
 	select {
 	case <-l.done:
 		return true
-	case <-patience.C:
+	case <-time.After(logCloseTime):
 		return false
 	}
 }

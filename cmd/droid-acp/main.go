@@ -96,7 +96,6 @@ func serveCommand(name string) subcommand {
 }
 
 func runServe(c *call) int {
-	common := c.commonFlags
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
 		return usageError(c.stderr, err)
@@ -121,7 +120,7 @@ func runServe(c *call) int {
 				if err := needHome(); err != nil {
 					return nil, err
 				}
-				path, err := droid.Find(common.droid)
+				path, err := c.findDroid()
 				if err != nil {
 					return nil, err
 				}
@@ -129,17 +128,17 @@ func runServe(c *call) int {
 				return droid.Start(command, log)
 			},
 			Store:    sessionStore(log),
-			Defaults: common.defaults(),
-			Trust:    common.keeper(),
+			Defaults: c.defaults(),
+			Trust:    keeper(c.values.String(settings.Trust)),
 			Dir:      dir,
 		},
-		Locate:       func() (string, error) { return droid.Find(common.droid) },
-		Login:        common.startLogin(log),
-		LoginCommand: common.clientsLogin(),
-		ParkAfter:    common.parkAfter,
-		Files:        adapter.FilesWay(common.files),
+		Locate:       c.findDroid,
+		Login:        c.startLogin(log),
+		LoginCommand: c.clientsLogin(),
+		ParkAfter:    c.values.Duration(settings.ParkAfter),
+		Files:        adapter.FilesWay(c.values.String(settings.Files)),
 		Journal:      stateFile("edits"),
-		Shell:        common.shell,
+		Shell:        c.values.Bool(settings.Shell),
 		Version:      version(),
 		Log:          log,
 	})
@@ -150,43 +149,13 @@ func runServe(c *call) int {
 	return exitOK
 }
 
-// commonFlags are the values of settings.Common; of one that a command does not read, the
-// default.
-type commonFlags struct {
-	droid     string
-	parkAfter time.Duration
-	model     string
-	mode      string
-	effort    string
-	followUp  string
-	files     string
-	trust     string
-	shell     bool
-	logFile   string
-	logFileBy string // the flag or the variable that names it
-	logLevel  string
-}
-
-func readCommon(v settings.Values) commonFlags {
-	return commonFlags{
-		droid:     v.String(settings.Droid),
-		parkAfter: v.Duration(settings.ParkAfter),
-		model:     v.String(settings.Model),
-		mode:      v.String(settings.Mode),
-		effort:    v.String(settings.Effort),
-		followUp:  v.String(settings.FollowUp),
-		files:     v.String(settings.Files),
-		trust:     v.String(settings.Trust),
-		shell:     v.Bool(settings.Shell),
-		logFile:   v.String(settings.LogFile),
-		logFileBy: v.Source(settings.LogFile),
-		logLevel:  v.String(settings.LogLevel),
-	}
-}
+// findDroid finds the droid program.
+func (c *call) findDroid() (string, error) { return droid.Find(c.values.String(settings.Droid)) }
 
 // defaults are what new sessions start with.
-func (c *commonFlags) defaults() options.Defaults {
-	return options.Defaults{Mode: stream.Mode(c.mode), Model: c.model, Effort: c.effort, FollowUp: c.followUp}
+func (c *call) defaults() options.Defaults {
+	v := c.values
+	return options.Defaults{Mode: stream.Mode(v.String(settings.Mode)), Model: v.String(settings.Model), Effort: v.String(settings.Effort), FollowUp: v.String(settings.FollowUp)}
 }
 
 // usageError says what is wrong with the call, and where the help of the command is.

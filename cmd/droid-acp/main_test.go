@@ -98,27 +98,6 @@ func (a *answers) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-func TestUsage(t *testing.T) {
-	for _, args := range [][]string{
-		{"--no-such-flag"},
-		{"--log-level", "loud"},
-		{"--log-level", "fatal"},
-		{"--log-file", filepath.Join(t.TempDir(), "no", "such", "dir", "log")},
-		{"--park-after", "-1s"},
-		{"dance"},
-		{"smoke", "--no-such-flag"},
-		{"smoke", "--permissions", "maybe"},
-		{"smoke", "--timeout", "0s"},
-		{"smoke", "--demo", "--droid", "/bin/true"},
-	} {
-		got := command("", args...)
-		require.Equal(t, exitUsage, got.code, args)
-		require.Empty(t, got.stdout, "stdout belongs to the protocol")
-		require.Contains(t, got.stderr, "droid-acp: ")
-		require.Contains(t, got.stderr, "--help")
-	}
-}
-
 func TestHelpAndVersion(t *testing.T) {
 	for text, calls := range map[string][]string{
 		"erve ACP on stdin and stdout": {"--help", "-h", "help", "acp --help", "--model x --help"},

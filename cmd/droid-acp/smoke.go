@@ -79,25 +79,24 @@ func runSmoke(c *call) int {
 	timeout := c.values.Duration("timeout")
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
 	defer cancel()
-	locate := func() (droid.Command, error) { return locateDroid(c.values.Bool("demo"), c.droid) }
-	keeper, sessions := c.keeper(), sessionStore(log)
+	trusted, sessions := keeper(c.values.String(settings.Trust)), sessionStore(log)
 	if c.values.Bool("demo") {
-		keeper, sessions = nil, nil // the scripted droid runs nothing of a project, and keeps nothing
+		trusted, sessions = nil, nil // the scripted droid runs nothing of a project, and keeps nothing
 	}
 	agent := adapter.New(adapter.Config{
 		Config: opening.Config{
 			Start: func(command droid.Command) (*droid.Client, error) {
-				found, err := locate()
+				found, err := c.locateDroid()
 				if err != nil {
 					return nil, err
 				}
 				command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
 				return droid.Start(command, log)
 			},
-			Defaults: c.defaults(), Trust: keeper, Store: sessions, Dir: options.CWD,
+			Defaults: c.defaults(), Trust: trusted, Store: sessions, Dir: options.CWD,
 		},
-		Locate: func() (string, error) { command, err := locate(); return command.Path, err },
-		Shell:  c.shell, Version: version(), Log: log,
+		Locate: func() (string, error) { command, err := c.locateDroid(); return command.Path, err },
+		Shell:  c.values.Bool(settings.Shell), Version: version(), Log: log,
 	})
 	c.leaving.onHurry(agent.Kill)
 	options.Log = log
@@ -155,7 +154,7 @@ func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smo
 
 func smokeOptions(c *call) (o smoke.Options, err error) {
 	v := c.values
-	o = smoke.Options{Mode: c.mode, Model: c.model, Effort: c.effort, Allow: smoke.Policy(v.String("permissions")), JSON: v.Bool("json"), Colour: colours(c.stdout)}
+	o = smoke.Options{Mode: v.String(settings.Mode), Model: v.String(settings.Model), Effort: v.String(settings.Effort), Allow: smoke.Policy(v.String("permissions")), JSON: v.Bool("json"), Colour: colours(c.stdout)}
 	if v.Bool("demo") && o.Mode == "" {
 		o.Mode = string(stream.ModeSpec) // so that the demo shows a plan to approve
 	}
@@ -260,9 +259,9 @@ func readPrompts(path string) ([]smoke.Prompt, error) {
 }
 
 // locateDroid is the command of droid: the real one, or this program as the scripted one.
-func locateDroid(demo bool, named string) (droid.Command, error) {
-	if !demo {
-		path, err := droid.Find(named)
+func (c *call) locateDroid() (droid.Command, error) {
+	if !c.values.Bool("demo") {
+		path, err := c.findDroid()
 		return droid.Command{Path: path}, err
 	}
 	self, err := os.Executable()

@@ -22,14 +22,3 @@ func TestStderrIsSafeToShow(t *testing.T) {
 		}
 	}
 }
-
-// TestUnknownDefaultsAreRefused: at the start, not by droid, which ignores them.
-func TestUnknownDefaultsAreRefused(t *testing.T) {
-	for _, flag := range []string{"--mode", "--effort", "--follow-up"} {
-		for _, before := range [][]string{nil, {"acp"}} {
-			got := command("", append(before, flag, "sideways")...)
-			require.Equal(t, exitUsage, got.code, flag)
-			require.Contains(t, got.stderr, "sideways")
-		}
-	}
-}

@@ -35,8 +35,7 @@ func runTrust(c *call) int {
 	if err != nil {
 		return usageError(c.stderr, err, "trust")
 	}
-	c.trust = string(trust.Ask)
-	keeper := c.keeper()
+	known := keeper(string(trust.Ask))
 	say := func(code int, format string, args ...any) int {
 		_, err := fmt.Fprintf(visible.Writer(c.stdout), format, args...)
 		if notShown := c.printed(err); notShown != exitOK {
@@ -49,7 +48,7 @@ func runTrust(c *call) int {
 		return exitFailed
 	}
 	if c.values.Bool("forget") {
-		forgot, err := keeper.Forget(dir)
+		forgot, err := known.Forget(dir)
 		switch {
 		case err != nil:
 			return failed(err)
@@ -58,7 +57,7 @@ func runTrust(c *call) int {
 		}
 		return say(exitOK, "Forgotten. droid-acp asks again.\n")
 	}
-	p := keeper.Look(dir)
+	p := known.Look(dir)
 	if len(p.Items) == 0 {
 		return say(exitOK, "%s brings nothing that would run.\n", dir)
 	}
@@ -69,7 +68,7 @@ func runTrust(c *call) int {
 	case !c.values.Bool("yes"):
 		return say(exitFailed, "%sIt is not trusted, so droid-acp leaves this out. --yes lets it run.\n", list)
 	}
-	if err := keeper.Trust(p); err != nil {
+	if err := known.Trust(p); err != nil {
 		return failed(err)
 	}
 	return say(exitOK, "%sTrusted. --forget takes that back.\n", list)

@@ -59,7 +59,7 @@ func TestQuestionIsTheTitleOfItsCall(t *testing.T) {
 				return err
 			}), v))
 			var titles []string
-			e.ask = func(p permission) string { titles = append(titles, p.ToolCall.Title); return "answer_0" }
+			e.ask = func(p permission) string { titles = append(titles, string(p.ToolCall.Title)); return "answer_0" }
 			require.Equal(t, "end_turn", e.run("ask me"))
 			var shown []string
 			for _, u := range e.updates() {

@@ -25,7 +25,7 @@ func TestDiffsOfABatchStandUnderTheirOwnCalls(t *testing.T) {
 				require.Equal(t, "end_turn", e.run("go"))
 				require.Len(t, asked, 1)
 				batch := asked[0].ToolCall
-				require.Equal(t, "2 actions: Create n.txt; Create m.txt", batch.Title)
+				require.EqualValues(t, "2 actions: Create n.txt; Create m.txt", batch.Title)
 				require.Len(t, diffPaths(batch.Content), 2, "all is in the request")
 				require.NotContains(t, []string{"t2", "t5"}, batch.ToolCallID, "clients merge the request into its call")
 
@@ -46,7 +46,7 @@ func TestDiffsOfABatchStandUnderTheirOwnCalls(t *testing.T) {
 				require.Equal(t, []string{"/workspace/n.txt"}, diffPaths(last["t2"].Content))
 				require.Equal(t, []string{"/workspace/m.txt"}, diffPaths(last["t5"].Content))
 				end := last[batch.ToolCallID]
-				require.Equal(t, "Asked about 2 actions: Create n.txt; Create m.txt", end.Title)
+				require.EqualValues(t, "Asked about 2 actions: Create n.txt; Create m.txt", end.Title)
 				require.Equal(t, protocol.StatusCompleted, end.Status)
 				require.Empty(t, diffPaths(end.Content), "shown once")
 			})

@@ -364,7 +364,7 @@ func TestCommandIsShownOnce(t *testing.T) {
 				e.ask = func(p permission) string {
 					require.Equal(t, times, strings.Count(texts(p.ToolCall.Content), tool.Details["fullCommand"].(string)), client)
 					require.Contains(t, texts(p.ToolCall.Content), "Risk: ")
-					require.Equal(t, tool.Details["fullCommand"], p.ToolCall.Title, "what runs is what the title says")
+					require.EqualValues(t, tool.Details["fullCommand"], p.ToolCall.Title, "what runs is what the title says")
 					return "cancel"
 				}
 				require.Equal(t, "end_turn", e.run("go"))

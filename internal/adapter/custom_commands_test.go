@@ -49,7 +49,7 @@ func (e *editor) commandsTold() (names []string) {
 	var u struct{ AvailableCommands []protocol.AvailableCommand }
 	require.NoError(e.t, json.Unmarshal(e.lastUpdate("available_commands_update"), &u))
 	for _, c := range u.AvailableCommands {
-		names = append(names, c.Name)
+		names = append(names, string(c.Name))
 	}
 	return names
 }

@@ -63,7 +63,7 @@ func (d *fileDesk) do(ctx context.Context, job filecalls.Job) (answer hooks.Answ
 	case filecalls.Pause:
 		d.Pause(id, job.Call.Name != "Create")
 	case filecalls.Settle:
-		d.s.agent.editorFiles.files.Settled(ctx, job.Files)
+		d.s.agent.editorFiles.files.AwaitDelivery(ctx, job.Files)
 	case filecalls.Deliver:
 		if note := d.After(ctx, id); note != "" {
 			answer.Context = stream.Reminder(note) // the user does not see it, also not in a conversation that is loaded

@@ -54,10 +54,10 @@ func TestQuestionsInAForm(t *testing.T) {
 					require.Equal(t, e.session, p.SessionID)
 					require.NotEmpty(t, p.ToolCallID)
 					require.Equal(t, "form", p.Mode)
-					require.Equal(t, "Droid has 3 questions", p.Message)
+					require.EqualValues(t, "Droid has 3 questions", p.Message)
 					require.Equal(t, []string{"question_03"}, p.Schema.Required)
 					require.Len(t, p.Schema.Properties, 5)
-					require.Equal(t, protocol.FormField{Type: "string", Title: "1. Color", Description: "Which color?", Enum: []string{"Red", "Blue"}},
+					require.Equal(t, protocol.FormField{Type: "string", Title: "1. Color", Description: "Which color?", Enum: []protocol.Line{"Red", "Blue"}},
 						p.Schema.Properties["question_01"])
 					return tc.result
 				}
@@ -112,7 +112,7 @@ func TestQuestionOfSeveralAnswersInAForm(t *testing.T) {
 				return err
 			})))
 			e.onForm = func(p protocol.ElicitationParams) string {
-				require.Equal(t, protocol.FormField{Type: "array", Title: "Parts", Description: "Which parts?", Items: &protocol.FormItems{Type: "string", Enum: several.Options}},
+				require.Equal(t, protocol.FormField{Type: "array", Title: "Parts", Description: "Which parts?", Items: &protocol.FormItems{Type: "string", Enum: protocol.Lines(several.Options)}},
 					p.Schema.Properties["question_01"])
 				return `{"action":"accept","content":` + content + `}`
 			}

@@ -60,7 +60,7 @@ func TestRefusalWithWords(t *testing.T) {
 		e.ask = refuseWithWords
 		e.onForm = func(p protocol.ElicitationParams) string {
 			require.Equal(t, e.session, p.SessionID)
-			require.Equal(t, "Refused: touch a", p.Message)
+			require.EqualValues(t, "Refused: touch a", p.Message)
 			return sayWhy(" not there ")(p)
 		}
 		first, second := e.prompt("tool"), e.prompt("next")

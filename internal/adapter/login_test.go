@@ -292,7 +292,7 @@ func TestLoginRelaysWhatDroidSays(t *testing.T) {
 		id := e.pair()
 		dialog, p := e.shownLogin(t)
 		require.Equal(t, id, string(p.RequestID), "not droid's own")
-		require.Equal(t, "Log in with the code ABCD-EFGH.", p.Message)
+		require.EqualValues(t, "Log in with the code ABCD-EFGH.", p.Message)
 		e.chooses(dialog, "accept")
 		require.Nil(t, e.await(id).Error)
 		require.Equal(t, 1, e.count("elicitation/complete"))

@@ -60,7 +60,7 @@ func (s *Session) showLogin(l *mcp.Login) {
 		return // register shows it
 	}
 	dialog := uuid.NewString()
-	params := protocol.URLElicitation{SessionID: s.out.Session(), Mode: "url", ElicitationID: dialog, URL: l.URL, Message: "The MCP server " + l.Server + " needs you to log in."}
+	params := protocol.URLElicitation{SessionID: s.out.Session(), Mode: "url", ElicitationID: dialog, URL: l.URL, Message: protocol.Text("The MCP server " + l.Server + " needs you to log in.")}
 	asked := telling.Ask(s.out, "elicitation/create", params, func(result protocol.ElicitationResult, err error) {
 		if err != nil {
 			s.log.Info("the editor did not show where to log in", zap.Error(err))

@@ -63,13 +63,13 @@ func TestConfigOptionsAreOffered(t *testing.T) {
 		require.Equal(t, "model", options["model"].Category)
 		require.Empty(t, options["follow_up"].Category)
 		require.Equal(t, []string{"custom:Fake-0", "fake-thinker", "fake-old"}, valuesOf(options["model"]), "the user's own come first")
-		require.Equal(t, "Old [Deprecated]", options["model"].Options[2].Name, "once")
+		require.EqualValues(t, "Old [Deprecated]", options["model"].Options[2].Name, "once")
 		require.NotContains(t, options, "reasoning_effort", "the model has no choice")
 		require.Equal(t, "same", options["spec_model"].CurrentValue)
 		// Some clients show the name of a value alone.
-		require.Equal(t, "Spec: same model", options["spec_model"].Options[0].Name)
-		require.Equal(t, "Spec: Fake", options["spec_model"].Options[1].Name)
-		require.Equal(t, "Follow-ups: queue", options["follow_up"].Options[0].Name)
+		require.EqualValues(t, "Spec: same model", options["spec_model"].Options[0].Name)
+		require.EqualValues(t, "Spec: Fake", options["spec_model"].Options[1].Name)
+		require.EqualValues(t, "Follow-ups: queue", options["follow_up"].Options[0].Name)
 	})
 }
 

@@ -21,7 +21,7 @@ func TestSandboxViolationOfAnEdit(t *testing.T) {
 		e.ask = func(p permission) string {
 			require.Equal(t, "**Blocked by droid's sandbox:** Create wants to write to\n\n```\n/out/n.txt\n```\n\nPath is not in the allowed write list.|diff|"+
 				"“Allow always”: kept in droid's settings.json, for all sessions.", texts(p.ToolCall.Content))
-			require.Equal(t, "Blocked by droid's sandbox (write to /out/n.txt): Create n.txt", p.ToolCall.Title, "also where no more than the title shows")
+			require.EqualValues(t, "Blocked by droid's sandbox (write to /out/n.txt): Create n.txt", p.ToolCall.Title, "also where no more than the title shows")
 			return "cancel"
 		}
 		require.Equal(t, "end_turn", e.run("go"))

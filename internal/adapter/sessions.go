@@ -158,7 +158,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 	}
 	result := protocol.ListResult{Sessions: make([]protocol.ListedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
 	for _, s := range page.Sessions {
-		result.Sessions = append(result.Sessions, protocol.ListedSession{SessionID: s.ID, CWD: s.CWD, Title: s.Title, UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano), AdditionalDirectories: a.rootsOf(s.ID)})
+		result.Sessions = append(result.Sessions, protocol.ListedSession{SessionID: s.ID, CWD: s.CWD, Title: protocol.Line(s.Title), UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano), AdditionalDirectories: a.rootsOf(s.ID)})
 	}
 	return result, nil
 }

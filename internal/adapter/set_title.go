@@ -70,7 +70,7 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	return protocol.TitleResult{Title: title}, nil
+	return protocol.TitleResult{Title: protocol.Line(title)}, nil
 }
 
 // rename has a process rename the session that it works on. It returns when the title
@@ -198,7 +198,7 @@ func (s *Session) titled(title string, byUser bool) {
 // into the prompt it was made from. If nothing else is left, it reports none.
 func (s *Session) tellTitle(title string) {
 	if title = store.CleanTitle(title); title != "" {
-		s.tell(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: title})
+		s.tell(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: protocol.Line(title)})
 	}
 }
 

@@ -77,7 +77,7 @@ func TestShellShowsOutputAndExitCode(t *testing.T) {
 			if c.SessionUpdate == "tool_call" {
 				begun++
 				require.Equal(t, "execute", string(c.Kind))
-				require.Equal(t, "pwd; echo wrong >&2; exit 3", c.Title)
+				require.EqualValues(t, "pwd; echo wrong >&2; exit 3", c.Title)
 			}
 		}
 		require.Equal(t, i+1, begun)

@@ -109,9 +109,9 @@ func (s *Session) allCommands() []protocol.AvailableCommand {
 		if s.commands.Has(own.name) {
 			continue
 		}
-		c := protocol.AvailableCommand{Name: own.name, Description: own.description}
+		c := protocol.AvailableCommand{Name: protocol.Line(own.name), Description: protocol.Line(own.description)}
 		if own.hint != "" {
-			c.Input = &protocol.CommandInput{Hint: own.hint}
+			c.Input = &protocol.CommandInput{Hint: protocol.Line(own.hint)}
 		}
 		all = append(all, c)
 	}

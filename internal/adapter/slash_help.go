@@ -12,7 +12,7 @@ func helpCommand(r *slashRun, _ string) {
 		for _, c := range r.s.allCommands() {
 			hint := ""
 			if c.Input != nil {
-				hint = " " + c.Input.Hint
+				hint = string(" " + c.Input.Hint)
 			}
 			fmt.Fprintf(&b, "- `/%s%s`: %s\n", c.Name, hint, c.Description)
 		}

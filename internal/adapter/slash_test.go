@@ -37,8 +37,8 @@ func TestCommandsAreListed(t *testing.T) {
 		require.NoError(t, json.Unmarshal(e.lastUpdate("available_commands_update"), &u))
 		names := map[string]string{}
 		for _, c := range u.AvailableCommands {
-			require.Empty(t, names[c.Name], "once")
-			names[c.Name] = c.Description
+			require.Empty(t, names[string(c.Name)], "once")
+			names[string(c.Name)] = string(c.Description)
 		}
 		require.Equal(t, "My own usage", names["usage"], "the user's own command wins")
 		require.Contains(t, names, "demo")

@@ -169,7 +169,7 @@ func TestBatchIsShownAndAnsweredTogether(t *testing.T) {
 		e.ask = func(p permission) string { asked = append(asked, p); return allowOnce(p) }
 		require.Equal(t, "end_turn", e.run("go"))
 		require.Len(t, asked, 1, "0.99 asks once for all")
-		require.Equal(t, "2 actions: touch a; Create n.txt", asked[0].ToolCall.Title)
+		require.EqualValues(t, "2 actions: touch a; Create n.txt", asked[0].ToolCall.Title)
 		text, _ := json.Marshal(asked[0].ToolCall.Content)
 		require.Contains(t, string(text), "touch a")
 		require.Contains(t, string(text), `"newText":"x"`)
@@ -190,7 +190,7 @@ func TestQuirk23_PlanIsShownAndItsModeFollowed(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(uses(plan), v, fakedroid.WithMode("spec")))
 		e.ask = func(p permission) string {
-			require.Equal(t, "Approve plan: Do it", p.ToolCall.Title)
+			require.EqualValues(t, "Approve plan: Do it", p.ToolCall.Title)
 			text, _ := json.Marshal(p.ToolCall.Content)
 			require.Contains(t, string(text), "1. now")
 			require.Equal(t, "Proceed with implementation", p.Options[0].Name, "droid's own words")

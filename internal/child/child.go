@@ -225,17 +225,11 @@ func (p *Process) follow() {
 	for asked, killed := p.asked, p.killed; ; {
 		select {
 		case <-asked:
-			asked = nil
-			ticker := time.NewTicker(lookEach)
-			defer ticker.Stop()
-			look = ticker.C
+			asked, look = nil, time.Tick(lookEach)
 		case <-look:
 			p.family.look()
 		case <-killed:
-			killed = nil
-			timer := time.NewTimer(KillTime)
-			defer timer.Stop()
-			overdue = timer.C
+			killed, overdue = nil, time.After(KillTime)
 		case <-overdue:
 			p.ended(Exit{Code: -1, Text: ErrStays.Error(), Err: ErrStays})
 			return
@@ -297,11 +291,9 @@ func (p *Process) ID() int { return p.cmd.Process.Pid }
 // waited for, but no longer than limit: what the program started may hold it open.
 func (p *Process) Exit(limit time.Duration) Exit {
 	<-p.exited
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-p.stderrRead:
-	case <-timer.C:
+	case <-time.After(limit):
 		_ = p.stderrPipe.Close() // ends readStderr
 		<-p.stderrRead
 	}

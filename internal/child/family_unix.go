@@ -176,12 +176,10 @@ func (f *family) left(limit time.Duration, hurry <-chan struct{}) bool {
 			return true
 		}
 		waited += pause
-		timer := time.NewTimer(pause)
 		select {
 		case <-hurry:
-			timer.Stop()
 			return true
-		case <-timer.C:
+		case <-time.After(pause):
 		}
 	}
 	return false

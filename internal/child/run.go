@@ -53,12 +53,10 @@ func Run(ctx context.Context, c Command, out io.Writer, grace time.Duration) (Ex
 func (p *Process) end(grace time.Duration) {
 	if grace > 0 {
 		_ = p.Terminate() // it may have ended
-		timer := time.NewTimer(grace)
-		defer timer.Stop()
 		select {
 		case <-p.gone:
 			return
-		case <-timer.C:
+		case <-time.After(grace):
 		}
 	}
 	_ = p.Kill()

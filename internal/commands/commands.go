@@ -51,7 +51,7 @@ func (l *List) Known() bool { return l.known }
 func (l *List) Offered() []protocol.AvailableCommand { return slices.Clone(l.offered) }
 
 // Has reports whether a command of this name is offered.
-func (l *List) Has(name string) bool { return has(l.offered, name) }
+func (l *List) Has(name string) bool { return has(l.offered, protocol.Line(name)) }
 
 // Removed reports whether a name is that of a command which was removed while droid ran.
 // droid ends a turn that begins with it, as failed (0.225).
@@ -113,6 +113,6 @@ func Name(name string) string {
 }
 
 // has reports whether there is a command of this name among some.
-func has(commands []protocol.AvailableCommand, name string) bool {
+func has(commands []protocol.AvailableCommand, name protocol.Line) bool {
 	return slices.ContainsFunc(commands, func(c protocol.AvailableCommand) bool { return c.Name == name })
 }

@@ -34,7 +34,7 @@ func TestName(t *testing.T) {
 // names are the names of what is offered.
 func (l *List) names() (names []string) {
 	for _, c := range l.Offered() {
-		names = append(names, c.Name)
+		names = append(names, string(c.Name))
 	}
 	return names
 }
@@ -55,7 +55,7 @@ func TestOffered(t *testing.T) {
 	})
 	require.True(t, l.Known())
 	require.Equal(t, []string{"c", "a-b", "new", "my-skill", "demo"}, l.names())
-	require.Equal(t, "Last", l.Offered()[1].Description, "that is what droid runs")
+	require.EqualValues(t, "Last", l.Offered()[1].Description, "that is what droid runs")
 	for text, want := range map[string]string{
 		"/new x": "New x", "/NEW x": "New x", "/my-skill now": `Use your skill "My Skill" now. now`, // droid does not
 		"/c x": "/c x", "/demo": "/demo", "/other": "/other", "new": "new", "/new/": "/new/", // droid's

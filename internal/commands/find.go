@@ -71,7 +71,7 @@ func (f Found) offered() (all []protocol.AvailableCommand, texts map[string]stri
 	texts = make(map[string]string)
 	for _, c := range slices.Backward(f.commands) { // of one name, droid runs the last
 		// droid gives the name "-" to all that have no letter and no digit.
-		if strings.Trim(c.Name, "-") != "" && !has(all, c.Name) {
+		if strings.Trim(c.Name, "-") != "" && !has(all, protocol.Line(c.Name)) {
 			all = append(all, describe(c.Name, c.Description, c.ArgumentHint))
 		}
 	}
@@ -81,7 +81,7 @@ func (f Found) offered() (all []protocol.AvailableCommand, texts map[string]stri
 	for _, c := range f.files.commands {
 		if !has(all, c.Name) {
 			all = append(all, c)
-			texts[c.Name] = f.files.texts[c.Name]
+			texts[string(c.Name)] = f.files.texts[string(c.Name)]
 		}
 	}
 	for _, skill := range f.skills {
@@ -89,7 +89,7 @@ func (f Found) offered() (all []protocol.AvailableCommand, texts map[string]stri
 		if strings.ContainsFunc(name, unicode.IsSpace) { // droid does not take such a name (0.225)
 			name, expands = Name(name), false
 		}
-		if !isTyped(skill) || has(all, name) {
+		if !isTyped(skill) || has(all, protocol.Line(name)) {
 			continue
 		}
 		all = append(all, describe(name, skill.Description, ""))
@@ -113,13 +113,13 @@ func isTyped(skill droid.Skill) bool {
 }
 
 func describe(name, description, hint string) protocol.AvailableCommand {
-	c := protocol.AvailableCommand{Name: name, Description: show.FirstLine(description)}
+	c := protocol.AvailableCommand{Name: protocol.Line(name), Description: protocol.Line(show.FirstLine(description))}
 	if c.Description == "" {
-		c.Description = name
+		c.Description = protocol.Line(name)
 	}
 	if hint == "" {
 		hint = "arguments"
 	}
-	c.Input = &protocol.CommandInput{Hint: hint}
+	c.Input = &protocol.CommandInput{Hint: protocol.Line(hint)}
 	return c
 }

@@ -86,11 +86,9 @@ func (p *patient) starts(client *droid.Client) {
 	p.Started(func() {
 		if client != nil {
 			client.Kill()
-			patience := time.NewTimer(droid.KillTime)
-			defer patience.Stop()
 			select {
 			case <-client.Exited():
-			case <-patience.C:
+			case <-time.After(droid.KillTime):
 			}
 		}
 		_ = temporary.Remove() // there is nobody left to tell

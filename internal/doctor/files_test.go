@@ -158,7 +158,7 @@ func TestEditors(t *testing.T) {
 
 func TestReportIsSafe(t *testing.T) {
 	r := Report{Version: "v", System: "s", Home: "/home/me", Checks: []Check{{Name: "n", Result: Warning, Found: "a\x1b[2Jb\nc \u202e /home/me/x /home/mel", ToDo: strings.Repeat("word ", 40)}}}
-	text := r.Table()
+	text := shown(r)
 	require.Contains(t, text, `a\x1b[2Jb ⏎ c \u202e ~/x /home/mel`)
 	require.Contains(t, text, "1 warning, and nothing was found that stops you.")
 	for line := range strings.Lines(text) {

@@ -61,7 +61,7 @@ func TestNoTemporaryFiles(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	t.Setenv("TMPDIR", gone)
 	r := h.report()
-	require.Equal(t, 1, r.Count(Failure), r.Table())
+	require.Equal(t, 1, r.Count(Failure), shown(r))
 	require.Contains(t, r.of(t, "state").ToDo, "TMPDIR")
 	require.Contains(t, r.of(t, "start").Found, "own files")
 	require.Contains(t, r.of(t, "bridge").Found, "own files")

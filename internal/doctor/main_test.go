@@ -129,3 +129,12 @@ func openSession(fake string, params map[string]any) (any, string) {
 	}
 	return map[string]any{"sessionId": id, "session": map[string]any{"messages": []any{}}, "settings": map[string]any{"modelId": model}, "availableModels": models}, ""
 }
+
+// shown is the report for people, as the command prints it.
+func shown(r Report) string {
+	text := r.Head()
+	for _, c := range r.Checks {
+		text += r.Line(c)
+	}
+	return text + r.Verdict()
+}

@@ -18,18 +18,7 @@ const (
 	minWidth, usual, most = 40, 80, 120
 )
 
-// Table is the report for people: its head, a line for each check, and its verdict.
-func (r Report) Table() string {
-	var b strings.Builder
-	b.WriteString(r.Head())
-	for _, c := range r.Checks {
-		b.WriteString(r.Line(c))
-	}
-	b.WriteString(r.Verdict())
-	return b.String()
-}
-
-// Head begins the table.
+// Head begins the report for people: a table with a line for each check, and its verdict.
 func (r Report) Head() string {
 	return fmt.Sprintf("droid-acp %s, %s\n\n", visible.Line(r.Version), r.System)
 }

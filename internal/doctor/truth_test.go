@@ -87,14 +87,15 @@ func TestUnreadableHome(t *testing.T) {
 	t.Setenv("HOME", h.config.Home)
 	t.Setenv("USERPROFILE", h.config.Home)
 	r := Run(t.Context(), h.config)
-	require.Equal(t, 1, r.Count(Failure), r.Table())
-	require.Zero(t, r.Count(Warning), r.Table())
+	require.Equal(t, 1, r.Count(Failure), shown(r))
+	require.Zero(t, r.Count(Warning), shown(r))
 	require.Equal(t, Failure, r.of(t, "home").Result)
 	require.Contains(t, r.of(t, "home").Found, "is no directory")
-	require.NotContains(t, r.Table(), "A comma")
+	require.NotContains(t, shown(r), "A comma")
 }
 
-// What was not looked at is not well.
+// When the doctor is ended, nothing is left, and what was not looked at says so and is not
+// well.
 func TestEndedHalfWay(t *testing.T) {
 	h := newHouse(t, "mute-later")
 	ctx, end := context.WithCancel(t.Context())
@@ -105,6 +106,11 @@ func TestEndedHalfWay(t *testing.T) {
 		}
 	}
 	r := Run(ctx, h.config)
+	h.clean()
+	require.Equal(t, OK, r.of(t, "start").Result)
+	require.Equal(t, Skipped, r.of(t, "session").Result)
+	require.Contains(t, r.of(t, "bridge").Found, "ended before")
+	require.Len(t, r.Checks, len(table))
 	require.NotContains(t, r.Verdict(), "Nothing")
 	require.Contains(t, r.Verdict(), "The doctor was ended: 8 of 13 checks were not made.")
 	text, err := r.JSON()
@@ -123,7 +129,7 @@ func TestBrokenSettings(t *testing.T) {
 	h := newHouse(t, "factory")
 	file := h.write(".factory/settings.json", "{\n  \"customModels\": [\n    {\"model\": \"m\"}, // mine\n  ]\n}\n")
 	r := h.report()
-	require.Equal(t, 1, r.Count(Failure), r.Table())
+	require.Equal(t, 1, r.Count(Failure), shown(r))
 	require.Equal(t, Failure, r.of(t, "settings").Result)
 	require.Equal(t, file+" cannot be read: line 3, column 19: there is nothing behind this comma.", r.of(t, "settings").Found)
 	require.Contains(t, r.of(t, "login").Found, "settings, own models")
@@ -217,7 +223,7 @@ func TestHomeIsAWholePrefix(t *testing.T) {
 func TestWidths(t *testing.T) {
 	c := Check{Name: "settings, own models", Result: Failure, Found: strings.Repeat("some words and more ", 20), ToDo: "Then run `droid-acp smoke --model custom:X 'Say hello.'` and look at /a/" + strings.Repeat("long/", 40)}
 	for _, width := range []int{80, 100, 120} {
-		text := Report{Width: width, Checks: []Check{c}}.Table()
+		text := shown(Report{Width: width, Checks: []Check{c}})
 		require.Contains(t, text, "`droid-acp smoke --model custom:X 'Say hello.'`")
 		for line := range strings.Lines(text) {
 			if !strings.Contains(line, "/a/long") {

@@ -62,8 +62,10 @@ type Client struct {
 	hooked  atomic.Bool                 // see HasHooks
 	without atomic.Pointer[layer.Layer] // see Without
 	reads   atomic.Int64                // read calls begun and ended: odd while in one
-	stats   counters
 	lastID  atomic.Int64
+
+	noMessages atomic.Int64 // lines that are no JSON-RPC message, or longer than 256 MiB
+	dropped    atomic.Int64 // events that nobody read while closing
 
 	mu       sync.Mutex
 	state    clientState
@@ -88,40 +90,22 @@ type clientState struct {
 	exit      *ExitError // once set, all calls return it
 }
 
-// Stats counts what the client has seen.
-type Stats struct {
-	Lines     int64 // on stdout
-	Malformed int64 // those of them that are no JSON-RPC message, or longer than 256 MiB
-	Unknown   int64 // events without a type of their own
-	Dropped   int64 // events that nobody read while closing
-}
-
-type counters struct{ lines, malformed, unknown, dropped atomic.Int64 }
-
 // NewClient returns a client of a droid that somebody else runs: stdout is what
 // it writes and stdin what it reads. Closing stdin must unblock a Write. The
 // client ends when stdout does; Close and Kill close stdout when it is an
 // io.Closer.
 func NewClient(stdout io.Reader, stdin io.WriteCloser, log *zap.Logger) *Client {
-	return newClient(stdout, stdin, nil, log, defaultBounds)
+	return newClient(stdout, stdin, nil, nil, log, defaultBounds)
 }
 
 // NewClientWithSettings is NewClient for a droid that has a settings file of its own:
 // settings gets what SetRuntime makes the file hold. The droid has our environment.
 func NewClientWithSettings(stdout io.Reader, stdin io.WriteCloser, settings func(data []byte) error, log *zap.Logger) *Client {
-	return runClient(stdout, stdin, nil, settings, log, defaultBounds)
+	return newClient(stdout, stdin, nil, settings, log, defaultBounds)
 }
 
-func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, log *zap.Logger, b bounds) *Client {
-	var settings func(data []byte) error
-	if p != nil && p.settings != nil {
-		settings = p.settings.Replace
-	}
-	return runClient(stdout, stdin, p, settings, log, b)
-}
-
-// runClient returns a client whose goroutines run.
-func runClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func(data []byte) error, log *zap.Logger, b bounds) *Client {
+// newClient returns a client whose goroutines run.
+func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func(data []byte) error, log *zap.Logger, b bounds) *Client {
 	if log == nil {
 		log = zap.NewNop()
 	}
@@ -177,16 +161,6 @@ func (c *Client) Version() stream.Version {
 	return c.state.version
 }
 
-// Stats returns what the client has counted so far.
-func (c *Client) Stats() Stats {
-	return Stats{
-		Lines:     c.stats.lines.Load(),
-		Malformed: c.stats.malformed.Load(),
-		Unknown:   c.stats.unknown.Load(),
-		Dropped:   c.stats.dropped.Load(),
-	}
-}
-
 // Exited returns a channel that is closed when the process has ended, its stdout is
 // fully read, and what it left in its process group has ended. A process that was killed
 // and does not end is given up, see child.KillTime.
@@ -201,14 +175,10 @@ func (c *Client) HasChildren() bool { return c.proc != nil && c.proc.Outside() }
 
 // ExitError returns how droid ended, and nil before Exited is closed.
 func (c *Client) ExitError() *ExitError {
-	select {
-	case <-c.exited:
-	default:
+	if !isClosed(c.exited) {
 		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.state.exit
+	return c.exitError()
 }
 
 // Ending returns a channel that is closed when droid's stdout has ended. Nothing can be
@@ -239,7 +209,7 @@ func (c *Client) supervise() {
 	<-c.proc.Gone()
 	c.proc.closeFiles()
 	c.proc.Stdout.Close() // read to its end
-	c.log.Debug("droid ended", zap.Error(exit), zap.Int64("noMessages", c.stats.malformed.Load()))
+	c.log.Debug("droid ended", zap.Error(exit), zap.Int64("noMessages", c.noMessages.Load()))
 }
 
 func (c *Client) superviseStreams() {
@@ -257,14 +227,12 @@ func (c *Client) superviseStreams() {
 // endBroken kills a droid that closed a stream and lives on: nothing can be
 // said to it any more.
 func (c *Client) endBroken(stream string) {
-	t := time.NewTimer(c.bounds.broken)
-	defer t.Stop()
 	select {
 	case <-c.proc.Exited():
 		return
 	case <-c.closing: // Close ends it
 		return
-	case <-t.C:
+	case <-time.After(c.bounds.broken):
 	}
 	c.log.Warn("droid closed a stream but did not end; killing it", zap.String("stream", stream))
 	c.noteKill("it had closed its " + stream + " and did not end")

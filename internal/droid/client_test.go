@@ -180,7 +180,6 @@ func TestRequestsOfDroid(t *testing.T) {
 	require.Equal(t, "u2", m.ID)
 	require.Equal(t, codeInvalidParams, m.Error.Code)
 	require.Error(t, (<-c.Events()).(stream.Unknown).Err)
-	require.Equal(t, int64(2), c.Stats().Unknown)
 
 	p.send(`"type":"request","id":"u3","method":"droid.request_permission","params":{"toolUses":[],"options":[]}`)
 	require.Equal(t, "u3", (<-c.Events()).(stream.PermissionRequest).RequestID)
@@ -437,7 +436,7 @@ func TestBackpressure(t *testing.T) {
 		next++
 	}
 	require.Equal(t, n, next)
-	require.Zero(t, c.Stats().Dropped)
+	require.Zero(t, c.dropped.Load())
 }
 
 func TestSessionSwitched(t *testing.T) {
@@ -547,7 +546,7 @@ func TestCloseDropsUnreadEvents(t *testing.T) {
 		require.NoError(t, c.Close(t.Context()))
 		require.NoError(t, <-sent)
 		require.Equal(t, c.bounds.stall, time.Since(begin))
-		require.Equal(t, int64(20), c.Stats().Dropped)
+		require.Equal(t, int64(20), c.dropped.Load())
 	})
 }
 

@@ -27,12 +27,10 @@ func (c *Client) Close(ctx context.Context) error {
 		c.Kill()
 		<-shutdown
 	}
-	select {
-	case <-c.exited:
-		return cut
-	default: // only without a process
+	if !isClosed(c.exited) { // only without a process
 		return errors.New("closing droid: its stdout does not end")
 	}
+	return cut
 }
 
 // Kill ends droid at once, with the tools that it runs; Exited tells when that is done.
@@ -131,27 +129,22 @@ func (c *Client) endTurn() {
 			c.log.Debug("interrupting droid to close it", zap.Error(err))
 			return
 		}
-		t := time.NewTimer(wait)
 		select {
 		case <-idle:
 		case <-c.dead:
 		case <-ctx.Done():
-		case <-t.C:
-			t.Stop()
+		case <-time.After(wait):
 			continue
 		}
-		t.Stop()
 		return
 	}
 }
 
 func (c *Client) exitsWithin(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-c.exited:
 		return true
-	case <-t.C:
+	case <-time.After(d):
 		return false
 	}
 }

@@ -29,14 +29,7 @@ func (d *Fleet) Add(client *Client) {
 	}
 }
 
-func hasExited(client *Client) bool {
-	select {
-	case <-client.Exited():
-		return true
-	default:
-		return false
-	}
-}
+func hasExited(client *Client) bool { return isClosed(client.Exited()) }
 
 // Kill ends all processes, and those that are added later. It returns when they are
 // gone, or after KillTime.
@@ -48,12 +41,11 @@ func (d *Fleet) Kill() {
 	for _, client := range started {
 		client.Kill()
 	}
-	patience := time.NewTimer(KillTime)
-	defer patience.Stop()
+	patience := time.After(KillTime)
 	for _, client := range started {
 		select {
 		case <-client.Exited():
-		case <-patience.C:
+		case <-patience:
 			return
 		}
 	}

@@ -62,8 +62,7 @@ const maxNoise = 20
 // malformed counts a line that is no message. The log tells where it is broken,
 // not what it says.
 func (c *Client) malformed(err error, data []byte) {
-	c.stats.lines.Add(1)
-	n := c.stats.malformed.Add(1)
+	n := c.noMessages.Add(1)
 	if n > maxNoise {
 		return
 	}
@@ -95,7 +94,6 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 		c.malformed(err, data)
 		return
 	}
-	c.stats.lines.Add(1)
 	if !l.started || line.Version != l.version {
 		l.started, l.version = true, line.Version
 		c.learnVersion(line.Version)
@@ -167,10 +165,9 @@ func (c *Client) sawSession(id string) {
 	}
 }
 
-// unknown counts an event without a type, and refuses it when it is a request:
+// unknown logs an event without a type, and refuses it when it is a request:
 // droid waits for an answer to each.
 func (c *Client) unknown(e stream.Unknown, line stream.Line) {
-	c.stats.unknown.Add(1)
 	c.log.Debug("droid sent something unknown", zap.String("type", e.Type), zap.Error(e.Err), zap.Int("bytes", len(e.Raw)))
 	if line.RequestID == nil {
 		return
@@ -197,18 +194,16 @@ func (c *Client) emit(e stream.Event) {
 		return
 	case <-c.closing:
 	}
-	if c.stats.dropped.Load() == 0 {
-		t := time.NewTimer(c.bounds.stall)
-		defer t.Stop()
+	if c.dropped.Load() == 0 {
 		select {
 		case c.events <- e:
 			return
-		case <-t.C:
+		case <-time.After(c.bounds.stall):
 		}
 	}
 	select {
 	case c.events <- e:
 	default:
-		c.stats.dropped.Add(1)
+		c.dropped.Add(1)
 	}
 }

@@ -13,8 +13,7 @@ import (
 // says that it answers a call, the call fails. If it is a request, droid gets an
 // error. Any line but an answer becomes a Lost event.
 func (c *Client) lost(size int64, head []byte) {
-	c.stats.lines.Add(1)
-	c.stats.malformed.Add(1)
+	c.noMessages.Add(1)
 	begin := stream.ReadBeginning(head)
 	c.log.Warn("droid wrote a line that is too long; it is lost", zap.Int64("bytes", size), zap.String("type", begin.Kind))
 	var id string

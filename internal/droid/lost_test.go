@@ -43,5 +43,5 @@ func TestLineThatIsTooLongIsTold(t *testing.T) {
 	_, err := p.out.Write([]byte(long + long + "\n"))
 	require.NoError(t, err)
 	require.Equal(t, stream.Lost{}, size(<-c.Events()), "no JSON at all")
-	require.EqualValues(t, 4, c.Stats().Malformed)
+	require.EqualValues(t, 4, c.noMessages.Load())
 }

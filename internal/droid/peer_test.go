@@ -35,7 +35,7 @@ func newPeer(t testing.TB, version string) (*Client, *peer) {
 	t.Helper()
 	stdinR, stdinW := io.Pipe()
 	stdoutR, stdoutW := io.Pipe()
-	c := newClient(stdoutR, stdinW, nil, nil, shortBounds)
+	c := newClient(stdoutR, stdinW, nil, nil, nil, shortBounds)
 	t.Cleanup(func() {
 		stdoutW.Close()
 		stdinR.Close()

@@ -70,7 +70,11 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting droid %s: %w", cmd.Path, err)
 	}
-	return newClient(p.Stdout, p.Stdin, p, log, b), nil
+	var settings func(data []byte) error
+	if p.settings != nil {
+		settings = p.settings.Replace
+	}
+	return newClient(p.Stdout, p.Stdin, p, settings, log, b), nil
 }
 
 // process is one running droid.
@@ -154,9 +158,11 @@ func (p *process) exitError(drain time.Duration, log *zap.Logger) *ExitError {
 	return &ExitError{Path: p.path, Code: exit.Code, Signal: exit.Signal, Stderr: exit.Stderr, Err: exit.Err}
 }
 
-func (p *process) hasEnded() bool {
+func (p *process) hasEnded() bool { return isClosed(p.Exited()) }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-p.Exited():
+	case <-c:
 		return true
 	default:
 		return false

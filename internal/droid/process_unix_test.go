@@ -134,14 +134,4 @@ func TestDroidsGroupEndsWithIt(t *testing.T) {
 }
 
 // So does it when we are killed and can do nothing about it.
-func TestDroidsGroupEndsWithUs(t *testing.T) {
-	life := newLifeline(t)
-	cmd := fakeCommand("parent-of-server", life.env())
-	parent := exec.Command(cmd.Path)
-	parent.Env = cmd.Env
-	require.NoError(t, parent.Start())
-	_, awaitDeath := life.accept()
-	require.NoError(t, parent.Process.Kill())
-	require.Error(t, parent.Wait())
-	awaitDeath()
-}
+func TestDroidsGroupEndsWithUs(t *testing.T) { diesWithItsParent(t, "parent-of-server") }

@@ -54,14 +54,7 @@ func (s *Spare) Prepare() {
 }
 
 // isStarting reports whether a start is under way. The caller has locked s.
-func (s *Spare) isStarting() bool {
-	select {
-	case <-s.starting:
-		return false
-	default:
-		return s.starting != nil
-	}
-}
+func (s *Spare) isStarting() bool { return s.starting != nil && !isClosed(s.starting) }
 
 // begin starts a process beside the caller, who has locked s, once the one before is
 // gone.
@@ -117,12 +110,10 @@ func (s *Spare) Renew() {
 
 // expire ends the spare when no session takes it.
 func (s *Spare) expire(client *Client, taken <-chan struct{}) {
-	patience := time.NewTimer(SpareTime)
-	defer patience.Stop()
 	select {
 	case <-taken:
 		return
-	case <-patience.C:
+	case <-time.After(SpareTime):
 	}
 	s.mu.Lock()
 	waits := s.client == client
@@ -166,14 +157,11 @@ func (s *Spare) Take(dir string) *Client {
 	case !fits:
 		s.log.Info("the droid that was started ahead does not fit the first session and ends")
 		return nil
-	}
-	select {
-	case <-client.Exited():
+	case hasExited(client):
 		s.log.Warn("the droid that was started ahead has ended", zap.Error(client.ExitError()))
 		return nil
-	default:
-		return client
 	}
+	return client
 }
 
 // Discard ends the spare, and returns when it is gone. Nothing is started any more, and

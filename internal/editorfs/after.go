@@ -12,8 +12,8 @@ import (
 
 // After takes what droid has written to the files of a call to the editor, as an edit of
 // the agent. When it returns, each file has droid's text, or what the editor made of it when it
-// saved it; then note says so, in one line for each file, for droid. It waits at most twice
-// as long as Wait for each file, and not at all once ctx is done. A call without a
+// saved it; then note says so, in one line for each file, for droid. It waits at most
+// 6 s for each file, and not at all once ctx is done. A call without a
 // Before is none.
 func (d *Desk) After(ctx context.Context, id string) (note string) {
 	d.mu.Lock()
@@ -52,7 +52,7 @@ func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, la
 	n, err := d.files.look(h.resolved)
 	if n == nil { // it may not pass through the editor any more, or cannot be read
 		if n, perr := d.files.peek(h.resolved); perr == nil && (h.old == nil || n.text != h.old.text) {
-			d.files.wroteDirectly(h.resolved, n.text)
+			d.files.noteDroidsText(h.resolved, n)
 		}
 		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
 		return "", false
@@ -62,8 +62,8 @@ func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, la
 		return "", false
 	}
 	h.saved = nil // the time is that of droid's own write
-	d.wrote(h.resolved, n.info.ModTime(), n.text)
-	d.files.saw(h.resolved, n, false)
+	d.noteWritten(h.resolved, n.info.ModTime(), n.text)
+	d.files.noteDisk(h.resolved, n, false)
 	switch {
 	case err != nil:
 	case h.direct != "" || slow:
@@ -80,13 +80,12 @@ func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, la
 	if err != nil {
 		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
 	}
-	d.files.wroteDirectly(h.resolved, n.text)
-	d.files.wroteBeside(h.resolved, n)
+	d.files.noteDroidsText(h.resolved, n)
 	return "", false
 }
 
-// wrote notes what droid has written.
-func (d *Desk) wrote(resolved string, mtime time.Time, text string) {
+// noteWritten notes what droid has written.
+func (d *Desk) noteWritten(resolved string, mtime time.Time, text string) {
 	d.knows(resolved, func(k *known) { *k = known{mtime: mtime, text: d.files.exact(text), told: d.o.KeepTimes} })
 }
 
@@ -96,10 +95,10 @@ func (d *Desk) rewritten(h *held, n *content) {
 	if h.old == nil || n.info.ModTime().Equal(h.old.info.ModTime()) {
 		return
 	}
-	d.wrote(h.resolved, n.info.ModTime(), n.text)
+	d.noteWritten(h.resolved, n.info.ModTime(), n.text)
 	if d.o.KeepTimes && h.direct == "" {
 		h.saved = nil
-		d.files.saw(h.resolved, d.files.keep(h.resolved, n, mode(n.info), h.mtime()), true)
+		d.files.noteDisk(h.resolved, d.files.putAttributes(h.resolved, n, mode(n.info), h.mtime()), true)
 	}
 }
 

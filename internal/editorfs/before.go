@@ -16,7 +16,7 @@ import (
 // for this call until Pause, After or Drop. Again for the same call it looks anew. A
 // file that cannot pass through the editor is left alone.
 //
-// It waits at most as long as Wait for other edits of the files, and for each file as long
+// It waits at most 3 s for other edits of the files, and for each file as long
 // for a reading and for a saving editor. After the first that is late, the others are
 // left alone.
 func (d *Desk) Before(ctx context.Context, id string, paths []string) {
@@ -56,7 +56,7 @@ func (d *Desk) hold(ctx context.Context, c *call, paths []string) {
 	slices.SortStableFunc(found, func(a, b location) int { return strings.Compare(a.resolved, b.resolved) })
 	found = slices.CompactFunc(found, func(a, b location) bool { return a.resolved == b.resolved })
 	for _, at := range found {
-		d.files.mendAgain(at.resolved)
+		d.files.mendFor(at.resolved)
 		release, err := d.files.hold(ctx, at.resolved)
 		if err != nil {
 			d.files.log.Info("an edit does not pass through the editor: it cannot be held", zap.String("path", at.path), zap.Error(err))
@@ -109,7 +109,7 @@ func (d *Desk) prepare(ctx context.Context, h *held) error {
 		}
 	}
 	h.old = c
-	d.pretend(h)
+	d.putKnownTime(h)
 	return nil
 }
 
@@ -117,8 +117,8 @@ func (d *Desk) prepare(ctx context.Context, h *held) error {
 func (d *Desk) save(ctx context.Context, h *held, before *content, buffer string) (*content, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
-	d.files.step(StepSave)
-	answered, err := d.tell(ctx, h.path, buffer)
+	d.files.step(stepSave)
+	answered, err := d.writeEditor(ctx, h.path, buffer)
 	if errors.Is(err, errLate) {
 		d.awaitLate(h.location, answered, &late{text: before.text})
 	}
@@ -129,34 +129,34 @@ func (d *Desk) save(ctx context.Context, h *held, before *content, buffer string
 	if err != nil {
 		return nil, err
 	}
-	if buffer, err = d.ask(ctx, h.path); err != nil { // it may be formatted, not saved, or typed on
+	if buffer, err = d.readEditor(ctx, h.path); err != nil { // it may be formatted, not saved, or typed on
 		return nil, err
 	}
 	if !alike(now.text, buffer) {
 		return nil, errSaved
 	}
-	now = d.files.keep(h.resolved, now, mode(before.info), now.info.ModTime())
-	d.files.saw(h.resolved, now, true)
+	now = d.files.putAttributes(h.resolved, now, mode(before.info), now.info.ModTime())
+	d.files.noteDisk(h.resolved, now, true)
 	return now, nil
 }
 
-// pretend puts the mtime that droid knows back, if droid has written or was shown exactly
+// putKnownTime puts the mtime that droid knows back, if droid has written or was shown exactly
 // the text that is on disk now, or if the file has changed only while the user was asked (Pause):
 // droid edits no file that has changed since (0.99 to 0.225).
-func (d *Desk) pretend(h *held) {
+func (d *Desk) putKnownTime(h *held) {
 	d.mu.Lock()
 	k := d.known[h.resolved]
 	d.mu.Unlock()
-	truly, found := h.old.info.ModTime(), h.paused
+	trueTime, found := h.old.info.ModTime(), h.paused
 	if k.told && k.text == d.files.exact(h.old.text) {
 		found = k.mtime
 	}
-	if found.IsZero() || truly.Equal(found) {
+	if found.IsZero() || trueTime.Equal(found) {
 		return
 	}
-	h.old = d.files.keep(h.resolved, h.old, mode(h.old.info), found)
-	h.saved, h.truly = h.old, truly
-	d.files.saw(h.resolved, h.old, true)
+	h.old = d.files.putAttributes(h.resolved, h.old, mode(h.old.info), found)
+	h.saved, h.trueTime = h.old, trueTime
+	d.files.noteDisk(h.resolved, h.old, true)
 }
 
 // survive turns a panic into a line in the log.

@@ -45,8 +45,8 @@ func TestOldTextHasItsTime(t *testing.T) {
 		time.Sleep(time.Minute)
 		r.opened(path)
 		seen := false
-		r.files.step = func(s Step) {
-			if s == StepRead {
+		r.files.step = func(s stepName) {
+			if s == stepRead {
 				info, err := os.Stat(path)
 				require.NoError(r, err)
 				require.True(r, long.Equal(info.ModTime()), info.ModTime())

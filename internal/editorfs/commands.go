@@ -8,7 +8,7 @@ import (
 const (
 	// commandSlack is how long after a command has ended a change may still be its work.
 	commandSlack = 50 * time.Millisecond
-	// maxWindows is how many times are kept. Beyond, neighbours become one, which at worst
+	// maxWindows is how many times are kept. Beyond, the two oldest become one, which at worst
 	// makes the disk right where an unsaved text was.
 	maxWindows = 1000
 )
@@ -38,16 +38,11 @@ func (c *commands) end(key commandKey, now time.Time) {
 		return
 	}
 	delete(c.open, key)
-	w := window{from, now.Add(commandSlack)}
-	for n := len(c.windows); n > 0 && !c.windows[n-1].to.Before(w.from); n = len(c.windows) {
-		if last := c.windows[n-1].from; last.Before(w.from) {
-			w.from = last
-		}
-		c.windows = c.windows[:n-1]
-	}
-	c.windows = append(c.windows, w)
+	c.windows = append(c.windows, window{from, now.Add(commandSlack)})
 	if len(c.windows) > maxWindows {
-		c.windows[1].from = c.windows[0].from
+		if first := c.windows[0].from; first.Before(c.windows[1].from) {
+			c.windows[1].from = first
+		}
 		c.windows = slices.Delete(c.windows, 0, 1)
 	}
 }

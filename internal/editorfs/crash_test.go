@@ -95,12 +95,12 @@ func crashChild() {
 	if strings.HasPrefix(kind, "slow") {
 		editor.wait = func() { time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond) }
 	}
-	f := newFiles(Options{Journal: filepath.Join(base, "journal"), Wait: time.Second, Step: func(Step) {
+	f := newFiles(Options{Journal: filepath.Join(base, "journal"), Changed: fs.FileInfo.ModTime})
+	f.quiet, f.wait, f.step = 0, time.Second, func(stepName) {
 		if steps++; steps == last {
 			die()
 		}
-	}, Changed: fs.FileInfo.ModTime})
-	f.quiet = 0
+	}
 	if err := f.begin(); err != nil {
 		panic(err)
 	}

@@ -17,14 +17,14 @@ type Desk struct {
 	editor Editor
 	o      DeskOptions
 
-	mu      sync.Mutex
-	closed  bool
-	silent  time.Time // until when the editor is not asked for reads
-	known   map[string]known
-	calls   map[string]*call
-	paused  map[string]map[string]time.Time // by call and resolved path, see Pause
-	shadows map[string][]*files.Private     // with unsaved texts, by call
-	stale   map[string]bool                 // files of which the editor is not asked any more, see distrust
+	mu           sync.Mutex
+	closed       bool
+	silent       time.Time // until when the editor is not asked for reads
+	known        map[string]known
+	calls        map[string]*call
+	paused       map[string]map[string]time.Time // by call and resolved path, see Pause
+	privateFiles map[string][]*files.Private     // with unsaved texts, by call
+	stale        map[string]bool                 // files of which the editor is not asked any more, see distrust
 }
 
 // DeskOptions say what a session's client is like.
@@ -54,27 +54,27 @@ type call struct {
 // held is a file of a call, locked.
 type held struct {
 	location
-	desk    *Desk
-	release func()
-	old     *content  // the text before the edit; nil when the file is new
-	direct  string    // why the file does not pass through the editor; "" when it does
-	saved   *content  // the file whose mtime was put back to the one droid knows
-	truly   time.Time // its mtime before that
-	paused  time.Time // the mtime with which droid found it before the user was asked; zero for none
+	desk     *Desk
+	release  func()
+	old      *content  // the text before the edit; nil when the file is new
+	direct   string    // why the file does not pass through the editor; "" when it does
+	saved    *content  // the file whose mtime was put back to the one droid knows
+	trueTime time.Time // its mtime before that
+	paused   time.Time // the mtime with which droid found it before the user was asked; zero for none
 }
 
 // Desk is a new desk for a session whose client has this editor.
 func (f *Files) Desk(editor Editor, o DeskOptions) *Desk {
 	return &Desk{
 		files: f, editor: editor, o: o, known: make(map[string]known), calls: make(map[string]*call),
-		paused: make(map[string]map[string]time.Time), shadows: make(map[string][]*files.Private), stale: make(map[string]bool),
+		paused: make(map[string]map[string]time.Time), privateFiles: make(map[string][]*files.Private), stale: make(map[string]bool),
 	}
 }
 
 // mtime is that of the old text, as the editor knows it.
 func (h *held) mtime() time.Time {
-	if !h.truly.IsZero() {
-		return h.truly
+	if !h.trueTime.IsZero() {
+		return h.trueTime
 	}
 	return h.old.info.ModTime()
 }
@@ -83,15 +83,15 @@ func (h *held) mtime() time.Time {
 func (d *Desk) Close() {
 	d.mu.Lock()
 	d.closed = true
-	calls, shadows := d.calls, d.shadows
-	d.calls, d.shadows = make(map[string]*call), make(map[string][]*files.Private)
+	calls, private := d.calls, d.privateFiles
+	d.calls, d.privateFiles = make(map[string]*call), make(map[string][]*files.Private)
 	var ended []*held
 	for _, c := range calls {
 		ended = append(ended, c.end()...)
 	}
 	d.mu.Unlock()
 	letGo(ended)
-	for _, s := range shadows {
+	for _, s := range private {
 		remove(s)
 	}
 	d.files.mu.Lock()
@@ -146,9 +146,9 @@ func (d *Desk) Pause(id string, lands bool) {
 // that is not known holds nothing.
 func (d *Desk) Drop(id string) {
 	d.mu.Lock()
-	shadows := d.shadows[id]
+	private := d.privateFiles[id]
 	delete(d.paused, id)
-	delete(d.shadows, id)
+	delete(d.privateFiles, id)
 	var ended []*held
 	if c := d.calls[id]; c != nil {
 		delete(d.calls, id)
@@ -156,12 +156,12 @@ func (d *Desk) Drop(id string) {
 	}
 	d.mu.Unlock()
 	letGo(ended)
-	remove(shadows)
+	remove(private)
 }
 
 // remove takes private files away.
-func remove(shadows []*files.Private) {
-	for _, s := range shadows {
+func remove(private []*files.Private) {
+	for _, s := range private {
 		s.Close()
 	}
 }
@@ -182,19 +182,19 @@ func (c *call) end() []*held {
 func letGo(files []*held) {
 	for _, h := range files {
 		if h.saved != nil {
-			h.desk.restoreTime(h)
+			h.desk.putTrueTime(h)
 		}
 		h.release()
 	}
 }
 
-// restoreTime ends the pretence that a file which was saved has not changed since droid
+// putTrueTime ends the pretence that a file which was saved has not changed since droid
 // read it, so that other programs see the change.
-func (d *Desk) restoreTime(h *held) {
+func (d *Desk) putTrueTime(h *held) {
 	now, err := d.files.look(h.resolved)
 	if err == nil && now.text == h.saved.text && now.info.ModTime().Equal(h.saved.info.ModTime()) {
-		now = d.files.keep(h.resolved, now, mode(now.info), h.truly)
-		d.files.saw(h.resolved, now, true)
+		now = d.files.putAttributes(h.resolved, now, mode(now.info), h.trueTime)
+		d.files.noteDisk(h.resolved, now, true)
 	}
 }
 
@@ -251,7 +251,7 @@ func (d *Desk) compare(ctx context.Context, at location) (c *content, buffer str
 		if d.o.KeepTimes && d.files.behind(at.resolved, c) {
 			return c, "", disk, nil // it would ask its user
 		}
-		buffer, err = d.ask(ctx, at.path)
+		buffer, err = d.readEditor(ctx, at.path)
 		switch {
 		case n > 0 && errors.Is(err, errLate): // it has answered until now, only not what is waited for
 			return c, "", disk, nil
@@ -263,15 +263,15 @@ func (d *Desk) compare(ctx context.Context, at location) (c *content, buffer str
 		if err != nil {
 			return nil, "", disk, err
 		}
-		v = again // the file has changed meanwhile
+		v = askAgain // the file has changed meanwhile
 		if now.same(c.info, c.changed) && now.text == c.text {
-			v = judge(d.files.sight(at.resolved, c, buffer))
-			if n > 0 && buffer != first && v == again {
+			v = judge(d.files.compareWith(at.resolved, c, buffer))
+			if n > 0 && buffer != first && v == askAgain {
 				v = disk // no reload does that
 			}
 			first = buffer
 		}
-		if v != again {
+		if v != askAgain {
 			return c, buffer, v, nil
 		}
 		if !pause(ctx, pollEvery) {

@@ -191,18 +191,18 @@ func isTempName(name string) bool {
 
 // put replaces a file by a text, atomically. check is asked right before. The temporary
 // file is not left behind.
-func (f *Files) put(resolved, temp string, s *staged, step func(Step), check func() error) error {
+func (f *Files) put(resolved, temp string, s *staged, step func(stepName), check func() error) error {
 	if err := f.failure("put"); err != nil {
 		return err
 	}
-	step(StepLink)
+	step(stepLink)
 	d, err := s.named(resolved, filepath.Join(filepath.Dir(resolved), temp))
 	if err != nil {
 		return fmt.Errorf("writing beside it: %w", err)
 	}
 	defer d.Discard()
 	return d.Replace(func() error {
-		step(StepRename)
+		step(stepRename)
 		if err := check(); err != nil {
 			return err
 		}

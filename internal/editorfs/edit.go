@@ -14,58 +14,65 @@ import (
 type edit struct {
 	*Desk
 	*held
-	n       *content // droid's text, and how the file was when droid had written it
-	step    func(Step)
-	temp    string
-	journal *record
-	reserve *staged // droid's text with its room on the disk
-	before  *staged // the old text; nil for a new file
-	late    bool
-	agreed  bool   // the editor was seen to have what is on disk
-	heard   string // what it had in place of that
-	tries   int    // see late
-	begun   bool   // the file was touched
+	n        *content // droid's text, and how the file was when droid had written it
+	step     func(stepName)
+	temp     string
+	journal  *record
+	reserve  *staged // droid's text with its room on the disk
+	before   *staged // the old text; nil for a new file
+	late     bool
+	agreed   bool   // the editor was seen to have what is on disk
+	readText string // what it had in place of that
+	tries    int    // see late
+	begun    bool   // the file was touched
 }
 
-// run does the whole edit. Whatever happens, droid's text is on disk in the end, or what
-// the editor has saved in its place.
+// run takes droid's edit to the editor.
 func (e *edit) run(ctx context.Context) (note string, late bool) {
-	arrived := e.files.move(e.resolved)
-	defer arrived()
-	err := e.guarded(e.prepareEdit)
-	defer e.reserve.close()
-	defer e.before.close()
-	if e.journal != nil {
-		defer e.journal.leave() // for mending, where it is not forgotten
+	delivered := e.files.startDelivery(e.resolved)
+	defer delivered()
+	saved, err := e.carryOut(ctx, e.through)
+	switch {
+	case err != nil:
+		note = fmt.Sprintf("%s could not be written: %v. Your change may be missing from it.", e.path, err)
+	case saved != nil && saved.text != e.n.text:
+		note = noteOf(e.path, e.n.text, saved.text)
 	}
-	saved := e.n
+	return note, e.late
+}
+
+// carryOut writes droid's text through the editor, as through does it. Whatever happens, it is on disk
+// in the end, or what the editor has saved in its place (saved); an error says that it is in the
+// journal alone.
+func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*content, error)) (saved *content, err error) {
+	err = e.guarded(e.prepareEdit)
+	defer func() {
+		e.reserve.close()
+		e.before.close()
+		e.journal.leave() // for mending, where it is not forgotten
+	}()
+	saved = e.n
 	if err == nil {
 		err = e.guarded(func() (err error) {
-			saved, err = e.through(ctx)
+			saved, err = through(ctx)
 			return err
 		})
 	}
 	if err != nil {
 		e.files.log.Info("an edit did not pass through the editor", zap.String("path", e.path), zap.Error(err))
-		if !e.begun && (e.journal == nil || errors.Is(err, errMoved)) { // what droid, or somebody since, has saved stays
-			err = nil
-		} else {
-			err = e.restore()
-		}
-		if err != nil {
-			e.files.log.Error("droid's text could not be put back on disk; it is kept in the journal and put there later", zap.String("path", e.path), zap.Error(err))
-			return fmt.Sprintf("%s could not be written: %v. Your change may be missing from it.", e.path, err), e.late
-		}
 		saved = nil
+		if e.begun || e.journal != nil && !errors.Is(err, errMoved) { // else what droid, or somebody since, has saved stays
+			if err = e.restore(); err != nil {
+				e.files.log.Error("droid's text could not be put back on disk; it is kept in the journal and put there later", zap.String("path", e.path), zap.Error(err))
+				return nil, err
+			}
+		}
 	}
 	if e.guarded(func() error { e.complete(saved); return nil }) != nil {
-		e.step = func(Step) {}
+		e.step = func(stepName) {}
 		e.complete(saved)
 	}
-	if saved != nil && saved.text != e.n.text {
-		note = noteOf(e.path, e.n.text, saved.text)
-	}
-	return note, e.late
+	return saved, nil
 }
 
 // guarded turns a panic into an error.
@@ -100,10 +107,10 @@ func (e *edit) prepareEdit() (err error) {
 	id := newID()
 	e.temp = tempName(id)
 	in.Temp = e.temp
-	e.step(StepJournal)
+	e.step(stepJournal)
 	e.journal, err = e.files.record(id, in, e.n.text)
 	if err == nil {
-		e.step(StepNoted)
+		e.step(stepNoted)
 	}
 	return err
 }
@@ -111,36 +118,41 @@ func (e *edit) prepareEdit() (err error) {
 // through is the edit by way of the editor. The file that it returns has what the editor
 // has saved; after an error it may have anything.
 func (e *edit) through(ctx context.Context) (*content, error) {
-	e.step(StepOld)
+	e.step(stepOld)
 	if err := e.putOld(); err != nil {
 		return nil, err
 	}
 	e.begun = true
-	e.step(StepRead)
-	old := e.oldText()
+	e.step(stepRead)
 	reading, cancel := context.WithTimeout(ctx, e.files.wait)
 	defer cancel()
-	buffer, err := e.settled(reading, old)
+	buffer, err := e.awaitText(reading, e.oldText())
 	if err != nil {
 		return nil, err
 	}
-	e.step(StepWrite)
+	e.step(stepWrite)
 	writing, cancel := context.WithTimeout(ctx, e.files.wait)
 	defer cancel()
 	err = e.write(writing, buffer)
-	e.step(StepLook)
-	saved, found, err := e.examine(writing, old, err)
+	e.step(stepLook)
+	saved, found, err := e.examine(writing, err)
 	if err == nil && found == undone {
-		saved, found, err = e.onceMore(writing, old)
+		saved, found, err = e.onceMore(writing)
 	}
 	if err != nil || found != twice {
 		return saved, err
 	}
-	if buffer, err = e.settled(writing, saved.text); err != nil {
+	return e.writeOver(writing, saved.text)
+}
+
+// writeOver has the editor write droid's text when it has another one, which is on disk.
+func (e *edit) writeOver(ctx context.Context, has string) (*content, error) {
+	buffer, err := e.awaitText(ctx, has)
+	if err != nil {
 		return nil, err
 	}
-	err = e.write(writing, buffer)
-	saved, _, err = e.examine(writing, old, err)
+	err = e.write(ctx, buffer)
+	saved, _, err := e.examine(ctx, err)
 	return saved, err
 }
 
@@ -169,16 +181,16 @@ func (e *edit) putOld() error {
 	if err := e.unchanged(); err != nil {
 		return err
 	}
-	e.step(StepRename)
+	e.step(stepRename)
 	return os.Remove(e.resolved)
 }
 
-// settled reads through the editor until it gives a text twice: a reload that was on its way
+// awaitText reads through the editor until it gives a text twice: a reload that was on its way
 // at the first time has come then. A new file has no text; the editor may not know it.
-func (e *edit) settled(ctx context.Context, text string) (buffer string, err error) {
+func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err error) {
 	answered := false
 	for seen := 0; ; {
-		buffer, err = e.ask(ctx, e.path)
+		buffer, err = e.readEditor(ctx, e.path)
 		if answered && errors.Is(err, errLate) { // only the text that is waited for has not come
 			return "", errStale
 		}
@@ -208,7 +220,7 @@ func (e *edit) settled(ctx context.Context, text string) (buffer string, err err
 // write gives the editor droid's text, with such ends of lines as it gave itself.
 func (e *edit) write(ctx context.Context, buffer string) error {
 	e.journal.sent()
-	answered, err := e.tell(ctx, e.path, matching(buffer, e.n.text))
+	answered, err := e.writeEditor(ctx, e.path, matching(buffer, e.n.text))
 	if errors.Is(err, errLate) {
 		e.late = true
 		e.awaitLate(e.location, answered, &late{text: e.n.text, wrote: true, tries: e.tries})

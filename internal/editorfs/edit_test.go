@@ -194,7 +194,7 @@ func TestFormatOnSave(t *testing.T) {
 // TestPanicAtEachStep: a panic leaves droid's text on disk.
 func TestPanicAtEachStep(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
-		for _, step := range []Step{StepSave, StepJournal, StepNoted, StepOld, StepLink, StepRename, StepRead, StepWrite, StepLook, StepPut, StepTimes, StepForget, StepDone} {
+		for _, step := range []stepName{stepSave, stepJournal, stepNoted, stepOld, stepLink, stepRename, stepRead, stepWrite, stepLook, stepPut, stepTimes, stepForget, stepDone} {
 			t.Run(fmt.Sprint(step, refuse), func(t *testing.T) {
 				bubble(t, func(o *testeditor.Options) {
 					var writes atomic.Int32
@@ -211,14 +211,14 @@ func TestPanicAtEachStep(t *testing.T) {
 					path := r.has("a.txt", three)
 					r.opened(path)
 					r.types(path, "typed\n")
-					r.files.step = func(s Step) {
+					r.files.step = func(s stepName) {
 						if s == step {
 							panic(s)
 						}
 					}
 					r.edits("1", path, func(s string) string { return s + "droid\n" })
 					want := "typed\n" + three + "droid\n"
-					if step == StepSave {
+					if step == stepSave {
 						want = three + "droid\n"
 					}
 					require.Equal(r, want, r.disk(path))
@@ -230,7 +230,7 @@ func TestPanicAtEachStep(t *testing.T) {
 
 // TestContextEndsAtEachStep: nobody waits any more, and droid's text is on disk.
 func TestContextEndsAtEachStep(t *testing.T) {
-	for _, step := range []Step{StepJournal, StepOld, StepRename, StepRead, StepWrite, StepLook, StepTimes} {
+	for _, step := range []stepName{stepJournal, stepOld, stepRename, stepRead, stepWrite, stepLook, stepTimes} {
 		t.Run(string(step), func(t *testing.T) {
 			bubble(t, func(o *testeditor.Options) {
 				o.Slow = func(string, string) time.Duration { return 100 * time.Millisecond }
@@ -240,7 +240,7 @@ func TestContextEndsAtEachStep(t *testing.T) {
 				defer cancel()
 				r.desk.Before(ctx, "1", []string{path})
 				r.droidWrites(path, four)
-				r.files.step = func(s Step) {
+				r.files.step = func(s stepName) {
 					if s == step {
 						cancel()
 					}
@@ -483,12 +483,12 @@ func TestSettled(t *testing.T) {
 		r.opened(path)
 		ctx := context.Background()
 		r.desk.Before(ctx, "1", []string{path})
-		r.desk.files.Settled(ctx, []string{path, "relative"}) // nothing moves
+		r.desk.files.AwaitDelivery(ctx, []string{path, "relative"}) // nothing moves
 		r.droidWrites(path, four)
 		time.Sleep(1490 * time.Millisecond) // the reload comes while the old text is on disk
 		old := make(chan struct{})
-		r.files.step = func(s Step) {
-			if s == StepRead {
+		r.files.step = func(s stepName) {
+			if s == stepRead {
 				close(old)
 			}
 		}
@@ -496,7 +496,7 @@ func TestSettled(t *testing.T) {
 		go func() { r.desk.After(ctx, "1"); close(done) }()
 		<-old
 		require.Equal(r, three, r.disk(path))
-		r.files.Settled(ctx, []string{path})
+		r.files.AwaitDelivery(ctx, []string{path})
 		require.Equal(r, four, r.disk(path))
 		<-done
 	})

@@ -33,34 +33,33 @@ type Editor interface {
 // Options say how Files works. Only Journal is required.
 type Options struct {
 	Journal string                      // directory of the journal; while edits run it exists, with mode 0700
-	Wait    time.Duration               // how long the editor is waited for in one step; 0 is 3 s
 	Log     *zap.Logger                 // gets paths and reasons, never texts
-	Step    func(Step)                  // tests: called before each step
 	Changed func(fs.FileInfo) time.Time // tests: when a file changed; nil is the later of mtime and ctime
 }
 
-// Step names a moment of the work on a file; a program that is killed there must leave the
+// stepName names a moment of the work on a file; a program that is killed there must leave the
 // file whole.
-type Step string
+type stepName string
 
-// The steps in their order. Link and Rename come with Old and with Put.
+// The steps in their order. stepLink and stepRename come with stepOld and with stepPut.
 const (
-	StepSave    Step = "save"    // unsaved text is going to be written back, before the edit
-	StepJournal Step = "journal" // the journal entry is going to be written
-	StepNoted   Step = "noted"   // it is written
-	StepOld     Step = "old"     // the old text is going to be put back on disk
-	StepLink    Step = "link"    // the temporary file is going to get its name
-	StepRename  Step = "rename"  // it is going to take the file's place
-	StepRead    Step = "read"    // the old text is on disk; the editor is going to be read
-	StepWrite   Step = "write"   // the editor is going to be given the new text
-	StepLook    Step = "look"    // it has answered, or not
-	StepPut     Step = "put"     // the new text is going to be put on disk without the editor
-	StepTimes   Step = "times"   // mode and mtime are going to be put back
-	StepForget  Step = "forget"  // the journal entry is going to be removed
-	StepDone    Step = "done"
+	stepSave    stepName = "save"    // unsaved text is going to be written back, before the edit
+	stepJournal stepName = "journal" // the journal entry is going to be written
+	stepNoted   stepName = "noted"   // it is written
+	stepOld     stepName = "old"     // the old text is going to be put back on disk
+	stepLink    stepName = "link"    // the temporary file is going to get its name
+	stepRename  stepName = "rename"  // it is going to take the file's place
+	stepRead    stepName = "read"    // the old text is on disk; the editor is going to be read
+	stepWrite   stepName = "write"   // the editor is going to be given the new text
+	stepLook    stepName = "look"    // it has answered, or not
+	stepPut     stepName = "put"     // the new text is going to be put on disk without the editor
+	stepTimes   stepName = "times"   // mode and mtime are going to be put back
+	stepForget  stepName = "forget"  // the journal entry is going to be removed
+	stepDone    stepName = "done"
 )
 
 const (
+	// defaultWait is how long the editor is waited for in one step.
 	defaultWait = 3 * time.Second
 	// pollEvery is the pause between two looks at a buffer that may be reloaded.
 	pollEvery = 25 * time.Millisecond
@@ -76,7 +75,7 @@ type Files struct {
 	journal string
 	wait    time.Duration
 	log     *zap.Logger
-	step    func(Step)
+	step    func(stepName) // tests: called before each step
 	changed func(fs.FileInfo) time.Time
 	quiet   time.Duration         // see awaitQuiet
 	fault   func(op string) error // tests: makes an operation on the disk fail
@@ -128,17 +127,11 @@ func Mend(o Options) (*Files, error) {
 // newFiles is Files that have not looked at the journal.
 func newFiles(o Options) *Files {
 	f := &Files{
-		journal: o.Journal, quiet: quiet, wait: o.Wait, log: o.Log, step: o.Step, changed: o.Changed,
+		journal: o.Journal, quiet: quiet, wait: defaultWait, log: o.Log, step: func(stepName) {}, changed: o.Changed,
 		seed: maphash.MakeSeed(), places: make(map[string]*place), left: make(map[string]*kept), commands: commands{open: make(map[commandKey]time.Time)},
-	}
-	if f.wait <= 0 {
-		f.wait = defaultWait
 	}
 	if f.log == nil {
 		f.log = zap.NewNop()
-	}
-	if f.step == nil {
-		f.step = func(Step) {}
 	}
 	if f.changed == nil {
 		f.changed = lastChange
@@ -165,7 +158,7 @@ func (f *Files) begin() error {
 	return nil
 }
 
-// Close waits until the editor has answered all requests, at most twice as long as Wait,
+// Close waits until the editor has answered all requests, at most 6 s,
 // mends what could not be put on disk before, and removes the journal if it is empty, with the
 // directory above it if that is empty, too, and this program's by its name. No Desk may be
 // used any more.
@@ -200,10 +193,10 @@ func within(d time.Duration, done <-chan struct{}) bool {
 	}
 }
 
-// Settled returns when no edit of these files is on its way to the editor: while one is,
+// AwaitDelivery returns when no edit of these files is on its way to the editor: while one is,
 // the disk has the text from before it. It waits until ctx is done, and no longer than an
 // edit may take.
-func (f *Files) Settled(ctx context.Context, paths []string) {
+func (f *Files) AwaitDelivery(ctx context.Context, paths []string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*f.wait)
 	defer cancel()
 	for _, path := range paths {
@@ -212,16 +205,16 @@ func (f *Files) Settled(ctx context.Context, paths []string) {
 			continue
 		}
 		f.mu.Lock()
-		var moving chan struct{}
+		var delivering chan struct{}
 		if p := f.places[at.resolved]; p != nil {
-			moving = p.moving
+			delivering = p.delivering
 		}
 		f.mu.Unlock()
-		if moving == nil {
+		if delivering == nil {
 			continue
 		}
 		select {
-		case <-moving:
+		case <-delivering:
 		case <-ctx.Done():
 			return
 		}

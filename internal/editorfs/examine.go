@@ -20,48 +20,48 @@ const (
 
 // examine looks at what is on disk after a write with this outcome, and at the
 // editor's text. It is fine if the disk has droid's text, or what the buffer has.
-func (e *edit) examine(ctx context.Context, old string, outcome error) (saved *content, found finding, err error) {
+func (e *edit) examine(ctx context.Context, outcome error) (saved *content, found finding, err error) {
 	now, err := e.files.look(e.resolved)
 	switch {
 	case err == nil && now.text == e.n.text:
-		return now, e.hear(ctx, old), e.linked()
+		return now, e.readBack(ctx), e.linked()
 	case outcome != nil:
 		return nil, fine, outcome
 	case err != nil:
 		return nil, fine, err
 	case !fits(e.n.ends, now.ends):
 		return nil, fine, errEnds
-	case now.text == old, now.text == "": // a reload has undone the edit, or nothing was written
+	case now.text == e.oldText(), now.text == "": // a reload has undone the edit, or nothing was written
 		return nil, fine, errMoved
 	}
-	buffer, err := e.ask(ctx, e.path)
+	buffer, err := e.readEditor(ctx, e.path)
 	if err != nil {
 		return nil, fine, err
 	}
 	if !alike(now.text, buffer) {
-		if alike(old, buffer) {
+		if alike(e.oldText(), buffer) {
 			e.distrust(e.location)
 		}
 		return nil, fine, errSaved
 	}
 	e.agreed = true
-	if perhapsTwice(old, e.n.text, now.text) {
+	if perhapsTwice(e.oldText(), e.n.text, now.text) {
 		found = twice
 	}
 	return now, found, e.linked()
 }
 
-// hear reads the editor after a write that has put droid's text on disk. Where it cannot say
+// readBack reads the editor after a write that has put droid's text on disk. Where it cannot say
 // what it has, agreed stays false.
-func (e *edit) hear(ctx context.Context, old string) finding {
+func (e *edit) readBack(ctx context.Context) finding {
 	e.agreed = false
-	buffer, err := e.ask(ctx, e.path)
+	buffer, err := e.readEditor(ctx, e.path)
 	switch {
 	case err != nil, buffer == "" && e.n.text != "":
 	case alike(e.n.text, buffer):
 		e.agreed = true
-	case e.old != nil && alike(old, buffer):
-		e.heard = buffer
+	case e.old != nil && alike(e.oldText(), buffer):
+		e.readText = buffer
 		return undone
 	default:
 		e.distrust(e.location)
@@ -73,16 +73,16 @@ func (e *edit) hear(ctx context.Context, old string) finding {
 // late: then a second write makes it the agent's edit. It is done at once, before the new text
 // is reloaded; if that comes in between, the edit is found twice. Or the editor writes beside
 // its buffer, and may be about to reload that.
-func (e *edit) onceMore(ctx context.Context, old string) (*content, finding, error) {
-	err := e.write(ctx, e.heard)
-	saved, found, err := e.examine(ctx, old, err)
+func (e *edit) onceMore(ctx context.Context) (*content, finding, error) {
+	err := e.write(ctx, e.readText)
+	saved, found, err := e.examine(ctx, err)
 	if err != nil || found != undone {
 		return saved, found, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, catchUp)
 	defer cancel()
 	for found == undone && pause(waiting, pollEvery) {
-		found = e.hear(ctx, old)
+		found = e.readBack(ctx)
 	}
 	if found == undone {
 		e.distrust(e.location)

@@ -76,7 +76,7 @@ func TestWhatTheEditorSaves(t *testing.T) {
 
 // TestSomebodySavesBehindDroid: what is on disk when the old text is to be put there is left alone.
 func TestSomebodySavesBehindDroid(t *testing.T) {
-	for _, step := range []Step{StepNoted, StepOld, StepLink, StepRename} {
+	for _, step := range []stepName{stepNoted, stepOld, stepLink, stepRename} {
 		for _, isNew := range []bool{false, true} {
 			bubble(t, nil, func(r *room) {
 				path := r.path("a.txt")
@@ -86,14 +86,14 @@ func TestSomebodySavesBehindDroid(t *testing.T) {
 				ctx := context.Background()
 				r.desk.Before(ctx, "1", []string{path})
 				r.droidWrites(path, four)
-				r.files.step = func(s Step) {
-					if s == step && !(isNew && s == StepRename) {
+				r.files.step = func(s stepName) {
+					if s == step && !(isNew && s == stepRename) {
 						r.writes(path, "somebody\n")
 					}
 				}
 				r.desk.After(ctx, "1")
 				want := "somebody\n"
-				if isNew && (step == StepLink || step == StepRename) {
+				if isNew && (step == stepLink || step == stepRename) {
 					want = four // there is no such step
 				}
 				require.Equal(r, want, r.disk(path))
@@ -104,14 +104,14 @@ func TestSomebodySavesBehindDroid(t *testing.T) {
 
 // TestDirectoryVanishes: the file's directory is removed in the middle of an edit.
 func TestDirectoryVanishes(t *testing.T) {
-	for _, step := range []Step{StepJournal, StepOld, StepLink, StepRename, StepRead, StepWrite, StepLook, StepTimes, StepForget} {
+	for _, step := range []stepName{stepJournal, stepOld, stepLink, stepRename, stepRead, stepWrite, stepLook, stepTimes, stepForget} {
 		t.Run(string(step), func(t *testing.T) {
 			bubble(t, nil, func(r *room) {
 				path := r.has("dir/a.txt", three)
 				ctx := context.Background()
 				r.desk.Before(ctx, "1", []string{path})
 				r.droidWrites(path, four)
-				r.files.step = func(s Step) {
+				r.files.step = func(s stepName) {
 					if s == step {
 						require.NoError(r, os.RemoveAll(r.path("dir")))
 					}
@@ -119,9 +119,9 @@ func TestDirectoryVanishes(t *testing.T) {
 				began := time.Now()
 				r.desk.After(ctx, "1")
 				require.LessOrEqual(r, time.Since(began), 6*time.Second)
-				r.files.step = func(Step) {}
+				r.files.step = func(stepName) {}
 				_, err := os.Stat(path)
-				kept := err != nil && step != StepTimes && step != StepForget // then the edit was done
+				kept := err != nil && step != stepTimes && step != stepForget // then the edit was done
 				require.Equal(r, kept, len(r.files.Untold()) > 0)
 				r.writes(r.has("dir/a.txt", three), "third\n")
 				r.desk.Read(ctx, "r", path)

@@ -72,9 +72,12 @@ func newRoom(t *testing.T, change func(*testeditor.Options)) *room {
 }
 
 // open opens another agent on the same journal.
-func (r *room) open(step func(Step)) *Files {
-	f, err := Open(Options{Journal: r.journal, Log: zaptest.NewLogger(r), Step: step, Changed: r.clock.changed})
-	require.NoError(r, err)
+func (r *room) open(step func(stepName)) *Files {
+	f := newFiles(Options{Journal: r.journal, Log: zaptest.NewLogger(r), Changed: r.clock.changed})
+	if step != nil {
+		f.step = step
+	}
+	require.NoError(r, f.begin())
 	return f
 }
 

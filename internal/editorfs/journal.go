@@ -49,9 +49,7 @@ const (
 	toldEnd    = ".told" // behind the name of an entry of which the user was told that it stays
 )
 
-var (
-	errDamaged = errors.New("the entry is damaged")
-)
+var errDamaged = errors.New("the entry is damaged")
 
 // newID is a random name.
 func newID() string {
@@ -165,10 +163,10 @@ func (r *record) forget() {
 	r.file = nil
 }
 
-// leave lets others mend the entry.
+// leave lets others mend the entry. Without an entry it does nothing.
 func (r *record) leave() {
-	if r.file != nil {
-		r.path = unclaim(r.file, r.path)
+	if r != nil && r.file != nil {
+		_ = r.file.Close()
 	}
 	r.file = nil
 }

@@ -55,9 +55,9 @@ func (f *Files) isMended(path string) {
 	delete(f.left, keptID(path))
 }
 
-// mendAgain tries the entries of a file that could not be mended before, and reports whether there
+// mendFor tries the entries of a file that could not be mended before, and reports whether there
 // were any. The file must not be held.
-func (f *Files) mendAgain(resolved string) bool {
+func (f *Files) mendFor(resolved string) bool {
 	f.mu.Lock()
 	var paths []string
 	for _, k := range f.left {

@@ -230,8 +230,8 @@ func TestRestoreFails(t *testing.T) {
 		r.desk.Before(ctx, "1", []string{path})
 		r.droidWrites(path, four)
 		broken := false
-		r.files.step = func(s Step) {
-			if s == StepRead {
+		r.files.step = func(s stepName) {
+			if s == stepRead {
 				r.editor.Close()
 				broken = true
 			}
@@ -250,7 +250,7 @@ func TestRestoreFails(t *testing.T) {
 		require.Equal(t, three, r.disk(path), "it still cannot be read")
 		require.Empty(t, r.files.Untold())
 		broken = false
-		r.files.step = func(Step) {}
+		r.files.step = func(stepName) {}
 		_, err = r.desk.Read(ctx, "r", path)
 		require.NoError(t, err)
 		require.Equal(t, four, r.disk(path))

@@ -22,15 +22,6 @@ type late struct {
 	tries int    // how many late writes came before, to mend what one had done
 }
 
-// wroteDirectly notes for a late write that droid has written another text since.
-func (f *Files) wroteDirectly(resolved, text string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if p := f.places[resolved]; p != nil && p.late != nil {
-		p.late.text, p.late.wrote = text, true
-	}
-}
-
 // awaitLate waits for the answer to a write beside the caller. If the file is then
 // what the late write made of it, and droid has written another text, that is put there again.
 func (d *Desk) awaitLate(at location, answered <-chan error, l *late) {
@@ -94,47 +85,10 @@ func (d *Desk) mendLate(at location, l *late, answered time.Time) {
 	}
 	written := *c
 	written.text, written.ends = text, has
-	e := &edit{Desk: d, held: &held{location: at, desk: d, old: c}, n: &written, step: f.step, tries: l.tries + 1}
-	if err := e.again(); err != nil {
-		f.log.Error("droid's text could not be put back on disk", zap.String("path", at.path), zap.Error(err))
-	}
-}
-
-// again puts a text into a file that is held, through the editor if it answers.
-func (e *edit) again() error {
-	err := e.guarded(e.prepareEdit)
-	defer e.reserve.close()
-	defer e.before.close()
-	if e.journal != nil {
-		defer e.journal.leave()
-	}
-	var saved *content
-	if err == nil {
-		err = e.guarded(func() (err error) {
-			saved, err = e.overwrite()
-			return err
-		})
-	}
-	if err != nil {
-		saved = nil
-		if err = e.restore(); err != nil {
-			return err
-		}
-	}
-	e.complete(saved)
-	return nil
-}
-
-// overwrite replaces what the disk and the editor have by the text.
-func (e *edit) overwrite() (*content, error) {
-	ctx, cancel := context.WithTimeout(e.files.ctx, e.files.wait)
-	defer cancel()
-	e.begun = true
-	buffer, err := e.settled(ctx, e.old.text)
-	if err != nil {
-		return nil, err
-	}
-	err = e.write(ctx, buffer)
-	saved, _, err := e.examine(ctx, e.old.text, err)
-	return saved, err
+	e := &edit{Desk: d, held: &held{location: at, desk: d, old: c}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
+	_, _ = e.carryOut(f.ctx, func(ctx context.Context) (*content, error) { // it logs what is wrong
+		ctx, cancel := context.WithTimeout(ctx, f.wait)
+		defer cancel()
+		return e.writeOver(ctx, c.text)
+	})
 }

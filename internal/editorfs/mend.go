@@ -77,8 +77,8 @@ func (f *Files) bounded(names []fs.DirEntry) (paths []string) {
 		case isEntry(name.Name()), strings.HasSuffix(path, damagedEnd):
 			found = append(found, file{path, info})
 		case strings.HasSuffix(path, lockEnd), strings.HasSuffix(path, halfEnd):
-			if left, mine, ok := f.claim(path); ok {
-				files.Unlock(left, mine)
+			if left, ok := f.claim(path); ok {
+				files.Unlock(left, path)
 			}
 		}
 	}
@@ -88,9 +88,9 @@ func (f *Files) bounded(names []fs.DirEntry) (paths []string) {
 		size += one.info.Size()
 		switch {
 		case i >= maxKept || size > maxKeptBytes:
-			if left, mine, ok := f.claim(one.path); ok {
+			if left, ok := f.claim(one.path); ok {
 				f.log.Error("the journal of edits is full; its oldest entry is removed", zap.String("entry", one.path))
-				files.Unlock(left, mine)
+				files.Unlock(left, one.path)
 			}
 		case !strings.HasSuffix(one.path, damagedEnd):
 			paths = append(paths, one.path)
@@ -125,7 +125,7 @@ var errYoung = errors.New("another droid-acp may still work on it")
 
 // mendOne mends one entry. What cannot be mended now stays.
 func (f *Files) mendOne(path string) {
-	file, path, ok := f.claim(path)
+	file, ok := f.claim(path)
 	if !ok {
 		return
 	}
@@ -135,7 +135,7 @@ func (f *Files) mendOne(path string) {
 	if errors.Is(err, errDamaged) {
 		f.log.Warn("an entry in the journal of edits is damaged, and moved aside", zap.String("entry", path))
 		r.leave()
-		_ = os.Rename(r.path, r.path+damagedEnd)
+		_ = os.Rename(path, path+damagedEnd)
 		return
 	}
 	var began fs.FileInfo
@@ -150,7 +150,7 @@ func (f *Files) mendOne(path string) {
 	}
 	if err != nil {
 		r.leave()
-		f.stays(r.path, e, err)
+		f.stays(path, e, err)
 		return
 	}
 	f.isMended(path)

@@ -22,18 +22,18 @@ const (
 
 // place is what is known of one file. Files.mu guards it, but for lock.
 type place struct {
-	lock   chan struct{} // has one element while an edit holds the file
-	users  int           // who has lock or waits for it; a place with none may be forgotten
-	moving chan struct{} // closed when the edit that is on its way to the editor has arrived
-	late   *late         // a write that the editor has not answered in time
+	lock       chan struct{} // has one element while an edit holds the file
+	users      int           // who has lock or waits for it; a place with none may be forgotten
+	delivering chan struct{} // closed when the edit that is on its way to the editor has arrived
+	late       *late         // a write that the editor has not answered in time
 
-	seen    bool
-	text    uint64    // hash of the disk's text when it was looked at last
-	info    *content  // how the file was then; without its text
-	caught  bool      // the editor has had this text since
-	direct  bool      // droid has written this text, and the editor may not have it
-	earlier []uint64  // hashes of texts that the disk had before
-	used    time.Time // when it was looked at
+	seen      bool
+	text      uint64    // hash of the disk's text when it was looked at last
+	info      *content  // how the file was then; without its text
+	confirmed bool      // the editor has had this text since
+	direct    bool      // droid has written this text, and the editor may not have it
+	earlier   []uint64  // hashes of texts that the disk had before
+	used      time.Time // when it was looked at
 }
 
 // place is that of a file, made where it is missing. Files.mu is held.
@@ -55,7 +55,7 @@ func (f *Files) forget() {
 	}
 	var oldest string
 	for path, p := range f.places {
-		if p.users == 0 && p.late == nil && p.moving == nil && (oldest == "" || p.used.Before(f.places[oldest].used)) {
+		if p.users == 0 && p.late == nil && p.delivering == nil && (oldest == "" || p.used.Before(f.places[oldest].used)) {
 			oldest = path
 		}
 	}
@@ -68,9 +68,9 @@ func (f *Files) hash(text string) uint64 { return maphash.String(f.seed, plain(t
 // exact tells texts apart.
 func (f *Files) exact(text string) uint64 { return maphash.String(f.seed, text) }
 
-// saw notes the disk's text of a file, and whether the editor has the same. Each text that
+// noteDisk notes the disk's text of a file, and whether the editor has the same. Each text that
 // the disk had is kept as an earlier one.
-func (f *Files) saw(resolved string, c *content, same bool) {
+func (f *Files) noteDisk(resolved string, c *content, same bool) {
 	text := f.hash(c.text)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,40 +84,44 @@ func (f *Files) saw(resolved string, c *content, same bool) {
 	if p.text != text {
 		p.direct = false
 	}
-	caught := same || p.caught && p.text == text && p.info.same(c.info, c.changed)
-	p.seen, p.text, p.caught = true, text, caught
+	confirmed := same || p.confirmed && p.text == text && p.info.same(c.info, c.changed)
+	p.seen, p.text, p.confirmed = true, text, confirmed
 	p.info = &content{info: c.info, changed: c.changed}
 }
 
-// wroteBeside notes that droid has written this text, and that nobody knows whether the
+// noteDroidsText notes that droid has written this text, and that nobody knows whether the
 // editor has it.
-func (f *Files) wroteBeside(resolved string, c *content) {
-	f.saw(resolved, c, false)
+func (f *Files) noteDroidsText(resolved string, c *content) {
+	f.noteDisk(resolved, c, false)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.place(resolved).direct = true
+	p := f.place(resolved)
+	p.direct = true
+	if p.late != nil {
+		p.late.text, p.late.wrote = c.text, true
+	}
 }
 
 // behind reports whether droid or a command has written the file's text and the editor was not
 // seen to have it.
 func (f *Files) behind(resolved string, c *content) bool {
-	f.saw(resolved, c, false)
+	f.noteDisk(resolved, c, false)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.place(resolved)
-	return !p.caught && (p.direct || f.commands.ran(c.changed))
+	return !p.confirmed && (p.direct || f.commands.ran(c.changed))
 }
 
-// sight puts together what is known when the editor has buffer for a file.
-func (f *Files) sight(resolved string, c *content, buffer string) sight {
+// compareWith puts together what is known when the editor has buffer for a file.
+func (f *Files) compareWith(resolved string, c *content, buffer string) comparison {
 	text, now := f.hash(buffer), time.Now()
 	same := alike(c.text, buffer)
-	f.saw(resolved, c, same)
+	f.noteDisk(resolved, c, same)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.place(resolved)
-	return sight{
-		same: same, caught: p.caught, earlier: text != p.text && slices.Contains(p.earlier, text),
+	return comparison{
+		same: same, confirmed: p.confirmed, earlier: text != p.text && slices.Contains(p.earlier, text),
 		empty: buffer == "", command: f.commands.ran(c.changed), direct: p.direct, age: now.Sub(c.changed),
 	}
 }
@@ -190,19 +194,19 @@ func (f *Files) holdForAll(ctx context.Context, resolved string) (release func()
 	}
 }
 
-// move notes that an edit of the file is on its way to the editor, until arrived is called.
-func (f *Files) move(resolved string) (arrived func()) {
+// startDelivery notes that an edit of the file is on its way to the editor, until delivered is called.
+func (f *Files) startDelivery(resolved string) (delivered func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p, moving := f.place(resolved), make(chan struct{})
-	p.moving = moving
+	p, delivering := f.place(resolved), make(chan struct{})
+	p.delivering = delivering
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if p.moving == moving {
-			p.moving = nil
+		if p.delivering == delivering {
+			p.delivering = nil
 		}
-		close(moving)
+		close(delivering)
 	}
 }
 
@@ -216,9 +220,9 @@ func (f *Files) lateAt(resolved string) *late {
 	return nil
 }
 
-// keep gives a file mode and mtime, if it is still as it was read, and returns how
+// putAttributes gives a file mode and mtime, if it is still as it was read, and returns how
 // it is then.
-func (f *Files) keep(resolved string, c *content, m fs.FileMode, mtime time.Time) *content {
+func (f *Files) putAttributes(resolved string, c *content, m fs.FileMode, mtime time.Time) *content {
 	info, err := os.Lstat(resolved)
 	if err != nil || !c.same(info, f.changed(info)) {
 		return c

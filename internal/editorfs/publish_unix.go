@@ -4,6 +4,7 @@ package editorfs
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -11,42 +12,25 @@ import (
 	"droid-acp/internal/files"
 )
 
-// fillEntry locks a file and writes it.
-func fillEntry(file *os.File, data []byte, lock func(*os.File) error) error {
-	if err := lock(file); err != nil {
-		return err
-	}
-	if _, err := file.Write(data); err != nil {
-		return err
-	}
-	return file.Sync()
-}
-
-// publish makes a locked file that has its whole content from the beginning.
+// publish makes a locked file that has its whole content from the beginning: it is written under
+// another name. An agent that takes that for one that was left behind removes it, and then the error
+// is fs.ErrNotExist.
 func publish(path string, data []byte, lock func(*os.File) error) (*os.File, error) {
-	d, err := files.Nameless(path)
-	if err != nil {
-		return publishByName(path, data, lock)
-	}
-	if err = fillEntry(d.File, data, lock); err == nil {
-		err = d.Link(path)
-	}
-	if err != nil {
-		d.Discard()
-		return publishByName(path, data, lock)
-	}
-	return d.File, nil
-}
-
-// publishByName writes a file under another name first. An agent that takes it for one that was
-// left behind removes it, and then it cannot be renamed.
-func publishByName(path string, data []byte, lock func(*os.File) error) (*os.File, error) {
 	d, err := files.BeginAs(path, strings.TrimSuffix(path, editEnd)+halfEnd, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	d.Fast = true // fillEntry writes it through
-	if err = fillEntry(d.File, data, lock); err == nil {
+	d.Fast = true // it is written through here
+	if err = lock(d.File); errors.Is(err, files.ErrHeld) {
+		err = fs.ErrNotExist // soon
+	}
+	if err == nil {
+		_, err = d.Write(data)
+	}
+	if err == nil {
+		err = d.Sync()
+	}
+	if err == nil {
 		err = d.Rename()
 	}
 	if err != nil {
@@ -58,10 +42,10 @@ func publishByName(path string, data []byte, lock func(*os.File) error) (*os.Fil
 
 // claim opens an entry for mending, if nobody else has it open. One that cannot be locked is
 // left alone until nobody can be at work on it.
-func (f *Files) claim(path string) (*os.File, string, bool) {
+func (f *Files) claim(path string) (*os.File, bool) {
 	file, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)
 	if err != nil {
-		return nil, "", false
+		return nil, false
 	}
 	err = f.locks.Lock(file)
 	if err != nil && !errors.Is(err, files.ErrHeld) {
@@ -71,13 +55,7 @@ func (f *Files) claim(path string) (*os.File, string, bool) {
 	}
 	if err != nil || !files.At(file, path) {
 		_ = file.Close()
-		return nil, "", false
+		return nil, false
 	}
-	return file, path, true
-}
-
-// unclaim closes an entry that was claimed, and returns its path from then on.
-func unclaim(file *os.File, path string) string {
-	_ = file.Close()
-	return path
+	return file, true
 }

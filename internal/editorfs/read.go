@@ -11,13 +11,13 @@ import (
 
 // Read says what a call of droid's is to read in place of the file: nothing (""), which is the
 // disk, or a private file with the unsaved text, which is there until Drop. Nothing is saved. It
-// waits at most as long as Wait; then the disk is right. The error, if there is one, says why an
+// waits at most 3 s; then the disk is right. The error, if there is one, says why an
 // unsaved text cannot be shown.
 func (d *Desk) Read(ctx context.Context, id, path string) (private string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
 	at, err := resolve(path)
-	if err == nil && d.files.mendAgain(at.resolved) {
+	if err == nil && d.files.mendFor(at.resolved) {
 		at, err = resolve(path)
 	}
 	if err != nil || !at.exists {
@@ -31,7 +31,7 @@ func (d *Desk) Read(ctx context.Context, id, path string) (private string, err e
 		return "", nil
 	}
 	text := withEnds(plain(buffer), c.ends)
-	if private, err = d.shadow(id, text); err != nil {
+	if private, err = d.privateFile(id, text); err != nil {
 		return "", err
 	}
 	d.knows(at.resolved, func(k *known) {
@@ -45,7 +45,7 @@ func (d *Desk) Read(ctx context.Context, id, path string) (private string, err e
 
 // unsaved asks the editor about a file, when no edit is on its way there.
 func (d *Desk) unsaved(ctx context.Context, at location) (*content, string, verdict) {
-	d.files.Settled(ctx, []string{at.path})
+	d.files.AwaitDelivery(ctx, []string{at.path})
 	if d.o.KeepTimes { // while an edit has the file, it may have another mtime than the editor knows
 		leave, err := d.files.enter(ctx, at.resolved)
 		if err != nil {
@@ -66,8 +66,8 @@ func (d *Desk) unsaved(ctx context.Context, at location) (*content, string, verd
 	return c, buffer, v
 }
 
-// shadow makes a private file that a call has until Drop.
-func (d *Desk) shadow(id, text string) (path string, err error) {
+// privateFile makes a private file that a call has until Drop.
+func (d *Desk) privateFile(id, text string) (path string, err error) {
 	file, err := files.NewPrivate("unsaved", []byte(text))
 	if err != nil {
 		return "", err
@@ -78,6 +78,6 @@ func (d *Desk) shadow(id, text string) (path string, err error) {
 		file.Close()
 		return "", context.Canceled
 	}
-	d.shadows[id] = append(d.shadows[id], file)
+	d.privateFiles[id] = append(d.privateFiles[id], file)
 	return file.Path, nil
 }

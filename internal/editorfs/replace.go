@@ -12,10 +12,10 @@ import (
 // new file cannot be had, or would lose something (attributes, an owner), the text is
 // written in place, which is not whole at once: writes is called before. check is asked right before the
 // file is touched.
-func (f *Files) replace(resolved, temp string, s *staged, now *content, step func(Step), writes func(), check func() error) error {
+func (f *Files) replace(resolved, temp string, s *staged, now *content, step func(stepName), writes func(), check func() error) error {
 	if now != nil && now.unfit != nil && !errors.Is(now.unfit, errShared) {
 		begun, err := f.overwrite(resolved, s.text, now.info, func() error {
-			step(StepRename)
+			step(stepRename)
 			err := check()
 			if err == nil {
 				writes()

@@ -27,7 +27,7 @@ func (e *edit) restore() (err error) {
 		if err == nil {
 			return nil
 		}
-		e.step = func(Step) {}
+		e.step = func(stepName) {}
 		e.reserve.close()
 		fresh, serr := stage(e.resolved, e.n.text, mode(e.n.info))
 		if serr != nil {
@@ -54,7 +54,7 @@ func (e *edit) restoreOnce() error {
 	if err != nil {
 		now = nil
 	}
-	e.step(StepPut)
+	e.step(stepPut)
 	e.reserve.last = true
 	return e.files.replace(e.resolved, e.temp, e.reserve, now, e.step, e.journal.sent, func() error { return nil })
 }
@@ -79,7 +79,7 @@ func (e *edit) relink() error {
 // complete puts mode and mtime of droid's write back, notes how the file is, and forgets
 // the edit. saved is nil when the editor has no part in it.
 func (e *edit) complete(saved *content) {
-	e.step(StepTimes)
+	e.step(stepTimes)
 	text := e.n.text
 	if saved != nil {
 		text = saved.text
@@ -90,16 +90,16 @@ func (e *edit) complete(saved *content) {
 			mtime = now.info.ModTime()
 			e.knows(e.resolved, func(k *known) { k.text = e.files.exact(text) })
 		}
-		now = e.files.keep(e.resolved, now, mode(e.n.info), mtime)
+		now = e.files.putAttributes(e.resolved, now, mode(e.n.info), mtime)
 		if saved != nil && e.agreed {
-			e.files.saw(e.resolved, now, true)
+			e.files.noteDisk(e.resolved, now, true)
 		} else {
-			e.files.wroteBeside(e.resolved, now)
+			e.files.noteDroidsText(e.resolved, now)
 		}
 	}
-	e.step(StepForget)
+	e.step(stepForget)
 	if e.journal != nil {
 		e.journal.forget()
 	}
-	e.step(StepDone)
+	e.step(stepDone)
 }

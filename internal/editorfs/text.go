@@ -3,9 +3,10 @@ package editorfs
 import (
 	"bytes"
 	"errors"
-	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"droid-acp/internal/udiff"
 )
 
 // maxSize is how large a file may be that is read or edited through the editor, in bytes.
@@ -139,23 +140,12 @@ func count(text string) (n [256]int) {
 
 // linesThatDiffer is how many lines a saved text has in place of those written.
 func linesThatDiffer(written, saved string) int {
-	a, b := slices.Collect(strings.Lines(written)), slices.Collect(strings.Lines(saved))
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	left := make(map[string]int)
-	for _, line := range a {
-		left[line]++
-	}
-	missing, extra := len(a), 0
-	for _, line := range b {
-		if left[line] > 0 {
-			left[line]--
-			missing--
-		} else {
+	missing, extra := 0, 0
+	for _, line := range udiff.Lines(written, saved) {
+		switch line.Kind {
+		case udiff.Removed:
+			missing++
+		case udiff.Added:
 			extra++
 		}
 	}

@@ -3,6 +3,7 @@ package fakedroid
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os/exec"
 	"reflect"
 	"regexp"
@@ -112,9 +113,7 @@ func (d *Droid) hook(event string, t Tool, input Fields, response string) (Field
 func merged(all ...Fields) Fields {
 	out := Fields{}
 	for _, f := range all {
-		for k, v := range f {
-			out[k] = v
-		}
+		maps.Copy(out, f)
 	}
 	return out
 }

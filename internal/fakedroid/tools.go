@@ -2,6 +2,7 @@ package fakedroid
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 )
 
@@ -243,9 +244,7 @@ func (d *Droid) askPermission(tools []Tool) error {
 	ids := make([]string, len(tools))
 	for i, t := range tools {
 		details := Fields{"type": t.Confirmation}
-		for k, v := range t.Details {
-			details[k] = v
-		}
+		maps.Copy(details, t.Details)
 		uses[i] = Fields{"toolUse": t.use(), "confirmationType": t.Confirmation, "details": details}
 		ids[i] = t.ID
 	}

@@ -2,6 +2,7 @@ package fakedroid
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"time"
 )
@@ -143,9 +144,7 @@ func (d *Droid) state(s string) error {
 // createMessage writes the snapshot of a message and makes it the last one.
 func (d *Droid) createMessage(id, role string, f Fields, requestID string) error {
 	m := Fields{"id": id, "role": role, "createdAt": 1795229644628, "updatedAt": 1795229644628, "parentId": d.parent}
-	for k, v := range f {
-		m[k] = v
-	}
+	maps.Copy(m, f)
 	d.parent = id
 	d.sessions.add(d.session, m)
 	n := Fields{"message": m}

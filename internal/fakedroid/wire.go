@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strconv"
 	"strings"
 )
@@ -193,9 +194,7 @@ func (d *Droid) Trace(id string) { d.trace = id }
 // Notify writes a session notification of this kind.
 func (d *Droid) Notify(kind string, f Fields) error {
 	notification := Fields{"type": kind}
-	for k, v := range f {
-		notification[k] = v
-	}
+	maps.Copy(notification, f)
 	params := Fields{"notification": notification}
 	if d.version.modern() && d.session != "" && !withoutSession(kind) {
 		params["sessionId"] = d.session

@@ -44,7 +44,7 @@ func hook(ctx context.Context, address string, stdin io.Reader) ([]byte, error) 
 		return nil, err
 	}
 	if r.Event == "" || r.Tool == "" {
-		return nil, errStdin
+		return nil, errors.New("droid's message to the hook is not what was expected")
 	}
 	a, err := ask(ctx, address, r)
 	if err != nil {

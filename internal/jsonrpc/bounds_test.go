@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -167,6 +168,7 @@ func TestLongestText(t *testing.T) {
 		"several, too long":    {[]int{limit - 2, 1, 1, 1}, 2},
 		"behind one too long":  {[]int{limit + 1, limit - 1}, 2},
 		"behind one, too long": {[]int{limit + 1, limit}, 3},
+		"three in one":         {slices.Repeat([]int{limit/4 + 1}, 8), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

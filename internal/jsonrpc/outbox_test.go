@@ -155,25 +155,6 @@ func TestOutboxFailsSendersWhenTheEditorIsGone(t *testing.T) {
 	})
 }
 
-func TestOutboxMergedTextIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &slowWriter{tokens: make(chan struct{}, 2)}
-		o := startOutbox(w)
-		_, _ = o.Put([]byte("\n"))
-		synctest.Wait()
-		piece := strings.Repeat("x", maxText/4+1)
-		for range 8 {
-			o.Text(frameA, piece)
-		}
-		w.tokens <- struct{}{}
-		w.tokens <- struct{}{}
-		o.Close()
-		<-o.done
-		require.Equal(t, 8*len(piece), strings.Count(w.out.String(), "x"))
-		require.Equal(t, 3, strings.Count(w.out.String(), "A:"), "8 pieces, at most 3 in one chunk")
-	})
-}
-
 func BenchmarkOutboxText(b *testing.B) {
 	o := startOutbox(io.Discard)
 	frame := TextFrame{`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":`, `}}}}`}

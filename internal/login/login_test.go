@@ -3,7 +3,6 @@ package login_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -244,10 +243,4 @@ func TestPanickingListener(t *testing.T) {
 		w := logIn(t.Context(), fakelogin.Scripts()["tells"], &heard{answer: func(context.Context) (json.RawMessage, error) { panic("boom") }})
 		require.NoError(t, w.err, "droid got an error and went on")
 	})
-}
-
-func TestNoDroid(t *testing.T) {
-	nothing := errors.New("no droid")
-	_, err := login.Do(t.Context(), func() (*login.Process, error) { return nil, nothing }, login.Pairing, login.Listener{}, zap.NewNop())
-	require.ErrorIs(t, err, nothing)
 }

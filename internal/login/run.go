@@ -113,8 +113,7 @@ func offered(answer json.RawMessage) (ids []string) {
 // droid is gone. late is the error when that takes longer than limit.
 func (r *run) call(ctx context.Context, answered chan answer, method string, params any, limit time.Duration, late error) (json.RawMessage, error) {
 	r.conn.Ask(method, params, func(result json.RawMessage, err error) { answered <- newAnswer(result, err) })
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
+	tooLate := time.After(limit)
 	links := r.proc.Links
 	for {
 		select {
@@ -128,7 +127,7 @@ func (r *run) call(ctx context.Context, answered chan answer, method string, par
 			if IsLink(address) {
 				r.l.Link(address)
 			}
-		case <-timer.C:
+		case <-tooLate:
 			return nil, late
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -176,12 +175,10 @@ func (r *run) end(ran <-chan struct{}) {
 		wait time.Duration
 		then func()
 	}{{endTime, r.proc.Terminate}, {terminateTime, r.proc.Kill}} {
-		timer := time.NewTimer(step.wait)
 		select {
 		case <-ran:
-			timer.Stop()
 			return
-		case <-timer.C:
+		case <-time.After(step.wait):
 			step.then()
 		}
 	}

@@ -142,7 +142,7 @@ func (o *State) Modes() *protocol.SessionModes {
 	}
 	modes := &protocol.SessionModes{CurrentModeID: string(current)}
 	for _, m := range o.settings.AvailableModes() {
-		modes.AvailableModes = append(modes.AvailableModes, protocol.SessionMode{ID: string(m.Mode), Name: m.Name, Description: m.Description})
+		modes.AvailableModes = append(modes.AvailableModes, protocol.SessionMode{ID: string(m.Mode), Name: protocol.Line(m.Name), Description: protocol.Line(m.Description)})
 	}
 	return modes
 }
@@ -164,7 +164,7 @@ func (o *State) list() []protocol.ConfigOption {
 		// ACP wants the current value among the values, also where droid took one
 		// that it does not offer.
 		if !hasValue(option.Options, option.CurrentValue) {
-			current := protocol.OptionValue{Value: option.CurrentValue, Name: option.CurrentValue, Description: notOffered}
+			current := protocol.OptionValue{Value: option.CurrentValue, Name: protocol.Line(option.CurrentValue), Description: notOffered}
 			option.Options = append([]protocol.OptionValue{current}, option.Options...)
 		}
 		list = append(list, *option)

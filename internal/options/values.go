@@ -16,7 +16,7 @@ func (o *State) modeOption() *protocol.ConfigOption {
 	}
 	option := &protocol.ConfigOption{ID: Mode, Name: "Mode", Category: "mode", Description: "How much droid may do without asking", CurrentValue: string(mode)}
 	for _, m := range o.settings.AvailableModes() {
-		option.Options = append(option.Options, protocol.OptionValue{Value: string(m.Mode), Name: m.Name, Description: m.Description})
+		option.Options = append(option.Options, protocol.OptionValue{Value: string(m.Mode), Name: protocol.Line(m.Name), Description: protocol.Line(m.Description)})
 	}
 	return option
 }
@@ -86,7 +86,7 @@ func (o *State) autoCompactionOption() *protocol.ConfigOption {
 
 // named puts the words what before the names of values, since some clients show a
 // value's name alone.
-func named(what string, values []protocol.OptionValue) []protocol.OptionValue {
+func named(what protocol.Line, values []protocol.OptionValue) []protocol.OptionValue {
 	for i := range values {
 		values[i].Name = what + values[i].Name
 	}
@@ -101,11 +101,11 @@ func (o *State) modelValues() []protocol.OptionValue {
 		if m.ID == "" || m.Disabled {
 			continue
 		}
-		v := protocol.OptionValue{Value: m.ID, Name: m.DisplayName, Description: m.Provider}
+		v := protocol.OptionValue{Value: m.ID, Name: protocol.Line(m.DisplayName), Description: protocol.Line(m.Provider)}
 		if v.Name == "" {
-			v.Name = m.ID
+			v.Name = protocol.Line(m.ID)
 		}
-		if m.Deprecated && !strings.Contains(strings.ToLower(v.Name), "deprecated") { // droid's own names say it
+		if m.Deprecated && !strings.Contains(strings.ToLower(string(v.Name)), "deprecated") { // droid's own names say it
 			v.Name += " [Deprecated]"
 		}
 		if m.IsCustom {
@@ -126,7 +126,7 @@ func (o *State) effortValues(model *string) []protocol.OptionValue {
 	}
 	var out []protocol.OptionValue
 	for _, effort := range m.SupportedReasoningEfforts {
-		v := protocol.OptionValue{Value: effort, Name: effortName(effort)}
+		v := protocol.OptionValue{Value: effort, Name: protocol.Line(effortName(effort))}
 		if effort == m.DefaultReasoningEffort {
 			v.Description = "The model's default"
 		}

@@ -20,7 +20,7 @@ type LoginElicitation struct {
 	Mode          string          `json:"mode"`
 	ElicitationID string          `json:"elicitationId"`
 	URL           string          `json:"url"`
-	Message       string          `json:"message"`
+	Message       Text            `json:"message"`
 }
 
 // AuthStatusUpdate is the notification by which the adapters of other agents tell as
@@ -37,6 +37,6 @@ type AuthStatusParams struct {
 // "gateway", and "external" for credentials that live outside of the agent.
 type AuthStatus struct {
 	Kind   string `json:"kind"`
-	Label  string `json:"label"`
-	Detail string `json:"detail,omitempty"`
+	Label  Line   `json:"label"`
+	Detail Line   `json:"detail,omitzero"`
 }

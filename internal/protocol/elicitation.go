@@ -11,7 +11,7 @@ type URLElicitation struct {
 	Mode          string `json:"mode"`
 	ElicitationID string `json:"elicitationId"`
 	URL           string `json:"url"`
-	Message       string `json:"message"`
+	Message       Text   `json:"message"`
 }
 
 // ElicitationComplete is the params of elicitation/complete.
@@ -25,7 +25,7 @@ type ElicitationParams struct {
 	SessionID  string     `json:"sessionId"`
 	ToolCallID string     `json:"toolCallId,omitempty"`
 	Mode       string     `json:"mode"`
-	Message    string     `json:"message"`
+	Message    Text       `json:"message"`
 	Schema     FormSchema `json:"requestedSchema"`
 }
 
@@ -40,9 +40,9 @@ type FormSchema struct {
 // when it has Items.
 type FormField struct {
 	Type        string     `json:"type"`
-	Title       string     `json:"title,omitempty"`
-	Description string     `json:"description,omitempty"`
-	Enum        []string   `json:"enum,omitempty"`
+	Title       Line       `json:"title,omitzero"`
+	Description Text       `json:"description,omitzero"`
+	Enum        []Line     `json:"enum,omitzero"`
 	Items       *FormItems `json:"items,omitempty"`
 	MinLength   int        `json:"minLength,omitempty"`
 	Default     string     `json:"default,omitempty"`
@@ -50,8 +50,8 @@ type FormField struct {
 
 // FormItems are the options of a choice of several.
 type FormItems struct {
-	Type string   `json:"type"`
-	Enum []string `json:"enum"`
+	Type string `json:"type"`
+	Enum []Line `json:"enum"`
 }
 
 // ElicitationResult is the client's answer to it.

@@ -12,6 +12,6 @@ type SessionModels struct {
 // SessionModel is one of SessionModels.
 type SessionModel struct {
 	ModelID     string `json:"modelId"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
+	Name        Line   `json:"name"`
+	Description Line   `json:"description,omitzero"`
 }

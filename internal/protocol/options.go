@@ -7,8 +7,8 @@ import "encoding/json"
 // session.configOptions.boolean.
 type ConfigOption struct {
 	ID           string        `json:"id"`
-	Name         string        `json:"name"`
-	Description  string        `json:"description,omitempty"`
+	Name         Line          `json:"name"`
+	Description  Line          `json:"description,omitzero"`
 	Category     string        `json:"category,omitempty"`
 	Type         string        `json:"type"`
 	CurrentValue string        `json:"currentValue"` // of a selector
@@ -16,16 +16,16 @@ type ConfigOption struct {
 	On           *bool         `json:"-"`            // nil for a selector
 }
 
-// encode encodes the option as it is. A switch has no values but true and false.
-func (o ConfigOption) encode() ([]byte, error) {
+// MarshalJSON implements json.Marshaler. A switch has no values but true and false.
+func (o ConfigOption) MarshalJSON() ([]byte, error) {
 	if o.On == nil {
 		type selector ConfigOption
 		return json.Marshal(selector(o))
 	}
 	return json.Marshal(struct {
 		ID           string `json:"id"`
-		Name         string `json:"name"`
-		Description  string `json:"description,omitempty"`
+		Name         Line   `json:"name"`
+		Description  Line   `json:"description,omitzero"`
 		Category     string `json:"category,omitempty"`
 		Type         string `json:"type"`
 		CurrentValue bool   `json:"currentValue"`
@@ -35,8 +35,8 @@ func (o ConfigOption) encode() ([]byte, error) {
 // OptionValue is one value that a ConfigOption can have.
 type OptionValue struct {
 	Value       string `json:"value"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
+	Name        Line   `json:"name"`
+	Description Line   `json:"description,omitzero"`
 }
 
 // ConfigOptionUpdate is config_option_update.

@@ -7,7 +7,7 @@ import (
 // PermissionOption is one button of a permission request.
 type PermissionOption struct {
 	OptionID string                   `json:"optionId"`
-	Name     string                   `json:"name"`
+	Name     Line                     `json:"name"`
 	Kind     acp.PermissionOptionKind `json:"kind"`
 }
 

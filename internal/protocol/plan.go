@@ -8,7 +8,7 @@ type PlanUpdate struct {
 
 // PlanEntry is one entry of a plan.
 type PlanEntry struct {
-	Content  string `json:"content"`
+	Content  Line   `json:"content"`
 	Priority string `json:"priority"` // high, medium or low
 	Status   string `json:"status"`   // pending, in_progress or completed
 }

@@ -5,8 +5,8 @@ import acp "github.com/coder/acp-go-sdk"
 // SessionMode is a mode that a session can be in (ACP v1).
 type SessionMode struct {
 	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
+	Name        Line   `json:"name"`
+	Description Line   `json:"description,omitzero"`
 }
 
 // SessionModes are the modes of a session and the one it is in.
@@ -43,7 +43,7 @@ type SessionResult struct {
 
 // TitleResult is the result of session/set_title (unstable in ACP): what was stored.
 type TitleResult struct {
-	Title string `json:"title"`
+	Title Line `json:"title"`
 }
 
 // ListResult is the result of session/list (ACP v1).
@@ -56,7 +56,7 @@ type ListResult struct {
 type ListedSession struct {
 	SessionID string `json:"sessionId"`
 	CWD       string `json:"cwd"`
-	Title     string `json:"title,omitempty"`
+	Title     Line   `json:"title,omitzero"`
 	UpdatedAt string `json:"updatedAt"`
 	// AdditionalDirectories are known of sessions that are open in this agent.
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`

@@ -15,8 +15,8 @@ import (
 type ToolCall struct {
 	SessionUpdate string          `json:"sessionUpdate,omitempty"`
 	ToolCallID    string          `json:"toolCallId"`
-	Title         string          `json:"title,omitempty"`
-	Name          string          `json:"name,omitempty"` // droid's name of the tool, on a tool_call
+	Title         Line            `json:"title,omitzero"`
+	Name          Line            `json:"name,omitzero"` // droid's name of the tool, on a tool_call
 	Kind          acp.ToolKind    `json:"kind,omitempty"`
 	Status        string          `json:"status,omitempty"`
 	Content       []ToolContent   `json:"content,omitempty"`

@@ -39,19 +39,19 @@ type CurrentModeUpdate struct {
 // SessionInfoUpdate is session_info_update.
 type SessionInfoUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`
-	Title         string `json:"title"`
+	Title         Line   `json:"title"`
 }
 
 // AvailableCommand is one entry of available_commands_update (ACP v1).
 type AvailableCommand struct {
-	Name        string        `json:"name"`
-	Description string        `json:"description"`
+	Name        Line          `json:"name"`
+	Description Line          `json:"description"`
 	Input       *CommandInput `json:"input,omitempty"`
 }
 
 // CommandInput is what a command takes, as a hint.
 type CommandInput struct {
-	Hint string `json:"hint"`
+	Hint Line `json:"hint"`
 }
 
 // AvailableCommandsUpdate is available_commands_update (ACP v1).
@@ -74,15 +74,15 @@ type CompactionUpdate struct {
 	CompactionID  string    `json:"compactionId"`
 	Status        string    `json:"status"`
 	Summary       []Content `json:"summary,omitempty"` // what the conversation became, for the user to read
-	Error         string    `json:"error,omitempty"`
+	Error         Text      `json:"error,omitzero"`
 }
 
 // NoticeUpdate is notice (ACP v1, for clients that declare session.notices).
 type NoticeUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	Severity      string `json:"severity"`
-	Title         string `json:"title"`
-	Description   string `json:"description,omitempty"`
+	Title         Line   `json:"title"`
+	Description   Text   `json:"description,omitzero"`
 }
 
 // UserMessageChunk is a user_message_chunk.

@@ -3,8 +3,6 @@ package quirks
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -57,7 +55,7 @@ func loaded(t *testing.T, steps []fixture.Step) [][]stream.Message {
 // loadResult returns the history in a line, if it has one.
 func loadResult(t *testing.T, line json.RawMessage) []stream.Message {
 	t.Helper()
-	l, err := stream.DecodeLine(line)
+	l, err := new(stream.Decoder).Decode(line, false)
 	require.NoError(t, err)
 	var info stream.SessionInfo
 	if l.Event != nil || len(l.Response.Result) == 0 || json.Unmarshal(l.Response.Result, &info) != nil {
@@ -241,7 +239,7 @@ func opens(s fixture.Step) string {
 // completes returns the assistant message that a line has the snapshot of.
 func completes(t *testing.T, line json.RawMessage) string {
 	t.Helper()
-	l, err := stream.DecodeLine(line)
+	l, err := new(stream.Decoder).Decode(line, false)
 	require.NoError(t, err)
 	if ev, ok := l.Event.(stream.MessageCreated); ok && ev.Message.Role == stream.RoleAssistant {
 		return ev.Message.ID
@@ -272,23 +270,9 @@ func TestReplayEqualsLive(t *testing.T) {
 // out and sessions go on in other files: a text counts when its message was
 // seen live, the tools when all messages were.
 func TestRecordedLoads(t *testing.T) {
-	dir := os.Getenv("DROID_ACP_TRANSCRIPTS")
-	if dir == "" {
-		dir = transcripts
-	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.jsonl"))
-	require.NoError(t, err)
-	if len(paths) == 0 {
-		t.Skip("no recordings; set DROID_ACP_TRANSCRIPTS to their directory")
-	}
 	r := newReplayer()
 	loads, texts, tools := 0, 0, 0
-	for _, path := range paths {
-		if strings.Contains(path, "two_processes") {
-			continue // two droids in one file, and nothing tells them apart
-		}
-		steps, err := fixture.ReadRecording(path)
-		require.NoError(t, err)
+	recordings(t, func(path string, steps []fixture.Step) {
 		r.play(t, steps, func(messages []stream.Message, live *past) {
 			loads++
 			events := History(messages)
@@ -313,7 +297,7 @@ func TestRecordedLoads(t *testing.T) {
 				require.Subset(t, live.tools, again.tools, path)
 			}
 		})
-	}
+	})
 	require.Greater(t, loads, 20)
 	require.Greater(t, texts, 50)
 	require.Greater(t, tools, 5)

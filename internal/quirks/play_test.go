@@ -117,7 +117,7 @@ type request struct {
 }
 
 func (p *player) fromDroid(now time.Time, line json.RawMessage) error {
-	l, err := stream.DecodeLine(line)
+	l, err := new(stream.Decoder).Decode(line, false)
 	if err != nil {
 		return err
 	}

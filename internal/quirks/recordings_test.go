@@ -1,6 +1,7 @@
 package quirks
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,27 +17,31 @@ import (
 // names another place. They are not part of the project.
 const transcripts = "../../../shared/field-notes/transcripts"
 
-func TestRecordings(t *testing.T) {
-	dir := os.Getenv("DROID_ACP_TRANSCRIPTS")
-	if dir == "" {
-		dir = transcripts
-	}
+// recordings calls f with each of them.
+func recordings(t *testing.T, f func(path string, steps []fixture.Step)) {
+	dir := cmp.Or(os.Getenv("DROID_ACP_TRANSCRIPTS"), transcripts)
 	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.jsonl"))
 	require.NoError(t, err)
 	if len(paths) == 0 {
 		t.Skip("no recordings; set DROID_ACP_TRANSCRIPTS to their directory")
 	}
-	turns := 0
 	for _, path := range paths {
 		if strings.Contains(path, "two_processes") {
 			continue // two droids in one file, and nothing tells them apart
 		}
 		steps, err := fixture.ReadRecording(path)
 		require.NoError(t, err)
+		f(path, steps)
+	}
+}
+
+func TestRecordings(t *testing.T) {
+	turns := 0
+	recordings(t, func(path string, steps []fixture.Step) {
 		for _, run := range runs(steps) {
 			turns += playRecording(t, path, run)
 		}
-	}
+	})
 	require.Greater(t, turns, 400)
 }
 
@@ -66,7 +71,7 @@ func playRecording(t *testing.T, path string, steps []fixture.Step) int {
 			continue
 		}
 		if s.Dir == fixture.FromDroid {
-			l, err := stream.DecodeLine(s.Msg)
+			l, err := new(stream.Decoder).Decode(s.Msg, false)
 			require.NoError(t, err, path)
 			switch ev := l.Event.(type) {
 			case stream.MessageCreated:

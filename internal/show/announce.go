@@ -89,7 +89,7 @@ func (v *View) announce(id string) {
 	v.held = slices.Delete(v.held, i, i+1)
 	view := v.call(id)
 	shown := v.describe(view, h.name, h.input)
-	shown.SessionUpdate, shown.Name, shown.Status = "tool_call", h.name, protocol.StatusPending
+	shown.SessionUpdate, shown.Name, shown.Status = "tool_call", protocol.Line(h.name), protocol.StatusPending
 	view.announced(&shown)
 	v.send(shown)
 }

@@ -20,7 +20,7 @@ func (v *View) showBatch(ev quirks.PermissionAsked) (shown protocol.ToolCall, af
 	var own []protocol.ToolCall
 	for _, tool := range ev.Tools {
 		one, keep := v.permissionCall(tool)
-		title := FirstLine(one.Title)
+		title := FirstLine(string(one.Title))
 		titles = append(titles, title)
 		shown.Content = append(shown.Content, protocol.TextContent("**"+title+"**"))
 		shown.Content = append(shown.Content, one.Content...)
@@ -30,7 +30,7 @@ func (v *View) showBatch(ev quirks.PermissionAsked) (shown protocol.ToolCall, af
 				Content: one.Content, Locations: one.Locations})
 		}
 	}
-	shown.Title = fmt.Sprintf("%d actions: %s", len(titles), strings.Join(titles, "; "))
+	shown.Title = protocol.Line(fmt.Sprintf("%d actions: %s", len(titles), strings.Join(titles, "; ")))
 	v.send(protocol.ToolCall{SessionUpdate: "tool_call", ToolCallID: shown.ToolCallID, Title: shown.Title, Kind: shown.Kind, Status: shown.Status})
 	end := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: shown.ToolCallID, Status: protocol.StatusCompleted,
 		Title: "Asked about " + shown.Title, Content: []protocol.ToolContent{protocol.TextContent(visible.Text(strings.Join(titles, "\n\n")))}}

@@ -165,7 +165,7 @@ func (v *View) describe(view toolView, name string, input json.RawMessage) proto
 	raw := object(input)
 	shown := protocol.ToolCall{
 		ToolCallID: view.base().id,
-		Title:      toolTitle(name, in, v.cwd),
+		Title:      protocol.Line(toolTitle(name, in, v.cwd)),
 		Kind:       toolOf(name).kind,
 		Locations:  toolLocations(name, in, v.cwd, v.linesFromOne),
 		RawInput:   boundedInput(raw),
@@ -207,5 +207,5 @@ func (v *View) toolEnded(ev quirks.ToolEnded) {
 // isUnknownTool tells the result of a tool that does not exist, which 0.99 calls
 // no error.
 func isUnknownTool(ev quirks.ToolEnded) bool {
-	return resultText(ev.Content) == "Unknown tool: "+ev.Name
+	return ResultText(ev.Content) == "Unknown tool: "+ev.Name
 }

@@ -98,8 +98,8 @@ func (c *command) repeat() {
 
 // ended ends a command with its output, once.
 func (c *command) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
-	result := parseCommandResult(resultText(ev.Content))
-	if result.timedOut {
+	result := EndOfCommand(ev.Content)
+	if result.TimedOut {
 		update.Status = protocol.StatusFailed
 	}
 	if c.v.client.TerminalOutput {
@@ -112,39 +112,39 @@ func (c *command) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 		}
 		return
 	}
-	text := result.output
+	text := result.Output
 	if text == "" {
 		text = c.output.shown() // of a command that was stopped
 	}
 	if strings.TrimSpace(text) != "" {
 		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", text))}
 	}
-	if result.exitCode != nil && *result.exitCode != 0 {
-		result.note = strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", *result.exitCode, result.note))
+	if result.Exit != nil && *result.Exit != 0 {
+		result.Note = strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", *result.Exit, result.Note))
 	}
-	update.Content = append(update.Content, notes(result.note)...)
+	update.Content = append(update.Content, notes(result.Note)...)
 }
 
 // terminalEnded brings a terminal to the output that the result has. Where the
 // terminal does not lead there, as output in between was never reported, the
 // result takes its place.
-func (c *command) terminalEnded(result commandResult, update *protocol.ToolCall) {
+func (c *command) terminalEnded(result CommandEnd, update *protocol.ToolCall) {
 	id := c.id
-	update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: id, ExitCode: result.exitCode}}
+	update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: id, ExitCode: result.Exit}}
 	rest, ok := "", true
-	if result.output != "" {
-		rest, ok = c.output.rest(result.output)
+	if result.Output != "" {
+		rest, ok = c.output.rest(result.Output)
 	}
 	switch {
 	case !ok:
-		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", result.output))}
-	case c.output.text != "" || rest != "" || result.exitCode != nil:
+		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", result.Output))}
+	case c.output.text != "" || rest != "" || result.Exit != nil:
 		if rest != "" {
 			c.sendTerminal(rest)
 		}
 		update.Content = []protocol.ToolContent{protocol.TerminalContent(id)}
 	}
-	update.Content = append(update.Content, notes(result.note)...)
+	update.Content = append(update.Content, notes(result.Note)...)
 }
 
 func notes(note string) []protocol.ToolContent {

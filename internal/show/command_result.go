@@ -1,17 +1,21 @@
 package show
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 )
 
-// commandResult is the result of an Execute.
-type commandResult struct {
-	output   string
-	note     string // what droid says about it
-	exitCode *int   // nil when the command did not exit by itself
-	timedOut bool   // droid calls that no error (0.99 to 0.225)
+// CommandEnd is how an Execute ended.
+type CommandEnd struct {
+	Output   string
+	Note     string // what droid says about it
+	Exit     *int   // nil when the command did not exit by itself
+	TimedOut bool   // droid calls that no error (0.99 to 0.225)
 }
+
+// EndOfCommand reads the result of an Execute.
+func EndOfCommand(content json.RawMessage) CommandEnd { return parseCommandResult(ResultText(content)) }
 
 // Words of droid in the result of an Execute (0.99 to 0.225).
 const (
@@ -24,32 +28,32 @@ const (
 )
 
 // parseCommandResult takes droid's result apart.
-func parseCommandResult(text string) commandResult {
-	var r commandResult
-	text, r.exitCode = cutExitCode(text)
+func parseCommandResult(text string) CommandEnd {
+	var r CommandEnd
+	text, r.Exit = cutExitCode(text)
 	switch {
-	case r.exitCode != nil:
+	case r.Exit != nil:
 		if strings.HasPrefix(text, failedBegin) {
 			_, text, _ = strings.Cut(text, "\n")
 		}
 	case strings.HasPrefix(text, timedOutBegin):
-		r.timedOut = true
-		r.note, r.output, _ = strings.Cut(text, partialBegin)
-		r.note = strings.TrimSpace(r.note)
+		r.TimedOut = true
+		r.Note, r.Output, _ = strings.Cut(text, partialBegin)
+		r.Note = strings.TrimSpace(r.Note)
 		return r
 	case strings.HasPrefix(text, "Error: "):
-		r.note = text
+		r.Note = text
 		return r
 	}
 	if text == noOutput {
-		r.note = text
+		r.Note = text
 		return r
 	}
 	if i := strings.LastIndex(text, savedBegin); i >= 0 && !strings.Contains(text[i+1:], "\n") {
-		r.note = text[i+1:]
+		r.Note = text[i+1:]
 		text = strings.TrimRight(text[:i], "\n") + "\n"
 	}
-	r.output = text
+	r.Output = text
 	return r
 }
 

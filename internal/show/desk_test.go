@@ -109,7 +109,7 @@ func short(outputs []Output) (lines []string) {
 			}
 			lines = append(lines, kind+u.MessageID+": "+u.Text)
 		case protocol.ToolCall:
-			line := strings.Join(strings.Fields(u.SessionUpdate+" "+u.ToolCallID+" "+u.Status+" "+u.Title), " ")
+			line := strings.Join(strings.Fields(u.SessionUpdate+" "+u.ToolCallID+" "+u.Status+" "+string(u.Title)), " ")
 			if u.Content != nil {
 				line += " = " + texts(u.Content)
 			}
@@ -123,7 +123,7 @@ func short(outputs []Output) (lines []string) {
 		case protocol.PlanUpdate:
 			lines = append(lines, fmt.Sprintf("plan of %d", len(u.Entries)))
 		case protocol.NoticeUpdate:
-			lines = append(lines, u.Severity+" "+u.Title)
+			lines = append(lines, u.Severity+" "+string(u.Title))
 		case protocol.CompactionUpdate:
 			lines = append(lines, "compaction "+u.CompactionID+" "+u.Status)
 		case protocol.UserMessageChunk:

@@ -273,9 +273,9 @@ func TestQuestionSteps(t *testing.T) {
 	parts := stream.Question{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B"}, MultiSelect: true}
 	q := newDesk(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{parts, parts}})
 	require.Empty(t, q.Before)
-	require.Equal(t, "2 questions: Which parts?; Which parts?", q.After[0].(protocol.ToolCall).Title)
+	require.EqualValues(t, "2 questions: Which parts?; Which parts?", q.After[0].(protocol.ToolCall).Title)
 	step, _ := q.Next()
-	require.Equal(t, "(1 of 2) Which parts?", step.Choice.ToolCall.Title)
+	require.EqualValues(t, "(1 of 2) Which parts?", step.Choice.ToolCall.Title)
 	require.Equal(t, "t", step.Choice.ToolCall.ToolCallID)
 	require.Equal(t, "**Parts**\n\nWhich parts?|You may pick several, one after the other.", texts(step.Choice.ToolCall.Content))
 	q.Chose("answer_1")
@@ -283,13 +283,13 @@ func TestQuestionSteps(t *testing.T) {
 	require.Equal(t, "**Parts**\n\nWhich parts?|Picked so far: B", texts(step.Choice.ToolCall.Content))
 	q.Chose("answer_0")
 	step, _ = q.Next()
-	require.Equal(t, "(2 of 2) Which parts?", step.Choice.ToolCall.Title)
+	require.EqualValues(t, "(2 of 2) Which parts?", step.Choice.ToolCall.Title)
 	require.Len(t, step.Choice.Options, 3, "picks of the question before do not count")
 
 	one := newDesk(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Go?", Options: []string{"Yes"}}}})
 	require.Empty(t, one.After)
 	step, _ = one.Next()
-	require.Equal(t, "Go?", step.Choice.ToolCall.Title)
+	require.EqualValues(t, "Go?", step.Choice.ToolCall.Title)
 	require.Equal(t, "Go?", texts(step.Choice.ToolCall.Content))
 }
 

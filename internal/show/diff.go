@@ -71,15 +71,7 @@ func diffs(cwd string, changes []change) []protocol.ToolContent {
 }
 
 // size is how much text the change has, in bytes.
-func (c change) size() (n int) {
-	if c.old != nil {
-		n += len(*c.old)
-	}
-	if c.new != nil {
-		n += len(*c.new)
-	}
-	return n
-}
+func (c change) size() int { return len(orEmpty(c.old)) + len(orEmpty(c.new)) }
 
 func (c change) content(cwd string) []protocol.ToolContent {
 	name := paths.Relative(cwd, c.path)
@@ -91,14 +83,8 @@ func (c change) content(cwd string) []protocol.ToolContent {
 	case c.new == nil && len(*c.old) > maxDiff:
 		return []protocol.ToolContent{protocol.TextContent(fmt.Sprintf("Deletes %s (%.1f MB)", name, float64(len(*c.old))/1e6))}
 	}
-	before, after := "", ""
-	if c.old != nil {
-		before = *c.old
-	}
-	if c.new != nil {
-		after = *c.new
-	}
-	if len(before)+len(after) <= maxDiff {
+	before, after := orEmpty(c.old), orEmpty(c.new)
+	if c.size() <= maxDiff {
 		return []protocol.ToolContent{protocol.DiffContent(c.path, c.old, c.new)}
 	}
 	size := fmt.Sprintf("%s is large (%.1f MB)", name, float64(max(len(before), len(after)))/1e6)
@@ -129,17 +115,22 @@ func beginning(text string) string {
 // beginning and end, but for three.
 func changedLines(a, b string) (string, string) {
 	x, y := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")
-	head := 0
-	for head < len(x) && head < len(y) && x[head] == y[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(x)-head && tail < len(y)-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
-		tail++
-	}
+	head, tail := common(x, y)
 	const around = 3
 	head, tail = max(0, head-around), max(0, tail-around)
 	return strings.Join(x[head:len(x)-tail], ""), strings.Join(y[head:len(y)-tail], "")
+}
+
+// common is how many lines two texts both begin with, and how many of the others both end
+// with.
+func common(a, b []string) (head, tail int) {
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
+	}
+	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	return head, tail
 }
 
 // changeLocations are the files that change, with the first line that does, as

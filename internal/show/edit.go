@@ -51,7 +51,7 @@ func (e *edit) describe(name string, input json.RawMessage, shown *protocol.Tool
 		return
 	}
 	if shown.Locations == nil {
-		shown.Title += " " + fileNames(e.v.cwd, e.changes, nil)
+		shown.Title += protocol.Line(" " + fileNames(e.v.cwd, e.changes, nil))
 	}
 	shown.Locations = changeLocations(e.changes)
 }
@@ -95,16 +95,14 @@ type change struct {
 
 // whole is a change of which both texts are known.
 func whole(path string, oldText, newText *string) change {
-	c := change{path: path, old: oldText, new: newText}
-	var before, after string
-	if oldText != nil {
-		before = *oldText
+	return change{path: path, old: oldText, new: newText, line: firstDifference(orEmpty(oldText), orEmpty(newText))}
+}
+
+func orEmpty(text *string) string {
+	if text == nil {
+		return ""
 	}
-	if newText != nil {
-		after = *newText
-	}
-	c.line = firstDifference(before, after)
-	return c
+	return *text
 }
 
 // firstDifference is the number of the first line in which two texts differ,

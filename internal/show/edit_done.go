@@ -49,7 +49,7 @@ func failedFiles(cwd string, raw json.RawMessage) map[string]string {
 			Error    string `json:"error"`
 		} `json:"files"`
 	}
-	if json.Unmarshal([]byte(resultText(raw)), &result) != nil {
+	if json.Unmarshal([]byte(ResultText(raw)), &result) != nil {
 		return nil
 	}
 	failed := make(map[string]string)

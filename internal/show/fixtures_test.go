@@ -163,7 +163,7 @@ func (p *player) toDroid(line json.RawMessage) {
 }
 
 func (p *player) fromDroid(line json.RawMessage) {
-	l, err := stream.DecodeLine(line)
+	l, err := new(stream.Decoder).Decode(line, false)
 	require.NoError(p.t, err)
 	if !l.Version.IsZero() {
 		p.norm.SetVersion(l.Version)
@@ -245,7 +245,7 @@ func (p *player) lead(d Dialog) {
 		p.line("choice " + compact(p.t, step.Choice))
 		pick := ""
 		for _, o := range step.Choice.Options {
-			if len(answers) > 0 && (o.OptionID == answers[0] || o.Name == answers[0] || o.OptionID == string(optionKind(answers[0]))) {
+			if len(answers) > 0 && (o.OptionID == answers[0] || string(o.Name) == answers[0] || o.OptionID == string(optionKind(answers[0]))) {
 				pick = o.OptionID
 			}
 		}

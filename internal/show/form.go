@@ -18,7 +18,7 @@ func wordsField(i int) string  { return fmt.Sprintf("question_%02d_other", i+1) 
 // questionForm is one form for all questions. A question with options has a
 // choice and a field for other words; neither is required, one is enough.
 func questionForm(toolID string, questions []stream.Question) *protocol.ElicitationParams {
-	p := &protocol.ElicitationParams{ToolCallID: toolID, Mode: "form", Message: questionTitle(questions),
+	p := &protocol.ElicitationParams{ToolCallID: toolID, Mode: "form", Message: protocol.Text(questionTitle(questions)),
 		Schema: protocol.FormSchema{Type: "object", Properties: map[string]protocol.FormField{}}}
 	for i, q := range questions {
 		title := q.Topic
@@ -28,14 +28,14 @@ func questionForm(toolID string, questions []stream.Question) *protocol.Elicitat
 		if len(questions) > 1 {
 			title = fmt.Sprintf("%d. %s", i+1, title)
 		}
-		field := protocol.FormField{Type: "string", Title: title, Description: q.Question, Enum: q.Options}
-		words := protocol.FormField{Type: "string", Title: title + ": other", Description: "Your answer in your own words, in place of the choice above"}
+		field := protocol.FormField{Type: "string", Title: protocol.Line(title), Description: protocol.Text(q.Question), Enum: protocol.Lines(q.Options)}
+		words := protocol.FormField{Type: "string", Title: protocol.Line(title + ": other"), Description: "Your answer in your own words, in place of the choice above"}
 		switch {
 		case len(q.Options) == 0:
 			field.MinLength = 1
 			p.Schema.Required = append(p.Schema.Required, choiceField(i))
 		case q.MultiSelect:
-			field.Type, field.Enum, field.Items = "array", nil, &protocol.FormItems{Type: "string", Enum: q.Options}
+			field.Type, field.Enum, field.Items = "array", nil, &protocol.FormItems{Type: "string", Enum: protocol.Lines(q.Options)}
 			words.Description = "Your answer in your own words, besides the choices above"
 			p.Schema.Properties[wordsField(i)] = words
 		default:

@@ -49,10 +49,10 @@ func TestQuestionForm(t *testing.T) {
 	const instead, besides = "Your answer in your own words, in place of the choice above", "Your answer in your own words, besides the choices above"
 	require.Equal(t, &protocol.ElicitationParams{ToolCallID: "t", Mode: "form", Message: "Droid has 3 questions", Schema: protocol.FormSchema{Type: "object",
 		Required: []string{"question_02"}, Properties: map[string]protocol.FormField{
-			"question_01":       {Type: "string", Title: "1. Color", Description: "Which color?", Enum: []string{"Red"}},
+			"question_01":       {Type: "string", Title: "1. Color", Description: "Which color?", Enum: []protocol.Line{"Red"}},
 			"question_01_other": {Type: "string", Title: "1. Color: other", Description: instead},
 			"question_02":       {Type: "string", Title: "2. Question", Description: "Why?", MinLength: 1},
-			"question_03":       {Type: "array", Title: "3. Parts", Description: "Which parts?", Items: &protocol.FormItems{Type: "string", Enum: []string{"A", "B"}}},
+			"question_03":       {Type: "array", Title: "3. Parts", Description: "Which parts?", Items: &protocol.FormItems{Type: "string", Enum: []protocol.Line{"A", "B"}}},
 			"question_03_other": {Type: "string", Title: "3. Parts: other", Description: besides},
 		}}}, questionForm("t", []stream.Question{
 		{Topic: "Color", Question: "Which color?", Options: []string{"Red"}},
@@ -60,8 +60,8 @@ func TestQuestionForm(t *testing.T) {
 		{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B"}, MultiSelect: true},
 	}))
 	one := questionForm("t", []stream.Question{{Question: "Why?"}})
-	require.Equal(t, "Why?", one.Message)
-	require.Equal(t, "Question", one.Schema.Properties["question_01"].Title)
+	require.EqualValues(t, "Why?", one.Message)
+	require.EqualValues(t, "Question", one.Schema.Properties["question_01"].Title)
 }
 
 // The user's own words count, and the choice where they have none; where several may be

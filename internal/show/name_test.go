@@ -14,7 +14,7 @@ import (
 func callsOf(out []Output) (names []string) {
 	for _, o := range out {
 		if call, ok := o.(protocol.ToolCall); ok && call.SessionUpdate == "tool_call" {
-			names = append(names, call.Name)
+			names = append(names, string(call.Name))
 		}
 	}
 	return names

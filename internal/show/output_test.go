@@ -112,21 +112,21 @@ func TestParseCommandResult(t *testing.T) {
 	zero, three := 0, 3
 	for _, tc := range []struct {
 		text string
-		want commandResult
+		want CommandEnd
 	}{
-		{"line1\nline2\n\n\n[Process exited with code 0]", commandResult{output: "line1\nline2\n", exitCode: &zero}},
-		{"Command completed successfully\n\n[Process exited with code 0]", commandResult{note: "Command completed successfully", exitCode: &zero}},
-		{"Error: Command failed (exit code: 3)\nout\nerr\n\n\n[Process exited with code 3]", commandResult{output: "out\nerr\n", exitCode: &three}},
+		{"line1\nline2\n\n\n[Process exited with code 0]", CommandEnd{Output: "line1\nline2\n", Exit: &zero}},
+		{"Command completed successfully\n\n[Process exited with code 0]", CommandEnd{Note: "Command completed successfully", Exit: &zero}},
+		{"Error: Command failed (exit code: 3)\nout\nerr\n\n\n[Process exited with code 3]", CommandEnd{Output: "out\nerr\n", Exit: &three}},
 		{"Command timed out after 3 seconds. Consider more.\n\nPartial output before timeout:\nbegin",
-			commandResult{output: "begin", note: "Command timed out after 3 seconds. Consider more.", timedOut: true}},
-		{"Command timed out after 3 seconds.", commandResult{note: "Command timed out after 3 seconds.", timedOut: true}},
-		{"Command timed out after lunch\n\n\n[Process exited with code 0]", commandResult{output: "Command timed out after lunch\n", exitCode: &zero}},
-		{"Error: Tool execution cancelled by user", commandResult{note: "Error: Tool execution cancelled by user"}},
+			CommandEnd{Output: "begin", Note: "Command timed out after 3 seconds. Consider more.", TimedOut: true}},
+		{"Command timed out after 3 seconds.", CommandEnd{Note: "Command timed out after 3 seconds.", TimedOut: true}},
+		{"Command timed out after lunch\n\n\n[Process exited with code 0]", CommandEnd{Output: "Command timed out after lunch\n", Exit: &zero}},
+		{"Error: Tool execution cancelled by user", CommandEnd{Note: "Error: Tool execution cancelled by user"}},
 		{"1\n[... 9 lines skipped ...]\n11\n\nFull command output saved to: /tmp/x (1.2MB)\n\n[Process exited with code 0]",
-			commandResult{output: "1\n[... 9 lines skipped ...]\n11\n", note: "Full command output saved to: /tmp/x (1.2MB)", exitCode: &zero}},
-		{"[Process exited with code 0]", commandResult{exitCode: &zero}},
-		{"it said [Process exited with code 7]", commandResult{output: "it said [Process exited with code 7]"}},
-		{"", commandResult{}},
+			CommandEnd{Output: "1\n[... 9 lines skipped ...]\n11\n", Note: "Full command output saved to: /tmp/x (1.2MB)", Exit: &zero}},
+		{"[Process exited with code 0]", CommandEnd{Exit: &zero}},
+		{"it said [Process exited with code 7]", CommandEnd{Output: "it said [Process exited with code 7]"}},
+		{"", CommandEnd{}},
 	} {
 		require.Equal(t, tc.want, parseCommandResult(tc.text), tc.text)
 	}
@@ -196,9 +196,9 @@ func TestLastLinesAreTheNewest(t *testing.T) {
 
 // An exit code stands on a line of its own; anything else is what the command wrote.
 func TestExitCodeIsALine(t *testing.T) {
-	require.Nil(t, parseCommandResult("x[Process exited with code 1]").exitCode)
-	require.Nil(t, parseCommandResult("[Process exited with code x]").exitCode)
-	require.Nil(t, parseCommandResult("[Process exited with code 1] and more").exitCode)
-	require.Equal(t, 1, *parseCommandResult("[Process exited with code 1]").exitCode)
-	require.Equal(t, 7, *parseCommandResult("x\n[Process exited with code 7]\n").exitCode)
+	require.Nil(t, parseCommandResult("x[Process exited with code 1]").Exit)
+	require.Nil(t, parseCommandResult("[Process exited with code x]").Exit)
+	require.Nil(t, parseCommandResult("[Process exited with code 1] and more").Exit)
+	require.Equal(t, 1, *parseCommandResult("[Process exited with code 1]").Exit)
+	require.Equal(t, 7, *parseCommandResult("x\n[Process exited with code 7]\n").Exit)
 }

@@ -3,58 +3,11 @@ package show
 import (
 	"encoding/json"
 	"strings"
-
-	"droid-acp/internal/protocol"
 )
 
 // What the calls of a conversation that is over have in their inputs and results, for
-// who shows them elsewhere than in an editor. All of it is droid's form (0.99 to 0.225).
-
-// Label is a tool's name for people.
-func Label(name string) string { return toolLabel(name) }
-
-// Tasks are the entries of a TodoWrite; false when its input has no list.
-func Tasks(input json.RawMessage) ([]protocol.PlanEntry, bool) { return planEntries(input) }
-
-// ResultText is the text of a tool's result.
-func ResultText(content json.RawMessage) string { return resultText(content) }
-
-// CommandEnd is how an Execute ended.
-type CommandEnd struct {
-	Output   string
-	Note     string // what droid says about it
-	Exit     *int   // nil when the command did not exit by itself
-	TimedOut bool
-}
-
-// EndOfCommand reads the result of an Execute.
-func EndOfCommand(content json.RawMessage) CommandEnd {
-	r := parseCommandResult(resultText(content))
-	return CommandEnd{Output: r.output, Note: r.note, Exit: r.exitCode, TimedOut: r.timedOut}
-}
-
-// PlanEnd is what became of a plan that was to be approved.
-type PlanEnd struct {
-	Approved bool
-	Edited   bool   // by the user, and what was approved is in File
-	File     string // that the plan was saved in, "" for none
-}
-
-// EndOfPlan reads the result of an ExitSpecMode.
-func EndOfPlan(content json.RawMessage) PlanEnd {
-	var result struct {
-		Approved bool   `json:"approved"`
-		FilePath string `json:"filePath"`
-		IsEdited bool   `json:"isEdited"`
-	}
-	if json.Unmarshal([]byte(resultText(content)), &result) != nil {
-		return PlanEnd{} // the words of a refusal
-	}
-	return PlanEnd{result.Approved, result.IsEdited, result.FilePath}
-}
-
-// Plan is the plan in the input of an ExitSpecMode.
-func Plan(input json.RawMessage) string { return inputPlan(input) }
+// who shows them elsewhere than in an editor; Label, Tasks, Plan, ResultText, EndOfCommand
+// and EndOfPlan belong to it. All of it is droid's form (0.99 to 0.225).
 
 // EditedLine is a line of an edit as its result tells it.
 type EditedLine struct {
@@ -75,7 +28,7 @@ func EditedLines(content json.RawMessage) (file string, lines []EditedLine) {
 			LineNumber struct{ Old, New int }
 		} `json:"diffLines"`
 	}
-	if json.Unmarshal([]byte(resultText(content)), &result) != nil || result.FilePath == "" {
+	if json.Unmarshal([]byte(ResultText(content)), &result) != nil || result.FilePath == "" {
 		return "", nil
 	}
 	for _, l := range result.DiffLines {

@@ -78,7 +78,7 @@ func (v *View) showOne(ev quirks.PermissionAsked) (shown protocol.ToolCall, afte
 	shown, _ = v.permissionCall(tool)
 	if tool.Confirmation == "sandbox_violation" {
 		after = []protocol.ToolCall{{SessionUpdate: "tool_call_update", ToolCallID: shown.ToolCallID,
-			Title: Title(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd)}}
+			Title: protocol.Line(Title(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd))}}
 	}
 	return shown, after
 }
@@ -97,7 +97,7 @@ func (v *View) permissionCall(tool stream.PermissionToolUse) (shown protocol.Too
 	if text := v.askedText(tool, len(changes) > 0); text != "" {
 		shown.Content = slices.Insert(shown.Content, 0, protocol.TextContent(text))
 	}
-	shown.Title = permissionTitle(tool, shown.Title)
+	shown.Title = protocol.Line(permissionTitle(tool, string(shown.Title)))
 	return shown, view.asked(tool, changes)
 }
 

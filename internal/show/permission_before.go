@@ -84,11 +84,7 @@ func contentText(cwd string, content []protocol.ToolContent) string {
 
 // diffText is a diff for clients that show none.
 func diffText(cwd string, c protocol.ToolContent) string {
-	before, after := "", *c.NewText
-	if c.OldText != nil {
-		before = *c.OldText
-	}
-	before, after = changedLines(before, after)
+	before, after := changedLines(orEmpty(c.OldText), *c.NewText)
 	return "**" + paths.Relative(cwd, c.Path) + "**\n\n" + markdown.Fenced("diff", signedLines(beginning(before), beginning(after)))
 }
 
@@ -96,13 +92,7 @@ func diffText(cwd string, c protocol.ToolContent) string {
 // begin with, and those that both end with, stand once.
 func signedLines(before, after string) string {
 	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
-	begin, end := 0, 0
-	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
-		begin++
-	}
-	for end < min(len(a), len(b))-begin && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
+	begin, end := common(a, b)
 	join := func(lines []string) string { return strings.Join(lines, "") }
 	return signed(" ", join(a[:begin])) + signed("-", join(a[begin:len(a)-end])) +
 		signed("+", join(b[begin:len(b)-end])) + signed(" ", join(a[len(a)-end:]))

@@ -1,7 +1,6 @@
 package show
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,7 +104,7 @@ func (d *permissionDialog) Filled(result *protocol.ElicitationResult) {
 	if d.over || !d.inForm {
 		words := ""
 		if !d.over && d.inWords {
-			words = wordsOf(result)
+			words = filledIn(result, whyField)
 		}
 		d.refuse()
 		d.decision.Words = words
@@ -116,11 +115,7 @@ func (d *permissionDialog) Filled(result *protocol.ElicitationResult) {
 		d.plan = ""
 		return
 	}
-	var text string
-	if result.Action == "accept" {
-		_ = json.Unmarshal(result.Content[planField], &text) // what is no text brings none
-	}
-	switch text = strings.TrimSpace(text); {
+	switch text := filledIn(result, planField); {
 	case text == "" && d.forms < planForms:
 	case text == "":
 		d.refuse()
@@ -148,7 +143,7 @@ func planOption(i int) string { return fmt.Sprintf("plan_%d", i) }
 // planOptions are a button for each plan, and droid's refusal.
 func planOptions(plans []string, options []protocol.PermissionOption) (buttons []protocol.PermissionOption) {
 	for i, name := range plans {
-		buttons = append(buttons, protocol.PermissionOption{OptionID: planOption(i), Name: name, Kind: acp.PermissionOptionKindAllowOnce})
+		buttons = append(buttons, protocol.PermissionOption{OptionID: planOption(i), Name: protocol.Line(name), Kind: acp.PermissionOptionKindAllowOnce})
 	}
 	for _, o := range options {
 		if o.OptionID == stream.OptionCancel {

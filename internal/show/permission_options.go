@@ -84,7 +84,7 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 		if !names && o.Label != "" {
 			name = o.Label
 		}
-		options = append(options, offeredOption{protocol.PermissionOption{OptionID: o.Value, Name: name, Kind: optionKind(o.Value)}, p})
+		options = append(options, offeredOption{protocol.PermissionOption{OptionID: o.Value, Name: protocol.Line(name), Kind: optionKind(o.Value)}, p})
 	}
 	slices.SortStableFunc(options, func(a, b offeredOption) int { return cmp.Compare(a.place(), b.place()) })
 	var out []protocol.PermissionOption

@@ -118,7 +118,7 @@ func TestSandboxTitle(t *testing.T) {
 	tool.Confirmation, tool.Details = "sandbox_violation", stream.PermissionDetails{Violating: "Create", Target: "/out/n.txt", Operation: "write"}
 	p := newDesk(named).Permission(askedAbout(tool), nil, Setting{})
 	step, _ := p.Next()
-	require.Equal(t, "Blocked by droid's sandbox (write to /out/n.txt): Create n.txt", step.Choice.ToolCall.Title)
+	require.EqualValues(t, "Blocked by droid's sandbox (write to /out/n.txt): Create n.txt", step.Choice.ToolCall.Title)
 	require.Equal(t, []string{"tool_call_update e Create n.txt"}, short(p.After))
 }
 

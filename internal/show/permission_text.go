@@ -76,7 +76,7 @@ func askedPlan(tool stream.PermissionToolUse) string {
 	if strings.TrimSpace(tool.Details.Plan) != "" {
 		return tool.Details.Plan
 	}
-	return inputPlan(tool.ToolUse.Input)
+	return Plan(tool.ToolUse.Input)
 }
 
 // planText is the plan with the names of its options.
@@ -104,7 +104,7 @@ func mcpText(tool stream.PermissionToolUse) string {
 	if name == "" {
 		name = tool.ToolUse.Name
 	}
-	text := toolLabel(name)
+	text := Label(name)
 	var input bytes.Buffer
 	if object(tool.ToolUse.Input) != nil && json.Indent(&input, tool.ToolUse.Input, "", "  ") == nil {
 		text += "\n\n" + markdown.Fenced("json", input.String())
@@ -131,7 +131,7 @@ func sandboxText(d stream.PermissionDetails) string {
 	if d.Target == "" {
 		return ""
 	}
-	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", toolLabel(d.Violating), sandboxVerb(d), markdown.Fenced("", d.Target))
+	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", Label(d.Violating), sandboxVerb(d), markdown.Fenced("", d.Target))
 	if d.Reason != "" {
 		text += "\n\n" + d.Reason + "."
 	}
@@ -194,7 +194,7 @@ func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionO
 	add := func(text string, values ...string) {
 		var labels []string
 		for _, o := range options {
-			label, _, _ := strings.Cut(o.Name, " (")
+			label, _, _ := strings.Cut(string(o.Name), " (")
 			label = "“" + label + "”"
 			if slices.Contains(values, o.OptionID) && !slices.Contains(labels, label) {
 				labels = append(labels, label)

@@ -32,17 +32,18 @@ func withWords(options []protocol.PermissionOption) []protocol.PermissionOption 
 
 // wordsForm asks what the user says to the model with the refusal of what was shown.
 func wordsForm(refused protocol.ToolCall) *protocol.ElicitationParams {
-	return &protocol.ElicitationParams{ToolCallID: refused.ToolCallID, Mode: "form", Message: "Refused: " + refused.Title,
+	return &protocol.ElicitationParams{ToolCallID: refused.ToolCallID, Mode: "form", Message: protocol.Text("Refused: " + refused.Title),
 		Schema: protocol.FormSchema{Type: "object", Required: []string{whyField}, Properties: map[string]protocol.FormField{
 			whyField: {Type: "string", Title: "Why, or what to do instead", Description: "The model reads this right behind the refusal", MinLength: 1},
 		}}}
 }
 
-// wordsOf is what the user wrote in that form, "" when they wrote nothing or closed it.
-func wordsOf(result *protocol.ElicitationResult) (text string) {
+// filledIn is what the user wrote into a field of a form, "" when they wrote nothing or
+// closed the form.
+func filledIn(result *protocol.ElicitationResult, field string) (text string) {
 	if result == nil || result.Action != "accept" {
 		return ""
 	}
-	_ = json.Unmarshal(result.Content[whyField], &text) // what is no text brings none
+	_ = json.Unmarshal(result.Content[field], &text) // what is no text brings none
 	return strings.TrimSpace(text)
 }

@@ -54,7 +54,7 @@ func TestWordsForm(t *testing.T) {
 	step, _ = p.Next()
 	require.Nil(t, step.Choice)
 	require.Equal(t, "t", step.Form.ToolCallID)
-	require.Equal(t, "Refused: "+p.shown.Title, step.Form.Message)
+	require.EqualValues(t, "Refused: "+p.shown.Title, step.Form.Message)
 	require.Equal(t, []string{"why"}, step.Form.Schema.Required)
 }
 

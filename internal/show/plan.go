@@ -26,7 +26,7 @@ func planTitle(in toolInput) string { return strings.TrimSuffix("Approve plan: "
 
 func (p *plan) describe(_ string, input json.RawMessage, _ *protocol.ToolCall) {
 	if !p.edited {
-		p.text = inputPlan(input)
+		p.text = Plan(input)
 	}
 }
 
@@ -49,34 +49,45 @@ func (v *View) PlanEdited(toolID, text string) []Output {
 	return v.take()
 }
 
-// inputPlan is the plan in the input of an ExitSpecMode, "" when it is not there.
-func inputPlan(input json.RawMessage) string {
+// Plan is the plan in the input of an ExitSpecMode, "" when it is not there.
+func Plan(input json.RawMessage) string {
 	var plan string
 	_ = json.Unmarshal(protocol.Fields(input)["plan"], &plan) // the model's: may be anything
 	return plan
 }
 
-// ended shows the plan and what became of it: droid gives an object once it is
-// approved (0.99 to 0.225).
+// PlanEnd is what became of a plan that was to be approved: droid gives an object once it
+// is (0.99 to 0.225).
+type PlanEnd struct {
+	Approved bool   `json:"approved"`
+	Edited   bool   `json:"isEdited"` // by the user, and what was approved is in File
+	File     string `json:"filePath"` // that the plan was saved in, "" for none
+	Message  string `json:"message"`
+}
+
+// EndOfPlan reads the result of an ExitSpecMode.
+func EndOfPlan(content json.RawMessage) (end PlanEnd) {
+	if json.Unmarshal([]byte(ResultText(content)), &end) != nil {
+		return PlanEnd{} // the words of a refusal
+	}
+	return end
+}
+
+// ended shows the plan and what became of it.
 func (p *plan) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if ev.Unfinished {
 		return
 	}
-	var result struct {
-		Approved bool   `json:"approved"`
-		Message  string `json:"message"`
-		FilePath string `json:"filePath"`
-		IsEdited bool   `json:"isEdited"`
-	}
-	if json.Unmarshal([]byte(resultText(ev.Content)), &result) != nil || !result.Approved || result.Message == "" {
+	result := EndOfPlan(ev.Content)
+	if !result.Approved || result.Message == "" {
 		update.Content = append(planContent(p.text), ResultContent(ev.Content)...)
 		return
 	}
 	message := result.Message
-	if result.FilePath != "" && !strings.Contains(message, result.FilePath) { // 0.99 says it already
-		message += "\nThe plan is saved in " + result.FilePath
+	if result.File != "" && !strings.Contains(message, result.File) { // 0.99 says it already
+		message += "\nThe plan is saved in " + result.File
 	}
-	past := result.IsEdited && !p.edited // droid keeps the edited plan in the file alone
+	past := result.Edited && !p.edited // droid keeps the edited plan in the file alone
 	shown := !past && p.v.showApproved(p.text)
 	switch {
 	case p.text != "" && strings.Contains(message, strings.TrimSpace(p.text)): // 0.99

@@ -45,7 +45,7 @@ func (v *View) retrying(ev quirks.Retrying) {
 	case !v.client.Notices:
 		v.text(r.message, text+".", true)
 	case title != "":
-		v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: title, Description: reason})
+		v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: protocol.Line(title), Description: protocol.Text(reason)})
 	}
 }
 
@@ -130,7 +130,7 @@ func (v *View) endCompaction(end CompactionEnd, text string, facts CompactionFac
 	}
 	v.compaction = ""
 	if v.client.Compaction {
-		update := protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: id, Status: string(end), Error: visible.Text(facts.Error)}
+		update := protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: id, Status: string(end), Error: protocol.Text(facts.Error)}
 		if text := visible.Text(facts.Summary); text != "" {
 			update.Summary = []protocol.Content{{Type: "text", Text: &text}}
 		}

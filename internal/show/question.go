@@ -31,7 +31,7 @@ func (v *View) Questions(ev quirks.QuestionAsked) *Questions {
 		return &Questions{Refused: true}
 	}
 	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, names: v.client.OptionNames}}
-	title := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: questionsTitle(questionTexts(ev.Questions))}
+	title := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: protocol.Line(questionsTitle(questionTexts(ev.Questions)))}
 	switch {
 	case v.client.Forms:
 		v.send(title)

@@ -118,7 +118,7 @@ func (d *questionDialog) Answers() stream.Answers {
 func (d *questionDialog) buttons(q stream.Question) (buttons []protocol.PermissionOption) {
 	for i, option := range q.Options {
 		if !slices.Contains(d.picked, i) {
-			buttons = append(buttons, protocol.PermissionOption{OptionID: answerOption(i), Name: option, Kind: acp.PermissionOptionKindAllowOnce})
+			buttons = append(buttons, protocol.PermissionOption{OptionID: answerOption(i), Name: protocol.Line(option), Kind: acp.PermissionOptionKindAllowOnce})
 		}
 	}
 	if len(d.picked) > 0 {
@@ -153,7 +153,7 @@ func questionCall(toolID string, q stream.Question, number, of int) protocol.Too
 	if q.Topic != "" {
 		text = "**" + q.Topic + "**\n\n" + q.Question
 	}
-	return protocol.ToolCall{ToolCallID: toolID, Title: title, Kind: acp.ToolKindOther, Status: protocol.StatusPending,
+	return protocol.ToolCall{ToolCallID: toolID, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending,
 		Content: []protocol.ToolContent{protocol.TextContent(text)}}
 }
 

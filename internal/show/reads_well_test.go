@@ -53,7 +53,7 @@ func ownWords(t *testing.T, line string) string {
 	}
 	var notice protocol.NoticeUpdate
 	if json.Unmarshal([]byte(line), &notice) == nil && notice.SessionUpdate == "notice" {
-		return strings.TrimSpace(notice.Title + " " + notice.Description)
+		return strings.TrimSpace(string(notice.Title) + " " + string(notice.Description))
 	}
 	return ""
 }
@@ -204,7 +204,7 @@ func FuzzTitle(f *testing.F) {
 			titles = append(titles, permissionTitle(askedOf(name, input, kind), titles[0]))
 		}
 		for _, title := range titles {
-			raw, err := json.Marshal(protocol.ToolCall{ToolCallID: "a", Title: title})
+			raw, err := json.Marshal(protocol.ToolCall{ToolCallID: "a", Title: protocol.Line(title)})
 			require.NoError(t, err)
 			require.NoError(t, checkTitle(raw))
 		}

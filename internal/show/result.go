@@ -45,8 +45,8 @@ func ResultContent(raw json.RawMessage) []protocol.ToolContent {
 	return out
 }
 
-// resultText is a result's text: the string itself, or its text blocks.
-func resultText(raw json.RawMessage) string {
+// ResultText is a result's text: the string itself, or its text blocks.
+func ResultText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text

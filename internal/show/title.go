@@ -81,7 +81,7 @@ func toolTitle(name string, in toolInput, cwd string) string {
 			return boundedTitle(text)
 		}
 	}
-	label, object := toolLabel(name), titleObject(in, cwd)
+	label, object := Label(name), titleObject(in, cwd)
 	if object == "" {
 		return boundedTitle(label)
 	}
@@ -107,9 +107,9 @@ func titleObject(in toolInput, cwd string) string {
 	return in.Summary
 }
 
-// toolLabel is a tool's name for people: "server: tool" for MCP tools, which
+// Label is a tool's name for people: "server: tool" for MCP tools, which
 // droid names "server___tool".
-func toolLabel(name string) string {
+func Label(name string) string {
 	if server, tool, ok := strings.Cut(name, "___"); ok {
 		return server + ": " + tool
 	}

@@ -94,7 +94,7 @@ func TestResultContent(t *testing.T) {
 
 func TestResultText(t *testing.T) {
 	for raw, want := range map[string]string{`"done"`: "done", `[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]`: "ab", ``: "", `{"odd":1}`: `{"odd":1}`} {
-		require.Equal(t, want, resultText(json.RawMessage(raw)))
+		require.Equal(t, want, ResultText(json.RawMessage(raw)))
 	}
 }
 

@@ -28,23 +28,23 @@ func (t *todo) progress(Moment, stream.ProgressUpdate) {}
 
 // ended shows the plan, or the call where there is none.
 func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
-	entries, ok := planEntries(t.input)
+	entries, ok := Tasks(t.input)
 	switch {
 	case ev.Unfinished:
 	case update.Status == protocol.StatusCompleted && ok:
 		t.v.showTasks(entries)
 	default:
 		shown := t.v.describe(t, ev.Name, t.input)
-		shown.SessionUpdate, shown.Name = "tool_call", ev.Name
+		shown.SessionUpdate, shown.Name = "tool_call", protocol.Line(ev.Name)
 		shown.Status, shown.Content = update.Status, ResultContent(ev.Content)
 		t.v.send(shown)
 	}
 }
 
-// planEntries reads the list of a TodoWrite. droid asks the model for lines of
+// Tasks reads the list of a TodoWrite. droid asks the model for lines of
 // text ("1. [completed] a") and takes an array of objects too, also one that is
 // written as text (0.99 to 0.225).
-func planEntries(input json.RawMessage) ([]protocol.PlanEntry, bool) {
+func Tasks(input json.RawMessage) ([]protocol.PlanEntry, bool) {
 	raw := protocol.Fields(input)["todos"]
 	var text string
 	if json.Unmarshal(raw, &text) != nil || string(raw) == "null" {
@@ -69,7 +69,7 @@ func planList(raw []byte) ([]protocol.PlanEntry, bool) {
 	}
 	entries := []protocol.PlanEntry{}
 	for _, e := range list {
-		entries = append(entries, protocol.PlanEntry{Content: e.Content, Priority: planPriority(e.Priority), Status: planStatus(e.Status)})
+		entries = append(entries, protocol.PlanEntry{Content: protocol.Line(e.Content), Priority: planPriority(e.Priority), Status: planStatus(e.Status)})
 	}
 	return entries, true
 }
@@ -82,7 +82,7 @@ func planLine(line string) (protocol.PlanEntry, bool) {
 	if m == nil || m[2] == "" {
 		return protocol.PlanEntry{}, false
 	}
-	return protocol.PlanEntry{Content: m[2], Priority: planPriority(""), Status: planStatus(m[1])}, true
+	return protocol.PlanEntry{Content: protocol.Line(m[2]), Priority: planPriority(""), Status: planStatus(m[1])}, true
 }
 
 // planStatus is the ACP status for droid's words; what it does not know is yet

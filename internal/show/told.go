@@ -77,7 +77,7 @@ func (v *View) Tell(words Output) []Output {
 		v.send(userText(quirks.UserText{MessageID: v.newID(), Text: string(w)}, v.cwd))
 	case Announcement:
 		if v.client.Notices {
-			v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: w.Title})
+			v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: protocol.Line(w.Title)})
 		} else {
 			v.text(v.newID(), w.Text, false)
 		}

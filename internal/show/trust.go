@@ -14,7 +14,6 @@ type TrustQuestion struct {
 
 	view   *View
 	id     string
-	title  string
 	asked  bool
 	choice choice
 	call   protocol.ToolCall
@@ -44,9 +43,9 @@ func (v *View) Trust(title, list string) *TrustQuestion {
 	if !v.client.RequestContent {
 		v.sayAs(NoticeID, title+"\n\n"+list)
 	}
-	q := &TrustQuestion{view: v, id: "trust-" + v.newID(), title: title}
+	q := &TrustQuestion{view: v, id: "trust-" + v.newID()}
 	q.choice = newChoice(trustOptions(), true)
-	q.call = protocol.ToolCall{ToolCallID: q.id, Title: title, Kind: acp.ToolKindOther, Status: protocol.StatusPending,
+	q.call = protocol.ToolCall{ToolCallID: q.id, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending,
 		Content: []protocol.ToolContent{protocol.TextContent(list)}}
 	announced := q.call
 	announced.SessionUpdate = "tool_call"
@@ -79,6 +78,6 @@ func (q *TrustQuestion) Yes() bool { return q.yes }
 
 // After ends the entry. The View shows it.
 func (q *TrustQuestion) After(outcome string) []Output {
-	q.view.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: q.id, Status: protocol.StatusCompleted, Title: outcome})
+	q.view.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: q.id, Status: protocol.StatusCompleted, Title: protocol.Line(outcome)})
 	return q.view.take()
 }

@@ -1,6 +1,7 @@
 package smoke
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"strings"
@@ -80,7 +81,7 @@ const beforeFailed = "a prompt before it failed"
 
 func (p *PromptResult) testCase(number int) testCase {
 	c := testCase{Name: fmt.Sprintf("%d: %s", number, short(p.Prompt)), ClassName: "droid-acp.smoke", Time: seconds(p.Seconds), Output: visible.Text(p.Answer)}
-	why := or(p.reason(), string(p.Outcome))
+	why := cmp.Or(p.reason(), string(p.Outcome))
 	said := &problem{Type: string(p.Outcome), Message: short(why), Text: visible.Text(why)}
 	switch {
 	case p.Outcome == Passed:

@@ -1,6 +1,7 @@
 package smoke
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -145,9 +146,9 @@ func notNear(line string) error {
 		word, isFile = strings.CutSuffix(word, "files")
 	}
 	word = strings.TrimRight(word, "-_ ")
-	meant := "expect: " + or(found[3], "TEXT")
+	meant := "expect: " + cmp.Or(found[3], "TEXT")
 	if isFile {
-		meant = "expect-file: " + or(found[3], "PATH")
+		meant = "expect-file: " + cmp.Or(found[3], "PATH")
 	}
 	if isSign := strings.TrimSpace(found[2]) != ""; word != "expect" && !(isSign && (strings.HasPrefix(word, "expect") || oneSlip(word, "expect"))) {
 		return nil

@@ -1,6 +1,7 @@
 package smoke
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -98,7 +99,7 @@ func (p *PromptResult) heard(u update) {
 			p.ToolCalls = append(p.ToolCalls, ToolCall{ID: u.ToolCallID})
 		}
 		c := &p.ToolCalls[i]
-		c.Title, c.Kind, c.Status = or(u.Title, c.Title), or(u.Kind, c.Kind), or(u.Status, c.Status)
+		c.Title, c.Kind, c.Status = cmp.Or(u.Title, c.Title), cmp.Or(u.Kind, c.Kind), cmp.Or(u.Status, c.Status)
 	}
 }
 
@@ -111,11 +112,4 @@ func (p *PromptResult) asked(call toolUpdate, answer option) {
 		}
 		p.Permissions = append(p.Permissions, a)
 	}
-}
-
-func or(text, other string) string {
-	if text != "" {
-		return text
-	}
-	return other
 }

@@ -1,6 +1,7 @@
 package smoke
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -140,7 +141,7 @@ func (v *viewer) call(u toolUpdate) *callView {
 		c = &callView{texts: make(map[int]string), diffs: make(map[string]bool)}
 		v.calls[u.ToolCallID] = c
 	}
-	c.title = or(u.Title, c.title)
+	c.title = cmp.Or(u.Title, c.title)
 	return c
 }
 

@@ -163,17 +163,11 @@ func (r *reader) from(f io.Reader, want func(start) bool) (head, error) {
 
 // fill reads until buf is full or the file ends; n bytes are there already.
 func fill(f io.Reader, buf []byte, n int) (int, bool, error) {
-	for n < len(buf) {
-		m, err := f.Read(buf[n:])
-		n += m
-		if errors.Is(err, io.EOF) {
-			return n, true, nil
-		}
-		if err != nil {
-			return n, false, fmt.Errorf("%w: %w", errUnreadable, err)
-		}
+	m, err := io.ReadFull(f, buf[n:])
+	if whole := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); whole || err == nil {
+		return n + m, whole, nil
 	}
-	return n, false, nil
+	return n + m, false, fmt.Errorf("%w: %w", errUnreadable, err)
 }
 
 // firstLine returns the first line that is not blank and what follows it, which

@@ -80,7 +80,6 @@ type family struct {
 	dirs     map[string]*dirFiles   // by path
 	children map[string][]candidate // those that droid made by compacting a session, by that one's id
 	heads    map[string]head        // of files, by path; of one that cannot be read an empty one
-	made     map[string]bool        // whether droid made it by compacting its parent, by path
 	nexts    map[string]step        // what next found
 	ahead    map[string]int         // what stepsAhead found
 	asked    int                    // how often next was called, for tests
@@ -103,7 +102,7 @@ type dirFiles struct {
 func newFamily(set *links.Set, files []candidate) *family {
 	f := &family{
 		links: set, files: make(map[string]candidate, len(files)), dirs: map[string]*dirFiles{},
-		children: map[string][]candidate{}, heads: map[string]head{}, made: map[string]bool{}, nexts: map[string]step{}, ahead: map[string]int{},
+		children: map[string][]candidate{}, heads: map[string]head{}, nexts: map[string]step{}, ahead: map[string]int{},
 	}
 	for _, c := range files {
 		if _, known := f.files[c.id]; !known {
@@ -275,21 +274,11 @@ func (f *family) compacted(id string) (made string, at time.Time) {
 	}
 	for _, c := range f.children[id] {
 		h := f.head(c)
-		if order(c.updated, c.id, parent.updated, parent.id) < 0 && h.compactedAt.After(at) && f.isCompaction(c, h, parent) {
+		if order(c.updated, c.id, parent.updated, parent.id) < 0 && h.compactedAt.After(at) && h.compactionOf(parent) {
 			made, at = c.id, h.compactedAt
 		}
 	}
 	return made, at
-}
-
-// isCompaction is head.compactionOf, which may read all of the parent.
-func (f *family) isCompaction(c candidate, h head, parent candidate) bool {
-	is, known := f.made[c.path()]
-	if !known {
-		is = h.compactionOf(parent)
-		f.made[c.path()] = is
-	}
-	return is
 }
 
 // compactionSlack is how long after a compaction droid may still write to the
@@ -302,7 +291,8 @@ const compactionSlack = 2 * time.Second
 //
 // The new session begins with a line of type compaction_state, and names its parent
 // (0.117 to 0.225). A fork or rewind of it begins alike; 0.215 and later say where it was
-// forked, and what older ones copied is in the parent, too.
+// forked, and what older ones copied is in the parent, too: there all of it may be read. So
+// next keeps what it found.
 func (h head) compactionOf(parent candidate) bool {
 	if h.compaction == "" || len(h.ForkedAt) > 0 || parent.updated.After(h.compactedAt.Add(compactionSlack)) {
 		return false

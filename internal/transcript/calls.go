@@ -106,7 +106,7 @@ func startedTasks(_ *builder, c *call) {
 	c.Tool, c.Title = "Tasks", ""
 	done := 0
 	for _, e := range entries {
-		c.Tasks = append(c.Tasks, export.Task{Text: e.Content, Status: e.Status})
+		c.Tasks = append(c.Tasks, export.Task{Text: string(e.Content), Status: e.Status})
 		if e.Status == protocol.StatusCompleted {
 			done++
 		}

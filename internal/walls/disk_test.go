@@ -18,23 +18,21 @@ var disk = []string{
 
 // onDisk are the places that may do so themselves, and why.
 var onDisk = map[string]string{
-	"cmd/droid-acp/log.go os.OpenFile":                 "the log may be a pipe or a terminal, and is only added to",
-	"cmd/droid-acp/smoke.go os.Open":                   "prompts may come from a pipe",
-	"cmd/droid-acp/smoke.go io.ReadAll":                "the same, bounded",
-	"internal/doctor/home.go os.OpenFile":              "looks whether the file of links can be written, and changes nothing",
-	"internal/child/processes_linux.go os.ReadFile":    "/proc/PID/stat",
-	"internal/editorfs/journal.go io.ReadAll":          "an entry that is open and locked, bounded",
-	"internal/editorfs/kept.go os.Rename":              "an entry gets another name, whole as it is",
-	"internal/editorfs/mend.go os.Rename":              "the same",
-	"internal/editorfs/publish_unix.go os.OpenFile":    "an entry is opened to be locked",
-	"internal/editorfs/publish_windows.go os.OpenFile": "an entry that is open is locked there",
-	"internal/editorfs/publish_windows.go os.Rename":   "an entry gets another name, whole as it is",
-	"internal/editorfs/replace.go os.OpenFile":         "a file that a new one cannot take the place of is written in place",
-	"internal/editorfs/restore.go os.Rename":           "a symbolic link",
-	"internal/login/links_unix.go os.OpenFile":         "a pipe",
-	"internal/store/scan.go os.Open":                   "a directory, which is read piece by piece",
-	"internal/store/store.go os.Rename":                "a session's files get names in the trash, whole as they are",
-	"internal/tempdir/tempdir.go os.Rename":            "a directory gets its name when it is locked",
+	"cmd/droid-acp/log.go os.OpenFile":              "the log may be a pipe or a terminal, and is only added to",
+	"cmd/droid-acp/smoke.go os.Open":                "prompts may come from a pipe",
+	"cmd/droid-acp/smoke.go io.ReadAll":             "the same, bounded",
+	"internal/doctor/home.go os.OpenFile":           "looks whether the file of links can be written, and changes nothing",
+	"internal/child/processes_linux.go os.ReadFile": "/proc/PID/stat",
+	"internal/editorfs/journal.go io.ReadAll":       "an entry that is open and locked, bounded",
+	"internal/editorfs/kept.go os.Rename":           "an entry gets another name, whole as it is",
+	"internal/editorfs/mend.go os.Rename":           "the same",
+	"internal/editorfs/publish_unix.go os.OpenFile": "an entry is opened to be locked",
+	"internal/editorfs/replace.go os.OpenFile":      "a file that a new one cannot take the place of is written in place",
+	"internal/editorfs/restore.go os.Rename":        "a symbolic link",
+	"internal/login/links_unix.go os.OpenFile":      "a pipe",
+	"internal/store/scan.go os.Open":                "a directory, which is read piece by piece",
+	"internal/store/store.go os.Rename":             "a session's files get names in the trash, whole as they are",
+	"internal/tempdir/tempdir.go os.Rename":         "a directory gets its name when it is locked",
 }
 
 // forTests are rooms that only tests use.

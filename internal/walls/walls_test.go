@@ -40,7 +40,7 @@ var mayImport = map[string]string{
 	"internal/options":      "internal/droid/stream internal/protocol",
 	"internal/files":        "",
 	"internal/readfile":     "internal/files internal/show",
-	"internal/editorfs":     "internal/files",
+	"internal/editorfs":     "internal/files internal/udiff",
 	"internal/wire":         "internal/jsonrpc",
 	"internal/shell":        "internal/child internal/markdown",
 	"internal/wsl":          "internal/child",

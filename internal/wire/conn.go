@@ -4,7 +4,6 @@
 package wire
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -56,12 +55,6 @@ type Asker interface {
 // gone. It must not block, and may be called before Ask returns.
 func Ask[T any](c Asker, method string, params any, done func(T, error)) *Pending {
 	return c.Ask(method, params, func(raw json.RawMessage, err error) { done(decode[T](raw, err)) })
-}
-
-// Request is Ask for a caller that waits. When ctx ends, the editor is told by
-// "$/cancel_request".
-func Request[T any](ctx context.Context, c *Conn, method string, params any) (T, error) {
-	return decode[T](c.Conn.Request(ctx, method, params))
 }
 
 func decode[T any](raw json.RawMessage, err error) (result T, _ error) {

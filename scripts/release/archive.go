@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
 	"time"
 )
 
@@ -124,11 +123,10 @@ func (r *release) checksum(name string) (string, error) {
 
 // writeChecksums writes the checksums of all files so far, as sha256sum -c reads them.
 func (r *release) writeChecksums() error {
-	entries, err := os.ReadDir(r.Out)
+	entries, err := os.ReadDir(r.Out) // sorted by their names
 	if err != nil {
 		return err
 	}
-	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
 	var b bytes.Buffer
 	for _, e := range entries {
 		sum, err := r.checksum(e.Name())

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -39,12 +39,7 @@ func (r *release) modules() ([]module, error) {
 			seen[module{d.Path, d.Version, d.Sum}] = true
 		}
 	}
-	all := make([]module, 0, len(seen))
-	for m := range seen {
-		all = append(all, m)
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i].Path < all[j].Path })
-	return all, nil
+	return slices.SortedFunc(maps.Keys(seen), func(a, b module) int { return strings.Compare(a.Path, b.Path) }), nil
 }
 
 // linked is what the programs are made of: Go first, then the modules.

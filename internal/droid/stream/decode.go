@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Errors of DecodeLine. Neither occurred in any recording.
+// Errors of Decode. Neither occurred in any recording.
 var (
 	ErrNotJSON    = errors.New("line is no JSON object")
 	ErrNotMessage = errors.New("line is neither request, response nor notification")
@@ -38,15 +38,6 @@ type Response struct {
 	Err    *RPCError
 }
 
-// DecodeLine decodes one line of droid's stdout. The result shares no memory
-// with data. Unknown notifications and requests, and known ones that do not
-// decode, become Unknown events; only a line that is no JSON-RPC message at all
-// is an error.
-func DecodeLine(data []byte) (Line, error) {
-	var d Decoder
-	return d.Decode(data, false)
-}
-
 // Decoder decodes the lines of one droid. It remembers the strings that repeat
 // on every line.
 type Decoder struct {
@@ -62,8 +53,10 @@ type frame struct {
 	kind, id, method, params, result, err, meta []byte
 }
 
-// Decode is DecodeLine for the next line of one droid. With owned the line's memory
-// is not used for another one, so that large parts of the result may share it.
+// Decode decodes the next line of droid's stdout. Unknown notifications and requests, and
+// known ones that do not decode, become Unknown events; only a line that is no JSON-RPC
+// message at all is an error. With owned the line's memory is not used for another one, so
+// that large parts of the result may share it; without, the result shares no memory with it.
 func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	d.owned = owned
 

@@ -36,7 +36,7 @@ func TestTrace(t *testing.T) {
 			message: MessageCreated{Message: Message{ID: "i", Role: RoleUser}, Trace: want},
 		} {
 			line := notification(body)
-			got, err := DecodeLine([]byte(line[:len(line)-1] + meta + "}"))
+			got, err := new(Decoder).Decode([]byte(line[:len(line)-1]+meta+"}"), false)
 			require.NoError(t, err)
 			require.Equal(t, want, got.Event, meta)
 		}
@@ -90,7 +90,7 @@ func TestDecodeEvents(t *testing.T) {
 		`{"type":"no_such_thing","hookId":"h"}`: Unknown{Type: "no_such_thing", Raw: raw(`{"type":"no_such_thing","hookId":"h"}`)},
 		`{}`:                                    Unknown{Raw: raw(`{}`)},
 	} {
-		line, err := DecodeLine([]byte(notification(body)))
+		line, err := new(Decoder).Decode([]byte(notification(body)), false)
 		require.NoError(t, err, body)
 		require.Equal(t, want, line.Event, body)
 		require.Equal(t, Version{1, 220, 0}, line.Version)
@@ -111,7 +111,7 @@ func TestDecodeUnreadableEvents(t *testing.T) {
 		`{"type":"create_message","message":{"content":"text"}}`,
 		`{"type":"settings_updated","settings":[]}`,
 	} {
-		line, err := DecodeLine([]byte(notification(body)))
+		line, err := new(Decoder).Decode([]byte(notification(body)), false)
 		require.NoError(t, err)
 		u, ok := line.Event.(Unknown)
 		require.True(t, ok, body)
@@ -121,21 +121,21 @@ func TestDecodeUnreadableEvents(t *testing.T) {
 		require.Nil(t, line.RequestID, "a notification is not answered")
 	}
 	for _, body := range []string{`null`, `[]`, `"x"`} {
-		line, err := DecodeLine([]byte(notification(body)))
+		line, err := new(Decoder).Decode([]byte(notification(body)), false)
 		require.NoError(t, err)
 		require.IsType(t, Unknown{}, line.Event)
 		require.Error(t, line.Event.(Unknown).Err)
 	}
-	line, err := DecodeLine([]byte(`{"type":"notification","method":"droid.other","params":{"a":1}}`))
+	line, err := new(Decoder).Decode([]byte(`{"type":"notification","method":"droid.other","params":{"a":1}}`), false)
 	require.NoError(t, err)
 	require.Equal(t, Unknown{Type: "other", Raw: json.RawMessage(`{"a":1}`)}, line.Event)
 }
 
 func TestDecodeRequests(t *testing.T) {
-	line, err := DecodeLine([]byte(`{"type":"request","id":"p1","method":"droid.request_permission","params":{"toolUses":[
+	line, err := new(Decoder).Decode([]byte(`{"type":"request","id":"p1","method":"droid.request_permission","params":{"toolUses":[
 		{"toolUse":{"id":"c","name":"Edit","input":{}},"confirmationType":"edit","details":{"type":"edit","filePath":"/f","oldContent":"","newContent":"n"}},
 		{"toolUse":{"id":"d","name":"New","input":{}},"confirmationType":"new","details":{"type":"new","filePath":{"no":"string"}}}],
-		"options":[{"label":"Yes","value":"proceed_once","selectedColor":"#fff"}]}}`))
+		"options":[{"label":"Yes","value":"proceed_once","selectedColor":"#fff"}]}}`), false)
 	require.NoError(t, err)
 	p, ok := line.Event.(PermissionRequest)
 	require.True(t, ok)
@@ -147,7 +147,7 @@ func TestDecodeRequests(t *testing.T) {
 	require.Equal(t, "new", p.ToolUses[1].Details.Type, "unreadable details keep their type")
 	require.Contains(t, string(p.ToolUses[1].Details.Raw), "no")
 
-	line, err = DecodeLine([]byte(`{"type":"request","id":"q1","method":"droid.ask_user","params":{"toolCallId":"c","questions":[{"index":1,"topic":"T","question":"Q","options":["a"],"multiSelect":true}]}}`))
+	line, err = new(Decoder).Decode([]byte(`{"type":"request","id":"q1","method":"droid.ask_user","params":{"toolCallId":"c","questions":[{"index":1,"topic":"T","question":"Q","options":["a"],"multiSelect":true}]}}`), false)
 	require.NoError(t, err)
 	require.Equal(t, QuestionRequest{"q1", "c", []Question{{1, "T", "Q", []string{"a"}, true}}}, line.Event)
 
@@ -162,7 +162,7 @@ func TestDecodeRequests(t *testing.T) {
 		`{"type":"request","id":7,"method":"droid.ask_user","params":{}}`:                        {"ask_user", `7`, true},
 		`{"id":7,"method":"droid.new"}`:                                                          {"new", `7`, false},
 	} {
-		line, err := DecodeLine([]byte(body))
+		line, err := new(Decoder).Decode([]byte(body), false)
 		require.NoError(t, err)
 		require.Equal(t, want.kind, line.Event.(Unknown).Type)
 		require.Equal(t, want.id, string(line.RequestID))
@@ -179,7 +179,7 @@ func TestDecodeResponses(t *testing.T) {
 		`{"type":"response","id":"1","error":"text"}`:                                  {ID: "1", Err: &RPCError{Message: "unreadable error", Data: json.RawMessage(`"text"`)}},
 		`{"type":"response","id":"1","error":{"code":1,"message":"m","data":[1,[2]]}}`: {ID: "1", Err: &RPCError{1, "m", json.RawMessage(`[1,[2]]`)}},
 	} {
-		line, err := DecodeLine([]byte(body))
+		line, err := new(Decoder).Decode([]byte(body), false)
 		require.NoError(t, err)
 		require.Equal(t, &want, line.Response, body)
 	}
@@ -190,7 +190,7 @@ func TestDecodeNoMessage(t *testing.T) {
 		``: ErrNotJSON, `hello`: ErrNotJSON, `{`: ErrNotJSON, `[{}]`: ErrNotJSON, `null`: ErrNotJSON, `{"a":1} {}`: ErrNotJSON,
 		`{}`: ErrNotMessage, `{"id":"1"}`: ErrNotMessage, `{"type":"request","method":"m"}`: ErrNotMessage, `{"type":"other","id":"1","result":1}`: ErrNotMessage,
 	} {
-		_, err := DecodeLine([]byte(body))
+		_, err := new(Decoder).Decode([]byte(body), false)
 		require.ErrorIs(t, err, want, body)
 	}
 }
@@ -207,12 +207,12 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 		`{"type":"response","id":"x","error":{"code":1,"data":{"a":1}}}`,
 	} {
 		buf := []byte(text)
-		got, err := DecodeLine(buf)
+		got, err := new(Decoder).Decode(buf, false)
 		require.NoError(t, err)
 		for i := range buf {
 			buf[i] = '#'
 		}
-		want, err := DecodeLine([]byte(text))
+		want, err := new(Decoder).Decode([]byte(text), false)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -246,7 +246,7 @@ func FuzzDecodeLine(f *testing.F) {
 		f.Add([]byte(notification(body)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		line, err := DecodeLine(data)
+		line, err := new(Decoder).Decode(data, false)
 		if err != nil {
 			require.Equal(t, Line{}, line)
 			return
@@ -281,7 +281,7 @@ func FuzzTextDelta(f *testing.F) {
 		want := TextDelta{MessageID: id, BlockIndex: index, Text: text, Thinking: thinking}
 		body, err := json.Marshal(map[string]any{"type": want.Kind(), "messageId": id, "blockIndex": index, "textDelta": text})
 		require.NoError(t, err)
-		line, err := DecodeLine([]byte(notification(string(body))))
+		line, err := new(Decoder).Decode([]byte(notification(string(body))), false)
 		require.NoError(t, err)
 		want.MessageID, want.Text = strings.ToValidUTF8(id, "\uFFFD"), strings.ToValidUTF8(text, "\uFFFD")
 		if utf8.ValidString(id) && utf8.ValidString(text) {

@@ -286,6 +286,3 @@ func InitialModeSettings(m Mode) SettingsPatch {
 func Efforts() []string {
 	return []string{"none", "dynamic", "off", "minimal", "low", "medium", "high", "xhigh", "max"}
 }
-
-// ValidEffort reports whether droid knows the effort.
-func ValidEffort(effort string) bool { return slices.Contains(Efforts(), effort) }

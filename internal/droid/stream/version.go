@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,13 +34,7 @@ func ParseVersion(s string) (Version, error) {
 
 // AtLeast reports whether v is o or newer. The zero Version is older than all.
 func (v Version) AtLeast(o Version) bool {
-	if v.Major != o.Major {
-		return v.Major > o.Major
-	}
-	if v.Minor != o.Minor {
-		return v.Minor > o.Minor
-	}
-	return v.Patch >= o.Patch
+	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch)) >= 0
 }
 
 // IsZero reports whether droid told no version.
