@@ -110,13 +110,25 @@ func (c *client) lastTitle() (title string) {
 
 // TestSetTitle: a session is named before its first prompt and after it, while it is
 // open and when it is closed; droid's own title does not come back. A session that
-// another agent has open is left alone.
+// another agent has open is left alone. A droid that cannot rename says so, and what helps.
 func TestSetTitle(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hi."})
 		model.On("again", modelserver.Step{Text: "Still here."})
 		c := startAgent(t, h)
 		s := c.open(h)
+		if h.version == oldestDroid {
+			require.Equal(t, "Hi.", s.prompt("hello").end(turnLimit).text())
+			for range 2 { // open, and then closed
+				_, err := c.call("session/set_title", map[string]any{"sessionId": s.id, "title": "x"})
+				require.ErrorContains(t, err, "droid_too_old: This droid (protocol 1.15.0) cannot rename a session; droid 0.117 and newer can. Update droid")
+				_, _ = c.call("session/close", map[string]any{"sessionId": s.id}) // the second time it is
+			}
+			require.NotEqual(t, "x", c.titleOf(h, s.id))
+			c.mustCall("session/load", h.params(s.id), nil)
+			require.Equal(t, "Still here.", s.prompt("again").end(turnLimit).text())
+			return
+		}
 		require.Equal(t, "My own title", c.setTitle(s.id, " My own\n title "))
 		require.Equal(t, "Hi.", s.prompt("hello").end(turnLimit).text())
 		require.Equal(t, "Hi.", s.prompt("hello").end(turnLimit).text())

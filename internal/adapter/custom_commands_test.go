@@ -3,8 +3,6 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,33 +14,6 @@ import (
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
 )
-
-// commandRoom is a home and a project of a test's own.
-type commandRoom struct {
-	t           testing.TB
-	home, works string
-}
-
-func newCommandRoom(t *testing.T) commandRoom {
-	root := t.TempDir()
-	r := commandRoom{t, filepath.Join(root, "me"), filepath.Join(root, "we [ird]*? {x}.ünï")}
-	require.NoError(t, os.MkdirAll(r.home, 0o755))
-	require.NoError(t, os.MkdirAll(r.works, 0o755))
-	t.Setenv("HOME", r.home)
-	t.Setenv("USERPROFILE", r.home)
-	return r
-}
-
-func (r commandRoom) write(path, text string) {
-	r.t.Helper()
-	require.NoError(r.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(r.t, os.WriteFile(path, []byte(text), 0o600))
-}
-
-func (r commandRoom) project(name, text string) {
-	r.t.Helper()
-	r.write(filepath.Join(r.works, ".factory", "commands", name), text)
-}
 
 // commandsTold are the commands that the editor was told last.
 func (e *editor) commandsTold() (names []string) {
@@ -69,53 +40,71 @@ func sayAgain() fakedroid.Script {
 	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) })
 }
 
-// Commands that come, change and go while a session is open do so for its editor, also
-// where droid does not list them (yet).
-func TestCommandsFollowTheFiles(t *testing.T) {
-	for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
-		t.Run(string(v), func(t *testing.T) {
-			r := newCommandRoom(t)
-			synctest.Test(t, func(t *testing.T) {
-				e := beginIn(t, r.works, playing(sayAgain(), fakedroid.WithVersion(v)))
-				synctest.Wait()
-				require.NotContains(t, e.commandsTold(), "greet")
+// lister is a droid that expands commands and skills, and lists what the test says.
+type lister struct{ names atomic.Pointer[[]any] }
 
-				r.project("sub/greet.md", "---\r\ndescription: Greets\r\n---\r\n\r\nHello $ARGUMENTS\r\n")
-				require.Equal(t, "end_turn", e.run("/greet Bob"), "at once")
-				require.Contains(t, e.updates(), "agent: droid: Hello Bob\n")
-				require.Contains(t, e.commandsTold(), "greet")
-
-				r.project("later.md", "Later")
-				time.Sleep(time.Hour)
-				require.NotContains(t, e.commandsTold(), "later", "nobody looks while nothing happens")
-				require.Equal(t, "end_turn", e.run("hello"))
-				synctest.Wait()
-				require.Contains(t, e.commandsTold(), "later", "the end of a turn")
-
-				r.project("sub/greet.md", "Good day $ARGUMENTS")
-				require.Equal(t, "end_turn", e.run("/GREET Eve"))
-				require.Contains(t, e.updates(), "agent: droid: Good day Eve")
-
-				require.NoError(t, os.Remove(filepath.Join(r.works, ".factory", "commands", "later.md")))
-				require.Equal(t, "end_turn", e.run("/later"))
-				require.Contains(t, e.updates(), "agent: droid: /later")
-				require.NotContains(t, e.commandsTold(), "later")
-				require.Contains(t, e.commandsTold(), "greet")
-
-				r.project("shown.md", "Shown")
-				require.Equal(t, "end_turn", e.run("/help"))
-				require.Contains(t, strings.Join(e.updates(), "\n"), "`/shown ")
-			})
-		})
+func (l *lister) has(names ...string) {
+	var all []any
+	for _, name := range names {
+		all = append(all, fakedroid.Fields{"name": name})
 	}
+	l.names.Store(&all)
+}
+
+func (l *lister) option() fakedroid.Option {
+	return fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
+		return fakedroid.Fields{"commands": *l.names.Load()}, ""
+	})
+}
+
+// Commands that come and go while a session is open do so for its editor: with the end of
+// a turn, a prompt that begins with "/", and /help.
+func TestCommandsFollowDroidsList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var droid lister
+		droid.has("greet")
+		e := beginIn(t, "/workspace", playing(sayAgain(), droid.option()))
+		synctest.Wait()
+		require.Contains(t, e.commandsTold(), "greet")
+		droid.has("greet", "later")
+		time.Sleep(time.Hour)
+		require.NotContains(t, e.commandsTold(), "later", "nobody looks while nothing happens")
+		require.Equal(t, "end_turn", e.run("hello"))
+		synctest.Wait()
+		require.Contains(t, e.commandsTold(), "later", "the end of a turn")
+		require.Equal(t, "end_turn", e.run("/greet Bob"))
+		require.Contains(t, e.updates(), "agent: droid: /greet Bob", "it is droid's")
+		droid.has("greet", "shown")
+		require.Equal(t, "end_turn", e.run("/help"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "`/shown ")
+		require.NotContains(t, e.commandsTold(), "later")
+	})
+}
+
+// A droid that does not expand commands and skills (before 0.215) is not asked for them:
+// none is offered, and what begins like one goes to the model.
+func TestNoCommandsOfADroidThatIsTooOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var droid lister
+		droid.has("greet")
+		skills := fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
+			return fakedroid.Fields{"skills": []any{fakedroid.Fields{"name": "demo", "location": "project"}}}, ""
+		})
+		e := beginIn(t, "/workspace", playing(sayAgain(), fakedroid.WithVersion(fakedroid.V099), droid.option(), skills))
+		require.Equal(t, "end_turn", e.run("/greet Bob"))
+		require.Contains(t, e.updates(), "agent: droid: /greet Bob")
+		synctest.Wait()
+		require.NotContains(t, e.commandsTold(), "greet")
+		require.NotContains(t, e.commandsTold(), "demo")
+		require.Contains(t, e.commandsTold(), "compact")
+	})
 }
 
 // A list that droid does not give again is not taken for an empty one.
 func TestCommandsStayWithoutAnAnswer(t *testing.T) {
-	r := newCommandRoom(t)
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		e := beginIn(t, r.works, playing(sayAgain(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
+		e := beginIn(t, "/workspace", playing(sayAgain(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
 			if asked++; asked > 1 {
 				return fakedroid.NoAnswer{}, ""
 			}
@@ -135,44 +124,17 @@ func TestCommandsStayWithoutAnAnswer(t *testing.T) {
 
 // droid fails at a command that was removed while it ran (0.225). The user is told why.
 func TestRemovedCommandSaysSo(t *testing.T) {
-	r := newCommandRoom(t)
 	synctest.Test(t, func(t *testing.T) {
-		var names atomic.Pointer[[]any]
-		names.Store(&[]any{fakedroid.Fields{"name": "mine"}, fakedroid.Fields{"name": "other"}})
-		e := beginIn(t, r.works, playing(sayAgain(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"commands": *names.Load()}, ""
-		})))
+		var droid lister
+		droid.has("mine", "other")
+		e := beginIn(t, "/workspace", playing(sayAgain(), droid.option()))
 		require.Equal(t, "end_turn", e.run("/mine now"))
-		names.Store(&[]any{fakedroid.Fields{"name": "other"}})
+		droid.has("other")
 		require.Contains(t, e.run("/Mine now"), "was removed")
 		require.NotContains(t, e.commandsTold(), "mine")
 		require.Equal(t, "end_turn", e.run("/other"))
 		require.Equal(t, "end_turn", e.run("/nothing"))
-
-		r.project("mine.md", "Again $ARGUMENTS")
+		droid.has("other", "mine")
 		require.Equal(t, "end_turn", e.run("/mine now"))
-		require.Contains(t, e.updates(), "agent: droid: Again now")
-	})
-}
-
-// A skill whose file is gone is not offered, though 0.117 goes on listing it.
-func TestRemovedSkillIsNotOffered(t *testing.T) {
-	r := newCommandRoom(t)
-	synctest.Test(t, func(t *testing.T) {
-		file := filepath.Join(r.works, ".factory", "skills", "demo", "SKILL.md")
-		r.write(file, "demo")
-		e := beginIn(t, r.works, playing(sayAgain(), fakedroid.WithVersion(fakedroid.V099), fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"skills": []any{
-				fakedroid.Fields{"name": "demo", "description": "d", "location": "project", "filePath": file},
-				fakedroid.Fields{"name": "unknown", "description": "d", "location": "personal"},
-			}}, ""
-		})))
-		synctest.Wait()
-		require.Subset(t, e.commandsTold(), []string{"demo", "unknown"})
-		require.NoError(t, os.Remove(file))
-		require.Equal(t, "end_turn", e.run("hello"))
-		synctest.Wait()
-		require.NotContains(t, e.commandsTold(), "demo")
-		require.Contains(t, e.commandsTold(), "unknown")
 	})
 }

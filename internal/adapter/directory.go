@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
 	"droid-acp/internal/opening"
 )
@@ -59,4 +60,12 @@ func (a *Agent) rootsOf(id string) []string {
 		return s.instructed.Load().Roots
 	}
 	return nil
+}
+
+// checkWords ends a droid that has not taken the words of its new session (before 0.215).
+// The next process gets them when it starts, see Opener.Added.
+func (s *Session) checkWords() {
+	if s.instructed.Load().Text != "" && s.proc.Client() != nil && !s.proc.Has(stream.StoresSystemPrompt) {
+		s.leave()
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"testing/synctest"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -30,7 +31,6 @@ type disk struct {
 	own      string // the agent's directory
 	old, new string
 	declares string // client capabilities, "" for none
-	more     fakedroid.Option
 }
 
 func newDisk(t *testing.T, v fakedroid.Option) *disk {
@@ -46,9 +46,6 @@ func (d *disk) open(t *testing.T, v fakedroid.Option, script fakedroid.Script) *
 	d.old, d.new = filepath.Join(base, "old"), filepath.Join(base, "new")
 	for _, dir := range []string{d.own, d.old, d.new} {
 		require.NoError(t, os.Mkdir(dir, 0o755))
-	}
-	if d.more != nil {
-		d.fleet.options = append(d.fleet.options, d.more)
 	}
 	d.store = store.New(d.root, zap.NewNop())
 	d.fleet.store.Directory = func(id string) string {
@@ -251,7 +248,8 @@ func TestSpareServesItsOwnDirectory(t *testing.T) {
 
 // A title that is given to a stored session moves nothing.
 func TestTitleLeavesTheDirectory(t *testing.T) {
-	onDisk(t, func(t *testing.T, d *disk) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk(t, fakedroid.WithVersion(fakedroid.V0225))
 		id := d.stored(d.old)
 		require.Nil(t, d.call("session/set_title", fmt.Sprintf(`{"sessionId":%q,"title":"T"}`, id)).Error) // as the file has it, which this droid does not change
 		require.Equal(t, d.old, d.dirs[len(d.dirs)-1])

@@ -21,8 +21,7 @@ import (
 // hangTests are what a user does that comes to each call that may hang, by the name of the
 // call. internal/walls holds that each has one. They use the session "mine", and a stored one.
 var hangTests = map[bounded.Call]func(d *disk, stored string){
-	"stat":         opensSession,
-	"commandFiles": opensSession, "stat of a skill": opensSession,
+	"stat":           opensSession,
 	"EvalSymlinks":   loadsStored,
 	"wsl.Here":       opensSession,
 	"Trust.Look":     opensSession,
@@ -39,7 +38,6 @@ var hangTests = map[bounded.Call]func(d *disk, stored string){
 	"Store.Title":       func(d *disk, _ string) { d.prompt("/compact") },
 	"Store.Link":        func(d *disk, _ string) { d.prompt("/compact") },
 	"Store.Summary":     func(d *disk, _ string) { d.prompt("/compact") },
-	"Store.SetTitle":    func(d *disk, _ string) { d.prompt("/rename x") },
 	"Store.Delete":      func(d *disk, stored string) { d.request("session/delete", fmt.Sprintf(`{"sessionId":%q}`, stored)) },
 	"release":           func(d *disk, _ string) { d.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, d.session)) },
 	"editorfs.Open":     nil,                     // TestInitializeOnADiskThatHangs
@@ -83,15 +81,9 @@ func TestCallsThatHang(t *testing.T) {
 			continue
 		}
 		t.Run(string(call), func(t *testing.T) {
-			v := fakedroid.V0225
-			if call == "Store.SetTitle" {
-				v = fakedroid.V099 // which does not do it itself
-			}
 			synctest.Test(t, func(t *testing.T) {
-				d := &disk{declares: `{"session":{"compaction":{}}}`, more: fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
-					return fakedroid.Fields{"skills": []any{fakedroid.Fields{"name": "demo", "location": "project", "filePath": "/demo/SKILL.md"}}}, ""
-				})}
-				d.open(t, fakedroid.WithVersion(v), eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+				d := &disk{declares: `{"session":{"compaction":{}}}`}
+				d.open(t, fakedroid.WithVersion(fakedroid.V0225), eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 					if p.Text == "wait" {
 						return d.Pause(time.Minute)
 					}

@@ -193,8 +193,7 @@ func (p *userPrompt) check() *acp.RequestError {
 }
 
 // compose makes the message of a prompt that is about to go to droid, as the session can
-// take it now. It puts the text of a command in the place of its name, where droid does
-// not do that.
+// take it now.
 func (p *userPrompt) compose() *acp.RequestError {
 	s := p.s
 	if p.further != nil && p.further.words != "" {
@@ -211,6 +210,5 @@ func (p *userPrompt) compose() *acp.RequestError {
 		return problem.InvalidParams("%v", err)
 	}
 	p.message = message
-	p.message.Text = s.commands.Expand(message.Text)
 	return p.refusedProgram()
 }

@@ -63,7 +63,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 	if failure != nil {
 		return nil, problem.NotOpened("", failure)
 	}
-	return a.takeUp(c, client, info, w, (*Session).checkDefaults)
+	return a.takeUp(c, client, info, w, (*Session).checkDefaults, (*Session).checkWords)
 }
 
 // takeUp registers the session that a process has just opened, and returns the

@@ -74,8 +74,12 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 }
 
 // rename has a process rename the session that it works on. It returns when the title
-// is stored; answered says that droid has also said so.
+// is stored; answered says that droid has also said so. One that cannot rename (0.99) is
+// not asked.
 func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title string) (answered bool, err error) {
+	if err := client.Version().Needs(stream.RenamesSessions); err != nil {
+		return true, err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 	defer cancel()
 	before, unknown := a.opener.Find(ctx, id)
@@ -117,23 +121,12 @@ func (a *Agent) renamed(ctx context.Context, id, before, title string) error {
 	return errNotRenamed
 }
 
-// nameIn gives a title to the session that a process works on and in which no turn runs:
-// droid does it, or, where it cannot (0.99), its file is changed.
-func (a *Agent) nameIn(ctx context.Context, client *droid.Client, id, title string) error {
-	if !client.Version().Has(stream.RenamesSessions) {
-		return a.writeTitle(ctx, id, title)
-	}
-	_, err := a.rename(ctx, client, id, title)
-	return err
-}
-
 func (a *Agent) titleStored(ctx context.Context, id, title string) bool {
 	found, err := a.opener.Find(ctx, id)
 	return err == nil && found.Title == title
 }
 
-// setTitle names a session that is open here: droid does it, or, where it cannot
-// (0.99), its file is changed while no turn runs.
+// setTitle has droid name a session that is open here.
 func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 	s.inTurn(turns.Session, func(over func(error)) {
 		s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
@@ -143,6 +136,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 				return
 			}
 			stored := func(err error) {
+				defer over(nil)
 				if err != nil {
 					done(problem.NotDone(problem.Naming, err))
 					return
@@ -151,43 +145,16 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 				done(nil)
 			}
 			client, id := s.proc.Client(), s.droidID
-			if !client.Version().Has(stream.RenamesSessions) {
-				s.writeTitle(id, title, stored) // that holds prompts, and no change of the mode meanwhile
-				over(nil)
-				return
-			}
 			s.Do(func(ctx context.Context) {
 				_, err := s.agent.rename(ctx, client, id, title)
-				s.Post(func() {
-					defer over(nil)
-					stored(err)
-				})
-			}, func() { defer over(nil); stored(problem.Lost()) })
+				s.Post(func() { stored(err) })
+			}, func() { stored(problem.Lost()) })
 		})
 	})
 }
 
-// writeTitle writes a title into the file of droid's session when no prompt runs, and
-// keeps prompts from starting meanwhile.
-func (s *Session) writeTitle(id, title string, done func(error)) {
-	s.line.Take("a title", needNoPrompt, func(end func()) {
-		finish := func(err error) { end(); done(err) }
-		s.Do(func(ctx context.Context) {
-			err := s.agent.writeTitle(ctx, id, title)
-			s.Post(func() { finish(err) })
-		}, func() { finish(problem.Lost()) })
-	}, needQuiet)
-}
-
-// writeTitle writes a title into the file of a session in which no turn runs.
-func (a *Agent) writeTitle(ctx context.Context, id, title string) error {
-	_, err := bounded.Do(ctx, a.calls, "Store.SetTitle", "session "+id, bounded.Done(func() error { return a.cfg.Store.SetTitle(id, title) }))
-	return err
-}
-
 // titled notes a title and tells the editor. After the user has given one, droid still
-// tells what it would have called the session, which counts no more: 0.99 the first prompt,
-// although it keeps the user's title.
+// tells what it would have called the session, which counts no more.
 func (s *Session) titled(title string, byUser bool) {
 	if s.thread.call(title, byUser) {
 		s.tellTitle(title)
@@ -236,25 +203,14 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 // nameStored has a process that has loaded a session name it, and ends the process,
 // politely until polite ends; then it calls leave.
 func (a *Agent) nameStored(ctx, polite context.Context, client *droid.Client, id, title string, leave func()) *acp.RequestError {
-	able := client.Version().Has(stream.RenamesSessions)
-	var answered bool
-	var err error
-	if able {
-		answered, err = a.rename(ctx, client, id, title)
-	}
-	if answered || !able { // it has nothing left to write
+	answered, err := a.rename(ctx, client, id, title)
+	if answered { // it has nothing left to write
 		client.Kill()
 	}
-	if !able {
+	a.sessions.Beside(func() {
+		defer leave()
 		process.Close(polite, client)
-		err = a.writeTitle(ctx, id, title)
-		leave()
-	} else {
-		a.sessions.Beside(func() {
-			defer leave()
-			process.Close(polite, client)
-		})
-	}
+	})
 	if err != nil {
 		return problem.NotDone(problem.Naming, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -77,38 +78,55 @@ func titled(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 }
 
 // An open session: droid renames it, the editor is told, and no title of droid's own
-// takes its place. 0.99 cannot rename; its file is changed.
+// takes its place.
 func TestSetTitleOfOpenSession(t *testing.T) {
-	for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
-		t.Run(string(v), func(t *testing.T) {
-			root := t.TempDir()
-			synctest.Test(t, func(t *testing.T) {
-				s := openTitles(t, root, v, eachPrompt(titled))
-				s.beginSession()
-				s.write(s.session, "New Session")
-				for _, title := range []string{"  My\n own\ttitle ", "A fake session"} {
-					want := map[string]string{"A fake session": "A fake session"}[title]
-					if want == "" {
-						want = "My own title"
-					}
-					answer := s.setTitle(s.session, title)
-					require.Nil(t, answer.Error)
-					require.JSONEq(t, fmt.Sprintf(`{"title":%q}`, want), string(answer.Result))
-					require.Equal(t, "end_turn", s.run("hello"))
-					require.JSONEq(t, fmt.Sprintf(`{"sessionUpdate":"session_info_update","title":%q}`, want), string(s.lastUpdate("session_info_update")))
-					if v == fakedroid.V099 {
-						require.Equal(t, want, s.titleInStore(s.session))
-					}
-				}
-				if v != fakedroid.V099 {
-					require.Equal(t, []string{"My own title", "A fake session"}, s.renamed)
-				}
-				require.Nil(t, s.call("session/load", sessionParamsOf(s.session)).Error)
-				shown := s.updates()
-				require.Equal(t, []string{"agent: hi", "session_info_update A fake session"}, shown[len(shown)-2:], "it is told again with the history")
-			})
-		})
-	}
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := openTitles(t, root, fakedroid.V0225, eachPrompt(titled))
+		s.beginSession()
+		s.write(s.session, "New Session")
+		for _, title := range []string{"  My\n own\ttitle ", "A fake session"} { // the last is the fake's own word for it
+			want := store.CleanTitle(title)
+			s.renamed = nil
+			answer := s.setTitle(s.session, title)
+			require.Nil(t, answer.Error)
+			require.JSONEq(t, fmt.Sprintf(`{"title":%q}`, want), string(answer.Result))
+			require.Equal(t, "end_turn", s.run("hello"))
+			told := fmt.Sprintf(`{"sessionUpdate":"session_info_update","title":%q}`, want)
+			require.JSONEq(t, told, string(s.lastUpdate("session_info_update")))
+			require.Equal(t, []string{want}, s.renamed)
+		}
+		require.Nil(t, s.call("session/load", sessionParamsOf(s.session)).Error)
+		shown := s.updates()
+		require.Equal(t, []string{"agent: hi", "session_info_update A fake session"}, shown[len(shown)-2:], "it is told again with the history")
+	})
+}
+
+// A droid that cannot rename (0.99) is not asked, whether the session is open or not. Who asks
+// is told why and what to do, and the session goes on.
+func TestSetTitleOfADroidThatIsTooOld(t *testing.T) {
+	const why = "cannot rename a session; droid 0.117 and newer can. Update droid: `droid update`"
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := openTitles(t, root, fakedroid.V099, says("hi"))
+		s.beginSession()
+		id := s.sessions.Add("/workspace")
+		for _, id := range []string{s.session, id} {
+			s.write(id, "before")
+			answer := s.setTitle(id, "x")
+			require.NotNil(t, answer.Error)
+			require.Contains(t, answer.Error.Message, "droid_too_old: This droid (protocol 1.15.0) "+why)
+			require.Equal(t, "before", s.titleInStore(id))
+		}
+		require.Equal(t, "end_turn", s.run("/rename x"))
+		require.Contains(t, strings.Join(s.updates(), "\n"), "The session was not renamed: This droid (protocol 1.15.0) "+why)
+		require.Equal(t, "end_turn", s.run("/status"))
+		require.Contains(t, strings.Join(s.updates(), "\n"), "protocol 1.15.0; it cannot rename a session, list custom commands")
+		require.Empty(t, s.renamed)
+		s.session = id
+		require.Nil(t, s.call("session/load", sessionParamsOf(id)).Error, "afterwards it can be opened")
+		require.Equal(t, "end_turn", s.run("hello"))
+	})
 }
 
 // Where the disk is full or HOME is read-only, droid may say that it has renamed the session,
@@ -138,28 +156,21 @@ func TestSetTitleThatIsNotStored(t *testing.T) {
 // Any session that is listed can be named, by a droid that is gone afterwards. A droid
 // that has written the title and does not answer yet is not waited for.
 func TestSetTitleOfStoredSession(t *testing.T) {
-	for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
-		for _, slow := range []bool{false, true} {
-			t.Run(fmt.Sprint(v, slow), func(t *testing.T) {
-				root := t.TempDir()
-				synctest.Test(t, func(t *testing.T) {
-					s := openTitles(t, root, v, says("hi"))
-					s.slow = slow
-					id := s.sessions.Add("/workspace")
-					s.write(id, "before")
-					answer := s.setTitle(id, "My own title")
-					require.Nil(t, answer.Error)
-					require.JSONEq(t, `{"title":"My own title"}`, string(answer.Result))
-					if slow || v == fakedroid.V099 {
-						require.Equal(t, "My own title", s.titleInStore(id))
-					}
-					require.False(t, s.agent.cfg.Store.Held(id) && v == fakedroid.V099)
-					s.session = id
-					require.Nil(t, s.call("session/load", sessionParamsOf(id)).Error, "afterwards it can be opened")
-					require.Equal(t, "end_turn", s.run("hello"))
-				})
-			})
-		}
+	for _, slow := range []bool{false, true} {
+		root := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			s := openTitles(t, root, fakedroid.V0225, says("hi"))
+			s.slow = slow
+			id := s.sessions.Add("/workspace")
+			s.write(id, "before")
+			answer := s.setTitle(id, "My own title")
+			require.Nil(t, answer.Error)
+			require.JSONEq(t, `{"title":"My own title"}`, string(answer.Result))
+			require.Equal(t, "My own title", s.titleInStore(id))
+			s.session = id
+			require.Nil(t, s.call("session/load", sessionParamsOf(id)).Error, "afterwards it can be opened")
+			require.Equal(t, "end_turn", s.run("hello"))
+		})
 	}
 }
 

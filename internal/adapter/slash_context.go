@@ -9,18 +9,11 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// contextCommand shows what fills the context window, as far as droid tells.
+// contextCommand shows what fills the context window.
 func contextCommand(r *slashRun, _ string) {
-	last := r.s.usage.Told().LastCall
 	r.ask("droid did not tell what fills the context window", func(ctx context.Context, client *droid.Client) (string, error) {
-		version := client.Version()
-		if !version.Has(stream.TellsContextUse) {
-			return version.Lacks(stream.TellsContextUse) +
-				fmt.Sprintf(" The last model call read %d tokens.", last.InputTokens+last.CacheReadTokens), nil
-		}
-		if !version.Has(stream.TellsContextParts) {
-			stats, err := client.ContextStats(ctx)
-			return fmt.Sprintf("%d of %d tokens (%s).", stats.Used, stats.Limit, stats.Accuracy), err
+		if version := client.Version(); !version.Has(stream.TellsContextParts) {
+			return version.Lacks(stream.TellsContextParts), nil
 		}
 		b, err := client.ContextBreakdown(ctx)
 		var out strings.Builder

@@ -17,7 +17,8 @@ func renameCommand(r *slashRun, title string) {
 	r.droid(func(client *droid.Client) {
 		s, id := r.s, r.s.droidID
 		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
-			return s.agent.nameIn(ctx, client, id, title) // no turn of droid's runs beside a command
+			_, err := s.agent.rename(ctx, client, id, title)
+			return err
 		}, func(err error) {
 			if err != nil {
 				r.fail("The session was not renamed", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"droid-acp/internal/bounded"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
 )
@@ -25,7 +26,11 @@ func statusCommand(r *slashRun, _ string) {
 		}
 		protocol := "no process runs; the next prompt starts one"
 		if s.proc.Client() != nil {
-			protocol = "protocol " + s.proc.Client().Version().String()
+			version := s.proc.Client().Version()
+			protocol = "protocol " + version.String()
+			if missing := version.Missing(); missing != "" {
+				protocol += "; it " + missing + ". " + stream.Update
+			}
 		}
 		waits := "nothing"
 		if all := s.waits(time.Now()); len(all) > 0 {

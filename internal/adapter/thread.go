@@ -96,7 +96,7 @@ func (s *Session) carryTitle(title string, done func()) {
 	}
 	client, id := s.proc.Client(), s.droidID
 	s.Do(func(ctx context.Context) {
-		if err := s.agent.nameIn(ctx, client, id, title); err != nil {
+		if _, err := s.agent.rename(ctx, client, id, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
 		}
 		s.Post(done)

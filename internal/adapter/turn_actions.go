@@ -75,7 +75,7 @@ func (p *userPrompt) needDroid() {
 			}
 			p.whenTrusted(func() {
 				p.inItsMode(func() {
-					s.whenServersStarted(func() { p.whenLinksSeen(func() { p.whenExpanded(ready) }) })
+					s.whenServersStarted(func() { p.whenLinksSeen(func() { p.whenKnown(ready) }) })
 				})
 			})
 		})

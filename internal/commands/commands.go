@@ -1,7 +1,6 @@
 // Package commands knows the commands of a session that are not this agent's own: custom
-// commands of the user and the project, and skills. It takes what droid lists and what
-// stands in files, and gives what the editor is offered and what a prompt that begins with
-// "/name" becomes.
+// commands of the user and the project, and skills, as droid lists them. droid expands
+// them in a prompt.
 package commands
 
 import (
@@ -16,7 +15,6 @@ import (
 type List struct {
 	found   Found
 	offered []protocol.AvailableCommand // each name once
-	texts   map[string]string           // of those that droid does not expand itself
 	gone    []string                    // what droid listed once and does not list any more
 	known   bool                        // a look has ended
 
@@ -41,7 +39,7 @@ func (l *List) Take(look int, found Found) {
 	}
 	l.gone = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(l.gone))), found.lists)
 	l.found, l.known, l.taken = found, true, look
-	l.offered, l.texts = found.offered()
+	l.offered = found.offered()
 }
 
 // Known reports whether a look has ended.
@@ -56,23 +54,6 @@ func (l *List) Has(name string) bool { return has(l.offered, protocol.Line(name)
 // Removed reports whether a name is that of a command which was removed while droid ran.
 // droid ends a turn that begins with it, as failed (0.225).
 func (l *List) Removed(name string) bool { return !l.Has(name) && slices.Contains(l.gone, Name(name)) }
-
-// Expand replaces "/name args" by the command's text where droid does not do that itself:
-// before 0.215, and for commands that droid does not list.
-func (l *List) Expand(text string) string {
-	name, args, ok := Split(text)
-	if !ok {
-		return text
-	}
-	body, ok := l.texts[name]
-	if !ok && !strings.ContainsAny(name, `/\`) { // no path
-		body, ok = l.texts[Name(name)] // droid, too, takes /NAME for /name (0.215 and 0.225)
-	}
-	if ok {
-		return strings.ReplaceAll(body, "$ARGUMENTS", args)
-	}
-	return text
-}
 
 // Split splits a prompt "/name args".
 func Split(text string) (name, args string, ok bool) {

@@ -6,8 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 )
 
 func TestSplit(t *testing.T) {
@@ -41,27 +39,17 @@ func (l *List) names() (names []string) {
 
 // Each name is offered once, and only what can be typed.
 func TestOffered(t *testing.T) {
-	v0225, err := stream.ParseVersion("1.220.0")
-	require.NoError(t, err)
 	yes, no := true, false
 	var l List
 	require.False(t, l.Known())
 	l.Take(l.Look(), Found{
-		version:  v0225,
 		commands: []droid.CustomCommand{{Name: "a-b", Description: "First"}, {Name: "-"}, {Name: "c"}, {Name: "a-b", Description: "Last"}},
 		skills: []droid.Skill{{Name: "My Skill", UserInvocable: &yes}, {Name: "demo"}, {Name: "inner", UserInvocable: &no}, {Name: "off", Enabled: &no},
 			{Name: "droid's", Location: "builtin"}, {Name: "c"}, {}},
-		files: Files{[]protocol.AvailableCommand{describe("new", "", ""), describe("c", "", "")}, map[string]string{"new": "New $ARGUMENTS", "c": "no"}},
 	})
 	require.True(t, l.Known())
-	require.Equal(t, []string{"c", "a-b", "new", "my-skill", "demo"}, l.names())
+	require.Equal(t, []string{"c", "a-b", "demo"}, l.names())
 	require.EqualValues(t, "Last", l.Offered()[1].Description, "that is what droid runs")
-	for text, want := range map[string]string{
-		"/new x": "New x", "/NEW x": "New x", "/my-skill now": `Use your skill "My Skill" now. now`, // droid does not
-		"/c x": "/c x", "/demo": "/demo", "/other": "/other", "new": "new", "/new/": "/new/", // droid's
-	} {
-		require.Equal(t, want, l.Expand(text), text)
-	}
 }
 
 // What droid does not tell again stays, what it lists no more is gone, and a look that began
@@ -78,7 +66,7 @@ func TestTake(t *testing.T) {
 	l.Take(l.Look(), listed("a", "b"))
 	l.Take(early, listed("late"))
 	require.Equal(t, []string{"a", "b"}, l.names())
-	l.Take(l.Look(), Found{files: Files{texts: map[string]string{}}})
+	l.Take(l.Look(), Found{})
 	require.Equal(t, []string{"a", "b"}, l.names(), "droid did not answer")
 	l.Take(l.Look(), listed("b"))
 	require.Equal(t, []string{"b"}, l.names())

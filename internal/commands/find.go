@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,44 +12,29 @@ import (
 	"droid-acp/internal/show"
 )
 
-// Disk reads the disk for Find. Its calls may hang; who makes a Disk bounds them.
-type Disk struct {
-	Files   func() (Files, error)  // as ReadFiles does
-	Missing func(path string) bool // there is no file of this path
-}
-
 // Found is what was found in one look.
 type Found struct {
-	version  stream.Version
 	commands []droid.CustomCommand // as droid lists them; nil when it did not
 	skills   []droid.Skill         // likewise
-	files    Files                 // likewise
 }
 
-// Find asks droid for its commands and skills until ctx ends, and reads the command files.
-func Find(ctx context.Context, client *droid.Client, disk Disk) Found {
-	found := Found{version: client.Version()}
-	if found.version.Has(stream.ExpandsCommands) {
-		if commands, err := client.Commands(ctx); err == nil {
-			found.commands = append([]droid.CustomCommand{}, commands...)
-		}
+// Find asks droid for its commands and skills until ctx ends. One that does not expand them
+// in a prompt (before 0.215) is not asked, so that nothing is offered which would not work.
+func Find(ctx context.Context, client *droid.Client) (found Found) {
+	if !client.Version().Has(stream.ExpandsCommands) {
+		return found
 	}
-	if found.version.Has(stream.ListsSkills) {
-		if skills, err := client.Skills(ctx); err == nil {
-			found.skills = slices.DeleteFunc(append([]droid.Skill{}, skills...), func(s droid.Skill) bool { // 0.117 goes on listing one that was removed
-				return s.Location != "builtin" && filepath.IsAbs(s.FilePath) && disk.Missing(s.FilePath)
-			})
-		}
+	if commands, err := client.Commands(ctx); err == nil {
+		found.commands = append([]droid.CustomCommand{}, commands...)
 	}
-	found.files, _ = disk.Files() // what cannot be read is as before
+	if skills, err := client.Skills(ctx); err == nil {
+		found.skills = append([]droid.Skill{}, skills...)
+	}
 	return found
 }
 
-// after adds what droid did not tell this time, or could not be read, and was known before.
+// after adds what droid did not tell this time and was known before.
 func (f Found) after(before Found) Found {
-	if f.files.texts == nil {
-		f.files = before.files
-	}
 	if f.commands == nil {
 		f.commands = before.commands
 	}
@@ -65,10 +49,8 @@ func (f Found) lists(name string) bool {
 	return slices.ContainsFunc(f.commands, func(c droid.CustomCommand) bool { return c.Name == name })
 }
 
-// offered are the commands that a user can type, and the texts of those that droid does
-// not expand itself.
-func (f Found) offered() (all []protocol.AvailableCommand, texts map[string]string) {
-	texts = make(map[string]string)
+// offered are the commands that a user can type.
+func (f Found) offered() (all []protocol.AvailableCommand) {
 	for _, c := range slices.Backward(f.commands) { // of one name, droid runs the last
 		// droid gives the name "-" to all that have no letter and no digit.
 		if strings.Trim(c.Name, "-") != "" && !has(all, protocol.Line(c.Name)) {
@@ -76,35 +58,19 @@ func (f Found) offered() (all []protocol.AvailableCommand, texts map[string]stri
 		}
 	}
 	slices.Reverse(all)
-	// Since 0.215 droid lists the files itself, but not at once: some turns later if their
-	// directory was not there when the session was opened.
-	for _, c := range f.files.commands {
-		if !has(all, c.Name) {
-			all = append(all, c)
-			texts[string(c.Name)] = f.files.texts[string(c.Name)]
-		}
-	}
 	for _, skill := range f.skills {
-		name, expands := skill.Name, f.version.Has(stream.ExpandsSkills)
-		if strings.ContainsFunc(name, unicode.IsSpace) { // droid does not take such a name (0.225)
-			name, expands = Name(name), false
-		}
-		if !isTyped(skill) || has(all, protocol.Line(name)) {
-			continue
-		}
-		all = append(all, describe(name, skill.Description, ""))
-		if !expands {
-			texts[name] = "Use your skill \"" + skill.Name + "\" now. $ARGUMENTS"
+		if isTyped(skill) && !has(all, protocol.Line(skill.Name)) {
+			all = append(all, describe(skill.Name, skill.Description, ""))
 		}
 	}
-	return all, texts
+	return all
 }
 
 // isTyped reports whether users start a skill by typing its name. Where droid does not
-// say, that holds for all but droid's own skills.
+// say, that holds for all but droid's own skills. droid takes no name with a space in it (0.225).
 func isTyped(skill droid.Skill) bool {
 	switch {
-	case skill.Name == "" || skill.Enabled != nil && !*skill.Enabled:
+	case skill.Name == "" || strings.ContainsFunc(skill.Name, unicode.IsSpace) || skill.Enabled != nil && !*skill.Enabled:
 		return false
 	case skill.UserInvocable == nil:
 		return skill.Location != "builtin"

@@ -39,6 +39,11 @@ func TryIt(program string) string {
 	return "Look whether `" + word(program) + " --version` works in a terminal."
 }
 
+// UpdateIt is the remedy for a droid that is too old. program is where it lies.
+func UpdateIt(program string) string {
+	return "Update droid, by `" + word(program) + " update` or as you installed it."
+}
+
 // missing explains that there is no droid program.
 func missing(err *droid.NotFoundError) *Trouble {
 	cause := Sentence(err)

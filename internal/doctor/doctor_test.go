@@ -252,6 +252,11 @@ func TestOldDroid(t *testing.T) {
 	r := newHouse(t, "old").report()
 	require.Equal(t, Warning, r.of(t, "start").Result, shown(r))
 	require.Contains(t, r.of(t, "start").ToDo, "Update droid")
+	start := newHouse(t, "older").report().of(t, "start")
+	require.Equal(t, Warning, start.Result)
+	require.Contains(t, start.Found, "that of droid 0.99 and newer. It cannot rename a session, list custom commands and skills")
+	require.Contains(t, start.Found, "; droid 0.215 and newer can.")
+	require.Regexp(t, "^Update droid, by `.*droid.* update` or as you installed it.$", start.ToDo)
 }
 
 func TestBridge(t *testing.T) {

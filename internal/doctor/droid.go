@@ -140,9 +140,13 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 	}
 	facts := map[string]any{"protocol": version.String(), "generation": version.Generation()}
 	if version.Generation() == "" {
-		return Check{Result: Warning, Found: "It tells no version of its protocol, as very old ones do.", ToDo: "Update droid: much is missing in one so old.", Facts: facts}
+		return Check{Result: Warning, Found: "It tells no version of its protocol, as very old ones do.", ToDo: stream.Update + " Much is missing in one so old.", Facts: facts}
 	}
-	return Check{Result: OK, Found: fmt.Sprintf("It speaks protocol %s, that of droid %s and newer.", version, version.Generation()), Facts: facts}
+	check := Check{Result: OK, Found: fmt.Sprintf("It speaks protocol %s, that of droid %s and newer.", version, version.Generation()), Facts: facts}
+	if missing := version.Missing(); missing != "" {
+		check.Result, check.Found, check.ToDo = Warning, check.Found+" It "+missing+".", diagnosis.UpdateIt(p.program)
+	}
+	return check
 }
 
 func lookAtSession(p *patient, ctx context.Context) Check {

@@ -1,14 +1,11 @@
 package droid
 
 import (
-	"context"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
-
-	"droid-acp/internal/droid/stream"
 )
 
 // Spare keeps one droid process that was started before it is needed, since a
@@ -125,19 +122,6 @@ func (s *Spare) expire(client *Client, taken <-chan struct{}) {
 		s.log.Info("no session was opened; the droid that was started ahead ends")
 		end(client)
 	}
-}
-
-// AwaitVersion returns the version of the spare's protocol, as Client.AwaitVersion does.
-// It is the zero Version when there is no spare.
-func (s *Spare) AwaitVersion(ctx context.Context) stream.Version {
-	s.await()
-	s.mu.Lock()
-	client := s.client
-	s.mu.Unlock()
-	if client == nil {
-		return stream.Version{}
-	}
-	return client.AwaitVersion(ctx)
 }
 
 // Take hands over the spare for a session in dir. It is nil if there is none that still

@@ -12,9 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
-
-	"droid-acp/internal/droid/stream"
 )
 
 // fakePrompted tells with each session what it is to add to its system prompt.
@@ -98,19 +95,4 @@ func TestInitializeWithAnAddition(t *testing.T) {
 		p.reply(m.ID, `{"sessionId":"s"}`)
 		require.NoError(t, <-opened)
 	}
-}
-
-// The version of the spare is known without taking it.
-func TestVersionOfTheSpare(t *testing.T) {
-	s := NewSpare(t.TempDir(), func(string) (*Client, error) { return start(fakeCommand("settings"), nil, shortBounds) }, zap.NewNop())
-	ctx := testContext(t)
-	require.Equal(t, stream.Version{}, s.AwaitVersion(ctx), "before there is one")
-	s.Prepare()
-	require.Equal(t, stream.Version{Major: 1, Minor: 15}, s.AwaitVersion(ctx))
-	client := s.Take(s.dir)
-	require.NotNil(t, client)
-	require.Equal(t, stream.Version{}, s.AwaitVersion(ctx), "it is taken")
-	s.Discard()
-	client.Kill()
-	<-client.Exited()
 }

@@ -296,44 +296,11 @@ func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.R
 	return nil, nil
 }
 
-// OpenNew opens a new session with instructions. Where droid stores words with a
-// session it gets them that way, so that they hold whoever loads the session. An older
-// one gets them with its process.
+// OpenNew opens a new session with instructions. droid gets the words with the
+// session and stores them there, so that they hold whoever loads it.
 func (o *Opener) OpenNew(ctx context.Context, w instructions.Wanted) (*droid.Client, *stream.SessionInfo, error) {
 	params := droid.InitializeParams{CWD: w.CWD, Settings: o.cfg.Defaults.Settings(), SystemPrompt: w.Text}
-	if w.Text != "" && o.spareMayStore(ctx) {
-		client, info, err := o.Launch(ctx, w.CWD, w.Servers, w.Added(w.Text), openStoring(openNew(params)))
-		if !errors.Is(err, errDoesNotStore) {
-			return client, info, err
-		}
-	}
-	params.SystemPrompt = ""
-	return o.Launch(ctx, w.CWD, w.Servers, w.Added(""), openNew(params))
-}
-
-// spareTime bounds how long the spare is asked for its version.
-const spareTime = 5 * time.Second
-
-// spareMayStore reports false when words could not be given to the spare, which then is
-// left for a session without any.
-func (o *Opener) spareMayStore(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, spareTime)
-	defer cancel()
-	version := o.Spare.AwaitVersion(ctx)
-	return version.IsZero() || version.Has(stream.StoresSystemPrompt)
-}
-
-// errDoesNotStore is why a droid was not asked to open a session.
-var errDoesNotStore = errors.New("this droid does not store additions to the system prompt")
-
-// openStoring refuses a droid that would ignore the words of a new session.
-func openStoring(open Open) Open {
-	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		if !client.AwaitVersion(ctx).Has(stream.StoresSystemPrompt) && client.ExitError() == nil && ctx.Err() == nil {
-			return nil, errDoesNotStore
-		}
-		return open(ctx, client, servers)
-	}
+	return o.Launch(ctx, w.CWD, w.Servers, w.Added(w.Text), openNew(params))
 }
 
 // Added is what a process is to add to the system prompt when it loads a stored

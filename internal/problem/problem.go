@@ -97,9 +97,12 @@ func NotDone(w Work, err error) *acp.RequestError {
 	var ready *acp.RequestError
 	var refused *stream.RPCError
 	var exit *droid.ExitError
+	var old *stream.TooOldError
 	switch {
 	case errors.As(err, &ready):
 		return ready
+	case errors.As(err, &old):
+		return Internal("droid_too_old", old.Error())
 	case errors.As(err, &refused):
 		return Internal("droid_refused", "droid refused "+w.refused+": "+diagnosis.Refusal(refused.Message))
 	case errors.As(err, &exit):

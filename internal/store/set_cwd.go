@@ -3,7 +3,10 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
+
+	"droid-acp/internal/sessionid"
 )
 
 // SetCWD writes into a session's file that droid goes on in another directory, as droid
@@ -12,13 +15,28 @@ import (
 // replaced as a whole, or not at all, and keeps its times. The error is a
 // *NotFoundError, or says what stands in the way.
 func (s *Store) SetCWD(id, dir string) error {
-	return s.eachFile(id, func(path string) error {
-		err := rewrite(path, func(line []byte) ([]byte, error) { return withCWD(line, dir) })
-		if err != nil {
+	if !sessionid.Valid(id) {
+		return &NotFoundError{ID: id, Err: errNoID}
+	}
+	dirs, err := s.conversations(id)
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, in := range dirs {
+		path := in.file(id + transcript)
+		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if err := rewrite(path, func(line []byte) ([]byte, error) { return withCWD(line, dir) }); err != nil {
 			return fmt.Errorf("writing the directory of session %s: %w", id, err)
 		}
-		return nil
-	})
+		found = true
+	}
+	if !found {
+		return &NotFoundError{ID: id}
+	}
+	return nil
 }
 
 // withCWD sets where droid goes on in a session's first line and leaves all else as it

@@ -23,11 +23,46 @@ func TestSetCWD(t *testing.T) {
 		found := rewritten(t, first, want, func(s *Store) error { return s.SetCWD("x", dir) })
 		require.Equal(t, dir, found.CWD)
 	}
-	s := New(t.TempDir(), zap.NewNop())
+}
+
+// rewritten has change make the session x, whose first line is first, begin with want; nothing
+// else of its file changes, and nothing is left beside it.
+func rewritten(t *testing.T, first, want string, change func(*Store) error) Session {
+	t.Helper()
+	const rest = `{"type":"message","id":"1"}` + "\n" + `{"half`
+	s := newStore(t)
+	file := s.write("-w", "x.jsonl", first+"\n"+rest, sometime)
+	require.NoError(t, change(s.Store))
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, want+"\n"+rest, string(got))
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.True(t, info.ModTime().Equal(sometime))
+	require.Equal(t, []string{"-w/x.jsonl"}, filesIn(t, s.root), "nothing is left behind")
+	found, err := s.Find("x")
+	require.NoError(t, err)
+	return found
+}
+
+// TestSetCWDRefuses: what is no session stays as it is.
+func TestSetCWDRefuses(t *testing.T) {
+	root := t.TempDir()
+	s := New(root, zap.NewNop())
 	var missing *NotFoundError
-	require.ErrorAs(t, s.SetCWD("x", dir), &missing)
-	require.NoError(t, os.WriteFile(filepath.Join(s.root, "x.jsonl"), []byte(`{"type":"other"}`+"\n"), 0o600))
-	require.ErrorContains(t, s.SetCWD("x", dir), "writing the directory of session x: no session")
+	require.ErrorAs(t, s.SetCWD("x", abs("/new")), &missing)
+	require.ErrorAs(t, s.SetCWD("../x", abs("/new")), &missing)
+	file := filepath.Join(root, "x.jsonl")
+	for _, content := range []string{"", "no json\n", `{"type":"other"}` + "\n", `["type"]` + "\n"} {
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+		require.Error(t, s.SetCWD("x", abs("/new")))
+		got, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, content, string(got))
+	}
+	all, err := os.ReadDir(root)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
 }
 
 // TestListOfMovedSessions: an old session that moved is listed where it is, though the

@@ -1,16 +1,13 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"io"
 	"slices"
 	"time"
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/files"
 	"droid-acp/internal/links"
 	"droid-acp/internal/sessionid"
 )
@@ -291,40 +288,7 @@ const compactionSlack = 2 * time.Second
 //
 // The new session begins with a line of type compaction_state, and names its parent
 // (0.117 to 0.225). A fork or rewind of it begins alike; 0.215 and later say where it was
-// forked, and what older ones copied is in the parent, too: there all of it may be read. So
-// next keeps what it found.
+// forked. What an older droid wrote may be either, so it is a thread of its own.
 func (h head) compactionOf(parent candidate) bool {
-	if h.compaction == "" || len(h.ForkedAt) > 0 || parent.updated.After(h.compactedAt.Add(compactionSlack)) {
-		return false
-	}
-	if h.Host != "" {
-		return true // written by a droid that would have said where it was forked
-	}
-	return !contains(parent.path(), h.compaction)
-}
-
-// contains reports whether a file has this text somewhere. It reports true for a
-// file that cannot be read.
-func contains(path, text string) bool {
-	f, _, err := files.Open(path)
-	if err != nil {
-		return true
-	}
-	defer func() { _ = f.Close() }() // it is only read
-	buf := make([]byte, 0, 256<<10)
-	for {
-		n, err := f.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		switch {
-		case bytes.Contains(buf, []byte(text)):
-			return true
-		case err == io.EOF:
-			return false
-		case err != nil:
-			return true
-		}
-		if keep := len(text) - 1; len(buf) > keep {
-			buf = buf[:copy(buf, buf[len(buf)-keep:])]
-		}
-	}
+	return h.compaction != "" && h.Host != "" && len(h.ForkedAt) == 0 && !parent.updated.After(h.compactedAt.Add(compactionSlack))
 }

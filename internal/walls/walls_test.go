@@ -34,7 +34,7 @@ var mayImport = map[string]string{
 	"internal/process":      "internal/droid internal/droid/stream internal/quirks",
 	"internal/usage":        "internal/droid/stream internal/protocol internal/quirks internal/transcript",
 	"internal/loading":      "internal/droid/stream internal/quirks",
-	"internal/commands":     "internal/droid internal/droid/layer internal/droid/stream internal/files internal/protocol internal/show",
+	"internal/commands":     "internal/droid internal/droid/stream internal/protocol internal/show",
 	"internal/registry":     "",
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
 	"internal/options":      "internal/droid/stream internal/protocol",

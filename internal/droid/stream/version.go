@@ -66,7 +66,43 @@ func (v Version) Has(f Fact) bool { return v.AtLeast(f.since.protocol) }
 // Lacks tells a user that this version does not do what the fact says, and which
 // release of droid does.
 func (v Version) Lacks(f Fact) string {
-	return fmt.Sprintf("This droid (protocol %s) cannot %s; droid %s and newer can. Update droid to use this.", v, f.can, f.since.name)
+	return fmt.Sprintf("This droid (protocol %s) cannot %s; droid %s and newer can. %s", v, f.can, f.since.name, Update)
+}
+
+// TooOldError is why a droid is not asked for something: it is too old for it. It names the
+// remedy.
+type TooOldError struct{ why string }
+
+func (e *TooOldError) Error() string { return e.why }
+
+// Needs returns a *TooOldError if this version does not do what the fact says.
+func (v Version) Needs(f Fact) error {
+	if v.Has(f) {
+		return nil
+	}
+	return &TooOldError{v.Lacks(f)}
+}
+
+// Update is the remedy for a droid that is too old.
+const Update = "Update droid: `droid update`, or `npm install -g droid`."
+
+// missed are the facts that users miss in an old droid, since this program does not do
+// in droid's place what it says.
+var missed = []Fact{RenamesSessions, ExpandsCommands, StoresSystemPrompt, TakesEditedPlan, TellsContextUse, TellsContextParts, SwitchesAutoCompaction}
+
+// Missing names what users of this version miss, "" for nothing.
+func (v Version) Missing() string {
+	var can []string
+	newest := release{}
+	for _, f := range missed {
+		if !v.Has(f) {
+			can, newest = append(can, f.can), f.since
+		}
+	}
+	if len(can) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("cannot %s; droid %s and newer can", strings.Join(can, ", "), newest.name)
 }
 
 // Fact is something that droid does since one of its releases. The table below has
@@ -101,7 +137,6 @@ var (
 	TakesAttachedFiles = Fact{release099, "take files that are attached to a prompt"}
 	// Else a message may come in its snapshot alone.
 	StreamsMessages = Fact{release099, "stream every message of the model and send none in its snapshot alone"}
-	ListsSkills     = Fact{release099, "list its skills"}
 	// Else it takes them and starts none.
 	StartsServersOfSettings = Fact{release099, "start the MCP servers that stand in a settings file"}
 	// Else it is not known which settings of one process win over a project's.
@@ -126,8 +161,7 @@ var (
 	KeepsLoginsOpen = Fact{release215, "wait for a login to an MCP server that it needs by itself"}
 	// Else what is to be added to the system prompt is given to each process anew.
 	StoresSystemPrompt  = Fact{release215, "store an addition to the system prompt with a session"}
-	ExpandsCommands     = Fact{release215, "list custom commands and expand them in a prompt"}
-	ExpandsSkills       = Fact{release215, "expand the name of a skill in a prompt"}
+	ExpandsCommands     = Fact{release215, "list custom commands and skills and expand them in a prompt"}
 	TellsContextParts   = Fact{release215, "tell the parts of what fills the context window"}
 	GoesOverAfterRewind = Fact{release215, "go on with a rewound session in the process that rewound it"}
 	// Else it goes on in the copy.

@@ -38,6 +38,14 @@ func TestFactsOfVersions(t *testing.T) {
 	}
 }
 
+// What users miss is told with the release that has all of it, and nothing of the newest.
+func TestMissing(t *testing.T) {
+	require.Equal(t, "cannot rename a session, "+strings.Join([]string{ExpandsCommands.can, StoresSystemPrompt.can, TakesEditedPlan.can, TellsContextUse.can,
+		TellsContextParts.can, SwitchesAutoCompaction.can}, ", ")+"; droid 0.215 and newer can", Version{1, 15, 0}.Missing())
+	require.NotContains(t, Version{1, 32, 0}.Missing(), RenamesSessions.can)
+	require.Empty(t, Version{1, 206, 0}.Missing())
+}
+
 // A fact that decides nothing would go stale unseen: each is read somewhere in the
 // program. So would a release of droid that stands in a text: texts take it from a
 // fact.

@@ -5,65 +5,22 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
 	"droid-acp/internal/files"
-	"droid-acp/internal/sessionid"
 )
 
-// errMoving is why a title was not written: droid writes to the session all the time.
+// errMoving is why a file was not written: droid writes to the session all the time.
 var errMoving = errors.New("it changes all the time; try again when nothing runs in it")
 
-// setTitleTries is how often SetTitle begins anew when the file changes meanwhile.
-const setTitleTries = 3
-
-// SetTitle writes a title into a session's file, as a droid does that can rename: it is
-// for 0.99, which cannot, but keeps to a title that is marked as the user's, also in a
-// process that has the session open. The caller sees to it that no turn runs in the
-// session. The file is replaced as a whole, or not at all, and keeps its times, by
-// which sessions are sorted. The error is a *NotFoundError, or says what stands in the
-// way.
-func (s *Store) SetTitle(id, title string) error {
-	return s.eachFile(id, func(path string) error {
-		err := rewrite(path, func(line []byte) ([]byte, error) { return withTitle(line, title) })
-		if err != nil {
-			return fmt.Errorf("writing the title of session %s: %w", id, err)
-		}
-		return nil
-	})
-}
-
-// eachFile calls change for each file of a session.
-func (s *Store) eachFile(id string, change func(path string) error) error {
-	if !sessionid.Valid(id) {
-		return &NotFoundError{ID: id, Err: errNoID}
-	}
-	dirs, err := s.conversations(id)
-	if err != nil {
-		return err
-	}
-	found := false
-	for _, dir := range dirs {
-		if info, err := os.Lstat(dir.file(id + transcript)); err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		if err := change(dir.file(id + transcript)); err != nil {
-			return err
-		}
-		found = true
-	}
-	if !found {
-		return &NotFoundError{ID: id}
-	}
-	return nil
-}
+// rewriteTries is how often rewrite begins anew when the file changes meanwhile.
+const rewriteTries = 3
 
 // rewrite replaces the file by one with another first line. When the file changes
 // meanwhile, it begins anew.
 func rewrite(path string, change func(line []byte) ([]byte, error)) error {
-	for range setTitleTries {
+	for range rewriteTries {
 		done, err := rewriteOnce(path, change)
 		if done || err != nil {
 			return err
@@ -125,22 +82,6 @@ func copyChanged(to io.Writer, from io.Reader, change func(line []byte) ([]byte,
 	return err
 }
 
-// withTitle sets the title in a session's first line and leaves all else, the order of
-// the fields among it, as it is.
-func withTitle(line []byte, title string) ([]byte, error) {
-	fields, err := fieldsOf(line)
-	if err != nil {
-		return nil, err
-	}
-	where := "title"
-	if has(fields, "sessionTitle") { // 0.99 and 0.117
-		where = "sessionTitle"
-	}
-	text, _ := json.Marshal(title) // strings always encode
-	fields = set(fields, where, text)
-	return encoded(set(fields, "isSessionTitleManuallySet", json.RawMessage("true"))), nil
-}
-
 // fieldsOf are the fields of a session's first line, in their order.
 func fieldsOf(line []byte) (fields []field, err error) {
 	in := json.NewDecoder(bytes.NewReader(line))
@@ -165,15 +106,6 @@ func fieldsOf(line []byte) (fields []field, err error) {
 type field struct {
 	name  string
 	value json.RawMessage
-}
-
-func has(fields []field, name string) bool {
-	for _, f := range fields {
-		if f.name == name {
-			return true
-		}
-	}
-	return false
 }
 
 func set(fields []field, name string, value json.RawMessage) []field {
