@@ -420,7 +420,9 @@ func (u update) text() string {
 }
 
 // isNotice reports whether the agent itself says something.
-func (u update) isNotice() bool { return strings.Contains(u.raw, `"_meta":{"droid-acp":{"notice":true}}`) }
+func (u update) isNotice() bool {
+	return strings.Contains(u.raw, `"_meta":{"droid-acp":{"notice":true}}`)
+}
 
 // asUpdate decodes a line; ok is false for other lines.
 func asUpdate(l line) (u update, ok bool) {

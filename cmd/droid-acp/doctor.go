@@ -17,6 +17,7 @@ import (
 	"droid-acp/internal/doctor"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/smoke"
 )
@@ -123,12 +124,15 @@ func demoTurn(ctx context.Context, log *zap.Logger) error {
 		return err
 	}
 	agent := adapter.New(adapter.Config{
-		Locate: func() (string, error) { return self, nil },
-		Start: func(command droid.Command) (*droid.Client, error) {
-			command.Path, command.Args = self, []string{demoCommand, demoAtOnce}
-			return droid.Start(command, log)
+		Config: opening.Config{
+			Start: func(command droid.Command) (*droid.Client, error) {
+				command.Path, command.Args = self, []string{demoCommand, demoAtOnce}
+				return droid.Start(command, log)
+			},
+			Dir: os.TempDir(),
 		},
-		Dir: os.TempDir(), Version: version(), Log: log,
+		Locate:  func() (string, error) { return self, nil },
+		Version: version(), Log: log,
 	})
 	result := converse(ctx, agent, io.Discard, smoke.Options{
 		Prompts: []smoke.Prompt{{Text: "Play."}}, CWD: os.TempDir(), Mode: string(stream.ModeSpec), Allow: smoke.Refuse,

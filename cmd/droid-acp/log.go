@@ -17,9 +17,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
+	"droid-acp/internal/problem"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/visible"
 )
@@ -158,7 +158,7 @@ func withoutWords(err error) string {
 		return text
 	}
 	instead := fmt.Sprintf("error %d", refused.Code)
-	if kind := adapter.KindOf(refused); kind != "" {
+	if kind := problem.KindOf(refused); kind != "" {
 		instead += " (" + kind + ")"
 	}
 	return strings.ReplaceAll(text, refused.Error(), instead)

@@ -25,6 +25,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/visible"
@@ -114,28 +115,30 @@ func runServe(c *call) int {
 		dir = os.TempDir() // the directory of the spare process alone; sessions name their own
 	}
 	agent := adapter.New(adapter.Config{
-		Locate: c.findDroid,
-		Start: func(command droid.Command) (*droid.Client, error) {
-			if err := needHome(); err != nil {
-				return nil, err
-			}
-			path, err := c.findDroid()
-			if err != nil {
-				return nil, err
-			}
-			command.Path = path
-			return droid.Start(command, log)
+		Config: opening.Config{
+			Start: func(command droid.Command) (*droid.Client, error) {
+				if err := needHome(); err != nil {
+					return nil, err
+				}
+				path, err := c.findDroid()
+				if err != nil {
+					return nil, err
+				}
+				command.Path = path
+				return droid.Start(command, log)
+			},
+			Store:    sessionStore(log),
+			Defaults: c.defaults(),
+			Trust:    keeper(c.values.String(settings.Trust)),
+			Dir:      dir,
 		},
+		Locate:       c.findDroid,
 		Login:        c.startLogin(log),
 		LoginCommand: c.clientsLogin(),
-		Store:        sessionStore(log),
-		Defaults:     c.defaults(),
 		ParkAfter:    c.values.Duration(settings.ParkAfter),
 		Files:        adapter.FilesWay(c.values.String(settings.Files)),
 		Journal:      stateFile("edits"),
-		Trust:        keeper(c.values.String(settings.Trust)),
 		Shell:        c.values.Bool(settings.Shell),
-		Dir:          dir,
 		Version:      version(),
 		Log:          log,
 	})

@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/smoke"
 )
@@ -83,17 +84,19 @@ func runSmoke(c *call) int {
 		trusted, sessions = nil, nil // the scripted droid runs nothing of a project, and keeps nothing
 	}
 	agent := adapter.New(adapter.Config{
-		Locate: func() (string, error) { command, err := c.locateDroid(); return command.Path, err },
-		Start: func(command droid.Command) (*droid.Client, error) {
-			found, err := c.locateDroid()
-			if err != nil {
-				return nil, err
-			}
-			command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
-			return droid.Start(command, log)
+		Config: opening.Config{
+			Start: func(command droid.Command) (*droid.Client, error) {
+				found, err := c.locateDroid()
+				if err != nil {
+					return nil, err
+				}
+				command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
+				return droid.Start(command, log)
+			},
+			Defaults: c.defaults(), Trust: trusted, Store: sessions, Dir: options.CWD,
 		},
-		Defaults: c.defaults(), Trust: trusted, Store: sessions, Shell: c.values.Bool(settings.Shell),
-		Dir: options.CWD, Version: version(), Log: log,
+		Locate: func() (string, error) { command, err := c.locateDroid(); return command.Path, err },
+		Shell:  c.values.Bool(settings.Shell), Version: version(), Log: log,
 	})
 	c.leaving.onHurry(agent.Kill)
 	options.Log = log

@@ -9,32 +9,29 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/accounts"
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/files"
 	"droid-acp/internal/login"
-	"droid-acp/internal/options"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
-	"droid-acp/internal/trust"
+	"droid-acp/internal/threads"
 	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
 
 // Config is what an Agent needs to know.
 type Config struct {
-	// Start starts a droid process. It finds the program by itself: the command's Path,
-	// Args and Env are empty.
-	Start func(droid.Command) (*droid.Client, error)
+	opening.Config
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail for the same reason, but later.
 	Locate func() (string, error)
@@ -42,10 +39,6 @@ type Config struct {
 	Login login.Start
 	// LoginCommand is this program's login command.
 	LoginCommand accounts.Command
-	// Store is droid's session store, nil where droid keeps no sessions.
-	Store *store.Store
-	// Defaults are the settings that new sessions start with.
-	Defaults options.Defaults
 	// ParkAfter is how long a session may rest before its process is ended, to
 	// be started again by the next prompt; 0 for never.
 	ParkAfter time.Duration
@@ -54,13 +47,8 @@ type Config struct {
 	// Journal is the directory for edits that are on their way to the editor, so that
 	// they are not lost when this program is killed. It need not exist.
 	Journal string
-	// Trust knows which projects may run what they bring; nil trusts all.
-	Trust *trust.Keeper
 	// Shell lets the user run shell commands with !COMMAND and /shell.
 	Shell bool
-	// Dir is where spare processes are started: the agent's own directory. They serve
-	// sessions of that directory alone.
-	Dir string
 	// Version of this program, for agentInfo.
 	Version string
 	Log     *zap.Logger
@@ -71,12 +59,11 @@ type Agent struct {
 	cfg    Config
 	log    *zap.Logger
 	droids droid.Fleet
-	spare  *droid.Spare
+	opener *opening.Opener // opens sessions in droids
 
-	stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
-	files *readfile.Reader
-	disk  *files.Calls        // calls that may hang, see bounded
-	hangs func(call diskCall) // tests: has a call hang, before it begins
+	files   *readfile.Reader
+	calls   *bounded.Calls // of the disk, which may hang
+	threads *threads.Threads
 
 	conn *wire.Conn // to the editor
 
@@ -95,11 +82,12 @@ func New(cfg Config) *Agent {
 		cfg:      cfg,
 		log:      cfg.Log,
 		sessions: registry.New[*Session](),
-		stat:     os.Stat,
 		files:    readfile.New(readfile.Text),
-		disk:     files.NewCalls(diskCalls, diskTime),
-		ctx:      context.Background(), // until Serve
 	}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	a.calls = bounded.New(a.ctx, a.log)
+	a.threads = threads.New(func() *store.Store { return a.cfg.Store }, a.calls, a.log)
+	a.opener = opening.New(a.ctx, &a.cfg.Config, a.calls, a.editorFiles.list, a.log)
 	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
 		started := a.accounts.Starting()
@@ -113,14 +101,6 @@ func New(cfg Config) *Agent {
 	a.accounts = accounts.New(func(status protocol.AuthStatus) {
 		a.notify(protocol.AuthStatusUpdate, protocol.AuthStatusParams{AuthStatus: status})
 	})
-	a.spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
-		command, err := a.commandIn(a.ctx, dir)
-		if err != nil {
-			return nil, err
-		}
-		command.Runtime = true
-		return a.cfg.Start(command)
-	}, cfg.Log)
 	return a
 }
 
@@ -135,6 +115,10 @@ func (a *Agent) Kill() { a.droids.Kill() }
 // dead file system for example.
 const endTime = 12 * time.Second
 
+// closeTime bounds the wait for the edits that are on their way to the editor, which has up to
+// 6 s for them.
+const closeTime = 10 * time.Second
+
 // flushTime bounds two waits at the end of Serve: the one for the last responses,
 // and then the one for the editor to read them.
 const flushTime = 2 * time.Second
@@ -147,8 +131,8 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 // to out is written. It returns endTime, droid.KillTime, closeTime and twice flushTime
 // later at the latest.
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	a.ctx, a.cancel = context.WithCancel(ctx)
 	defer a.cancel()
+	defer context.AfterFunc(ctx, a.cancel)()
 	a.conn = wire.New(in, out, a.handle, a.log)
 	a.conn.Run(a.ctx)
 	if err := a.shutDown(); err != nil {
@@ -162,7 +146,7 @@ func (a *Agent) shutDown() error {
 	a.sessions.Close()
 	a.cancel()
 	err := a.endSessions()
-	a.atEnd("editorFiles.close", closeTime, a.editorFiles.close)
+	a.calls.AtEnd("editorFiles.close", closeTime, a.editorFiles.close)
 	a.conn.Close(flushTime)
 	return err
 }
@@ -174,7 +158,7 @@ func (a *Agent) endSessions() error {
 	go func() {
 		defer close(ended)
 		a.accounts.Wait()
-		a.spare.Discard()
+		a.opener.Spare.Discard()
 		a.sessions.Wait()
 	}()
 	patience := time.NewTimer(endTime)

@@ -17,6 +17,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/store"
 )
 
@@ -78,9 +79,11 @@ func bridgeTurn(b *testing.B) time.Duration {
 	agentOut, out := io.Pipe()
 	agent := New(Config{
 		Locate: func() (string, error) { return "droid", nil },
-		Start:  func(droid.Command) (*droid.Client, error) { return fakeDroid(chatty()), nil },
-		Store:  store.New(b.TempDir(), zap.NewNop()),
-		Log:    zap.NewNop(),
+		Config: opening.Config{
+			Start: func(droid.Command) (*droid.Client, error) { return fakeDroid(chatty()), nil },
+			Store: store.New(b.TempDir(), zap.NewNop()),
+		},
+		Log: zap.NewNop(),
 	})
 	served := make(chan struct{})
 	go func() {

@@ -18,20 +18,20 @@ const lookTime = 2 * time.Second
 // editor what is new, and calls then. droid has so long for its answer; what it does not
 // tell is as before.
 func (s *Session) lookForCommands(limit time.Duration, then func()) {
-	client := s.proc.client()
+	client := s.proc.Client()
 	if client == nil || s.ended {
 		then()
 		return
 	}
 	look := s.commands.Look()
-	over := func() { s.proc.asked--; then() }
-	s.proc.asked++
+	answered := s.proc.Asking()
+	over := func() { answered(); then() }
 	s.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		found := commands.Find(ctx, client)
 		s.Post(func() {
-			if s.proc.client() == client {
+			if s.proc.Client() == client {
 				s.commands.Take(look, found)
 				s.tellState()
 			}
@@ -42,15 +42,16 @@ func (s *Session) lookForCommands(limit time.Duration, then func()) {
 
 // whenKnown calls then when a prompt that begins with "/name" may go to droid. The
 // command may have come or gone just now, so it is looked for.
-func (s *Session) whenKnown(p *userPrompt, then func()) {
+func (p *userPrompt) whenKnown(then func()) {
+	s := p.s
 	name, _, ok := commands.Split(p.typed)
 	if !ok {
 		then()
 		return
 	}
 	s.lookForCommands(lookTime, func() {
-		if s.prompts.runs(p) && s.commands.Removed(name) { // else it was cancelled meanwhile
-			s.failPrompt(p, commandGone(name))
+		if s.prompts.Runs(p.id) && s.commands.Removed(name) { // else it was cancelled meanwhile
+			s.prompts.Do(s.prompts.Fail(p.id, commandGone(name)))
 			return
 		}
 		then()

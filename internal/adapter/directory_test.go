@@ -63,7 +63,7 @@ func (d *disk) open(t *testing.T, v fakedroid.Option, script fakedroid.Script) *
 // serve connects an agent to the store.
 func (d *disk) serve(t *testing.T, start starter) {
 	d.editor = openAt(t, d.own, start, zap.NewNop())
-	d.agent.cfg.Store, d.agent.stat = d.store, os.Stat
+	d.agent.cfg.Store, d.agent.opener.Stat = d.store, os.Stat
 	require.Nil(t, d.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+cmp.Or(d.declares, "{}")+`,`+asZed+`}`).Error)
 }
 
@@ -118,7 +118,7 @@ func TestLoadInAnotherDirectory(t *testing.T) {
 			id := d.stored(d.old)
 			require.Nil(t, d.asks(method, id, d.new).Error)
 			d.isIn(id, d.new)
-			d.inside(func(s *Session) { s.proc.client().Kill() })
+			d.inside(func(s *Session) { s.proc.Client().Kill() })
 			d.run("go")
 			require.Equal(t, "end_turn", d.run("go"))
 			d.isIn(id, d.new)

@@ -22,6 +22,7 @@ import (
 	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/testeditor"
@@ -158,22 +159,24 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger) *editor {
 	agentOut, out := io.Pipe()
 	e := &editor{t: t, in: agentIn, out: &pausedReader{in: agentOut}, talk: acpSchema().NewConversation(), answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce}
 	e.agent = New(Config{
-		Locate: func() (string, error) { return "/usr/bin/droid", nil },
-		Start: func(c droid.Command) (*droid.Client, error) {
-			e.mu.Lock()
-			e.starts++
-			e.added = append(e.added, c.SystemPrompt)
-			e.dirs = append(e.dirs, c.Dir)
-			n := e.starts
-			e.mu.Unlock()
-			return start(n)
+		Config: opening.Config{
+			Start: func(c droid.Command) (*droid.Client, error) {
+				e.mu.Lock()
+				e.starts++
+				e.added = append(e.added, c.SystemPrompt)
+				e.dirs = append(e.dirs, c.Dir)
+				n := e.starts
+				e.mu.Unlock()
+				return start(n)
+			},
+			Dir: dir,
 		},
-		Dir:     dir,
+		Locate:  func() (string, error) { return "/usr/bin/droid", nil },
 		Version: "test",
 		Log:     log,
 	})
-	e.agent.stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
-	e.hanging.revived, e.agent.hangs = make(chan struct{}), e.hanging.hang
+	e.agent.opener.Stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
+	e.hanging.revived, e.agent.calls.Hangs = make(chan struct{}), e.hanging.hang
 	t.Cleanup(func() { e.hanging.revive(); e.settle() })
 	go func() {
 		defer close(e.served)
@@ -239,7 +242,7 @@ func (e *editor) inside(f func(*Session)) {
 // parked reports whether the session has no process.
 func (e *editor) parked() (parked bool) {
 	synctest.Wait()
-	e.inside(func(s *Session) { parked = s.proc.client() == nil })
+	e.inside(func(s *Session) { parked = s.proc.Client() == nil })
 	return parked
 }
 

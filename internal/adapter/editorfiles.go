@@ -3,24 +3,20 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/filecalls"
 	"droid-acp/internal/hooks"
 	"droid-acp/internal/owner"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/telling"
-	"droid-acp/internal/trust"
 )
 
 // Where the client has ACP's fs methods, droid reads and edits files through the
@@ -72,7 +68,7 @@ func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	o := editorfs.Options{Journal: a.cfg.Journal, Log: a.log, Changed: a.editorFiles.changed}
-	opened, err := bounded(ctx, a, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
+	opened, err := bounded.Do(ctx, a.calls, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
 		opened, err := a.editorFiles.open(o, edits, a.runHook)
 		if ctx.Err() != nil {
 			opened.close()
@@ -114,7 +110,7 @@ func (e editorFiles) open(o editorfs.Options, edits bool, handle hooks.Handler) 
 // tellUntold tells the user of edits that could not be completed. It blocks.
 func (s *Session) tellUntold(ctx context.Context) {
 	if left := s.agent.editorFiles.left; left != nil {
-		texts, _ := bounded(ctx, s.agent, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
+		texts, _ := bounded.Do(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
 		for _, text := range texts {
 			s.Post(func() { s.tell(show.Notice(text)) })
 		}
@@ -206,35 +202,4 @@ func (e sessionEditor) ReadTextFile(path string, done func(string, error)) (with
 func (e sessionEditor) WriteTextFile(path, text string, done func(error)) (withdraw func() bool) {
 	return telling.AskBeside(e.Way, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text},
 		func(_ json.RawMessage, err error) { done(err) }).Withdraw
-}
-
-// versionTime bounds the wait for a droid to tell its version. It does so 0.3 s (0.225) to
-// 1 s (0.99) after its start, later on a busy machine, and opens no session before.
-const versionTime = 20 * time.Second
-
-// setRuntime gives a process its MCP servers and our hooks, if it takes any, and says what
-// it is to leave out. It returns the servers that must be passed with the session instead.
-// Where droid cannot have our hooks, files stay on the disk.
-func (a *Agent) setRuntime(ctx context.Context, client *droid.Client, r droid.Runtime) (others []stream.MCPServer, err error) {
-	if !client.TakesRuntime() {
-		return r.MCPServers, nil
-	}
-	r.Hooks = a.editorFiles.list()
-	if len(r.Hooks) > 0 || r.Without != nil {
-		wait, cancel := context.WithTimeout(ctx, versionTime)
-		client.AwaitVersion(wait)
-		cancel()
-	}
-	err = client.SetRuntime(r)
-	var cannot *droid.LeftOutError
-	switch {
-	case errors.Is(err, droid.ErrHooks):
-		a.log.Warn("files are read and written on the disk alone", zap.Error(err))
-		return nil, nil
-	case errors.As(err, &cannot):
-		return nil, problem.Internal("project_not_trusted", trust.Project{Layer: *r.Without}.Refusal(cannot.Why))
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", errServers, err)
-	}
-	return nil, nil
 }

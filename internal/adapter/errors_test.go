@@ -132,7 +132,7 @@ func TestErrorsSayHowFarDroidCame(t *testing.T) {
 		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
 		refuse := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) { return nil, "not today" })
 		e := begin(t, playing(says("hi"), v, sessions, refuse))
-		e.inside(func(s *Session) { s.proc.client().Kill() })
+		e.inside(func(s *Session) { s.proc.Client().Kill() })
 		synctest.Wait()
 		require.Equal(t, "-32603 droid_refused: droid was started again for this session and refused to open it: not today. The next prompt tries again.", e.run("hello"))
 	})
@@ -207,10 +207,10 @@ func TestExitTextNamesWhoKilledIt(t *testing.T) {
 func TestKilledDroidSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
-		e.inside(func(s *Session) { s.proc.kill("it did not answer") })
+		e.inside(func(s *Session) { s.proc.Kill("it did not answer") })
 		synctest.Wait()
 		e.inside(func(s *Session) {
-			require.Contains(t, problem.Crash(s.proc.lastCrash(), s.prompts.machine.GaveUp()).Message, "droid was killed by droid-acp, because it did not answer")
+			require.Contains(t, problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp()).Message, "droid was killed by droid-acp, because it did not answer")
 		})
 	})
 }

@@ -6,12 +6,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/process"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/telling"
 	"droid-acp/internal/turns"
 )
 
@@ -22,9 +25,9 @@ func TestSessionSwitchedIsFollowed(t *testing.T) {
 		e := begin(t, playing(says("hi")))
 		const other = "11111111-2222-4333-8444-555555555555"
 		e.inside(func(s *Session) {
-			s.heed(quirks.Other{Event: stream.SessionSwitched{From: s.id, To: other}}, nil)
+			s.heed(quirks.Other{Event: stream.SessionSwitched{From: s.out.Session(), To: other}}, nil)
 			require.Equal(t, other, s.droidID)
-			require.Equal(t, e.session, s.id)
+			require.Equal(t, e.session, s.out.Session())
 		})
 	})
 }
@@ -53,6 +56,11 @@ func TestSilenceBeginsAnew(t *testing.T) {
 	})
 }
 
+// noPrompts is a session's queue of prompts in which nothing is done.
+func noPrompts() turns.Queue[*userPrompt] {
+	return turns.NewQueue[*userPrompt](turns.New(uuid.NewString), func(turns.Action) {})
+}
+
 // TestSilenceOfACancelledTurnIsNotTold: nor while a tool runs or the user is asked.
 func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -60,20 +68,22 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		client := fakeDroid(says("hi"))
 		defer func() { client.Kill(); <-client.Exited() }()
 		fresh := func() *Session {
-			s := &Session{proc: process{droid: client}, prompts: newPrompts(false), silence: silence{since: now}, show: show.New(show.Options{})}
-			s.prompts.machine.Accept(1, turns.ToDroid)
-			s.prompts.machine.Ready(1)
-			s.prompts.machine.Taken(now, 1)
+			s := &Session{proc: process.New(), prompts: noPrompts(), show: show.New(show.Options{})}
+			s.proc.Adopt(client, nil)
+			s.proc.Spoke(now)
+			s.prompts.Accept(1, turns.ToDroid)
+			s.prompts.Ready(1)
+			s.prompts.Taken(now, 1)
 			return s
 		}
 		at, ok := fresh().silenceDue()
 		require.True(t, ok)
-		require.Equal(t, now.Add(silentAfter), at)
+		require.Equal(t, now.Add(time.Minute), at)
 		for name, change := range map[string]func(*Session){
-			"no turn":           func(s *Session) { s.prompts = newPrompts(false) },
-			"cancelled":         func(s *Session) { s.prompts.machine.Cancel(now) },
-			"no process":        func(s *Session) { s.proc.gone() },
-			"the user is asked": func(s *Session) { s.dialog.begin(openDialog{}) },
+			"no turn":           func(s *Session) { s.prompts = noPrompts() },
+			"cancelled":         func(s *Session) { s.prompts.Cancel(now) },
+			"no process":        func(s *Session) { s.proc.Died(nil) },
+			"the user is asked": func(s *Session) { stayOpen(s, new(telling.Question)) },
 			"a tool runs":       func(s *Session) { s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
 		} {
 			s := fresh()

@@ -18,8 +18,8 @@ import (
 
 // withWhole calls use with the whole conversation, or fail with why there is none.
 // remedy tells the caller what to do if a prompt runs.
-func (s *Session) withWhole(remedy string, fail func(*acp.RequestError), use func(*stream.SessionInfo)) {
-	if s.busy() {
+func withWhole(s *Session, remedy string, fail func(*acp.RequestError), use func(*stream.SessionInfo)) {
+	if s.prompts.Busy() {
 		fail(problem.InvalidRequest("the session works on a prompt; " + remedy))
 		return
 	}
@@ -37,7 +37,7 @@ func (s *Session) withWhole(remedy string, fail func(*acp.RequestError), use fun
 
 // fromHistory answers with what use makes of the whole conversation.
 func fromHistory[R any](s *Session, done answer[R], use func([]stream.Message) R) {
-	s.withWhole("ask again when it has ended",
+	withWhole(s, "ask again when it has ended",
 		func(err *acp.RequestError) { var none R; done(none, err) },
 		func(info *stream.SessionInfo) { done(use(info.Messages), nil) })
 }
@@ -54,7 +54,7 @@ type historyMessage struct {
 	Content []json.RawMessage `json:"content"`
 }
 
-func (s *Session) messagesExtension(_ noParams, done answer[messagesResult]) {
+func messagesExtension(s *Session, _ noParams, done answer[messagesResult]) {
 	fromHistory(s, done, func(history []stream.Message) messagesResult {
 		messages := []historyMessage{}
 		for _, m := range history {
@@ -73,7 +73,7 @@ type lastTextResult struct {
 	Text string `json:"text"`
 }
 
-func (s *Session) lastTextExtension(_ noParams, done answer[lastTextResult]) {
+func lastTextExtension(s *Session, _ noParams, done answer[lastTextResult]) {
 	fromHistory(s, done, func(history []stream.Message) lastTextResult {
 		id, last := "", ""
 		for _, ev := range quirks.History(history) {
@@ -101,7 +101,7 @@ type numberedPoint struct {
 	Text      string `json:"text"`
 }
 
-func (s *Session) rewindPointsExtension(_ noParams, done answer[rewindPointsResult]) {
+func rewindPointsExtension(s *Session, _ noParams, done answer[rewindPointsResult]) {
 	fromHistory(s, done, func(history []stream.Message) rewindPointsResult {
 		points := []numberedPoint{}
 		for i, p := range rewind.Points(history) {
@@ -121,10 +121,10 @@ type exportedFile struct {
 	Path string `json:"path"`
 }
 
-func (s *Session) exportExtension(p exportParams, done answer[exportedFile]) {
+func exportExtension(s *Session, p exportParams, done answer[exportedFile]) {
 	fail := func(err *acp.RequestError) { done(exportedFile{}, err) }
-	s.withWhole("export it when that has ended", fail, func(info *stream.SessionInfo) {
-		session, cwd, seen := s.droidID, s.cwd, s.usage.past()
+	withWhole(s, "export it when that has ended", fail, func(info *stream.SessionInfo) {
+		session, cwd, seen := s.droidID, s.cwd, s.usage.Past()
 		s.Do(func(ctx context.Context) {
 			path, err := s.agent.exportTo(ctx, info, session, cwd, p.Path, seen)
 			if err != nil {

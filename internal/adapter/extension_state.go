@@ -36,16 +36,16 @@ type stateResult struct {
 	Waits           []string        `json:"waits"`          // who waits for what, and since when, in words
 }
 
-func (s *Session) stateExtension(_ noParams, done answer[stateResult]) {
+func stateExtension(s *Session, _ noParams, done answer[stateResult]) {
 	version := ""
-	if client := s.proc.client(); client != nil {
+	if client := s.proc.Client(); client != nil {
 		version = client.Version().String()
 	}
 	settings := s.options.Settings()
 	done(stateResult{
-		SessionID: s.id, DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.title), ProtocolVersion: version,
+		SessionID: s.out.Session(), DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.title), ProtocolVersion: version,
 		Model: options.OrEmpty(settings.ModelID), ReasoningEffort: options.OrEmpty(settings.ReasoningEffort), Mode: s.options.Mode(), FollowUp: s.options.FollowUp(),
-		IsRunning: s.works(), IsCompacting: s.show.Compacting(), WaitingPrompts: s.prompts.machine.Waiting(),
+		IsRunning: s.prompts.RunsOne(), IsCompacting: s.show.Compacting(), WaitingPrompts: s.prompts.Waiting(),
 		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw, Waits: s.waits(time.Now()),
 	}, nil)
 }
@@ -63,10 +63,11 @@ type contextUse struct {
 	Size int64 `json:"size"`
 }
 
-func (s *Session) statsExtension(_ noParams, done answer[statsResult]) {
-	result := statsResult{Tokens: s.usage.Total, LastCall: s.usage.LastCall}
-	if s.usage.window.Limit > 0 {
-		result.Context = &contextUse{s.usage.window.Used, s.usage.window.Limit}
+func statsExtension(s *Session, _ noParams, done answer[statsResult]) {
+	told := s.usage.Told()
+	result := statsResult{Tokens: told.Total, LastCall: told.LastCall}
+	if used, size := s.usage.Window(); size > 0 {
+		result.Context = &contextUse{used, size}
 	}
 	done(result, nil)
 }
@@ -76,7 +77,7 @@ type commandsResult struct {
 	Commands []protocol.AvailableCommand `json:"commands"`
 }
 
-func (s *Session) commandsExtension(_ noParams, done answer[commandsResult]) {
+func commandsExtension(s *Session, _ noParams, done answer[commandsResult]) {
 	done(commandsResult{s.allCommands()}, nil)
 }
 
@@ -86,7 +87,7 @@ type modelsResult struct {
 	Models         []json.RawMessage `json:"models"`
 }
 
-func (s *Session) modelsExtension(_ noParams, done answer[modelsResult]) {
+func modelsExtension(s *Session, _ noParams, done answer[modelsResult]) {
 	models := []json.RawMessage{}
 	for _, m := range s.options.Models() {
 		models = append(models, m.Raw)
@@ -104,7 +105,7 @@ type autoCompactionResult struct {
 	Enabled bool `json:"enabled"`
 }
 
-func (s *Session) autoCompactionExtension(p autoCompactionParams, done answer[autoCompactionResult]) {
+func autoCompactionExtension(s *Session, p autoCompactionParams, done answer[autoCompactionResult]) {
 	fail := func(err *acp.RequestError) { done(autoCompactionResult{}, err) }
 	if p.Enabled == nil {
 		fail(problem.InvalidParams("enabled is missing"))

@@ -14,15 +14,15 @@ import (
 // what they are for.
 func extensions() map[string]extensionMethod {
 	return map[string]extensionMethod{
-		"_droid/state":               extensionOf((*Session).stateExtension),
-		"_droid/stats":               extensionOf((*Session).statsExtension),
-		"_droid/messages":            extensionOf((*Session).messagesExtension),
-		"_droid/last_assistant_text": extensionOf((*Session).lastTextExtension),
-		"_droid/rewind_points":       extensionOf((*Session).rewindPointsExtension),
-		"_droid/commands":            extensionOf((*Session).commandsExtension),
-		"_droid/models":              extensionOf((*Session).modelsExtension),
-		"_droid/set_auto_compaction": extensionOf((*Session).autoCompactionExtension),
-		"_droid/export":              extensionOf((*Session).exportExtension),
+		"_droid/state":               extensionOf(stateExtension),
+		"_droid/stats":               extensionOf(statsExtension),
+		"_droid/messages":            extensionOf(messagesExtension),
+		"_droid/last_assistant_text": extensionOf(lastTextExtension),
+		"_droid/rewind_points":       extensionOf(rewindPointsExtension),
+		"_droid/commands":            extensionOf(commandsExtension),
+		"_droid/models":              extensionOf(modelsExtension),
+		"_droid/set_auto_compaction": extensionOf(autoCompactionExtension),
+		"_droid/export":              extensionOf(exportExtension),
 	}
 }
 

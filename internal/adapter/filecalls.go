@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/filecalls"
@@ -40,7 +41,7 @@ func (d *fileDesk) Drop(id string) { d.free(func() { d.Desk.Drop(id) }) }
 func (d *fileDesk) Close() { d.free(d.Desk.Close) }
 
 func (d *fileDesk) free(f func()) {
-	d.s.Do(func(context.Context) { d.s.agent.atEnd("Desk", releaseTime, f) })
+	d.s.Do(func(context.Context) { d.s.agent.calls.AtEnd("Desk", bounded.ReleaseTime, f) })
 }
 
 // do does a job, and tells what a hook that waits for it is to say. It blocks. It ends early

@@ -110,7 +110,7 @@ func filesAgent(t *testing.T, v fakedroid.Version, change ...func(*filesRoom)) *
 	r.editor = openAt(t, r.dir, r.start, zap.New(core))
 	r.agent.cfg.Journal = filepath.Join(base, "journal")
 	r.agent.editorFiles.listen, r.agent.editorFiles.changed = r.pipe.listen, r.clock.changed
-	r.agent.stat = os.Stat
+	r.agent.opener.Stat = os.Stat
 	r.files = buffers
 	return r
 }

@@ -9,6 +9,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/turns"
@@ -41,7 +42,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.launch(c.Context, w.CWD, w.Servers, a.addedTo(c.Context, id, w.Instructions), a.openStoredIn(w.CWD, false, droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, info, failure := a.opener.Launch(c.Context, w.CWD, w.Servers, a.opener.Added(c.Context, id, w.Instructions), a.opener.Stored(w.CWD, false, droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if failure != nil {
 		return nil, problem.CopyNotOpened(id, failure)
 	}
@@ -51,7 +52,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 
 // fork has droid copy the session it works on.
 func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)) {
-	if s.busy() {
+	if s.prompts.Busy() {
 		done("", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
 		return
 	}
@@ -69,11 +70,11 @@ func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.Re
 	var id string
 	callDroid(s, 1, func(err *acp.RequestError) { done("", err) }, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
 		return func(sctx context.Context) (err error) {
-			ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
 			id, err = client.Fork(ctx)
-			return outOfTime(ctx, err)
+			return opening.OutOfTime(ctx, err)
 		}
 	}, func(_ *droid.Client, err error) {
 		s.backFromCopy(err, func() {
@@ -90,7 +91,7 @@ func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.Re
 // session again. If that fails, or nobody waited for droid's answer, the next process does.
 func (s *Session) backFromCopy(failed error, then func()) {
 	var refused *stream.RPCError
-	if s.proc.client() == nil || s.proc.has(stream.StaysAfterFork) || errors.As(failed, &refused) {
+	if s.proc.Client() == nil || s.proc.Has(stream.StaysAfterFork) || errors.As(failed, &refused) {
 		then()
 		return
 	}
@@ -100,7 +101,7 @@ func (s *Session) backFromCopy(failed error, then func()) {
 		return
 	}
 	s.loadAgain(s.Context, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil && s.proc.client() != nil {
+		if err != nil && s.proc.Client() != nil {
 			s.log.Warn("droid does not go back from a copy; another one takes the session up", errorKind(err)...)
 			s.leave()
 		}
@@ -113,59 +114,31 @@ func (s *Session) backFromCopy(failed error, then func()) {
 // takes two.
 func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (any, *acp.RequestError) {
 	newest := ids[len(ids)-1]
-	var made sessionCopy
+	var made opening.Copied
 	open := func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		if _, err := made.open(newest)(ctx, client, nil); err != nil {
+		if _, err := made.From(newest)(ctx, client, nil); err != nil {
 			return nil, err
 		}
-		return a.openStoredIn(w.CWD, false, droid.LoadParams{SessionID: made.id, MessageLimit: 1})(ctx, client, servers)
+		return a.opener.Stored(w.CWD, false, droid.LoadParams{SessionID: made.ID, MessageLimit: 1})(ctx, client, servers)
 	}
 	var err error
-	if from := a.storedIn(c.Context, newest, w.CWD); from != w.CWD {
-		err = a.copyStored(c.Context, from, newest, &made)
-		open = a.openStoredIn(w.CWD, false, droid.LoadParams{SessionID: made.id, MessageLimit: 1})
+	if from := a.opener.DirectoryOf(c.Context, newest, w.CWD); from != w.CWD {
+		err = a.opener.Copy(c.Context, from, newest, &made)
+		open = a.opener.Stored(w.CWD, false, droid.LoadParams{SessionID: made.ID, MessageLimit: 1})
 	}
 	var client *droid.Client
 	var info *stream.SessionInfo
 	if err == nil {
-		client, info, err = a.launch(c.Context, w.CWD, w.Servers, a.addedTo(c.Context, w.SessionID, w.Instructions), open) // the copy has what is stored with the session
+		client, info, err = a.opener.Launch(c.Context, w.CWD, w.Servers, a.opener.Added(c.Context, w.SessionID, w.Instructions), open) // the copy has what is stored with the session
 	}
 	switch {
-	case err != nil && made.id != "":
-		return nil, problem.CopyNotOpened(made.id, err)
-	case err != nil && made.begun:
+	case err != nil && made.ID != "":
+		return nil, problem.CopyNotOpened(made.ID, err)
+	case err != nil && made.Begun:
 		return nil, problem.NotDone(problem.Copying, err)
 	case err != nil:
 		return nil, problem.NotOpened(w.SessionID, err)
 	}
-	info.SessionID = made.id
-	return a.takeUp(c, client, info, w, a.copyOptions(c.Context, ids, made.id))
-}
-
-// sessionCopy is a copy of a stored session.
-type sessionCopy struct {
-	begun bool   // droid was asked for it
-	id    string // "" until droid has made it
-}
-
-// open loads a session and has droid copy it.
-func (made *sessionCopy) open(id string) opener {
-	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		info, err := openStored(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
-		if err == nil {
-			made.begun = true
-			made.id, err = client.Fork(ctx)
-		}
-		return info, err
-	}
-}
-
-// copyStored has a droid of its own copy a stored session. It blocks.
-func (a *Agent) copyStored(ctx context.Context, cwd, id string, made *sessionCopy) error {
-	client, _, err := a.launchAlone(ctx, cwd, made.open(id))
-	if err == nil {
-		client.Kill()
-		<-client.Exited()
-	}
-	return err
+	info.SessionID = made.ID
+	return a.takeUp(c, client, info, w, a.copyOptions(c.Context, ids, made.ID))
 }

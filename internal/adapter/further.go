@@ -4,8 +4,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/problem"
-	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
+	"droid-acp/internal/usage"
 )
 
 // further is what is known of a message of the user's that belongs to the prompt that
@@ -27,54 +27,50 @@ func (f *further) settle(err *acp.RequestError) {
 	}
 }
 
+// join adds a message to the prompt that runs, which is Joinable.
+func (p *userPrompt) join(when turns.When) {
+	s := p.s
+	p.id = s.prompts.Add(p)
+	host, _, actions := s.prompts.Join(p.id, when)
+	p.further.host = s.prompts.Get(host)
+	p.session = p.further.host.session
+	s.prompts.Do(actions)
+}
+
 // sayBehind has the model get what the user says with a refusal. droid ends its turn
 // with a refusal (0.99 to 0.225), so the words go there as a further message of the same
 // prompt when that has happened. What is said with several refusals goes as one.
 func (s *Session) sayBehind(text string) {
-	if p := s.prompts.unsentWords(); p != nil {
+	unsent := func(p *userPrompt) bool { return p.further != nil && p.further.words != "" && !p.further.shown }
+	switch p := s.prompts.Find(unsent); {
+	case p != nil:
 		p.further.words += "\n\n" + text
-		return
-	}
-	p := &userPrompt{further: &further{words: text}}
-	actions, ok := s.prompts.join(p, turns.Behind)
-	if !ok {
+	case s.prompts.Joinable():
+		(&userPrompt{s: s, further: &further{words: text}}).join(turns.Behind)
+	default:
 		s.tellUnsaid(text)
-		return
-	}
-	s.carryOut(actions)
-}
-
-// showWords shows the words of a refusal as the user's message when they go to droid.
-func (s *Session) showWords(p *userPrompt) {
-	if f := p.further; f != nil && f.words != "" && !f.shown {
-		f.shown = true
-		s.tell(show.Echo(f.words))
 	}
 }
 
 // messageEnded takes the end of a message that belongs to a prompt.
 func (s *Session) messageEnded(end turns.Merged) {
-	p := s.prompts.remove(end.ID)
-	p.further.host.add(p.used)
+	p := s.prompts.Take(end.ID)
+	host := p.further.host
+	host.used = usage.Sum(host.used, p.used)
 	switch {
 	case !end.Unsent:
 	case p.further.words != "":
 		s.tellUnsaid(p.further.words)
 	default:
-		p.further.settle(s.unsent(end.Err))
+		err := problem.InvalidRequest("the turn was cancelled before droid had the message; send it as a prompt")
+		if end.Err != nil {
+			_, err = problem.Stop(turns.End{Err: end.Err}, s.prompts.GaveUp())
+		}
+		p.further.settle(err)
 	}
 }
 
 // tellUnsaid tells the user that the model does not get their words.
 func (s *Session) tellUnsaid(text string) {
-	s.tellNow("What you said with your refusal did not reach the model: " + text)
-}
-
-// unsent is why droid did not get a steering message.
-func (s *Session) unsent(why error) *acp.RequestError {
-	if why == nil {
-		return problem.InvalidRequest("the turn was cancelled before droid had the message; send it as a prompt")
-	}
-	_, err := s.stopReason(turns.End{Err: why})
-	return err
+	tellNow(s, "What you said with your refusal did not reach the model: "+text)
 }

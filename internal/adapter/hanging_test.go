@@ -1,20 +1,24 @@
 package adapter
 
-import "sync"
+import (
+	"sync"
+
+	"droid-acp/internal/bounded"
+)
 
 // hanging has one call of the disk hang, from a moment on, until it is revived.
 type hanging struct {
 	revived chan struct{}
 
 	mu      sync.Mutex
-	call    diskCall
+	call    bounded.Call
 	reached bool
 	over    sync.Once
 }
 
 func (h *hanging) revive() { h.over.Do(func() { close(h.revived) }) }
 
-func (h *hanging) hang(call diskCall) {
+func (h *hanging) hang(call bounded.Call) {
 	h.mu.Lock()
 	hangs := call == h.call
 	h.reached = h.reached || hangs
@@ -24,7 +28,7 @@ func (h *hanging) hang(call diskCall) {
 	}
 }
 
-func (h *hanging) begin(call diskCall) {
+func (h *hanging) begin(call bounded.Call) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.call = call

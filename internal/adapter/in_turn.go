@@ -13,17 +13,17 @@ import (
 // were meant for it must not be sent.
 func (s *Session) inTurn(of turns.Sphere, work func(over func(why error))) *turns.Change {
 	var c *turns.Change
-	c, actions := s.prompts.machine.Change(of, func() {
-		work(func(why error) { s.carryOut(s.prompts.machine.Changed(c, why)) })
+	c, actions := s.prompts.Change(of, func() {
+		work(func(why error) { s.prompts.Do(s.prompts.Changed(c, why)) })
 	})
-	s.carryOut(actions)
+	s.prompts.Do(actions)
 	return c
 }
 
 // withdraw takes back what inTurn has not begun to do. It reports false when it has.
 func (s *Session) withdraw(c *turns.Change) bool {
-	ok, actions := s.prompts.machine.Withdraw(c)
-	s.carryOut(actions)
+	ok, actions := s.prompts.Withdraw(c)
+	s.prompts.Do(actions)
 	return ok
 }
 

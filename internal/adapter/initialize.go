@@ -57,7 +57,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	client := protocol.ReadCapabilities(params.Capabilities, params.Info)
 	a.openFiles(c.Context, a.usesEditorFiles(client))
 	a.greet(client)
-	a.spare.Prepare()
+	a.opener.Spare.Prepare()
 	a.logClient(params.Info)
 
 	return protocol.InitializeResult{

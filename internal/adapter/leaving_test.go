@@ -15,6 +15,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/opening"
 )
 
 // An owner that is blocked for good does not keep the agent: it ends in bounded
@@ -94,7 +95,7 @@ func TestTurnEndsWhenNobodyHears(t *testing.T) {
 		})
 		agent := New(Config{
 			Locate: func() (string, error) { return "/usr/bin/droid", nil },
-			Start:  func(droid.Command) (*droid.Client, error) { return tappedDroid(tap, script), nil },
+			Config: opening.Config{Start: func(droid.Command) (*droid.Client, error) { return tappedDroid(tap, script), nil }},
 			Log:    zap.NewNop(),
 		})
 		in, stdin := io.Pipe()
@@ -112,7 +113,7 @@ func TestTurnEndsWhenNobodyHears(t *testing.T) {
 		var id string
 		agent.sessions.List()[0].Post(func() {})
 		synctest.Wait()
-		id = agent.sessions.List()[0].id
+		id = agent.sessions.List()[0].out.Session()
 		send(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":` + quoted(id) + `,"prompt":[{"type":"text","text":"go"}]}}`)
 		require.Contains(t, out.String(), "Working")
 		close(out.closed)

@@ -3,15 +3,13 @@ package adapter
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
-	"strings"
-	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/sessionid"
 	"droid-acp/internal/visible"
@@ -83,19 +81,8 @@ func errorKind(err *acp.RequestError) []zap.Field {
 		return nil
 	}
 	fields := []zap.Field{zap.Int("code", err.Code)}
-	if kind := KindOf(err); kind != "" {
+	if kind := problem.KindOf(err); kind != "" {
 		fields = append(fields, zap.String("kind", kind))
 	}
 	return fields
 }
-
-// KindOf is the word by which programs know an internal error, "" of others.
-func KindOf(err *acp.RequestError) string {
-	if kind, _, found := strings.Cut(err.Message, ":"); found && err.Code == -32603 && isKind().MatchString(kind) {
-		return kind
-	}
-	return ""
-}
-
-// isKind matches the kinds of errors, which are words of this agent's or of droid's.
-var isKind = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]+(_[a-z]+){0,5}$`) })

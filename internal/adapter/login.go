@@ -35,7 +35,7 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 	for _, s := range a.sessions.List() {
 		s.Post(s.renewIdle)
 	}
-	a.spare.Renew()
+	a.opener.Spare.Renew()
 	if protocol.Fields(result) == nil {
 		return struct{}{}, nil
 	}
@@ -65,8 +65,8 @@ func (a *Agent) announce(title, text string) {
 // prompt starts another one. A droid that has a process running in the background, or
 // lets the user log in to an MCP server, is kept for now.
 func (s *Session) renewIdle() {
-	client := s.proc.client()
-	if client == nil || s.ended || s.busy() || !s.prompts.machine.Idle() || s.line.Wanted(needCalls) || s.dialog.isOpen() {
+	client := s.proc.Client()
+	if client == nil || s.ended || s.prompts.Busy() || !s.prompts.Idle() || s.line.Wanted(needCalls) || s.dialog.IsOpen() {
 		return
 	}
 	if s.mustRenew(client) {
@@ -84,14 +84,15 @@ func (s *Session) mustRenew(client *droid.Client) bool {
 
 // renewed calls then when the droid of a prompt that begins is not one that must be
 // replaced.
-func (s *Session) renewed(then func()) {
-	client := s.proc.client()
-	if client == nil || s.proc.dying() || !s.mustRenew(client) {
+func (p *userPrompt) renewed(then func()) {
+	s := p.s
+	client := s.proc.Client()
+	if client == nil || s.proc.Doomed() || !s.mustRenew(client) {
 		then()
 		return
 	}
-	s.when("the prompt", func() {
-		if s.proc.client() == client && !s.proc.dying() {
+	s.line.When("the prompt", func() {
+		if s.proc.Client() == client && !s.proc.Doomed() {
 			s.log.Info("droid does not know of a login and is replaced")
 			s.leave()
 		}

@@ -25,7 +25,7 @@ func beginWith(t *testing.T, option fakedroid.Option, names ...string) *editor {
 			servers = append(servers, stream.MCPServer{Name: name})
 		}
 		s.servers.Use(servers)
-		s.servers.ProcessStarted(time.Now(), mcp.Abilities{Takes: true, Version: s.proc.client().Version()})
+		s.servers.ProcessStarted(time.Now(), mcp.Abilities{Takes: true, Version: s.proc.Client().Version()})
 	})
 	return e
 }

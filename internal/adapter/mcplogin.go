@@ -22,7 +22,8 @@ var errLoginTime = errors.New("droid did not answer within 6 minutes")
 // beginLogin is "/mcp login NAME". The command ends when droid has an address to open;
 // a later event tells how the login ended. Older droids take no other call while they
 // answer this one, so nobody waits for the answer after the prompt has ended.
-func (s *Session) beginLogin(r *slashRun, name string) {
+func beginLogin(r *slashRun, name string) {
+	s := r.s
 	name = s.servers.Resolve(name)
 	r.droid(func(client *droid.Client) {
 		asked := s.servers.AskLogin(name, r.reply)
@@ -59,7 +60,7 @@ func (s *Session) showLogin(l *mcp.Login) {
 		return // register shows it
 	}
 	dialog := uuid.NewString()
-	params := protocol.URLElicitation{SessionID: s.id, Mode: "url", ElicitationID: dialog, URL: l.URL, Message: protocol.Text("The MCP server " + l.Server + " needs you to log in.")}
+	params := protocol.URLElicitation{SessionID: s.out.Session(), Mode: "url", ElicitationID: dialog, URL: l.URL, Message: protocol.Text("The MCP server " + l.Server + " needs you to log in.")}
 	asked := telling.Ask(s.out, "elicitation/create", params, func(result protocol.ElicitationResult, err error) {
 		if err != nil {
 			s.log.Info("the editor did not show where to log in", zap.Error(err))
@@ -77,7 +78,7 @@ func (s *Session) showLogin(l *mcp.Login) {
 
 // cancelAuth tells droid to stop waiting for a login.
 func (s *Session) cancelAuth(server string) {
-	client := s.proc.client()
+	client := s.proc.Client()
 	if client == nil {
 		return
 	}

@@ -135,7 +135,7 @@ func TestLoginIsWithdrawn(t *testing.T) {
 		"with the session": func(e *editor) {
 			e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
 		},
-		"with the process": func(e *editor) { e.inside(func(s *Session) { s.proc.client().Kill() }) },
+		"with the process": func(e *editor) { e.inside(func(s *Session) { s.proc.Client().Kill() }) },
 		"at its end":       func(e *editor) { e.auth(stream.MCPAuthCompleted{ServerName: "safe", Outcome: "success"}) },
 	} {
 		t.Run(name, func(t *testing.T) {

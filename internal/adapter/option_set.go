@@ -81,7 +81,7 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*S
 	return askInTurn(s, c, place, sphereOf(id), func(done func(any, *acp.RequestError, error)) {
 		s.setOption(id, value, func(err *acp.RequestError) {
 			if err != nil {
-				done(nil, err, s.tooFree(id, value, err))
+				done(nil, err, tooFree(s.options.Mode(), id, value, err))
 				return
 			}
 			done(result(s), nil, nil)
@@ -102,11 +102,11 @@ func sphereOf(id string) turns.Sphere {
 // tooFree is why the prompts that were sent behind a change of the mode are not to go to
 // droid: the change failed, and the mode that stays asks less than the one that was wanted.
 // It is nil when they may go.
-func (s *Session) tooFree(id, value string, why *acp.RequestError) error {
-	if id != options.Mode || s.options.Mode().AsksAsMuchAs(stream.Mode(value)) {
+func tooFree(stays stream.Mode, id, value string, why *acp.RequestError) error {
+	if id != options.Mode || stays.AsksAsMuchAs(stream.Mode(value)) {
 		return nil
 	}
-	return problem.ModeNotSet(value, string(s.options.Mode()), why)
+	return problem.ModeNotSet(value, string(stays), why)
 }
 
 // setOption changes one option and calls done when droid has it, or with why
@@ -119,7 +119,11 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 		return
 	}
 	if id == options.AutoCompaction {
-		s.setSwitch(value == "true", done)
+		if s.options.Option(id) == nil {
+			done(problem.InvalidParams("unknown configId %q, or an option that this droid or this client does not have", id))
+			return
+		}
+		s.setAutoCompaction(value == "true", done)
 		return
 	}
 	s.updateSettings(func(v stream.Version) (patch stream.SettingsPatch) {
@@ -128,31 +132,24 @@ func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
 		case refused != nil:
 			done(problem.InvalidParams("%v", refused))
 		case patch.IsZero():
-			s.chosen(id)
+			s.options.Chosen(id)
 			done(nil)
 		}
 		return patch
-	}, done, func(err error) { done(s.settled(id, value, err)) })
-}
-
-// chosen notes that the session has the value of an option that the user wants.
-func (s *Session) chosen(id string) {
-	if id == options.Mode {
-		s.options.ModeChosen()
-	}
+	}, done, func(err error) { done(settled(&s.options, id, value, err)) })
 }
 
 // settled says whether droid did what it was asked: err is its answer to the request,
 // and the settings are what it reported since.
-func (s *Session) settled(id, value string, err error) *acp.RequestError {
+func settled(o *options.State, id, value string, err error) *acp.RequestError {
 	kind := strings.ReplaceAll(options.Name(id), " ", "_")
 	if err != nil {
 		return problem.NotSet(kind, options.Name(id), settingsTime, err)
 	}
-	if ignored := s.options.Ignored(id, value); ignored != "" {
+	if ignored := o.Ignored(id, value); ignored != "" {
 		return problem.Internal(kind+"_ignored", ignored)
 	}
-	s.chosen(id)
+	o.Chosen(id)
 	return nil
 }
 
@@ -182,3 +179,74 @@ func changeSettings(ctx context.Context, client *droid.Client, patch stream.Sett
 // settingsTime bounds how long droid may take to change its settings (2 to 20 ms
 // were seen).
 const settingsTime = 10 * time.Second
+
+// setAutoCompaction switches automatic compaction and calls done when droid has done
+// so, or with why not. droid keeps it with the session (0.215 and 0.225).
+func (s *Session) setAutoCompaction(on bool, done func(*acp.RequestError)) {
+	patch := func(stream.Version) stream.SettingsPatch { return stream.SettingsPatch{AutoCompaction: &on} }
+	s.updateSettings(patch, done, func(err error) {
+		got := s.options.Settings().AutoCompaction
+		switch {
+		case err != nil:
+			done(problem.NotSet("auto_compaction", "automatic compaction", settingsTime, err))
+		case got == nil || *got != on:
+			done(problem.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.Lacks(stream.SwitchesAutoCompaction)))
+		default:
+			done(nil)
+		}
+	})
+}
+
+// methodSetModel is a method that ACP's schema no longer has. Clients that know models
+// but no config options call it.
+const methodSetModel = "session/set_model"
+
+// setModel is session/set_model. It sets the config option for the model, so that a
+// change by either method shows in the other.
+func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
+	var params struct {
+		SessionID string `json:"sessionId"`
+		ModelID   string `json:"modelId"`
+	}
+	if err := problem.Decode(c.Params, &params); err != nil {
+		return nil, err
+	}
+	if err := checkSessionID(params.SessionID); err != nil {
+		return nil, err
+	}
+	if params.ModelID == "" {
+		return nil, problem.InvalidParams("modelId is missing")
+	}
+	return a.askToSet(c, params.SessionID, options.Model, params.ModelID, func(*Session) any { return struct{}{} })
+}
+
+// sessionResult is what the editor is told of the session when it is opened or loaded.
+// The editor believes it from then on.
+func (s *Session) sessionResult() protocol.SessionResult {
+	s.out.Told(s.options.Updates()...)
+	return protocol.SessionResult{Modes: s.options.Modes(), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
+}
+
+// checkDefaults notes for the user which defaults droid did not take. A droid that
+// does not know the field in which it was first asked for the mode (before 0.99) is
+// asked once more, in the field that it knows.
+func (s *Session) checkDefaults() {
+	if s.proc.Client() == nil {
+		return
+	}
+	notices, again := s.options.Untaken(s.agent.cfg.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
+	s.out.Keep(notices...)
+	if again == "" {
+		return
+	}
+	s.Post(func() {
+		s.inTurn(turns.Session, func(over func(error)) {
+			s.setOption(options.Mode, string(again), func(err *acp.RequestError) {
+				defer over(nil)
+				if err != nil {
+					s.out.Keep(options.IgnoredDefault("mode", string(again), string(s.options.Mode())))
+				}
+			})
+		})
+	})
+}

@@ -10,7 +10,7 @@ import "droid-acp/internal/wire"
 // It runs in the owner.
 func (s *Session) panicked(p any) {
 	s.doom("droid-acp itself failed")
-	s.carryOut(s.prompts.machine.FailRunning(wire.PanicError(p)))
+	s.prompts.Do(s.prompts.FailRunning(wire.PanicError(p)))
 	s.loseLoads(wire.PanicError(p))
-	s.carryOut(s.prompts.machine.LoseChanges(wire.PanicError(p)))
+	s.prompts.Do(s.prompts.LoseChanges(wire.PanicError(p)))
 }

@@ -15,6 +15,8 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/problem"
+	"droid-acp/internal/show"
+	"droid-acp/internal/telling"
 )
 
 // asking are droids of one store. A prompt "wait" lasts until a permission is
@@ -59,19 +61,19 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 		"in the owner":     func(*Session) { panic("test") },
 		"beside the owner": func(s *Session) { s.Do(func(context.Context) { panic("test") }) },
 		"in a call to droid": func(s *Session) {
-			s.alone(func(func()) { panic("test") })
-			s.alone(func(end func()) { end() })
+			s.line.Take(aCall, needCalls, func(func()) { panic("test") })
+			s.line.Take(aCall, needCalls, func(end func()) { end() })
 		},
 		"at the end of a prompt": func(s *Session) {
-			s.when("a test", func() { panic("test") }, needQuiet)
-			s.carryOut(s.prompts.machine.FailRunning(problem.Internal("x", "y")))
+			s.line.When("a test", func() { panic("test") }, needQuiet)
+			s.prompts.Do(s.prompts.FailRunning(problem.Internal("x", "y")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				e, other, running := twoSessions(t, asking())
 				var client *droid.Client
-				e.inside(func(s *Session) { client = s.proc.client() })
+				e.inside(func(s *Session) { client = s.proc.Client() })
 				e.posts(act)
 				m := e.await(running)
 				require.NotNil(t, m.Error)
@@ -105,12 +107,12 @@ func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 				gate := make(chan struct{})
 				s, err := e.agent.session(e.session)
 				require.Nil(t, err)
-				machine := s.prompts.machine
-				s.Post(func() { <-gate; s.prompts.machine = nil }) // the owner is busy while the request comes, which panics then
+				machine := s.prompts.Machine
+				s.Post(func() { <-gate; s.prompts.Machine = nil }) // the owner is busy while the request comes, which panics then
 				synctest.Wait()
 				id := e.request(method[0], fmt.Sprintf(method[1], e.session))
 				synctest.Wait()
-				s.Post(func() { s.prompts.machine = machine })
+				s.Post(func() { s.prompts.Machine = machine })
 				close(gate)
 				m := e.await(id)
 				if name != "close" { // which then has nothing to wait for
@@ -133,7 +135,7 @@ func TestPanicWhileDroidStarts(t *testing.T) {
 			}
 			return start(n)
 		})
-		e.inside(func(s *Session) { s.proc.client().Kill() })
+		e.inside(func(s *Session) { s.proc.Client().Kill() })
 		synctest.Wait()
 		require.Contains(t, e.run("one"), "droid-acp failed")
 		require.Equal(t, "end_turn", e.run("two"))
@@ -159,13 +161,21 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		e.posts(func(s *Session) {
-			s.prompts.machine.Cancel(time.Now()) // whose interrupt panics
-			s.Do(func(context.Context) { panic("test") }, func() { s.carryOut(s.prompts.machine.InterruptDone()) })
+			s.prompts.Cancel(time.Now()) // whose interrupt panics
+			s.Do(func(context.Context) { panic("test") }, func() { s.prompts.Do(s.prompts.InterruptDone()) })
 		})
 		require.Equal(t, "cancelled", ended(e.await(running)))
 		require.Equal(t, "end_turn", e.run("next"))
 	})
 }
+
+// noSteps is a dialog without a step.
+type noSteps struct{ show.Dialog }
+
+func (noSteps) Next() (step show.Step, more bool) { return step, false }
+
+// stayOpen has a dialog be open that nobody answers.
+func stayOpen(s *Session, q *telling.Question) { s.dialog.Open(s.out, q, noSteps{}, func() {}) }
 
 // TestPanicAtTheEndOfASession: the agent ends, and every prompt has its answer.
 func TestPanicAtTheEndOfASession(t *testing.T) {
@@ -173,7 +183,7 @@ func TestPanicAtTheEndOfASession(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		waiting := e.prompt("later")
 		e.posts(func(s *Session) {
-			s.dialog.begin(openDialog{requestID: "x", closeUp: func() { panic("test") }})
+			stayOpen(s, &telling.Question{RequestID: "x", CloseUp: func() { panic("test") }})
 		})
 		e.close()
 		for _, id := range []string{running, waiting} {
@@ -195,7 +205,7 @@ func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 		s, err := e.agent.session(e.session)
 		require.Nil(t, err)
 		e.posts(func(s *Session) {
-			s.dialog.open = &openDialog{requestID: "x", closeUp: func() { panic("test") }}
+			stayOpen(s, &telling.Question{RequestID: "x", CloseUp: func() { panic("test") }})
 		})
 		s.Stop()
 		<-s.Over

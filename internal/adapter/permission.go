@@ -10,50 +10,52 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/telling"
 )
+
+// permissionRequest is a request of droid's that the user decides about.
+type permissionRequest struct {
+	s       *Session
+	ev      quirks.PermissionAsked
+	closeUp func() // undoes what was shown for it alone
+}
 
 // askPermission shows what droid wants to do and gives droid the user's answer.
 // Whatever is not a clear choice of an offered option is "cancel".
 func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
-	if s.mayNotAsk() {
-		s.answerPermission(ev.RequestID, stream.OptionCancel)
+	r := &permissionRequest{s: s, ev: ev}
+	refuse := func() { r.answer(stream.OptionCancel) }
+	if s.ended || s.prompts.RunsCancelled() {
+		refuse()
 		return
 	}
-	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.has(stream.TakesEditedPlan),
-		Words: s.prompts.machine.Joinable()})
+	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
+		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
 	if p.Refused {
-		s.answerPermission(ev.RequestID, stream.OptionCancel)
+		refuse()
 		return
 	}
-	closeUp := func() { s.tell(p.After...) }
-	o := s.dialog.begin(openDialog{
-		requestID: ev.RequestID,
-		refuse:    func() { s.answerPermission(ev.RequestID, stream.OptionCancel) },
-		closeUp:   closeUp,
-	})
-	s.lead(o, p, func() { s.permissionAnswered(ev, p.Decision(), closeUp) })
+	r.closeUp = func() { s.tell(p.After...) }
+	s.dialog.Open(s.out, &telling.Question{RequestID: ev.RequestID, Refuse: refuse, CloseUp: r.closeUp}, p, func() { r.decided(p.Decision()) })
 }
-
-// mayNotAsk reports whether the user is not to be asked anything: the session or the
-// prompt is about to end.
-func (s *Session) mayNotAsk() bool { return s.ended || s.stopsTurn() }
 
 // planTold bounds the wait for droid to take the message that names the plan.
 const planTold = 2 * time.Second
 
-// permissionAnswered gives droid the user's choice, unless droid has stopped
+// decided gives droid the user's choice, unless droid has stopped
 // waiting. If the user picked one of several plans, droid is told which before it
 // gets the answer: a message that reaches droid while a permission waits becomes
 // part of the running turn (field notes §3).
-func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision, closeUp func()) {
+func (r *permissionRequest) decided(d show.Decision) {
+	s, ev := r.s, r.ev
 	answer := func() {
-		if s.dialog.end(ev.RequestID) { // else it was withdrawn or cancelled meanwhile
-			closeUp()
-			s.giveAnswer(ev, d)
+		if s.dialog.End(ev.RequestID) { // else it was withdrawn or cancelled meanwhile
+			r.closeUp()
+			r.give(d)
 		}
 	}
-	client := s.proc.client()
+	client := s.proc.Client()
 	if d.Option == stream.OptionCancel || client == nil {
 		answer()
 		return
@@ -75,7 +77,7 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 		answer()
 		return
 	}
-	if !s.dialog.isFor(ev.RequestID) {
+	if !s.dialog.IsFor(ev.RequestID) {
 		return
 	}
 	// The request stays open until droid has the pick, so that a cancel in between
@@ -95,21 +97,22 @@ func (s *Session) permissionAnswered(ev quirks.PermissionAsked, d show.Decision,
 	})
 }
 
-// giveAnswer gives droid a decision, which may be an edited plan, or a refusal with words.
-func (s *Session) giveAnswer(ev quirks.PermissionAsked, d show.Decision) {
+// give gives droid a decision, which may be an edited plan, or a refusal with words.
+func (r *permissionRequest) give(d show.Decision) {
 	if d.Words != "" {
-		s.sayBehind(d.Words)
+		r.s.sayBehind(d.Words)
 	}
 	if d.Option == stream.OptionEdit {
-		s.approveEdited(ev, d.Edited)
+		r.approveEdited(d.Edited)
 		return
 	}
-	s.answerPermission(ev.RequestID, d.Option)
+	r.answer(d.Option)
 }
 
-// answerPermission gives droid an option that it offered.
-func (s *Session) answerPermission(requestID, option string) {
-	if client := s.proc.client(); client != nil {
+// answer gives droid an option that it offered.
+func (r *permissionRequest) answer(option string) {
+	s, requestID := r.s, r.ev.RequestID
+	if client := s.proc.Client(); client != nil {
 		if err := client.AnswerPermission(requestID, option); err != nil {
 			s.log.Warn("droid did not take the answer to a permission request", zap.Error(err))
 		}
@@ -119,15 +122,15 @@ func (s *Session) answerPermission(requestID, option string) {
 
 // approveEdited gives droid the edited plan and shows it in place of the one that
 // the model wrote.
-func (s *Session) approveEdited(ev quirks.PermissionAsked, text string) {
-	client := s.proc.client()
+func (r *permissionRequest) approveEdited(text string) {
+	s, ev, client := r.s, r.ev, r.s.proc.Client()
 	if client == nil {
-		s.answerPermission(ev.RequestID, stream.OptionCancel)
+		r.answer(stream.OptionCancel)
 		return
 	}
 	if err := client.ApproveEditedPlan(ev.RequestID, text); err != nil {
 		s.log.Warn("droid did not take the edited plan", zap.Error(err))
-		s.answerPermission(ev.RequestID, stream.OptionCancel)
+		r.answer(stream.OptionCancel)
 		return
 	}
 	s.tell(s.show.PlanEdited(ev.Tools[0].ToolUse.ID, text)...)

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -16,6 +17,11 @@ import (
 // 0.215 it returns the last 100 without one (quirk 21).
 const wholeHistory = 1_000_000
 
+// waiter is called when the session has a process. info is what droid said when it
+// loaded the session, nil when the process was there before; err is why there is
+// none.
+type waiter func(info *stream.SessionInfo, err *acp.RequestError)
+
 // withDroid calls f when the session has a process: now, or when one was started
 // and has loaded the session. historyLimit is how many messages droid is then asked
 // for.
@@ -23,17 +29,17 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 	switch {
 	case s.ended:
 		f(nil, problem.Ending())
-	case s.proc.dying():
-		s.when("what needs a droid", func() { s.withDroid(historyLimit, f) }, needGone)
-	case s.proc.client() != nil && !s.proc.starting():
+	case s.proc.Doomed():
+		s.line.When("what needs a droid", func() { s.withDroid(historyLimit, f) }, needGone)
+	case s.proc.Client() != nil && !s.proc.Starting():
 		f(nil, nil)
-	case s.proc.client() == nil && s.prompts.machine.GaveUp():
-		f(nil, problem.KeepsCrashing(s.proc.lastCrash()))
+	case s.proc.Client() == nil && s.prompts.GaveUp():
+		f(nil, problem.KeepsCrashing(s.proc.LastCrash()))
 	default:
-		if s.proc.start() {
+		if s.proc.Start() {
 			s.start(historyLimit)
 		}
-		s.when("what needs a droid", func() { f(s.proc.outcome()) }, needStart)
+		s.line.When("what needs a droid", func() { f(s.proc.Outcome()) }, needStart)
 	}
 }
 
@@ -41,7 +47,7 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 // before is still leaving, it is idle, so it is killed; it is gone before the new one
 // loads the session.
 func (s *Session) start(historyLimit int) {
-	leaving := s.proc.stillLeaving()
+	leaving := s.proc.Leaving()
 	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
 	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers := s.cwd, s.servers.List()
@@ -50,7 +56,7 @@ func (s *Session) start(historyLimit int) {
 			leaving.Kill()
 			<-leaving.Exited()
 		}
-		client, info, err := s.agent.launch(ctx, cwd, servers, s.agent.addedTo(ctx, id, added), open)
+		client, info, err := s.agent.opener.Launch(ctx, cwd, servers, s.agent.opener.Added(ctx, id, added), open)
 		if !s.Post(func() { s.started(client, info, err) }) && err == nil {
 			client.Kill()
 			<-client.Exited()
@@ -63,7 +69,7 @@ func (s *Session) start(historyLimit int) {
 // afterwards counts (quirk 14), and is told as any change is. A mode that asks less than the
 // one before lets no prompt pass, see inItsMode.
 func (s *Session) restoreSettings(before stream.Settings, then func()) {
-	client := s.proc.client()
+	client := s.proc.Client()
 	if client == nil {
 		then()
 		return
@@ -93,53 +99,51 @@ func (s *Session) restoreSettings(before stream.Settings, then func()) {
 func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err error) {
 	switch {
 	case err != nil:
-		s.proc.begun(info, problem.NotRestarted(s.id, s.out.Known(), err))
+		s.proc.Started(info, problem.NotRestarted(s.out.Session(), s.out.Known(), err))
 	case s.ended:
 		client.Kill()
 		<-client.Exited()
-		s.proc.begun(info, problem.Ending())
+		s.proc.Started(info, problem.Ending())
 	default:
 		before := s.options.Settings()
 		s.adopt(client)
 		s.opened(info)
-		s.restoreSettings(before, func() { s.proc.begun(info, s.goneAgain()) })
+		s.restoreSettings(before, func() {
+			var gone *acp.RequestError // again
+			if s.proc.Client() == nil && s.out.Known() {
+				gone = problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp())
+			} else if s.proc.Client() == nil {
+				gone = problem.NotOpened(s.out.Session(), s.proc.LastCrash())
+			}
+			s.proc.Started(info, gone)
+		})
 	}
-}
-
-// goneAgain is why the process that was just started is gone, nil when it is there.
-func (s *Session) goneAgain() *acp.RequestError {
-	switch {
-	case s.proc.client() != nil:
-		return nil
-	case s.out.Known():
-		return problem.Crash(s.proc.lastCrash(), s.prompts.machine.GaveUp())
-	}
-	return problem.NotOpened(s.id, s.proc.lastCrash())
 }
 
 // inItsMode calls then for a prompt that begins when droid is in the mode that the session
 // had before droid was started again, or one that asks more. Otherwise it asks droid once
 // more for that mode; if droid still does not take it, the prompt fails.
-func (s *Session) inItsMode(p *userPrompt, then func()) {
+func (p *userPrompt) inItsMode(then func()) {
+	s := p.s
 	mode := s.options.Owed()
 	if mode == "" {
 		then()
 		return
 	}
 	s.updateSettings(func(v stream.Version) stream.SettingsPatch { return stream.ModeSettings(v, mode) },
-		func(err *acp.RequestError) { s.failPrompt(p, err) },
+		func(err *acp.RequestError) { s.prompts.Do(s.prompts.Fail(p.id, err)) },
 		func(err error) {
 			if s.options.Owed() == "" {
 				then()
 				return
 			}
-			s.failPrompt(p, problem.ModeLost(string(mode), string(s.options.Mode()), err))
+			s.prompts.Do(s.prompts.Fail(p.id, problem.ModeLost(string(mode), string(s.options.Mode()), err)))
 		})
 }
 
 // adopt makes client the session's process. Its events are read from now on.
 func (s *Session) adopt(client *droid.Client) {
-	s.proc.adopt(client, s.show.ToolIDs())
+	s.proc.Adopt(client, s.show.ToolIDs())
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.agent.desk(s, client))
@@ -147,11 +151,61 @@ func (s *Session) adopt(client *droid.Client) {
 		select {
 		case <-client.Ending():
 			s.Post(func() {
-				if s.proc.client() == client {
+				if s.proc.Client() == client {
 					s.awaitEnd()
 				}
 			})
 		case <-ctx.Done():
 		}
+	})
+}
+
+// callDroid makes one of the calls to droid that wait for each other, see needCalls, with a droid
+// that is started if need be when the call's turn has come; limit is how many messages it is
+// then asked for. If there is none, fail is called with the reason. prepare returns the call,
+// which runs beside the owner with a context that ends with the session, or none: then it has
+// done all there is to do. info is what a droid that was just started said of the session,
+// else nil. The owner calls then with the outcome, before the next call begins. If the session
+// ends first, then is not called. A droid that dies may not have heard the call, so the
+// next one gets it, once.
+func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func(client *droid.Client, info *stream.SessionInfo) func(ctx context.Context) error, then func(client *droid.Client, err error)) {
+	s.line.Take(aCall, needCalls, func(end func()) {
+		again := false
+		var try func(info *stream.SessionInfo, err *acp.RequestError)
+		try = func(info *stream.SessionInfo, err *acp.RequestError) {
+			under := false
+			defer func() {
+				if !under { // also where this panics
+					end()
+				}
+			}()
+			if err != nil {
+				fail(err)
+				return
+			}
+			client := s.proc.Client()
+			call := prepare(client, info)
+			if call == nil {
+				return
+			}
+			under = true
+			s.Do(func(ctx context.Context) {
+				err := call(ctx)
+				s.Post(func() {
+					var died *droid.ExitError
+					if !again && errors.As(err, &died) {
+						again = true
+						if s.proc.Client() == client {
+							s.awaitEnd() // its events come first
+						}
+						s.withDroid(limit, try)
+						return
+					}
+					defer end()
+					then(client, err)
+				})
+			}, end)
+		}
+		s.withDroid(limit, try)
 	})
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
-	"github.com/google/uuid"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
 	"droid-acp/internal/owner"
@@ -17,12 +16,14 @@ import (
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/turns"
+	"droid-acp/internal/usage"
 	"droid-acp/internal/wire"
 )
 
 // userPrompt is one session/prompt that has no response yet. The turn machine decides
 // which prompt runs and how it ends; this is what the prompt is made of.
 type userPrompt struct {
+	s       *Session
 	id      turns.ID
 	session string // the id that the editor sent it to
 	request *wire.Response
@@ -53,111 +54,6 @@ func (p *userPrompt) kind() turns.Kind {
 	return turns.Here
 }
 
-// add adds what a turn of droid's took to what a prompt did.
-func (p *userPrompt) add(u stream.TokenUsage) {
-	p.used.InputTokens += u.InputTokens
-	p.used.OutputTokens += u.OutputTokens
-	p.used.CacheCreationTokens += u.CacheCreationTokens
-	p.used.CacheReadTokens += u.CacheReadTokens
-	p.used.ThinkingTokens += u.ThinkingTokens
-}
-
-// prompts are the prompts of a session, and the machine that decides about them.
-type prompts struct {
-	machine *turns.Machine
-	open    map[turns.ID]*userPrompt // accepted, without an ending
-	lastID  turns.ID
-
-	actions  []turns.Action // that the machine wants, in order
-	carrying bool           // carryOut is at work on them
-}
-
-func newPrompts(steering bool) prompts {
-	q := prompts{machine: turns.New(uuid.NewString), open: make(map[turns.ID]*userPrompt)}
-	q.machine.SetSteering(steering)
-	return q
-}
-
-// add gives a prompt its id.
-func (q *prompts) add(p *userPrompt) {
-	q.lastID++
-	p.id = q.lastID
-	q.open[p.id] = p
-}
-
-// join adds a message that belongs to the prompt that runs. It reports false when no
-// such prompt takes one.
-func (q *prompts) join(p *userPrompt, when turns.When) (actions []turns.Action, ok bool) {
-	q.add(p)
-	host, ok, actions := q.machine.Join(p.id, when)
-	if !ok {
-		q.remove(p.id)
-		return nil, false
-	}
-	p.session, p.further.host = q.open[host].session, q.open[host]
-	return actions, true
-}
-
-// unsentWords are the words of a refusal that wait for the end of droid's turn, nil for
-// none.
-func (q *prompts) unsentWords() *userPrompt {
-	for _, p := range q.open {
-		if p.further != nil && p.further.words != "" && !p.further.shown {
-			return p
-		}
-	}
-	return nil
-}
-
-// remove takes a prompt that ends.
-func (q *prompts) remove(id turns.ID) *userPrompt {
-	p := q.open[id]
-	delete(q.open, id)
-	return p
-}
-
-// of is the prompt that droid has under a request id, nil for none.
-func (q *prompts) of(request string) *userPrompt {
-	id, ok := q.machine.IDOf(request)
-	if !ok {
-		return nil
-	}
-	return q.open[id]
-}
-
-// runs reports whether a prompt is the one that runs.
-func (q *prompts) runs(p *userPrompt) bool {
-	id, ok := q.machine.Running()
-	return ok && p != nil && id == p.id
-}
-
-// has reports whether a prompt has no ending yet.
-func (q *prompts) has(p *userPrompt) bool { return q.machine.Has(p.id) }
-
-// next takes the next action to carry out. Only carryOut calls it, so the actions that
-// follow from this one are carried out after those that are queued already.
-func (q *prompts) next() (a turns.Action, ok bool) {
-	if len(q.actions) == 0 {
-		return nil, false
-	}
-	a = q.actions[0]
-	q.actions = slices.Delete(q.actions, 0, 1)
-	return a, true
-}
-
-// begin queues actions. It reports whether the caller is to carry them out: not if there
-// are none, or if carryOut is at work already.
-func (q *prompts) begin(actions []turns.Action) bool {
-	q.actions = append(q.actions, actions...)
-	if q.carrying || len(q.actions) == 0 {
-		return false
-	}
-	q.carrying = true
-	return true
-}
-
-func (q *prompts) done() { q.carrying = false }
-
 // prompt is session/prompt. The prompts of one session run one after the other.
 func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
@@ -174,7 +70,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.readPrompt(c.Context, params.SessionID, params.Prompt)
+	p, err := a.readPrompt(c.Context, s, params.SessionID, params.Prompt)
 	if err != nil {
 		place.Leave()
 		return nil, err
@@ -183,7 +79,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	stop, err := owner.Ask(s.Owner, owner.Inquiry[acp.StopReason]{
 		Work: func(answer func(acp.StopReason, *acp.RequestError)) {
 			p.answer = answer
-			s.accept(p)
+			p.accept()
 			s.cancelIfLate(place)
 		},
 		Ordered: place.Leave,
@@ -191,15 +87,15 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		// cancelled as by session/cancel, and answered with that stop reason.
 		Context: c.Context,
 		Cancelled: func(func(acp.StopReason, *acp.RequestError)) {
-			s.carryOut(s.prompts.machine.CancelOne(time.Now(), p.id))
+			s.prompts.Do(s.prompts.CancelOne(time.Now(), p.id))
 		},
 		// The panic may have been another prompt's.
-		Held: func() bool { return s.prompts.has(p) },
+		Held: func() bool { return s.prompts.Has(p.id) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	return protocol.PromptResult{StopReason: stop, Usage: usageOf(p.used)}, nil
+	return protocol.PromptResult{StopReason: stop, Usage: usage.Of(p.used)}, nil
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
@@ -218,14 +114,15 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 
 // cancelPrompts cancels the running prompt and all waiting ones.
 func (s *Session) cancelPrompts() {
-	s.carryOut(s.prompts.machine.Cancel(time.Now()))
-	if s.proc.working() {
-		s.carryOut(s.prompts.machine.StopOther())
+	s.prompts.Do(s.prompts.Cancel(time.Now()))
+	if s.proc.Working() {
+		s.prompts.Do(s.prompts.StopOther())
 	}
 }
 
 // accept takes a prompt: it starts now, or when those before it have ended.
-func (s *Session) accept(p *userPrompt) {
+func (p *userPrompt) accept() {
+	s := p.s
 	if err := s.Refusal(); err != nil {
 		p.answer("", err)
 		return
@@ -234,14 +131,14 @@ func (s *Session) accept(p *userPrompt) {
 		p.answer(acp.StopReasonCancelled, nil)
 		return
 	}
-	if err := s.checkPrompt(p); err != nil {
+	if err := p.check(); err != nil {
 		p.answer("", err)
 		return
 	}
 	s.show.Prompted()
 	p.command = s.commandOf(p.content)
-	s.prompts.add(p)
-	s.carryOut(s.prompts.machine.Accept(p.id, p.kind()))
+	p.id = s.prompts.Add(p)
+	s.prompts.Do(s.prompts.Accept(p.id, p.kind()))
 }
 
 // linksTime bounds the look at the files that a prompt links.
@@ -249,12 +146,12 @@ const linksTime = 500 * time.Millisecond
 
 // readPrompt reads what the editor sent, and looks which of the files that it links are not
 // there.
-func (a *Agent) readPrompt(ctx context.Context, session string, blocks json.RawMessage) (*userPrompt, *acp.RequestError) {
+func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, blocks json.RawMessage) (*userPrompt, *acp.RequestError) {
 	content, err := prompt.Parse(blocks)
 	if err != nil {
 		return nil, problem.InvalidParams("%v", err)
 	}
-	return &userPrompt{session: session, content: content, missing: a.missing(ctx, content)}, nil
+	return &userPrompt{s: s, session: session, content: content, missing: a.missing(ctx, content)}, nil
 }
 
 // missing tells of each file that a prompt links whether it is not there.
@@ -263,7 +160,7 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 	defer cancel()
 	missing := make(map[string]bool)
 	_, _ = content.Message(prompt.Rules{Missing: func(path string) bool { // checkPrompt tells what is wrong with it
-		_, err := bounded(ctx, a, "stat of a link", path, a.stat)
+		_, err := bounded.Do(ctx, a.calls, "stat of a link", path, a.opener.Stat)
 		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
 		return false
 	}})
@@ -272,22 +169,22 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 
 // whenLinksSeen calls then when it is known which of the files that a prompt links are there
 // now: the turn before may have made or removed them.
-func (s *Session) whenLinksSeen(p *userPrompt, then func()) {
+func (p *userPrompt) whenLinksSeen(then func()) {
 	if len(p.missing) == 0 {
 		then()
 		return
 	}
 	content := p.content
-	s.workFor(p, "a look at the files that it links", func(ctx context.Context) func() {
-		missing := s.agent.missing(ctx, content)
+	p.workFor("a look at the files that it links", func(ctx context.Context) func() {
+		missing := p.s.agent.missing(ctx, content)
 		return func() { p.missing = missing; then() }
 	})
 }
 
-// checkPrompt refuses at once what no session can take. What depends on the session is seen
+// check refuses at once what no session can take. What depends on the session is seen
 // when the prompt goes to droid, as what was asked before it may change that.
-func (s *Session) checkPrompt(p *userPrompt) *acp.RequestError {
-	message, err := p.content.Message(anySession(s.cwd))
+func (p *userPrompt) check() *acp.RequestError {
+	message, err := p.content.Message(prompt.Rules{Dir: p.s.cwd, AttachFiles: true})
 	if err != nil {
 		return problem.InvalidParams("%v", err)
 	}
@@ -297,30 +194,21 @@ func (s *Session) checkPrompt(p *userPrompt) *acp.RequestError {
 
 // compose makes the message of a prompt that is about to go to droid, as the session can
 // take it now.
-func (s *Session) compose(p *userPrompt) *acp.RequestError {
+func (p *userPrompt) compose() *acp.RequestError {
+	s := p.s
 	if p.further != nil && p.further.words != "" {
 		p.message.Text = p.further.words
 		return nil
 	}
-	message, err := p.content.Message(s.promptRules(p))
+	message, err := p.content.Message(prompt.Rules{
+		Dir:         s.cwd,
+		AttachFiles: s.proc.Client() == nil || s.proc.Has(stream.TakesAttachedFiles),
+		BlindModel:  s.options.BlindModel(),
+		Missing:     func(path string) bool { return p.missing[path] },
+	})
 	if err != nil {
 		return problem.InvalidParams("%v", err)
 	}
 	p.message = message
-	return s.refusedProgram(p.message.Text)
-}
-
-// works reports whether a prompt runs.
-func (s *Session) works() bool {
-	_, runs := s.prompts.machine.Running()
-	return runs
-}
-
-// busy reports whether a prompt runs or waits here.
-func (s *Session) busy() bool { return s.works() || s.prompts.machine.Queued() }
-
-// stopsTurn reports whether the prompt that runs was cancelled.
-func (s *Session) stopsTurn() bool {
-	id, runs := s.prompts.machine.Running()
-	return runs && s.prompts.machine.Cancelled(id)
+	return p.refusedProgram()
 }

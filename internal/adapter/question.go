@@ -5,6 +5,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/telling"
 )
 
 // askQuestions shows droid's questions and gives droid the user's answers. droid always
@@ -12,7 +13,7 @@ import (
 // the questions or cannot be asked.
 func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	cancelled := stream.Answers{Cancelled: true}
-	if s.mayNotAsk() {
+	if s.ended || s.prompts.RunsCancelled() {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}
@@ -23,20 +24,19 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 		return
 	}
 	closeUp := func() { s.tell(q.After...) }
-	o := s.dialog.begin(openDialog{
-		requestID: ev.RequestID,
-		refuse:    func() { s.answerQuestions(ev.RequestID, cancelled) },
-		closeUp:   closeUp,
-	})
-	s.lead(o, q, func() {
-		s.dialog.end(ev.RequestID)
+	s.dialog.Open(s.out, &telling.Question{
+		RequestID: ev.RequestID,
+		Refuse:    func() { s.answerQuestions(ev.RequestID, cancelled) },
+		CloseUp:   closeUp,
+	}, q, func() {
+		s.dialog.End(ev.RequestID)
 		closeUp()
 		s.answerQuestions(ev.RequestID, q.Answers())
 	})
 }
 
 func (s *Session) answerQuestions(requestID string, answers stream.Answers) {
-	if client := s.proc.client(); client != nil {
+	if client := s.proc.Client(); client != nil {
 		if err := client.AnswerQuestions(requestID, answers); err != nil {
 			s.log.Warn("droid did not take the answer to its question", zap.Error(err))
 		}

@@ -43,20 +43,8 @@ func idOf(c *wire.Call) (string, *acp.RequestError) {
 	return params.SessionID, checkSessionID(params.SessionID)
 }
 
-// stay is what a session needs to leave its ids to a later one.
-type stay struct {
-	polite context.Context    // a process that leaves may take its time until this ends
-	hurry  context.CancelFunc // ends polite
-}
-
-func newStay() stay {
-	var s stay
-	s.polite, s.hurry = context.WithCancel(context.Background())
-	return s
-}
-
 // Hurry has a process that leaves do so at once.
-func (s *stay) Hurry() { s.hurry() }
+func (s *Session) Hurry() { s.proc.Hurry() }
 
 // arrive gives a call its place behind all that came before, and lets the next line come.
 func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *place {

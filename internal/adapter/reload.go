@@ -17,9 +17,10 @@ import (
 	"droid-acp/internal/wire"
 )
 
-// reload is one session/load or session/resume.
+// take is one session/load or session/resume.
 type reload struct {
 	instructions.Wanted
+	s      *Session
 	target string // where the symbolic links of its directory lead
 
 	call   *wire.Call // its context ends when it is cancelled
@@ -53,25 +54,25 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reload{Wanted: w, target: a.target(c.Context, w.CWD), call: c, replay: replay}
+	r := &reload{Wanted: w, target: a.opener.Target(c.Context, w.CWD), call: c, replay: replay}
 	s, known, ids, err := a.takeThread(c.Context, place, w)
 	if err != nil {
 		return nil, err
 	}
-	r.ids = ids
+	r.s, r.ids = s, ids
 	followUp := ""
 	if !known { // an open session has its value
-		followUp = a.followUpOf(c.Context, ids)
+		followUp = a.threads.FollowUp(c.Context, ids)
 	}
 	result, err := owner.Ask(s.Owner, owner.Inquiry[protocol.SessionResult]{
 		Ordered: place.Leave,
 		Work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
 			r.done = answer
 			s.useFollowUp(followUp)
-			s.reload(r)
+			r.take()
 		},
 		Context:   c.Context,
-		Cancelled: func(func(protocol.SessionResult, *acp.RequestError)) { s.cancelLoad(r) },
+		Cancelled: func(func(protocol.SessionResult, *acp.RequestError)) { r.cancel() },
 	})
 	if err != nil {
 		if !known && !r.kept {
@@ -83,14 +84,15 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	return result, nil
 }
 
-// reload takes a session/load or session/resume. A session that works on a prompt
+// take takes a session/load or session/resume. A session that works on a prompt
 // is not loaded, since that would disturb the prompt. Each load begins when the
 // responses before it are written, and is over when its own is.
-func (s *Session) reload(r *reload) {
+func (r *reload) take() {
+	s := r.s
 	switch err := s.takesNothing(); {
 	case err != nil:
 		r.refuse(err)
-	case s.busy():
+	case s.prompts.Busy():
 		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 	default:
 		r.turn = s.inTurn(turns.Session, func(over func(error)) {
@@ -103,23 +105,26 @@ func (s *Session) reload(r *reload) {
 			s.load.Begin(r)
 			// A process that is being started may have other MCP servers and was asked for less
 			// history; one that changes its settings must not be replaced.
-			s.when("a load", func() { s.beginLoad(r) }, needWritten, needStart, needCalls)
+			s.line.When("a load", r.begin, needWritten, needStart, needCalls)
 		})
 	}
 }
 
-// beginLoad begins a load when nothing is under way that it would cut short.
-func (s *Session) beginLoad(r *reload) {
+// begin begins a load when nothing is under way that it would cut short.
+func (r *reload) begin() {
+	s := r.s
 	if !s.load.Has(r) {
 		return // it was cancelled while it waited
 	}
-	s.out.Keep(r.Notices...)    // of MCP servers that droid cannot have
-	s.prompts.machine.Forgive() // the user wants droid to be tried again
+	s.out.Keep(r.Notices...) // of MCP servers that droid cannot have
+	s.prompts.Forgive()      // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
 		limit = wholeHistory
 	}
-	s.useServers(r.Servers)
+	if s.servers.Use(r.Servers) && s.proc.Client() != nil {
+		s.leave() // it has others; the next process loads the session
+	}
 	s.useInstructions(r.Wanted)
 	s.catchUp(r.ids)
 	stayThere := s.useDirectory(r.CWD, r.target)
@@ -127,7 +132,7 @@ func (s *Session) beginLoad(r *reload) {
 		if err != nil {
 			stayThere()
 		}
-		s.reloaded(r, info, err)
+		r.loaded(info, err)
 	}
 	s.withDroid(limit, func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil || info != nil {
@@ -138,13 +143,14 @@ func (s *Session) beginLoad(r *reload) {
 	})
 }
 
-// reloaded replays what droid told, if that was wanted, and hands the result over.
+// loaded replays what droid told, if that was wanted, and hands the result over.
 // From now on the editor knows the session by the id that it asked for.
-func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.RequestError) {
+func (r *reload) loaded(info *stream.SessionInfo, err *acp.RequestError) {
+	s := r.s
 	switch {
 	case !s.load.Has(r): // a panic ended it, or the user
 		if r.kept {
-			s.openedForOthers(err)
+			r.openedForOthers(err)
 		}
 		return
 	case s.ended:
@@ -154,31 +160,33 @@ func (s *Session) reloaded(r *reload, info *stream.SessionInfo, err *acp.Request
 		if err.Code == problem.CodeNoSession {
 			err = problem.UnknownSession(r.SessionID)
 		}
-		s.reloadEnded(r, err)
+		r.end(err)
 		if !s.out.Known() {
-			s.neverOpened(err)
+			r.neverOpened(err)
 		}
 		return
 	}
-	s.tellAs(r.SessionID)
+	s.out.Use(r.SessionID)
 	s.out.Forget() // the editor begins anew: it is told everything again
 	if r.replay {
 		s.load.Show(info)
 		return
 	}
-	s.reloadTold(r)
+	r.told()
 }
 
-// reloadTold answers the load when the commands and the use of the context window are known:
+// told answers the load when the commands and the use of the context window are known:
 // all that a load tells comes before its response (the conformance kit's ACP-LOAD-002).
-func (s *Session) reloadTold(r *reload) {
+func (r *reload) told() {
+	s := r.s
 	s.load.Told()
 	s.tellUsage()
-	s.when("a load", func() { s.reloadEnded(r, nil) }, needAnswers)
+	s.line.When("a load", func() { r.end(nil) }, needAnswers)
 }
 
-// reloadEnded answers the load that runs.
-func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
+// end answers the load that runs.
+func (r *reload) end(err *acp.RequestError) {
+	s := r.s
 	if !s.load.Answer(r) {
 		return
 	}
@@ -190,39 +198,41 @@ func (s *Session) reloadEnded(r *reload, err *acp.RequestError) {
 		s.register()
 		r.done(result, nil)
 	}
-	r.call.Response.WhenWritten(func() { s.Post(func() { s.reloadAnswered(r) }) })
+	r.call.Response.WhenWritten(func() { s.Post(r.answered) })
 }
 
-// cancelLoad ends a load that the user has taken back, however far it is. If it was to open
+// cancel ends a load that the user has taken back, however far it is. If it was to open
 // the session, and prompts or other requests wait behind it, the session is opened for them
 // all the same.
-func (s *Session) cancelLoad(r *reload) {
+func (r *reload) cancel() {
+	s := r.s
 	switch {
 	case r.turn == nil: // it was refused
 	case s.withdraw(r.turn):
 		r.refuse(problem.Cancelled())
 	case !s.load.Has(r): // it has its answer
 	default:
-		r.kept = s.prompts.machine.Queued() || s.prompts.machine.Changing() > 1
+		r.kept = s.prompts.Queued() || s.prompts.Changing() > 1
 		opens := !s.out.Known() && !s.load.Opened() // and droid has not opened it yet
-		s.reloadEnded(r, problem.Cancelled())
+		r.end(problem.Cancelled())
 		switch {
 		case s.out.Known():
 		case !r.kept:
-			s.neverOpened(problem.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
+			r.neverOpened(problem.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
 		case !opens:
-			s.openedForOthers(nil)
+			r.openedForOthers(nil)
 		}
 	}
 }
 
 // openedForOthers goes on when a session was opened, or not, after the load that was to do
 // it had been cancelled.
-func (s *Session) openedForOthers(err *acp.RequestError) {
+func (r *reload) openedForOthers(err *acp.RequestError) {
+	s := r.s
 	switch {
 	case s.out.Known() || s.ended:
 	case err != nil:
-		s.neverOpened(err)
+		r.neverOpened(err)
 		s.Stop()
 	default:
 		s.register()
@@ -233,31 +243,25 @@ func (s *Session) openedForOthers(err *acp.RequestError) {
 // never come, and prompts wait for it.
 func (s *Session) loseLoads(err *acp.RequestError) {
 	if r := s.load.Open(); r != nil {
-		s.reloadEnded(r, err)
+		r.end(err)
 	}
 }
 
 // neverOpened gives up a session because the load which was to open it failed. All
 // that came behind that load fails alike.
-func (s *Session) neverOpened(err *acp.RequestError) {
+func (r *reload) neverOpened(err *acp.RequestError) {
+	s := r.s
 	s.agent.sessions.Forget(s)
 	s.Refuse(err)
-	s.carryOut(s.prompts.machine.FailWaiting(err))
+	s.prompts.Do(s.prompts.FailWaiting(err))
 }
 
-// reloadAnswered goes on when the response to a load is written.
-func (s *Session) reloadAnswered(r *reload) {
-	s.rest()
+// answered goes on when the response to a load is written.
+func (r *reload) answered() {
+	s := r.s
+	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	s.load.Written(r)
 	r.over(nil)
-}
-
-// useServers makes these the session's MCP servers. If the process has others, it is
-// ended; the next process loads the session.
-func (s *Session) useServers(servers []stream.MCPServer) {
-	if s.servers.Use(servers) && s.proc.client() != nil {
-		s.leave()
-	}
 }
 
 // loadAgainTime bounds a load in a process that has the session; up to 0.25 s
@@ -291,24 +295,20 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work, 
 			}
 			return err
 		}
-	}, func(client *droid.Client, err error) { s.loadedAgain(client, limit, loaded, err, asked, done) })
-}
-
-// loadedAgain takes the outcome of loadAgain.
-func (s *Session) loadedAgain(client *droid.Client, limit int, info *stream.SessionInfo, err error, asked problem.Work, done func(*stream.SessionInfo, *acp.RequestError)) {
-	hangs := err == errLoadHangs && s.proc.client() == client
-	switch {
-	case err == nil:
-		before := s.options.Settings()
-		s.opened(info)
-		s.restoreSettings(before, func() { done(info, nil) })
-	case hangs:
-		s.log.Warn("droid hangs while it loads the session; another one takes it up")
-		s.leave()
-		s.withDroid(limit, done)
-	default:
-		done(nil, problem.NotLoaded(asked, s.id, err, s.prompts.machine.GaveUp()))
-	}
+	}, func(client *droid.Client, err error) {
+		switch {
+		case err == nil:
+			before := s.options.Settings()
+			s.opened(loaded)
+			s.restoreSettings(before, func() { done(loaded, nil) })
+		case err == errLoadHangs && s.proc.Client() == client:
+			s.log.Warn("droid hangs while it loads the session; another one takes it up")
+			s.leave()
+			s.withDroid(limit, done)
+		default:
+			done(nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp()))
+		}
+	})
 }
 
 // loadWhole calls f with the whole conversation. droid tells it only while no turn
@@ -321,4 +321,32 @@ func (s *Session) loadWhole(f func(*stream.SessionInfo, *acp.RequestError)) {
 		}
 		s.loadAgain(s.Context, wholeHistory, problem.Telling, f)
 	})
+}
+
+// showHistory goes on with the history of a load while there is room in the outbox: it is sent as
+// fast as the editor reads, so that a long one does not fill the outbox. When there is no
+// room, it returns a channel that is closed when there is again. No prompt runs meanwhile.
+func (r *reload) showHistory() (room <-chan struct{}) {
+	s := r.s
+	for {
+		if r.call.Context.Err() != nil {
+			r.cancel()
+			return nil
+		}
+		if room := s.out.Full(); room != nil {
+			return room
+		}
+		ev := s.load.Next()
+		if ev == nil {
+			break
+		}
+		s.tell(s.show.History(s.moment(), ev)...)
+	}
+	s.proc.Norm().Reserve(s.show.ToolIDs()...)
+	for _, words := range s.load.Lacks() {
+		tellNow(s, words)
+	}
+	s.tellTitle(s.load.Title())
+	r.told()
+	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
 )
 
@@ -208,7 +210,10 @@ func TestPanicWhenALoadHasCome(t *testing.T) {
 		f := newFleet(t, v, repeats())
 		e := begin(t, f.start)
 		require.Equal(t, "end_turn", e.run("one"))
-		e.inside(func(s *Session) { s.proc.norm = nil }) // what droid tells of the session cannot be taken
+		e.inside(func(s *Session) { // the ids of the calls that the load has shown cannot be taken
+			s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil)
+			*s.proc.Norm() = quirks.Normalizer{}
+		})
 		load := e.request("session/load", sessionParamsOf(e.session))
 		behind := e.request("session/resume", sessionParamsOf(e.session))
 		require.Contains(t, ended(e.await(load)), "droid-acp failed")

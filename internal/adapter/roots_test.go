@@ -17,6 +17,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/store"
 )
 
@@ -157,7 +158,7 @@ func TestInstructionsOutliveTheProcess(t *testing.T) {
 			require.Equal(t, "end_turn", e.run("one"))
 			for _, end := range []func(s *Session){
 				func(s *Session) { s.leave() },
-				func(s *Session) { s.proc.kill("a test") },
+				func(s *Session) { s.proc.Kill("a test") },
 			} {
 				e.inside(end)
 				synctest.Wait()
@@ -287,7 +288,7 @@ func TestWordsForADroidThatFails(t *testing.T) {
 		says  string
 	}{
 		"dies":  {playing(func(*fakedroid.Droid) error { return errors.New("dead") }), "droid"},
-		"mute":  {func(int) (*droid.Client, error) { return mute(), nil }, errOpenTime.Error()},
+		"mute":  {func(int) (*droid.Client, error) { return mute(), nil }, opening.ErrTime.Error()},
 		"never": {func(int) (*droid.Client, error) { return nil, errors.New("no such program") }, "no such program"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -297,7 +298,7 @@ func TestWordsForADroidThatFails(t *testing.T) {
 				answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]`+beBrief+`}`)
 				require.NotNil(t, answer.Error)
 				require.Contains(t, answer.Error.Message, c.says)
-				require.Less(t, time.Since(began), openTime+time.Second)
+				require.Less(t, time.Since(began), opening.Time+time.Second)
 			})
 		})
 	}

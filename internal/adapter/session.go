@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/commands"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid/stream"
@@ -16,11 +17,14 @@ import (
 	"droid-acp/internal/options"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
+	"droid-acp/internal/process"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/shell"
 	"droid-acp/internal/show"
 	"droid-acp/internal/store"
 	"droid-acp/internal/telling"
+	"droid-acp/internal/turns"
+	"droid-acp/internal/usage"
 	"droid-acp/internal/waiting"
 )
 
@@ -31,42 +35,40 @@ type Session struct {
 	*owner.Owner // its context ends with the agent's
 	agent        *Agent
 	log          *zap.Logger
-	stay
 	// what is added to droid's system prompt; anybody may read it
 	instructed atomic.Pointer[instructions.Instructions]
 
 	thread
 	commands   commands.List // droid's and the user's
 	shellNotes shell.Notes
-	directory
-	proc      process // the droid that works for it
-	options   options.State
-	usage     usage
-	out       *telling.Way // to the editor
-	prompts   prompts
-	load      loading.Load[*reload]
-	silence   silence
-	dialog    userDialog
-	servers   mcp.Servers  // what it knows of its MCP servers, see mcp.go
-	show      *show.View   // what its editor has been shown
-	fileCalls fileCalls    // what goes through the editor's files
-	line      waiting.Line // what waits in it, see waits.go
-	ended     bool
-	lock      store.Lock // keeps other agents from deleting the session
+	proc       process.Process // the droid that works for it
+	options    options.State
+	usage      usage.Usage
+	out        *telling.Way // to the editor
+	prompts    turns.Queue[*userPrompt]
+	load       loading.Load[*reload]
+	dialog     telling.Dialog // what the user is asked
+	servers    mcp.Servers    // what it knows of its MCP servers, see mcp.go
+	show       *show.View     // what its editor has been shown
+	fileCalls  fileCalls      // what goes through the editor's files
+	line       *waiting.Waits // what waits in it, see waits.go
+	ended      bool
+	lock       store.Lock // keeps other agents from deleting the session
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
-		agent:     a,
-		log:       a.log.With(zap.String("session", id)),
-		directory: directory{cwd},
-		thread:    thread{id: id, droidID: id},
-		stay:      newStay(),
-		options:   options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
-		show:      show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn()}),
+		agent:   a,
+		log:     a.log.With(zap.String("session", id)),
+		thread:  thread{droidID: id, cwd: cwd},
+		proc:    process.New(),
+		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
+		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn()}),
 	}
-	s.prompts = newPrompts(s.options.Steers())
+	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
+	s.prompts.SetSteering(s.options.Steers())
 	s.Owner = owner.New(a.ctx, s.log, s.panicked)
+	s.line = waiting.New(s.Owner, time.Now, s.there, s.holdPrompts)
 	s.out = telling.New(a.conn, s.Post, a.log)
 	s.out.Use(id)
 	s.servers.Use(servers)
@@ -83,9 +85,9 @@ func (s *Session) Run() {
 			return events, room, s.nextTick()
 		},
 		Event: s.droidSaid,
-		Room:  func() { s.silence.broken(time.Now()) }, // droid was not read until now, so it was not silent
+		Room:  func() { s.proc.Spoke(time.Now()) }, // droid was not read until now, so it was not silent
 		Tick:  s.tick,
-		After: s.proceed,
+		After: s.line.Proceed,
 		End:   s.end,
 		Ended: s.afterEnd,
 	})
@@ -94,20 +96,20 @@ func (s *Session) Run() {
 // opened takes what droid said when it opened or loaded the session.
 func (s *Session) opened(info *stream.SessionInfo) {
 	s.drainEvents()
-	if s.proc.client() == nil {
+	if s.proc.Client() == nil {
 		return // it died right after; the next prompt starts it again
 	}
 	if info.CWD != "" {
-		s.directory.use(info.CWD) // as droid names it
+		s.cwd = info.CWD // as droid names it
 		s.show.SetCWD(info.CWD)
 	}
 	s.options.Offered(info.AvailableModels)
-	s.apply(s.proc.opened(info.Settings))
+	s.apply(s.proc.Opened(info.Settings))
 	s.tellState()
 	s.watchServers()
 	s.lookForCommands(askTime, func() {})
 	s.lockStored()
-	s.rest()
+	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 }
 
 // register marks the session as known to the editor and tells it the state that the
@@ -125,7 +127,7 @@ func (s *Session) register() {
 func (s *Session) drainEvents() {
 	for {
 		select {
-		case ev, ok := <-s.proc.events():
+		case ev, ok := <-s.proc.Events():
 			s.droidSaid(ev, ok)
 			if !ok {
 				return
@@ -143,22 +145,20 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		return
 	}
 	s.fileCalls.HeardHooks(ev)
-	now := time.Now()
-	s.silence.broken(now)
-	s.apply(s.proc.norm.Push(now, ev))
+	s.apply(s.proc.Heard(time.Now(), ev))
 }
 
 // nextTick is how long the owner may wait before something is due.
 func (s *Session) nextTick() time.Duration {
 	next := owner.MaxWait
 	consider := func(at time.Time) { next = min(next, max(0, time.Until(at))) }
-	if at, ok := s.proc.due(); ok {
+	if at, ok := s.proc.Due(); ok {
 		consider(at)
 	}
 	if at, ok := s.show.Due(); ok {
 		consider(at)
 	}
-	if at, ok := s.prompts.machine.Due(); ok {
+	if at, ok := s.prompts.Due(); ok {
 		consider(at)
 	}
 	if at, ok := s.silenceDue(); ok {
@@ -172,11 +172,13 @@ func (s *Session) nextTick() time.Duration {
 
 func (s *Session) tick() {
 	now := time.Now()
-	s.apply(s.proc.tick(now))
+	s.apply(s.proc.Tick(now))
 	s.tell(s.show.Tick(s.moment())...)
-	s.carryOut(s.prompts.machine.Tick(now))
-	s.tellSilence(now)
-	s.tellStarting(now)
+	s.prompts.Do(s.prompts.Tick(now))
+	if at, ok := s.silenceDue(); ok && !now.Before(at) {
+		s.tell(s.show.Text(s.proc.TellSilence())...)
+	}
+	s.tell(show.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
 	s.park(now)
 }
 
@@ -184,38 +186,32 @@ func (s *Session) tick() {
 func (s *Session) end() {
 	s.ended = true
 	s.readNoMore()
-	s.carryOut(s.prompts.machine.Close(time.Now()))
-	s.dialog.withdrawAny()
+	s.prompts.Do(s.prompts.Close(time.Now()))
+	s.dialog.WithdrawAny()
 	s.servers.EndLogins()
 	s.fileCalls.End()
 	s.loseLoads(problem.Ending())
-	if s.proc.client() != nil {
+	if s.proc.Client() != nil {
 		s.endDroid()
 	}
 	s.Settle()
-	s.proc.begun(nil, problem.Ending())
-	s.proceed()
-	s.carryOut(s.prompts.machine.Finish())
+	s.proc.Started(nil, problem.Ending())
+	s.line.Proceed()
+	s.prompts.Do(s.prompts.Finish())
 	s.WaitBeside()
 	if release := s.lock.Begin(""); release != nil {
-		s.agent.atEnd("release", releaseTime, release)
+		s.agent.calls.AtEnd("release", bounded.ReleaseTime, release)
 	}
 }
 
 // afterEnd makes sure, in case end panicked, that every prompt is answered and droid
 // is gone.
 func (s *Session) afterEnd() {
-	s.carryOut(s.prompts.machine.Finish())
-	if client := s.proc.client(); client != nil {
+	s.prompts.Do(s.prompts.Finish())
+	if client := s.proc.Client(); client != nil {
 		<-client.Exited()
 	}
 	s.log.Info("session ended")
-}
-
-// tellAs has all updates go out under this id from now on.
-func (s *Session) tellAs(id string) {
-	s.thread.use(id)
-	s.out.Use(id)
 }
 
 // tell is the one way from the session to its editor. A Notice that belongs to no turn waits
@@ -224,7 +220,7 @@ func (s *Session) tell(things ...protocol.Update) {
 	for _, thing := range things {
 		notice, isNotice := thing.(show.Notice)
 		switch {
-		case isNotice && !s.works():
+		case isNotice && !s.prompts.RunsOne():
 			s.out.Keep(string(notice))
 		case thing.UpdateKind() == show.OwnWords:
 			s.tell(s.show.Tell(thing)...)
@@ -235,7 +231,7 @@ func (s *Session) tell(things ...protocol.Update) {
 }
 
 // tellNow tells a Notice though no turn runs.
-func (s *Session) tellNow(text string) { s.tell(s.show.Tell(show.Notice(text))...) }
+func tellNow(s *Session, text string) { s.tell(s.show.Tell(show.Notice(text))...) }
 
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.

@@ -9,6 +9,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
@@ -35,9 +36,9 @@ func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err
 // readSession reads the params of a method that opens a session, by what is on the disk.
 func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instructions.Wanted, *acp.RequestError) {
 	w, err := p.Read(func(what, path string) (string, error) {
-		here, err := a.findDirectory(ctx, what, path)
+		here, err := a.opener.FindDirectory(ctx, what, path)
 		if err == nil {
-			err = a.checkDirectory(ctx, what, here)
+			err = a.opener.CheckDirectory(ctx, what, here)
 		}
 		return here, err
 	})
@@ -58,7 +59,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.openInstructed(c.Context, w)
+	client, info, failure := a.opener.OpenNew(c.Context, w)
 	if failure != nil {
 		return nil, problem.NotOpened("", failure)
 	}
@@ -77,15 +78,15 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 		check(s)
 	}
 	result := s.sessionResult()
-	result.SessionID = s.id
+	result.SessionID = s.out.Session()
 	// The editor takes updates of a session once it has the response.
 	c.Response.WhenWritten(func() { s.Post(func() { s.register(); s.tellLeftOut() }) })
-	if err := a.sessions.Begin(s, s.id); err != nil {
+	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
 		client.Kill()
 		<-client.Exited()
 		if errors.Is(err, registry.ErrTaken) {
-			return nil, problem.Internal("session_taken", "droid calls the new session "+s.id+", which is open already; try again")
+			return nil, problem.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
 		}
 		return nil, placeError(err)
 	}
@@ -116,13 +117,13 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 func (s *Session) cancelAndWait() {
 	_, _ = owner.Ask(s.Owner, owner.Inquiry[struct{}]{Work: func(quiet func(struct{}, *acp.RequestError)) {
 		s.cancelPrompts()
-		s.when("the end of the session", func() { quiet(struct{}{}, nil) }, needQuiet)
+		s.line.When("the end of the session", func() { quiet(struct{}{}, nil) }, needQuiet)
 	}}) // after an error there is nothing to wait for
 }
 
 // listStored lists stored sessions.
 func (a *Agent) listStored(ctx context.Context, q store.Query) (store.Page, error) {
-	return bounded(ctx, a, "Store.List", "the store of sessions", func(string) (store.Page, error) { return a.cfg.Store.List(ctx, q) })
+	return bounded.Do(ctx, a.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return a.cfg.Store.List(ctx, q) })
 }
 
 // pageSize is how many sessions session/list returns at once.
@@ -140,7 +141,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 		}
 	}
 	c.Ordered()
-	cwd, err := a.findDirectory(c.Context, "cwd", params.CWD)
+	cwd, err := a.opener.FindDirectory(c.Context, "cwd", params.CWD)
 	if err == nil && cwd != "" && !filepath.IsAbs(cwd) {
 		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)
 	}

@@ -5,6 +5,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/wire"
@@ -40,14 +41,14 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	for _, s := range open {
 		s.cancelAndWait()
 		s.Post(func() {
-			if client := s.proc.client(); client != nil {
+			if client := s.proc.Client(); client != nil {
 				client.Kill() // it would write to the files once more as it leaves
 			}
 		})
 		s.Stop()
 	}
 	place.Alone()
-	if _, err := boundedAtEnd(context.Background(), a, "Store.Delete", "session "+params.SessionID, done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
+	if _, err := bounded.DoAtEnd(context.Background(), a.calls, "Store.Delete", "session "+params.SessionID, bounded.Done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
 		return nil, problem.Internal("delete_failed", "the session could not be deleted: "+err.Error())
 	}
 	return struct{}{}, nil

@@ -7,10 +7,13 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
+	"droid-acp/internal/process"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
@@ -77,9 +80,9 @@ func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title stri
 	if err := client.Version().Needs(stream.RenamesSessions); err != nil {
 		return true, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, openTime, errOpenTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 	defer cancel()
-	before, unknown := a.stored(ctx, id)
+	before, unknown := a.opener.Find(ctx, id)
 	done := make(chan error, 1)
 	go func() { done <- client.Rename(ctx, title) }()
 	look := time.NewTicker(renameLook)
@@ -88,7 +91,7 @@ func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title stri
 		select {
 		case err := <-done:
 			if err != nil || unknown != nil { // a session without a file has its title when it gets one
-				return err == nil, outOfTime(ctx, err)
+				return err == nil, opening.OutOfTime(ctx, err)
 			}
 			return true, a.renamed(ctx, id, before.Title, title)
 		case <-look.C:
@@ -105,7 +108,7 @@ func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title stri
 // same: an answer of droid's does not tell whether it could write.
 func (a *Agent) renamed(ctx context.Context, id, before, title string) error {
 	for began := time.Now(); time.Since(began) < renameTime; {
-		found, err := a.stored(ctx, id)
+		found, err := a.opener.Find(ctx, id)
 		if err != nil || found.Title == title || found.Title != before {
 			return err
 		}
@@ -119,7 +122,7 @@ func (a *Agent) renamed(ctx context.Context, id, before, title string) error {
 }
 
 func (a *Agent) titleStored(ctx context.Context, id, title string) bool {
-	found, err := a.stored(ctx, id)
+	found, err := a.opener.Find(ctx, id)
 	return err == nil && found.Title == title
 }
 
@@ -141,7 +144,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 				s.titled(title, true)
 				done(nil)
 			}
-			client, id := s.proc.client(), s.droidID
+			client, id := s.proc.Client(), s.droidID
 			s.Do(func(ctx context.Context) {
 				_, err := s.agent.rename(ctx, client, id, title)
 				s.Post(func() { stored(err) })
@@ -170,10 +173,10 @@ func (s *Session) tellTitle(title string) {
 // of its own loads that for a moment. One that another agent has open is left alone.
 func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(), id, title string) *acp.RequestError {
 	defer func() { leave() }()
-	_, err := a.stored(c.Context, id)
+	_, err := a.opener.Find(c.Context, id)
 	held := false
 	if err == nil {
-		held, err = a.heldElsewhere(c.Context, id)
+		held, err = a.opener.Held(c.Context, id)
 	}
 	var missing *store.NotFoundError
 	switch {
@@ -184,11 +187,11 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	case held:
 		return problem.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
-	if release, err := a.hold(c.Context, id); err == nil { // else others do not see it
+	if release, err := a.opener.Hold(c.Context, id); err == nil { // else others do not see it
 		left := leave
-		leave = func() { a.atEnd("release", releaseTime, release); left() }
+		leave = func() { a.calls.AtEnd("release", bounded.ReleaseTime, release); left() }
 	}
-	client, _, err := a.launchAlone(c.Context, a.storedIn(c.Context, id, a.cfg.Dir), openStored(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, _, err := a.opener.LaunchAlone(c.Context, a.opener.DirectoryOf(c.Context, id, a.cfg.Dir), opening.Load(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if err != nil {
 		return problem.NotOpened(id, err)
 	}
@@ -206,7 +209,7 @@ func (a *Agent) nameStored(ctx, polite context.Context, client *droid.Client, id
 	}
 	a.sessions.Beside(func() {
 		defer leave()
-		closeDroid(polite, client)
+		process.Close(polite, client)
 	})
 	if err != nil {
 		return problem.NotDone(problem.Naming, err)

@@ -204,9 +204,9 @@ func TestShellOutlivesDroid(t *testing.T) {
 	e, dir := beginShell(t, noTerminals)
 	id := e.prompt("!mkfifo go; echo begun; cat go")
 	e.until("output", func() bool { return strings.Contains(fmt.Sprint(e.texts()), "begun") })
-	e.inside(func(s *Session) { s.proc.client().Kill() })
+	e.inside(func(s *Session) { s.proc.Client().Kill() })
 	require.Eventually(t, func() (gone bool) {
-		e.inside(func(s *Session) { gone = s.proc.client() == nil })
+		e.inside(func(s *Session) { gone = s.proc.Client() == nil })
 		return gone
 	}, 5*time.Second, time.Millisecond)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("second\n"), 0o600))
@@ -221,18 +221,18 @@ func TestShellNotesAreKept(t *testing.T) {
 		synctest.Wait()
 		e.inside(func(s *Session) {
 			s.shellNotes.Add("one ")
-			usage := &userPrompt{}
+			usage := &userPrompt{s: s}
 			usage.message.Text = "/usage now"
-			s.addShellNotes(usage)
+			usage.addShellNotes()
 			require.Equal(t, "/usage now", usage.message.Text, "droid expands it")
-			lost := &userPrompt{}
-			s.addShellNotes(lost)
+			lost := &userPrompt{s: s}
+			lost.addShellNotes()
 			s.shellNotes.Add("two ")
-			s.keepShellNotes(lost)
-			s.keepShellNotes(lost)
-			next := &userPrompt{}
+			lost.keepShellNotes()
+			lost.keepShellNotes()
+			next := &userPrompt{s: s}
 			next.message.Text = "/tmp is full"
-			s.addShellNotes(next)
+			next.addShellNotes()
 			require.Equal(t, "one two /tmp is full", next.message.Text)
 			require.Empty(t, s.shellNotes.Take())
 		})

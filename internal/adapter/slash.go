@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/commands"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
@@ -72,9 +73,9 @@ func (c slashCommand) refusal(args string) string {
 
 // ownCommands are the commands that this agent offers: all but the shell, unless
 // the configuration allows it.
-func (s *Session) ownCommands() []slashCommand {
+func (a *Agent) ownCommands() []slashCommand {
 	own := slashCommands()
-	if !s.agent.cfg.Shell {
+	if !a.cfg.Shell {
 		own = slices.DeleteFunc(own, func(c slashCommand) bool { return c.name == commandShell })
 	}
 	return own
@@ -88,12 +89,12 @@ func (s *Session) commandOf(p prompt.Prompt) *slashRun {
 		return nil
 	}
 	name, args, ok := commands.Split(text)
-	if bang := s.bangCommand(text); bang != "" {
-		name, args = commandShell, bang
+	if bang, is := strings.CutPrefix(strings.TrimSpace(text), "!"); is && s.agent.cfg.Shell && strings.TrimSpace(bang) != "" {
+		name, args = commandShell, strings.TrimSpace(bang)
 	} else if !ok || s.commands.Has(name) {
 		return nil
 	}
-	for _, own := range s.ownCommands() {
+	for _, own := range s.agent.ownCommands() {
 		if own.name == name {
 			return &slashRun{s: s, slashCommand: own, args: args}
 		}
@@ -104,7 +105,7 @@ func (s *Session) commandOf(p prompt.Prompt) *slashRun {
 // allCommands are this agent's commands, the custom commands and the skills.
 func (s *Session) allCommands() []protocol.AvailableCommand {
 	var all []protocol.AvailableCommand
-	for _, own := range s.ownCommands() {
+	for _, own := range s.agent.ownCommands() {
 		if s.commands.Has(own.name) {
 			continue
 		}
@@ -126,21 +127,20 @@ type slashRun struct {
 	slashCommand
 	args string
 
-	// From runCommand on.
+	// From begin on.
 	prompt *userPrompt
 	work   context.Context // of the calls that the command makes; ends with the prompt
 	stop   func()          // stops a shell command; nil for all other commands
 	atEnd  []func()        // called in this order when the prompt has ended
 }
 
-// runCommand answers a prompt that is a command. When the user cancels it, the prompt
+// begin answers a prompt that is a command. When the user cancels it, the prompt
 // ends at once (but see stopWith): nobody waits any longer for the calls that the
 // command makes, so that the next prompt need not, and their outcome is ignored.
-func (s *Session) runCommand(p *userPrompt) {
-	r := p.command
+func (r *slashRun) begin(p *userPrompt) {
 	r.prompt = p
 	var giveUp func()
-	r.work, giveUp = context.WithCancel(s.Context)
+	r.work, giveUp = context.WithCancel(r.s.Context)
 	r.whenEnded(giveUp)
 	if refusal := r.refusal(r.args); refusal != "" {
 		r.reply(refusal)
@@ -150,7 +150,7 @@ func (s *Session) runCommand(p *userPrompt) {
 }
 
 // over reports whether the prompt has ended, and another one may run.
-func (r *slashRun) over() bool { return !r.s.prompts.runs(r.prompt) }
+func (r *slashRun) over() bool { return !r.s.prompts.Runs(r.prompt.id) }
 
 // cancelled reports whether the prompt has ended because the user cancelled it.
 func (r *slashRun) cancelled() bool { return r.prompt.cancelled }
@@ -172,7 +172,7 @@ func (r *slashRun) fail(what string, why error) {
 
 // done ends a command that has said all there is to say.
 func (r *slashRun) done() {
-	r.s.carryOut(r.s.prompts.machine.Complete(r.prompt.id))
+	r.s.prompts.Do(r.s.prompts.Complete(r.prompt.id))
 }
 
 // stopWith makes a cancel of a shell command call stop. The prompt then ends when the
@@ -200,7 +200,7 @@ func (r *slashRun) beside(limit time.Duration, late error, f func(context.Contex
 	r.s.Do(func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(work, limit, late)
 		defer cancel()
-		err := outOfTime(ctx, f(ctx))
+		err := opening.OutOfTime(ctx, f(ctx))
 		r.s.Post(func() { then(err) })
 	})
 }
@@ -208,7 +208,7 @@ func (r *slashRun) beside(limit time.Duration, late error, f func(context.Contex
 // droid calls f with the session's process, which is started if need be. If that
 // fails, the prompt ends with the error.
 func (r *slashRun) droid(f func(client *droid.Client)) {
-	r.s.droidFor(r.prompt, func(bool) { f(r.s.proc.client()) })
+	r.prompt.droidFor(func(bool) { f(r.s.proc.Client()) })
 }
 
 // ask calls f with the session's process beside the owner, and ends the command
@@ -216,7 +216,7 @@ func (r *slashRun) droid(f func(client *droid.Client)) {
 func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.Client) (string, error)) {
 	r.droid(func(client *droid.Client) {
 		var text string
-		r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
+		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
 			text, err = f(ctx, client)
 			return err
 		}, func(err error) {

@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/links"
 	"droid-acp/internal/show"
+	"droid-acp/internal/threads"
 )
 
 // compactTime bounds how long droid may take to compact a conversation: one or
@@ -29,20 +28,20 @@ func compactCommand(r *slashRun, instructions string) {
 		answered := false
 		r.whenEnded(func() {
 			if !answered {
-				s.endCompaction(r, client)
+				r.endCompaction(client)
 			}
 		})
-		var next successor
+		var next threads.Successor
 		var removed int
 		var summary string
 		from, wanted := s.droidID, s.show.TakesSummary()
 		r.beside(compactTime, errCompactTime, func(ctx context.Context) error {
-			next = s.agent.successorOf(ctx, from)
+			next = s.agent.threads.Successor(ctx, from)
 			id, n, err := client.Compact(ctx, instructions)
 			if err == nil {
-				next.made(s.agent, id, links.Compact)
+				next.Made(id, links.Compact)
 				if wanted {
-					summary = s.agent.summaryOf(ctx, id)
+					summary = s.agent.threads.Summary(ctx, id)
 				}
 			}
 			removed = n
@@ -55,22 +54,12 @@ func compactCommand(r *slashRun, instructions string) {
 			}
 			// A process that made the summary goes on giving the model the whole old
 			// conversation, also after loading the new session (0.99 to 0.225).
-			s.goOn(r, next, true, func(hint string) {
+			r.goOn(next, true, func(hint string) {
 				s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
 				r.reply(fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed) + hint)
 			})
 		})
 	})
-}
-
-// summaryOf is what the conversation became that droid compacted into the session of
-// this id, "" where it cannot be read. It reads the store.
-func (a *Agent) summaryOf(ctx context.Context, id string) string {
-	text, err := bounded(ctx, a, "Store.Summary", "session "+id, func(string) (string, error) { return a.cfg.Store.Summary(id) })
-	if err != nil {
-		a.log.Info("the summary of a compacted session could not be read", zap.Error(err))
-	}
-	return text
 }
 
 func compactFailed(r *slashRun, err error) {
@@ -87,12 +76,13 @@ func compactFailed(r *slashRun, err error) {
 // endCompaction ends a compaction that the user cancelled or that takes too long.
 // droid ignores interrupts while it compacts and has the model go on (0.117 to
 // 0.225), so the process is ended, unless that would end something else of the user's.
-func (s *Session) endCompaction(r *slashRun, client *droid.Client) {
+func (r *slashRun) endCompaction(client *droid.Client) {
+	s := r.s
 	if r.cancelled() {
 		s.tell(s.show.EndCompaction(show.CompactionCancelled)...)
 	}
 	s.tell(s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: errCompactTime.Error()})...)
-	if s.proc.client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
+	if s.proc.Client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
 		s.leave()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/opening"
 	"droid-acp/internal/problem"
 )
 
@@ -29,8 +30,8 @@ func forkCommand(r *slashRun, args string) {
 			r.fail(failed, errors.New(problem.Text(err)))
 			return
 		}
-		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
-			ids, err := a.threadIDs(ctx, works)
+		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
+			ids, err := a.threads.IDs(ctx, works)
 			if err == nil {
 				a.copyOptions(ctx, ids, id)
 			}
@@ -48,18 +49,18 @@ func forkCommand(r *slashRun, args string) {
 // rewind. which is its session's id, or "before" for the last one.
 func forkEarlier(r *slashRun, failed, which string) {
 	a, works, cwd := r.s.agent, r.s.droidID, r.s.cwd
-	var made sessionCopy
-	r.beside(openTime, errOpenTime, func(ctx context.Context) error {
-		ids, err := a.threadIDs(ctx, works)
+	var made opening.Copied
+	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
+		ids, err := a.threads.IDs(ctx, works)
 		if err != nil {
 			return err
 		}
 		id, err := earlier(ids, works, which)
 		if err == nil {
-			err = a.copyStored(ctx, a.storedIn(ctx, id, cwd), id, &made)
+			err = a.opener.Copy(ctx, a.opener.DirectoryOf(ctx, id, cwd), id, &made)
 		}
 		if err == nil {
-			a.copyOptions(ctx, ids, made.id)
+			a.copyOptions(ctx, ids, made.ID)
 		}
 		return err
 	}, func(err error) {
@@ -67,7 +68,7 @@ func forkEarlier(r *slashRun, failed, which string) {
 			r.fail(failed, err)
 			return
 		}
-		r.reply(fmt.Sprintf(forkedText, made.id))
+		r.reply(fmt.Sprintf(forkedText, made.ID))
 	})
 }
 

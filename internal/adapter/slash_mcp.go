@@ -11,7 +11,7 @@ import (
 // mcpCommand shows the MCP servers and their tools, or begins the login to one.
 func mcpCommand(r *slashRun, args string) {
 	if name, ok := strings.CutPrefix(args, "login"); ok {
-		r.s.beginLogin(r, strings.TrimSpace(name))
+		beginLogin(r, strings.TrimSpace(name))
 		return
 	}
 	own := r.s.servers.Names()

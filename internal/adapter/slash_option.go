@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"fmt"
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -14,7 +13,7 @@ import (
 func optionCommand(id string) func(r *slashRun, value string) {
 	return func(r *slashRun, value string) {
 		if value == "" || r.s.options.Option(id) == nil {
-			r.reply(r.s.describeOption(id))
+			r.reply(r.s.options.Describe(id))
 			return
 		}
 		r.s.setOption(id, value, func(err *acp.RequestError) {
@@ -25,17 +24,4 @@ func optionCommand(id string) func(r *slashRun, value string) {
 			r.reply("It is set to " + value + ".")
 		})
 	}
-}
-
-func (s *Session) describeOption(id string) string {
-	o := s.options.Option(id)
-	if o == nil {
-		return "The model in use gives no choice here."
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s. The values are:\n", o.Name, o.CurrentValue)
-	for _, v := range o.Options {
-		fmt.Fprintf(&b, "- `%s`: %s\n", v.Value, v.Name)
-	}
-	return b.String()
 }

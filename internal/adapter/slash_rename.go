@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/store"
 )
 
@@ -15,7 +16,7 @@ func renameCommand(r *slashRun, title string) {
 	}
 	r.droid(func(client *droid.Client) {
 		s, id := r.s, r.s.droidID
-		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
+		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
 			_, err := s.agent.rename(ctx, client, id, title)
 			return err
 		}, func(err error) {

@@ -8,7 +8,9 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/links"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/rewind"
+	"droid-acp/internal/threads"
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.
@@ -30,14 +32,14 @@ func rewindCommand(r *slashRun, args string) {
 			return
 		}
 		files := len(fields) > 1
-		client, session := r.s.proc.client(), r.s.droidID
+		client, session := r.s.proc.Client(), r.s.droidID
 		var text string
-		var next successor
-		r.beside(openTime, errOpenTime, func(ctx context.Context) error {
-			next = r.s.agent.successorOf(ctx, session)
-			said, to, err := rewind.Before(ctx, client, session, next.title, points[n-1], files)
+		var next threads.Successor
+		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
+			next = r.s.agent.threads.Successor(ctx, session)
+			said, to, err := rewind.Before(ctx, client, session, next.Title, points[n-1], files)
 			if err == nil {
-				next.made(r.s.agent, to, links.Rewind)
+				next.Made(to, links.Rewind)
 			}
 			text = said
 			return err
@@ -47,7 +49,7 @@ func rewindCommand(r *slashRun, args string) {
 				return
 			}
 			fresh := !client.Version().Has(stream.GoesOverAfterRewind)
-			r.s.goOn(r, next, fresh, func(hint string) {
+			r.goOn(next, fresh, func(hint string) {
 				r.reply(fmt.Sprintf("This thread is back at the point before prompt %d. ", n) + text + hint)
 			})
 		})

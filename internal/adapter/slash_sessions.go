@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"droid-acp/internal/opening"
 	"droid-acp/internal/store"
 )
 
@@ -22,15 +23,15 @@ func sessionsCommand(r *slashRun, _ string) {
 	var before []store.Session
 	var thread []string
 	works := r.s.droidID
-	r.beside(openTime, errListTime, func(ctx context.Context) (err error) {
+	r.beside(opening.Time, errListTime, func(ctx context.Context) (err error) {
 		if page, err = a.listStored(ctx, store.Query{Limit: 20}); err != nil {
 			return err
 		}
-		if thread, err = a.threadIDs(ctx, works); err != nil {
+		if thread, err = a.threads.IDs(ctx, works); err != nil {
 			return err
 		}
 		for _, id := range thread {
-			if one, err := a.stored(ctx, id); err == nil && id != works {
+			if one, err := a.opener.Find(ctx, id); err == nil && id != works {
 				before = append(before, one)
 			}
 		}

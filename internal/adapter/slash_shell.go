@@ -13,18 +13,22 @@ func shellCommand(r *slashRun, command string) {
 		r.reply("Give a command: `/shell git status`.")
 		return
 	}
-	s := r.s
-	run := &shellRun{command: command}
-	run.output = shell.NewOutput(func() { s.Post(func() { s.shellWrote(run, run.output.Take()) }) })
+	s, cwd := r.s, r.s.cwd
+	shown, begun := s.show.UserCommand(s.moment(), command)
+	wrote := func(piece string) { s.tell(shown.Wrote(s.moment(), piece)...) }
+	var output *shell.Output
+	output = shell.NewOutput(func() { s.Post(func() { wrote(output.Take()) }) })
 	ctx, stop := context.WithCancel(s.Context)
 	r.stopWith(stop)
-	shown, begun := s.show.UserCommand(s.moment(), command)
-	run.shown = shown
 	s.tell(begun...)
-	cwd := s.cwd
 	s.Do(func(context.Context) {
 		defer stop()
-		end := shell.Run(ctx, cwd, command, run.output)
-		s.Post(func() { s.shellEnded(r, run, end) })
+		end := shell.Run(ctx, cwd, command, output)
+		s.Post(func() {
+			wrote(output.Rest())
+			s.tell(shown.Ended(end.ExitCode, end.Note)...)
+			s.shellNotes.Add(shell.Note(command, shown.Written(), end))
+			r.done()
+		})
 	})
 }

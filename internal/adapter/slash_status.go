@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
 )
 
@@ -15,38 +17,33 @@ import (
 func statusCommand(r *slashRun, _ string) {
 	s := r.s
 	var path string
-	r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
-		path, err = bounded(ctx, s.agent, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
+	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+		path, err = bounded.Do(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
 		return err
 	}, func(err error) {
 		if err != nil {
 			path = err.Error()
 		}
-		r.reply(s.status(path))
+		protocol := "no process runs; the next prompt starts one"
+		if s.proc.Client() != nil {
+			version := s.proc.Client().Version()
+			protocol = "protocol " + version.String()
+			if missing := version.Missing(); missing != "" {
+				protocol += "; it " + missing + ". " + stream.Update
+			}
+		}
+		waits := "nothing"
+		if all := s.waits(time.Now()); len(all) > 0 {
+			waits = strings.Join(all, "; ")
+		}
+		r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
+			s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.out.Session(), s.droidID, s.cwd, filesWay(s),
+			options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp(), waits))
 	})
 }
 
-// status is what a bug report needs, with the path of droid's program.
-func (s *Session) status(path string) string {
-	protocol := "no process runs; the next prompt starts one"
-	if s.proc.client() != nil {
-		version := s.proc.client().Version()
-		protocol = "protocol " + version.String()
-		if missing := version.Missing(); missing != "" {
-			protocol += "; it " + missing + ". " + stream.Update
-		}
-	}
-	waits := "nothing"
-	if all := s.waits(time.Now()); len(all) > 0 {
-		waits = strings.Join(all, "; ")
-	}
-	return fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
-		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.id, s.droidID, s.cwd, s.filesWay(),
-		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp(), waits)
-}
-
 // filesWay says how droid's reads and edits reach the files.
-func (s *Session) filesWay() string {
+func filesWay(s *Session) string {
 	switch {
 	case s.fileCalls.On():
 		return "through the editor"
@@ -56,7 +53,7 @@ func (s *Session) filesWay() string {
 		return "on disk, since the editor does not offer both fs/read_text_file and fs/write_text_file"
 	case !s.agent.usesEditorFiles(s.agent.client):
 		return "on disk, since this editor's fs methods give nothing more, or may damage files; --files editor uses them all the same"
-	case s.proc.client() == nil:
+	case s.proc.Client() == nil:
 		return "as the next process allows"
 	}
 	return "on disk, since this droid cannot be held before and after its edits; the log says why"

@@ -161,7 +161,7 @@ func TestCompactFollowsTheSession(t *testing.T) {
 		require.Contains(t, strings.Join(e.updates(), "\n"), "4 messages became a summary")
 		e.inside(func(s *Session) {
 			require.Equal(t, compacted, s.droidID)
-			s.proc.client().Kill()
+			s.proc.Client().Kill()
 		})
 		synctest.Wait() // its end is known
 		require.Equal(t, "end_turn", e.run("again"))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"droid-acp/internal/bounded"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/trust"
 )
 
@@ -12,15 +14,15 @@ func trustCommand(r *slashRun, args string) {
 	keeper, cwd := r.s.agent.cfg.Trust, r.s.cwd
 	word := strings.ToLower(strings.TrimSpace(args))
 	var answer trust.Answer
-	r.beside(openTime, errOpenTime, func(ctx context.Context) (err error) {
-		answer, err = bounded(ctx, r.s.agent, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word) })
+	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+		answer, err = bounded.Do(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word) })
 		return err
 	}, func(err error) {
 		if err != nil {
 			r.fail("It was not kept", err)
 			return
 		}
-		if client := r.s.proc.client(); answer.Changed && client != nil && !r.over() {
+		if client := r.s.proc.Client(); answer.Changed && client != nil && !r.over() {
 			r.s.leave() // the next prompt starts a process that is as the answer says
 		}
 		r.reply(answer.Text)

@@ -69,23 +69,24 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.readPrompt(c.Context, params.SessionID, params.Prompt)
+	p, err := a.readPrompt(c.Context, s, params.SessionID, params.Prompt)
 	if err != nil {
 		place.Leave()
 		return nil, err
 	}
 	return owner.Ask(s.Owner, owner.Inquiry[any]{
 		Work: func(answer func(any, *acp.RequestError)) {
-			s.takeSteering(p, c.Response, &params, answer)
+			p.takeSteering(c.Response, &params, answer)
 			s.cancelIfLate(place)
 		},
 		Ordered: place.Leave,
-		Held:    func() bool { return s.prompts.has(p) },
+		Held:    func() bool { return s.prompts.Has(p.id) },
 	})
 }
 
 // takeSteering takes a message for the turn that runs, or for one of its own.
-func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *steeringParams, answer func(any, *acp.RequestError)) {
+func (p *userPrompt) takeSteering(response *wire.Response, params *steeringParams, answer func(any, *acp.RequestError)) {
+	s := p.s
 	if s.ended {
 		answer(nil, s.EndError())
 		return
@@ -94,7 +95,7 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 		answer(nil, err)
 		return
 	}
-	if err := s.checkPrompt(p); err != nil {
+	if err := p.check(); err != nil {
 		answer(nil, err)
 		return
 	}
@@ -105,9 +106,9 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 		}
 		answer(outcomeInjected, nil)
 	}}
-	if actions, ok := s.prompts.join(p, turns.Soon); ok {
+	if s.prompts.Joinable() {
 		s.show.Prompted()
-		s.carryOut(actions)
+		p.join(turns.Soon)
 		return
 	}
 	if params.asksBack() {
@@ -116,20 +117,20 @@ func (s *Session) takeSteering(p *userPrompt, response *wire.Response, params *s
 	}
 	// The turn has its place now. It begins when the answer that announces it is written, so
 	// that its updates come behind that.
-	s.take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.Post(end) }) })
-	s.acceptDetached(p)
+	s.line.Take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.Post(end) }) })
+	p.acceptDetached()
 	answer(outcomeStarted, nil)
 }
 
 // acceptDetached takes a prompt that has no response: the user is told if it fails.
-func (s *Session) acceptDetached(p *userPrompt) {
+func (p *userPrompt) acceptDetached() {
 	p.further = nil
 	began := time.Now()
 	p.answer = func(stop acp.StopReason, err *acp.RequestError) {
-		s.log.Info(turnEnded, ending(began, stop, err)...)
+		p.s.log.Info(turnEnded, ending(began, stop, err)...)
 		if err != nil {
-			s.tell(show.Message("The turn failed: " + err.Message))
+			p.s.tell(show.Message("The turn failed: " + err.Message))
 		}
 	}
-	s.accept(p)
+	p.accept()
 }

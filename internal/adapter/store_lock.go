@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/show"
 )
 
@@ -23,10 +24,10 @@ func (s *Session) lockStored() {
 	s.unlock(s.lock.Begin(id))
 	s.Do(func(ctx context.Context) {
 		s.tellUntold(ctx)
-		if held, _ := s.agent.heldElsewhere(ctx, id); held {
+		if held, _ := s.agent.opener.Held(ctx, id); held {
 			s.Post(func() { s.tell(show.Notice(openElsewhere)) })
 		}
-		release, err := s.agent.hold(ctx, id)
+		release, err := s.agent.opener.Hold(ctx, id)
 		if err != nil {
 			if ctx.Err() == nil { // else the session is over
 				s.log.Warn("other agents do not see that this session is open", zap.Error(err))
@@ -34,7 +35,7 @@ func (s *Session) lockStored() {
 			return
 		}
 		if !s.Post(func() { s.unlock(s.lock.Held(id, release)) }) {
-			s.agent.atEnd("release", releaseTime, release)
+			s.agent.calls.AtEnd("release", bounded.ReleaseTime, release)
 		}
 	})
 }
@@ -42,11 +43,6 @@ func (s *Session) lockStored() {
 // unlock releases a lock beside the owner.
 func (s *Session) unlock(release func()) {
 	if release != nil {
-		s.Do(func(context.Context) { s.agent.atEnd("release", releaseTime, release) })
+		s.Do(func(context.Context) { s.agent.calls.AtEnd("release", bounded.ReleaseTime, release) })
 	}
-}
-
-// hold notes in the store that this agent has a session open.
-func (a *Agent) hold(ctx context.Context, id string) (release func(), err error) {
-	return bounded(ctx, a, "Store.Hold", "session "+id, func(string) (func(), error) { return a.cfg.Store.Hold(id) })
 }

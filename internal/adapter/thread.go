@@ -3,31 +3,29 @@ package adapter
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/links"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
+	"droid-acp/internal/threads"
 )
 
 // A thread is what the editor shows as one conversation. /compact and /rewind have
 // droid make another session, in which the thread goes on; it is found by the ids
 // of all of them.
 
-// thread is the ids and the title of one conversation. The registry knows the ids
-// that it had before.
+// thread is one conversation. The registry knows the ids that it had before, and telling.Way
+// by which one the editor used it last.
 type thread struct {
-	id      string // by which the editor used the session last, one of droid's
-	droidID string // of the session that the process works on
+	droidID string // of droid's session that the process works on, or the next one is to load
+	cwd     string // where it works
 	title   string // as droid says, "" for none
 	named   bool   // the user gave that title here, so droid's own do not replace it
 }
-
-// use notes by which id the editor uses the session.
-func (t *thread) use(id string) { t.id = id }
 
 // call notes a title of the conversation. It reports false for one of droid's where the user
 // has given one, which stays.
@@ -39,16 +37,14 @@ func (t *thread) call(title string, byUser bool) bool {
 	return true
 }
 
-// workOn notes which session of droid's the next process is to load.
-func (t *thread) workOn(droidID string) { t.droidID = droidID }
-
 // goOn continues the thread in a session that droid made from the one it is in. With
 // fresh a new process loads it, since the old one would go on giving the model
 // the old conversation. When it is loaded and has the thread's title, done is called
 // with what the user must know of the two sessions.
-func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint string)) {
-	id, old := next.id, next.from
-	if r.over() || s.proc.client() == nil { // it was cancelled, and another prompt may run
+func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint string)) {
+	s := r.s
+	id, old := next.ID, next.From
+	if r.over() || s.proc.Client() == nil { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
 		return
 	}
@@ -60,8 +56,8 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 	}
 	loaded := func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
-			s.thread.workOn(old)
-			if id != old && id != s.id {
+			s.droidID = old
+			if id != old && id != s.out.Session() {
 				s.agent.sessions.Release(s, id)
 			}
 			s.stays(old)
@@ -69,19 +65,19 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 			r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
 			return
 		}
-		s.carryTitle(next.title, func() {
-			hint := next.hint()
+		s.carryTitle(next.Title, func() {
+			hint := next.Hint()
 			if r.over() {
 				s.out.Keep("droid finished a command after you had cancelled it." + hint)
 			}
 			done(hint)
 		})
 	}
-	s.alone(func(end func()) {
+	s.line.Take(aCall, needCalls, func(end func()) {
 		defer end()
-		s.thread.workOn(id)
+		s.droidID = id
 		if fresh {
-			if s.proc.client() != nil {
+			if s.proc.Client() != nil {
 				s.leave()
 			}
 			s.withDroid(1, loaded)
@@ -94,11 +90,11 @@ func (s *Session) goOn(r *slashRun, next successor, fresh bool, done func(hint s
 // carryTitle gives the session that was just loaded the title that the thread had, and
 // calls done. No turn runs meanwhile: the command does.
 func (s *Session) carryTitle(title string, done func()) {
-	if title == "" || s.proc.client() == nil {
+	if title == "" || s.proc.Client() == nil {
 		done()
 		return
 	}
-	client, id := s.proc.client(), s.droidID
+	client, id := s.proc.Client(), s.droidID
 	s.Do(func(ctx context.Context) {
 		if _, err := s.agent.rename(ctx, client, id, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
@@ -119,23 +115,24 @@ func (s *Session) tellLateSession(id string) {
 	s.out.Keep("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
 }
 
-// hint tells where the old conversation is.
-func (n successor) hint() string {
-	return fmt.Sprintf(" The conversation before is kept: `/fork %s` makes a thread of its own from it.", n.from) + n.whatIsLost()
-}
-
 // followTo notes that droid went on in another session by itself; a restarted process
 // must load that one (quirk 22). If it is open here already, two processes would work
 // on it, so this process is killed.
 func (s *Session) followTo(id string) {
 	if s.agent.sessions.Claim(s, id) {
 		if old := s.droidID; old != id {
-			s.moved(old, id)
+			s.Do(func(ctx context.Context) {
+				next := s.agent.threads.Successor(ctx, old)
+				next.Made(id, links.Moved)
+				if lost := next.Lost(); lost != "" {
+					s.Post(func() { s.tell(show.Notice("droid went on in another session." + lost)) })
+				}
+			})
 		}
-		s.thread.workOn(id)
+		s.droidID = id
 		s.lockStored()
 		return
 	}
 	s.log.Warn("droid went on in a session that is open already; it is killed", zap.String("other", id))
-	s.proc.kill("it went on in a session that is open already")
+	s.proc.Kill("it went on in a session that is open already")
 }

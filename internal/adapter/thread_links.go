@@ -3,13 +3,10 @@ package adapter
 import (
 	"context"
 	"slices"
-	"time"
 
 	acp "github.com/coder/acp-go-sdk"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/instructions"
-	"droid-acp/internal/links"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 )
@@ -17,18 +14,13 @@ import (
 // Where a thread goes on is noted in the store, so that its ids lead to its newest
 // session in every agent and after a restart.
 
-// threadIDs are the ids of the thread that a session belongs to, the oldest first.
-func (a *Agent) threadIDs(ctx context.Context, id string) ([]string, error) {
-	return bounded(ctx, a, "Store.Thread", "session "+id, func(string) ([]string, error) { return a.cfg.Store.Thread(id), nil })
-}
-
 // threadAt finds the ids of the thread that a request is about, the oldest first, when its
 // turn has come.
 func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *acp.RequestError) {
 	if err := inTurn(ctx, p, func() {}); err != nil {
 		return nil, err
 	}
-	ids, err := a.threadIDs(ctx, p.ID())
+	ids, err := a.threads.IDs(ctx, p.ID())
 	if err != nil {
 		return nil, problem.NotDone(problem.Opening, err)
 	}
@@ -66,7 +58,7 @@ func (a *Agent) takeThread(ctx context.Context, at *place, w instructions.Wanted
 	err = inTurn(ctx, at, func() {
 		s, known = at.Take(search, func() *Session {
 			s := a.makeSession(w.SessionID, w.CWD, w.Servers)
-			s.thread.workOn(newest)
+			s.droidID = newest
 			return s
 		})
 	})
@@ -85,78 +77,24 @@ func (s *Session) catchUp(ids []string) {
 	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.agent.sessions.Claim(s, newest) {
 		return
 	}
-	s.thread.workOn(newest)
-	if s.proc.client() != nil {
+	s.droidID = newest
+	if s.proc.Client() != nil {
 		s.leave()
 	}
-}
-
-// successor is a session that droid made for a thread, in which it is to go on.
-type successor struct {
-	id      string
-	from    string // the session that the thread is in
-	title   string // of the thread, "" for none
-	unnoted error  // why the store does not tell of it, nil if it does
-}
-
-// successorOf begins a command that has droid make a successor of the session. It
-// reads files; what cannot be read has no title.
-func (a *Agent) successorOf(ctx context.Context, from string) successor {
-	title, _ := bounded(ctx, a, "Store.Title", "session "+from, func(string) (string, error) { return a.cfg.Store.Title(from), nil })
-	return successor{from: from, title: title}
-}
-
-// made notes in the store that droid has made the successor. It writes a file, and is
-// called as soon as droid has answered: if the agent is killed before, the thread's
-// ids lead to the conversation of before.
-func (n *successor) made(a *Agent, id string, kind links.Kind) {
-	n.id = id
-	n.unnoted = a.link(links.Link{From: n.from, To: id, Kind: kind, Title: n.title})
-}
-
-// link adds a link to the store's file.
-func (a *Agent) link(l links.Link) error {
-	l.Time = time.Now()
-	_, err := boundedAtEnd(context.Background(), a, "Store.Link", "session "+l.From, done(func() error { return a.cfg.Store.Link(l) }))
-	if err != nil {
-		a.log.Warn("the file of threads could not be written", zap.Error(err))
-	}
-	return err
 }
 
 // stays notes that the thread does not go on in the session that droid made of this
 // one.
 func (s *Session) stays(from string) {
-	s.Do(func(context.Context) { _ = s.agent.link(links.Link{From: from, To: from, Kind: links.Stays}) }) // it is logged
-}
-
-// moved notes that droid went on in another session by itself.
-func (s *Session) moved(from, to string) {
-	s.Do(func(ctx context.Context) {
-		next := s.agent.successorOf(ctx, from)
-		next.made(s.agent, to, links.Moved)
-		if next.unnoted != nil {
-			s.Post(func() { s.tell(show.Notice("droid went on in another session." + next.whatIsLost())) })
-		}
-	})
-}
-
-// followUpOf is what becomes of a second prompt in the thread with these ids, as its user set
-// it in any agent; "" where nobody did.
-func (a *Agent) followUpOf(ctx context.Context, ids []string) string {
-	value, err := bounded(ctx, a, "Store.FollowUp", "session "+ids[0], func(string) (string, error) { return a.cfg.Store.FollowUp(ids), nil })
-	if err != nil {
-		a.log.Warn("what becomes of a second prompt could not be read", zap.Error(err))
-	}
-	return value
+	s.Do(func(context.Context) { s.agent.threads.Stays(from) })
 }
 
 // copyOptions notes for the copy of a thread what droid knows nothing of and does not copy, and
 // returns what the copy's session is to do about it.
 func (a *Agent) copyOptions(ctx context.Context, ids []string, copied string) func(*Session) {
-	value := a.followUpOf(ctx, ids)
+	value := a.threads.FollowUp(ctx, ids)
 	if value != "" {
-		_ = a.link(links.Link{From: copied, To: copied, Kind: links.Options, FollowUp: value}) // it is logged
+		_ = a.threads.SetFollowUp(copied, value) // it is logged
 	}
 	return func(s *Session) { s.useFollowUp(value) }
 }
@@ -170,7 +108,7 @@ func (s *Session) setFollowUp(value string, done func()) bool {
 	s.tellState()
 	at := s.droidID
 	s.Do(func(context.Context) {
-		err := s.agent.link(links.Link{From: at, To: at, Kind: links.Options, FollowUp: value})
+		err := s.agent.threads.SetFollowUp(at, value)
 		s.Post(func() {
 			if err != nil {
 				s.tell(show.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
@@ -185,17 +123,7 @@ func (s *Session) setFollowUp(value string, done func()) bool {
 func (s *Session) useFollowUp(value string) bool {
 	ok := s.options.SetFollowUp(value)
 	if ok {
-		s.carryOut(s.prompts.machine.SetSteering(s.options.Steers()))
+		s.prompts.Do(s.prompts.SetSteering(s.options.Steers()))
 	}
 	return ok
-}
-
-// whatIsLost tells what it means that the store does not tell of the successor, ""
-// when it does.
-func (n successor) whatIsLost() string {
-	if n.unnoted == nil {
-		return ""
-	}
-	return " This could not be written down (" + n.unnoted.Error() + "). So when your editor opens this thread after a restart, " +
-		"it gets the conversation of before; this one is then the session `" + n.id + "`."
 }

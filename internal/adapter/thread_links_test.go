@@ -283,7 +283,7 @@ func TestThreadThatStays(t *testing.T) {
 				<-release
 				return fakedroid.Fields{"newSessionId": f.store.Add("/workspace")}, ""
 			}))
-			e.inside(func(s *Session) { s.proc.client().Kill() }) // the next one answers so
+			e.inside(func(s *Session) { s.proc.Client().Kill() }) // the next one answers so
 			synctest.Wait()
 			id := e.prompt("/rewind 1")
 			synctest.Wait()

@@ -280,7 +280,7 @@ func TestNewSessionThatIsOpenAlready(t *testing.T) {
 		f.options = append(f.options, fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
 			return fakedroid.Fields{"newSessionId": taken, "removedCount": 4}, ""
 		}))
-		e.inside(func(s *Session) { s.proc.client().Kill() }) // the next one answers so
+		e.inside(func(s *Session) { s.proc.Client().Kill() }) // the next one answers so
 		synctest.Wait()
 		require.Equal(t, "end_turn", e.run("/compact"))
 		require.Contains(t, strings.Join(e.updates(), "\n"), "has been opened as a thread of its own already")

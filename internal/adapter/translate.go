@@ -14,12 +14,15 @@ import (
 // changes the session accordingly. files are the texts that the event is shown with.
 func (s *Session) translate(ev quirks.Event, files show.Files) {
 	s.fileCalls.Heard(ev, s.cwd)
-	if s.isVoid(ev) {
+	// What droid says of a cancelled turn is dropped. It needs no room in the outbox, so droid is
+	// read to the end of the turn even while the editor reads nothing. The editor gets all that
+	// was said before the cancel, and what it knows as begun still ends.
+	if s.prompts.Stopping() && s.show.Droppable(ev) {
 		return
 	}
 	switch ev.(type) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
-		s.carryOut(s.prompts.machine.Spoke())
+		s.prompts.Do(s.prompts.Spoke())
 	}
 	s.tell(s.show.Event(s.moment(), ev, files)...)
 	s.heed(ev, files)
@@ -33,7 +36,7 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.TurnEnded:
 		s.turnEnded(ev)
 	case quirks.TurnBeside:
-		s.carryOut(s.prompts.machine.Beside(time.Now(), ev.RequestID))
+		s.prompts.Do(s.prompts.Beside(time.Now(), ev.RequestID))
 	case quirks.PromptFolded:
 		s.folded(ev)
 	case quirks.Discarded:
@@ -43,14 +46,14 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.QuestionAsked:
 		s.askQuestions(ev)
 	case quirks.AskWithdrawn:
-		s.dialog.withdraw(ev.RequestID)
+		s.dialog.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
 		s.options.Reported(ev.Settings)
 		s.tellState()
 	case quirks.TitleChanged:
 		s.titled(ev.Title, false)
 	case quirks.UsageChanged:
-		s.usage.changed(ev) // usage_update needs the window's size, see tellUsage
+		s.usage.Changed(ev) // usage_update needs the window's size, see tellUsage
 	case stream.MCPStatusChanged:
 		s.mcpStatus(ev)
 	case stream.MCPAuthRequired:
@@ -76,5 +79,5 @@ func (s *Session) moment() show.Moment {
 // droidAnswered tells the normaliser that droid has the answer to a permission or a
 // question, and applies the events that waited for that.
 func (s *Session) droidAnswered(requestID string, refused bool) {
-	s.apply(s.proc.norm.Answered(time.Now(), requestID, refused))
+	s.apply(s.proc.Norm().Answered(time.Now(), requestID, refused))
 }

@@ -10,38 +10,21 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/commands"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
+	"droid-acp/internal/telling"
 	"droid-acp/internal/trust"
 )
 
 // A project that nobody has trusted is worked in without what it brings to run. The user
 // is told once, when the session opens, and asked once, with the first prompt.
 
-// commandIn is how droid is started in cwd: without what the project brings that nobody
-// has trusted. It reads files. The error says that droid cannot leave it out.
-func (a *Agent) commandIn(ctx context.Context, cwd string) (droid.Command, error) {
-	p, err := a.project(ctx, cwd)
-	if err != nil {
-		return droid.Command{}, err
-	}
-	command := droid.Command{Dir: cwd, WithoutWatcher: p.Watcher != ""}
-	if p.Trusted {
-		return command, nil
-	}
-	if len(p.Inseparable()) > 0 {
-		return command, problem.Internal("project_not_trusted", p.Refusal("nothing overrules these settings of a project."))
-	}
-	command.Without = &p.Layer
-	return command, nil
-}
-
 // tellLeftOut tells what the process leaves out.
 func (s *Session) tellLeftOut() {
-	client := s.proc.client()
+	client := s.proc.Client()
 	if client == nil || client.Without() == nil {
 		return
 	}
@@ -54,7 +37,7 @@ func (s *Session) tellLeftOut() {
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		files = " Files are read and written on the disk meanwhile, without the editor."
 	}
-	s.tellNow(fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files))
+	tellNow(s, fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files))
 }
 
 // trustTime bounds how long the first prompt waits for an answer.
@@ -63,30 +46,32 @@ const trustTime = 10 * time.Minute
 // whenTrusted calls then when the user has answered whether the project may run what the
 // process leaves out: at once where it leaves nothing out or nobody is to be asked. After
 // a yes another process has it all. Whatever is no clear yes changes nothing.
-func (s *Session) whenTrusted(p *userPrompt, then func()) {
-	client := s.proc.client()
+func (p *userPrompt) whenTrusted(then func()) {
+	s := p.s
+	client := s.proc.Client()
 	if client == nil || client.Without() == nil || !s.agent.cfg.Trust.MayAsk() {
 		then()
 		return
 	}
 	cwd := s.cwd
-	s.workFor(p, "a look at the project", func(ctx context.Context) func() {
-		project, err := s.agent.project(ctx, cwd)
+	p.workFor("a look at the project", func(ctx context.Context) func() {
+		project, err := s.agent.opener.Project(ctx, cwd)
 		switch {
 		case project.Trusted:
-			return func() { s.takeLayer(p, then) }
+			return func() { p.takeLayer(then) }
 		case err != nil || !project.Asks: // what could not be looked at counts as neither yes nor no
 			return then
 		}
-		return func() { s.askTrust(p, project, then) }
+		return func() { p.askTrust(project, then) }
 	})
 }
 
 // askTrust asks the user.
-func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
+func (p *userPrompt) askTrust(project trust.Project, then func()) {
+	s := p.s
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
-		s.tellNow(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
+		tellNow(s, why+" What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 	}
 	if len(project.Items) > trust.MostAsked {
 		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))
@@ -97,9 +82,9 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 		"\nOnly *Trust this project* is a yes. Where you see only words such as Yes or Accept, type `/trust yes` instead.")
 	s.tell(q.Before...)
 	id := "trust"
-	o := s.dialog.begin(openDialog{requestID: id, refuse: func() {}, closeUp: func() { s.tell(q.After("Not trusted")...) }})
+	asked := &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: func() { s.tell(q.After("Not trusted")...) }}
 	finish := func(how string, then func()) {
-		if s.dialog.end(id) && s.prompts.runs(p) { // else the prompt was cancelled, which is no answer
+		if s.dialog.End(id) && s.prompts.Runs(p.id) { // else the prompt was cancelled, which is no answer
 			s.tell(q.After(how)...)
 			then()
 		}
@@ -107,29 +92,29 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 	refused := func(why string) { finish("Not trusted", func() { decline(why); then() }) }
 	late := time.AfterFunc(trustTime, func() {
 		s.Post(func() {
-			if s.dialog.open == o && o.asked != nil {
+			if s.dialog.Waits(asked) {
 				refused("The project was not trusted: nobody answered within ten minutes.")
 			}
 		})
 	})
-	s.lead(o, q, func() {
+	s.dialog.Open(s.out, asked, q, func() {
 		late.Stop()
 		if !q.Yes() {
 			refused("The project was not trusted: *Trust this project* was not chosen. Some clients send only a yes or a no.")
 			return
 		}
 		s.Do(func(ctx context.Context) {
-			_, err := bounded(ctx, s.agent, "Trust.Trust", project.Root, done(func() error { return s.agent.cfg.Trust.Trust(project) }))
+			_, err := bounded.Do(ctx, s.agent.calls, "Trust.Trust", project.Root, bounded.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
 			s.Post(func() {
 				if err != nil {
 					s.log.Warn("the answer was not kept", zap.Error(err))
 					refused("Your yes could not be kept: " + err.Error() + ".")
 					return
 				}
-				finish("Trusted", func() { s.takeLayer(p, then) })
+				finish("Trusted", func() { p.takeLayer(then) })
 			})
 		}, func() {
-			if s.dialog.end(id) && s.prompts.runs(p) {
+			if s.dialog.End(id) && s.prompts.Runs(p.id) {
 				then()
 			}
 		})
@@ -137,18 +122,18 @@ func (s *Session) askTrust(p *userPrompt, project trust.Project, then func()) {
 }
 
 // takeLayer has the session go on in a process that runs what the project brings.
-func (s *Session) takeLayer(p *userPrompt, then func()) {
-	if s.proc.client() != nil {
-		s.leave()
+func (p *userPrompt) takeLayer(then func()) {
+	if p.s.proc.Client() != nil {
+		p.s.leave()
 	}
-	s.droidFor(p, func(bool) { then() })
+	p.droidFor(func(bool) { then() })
 }
 
 // refusedProgram is why a prompt is not given to droid: it begins with a command that is a
 // program of a project that nobody has trusted, which droid would run.
-func (s *Session) refusedProgram(text string) *acp.RequestError {
-	client := s.proc.client()
-	name, _, ok := commands.Split(text)
+func (p *userPrompt) refusedProgram() *acp.RequestError {
+	client := p.s.proc.Client()
+	name, _, ok := commands.Split(p.message.Text)
 	if !ok || client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
 		return nil
 	}

@@ -66,7 +66,7 @@ func inProject(t *testing.T, v fakedroid.Version, files map[string]string) *trus
 		}, zap.NewNop()), nil
 	}, zap.NewNop())
 	r.agent.cfg.Trust = r.keeper
-	r.agent.stat = os.Stat
+	r.agent.opener.Stat = os.Stat
 	require.Nil(t, r.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+asZed+`}`).Error)
 	return r
 }

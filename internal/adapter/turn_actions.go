@@ -19,76 +19,63 @@ import (
 // 0.14 s on a busy machine.
 const interruptTime = 2 * time.Second
 
-// carryOut does what the turn machine wants, in order.
-func (s *Session) carryOut(actions []turns.Action) {
-	if !s.prompts.begin(actions) {
-		return
-	}
-	defer s.prompts.done()
-	for {
-		a, ok := s.prompts.next()
-		if !ok {
-			return
-		}
-		s.act(a)
-	}
-}
-
+// act does one thing that the turn machine wants.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
 	case turns.Begin:
 		a.Do()
 	case turns.NeedDroid:
-		s.needDroid(s.prompts.open[a.ID])
+		s.prompts.Get(a.ID).needDroid()
 	case turns.Run:
-		p := s.prompts.open[a.ID]
-		s.tellAs(p.session)
-		s.runCommand(p)
+		p := s.prompts.Get(a.ID)
+		s.out.Use(p.session)
+		p.command.begin(p)
 	case turns.Send:
-		s.sendPrompt(s.prompts.open[a.ID], a.Request)
+		s.prompts.Get(a.ID).send(a.Request)
 	case turns.Interrupt:
 		s.interrupt()
 	case turns.Kill:
 		s.log.Warn("droid does not stop; it is killed")
 		s.doom("it did not stop when a turn was cancelled")
 	case turns.Stop:
-		s.prompts.open[a.ID].command.stop()
+		s.prompts.Get(a.ID).command.stop()
 	case turns.Forget:
-		s.apply(s.proc.norm.Abort(time.Now(), a.Request))
+		s.apply(s.proc.Norm().Abort(time.Now(), a.Request))
 	case turns.End:
 		s.endPrompt(a)
 	case turns.Merged:
 		s.messageEnded(a)
 	case turns.RefuseAsk:
-		s.dialog.refuse()
+		s.dialog.Refuse()
 	default:
 		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a))
 	}
 }
 
 // needDroid gets a droid for a prompt that begins to run.
-func (s *Session) needDroid(p *userPrompt) {
-	s.tellAs(p.session)
+func (p *userPrompt) needDroid() {
+	s := p.s
+	s.out.Use(p.session)
 	for _, notice := range s.out.Kept() {
 		s.tell(show.Notice(notice))
 	}
-	s.proc.stay()
-	crashed := s.prompts.machine.Crashed()
+	s.proc.Stay()
+	crashed := s.prompts.Crashed()
 	p.attempt++
 	attempt := p.attempt
-	s.renewed(func() {
-		s.droidFor(p, func(started bool) {
+	p.renewed(func() {
+		p.droidFor(func(started bool) {
 			if started && crashed {
 				s.tell(show.Thought("droid had ended and was started again; the session continues."))
 			}
 			ready := func() {
 				if p.attempt == attempt { // else droid has died, and the prompt needed another one
-					s.carryOut(s.prompts.machine.Ready(p.id))
+					s.prompts.Do(s.prompts.Ready(p.id))
 				}
 			}
-			s.whenTrusted(p, func() {
-				s.inItsMode(p, func() {
-					s.whenServersStarted(func() { s.whenLinksSeen(p, func() { s.whenKnown(p, ready) }) })
+			p.whenTrusted(func() {
+				p.inItsMode(func() {
+					s.whenServersStarted(func() { p.whenLinksSeen(func() { p.whenKnown(ready) }) })
 				})
 			})
 		})
@@ -96,71 +83,77 @@ func (s *Session) needDroid(p *userPrompt) {
 }
 
 // droidFor gets a droid for a prompt that runs, and says whether it was started just now.
-func (s *Session) droidFor(p *userPrompt, then func(started bool)) {
+func (p *userPrompt) droidFor(then func(started bool)) {
+	s := p.s
 	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
 		switch {
-		case !s.prompts.runs(p): // it was cancelled meanwhile
+		case !s.prompts.Runs(p.id): // it was cancelled meanwhile
 		case err != nil:
-			s.failPrompt(p, err)
+			s.prompts.Do(s.prompts.Fail(p.id, err))
 		default:
 			then(info != nil)
 		}
 	})
 }
 
-// sendPrompt hands a prompt to droid.
-func (s *Session) sendPrompt(p *userPrompt, request string) {
-	if err := s.compose(p); err != nil {
-		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, err))
+// send hands a prompt to droid.
+func (p *userPrompt) send(request string) {
+	s := p.s
+	if err := p.compose(); err != nil {
+		s.prompts.Do(s.prompts.Refused(time.Now(), p.id, err))
 		return
 	}
 	p.message.RequestID = request
-	s.showWords(p)
-	if s.prompts.runs(p) || len(p.notes) > 0 {
-		s.addShellNotes(p)
+	if f := p.further; f != nil && f.words != "" && !f.shown {
+		f.shown = true
+		s.tell(show.Echo(f.words))
 	}
-	s.apply(s.proc.norm.Begin(time.Now(), request, p.message.Text))
-	client, message := s.proc.client(), p.message
+	if s.prompts.Runs(p.id) || len(p.notes) > 0 {
+		p.addShellNotes()
+	}
+	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
+	client, message := s.proc.Client(), p.message
 	s.Do(func(ctx context.Context) {
 		err := client.AddUserMessage(ctx, message)
-		s.Post(func() { s.promptSent(p, request, err) })
+		s.Post(func() { p.sent(request, err) })
 	})
 }
 
-// promptSent takes droid's answer to a prompt: nil if droid took it.
-func (s *Session) promptSent(p *userPrompt, request string, err error) {
+// sent takes droid's answer to a prompt: nil if droid took it.
+func (p *userPrompt) sent(request string, err error) {
+	s := p.s
 	if p.message.RequestID != request {
 		return // the prompt was sent again meanwhile
 	}
 	if err == nil {
-		if s.prompts.runs(p) {
-			s.silence.broken(time.Now())
+		if s.prompts.Runs(p.id) {
+			s.proc.Spoke(time.Now())
 		}
 		p.further.reachedModel()
-		s.carryOut(s.prompts.machine.Taken(time.Now(), p.id))
+		s.prompts.Do(s.prompts.Taken(time.Now(), p.id))
 		return
 	}
-	s.keepShellNotes(p)
+	p.keepShellNotes()
 	var died *droid.ExitError
 	if errors.As(err, &died) {
 		return // droidGone ends the prompt, or has the next droid get it
 	}
-	s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, problem.NotTaken(err, s.prompts.machine.GaveUp())))
+	s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(err, s.prompts.GaveUp())))
 }
 
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.
 func (s *Session) refusedLate(ev stream.LateError) {
-	if p := s.prompts.of(ev.RequestID); p != nil {
-		s.keepShellNotes(p)
-		s.carryOut(s.prompts.machine.Refused(time.Now(), p.id, problem.NotTaken(ev.Err, s.prompts.machine.GaveUp())))
+	if p := s.prompts.Of(ev.RequestID); p != nil {
+		p.keepShellNotes()
+		s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(ev.Err, s.prompts.GaveUp())))
 	}
 }
 
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
-	s.apply(s.proc.norm.Interrupted(time.Now()))
-	done := func() { s.carryOut(s.prompts.machine.InterruptDone()) }
-	client := s.proc.client()
+	s.apply(s.proc.Norm().Interrupted(time.Now()))
+	done := func() { s.prompts.Do(s.prompts.InterruptDone()) }
+	client := s.proc.Client()
 	if client == nil {
 		done()
 		return
@@ -175,26 +168,21 @@ func (s *Session) interrupt() {
 	}, done)
 }
 
-// failPrompt ends a prompt that runs with an error.
-func (s *Session) failPrompt(p *userPrompt, err *acp.RequestError) {
-	s.carryOut(s.prompts.machine.Fail(p.id, err))
-}
-
 // endPrompt answers a prompt, once. The next prompt starts when that response is
 // written; otherwise an update of the next prompt could overtake it.
 func (s *Session) endPrompt(end turns.End) {
-	p := s.prompts.remove(end.ID)
+	p := s.prompts.Take(end.ID)
 	p.cancelled = end.Cancelled
 	if p.command != nil {
 		p.command.ended()
 	}
-	s.rest()
+	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	if end.Empty {
-		s.tellNow("The model gave an empty answer.")
+		tellNow(s, "The model gave an empty answer.")
 	}
-	p.answer(s.stopReason(end))
+	p.answer(problem.Stop(end, s.prompts.GaveUp()))
 	p.request.WhenWritten(func() {
-		s.Post(func() { s.carryOut(s.prompts.machine.Written()) })
+		s.Post(func() { s.prompts.Do(s.prompts.Written()) })
 	})
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.
@@ -202,21 +190,4 @@ func (s *Session) endPrompt(end turns.End) {
 		s.tellUsage()
 		s.lookForCommands(lookTime, func() {}) // the turn may have written some
 	}
-}
-
-// stopReason says in ACP's words how a prompt ended.
-func (s *Session) stopReason(end turns.End) (acp.StopReason, *acp.RequestError) {
-	var err *acp.RequestError
-	var died problem.Died
-	switch {
-	case errors.As(end.Err, &died):
-		return "", problem.Crash(died.Exit, s.prompts.machine.GaveUp())
-	case errors.As(end.Err, &err):
-		return "", err
-	case end.Err != nil:
-		return "", problem.Internal("internal_error", end.Err.Error())
-	case end.Cancelled:
-		return acp.StopReasonCancelled, nil
-	}
-	return acp.StopReasonEndTurn, nil
 }

@@ -11,60 +11,60 @@ import (
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
+	"droid-acp/internal/usage"
 )
 
 // folded tells the user that droid took a prompt into the turn that runs.
 func (s *Session) folded(ev quirks.PromptFolded) {
-	p := s.prompts.of(ev.RequestID)
-	if s.prompts.machine.Folded(ev.RequestID) && p.further == nil {
+	p := s.prompts.Of(ev.RequestID)
+	if s.prompts.Folded(ev.RequestID) && p.further == nil {
 		s.tell(show.Thought("Your message was added to the running turn."))
 	}
 }
 
 // turnStarted notes which prompt droid works on now.
 func (s *Session) turnStarted(ev quirks.TurnStarted) {
-	s.usage.began(ev, s.options.ModelInUse())
-	if p := s.prompts.of(ev.RequestID); p != nil {
+	s.usage.Began(ev, s.options.ModelInUse())
+	if p := s.prompts.Of(ev.RequestID); p != nil {
 		p.message, p.content = stream.UserMessage{RequestID: ev.RequestID}, prompt.Prompt{} // images need not be kept
 	}
-	s.carryOut(s.prompts.machine.Started(time.Now(), ev.RequestID))
+	s.prompts.Do(s.prompts.Started(time.Now(), ev.RequestID))
 }
 
 // discarded tells the user of a message that droid threw away, if its prompt was
 // cancelled or is not known. Other prompts are sent again, see turnEnded.
 func (s *Session) discarded(ev quirks.Discarded) {
-	if p := s.prompts.of(ev.RequestID); p == nil || s.prompts.machine.Cancelled(p.id) {
-		s.tellNow("droid discarded a waiting message: " + ev.Text)
+	if p := s.prompts.Of(ev.RequestID); p == nil || s.prompts.Cancelled(p.id) {
+		tellNow(s, "droid discarded a waiting message: "+ev.Text)
 	}
 }
 
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
-	s.agent.accounts.TurnEnded(s.proc.client(), ev, s.options.NeedsLogin())
-	s.usage.finished(ev)
-	machine := s.prompts.machine
-	p := s.prompts.of(ev.RequestID)
+	s.agent.accounts.TurnEnded(s.proc.Client(), ev, s.options.NeedsLogin())
+	s.usage.Finished(ev)
+	p := s.prompts.Of(ev.RequestID)
 	if p == nil {
 		s.log.Info("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
 		return
 	}
-	p.add(ev.Used)
-	ran, cancelled := s.prompts.runs(p), machine.Cancelled(p.id)
+	p.used = usage.Sum(p.used, ev.Used)
+	ran, cancelled := s.prompts.Runs(p.id), s.prompts.Cancelled(p.id)
 	var actions []turns.Action
 	if ev.Outcome == quirks.Dropped {
 		var again bool
-		if again, actions = machine.Dropped(ev.RequestID); again {
+		if again, actions = s.prompts.Dropped(ev.RequestID); again {
 			s.log.Info("droid threw a prompt away; it is sent again")
-			s.carryOut(actions)
+			s.prompts.Do(actions)
 			return
 		}
 	} else {
-		_, actions = machine.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
+		_, actions = s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
 	}
 	if ran {
 		s.tell(s.show.EndTurn(cancelled)...)
 	}
-	s.carryOut(actions)
+	s.prompts.Do(actions)
 }
 
 func outcomeOf(ev quirks.TurnEnded) turns.How {

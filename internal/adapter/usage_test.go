@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
 )
@@ -34,16 +33,4 @@ func TestUsageOfPrompt(t *testing.T) {
 		}
 		require.Nil(t, told("/help"), "no model was asked")
 	})
-}
-
-// What a usage is made of: droid's input is without the cache, and no number is invented.
-func TestUsageOf(t *testing.T) {
-	require.Nil(t, usageOf(stream.TokenUsage{}))
-	require.Nil(t, usageOf(stream.TokenUsage{InputTokens: 100, OutputTokens: -1}))
-	require.Equal(t, &protocol.Usage{TotalTokens: 117, InputTokens: 60, OutputTokens: 10, ThoughtTokens: 4, CachedReadTokens: 40, CachedWriteTokens: 7},
-		usageOf(stream.TokenUsage{InputTokens: 60, OutputTokens: 10, CacheReadTokens: 40, CacheCreationTokens: 7, ThinkingTokens: 4}))
-	var p userPrompt
-	p.add(stream.TokenUsage{InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3, CacheCreationTokens: 4, ThinkingTokens: 5})
-	p.add(stream.TokenUsage{InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3, CacheCreationTokens: 4, ThinkingTokens: 5})
-	require.Equal(t, stream.TokenUsage{InputTokens: 2, OutputTokens: 4, CacheReadTokens: 6, CacheCreationTokens: 8, ThinkingTokens: 10}, p.used)
 }

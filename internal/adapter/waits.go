@@ -14,8 +14,11 @@ import (
 
 // What there is to wait for.
 const (
-	needStart    waiting.Need = "droid to start"
-	needGone     waiting.Need = "the droid before to be gone"
+	needStart waiting.Need = "droid to start"
+	needGone  waiting.Need = "the droid before to be gone"
+	// Changes of settings, loads and forks take this one after the other: they must not overlap,
+	// since the answer to a load tells the settings, too. While one is under way, the process is
+	// neither parked nor replaced by a load, and no prompt begins.
 	needCalls    waiting.Need = "calls to droid before it"
 	needWritten  waiting.Need = "a response to be written"
 	needQuiet    waiting.Need = "the prompt that runs"
@@ -24,23 +27,26 @@ const (
 	needAnswers  waiting.Need = "droid to list its commands and tell its use of the context"
 )
 
+// aCall is who takes needCalls.
+const aCall = "a call to droid"
+
 // there reports whether nobody has to wait for something any more.
 func (s *Session) there(n waiting.Need) bool {
 	switch {
 	case n == needStart:
-		return !s.proc.starting()
+		return !s.proc.Starting()
 	case n == needGone:
-		return s.ended || !s.proc.dying()
+		return s.ended || !s.proc.Doomed()
 	case s.ended:
 		return false // nothing begins
 	case n == needCalls:
 		return !s.line.Wanted(needCalls)
 	case n == needWritten:
-		return !s.prompts.machine.Unwritten()
+		return !s.prompts.Unwritten()
 	case n == needQuiet:
-		return !s.works()
+		return !s.prompts.RunsOne()
 	case n == needAnswers:
-		return s.proc.asked == 0
+		return !s.proc.Asked()
 	case n == needServers:
 		return !s.servers.Starting()
 	}
@@ -49,77 +55,36 @@ func (s *Session) there(n waiting.Need) bool {
 
 // waits tells who waits in the session, for what and since when, and which prompts.
 func (s *Session) waits(now time.Time) []string {
-	lines := append([]string{}, s.agent.sessions.Tell(s.id, now)...)
+	lines := append([]string{}, s.agent.sessions.Tell(s.out.Session(), now)...)
 	lines = append(lines, s.line.Tell(now, s.there)...)
 	lines = append(lines, s.out.Waits(now)...)
-	if n := s.prompts.machine.Changing(); n > 0 {
+	if n := s.prompts.Changing(); n > 0 {
 		lines = append(lines, fmt.Sprintf("changes that are under way or wait for their turn: %d", n))
 	}
-	if n := s.prompts.machine.Waiting(); n > 0 {
+	if n := s.prompts.Waiting(); n > 0 {
 		lines = append(lines, fmt.Sprintf("prompts that wait for their turn: %d", n))
 	}
 	return lines
 }
 
-// when calls f when all needs are there, now or later. who says in words what f goes on with.
-func (s *Session) when(who string, f func(), needs ...waiting.Need) {
-	s.join(&waiting.Waiter{Name: who, Needs: needs, Go: f})
-}
-
 // workFor does for a prompt that begins what blocks, beside the owner, who goes on with what
 // that returns if the prompt still runs then. what says in words what is done.
-func (s *Session) workFor(p *userPrompt, what waiting.Need, work func(ctx context.Context) (then func())) {
+func (p *userPrompt) workFor(what waiting.Need, work func(ctx context.Context) (then func())) {
+	s := p.s
 	w := &waiting.Waiter{Name: "the prompt", Needs: []waiting.Need{what}}
 	s.line.Add(time.Now(), w)
 	s.Do(func(ctx context.Context) {
 		then := work(ctx)
 		s.Post(func() {
-			if s.line.Leave(w); s.prompts.runs(p) {
+			if s.line.Leave(w); s.prompts.Runs(p.id) {
 				then()
 			}
 		})
 	}, func() { s.line.Leave(w) })
 }
 
-// alone makes a call to droid when the earlier ones have ended: changes of settings, loads
-// and forks. They must not overlap, since the answer to a load tells the settings, too. While
-// one is under way, the process is neither parked nor replaced by a load.
-func (s *Session) alone(f func(end func())) { s.take("a call to droid", needCalls, f) }
-
-// take calls f when all needs are there and the earlier ones who take n have ended. From now on
-// no prompt begins until f calls end, which it does in the owner.
-func (s *Session) take(who string, n waiting.Need, f func(end func()), needs ...waiting.Need) {
-	w := &waiting.Waiter{Name: who, Needs: needs, Takes: n}
-	end := func() { s.line.Leave(w) }
-	w.Go = func() {
-		returned := false
-		defer func() {
-			if !returned {
-				s.Post(end) // when the panic is dealt with
-			}
-		}()
-		f(end)
-		returned = true
-	}
-	s.join(w)
-}
-
-func (s *Session) join(w *waiting.Waiter) {
-	s.line.Add(time.Now(), w)
-	s.proceed()
-}
-
-// proceed lets go on who has all it needs. A panic of one is the others' no concern.
-func (s *Session) proceed() {
-	s.holdPrompts()
-	for w := s.line.Next(s.there); w != nil; w = s.line.Next(s.there) {
-		s.Guard(w.Go)
-	}
-	s.holdPrompts()
-}
-
-// holdPrompts keeps prompts from starting while something is taken, see take, or droid's end is
+// holdPrompts keeps prompts from starting while something is taken, see waiting.Waits, or droid's end is
 // awaited.
 func (s *Session) holdPrompts() {
-	s.carryOut(s.prompts.machine.SetHeld(s.line.Wanted(needCalls) || s.line.Wanted(needNoPrompt) || s.proc.dying()))
+	s.prompts.Do(s.prompts.SetHeld(s.line.Wanted(needCalls) || s.line.Wanted(needNoPrompt) || s.proc.Doomed()))
 }

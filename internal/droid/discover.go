@@ -3,6 +3,8 @@ package droid
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"time"
 
 	"droid-acp/internal/droid/stream"
 )
@@ -160,6 +162,55 @@ func (c *Client) MCPTools(ctx context.Context) ([]MCPTool, error) {
 	}
 	err := c.Call(ctx, "droid.list_mcp_tools", nil, &r)
 	return r.Tools, err
+}
+
+// toolPatience is how long droid's list of MCP tools is waited for: it is asked
+// after 3, 10 and 25 seconds.
+var toolPatience = [...]time.Duration{3 * time.Second, 7 * time.Second, 15 * time.Second}
+
+// AwaitTools waits until droid lists tools of the named servers, and returns the
+// names of those that have offered none in the end: none when droid is gone or ctx ends.
+func (c *Client) AwaitTools(ctx context.Context, names []string) (silent []string, err error) {
+	for _, wait := range toolPatience {
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, nil
+		case <-c.Exited():
+			timer.Stop()
+			return nil, nil
+		}
+		found, err := c.serversWithTools(ctx)
+		if err != nil {
+			return nil, err
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return found[name] })
+		if len(names) == 0 {
+			return nil, nil
+		}
+	}
+	return names, nil
+}
+
+// toolsTime bounds how long droid may take to list its MCP tools.
+const toolsTime = 10 * time.Second
+
+// serversWithTools asks droid for its MCP tools. Those of the session's servers
+// are among them, though list_mcp_servers leaves these out (0.215 to 0.225).
+func (c *Client) serversWithTools(ctx context.Context) (map[string]bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, toolsTime)
+	defer cancel()
+	tools, err := c.MCPTools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, t := range tools {
+		found[t.ServerName] = true
+	}
+	return found, nil
 }
 
 // AuthenticateMCP begins the login to an MCP server. droid tells the address by

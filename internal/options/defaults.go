@@ -1,8 +1,9 @@
 package options
 
 import (
-	"droid-acp/internal/droid/stream"
 	"fmt"
+
+	"droid-acp/internal/droid/stream"
 )
 
 // Defaults are the values that sessions start with; "" leaves a value to droid.

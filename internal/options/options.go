@@ -4,7 +4,9 @@
 package options
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
@@ -90,8 +92,12 @@ func (o *State) modeBefore(before stream.Settings) stream.Mode {
 // until it has that mode, or the user has chosen another one.
 func (o *State) Owed() stream.Mode { return o.owed }
 
-// ModeChosen says that the session has the mode that the user wants now.
-func (o *State) ModeChosen() { o.owed = "" }
+// Chosen notes that the session has the value of an option that the user wants.
+func (o *State) Chosen(id string) {
+	if id == Mode {
+		o.owed = ""
+	}
+}
 
 // Offered takes the models that droid offers. An empty list changes nothing.
 func (o *State) Offered(models []stream.Model) {
@@ -177,6 +183,20 @@ func (o *State) Option(id string) *protocol.ConfigOption {
 		return nil
 	}
 	return &list[i]
+}
+
+// Describe shows the values of an option.
+func (o *State) Describe(id string) string {
+	option := o.Option(id)
+	if option == nil {
+		return "The model in use gives no choice here."
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s. The values are:\n", option.Name, option.CurrentValue)
+	for _, v := range option.Options {
+		fmt.Fprintf(&b, "- `%s`: %s\n", v.Value, v.Name)
+	}
+	return b.String()
 }
 
 func hasValue(values []protocol.OptionValue, value string) bool {

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -244,3 +246,14 @@ func crashText(err error, unknown string) string {
 	}
 	return unknown
 }
+
+// KindOf is the word by which programs know an internal error, "" of others.
+func KindOf(err *acp.RequestError) string {
+	if kind, _, found := strings.Cut(err.Message, ":"); found && err.Code == -32603 && isKind().MatchString(kind) {
+		return kind
+	}
+	return ""
+}
+
+// isKind matches the kinds of errors, which are words of this agent's or of droid's.
+var isKind = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]+(_[a-z]+){0,5}$`) })

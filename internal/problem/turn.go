@@ -13,6 +13,7 @@ import (
 	"droid-acp/internal/login"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/turns"
 	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
@@ -96,4 +97,22 @@ func Login(method string, err error) *acp.RequestError {
 		return Internal("login_declined", text)
 	}
 	return Internal("login_failed", text)
+}
+
+// Stop says in ACP's words how a prompt ended. gaveUp
+// says that droid is not started again.
+func Stop(end turns.End, gaveUp bool) (acp.StopReason, *acp.RequestError) {
+	var err *acp.RequestError
+	var died Died
+	switch {
+	case errors.As(end.Err, &died):
+		return "", Crash(died.Exit, gaveUp)
+	case errors.As(end.Err, &err):
+		return "", err
+	case end.Err != nil:
+		return "", Internal("internal_error", end.Err.Error())
+	case end.Cancelled:
+		return acp.StopReasonCancelled, nil
+	}
+	return acp.StopReasonEndTurn, nil
 }

@@ -95,6 +95,18 @@ func (m *Machine) Running() (id ID, ok bool) {
 	return m.running.id, true
 }
 
+// Runs reports whether a prompt is the one that runs.
+func (m *Machine) Runs(id ID) bool { return m.running != nil && m.running.id == id }
+
+// RunsOne reports whether a prompt runs.
+func (m *Machine) RunsOne() bool { return m.running != nil }
+
+// RunsCancelled reports whether the prompt that runs was cancelled.
+func (m *Machine) RunsCancelled() bool { return m.running != nil && m.running.cancelled }
+
+// Busy reports whether a prompt runs or waits here.
+func (m *Machine) Busy() bool { return m.running != nil || len(m.queue) > 0 }
+
 // IDOf returns the prompt that droid has under a request id, if there is one.
 func (m *Machine) IDOf(request string) (id ID, ok bool) {
 	if p := m.byRequest(request); p != nil {

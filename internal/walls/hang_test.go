@@ -16,31 +16,34 @@ import (
 // mayHang are calls that a disk, another process or a program may let wait for good.
 var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
 	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|layer\.ProjectDirs|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
-	`|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.stat|.*\.(WriteFile|Untold|HasChildren)` +
+	`|.*\.store\(\)\.\w+|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.Stat|.*\.(WriteFile|Untold|HasChildren)` +
 	`|<-.*\.(Exited\(\)|over))$`)
 
 // bounders are the functions through which a call that may hang goes: it is waited for no
 // longer than a bound, and the first argument that is a text names it.
-var bounders = []string{"bounded", "boundedAtEnd", "atEnd"}
+var bounders = regexp.MustCompile(`^(bounded\.Do|bounded\.DoAtEnd|.*\.calls\.AtEnd)$`)
 
-// unbounded are functions of the adapter that make such calls without a bound of their own,
+// boundedRooms are those whose calls go through a bounder.
+var boundedRooms = []string{"internal/adapter", "internal/opening", "internal/process", "internal/threads"}
+
+// unbounded are functions of these rooms that make such calls without a bound of their own,
 // and why that holds up nobody.
 var unbounded = map[string]string{
 	// These are called within a bound.
 	"Session.apply":    "readfile.Reader has one",
-	"editorFiles.open": "by openFiles", "New": "as Agent.stat",
+	"editorFiles.open": "by openFiles", "New": "as Opener.Stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
 	"Agent.authenticate": "beside, for the requests to log in alone",
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds
 	// (droid.Client.Exited).
-	"Agent.copyStored": "beside", "Agent.openIn": "beside", "Agent.takeSpare": "beside", "Agent.takeUp": "beside", "Session.start": "beside",
+	"Opener.Copy": "beside", "Opener.openIn": "beside", "Opener.takeSpare": "beside", "Agent.takeUp": "beside", "Session.start": "beside",
 	"Session.started": "in the owner of a session that ends", "Session.afterEnd": "in the owner of a session that ends",
 	// These ask the kernel for its list of processes.
-	"Session.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
+	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
 	"startProblem": "in the owner, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
 }
 
-// TestCallsThatHang: each call of the adapter's that may hang goes through a bounder, under a
+// TestCallsThatHang: each call of these rooms that may hang goes through a bounder, under a
 // name for which internal/adapter has a test in which it does hang; and no such test is left
 // over.
 func TestCallsThatHang(t *testing.T) {
@@ -50,16 +53,20 @@ func TestCallsThatHang(t *testing.T) {
 		require.Contains(t, loose, where, "it makes no such call any more")
 		delete(loose, where)
 	}
-	require.Empty(t, loose, "calls that may hang, by the function that makes them: have them go through bounded (internal/adapter/disk.go)")
+	require.Empty(t, loose, "calls that may hang, by the function that makes them: have them go through internal/bounded")
 	require.Greater(t, len(named), 20)
 	require.Equal(t, named, hangTests(m), "the names of these calls, and hangTests in internal/adapter/hang_test.go")
 }
 
-// hangingCalls are the names of the bounded calls of the adapter, and the others that may hang
+// hangingCalls are the names of the bounded calls of these rooms, and the others that may hang
 // by the function that has them.
 func hangingCalls(m *tree) (named []string, loose map[string][]string) {
 	loose = make(map[string][]string)
-	for _, s := range m.code("internal/adapter") {
+	var code []source
+	for _, room := range boundedRooms {
+		code = append(code, m.code(room)...)
+	}
+	for _, s := range code {
 		for _, d := range s.file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if !ok {
@@ -94,8 +101,7 @@ func hangingCalls(m *tree) (named []string, loose map[string][]string) {
 
 // bounds is the name that a call of a bounder gives the call it bounds, "" for all else.
 func bounds(m *tree, call *ast.CallExpr) string {
-	fun := m.text(call.Fun)
-	if !slices.Contains(bounders, fun[strings.LastIndex(fun, ".")+1:]) {
+	if !bounders.MatchString(m.text(call.Fun)) {
 		return ""
 	}
 	for _, arg := range call.Args {
@@ -158,11 +164,11 @@ func TestHangingCallsAreSeen(t *testing.T) {
 		`os.Stat("x")`:          true,
 		`f(os.Stat)`:            true,
 		`a.cfg.Store.Find("x")`: true,
-		`s.agent.stat("x")`:     true,
+		`a.opener.Stat("x")`:    true,
 		`<-client.Exited()`:     true,
-		`select { case <-client.Exited(): case <-t.C: }`: false,
-		`bounded(ctx, a, "x", path, os.Stat)`:            false,
-		`a.atEnd("x", limit, func() { os.Remove("x") })`: false,
+		`select { case <-client.Exited(): case <-t.C: }`:       false,
+		`bounded.Do(ctx, a.calls, "x", path, os.Stat)`:         false,
+		`a.calls.AtEnd("x", limit, func() { os.Remove("x") })`: false,
 		`os.Getenv("x")`: false,
 	} {
 		_, loose := hangingCalls(parse(t, map[string]string{"internal/adapter/a.go": "package adapter\nfunc f() { " + text + " }\n"}))

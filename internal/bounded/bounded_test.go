@@ -1,4 +1,4 @@
-package adapter
+package bounded
 
 import (
 	"testing"
@@ -6,17 +6,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
-
-	"droid-acp/internal/files"
 )
 
 // What is to be let go of is let go of, though the disk hangs where something else is.
 func TestAtEndBesideOneThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &Agent{log: zap.NewNop(), disk: files.NewCalls(diskCalls, diskTime)}
+		c := New(t.Context(), zap.NewNop())
 		hang, released := make(chan struct{}), false
-		a.atEnd("release", releaseTime, func() { <-hang })
-		a.atEnd("release", releaseTime, func() { released = true })
+		c.AtEnd("release", ReleaseTime, func() { <-hang })
+		c.AtEnd("release", ReleaseTime, func() { released = true })
 		require.True(t, released)
 		close(hang)
 		synctest.Wait()

@@ -1,4 +1,4 @@
-package adapter
+package opening
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 )
@@ -25,13 +26,13 @@ func TestServersThatAProcessDoesNotGet(t *testing.T) {
 	client, err := droid.Start(droid.Command{Path: program, Dir: t.TempDir(), Runtime: true}, zap.NewNop())
 	require.NoError(t, err)
 	servers := []stream.MCPServer{{Name: "files", Command: "files"}}
-	agent := New(Config{Log: zap.NewNop()})
-	others, err := agent.setRuntime(t.Context(), client, droid.Runtime{MCPServers: servers})
+	opener := New(t.Context(), new(Config), bounded.New(t.Context(), zap.NewNop()), func() []droid.Hook { return nil }, zap.NewNop())
+	others, err := opener.setRuntime(t.Context(), client, droid.Runtime{MCPServers: servers})
 	require.NoError(t, err)
 	require.Empty(t, others, "it has them")
 	client.Kill()
 	<-client.Exited()
-	_, err = agent.setRuntime(t.Context(), client, droid.Runtime{MCPServers: servers})
+	_, err = opener.setRuntime(t.Context(), client, droid.Runtime{MCPServers: servers})
 	require.ErrorIs(t, err, errServers)
 	require.True(t, cannotTake(err))
 	require.True(t, cannotTake(&droid.ExitError{}))

@@ -1,0 +1,317 @@
+// Package opening starts droids and opens sessions in them: new ones, stored ones in the
+// directory that is asked for, copies. What a project brings to run that nobody has trusted is
+// left out. It knows droid's processes and files, and no session of the agent's.
+package opening
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/bounded"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/instructions"
+	"droid-acp/internal/options"
+	"droid-acp/internal/problem"
+	"droid-acp/internal/store"
+	"droid-acp/internal/trust"
+)
+
+// Config is what an Opener needs to know.
+type Config struct {
+	// Start starts a droid process. It finds the program by itself: the command's Path,
+	// Args and Env are empty.
+	Start func(droid.Command) (*droid.Client, error)
+	// Store is droid's session store, nil where droid keeps no sessions.
+	Store *store.Store
+	// Defaults are the settings that new sessions start with.
+	Defaults options.Defaults
+	// Trust knows which projects may run what they bring; nil trusts all.
+	Trust *trust.Keeper
+	// Dir is where spare processes are started: the agent's own directory. They serve
+	// sessions of that directory alone.
+	Dir string
+}
+
+// Opener starts droids and opens sessions in them.
+type Opener struct {
+	Spare *droid.Spare
+	Stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
+
+	cfg   *Config
+	calls *bounded.Calls
+	hooks func() []droid.Hook // for each process; none where files stay on the disk
+	life  context.Context     // of the agent
+	log   *zap.Logger
+}
+
+// New is an Opener for an agent that lives until life ends.
+func New(life context.Context, cfg *Config, calls *bounded.Calls, hooks func() []droid.Hook, log *zap.Logger) *Opener {
+	o := &Opener{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log}
+	o.Spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
+		command, err := o.commandIn(life, dir)
+		if err != nil {
+			return nil, err
+		}
+		command.Runtime = true
+		return cfg.Start(command)
+	}, log)
+	return o
+}
+
+// Time bounds how long droid may take to open a session. 0.3 to 2.6 s were
+// seen; what takes longer than this hangs.
+const Time = time.Minute
+
+// hangTime is after how long a process is taken for one that hangs, and another one
+// opens the session in the time that is left: 0.99 was seen, rarely, to answer nothing
+// for 30 s right after its start (quirk 34).
+const hangTime = 20 * time.Second
+
+// errHung is why another process was started.
+var errHung = errors.New("droid did not answer within 20 s")
+
+// ErrTime is why droid was given up while it opened a session.
+var ErrTime = errors.New("droid did not answer within a minute")
+
+// OutOfTime returns err, or the cause of ctx's end if err says that time ran out.
+func OutOfTime(ctx context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// Open has a process open a session. servers are the MCP servers to pass with the
+// session: those that the process was not given before.
+type Open func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error)
+
+func openNew(p droid.InitializeParams) Open {
+	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
+		p := p
+		p.MCPServers = servers
+		return client.Initialize(ctx, p)
+	}
+}
+
+// Load has a process load one of droid's sessions.
+func Load(p droid.LoadParams) Open {
+	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
+		p := p
+		p.MCPServers = servers
+		return client.Load(ctx, p)
+	}
+}
+
+// Launch starts droid in cwd, or takes the spare if that was, and opens a session in it. It blocks. added
+// is what the process adds to droid's system prompt, which the spare does not.
+// What a project brings to run that nobody has trusted is left out.
+// On an error the process is gone. If droid does not start because it is to take
+// MCP servers, it is started once more and gets them with the session. One that hangs
+// is started once more, too.
+func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPServer, added string, open Open) (*droid.Client, *stream.SessionInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
+	defer cancel()
+	command, err := o.commandIn(ctx, cwd)
+	if err != nil {
+		return nil, nil, err
+	}
+	command.Runtime, command.SystemPrompt = len(servers) > 0 || len(o.hooks()) > 0, added
+	set := func(ctx context.Context, client *droid.Client) ([]stream.MCPServer, error) {
+		return o.setRuntime(ctx, client, droid.Runtime{MCPServers: servers, CWD: cwd, Without: command.Without})
+	}
+	client := o.takeSpare(command)
+	if client == nil {
+		if client, err = o.start(command); err != nil {
+			return nil, nil, err
+		}
+	}
+	info, err := o.openIn(ctx, hangTime, client, set, open)
+	if errors.Is(err, errHung) {
+		o.log.Warn("droid hangs; another one opens the session")
+		if client, err = o.start(command); err != nil {
+			return nil, nil, err
+		}
+		info, err = o.openIn(ctx, Time, client, set, open)
+	}
+	if command.Without == nil && client.TakesRuntime() && cannotTake(err) {
+		o.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
+		command.Runtime = false
+		if client, err = o.start(command); err != nil {
+			return nil, nil, err
+		}
+		info, err = o.openIn(ctx, Time, client, set, open)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return client, info, nil
+}
+
+// start starts droid. The error says why there is none.
+func (o *Opener) start(command droid.Command) (*droid.Client, error) {
+	client, err := o.cfg.Start(command)
+	var cannot *droid.LeftOutError
+	switch {
+	case errors.As(err, &cannot) && command.Without != nil:
+		return nil, problem.Internal("project_not_trusted", trust.Project{Layer: *command.Without}.Refusal(cannot.Why))
+	case err != nil:
+		return nil, problem.NotStarted(err)
+	}
+	return client, nil
+}
+
+// takeSpare is the spare if it fits the command, else nil.
+func (o *Opener) takeSpare(command droid.Command) *droid.Client {
+	if command.SystemPrompt != "" {
+		return nil
+	}
+	client := o.Spare.Take(command.Dir)
+	if client != nil && !layer.Same(client.StartedWithout(), command.Without) {
+		client.Kill() // the project has changed since, or was trusted
+		<-client.Exited()
+		return nil
+	}
+	return client
+}
+
+// LaunchAlone starts a droid in cwd that runs nothing of anybody's, and has it open a
+// session. It is for a droid that only copies or names one. It blocks.
+func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid.Client, *stream.SessionInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
+	defer cancel()
+	client, err := o.cfg.Start(droid.Command{Dir: cwd, Without: new(layer.Layer), WithoutWatcher: true})
+	var cannot *droid.LeftOutError
+	if errors.As(err, &cannot) {
+		return o.Launch(ctx, cwd, nil, "", open)
+	}
+	if err != nil {
+		return nil, nil, problem.NotStarted(err)
+	}
+	info, err := o.openIn(ctx, Time, client, func(context.Context, *droid.Client) ([]stream.MCPServer, error) { return nil, nil }, open)
+	if err != nil {
+		return nil, nil, err
+	}
+	return client, info, nil
+}
+
+// errServers is why a process that takes MCP servers did not get them.
+var errServers = errors.New("droid did not get its MCP servers")
+
+// cannotTake reports whether a process failed because it was to take MCP servers:
+// it did not get them, or it ended before it said a word.
+func cannotTake(err error) bool {
+	var exit *droid.ExitError
+	return errors.Is(err, errServers) || errors.As(err, &exit) && !exit.Started
+}
+
+// openIn opens a session in a process, which has so long for it. set gives the process
+// its settings first, and returns the MCP servers that are to be passed with the session.
+// On an error the process is gone.
+func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *droid.Client, set func(context.Context, *droid.Client) ([]stream.MCPServer, error), open Open) (*stream.SessionInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errHung)
+	defer cancel()
+	defer context.AfterFunc(o.life, cancel)() // a request's context does not end with the agent
+	opened := false
+	defer func() {
+		if !opened {
+			client.Kill() // also where this panics
+		}
+	}()
+	others, err := set(ctx, client)
+	if err == nil {
+		var info *stream.SessionInfo
+		if info, err = open(ctx, client, others); err == nil {
+			opened = true
+			return info, nil
+		}
+	}
+	client.Kill()
+	<-client.Exited()
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errHung):
+		err = errHung
+	case errors.Is(cause, ErrTime):
+		err = ErrTime
+		if exit := client.ExitError(); exit != nil && len(exit.Stderr) > 0 {
+			err = fmt.Errorf("%w; the last it wrote to stderr: %s", ErrTime, strings.Join(exit.Stderr, "\n"))
+		}
+	}
+	return nil, err
+}
+
+// commandIn is how droid is started in cwd: without what the project brings that nobody
+// has trusted. It reads files. The error says that droid cannot leave it out.
+func (o *Opener) commandIn(ctx context.Context, cwd string) (droid.Command, error) {
+	p, err := o.Project(ctx, cwd)
+	if err != nil {
+		return droid.Command{}, err
+	}
+	command := droid.Command{Dir: cwd, WithoutWatcher: p.Watcher != ""}
+	if p.Trusted {
+		return command, nil
+	}
+	if len(p.Inseparable()) > 0 {
+		return command, problem.Internal("project_not_trusted", p.Refusal("nothing overrules these settings of a project."))
+	}
+	command.Without = &p.Layer
+	return command, nil
+}
+
+// versionTime bounds the wait for a droid to tell its version. It does so 0.3 s (0.225) to
+// 1 s (0.99) after its start, later on a busy machine, and opens no session before.
+const versionTime = 20 * time.Second
+
+// setRuntime gives a process its MCP servers and our hooks, if it takes any, and says what
+// it is to leave out. It returns the servers that must be passed with the session instead.
+// Where droid cannot have our hooks, files stay on the disk.
+func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.Runtime) (others []stream.MCPServer, err error) {
+	if !client.TakesRuntime() {
+		return r.MCPServers, nil
+	}
+	r.Hooks = o.hooks()
+	if len(r.Hooks) > 0 || r.Without != nil {
+		wait, cancel := context.WithTimeout(ctx, versionTime)
+		client.AwaitVersion(wait)
+		cancel()
+	}
+	err = client.SetRuntime(r)
+	var cannot *droid.LeftOutError
+	switch {
+	case errors.Is(err, droid.ErrHooks):
+		o.log.Warn("files are read and written on the disk alone", zap.Error(err))
+		return nil, nil
+	case errors.As(err, &cannot):
+		return nil, problem.Internal("project_not_trusted", trust.Project{Layer: *r.Without}.Refusal(cannot.Why))
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errServers, err)
+	}
+	return nil, nil
+}
+
+// OpenNew opens a new session with instructions. droid gets the words with the
+// session and stores them there, so that they hold whoever loads it.
+func (o *Opener) OpenNew(ctx context.Context, w instructions.Wanted) (*droid.Client, *stream.SessionInfo, error) {
+	params := droid.InitializeParams{CWD: w.CWD, Settings: o.cfg.Defaults.Settings(), SystemPrompt: w.Text}
+	return o.Launch(ctx, w.CWD, w.Servers, w.Added(w.Text), openNew(params))
+}
+
+// Added is what a process is to add to the system prompt when it loads a stored
+// session. It blocks.
+func (o *Opener) Added(ctx context.Context, id string, i instructions.Instructions) string {
+	if i.Text == "" {
+		return i.Added("")
+	}
+	stored, err := bounded.Do(ctx, o.calls, "Store.SystemPrompt", "session "+id, func(string) (string, error) { return o.cfg.Store.SystemPrompt(id) })
+	if err != nil {
+		o.log.Warn("it is not known what droid adds to the system prompt of a session by itself", zap.String("session", id), zap.Error(err))
+	}
+	return i.Added(stored)
+}

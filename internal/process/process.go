@@ -1,0 +1,255 @@
+// Package process keeps which droid works for a session: whether one runs, is being started,
+// ends or leaves, what its events mean, how long it has said nothing, and when it may be parked.
+// Starting droid and loading the session into it is up to who has the Process.
+package process
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/google/uuid"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
+)
+
+// Process is the droid that works for a session, while there is one. But for Hurry it is
+// touched by the session's owner alone.
+type Process struct {
+	droid   *droid.Client       // nil while none runs
+	norm    *quirks.Normalizer  // of that droid, or of the last one
+	paused  bool                // its events are not read at present
+	doomed  bool                // nothing can be asked of it any more; its end is awaited
+	starts  bool                // it is being started
+	info    *stream.SessionInfo // what the one that was started last said when it loaded the session
+	failure *acp.RequestError   // why it was not started
+	crash   error               // why the last droid died
+	asked   int                 // how many questions about itself droid is to answer
+	silence silence
+
+	leaving *droid.Client      // the droid before, which was let go and is not gone yet
+	polite  context.Context    // a droid that leaves may take its time until this ends
+	hurry   context.CancelFunc // ends polite
+
+	parkAt time.Time // zero when it is not to be parked
+}
+
+// New is a Process that has no droid.
+func New() (p Process) {
+	p.polite, p.hurry = context.WithCancel(context.Background())
+	return p
+}
+
+// Client is the droid that runs, nil for none.
+func (p *Process) Client() *droid.Client { return p.droid }
+
+// Norm is the normaliser of that droid's events, or of the last one's.
+func (p *Process) Norm() *quirks.Normalizer { return p.norm }
+
+// Events are what that droid says, nil while none runs.
+func (p *Process) Events() <-chan stream.Event {
+	if p.droid == nil {
+		return nil
+	}
+	return p.droid.Events()
+}
+
+// Has reports whether the droid that runs does what the fact says; false while none
+// runs.
+func (p *Process) Has(f stream.Fact) bool { return p.droid != nil && p.droid.Version().Has(f) }
+
+// Lacks tells that the droid that runs does not do what the fact says, "" when it
+// does or when none runs.
+func (p *Process) Lacks(f stream.Fact) string {
+	if p.droid == nil || p.Has(f) {
+		return ""
+	}
+	return " " + p.droid.Version().Lacks(f)
+}
+
+// Working reports whether droid works on a turn, also on one that it began by itself.
+func (p *Process) Working() bool { return p.droid != nil && p.norm != nil && p.norm.Working() }
+
+// Start notes that a droid is being started. It reports false when one is already.
+func (p *Process) Start() bool {
+	begins := !p.starts
+	p.starts = true
+	return begins
+}
+
+// Starting reports whether a droid is being started.
+func (p *Process) Starting() bool { return p.starts }
+
+// Started notes that the start has ended: what droid said when it loaded the session, or why
+// there is none.
+func (p *Process) Started(info *stream.SessionInfo, failure *acp.RequestError) {
+	p.starts, p.info, p.failure = false, info, failure
+}
+
+// Outcome is what the last start came to.
+func (p *Process) Outcome() (*stream.SessionInfo, *acp.RequestError) { return p.info, p.failure }
+
+// Adopt makes client the session's droid. shown are the ids of the tool calls
+// that the editor has seen; new calls do not get them.
+func (p *Process) Adopt(client *droid.Client, shown []string) {
+	p.droid = client
+	p.norm = quirks.New(client.Version())
+	p.norm.Reserve(shown...)
+}
+
+// Opened takes the settings that droid told when it opened or loaded the session.
+func (p *Process) Opened(settings stream.Settings) []quirks.Event {
+	p.norm.SetVersion(p.droid.Version())
+	return p.norm.Settings(settings)
+}
+
+// Heard takes one event of droid's.
+func (p *Process) Heard(now time.Time, ev stream.Event) []quirks.Event {
+	p.Spoke(now)
+	return p.norm.Push(now, ev)
+}
+
+// Asking notes that droid is asked something about itself, until the caller calls answered.
+func (p *Process) Asking() (answered func()) {
+	p.asked++
+	return func() { p.asked-- }
+}
+
+// Asked reports whether droid is to answer a question about itself.
+func (p *Process) Asked() bool { return p.asked > 0 }
+
+// Pause says whether droid is left unread for now.
+func (p *Process) Pause(paused bool) { p.paused = paused }
+
+// Kill kills droid, if one runs, and notes why.
+func (p *Process) Kill(reason string) {
+	if p.droid != nil {
+		p.droid.KillFor(reason)
+	}
+}
+
+// Doom notes that nothing can be asked of droid any more, if one runs.
+func (p *Process) Doom() { p.doomed = p.droid != nil }
+
+// Doomed reports whether the end of droid is awaited.
+func (p *Process) Doomed() bool { return p.doomed }
+
+// Died notes that droid ended by itself, and why.
+func (p *Process) Died(err error) {
+	p.crash = err
+	p.droid, p.doomed = nil, false
+}
+
+// LastCrash is why the last droid that died did so, nil when none has.
+func (p *Process) LastCrash() error { return p.crash }
+
+// Leave lets droid go. end, which blocks, ends it politely; left notes that it is gone.
+func (p *Process) Leave() (end, left func()) {
+	client, polite := p.droid, p.polite
+	p.leaving, p.droid, p.doomed = client, nil, false
+	return func() { Close(polite, client) }, func() {
+		if p.leaving == client {
+			p.leaving = nil
+		}
+	}
+}
+
+// Leaving is the droid that was let go and is not gone yet, nil for none.
+func (p *Process) Leaving() *droid.Client { return p.leaving }
+
+// Polite ends when a droid that leaves may no longer take its time.
+func (p *Process) Polite() context.Context { return p.polite }
+
+// Hurry has a droid that leaves do so at once. Anybody may call it.
+func (p *Process) Hurry() { p.hurry() }
+
+// Close ends a droid whose events nobody reads any more: politely, and by a
+// kill when ctx ends.
+func Close(ctx context.Context, client *droid.Client) {
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		for range client.Events() {
+		}
+	}()
+	_ = client.Close(ctx) // how it ended is of no interest
+	<-drained
+}
+
+// Due is when Tick or ParkDue is wanted next, if at all.
+func (p *Process) Due() (at time.Time, ok bool) {
+	if p.droid != nil && p.norm != nil && !p.paused {
+		at, ok = p.norm.Deadline()
+	}
+	if !p.parkAt.IsZero() && (!ok || p.parkAt.Before(at)) {
+		at, ok = p.parkAt, true
+	}
+	return at, ok
+}
+
+// Tick returns the events that the normaliser held back until now. It returns none
+// while droid is not read, since unread ones come first.
+func (p *Process) Tick(now time.Time) []quirks.Event {
+	if p.droid == nil || p.norm == nil || p.paused {
+		return nil
+	}
+	return p.norm.Tick(now)
+}
+
+// Rest notes that the session became idle: it may be parked after a while, 0 for never.
+func (p *Process) Rest(now time.Time, after time.Duration) {
+	if after > 0 {
+		p.parkAt = now.Add(after)
+	}
+}
+
+// Stay notes that the session works again, so that it is not parked.
+func (p *Process) Stay() { p.parkAt = time.Time{} }
+
+// ParkDue reports whether the time to park the session has come. It says so once.
+func (p *Process) ParkDue(now time.Time) bool {
+	if p.parkAt.IsZero() || now.Before(p.parkAt) {
+		return false
+	}
+	p.parkAt = time.Time{}
+	return true
+}
+
+// silentAfter is how long the model may say nothing before the user is told what
+// droid waits for. The user is told again each time the silence has doubled. A model
+// that thinks long says nothing for minutes (quirk 28), so silence ends no turn.
+const silentAfter = time.Minute
+
+// silence is how long droid has said nothing.
+type silence struct {
+	since   time.Time     // droid's last word
+	told    time.Duration // the length of silence that the user was told last
+	message string        // the id of the message that tells it; later lengths are added to it
+}
+
+// next is how long the silence must last before the user is told again.
+func (q *silence) next() time.Duration { return max(silentAfter, 2*q.told) }
+
+// Spoke begins the silence anew: droid has said something, or was not read.
+func (p *Process) Spoke(now time.Time) { p.silence = silence{since: now} }
+
+// SilenceDue is when the user is to be told that a droid which works says nothing; ok is false
+// while none runs or is read.
+func (p *Process) SilenceDue() (at time.Time, ok bool) {
+	return p.silence.since.Add(p.silence.next()), p.droid != nil && !p.paused
+}
+
+// TellSilence is what the user is told now. It continues the thought that told it last.
+func (p *Process) TellSilence() (message, text string, thought bool) {
+	q := &p.silence
+	q.told = q.next()
+	minutes := fmt.Sprintf("%d min", int(q.told/time.Minute))
+	if q.message != "" {
+		return q.message, "; " + minutes, true
+	}
+	q.message = uuid.NewString()
+	return q.message, "droid waits for the model, which has said nothing for " + minutes, true
+}

@@ -1,0 +1,196 @@
+package process
+
+import (
+	"context"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/quirks"
+)
+
+// fakeDroid is a droid that says nothing.
+func fakeDroid() *droid.Client {
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	go func() {
+		_ = fakedroid.Run(in, out, func(d *fakedroid.Droid) error {
+			for {
+				if _, err := d.AwaitPrompt(); err != nil {
+					return err
+				}
+			}
+		})
+		_ = in.CloseWithError(io.ErrClosedPipe)
+		_ = out.Close()
+	}()
+	return droid.NewClient(stdout, stdin, zap.NewNop())
+}
+
+// twoDroids are two processes that are gone at the end of the test.
+func twoDroids(t *testing.T) (first, second *droid.Client) {
+	first, second = fakeDroid(), fakeDroid()
+	t.Cleanup(func() {
+		for _, client := range []*droid.Client{first, second} {
+			client.Kill()
+			<-client.Exited()
+		}
+	})
+	return first, second
+}
+
+// Whoever comes while a process is being started waits for that one.
+func TestProcessIsAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := twoDroids(t)
+		var p Process
+		require.Nil(t, p.Client())
+		require.Nil(t, p.Events())
+		require.False(t, p.Starting())
+		require.True(t, p.Start(), "a process must be started")
+		require.False(t, p.Start(), "it is being started")
+		require.True(t, p.Starting())
+		said := new(stream.SessionInfo)
+		p.Started(said, nil)
+		info, failure := p.Outcome()
+		require.Same(t, said, info)
+		require.Nil(t, failure)
+		require.False(t, p.Starting())
+
+		p.Adopt(client, nil)
+		require.Same(t, client, p.Client())
+		require.NotNil(t, p.Events())
+	})
+}
+
+// A process that was let go is no longer the session's. It is remembered until it
+// is gone, so that the next one starts behind it.
+func TestProcessIsLetGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := twoDroids(t)
+		var p Process
+		p.Adopt(first, nil)
+		_, firstLeft := p.Leave()
+		require.Nil(t, p.Client())
+		require.Nil(t, p.Events())
+		require.Same(t, first, p.Leaving())
+		p.Adopt(second, nil)
+		firstLeft()
+		require.Nil(t, p.Leaving())
+		require.Same(t, second, p.Client())
+		_, secondLeft := p.Leave()
+		firstLeft()
+		require.Same(t, second, p.Leaving())
+		ctx, hurry := context.WithCancel(context.Background())
+		hurry()
+		Close(ctx, second)
+		secondLeft()
+		require.Nil(t, p.Leaving())
+	})
+}
+
+// A process whose end is awaited takes no prompt any more; the next one does.
+func TestProcessEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := twoDroids(t)
+		var p Process
+		p.Doom()
+		require.False(t, p.Doomed(), "there is none")
+		p.Kill("nothing")
+
+		p.Adopt(first, nil)
+		p.Doom()
+		require.True(t, p.Doomed())
+		require.Same(t, first, p.Client(), "until its end is heard")
+		p.Kill("it had to")
+		<-first.Exited()
+		require.ErrorContains(t, first.ExitError(), "it had to")
+		p.Died(nil)
+		require.False(t, p.Doomed())
+		p.Adopt(second, nil)
+		require.False(t, p.Doomed())
+	})
+}
+
+// The time to park comes once, and not while the session works.
+func TestProcessIsParked(t *testing.T) {
+	var p Process
+	now := time.Unix(1_000_000, 0)
+	require.False(t, p.ParkDue(now))
+	_, ok := p.Due()
+	require.False(t, ok)
+	p.Rest(now, 0)
+	require.False(t, p.ParkDue(now.Add(time.Hour)), "it is never parked")
+	p.Rest(now, time.Minute)
+	at, ok := p.Due()
+	require.True(t, ok)
+	require.Equal(t, now.Add(time.Minute), at)
+	require.False(t, p.ParkDue(at.Add(-1)))
+	require.True(t, p.ParkDue(at))
+	require.False(t, p.ParkDue(at))
+	p.parkAt = at
+	p.Stay()
+	require.False(t, p.ParkDue(at))
+	_, ok = p.Due()
+	require.False(t, ok)
+}
+
+// What is held back comes in its time, unless the events of the process are not
+// read: what it waits for may be among them.
+func TestProcessHoldsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := twoDroids(t)
+		var p Process
+		p.Adopt(client, nil) // it has told no version, so an idle may be premature
+		now := time.Now()
+		p.norm.Begin(now, "r", "go")
+		p.norm.Push(now, stream.TextDelta{MessageID: "m", Text: "hi"})
+		p.norm.Push(now, stream.WorkingStateChanged{State: stream.StateIdle})
+		at, ok := p.Due()
+		require.True(t, ok)
+		p.parkAt = at.Add(time.Hour)
+		sooner, _ := p.Due()
+		require.Equal(t, at, sooner)
+		p.parkAt = at.Add(-1)
+		sooner, _ = p.Due()
+		require.Equal(t, at.Add(-1), sooner)
+		p.Stay()
+
+		p.Pause(true)
+		require.True(t, p.paused)
+		_, ok = p.Due()
+		require.False(t, ok)
+		require.Empty(t, p.Tick(at))
+		p.Pause(false)
+		require.Contains(t, p.Tick(at), quirks.Event(quirks.TurnEnded{RequestID: "r"}))
+	})
+}
+
+// What was open in a process that is gone still ends, and is told by its normaliser.
+func TestProcessExited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := twoDroids(t)
+		var p Process
+		p.Adopt(first, nil)
+		p.norm.Begin(time.Now(), "r", "go")
+		p.Died(nil)
+		require.Empty(t, p.Tick(time.Now().Add(time.Hour)))
+		ended := p.norm.Exited(time.Now())
+		require.Len(t, ended, 1)
+		require.Equal(t, quirks.Failed, ended[0].(quirks.TurnEnded).Outcome)
+		require.Empty(t, p.norm.Exited(time.Now()))
+
+		p.Adopt(second, []string{"t"})
+		p.norm.Begin(time.Now(), "s", "go")
+		events := p.norm.Push(time.Now(), stream.ToolCall{ToolUse: stream.ToolUse{ID: "t", Name: "Read"}})
+		require.Len(t, events, 1)
+		require.NotEqual(t, "t", events[0].(quirks.ToolStarted).ID, "that id was shown before")
+	})
+}

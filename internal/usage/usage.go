@@ -1,0 +1,100 @@
+// Package usage keeps what a session has used of the model.
+package usage
+
+import (
+	"fmt"
+	"maps"
+
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/transcript"
+)
+
+// Usage is what a session has used of the model. The zero value is for a new one.
+type Usage struct {
+	told       quirks.UsageChanged // last
+	used, size int64               // of the context window, in tokens; zero where droid has not told
+
+	running map[string]*turn           // turns that run, by the ids of their requests
+	turns   map[string]transcript.Turn // turns that this agent has seen, by the id of the user's message
+}
+
+// turn is a turn with the user's message that it answers.
+type turn struct {
+	message string
+	transcript.Turn
+}
+
+// Began notes which message a turn answers, and with which model it began.
+func (u *Usage) Began(ev quirks.TurnStarted, model string) {
+	if u.running == nil {
+		u.running, u.turns = make(map[string]*turn), make(map[string]transcript.Turn)
+	}
+	u.running[ev.RequestID] = &turn{ev.MessageID, transcript.Turn{Model: model}}
+}
+
+// Finished notes what a turn took, where droid tells (since 0.215).
+func (u *Usage) Finished(ev quirks.TurnEnded) {
+	t := u.running[ev.RequestID]
+	delete(u.running, ev.RequestID)
+	if t == nil || t.message == "" {
+		return
+	}
+	if Of(ev.Used) != nil {
+		t.Used = ev.Used
+	}
+	u.turns[t.message] = t.Turn
+}
+
+// Past are the turns that this agent has seen, by the id of the user's message. The
+// map is the caller's.
+func (u *Usage) Past() map[string]transcript.Turn { return maps.Clone(u.turns) }
+
+// Changed takes what droid tells.
+func (u *Usage) Changed(ev quirks.UsageChanged) { u.told = ev }
+
+// Told is what droid told last: of all calls of the model, and of the last one.
+func (u *Usage) Told() quirks.UsageChanged { return u.told }
+
+// Fills takes how full the context window is. It returns nil for what cannot be: no size is
+// better than an invented one.
+func (u *Usage) Fills(used, size int64) *protocol.UsageUpdate {
+	if size <= 0 || used < 0 {
+		return nil
+	}
+	u.used, u.size = used, size
+	return &protocol.UsageUpdate{SessionUpdate: "usage_update", Used: used, Size: size}
+}
+
+// Window is how full the context window is, size 0 where droid has not told.
+func (u *Usage) Window() (used, size int64) { return u.used, u.size }
+
+// Table shows what droid told last.
+func (u *Usage) Table() string {
+	line := func(name string, u stream.TokenUsage) string {
+		return fmt.Sprintf("| %s | %d | %d | %d | %d | %d |\n", name, u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens)
+	}
+	return "Tokens of this session, as far as droid told them:\n\n| | input | output | cache read | cache written | thinking |\n|---|---|---|---|---|---|\n" +
+		line("all calls", u.told.Total) + line("last call", u.told.LastCall)
+}
+
+// Of is what a prompt's response tells of its turn, nil where droid told nothing:
+// before 0.215 it tells the session's usage half a second after the turn, for which no
+// response waits, and of a call that is cut off it tells 0. Subagents count apart.
+func Of(u stream.TokenUsage) *protocol.Usage {
+	total := u.InputTokens + u.OutputTokens + u.CacheReadTokens + u.CacheCreationTokens
+	if total <= 0 || min(u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens) < 0 {
+		return nil
+	}
+	return &protocol.Usage{TotalTokens: total, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, ThoughtTokens: u.ThinkingTokens,
+		CachedReadTokens: u.CacheReadTokens, CachedWriteTokens: u.CacheCreationTokens}
+}
+
+// Sum is what two turns took.
+func Sum(a, b stream.TokenUsage) stream.TokenUsage {
+	return stream.TokenUsage{
+		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens, CacheCreationTokens: a.CacheCreationTokens + b.CacheCreationTokens,
+		CacheReadTokens: a.CacheReadTokens + b.CacheReadTokens, ThinkingTokens: a.ThinkingTokens + b.ThinkingTokens,
+	}
+}
