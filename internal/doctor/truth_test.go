@@ -190,7 +190,7 @@ func TestOthersOfThatName(t *testing.T) {
 	require.NoError(t, os.Symlink(goTool, theirs))
 	h.write(h.zed(), `{"agent_servers": {"droid": {"command": "`+theirs+`"}}}`)
 	require.Equal(t, Skipped, h.look("editors").Result)
-	require.Contains(t, h.look("editors").Found, `starts the Go program cmd/go, which is another program.`)
+	require.Contains(t, h.look("editors").Found, `starts a Go program of another module, which is another program.`)
 }
 
 // The place of what is wrong in an editor's file is told.
