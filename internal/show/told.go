@@ -32,7 +32,8 @@ type (
 	// Thought is what the user can do without: many clients fold thoughts away.
 	Thought string
 	// Notice asks the user to do something, or says that what they have read does not count. It is a
-	// message, marked as no part of an answer. Where no turn runs it waits for the next.
+	// message, marked as no part of an answer. What a client cannot show otherwise is one, too. Where no
+	// turn runs it waits for the next.
 	Notice string
 	// Message answers what the user asked of this agent, by a slash command.
 	Message string

@@ -101,6 +101,9 @@ func (v *viewer) prompt(text string) {
 // chunk continues a text block, or begins one.
 func (v *viewer) chunk(block, text string) {
 	if v.block != block {
+		if text = strings.TrimLeft(text, "\n"); text == "" { // it stands apart by its label
+			return
+		}
 		v.end()
 		v.label(block)
 		v.block = block
@@ -117,6 +120,11 @@ func (v *viewer) chunk(block, text string) {
 func (v *viewer) update(u update) {
 	switch u.SessionUpdate {
 	case "agent_message_chunk":
+		if u.Meta.Own.Notice {
+			v.chunk("notice", strings.TrimSpace(u.Content.text()))
+			v.end()
+			return
+		}
 		v.chunk("agent", u.Content.text())
 	case "agent_thought_chunk":
 		v.chunk("thought", u.Content.text())
