@@ -21,7 +21,7 @@ const (
 func TestStateBringsAPackage(t *testing.T) {
 	own, all := fields(readModule(t), "Session")
 	require.Greater(t, own, 5)
-	require.LessOrEqual(t, own, maxFields, "fields of Session: give what is new a package")
+	require.LessOrEqual(t, own, maxFields, "fields of Session: give what is new a package, and move another field into the package that it is about")
 	require.LessOrEqual(t, all, maxState, "fields of Session and of its parts: give what is new a package")
 	require.LessOrEqual(t, methods(readModule(t), "Session"), maxMethods, "methods of Session: they belong to the part that they are about")
 
