@@ -29,10 +29,10 @@ func TestRetriesAreToldInFewWords(t *testing.T) {
 		want    string
 	}{
 		"one":            {row("overloaded", 1), first},
-		"nine":           {row("overloaded", 9), first + "9 attempts in all.\n\n"},
-		"eight":          {row("overloaded", 8), first + "8 attempts in all.\n\n"},
+		"nine":           {row("overloaded", 9), first + "\n\ndroid tried the model call again 9 times.\n\n"},
+		"eight":          {row("overloaded", 8), first + "\n\ndroid tried the model call again 8 times.\n\n"},
 		"another reason": {append(row("overloaded", 2), retry{3, "timeout"}), first + "Now it failed otherwise (timeout); attempt 3.\n\n"},
-		"two calls":      {append(row("overloaded", 3), row("overloaded", 1)...), first + "3 attempts in all.\n\n" + first},
+		"two calls":      {append(row("overloaded", 3), row("overloaded", 1)...), first + "droid tried the model call again 3 times.\n\n" + first},
 	} {
 		got := ""
 		synctest.Test(t, func(t *testing.T) {

@@ -54,13 +54,11 @@ func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	}
 }
 
-// retried ends the message of retrying with how many attempts there were: the model answers.
+// retried tells how many attempts there were, when the turn ends or another call is repeated: an
+// answer that has begun may break off, too.
 func (v *View) retried() {
-	if v.retries.last == 0 {
-		return
-	}
 	if r := v.retries; r.last > r.told && !v.client.Notices {
-		v.notice(r.message, fmt.Sprintf("%d attempts in all.", r.last), "\n\n")
+		v.notice(r.message, fmt.Sprintf("droid tried the model call again %d times.", r.last), "\n\n")
 	}
 	v.retries = retries{}
 }

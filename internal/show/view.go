@@ -105,7 +105,6 @@ func (v *View) History(m Moment, ev quirks.Event) []Output {
 func (v *View) show(m Moment, ev quirks.Event) {
 	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.Text:
-		v.retried()
 		v.text(ev.MessageID, ev.Text, ev.Thought)
 	case quirks.AnswerContinues:
 		v.border.message.open = false
@@ -124,7 +123,6 @@ func (v *View) show(m Moment, ev quirks.Event) {
 	case quirks.Retrying:
 		v.retrying(m.Now, ev)
 	case quirks.ToolStarted:
-		v.retried()
 		v.toolStarted(m, ev)
 	case quirks.ToolInput:
 		v.toolInput(ev)

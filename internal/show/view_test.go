@@ -64,10 +64,10 @@ func TestRetries(t *testing.T) {
 	}{
 		"one":            {row("busy", 1), first},
 		"nine":           {row("busy", 9), first + "It still fails (busy); attempt 5.\n\nIt still fails (busy); attempt 9.\n\n"},
-		"eight":          {row("busy", 8), first + "It still fails (busy); attempt 5.\n\n8 attempts in all.\n\n"},
+		"eight":          {row("busy", 8), first + "It still fails (busy); attempt 5.\n\ndroid tried the model call again 8 times.\n\n"},
 		"another reason": {append(row("busy", 2), quirks.Retrying{Attempt: 3, Reason: "slow"}), first + "Now it failed otherwise (slow); attempt 3.\n\n"},
 		"two, once each": {append(row("busy", 1), row("busy", 1)...), first + first},
-		"two calls":      {append(row("busy", 3), row("busy", 1)...), first + "3 attempts in all.\n\n" + first},
+		"two calls":      {append(row("busy", 3), row("busy", 1)...), first + "droid tried the model call again 3 times.\n\n" + first},
 	} {
 		d := newDesk(protocol.ClientCapabilities{})
 		got := ""
@@ -84,6 +84,16 @@ func TestRetries(t *testing.T) {
 		require.Equal(t, tc.want, got, name)
 		require.Empty(t, d.EndTurn(false), name)
 	}
+	broken := newDesk(protocol.ClientCapabilities{})
+	told := 0
+	for _, ev := range row("busy", 9) {
+		for _, line := range append(broken.event(ev), broken.event(quirks.Text{MessageID: "a", Text: "Half "})...) {
+			if strings.HasPrefix(line, "notice ") {
+				told++
+			}
+		}
+	}
+	require.Equal(t, 1, told, "an answer that breaks off each time is one call")
 	d := newDesk(protocol.ClientCapabilities{})
 	d.event(row("busy", 3)...)
 	require.Empty(t, d.EndTurn(true), "nobody waits for it any more")

@@ -101,19 +101,28 @@ func TestTextsNameTheirMessage(t *testing.T) {
 		{"s", show.Text{MessageID: "m", Text: "x", Thought: true}, "agent_thought_chunk"},
 		{"s", show.Text{MessageID: "n", Text: "x", Thought: true}, "agent_thought_chunk"},
 		{`"t"`, show.Text{MessageID: "n", Text: "x", Thought: true}, "agent_thought_chunk"},
+		{`"t"`, show.Text{MessageID: "o", Text: "x", Notice: true}, "agent_message_chunk"},
 	} {
 		w.Use(tc.session)
 		w.Tell(tc.text)
 		var line struct {
 			Params struct {
 				SessionID string
-				Update    struct{ SessionUpdate, MessageID string }
+				Update    struct {
+					SessionUpdate, MessageID string
+					Meta                     json.RawMessage `json:"_meta"`
+				}
 			}
 		}
 		require.NoError(t, json.Unmarshal([]byte(l.take()[0]), &line))
 		require.Equal(t, tc.session, line.Params.SessionID)
 		require.Equal(t, tc.kind, line.Params.Update.SessionUpdate)
 		require.Equal(t, tc.text.MessageID, line.Params.Update.MessageID)
+		if tc.text.Notice {
+			require.JSONEq(t, `{"droid-acp":{"notice":true}}`, string(line.Params.Update.Meta))
+		} else {
+			require.Empty(t, line.Params.Update.Meta)
+		}
 	}
 }
 
