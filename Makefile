@@ -10,7 +10,7 @@ PKG         ?= ./internal/quirks
 # -short leaves out of make test and make e2e what CI does not run for each change.
 SHORT       ?=
 # Packages in which nothing runs beside anything else: the race detector has nothing to find there.
-SERIAL = /(scripts/picture|internal/(diagnosis|docs|droid/layer|droid/stream|export|fixture|forge|install|links|markdown|mcp|options|patch|paths|prompt|protocol|quirks|sessionid|settings|show|transcript|turns|udiff|visible|waiting|walls|wsl))$$
+SERIAL = /(scripts/picture|internal/(diagnosis|docs|droid/layer|droid/stream|export|fixture|install|links|markdown|mcp|options|patch|paths|prompt|protocol|quirks|sessionid|settings|show|transcript|turns|udiff|visible|waiting|walls|wsl))$$
 # Of a release: docs/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=

@@ -15,7 +15,7 @@ import (
 )
 
 // The composite action's step with the real droid, whose settings are those of
-// docs/ci.md. How it takes its inputs is tested in internal/forge.
+// docs/ci.md. How it takes its inputs is tested in internal/workflows.
 func TestAction(t *testing.T) {
 	page, err := os.ReadFile("../docs/ci.md")
 	require.NoError(t, err)

@@ -104,9 +104,9 @@ func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, value
 		return err
 	}
 	call := l.base
-	call.cmd, call.args, call.values, call.strays = cmd, args, values, settings.Strays(os.Environ())
-	if c.strict && len(call.strays) > 0 {
-		return errors.New(call.strays[0])
+	call.cmd, call.args, call.values, call.unknownVariables = cmd, args, values, settings.UnknownVariables(os.Environ())
+	if c.strict && len(call.unknownVariables) > 0 {
+		return errors.New(call.unknownVariables[0])
 	}
 	l.code = c.run(&call)
 	return nil

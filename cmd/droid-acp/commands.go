@@ -49,12 +49,12 @@ func commands() []subcommand {
 
 // call is one run of a command.
 type call struct {
-	leaving        *leaving
-	cmd            *cobra.Command
-	values         settings.Values // of settings.Common, of one that the command does not read the default; and of its own
-	args           []string        // what is no flag
-	strays         []string        // what is to be said of variables that nobody reads
-	stdin          io.Reader
-	stdout, stderr io.Writer // stderr is safe to write others' texts to
-	mute           func()    // from now on nothing is written to stderr
+	leaving          *leaving
+	cmd              *cobra.Command
+	values           settings.Values // of settings.Common, of one that the command does not read the default; and of its own
+	args             []string        // what is no flag
+	unknownVariables []string        // what is to be said of variables that nobody reads
+	stdin            io.Reader
+	stdout, stderr   io.Writer // stderr is safe to write others' texts to
+	mute             func()    // from now on nothing is written to stderr
 }

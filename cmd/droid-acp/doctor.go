@@ -97,7 +97,7 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 			}
 			return c.findDroid()
 		},
-		Model: c.values.String(settings.Model), Dir: dir, Home: home, Journal: stateFile("edits"), Self: self, Version: version(), Strays: c.strays,
+		Model: c.values.String(settings.Model), Dir: dir, Home: home, Journal: stateFile("edits"), Self: self, Version: version(), UnknownVariables: c.unknownVariables,
 		Demo:    func(ctx context.Context) error { return demoTurn(ctx, log) },
 		Started: c.leaving.onHurry,
 		Log:     log,

@@ -102,8 +102,8 @@ func runServe(c *call) int {
 	}
 	defer closeLog()
 	c.logStart(log)
-	for _, stray := range c.strays {
-		log.Warn(stray)
+	for _, sentence := range c.unknownVariables {
+		log.Warn(sentence)
 	}
 	if onTerminal(c.stdin) {
 		sayByHand(c.stderr)

@@ -36,7 +36,7 @@ func (s *Session) workIn(cwd string) {
 	s.cwd = cwd
 	s.show.SetCWD(cwd)
 	if s.proc.Client() != nil {
-		s.leave()
+		s.retireDroid()
 	}
 }
 
@@ -50,7 +50,7 @@ func (s *Session) useInstructions(w instructions.Wanted) {
 	}
 	s.instructed.Store(&now)
 	if s.proc.Client() != nil {
-		s.leave()
+		s.retireDroid()
 	}
 }
 
@@ -66,6 +66,6 @@ func (a *Agent) rootsOf(id string) []string {
 // The next process gets them when it starts, see Opener.Added.
 func (s *Session) checkWords() {
 	if s.instructed.Load().Text != "" && s.proc.Client() != nil && !s.proc.Has(stream.StoresSystemPrompt) {
-		s.leave()
+		s.retireDroid()
 	}
 }

@@ -210,7 +210,7 @@ func TestOtherDirectoryIsRefused(t *testing.T) {
 	onDisk(t, func(t *testing.T, d *disk) {
 		id := d.stored(d.old)
 		other := store.New(d.root, zap.NewNop())
-		release, err := other.Hold(id)
+		release, err := other.MarkOpen(id)
 		require.NoError(t, err)
 		answer := d.asks("session/load", id, d.new)
 		require.Contains(t, answer.Error.Message, "cwd_refused: the session belongs to "+d.old+" and was not opened in "+d.new+

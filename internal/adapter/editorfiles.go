@@ -141,13 +141,13 @@ func (e *editorFiles) list() []droid.Hook {
 	}
 }
 
-// desk is where the calls of a session on this process go, nil where its files stay on the
+// overlay is where the calls of a session on this process go, nil where its files stay on the
 // disk.
-func (a *Agent) desk(s *Session, client *droid.Client) *fileDesk {
+func (a *Agent) overlay(s *Session, client *droid.Client) *fileOverlay {
 	if !a.editorFiles.on() || !client.HasHooks() {
 		return nil
 	}
-	return &fileDesk{a.editorFiles.files.Desk(sessionEditor{s.out}, editorfs.DeskOptions{KeepTimes: a.client.MindsTimes}), s}
+	return &fileOverlay{a.editorFiles.files.Overlay(sessionEditor{s.out}, editorfs.OverlayOptions{KeepTimes: a.client.MindsTimes}), s}
 }
 
 // announceTime bounds how long a hook waits for droid's event that announces its call.
@@ -169,8 +169,8 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) (answer hooks.Answ
 		Context: wait,
 		Work: func(found func(func(), *acp.RequestError)) {
 			h.Answer = func(job *filecalls.Job) {
-				if desk := s.fileCalls.desk; job != nil {
-					found(func() { answer = desk.do(s.Context, *job) }, nil)
+				if overlay := s.fileCalls.overlay; job != nil {
+					found(func() { answer = overlay.do(s.Context, *job) }, nil)
 					return
 				}
 				found(nil, nil)

@@ -18,35 +18,35 @@ import (
 // fileCalls are a session's calls that read or change files.
 type fileCalls struct {
 	filecalls.Calls
-	desk *fileDesk // does their jobs; nil where files stay on the disk
+	overlay *fileOverlay // does their jobs; nil where files stay on the disk
 }
 
-// fileDesk is how a session's calls on one process reach the editor's files.
-type fileDesk struct {
-	*editorfs.Desk
+// fileOverlay is how a session's calls on one process reach the editor's files.
+type fileOverlay struct {
+	*editorfs.Overlay
 	s *Session
 }
 
-// use begins with a process: with desk nil, files stay on the disk.
-func (f *fileCalls) use(desk *fileDesk) {
+// use begins with a process: with overlay nil, files stay on the disk.
+func (f *fileCalls) use(overlay *fileOverlay) {
 	f.End()
-	if f.desk = desk; desk != nil {
-		f.Begin(desk)
+	if f.overlay = overlay; overlay != nil {
+		f.Begin(overlay)
 	}
 }
 
 // Drop and Close let go of files beside the owner, which may block.
-func (d *fileDesk) Drop(id string) { d.free(func() { d.Desk.Drop(id) }) }
+func (d *fileOverlay) Drop(id string) { d.free(func() { d.Overlay.Drop(id) }) }
 
-func (d *fileDesk) Close() { d.free(d.Desk.Close) }
+func (d *fileOverlay) Close() { d.free(d.Overlay.Close) }
 
-func (d *fileDesk) free(f func()) {
-	d.s.Do(func(context.Context) { d.s.agent.calls.AtEnd("Desk", bounded.ReleaseTime, f) })
+func (d *fileOverlay) free(f func()) {
+	d.s.Do(func(context.Context) { d.s.agent.calls.AtEnd("Overlay", bounded.ReleaseTime, f) })
 }
 
 // do does a job, and tells what a hook that waits for it is to say. It blocks. It ends early
 // when ctx does, with every file whole.
-func (d *fileDesk) do(ctx context.Context, job filecalls.Job) (answer hooks.Answer) {
+func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (answer hooks.Answer) {
 	defer d.s.Post(func() { d.s.fileCalls.Done(job) })
 	id := job.Call.ID
 	switch job.Work {
@@ -69,13 +69,13 @@ func (d *fileDesk) do(ctx context.Context, job filecalls.Job) (answer hooks.Answ
 			answer.Context = stream.Reminder(note) // the user does not see it, also not in a conversation that is loaded
 		}
 	case filecalls.Leave:
-		d.Desk.Drop(id)
+		d.Overlay.Drop(id)
 	}
 	return answer
 }
 
 // prepare prepares an edit, and tells it again if that is wanted.
-func (d *fileDesk) prepare(ctx context.Context, job filecalls.Job) {
+func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) {
 	s, before := d.s, show.Files(nil)
 	if job.Shown {
 		before = s.agent.files.Read(ctx, job.Files)
@@ -105,11 +105,11 @@ func (s *Session) apply(events []quirks.Event) {
 			s.translate(ev, nil)
 			continue
 		}
-		desk, jobs, held := s.fileCalls.desk, s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Hold(ev)
+		overlay, jobs, held := s.fileCalls.overlay, s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Defer(ev)
 		files := s.agent.files
 		s.Do(func(ctx context.Context) {
 			for _, job := range jobs {
-				desk.do(ctx, job)
+				overlay.do(ctx, job)
 			}
 			texts := files.Read(ctx, paths)
 			s.Post(func() { s.filesRead(held, texts) })
@@ -118,7 +118,7 @@ func (s *Session) apply(events []quirks.Event) {
 }
 
 // filesRead translates what waited for files, and what came after it.
-func (s *Session) filesRead(held *filecalls.Held, texts show.Files) {
+func (s *Session) filesRead(held *filecalls.Deferred, texts show.Files) {
 	if events := s.fileCalls.Release(held); len(events) > 0 {
 		s.translate(events[0], texts)
 		s.apply(events[1:])
@@ -128,7 +128,7 @@ func (s *Session) filesRead(held *filecalls.Held, texts show.Files) {
 // readNoMore translates what waits for files without them, because the session or its
 // process ends, or the reading failed.
 func (s *Session) readNoMore() {
-	for held := s.fileCalls.Holding(); held != nil; held = s.fileCalls.Holding() {
+	for held := s.fileCalls.Waiting(); held != nil; held = s.fileCalls.Waiting() {
 		s.filesRead(held, nil)
 	}
 }

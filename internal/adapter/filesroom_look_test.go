@@ -106,8 +106,8 @@ func (noEditor) WriteTextFile(_, _ string, done func(error)) (withdraw func() bo
 func (r *filesRoom) free(path string) {
 	r.t.Helper()
 	began := time.Now()
-	desk := r.agent.editorFiles.files.Desk(noEditor{}, editorfs.DeskOptions{})
-	defer desk.Close()
-	desk.Before(r.t.Context(), "free", []string{path})
+	overlay := r.agent.editorFiles.files.Overlay(noEditor{}, editorfs.OverlayOptions{})
+	defer overlay.Close()
+	overlay.Before(r.t.Context(), "free", []string{path})
 	require.Less(r.t, time.Since(began), 2*time.Second, "somebody holds the file")
 }

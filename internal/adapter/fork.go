@@ -96,14 +96,14 @@ func (s *Session) backFromCopy(failed error, then func()) {
 		return
 	}
 	if failed != nil {
-		s.leave()
+		s.retireDroid()
 		then()
 		return
 	}
 	s.loadAgain(s.Context, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil && s.proc.Client() != nil {
 			s.log.Warn("droid does not go back from a copy; another one takes the session up", errorKind(err)...)
-			s.leave()
+			s.retireDroid()
 		}
 		then()
 	})

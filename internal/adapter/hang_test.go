@@ -19,7 +19,7 @@ import (
 )
 
 // hangTests are what a user does that comes to each call that may hang, by the name of the
-// call. internal/walls holds that each has one. They use the session "mine", and a stored one.
+// call. internal/archtest holds that each has one. They use the session "mine", and a stored one.
 var hangTests = map[bounded.Call]func(d *disk, stored string){
 	"stat":           opensSession,
 	"EvalSymlinks":   loadsStored,
@@ -30,7 +30,7 @@ var hangTests = map[bounded.Call]func(d *disk, stored string){
 	"Locate":         func(d *disk, _ string) { d.prompt("/status") },
 	"WriteFile":      func(d *disk, _ string) { d.prompt("/export") },
 	"Store.List":     func(d *disk, _ string) { d.request("session/list", `{}`) },
-	"Store.Thread":   loadsStored, "Store.FollowUp": loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.Held": loadsStored, "Store.Hold": loadsStored,
+	"Store.Thread":   loadsStored, "Store.FollowUp": loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.IsOpen": loadsStored, "Store.MarkOpen": loadsStored,
 	"editorfs.Untold": loadsStored,
 	"Store.SystemPrompt": func(d *disk, stored string) {
 		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[],"_meta":{"systemPrompt":{"append":"x"}}}`, stored, d.new))
@@ -42,7 +42,7 @@ var hangTests = map[bounded.Call]func(d *disk, stored string){
 	"release":           func(d *disk, _ string) { d.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, d.session)) },
 	"editorfs.Open":     nil,                     // TestInitializeOnADiskThatHangs
 	"editorFiles.close": nil,                     // TestEndOnADiskThatHangs
-	"Desk":              nil, "Trust.Trust": nil, // their own tests below
+	"Overlay":           nil, "Trust.Trust": nil, // their own tests below
 }
 
 func opensSession(d *disk, _ string) {
@@ -211,10 +211,10 @@ func TestFileThatHangs(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := room(t, v)
 		r.turn = func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Say("", "hi") }
-		r.hanging.begin("Desk")
+		r.hanging.begin("Overlay")
 		s, err := r.agent.session(r.session)
 		require.Nil(t, err)
-		s.Post(func() { s.leave(); s.fileCalls.End() })
+		s.Post(func() { s.retireDroid(); s.fileCalls.End() })
 		r.settle()
 		require.True(t, r.hanging.wasReached())
 		r.beginSessionIn(r.dir)

@@ -71,7 +71,7 @@ func (s *Session) renewIdle() {
 	}
 	if s.mustRenew(client) {
 		s.log.Info("droid was started before the last login and ends")
-		s.leave()
+		s.retireDroid()
 	}
 }
 
@@ -94,7 +94,7 @@ func (p *userPrompt) renewed(then func()) {
 	s.line.When("the prompt", func() {
 		if s.proc.Client() == client && !s.proc.Doomed() {
 			s.log.Info("droid does not know of a login and is replaced")
-			s.leave()
+			s.retireDroid()
 		}
 		then()
 	}, needCalls)

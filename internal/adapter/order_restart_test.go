@@ -26,7 +26,7 @@ func forgetful(t *testing.T, v fakedroid.Option, refuse *string) *editor {
 		normal := "normal"
 		settings.AutonomyMode, settings.AutonomyLevel = &normal, nil
 		s.options.Reported(settings)
-		s.leave()
+		s.retireDroid()
 	})
 	return e
 }
@@ -88,7 +88,7 @@ func TestRestartedDroidThatRefusesItsMode(t *testing.T) {
 					require.Equal(t, 1, e.asks())
 					require.Equal(t, "mode normal", e.lastMode())
 
-					e.inside(func(s *Session) { s.leave() })
+					e.inside(func(s *Session) { s.retireDroid() })
 					refuse = how
 				})
 			})

@@ -146,7 +146,7 @@ func (p *pairTest) try(first, second asked, parked bool) {
 	require.Nil(p.t, p.set("model", "fake-thinker").Error)
 	require.Nil(p.t, p.set("follow_up", "queue").Error)
 	if parked {
-		p.inside(func(s *Session) { s.leave() })
+		p.inside(func(s *Session) { s.retireDroid() })
 	}
 	p.settle()
 	p.told.forget()

@@ -60,11 +60,11 @@ func (r *permissionRequest) decided(d show.Decision) {
 		answer()
 		return
 	}
-	if jobs, desk := s.fileCalls.BeforeAnswer(ev.Tools), s.fileCalls.desk; len(jobs) > 0 {
+	if jobs, overlay := s.fileCalls.BeforeAnswer(ev.Tools), s.fileCalls.overlay; len(jobs) > 0 {
 		// The request stays open meanwhile, so that a cancel still refuses it.
 		s.Do(func(ctx context.Context) {
 			for _, job := range jobs {
-				desk.do(ctx, job)
+				overlay.do(ctx, job)
 			}
 			s.Post(answer)
 		}, func() {

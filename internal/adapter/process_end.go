@@ -53,17 +53,17 @@ func (s *Session) park(now time.Time) {
 		s.proc.Rest(now, parkRetry)
 	default:
 		s.log.Info("session parked")
-		s.leave()
+		s.retireDroid()
 	}
 }
 
-// leave ends the process politely, beside the owner.
-func (s *Session) leave() {
-	end, left := s.proc.Leave()
+// retireDroid ends the process politely, beside the owner.
+func (s *Session) retireDroid() {
+	end, ended := s.proc.Retire()
 	s.servers.ProcessGone()
 	s.Do(func(context.Context) {
 		end()
-		s.Post(left)
+		s.Post(ended)
 	})
 }
 

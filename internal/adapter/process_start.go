@@ -44,17 +44,17 @@ func (s *Session) withDroid(historyLimit int, f waiter) {
 }
 
 // start starts droid beside the owner and loads the session into it. If the process
-// before is still leaving, it is idle, so it is killed; it is gone before the new one
+// before still retires, it is idle, so it is killed; it is gone before the new one
 // loads the session.
 func (s *Session) start(historyLimit int) {
-	leaving := s.proc.Leaving()
+	retiring := s.proc.Retiring()
 	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
 	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers := s.cwd, s.servers.List()
 	s.Do(func(ctx context.Context) {
-		if leaving != nil {
-			leaving.Kill()
-			<-leaving.Exited()
+		if retiring != nil {
+			retiring.Kill()
+			<-retiring.Exited()
 		}
 		client, info, err := s.agent.opener.Launch(ctx, cwd, servers, s.agent.opener.Added(ctx, id, added), open)
 		if !s.Post(func() { s.started(client, info, err) }) && err == nil {
@@ -146,7 +146,7 @@ func (s *Session) adopt(client *droid.Client) {
 	s.proc.Adopt(client, s.show.ToolIDs())
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
-	s.fileCalls.use(s.agent.desk(s, client))
+	s.fileCalls.use(s.agent.overlay(s, client))
 	s.Do(func(ctx context.Context) {
 		select {
 		case <-client.Ending():

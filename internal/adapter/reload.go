@@ -123,7 +123,7 @@ func (r *reload) begin() {
 		limit = wholeHistory
 	}
 	if s.servers.Use(r.Servers) && s.proc.Client() != nil {
-		s.leave() // it has others; the next process loads the session
+		s.retireDroid() // it has others; the next process loads the session
 	}
 	s.useInstructions(r.Wanted)
 	s.catchUp(r.ids)
@@ -303,7 +303,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work, 
 			s.restoreSettings(before, func() { done(loaded, nil) })
 		case err == errLoadHangs && s.proc.Client() == client:
 			s.log.Warn("droid hangs while it loads the session; another one takes it up")
-			s.leave()
+			s.retireDroid()
 			s.withDroid(limit, done)
 		default:
 			done(nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp()))

@@ -176,7 +176,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	_, err := a.opener.Find(c.Context, id)
 	held := false
 	if err == nil {
-		held, err = a.opener.Held(c.Context, id)
+		held, err = a.opener.IsOpen(c.Context, id)
 	}
 	var missing *store.NotFoundError
 	switch {
@@ -187,7 +187,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	case held:
 		return problem.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
-	if release, err := a.opener.Hold(c.Context, id); err == nil { // else others do not see it
+	if release, err := a.opener.MarkOpen(c.Context, id); err == nil { // else others do not see it
 		left := leave
 		leave = func() { a.calls.AtEnd("release", bounded.ReleaseTime, release); left() }
 	}

@@ -194,7 +194,7 @@ func TestSetTitleRefuses(t *testing.T) {
 			require.NotNil(t, answer.Error, params)
 			require.Equal(t, code, answer.Error.Code, params)
 		}
-		release, err := s.agent.cfg.Store.Hold(id)
+		release, err := s.agent.cfg.Store.MarkOpen(id)
 		require.NoError(t, err)
 		answer := s.setTitle(id, "x")
 		require.Equal(t, -32600, answer.Error.Code)

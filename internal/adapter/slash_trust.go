@@ -23,7 +23,7 @@ func trustCommand(r *slashRun, args string) {
 			return
 		}
 		if client := r.s.proc.Client(); answer.Changed && client != nil && !r.over() {
-			r.s.leave() // the next prompt starts a process that is as the answer says
+			r.s.retireDroid() // the next prompt starts a process that is as the answer says
 		}
 		r.reply(answer.Text)
 	})

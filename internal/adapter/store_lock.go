@@ -24,10 +24,10 @@ func (s *Session) lockStored() {
 	s.unlock(s.lock.Begin(id))
 	s.Do(func(ctx context.Context) {
 		s.tellUntold(ctx)
-		if held, _ := s.agent.opener.Held(ctx, id); held {
+		if held, _ := s.agent.opener.IsOpen(ctx, id); held {
 			s.Post(func() { s.tell(show.Notice(openElsewhere)) })
 		}
-		release, err := s.agent.opener.Hold(ctx, id)
+		release, err := s.agent.opener.MarkOpen(ctx, id)
 		if err != nil {
 			if ctx.Err() == nil { // else the session is over
 				s.log.Warn("other agents do not see that this session is open", zap.Error(err))

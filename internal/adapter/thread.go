@@ -78,7 +78,7 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 		s.droidID = id
 		if fresh {
 			if s.proc.Client() != nil {
-				s.leave()
+				s.retireDroid()
 			}
 			s.withDroid(1, loaded)
 			return

@@ -79,7 +79,7 @@ func (s *Session) catchUp(ids []string) {
 	}
 	s.droidID = newest
 	if s.proc.Client() != nil {
-		s.leave()
+		s.retireDroid()
 	}
 }
 

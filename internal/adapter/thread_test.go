@@ -352,7 +352,7 @@ func TestOneProcessAtATime(t *testing.T) {
 			require.Equal(e.t, "end_turn", e.run("two"))
 		},
 		"parked": func(e *editor) {
-			e.inside(func(s *Session) { s.leave() })
+			e.inside(func(s *Session) { s.retireDroid() })
 			require.Equal(e.t, "end_turn", e.run("two"))
 		},
 	} {

@@ -124,7 +124,7 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 // takeLayer has the session go on in a process that runs what the project brings.
 func (p *userPrompt) takeLayer(then func()) {
 	if p.s.proc.Client() != nil {
-		p.s.leave()
+		p.s.retireDroid()
 	}
 	p.droidFor(func(bool) { then() })
 }

@@ -42,7 +42,7 @@ type Check struct {
 	ToDo   string         `json:"todo,omitempty"`  // what to do about it, "" for nothing
 	Facts  map[string]any `json:"facts,omitempty"` // the same for programs, see docs/troubleshooting.md
 
-	tells func(*patient) // what later checks are to know, nil for nothing
+	tells func(*inspection) // what later checks are to know, nil for nothing
 }
 
 // Report is what was found.
@@ -67,17 +67,17 @@ func (r Report) Count(result Result) (n int) {
 
 // Config says what is looked at.
 type Config struct {
-	Find    func() (string, error) // the droid program, see droid.Find
-	Model   string                 // that new sessions are to start with, "" for droid's own
-	Flags   []string               // of the doctor that other commands need too, to find the same droid
-	Dir     string                 // the project
-	Home    string                 // the user's directory, "" if it is not known
-	Journal string                 // see docs/editor-files.md; "" for none
-	Self    string                 // path of this program
-	Version string                 // of this program
-	Width   int                    // see Report
-	Strays  []string               // what is wrong with variables of the environment, in words
-	Trust   string                 // the command that lets the project run what it brings, "" where it may
+	Find             func() (string, error) // the droid program, see droid.Find
+	Model            string                 // that new sessions are to start with, "" for droid's own
+	Flags            []string               // of the doctor that other commands need too, to find the same droid
+	Dir              string                 // the project
+	Home             string                 // the user's directory, "" if it is not known
+	Journal          string                 // see docs/editor-files.md; "" for none
+	Self             string                 // path of this program
+	Version          string                 // of this program
+	Width            int                    // see Report
+	UnknownVariables []string               // what is wrong with variables of the environment, in words
+	Trust            string                 // the command that lets the project run what it brings, "" where it may
 	// Demo runs a turn with the built-in droid through the bridge.
 	Demo func(context.Context) error
 	// Each gets each check as soon as it is made, with the report so far; nil for nobody.
@@ -90,8 +90,8 @@ type Config struct {
 	Patience time.Duration
 }
 
-// patient is something that is looked at, with what the looks before have found.
-type patient struct {
+// inspection is something that is looked at, with what the looks before have found.
+type inspection struct {
 	Config
 	factory string            // droid's directory, such as ~/.factory
 	blocked map[string]string // what others need and cannot have, by id or as "temp", and the name of the check that says why
@@ -108,10 +108,10 @@ type patient struct {
 // row is a check.
 type row struct {
 	id, name string
-	needs    string // without which it is not made, see patient.blocked
+	needs    string // without which it is not made, see inspection.blocked
 	// look returns the check without id and name. A look that waits for droid heeds the
 	// context and ends.
-	look func(*patient, context.Context) Check
+	look func(*inspection, context.Context) Check
 	of   subject
 }
 
@@ -120,7 +120,7 @@ type subject int
 
 const (
 	ofDroid subject = iota // all checks of it have one time
-	// ofFiles: it reads files alone. It changes nothing of the patient, and is not waited
+	// ofFiles: it reads files alone. It changes nothing of the inspection, and is not waited
 	// for when a file system does not answer.
 	ofFiles
 	ofDemo
@@ -155,7 +155,7 @@ func Run(ctx context.Context, cfg Config) Report {
 	if cfg.Log == nil {
 		cfg.Log = zap.NewNop()
 	}
-	p := &patient{Config: cfg, factory: factoryDir(cfg.Home), blocked: map[string]string{}, heard: new(sync.WaitGroup)}
+	p := &inspection{Config: cfg, factory: factoryDir(cfg.Home), blocked: map[string]string{}, heard: new(sync.WaitGroup)}
 	defer func() { _ = p.end(ctx) }() // there is nobody left to tell
 	withDroid, cancel := context.WithTimeoutCause(ctx, cfg.Patience, errPatience)
 	defer cancel()
@@ -175,7 +175,7 @@ func Run(ctx context.Context, cfg Config) Report {
 }
 
 // check makes a check, unless something is missing that it needs.
-func (p *patient) check(ctx, withDroid context.Context, r row) Check {
+func (p *inspection) check(ctx, withDroid context.Context, r row) Check {
 	if ctx.Err() != nil {
 		return Check{Result: Skipped, Found: "Not looked at: the doctor was ended before."}
 	}
@@ -189,7 +189,7 @@ func (p *patient) check(ctx, withDroid context.Context, r row) Check {
 	if r.of == ofDroid {
 		check = r.look(p, withDroid)
 	} else {
-		check = p.examine(ctx, r)
+		check = p.run(ctx, r)
 	}
 	if check.Result == Failure {
 		p.blocked[r.id] = r.name
@@ -200,8 +200,8 @@ func (p *patient) check(ctx, withDroid context.Context, r row) Check {
 	return check
 }
 
-// examine makes a check that has a time of its own.
-func (p *patient) examine(ctx context.Context, r row) Check {
+// run makes a check that has a time of its own.
+func (p *inspection) run(ctx context.Context, r row) Check {
 	if r.of == ofDemo {
 		ctx, cancel := context.WithTimeoutCause(ctx, p.Patience, errPatience)
 		defer cancel()
@@ -221,7 +221,7 @@ func (p *patient) examine(ctx context.Context, r row) Check {
 }
 
 // ended explains why ctx ended a step that did not finish.
-func (p *patient) ended(ctx context.Context, what, todo string) Check {
+func (p *inspection) ended(ctx context.Context, what, todo string) Check {
 	if errors.Is(context.Cause(ctx), errPatience) {
 		return Check{Result: Failure, Found: fmt.Sprintf("%s within %v.", what, p.Patience), ToDo: todo}
 	}

@@ -36,7 +36,7 @@ func failed(t *diagnosis.Trouble, facts map[string]any) Check {
 	return Check{Result: Failure, Found: t.Cause, ToDo: t.Remedy, Facts: facts}
 }
 
-func lookForDroid(p *patient, ctx context.Context) Check {
+func lookForDroid(p *inspection, ctx context.Context) Check {
 	path, err := p.Find()
 	if err != nil {
 		return failed(diagnosis.Start(err), nil)
@@ -72,13 +72,13 @@ func lookForDroid(p *patient, ctx context.Context) Check {
 	return Check{Result: OK, Found: programWords(path, release, program), Facts: facts}
 }
 
-func (p *patient) tryDroid(path string) string {
+func (p *inspection) tryDroid(path string) string {
 	return diagnosis.TryIt(path) + " Look whether the machine is very busy. Updating droid may help."
 }
 
 // starts tells who may have to end at once what the doctor has started: everything of this
 // directory, and client unless it is nil.
-func (p *patient) starts(client *droid.Client) {
+func (p *inspection) starts(client *droid.Client) {
 	if p.Started == nil {
 		return
 	}
@@ -109,7 +109,7 @@ func programWords(path, release string, program droid.Program) string {
 	return words
 }
 
-func lookAtStart(p *patient, ctx context.Context) Check {
+func lookAtStart(p *inspection, ctx context.Context) Check {
 	command := droid.Command{Path: p.program, Dir: p.apart.work, Env: p.apart.env, Without: new(layer.Layer), WithoutWatcher: true}
 	client, err := droid.Start(command, p.Log)
 	var cannot *droid.LeftOutError
@@ -149,7 +149,7 @@ func lookAtStart(p *patient, ctx context.Context) Check {
 	return check
 }
 
-func lookAtSession(p *patient, ctx context.Context) Check {
+func lookAtSession(p *inspection, ctx context.Context) Check {
 	params := droid.InitializeParams{CWD: p.apart.work, SessionID: p.apart.id}
 	if p.Model != "" {
 		params.Settings.ModelID = &p.Model
@@ -238,7 +238,7 @@ func (o *opening) words() string {
 
 // end ends droid, and removes the directory in which it lives. Where ctx has ended, droid is
 // killed.
-func (p *patient) end(ctx context.Context) error {
+func (p *inspection) end(ctx context.Context) error {
 	if p.droid != nil {
 		ctx, cancel := context.WithTimeout(ctx, closeTime)
 		defer cancel()
@@ -252,7 +252,7 @@ func (p *patient) end(ctx context.Context) error {
 	return p.apart.temporary.Remove()
 }
 
-func lookAtBridge(p *patient, ctx context.Context) Check {
+func lookAtBridge(p *inspection, ctx context.Context) Check {
 	if err := p.Demo(ctx); err != nil {
 		const report = "This is a defect of droid-acp on this system (" + runtime.GOOS + "/" + runtime.GOARCH + "). Please report it with this report."
 		if ctx.Err() != nil {
@@ -263,7 +263,7 @@ func lookAtBridge(p *patient, ctx context.Context) Check {
 	return Check{Result: OK, Found: "The conversation of the built-in scripted droid came through to its end."}
 }
 
-func lookAtModel(p *patient, _ context.Context) Check {
+func lookAtModel(p *inspection, _ context.Context) Check {
 	model := p.Model
 	switch {
 	case p.needsLogin() && len(p.opened.custom) == 0:

@@ -73,7 +73,7 @@ func (c *command) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*object)(c))
 }
 
-func lookAtEditors(p *patient, _ context.Context) Check {
+func lookAtEditors(p *inspection, _ context.Context) Check {
 	var words, others, faults, todo, looked []string
 	facts := []any{}
 	for _, file := range editorFiles(p.Home) {
@@ -301,7 +301,7 @@ const envDroid = droid.EnvDroid
 
 // faultOf says what keeps an editor from starting the agent, "" for nothing, and the key
 // that has it.
-func (p *patient) faultOf(s agentServer, l launch) (fault, key, remedy string) {
+func (p *inspection) faultOf(s agentServer, l launch) (fault, key, remedy string) {
 	put := "Put " + p.Self + " in its place."
 	if strings.ContainsAny(l.path, `/\`) && !filepath.IsAbs(l.path) {
 		return fmt.Sprintf("the command %q is no absolute path.", withoutArguments(l.program)), "command", put

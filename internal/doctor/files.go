@@ -24,7 +24,7 @@ type ownModel struct {
 
 // lookAtSettings reads the files that decide which models there are. Those that it may not
 // read are a matter of the check of own files.
-func lookAtSettings(p *patient, _ context.Context) Check {
+func lookAtSettings(p *inspection, _ context.Context) Check {
 	file := filepath.Join(p.factory, settingsFiles[0])
 	var settings struct {
 		CustomModels []ownModel `json:"customModels"`
@@ -56,15 +56,15 @@ func lookAtSettings(p *patient, _ context.Context) Check {
 	case copies[settingsFiles[0]] == nil:
 		found = "There is no " + file + ": droid's defaults hold, and you have no models of your own."
 	}
-	return Check{Result: OK, Found: found, Facts: map[string]any{"models": facts}, tells: func(p *patient) {
+	return Check{Result: OK, Found: found, Facts: map[string]any{"models": facts}, tells: func(p *inspection) {
 		p.copies, p.models = copies, len(names)
 	}}
 }
 
 // unread is the check of settings in a file that cannot be read.
-func (p *patient) unread(file string, err error) Check {
+func (p *inspection) unread(file string, err error) Check {
 	if errors.Is(err, fs.ErrPermission) {
-		return Check{Result: Skipped, Found: `Not looked at, because of "own files" above.`, tells: func(p *patient) { p.blocked["settings"] = "own files" }}
+		return Check{Result: Skipped, Found: `Not looked at, because of "own files" above.`, tells: func(p *inspection) { p.blocked["settings"] = "own files" }}
 	}
 	return Check{Result: Failure, Found: file + " cannot be read: " + plainly(err), ToDo: "Correct it there; droid passes over the whole file, with the models in it."}
 }
@@ -86,7 +86,7 @@ type scope struct {
 }
 
 // scopes are the user's settings and those of the project, which are not the same.
-func (p *patient) scopes() []scope {
+func (p *inspection) scopes() []scope {
 	home := filepath.Dir(p.factory)
 	all := []scope{{home, "yours"}}
 	for _, dir := range layer.ProjectDirs(p.Dir) {
@@ -98,7 +98,7 @@ func (p *patient) scopes() []scope {
 }
 
 // told: another check tells of this error of reading a file.
-func (p *patient) told(file string, err error) bool {
+func (p *inspection) told(file string, err error) bool {
 	own := filepath.Dir(file) == p.factory
 	return own && (errors.Is(err, fs.ErrPermission) || err != nil && file == filepath.Join(p.factory, settingsFiles[0]))
 }
@@ -110,7 +110,7 @@ type mcpServer struct {
 	Disabled bool
 }
 
-func lookAtMCP(p *patient, _ context.Context) (check Check) {
+func lookAtMCP(p *inspection, _ context.Context) (check Check) {
 	var words, faults, todo []string
 	facts := []any{}
 	defer p.leftOut(&check, &words)
@@ -148,7 +148,7 @@ func lookAtMCP(p *patient, _ context.Context) (check Check) {
 
 // leftOut adds to a check that found something in files of the project, whose words name
 // them, that it does not run until the user has said yes.
-func (p *patient) leftOut(check *Check, words *[]string) {
+func (p *inspection) leftOut(check *Check, words *[]string) {
 	own := filepath.Join(p.factory, "") + string(filepath.Separator)
 	if p.Trust == "" || !slices.ContainsFunc(*words, func(w string) bool { return !strings.Contains(w, own) }) {
 		return
@@ -204,7 +204,7 @@ func runs(command, dir string) bool {
 // hookFiles may have hooks, under "hooks" (0.99 to 0.225; the second not before 0.215).
 var hookFiles = []string{"settings.json", "hooks.json"}
 
-func lookAtHooks(p *patient, _ context.Context) (check Check) {
+func lookAtHooks(p *inspection, _ context.Context) (check Check) {
 	var words, faults, todo []string
 	facts := map[string]any{}
 	defer p.leftOut(&check, &words)

@@ -16,10 +16,10 @@ import (
 // look makes one check without a droid.
 func (h *house) look(id string) Check {
 	h.t.Helper()
-	p := &patient{Config: h.config, factory: factoryDir(h.home)}
+	p := &inspection{Config: h.config, factory: factoryDir(h.home)}
 	for _, r := range table {
 		if r.id == id {
-			check := p.examine(h.t.Context(), r)
+			check := p.run(h.t.Context(), r)
 			h.sensible(check)
 			return check
 		}
@@ -93,7 +93,7 @@ func TestVariables(t *testing.T) {
 	h := newHouse(t, "")
 	t.Setenv("DROID_ACP_MODEL", "m")
 	require.Equal(t, "Set here: DROID_ACP_MODEL.", h.look("variables").Found)
-	h.config.Strays = []string{"unknown variable DROID_ACP_MODLE"}
+	h.config.UnknownVariables = []string{"unknown variable DROID_ACP_MODLE"}
 	require.Equal(t, Warning, h.look("variables").Result)
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // lookAtHome looks whether the home directory and droid's directory in it can be used.
-func lookAtHome(p *patient, _ context.Context) Check {
+func lookAtHome(p *inspection, _ context.Context) Check {
 	if _, err := os.UserHomeDir(); err != nil {
 		return failed(diagnosis.NoHome(err), nil)
 	}
@@ -32,7 +32,7 @@ func lookAtHome(p *patient, _ context.Context) Check {
 		return faulty([]fault{{p.factory, "be used", err}}, nil)
 	}
 	kept := keptLogin(p.factory)
-	return Check{Result: OK, Found: "droid keeps its files in " + p.factory + ".", tells: func(p *patient) { p.login = kept }}
+	return Check{Result: OK, Found: "droid keeps its files in " + p.factory + ".", tells: func(p *inspection) { p.login = kept }}
 }
 
 // fault is a file or a directory that cannot be used.
@@ -70,10 +70,10 @@ func faulty(faults []fault, facts map[string]any) Check {
 // lookAtState looks whether droid-acp and droid can write what they keep: temporary files,
 // the journal of edits, the file of links, droid's sessions. A file of droid's own that it
 // cannot read ends it (0.225).
-func lookAtState(p *patient, _ context.Context) Check {
+func lookAtState(p *inspection, _ context.Context) Check {
 	home, ownFiles := p.blocked["home"], "own files"
 	if home != "" && strings.HasPrefix(os.TempDir(), p.Home+string(filepath.Separator)) {
-		return Check{Result: Skipped, Found: fmt.Sprintf("Not looked at, because of %q above.", home), tells: func(p *patient) { p.blocked["temp"] = home }}
+		return Check{Result: Skipped, Found: fmt.Sprintf("Not looked at, because of %q above.", home), tells: func(p *inspection) { p.blocked["temp"] = home }}
 	}
 	faults := writable(nil, os.TempDir())
 	noTemp := len(faults) > 0
@@ -89,7 +89,7 @@ func lookAtState(p *patient, _ context.Context) Check {
 	switch {
 	case noTemp:
 		check := faulty(faults, facts)
-		check.tells = func(p *patient) { p.blocked["temp"] = ownFiles }
+		check.tells = func(p *inspection) { p.blocked["temp"] = ownFiles }
 		return check
 	case len(faults) > 0:
 		return faulty(faults, facts)
@@ -188,9 +188,9 @@ func unreadable(dir string) (all []fault) {
 }
 
 // lookAtVariables looks at the variables that are for droid-acp.
-func lookAtVariables(p *patient, _ context.Context) Check {
-	if len(p.Strays) > 0 {
-		return Check{Result: Warning, Found: strings.Join(p.Strays, ". ") + ".", ToDo: "Correct the name of the variable, or unset it. " + diagnosis.Command("--help") + " lists all."}
+func lookAtVariables(p *inspection, _ context.Context) Check {
+	if len(p.UnknownVariables) > 0 {
+		return Check{Result: Warning, Found: strings.Join(p.UnknownVariables, ". ") + ".", ToDo: "Correct the name of the variable, or unset it. " + diagnosis.Command("--help") + " lists all."}
 	}
 	var set []string
 	for _, v := range os.Environ() {

@@ -18,7 +18,7 @@ var loginFiles = []string{"auth.v2.file", "auth.v2.keyring", "auth.v2.loginkeych
 
 // lookAtLogin looks whether droid has a login. Whether Factory still takes it would have
 // to be asked there.
-func lookAtLogin(p *patient, _ context.Context) Check {
+func lookAtLogin(p *inspection, _ context.Context) Check {
 	facts := map[string]any{"kind": "none"}
 	switch {
 	case os.Getenv(envKey) != "":
@@ -43,7 +43,7 @@ func lookAtLogin(p *patient, _ context.Context) Check {
 }
 
 // needsLogin: nothing is known of a login, and a session would start with a model that needs one.
-func (p *patient) needsLogin() bool {
+func (p *inspection) needsLogin() bool {
 	return os.Getenv(envKey) == "" && p.login == "" && !p.opened.model.IsCustom
 }
 

@@ -15,7 +15,7 @@ import (
 // saved it; then note says so, in one line for each file, for droid. It waits at most
 // 6 s for each file, and not at all once ctx is done. A call without a
 // Before is none.
-func (d *Desk) After(ctx context.Context, id string) (note string) {
+func (d *Overlay) After(ctx context.Context, id string) (note string) {
 	d.mu.Lock()
 	c := d.calls[id]
 	if c == nil || c.busy {
@@ -44,7 +44,7 @@ func (d *Desk) After(ctx context.Context, id string) (note string) {
 
 // deliver takes one file to the editor; slow says that it is not to be asked. late
 // reports whether it has not answered in time.
-func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, late bool) {
+func (d *Overlay) deliver(ctx context.Context, h *lockedFile, slow bool) (note string, late bool) {
 	defer d.survive("an edit could not be completed")
 	if h.resolvesTo() != nil {
 		return "", false // droid has written nothing, or elsewhere
@@ -74,7 +74,7 @@ func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, la
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	default:
-		e := &edit{Desk: d, held: h, n: n, step: d.files.step}
+		e := &edit{Overlay: d, lockedFile: h, n: n, step: d.files.step}
 		return e.run(ctx)
 	}
 	if err != nil {
@@ -85,13 +85,13 @@ func (d *Desk) deliver(ctx context.Context, h *held, slow bool) (note string, la
 }
 
 // noteWritten notes what droid has written.
-func (d *Desk) noteWritten(resolved string, mtime time.Time, text string) {
+func (d *Overlay) noteWritten(resolved string, mtime time.Time, text string) {
 	d.knows(resolved, func(k *known) { *k = known{mtime: mtime, text: d.files.exact(text), told: d.o.KeepTimes} })
 }
 
 // rewritten is for a file that has the text from before the edit: droid may have written it
 // again. An editor that minds times gets back the one that it knows.
-func (d *Desk) rewritten(h *held, n *content) {
+func (d *Overlay) rewritten(h *lockedFile, n *content) {
 	if h.old == nil || n.info.ModTime().Equal(h.old.info.ModTime()) {
 		return
 	}

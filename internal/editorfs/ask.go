@@ -9,7 +9,7 @@ var errLate = errors.New("the editor has not answered in time")
 
 // readEditor reads a file through the editor: its text with \n or \r\n at the ends of lines. An
 // error other than errLate is the editor's.
-func (d *Desk) readEditor(ctx context.Context, path string) (string, error) {
+func (d *Overlay) readEditor(ctx context.Context, path string) (string, error) {
 	if ctx.Err() != nil {
 		return "", errLate
 	}
@@ -34,7 +34,7 @@ func (d *Desk) readEditor(ctx context.Context, path string) (string, error) {
 
 // writeEditor writes a file through the editor. When ctx is done first the error is errLate, and
 // the request goes on: its answer comes from the channel.
-func (d *Desk) writeEditor(ctx context.Context, path, text string) (<-chan error, error) {
+func (d *Overlay) writeEditor(ctx context.Context, path, text string) (<-chan error, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // nothing was asked
 	}

@@ -19,11 +19,11 @@ import (
 // It waits at most 3 s for other edits of the files, and for each file as long
 // for a reading and for a saving editor. After the first that is late, the others are
 // left alone.
-func (d *Desk) Before(ctx context.Context, id string, paths []string) {
+func (d *Overlay) Before(ctx context.Context, id string, paths []string) {
 	c := d.begin(id)
 	defer d.finish(c)
 	defer d.survive("an edit could not be prepared")
-	d.hold(ctx, c, paths)
+	d.lock(ctx, c, paths)
 	slow := false
 	for _, h := range c.files {
 		if slow {
@@ -40,8 +40,8 @@ func (d *Desk) Before(ctx context.Context, id string, paths []string) {
 	}
 }
 
-// hold locks the files of a call, always in the same order.
-func (d *Desk) hold(ctx context.Context, c *call, paths []string) {
+// lock locks the files of a call, always in the same order.
+func (d *Overlay) lock(ctx context.Context, c *call, paths []string) {
 	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
 	var found []location
@@ -57,12 +57,12 @@ func (d *Desk) hold(ctx context.Context, c *call, paths []string) {
 	found = slices.CompactFunc(found, func(a, b location) bool { return a.resolved == b.resolved })
 	for _, at := range found {
 		d.files.mendFor(at.resolved)
-		release, err := d.files.hold(ctx, at.resolved)
+		release, err := d.files.lock(ctx, at.resolved)
 		if err != nil {
 			d.files.log.Info("an edit does not pass through the editor: it cannot be held", zap.String("path", at.path), zap.Error(err))
 			continue
 		}
-		c.files = append(c.files, &held{location: at, desk: d, release: release, paused: c.times[at.resolved], direct: "it was not looked at"})
+		c.files = append(c.files, &lockedFile{location: at, overlay: d, release: release, paused: c.times[at.resolved], direct: "it was not looked at"})
 	}
 }
 
@@ -74,7 +74,7 @@ var (
 )
 
 // prepare makes the disk and the editor agree on a file's text, which becomes the old one.
-func (d *Desk) prepare(ctx context.Context, h *held) error {
+func (d *Overlay) prepare(ctx context.Context, h *lockedFile) error {
 	if d.files.lateAt(h.resolved) != nil {
 		return errPending
 	}
@@ -114,7 +114,7 @@ func (d *Desk) prepare(ctx context.Context, h *held) error {
 }
 
 // save has the editor save a file's unsaved text, and returns what is on disk then.
-func (d *Desk) save(ctx context.Context, h *held, before *content, buffer string) (*content, error) {
+func (d *Overlay) save(ctx context.Context, h *lockedFile, before *content, buffer string) (*content, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
 	d.files.step(stepSave)
@@ -143,7 +143,7 @@ func (d *Desk) save(ctx context.Context, h *held, before *content, buffer string
 // putKnownTime puts the mtime that droid knows back, if droid has written or was shown exactly
 // the text that is on disk now, or if the file has changed only while the user was asked (Pause):
 // droid edits no file that has changed since (0.99 to 0.225).
-func (d *Desk) putKnownTime(h *held) {
+func (d *Overlay) putKnownTime(h *lockedFile) {
 	d.mu.Lock()
 	k := d.known[h.resolved]
 	d.mu.Unlock()
@@ -160,14 +160,14 @@ func (d *Desk) putKnownTime(h *held) {
 }
 
 // survive turns a panic into a line in the log.
-func (d *Desk) survive(what string) {
+func (d *Overlay) survive(what string) {
 	if r := recover(); r != nil {
 		d.files.log.Error(what, zap.Any("panic", r), zap.Stack("stack"))
 	}
 }
 
 // resolvesTo makes sure that a path still leads to the same file.
-func (h *held) resolvesTo() error {
+func (h *lockedFile) resolvesTo() error {
 	at, err := resolve(h.path)
 	if err == nil && (at.resolved != h.resolved || !at.exists) {
 		err = os.ErrNotExist

@@ -35,7 +35,7 @@ func BenchmarkCost(b *testing.B) {
 		require.NoError(b, os.WriteFile(path, []byte(text), 0o644))
 		f, err := Open(Options{Journal: filepath.Join(b.TempDir(), "journal")})
 		require.NoError(b, err)
-		d, ctx := f.Desk(async{instant{}}, DeskOptions{}), context.Background()
+		d, ctx := f.Overlay(async{instant{}}, OverlayOptions{}), context.Background()
 		write := func(n int) {
 			if err := os.WriteFile(path, []byte(fmt.Sprint(n, "\n", text)), 0o644); err != nil {
 				b.Fatal(err)

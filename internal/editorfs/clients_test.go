@@ -16,9 +16,9 @@ import (
 )
 
 // isLike has a room's client be another one.
-func (r *room) isLike(editor client, o DeskOptions) {
-	r.desk.Close()
-	r.desk = r.files.Desk(async{editor}, o)
+func (r *room) isLike(editor client, o OverlayOptions) {
+	r.overlay.Close()
+	r.overlay = r.files.Overlay(async{editor}, o)
 }
 
 func (r *room) mtime(path string) time.Time {
@@ -55,11 +55,11 @@ func TestOldTextHasItsTime(t *testing.T) {
 			}
 		}
 		ctx := context.Background()
-		r.desk.Before(ctx, "1", []string{path})
+		r.overlay.Before(ctx, "1", []string{path})
 		r.droidWrites(path, four)
 		require.NoError(r, os.Chmod(path, 0o600))
 		droids := r.mtime(path)
-		require.Empty(r, r.desk.After(ctx, "1"))
+		require.Empty(r, r.overlay.After(ctx, "1"))
 		require.True(r, seen)
 		require.Zero(r, r.editor.Asked())
 		_, _, listed := r.editor.Review(path)
@@ -78,7 +78,7 @@ func TestOldTextHasItsTime(t *testing.T) {
 func TestKeepTimes(t *testing.T) {
 	for _, unsavedText := range []bool{false, true} {
 		bubble(t, minding, func(r *room) {
-			r.isLike(r.editor, DeskOptions{KeepTimes: true})
+			r.isLike(r.editor, OverlayOptions{KeepTimes: true})
 			path, ctx := r.has("a.txt", three), context.Background()
 			r.opened(path)
 			want, droids := r.shown(path), r.mtime(path)
@@ -90,20 +90,20 @@ func TestKeepTimes(t *testing.T) {
 					require.Equal(r, want, r.shown(path))
 				}
 				before := r.mtime(path)
-				r.desk.Before(ctx, id, []string{path})
+				r.overlay.Before(ctx, id, []string{path})
 				require.Equal(r, droids, r.mtime(path), "droid's edit %d is not refused", i)
-				r.desk.Pause(id, true)
+				r.overlay.Pause(id, true)
 				if i > 0 && !(unsavedText && i == 2) {
 					require.Equal(r, before, r.mtime(path))
 				}
 				require.Equal(r, want, r.shown(path), "others may ask the editor")
 				droids = r.mtime(path)
-				r.desk.Before(ctx, id, []string{path})
+				r.overlay.Before(ctx, id, []string{path})
 				require.Equal(r, droids, r.mtime(path), "a read tells droid the time")
 				want += "droid " + id + "\n"
 				r.droidWrites(path, want)
 				droids = r.mtime(path)
-				require.Empty(r, r.desk.After(ctx, id))
+				require.Empty(r, r.overlay.After(ctx, id))
 				require.NotEqual(r, droids, r.mtime(path), "it is that of the editor's own write")
 				require.Equal(r, want, r.disk(path))
 				_, _, listed := r.editor.Review(path)
@@ -119,33 +119,33 @@ func TestKeepTimes(t *testing.T) {
 // that droid has written as it was gets the editor's time.
 func TestKeepTimesOfOtherWrites(t *testing.T) {
 	bubble(t, minding, func(r *room) {
-		r.isLike(r.editor, DeskOptions{KeepTimes: true})
+		r.isLike(r.editor, OverlayOptions{KeepTimes: true})
 		path, ctx := r.has("a.txt", three), context.Background()
 		r.opened(path)
 		known := r.mtime(path)
-		r.desk.Before(ctx, "same", []string{path})
+		r.overlay.Before(ctx, "same", []string{path})
 		r.droidWrites(path, three)
 		droids := r.mtime(path)
-		r.desk.After(ctx, "same")
+		r.overlay.After(ctx, "same")
 		require.Equal(r, known, r.mtime(path))
-		r.desk.Before(ctx, "1", []string{path})
+		r.overlay.Before(ctx, "1", []string{path})
 		require.Equal(r, droids, r.mtime(path))
-		r.desk.Drop("1")
+		r.overlay.Drop("1")
 		require.Equal(r, known, r.mtime(path))
 
-		r.desk.Before(ctx, "ends", []string{path})
+		r.overlay.Before(ctx, "ends", []string{path})
 		r.droidWrites(path, "one\r\ntwo\r\n")
-		r.desk.After(ctx, "ends")
+		r.overlay.After(ctx, "ends")
 		time.Sleep(time.Minute)
 		require.Equal(r, "one\r\ntwo\r\n", r.shown(path))
-		r.desk.CommandBegan("1")
+		r.overlay.CommandBegan("1")
 		r.writes(path, "by a command\n")
-		r.desk.CommandEnded("1")
+		r.overlay.CommandEnded("1")
 		time.Sleep(time.Minute)
 		require.Equal(r, "by a command\n", r.shown(path))
-		r.desk.Before(ctx, "2", []string{path})
+		r.overlay.Before(ctx, "2", []string{path})
 		r.droidWrites(path, "by droid\n")
-		r.desk.After(ctx, "2")
+		r.overlay.After(ctx, "2")
 		require.Equal(r, "by droid\n", r.disk(path))
 		require.Zero(r, r.editor.Asked())
 	})
@@ -154,17 +154,17 @@ func TestKeepTimesOfOtherWrites(t *testing.T) {
 // TestKeepTimesReadDuringAnEdit: a read waits until the edit has ended.
 func TestKeepTimesReadDuringAnEdit(t *testing.T) {
 	bubble(t, minding, func(r *room) {
-		r.isLike(r.editor, DeskOptions{KeepTimes: true})
+		r.isLike(r.editor, OverlayOptions{KeepTimes: true})
 		path, ctx := r.has("a.txt", three), context.Background()
 		r.opened(path)
 		for _, id := range []string{"1", "2"} {
-			r.desk.Before(ctx, id, []string{path})
+			r.overlay.Before(ctx, id, []string{path})
 			done := make(chan string)
 			go func() { done <- r.shown(path) }()
 			time.Sleep(time.Second)
 			r.droidWrites(path, three+id+"\n")
 			time.Sleep(time.Second)
-			r.desk.After(ctx, id)
+			r.overlay.After(ctx, id)
 			require.Equal(r, three+id+"\n", <-done)
 		}
 		require.Zero(r, r.editor.Asked())
@@ -199,7 +199,7 @@ func TestEmptyAnswers(t *testing.T) {
 		path := r.has("a.txt", three)
 		r.opened(path)
 		require.Equal(r, three, r.shown(path))
-		r.isLike(changed{client: r.editor, read: func(string, string) string { return "" }}, DeskOptions{})
+		r.isLike(changed{client: r.editor, read: func(string, string) string { return "" }}, OverlayOptions{})
 		began := time.Now()
 		require.Equal(r, three, r.shown(path))
 		require.Empty(r, r.edits("1", path, to(four)))
@@ -225,12 +225,12 @@ func TestLastNewlineIsDropped(t *testing.T) {
 					dirty = ""
 					return instant{}.WriteTextFile(ctx, path, text)
 				},
-			}, DeskOptions{})
-			private, err := r.desk.Read(context.Background(), "r", path)
+			}, OverlayOptions{})
+			private, err := r.overlay.Read(context.Background(), "r", path)
 			require.NoError(r, err)
 			require.Empty(r, private)
-			r.desk.Before(context.Background(), "0", []string{path})
-			r.desk.Drop("0")
+			r.overlay.Before(context.Background(), "0", []string{path})
+			r.overlay.Drop("0")
 			require.Zero(r, writes, "nothing is written back")
 			end := "\n"
 			if strings.Contains(text, "\r") {
@@ -245,9 +245,9 @@ func TestLastNewlineIsDropped(t *testing.T) {
 			if strings.HasSuffix(text, "\n") {
 				dirty = "typed" + end
 				require.Equal(r, "typed"+end+text+"droid"+end, r.shown(path))
-				r.desk.Before(context.Background(), "9", []string{path})
+				r.overlay.Before(context.Background(), "9", []string{path})
 				require.Equal(r, "typed"+end+text+"droid"+end, r.disk(path), "unsaved text keeps the last newline")
-				r.desk.Drop("9")
+				r.overlay.Drop("9")
 			}
 		})
 	}
@@ -309,10 +309,10 @@ func TestTypedBesideAnEdit(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path, ctx := r.has("a.txt", three), context.Background()
 		r.opened(path)
-		r.desk.Before(ctx, "1", []string{path})
+		r.overlay.Before(ctx, "1", []string{path})
 		r.droidWrites(path, four)
 		r.types(path, "user\n")
-		r.desk.After(ctx, "1")
+		r.overlay.After(ctx, "1")
 		require.Equal(r, four, r.disk(path))
 		time.Sleep(time.Minute)
 		require.Equal(r, four, r.shown(path))
@@ -330,7 +330,7 @@ func TestTypedBesideAnEdit(t *testing.T) {
 // TestLies: an editor that says it has written and has not.
 func TestLies(t *testing.T) {
 	bubble(t, nil, func(r *room) {
-		r.isLike(changed{client: r.editor, write: func(context.Context, string, string) error { return nil }}, DeskOptions{})
+		r.isLike(changed{client: r.editor, write: func(context.Context, string, string) error { return nil }}, OverlayOptions{})
 		path := r.has("a.txt", three)
 		r.opened(path)
 		require.Empty(r, r.edits("1", path, to(four)))
@@ -372,7 +372,7 @@ func TestReloadBehindAWrite(t *testing.T) {
 			r.isLike(changed{client: r.editor, write: func(ctx context.Context, path, text string) error {
 				writes++
 				return r.editor.WriteTextFile(ctx, path, text)
-			}}, DeskOptions{})
+			}}, OverlayOptions{})
 			path := r.has("a.txt", three)
 			r.opened(path)
 			loads.Store(true)

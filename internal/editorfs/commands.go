@@ -20,8 +20,8 @@ type commands struct {
 }
 
 type commandKey struct {
-	desk *Desk
-	id   string
+	overlay *Overlay
+	id      string
 }
 
 type window struct{ from, to time.Time }

@@ -109,7 +109,7 @@ func crashChild() {
 		os.Stdout.WriteString("done\n")
 		return
 	}
-	d, path, ctx := f.Desk(async{editor}, DeskOptions{}), filepath.Join(base, "project", "a.txt"), context.Background()
+	d, path, ctx := f.Overlay(async{editor}, OverlayOptions{}), filepath.Join(base, "project", "a.txt"), context.Background()
 	if kind == "unsaved" {
 		editor.buffer = crashTyped
 	}

@@ -12,8 +12,8 @@ import (
 
 // edit takes what droid has written to the editor.
 type edit struct {
-	*Desk
-	*held
+	*Overlay
+	*lockedFile
 	n        *content // droid's text, and how the file was when droid had written it
 	step     func(stepName)
 	temp     string

@@ -238,7 +238,7 @@ func TestContextEndsAtEachStep(t *testing.T) {
 				path := r.has("a.txt", three)
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				r.desk.Before(ctx, "1", []string{path})
+				r.overlay.Before(ctx, "1", []string{path})
 				r.droidWrites(path, four)
 				r.files.step = func(s stepName) {
 					if s == step {
@@ -246,7 +246,7 @@ func TestContextEndsAtEachStep(t *testing.T) {
 					}
 				}
 				began := time.Now()
-				r.desk.After(ctx, "1")
+				r.overlay.After(ctx, "1")
 				require.Less(r, time.Since(began), 500*time.Millisecond)
 				require.Equal(r, four, r.disk(path))
 				time.Sleep(time.Minute)
@@ -272,7 +272,7 @@ func TestFullDisk(t *testing.T) {
 						}
 					}, func(r *room) {
 						path := r.has("a.txt", three)
-						r.desk.Before(context.Background(), "1", []string{path})
+						r.overlay.Before(context.Background(), "1", []string{path})
 						r.droidWrites(path, four)
 						n := 0
 						r.files.fault = func(what string) error {
@@ -283,12 +283,12 @@ func TestFullDisk(t *testing.T) {
 							}
 							return nil
 						}
-						note := r.desk.After(context.Background(), "1")
+						note := r.overlay.After(context.Background(), "1")
 						if r.disk(path) != four {
 							require.Equal(r, three, r.disk(path))
 							require.Contains(r, note, "could not be written")
 							r.files.fault = nil
-							r.desk.Close()
+							r.overlay.Close()
 							r.files.Close()
 						}
 						require.Equal(r, four, r.disk(path))
@@ -313,8 +313,8 @@ func TestTwoSessions(t *testing.T) {
 						files = r.open(nil)
 						defer files.Close()
 					}
-					other := &room{T: r.T, dir: r.dir, clock: r.clock, editor: r.editor, files: files, desk: files.Desk(async{r.editor}, DeskOptions{})}
-					defer other.desk.Close()
+					other := &room{T: r.T, dir: r.dir, clock: r.clock, editor: r.editor, files: files, overlay: files.Overlay(async{r.editor}, OverlayOptions{})}
+					defer other.overlay.Close()
 					var work sync.WaitGroup
 					for i := range 4 {
 						work.Go(func() { r.edits(fmt.Sprint(i), path, func(s string) string { return s + fmt.Sprint("a", i, "\n") }) })
@@ -342,7 +342,7 @@ func TestTwoSessions(t *testing.T) {
 func TestLockedFile(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", three)
-		other := r.files.Desk(async{r.editor}, DeskOptions{})
+		other := r.files.Overlay(async{r.editor}, OverlayOptions{})
 		defer other.Close()
 		other.Before(context.Background(), "1", []string{path})
 		began := time.Now()
@@ -369,8 +369,8 @@ func TestTypingWhileTheUserIsAsked(t *testing.T) {
 			r.opened(path)
 			require.Equal(r, three, r.shown(path))
 			droids := r.mtime(path)
-			r.desk.Before(ctx, "1", []string{path})
-			r.desk.Pause("1", lands)
+			r.overlay.Before(ctx, "1", []string{path})
+			r.overlay.Pause("1", lands)
 			r.types(path, "typed\n")
 			require.NoError(r, r.editor.Save(path))
 			r.touched(path)
@@ -378,22 +378,22 @@ func TestTypingWhileTheUserIsAsked(t *testing.T) {
 			r.types(path, "more\n")
 			saved := r.mtime(path)
 			require.NotEqual(r, droids, saved)
-			r.desk.Before(ctx, "1", []string{path})
+			r.overlay.Before(ctx, "1", []string{path})
 			require.Equal(r, "more\ntyped\n"+three, r.disk(path))
 			require.Equal(r, lands, droids.Equal(r.mtime(path)), "a text that is replaced as a whole is not what droid has read")
-			r.desk.Drop("1")
+			r.overlay.Drop("1")
 			require.False(r, r.mtime(path).Before(saved), "others see the change")
 			r.types(path, "before it is asked\n")
-			r.desk.Before(ctx, "2", []string{path})
+			r.overlay.Before(ctx, "2", []string{path})
 			require.NotEqual(r, droids, r.mtime(path), "the model has not seen that")
-			r.desk.Pause("2", lands)
+			r.overlay.Pause("2", lands)
 			require.Equal(r, r.disk(path), r.shown(path))
 			droids = r.mtime(path)
 			r.types(path, "again\n")
-			r.desk.Before(ctx, "2", []string{path})
+			r.overlay.Before(ctx, "2", []string{path})
 			require.Equal(r, lands, droids.Equal(r.mtime(path)), "it has read it anew")
-			r.desk.Drop("2")
-			require.Empty(r, r.desk.paused)
+			r.overlay.Drop("2")
+			require.Empty(r, r.overlay.paused)
 		})
 	}
 }
@@ -403,10 +403,10 @@ func TestUserTypesDuringAnEdit(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", three)
 		r.opened(path)
-		r.desk.Before(context.Background(), "1", []string{path})
+		r.overlay.Before(context.Background(), "1", []string{path})
 		r.droidWrites(path, four)
 		r.types(path, "user\n")
-		r.desk.After(context.Background(), "1")
+		r.overlay.After(context.Background(), "1")
 		require.Equal(r, four, r.disk(path))
 		text, _ := r.editor.Buffer(path)
 		require.Equal(r, "user\n"+three, text)
@@ -457,22 +457,22 @@ func TestTimes(t *testing.T) {
 		r.types(path, "typed\n")
 		require.Equal(r, "typed\n"+three, r.shown(path))
 		ctx := context.Background()
-		r.desk.Before(ctx, "1", []string{path})
+		r.overlay.Before(ctx, "1", []string{path})
 		require.Equal(r, "typed\n"+three, r.disk(path))
 		require.Equal(r, known, mtime(), "droid was shown this text")
-		r.desk.Drop("1")
+		r.overlay.Drop("1")
 		truly := mtime()
 		require.NotEqual(r, known, truly, "other programs see that it was saved")
-		r.desk.Before(ctx, "2", []string{path})
+		r.overlay.Before(ctx, "2", []string{path})
 		require.Equal(r, known, mtime())
-		r.desk.Before(ctx, "2", []string{path})
+		r.overlay.Before(ctx, "2", []string{path})
 		require.Equal(r, known, mtime())
-		r.desk.Drop("2")
+		r.overlay.Drop("2")
 		require.Equal(r, truly, mtime())
 		r.types(path, "typed again, not shown\n")
-		r.desk.Before(ctx, "3", []string{path})
+		r.overlay.Before(ctx, "3", []string{path})
 		require.NotEqual(r, known, mtime(), "droid has to read it again")
-		require.Empty(r, r.desk.After(ctx, "3"), "droid wrote nothing")
+		require.Empty(r, r.overlay.After(ctx, "3"), "droid wrote nothing")
 	})
 }
 
@@ -482,8 +482,8 @@ func TestSettled(t *testing.T) {
 		path := r.has("a.txt", three)
 		r.opened(path)
 		ctx := context.Background()
-		r.desk.Before(ctx, "1", []string{path})
-		r.desk.files.AwaitDelivery(ctx, []string{path, "relative"}) // nothing moves
+		r.overlay.Before(ctx, "1", []string{path})
+		r.overlay.files.AwaitDelivery(ctx, []string{path, "relative"}) // nothing moves
 		r.droidWrites(path, four)
 		time.Sleep(1490 * time.Millisecond) // the reload comes while the old text is on disk
 		old := make(chan struct{})
@@ -493,7 +493,7 @@ func TestSettled(t *testing.T) {
 			}
 		}
 		done := make(chan struct{})
-		go func() { r.desk.After(ctx, "1"); close(done) }()
+		go func() { r.overlay.After(ctx, "1"); close(done) }()
 		<-old
 		require.Equal(r, three, r.disk(path))
 		r.files.AwaitDelivery(ctx, []string{path})
@@ -507,19 +507,19 @@ func TestSeveralFiles(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		changed, created, deleted, untouched := r.has("changed", three), r.path("new/created"), r.has("deleted", three), r.has("untouched", three)
 		ctx := context.Background()
-		r.desk.Before(ctx, "1", []string{changed, created, deleted, untouched, changed, filepath.Join(r.dir, ".", "changed")})
+		r.overlay.Before(ctx, "1", []string{changed, created, deleted, untouched, changed, filepath.Join(r.dir, ".", "changed")})
 		r.droidWrites(changed, four)
 		r.droidWrites(created, four)
 		require.NoError(r, os.Remove(deleted))
-		require.Empty(r, r.desk.After(ctx, "1"))
+		require.Empty(r, r.overlay.After(ctx, "1"))
 		require.Equal(r, four, r.disk(changed))
 		require.Equal(r, four, r.disk(created))
 		require.NoFileExists(r, deleted)
 		require.Equal(r, three, r.disk(untouched))
 		require.Equal(r, []string{changed, created}, r.editor.Listed())
-		require.Empty(r, r.desk.After(ctx, "1"), "once")
-		require.Empty(r, r.desk.After(ctx, "unknown"))
-		r.desk.Drop("unknown")
+		require.Empty(r, r.overlay.After(ctx, "1"), "once")
+		require.Empty(r, r.overlay.After(ctx, "unknown"))
+		r.overlay.Drop("unknown")
 	})
 }
 

@@ -160,7 +160,7 @@ func (f *Files) begin() error {
 
 // Close waits until the editor has answered all requests, at most 6 s,
 // mends what could not be put on disk before, and removes the journal if it is empty, with the
-// directory above it if that is empty, too, and this program's by its name. No Desk may be
+// directory above it if that is empty, too, and this program's by its name. No Overlay may be
 // used any more.
 func (f *Files) Close() {
 	idle := make(chan struct{})

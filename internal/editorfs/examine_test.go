@@ -56,7 +56,7 @@ func TestWhatTheEditorSaves(t *testing.T) {
 			require.NoError(t, err)
 			defer f.Close()
 			editor := &scripted{saves: tc.saves}
-			d := f.Desk(async{editor}, DeskOptions{})
+			d := f.Overlay(async{editor}, OverlayOptions{})
 			defer d.Close()
 			ctx := context.Background()
 			d.Before(ctx, "1", []string{path})
@@ -84,14 +84,14 @@ func TestSomebodySavesBehindDroid(t *testing.T) {
 					r.has("a.txt", three)
 				}
 				ctx := context.Background()
-				r.desk.Before(ctx, "1", []string{path})
+				r.overlay.Before(ctx, "1", []string{path})
 				r.droidWrites(path, four)
 				r.files.step = func(s stepName) {
 					if s == step && !(isNew && s == stepRename) {
 						r.writes(path, "somebody\n")
 					}
 				}
-				r.desk.After(ctx, "1")
+				r.overlay.After(ctx, "1")
 				want := "somebody\n"
 				if isNew && (step == stepLink || step == stepRename) {
 					want = four // there is no such step
@@ -109,7 +109,7 @@ func TestDirectoryVanishes(t *testing.T) {
 			bubble(t, nil, func(r *room) {
 				path := r.has("dir/a.txt", three)
 				ctx := context.Background()
-				r.desk.Before(ctx, "1", []string{path})
+				r.overlay.Before(ctx, "1", []string{path})
 				r.droidWrites(path, four)
 				r.files.step = func(s stepName) {
 					if s == step {
@@ -117,14 +117,14 @@ func TestDirectoryVanishes(t *testing.T) {
 					}
 				}
 				began := time.Now()
-				r.desk.After(ctx, "1")
+				r.overlay.After(ctx, "1")
 				require.LessOrEqual(r, time.Since(began), 6*time.Second)
 				r.files.step = func(stepName) {}
 				_, err := os.Stat(path)
 				kept := err != nil && step != stepTimes && step != stepForget // then the edit was done
 				require.Equal(r, kept, len(r.files.Untold()) > 0)
 				r.writes(r.has("dir/a.txt", three), "third\n")
-				r.desk.Read(ctx, "r", path)
+				r.overlay.Read(ctx, "r", path)
 				require.Equal(r, "third\n", r.disk(path), "nothing is kept for a file that was read and has another text")
 			})
 		})

@@ -46,7 +46,7 @@ type room struct {
 	options      testeditor.Options
 	editor       *testeditor.Editor
 	files        *Files
-	desk         *Desk
+	overlay      *Overlay
 	inPlace      bool // droid writes files in place, as before 0.215
 }
 
@@ -60,11 +60,11 @@ func newRoom(t *testing.T, change func(*testeditor.Options)) *room {
 	}
 	r.editor = testeditor.New(r.options)
 	r.files = r.open(nil)
-	r.desk = r.files.Desk(async{r.editor}, DeskOptions{})
+	r.overlay = r.files.Overlay(async{r.editor}, OverlayOptions{})
 	t.Cleanup(func() {
 		if t.Failed() { // else close is called
 			r.editor.Close()
-			r.desk.Close()
+			r.overlay.Close()
 			r.files.Close()
 		}
 	})
@@ -83,7 +83,7 @@ func (r *room) open(step func(stepName)) *Files {
 
 // close ends it all, and sees that nothing is left behind.
 func (r *room) close() {
-	r.desk.Close()
+	r.overlay.Close()
 	r.files.Close()
 	r.editor.Close()
 	r.nothingLeft()
@@ -143,12 +143,12 @@ func (r *room) disk(path string) string {
 // shown is what droid reads.
 func (r *room) shown(path string) string {
 	r.Helper()
-	private, err := r.desk.Read(context.Background(), "r", path)
+	private, err := r.overlay.Read(context.Background(), "r", path)
 	require.NoError(r, err)
 	if private == "" {
 		return r.disk(path)
 	}
-	defer r.desk.Drop("r")
+	defer r.overlay.Drop("r")
 	return r.disk(private)
 }
 
@@ -173,7 +173,7 @@ func (r *room) droidWrites(path, text string) {
 func (r *room) edits(call, path string, change func(string) string) (note string) {
 	r.Helper()
 	ctx := context.Background()
-	r.desk.Before(ctx, call, []string{path})
+	r.overlay.Before(ctx, call, []string{path})
 	old, _ := os.ReadFile(path)
 	time.Sleep(3 * time.Millisecond)
 	text := change(string(old))
@@ -181,7 +181,7 @@ func (r *room) edits(call, path string, change func(string) string) (note string
 	info, err := os.Stat(path)
 	require.NoError(r, err)
 	time.Sleep(3 * time.Millisecond)
-	note = r.desk.After(ctx, call)
+	note = r.overlay.After(ctx, call)
 	now, err := os.Stat(path)
 	require.NoError(r, err)
 	require.Equal(r, info.ModTime(), now.ModTime(), "droid finds the mtime of its own write")

@@ -165,7 +165,7 @@ func TestJournalIsPrivate(t *testing.T) {
 	require.NoError(t, err)
 	require.NoDirExists(t, dir, "nothing needs it yet")
 	for range 2 {
-		release, err := f.hold(t.Context(), "/x")
+		release, err := f.lock(t.Context(), "/x")
 		require.NoError(t, err)
 		info, err := os.Stat(dir)
 		require.NoError(t, err)
@@ -209,7 +209,7 @@ func TestNothingIsLeft(t *testing.T) {
 	use := func(journal string) {
 		f, err := Open(Options{Journal: journal})
 		require.NoError(t, err)
-		release, err := f.hold(t.Context(), "/x")
+		release, err := f.lock(t.Context(), "/x")
 		require.NoError(t, err)
 		require.DirExists(t, journal)
 		release()
@@ -279,7 +279,7 @@ func TestJournalThatIsRemoved(t *testing.T) {
 	f, err := Open(Options{Journal: journal})
 	require.NoError(t, err)
 	for range 200 {
-		release, err := f.hold(t.Context(), "/x")
+		release, err := f.lock(t.Context(), "/x")
 		require.NoError(t, err)
 		r, err := f.record(newID(), entry{}, "text")
 		require.NoError(t, err)

@@ -24,7 +24,7 @@ type late struct {
 
 // awaitLate waits for the answer to a write beside the caller. If the file is then
 // what the late write made of it, and droid has written another text, that is put there again.
-func (d *Desk) awaitLate(at location, answered <-chan error, l *late) {
+func (d *Overlay) awaitLate(at location, answered <-chan error, l *late) {
 	f := d.files
 	f.mu.Lock()
 	p := f.place(at.resolved)
@@ -45,7 +45,7 @@ func (d *Desk) awaitLate(at location, answered <-chan error, l *late) {
 			return
 		}
 		now := time.Now()
-		release, err := f.hold(f.ctx, at.resolved)
+		release, err := f.lock(f.ctx, at.resolved)
 		if err != nil {
 			f.log.Warn("an edit is in the way of an answer of the editor that came late", zap.String("path", at.path), zap.Error(err))
 			return
@@ -58,7 +58,7 @@ func (d *Desk) awaitLate(at location, answered <-chan error, l *late) {
 // mendLate looks whether a late write, answered at this time, has spoiled the file, and
 // mends that. The file is held. What the user or a command saved in the same second cannot be
 // told from it; the editor can undo what is written here.
-func (d *Desk) mendLate(at location, l *late, answered time.Time) {
+func (d *Overlay) mendLate(at location, l *late, answered time.Time) {
 	f := d.files
 	f.mu.Lock()
 	text, wrote := l.text, l.wrote
@@ -85,7 +85,7 @@ func (d *Desk) mendLate(at location, l *late, answered time.Time) {
 	}
 	written := *c
 	written.text, written.ends = text, has
-	e := &edit{Desk: d, held: &held{location: at, desk: d, old: c}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
+	e := &edit{Overlay: d, lockedFile: &lockedFile{location: at, overlay: d, old: c}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
 	_, _ = e.carryOut(f.ctx, func(ctx context.Context) (*content, error) { // it logs what is wrong
 		ctx, cancel := context.WithTimeout(ctx, f.wait)
 		defer cancel()

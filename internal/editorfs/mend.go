@@ -163,7 +163,7 @@ func (f *Files) mendOne(path string) {
 func (f *Files) mendFile(r *record, e entry, text string, began time.Time) error {
 	ctx, cancel := context.WithTimeout(context.Background(), mendPatience)
 	defer cancel()
-	release, err := f.hold(ctx, e.Resolved)
+	release, err := f.lock(ctx, e.Resolved)
 	if err != nil {
 		return err
 	}

@@ -149,14 +149,14 @@ func (f *Files) enter(ctx context.Context, resolved string) (leave func(), err e
 	}, nil
 }
 
-// hold takes a file for an edit; nobody else in this agent or another edits it until
+// lock takes a file for an edit; nobody else in this agent or another edits it until
 // release. It fails when ctx is done first.
-func (f *Files) hold(ctx context.Context, resolved string) (release func(), err error) {
+func (f *Files) lock(ctx context.Context, resolved string) (release func(), err error) {
 	leave, err := f.enter(ctx, resolved)
 	if err != nil {
 		return nil, err
 	}
-	letGo, err := f.holdForAll(ctx, resolved)
+	letGo, err := f.lockForAll(ctx, resolved)
 	if err != nil {
 		leave()
 		return nil, err
@@ -167,10 +167,10 @@ func (f *Files) hold(ctx context.Context, resolved string) (release func(), err 
 	}, nil
 }
 
-// holdForAll takes a file before other agents of this user do, by a lock on a file in the journal.
+// lockForAll takes a file before other agents of this user do, by a lock on a file in the journal.
 // Where there is no lock to be had, the file is taken without: an edit that waits, or does not see what
 // is unsaved, is worse.
-func (f *Files) holdForAll(ctx context.Context, resolved string) (release func(), err error) {
+func (f *Files) lockForAll(ctx context.Context, resolved string) (release func(), err error) {
 	path := f.lockPath(resolved)
 	for {
 		var file *os.File

@@ -13,7 +13,7 @@ import (
 // disk, or a private file with the unsaved text, which is there until Drop. Nothing is saved. It
 // waits at most 3 s; then the disk is right. The error, if there is one, says why an
 // unsaved text cannot be shown.
-func (d *Desk) Read(ctx context.Context, id, path string) (private string, err error) {
+func (d *Overlay) Read(ctx context.Context, id, path string) (private string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
 	at, err := resolve(path)
@@ -44,7 +44,7 @@ func (d *Desk) Read(ctx context.Context, id, path string) (private string, err e
 }
 
 // unsaved asks the editor about a file, when no edit is on its way there.
-func (d *Desk) unsaved(ctx context.Context, at location) (*content, string, verdict) {
+func (d *Overlay) unsaved(ctx context.Context, at location) (*content, string, verdict) {
 	d.files.AwaitDelivery(ctx, []string{at.path})
 	if d.o.KeepTimes { // while an edit has the file, it may have another mtime than the editor knows
 		leave, err := d.files.enter(ctx, at.resolved)
@@ -67,7 +67,7 @@ func (d *Desk) unsaved(ctx context.Context, at location) (*content, string, verd
 }
 
 // privateFile makes a private file that a call has until Drop.
-func (d *Desk) privateFile(id, text string) (path string, err error) {
+func (d *Overlay) privateFile(id, text string) (path string, err error) {
 	file, err := files.NewPrivate("unsaved", []byte(text))
 	if err != nil {
 		return "", err

@@ -17,9 +17,9 @@ const (
 	AfterTool  = "PostToolUse"
 )
 
-// Desk holds what the open calls of a process hold of the editor's files. None of its methods
+// Overlay holds what the open calls of a process hold of the editor's files. None of its methods
 // waits.
-type Desk interface {
+type Overlay interface {
 	CommandBegan(id string)
 	CommandEnded(id string)
 	Drop(id string)
@@ -29,13 +29,13 @@ type Desk interface {
 // Calls are the open calls of a session that read or change files, and what waits for files.
 // The zero value leaves all files on the disk.
 type Calls struct {
-	desk Desk    // nil: files stay on the disk
-	open []*call // in the order in which droid announced them
+	overlay Overlay // nil: files stay on the disk
+	open    []*call // in the order in which droid announced them
 	// commands are calls of tools that may change any file without saying which. Those
 	// that have ended are among them until the turn ends.
 	commands []string
-	hooks    []*Hook // of calls that droid's events have not announced yet
-	held     *Held   // nil while no event waits
+	hooks    []*Hook   // of calls that droid's events have not announced yet
+	deferred *Deferred // nil while no event waits
 }
 
 // call is one call of droid's Read, Create, Edit, MultiEdit or ApplyPatch.
@@ -52,28 +52,28 @@ type call struct {
 func (o *call) edits() bool { return o.told.Name != "Read" }
 
 // Begin begins with a process whose files go through the editor.
-func (c *Calls) Begin(desk Desk) {
+func (c *Calls) Begin(overlay Overlay) {
 	c.End()
-	c.desk = desk
+	c.overlay = overlay
 }
 
 // End is the end of the process or of the session: no call is open any more, and files stay on
 // the disk.
 func (c *Calls) End() {
 	c.clear()
-	if c.desk != nil {
-		c.desk.Close()
-		c.desk = nil
+	if c.overlay != nil {
+		c.overlay.Close()
+		c.overlay = nil
 	}
 }
 
 // On reports whether files go through the editor.
-func (c *Calls) On() bool { return c.desk != nil }
+func (c *Calls) On() bool { return c.overlay != nil }
 
 // Heard takes what droid says of its calls, in order, before anything is left out of it for
 // the user.
 func (c *Calls) Heard(ev quirks.Event, cwd string) {
-	if c.desk == nil {
+	if c.overlay == nil {
 		return
 	}
 	switch ev := ev.(type) {
@@ -112,7 +112,7 @@ func (c *Calls) started(told quirks.ToolInput, cwd string) {
 	files := toolFiles(told.Name, told.Input, cwd)
 	if files == nil {
 		if mayChangeFiles(told.Name) {
-			c.desk.CommandBegan(told.ID)
+			c.overlay.CommandBegan(told.ID)
 			c.commands = append(c.commands, told.ID)
 		}
 		return
@@ -129,7 +129,7 @@ func (c *Calls) started(told quirks.ToolInput, cwd string) {
 // come on a droid that tells the result before it (0.99).
 func (c *Calls) ended(ev quirks.ToolEnded) {
 	if c.call(ev.ID) == nil {
-		c.desk.CommandEnded(ev.ID)
+		c.overlay.CommandEnded(ev.ID)
 	}
 	c.drop(func(o *call) bool {
 		return o.told.ID == ev.ID && (!o.edits() || o.after || !o.before || ev.IsError)
@@ -143,7 +143,7 @@ func (c *Calls) clear() {
 		h.Answer(nil)
 	}
 	for _, id := range c.commands {
-		c.desk.CommandEnded(id)
+		c.overlay.CommandEnded(id)
 	}
 	c.hooks, c.commands = nil, nil
 }
@@ -153,7 +153,7 @@ func (c *Calls) drop(which func(*call) bool) {
 	c.open = slices.DeleteFunc(c.open, func(o *call) bool {
 		ends := which(o)
 		if ends {
-			c.desk.Drop(o.told.ID)
+			c.overlay.Drop(o.told.ID)
 		}
 		return ends
 	})
@@ -182,7 +182,7 @@ type Hook struct {
 // Hooked takes a hook. If droid's events have not announced its call yet, it waits.
 func (c *Calls) Hooked(h *Hook, cwd string) {
 	h.files = toolFiles(h.Tool, h.Input, cwd)
-	if c.desk == nil || h.files == nil {
+	if c.overlay == nil || h.files == nil {
 		h.Answer(nil)
 		return
 	}

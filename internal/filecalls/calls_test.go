@@ -10,16 +10,16 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// desk writes down what it is told.
-type desk struct{ heard []string }
+// overlay writes down what it is told.
+type overlay struct{ heard []string }
 
-func (d *desk) CommandBegan(id string) { d.heard = append(d.heard, "begin "+id) }
-func (d *desk) CommandEnded(id string) { d.heard = append(d.heard, "end "+id) }
-func (d *desk) Drop(id string)         { d.heard = append(d.heard, "drop "+id) }
-func (d *desk) Close()                 { d.heard = append(d.heard, "close") }
+func (d *overlay) CommandBegan(id string) { d.heard = append(d.heard, "begin "+id) }
+func (d *overlay) CommandEnded(id string) { d.heard = append(d.heard, "end "+id) }
+func (d *overlay) Drop(id string)         { d.heard = append(d.heard, "drop "+id) }
+func (d *overlay) Close()                 { d.heard = append(d.heard, "close") }
 
 // take hands out what was heard since the last call.
-func (d *desk) take() []string {
+func (d *overlay) take() []string {
 	heard := d.heard
 	d.heard = nil
 	return heard
@@ -43,8 +43,8 @@ func announce(t *testing.T, c *Calls, id string) {
 }
 
 // editing are calls with one edit whose first hook has come.
-func editing(t *testing.T) (*Calls, *desk) {
-	c, d := new(Calls), new(desk)
+func editing(t *testing.T) (*Calls, *overlay) {
+	c, d := new(Calls), new(overlay)
 	c.Begin(d)
 	announce(t, c, "a")
 	return c, d
@@ -103,7 +103,7 @@ func TestHookAfterAnEdit(t *testing.T) {
 // A hook waits for its call, is answered once, and gets nothing where there is none.
 func TestHookThatWaits(t *testing.T) {
 	read := json.RawMessage(`{"file_path":"b","offset":7}`)
-	c, d := new(Calls), new(desk)
+	c, d := new(Calls), new(overlay)
 	_, answered := hook(c, BeforeTool, "Read", read)
 	require.Equal(t, []*Job{nil}, answered(), "files are on the disk")
 	c.Begin(d)
@@ -181,10 +181,10 @@ func TestHeldEvents(t *testing.T) {
 	var c Calls
 	first, second := quirks.Notice{Text: "1"}, quirks.Notice{Text: "2"}
 	require.False(t, c.Behind([]quirks.Event{first}))
-	require.Nil(t, c.Holding())
-	h := c.Hold(first)
+	require.Nil(t, c.Waiting())
+	h := c.Defer(first)
 	require.True(t, c.Behind([]quirks.Event{second}))
-	require.Equal(t, h, c.Holding())
+	require.Equal(t, h, c.Waiting())
 	require.Equal(t, []quirks.Event{first, second}, c.Release(h))
 	require.Nil(t, c.Release(h))
 	require.Nil(t, c.Release(nil))

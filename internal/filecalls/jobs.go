@@ -36,8 +36,8 @@ type Job struct {
 
 // Done notes that a job has ended. If its call ended meanwhile, what that holds is let go.
 func (c *Calls) Done(job Job) {
-	if c.desk != nil && !c.Has(job.Call.ID) {
-		c.desk.Drop(job.Call.ID)
+	if c.overlay != nil && !c.Has(job.Call.ID) {
+		c.overlay.Drop(job.Call.ID)
 	}
 }
 
@@ -57,7 +57,7 @@ func (c *Calls) BeforeShown(ev quirks.Event, files []string) (jobs []Job) {
 	case quirks.ToolEnded:
 		// A droid that tells the result before the hook (0.99) has its edit on the way to
 		// the editor now.
-		if c.desk != nil {
+		if c.overlay != nil {
 			jobs = []Job{{Work: Settle, Call: quirks.ToolInput{ID: ev.ID}, Files: files}}
 		}
 	}
@@ -86,33 +86,33 @@ func (c *Calls) asked(tools []stream.PermissionToolUse) (calls []*call) {
 	return calls
 }
 
-// Held are honest events that wait: the first one for the files that it is shown with, the
+// Deferred are honest events that wait: the first one for the files that it is shown with, the
 // others behind it, so that all are told in order.
-type Held struct{ events []quirks.Event }
+type Deferred struct{ events []quirks.Event }
 
-// Hold has an event wait for its files. None may wait before.
-func (c *Calls) Hold(ev quirks.Event) *Held {
-	c.held = &Held{[]quirks.Event{ev}}
-	return c.held
+// Defer has an event wait for its files. None may wait before.
+func (c *Calls) Defer(ev quirks.Event) *Deferred {
+	c.deferred = &Deferred{[]quirks.Event{ev}}
+	return c.deferred
 }
 
-// Holding is what waits, nil for nothing.
-func (c *Calls) Holding() *Held { return c.held }
+// Waiting is what waits, nil for nothing.
+func (c *Calls) Waiting() *Deferred { return c.deferred }
 
 // Behind has events wait behind the one that waits. It reports false when none does.
 func (c *Calls) Behind(events []quirks.Event) bool {
-	if c.held != nil {
-		c.held.events = append(c.held.events, events...)
+	if c.deferred != nil {
+		c.deferred.events = append(c.deferred.events, events...)
 	}
-	return c.held != nil
+	return c.deferred != nil
 }
 
 // Release hands out what waits, when the files of the first one were read, or are not to be
 // waited for any more. What waits no longer is none.
-func (c *Calls) Release(h *Held) []quirks.Event {
-	if h == nil || c.held != h {
+func (c *Calls) Release(h *Deferred) []quirks.Event {
+	if h == nil || c.deferred != h {
 		return nil
 	}
-	c.held = nil
+	c.deferred = nil
 	return h.events
 }

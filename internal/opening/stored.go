@@ -25,9 +25,9 @@ func (o *Opener) Find(ctx context.Context, id string) (store.Session, error) {
 	return bounded.Do(ctx, o.calls, "Store.Find", "session "+id, func(string) (store.Session, error) { return o.cfg.Store.Find(id) })
 }
 
-// Held reports whether another agent has a session open.
-func (o *Opener) Held(ctx context.Context, id string) (bool, error) {
-	return bounded.Do(ctx, o.calls, "Store.Held", "session "+id, func(string) (bool, error) { return o.cfg.Store.Held(id), nil })
+// IsOpen reports whether another agent has a session open.
+func (o *Opener) IsOpen(ctx context.Context, id string) (bool, error) {
+	return bounded.Do(ctx, o.calls, "Store.IsOpen", "session "+id, func(string) (bool, error) { return o.cfg.Store.IsOpen(id), nil })
 }
 
 // Project looks at what a project brings to run.
@@ -35,9 +35,9 @@ func (o *Opener) Project(ctx context.Context, cwd string) (trust.Project, error)
 	return bounded.Do(ctx, o.calls, "Trust.Look", cwd, func(cwd string) (trust.Project, error) { return o.cfg.Trust.Look(cwd), nil })
 }
 
-// Hold notes in the store that this agent has a session open.
-func (o *Opener) Hold(ctx context.Context, id string) (release func(), err error) {
-	return bounded.Do(ctx, o.calls, "Store.Hold", "session "+id, func(string) (func(), error) { return o.cfg.Store.Hold(id) })
+// MarkOpen notes in the store that this agent has a session open.
+func (o *Opener) MarkOpen(ctx context.Context, id string) (release func(), err error) {
+	return bounded.Do(ctx, o.calls, "Store.MarkOpen", "session "+id, func(string) (func(), error) { return o.cfg.Store.MarkOpen(id) })
 }
 
 // FindDirectory is the name that this system has for a directory, where Windows and WSL work
@@ -103,7 +103,7 @@ func (o *Opener) place(ctx context.Context, id, cwd string, mine bool) error {
 	}
 	held := false
 	if !mine {
-		held, err = o.Held(ctx, id)
+		held, err = o.IsOpen(ctx, id)
 	}
 	if err != nil {
 		return err

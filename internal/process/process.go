@@ -1,5 +1,5 @@
 // Package process keeps which droid works for a session: whether one runs, is being started,
-// ends or leaves, what its events mean, how long it has said nothing, and when it may be parked.
+// ends or retires, what its events mean, how long it has said nothing, and when it may be parked.
 // Starting droid and loading the session into it is up to who has the Process.
 package process
 
@@ -17,7 +17,16 @@ import (
 )
 
 // Process is the droid that works for a session, while there is one. But for Hurry it is
-// touched by the session's owner alone.
+// touched by the session's owner alone. It is in one of five states:
+//
+//	none      no droid runs                        Client is nil
+//	starting  one is being started                 Starting
+//	runs      it can be asked                      Client
+//	doomed    it was killed; its end is awaited    Client, Doomed
+//	died      it has ended by itself               Client is nil, LastCrash says why
+//
+// Beside that, a droid that was retired (parked, or ended with its session) may still be on its
+// way out: Retiring.
 type Process struct {
 	droid   *droid.Client       // nil while none runs
 	norm    *quirks.Normalizer  // of that droid, or of the last one
@@ -30,9 +39,9 @@ type Process struct {
 	asked   int                 // how many questions about itself droid is to answer
 	silence silence
 
-	leaving *droid.Client      // the droid before, which was let go and is not gone yet
-	polite  context.Context    // a droid that leaves may take its time until this ends
-	hurry   context.CancelFunc // ends polite
+	retiring *droid.Client      // the droid before, which was told to end and still runs
+	polite   context.Context    // a droid that retires may take its time until this ends
+	hurry    context.CancelFunc // ends polite
 
 	parkAt time.Time // zero when it is not to be parked
 }
@@ -146,24 +155,24 @@ func (p *Process) Died(err error) {
 // LastCrash is why the last droid that died did so, nil when none has.
 func (p *Process) LastCrash() error { return p.crash }
 
-// Leave lets droid go. end, which blocks, ends it politely; left notes that it is gone.
-func (p *Process) Leave() (end, left func()) {
+// Retire lets droid go. end, which blocks, ends it politely; left notes that it is gone.
+func (p *Process) Retire() (end, ended func()) {
 	client, polite := p.droid, p.polite
-	p.leaving, p.droid, p.doomed = client, nil, false
+	p.retiring, p.droid, p.doomed = client, nil, false
 	return func() { Close(polite, client) }, func() {
-		if p.leaving == client {
-			p.leaving = nil
+		if p.retiring == client {
+			p.retiring = nil
 		}
 	}
 }
 
-// Leaving is the droid that was let go and is not gone yet, nil for none.
-func (p *Process) Leaving() *droid.Client { return p.leaving }
+// Retiring is the droid that was retired and still runs, nil for none.
+func (p *Process) Retiring() *droid.Client { return p.retiring }
 
-// Polite ends when a droid that leaves may no longer take its time.
+// Polite ends when a droid that retires may no longer take its time.
 func (p *Process) Polite() context.Context { return p.polite }
 
-// Hurry has a droid that leaves do so at once. Anybody may call it.
+// Hurry has a droid that retires do so at once. Anybody may call it.
 func (p *Process) Hurry() { p.hurry() }
 
 // Close ends a droid whose events nobody reads any more: politely, and by a

@@ -14,10 +14,10 @@ var others = []string{
 	"E2E_", "TEST_", "TRANSCRIPTS", "COMPLETION_DESCRIPTIONS", "ACTIVE_HELP",
 }
 
-// Strays says of each variable of an environment (lines NAME=VALUE) that begins with
+// UnknownVariables says of each variable of an environment (lines NAME=VALUE) that begins with
 // DROID_ACP_ and that nobody reads, that there is no such setting. One with an empty value
 // is not set.
-func Strays(environ []string) (sentences []string) {
+func UnknownVariables(environ []string) (sentences []string) {
 	for _, line := range environ {
 		variable, value, _ := strings.Cut(line, "=")
 		if name, ours := strings.CutPrefix(variable, prefix); ours && value != "" && !isKnown(name) {

@@ -88,8 +88,8 @@ func TestWrongValues(t *testing.T) {
 	require.NoError(t, err, "a variable that the flag wins over is not looked at")
 }
 
-func TestStrays(t *testing.T) {
-	require.Equal(t, []string{"there is no setting $DROID_ACP_MODLE", "there is no setting $DROID_ACP_TRANSCRIPTS2"}, Strays([]string{
+func TestUnknownVariables(t *testing.T) {
+	require.Equal(t, []string{"there is no setting $DROID_ACP_MODLE", "there is no setting $DROID_ACP_TRANSCRIPTS2"}, UnknownVariables([]string{
 		"DROID_ACP_MODE=spec", "DROID_ACP_DROID=/droid", "DROID_ACP_E2E_DROIDS=0.99.0", "DROID_ACP_TEST_LOGIN=x", "DROID_ACP_TRANSCRIPTS=none",
 		"DROID_ACP_ACTIVE_HELP=0", "DROID_ACP_EMPTY=", "HOME=/", "MYDROID_ACP_X=1", "DROID_ACP_MODLE=x", "DROID_ACP_TRANSCRIPTS2=x",
 	}))

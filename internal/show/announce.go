@@ -14,28 +14,28 @@ import (
 // the title that it has then.
 const AnnounceAfter = 150 * time.Millisecond
 
-// heldCall is a call that is not announced yet.
-type heldCall struct {
+// unannounced is a call that is not announced yet.
+type unannounced struct {
 	id, name string
 	input    json.RawMessage
 	at       time.Time // when it is announced without its input; zero for never
 }
 
-// hold keeps a call back for a moment. Clients that keep the first title get it only
+// postpone keeps a call back for a moment. Clients that keep the first title get it only
 // when its input is known.
-func (v *View) hold(now time.Time, ev quirks.ToolStarted) {
-	h := heldCall{id: ev.ID, name: ev.Name, input: ev.Input}
+func (v *View) postpone(now time.Time, ev quirks.ToolStarted) {
+	h := unannounced{id: ev.ID, name: ev.Name, input: ev.Input}
 	if !v.client.FirstTitle {
 		h.at = now.Add(AnnounceAfter)
 	}
-	v.held = append(v.held, h)
+	v.unannounced = append(v.unannounced, h)
 }
 
-// announceFor announces the held calls that have to come before an event: the calls
+// announceFor announces those calls that have to come before an event: the calls
 // that it is about, and before the model's next words all of them. It reports whether
 // that showed everything there is to show of the event.
 func (v *View) announceFor(ev quirks.Event) bool {
-	if len(v.held) == 0 {
+	if len(v.unannounced) == 0 {
 		return false
 	}
 	switch ev := ev.(type) {
@@ -59,34 +59,34 @@ func (v *View) announceFor(ev quirks.Event) bool {
 	return false
 }
 
-// announceKnown announces a held call with its input, if it is one.
+// announceKnown announces a call with its input, if it is one.
 func (v *View) announceKnown(ev quirks.ToolInput) bool {
-	i := v.heldAt(ev.ID)
+	i := v.unannouncedAt(ev.ID)
 	if i < 0 {
 		return false
 	}
-	v.held[i].name, v.held[i].input = ev.Name, ev.Input
+	v.unannounced[i].name, v.unannounced[i].input = ev.Name, ev.Input
 	v.announce(ev.ID)
 	return true
 }
 
-// announceDue announces the held calls whose time has come; all when now is zero.
+// announceDue announces the calls whose time has come; all when now is zero.
 func (v *View) announceDue(now time.Time) {
-	for _, h := range slices.Clone(v.held) {
+	for _, h := range slices.Clone(v.unannounced) {
 		if now.IsZero() || (!h.at.IsZero() && !now.Before(h.at)) {
 			v.announce(h.id)
 		}
 	}
 }
 
-// announce shows a held call. One that is shown already stays as it is.
+// announce shows a call. One that is shown already stays as it is.
 func (v *View) announce(id string) {
-	i := v.heldAt(id)
+	i := v.unannouncedAt(id)
 	if i < 0 {
 		return
 	}
-	h := v.held[i]
-	v.held = slices.Delete(v.held, i, i+1)
+	h := v.unannounced[i]
+	v.unannounced = slices.Delete(v.unannounced, i, i+1)
 	view := v.call(id)
 	shown := v.describe(view, h.name, h.input)
 	shown.SessionUpdate, shown.Name, shown.Status = "tool_call", protocol.Line(h.name), protocol.StatusPending
@@ -94,6 +94,6 @@ func (v *View) announce(id string) {
 	v.send(shown)
 }
 
-func (v *View) heldAt(id string) int {
-	return slices.IndexFunc(v.held, func(h heldCall) bool { return h.id == id })
+func (v *View) unannouncedAt(id string) int {
+	return slices.IndexFunc(v.unannounced, func(h unannounced) bool { return h.id == id })
 }

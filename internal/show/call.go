@@ -114,7 +114,7 @@ func (v *View) Due() (at time.Time, ok bool) {
 			at, ok = next, true
 		}
 	}
-	for _, h := range v.held {
+	for _, h := range v.unannounced {
 		if !h.at.IsZero() {
 			consider(h.at)
 		}
@@ -142,7 +142,7 @@ func (v *View) toolStarted(m Moment, ev quirks.ToolStarted) {
 		v.describe(view, ev.Name, ev.Input)
 		return
 	}
-	v.hold(m.Now, ev)
+	v.postpone(m.Now, ev)
 	if v.past {
 		v.announce(ev.ID) // with its whole input
 	}

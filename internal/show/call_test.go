@@ -18,7 +18,7 @@ func progress(id, text string) quirks.Event {
 }
 
 func TestCall(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	require.False(t, d.Busy())
 	require.Empty(t, d.event(started("t", "Read", `{}`)), "its input is not known")
 	require.True(t, d.Busy())
@@ -43,11 +43,11 @@ func TestEndsOfCalls(t *testing.T) {
 		"tool_call_update t failed = Unknown tool: LS": ended("t", "LS", "Unknown tool: LS"),
 		"tool_call_update t completed = fine":          ended("t", "LS", "fine"),
 	} {
-		d := newDesk(protocol.ClientCapabilities{})
+		d := newHarness(protocol.ClientCapabilities{})
 		d.event(started("t", "LS", `{}`), ran("t"))
 		require.Equal(t, []string{want}, d.event(ev))
 	}
-	require.Equal(t, []string{"tool_call_update t completed = fine"}, newDesk(protocol.ClientCapabilities{}).event(ended("t", "LS", "fine")), "of a call that nobody began")
+	require.Equal(t, []string{"tool_call_update t completed = fine"}, newHarness(protocol.ClientCapabilities{}).event(ended("t", "LS", "fine")), "of a call that nobody began")
 }
 
 // A call is announced when its input is known, after a moment, or before what follows it.
@@ -63,24 +63,24 @@ func TestAnnouncements(t *testing.T) {
 		"a permission":    quirks.PermissionAsked{Tools: []stream.PermissionToolUse{{ToolUse: stream.ToolUse{ID: "t"}}}},
 	} {
 		for _, client := range []protocol.ClientCapabilities{{}, {ClientTraits: protocol.ClientTraits{FirstTitle: true}}} {
-			d := newDesk(client)
+			d := newHarness(client)
 			require.Empty(t, d.event(started("t", "LS", `{"path":"b"}`)))
 			require.Equal(t, "tool_call t pending LS b", d.event(next)[0], name)
-			require.Empty(t, d.held, name)
+			require.Empty(t, d.unannounced, name)
 		}
 	}
 	for name, next := range map[string]quirks.Event{
 		"another call runs": ran("u"), "settings": quirks.SettingsChanged{}, "another permission": quirks.PermissionAsked{}, "retries": quirks.AskWithdrawn{},
 	} {
-		d := newDesk(protocol.ClientCapabilities{})
+		d := newHarness(protocol.ClientCapabilities{})
 		d.event(started("t", "LS", `{}`))
 		d.event(next)
-		require.Len(t, d.held, 1, name)
+		require.Len(t, d.unannounced, 1, name)
 	}
 }
 
 func TestAnnouncedAfterAMoment(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	_, waits := d.Due()
 	require.False(t, waits)
 	d.event(started("t", "LS", `{}`))
@@ -98,7 +98,7 @@ func TestAnnouncedAfterAMoment(t *testing.T) {
 	d.event(started("v", "LS", `{}`))
 	require.Equal(t, []string{"tool_call_update t LS c"}, d.event(quirks.ToolInput{ID: "t", Name: "LS", Input: json.RawMessage(`{"path":"c"}`)}), "another one is held")
 
-	d = newDesk(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{FirstTitle: true}})
+	d = newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{FirstTitle: true}})
 	d.event(started("t", "LS", `{}`))
 	_, waits = d.Due()
 	require.False(t, waits, "a title that never changes is waited for")
@@ -106,7 +106,7 @@ func TestAnnouncedAfterAMoment(t *testing.T) {
 }
 
 func TestPlanOfTodos(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	run := []quirks.Event{started("t", "TodoWrite", `{"todos":"1. [pending] a"}`), ran("t"), progress("t", "x"),
 		quirks.ToolInput{ID: "t", Name: "TodoWrite", Input: json.RawMessage(`{"todos":"1. [completed] a\n2. [pending] b"}`)}}
 	require.Empty(t, d.event(run...))
@@ -122,7 +122,7 @@ func TestPlanOfTodos(t *testing.T) {
 }
 
 func TestTaskSteps(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	step := func(u stream.ProgressUpdate) []string { return d.event(quirks.ToolProgress{ID: "t", Update: u}) }
 	d.event(started("t", "Task", `{"description":"Look"}`), ran("t"))
 	require.Equal(t, []string{"tool_call_update t = - begun\n"}, step(stream.ProgressUpdate{Type: "status", Text: "begun"}))
@@ -138,7 +138,7 @@ func TestTaskSteps(t *testing.T) {
 }
 
 func TestCommandWithoutATerminal(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	output := func(text string) []string {
 		return d.event(quirks.ToolProgress{ID: "t", Update: stream.ProgressUpdate{FullOutput: text}})
 	}
@@ -166,7 +166,7 @@ func TestCommandWithoutATerminal(t *testing.T) {
 }
 
 func TestCommandInATerminal(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{TerminalOutput: true})
+	d := newHarness(protocol.ClientCapabilities{TerminalOutput: true})
 	out := d.Event(d.moment(), started("t", "Execute", `{"command":"make"}`), nil)
 	out = append(out, d.Event(d.moment(), ran("t"), nil)...)
 	require.Equal(t, &protocol.ToolMeta{TerminalInfo: &protocol.TerminalInfo{TerminalID: "t", CWD: "/workspace"}}, out[0].(protocol.ToolCall).Meta)
@@ -194,7 +194,7 @@ func TestCommandThatTimedOut(t *testing.T) {
 		false: "tool_call_update t failed = ```console\nhalf\n```|Command timed out after 3 seconds.",
 		true:  "tool_call_update t failed = terminal|Command timed out after 3 seconds.",
 	} {
-		d := newDesk(protocol.ClientCapabilities{TerminalOutput: terminal})
+		d := newHarness(protocol.ClientCapabilities{TerminalOutput: terminal})
 		d.event(started("t", "Execute", `{"command":"make"}`), ran("t"))
 		out := d.event(ended("t", "Execute", "Command timed out after 3 seconds.\n\nPartial output before timeout:\nhalf"))
 		require.Equal(t, want, strings.TrimSuffix(out[len(out)-1], " exit"))
@@ -219,7 +219,7 @@ func TestCommandOfTheUser(t *testing.T) {
 		"not started":         {protocol.ClientCapabilities{}, nil, "Not started.", nil, []string{"tool_call_update new-1 failed = Not started."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(tc.client)
+			d := newHarness(tc.client)
 			u, begun := d.UserCommand(d.moment(), "make")
 			require.True(t, strings.HasPrefix(short(begun)[0], "tool_call new-1 pending make"))
 			require.True(t, strings.HasPrefix(short(begun)[1], "tool_call_update new-1 in_progress"))

@@ -80,7 +80,7 @@ func TestPlanDialog(t *testing.T) {
 			[]string{choice, "form", choice, "form", choice, "form", choice, "form", choice, "form"}, refused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newDesk(formed).Permission(planAsked(), nil, Setting{EditedPlan: true})
+			p := newHarness(formed).Permission(planAsked(), nil, Setting{EditedPlan: true})
 			require.False(t, p.Refused)
 			require.Equal(t, refused, p.Decision(), "before it was asked")
 			require.Equal(t, tc.asked, answering(t, p, tc.answers...))
@@ -110,7 +110,7 @@ func TestPlanThatMayNotBeEdited(t *testing.T) {
 	} {
 		ev, client, set := planAsked(), formed, Setting{EditedPlan: true}
 		change(&ev, &client, &set)
-		asked := answering(t, newDesk(client).Permission(ev, nil, set), "x")
+		asked := answering(t, newHarness(client).Permission(ev, nil, set), "x")
 		require.NotContains(t, asked[0], EditOption, name)
 	}
 }
@@ -133,13 +133,13 @@ func TestSeveralPlansDialog(t *testing.T) {
 	} {
 		ev := planAsked()
 		ev.Tools[0].Details.OptionNames = []string{"A", "B"}
-		p := newDesk(formed).Permission(ev, nil, Setting{EditedPlan: true})
+		p := newHarness(formed).Permission(ev, nil, Setting{EditedPlan: true})
 		require.Equal(t, tc.asked, answering(t, p, tc.answers...), name)
 		require.Equal(t, tc.want, p.Decision(), name)
 	}
 	ev := planAsked()
 	ev.Tools[0].Details.OptionNames = []string{"A", "B"}
-	p := newDesk(protocol.ClientCapabilities{}).Permission(ev, nil, Setting{})
+	p := newHarness(protocol.ClientCapabilities{}).Permission(ev, nil, Setting{})
 	require.True(t, p.Refused, "of several plans none is picked blindly")
 	require.NotEmpty(t, p.Before)
 }
@@ -147,7 +147,7 @@ func TestSeveralPlansDialog(t *testing.T) {
 // Answers that nobody asked for refuse, and what is over stays as it is decided.
 func TestAnswersOutOfTurnRefuse(t *testing.T) {
 	refused := Decision{Option: stream.OptionCancel}
-	permission := func() *Permission { return newDesk(formed).Permission(planAsked(), nil, Setting{EditedPlan: true}) }
+	permission := func() *Permission { return newHarness(formed).Permission(planAsked(), nil, Setting{EditedPlan: true}) }
 	p := permission()
 	require.False(t, p.Chose("proceed_once"), "nothing was shown")
 	require.Equal(t, refused, p.Decision())
@@ -167,19 +167,19 @@ func TestAnswersOutOfTurnRefuse(t *testing.T) {
 	p.Chose("proceed_once")
 	require.Equal(t, refused, p.Decision(), "answered twice")
 
-	q := newDesk(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q := newHarness(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	require.True(t, q.Answers().Cancelled, "not answered yet")
 	require.False(t, q.Chose("answer_0"), "nothing was shown")
 	require.True(t, q.Answers().Cancelled)
-	q = newDesk(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q = newHarness(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	q.Next()
 	q.Filled(&protocol.ElicitationResult{Action: "accept"})
 	require.True(t, q.Answers().Cancelled, "a form that was not shown")
-	q = newDesk(formed).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q = newHarness(formed).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	q.Next()
 	q.Chose("answer_0")
 	require.True(t, q.Answers().Cancelled, "a choice that was not shown")
-	q = newDesk(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q = newHarness(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	q.Next()
 	require.True(t, q.Chose("answer_0"))
 	require.Equal(t, "A", q.Answers().Answers[0].Answer)
@@ -211,7 +211,7 @@ func TestPermissionThatNobodyIsAsked(t *testing.T) {
 	} {
 		ev := planAsked()
 		change(&ev)
-		p := newDesk(formed).Permission(ev, nil, Setting{})
+		p := newHarness(formed).Permission(ev, nil, Setting{})
 		require.True(t, p.Refused, name)
 		require.Empty(t, p.Before, name)
 		require.Equal(t, stream.OptionCancel, p.Decision().Option, name)
@@ -220,10 +220,10 @@ func TestPermissionThatNobodyIsAsked(t *testing.T) {
 
 // A client that acts on kinds gets them for ids, and its answer is droid's option again.
 func TestOptionsByKind(t *testing.T) {
-	p := newDesk(protocol.ClientCapabilities{}).Permission(planAsked(), nil, Setting{})
+	p := newHarness(protocol.ClientCapabilities{}).Permission(planAsked(), nil, Setting{})
 	require.Equal(t, []string{"allow_once reject_once"}, answering(t, p, "allow_once"))
 	require.Equal(t, Decision{Option: stream.OptionOnce}, p.Decision())
-	p = newDesk(protocol.ClientCapabilities{}).Permission(planAsked(), nil, Setting{})
+	p = newHarness(protocol.ClientCapabilities{}).Permission(planAsked(), nil, Setting{})
 	answering(t, p, "proceed_once")
 	require.Equal(t, Decision{Option: stream.OptionCancel}, p.Decision(), "droid's id was not shown")
 
@@ -260,7 +260,7 @@ func TestQuestionDialog(t *testing.T) {
 		"done before it is shown": {[]string{"done"}, []string{first}, cancelled},
 	} {
 		t.Run(title, func(t *testing.T) {
-			q := newDesk(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{color, parts, name}})
+			q := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{color, parts, name}})
 			require.False(t, q.Refused)
 			require.Equal(t, tc.asked, answering(t, q, tc.answers...))
 			require.Equal(t, tc.want, q.Answers())
@@ -271,7 +271,7 @@ func TestQuestionDialog(t *testing.T) {
 // What one question looks like, and what it says of those before.
 func TestQuestionSteps(t *testing.T) {
 	parts := stream.Question{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B"}, MultiSelect: true}
-	q := newDesk(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{parts, parts}})
+	q := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{parts, parts}})
 	require.Empty(t, q.Before)
 	require.EqualValues(t, "2 questions: Which parts?; Which parts?", q.After[0].(protocol.ToolCall).Title)
 	step, _ := q.Next()
@@ -286,7 +286,7 @@ func TestQuestionSteps(t *testing.T) {
 	require.EqualValues(t, "(2 of 2) Which parts?", step.Choice.ToolCall.Title)
 	require.Len(t, step.Choice.Options, 3, "picks of the question before do not count")
 
-	one := newDesk(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Go?", Options: []string{"Yes"}}}})
+	one := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Go?", Options: []string{"Yes"}}}})
 	require.Empty(t, one.After)
 	step, _ = one.Next()
 	require.EqualValues(t, "Go?", step.Choice.ToolCall.Title)
@@ -303,7 +303,7 @@ func TestQuestionsInOneForm(t *testing.T) {
 		`{"action":"of later"}`: nil,
 		`null`:                  nil,
 	} {
-		q := newDesk(formed).Questions(ev)
+		q := newHarness(formed).Questions(ev)
 		require.Len(t, q.Before, 1)
 		require.Empty(t, q.After)
 		require.Equal(t, []string{"form"}, answering(t, q, result))
@@ -331,7 +331,7 @@ func TestQuestionsThatAreTold(t *testing.T) {
 		"one has no options": {named, []stream.Question{open, closed}, false, "Why?\n\nThis editor cannot give an answer here: please answer in your next prompt.\n\n"},
 		"all have options":   {named, []stream.Question{closed}, false, ""},
 	} {
-		q := newDesk(tc.client).Questions(quirks.QuestionAsked{Questions: tc.questions})
+		q := newHarness(tc.client).Questions(quirks.QuestionAsked{Questions: tc.questions})
 		require.Equal(t, tc.refused, q.Refused, name)
 		told := ""
 		for _, o := range q.Before {

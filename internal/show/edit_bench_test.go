@@ -17,7 +17,7 @@ const largestFile = 1 << 20
 
 // manyReplacements is a MultiEdit of 20,000 replacements in a file of a million
 // bytes.
-func manyReplacements(t testing.TB, s *desk) (tool string, raw json.RawMessage) {
+func manyReplacements(t testing.TB, s *harness) (tool string, raw json.RawMessage) {
 	t.Helper()
 	path := filepath.Join(s.cwd, "big.txt")
 	var changes []map[string]any
@@ -45,7 +45,7 @@ func manyFiles(t testing.TB) (tool string, raw json.RawMessage) {
 }
 
 // manyLines is a patch of equal lines for a file of a million bytes of them.
-func manyLines(t testing.TB, s *desk) (tool string, raw json.RawMessage) {
+func manyLines(t testing.TB, s *harness) (tool string, raw json.RawMessage) {
 	t.Helper()
 	s.disk[filepath.Join(s.cwd, "big.txt")] = strings.Repeat("a\n", largestFile/2)
 	raw, err := json.Marshal(map[string]any{"input": "*** Begin Patch\n*** Update File: big.txt\n" + strings.Repeat(" a\n", largestFile/4) + "-b\n+c\n*** End Patch"})

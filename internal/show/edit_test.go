@@ -15,7 +15,7 @@ import (
 )
 
 // planned are the changes of an input whose files were read.
-func planned(s *desk, tool string, raw json.RawMessage) []change {
+func planned(s *harness, tool string, raw json.RawMessage) []change {
 	s.read(inputFiles(tool, raw, s.cwd)...)
 	return s.plannedChanges(tool, raw)
 }

@@ -58,7 +58,7 @@ func TestFixtures(t *testing.T) {
 // player has a View show a recorded conversation, as the adapter does: what the recorded
 // client did is told to the normaliser, and what that makes of droid's words is shown.
 type player struct {
-	*desk
+	*harness
 	t        *testing.T
 	norm     *quirks.Normalizer
 	start    time.Time
@@ -74,7 +74,7 @@ type player struct {
 }
 
 func newPlayer(t *testing.T, c *fixture.Conversation, client protocol.ClientCapabilities) *player {
-	p := &player{desk: newDesk(client), t: t, norm: quirks.New(c.Protocol), version: c.Protocol, prompts: map[string]bool{}, steps: c.Steps}
+	p := &player{harness: newHarness(client), t: t, norm: quirks.New(c.Protocol), version: c.Protocol, prompts: map[string]bool{}, steps: c.Steps}
 	p.start = p.now
 	p.SetLinesFromOne(c.Protocol.Has(stream.CountsLinesFromOne))
 	p.disk["/workspace/notes.txt"] = "alpha\nbeta\n"

@@ -24,7 +24,7 @@ func callsOf(out []Output) (names []string) {
 // list of tasks that cannot be read is shown as a call. Updates do not repeat it. A
 // command of the user's own is no tool of droid's.
 func TestNameOfTool(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	input := json.RawMessage(`{"file_path":"/x/a.txt"}`)
 	out := d.Event(d.moment(), quirks.ToolStarted{ID: "t", Name: "Read", Input: json.RawMessage(`{}`)}, nil)
 	out = append(out, d.Event(d.moment(), quirks.ToolInput{ID: "t", Name: "Read", Input: input}, nil)...)

@@ -66,11 +66,11 @@ func TestShownBeforeARequest(t *testing.T) {
 			[]string{file + edited + "|diff", "notice new-1: " + edited + "\n\n**n.txt**\n\n```diff\n+x\n```\n\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newDesk(tc.client).Permission(askedAbout(commandAsked()), nil, Setting{Mode: stream.ModeNormal})
+			p := newHarness(tc.client).Permission(askedAbout(commandAsked()), nil, Setting{Mode: stream.ModeNormal})
 			require.Equal(t, tc.command, short(p.Before))
 			require.Empty(t, p.After)
 			ev := askedAbout(newFileAsked())
-			d := newDesk(tc.client)
+			d := newHarness(tc.client)
 			require.Equal(t, tc.file, short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before))
 		})
 	}
@@ -80,7 +80,7 @@ func TestShownBeforeARequest(t *testing.T) {
 func TestCommandThatTheClientShows(t *testing.T) {
 	own := protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true, OwnCommand: true}}
 	content := func(tool stream.PermissionToolUse) string {
-		step, _ := newDesk(own).Permission(askedAbout(tool), nil, Setting{Mode: stream.ModeNormal}).Next()
+		step, _ := newHarness(own).Permission(askedAbout(tool), nil, Setting{Mode: stream.ModeNormal}).Next()
 		return texts(step.Choice.ToolCall.Content)
 	}
 	require.Equal(t, always+"|Risk: medium", content(commandAsked()))
@@ -98,7 +98,7 @@ func TestCommandThatTheClientShows(t *testing.T) {
 // A request for several tools has an entry of its own. When it is answered, that ends,
 // and the edits show their own diffs.
 func TestRequestForSeveralTools(t *testing.T) {
-	d := newDesk(named)
+	d := newHarness(named)
 	d.event(started("c", "Execute", `{"command":"make"}`), started("e", "Create", `{"file_path":"n.txt","content":"x\n"}`))
 	ev := askedAbout(commandAsked(), newFileAsked())
 	files := d.texts(d.Needs(ev)...)
@@ -116,7 +116,7 @@ func TestRequestForSeveralTools(t *testing.T) {
 func TestSandboxTitle(t *testing.T) {
 	tool := newFileAsked()
 	tool.Confirmation, tool.Details = "sandbox_violation", stream.PermissionDetails{Violating: "Create", Target: "/out/n.txt", Operation: "write"}
-	p := newDesk(named).Permission(askedAbout(tool), nil, Setting{})
+	p := newHarness(named).Permission(askedAbout(tool), nil, Setting{})
 	step, _ := p.Next()
 	require.EqualValues(t, "Blocked by droid's sandbox (write to /out/n.txt): Create n.txt", step.Choice.ToolCall.Title)
 	require.Equal(t, []string{"tool_call_update e Create n.txt"}, short(p.After))
@@ -137,7 +137,7 @@ func TestPermissionTitles(t *testing.T) {
 // The life of an edit: planned from its input, as droid describes it when it asks, and as
 // the disk has it in the end.
 func TestLifeOfAnEdit(t *testing.T) {
-	d := newDesk(named)
+	d := newHarness(named)
 	d.disk["/workspace/a.txt"] = "one\ntwo\n"
 	input := `{"file_path":"a.txt","old_str":"two","new_str":"2"}`
 	begin := started("t", "Edit", input)
@@ -166,7 +166,7 @@ func TestLifeOfAnEdit(t *testing.T) {
 }
 
 func TestNeeds(t *testing.T) {
-	d := newDesk(named)
+	d := newHarness(named)
 	for name, tc := range map[string]struct {
 		ev   quirks.Event
 		want []string
@@ -192,7 +192,7 @@ func TestNeeds(t *testing.T) {
 // droid counts the lines of a file as its version does.
 func TestLinesOfADroid(t *testing.T) {
 	for fromOne, want := range map[bool]int{true: 7, false: 8} {
-		d := newDesk(named)
+		d := newHarness(named)
 		d.SetLinesFromOne(fromOne)
 		out := d.History(d.moment(), started("t", "Read", `{"file_path":"a.txt","offset":7}`))
 		require.Equal(t, want, out[0].(protocol.ToolCall).Locations[0].Line)
@@ -202,7 +202,7 @@ func TestLinesOfADroid(t *testing.T) {
 // What droid says of a call when it asks is what the call shows in the end, where nothing
 // better is known.
 func TestAskedIsWhatIsShownInTheEnd(t *testing.T) {
-	d := newDesk(named)
+	d := newHarness(named)
 	d.event(started("e", "Create", `{"file_path":"n.txt","content":"y\n"}`), ran("e"))
 	d.Permission(askedAbout(newFileAsked()), nil, Setting{})
 	out := d.Event(d.moment(), ended("e", "Create", "done"), nil)

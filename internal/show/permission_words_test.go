@@ -35,7 +35,7 @@ func TestWordsDialog(t *testing.T) {
 			[]string{choice, "form", choice, "form"}, Decision{Option: stream.OptionCancel, Words: "no"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newDesk(formed).Permission(planAsked(), nil, Setting{EditedPlan: true, Words: true})
+			p := newHarness(formed).Permission(planAsked(), nil, Setting{EditedPlan: true, Words: true})
 			require.Equal(t, tc.asked, answering(t, p, tc.answers...))
 			require.Equal(t, tc.want, p.Decision())
 		})
@@ -44,7 +44,7 @@ func TestWordsDialog(t *testing.T) {
 
 // The form says what is refused, and its option stands behind droid's refusal.
 func TestWordsForm(t *testing.T) {
-	p := newDesk(formed).Permission(planAsked(), nil, Setting{Words: true})
+	p := newHarness(formed).Permission(planAsked(), nil, Setting{Words: true})
 	step, _ := p.Next()
 	require.Equal(t, []protocol.PermissionOption{
 		{OptionID: stream.OptionCancel, Name: "No", Kind: acp.PermissionOptionKindRejectOnce},
@@ -70,7 +70,7 @@ func TestNoWordsOffered(t *testing.T) {
 	} {
 		ev, client, set := planAsked(), formed, Setting{Words: true}
 		change(&ev, &client, &set)
-		asked := answering(t, newDesk(client).Permission(ev, nil, set), "x")
+		asked := answering(t, newHarness(client).Permission(ev, nil, set), "x")
 		require.NotContains(t, asked[0], WordsOption, name)
 	}
 }

@@ -44,7 +44,7 @@ func TestNamedPlans(t *testing.T) {
 			`{"sessionUpdate":"plan","entries":[{"content":"Read","priority":"medium","status":"completed"}]}`,
 		}, "# Do it|Go on.\nThe plan is saved in /p.md"},
 	} {
-		d := newDesk(tc.client)
+		d := newHarness(tc.client)
 		d.Event(d.moment(), tasks, nil)
 		out := d.Event(d.moment(), ended("a", "TodoWrite", "TODO List Updated"), nil)
 		d.Event(d.moment(), spec, nil)

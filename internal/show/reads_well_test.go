@@ -84,7 +84,7 @@ func TestEachNoticeOnce(t *testing.T) {
 
 // A client that shows notices is told of repeated calls by these alone, in words.
 func TestRetriesAsNotices(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{Notices: true})
+	d := newHarness(protocol.ClientCapabilities{Notices: true})
 	var got []string
 	for _, ev := range []quirks.Retrying{{Attempt: 1, Reason: `429 {"error":{"message":"slow\ndown"}}`}, {Attempt: 2, Reason: `429 {"error":{"message":"slow\ndown"}}`},
 		{Attempt: 3, Reason: "overloaded"}, {Attempt: 4, Reason: "overloaded"}, {Attempt: 5, Reason: "overloaded"}, {Attempt: 6, Reason: "overloaded"}} {

@@ -35,16 +35,16 @@ type View struct {
 	newID        func() string
 	waysToLogIn  string
 
-	out        []Output                      // what the method that runs has shown so far
-	files      Files                         // read for the event that is being shown
-	past       bool                          // what is being shown is history
-	calls      map[string]toolView           // the open tool calls, by id
-	ids        map[string]struct{}           // of all tool calls so far
-	held       []heldCall                    // calls that are not announced yet, in order
-	hooks      map[string]stream.HookStarted // that run, by their id
-	border     border
-	retries    retries
-	compaction string // the id of the one that runs; "" for none
+	out         []Output                      // what the method that runs has shown so far
+	files       Files                         // read for the event that is being shown
+	past        bool                          // what is being shown is history
+	calls       map[string]toolView           // the open tool calls, by id
+	ids         map[string]struct{}           // of all tool calls so far
+	unannounced []unannounced                 // calls that are not announced yet, in order
+	hooks       map[string]stream.HookStarted // that run, by their id
+	border      border
+	retries     retries
+	compaction  string // the id of the one that runs; "" for none
 }
 
 // New returns the View of a session of which nothing has been shown.

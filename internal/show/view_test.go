@@ -14,7 +14,7 @@ import (
 )
 
 func TestTexts(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	require.Equal(t, []string{"text a: One.", "thought b: Hm.", "text c: \n\nTwo.", "text c: More."}, d.event(
 		quirks.Text{MessageID: "a", Text: "One."}, quirks.Text{MessageID: "b", Text: "Hm.", Thought: true},
 		quirks.Text{MessageID: "c", Text: "Two."}, quirks.Text{MessageID: "c", Text: "More."}))
@@ -31,15 +31,15 @@ func TestTexts(t *testing.T) {
 // What has to be seen is kept apart from the model's words, also where a call stands
 // between that the client holds back.
 func TestSayStandsApart(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	d.event(quirks.Text{MessageID: "a", Text: "On it."}, started("t", "LS", `{}`), ran("t"))
 	require.Equal(t, []string{"text new-1: \n\nLook.\n\n"}, short(d.Tell(Message("Look."))))
-	fresh := newDesk(protocol.ClientCapabilities{})
+	fresh := newHarness(protocol.ClientCapabilities{})
 	require.Equal(t, []string{"text new-1: Look.\n\n"}, short(fresh.Tell(Message("Look."))), "nothing was said before")
 }
 
 func TestAnswersThatBreakOff(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	require.Equal(t, []string{"notice new-1: The model's answer broke off; what it had said of it above is void. It answers again.\n\n"},
 		d.event(quirks.TextRetracted{MessageID: "a"}))
 	require.Empty(t, d.event(quirks.TextRestarted{MessageID: "a", Text: "Again.", VoidThought: 7}), "of thinking nothing need be said")
@@ -69,7 +69,7 @@ func TestRetries(t *testing.T) {
 		"two, once each": {append(row("busy", 1), row("busy", 1)...), first + first},
 		"two calls":      {append(row("busy", 3), row("busy", 1)...), first + "droid tried the model call again 3 times.\n\n" + first},
 	} {
-		d := newDesk(protocol.ClientCapabilities{})
+		d := newHarness(protocol.ClientCapabilities{})
 		got := ""
 		var out []Output
 		for _, ev := range tc.retries {
@@ -84,7 +84,7 @@ func TestRetries(t *testing.T) {
 		require.Equal(t, tc.want, got, name)
 		require.Empty(t, d.EndTurn(false), name)
 	}
-	broken := newDesk(protocol.ClientCapabilities{})
+	broken := newHarness(protocol.ClientCapabilities{})
 	told := 0
 	for _, ev := range row("busy", 9) {
 		for _, line := range append(broken.event(ev), broken.event(quirks.Text{MessageID: "a", Text: "Half "})...) {
@@ -94,7 +94,7 @@ func TestRetries(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, told, "an answer that breaks off each time is one call")
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	d.event(row("busy", 3)...)
 	require.Empty(t, d.EndTurn(true), "nobody waits for it any more")
 	require.Empty(t, d.EndTurn(false))
@@ -105,13 +105,13 @@ func TestCompaction(t *testing.T) {
 	over := quirks.Other{Event: stream.SessionCompacted{RemovedCount: 7}}
 	full := []string{"notice new-1: " + WindowFull + " ", "notice new-1: 7 messages became a summary.\n\n"}
 	for name, events := range map[string][]quirks.Event{"both": {began, began, over}, "the end alone": {over}} {
-		require.Equal(t, full, newDesk(protocol.ClientCapabilities{}).event(events...), name)
+		require.Equal(t, full, newHarness(protocol.ClientCapabilities{}).event(events...), name)
 		require.Equal(t, []string{"compaction new-1 in_progress", "compaction new-1 completed"},
-			newDesk(protocol.ClientCapabilities{Compaction: true}).event(events...), name)
+			newHarness(protocol.ClientCapabilities{Compaction: true}).event(events...), name)
 	}
-	require.Empty(t, newDesk(protocol.ClientCapabilities{}).event(quirks.Other{Event: stream.WorkingStateChanged{State: "of the future"}}))
+	require.Empty(t, newHarness(protocol.ClientCapabilities{}).event(quirks.Other{Event: stream.WorkingStateChanged{State: "of the future"}}))
 	for end, want := range map[CompactionEnd]string{Compacted: "Done.", CompactionFailed: "It failed.", CompactionCancelled: "It was cancelled."} {
-		d := newDesk(protocol.ClientCapabilities{})
+		d := newHarness(protocol.ClientCapabilities{})
 		require.Empty(t, d.EndCompaction(end), "none has begun")
 		require.False(t, d.Compacting())
 		require.Equal(t, []string{"notice new-1: " + UserAsked + " "}, short(d.BeginCompaction(UserAsked)))
@@ -121,7 +121,7 @@ func TestCompaction(t *testing.T) {
 		require.False(t, d.Compacting())
 	}
 	for cancelled, want := range map[bool]string{true: "cancelled", false: "completed"} {
-		d := newDesk(protocol.ClientCapabilities{Compaction: true})
+		d := newHarness(protocol.ClientCapabilities{Compaction: true})
 		d.event(began)
 		require.Equal(t, []string{"compaction new-1 " + want}, short(d.EndTurn(cancelled)), "with its turn")
 	}
@@ -130,7 +130,7 @@ func TestCompaction(t *testing.T) {
 func TestHooks(t *testing.T) {
 	var begun stream.HookStarted
 	require.NoError(t, json.Unmarshal([]byte(`{"hookId":"1","hookEventName":"PreToolUse","hookCommands":[{"command":"fine"},{"command":"lint\n-x"}]}`), &begun))
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	end := stream.HookCompleted{HookID: "1", Results: []stream.HookResult{{ExitCode: 0, Stdout: "good"}, {ExitCode: 2, Stderr: "no good\n", Stdout: "said"}, {ExitCode: 3}}}
 	require.Equal(t, []string{"report The PreToolUse hook `lint …` failed with exit code 2.\nno good", "report The PreToolUse hook `` failed with exit code 3."},
 		d.event(quirks.Other{Event: begun}, quirks.Other{Event: end}))
@@ -142,7 +142,7 @@ func TestHooks(t *testing.T) {
 func TestLostLines(t *testing.T) {
 	for kind, want := range map[string]string{"tool_call": "a tool call", "": "something (of no known kind)", "odd": "something (odd)",
 		"request_permission": "a request for permission, which is refused therefore"} {
-		got := newDesk(protocol.ClientCapabilities{}).event(quirks.Other{Event: stream.Lost{Type: kind, Size: 314_572_800}})
+		got := newHarness(protocol.ClientCapabilities{}).event(quirks.Other{Event: stream.Lost{Type: kind, Size: 314_572_800}})
 		require.Equal(t, []string{"notice new-1: droid sent " + want + " of 314.6 MB. That is lost, as droid-acp reads 268.4 MB at once at most. " +
 			"The session goes on; ask for less at a time, or have it written to a file.\n\n"}, got)
 	}
@@ -150,7 +150,7 @@ func TestLostLines(t *testing.T) {
 
 // What a cancelled turn still says is not missed, but for the ends of what was begun.
 func TestDroppable(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	d.event(started("t", "LS", `{}`))
 	for _, ev := range []quirks.Event{quirks.Text{}, quirks.TextRetracted{}, quirks.TextRestarted{}, quirks.Notice{}, quirks.Retrying{}, quirks.ToolStarted{},
 		quirks.ToolInput{}, quirks.ToolRunning{ID: "t"}, quirks.ToolProgress{ID: "t"}, quirks.ToolEnded{ID: "u"}} {
@@ -163,7 +163,7 @@ func TestDroppable(t *testing.T) {
 }
 
 func TestHistoryOfAConversation(t *testing.T) {
-	d := newDesk(protocol.ClientCapabilities{})
+	d := newHarness(protocol.ClientCapabilities{})
 	d.disk["/workspace/a.txt"] = "one\n"
 	var got []string
 	for _, ev := range []quirks.Event{

@@ -67,17 +67,17 @@ type stored struct {
 	dirs []directory
 }
 
-var errHeld = errors.New("it is open in another window or program of yours; close it there first")
+var errOpenElsewhere = errors.New("it is open in another window or program of yours; close it there first")
 
 // free is an error when somebody holds a session, or may hold it.
 func (s *Store) free(id string) error {
-	held, err := s.held(id)
+	held, err := s.isOpen(id)
 	if err != nil {
 		return fmt.Errorf("it cannot be told whether another window or program of yours has it open (%w); if none has, remove its file in %s and try again",
 			err, filepath.Join(filepath.Dir(s.root), openName))
 	}
 	if held {
-		return errHeld
+		return errOpenElsewhere
 	}
 	return nil
 }

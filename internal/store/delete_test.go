@@ -340,13 +340,13 @@ func TestDeleteGoesBackOverNothing(t *testing.T) {
 	require.FileExists(t, filepath.Join(s.bins()[0], dir, "busy"+transcript))
 }
 
-func TestDeleteOfAHeldSession(t *testing.T) {
+func TestDeleteOfAnOpenSession(t *testing.T) {
 	s := newStore(t)
 	path := s.session("mine", abs("/w"), 1)
 	other := New(s.root, s.log)
-	release, err := s.Hold("mine")
+	release, err := s.MarkOpen("mine")
 	require.NoError(t, err)
-	again, err := other.Hold("mine")
+	again, err := other.MarkOpen("mine")
 	require.NoError(t, err, "several may hold it")
 
 	require.ErrorContains(t, s.Delete("mine"), "close it there first")
@@ -359,7 +359,7 @@ func TestDeleteOfAHeldSession(t *testing.T) {
 	require.NoFileExists(t, path)
 	require.Empty(t, filesIn(t, filepath.Join(filepath.Dir(s.root), openName)))
 
-	_, err = s.Hold("../mine")
+	_, err = s.MarkOpen("../mine")
 	require.Error(t, err)
 	path = s.session("died", abs("/w"), 1) // its holder left the file behind
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(s.root), openName, "died"), nil, 0o600))
@@ -371,16 +371,16 @@ func TestDeleteOfAHeldSession(t *testing.T) {
 // What processes that were killed have left does not gather.
 func TestHoldSweepsWhatIsLeft(t *testing.T) {
 	s := newStore(t)
-	kept, err := s.Hold("kept")
+	kept, err := s.MarkOpen("kept")
 	require.NoError(t, err)
 	dir := filepath.Join(filepath.Dir(s.root), openName)
 	for _, id := range []string{"died", "died too"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, id), nil, 0o600))
 	}
-	release, err := s.Hold("mine")
+	release, err := s.MarkOpen("mine")
 	require.NoError(t, err)
 	require.Len(t, filesIn(t, dir), 2)
-	require.True(t, s.Held("kept"))
+	require.True(t, s.IsOpen("kept"))
 	release()
 	kept()
 	require.Empty(t, filesIn(t, dir))
@@ -393,12 +393,12 @@ func TestHoldAtOnce(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 200 {
-				release, err := s.Hold("mine")
+				release, err := s.MarkOpen("mine")
 				if err != nil {
 					t.Errorf("holding: %v", err)
 					return
 				}
-				if !s.Held("mine") {
+				if !s.IsOpen("mine") {
 					t.Error("it is held and nobody sees it")
 				}
 				release()
@@ -406,5 +406,5 @@ func TestHoldAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.False(t, s.Held("mine"))
+	require.False(t, s.IsOpen("mine"))
 }

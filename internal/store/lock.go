@@ -1,7 +1,7 @@
 package store
 
 // Lock is what somebody holds who has one session open after the other. It is taken
-// elsewhere (Store.Hold), since the disk may take its time. It is not safe for concurrent
+// elsewhere (Store.MarkOpen), since the disk may take its time. It is not safe for concurrent
 // use; the zero value locks nothing.
 type Lock struct {
 	id      string // "" for none

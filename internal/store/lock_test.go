@@ -36,10 +36,10 @@ func TestLock(t *testing.T) {
 // TestNone: in a store without a place nothing is noted, and nothing is found.
 func TestNone(t *testing.T) {
 	s := None()
-	release, err := s.Hold("a")
+	release, err := s.MarkOpen("a")
 	require.NoError(t, err)
 	release()
-	require.False(t, s.Held("a"))
+	require.False(t, s.IsOpen("a"))
 	_, err = s.Find("a")
 	require.ErrorIs(t, err, errNone)
 	require.Empty(t, s.Title("a"))

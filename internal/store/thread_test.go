@@ -211,9 +211,9 @@ func TestDeleteOfAThread(t *testing.T) {
 	s.goesOn("b", "c", 2)
 	before := filesIn(t, s.root)
 
-	release, err := s.Hold("b")
+	release, err := s.MarkOpen("b")
 	require.NoError(t, err)
-	require.ErrorIs(t, s.Delete(s.Thread("a")...), errHeld)
+	require.ErrorIs(t, s.Delete(s.Thread("a")...), errOpenElsewhere)
 	require.Equal(t, before, filesIn(t, s.root))
 	release()
 

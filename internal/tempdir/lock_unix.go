@@ -10,9 +10,9 @@ import (
 	"droid-acp/internal/files"
 )
 
-// hold locks a new directory. On a file system that has no locks there is none, and
+// lock locks a new directory. On a file system that has no locks there is none, and
 // nobody else can take the directory for nobody's.
-func hold(path string) (*os.File, error) {
+func lock(path string) (*os.File, error) {
 	f, err := open(path)
 	if err != nil {
 		return nil, err

@@ -32,11 +32,11 @@ func Make(kind, id string) (dir *Dir, left []string, err error) {
 	if err = os.Mkdir(unnamed, 0o700); err != nil {
 		return nil, left, err
 	}
-	if dir.lock, err = hold(unnamed); err == nil {
+	if dir.lock, err = lock(unnamed); err == nil {
 		err = os.Rename(unnamed, dir.Path)
 	}
 	if err != nil {
-		dir.letGo()
+		dir.unlock()
 		_ = os.Remove(unnamed) // it is empty
 		return nil, left, err
 	}
@@ -46,11 +46,11 @@ func Make(kind, id string) (dir *Dir, left []string, err error) {
 // Remove removes the directory with all that is in it.
 func (d *Dir) Remove() error {
 	err := os.RemoveAll(d.Path)
-	d.letGo()
+	d.unlock()
 	return err
 }
 
-func (d *Dir) letGo() {
+func (d *Dir) unlock() {
 	if d.lock != nil {
 		_ = d.lock.Close() // ends the lock
 	}

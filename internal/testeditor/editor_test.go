@@ -15,7 +15,7 @@ import (
 )
 
 func TestRead(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{}, func(t *testing.T, d *harness) {
 		d.write("a", "one\n")
 		require.Equal(t, "one\n", d.read("a"))
 		require.NoError(t, d.Type(d.path("a"), func(text string) string { return text + "two\n" }))
@@ -30,7 +30,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestNotFound(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{}, func(t *testing.T, d *harness) {
 		outside := t.TempDir() + "/file"
 		require.NoError(t, os.WriteFile(outside, nil, 0o644))
 		for _, path := range []string{d.path("absent"), outside, d.path("../file"), "relative"} {
@@ -60,7 +60,7 @@ func TestEncoding(t *testing.T) {
 		"empty":        {"", "", "a\r\n", "a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, Options{}, func(t *testing.T, d *desk) {
+			inBubble(t, Options{}, func(t *testing.T, d *harness) {
 				d.write("f", tc.disk)
 				require.Equal(t, tc.text, d.read("f"))
 				d.edit("f", tc.write)
@@ -73,7 +73,7 @@ func TestEncoding(t *testing.T) {
 			})
 		})
 	}
-	inBubble(t, Options{}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{}, func(t *testing.T, d *harness) {
 		d.write("f", "\xff")
 		_, err := d.ReadTextFile(t.Context(), d.path("f"))
 		require.EqualError(t, err, "the file is not in UTF-8")
@@ -81,7 +81,7 @@ func TestEncoding(t *testing.T) {
 }
 
 func TestNewFile(t *testing.T) {
-	inBubble(t, Options{Format: func(_, text string) string { return text + "formatted\n" }}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Format: func(_, text string) string { return text + "formatted\n" }}, func(t *testing.T, d *harness) {
 		d.edit("new/dir/f", "a\n")
 		d.requireDisk("new/dir/f", "a\nformatted\n")
 		d.requireReview("new/dir/f", "", "a\nformatted\n")
@@ -103,7 +103,7 @@ func TestNewFile(t *testing.T) {
 
 // TestNewFileOfBoth: a file that the agent has created and the user edited stays.
 func TestNewFileOfBoth(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{}, func(t *testing.T, d *harness) {
 		d.edit("f", "a\n")
 		require.NoError(t, d.Type(d.path("f"), func(text string) string { return text + "user\n" }))
 		require.NoError(t, d.Reject(d.path("f")))
@@ -115,7 +115,7 @@ func TestNewFileOfBoth(t *testing.T) {
 
 // TestModeAndLinks: a save keeps the mode bits, goes through links and leaves nothing.
 func TestModeAndLinks(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{}, func(t *testing.T, d *harness) {
 		require.NoError(t, os.Mkdir(d.path("dir"), 0o755))
 		d.write("dir/script", "a\n")
 		require.NoError(t, os.Chmod(d.path("dir/script"), 0o751))
@@ -140,7 +140,7 @@ func TestModeAndLinks(t *testing.T) {
 
 // TestReadOnly: the edit is in the buffer, not in the file, and the agent gets an error.
 func TestReadOnly(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{}, func(t *testing.T, d *harness) {
 		require.NoError(t, os.Chmod(d.write("f", "a\n"), 0o444))
 		d.read("f")
 		require.ErrorIs(t, d.WriteTextFile(t.Context(), d.path("f"), "b\n"), fs.ErrPermission)
@@ -156,7 +156,7 @@ func TestReadOnly(t *testing.T) {
 // TestBaseOfWrites: a write is compared with what was read last, a second write as well,
 // and with the buffer only where nothing was read.
 func TestBaseOfWrites(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{}, func(t *testing.T, d *harness) {
 		d.write("f", "a\nb\nc\n")
 		d.read("f")
 		require.NoError(t, d.Type(d.path("f"), func(text string) string { return "0\n" + text }))
@@ -175,7 +175,7 @@ func TestBaseOfWrites(t *testing.T) {
 }
 
 func TestFormat(t *testing.T) {
-	inBubble(t, Options{Format: func(_, text string) string { return strings.ReplaceAll(text, "\t", "    ") }}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Format: func(_, text string) string { return strings.ReplaceAll(text, "\t", "    ") }}, func(t *testing.T, d *harness) {
 		d.write("f", "\ta\nb\n")
 		d.read("f")
 		d.edit("f", "\ta\n\tb\n")
@@ -191,7 +191,7 @@ func TestFormat(t *testing.T) {
 
 // TestReview: the user's edits are no change to review, and Reject leaves them.
 func TestReview(t *testing.T) {
-	inBubble(t, Options{Delay: constant(time.Second)}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Delay: constant(time.Second)}, func(t *testing.T, d *harness) {
 		d.write("f", "a\nb\nc\n")
 		d.read("f")
 		d.edit("f", "a\nB\nc\n")
@@ -233,7 +233,7 @@ func TestFailures(t *testing.T) {
 		},
 		Fail: func(_, _ string) error { return fail },
 	}
-	inBubble(t, o, func(t *testing.T, d *desk) {
+	inBubble(t, o, func(t *testing.T, d *harness) {
 		d.write("f", "a\n")
 		start := time.Now()
 		require.Equal(t, "a\n", d.read("f"))
@@ -259,7 +259,7 @@ func TestFailures(t *testing.T) {
 func TestClose(t *testing.T) {
 	inBubble(t, Options{Load: constant(time.Hour), Slow: func(method, _ string) time.Duration {
 		return map[string]time.Duration{WriteMethod: time.Hour}[method]
-	}}, func(t *testing.T, d *desk) {
+	}}, func(t *testing.T, d *harness) {
 		d.write("f", "a\n")
 		var waiting sync.WaitGroup
 		for range 2 { // one loads, one waits for that
@@ -280,7 +280,7 @@ func TestClose(t *testing.T) {
 
 // TestAtOnce: methods may be called at once.
 func TestAtOnce(t *testing.T) {
-	inBubble(t, Options{Delay: constant(3 * time.Millisecond), Load: constant(time.Millisecond), Format: func(_, text string) string { return text }}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Delay: constant(3 * time.Millisecond), Load: constant(time.Millisecond), Format: func(_, text string) string { return text }}, func(t *testing.T, d *harness) {
 		d.write("f", "a\nb\nc\n")
 		var all sync.WaitGroup
 		for i := range 8 {

@@ -14,20 +14,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// desk is an editor with a project.
-type desk struct {
+// harness is an editor with a project.
+type harness struct {
 	*Editor
 	t    *testing.T
 	root string
 }
 
 // inBubble runs a test with an editor on the bubble's clock.
-func inBubble(t *testing.T, o Options, test func(t *testing.T, d *desk)) {
+func inBubble(t *testing.T, o Options, test func(t *testing.T, d *harness)) {
 	t.Helper()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		o.Root = root
-		d := &desk{New(o), t, root}
+		d := &harness{New(o), t, root}
 		defer d.Close()
 		test(t, d)
 	})
@@ -35,56 +35,56 @@ func inBubble(t *testing.T, o Options, test func(t *testing.T, d *desk)) {
 
 func constant(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
-func (d *desk) path(name string) string { return filepath.Join(d.root, name) }
+func (d *harness) path(name string) string { return filepath.Join(d.root, name) }
 
 // write writes a file on the disk, not through the editor.
-func (d *desk) write(name, content string) string {
+func (d *harness) write(name, content string) string {
 	d.t.Helper()
 	require.NoError(d.t, os.WriteFile(d.path(name), []byte(content), 0o644))
 	return d.path(name)
 }
 
-func (d *desk) requireDisk(name, content string) {
+func (d *harness) requireDisk(name, content string) {
 	d.t.Helper()
 	got, err := os.ReadFile(d.path(name))
 	require.NoError(d.t, err)
 	require.Equal(d.t, content, string(got))
 }
 
-func (d *desk) requireBuffer(name, text string) {
+func (d *harness) requireBuffer(name, text string) {
 	d.t.Helper()
 	got, open := d.Buffer(d.path(name))
 	require.True(d.t, open)
 	require.Equal(d.t, text, got)
 }
 
-func (d *desk) requireReview(name, base, now string) {
+func (d *harness) requireReview(name, base, now string) {
 	d.t.Helper()
 	gotBase, gotNow, listed := d.Review(d.path(name))
 	require.True(d.t, listed)
 	require.Equal(d.t, []string{base, now}, []string{gotBase, gotNow})
 }
 
-func (d *desk) requireNotListed(name string) {
+func (d *harness) requireNotListed(name string) {
 	d.t.Helper()
 	_, _, listed := d.Review(d.path(name))
 	require.False(d.t, listed)
 	require.NotContains(d.t, d.Listed(), d.path(name))
 }
 
-func (d *desk) read(name string) string {
+func (d *harness) read(name string) string {
 	d.t.Helper()
 	text, err := d.ReadTextFile(d.t.Context(), d.path(name))
 	require.NoError(d.t, err)
 	return text
 }
 
-func (d *desk) edit(name, text string) {
+func (d *harness) edit(name, text string) {
 	d.t.Helper()
 	require.NoError(d.t, d.WriteTextFile(d.t.Context(), d.path(name), text))
 }
 
-func (d *desk) requireNothingLeft() {
+func (d *harness) requireNothingLeft() {
 	d.t.Helper()
 	require.NoError(d.t, filepath.WalkDir(d.root, func(path string, _ fs.DirEntry, err error) error {
 		require.NotContains(d.t, filepath.Base(path), ".testeditor-")

@@ -16,10 +16,10 @@ const (
 
 // order is a way to bring droid's edit of a file into the editor. Between droid's write
 // and the next step some time passes.
-type order func(d *desk, passes time.Duration)
+type order func(d *harness, passes time.Duration)
 
 // naive takes no notice of the watcher.
-func naive(d *desk, passes time.Duration) {
+func naive(d *harness, passes time.Duration) {
 	d.read("f")
 	d.write("f", newText)
 	time.Sleep(passes)
@@ -27,7 +27,7 @@ func naive(d *desk, passes time.Duration) {
 }
 
 // careful puts the old text back and waits until the editor surely has it.
-func careful(d *desk, passes time.Duration) {
+func careful(d *harness, passes time.Duration) {
 	d.read("f")
 	d.write("f", newText)
 	time.Sleep(passes)
@@ -48,7 +48,7 @@ type outcome struct {
 }
 
 func follow(t *testing.T, o Options, passes time.Duration, how order) (got outcome) {
-	inBubble(t, o, func(t *testing.T, d *desk) {
+	inBubble(t, o, func(t *testing.T, d *harness) {
 		d.write("f", oldText)
 		how(d, passes)
 		time.Sleep(10 * time.Second)
@@ -107,7 +107,7 @@ func TestOrders(t *testing.T) {
 func TestReloadUnderWay(t *testing.T) {
 	o := Options{Delay: constant(30 * time.Millisecond), Load: constant(12 * time.Millisecond)}
 	require.Equal(t, outcome{rejected: newText}, follow(t, o, 0, careful))
-	require.Equal(t, outcome{reviewable: true, rejected: oldText}, follow(t, o, 0, func(d *desk, passes time.Duration) {
+	require.Equal(t, outcome{reviewable: true, rejected: oldText}, follow(t, o, 0, func(d *harness, passes time.Duration) {
 		careful(d, passes)
 		time.Sleep(20 * time.Millisecond)
 		require.Equal(d.t, oldText, d.read("f"))
@@ -117,7 +117,7 @@ func TestReloadUnderWay(t *testing.T) {
 
 // TestNothingToReview: what is on the disk and in the buffer already is no edit.
 func TestNothingToReview(t *testing.T) {
-	inBubble(t, Options{Delay: constant(30 * time.Millisecond)}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Delay: constant(30 * time.Millisecond)}, func(t *testing.T, d *harness) {
 		d.write("f", oldText)
 		d.read("f")
 		d.write("f", newText)

@@ -12,7 +12,7 @@ import (
 
 // TestReload: a file that changed on the disk is there after its delay, not before.
 func TestReload(t *testing.T) {
-	inBubble(t, Options{Delay: constant(250 * time.Millisecond), Load: constant(50 * time.Millisecond)}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Delay: constant(250 * time.Millisecond), Load: constant(50 * time.Millisecond)}, func(t *testing.T, d *harness) {
 		d.write("f", "a\n")
 		require.NoError(t, d.Open(d.path("f")))
 		d.write("f", "b\r\n")
@@ -29,7 +29,7 @@ func TestReload(t *testing.T) {
 
 // TestReloadOfLargeFile: it is noticed by time, size and inode.
 func TestReloadOfLargeFile(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{}, func(t *testing.T, d *harness) {
 		large := strings.Repeat("a line\n", 300_000)
 		d.write("f", large)
 		require.NoError(t, d.Open(d.path("f")))
@@ -47,7 +47,7 @@ func TestReloadOfLargeFile(t *testing.T) {
 
 // TestNoReloadOfDirtyBuffer: unsaved changes stay.
 func TestNoReloadOfDirtyBuffer(t *testing.T) {
-	inBubble(t, Options{Delay: constant(time.Second)}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Delay: constant(time.Second)}, func(t *testing.T, d *harness) {
 		d.write("f", "a\n")
 		require.NoError(t, d.Type(d.path("f"), func(text string) string { return text + "typed\n" }))
 		d.write("f", "b\n")
@@ -62,7 +62,7 @@ func TestNoReloadOfDirtyBuffer(t *testing.T) {
 // TestOwnSaves are no changes on the disk.
 func TestOwnSaves(t *testing.T) {
 	var looks atomic.Int32
-	inBubble(t, Options{Delay: func() time.Duration { looks.Add(1); return 0 }}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Delay: func() time.Duration { looks.Add(1); return 0 }}, func(t *testing.T, d *harness) {
 		d.write("f", "a\n")
 		for _, text := range []string{"b\n", "c\n", "d\n"} {
 			d.read("f")
@@ -81,7 +81,7 @@ func TestOwnSaves(t *testing.T) {
 // The buffer has the file's text again after the next look at the disk, but then the edit
 // is nothing to review.
 func TestLateReload(t *testing.T) {
-	inBubble(t, Options{Delay: constant(30 * time.Millisecond), Load: constant(100 * time.Millisecond)}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Delay: constant(30 * time.Millisecond), Load: constant(100 * time.Millisecond)}, func(t *testing.T, d *harness) {
 		d.write("f", "a\n")
 		d.read("f")
 		d.write("f", "a\nother\n")
@@ -106,7 +106,7 @@ func TestNewerReload(t *testing.T) {
 		default:
 			return 10 * time.Millisecond
 		}
-	}}, func(t *testing.T, d *desk) {
+	}}, func(t *testing.T, d *harness) {
 		loads <- 0                      // of the open
 		loads <- 500 * time.Millisecond // of the first reload
 		d.write("f", "a\n")
@@ -121,7 +121,7 @@ func TestNewerReload(t *testing.T) {
 
 // TestDeleted: the text of a file that is gone stays, and the file may come back.
 func TestDeleted(t *testing.T) {
-	inBubble(t, Options{Delay: constant(100 * time.Millisecond)}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Delay: constant(100 * time.Millisecond)}, func(t *testing.T, d *harness) {
 		d.write("f", "a\nb\n")
 		d.read("f")
 		d.edit("f", "A\nb\n")
@@ -151,7 +151,7 @@ func TestDeleted(t *testing.T) {
 // TestChangedWhileOpened: while a file is opened, all wait for the one text, and a change of the file
 // in between comes as a reload.
 func TestChangedWhileOpened(t *testing.T) {
-	inBubble(t, Options{Load: constant(100 * time.Millisecond)}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Load: constant(100 * time.Millisecond)}, func(t *testing.T, d *harness) {
 		d.write("f", "a\n")
 		other := make(chan string)
 		go func() { other <- d.read("f") }()
@@ -169,7 +169,7 @@ func TestChangedWhileOpened(t *testing.T) {
 
 // TestMindsTimes: an editor that minds times asks when it finds another than it knows.
 func TestMindsTimes(t *testing.T) {
-	inBubble(t, Options{Delay: constant(time.Hour), MindsTimes: true}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Delay: constant(time.Hour), MindsTimes: true}, func(t *testing.T, d *harness) {
 		d.write("f", "a\n")
 		require.NoError(t, d.Open(d.path("f")))
 		require.Equal(t, "a\n", d.read("f"))
@@ -187,7 +187,7 @@ func TestMindsTimes(t *testing.T) {
 // TestBeside: an editor that writes to the disk has the text only when it reloads it, and keeps
 // what is unsaved.
 func TestBeside(t *testing.T) {
-	inBubble(t, Options{Delay: constant(30 * time.Millisecond), Beside: true}, func(t *testing.T, d *desk) {
+	inBubble(t, Options{Delay: constant(30 * time.Millisecond), Beside: true}, func(t *testing.T, d *harness) {
 		d.write("f", "a\n")
 		require.NoError(t, d.Open(d.path("f")))
 		d.edit("f", "b\n")

@@ -13,15 +13,15 @@ import (
 	"droid-acp/internal/show"
 )
 
-// teller shows the calls of one of droid's tools: what its input says, and how it ended.
+// renderer shows the calls of one of droid's tools: what its input says, and how it ended.
 // Either may be nil.
-type teller struct {
+type renderer struct {
 	started func(b *builder, c *call)
 	ended   func(b *builder, c *call, ev quirks.ToolEnded)
 }
 
-// tellers are droid's tools that are not shown as most are, by their names.
-var tellers = map[string]teller{
+// renderers are droid's tools that are not shown as most are, by their names.
+var renderers = map[string]renderer{
 	"Execute":      {startedCommand, endedCommand},
 	"Create":       {startedEdit, endedEdit},
 	"Edit":         {startedEdit, endedEdit},
@@ -33,11 +33,11 @@ var tellers = map[string]teller{
 	"Task":         {startedSubagent, endedSubagent},
 }
 
-func tellerOf(tool string) teller {
-	if t, ok := tellers[tool]; ok {
+func rendererOf(tool string) renderer {
+	if t, ok := renderers[tool]; ok {
 		return t
 	}
-	return teller{startedOther, endedOther}
+	return renderer{startedOther, endedOther}
 }
 
 // started adds a call.
@@ -46,7 +46,7 @@ func (b *builder) started(ev quirks.ToolStarted) {
 	title := strings.TrimSpace(strings.TrimPrefix(show.Title(ev.Name, ev.Input, b.CWD), label))
 	c := &call{b.page.Call(export.Call{Tool: label, Title: title}), ev.Input}
 	b.calls[ev.ID] = c
-	tellerOf(ev.Name).started(b, c)
+	rendererOf(ev.Name).started(b, c)
 }
 
 // ended completes a call. Its images are shown whatever the tool is.
@@ -62,7 +62,7 @@ func (b *builder) ended(ev quirks.ToolEnded) {
 	case ev.IsError:
 		c.State, c.Folded = export.Failed, false
 	}
-	tellerOf(ev.Name).ended(b, c, ev)
+	rendererOf(ev.Name).ended(b, c, ev)
 	for _, r := range show.ResultContent(ev.Content) {
 		if r.Content != nil && r.Content.Text == nil {
 			c.Image(r.Content.MimeType, r.Content.Data)

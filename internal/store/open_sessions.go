@@ -17,18 +17,18 @@ import (
 // one still does.
 const openName = "droid-acp-open"
 
-// swept is how many files one Hold checks for processes that died.
+// swept is how many files one MarkOpen checks for processes that died.
 const swept = 100
 
-// Hold notes for all processes that a droid has this session open, so that none
+// MarkOpen notes for all processes that a droid has this session open, so that none
 // deletes it. Several may hold it. It is held until release is called, or until
 // the process ends. Where files cannot be locked (NFS without its lock service), nobody
 // sees it, and the log says so once. Nobody sees it either where droid keeps no sessions.
-func (s *Store) Hold(id string) (release func(), err error) {
+func (s *Store) MarkOpen(id string) (release func(), err error) {
 	if s.err == errNone {
 		return func() {}, nil
 	}
-	path, err := s.holdPath(id)
+	path, err := s.markPath(id)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
@@ -54,23 +54,23 @@ func (s *Store) noLocks(dir string, err error) {
 	})
 }
 
-// Held reports whether any process is known to hold the session, this one included.
-func (s *Store) Held(id string) bool {
-	held, err := s.held(id)
+// IsOpen reports whether any process is known to hold the session, this one included.
+func (s *Store) IsOpen(id string) bool {
+	held, err := s.isOpen(id)
 	return held && err == nil
 }
 
-// held reports whether a process holds the session; the error says that it cannot be told. It
+// isOpen reports whether a process holds the session; the error says that it cannot be told. It
 // removes the file that a process left when it died.
-func (s *Store) held(id string) (held bool, err error) {
-	path, err := s.holdPath(id)
+func (s *Store) isOpen(id string) (held bool, err error) {
+	path, err := s.markPath(id)
 	if err != nil {
 		return false, nil // nobody can hold it
 	}
 	return s.locks.Shared(path)
 }
 
-func (s *Store) holdPath(id string) (string, error) {
+func (s *Store) markPath(id string) (string, error) {
 	if s.err != nil {
 		return "", s.err
 	}

@@ -11,11 +11,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// Desk is what one session has open.
-type Desk struct {
+// Overlay is the files of the editor as one process of droid sees them: what it has read, what
+// its open calls hold, and which texts the editor has not saved.
+type Overlay struct {
 	files  *Files
 	editor Editor
-	o      DeskOptions
+	o      OverlayOptions
 
 	mu           sync.Mutex
 	closed       bool
@@ -27,8 +28,8 @@ type Desk struct {
 	stale        map[string]bool                 // files of which the editor is not asked any more, see distrust
 }
 
-// DeskOptions say what a session's client is like.
-type DeskOptions struct {
+// OverlayOptions say what the client is like.
+type OverlayOptions struct {
 	// KeepTimes is for a client that asks its user what to do when a file has another mtime
 	// than after its own last write (Emacs with agent-shell): that mtime is left as it is, and
 	// droid finds the mtime that it knows only while its edit runs. Other clients do
@@ -45,16 +46,16 @@ type known struct {
 
 // call is an edit that was announced.
 type call struct {
-	files []*held
+	files []*lockedFile
 	times map[string]time.Time // mtimes that the files had when it was paused, by resolved path
 	busy  bool                 // Before or After works on it
 	ended bool                 // whoever works on it lets its files go
 }
 
-// held is a file of a call, locked.
-type held struct {
+// lockedFile is a file of a call, locked.
+type lockedFile struct {
 	location
-	desk     *Desk
+	overlay  *Overlay
 	release  func()
 	old      *content  // the text before the edit; nil when the file is new
 	direct   string    // why the file does not pass through the editor; "" when it does
@@ -63,16 +64,16 @@ type held struct {
 	paused   time.Time // the mtime with which droid found it before the user was asked; zero for none
 }
 
-// Desk is a new desk for a session whose client has this editor.
-func (f *Files) Desk(editor Editor, o DeskOptions) *Desk {
-	return &Desk{
+// Overlay is a new overlay for a session whose client has this editor.
+func (f *Files) Overlay(editor Editor, o OverlayOptions) *Overlay {
+	return &Overlay{
 		files: f, editor: editor, o: o, known: make(map[string]known), calls: make(map[string]*call),
 		paused: make(map[string]map[string]time.Time), privateFiles: make(map[string][]*files.Private), stale: make(map[string]bool),
 	}
 }
 
 // mtime is that of the old text, as the editor knows it.
-func (h *held) mtime() time.Time {
+func (h *lockedFile) mtime() time.Time {
 	if !h.trueTime.IsZero() {
 		return h.trueTime
 	}
@@ -80,24 +81,24 @@ func (h *held) mtime() time.Time {
 }
 
 // Close ends the session's work: calls that wait are dropped, and no private file can be read any more.
-func (d *Desk) Close() {
+func (d *Overlay) Close() {
 	d.mu.Lock()
 	d.closed = true
 	calls, private := d.calls, d.privateFiles
 	d.calls, d.privateFiles = make(map[string]*call), make(map[string][]*files.Private)
-	var ended []*held
+	var ended []*lockedFile
 	for _, c := range calls {
 		ended = append(ended, c.end()...)
 	}
 	d.mu.Unlock()
-	letGo(ended)
+	unlock(ended)
 	for _, s := range private {
 		remove(s)
 	}
 	d.files.mu.Lock()
 	defer d.files.mu.Unlock()
 	for key := range d.files.commands.open {
-		if key.desk == d {
+		if key.overlay == d {
 			d.files.commands.end(key, time.Now())
 		}
 	}
@@ -105,14 +106,14 @@ func (d *Desk) Close() {
 
 // CommandBegan notes that a tool runs which may change any file on disk. Each id
 // must end.
-func (d *Desk) CommandBegan(id string) {
+func (d *Overlay) CommandBegan(id string) {
 	d.files.mu.Lock()
 	defer d.files.mu.Unlock()
 	d.files.commands.begin(commandKey{d, id}, time.Now())
 }
 
 // CommandEnded notes that the tool has ended. An unknown id is none.
-func (d *Desk) CommandEnded(id string) {
+func (d *Overlay) CommandEnded(id string) {
 	d.files.mu.Lock()
 	defer d.files.mu.Unlock()
 	d.files.commands.end(commandKey{d, id}, time.Now())
@@ -123,7 +124,7 @@ func (d *Desk) CommandEnded(id string) {
 // text that it names: it may be done on what the user has typed meanwhile. droid refuses
 // that (0.99 to 0.225: "has been modified externally"), so Before then puts the mtime back which
 // the files have now.
-func (d *Desk) Pause(id string, lands bool) {
+func (d *Overlay) Pause(id string, lands bool) {
 	d.mu.Lock()
 	times := make(map[string]time.Time)
 	if c := d.calls[id]; c != nil && !c.busy && lands {
@@ -144,18 +145,18 @@ func (d *Desk) Pause(id string, lands bool) {
 
 // Drop lets go of what a call holds: files, where it has no After, and what Read gave it. A call
 // that is not known holds nothing.
-func (d *Desk) Drop(id string) {
+func (d *Overlay) Drop(id string) {
 	d.mu.Lock()
 	private := d.privateFiles[id]
 	delete(d.paused, id)
 	delete(d.privateFiles, id)
-	var ended []*held
+	var ended []*lockedFile
 	if c := d.calls[id]; c != nil {
 		delete(d.calls, id)
 		ended = c.end()
 	}
 	d.mu.Unlock()
-	letGo(ended)
+	unlock(ended)
 	remove(private)
 }
 
@@ -167,8 +168,8 @@ func remove(private []*files.Private) {
 }
 
 // end marks a call as ended. The files are the caller's to let go, unless somebody works
-// on them. Desk.mu is held.
-func (c *call) end() []*held {
+// on them. Overlay.mu is held.
+func (c *call) end() []*lockedFile {
 	c.ended = true
 	if c.busy {
 		return nil
@@ -178,11 +179,11 @@ func (c *call) end() []*held {
 	return files
 }
 
-// letGo unlocks files. What droid did not change gets its true mtime again.
-func letGo(files []*held) {
+// unlock unlocks files. What droid did not change gets its true mtime again.
+func unlock(files []*lockedFile) {
 	for _, h := range files {
 		if h.saved != nil {
-			h.desk.putTrueTime(h)
+			h.overlay.putTrueTime(h)
 		}
 		h.release()
 	}
@@ -190,7 +191,7 @@ func letGo(files []*held) {
 
 // putTrueTime ends the pretence that a file which was saved has not changed since droid
 // read it, so that other programs see the change.
-func (d *Desk) putTrueTime(h *held) {
+func (d *Overlay) putTrueTime(h *lockedFile) {
 	now, err := d.files.look(h.resolved)
 	if err == nil && now.text == h.saved.text && now.info.ModTime().Equal(h.saved.info.ModTime()) {
 		now = d.files.putAttributes(h.resolved, now, mode(now.info), h.trueTime)
@@ -199,7 +200,7 @@ func (d *Desk) putTrueTime(h *held) {
 }
 
 // begin registers a call, in place of one with the same id.
-func (d *Desk) begin(id string) *call {
+func (d *Overlay) begin(id string) *call {
 	d.mu.Lock()
 	times := d.paused[id]
 	d.mu.Unlock()
@@ -214,19 +215,19 @@ func (d *Desk) begin(id string) *call {
 }
 
 // finish ends somebody's work on a call.
-func (d *Desk) finish(c *call) {
+func (d *Overlay) finish(c *call) {
 	d.mu.Lock()
 	c.busy = false
-	var files []*held
+	var files []*lockedFile
 	if c.ended {
 		files = c.end()
 	}
 	d.mu.Unlock()
-	letGo(files)
+	unlock(files)
 }
 
 // knows notes what droid knows of a file from now on.
-func (d *Desk) knows(resolved string, change func(*known)) {
+func (d *Overlay) knows(resolved string, change func(*known)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k := d.known[resolved]
@@ -242,7 +243,7 @@ func (d *Desk) knows(resolved string, change func(*known)) {
 
 // compare reads a file on the disk and in the editor until it is clear who is right, or
 // ctx is done: then the disk is.
-func (d *Desk) compare(ctx context.Context, at location) (c *content, buffer string, v verdict, err error) {
+func (d *Overlay) compare(ctx context.Context, at location) (c *content, buffer string, v verdict, err error) {
 	first := ""
 	for n := 0; ; n++ {
 		if c, err = d.files.look(at.resolved); err != nil {
@@ -280,6 +281,6 @@ func (d *Desk) compare(ctx context.Context, at location) (c *content, buffer str
 	}
 }
 
-func (d *Desk) debug(what string, at location, err error) {
+func (d *Overlay) debug(what string, at location, err error) {
 	d.files.log.Debug(what, zap.String("path", at.path), zap.Error(err))
 }

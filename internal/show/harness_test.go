@@ -13,17 +13,17 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// desk is a View with a disk of its own, for tests.
-type desk struct {
+// harness is a View with a disk of its own, for tests.
+type harness struct {
 	*View
 	disk map[string]string // the texts of files, by path
 	now  time.Time
 }
 
-// newDesk is a View for a client, in a directory without files.
-func newDesk(client protocol.ClientCapabilities) *desk {
+// newHarness is a View for a client, in a directory without files.
+func newHarness(client protocol.ClientCapabilities) *harness {
 	ids := 0
-	return &desk{
+	return &harness{
 		View: New(Options{CWD: "/workspace", Capabilities: client, LinesFromOne: true, NewID: func() string {
 			ids++
 			return fmt.Sprintf("new-%d", ids)
@@ -34,16 +34,16 @@ func newDesk(client protocol.ClientCapabilities) *desk {
 }
 
 // inDirectory is a View in a directory with one file.
-func inDirectory(t testing.TB, name, text string) (d *desk, path string) {
+func inDirectory(t testing.TB, name, text string) (d *harness, path string) {
 	t.Helper()
-	d = newDesk(protocol.ClientCapabilities{})
+	d = newHarness(protocol.ClientCapabilities{})
 	path = filepath.Join(d.cwd, name)
 	d.disk[path] = text
 	return d, path
 }
 
 // texts are the files that an event needs.
-func (d *desk) texts(paths ...string) Files {
+func (d *harness) texts(paths ...string) Files {
 	if len(paths) == 0 {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (d *desk) texts(paths ...string) Files {
 }
 
 // read reads files as for an event, so that what follows knows them.
-func (d *desk) read(paths ...string) { d.files = d.texts(paths...) }
+func (d *harness) read(paths ...string) { d.files = d.texts(paths...) }
 
 // texts is content in short: texts as they are, of all else the type.
 func texts(content []protocol.ToolContent) string {
@@ -81,7 +81,7 @@ func texts(content []protocol.ToolContent) string {
 
 // event shows an event with the files that it needs, and returns what was shown, in
 // short.
-func (d *desk) event(events ...quirks.Event) (shown []string) {
+func (d *harness) event(events ...quirks.Event) (shown []string) {
 	for _, ev := range events {
 		shown = append(shown, short(d.Event(d.moment(), ev, d.texts(d.Needs(ev)...)))...)
 	}
@@ -89,12 +89,12 @@ func (d *desk) event(events ...quirks.Event) (shown []string) {
 }
 
 // pass lets time pass and returns what that shows.
-func (d *desk) pass(by time.Duration) []string {
+func (d *harness) pass(by time.Duration) []string {
 	d.now = d.now.Add(by)
 	return short(d.Tick(d.moment()))
 }
 
-func (d *desk) moment() Moment { return Moment{Now: d.now, Room: true} }
+func (d *harness) moment() Moment { return Moment{Now: d.now, Room: true} }
 
 // short writes outputs for readers, a line each.
 func short(outputs []Output) (lines []string) {

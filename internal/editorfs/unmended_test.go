@@ -139,7 +139,7 @@ func keeps(t *testing.T, o obstacle, again string) {
 	}
 	lift()
 	fault, f.fault = nil, nil
-	d := f.Desk(async{instant{}}, DeskOptions{})
+	d := f.Overlay(async{instant{}}, OverlayOptions{})
 	switch again {
 	case "a read":
 		_, err := d.Read(t.Context(), "r", path)
@@ -227,7 +227,7 @@ func TestRestoreFails(t *testing.T) {
 		path := r.has("a.txt", three)
 		r.opened(path)
 		ctx := context.Background()
-		r.desk.Before(ctx, "1", []string{path})
+		r.overlay.Before(ctx, "1", []string{path})
 		r.droidWrites(path, four)
 		broken := false
 		r.files.step = func(s stepName) {
@@ -242,16 +242,16 @@ func TestRestoreFails(t *testing.T) {
 			}
 			return nil
 		}
-		require.Contains(t, r.desk.After(ctx, "1"), "could not be written")
+		require.Contains(t, r.overlay.After(ctx, "1"), "could not be written")
 		require.Equal(t, three, r.disk(path))
 		require.Len(t, r.files.Untold(), 1)
-		_, err := r.desk.Read(ctx, "r", path)
+		_, err := r.overlay.Read(ctx, "r", path)
 		require.NoError(t, err)
 		require.Equal(t, three, r.disk(path), "it still cannot be read")
 		require.Empty(t, r.files.Untold())
 		broken = false
 		r.files.step = func(stepName) {}
-		_, err = r.desk.Read(ctx, "r", path)
+		_, err = r.overlay.Read(ctx, "r", path)
 		require.NoError(t, err)
 		require.Equal(t, four, r.disk(path))
 	})
@@ -354,12 +354,12 @@ func TestNoLocks(t *testing.T) {
 		for i := range 3 {
 			r.types(path, "typed\n")
 			began := time.Now()
-			r.desk.Before(ctx, "1", []string{path})
+			r.overlay.Before(ctx, "1", []string{path})
 			require.Less(r, time.Since(began), time.Second)
 			text := strings.Repeat("typed\n", i+1) + three
 			require.Equal(r, text+strings.Repeat("droid\n", i), r.disk(path), "unsaved text is saved first")
 			r.droidWrites(path, r.disk(path)+"droid\n")
-			require.Empty(r, r.desk.After(ctx, "1"))
+			require.Empty(r, r.overlay.After(ctx, "1"))
 			_, _, listed := r.editor.Review(path)
 			require.True(r, listed)
 		}

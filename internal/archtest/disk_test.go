@@ -1,4 +1,4 @@
-package walls
+package archtest
 
 import (
 	"go/ast"
@@ -24,7 +24,7 @@ var onDisk = map[string]string{
 	"internal/doctor/home.go os.OpenFile":           "looks whether the file of links can be written, and changes nothing",
 	"internal/child/processes_linux.go os.ReadFile": "/proc/PID/stat",
 	"internal/editorfs/journal.go io.ReadAll":       "an entry that is open and locked, bounded",
-	"internal/editorfs/kept.go os.Rename":           "an entry gets another name, whole as it is",
+	"internal/editorfs/unmended.go os.Rename":       "an entry gets another name, whole as it is",
 	"internal/editorfs/mend.go os.Rename":           "the same",
 	"internal/editorfs/publish_unix.go os.OpenFile": "an entry is opened to be locked",
 	"internal/editorfs/replace.go os.OpenFile":      "a file that a new one cannot take the place of is written in place",
@@ -36,7 +36,7 @@ var onDisk = map[string]string{
 }
 
 // forTests are rooms that only tests use.
-var forTests = []string{"acptest", "docs", "fakedroid", "fakelogin", "fixture", "forge", "modelserver", "testeditor", "walls"}
+var forTests = []string{"acptest", "archtest", "docs", "fakedroid", "fakelogin", "fixture", "modelserver", "testeditor", "workflows"}
 
 func TestOneWayToTheDisk(t *testing.T) {
 	calls := diskCalls(readModule(t))

@@ -1,4 +1,4 @@
-package walls
+package archtest
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSabotage breaks each rule once in invented code, and the walls notice.
+// TestSabotage breaks each rule once in invented code, and the tests notice.
 func TestSabotage(t *testing.T) {
 	imports := func(m *tree) []string { return wrongImports(m) }
 	purity := func(m *tree) []string { return impurities(m) }
@@ -19,6 +19,7 @@ func TestSabotage(t *testing.T) {
 		text  string
 	}{
 		"a door that is none":     {imports, "internal/turns/a.go", "package turns\nimport _ \"droid-acp/internal/quirks\"\n"},
+		"a room without a row":    {withoutRow, "internal/cellar/a.go", "package cellar\n"},
 		"a way around":            {imports, "internal/quirks/a.go", "package quirks\nimport _ \"droid-acp/internal/droid\"\n"},
 		"a goroutine":             {purity, "internal/turns/a.go", "package turns\nfunc f() { go f() }\n"},
 		"a clock":                 {purity, "internal/show/a.go", "package show\nimport \"time\"\nvar f = func() any { return time.Now() }\n"},

@@ -24,10 +24,10 @@ func TestStoreWithoutLocks(t *testing.T) {
 	dir := filepath.Join(filepath.Dir(s.root), openName)
 	path := s.session("mine", abs("/w"), 1)
 	for range 2 {
-		release, err := s.Hold("mine")
+		release, err := s.MarkOpen("mine")
 		require.NoError(t, err)
 		require.Empty(t, filesIn(t, dir), "what cannot be locked is no hold")
-		require.False(t, s.Held("mine"))
+		require.False(t, s.IsOpen("mine"))
 		release()
 	}
 	s.goesOn("a", "b", 1)
@@ -36,7 +36,7 @@ func TestStoreWithoutLocks(t *testing.T) {
 	require.Len(t, logs.All(), 1)
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600))
-	require.False(t, s.Held("mine"))
+	require.False(t, s.IsOpen("mine"))
 	require.ErrorContains(t, s.Delete("mine"), "cannot be told")
 	require.FileExists(t, path)
 	require.NoError(t, os.Remove(filepath.Join(dir, "mine")))

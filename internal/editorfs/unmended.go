@@ -24,8 +24,8 @@ type kept struct {
 	told     bool // the user knows, or is not to be told
 }
 
-// keptID is the name of an entry by which it is known whatever ends were put to it.
-func keptID(path string) string {
+// unmendedID is the name of an entry by which it is known whatever ends were put to it.
+func unmendedID(path string) string {
 	id, _, _ := strings.Cut(filepath.Base(path), ".")
 	return id
 }
@@ -34,10 +34,10 @@ func keptID(path string) string {
 func (f *Files) stays(path string, e entry, reason error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	k := f.left[keptID(path)]
+	k := f.left[unmendedID(path)]
 	if k == nil {
 		k = &kept{file: e.Path, resolved: e.Resolved, told: strings.Contains(filepath.Base(path), toldEnd)}
-		f.left[keptID(path)] = k
+		f.left[unmendedID(path)] = k
 	}
 	known := k.reason != nil && k.reason.Error() == reason.Error()
 	k.path, k.reason = path, reason
@@ -52,7 +52,7 @@ func (f *Files) stays(path string, e entry, reason error) {
 func (f *Files) isMended(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.left, keptID(path))
+	delete(f.left, unmendedID(path))
 }
 
 // mendFor tries the entries of a file that could not be mended before, and reports whether there

@@ -1,6 +1,6 @@
 //go:build unix
 
-package forge
+package workflows
 
 import (
 	"os"
