@@ -175,7 +175,7 @@ nonsense
 `, "--log-file", log, "--log-level", "debug")
 	require.Equal(t, exitOK, got.code)
 	answers := map[string]string{}
-	for _, line := range strings.Split(strings.TrimSpace(got.stdout), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(got.stdout), "\n") {
 		var m struct {
 			JSONRPC string
 			ID      json.RawMessage
@@ -195,7 +195,7 @@ nonsense
 	lines, err := io.ReadAll(file)
 	require.NoError(t, err)
 	require.NotEmpty(t, lines)
-	for _, line := range bytes.Split(bytes.TrimSpace(lines), []byte("\n")) {
+	for line := range bytes.SplitSeq(bytes.TrimSpace(lines), []byte("\n")) {
 		require.True(t, json.Valid(line), string(line))
 	}
 }
@@ -213,7 +213,7 @@ func TestServeWithoutHome(t *testing.T) {
 {"jsonrpc":"2.0","id":3,"method":"session/list","params":{}}
 `)
 	require.Equal(t, exitOK, got.code)
-	for _, line := range strings.Split(strings.TrimSpace(got.stdout), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(got.stdout), "\n") {
 		if strings.Contains(line, `"id":1`) {
 			require.Contains(t, line, `"protocolVersion":1`)
 			continue

@@ -204,7 +204,7 @@ func linuxNode(release string) string {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		fields[key] = strings.Trim(value, `"'`)
 	}
-	for _, id := range strings.Fields(fields["ID"] + " " + fields["ID_LIKE"]) {
+	for id := range strings.FieldsSeq(fields["ID"] + " " + fields["ID_LIKE"]) {
 		switch id {
 		case "debian", "ubuntu":
 			return "sudo apt install npm"
