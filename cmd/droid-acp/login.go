@@ -81,9 +81,6 @@ func loginFailure(err error) string {
 // startLogin starts the droid that logs in.
 func (c *call) startLogin(log *zap.Logger) login.Start {
 	return func() (*login.Process, error) {
-		if err := needHome(); err != nil {
-			return nil, err
-		}
 		path, err := c.findDroid()
 		if err != nil {
 			return nil, err

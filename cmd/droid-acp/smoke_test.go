@@ -214,7 +214,7 @@ func TestSmokeUsage(t *testing.T) {
 		"for --expect: an expectation":              {"--expect", ""},
 		"for --expect-file: \"../a\" is no path":    {"--expect-file", "../a=b"},
 		"for --cwd":                                 {"--cwd", filepath.Join(dir, "none")},
-		"for --cwd: it is no directory":             {"--cwd", file("file", "")},
+		"/file is no directory":                     {"--cwd", file("file", "")},
 		"for --junit":                               {"--junit", filepath.Join(dir, "none", "j.xml")},
 		"is no regular file":                        {"--result", dir},
 	} {
