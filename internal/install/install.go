@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,12 +151,7 @@ func run(ctx context.Context, out io.Writer, c child.Command) error {
 // failure explains why npm did not install droid.
 func failure(ctx context.Context, said, prefix string, err error) error {
 	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(said, w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
 	}
 	where := "where it keeps programs"
 	if prefix != "" {
