@@ -154,10 +154,15 @@ func TestSmokeJSON(t *testing.T) {
 	require.Equal(t, 3, methods["session/request_permission"])
 }
 
-func TestSmokeWithoutDroid(t *testing.T) {
+// withoutDroid has no droid be found.
+func withoutDroid(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("DROID_ACP_DROID", "")
+}
+
+func TestSmokeWithoutDroid(t *testing.T) {
+	withoutDroid(t)
 	got := command("", "smoke", "hello")
 	require.Equal(t, 3, got.code)
 	require.Contains(t, got.stderr, "droid_not_installed: droid not found")
@@ -165,9 +170,7 @@ func TestSmokeWithoutDroid(t *testing.T) {
 }
 
 func TestServeWithoutDroid(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("PATH", t.TempDir())
-	t.Setenv("DROID_ACP_DROID", "")
+	withoutDroid(t)
 	log := filepath.Join(t.TempDir(), "log")
 	got := conversation(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
 {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"`+t.TempDir()+`","mcpServers":[]}}

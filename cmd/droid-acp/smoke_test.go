@@ -225,6 +225,18 @@ func TestSmokeUsage(t *testing.T) {
 	}
 }
 
+func TestTwoResultsInOneFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, other := range []string{filepath.Join(dir, "r"), dir + "/./r", dir + "/../" + filepath.Base(dir) + "/r"} {
+		got := command("", "smoke", "--demo", "--junit", filepath.Join(dir, "r"), "--result", other)
+		require.Equal(t, exitUsage, got.code)
+		require.Contains(t, got.stderr, "--junit and --result name the same file")
+		got = command("", "smoke", "--demo", "--log-file", filepath.Join(dir, "r"), "--result", other)
+		require.Equal(t, exitUsage, got.code)
+		require.Contains(t, got.stderr, "--result and --log-file name the same file")
+	}
+}
+
 // A result that cannot be written is a failure, also when all else went well: here the
 // agent takes away the directory in which it was to be.
 func TestSmokeResultNotWritten(t *testing.T) {
