@@ -133,7 +133,7 @@ func TestPromptBeforeSessionNew(t *testing.T) {
 		e := connect(t, playing(says("hi")))
 		answer := e.call("session/prompt", `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":[{"type":"text","text":"x"}]}`)
 		require.Equal(t, -32002, answer.Error.Code)
-		require.Contains(t, string(answer.Error.Data), `{"details":"There is no session \"6ba7b810-9dad-11d1-80b4-00c04fd430c8\"`)
+		require.Contains(t, answer.Error.Message, `There is no session "6ba7b810-9dad-11d1-80b4-00c04fd430c8"`)
 	})
 }
 
