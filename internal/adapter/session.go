@@ -236,8 +236,8 @@ func tellNow(s *Session, text string) { s.tell(s.show.Tell(show.Notice(text))...
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {
-	if !s.out.Known() || s.load.Open() != nil {
-		return // the response tells it
+	if !s.out.Known() || s.load.Open() != nil || s.proc.Unmade() {
+		return // the response tells it, or droid has told nothing yet
 	}
 	s.tell(s.options.Updates()...)
 	if s.commands.Known() {
