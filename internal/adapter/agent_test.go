@@ -168,7 +168,7 @@ func TestDroidCannotStart(t *testing.T) {
 		err  error
 		says []string
 	}{
-		"other":         {errors.New("no more processes"), []string{"droid_start_failed", "no more processes"}},
+		"other": {errors.New("no more processes"), []string{"droid_start_failed", "no more processes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
