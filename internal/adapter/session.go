@@ -63,7 +63,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
 		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
-		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn()}),
+		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn(a.client.Login)}),
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
@@ -229,8 +229,8 @@ func tellNow(s *Session, text string) { s.tell(s.show.Tell(show.Notice(text))...
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {
-	if !s.out.Known() || s.load.Open() != nil {
-		return // the response tells it
+	if !s.out.Known() || s.load.Open() != nil || s.proc.Unmade() {
+		return // the response tells it, or droid has told nothing yet
 	}
 	s.tell(s.options.Updates()...)
 	if s.commands.Known() {
