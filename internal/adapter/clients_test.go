@@ -216,15 +216,15 @@ func TestQuestionsWhereNamesDoNotShow(t *testing.T) {
 	for _, client := range []string{"", "CodeCompanion.nvim", "acpx", "an editor of the future"} {
 		versions(t, func(t *testing.T, v fakedroid.Option) {
 			var got []string
-			refused := false
 			e := beginNamed(t, client, "{}", playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
 				got, err = d.AskUser("", threeQuestions...)
-				refused = err != nil
 				return err
 			}), v))
 			e.ask = func(p permission) string { t.Errorf("asked %q", p.ToolCall.Title); return "" }
 			require.Equal(t, "end_turn", e.run("ask me"))
-			require.True(t, refused || slices.Equal(got, []string{"", "", ""}))
+			for _, answer := range got {
+				require.Contains(t, answer, "The user could not be asked", "that is what happened")
+			}
 			for _, word := range []string{"Which color?", "Red", "Blue", "Which size?", "Your name?", "next prompt"} {
 				require.Contains(t, e.messages(), word)
 			}
