@@ -30,13 +30,13 @@ func (v *View) Questions(ev quirks.QuestionAsked) *Questions {
 	if len(ev.Questions) == 0 {
 		return &Questions{Refused: true}
 	}
-	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, names: v.client.OptionNames}}
+	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, names: v.client.ShowsNames()}}
 	title := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: protocol.Line(questionsTitle(questionTexts(ev.Questions)))}
 	switch {
 	case v.client.Forms:
 		v.send(title)
 		q.Before = v.take()
-	case !v.client.OptionNames:
+	case !v.client.ShowsNames():
 		q.unshown()
 		q.Before, q.Refused = v.Unasked(q), true
 	case len(ev.Questions) > 1: // the call has had the title of its last question
