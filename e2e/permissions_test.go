@@ -211,34 +211,55 @@ func (p permission) lastOf(kind string) string {
 	return last
 }
 
+// oneKeyClients are clients whose key may stand for any option of a kind: one that is known for that, one
+// without a name, and two with names that nobody knows.
+var oneKeyClients = map[string]map[string]any{"known": byKind, "nameless": nil, "unknown": {"name": "an editor of the future", "version": "1"},
+	"JetBrains": {"name": "JetBrains.IntelliJ IDEA", "version": "2026.3", "type": "ide"}}
+
 // The key "always accept" of such a client gives away the least that droid offers,
-// what it decides on was shown before, and questions are not answered blindly.
+// and what it decides on was shown. Only one that may show names is asked questions as choices.
 func TestOneKeyGrantsTheLeast(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		spec(model)
 		questionModel(model, "ask")
-		c := startAgent(t, h)
-		c.onPermission(func(p permission) string { return p.lastOf("allow_always") })
-		s := c.openNamed(h, byKind, map[string]any{}).inSpec()
-		turn := s.prompt("plan it")
-		end := turn.end(turnLimit)
-		require.Nil(t, end.Err)
-		require.Equal(t, []string{"completed", "completed"}, end.tools())
-		require.Equal(t, []string{"auto-low", "auto-medium"}, c.modesAfter(turn.from), "the plan, then a command of medium risk")
-		require.Len(t, c.asked(), 2)
-		for _, p := range c.asked() {
-			require.LessOrEqual(t, len(p.Options), 3)
-		}
-		require.Equal(t, 1, strings.Count(end.text(), strings.TrimSpace(plan)), "the plan is a message too")
-		c.shownBefore(turn.from)
+		for name, info := range oneKeyClients {
+			atItsWord := name == "unknown" || name == "JetBrains"
+			c := startAgent(t, h)
+			c.onPermission(func(p permission) string { return p.lastOf("allow_always") })
+			s := c.openNamed(h, info, map[string]any{}).inSpec()
+			turn := s.prompt("plan it")
+			end := turn.end(turnLimit)
+			require.Nil(t, end.Err)
+			require.Equal(t, []string{"completed", "completed"}, end.tools())
+			require.Equal(t, []string{"auto-low", "auto-medium"}, c.modesAfter(turn.from), "%s: the plan, then a command of medium risk", name)
+			require.Len(t, c.asked(), 2)
+			for _, p := range c.asked() {
+				require.LessOrEqual(t, len(p.Options), 3)
+			}
+			if atItsWord {
+				require.NotContains(t, end.text(), strings.TrimSpace(plan), "it is in the request")
+				require.Contains(t, c.asked()[0].text(t), strings.TrimSpace(plan))
+			} else {
+				require.Equal(t, 1, strings.Count(end.text(), strings.TrimSpace(plan)), "the plan is a message too")
+				c.shownBefore(turn.from)
+			}
 
-		end = s.prompt("ask").done()
-		require.Len(t, c.asked(), 2)
-		for _, word := range []string{"Which color", "Blue", "next prompt"} {
-			require.Contains(t, end.text(), word)
-		}
-		for _, word := range []string{"[answer] Red", "[answer] Blue"} {
-			require.NotContains(t, toldModel(model, "ask"), word)
+			c.onPermission(func(p permission) string { return p.lastOf("reject_once") })
+			end = s.prompt("ask").done()
+			if atItsWord {
+				require.Len(t, c.asked(), 5)
+				require.Contains(t, toldModel(model, "ask"), "[answer] (The user declined")
+			} else {
+				require.Len(t, c.asked(), 2)
+				for _, word := range []string{"Which color", "Blue", "next prompt"} {
+					require.Contains(t, end.text(), word)
+				}
+				require.Contains(t, toldModel(model, "ask"), "[answer] (The user could not be asked")
+			}
+			for _, word := range []string{"[answer] Red", "[answer] Blue"} {
+				require.NotContains(t, toldModel(model, "ask"), word)
+			}
+			c.end(h)
 		}
 	})
 }

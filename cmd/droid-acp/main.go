@@ -135,6 +135,7 @@ func runServe(c *call) int {
 		LoginCommand: c.clientsLogin(),
 		ParkAfter:    c.values.Duration(settings.ParkAfter),
 		Files:        adapter.FilesWay(c.values.String(settings.Files)),
+		ClientShows:  c.values.String(settings.ClientShows),
 		Journal:      stateFile("edits"),
 		Shell:        c.values.Bool(settings.Shell),
 		Version:      version(),

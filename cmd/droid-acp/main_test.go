@@ -174,6 +174,7 @@ func TestServeWithoutDroid(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	got := conversation(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
 {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"`+t.TempDir()+`","mcpServers":[]}}
+{"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","cwd":"`+t.TempDir()+`","mcpServers":[]}}
 nonsense
 `, "--log-file", log, "--log-level", "debug")
 	require.Equal(t, exitOK, got.code)
@@ -187,9 +188,10 @@ nonsense
 		require.Equal(t, "2.0", m.JSONRPC)
 		answers[string(m.ID)] = line
 	}
-	require.Len(t, answers, 3)
+	require.Len(t, answers, 4)
 	require.Contains(t, answers["1"], `"protocolVersion":1`, "initialize needs no droid")
-	require.Contains(t, answers["2"], "Install Factory's droid with `", "it says how to install it")
+	require.Contains(t, answers["2"], `"result":{"sessionId":`, "its first prompt says the same as the load of another session:")
+	require.Contains(t, answers["3"], "Install Factory's droid with `", "how to install it")
 	require.Contains(t, answers["null"], "-32700")
 
 	file, err := os.Open(log)
