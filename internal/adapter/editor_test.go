@@ -119,13 +119,7 @@ func fakeDroid(script fakedroid.Script, options ...fakedroid.Option) *droid.Clie
 
 // tappedDroid is fakeDroid with a copy of all that it is told, a line a Write.
 func tappedDroid(tap func(line []byte), script fakedroid.Script, options ...fakedroid.Option) *droid.Client {
-	in, stdin := io.Pipe()
-	stdout, out := io.Pipe()
-	go func() {
-		_ = fakedroid.Run(in, out, script, options...)
-		_ = in.CloseWithError(io.ErrClosedPipe)
-		_ = out.Close()
-	}()
+	stdout, stdin := fakedroid.Start(script, options...)
 	return droid.NewClient(stdout, tapped{stdin, tap}, zap.NewNop())
 }
 
