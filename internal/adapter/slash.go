@@ -48,6 +48,8 @@ func slashCommands() []slashCommand {
 		{"model", "Show or choose the model", "model id", anything, optionCommand(options.Model)},
 		{"mode", "Show or choose the mode", "mode", anything, optionCommand(options.Mode)},
 		{"effort", "Show or choose the reasoning effort", "effort", anything, optionCommand(options.Effort)},
+		{"spec-model", "Show or choose the model that plans in spec mode", "model id, or \"same\"", anything, optionCommand(options.SpecModel)},
+		{"follow-up", "Show or choose what becomes of a prompt that is sent while another one runs", "queue or steer", anything, optionCommand(options.FollowUp)},
 		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", anything, compactCommand},
 		{"context", "Show what fills the context window", "", "", contextCommand},
 		{"usage", "Show the tokens used", "", "", usageCommand},
