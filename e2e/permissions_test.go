@@ -96,8 +96,7 @@ func TestPlanIsEdited(t *testing.T) {
 		require.True(t, told(model, "manually edited"), "the model knows that it has to read it")
 
 		c.end(h)
-		again := startAgent(t, h)
-		again.initialize()
+		again := startAgent(t, h).initialize()
 		from := again.seen()
 		again.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
 		_, l := again.await("the plan in the history", from, turnLimit, func(l line) bool {
@@ -125,8 +124,7 @@ func TestPlanFormIsLeft(t *testing.T) {
 		return rejectOnce(p)
 	})
 	c.onForm(func(json.RawMessage) string { return `{"action":"cancel"}` })
-	end := s.prompt("plan it").end(turnLimit)
-	require.Equal(t, "end_turn", end.Stop)
+	end := s.prompt("plan it").done()
 	require.Equal(t, 2, asked)
 	require.Equal(t, []string{"failed"}, end.tools())
 
@@ -175,8 +173,7 @@ func TestOneOfSeveralPlans(t *testing.T) {
 			before := len(c.asked())
 			answers(pick...)
 			turn := s.prompt(word)
-			end := turn.end(turnLimit)
-			require.Equal(t, "end_turn", end.Stop)
+			end := turn.done()
 			require.Equal(t, []string{"failed"}, end.tools(), word)
 			require.Len(t, c.asked(), before+len(pick))
 			require.False(t, told(model, "I choose"))
@@ -187,9 +184,7 @@ func TestOneOfSeveralPlans(t *testing.T) {
 		before := len(c.asked())
 		answers("plan_1", "proceed_auto_run_low")
 		turn := s.prompt("propose")
-		end := turn.end(turnLimit)
-		require.Nil(t, end.Err)
-		require.Equal(t, "end_turn", end.Stop)
+		end := turn.done()
 		asked := c.asked()[before:]
 		require.Len(t, asked, 2)
 		require.Equal(t, []string{"Plan A", "Plan B", "No, keep iterating on spec"}, optionNames(asked[0]))
@@ -216,35 +211,55 @@ func (p permission) lastOf(kind string) string {
 	return last
 }
 
+// oneKeyClients are clients whose key may stand for any option of a kind: one that is known for that, one
+// without a name, and two with names that nobody knows.
+var oneKeyClients = map[string]map[string]any{"known": byKind, "nameless": nil, "unknown": {"name": "an editor of the future", "version": "1"},
+	"JetBrains": {"name": "JetBrains.IntelliJ IDEA", "version": "2026.3", "type": "ide"}}
+
 // The key "always accept" of such a client gives away the least that droid offers,
-// what it decides on was shown before, and questions are not answered blindly.
+// and what it decides on was shown. Only one that may show names is asked questions as choices.
 func TestOneKeyGrantsTheLeast(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		spec(model)
 		questionModel(model, "ask")
-		c := startAgent(t, h)
-		c.onPermission(func(p permission) string { return p.lastOf("allow_always") })
-		s := c.openNamed(h, byKind, map[string]any{}).inSpec()
-		turn := s.prompt("plan it")
-		end := turn.end(turnLimit)
-		require.Nil(t, end.Err)
-		require.Equal(t, []string{"completed", "completed"}, end.tools())
-		require.Equal(t, []string{"auto-low", "auto-medium"}, c.modesAfter(turn.from), "the plan, then a command of medium risk")
-		require.Len(t, c.asked(), 2)
-		for _, p := range c.asked() {
-			require.LessOrEqual(t, len(p.Options), 3)
-		}
-		require.Equal(t, 1, strings.Count(end.text(), strings.TrimSpace(plan)), "the plan is a message too")
-		c.shownBefore(turn.from)
+		for name, info := range oneKeyClients {
+			atItsWord := name == "unknown" || name == "JetBrains"
+			c := startAgent(t, h)
+			c.onPermission(func(p permission) string { return p.lastOf("allow_always") })
+			s := c.openNamed(h, info, map[string]any{}).inSpec()
+			turn := s.prompt("plan it")
+			end := turn.end(turnLimit)
+			require.Nil(t, end.Err)
+			require.Equal(t, []string{"completed", "completed"}, end.tools())
+			require.Equal(t, []string{"auto-low", "auto-medium"}, c.modesAfter(turn.from), "%s: the plan, then a command of medium risk", name)
+			require.Len(t, c.asked(), 2)
+			for _, p := range c.asked() {
+				require.LessOrEqual(t, len(p.Options), 3)
+			}
+			if atItsWord {
+				require.NotContains(t, end.text(), strings.TrimSpace(plan), "it is in the request")
+				require.Contains(t, c.asked()[0].text(t), strings.TrimSpace(plan))
+			} else {
+				require.Equal(t, 1, strings.Count(end.text(), strings.TrimSpace(plan)), "the plan is a message too")
+				c.shownBefore(turn.from)
+			}
 
-		end = s.prompt("ask").end(turnLimit)
-		require.Equal(t, "end_turn", end.Stop)
-		require.Len(t, c.asked(), 2)
-		for _, word := range []string{"Which color", "Blue", "next prompt"} {
-			require.Contains(t, end.text(), word)
-		}
-		for _, word := range []string{"[answer] Red", "[answer] Blue"} {
-			require.NotContains(t, toldModel(model, "ask"), word)
+			c.onPermission(func(p permission) string { return p.lastOf("reject_once") })
+			end = s.prompt("ask").done()
+			if atItsWord {
+				require.Len(t, c.asked(), 5)
+				require.Contains(t, toldModel(model, "ask"), "[answer] (The user declined")
+			} else {
+				require.Len(t, c.asked(), 2)
+				for _, word := range []string{"Which color", "Blue", "next prompt"} {
+					require.Contains(t, end.text(), word)
+				}
+				require.Contains(t, toldModel(model, "ask"), "[answer] (The user could not be asked")
+			}
+			for _, word := range []string{"[answer] Red", "[answer] Blue"} {
+				require.NotContains(t, toldModel(model, "ask"), word)
+			}
+			c.end(h)
 		}
 	})
 }

@@ -72,8 +72,7 @@ func TestQuestionsInAForm(t *testing.T) {
 		require.Contains(t, toldModel(model, "decline"), "declined to answer")
 
 		answer(`{"action":"cancel"}`)
-		end = s.prompt("dismiss").end(turnLimit)
-		require.Equal(t, "end_turn", end.Stop)
+		end = s.prompt("dismiss").done()
 		t.Logf("after a cancel: %q %v", end.text(), end.tools())
 
 		answer("") // left open
@@ -113,8 +112,7 @@ func TestQuestionsAsChoices(t *testing.T) {
 		require.Len(t, c.asked(), 6)
 
 		c.onPermission(func(permission) string { return "" })
-		end = s.prompt("dismiss").end(turnLimit)
-		require.Equal(t, "end_turn", end.Stop)
+		end = s.prompt("dismiss").done()
 		require.Len(t, c.asked(), 7)
 
 		c.onPermission(noAnswer)
@@ -158,4 +156,43 @@ func TestQuestionOfSeveralAnswers(t *testing.T) {
 	})
 	require.Equal(t, "I ask. \n\nThank you.", c.open(h).prompt("choices").end(turnLimit).text())
 	require.Contains(t, toldModel(model, "choices"), "[answer] Roof, Doors")
+}
+
+// droid adds Yes and No to a question without options: in a form it is a field, else a choice that
+// leaves the answer to the next prompt. Whoever cannot be asked is told, and the model hears that.
+func TestQuestionWithoutOptions(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		call := modelserver.ToolCall{ID: "q", Name: "AskUser", Args: map[string]any{
+			"questionnaire": "1. [question] What should the project be called?\n[topic] Name\n\n2. [question] Ship it?\n[topic] Ship\n[option] Yes\n[option] No\n"}}
+		for _, word := range []string{"form", "choices", "nobody"} {
+			model.On(word, modelserver.Step{Text: "I ask. ", Tools: []modelserver.ToolCall{call}}, modelserver.Step{Text: "Thank you."})
+		}
+		c := startAgent(t, h)
+		c.onForm(func(params json.RawMessage) string {
+			if !strings.Contains(string(params), `"description":"What should the project be called?","minLength":1`) || strings.Count(string(params), `["Yes","No"]`) != 1 {
+				t.Errorf("not a field and a choice: %s", params)
+			}
+			return `{"action":"accept","content":{"question_01":"Lark","question_02":"Yes"}}`
+		})
+		s := c.openAs(h, map[string]any{"elicitation": map[string]any{"form": map[string]any{}}})
+		require.Equal(t, "I ask. \n\nThank you.", s.prompt("form").end(turnLimit).text())
+		require.Contains(t, toldModel(model, "form"), `[answer] Lark`)
+		c.end(h)
+
+		c = startAgent(t, h)
+		c.onPermission(func(p permission) string { return p.Options[0].OptionID })
+		require.Equal(t, []string{"completed"}, c.open(h).prompt("choices").end(turnLimit).tools())
+		require.Equal(t, []string{"Answer in my next prompt", "Do not answer"}, optionNames(c.asked()[0]))
+		require.Equal(t, []string{"Yes", "No", "Something else, in my next prompt", "Do not answer"}, optionNames(c.asked()[1]))
+		require.Contains(t, toldModel(model, "choices"), "[answer] (The user gives their own answer in their next message.")
+		require.Contains(t, toldModel(model, "choices"), "[answer] Yes")
+		c.end(h)
+
+		c = startAgent(t, h)
+		end := c.openNamed(h, byKind, map[string]any{}).prompt("nobody").end(turnLimit)
+		require.Equal(t, []string{"completed"}, end.tools())
+		require.Contains(t, end.text(), "What should the project be called?\n\nShip it?\n- Yes\n- No\n\nThis editor cannot give an answer here")
+		require.Equal(t, 2, strings.Count(toldModel(model, "nobody"), "[answer] (The user could not be asked"))
+		require.Empty(t, c.asked())
+	})
 }

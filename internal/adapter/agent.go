@@ -46,6 +46,8 @@ type Config struct {
 	ParkAfter time.Duration
 	// Files is how droid's reads and edits reach the files.
 	Files FilesWay
+	// ClientShows is what the user says that the client shows of a permission request; "" for nothing.
+	ClientShows string
 	// Journal is the directory for edits that are on their way to the editor, so that
 	// they are not lost when this program is killed. It need not exist.
 	Journal string

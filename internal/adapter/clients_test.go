@@ -84,7 +84,7 @@ func TestOneKeyGrantsTheLeast(t *testing.T) {
 		{"label":"Sure","value":"allow_forever"},{"label":"More","value":"proceed_surprise"},{"label":"No, cancel","value":"cancel"}]}`), &mcp))
 	requests["MCP tool (0.225), and what no droid has yet"] = mcp
 	for name, request := range requests {
-		for _, client := range []string{"", "CodeCompanion.nvim", "acpx", "an editor of the future"} {
+		for _, client := range []string{"", "CodeCompanion.nvim", "acpx", "an editor of the future", "JetBrains.IDEA"} {
 			for _, kind := range []string{"allow_once", "allow_always", "reject_once"} {
 				name := name + " to " + client + ", " + kind
 				t.Run(name, func(t *testing.T) {
@@ -119,12 +119,13 @@ func oneKey(t *testing.T, name, client, kind string, request fakedroid.Fields) {
 		asked = &p
 		for _, o := range p.Options {
 			if o.Kind == kind {
-				require.Empty(t, id, "%s: there is one of a kind", name)
+				require.True(t, id == "" || kind == "reject_once", "%s: there is one of a kind that allows", name)
 				id = o.OptionID
 			}
 		}
 		return id
 	}
+	e.onForm = func(protocol.ElicitationParams) string { return `{"action":"decline"}` } // for words with a refusal
 	require.Equal(t, "end_turn", e.run("go"))
 	if strings.Contains(fmt.Sprint(request), "optionNames") {
 		require.Nil(t, asked, "of several plans none is picked blindly")
@@ -213,18 +214,18 @@ func (e *editor) messages() string {
 // A client that answers by kind would answer questions blindly. Such a client gets
 // them as text, and the user answers with the next prompt.
 func TestQuestionsWhereNamesDoNotShow(t *testing.T) {
-	for _, client := range []string{"", "CodeCompanion.nvim", "acpx", "an editor of the future"} {
+	for _, client := range []string{"", "CodeCompanion.nvim", "acpx"} {
 		versions(t, func(t *testing.T, v fakedroid.Option) {
 			var got []string
-			refused := false
 			e := beginNamed(t, client, "{}", playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
 				got, err = d.AskUser("", threeQuestions...)
-				refused = err != nil
 				return err
 			}), v))
 			e.ask = func(p permission) string { t.Errorf("asked %q", p.ToolCall.Title); return "" }
 			require.Equal(t, "end_turn", e.run("ask me"))
-			require.True(t, refused || slices.Equal(got, []string{"", "", ""}))
+			for _, answer := range got {
+				require.Contains(t, answer, "The user could not be asked", "that is what happened")
+			}
 			for _, word := range []string{"Which color?", "Red", "Blue", "Which size?", "Your name?", "next prompt"} {
 				require.Contains(t, e.messages(), word)
 			}
@@ -240,6 +241,38 @@ func TestQuestionsWhereNamesDoNotShow(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("ask me"))
 		require.Equal(t, 1, forms, "a form names what it asks")
 	})
+}
+
+// A client with a name that nobody knows is asked, as choices with their names.
+func TestUnknownClientIsAskedQuestions(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var got []string
+		e := beginNamed(t, "an editor of the future", "{}", playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
+			got, err = d.AskUser("", threeQuestions...)
+			return err
+		}), v))
+		e.ask = func(p permission) string { return p.Options[0].OptionID }
+		require.Equal(t, "end_turn", e.run("ask me"))
+		require.Equal(t, []string{"Red", "S", later}, got)
+		require.NotContains(t, e.messages(), "Which color?", "it stands in the request")
+	})
+}
+
+// What the user says of their client counts, also for one that is known.
+func TestUserSaysWhatTheClientShows(t *testing.T) {
+	for shows, want := range map[string]int{"": 5, protocol.ShowsTitle: 3, protocol.ShowsContent: 3} {
+		synctest.Test(t, func(t *testing.T) {
+			e := open(t, playing(uses(plan), fakedroid.WithMode("spec")))
+			e.agent.cfg.ClientShows = shows
+			require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientInfo":{"name":"zed"}}`).Error)
+			e.beginSession()
+			var asked permission
+			e.ask = func(p permission) string { asked = p; return "" }
+			require.Equal(t, "end_turn", e.run("plan"))
+			require.Len(t, asked.Options, want, shows)
+			require.Equal(t, shows == protocol.ShowsTitle, strings.Contains(e.messages(), "1. now"), shows)
+		})
+	}
 }
 
 // Of several plans none is picked blindly.
@@ -319,7 +352,7 @@ func TestWhatIsDecidedOnIsShownBefore(t *testing.T) {
 // A client that shows no content of a waiting call is told what to decide on, and
 // no other is told it twice.
 func TestPlanIsToldWhereTheCallDoesNotShowIt(t *testing.T) {
-	for client, told := range map[string]bool{"": true, "CodeCompanion.nvim": true, "acp-ui": true, "QtCreator": true, "of the future": true, "zed": false, "agent-shell": false, "toad": false} {
+	for client, told := range map[string]bool{"": true, "CodeCompanion.nvim": true, "acp-ui": true, "QtCreator": true, "of the future": false, "JetBrains.IDEA": false, "zed": false, "agent-shell": false, "toad": false} {
 		for _, tool := range []fakedroid.Tool{plan, echo, touch} {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
 				e := beginNamed(t, client, "{}", playing(uses(tool), v, fakedroid.WithMode("spec")))
@@ -397,7 +430,7 @@ func TestOptionsGoByTheirKindWhereNamesDoNotShow(t *testing.T) {
 func TestNothingRaisesToHighWhereNamesDoNotShow(t *testing.T) {
 	high := touch
 	high.Impact = "high"
-	for client, offered := range map[string]bool{"": false, "CodeCompanion.nvim": false, "acpx": false, "zed": true} {
+	for client, offered := range map[string]bool{"": false, "CodeCompanion.nvim": false, "acpx": false, "of the future": false, "zed": true} {
 		versions(t, func(t *testing.T, v fakedroid.Option) {
 			e := beginNamed(t, client, "{}", playing(uses(high), v))
 			var asked permission

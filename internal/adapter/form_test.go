@@ -21,6 +21,7 @@ var threeQuestions = []fakedroid.Question{
 const (
 	declined   = "(The user declined to answer this question.)"
 	unanswered = "(The user left this question unanswered.)"
+	later      = "(The user gives their own answer in their next message. End your turn now and wait for it.)"
 )
 
 const formClient = `{"elicitation":{"form":{}}}`

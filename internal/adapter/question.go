@@ -9,8 +9,8 @@ import (
 )
 
 // askQuestions shows droid's questions and gives droid the user's answers. droid always
-// gets some: what the user said, that they declined, or "cancelled" when they dismissed
-// the questions or cannot be asked.
+// gets some: what the user said, that they declined or could not be asked, or "cancelled" when
+// they dismissed the questions.
 func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	cancelled := stream.Answers{Cancelled: true}
 	if s.ended || s.prompts.RunsCancelled() {
@@ -20,7 +20,7 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	q := s.show.Questions(ev)
 	s.tell(q.Before...)
 	if q.Refused {
-		s.answerQuestions(ev.RequestID, cancelled)
+		s.answerQuestions(ev.RequestID, q.Answers())
 		return
 	}
 	closeUp := func() { s.tell(q.After...) }
@@ -31,6 +31,7 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	}, q, func() {
 		s.dialog.End(ev.RequestID)
 		closeUp()
+		s.tell(s.show.Unasked(q)...)
 		s.answerQuestions(ev.RequestID, q.Answers())
 	})
 }

@@ -80,7 +80,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 // ends, with droid gone and every prompt answered.
 func (s *Session) Run() {
 	owner.Run(s.Owner, owner.Duties[stream.Event]{
-		Await: func() (events <-chan stream.Event, room <-chan struct{}, limit time.Duration) {
+		Await: func() (events <-chan stream.Event, room <-chan struct{}, due time.Time) {
 			events, room = s.nextEvent()
 			return events, room, s.nextTick()
 		},
@@ -148,25 +148,18 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	s.apply(s.proc.Heard(time.Now(), ev))
 }
 
-// nextTick is how long the owner may wait before something is due.
-func (s *Session) nextTick() time.Duration {
-	next := owner.MaxWait
-	consider := func(at time.Time) { next = min(next, max(0, time.Until(at))) }
-	if at, ok := s.proc.Due(); ok {
-		consider(at)
+// nextTick is when something is due, zero for never.
+func (s *Session) nextTick() (next time.Time) {
+	consider := func(at time.Time, ok bool) {
+		if ok && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
 	}
-	if at, ok := s.show.Due(); ok {
-		consider(at)
-	}
-	if at, ok := s.prompts.Due(); ok {
-		consider(at)
-	}
-	if at, ok := s.silenceDue(); ok {
-		consider(at)
-	}
-	if at, ok := s.servers.Due(); ok {
-		consider(at)
-	}
+	consider(s.proc.Due())
+	consider(s.show.Due())
+	consider(s.prompts.Due())
+	consider(s.silenceDue())
+	consider(s.servers.Due())
 	return next
 }
 

@@ -269,9 +269,9 @@ func TestQuestionsAsChoices(t *testing.T) {
 	}{
 		"answered":      {questions, []string{"answer_1", "answer_0"}, []string{"Blue", "S"}},
 		"declined":      {questions, []string{"answer_1", "decline"}, []string{"Blue", declined}},
-		"words too":     {append(questions[:1:1], fakedroid.Question{Question: "Your name?"}), []string{"answer_0"}, []string{"Red", declined}},
+		"words too":     {append(questions[:1:1], fakedroid.Question{Question: "Your name?"}), []string{"answer_0", "later"}, []string{"Red", later}},
 		"dismissed":     {questions, []string{""}, nil},
-		"needs words":   {[]fakedroid.Question{{Question: "Your name?"}}, nil, nil},
+		"needs words":   {[]fakedroid.Question{{Question: "Your name?"}}, []string{"decline"}, []string{declined}},
 		"bogus option":  {questions, []string{"answer_7"}, nil},
 		"several":       {several, []string{"answer_2", "answer_0", "done"}, []string{"C, A"}},
 		"all":           {several, []string{"answer_2", "answer_0", "answer_1"}, []string{"C, A, B"}},

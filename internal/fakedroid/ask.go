@@ -87,7 +87,7 @@ func wireQuestions(questions []Question) []Fields {
 	for i, q := range questions {
 		options := q.Options
 		if options == nil {
-			options = []string{}
+			options = []string{"Yes", "No"} // as 0.99 and 0.225 do
 		}
 		wire[i] = Fields{"index": i + 1, "topic": q.Topic, "question": q.Question, "options": options}
 		if q.MultiSelect {

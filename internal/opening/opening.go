@@ -180,8 +180,7 @@ func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
 	client, err := o.cfg.Start(droid.Command{Dir: cwd, Without: new(layer.Layer), WithoutWatcher: true})
-	var cannot *droid.LeftOutError
-	if errors.As(err, &cannot) {
+	if _, ok := errors.AsType[*droid.LeftOutError](err); ok {
 		return o.Launch(ctx, cwd, nil, "", open)
 	}
 	if err != nil {

@@ -1,21 +1,28 @@
 package protocol
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
-// ClientTraits are what is known of how a client shows what it is sent. What is
-// not known counts as not done: an unknown client is taken for one that acts on
-// the kind of an option and shows the title of a call alone.
+// ClientTraits are what is known of how a client shows what it is sent, each with what it protects
+// from where it is missing, or where it is there.
 type ClientTraits struct {
-	OptionNames    bool // shows what the options of a permission request are called, and picks by that
-	RequestContent bool // shows the content of a permission request
-	CallContent    bool // shows the content of a call that waits for permission
-	CallDiffs      bool // shows the diffs of a call that waits, besides the content of the request
-	OneDiff        bool // shows the diff of a request that begins with one
-	NoDiffs        bool // shows no diff of a call that waits for permission
-	OwnCommand     bool // shows the command in the input of a call by itself
+	// OptionNames: it is known to show what the options of a permission request are called, and to pick by
+	// that. Without it one key of a client that acts on kinds would give away more than its user saw.
+	OptionNames bool
+	// AtItsWord: it has a name, and no more is known of it. It is taken to show what ACP has it show, but is
+	// given no two options of a kind that allow different things.
+	AtItsWord      bool
+	RequestContent bool // shows the content of a permission request; else the user would decide by a title
+	CallContent    bool // shows the content of a call that waits for permission: it need not be a message, too
+	CallDiffs      bool // shows the diffs of a call that waits, and those of a request after a key alone
+	OneDiff        bool // shows the diff of a request that begins with one: it need not be a message, too
+	NoDiffs        bool // shows no diff of a call that waits: a file would be changed unseen
+	OwnCommand     bool // shows the command in the input of a call by itself: it would stand there twice
 	FilesOnDisk    bool // its fs methods may damage files, ask the user again, or know no more than the disk
 	MindsTimes     bool // asks its user when a file's time is not the one that it saw last
-	FirstTitle     bool // keeps the first title of a call
+	FirstTitle     bool // keeps the first title of a call, which would say nothing
 	ErrorMessage   bool // shows the message of an error, and not its details
 	ErrorDetails   bool // shows the details of an error, and not its message
 	PromptDetails  bool // does that with an error that ends a prompt; of others it shows the data as JSON
@@ -24,8 +31,26 @@ type ClientTraits struct {
 	Login          bool // offers a login when a prompt fails for want of one
 }
 
+// ShowsNames reports whether the client shows what options are called, as far as one knows.
+func (t ClientTraits) ShowsNames() bool { return t.OptionNames || t.AtItsWord }
+
+// What the user may say that their client shows of a permission request; the zero value says nothing.
+const (
+	ShowsTitle   = "title"   // and may pick by the kind of an option
+	ShowsContent = "content" // and may pick by the kind of an option
+	ShowsNames   = "names"   // and the content
+)
+
+// Showing is the client where the user says what it shows. They know better.
+func (c ClientCapabilities) Showing(what string) ClientCapabilities {
+	if what != "" {
+		c.AtItsWord, c.OptionNames, c.RequestContent = false, what == ShowsNames, what != ShowsTitle
+	}
+	return c
+}
+
 // knownClients are the clients of which that is known, by the name they give
-// themselves in clientInfo. Seen on the screen: with droid 0.225.2, autumn 2026.
+// themselves in clientInfo; a name that ends with a dot is the beginning of several. Seen on the screen: with droid 0.225.2, autumn 2026.
 // Read: in the client's source, as of then.
 var knownClients = map[string]ClientTraits{
 	// Zed, read: crates/agent_servers/src/acp.rs and its acp_thread. The request
@@ -69,7 +94,14 @@ var knownClients = map[string]ClientTraits{
 	// there (seen).
 	"CodeCompanion.nvim": {OneDiff: true, FilesOnDisk: true, ErrorMessage: true},
 	// avante (Neovim) does the same and gives itself no name.
+
+	// JetBrains' editors, each with its own name behind the dot and a member "type" beside it: read in a
+	// public log, not run.
+	"JetBrains.": unknown,
 }
+
+// unknown is a client that gives itself a name of which nothing else is known.
+var unknown = ClientTraits{AtItsWord: true, RequestContent: true}
 
 // nameless are clients that give themselves no name, avante among them, whose fs methods
 // lose last newlines, and do not answer while a buffer has unsaved changes (seen). What such a client
@@ -82,8 +114,18 @@ func ReadTraits(info, capabilities json.RawMessage) ClientTraits {
 	for _, raw := range []json.RawMessage{info, Fields(capabilities)["clientInfo"]} {
 		var name string
 		if json.Unmarshal(Fields(raw)["name"], &name) == nil && name != "" {
-			return knownClients[name]
+			return traitsOf(name)
 		}
 	}
 	return nameless
+}
+
+func traitsOf(name string) ClientTraits {
+	family, _, _ := strings.Cut(name, ".")
+	for _, known := range []string{name, family + "."} {
+		if traits, ok := knownClients[known]; ok {
+			return traits
+		}
+	}
+	return unknown
 }

@@ -7,23 +7,41 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Who names itself not at all, wrongly or as nobody known shows nothing that is
-// known.
-func TestUnknownClientHasNoTraits(t *testing.T) {
+// Who names itself not at all or wrongly shows nothing that is known. A name that nobody knows is
+// taken at ACP's word, but for what options give away.
+func TestTraitsOfAClient(t *testing.T) {
 	for _, tc := range []struct {
 		info, capabilities string
-		names              bool
+		known, shown       bool
 	}{
-		{`{"name":"zed","version":"1"}`, `{}`, true},
-		{``, `{"clientInfo":{"name":"Agentic.nvim"}}`, true},
-		{`{"name":"CodeCompanion.nvim"}`, `{"clientInfo":{"name":"zed"}}`, false},
-		{`{"name":"Zed"}`, ``, false},
-		{`{"title":"zed"}`, `{}`, false},
-		{`{"name":["zed"]}`, `7`, false},
-		{`"zed"`, `[]`, false},
-		{``, ``, false},
+		{`{"name":"zed","version":"1"}`, `{}`, true, true},
+		{``, `{"clientInfo":{"name":"Agentic.nvim"}}`, true, true},
+		{`{"name":"CodeCompanion.nvim"}`, `{"clientInfo":{"name":"zed"}}`, false, false},
+		{`{"name":"acpx"}`, ``, false, false},
+		{`{"name":"Zed"}`, ``, false, true},
+		{`{"name":"zed.preview"}`, ``, false, true},
+		{`{"name":"JetBrains.IntelliJ IDEA","version":"2026.3","type":"ide"}`, ``, false, true},
+		{`{"title":"zed"}`, `{}`, false, false},
+		{`{"name":["zed"]}`, `7`, false, false},
+		{`"zed"`, `[]`, false, false},
+		{``, ``, false, false},
 	} {
-		require.Equal(t, tc.names, ReadTraits(json.RawMessage(tc.info), json.RawMessage(tc.capabilities)).OptionNames, tc.info)
+		traits := ReadTraits(json.RawMessage(tc.info), json.RawMessage(tc.capabilities))
+		require.Equal(t, tc.known, traits.OptionNames, tc.info)
+		require.Equal(t, tc.shown, traits.ShowsNames(), tc.info)
+	}
+}
+
+// What the user says of their client counts.
+func TestWhatTheUserSaysThatItShows(t *testing.T) {
+	for what, want := range map[string]ClientTraits{
+		"":           {AtItsWord: true, RequestContent: true, NoDiffs: true},
+		ShowsTitle:   {NoDiffs: true},
+		ShowsContent: {RequestContent: true, NoDiffs: true},
+		ShowsNames:   {RequestContent: true, OptionNames: true, NoDiffs: true},
+	} {
+		unknown := ClientCapabilities{ClientTraits: ClientTraits{AtItsWord: true, RequestContent: true, NoDiffs: true}}
+		require.Equal(t, want, unknown.Showing(what).ClientTraits, what)
 	}
 }
 

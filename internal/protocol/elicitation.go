@@ -46,7 +46,23 @@ type FormField struct {
 	Items       *FormItems `json:"items,omitempty"`
 	MinLength   int        `json:"minLength,omitempty"`
 	Default     string     `json:"default,omitempty"`
+	Meta        *FieldMeta `json:"_meta,omitempty"`
 }
+
+// FieldMeta is the meta of a field. A client that knows it shows the field as one more option of the
+// choice that it belongs to (agent-shell, read; Claude's bridge sends the same).
+type FieldMeta struct {
+	OwnAnswer *OwnAnswer `json:"_askUserQuestionCustomAnswer,omitempty"`
+}
+
+// OwnAnswer names the field of the choice.
+type OwnAnswer struct {
+	QuestionID string `json:"questionId"`
+	Is         bool   `json:"isCustomAnswer"`
+}
+
+// OwnAnswerTo marks a field for the user's own words in place of that choice.
+func OwnAnswerTo(field string) *FieldMeta { return &FieldMeta{&OwnAnswer{field, true}} }
 
 // FormItems are the options of a choice of several.
 type FormItems struct {

@@ -58,6 +58,7 @@ func (n *Normalizer) questionRequest(ev stream.QuestionRequest) {
 	if c := n.openCall(ev.ToolCallID, "AskUser"); c != nil {
 		n.run(c)
 		q.ToolID = c.id
+		q.Questions = withoutInvented(ev.Questions, c.latest)
 	}
 	n.ask(ev.RequestID, q)
 }

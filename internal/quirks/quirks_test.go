@@ -552,6 +552,35 @@ func TestQuirk22_SpecHandoff(t *testing.T) {
 		after(time.Minute).says(`turn started, prompt "p2", message u3`)
 }
 
+// Yes and No are options only where the model gave them.
+func TestQuirk37_InventedOptions(t *testing.T) {
+	yesNo := []string{"Yes", "No"}
+	for name, tc := range map[string]struct {
+		questionnaire string
+		options       [][]string
+		want          string
+	}{
+		"none":                {"1. [question] What name?\n[topic] Name\n", [][]string{yesNo}, `"What?" []`},
+		"the model's":         {"1. [question] Ship it?\n[option] Yes\n[option] No\n", [][]string{yesNo}, `"What?" ["Yes" "No"]`},
+		"in other letters":    {"1. [Question] Ship it?\n[Option]Yes\n[OPTION] No\n", [][]string{yesNo}, `"What?" ["Yes" "No"]`},
+		"one of two":          {"1. [question] What name?\n2. [question] Ship it?\n[option] Yes\n[option] No\n", [][]string{yesNo, yesNo}, `"What?" [], "What?" ["Yes" "No"]`},
+		"others":              {"1. [question] What name?\n", [][]string{{"A", "B"}}, `"What?" ["A" "B"]`},
+		"another number":      {"1. [question] a\n2. [question] b\n", [][]string{yesNo}, `"What?" ["Yes" "No"]`},
+		"nothing can be read": {"", [][]string{yesNo}, `"What?" ["Yes" "No"]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, err := json.Marshal(map[string]string{"questionnaire": tc.questionnaire})
+			require.NoError(t, err)
+			ev := stream.QuestionRequest{RequestID: "r", ToolCallID: "c"}
+			for _, options := range tc.options {
+				ev.Questions = append(ev.Questions, stream.Question{Question: "What?", Options: options})
+			}
+			k := started(t, v225).push(stream.ToolCall{ToolUse: stream.ToolUse{ID: "c", Name: "AskUser", Input: in}}, ev)
+			require.Equal(t, "question r asked by c: "+tc.want, k.lines[len(k.lines)-1])
+		})
+	}
+}
+
 // The word "Error" stands once before what a tool said of its failure, live and in a
 // history.
 func TestErrorWordOnce(t *testing.T) {

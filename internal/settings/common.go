@@ -4,17 +4,18 @@ import "droid-acp/internal/droid/stream"
 
 // Names of the settings in Common.
 const (
-	Droid     = "droid"
-	Model     = "model"
-	Mode      = "mode"
-	Effort    = "effort"
-	FollowUp  = "follow-up"
-	Files     = "files"
-	Trust     = "trust"
-	ParkAfter = "park-after"
-	Shell     = "shell"
-	LogFile   = "log-file"
-	LogLevel  = "log-level"
+	Droid       = "droid"
+	Model       = "model"
+	Mode        = "mode"
+	Effort      = "effort"
+	FollowUp    = "follow-up"
+	Files       = "files"
+	ClientShows = "client-shows"
+	Trust       = "trust"
+	ParkAfter   = "park-after"
+	Shell       = "shell"
+	LogFile     = "log-file"
+	LogLevel    = "log-level"
 )
 
 // Common are the settings that several commands read.
@@ -45,6 +46,11 @@ func Common() []Setting {
 			Name: Files, Env: "DROID_ACP_FILES", Kind: Choice, Value: "WAY", Allowed: []string{"editor", "disk"},
 			Unset: "editor where the editor offers it and does it well",
 			Does:  "have droid read and edit files through the editor's own buffers, or on the disk",
+		},
+		{
+			Name: ClientShows, Env: "DROID_ACP_CLIENT_SHOWS", Kind: Choice, Value: "WHAT", Allowed: []string{"title", "content", "names"},
+			Unset: "what is known of the client by its name",
+			Does:  "say what the editor shows of a request: its title, its content too, or the names of the choices as well",
 		},
 		{
 			Name: Trust, Env: "DROID_ACP_TRUST", Kind: Choice, Value: "WHEN", Allowed: []string{"ask", "always", "never"}, Default: "ask",

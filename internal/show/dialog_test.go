@@ -242,22 +242,25 @@ func TestQuestionDialog(t *testing.T) {
 		}
 		return a
 	}
-	const first, all = "answer_0 answer_1 decline", "answer_0 answer_1 answer_2 decline"
+	const first, all, words = "answer_0 answer_1 later decline", "answer_0 answer_1 answer_2 later decline", "later decline"
+	const picked = "answer_1 answer_2 done later decline"
 	cancelled := stream.Answers{Cancelled: true}
 	for title, tc := range map[string]struct {
 		answers, asked []string
 		want           stream.Answers
 	}{
-		"one of three": {[]string{"answer_1", "answer_2", "done"}, []string{first, all, "answer_0 answer_1 done decline"}, told("Blue", "C", declinedAnswer)},
-		"all": {[]string{"answer_0", "answer_2", "answer_0", "answer_1"}, []string{first, all, "answer_0 answer_1 done decline", "answer_1 done decline"},
-			told("Red", "C, A, B", declinedAnswer)},
-		"declined":                {[]string{"decline", "decline"}, []string{first, all}, told(declinedAnswer, declinedAnswer, declinedAnswer)},
-		"declined after a pick":   {[]string{"answer_0", "answer_0", "decline"}, []string{first, all, "answer_1 answer_2 done decline"}, told("Red", declinedAnswer, declinedAnswer)},
-		"dismissed":               {[]string{""}, []string{first}, cancelled},
-		"the second dismissed":    {[]string{"answer_0", ""}, []string{first, all}, cancelled},
-		"not offered":             {[]string{"answer_2"}, []string{first}, cancelled},
-		"picked twice":            {[]string{"answer_0", "answer_1", "answer_1"}, []string{first, all, "answer_0 answer_2 done decline"}, cancelled},
-		"done before it is shown": {[]string{"done"}, []string{first}, cancelled},
+		"one of three": {[]string{"answer_1", "answer_2", "done", "later"}, []string{first, all, "answer_0 answer_1 done later decline", words}, told("Blue", "C", laterAnswer)},
+		"all": {[]string{"answer_0", "answer_2", "answer_0", "answer_1", "decline"},
+			[]string{first, all, "answer_0 answer_1 done later decline", "answer_1 done later decline", words}, told("Red", "C, A, B", declinedAnswer)},
+		"declined":                   {[]string{"decline", "decline", "decline"}, []string{first, all, words}, told(declinedAnswer, declinedAnswer, declinedAnswer)},
+		"declined after a pick":      {[]string{"answer_0", "answer_0", "decline", "later"}, []string{first, all, picked, words}, told("Red", declinedAnswer, laterAnswer)},
+		"something else":             {[]string{"later", "later", "later"}, []string{first, all, words}, told(laterAnswer, laterAnswer, laterAnswer)},
+		"a pick, and something else": {[]string{"answer_0", "answer_0", "later", "decline"}, []string{first, all, picked, words}, told("Red", "A, "+laterAnswer, declinedAnswer)},
+		"dismissed":                  {[]string{""}, []string{first}, cancelled},
+		"the second dismissed":       {[]string{"answer_0", ""}, []string{first, all}, cancelled},
+		"not offered":                {[]string{"answer_2"}, []string{first}, cancelled},
+		"picked twice":               {[]string{"answer_0", "answer_1", "answer_1"}, []string{first, all, "answer_0 answer_2 done later decline"}, cancelled},
+		"done before it is shown":    {[]string{"done"}, []string{first}, cancelled},
 	} {
 		t.Run(title, func(t *testing.T) {
 			q := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{color, parts, name}})
@@ -284,13 +287,19 @@ func TestQuestionSteps(t *testing.T) {
 	q.Chose("answer_0")
 	step, _ = q.Next()
 	require.EqualValues(t, "(2 of 2) Which parts?", step.Choice.ToolCall.Title)
-	require.Len(t, step.Choice.Options, 3, "picks of the question before do not count")
+	require.Len(t, step.Choice.Options, 4, "picks of the question before do not count")
 
 	one := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Go?", Options: []string{"Yes"}}}})
 	require.Empty(t, one.After)
 	step, _ = one.Next()
 	require.EqualValues(t, "Go?", step.Choice.ToolCall.Title)
 	require.Equal(t, "Go?", texts(step.Choice.ToolCall.Content))
+	require.EqualValues(t, "Something else, in my next prompt", step.Choice.Options[1].Name)
+
+	free := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "What name?", MultiSelect: true}}})
+	step, _ = free.Next()
+	require.Equal(t, "What name?", texts(step.Choice.ToolCall.Content), "there is nothing to pick")
+	require.EqualValues(t, "Answer in my next prompt", step.Choice.Options[0].Name)
 }
 
 func TestQuestionsInOneForm(t *testing.T) {
@@ -301,7 +310,6 @@ func TestQuestionsInOneForm(t *testing.T) {
 		`{"action":"decline"}`:  {declinedAnswer, declinedAnswer},
 		`{"action":"cancel"}`:   nil,
 		`{"action":"of later"}`: nil,
-		`null`:                  nil,
 	} {
 		q := newHarness(formed).Questions(ev)
 		require.Len(t, q.Before, 1)
@@ -316,20 +324,19 @@ func TestQuestionsInOneForm(t *testing.T) {
 	}
 }
 
-// Questions that an editor cannot ask are told.
+// A client that can show no question is told them, and the model that nobody was asked.
 func TestQuestionsThatAreTold(t *testing.T) {
 	open, closed := stream.Question{Question: "Why?"}, stream.Question{Question: "Which?", Options: []string{"A"}}
+	const words = "This editor cannot give an answer here, and the model was told so: please answer in your next prompt.\n\n"
 	for name, tc := range map[string]struct {
 		client    protocol.ClientCapabilities
 		questions []stream.Question
 		refused   bool
 		told      string
 	}{
-		"none":               {formed, nil, true, ""},
-		"names do not show":  {protocol.ClientCapabilities{}, []stream.Question{closed}, true, "Which?\n- A\n\nThis editor cannot give an answer here: please answer in your next prompt.\n\n"},
-		"none has options":   {named, []stream.Question{open}, true, "Why?\n\nThis editor cannot give an answer here: please answer in your next prompt.\n\n"},
-		"one has no options": {named, []stream.Question{open, closed}, false, "Why?\n\nThis editor cannot give an answer here: please answer in your next prompt.\n\n"},
-		"all have options":   {named, []stream.Question{closed}, false, ""},
+		"none":              {formed, nil, true, ""},
+		"names do not show": {protocol.ClientCapabilities{}, []stream.Question{closed, open}, true, "Which?\n- A\n\nWhy?\n\n" + words},
+		"names show":        {named, []stream.Question{open}, false, ""},
 	} {
 		q := newHarness(tc.client).Questions(quirks.QuestionAsked{Questions: tc.questions})
 		require.Equal(t, tc.refused, q.Refused, name)
@@ -338,5 +345,36 @@ func TestQuestionsThatAreTold(t *testing.T) {
 			told += o.(Text).Text
 		}
 		require.Equal(t, tc.told, told, name)
+		require.Equal(t, tc.told == "", q.Answers().Cancelled, name)
+		for _, a := range q.Answers().Answers {
+			require.Equal(t, unaskedAnswer, a.Answer)
+		}
 	}
+}
+
+// A form that the editor could not show is asked as choices, or told.
+func TestFormThatCouldNotBeShown(t *testing.T) {
+	ev := quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Which?", Options: []string{"A", "B"}}}}
+	h := newHarness(formed)
+	q := h.Questions(ev)
+	require.Equal(t, []string{"form", "answer_0 answer_1 later decline"}, answering(t, q, "null", "answer_1"))
+	require.Equal(t, "B", q.Answers().Answers[0].Answer)
+	require.Empty(t, h.Unasked(q))
+
+	h = newHarness(protocol.ClientCapabilities{Forms: true})
+	q = h.Questions(ev)
+	require.Equal(t, []string{"form"}, answering(t, q, "null"))
+	require.Equal(t, unaskedAnswer, q.Answers().Answers[0].Answer)
+	require.Contains(t, h.Unasked(q)[0].(Text).Text, "- B")
+}
+
+// The input of a call that asks is in the form that clients draw as prose.
+func TestInputOfAQuestion(t *testing.T) {
+	h := newHarness(named)
+	h.event(started("q", "AskUser", `{"questionnaire":"1. [question] Which color?\n[topic] Color\n[option] Red\n[option] Blue\n\n2. [question] Why? (multi)\n"}`))
+	out := h.Event(h.moment(), ran("q"), nil)
+	require.JSONEq(t, `{"questions":[{"question":"Which color?","header":"Color","options":[{"label":"Red"},{"label":"Blue"}]},{"question":"Why?"}]}`,
+		string(out[0].(protocol.ToolCall).RawInput))
+	h.event(started("r", "AskUser", `{"questionnaire":"odd"}`))
+	require.JSONEq(t, `{"questionnaire":"odd"}`, string(h.Event(h.moment(), ran("r"), nil)[0].(protocol.ToolCall).RawInput))
 }

@@ -29,7 +29,8 @@ func questionForm(toolID string, questions []stream.Question) *protocol.Elicitat
 			title = fmt.Sprintf("%d. %s", i+1, title)
 		}
 		field := protocol.FormField{Type: "string", Title: protocol.Line(title), Description: protocol.Text(q.Question), Enum: protocol.Lines(q.Options)}
-		words := protocol.FormField{Type: "string", Title: protocol.Line(title + ": other"), Description: "Your answer in your own words, in place of the choice above"}
+		words := protocol.FormField{Type: "string", Title: protocol.Line(title + ": other"), Description: "Your answer in your own words, in place of the choice above",
+			Meta: protocol.OwnAnswerTo(choiceField(i))}
 		switch {
 		case len(q.Options) == 0:
 			field.MinLength = 1
@@ -58,12 +59,15 @@ func questionTitle(questions []stream.Question) string {
 const (
 	declinedAnswer = "(The user declined to answer this question.)"
 	noAnswer       = "(The user left this question unanswered.)"
+	laterAnswer    = "(The user gives their own answer in their next message. End your turn now and wait for it.)"
+	unaskedAnswer  = "(The user could not be asked: their client takes no answers here. The question was shown to them as a message, " +
+		"and they may answer with their next one. Do not assume an answer; if you need one, say so and end your turn.)"
 )
 
-func declined(questions []stream.Question) stream.Answers {
+func allAnswered(questions []stream.Question, text string) stream.Answers {
 	var a stream.Answers
 	for _, q := range questions {
-		a.Answers = append(a.Answers, answerTo(q, declinedAnswer))
+		a.Answers = append(a.Answers, answerTo(q, text))
 	}
 	return a
 }

@@ -55,6 +55,7 @@ func NotChanged(cwd string, content json.RawMessage) string {
 // Asked is a question of an AskUser, or the answer to one.
 type Asked struct {
 	Question string
+	Topic    string
 	Options  []string
 	Answer   string
 }
@@ -74,6 +75,10 @@ func Questionnaire(text string) (list []Asked) {
 			continue
 		}
 		last := &list[len(list)-1]
+		if topic, is := strings.CutPrefix(word, "[topic] "); is && !answering {
+			last.Topic = topic
+			continue
+		}
 		switch option, isOption := strings.CutPrefix(word, "[option] "); {
 		case isOption:
 			last.Options = append(last.Options, option)

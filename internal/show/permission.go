@@ -39,7 +39,7 @@ type Setting struct {
 func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *Permission {
 	v.files = files
 	defer func() { v.files = nil }()
-	options := permissionOptions(ev.Options, ev.Tools, v.client.OptionNames)
+	options := permissionOptions(ev.Options, ev.Tools, v.client.ClientTraits)
 	if len(ev.Tools) == 0 || len(options) == 0 {
 		return &Permission{Refused: true}
 	}
@@ -59,9 +59,9 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 		v.send(update)
 	}
 	p.After = v.take()
-	p.permissionDialog = permissionDialog{names: v.client.OptionNames, shown: shown, options: options, plans: plans,
+	p.permissionDialog = permissionDialog{names: v.client.ShowsNames(), shown: shown, options: options, plans: plans,
 		decision: Decision{Option: stream.OptionCancel}}
-	p.words = set.Words && v.client.Forms && v.client.OptionNames && offers(ev.Options, stream.OptionCancel)
+	p.words = set.Words && v.client.Forms && v.client.ShowsNames() && offers(ev.Options, stream.OptionCancel)
 	if set.EditedPlan && v.client.Forms && v.client.OptionNames && len(plans) == 0 {
 		p.plan = editablePlan(ev)
 	}

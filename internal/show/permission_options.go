@@ -60,20 +60,19 @@ type offeredOption struct {
 	power power
 }
 
-// permissionOptions are droid's options as the editor gets them. names says that the
-// client is known to show what they are called.
+// permissionOptions are droid's options as this client gets them.
 //
 // They stand in the order of what they give away, the least first, since a client may
 // have a key for the first of a kind. A client that is not known to show the names gets
 // the least option of each kind only, and none whose power is unknown or high: some of
 // these clients answer later requests by the kind of an earlier answer, so that one key
-// would in the end allow everything. Their options have droid's own words, as one such
-// client sorts by them.
+// would in the end allow everything. Options that may not be read have droid's own words, as one
+// such client sorts by them.
 //
 // Two kinds of options are left out for all: those that move the conversation to another
 // session, since the editor would keep a session that droid has left (quirk 22), and
 // proceed_edit, which needs a text with it (see editablePlan).
-func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, names bool) []protocol.PermissionOption {
+func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, client protocol.ClientTraits) []protocol.PermissionOption {
 	var options []offeredOption
 	for _, o := range offered {
 		if strings.HasPrefix(o.Value, "proceed_new_session") || o.Value == stream.OptionEdit || o.Value == "" {
@@ -81,7 +80,7 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 		}
 		p := optionPower(o, tools)
 		name := optionName(o, p)
-		if !names && o.Label != "" {
+		if !client.ShowsNames() && o.Label != "" {
 			name = o.Label
 		}
 		options = append(options, offeredOption{protocol.PermissionOption{OptionID: o.Value, Name: protocol.Line(name), Kind: optionKind(o.Value)}, p})
@@ -90,7 +89,7 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 	var out []protocol.PermissionOption
 	for _, o := range options {
 		taken := slices.ContainsFunc(out, func(other protocol.PermissionOption) bool { return other.Kind == o.Kind })
-		if names || !taken && (o.OptionID == stream.OptionCancel || o.power != unknownPower && o.power < powerHigh) {
+		if client.OptionNames || !taken && (o.OptionID == stream.OptionCancel || o.power != unknownPower && o.power < powerHigh) {
 			out = append(out, o.PermissionOption)
 		}
 	}

@@ -23,7 +23,7 @@ func TestPermissionOptions(t *testing.T) {
 		{Label: "Tools", Value: "proceed_always_tools"},
 		{Label: "nothing", Value: ""},
 		{Label: "Yes", Value: "proceed_once"},
-	}, exec, true)
+	}, exec, protocol.ClientTraits{OptionNames: true})
 	require.Equal(t, []protocol.PermissionOption{
 		{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce},
 		{OptionID: "proceed_always", Name: "Medium: yes, and always allow medium impact commands (some)", Kind: acp.PermissionOptionKindAllowAlways},
@@ -47,11 +47,15 @@ func TestOptionsWithoutNames(t *testing.T) {
 	}
 	once := protocol.PermissionOption{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce}
 	no := protocol.PermissionOption{OptionID: "cancel", Name: "No", Kind: acp.PermissionOptionKindRejectOnce}
-	require.Equal(t, []protocol.PermissionOption{once, no}, permissionOptions(offered("high"), tool("high"), false))
+	nobody := protocol.ClientTraits{}
+	require.Equal(t, []protocol.PermissionOption{once, no}, permissionOptions(offered("high"), tool("high"), nobody))
 	require.Equal(t, []protocol.PermissionOption{once, {OptionID: "proceed_always", Name: "Always allow medium impact commands", Kind: acp.PermissionOptionKindAllowAlways}, no},
-		permissionOptions(offered("medium"), tool("medium"), false))
+		permissionOptions(offered("medium"), tool("medium"), nobody))
 	require.Equal(t, []protocol.PermissionOption{once, {OptionID: "proceed_always_tools", Name: "Tools", Kind: acp.PermissionOptionKindAllowAlways}, no},
-		permissionOptions(offered("low", stream.PermissionOption{Value: "proceed_always_tools", Label: "Tools"}), tool("low"), false), "one of a kind")
+		permissionOptions(offered("low", stream.PermissionOption{Value: "proceed_always_tools", Label: "Tools"}), tool("low"), nobody), "one of a kind")
+	believed := permissionOptions(offered("medium"), tool("medium"), protocol.ClientTraits{AtItsWord: true})
+	require.Len(t, believed, 3, "one of a kind")
+	require.EqualValues(t, "Medium: always allow medium impact commands", believed[1].Name, "it is read")
 }
 
 // What an option gives away depends on what is asked; where it is not known, a

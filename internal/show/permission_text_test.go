@@ -90,7 +90,7 @@ func TestAlwaysText(t *testing.T) {
 			"- “Proceed”: sets the mode Auto (Off), whatever it was before.\n- “High: proceed, all”: sets the mode Auto (High).\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, alwaysText(tc.tools, permissionOptions(tc.options, tc.tools, true), tc.mode))
+			require.Equal(t, tc.want, alwaysText(tc.tools, permissionOptions(tc.options, tc.tools, named.ClientTraits), tc.mode))
 		})
 	}
 }

@@ -1,9 +1,9 @@
 package show
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -17,7 +17,7 @@ import (
 type Questions struct {
 	Before  []Output // what is shown before the user is asked
 	After   []Output // what closes that up when the user was asked, whatever came of it
-	Refused bool     // nobody is to be asked: droid's questions are cancelled
+	Refused bool     // nobody is to be asked: droid gets the Answers as they are
 
 	questionDialog
 }
@@ -30,46 +30,78 @@ func (v *View) Questions(ev quirks.QuestionAsked) *Questions {
 	if len(ev.Questions) == 0 {
 		return &Questions{Refused: true}
 	}
-	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, names: v.client.OptionNames}}
+	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, names: v.client.ShowsNames()}}
 	title := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: protocol.Line(questionsTitle(questionTexts(ev.Questions)))}
 	switch {
 	case v.client.Forms:
 		v.send(title)
 		q.Before = v.take()
-	case !v.client.OptionNames || !slices.ContainsFunc(ev.Questions, hasOptions):
-		v.tellUnanswerable(ev.Questions)
-		q.Before, q.Refused = v.take(), true
-	default:
-		v.tellUnanswerable(slices.DeleteFunc(slices.Clone(ev.Questions), hasOptions))
-		q.Before = v.take()
-		if len(ev.Questions) > 1 { // the call has had the title of its last question
-			v.send(title)
-			q.After = v.take()
-		}
+	case !v.client.ShowsNames():
+		q.unshown()
+		q.Before, q.Refused = v.Unasked(q), true
+	case len(ev.Questions) > 1: // the call has had the title of its last question
+		v.send(title)
+		q.After = v.take()
 	}
 	return q
 }
 
-func hasOptions(q stream.Question) bool { return len(q.Options) > 0 }
-
-// tellUnanswerable tells the questions that this editor cannot answer.
-func (v *View) tellUnanswerable(questions []stream.Question) {
-	if len(questions) == 0 {
-		return
+// Unasked tells the user the questions that the editor could not show.
+func (v *View) Unasked(q *Questions) []Output {
+	if !q.unasked {
+		return nil
 	}
 	text := ""
-	for _, q := range questions {
+	for _, q := range q.questions {
 		text += q.Question + "\n"
 		for _, option := range q.Options {
 			text += "- " + option + "\n"
 		}
 		text += "\n"
 	}
-	v.tell(text + "This editor cannot give an answer here: please answer in your next prompt.")
+	v.tell(text + "This editor cannot give an answer here, and the model was told so: please answer in your next prompt.")
+	return v.take()
+}
+
+func hasOptions(q stream.Question) bool { return len(q.Options) > 0 }
+
+// askUser is the view of an AskUser call.
+type askUser struct{ *shownCall }
+
+func newAskUser(c *shownCall) toolView { return askUser{c} }
+
+// describe gives the input in the form in which agent-shell finds the questions of any agent, and draws
+// them as prose.
+func (askUser) describe(_ string, input json.RawMessage, shown *protocol.ToolCall) {
+	type option struct {
+		Label string `json:"label"`
+	}
+	type question struct {
+		Question string   `json:"question"`
+		Header   string   `json:"header,omitempty"`
+		Options  []option `json:"options,omitempty"`
+	}
+	var questions []question
+	for _, q := range Questionnaire(parseToolInput(input).Questionnaire) {
+		asked := question{Question: q.Question, Header: q.Topic}
+		for _, text := range q.Options {
+			asked.Options = append(asked.Options, option{text})
+		}
+		questions = append(questions, asked)
+	}
+	if raw, err := json.Marshal(map[string]any{"questions": questions}); err == nil && len(questions) > 0 {
+		shown.RawInput = boundedInput(raw)
+	}
 }
 
 // askTitle is the title of an AskUser call.
-func askTitle(in toolInput) string { return questionsTitle(in.Asks) }
+func askTitle(in toolInput) string {
+	var texts []string
+	for _, q := range Questionnaire(in.Questionnaire) {
+		texts = append(texts, q.Question)
+	}
+	return questionsTitle(texts)
+}
 
 // questionTexts are the questions themselves.
 func questionTexts(questions []stream.Question) []string {
@@ -99,12 +131,3 @@ func questionsTitle(questions []string) string {
 var questionPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^\s*\d+\.\s*\[question\]\s*(.+?)\s*(?:\(multi\))?\s*$`)
 })
-
-// inputQuestions are the questions in the input of an AskUser.
-func inputQuestions(questionnaire string) []string {
-	var questions []string
-	for _, m := range questionPattern().FindAllStringSubmatch(questionnaire, -1) {
-		questions = append(questions, m[1])
-	}
-	return questions
-}

@@ -12,14 +12,14 @@ import (
 )
 
 // Ids of the buttons that are not droid's options: one answers no question, one
-// ends the picking of several options.
+// ends the picking of several options, one leaves the answer to the next prompt.
 const (
 	declineOption = "decline"
 	doneOption    = "done"
+	laterOption   = "later"
 )
 
 // questionDialog asks the user questions: all in one form, or one after the other.
-// A question without options cannot be asked without a form.
 type questionDialog struct {
 	form      bool
 	toolID    string
@@ -30,6 +30,7 @@ type questionDialog struct {
 	picked  []int  // options picked so far, of the question that lets them pick several
 	answers stream.Answers
 	over    bool
+	unasked bool // nobody was asked: the client can show no question
 }
 
 var _ Dialog = (*questionDialog)(nil)
@@ -39,15 +40,12 @@ func (d *questionDialog) Next() (Step, bool) {
 	if d.form && !d.over {
 		return Step{Form: questionForm(d.toolID, d.questions)}, true
 	}
-	for !d.over && !hasOptions(d.question()) {
-		d.answer(declinedAnswer)
-	}
 	if d.over {
 		return Step{}, false
 	}
 	q := d.question()
 	call := questionCall(d.toolID, q, len(d.answers.Answers)+1, len(d.questions))
-	if q.MultiSelect {
+	if q.MultiSelect && hasOptions(q) {
 		call.Content = append(call.Content, protocol.TextContent(d.pickedText(q)))
 	}
 	d.asking = newChoice(d.buttons(q), d.names)
@@ -75,6 +73,8 @@ func (d *questionDialog) Chose(optionID string) (offered bool) {
 	switch i := optionIndex(q, option); {
 	case option == doneOption:
 		d.answer(d.pickedTexts(q))
+	case option == laterOption:
+		d.answer(strings.TrimPrefix(d.pickedTexts(q)+", "+laterAnswer, ", "))
 	case i < 0: // the button to decline
 		d.answer(declinedAnswer)
 	case !q.MultiSelect:
@@ -89,18 +89,27 @@ func (d *questionDialog) Chose(optionID string) (offered bool) {
 }
 
 // Filled implements Dialog. Without a clear answer the questions are cancelled; one who
-// declines has answered that.
+// declines has answered that. What no form could show is asked as choices, if the client shows names.
 func (d *questionDialog) Filled(result *protocol.ElicitationResult) {
 	switch {
-	case d.over || !d.form || result == nil:
+	case d.over || !d.form:
 		d.cancel()
+	case result == nil && d.names:
+		d.form = false
+	case result == nil:
+		d.unshown()
 	case result.Action == "accept":
 		d.answers, d.over = formAnswers(d.questions, result.Content), true
 	case result.Action == "decline":
-		d.answers, d.over = declined(d.questions), true
+		d.answers, d.over = allAnswered(d.questions, declinedAnswer), true
 	default:
 		d.cancel()
 	}
+}
+
+// unshown answers for a user who could not be asked.
+func (d *questionDialog) unshown() {
+	d.answers, d.over, d.unasked = allAnswered(d.questions, unaskedAnswer), true, true
 }
 
 func (d *questionDialog) cancel() { d.answers, d.over = stream.Answers{Cancelled: true}, true }
@@ -124,7 +133,12 @@ func (d *questionDialog) buttons(q stream.Question) (buttons []protocol.Permissi
 	if len(d.picked) > 0 {
 		buttons = append(buttons, protocol.PermissionOption{OptionID: doneOption, Name: "That is all", Kind: acp.PermissionOptionKindAllowOnce})
 	}
-	return append(buttons, protocol.PermissionOption{OptionID: declineOption, Name: "Do not answer", Kind: acp.PermissionOptionKindRejectOnce})
+	later := "Something else, in my next prompt"
+	if !hasOptions(q) {
+		later = "Answer in my next prompt"
+	}
+	return append(buttons, protocol.PermissionOption{OptionID: laterOption, Name: protocol.Line(later), Kind: acp.PermissionOptionKindAllowOnce},
+		protocol.PermissionOption{OptionID: declineOption, Name: "Do not answer", Kind: acp.PermissionOptionKindRejectOnce})
 }
 
 func (d *questionDialog) pickedText(q stream.Question) string {

@@ -15,15 +15,15 @@ import (
 // toolInput is what the title and the locations of a call are made of. Inputs
 // are the model's, so every field may be missing or of another type.
 type toolInput struct {
-	Command  string
-	FilePath string
-	Offset   *int32 // the line at which Read begins, counted as the version of droid does
-	Pattern  string // several are joined
-	URL      string
-	Query    string
-	Title    string
-	Summary  string
-	Asks     []string // the questions of AskUser
+	Command       string
+	FilePath      string
+	Offset        *int32 // the line at which Read begins, counted as the version of droid does
+	Pattern       string // several are joined
+	URL           string
+	Query         string
+	Title         string
+	Summary       string
+	Questionnaire string // of AskUser
 }
 
 func parseToolInput(raw json.RawMessage) toolInput {
@@ -39,14 +39,14 @@ func parseToolInput(raw json.RawMessage) toolInput {
 		return ""
 	}
 	in := toolInput{
-		Command:  text("command"),
-		FilePath: text("file_path", "path", "directory_path", "folder"),
-		Pattern:  text("pattern", "patterns"),
-		URL:      text("url"),
-		Query:    text("query"),
-		Title:    text("title"),
-		Summary:  text("description", "skill", "toolName", "prompt", "task_id"),
-		Asks:     inputQuestions(text("questionnaire")),
+		Command:       text("command"),
+		FilePath:      text("file_path", "path", "directory_path", "folder"),
+		Pattern:       text("pattern", "patterns"),
+		URL:           text("url"),
+		Query:         text("query"),
+		Title:         text("title"),
+		Summary:       text("description", "skill", "toolName", "prompt", "task_id"),
+		Questionnaire: text("questionnaire"),
 	}
 	var patterns []string
 	if json.Unmarshal(fields["patterns"], &patterns) == nil && in.Pattern == "" {

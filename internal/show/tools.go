@@ -36,7 +36,7 @@ var tools = map[string]tool{
 	"Task":         {kind: acp.ToolKindOther, view: newTask},
 	"Skill":        {kind: acp.ToolKindRead},
 	"ExitSpecMode": {kind: acp.ToolKindSwitchMode, title: planTitle, view: newPlan},
-	"AskUser":      {kind: acp.ToolKindOther, title: askTitle},
+	"AskUser":      {kind: acp.ToolKindOther, title: askTitle, view: newAskUser},
 }
 
 // toolOf finds how a tool is shown: as the table says, as a tool of an MCP server, which
