@@ -166,6 +166,7 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger) *editor {
 			Dir: dir,
 		},
 		Locate:  func() (string, error) { return "/usr/bin/droid", nil },
+		Release: func(context.Context, string) (string, error) { return "0.225.2", nil },
 		Version: "test",
 		Log:     log,
 	})

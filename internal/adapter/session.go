@@ -62,7 +62,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		log:     a.log.With(zap.String("session", id)),
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
-		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
+		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions),
 		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn(a.client.Login)}),
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
