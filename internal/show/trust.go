@@ -40,15 +40,16 @@ func trustOptions() []protocol.PermissionOption {
 // Trust makes the question. list names what would run. Where the client is not known to
 // show what a request is about, it is told before.
 func (v *View) Trust(title, list string) *TrustQuestion {
-	if !v.client.RequestContent {
-		v.tell(title + "\n\n" + list)
-	}
 	q := &TrustQuestion{view: v, id: "trust-" + v.newID()}
 	q.choice = newChoice(trustOptions(), true)
 	q.call = protocol.ToolCall{ToolCallID: q.id, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending,
 		Content: []protocol.ToolContent{protocol.TextContent(list)}}
 	announced := q.call
 	announced.SessionUpdate = "tool_call"
+	if !v.client.RequestContent {
+		v.tell(title + "\n\n" + list)
+		announced.Content = nil
+	}
 	v.send(announced)
 	q.Before = v.take()
 	return q
