@@ -20,6 +20,7 @@ var asked = map[string][]string{
 	"internal/adapter/slash_status.go": {"Files"},
 	"internal/adapter/editorfiles.go":  {"MindsTimes"},
 	"internal/adapter/session.go":      {"BooleanOptions"},
+	"internal/adapter/turn_actions.go": {"StoppedAgain"},
 	"internal/accounts/accounts.go":    {"Raw"},
 	"internal/accounts/editor.go":      {"Forms", "URLs"},
 	"internal/accounts/ways.go":        {"TerminalLogin", "TerminalLoginMeta"},
