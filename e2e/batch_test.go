@@ -18,9 +18,7 @@ import (
 // nothing of the agent's environment.
 func TestTwoEditsInOneRequest(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		s := c.open(h)
+		s := startAgent(t, h).onPermission(allowOnce).open(h)
 		paths := map[string]string{"one": filepath.Join(h.work, "one.txt"), "two": filepath.Join(h.work, "two.txt")}
 		create := func(id, path string) modelserver.ToolCall {
 			return modelserver.ToolCall{ID: id, Name: "Create", Args: map[string]any{"file_path": path, "content": id + "\n"}}
@@ -58,7 +56,7 @@ func TestTwoEditsInOneRequest(t *testing.T) {
 
 		model.On("environ", modelserver.Step{Text: "I edit. ", Tools: []modelserver.ToolCall{create("environ", "/proc/self/environ")}}, modelserver.Step{Text: "Edited."})
 		require.Nil(t, s.prompt("environ").end(turnLimit).Err)
-		for _, l := range c.lines {
+		for _, l := range s.lines {
 			require.False(t, strings.Contains(l.raw, "HOME="+h.dir), "the environment is shown")
 		}
 	})

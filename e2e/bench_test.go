@@ -28,8 +28,7 @@ func BenchmarkUnpark(b *testing.B) {
 			model := newModel(b)
 			model.On("hello", modelserver.Step{Text: "Hello."})
 			h := newHome(b, version, model.URL())
-			c := startAgent(b, h, "--park-after", "1ms")
-			s := c.open(h)
+			s := startAgent(b, h, "--park-after", "1ms").open(h)
 			require.Equal(b, "Hello.", s.prompt("hello").end(turnLimit).text())
 
 			var parked, bare []time.Duration
@@ -92,8 +91,7 @@ func BenchmarkStart(b *testing.B) {
 			var initialized, opened, native, bare []time.Duration
 			for b.Loop() {
 				began := time.Now()
-				c := startAgent(b, h)
-				c.initialize()
+				c := startAgent(b, h).initialize()
 				initialized = append(initialized, time.Since(began))
 				c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, nil)
 				opened = append(opened, time.Since(began))

@@ -40,69 +40,61 @@ func (s session) still() {
 	require.Equal(s.t, "Still here.", end.text())
 }
 
-func TestCancelMidStream(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("long", modelserver.Step{Text: strings.Repeat("word ", 2000), Delay: 25 * time.Millisecond})
-		model.On("still", modelserver.Step{Text: "Still here."})
-		s := startAgent(t, h).open(h)
-		turn := s.prompt("a long story")
-		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
-		turn.cancelled()
-		s.still()
-	})
-}
-
-func TestCancelAtOnce(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("long", modelserver.Step{Text: strings.Repeat("word ", 2000), Delay: 25 * time.Millisecond})
-		model.On("still", modelserver.Step{Text: "Still here."})
-		s := startAgent(t, h).open(h)
-		s.prompt("a long story").cancelled()
-		s.still()
-	})
-}
-
-func TestCancelSilentModel(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("silent", modelserver.Step{Hang: true})
-		model.On("still", modelserver.Step{Text: "Still here."})
-		s := startAgent(t, h).open(h)
-		turn := s.prompt("be silent")
-		_, err := model.Await(t.Context(), func(r modelserver.Request) bool { return r.Prompt == "silent" })
-		require.NoError(t, err)
-		turn.cancelled()
-		s.still()
-	})
-}
-
-func TestCancelMidTool(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("sleep", modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("a", "echo started; sleep 297")}})
-		model.On("still", modelserver.Step{Text: "Still here."})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		s := c.open(h)
-		turn := s.prompt("sleep well")
-		h.awaitProcess(t, "sleep 297")
-		turn.cancelled()
-		h.awaitNone(t, 5*time.Second, func(p process) bool { return strings.Contains(p.command, "sleep 297") })
-		s.still()
-	})
-}
-
-func TestCancelMidPermission(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("touch", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch cancelled")}})
-		model.On("still", modelserver.Step{Text: "Still here."})
-		c := startAgent(t, h)
-		c.onPermission(noAnswer)
-		s := c.open(h)
-		turn := s.prompt("touch it")
-		c.await("a permission request", turn.from, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
-		turn.cancelled()
-		require.NoFileExists(t, h.work+"/cancelled")
-		s.still()
-	})
+// A cancel ends the prompt within its bound, whatever droid does just then, and the next one works.
+func TestCancel(t *testing.T) {
+	story := modelserver.Step{Text: strings.Repeat("word ", 2000), Delay: 25 * time.Millisecond}
+	for name, tc := range map[string]struct {
+		step   modelserver.Step
+		permit func(permission) string
+		moment func(*testing.T, *modelserver.Server, home, turn) // waits until droid does it
+		after  func(*testing.T, home)
+	}{
+		"mid stream": {step: story, moment: func(_ *testing.T, _ *modelserver.Server, _ home, turn turn) {
+			turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+		}},
+		"at once": {step: story},
+		"silent model": {step: modelserver.Step{Hang: true}, moment: func(t *testing.T, model *modelserver.Server, _ home, _ turn) {
+			_, err := model.Await(t.Context(), func(r modelserver.Request) bool { return r.Prompt == "go" })
+			require.NoError(t, err)
+		}},
+		"mid tool": {
+			step:   modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("a", "echo started; sleep 297")}},
+			permit: allowOnce,
+			moment: func(t *testing.T, _ *modelserver.Server, h home, _ turn) { h.awaitProcess(t, "sleep 297") },
+			after: func(t *testing.T, h home) {
+				h.awaitNone(t, 5*time.Second, func(p process) bool { return strings.Contains(p.command, "sleep 297") })
+			},
+		},
+		"mid permission": {
+			step:   modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch cancelled")}},
+			permit: noAnswer,
+			moment: func(_ *testing.T, _ *modelserver.Server, _ home, turn turn) {
+				turn.await("a permission request", turn.from, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
+			},
+			after: func(t *testing.T, h home) { require.NoFileExists(t, h.work+"/cancelled") },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+				model.On("go", tc.step)
+				model.On("still", modelserver.Step{Text: "Still here."})
+				c := startAgent(t, h)
+				if tc.permit != nil {
+					c.onPermission(tc.permit)
+				}
+				s := c.open(h)
+				turn := s.prompt("go on")
+				if tc.moment != nil {
+					tc.moment(t, model, h, turn)
+				}
+				turn.cancelled()
+				if tc.after != nil {
+					tc.after(t, h)
+				}
+				s.still()
+			})
+		})
+	}
 }
 
 // A droid that a signal stopped hears nothing, not even the prompt. Stop ends the

@@ -44,8 +44,7 @@ func TestCapabilitySets(t *testing.T) {
 			}}, modelserver.Step{Text: "Done."})
 		}
 		for name, set := range capabilitySets {
-			c := startAgent(t, h)
-			c.onPermission(allowOnce)
+			c := startAgent(t, h).onPermission(allowOnce)
 			forms := 0
 			c.onForm(func(json.RawMessage) string {
 				forms++

@@ -330,10 +330,11 @@ func (c *client) asked() []permission {
 }
 
 // onPermission changes how permission requests are answered.
-func (c *client) onPermission(permit func(permission) string) {
+func (c *client) onPermission(permit func(permission) string) *client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.permit = permit
+	return c
 }
 
 // signal sends the agent a signal.
@@ -362,9 +363,10 @@ type newSession struct {
 // what options are called.
 var knownEditor = map[string]any{"name": "zed", "version": "1"}
 
-func (c *client) initialize() {
+func (c *client) initialize() *client {
 	c.t.Helper()
 	c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}, "clientInfo": knownEditor}, nil)
+	return c
 }
 
 // open initializes the agent and opens a session in h.
@@ -486,6 +488,21 @@ func (t turn) end(limit time.Duration) ending {
 		}
 	}
 	return e
+}
+
+// done waits for the end of a turn that is to end well.
+func (t turn) done() ending {
+	t.t.Helper()
+	e := t.end(turnLimit)
+	require.Nil(t.t, e.Err)
+	require.Equal(t.t, "end_turn", e.Stop)
+	return e
+}
+
+// say is a prompt whose turn ends well, and returns the assistant's text.
+func (s session) say(text string) string {
+	s.t.Helper()
+	return s.prompt(text).done().text()
 }
 
 // text is the assistant's text of the turn.

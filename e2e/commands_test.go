@@ -84,9 +84,7 @@ func countModel(model *modelserver.Server) {
 func TestCommandOutputGrows(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		countModel(model)
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		end := c.open(h).prompt("count").end(turnLimit)
+		end := startAgent(t, h).onPermission(allowOnce).open(h).prompt("count").end(turnLimit)
 		require.Nil(t, end.Err)
 		growing, last, final := 0, "", ""
 		for _, u := range end.ofTool("a") {
@@ -160,8 +158,7 @@ var terminals = map[string]any{"_meta": map[string]any{"terminal_output": true}}
 func TestCommandInATerminal(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		countModel(model)
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		end := c.openAs(h, terminals).prompt("count").end(turnLimit)
 		require.Nil(t, end.Err)
 		updates := end.ofTool("a")
@@ -183,8 +180,7 @@ func TestLongCommandInATerminal(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("long", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{
 			execute("a", "for i in 1 2 3 4 5 6 7 8; do seq ${i}000 ${i}400; sleep 0.5; done")}}, modelserver.Step{Text: "Done."})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		end := c.openAs(h, terminals).prompt("long").end(turnLimit)
 		require.Nil(t, end.Err)
 		updates := end.ofTool("a")
@@ -208,8 +204,7 @@ func TestCommandsThatFail(t *testing.T) {
 		model.On("exit", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("a", "echo out; exit 3")}}, modelserver.Step{Text: "Done."})
 		model.On("timeout", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{slow}}, modelserver.Step{Text: "Done."})
 		model.On("stopped", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("c", "echo begin; sleep 60")}})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		s := c.openAs(h, terminals)
 
 		end := s.prompt("exit").end(turnLimit)

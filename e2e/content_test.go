@@ -95,8 +95,7 @@ func TestLoadedPromptIsAsItWasSent(t *testing.T) {
 		resource := func(uri, mimeType, key, body string) map[string]any {
 			return map[string]any{"type": "resource", "resource": map[string]any{"uri": uri, "mimeType": mimeType, key: body}}
 		}
-		c := startAgent(t, h)
-		s := c.open(h)
+		s := startAgent(t, h).open(h)
 		end := s.send("look at @here.txt,",
 			resource("file://"+h.work+"/here.txt", "text/plain", "text", "here\n"),
 			map[string]any{"type": "resource_link", "name": "gone", "uri": "file://" + h.work + "/gone.txt"},
@@ -106,13 +105,13 @@ func TestLoadedPromptIsAsItWasSent(t *testing.T) {
 			imageBlock("image/png", png(t, 100)),
 		).end(turnLimit)
 		require.Nil(t, end.Err)
-		from := c.seen()
-		c.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
+		from := s.seen()
+		s.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
 		var said []string
 		images := 0
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, l := range c.lines[from:] {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, l := range s.lines[from:] {
 			u, ok := asUpdate(l)
 			switch {
 			case !ok || u.SessionUpdate != "user_message_chunk":

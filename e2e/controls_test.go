@@ -137,8 +137,7 @@ func modelOf(r modelserver.Request) string {
 func TestModesAndEfforts(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("one turn", modelserver.Step{Text: "Kept."})
-		c := startAgent(t, h)
-		c.initialize()
+		c := startAgent(t, h).initialize()
 		var opened struct {
 			newSession
 			optionList
@@ -277,8 +276,7 @@ func TestDefaultsByFlag(t *testing.T) {
 		h.addModel(t, "scripted-2", "Second")
 		model.On("who", modelserver.Step{Text: "Me."})
 		h.env = append(h.env, "DROID_ACP_MODEL=custom:Second-1")
-		c := startAgent(t, h, "--mode", "auto-low")
-		c.initialize()
+		c := startAgent(t, h, "--mode", "auto-low").initialize()
 		var opened struct {
 			newSession
 			optionList
@@ -312,15 +310,13 @@ func TestFollowUps(t *testing.T) {
 					}
 					model.On("begin", first, modelserver.Step{Text: "Ran."})
 					model.On("then", modelserver.Step{Text: "Followed."})
-					c := startAgent(t, h)
-					c.onPermission(allowOnce)
-					s := c.open(h)
+					s := startAgent(t, h).onPermission(allowOnce).open(h)
 					s.set("follow_up", behaviour)
 					if moment == "tool" {
 						s.set("mode", "auto-high")
 					}
 					if moment == "permission" {
-						c.onPermission(noAnswer)
+						s.onPermission(noAnswer)
 					}
 					one := s.prompt("begin it")
 					switch moment {
@@ -329,20 +325,19 @@ func TestFollowUps(t *testing.T) {
 					case "tool":
 						one.awaitUpdate("a running tool", func(u update) bool { return u.Status == "in_progress" })
 					case "permission":
-						c.await("a permission request", one.from, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
+						s.await("a permission request", one.from, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
 					}
 					two := s.prompt("then that")
 					if moment == "permission" {
-						asked := c.asked()[0]
-						c.answer(asked.request, allowOnce(asked))
+						asked := s.asked()[0]
+						s.answer(asked.request, allowOnce(asked))
 					}
 					require.Equal(t, "end_turn", one.end(turnLimit).Stop)
-					end := two.end(turnLimit)
-					require.Equal(t, "end_turn", end.Stop)
+					end := two.done()
 					if moment == "streaming" { // two answers that nothing stands between
 						require.True(t, strings.HasSuffix(end.text(), "eight.\n\nFollowed."), "%q", end.text())
 					}
-					for _, u := range c.updatesFrom(one.from) {
+					for _, u := range s.updatesFrom(one.from) {
 						require.NotContains(t, u.text(), "empty answer")
 					}
 
@@ -419,8 +414,7 @@ func TestCancelRequestSparesFollowUp(t *testing.T) {
 		two := s.prompt("then that")
 		s.notify("$/cancel_request", map[string]any{"requestId": one.request})
 		require.Equal(t, "cancelled", one.end(turnLimit).Stop)
-		end := two.end(turnLimit)
-		require.Equal(t, "end_turn", end.Stop)
+		end := two.done()
 		require.Contains(t, end.text(), "Done, too.")
 	})
 }
@@ -484,65 +478,60 @@ func TestCommands(t *testing.T) {
 		model.On("after", modelserver.Step{Text: "Still here."})
 		s := startAgent(t, h, "--mode", "auto-high").open(h)
 		require.Subset(t, s.commands(), []string{"compact", "rename", "fork", "rewind", "model", "mode", "effort", "context", "usage", "mcp", "sessions", "export", "status", "help"})
-		say := func(text string) string {
-			end := s.prompt(text).end(turnLimit)
-			require.Equal(t, "end_turn", end.Stop, text)
-			return end.text()
-		}
 		limited := h.version == oldestDroid // 0.117 can more
-		require.Equal(t, "One. \n\nMade.", say("first"))
-		require.Equal(t, "Two.", say("zweitens"))
+		require.Equal(t, "One. \n\nMade.", s.say("first"))
+		require.Equal(t, "Two.", s.say("zweitens"))
 		if h.version == newDroid {
 			require.Contains(t, s.commands(), "greet")
-			require.Equal(t, "Hello Bob.", say("/greet Bob"))
+			require.Equal(t, "Hello Bob.", s.say("/greet Bob"))
 		} else {
 			require.NotContains(t, s.commands(), "greet")
 		}
-		require.Equal(t, "No such command.", say("/nothing here"))
-		require.Contains(t, say("/help"), "/compact")
-		require.Contains(t, say("/status"), s.id)
-		require.Contains(t, say("/model"), modelserver.ModelID)
-		require.Contains(t, say("/mode auto-low"), "auto-low")
-		require.Contains(t, say("/mode yolo"), "no value of mode")
-		require.Contains(t, say("/effort"), "no choice")
-		require.Contains(t, say("/usage"), "| all calls |")
-		require.Contains(t, say("/mcp"), "no MCP servers")
-		require.Contains(t, say("/mcp login nowhere"), "Server not found")
-		require.NotEmpty(t, say("/sessions"))
-		require.Contains(t, say("/fork"), "The copy is the session")
+		require.Equal(t, "No such command.", s.say("/nothing here"))
+		require.Contains(t, s.say("/help"), "/compact")
+		require.Contains(t, s.say("/status"), s.id)
+		require.Contains(t, s.say("/model"), modelserver.ModelID)
+		require.Contains(t, s.say("/mode auto-low"), "auto-low")
+		require.Contains(t, s.say("/mode yolo"), "no value of mode")
+		require.Contains(t, s.say("/effort"), "no choice")
+		require.Contains(t, s.say("/usage"), "| all calls |")
+		require.Contains(t, s.say("/mcp"), "no MCP servers")
+		require.Contains(t, s.say("/mcp login nowhere"), "Server not found")
+		require.NotEmpty(t, s.say("/sessions"))
+		require.Contains(t, s.say("/fork"), "The copy is the session")
 		if limited {
-			require.Contains(t, say("/rename A new name"), "cannot rename a session; droid 0.117 and newer can. Update droid")
+			require.Contains(t, s.say("/rename A new name"), "cannot rename a session; droid 0.117 and newer can. Update droid")
 		} else {
-			require.Contains(t, say("/rename A new name"), "called “A new name” now")
+			require.Contains(t, s.say("/rename A new name"), "called “A new name” now")
 		}
 		if h.version == newDroid {
-			require.Contains(t, say("/context"), "System prompt")
-			require.NotContains(t, say("/status"), "cannot")
+			require.Contains(t, s.say("/context"), "System prompt")
+			require.NotContains(t, s.say("/status"), "cannot")
 		} else {
-			require.Contains(t, say("/context"), "droid 0.215 and newer can. Update droid")
-			require.Contains(t, say("/status"), "cannot ")
+			require.Contains(t, s.say("/context"), "droid 0.215 and newer can. Update droid")
+			require.Contains(t, s.say("/status"), "cannot ")
 		}
-		require.Contains(t, say("/export out.html"), "out.html")
+		require.Contains(t, s.say("/export out.html"), "out.html")
 		page, err := os.ReadFile(filepath.Join(h.work, "out.html"))
 		require.NoError(t, err)
-		for _, text := range []string{"<p>One.</p>", "<p>Hm.</p>", ">&#43;new", "<p>Two.</p>"} {
+		for _, text := range []string{"<p>One.</p>", "<p>Hm.</p>", ">+new", "<p>Two.</p>"} {
 			require.Contains(t, string(page), text)
 		}
 		require.NotRegexp(t, `(src|href)="[^d#]|<script|url\(`, string(page), "nothing to load")
 
-		require.Contains(t, say("/rewind"), "2. zweitens")
+		require.Contains(t, s.say("/rewind"), "2. zweitens")
 		require.FileExists(t, filepath.Join(h.work, "made"))
-		require.Contains(t, say("/rewind 1 files"), "1 deleted")
+		require.Contains(t, s.say("/rewind 1 files"), "1 deleted")
 		require.NoFileExists(t, filepath.Join(h.work, "made"))
-		require.Equal(t, "Still here.", say("after"))
+		require.Equal(t, "Still here.", s.say("after"))
 		for _, m := range lastRequest(model).Messages {
 			require.NotContains(t, m.Text(), "zweitens", "the model no longer sees it")
 		}
 		if limited {
-			require.Contains(t, say("/compact"), "login")
+			require.Contains(t, s.say("/compact"), "login")
 		} else {
-			require.Contains(t, say("/compact"), "became a summary")
-			require.Equal(t, "Still here.", say("after"))
+			require.Contains(t, s.say("/compact"), "became a summary")
+			require.Equal(t, "Still here.", s.say("after"))
 		}
 		// The process is lost: the next prompt goes on in the session that follows.
 		h.killDroid(t)

@@ -37,8 +37,7 @@ func TestSetModel(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hi."})
 		h.addModel(t, "second-model", "Second")
-		c := startAgent(t, h)
-		c.initialize()
+		c := startAgent(t, h).initialize()
 		var opened struct {
 			newSession
 			modelList
@@ -67,8 +66,7 @@ func TestSetModel(t *testing.T) {
 		require.Contains(t, err.Error(), modelserver.ModelID, "it says what there is")
 		c.end(h)
 
-		c = startAgent(t, h)
-		c.initialize()
+		c = startAgent(t, h).initialize()
 		var loaded modelList
 		c.mustCall("session/load", h.params(s.id), &loaded)
 		require.Equal(t, second, loaded.Models.CurrentModelID)
@@ -140,8 +138,7 @@ func TestSetTitle(t *testing.T) {
 		require.Equal(t, "Another", c.titleOf(h, s.id))
 		require.Equal(t, "Another", c.lastTitle())
 
-		other := startAgent(t, h)
-		other.initialize()
+		other := startAgent(t, h).initialize()
 		_, err := other.call("session/set_title", map[string]any{"sessionId": s.id, "title": "Theirs"})
 		require.NotNil(t, err)
 		require.Contains(t, err.Error(), "open in another window")
@@ -161,9 +158,7 @@ func TestSetTitle(t *testing.T) {
 		}, 20*time.Second, 50*time.Millisecond, "the droid that waits for a session is left, the one that wrote the title is not")
 
 		c, s = other, session{other, s.id}
-		from := c.seen()
-		c.mustCall("session/load", h.params(s.id), nil)
-		said, _ := c.messages(from)
+		said, _ := c.replay(h, s.id)
 		require.Len(t, said, 6, "nothing of it is lost")
 		require.Equal(t, "Still here.", s.prompt("again").end(turnLimit).text())
 		require.Equal(t, "While closed", c.titleOf(h, s.id))

@@ -90,8 +90,7 @@ func TestFirstSessionElsewhere(t *testing.T) {
 			asked := h.project(t, "asked")
 			model.On("hello", modelserver.Step{Text: "Hello."})
 			h.forgetRan(t)
-			c := startAgent(t, h, "--trust", "always")
-			c.initialize()
+			c := startAgent(t, h, "--trust", "always").initialize()
 			if waits {
 				h.awaitRan(t, "server-of-work", 4*time.Second)
 				h.forgetRan(t)
@@ -181,9 +180,7 @@ func TestMovedProject(t *testing.T) {
 		}
 		before, after := filepath.Join(h.dir, "before"), filepath.Join(h.dir, "after")
 		require.NoError(t, os.Mkdir(before, 0o755))
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		c.initialize()
+		c := startAgent(t, h).onPermission(allowOnce).initialize()
 		var s newSession
 		c.mustCall("session/new", map[string]any{"cwd": before, "mcpServers": []any{}}, &s)
 		session{c, s.SessionID}.worksIn(model, "first", before)
@@ -227,8 +224,7 @@ func TestForkIntoAWorktree(t *testing.T) {
 			{"commit", "-q", "--allow-empty", "-m", "a"}, {"worktree", "add", "-q", tree}} {
 			require.NoError(t, command(h.work, "git", args...))
 		}
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		s := c.open(h)
 		s.worksIn(model, "made", h.work)
 		var forked newSession

@@ -123,8 +123,7 @@ func TestDoctorWithoutDroid(t *testing.T) {
 	want, _, _ := documented(t)
 	sameScreen(t, want, screen)
 
-	c := startAgent(t, home{dir: h.dir, work: h.work, droid: filepath.Join(h.dir, "no-such-droid"), env: h.env, version: newDroid})
-	c.initialize()
+	c := startAgent(t, home{dir: h.dir, work: h.work, droid: filepath.Join(h.dir, "no-such-droid"), env: h.env, version: newDroid}).initialize()
 	_, err := c.call("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}})
 	words := details(t, err)
 	screen, _ = h.doctor(t, "--droid", filepath.Join(h.dir, "no-such-droid"))

@@ -16,8 +16,7 @@ import (
 func TestAskedAsDroidDies(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
-		c := startAgent(t, h)
-		s := c.open(h)
+		s := startAgent(t, h).open(h)
 		require.Equal(t, "Hello.", s.prompt("hello").end(turnLimit).text())
 		mode := "spec"
 		failed := map[string]int{}
@@ -37,7 +36,7 @@ func TestAskedAsDroidDies(t *testing.T) {
 				case "session/prompt":
 					params = promptParams(s.id)
 				}
-				if _, err := c.call(method, params); err != nil {
+				if _, err := s.call(method, params); err != nil {
 					failed[method+": "+err.Message]++
 				}
 				require.Nil(t, s.prompt("hello").end(turnLimit).Err, "afterwards")

@@ -114,8 +114,7 @@ func TestReadsSeeTheEditor(t *testing.T) {
 			modelserver.Step{Tools: []modelserver.ToolCall{{Name: "Read", Args: map[string]any{"file_path": path, "offset": 1, "limit": 1}}}},
 			modelserver.Step{Tools: []modelserver.ToolCall{execute("change", "echo after > b.txt")}},
 			modelserver.Step{Tools: []modelserver.ToolCall{toRead(other)}}, modelserver.Step{Text: "Seen."})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		end := c.openWith(h, editor).prompt("look").end(turnLimit)
 		require.Nil(t, end.Err)
 		require.Contains(t, seenByModel(model, "look", 1), "typed one\ntyped two\ntyped three")
@@ -183,8 +182,7 @@ func TestEditsAreTheAgents(t *testing.T) {
 					steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{toEdit(path, f.old, f.replaced)}})
 				}
 				model.On("edit", append(steps, modelserver.Step{Text: "Edited."})...)
-				c := startAgent(t, h)
-				c.onPermission(allowOnce)
+				c := startAgent(t, h).onPermission(allowOnce)
 				s := c.openWith(h, editor)
 				if way == "allowed" {
 					c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "auto-low"}, nil)
@@ -258,8 +256,7 @@ func TestFormatOnSave(t *testing.T) {
 		})
 		model.On("edit", modelserver.Step{Tools: []modelserver.ToolCall{toRead(path)}}, modelserver.Step{Tools: []modelserver.ToolCall{toEdit(path, "two", "TWO")}},
 			modelserver.Step{Tools: []modelserver.ToolCall{toEdit(path, "Two;", "2")}}, modelserver.Step{Text: "Edited."})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		s := c.openWith(h, editor)
 		end := s.prompt("edit").end(turnLimit)
 		require.Nil(t, end.Err)
@@ -271,8 +268,7 @@ func TestFormatOnSave(t *testing.T) {
 		c.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
 		_ = c.stdin.Close()
 		<-c.exited
-		next := startAgent(t, h)
-		next.initialize()
+		next := startAgent(t, h).initialize()
 		next.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
 		for _, l := range append(c.transcriptLines(), next.transcriptLines()...) {
 			require.NotContains(t, l, "when it saved it", "the user is not told")

@@ -246,8 +246,7 @@ func TestPatchesInPart(t *testing.T) {
 			h.write(t, name, patchBefore)
 		}
 		before := h.files(t)
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		s := c.open(h)
 		apply := func(word string, files int, parts ...string) update {
 			call := h.applyPatch("x", parts...)
@@ -300,14 +299,12 @@ func TestEditOfALargeFile(t *testing.T) {
 		path := filepath.Join(h.work, "big.txt")
 		text := strings.Repeat("a line of a large file\n", 150_000) + "the needle\n"
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		s := c.open(h)
+		s := startAgent(t, h).onPermission(allowOnce).open(h)
 		for _, word := range []string{"asked", "unasked"} {
 			old, replaced := "the needle", "the thread"
 			if word == "unasked" {
 				old, replaced = replaced, old
-				c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "auto-high"}, nil)
+				s.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "auto-high"}, nil)
 			}
 			model.On(word, modelserver.Step{Text: "I edit. ", Tools: []modelserver.ToolCall{{
 				ID: word, Name: "Edit", Args: map[string]any{"file_path": path, "old_str": old, "new_str": replaced},
@@ -324,18 +321,18 @@ func TestEditOfALargeFile(t *testing.T) {
 			require.Less(t, total, 10_000)
 			require.Contains(t, diffsOf(last.items())[path].NewText, replaced)
 		}
-		require.Contains(t, string(c.asked()[0].ToolCall), "only the lines that change are shown")
-		require.Less(t, len(c.asked()[0].ToolCall), 10_000)
+		require.Contains(t, string(s.asked()[0].ToolCall), "only the lines that change are shown")
+		require.Less(t, len(s.asked()[0].ToolCall), 10_000)
 
-		c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "normal"}, nil)
+		s.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "normal"}, nil)
 		model.On("created", modelserver.Step{Text: "I create. ", Tools: []modelserver.ToolCall{{
 			ID: "created", Name: "Create", Args: map[string]any{"file_path": filepath.Join(h.work, "new.txt"), "content": text},
 		}}}, modelserver.Step{Text: "Created."})
 		end := s.prompt("created").end(2 * turnLimit)
 		require.Nil(t, end.Err)
 		require.Equal(t, []string{"completed"}, end.tools())
-		require.Contains(t, string(c.asked()[1].ToolCall), "The new text begins")
-		require.Less(t, len(c.asked()[1].ToolCall), 100_000)
+		require.Contains(t, string(s.asked()[1].ToolCall), "The new text begins")
+		require.Less(t, len(s.asked()[1].ToolCall), 100_000)
 		for _, u := range end.ofTool("created") {
 			require.Less(t, len(u.raw), 100_000)
 		}

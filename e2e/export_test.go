@@ -70,11 +70,9 @@ func TestExportInABrowser(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.write(t, "greet.go", "package main\n\nfunc greet() string {\n\treturn \"hello\"\n}\n\nfunc main() {\n\tprintln(greet())\n}\n")
 		exportedTurns(model, h)
-		c := startAgent(t, h)
-		c.onPermission(allowOrFirst)
-		s := c.open(h)
+		s := startAgent(t, h).onPermission(allowOrFirst).open(h)
 		require.Equal(t, "end_turn", s.send("Please greet people by name.", imageBlock("image/png", drawing(t))).end(turnLimit).Stop)
-		c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "spec"}, nil)
+		s.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "spec"}, nil)
 		require.Equal(t, "end_turn", s.prompt("Now plan the release.").end(turnLimit).Stop)
 		require.Equal(t, "end_turn", s.prompt("/export out.html").end(turnLimit).Stop)
 
@@ -88,10 +86,9 @@ func TestExportInABrowser(t *testing.T) {
 			require.Contains(t, dom, `<p class="tokens">Tokens: 800 read, 80 written</p>`, "droid tells it since 0.215")
 		}
 		requireHarmless(t, dom)
-		c.end(h)
+		s.end(h)
 
-		again := startAgent(t, h)
-		again.initialize()
+		again := startAgent(t, h).initialize()
 		again.mustCall("session/load", h.params(s.id), nil)
 		again.mustCall("_droid/export", map[string]any{"sessionId": s.id, "path": "again.html"}, nil)
 		data, err := os.ReadFile(filepath.Join(h.work, "again.html"))

@@ -63,8 +63,7 @@ func TestInstructionsReachTheModel(t *testing.T) {
 		}
 		lib, doc := h.root(t, "rootLIB"), h.root(t, "rootDOC")
 		const words = "SAY-QUINCE"
-		c := startAgent(t, h)
-		c.initialize()
+		c := startAgent(t, h).initialize()
 		var opened newSession
 		c.mustCall("session/new", h.with("", map[string]any{"additionalDirectories": []string{lib}, "systemPrompt": appends(words)}), &opened)
 		s := session{c, opened.SessionID}
@@ -99,8 +98,7 @@ func TestInstructionsReachTheModel(t *testing.T) {
 		if h.storesSystemPrompt() {
 			stored[words] = 1
 		}
-		c = startAgent(t, h)
-		c.initialize()
+		c = startAgent(t, h).initialize()
 		s = session{c, id}
 		open("load", nil)
 		sees(s, "first", stored)
@@ -111,14 +109,6 @@ func TestInstructionsReachTheModel(t *testing.T) {
 		sees(session{c, copied.SessionID}, "third", map[string]int{words: 1})
 		c.end(h)
 	})
-}
-
-// say sends a slash command and returns what it replies.
-func (s session) say(text string) string {
-	s.t.Helper()
-	end := s.prompt(text).end(turnLimit)
-	require.Equal(s.t, "end_turn", end.Stop, "%v", end.Err)
-	return end.text()
 }
 
 // root makes a directory beside the working directory.
@@ -138,8 +128,7 @@ func TestInstructionsOutliveDroid(t *testing.T) {
 		model.On("killed", modelserver.Step{Text: "Working on it.", Hang: true})
 		lib := h.root(t, "rootLIB")
 		const words = "SAY-QUINCE"
-		c := startAgent(t, h, "--park-after", "500ms")
-		c.initialize()
+		c := startAgent(t, h, "--park-after", "500ms").initialize()
 		var opened newSession
 		c.mustCall("session/new", h.with("", map[string]any{"additionalDirectories": []string{lib}, "_meta": map[string]any{"systemPrompt": map[string]any{"append": words}}}), &opened)
 		s := session{c, opened.SessionID}
@@ -176,9 +165,7 @@ func TestWorkInAnotherRoot(t *testing.T) {
 			return modelserver.Step{Tools: []modelserver.ToolCall{{ID: id, Name: name, Args: args}}}
 		}
 		model.On("work", call("t1", "Read", map[string]any{"file_path": old}), call("t2", "Create", map[string]any{"file_path": made, "content": "new\n"}), modelserver.Step{Text: "Done."})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		c.initialize()
+		c := startAgent(t, h).onPermission(allowOnce).initialize()
 		var opened newSession
 		c.mustCall("session/new", h.with("", map[string]any{"additionalDirectories": []string{lib}}), &opened)
 		s := session{c, opened.SessionID}

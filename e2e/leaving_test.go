@@ -53,8 +53,7 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 				})
 				t.Run("mid-tool", func(t *testing.T) {
 					model.On("sleep", modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("a", "sleep 298")}})
-					c := startAgent(t, h)
-					c.onPermission(allowOnce)
+					c := startAgent(t, h).onPermission(allowOnce)
 					c.open(h).prompt("sleep well")
 					h.awaitProcess(t, "sleep 298")
 					leave(c)

@@ -26,8 +26,7 @@ const loginLimit = 90 * time.Second
 // Without a network droid's own error is the answer, and droid is gone afterwards.
 func TestLoginOffline(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
-		c := startAgent(t, h)
-		c.initialize()
+		c := startAgent(t, h).initialize()
 		for method, says := range map[string]string{
 			"device-pairing":  "Device authentication failed",
 			"factory-login":   "Device authentication failed",
@@ -101,17 +100,16 @@ func withOffice(t *testing.T, h *home) *pairingOffice {
 func TestPairingInWords(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
 		withOffice(t, &h)
-		c := startAgent(t, h)
-		s := c.open(h)
-		from := c.seen()
-		id := c.request("authenticate", map[string]any{"methodId": "device-pairing"})
-		_, l := c.await("the address in words", from, loginLimit, func(l line) bool {
+		s := startAgent(t, h).open(h)
+		from := s.seen()
+		id := s.request("authenticate", map[string]any{"methodId": "device-pairing"})
+		_, l := s.await("the address in words", from, loginLimit, func(l line) bool {
 			u, ok := asUpdate(l)
 			return ok && strings.Contains(u.text(), pairingAddress)
 		})
 		require.Contains(t, string(l.Params), s.id)
-		c.notify("$/cancel_request", map[string]any{"requestId": id})
-		_, l = c.response(id, loginLimit)
+		s.notify("$/cancel_request", map[string]any{"requestId": id})
+		_, l = s.response(id, loginLimit)
 		require.NotNil(t, l.Error)
 		require.Equal(t, -32800, l.Error.Code)
 		h.awaitNone(t, loginLimit, loggingIn)

@@ -44,6 +44,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv(socatEnv) != "" {
 		os.Exit(pretendSocat(os.Args[1:]))
 	}
+	if play := pretended(); play != nil {
+		if err := play(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	flag.Parse()
 	code, err := run(m)
 	if err != nil {

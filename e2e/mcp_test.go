@@ -246,8 +246,7 @@ func TestMCPServers(t *testing.T) {
 		useMCP(model, "use", "tiny", "web", "old", "my-tools", "tiny-2", "noise")
 		before := h.contents(t)
 		url, authorized := mcpHTTP(t)
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		header := []any{map[string]any{"name": "Authorization", "value": "Bearer secret"}}
 		s := c.openAs(h, map[string]any{},
 			stdioServer(t, "tiny", "over stdio: "),
@@ -289,8 +288,7 @@ func TestMCPServersThatHang(t *testing.T) {
 		hanging := make(chan struct{})
 		t.Cleanup(func() { close(hanging) })
 		url := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hanging }))
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		started := time.Now()
 		s := c.openAs(h, map[string]any{}, stdioServer(t, "mute", muteServer), stdioServer(t, "tiny", "hello "),
 			map[string]any{"type": "http", "name": "slow", "url": url, "headers": []any{}})
@@ -309,8 +307,7 @@ func TestMCPServersThatHang(t *testing.T) {
 func TestMCPServerDies(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		useMCP(model, "use", "dying", "tiny")
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		end := c.openAs(h, map[string]any{}, stdioServer(t, "dying", dyingServer), stdioServer(t, "tiny", "hello ")).prompt("use").end(turnLimit)
 		require.Nil(t, end.Err)
 		require.Equal(t, []string{"failed", "completed"}, end.tools())
@@ -339,8 +336,7 @@ func TestMCPServersStay(t *testing.T) {
 			return map[string]any{"sessionId": id, "cwd": h.work, "mcpServers": servers}
 		}
 		begin := func(args ...string) *client {
-			c := startAgent(t, h, args...)
-			c.onPermission(allowOnce)
+			c := startAgent(t, h, args...).onPermission(allowOnce)
 			return c
 		}
 		c := begin()
@@ -387,8 +383,7 @@ func TestMCPServersBesideRuntimeSettings(t *testing.T) {
 		require.NoError(t, os.WriteFile(settings, []byte("{}"), 0o600))
 		h.env = append(h.env, "FACTORY_RUNTIME_SETTINGS_PATH="+settings)
 		before := h.contents(t)
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		end := c.openAs(h, map[string]any{}, stdioServer(t, "tiny", "hello ")).prompt("use").end(turnLimit)
 		if h.version == newDroid {
 			require.Equal(t, "completed hello tiny", end.results()["use-tiny"])
@@ -409,8 +404,7 @@ func TestMCPServersWithoutSettings(t *testing.T) {
 		script := fmt.Sprintf("#!/bin/sh\nif [ -n \"$FACTORY_RUNTIME_SETTINGS_PATH\" ]; then FACTORY_RUNTIME_SETTINGS_PATH=/nowhere.json; fi\nexec %q \"$@\"\n", h.droid)
 		require.NoError(t, os.WriteFile(wrapper, []byte(script), 0o755))
 		h.droid = wrapper
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		end := c.openAs(h, map[string]any{}, stdioServer(t, "tiny", "hello ")).prompt("use").end(turnLimit)
 		require.Nil(t, end.Err)
 		if h.version == newDroid {

@@ -96,8 +96,7 @@ func TestPlanIsEdited(t *testing.T) {
 		require.True(t, told(model, "manually edited"), "the model knows that it has to read it")
 
 		c.end(h)
-		again := startAgent(t, h)
-		again.initialize()
+		again := startAgent(t, h).initialize()
 		from := again.seen()
 		again.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
 		_, l := again.await("the plan in the history", from, turnLimit, func(l line) bool {
@@ -125,8 +124,7 @@ func TestPlanFormIsLeft(t *testing.T) {
 		return rejectOnce(p)
 	})
 	c.onForm(func(json.RawMessage) string { return `{"action":"cancel"}` })
-	end := s.prompt("plan it").end(turnLimit)
-	require.Equal(t, "end_turn", end.Stop)
+	end := s.prompt("plan it").done()
 	require.Equal(t, 2, asked)
 	require.Equal(t, []string{"failed"}, end.tools())
 
@@ -175,8 +173,7 @@ func TestOneOfSeveralPlans(t *testing.T) {
 			before := len(c.asked())
 			answers(pick...)
 			turn := s.prompt(word)
-			end := turn.end(turnLimit)
-			require.Equal(t, "end_turn", end.Stop)
+			end := turn.done()
 			require.Equal(t, []string{"failed"}, end.tools(), word)
 			require.Len(t, c.asked(), before+len(pick))
 			require.False(t, told(model, "I choose"))
@@ -187,9 +184,7 @@ func TestOneOfSeveralPlans(t *testing.T) {
 		before := len(c.asked())
 		answers("plan_1", "proceed_auto_run_low")
 		turn := s.prompt("propose")
-		end := turn.end(turnLimit)
-		require.Nil(t, end.Err)
-		require.Equal(t, "end_turn", end.Stop)
+		end := turn.done()
 		asked := c.asked()[before:]
 		require.Len(t, asked, 2)
 		require.Equal(t, []string{"Plan A", "Plan B", "No, keep iterating on spec"}, optionNames(asked[0]))
@@ -251,8 +246,7 @@ func TestOneKeyGrantsTheLeast(t *testing.T) {
 			}
 
 			c.onPermission(func(p permission) string { return p.lastOf("reject_once") })
-			end = s.prompt("ask").end(turnLimit)
-			require.Equal(t, "end_turn", end.Stop)
+			end = s.prompt("ask").done()
 			if atItsWord {
 				require.Len(t, c.asked(), 5)
 				require.Contains(t, toldModel(model, "ask"), "[answer] (The user declined")

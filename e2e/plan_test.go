@@ -51,8 +51,7 @@ func TestPlan(t *testing.T) {
 			"completed Read\nin_progress Change\n",
 			"completed Read\ncompleted Change\npending Test\n",
 		}
-		c := startAgent(t, h)
-		s := c.open(h)
+		s := startAgent(t, h).open(h)
 		for form, args := range todoForms {
 			var steps []modelserver.Step
 			for _, list := range lists {
@@ -64,10 +63,9 @@ func TestPlan(t *testing.T) {
 			require.Equal(t, want, plansOf(t, end.Updates), form)
 			require.Empty(t, end.tools(), "the calls themselves are not shown")
 		}
-		c.end(h)
+		s.end(h)
 
-		again := startAgent(t, h)
-		again.initialize()
+		again := startAgent(t, h).initialize()
 		from := again.seen()
 		again.mustCall("session/load", h.params(s.id), nil)
 		require.Equal(t, slices.Concat(want, want, want), plansOf(t, again.updatesFrom(from)))

@@ -82,13 +82,10 @@ func TestProviders(t *testing.T) {
 		model.On("key", modelserver.Step{Status: 401})
 		model.On("long", modelserver.Step{Thinking: "A story. ", Text: strings.Repeat("word ", 2000), Delay: 25 * time.Millisecond})
 		model.On("still", modelserver.Step{Text: "Still here."})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		s := c.open(h)
 		prompt := func(text string) []string {
-			end := s.prompt(text).end(turnLimit)
-			require.Nil(t, end.Err)
-			require.Equal(t, "end_turn", end.Stop)
+			end := s.prompt(text).done()
 			return scene(end.Updates)
 		}
 
@@ -113,8 +110,7 @@ func TestProviders(t *testing.T) {
 		turn.cancelled()
 		s.still()
 		c.end(h)
-		c = startAgent(t, h)
-		c.initialize()
+		c = startAgent(t, h).initialize()
 		from := c.seen()
 		c.mustCall("session/load", h.params(s.id), nil)
 		var want []string

@@ -72,8 +72,7 @@ func TestQuestionsInAForm(t *testing.T) {
 		require.Contains(t, toldModel(model, "decline"), "declined to answer")
 
 		answer(`{"action":"cancel"}`)
-		end = s.prompt("dismiss").end(turnLimit)
-		require.Equal(t, "end_turn", end.Stop)
+		end = s.prompt("dismiss").done()
 		t.Logf("after a cancel: %q %v", end.text(), end.tools())
 
 		answer("") // left open
@@ -113,8 +112,7 @@ func TestQuestionsAsChoices(t *testing.T) {
 		require.Len(t, c.asked(), 6)
 
 		c.onPermission(func(permission) string { return "" })
-		end = s.prompt("dismiss").end(turnLimit)
-		require.Equal(t, "end_turn", end.Stop)
+		end = s.prompt("dismiss").done()
 		require.Len(t, c.asked(), 7)
 
 		c.onPermission(noAnswer)

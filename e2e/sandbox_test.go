@@ -168,9 +168,7 @@ func TestDroidShield(t *testing.T) {
 		}
 		model.On("commit", modelserver.Step{Text: "I commit. ", Tools: []modelserver.ToolCall{execute("commit", "git commit -m keys")}},
 			modelserver.Step{Text: "It was stopped."})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		end := c.open(h).prompt("commit").end(turnLimit)
+		end := startAgent(t, h).onPermission(allowOnce).open(h).prompt("commit").end(turnLimit)
 		require.Nil(t, end.Err)
 		require.Equal(t, []string{"failed"}, end.tools())
 		updates := end.ofTool("commit")

@@ -100,8 +100,7 @@ func TestSecretsOfMCPServers(t *testing.T) {
 		require.NoError(t, os.Mkdir(tmp, 0o700))
 		h.env = append(h.env, "TMPDIR="+tmp)
 		url, authorized := mcpHTTP(t)
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		other := c.openAs(h, map[string]any{}, secretServers(t, "other", url)...)
 		require.Equal(t, "completed hello tiny", other.prompt("use").end(turnLimit).results()["use-tiny"])
 		var result newSession
@@ -201,8 +200,7 @@ func (c *client) shown(h home) (words []string) {
 func TestServersStayWithoutTheirSecrets(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		url, _ := mcpHTTP(t)
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
+		c := startAgent(t, h).onPermission(allowOnce)
 		s := c.openAs(h, map[string]any{}, secretServers(t, "own", url)...)
 		works := func(when string) {
 			t.Helper()

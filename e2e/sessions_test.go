@@ -55,6 +55,14 @@ func (c *client) messages(from int) (out []said, tools map[string]string) {
 	return out, tools
 }
 
+// replay loads a session, and returns what the agent shows of its history.
+func (c *client) replay(h home, id string) ([]said, map[string]string) {
+	c.t.Helper()
+	from := c.seen()
+	c.mustCall("session/load", h.params(id), nil)
+	return c.messages(from)
+}
+
 // kill ends the agent as kill -9 does, and returns when its droid is gone.
 func (c *client) kill(h home) {
 	c.t.Helper()
@@ -82,20 +90,15 @@ func TestSessionSurvivesTheAgent(t *testing.T) {
 			modelserver.Step{Text: "I saw it."})
 		model.On("which", modelserver.Step{Text: "It was TANGERINE."})
 
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		s := c.open(h)
-		from := c.seen()
+		s := startAgent(t, h).onPermission(allowOnce).open(h)
+		from := s.seen()
 		require.Equal(t, "end_turn", s.prompt("remember the word TANGERINE").end(turnLimit).Stop)
 		require.Equal(t, "end_turn", s.prompt("look at it").end(turnLimit).Stop)
-		live, liveTools := c.messages(from)
-		c.kill(h)
+		live, liveTools := s.messages(from)
+		s.kill(h)
 
-		again := startAgent(t, h)
-		again.initialize()
-		from = again.seen()
-		again.mustCall("session/load", h.params(s.id), nil)
-		replayed, replayedTools := again.messages(from)
+		again := startAgent(t, h).initialize()
+		replayed, replayedTools := again.replay(h, s.id)
 		var agent []said
 		for _, m := range replayed {
 			require.NotContains(t, m.text, "system-reminder")
@@ -108,8 +111,7 @@ func TestSessionSurvivesTheAgent(t *testing.T) {
 		require.Equal(t, said{"user", "remember the word TANGERINE"}, replayed[0])
 		require.Len(t, replayed, len(live)+2)
 
-		end := session{again, s.id}.prompt("which word was it?").end(turnLimit)
-		require.Equal(t, "end_turn", end.Stop)
+		session{again, s.id}.prompt("which word was it?").done()
 		requests := model.Requests()
 		sent, err := json.Marshal(requests[len(requests)-1])
 		require.NoError(t, err)
@@ -119,8 +121,7 @@ func TestSessionSurvivesTheAgent(t *testing.T) {
 
 func TestUnknownSession(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		c := startAgent(t, h)
-		c.initialize()
+		c := startAgent(t, h).initialize()
 		for _, method := range []string{"session/load", "session/resume", "session/fork"} {
 			_, err := c.call(method, h.params("6ba7b810-9dad-11d1-80b4-00c04fd430c8"))
 			require.NotNil(t, err, method)
@@ -142,22 +143,18 @@ func TestLongHistoryLoadsWhole(t *testing.T) {
 			model.On(fmt.Sprintf("turn %d.", i), modelserver.Step{Text: "I read. ", Tools: []modelserver.ToolCall{call}},
 				modelserver.Step{Text: fmt.Sprintf("Answer %d.", i)})
 		}
-		c := startAgent(t, h)
-		s := c.open(h)
-		from := c.seen()
+		s := startAgent(t, h).open(h)
+		from := s.seen()
 		for i := range turns {
 			require.Equal(t, "end_turn", s.prompt(fmt.Sprintf("turn %d.", i)).end(turnLimit).Stop)
 		}
-		live, liveTools := c.messages(from)
+		live, liveTools := s.messages(from)
 		require.Len(t, live, 2*turns)
 		require.Len(t, liveTools, turns)
-		c.kill(h)
+		s.kill(h)
 
-		again := startAgent(t, h)
-		again.initialize()
-		from = again.seen()
-		again.mustCall("session/load", h.params(s.id), nil)
-		replayed, replayedTools := again.messages(from)
+		again := startAgent(t, h).initialize()
+		replayed, replayedTools := again.replay(h, s.id)
 		require.Len(t, replayed, 3*turns, "with the user's messages")
 		require.Equal(t, said{"user", "turn 0."}, replayed[0])
 		require.Equal(t, said{"agent", "Answer 99."}, replayed[len(replayed)-1])
@@ -173,8 +170,7 @@ func TestDroidIsKilled(t *testing.T) {
 		model.On("sleep", modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("a", "sleep 297")}})
 		model.On("ask", modelserver.Step{Text: "May I? ", Tools: []modelserver.ToolCall{execute("b", "touch x")}})
 		model.On("fine", modelserver.Step{Text: "All is fine."})
-		c := startAgent(t, h)
-		s := c.open(h)
+		s := startAgent(t, h).open(h)
 		killed := func(turn turn) {
 			h.killDroid(t)
 			end := turn.end(turnLimit)
@@ -182,25 +178,23 @@ func TestDroidIsKilled(t *testing.T) {
 			require.Equal(t, codeInternal, end.Err.Code)
 			require.Contains(t, end.Err.Message, "droid_crashed")
 			h.endTools(t)
-			next := s.prompt("is all fine?").end(turnLimit)
-			require.Nil(t, next.Err)
-			require.Equal(t, "end_turn", next.Stop)
+			next := s.prompt("is all fine?").done()
 			require.Equal(t, "All is fine.", next.text())
 		}
 		turn := s.prompt("be silent")
 		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
 		killed(turn)
 
-		c.onPermission(allowOnce)
+		s.onPermission(allowOnce)
 		turn = s.prompt("sleep well")
 		h.awaitProcess(t, "sleep 297")
 		killed(turn)
 
-		c.onPermission(noAnswer)
+		s.onPermission(noAnswer)
 		turn = s.prompt("ask me")
-		c.await("a permission request", turn.from, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
+		s.await("a permission request", turn.from, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
 		killed(turn)
-		c.await("its withdrawal", turn.from, turnLimit, func(l line) bool { return l.Method == "$/cancel_request" })
+		s.await("its withdrawal", turn.from, turnLimit, func(l line) bool { return l.Method == "$/cancel_request" })
 	})
 }
 
@@ -226,9 +220,7 @@ func TestResumeForkCloseDelete(t *testing.T) {
 		c.mustCall("session/fork", h.params(s.id), &forked)
 		require.NotEqual(t, s.id, forked.SessionID)
 		require.Equal(t, "In the copy.", session{c, forked.SessionID}.prompt("copy").end(turnLimit).text())
-		from = c.seen()
-		c.mustCall("session/load", h.params(s.id), nil)
-		replayed, _ = c.messages(from)
+		replayed, _ = c.replay(h, s.id)
 		require.Equal(t, []said{{"user", "remember QUINCE"}, {"agent", "I keep QUINCE in mind."}, {"user", "which word?"}, {"agent", "It was QUINCE."}},
 			replayed, "the original is untouched")
 
@@ -292,8 +284,7 @@ func TestTwoAgentsOnOneHome(t *testing.T) {
 func TestParkedSessionsHaveNoProcess(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
-		c := startAgent(t, h, "--park-after", "1s")
-		c.initialize()
+		c := startAgent(t, h, "--park-after", "1s").initialize()
 		var sessions []session
 		for range 20 {
 			var result newSession

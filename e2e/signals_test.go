@@ -22,9 +22,7 @@ var ignoredSignals = regexp.MustCompile(`SigIgn:(?:\\t|\s)*([0-9a-f]{16})`)
 func TestCommandsDieOfBrokenPipes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("look", modelserver.Step{Tools: []modelserver.ToolCall{execute("a", "grep SigIgn /proc/self/status")}}, modelserver.Step{Text: "Seen."})
-		c := startAgent(t, h, "--shell")
-		c.onPermission(allowOnce)
-		s := c.open(h)
+		s := startAgent(t, h, "--shell").onPermission(allowOnce).open(h)
 		for _, prompt := range []string{"!grep SigIgn /proc/self/status", "look"} {
 			masks := 0
 			for _, u := range s.prompt(prompt).end(turnLimit).Updates {

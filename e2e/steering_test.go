@@ -71,8 +71,7 @@ func TestSteering(t *testing.T) {
 		turn := s.prompt("touch")
 		<-asked
 		injected("steered while asked")
-		end := turn.end(turnLimit)
-		require.Equal(t, "end_turn", end.Stop)
+		end := turn.done()
 		require.Contains(t, end.text(), "I was steered.")
 		require.Equal(t, []string{"completed"}, end.tools())
 		c.onPermission(rejectOnce)

@@ -18,9 +18,7 @@ func TestSubagentThatFails(t *testing.T) {
 		model.On("delegate", modelserver.Step{Text: "I delegate. ", Tools: []modelserver.ToolCall{{ID: "t", Name: "Task", Args: map[string]any{
 			"subagent_type": "worker", "description": "Look around", "prompt": "Read a.txt", "complexity": "light", "run_in_background": false}}}},
 			modelserver.Step{Text: "It failed."})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		s := c.open(h)
+		s := startAgent(t, h).onPermission(allowOnce).open(h)
 		end := s.prompt("delegate").end(turnLimit)
 		require.Nil(t, end.Err)
 		require.Equal(t, "I delegate. \n\nIt failed.", end.text())

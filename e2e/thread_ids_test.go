@@ -31,24 +31,18 @@ func TestThreadKeepsItsID(t *testing.T) {
 		c := startAgent(t, h)
 		s := c.open(h)
 		ids := []string{s.id}
-		say := func(text string) string {
-			t.Helper()
-			end := s.prompt(text).end(turnLimit)
-			require.Equal(t, "end_turn", end.Stop, "%v", end.Err)
-			return end.text()
-		}
 		moves := func(command, said string) {
 			t.Helper()
-			text := say(command)
+			text := s.say(command)
 			require.Contains(t, text, said)
 			require.Contains(t, text, "`/fork "+ids[len(ids)-1]+"`")
 			ids = append(ids, h.newest(t))
 			require.NotContains(t, text, ids[len(ids)-1])
 		}
-		say("say first")
-		say("say second")
+		s.say("say first")
+		s.say("say second")
 		if compacts {
-			require.Contains(t, say("/rename My own title"), "My own title")
+			require.Contains(t, s.say("/rename My own title"), "My own title")
 		}
 		for _, w := range []string{"third", "sixth"} {
 			if compacts {
@@ -56,8 +50,8 @@ func TestThreadKeepsItsID(t *testing.T) {
 			} else {
 				moves("/rewind 2", "point before prompt 2")
 			}
-			say("say " + w)
-			say("say second")
+			s.say("say " + w)
+			s.say("say second")
 			if compacts {
 				moves("/rewind 2", "point before prompt 2")
 			} else {
@@ -65,13 +59,12 @@ func TestThreadKeepsItsID(t *testing.T) {
 			}
 		}
 		require.Len(t, ids, 5)
-		forked := regexp.MustCompile("The copy is the session `([^`]+)`").FindStringSubmatch(say("/fork " + ids[0]))
+		forked := regexp.MustCompile("The copy is the session `([^`]+)`").FindStringSubmatch(s.say("/fork " + ids[0]))
 		require.NotNil(t, forked)
-		require.Contains(t, say("/sessions"), "`"+ids[0]+"`")
+		require.Contains(t, s.say("/sessions"), "`"+ids[0]+"`")
 		c.kill(h)
 
-		c = startAgent(t, h)
-		c.initialize()
+		c = startAgent(t, h).initialize()
 		require.ElementsMatch(t, []string{ids[0], forked[1]}, c.listed(h))
 		var list struct {
 			Sessions []struct{ SessionID, Title string }
@@ -83,13 +76,11 @@ func TestThreadKeepsItsID(t *testing.T) {
 				require.Equal(t, "My own title", one.Title)
 			}
 		}
-		from := c.seen()
-		c.mustCall("session/load", h.params(ids[0]), nil)
-		replayed, _ := c.messages(from)
+		replayed, _ := c.replay(h, ids[0])
 		require.Contains(t, replayed, said{"agent", "SAID-SIXTH."})
 		require.NotContains(t, replayed, said{"agent", "SAID-SECOND."})
 		s = session{c, ids[0]}
-		require.Equal(t, "SAID-EIGHTH.", say("say eighth"))
+		require.Equal(t, "SAID-EIGHTH.", s.say("say eighth"))
 		text, _ := requestText(t, model)
 		require.Contains(t, text, "SAID-SIXTH.")
 		for _, gone := range []string{"SAID-SECOND.", "SAID-FIRST.", "SAID-THIRD."} {
@@ -100,9 +91,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 
 		// By all other ids it is the same session, in one droid, also at once.
 		for _, id := range ids[1:] {
-			from := c.seen()
-			c.mustCall("session/load", h.params(id), nil)
-			replayed, _ := c.messages(from)
+			replayed, _ := c.replay(h, id)
 			require.Contains(t, replayed, said{"agent", "SAID-EIGHTH."}, id)
 			require.Equal(t, 1, h.droids(t))
 		}
@@ -115,7 +104,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 			_, l := c.response(load, 30*time.Second)
 			require.Nil(t, l.Error)
 		}
-		require.Equal(t, "SAID-NINTH.", say("say ninth"), "by the first id")
+		require.Equal(t, "SAID-NINTH.", s.say("say ninth"), "by the first id")
 		require.Equal(t, 1, h.droids(t))
 
 		for _, l := range c.since(0) {
@@ -125,15 +114,14 @@ func TestThreadKeepsItsID(t *testing.T) {
 		// The copy has the first conversation.
 		c.mustCall("session/load", h.params(forked[1]), nil)
 		s = session{c, forked[1]}
-		say("say fourth")
+		s.say("say fourth")
 		text, _ = requestText(t, model)
 		require.Contains(t, text, "SAID-SECOND.")
 		require.NotContains(t, text, "SAID-SIXTH.")
 		c.mustCall("session/close", map[string]any{"sessionId": forked[1]}, nil)
 
 		// Another agent does not delete it under this one's droid, by none of its ids.
-		other := startAgent(t, h)
-		other.initialize()
+		other := startAgent(t, h).initialize()
 		for _, id := range ids {
 			_, err := other.call("session/delete", map[string]any{"sessionId": id})
 			require.NotNil(t, err)
@@ -197,8 +185,7 @@ func TestCompactedElsewhere(t *testing.T) {
 		client.Kill()
 		<-heard
 
-		c = startAgent(t, h)
-		c.initialize()
+		c = startAgent(t, h).initialize()
 		require.ElementsMatch(t, []string{s.id, forked}, c.listed(h))
 		c.mustCall("session/load", h.params(s.id), nil)
 		s = session{c, s.id}

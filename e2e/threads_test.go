@@ -48,15 +48,14 @@ func TestHostileSessionIDs(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("remember", modelserver.Step{Text: "I keep MEDLAR in mind."})
 		model.On("still", modelserver.Step{Text: "Still here."})
-		c := startAgent(t, h)
-		s := c.open(h)
+		s := startAgent(t, h).open(h)
 		require.Equal(t, "end_turn", s.prompt("remember MEDLAR").end(turnLimit).Stop)
 		outside := filepath.Join(h.dir, "outside")
 		require.NoError(t, os.Mkdir(outside, 0o755))
 		conversation, err := os.ReadFile(h.stored(t, s.id))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(outside, "victim.jsonl"), conversation, 0o600))
-		from := c.seen()
+		from := s.seen()
 		for _, id := range []string{
 			"../../outside/victim", "../../../outside/victim", "../" + s.id, filepath.Join(outside, "victim"), `..\..\outside\victim`,
 			"..", ".", "victim\x00", "C:victim", "victim.jsonl::$DATA", strings.Repeat("../", 2000),
@@ -69,15 +68,15 @@ func TestHostileSessionIDs(t *testing.T) {
 				"session/set_config_option": {"sessionId": id, "configId": "mode", "value": "spec"},
 				"_droid/messages":           {"sessionId": id}, "_droid/export": {"sessionId": id, "path": "out.html"},
 			} {
-				_, err := c.call(method, params)
+				_, err := s.call(method, params)
 				require.NotNil(t, err, "%s %.40q", method, id)
 				require.Equal(t, -32602, err.Code, "%s %.40q", method, id)
 			}
 		}
 		require.Equal(t, 1, h.droids(t), "none was started for it")
 		require.Equal(t, "Still here.", s.prompt("still").end(turnLimit).text())
-		c.end(h)
-		for _, l := range c.since(from) {
+		s.end(h)
+		for _, l := range s.since(from) {
 			require.NotContains(t, l.raw, "MEDLAR", "nothing of it is told")
 		}
 		entries, err := os.ReadDir(outside)
@@ -128,39 +127,32 @@ func TestThreadWithTwoIDs(t *testing.T) {
 		model.On("fourth", modelserver.Step{Text: "Fourth."})
 		c := startAgent(t, h)
 		s := c.open(h)
-		say := func(s session, text string) string {
-			t.Helper()
-			end := s.prompt(text).end(turnLimit)
-			require.Equal(t, "end_turn", end.Stop, "%v", end.Err)
-			return end.text()
-		}
 		// newID is the session that a command made.
 		newID := func(said, before string) string {
 			t.Helper()
 			require.Contains(t, said, "The conversation before is kept: `/fork "+before+"`")
 			return h.newest(t)
 		}
-		say(s, "first")
-		say(s, "second")
-		works := newID(say(s, "/rewind 2"), s.id)
-		require.Equal(t, "Third.", say(s, "third"))
+		s.say("first")
+		s.say("second")
+		works := newID(s.say("/rewind 2"), s.id)
+		require.Equal(t, "Third.", s.say("third"))
 		text, _ := requestText(t, model)
 		require.Contains(t, text, "QUINCE")
 		require.NotContains(t, text, "MEDLAR", "it was gone back behind that")
 		if h.version == newDroid { // 0.99 needs a login to compact
-			works = newID(say(s, "/compact"), works)
-			require.Equal(t, "Fourth.", say(s, "fourth"))
+			works = newID(s.say("/compact"), works)
+			require.Equal(t, "Fourth.", s.say("fourth"))
 			text, messages := requestText(t, model)
 			t.Logf("%d messages reach the model after the summary", messages)
 			require.NotContains(t, text, "QUINCE it is.", "a summary took its place")
 			require.NotContains(t, text, "Third.")
 		} else {
-			require.Equal(t, "Fourth.", say(s, "fourth"))
+			require.Equal(t, "Fourth.", s.say("fourth"))
 		}
 
 		from := c.seen()
-		c.mustCall("session/load", h.params(works), nil)
-		replayed, _ := c.messages(from)
+		replayed, _ := c.replay(h, works)
 		require.Contains(t, replayed, said{"agent", "Fourth."})
 		for _, l := range c.since(from) {
 			if strings.Contains(l.raw, "_message_chunk") {
@@ -168,8 +160,8 @@ func TestThreadWithTwoIDs(t *testing.T) {
 			}
 		}
 		other := session{c, works}
-		require.Equal(t, "Fourth.", say(other, "fourth again"))
-		require.Equal(t, "Fourth.", say(s, "fourth by the first id"))
+		require.Equal(t, "Fourth.", other.say("fourth again"))
+		require.Equal(t, "Fourth.", s.say("fourth by the first id"))
 		require.Equal(t, 1, h.droids(t), "one droid has it")
 
 		require.Equal(t, []string{s.id}, c.listed(h), "it is one thread")
@@ -194,20 +186,19 @@ func TestPipelinedOpens(t *testing.T) {
 		model.On("one", modelserver.Step{Text: "First answer."})
 		model.On("two", modelserver.Step{Text: "Second answer."})
 		model.On("three", modelserver.Step{Text: "Third answer."})
-		c := startAgent(t, h)
-		s := c.open(h)
+		s := startAgent(t, h).open(h)
 		require.Equal(t, "First answer.", s.prompt("one").end(turnLimit).text())
 		require.Equal(t, "Second answer.", s.prompt("two").end(turnLimit).text())
 		history := []said{{"user", "one"}, {"agent", "First answer."}, {"user", "two"}, {"agent", "Second answer."}}
 
 		// Closed and loaded at once: the droid that leaves is gone before.
-		c.request("session/close", map[string]any{"sessionId": s.id})
-		from := c.seen()
-		load := c.request("session/load", h.params(s.id))
-		number, l := c.response(load, 30*time.Second)
+		s.request("session/close", map[string]any{"sessionId": s.id})
+		from := s.seen()
+		load := s.request("session/load", h.params(s.id))
+		number, l := s.response(load, 30*time.Second)
 		require.Nil(t, l.Error)
 		require.Equal(t, 1, h.droids(t))
-		replayed, _ := c.messages(from)
+		replayed, _ := s.messages(from)
 		require.Equal(t, history, replayed)
 
 		// The commands, and the context's fill where droid tells it, come again.
@@ -223,22 +214,21 @@ func TestPipelinedOpens(t *testing.T) {
 		h.awaitNoDroid(t, 10*time.Second)
 		require.Eventually(t, func() bool {
 			var state struct{ ProtocolVersion string }
-			c.mustCall("_droid/state", map[string]any{"sessionId": s.id}, &state)
+			s.mustCall("_droid/state", map[string]any{"sessionId": s.id}, &state)
 			return state.ProtocolVersion == ""
 		}, 10*time.Second, 20*time.Millisecond)
-		from = c.seen()
-		mode := c.request("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "auto-low"})
+		from = s.seen()
+		mode := s.request("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "auto-low"})
 		with := h.params(s.id)
 		with["mcpServers"] = []any{stdioServer(t, "tiny", "hello ")}
-		load = c.request("session/load", with)
+		load = s.request("session/load", with)
 		turn := s.prompt("three")
-		_, l = c.response(mode, 30*time.Second)
+		_, l = s.response(mode, 30*time.Second)
 		require.Nil(t, l.Error)
-		number, l = c.response(load, 30*time.Second)
+		number, l = s.response(load, 30*time.Second)
 		require.Nil(t, l.Error)
-		end := turn.end(turnLimit)
-		require.Equal(t, "end_turn", end.Stop)
-		for i, l := range c.since(from)[:end.number-from] {
+		end := turn.done()
+		for i, l := range s.since(from)[:end.number-from] {
 			switch u, _ := asUpdate(l); {
 			case u.SessionUpdate == "user_message_chunk":
 				require.Less(t, from+i, number, "the history comes before the response")
@@ -246,7 +236,7 @@ func TestPipelinedOpens(t *testing.T) {
 				require.Greater(t, from+i, number, "the answer comes behind it")
 			}
 		}
-		replayed, _ = c.messages(from)
+		replayed, _ = s.messages(from)
 		last := &replayed[len(replayed)-1]
 		last.text = strings.TrimSpace(last.text) // a break before it depends on when the prompt came
 		require.Equal(t, append(history, said{"agent", "Third answer."}), replayed)

@@ -140,8 +140,7 @@ func TestHostileRepository(t *testing.T) {
 			require.Empty(t, r.ran(t), args)
 		}
 
-		c := startAgent(t, h)
-		c.initialize()
+		c := startAgent(t, h).initialize()
 		require.Empty(t, r.settled(t), "initialize, and the droid that waits")
 		c.mustCall("session/list", map[string]any{}, nil)
 		s := c.openSession(h)
@@ -173,8 +172,7 @@ func TestHostileRepository(t *testing.T) {
 
 		loaded := s.id
 		c.end(h)
-		c = startAgent(t, h)
-		c.initialize()
+		c = startAgent(t, h).initialize()
 		s = session{c, loaded}
 		c.mustCall("session/load", map[string]any{"sessionId": loaded, "cwd": h.work, "mcpServers": []any{}}, nil)
 		require.Empty(t, r.settled(t), "load")
@@ -193,8 +191,7 @@ func TestHostileRepository(t *testing.T) {
 		look.Env = h.env
 		out, err := look.CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		c = startAgent(t, h)
-		c.initialize()
+		c = startAgent(t, h).initialize()
 		require.Nil(t, c.openSession(h).prompt("hello").end(turnLimit).Err)
 		require.Subset(t, r.settled(t), []string{"mcp-work", "mcp-sub"}, "remembered")
 		require.Zero(t, questions())

@@ -22,9 +22,7 @@ func TestTextStreams(t *testing.T) {
 		const text = "One two three four five six seven eight nine ten eleven twelve."
 		model.On("count", modelserver.Step{Thinking: "I can count. ", Text: text, Delay: 80 * time.Millisecond})
 		s := startAgent(t, h).open(h)
-		end := s.prompt("please count").end(turnLimit)
-		require.Nil(t, end.Err)
-		require.Equal(t, "end_turn", end.Stop)
+		end := s.prompt("please count").done()
 		require.Equal(t, text, end.text())
 		chunks := end.chunks()
 		require.GreaterOrEqual(t, len(chunks), 5, "the text comes in pieces")
@@ -55,9 +53,7 @@ func TestPermissionRefused(t *testing.T) {
 		model.On("touch", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch refused")}})
 		c := startAgent(t, h)
 		s := c.open(h)
-		end := s.prompt("touch it").end(turnLimit)
-		require.Nil(t, end.Err)
-		require.Equal(t, "end_turn", end.Stop)
+		end := s.prompt("touch it").done()
 		require.Len(t, c.asked(), 1)
 		require.Contains(t, string(c.asked()[0].ToolCall), "touch refused")
 		require.Equal(t, []string{"failed"}, end.tools())
@@ -91,11 +87,7 @@ func TestPermissionAllowed(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("touch", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch allowed")}},
 			modelserver.Step{Text: "It is there."})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		end := c.open(h).prompt("touch it").end(turnLimit)
-		require.Nil(t, end.Err)
-		require.Equal(t, "end_turn", end.Stop)
+		end := startAgent(t, h).onPermission(allowOnce).open(h).prompt("touch it").done()
 		require.Equal(t, "I touch it. \n\nIt is there.", end.text())
 		require.Equal(t, []string{"completed"}, end.tools())
 		require.FileExists(t, filepath.Join(h.work, "allowed"))
@@ -106,11 +98,8 @@ func TestPermissionOfABatch(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("both", modelserver.Step{Text: "Two files. ", Tools: []modelserver.ToolCall{execute("a", "touch one"), execute("b", "touch two")}},
 			modelserver.Step{Text: "Both are there."})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		end := c.open(h).prompt("both of them").end(turnLimit)
-		require.Nil(t, end.Err)
-		require.Equal(t, "end_turn", end.Stop)
+		c := startAgent(t, h).onPermission(allowOnce)
+		end := c.open(h).prompt("both of them").done()
 		require.Len(t, c.asked(), 1, "droid asks once for both")
 		require.Contains(t, string(c.asked()[0].ToolCall), "touch one")
 		require.Contains(t, string(c.asked()[0].ToolCall), "touch two")
@@ -129,10 +118,8 @@ func TestEditShowsADiff(t *testing.T) {
 		model.On("create", modelserver.Step{Text: "I write. ", Tools: []modelserver.ToolCall{{
 			ID: "a", Name: "Create", Args: map[string]any{"file_path": path, "content": "hello\n"},
 		}}}, modelserver.Step{Text: "Written."})
-		c := startAgent(t, h)
-		c.onPermission(allowOnce)
-		end := c.open(h).prompt("create it").end(turnLimit)
-		require.Equal(t, "end_turn", end.Stop)
+		c := startAgent(t, h).onPermission(allowOnce)
+		c.open(h).prompt("create it").done()
 		require.Contains(t, string(c.asked()[0].ToolCall), `"diff"`)
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -182,9 +169,7 @@ func TestSpecApproved(t *testing.T) {
 		s := openSpec(t, c, h)
 		c.onPermission(allowOnce)
 		turn := s.prompt("plan it")
-		end := turn.end(turnLimit)
-		require.Nil(t, end.Err)
-		require.Equal(t, "end_turn", end.Stop)
+		end := turn.done()
 		asked := c.asked()
 		require.Len(t, asked, 2, "the plan, then the command: approval alone allows nothing")
 		require.Contains(t, string(asked[0].ToolCall), "Touch a file named planned", "the plan can be read")
@@ -219,8 +204,7 @@ func TestSpecApprovedWithAutonomy(t *testing.T) {
 			return ""
 		})
 		turn := s.prompt("plan it")
-		end := turn.end(turnLimit)
-		require.Equal(t, "end_turn", end.Stop)
+		turn.done()
 		require.Len(t, c.asked(), 1, "the command needs no permission any more")
 		require.Equal(t, []string{"auto-medium"}, c.modesAfter(turn.from))
 		require.FileExists(t, filepath.Join(h.work, "planned"))
@@ -233,9 +217,7 @@ func TestSpecRefused(t *testing.T) {
 		c := startAgent(t, h)
 		s := openSpec(t, c, h)
 		turn := s.prompt("plan it")
-		end := turn.end(turnLimit)
-		require.Nil(t, end.Err)
-		require.Equal(t, "end_turn", end.Stop)
+		turn.done()
 		require.Len(t, c.asked(), 1)
 		require.Empty(t, c.modesAfter(turn.from), "the session stays in spec mode")
 		require.NoFileExists(t, filepath.Join(h.work, "planned"))
@@ -246,8 +228,7 @@ func TestSpecRefused(t *testing.T) {
 func TestPromptContent(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("look", modelserver.Step{Text: "Seen."})
-		c := startAgent(t, h)
-		s := c.open(h)
+		s := startAgent(t, h).open(h)
 		const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 		from := s.seen()
 		id := s.request("session/prompt", map[string]any{"sessionId": s.id, "prompt": []any{

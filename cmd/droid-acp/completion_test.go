@@ -76,7 +76,7 @@ func TestCompletionInFish(t *testing.T) {
 	for line, words := range completed {
 		out := inShell(t, "droid-acp completion fish | source\ncomplete -C '"+line+"'", "fish", "--no-config")
 		var offered []string
-		for _, l := range strings.Split(strings.TrimSpace(out), "\n") {
+		for l := range strings.SplitSeq(strings.TrimSpace(out), "\n") {
 			word, _, _ := strings.Cut(l, "\t")
 			offered = append(offered, word)
 		}

@@ -91,12 +91,7 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 	}
 	return doctor.Config{
 		Trust: untrusted, Flags: flags, Width: columns(c.stdout),
-		Find: func() (string, error) {
-			if err := needHome(); err != nil {
-				return "", err
-			}
-			return c.findDroid()
-		},
+		Find:  c.findDroid,
 		Model: c.values.String(settings.Model), Dir: dir, Home: home, Journal: stateFile("edits"), Self: self, Version: version(), UnknownVariables: c.unknownVariables,
 		Demo:    func(ctx context.Context) error { return demoTurn(ctx, log) },
 		Started: c.leaving.onHurry,

@@ -31,7 +31,7 @@ func TestDoctorIsEnded(t *testing.T) {
 			a.awaitFile("up")
 			tc.end(a)
 			_, _ = io.ReadAll(a.stderr) // to its end
-			a.awaitEnd(patience)
+			a.awaitEnd()
 			require.Equal(t, exitFailed, a.cmd.ProcessState.ExitCode())
 			a.requireGone("pids")
 			left, err := filepath.Glob(filepath.Join(tmp, "droid-acp-*"))
@@ -53,7 +53,7 @@ func TestDoctorIsKilled(t *testing.T) {
 		a.awaitFile("up")
 		require.NoError(t, a.cmd.Process.Signal(tc.end))
 		_, _ = io.ReadAll(a.stderr) // to its end
-		a.awaitEnd(patience)
+		a.awaitEnd()
 		left, err := filepath.Glob(filepath.Join(tmp, "droid-acp-*"))
 		require.NoError(t, err)
 		require.Len(t, left, tc.left)

@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/store"
 	"droid-acp/internal/trust"
@@ -31,15 +30,6 @@ func ensureHome() {
 		name = "USERPROFILE"
 	}
 	_ = os.Setenv(name, me.HomeDir) // fails for names that are none
-}
-
-// needHome returns an error that says what to do if droid would not find its home:
-// droid would die without saying why (0.99 to 0.225).
-func needHome() error {
-	if _, err := os.UserHomeDir(); err != nil {
-		return diagnosis.NoHome(err)
-	}
-	return nil
 }
 
 // stateFile is a file or a directory of this program in the user's directory for state

@@ -7,7 +7,7 @@ import (
 )
 
 // inTurn takes one write after the other, and makes it safe to show. stderr needs it: the log is written by a
-// goroutine of its own while a command tells how it ended.
+// goroutine of its own while a command tells how it ended; and a login, which tells while it asks.
 type inTurn struct {
 	mu    sync.Mutex
 	to    *visible.Stream

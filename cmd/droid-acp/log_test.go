@@ -99,12 +99,12 @@ func TestLogOfRefusals(t *testing.T) {
 	require.NotContains(t, text, "SECRET")
 	require.Less(t, len(text), 4000)
 	require.Equal(t, []any{"An editor", "1.2"}, []any{one(t, lines, "a client has connected")["client"], one(t, lines, "a client has connected")["version"]})
+	one(t, lines, "there is no droid; the session waits for one")
 	told := map[string]bool{}
 	for _, l := range append(with(lines, "a request was refused"), with(lines, "turn ended")...) {
 		told[fmt.Sprintf("%.20v %v %v %v", l["method"], l["session"], l["code"], l["kind"])] = true
 	}
 	require.Equal(t, map[string]bool{
-		"session/new <nil> -32603 droid_not_found":               true,
 		"<nil> " + id + " -32002 <nil>":                          true,
 		"<nil> <nil> -32602 <nil>":                               true,
 		"session/load " + id + " -32602 <nil>":                   true,

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -51,7 +49,7 @@ func runLogin(c *call) int {
 		return usageError(c.stderr, err)
 	}
 	defer closeLog()
-	shown, start := &terminal{out: visible.Writer(c.stdout)}, c.startLogin(log)
+	shown, start := &terminal{inTurn{to: visible.Writer(c.stdout)}}, c.startLogin(log)
 	_, err = login.Do(c.leaving.ctx, func() (*login.Process, error) {
 		process, err := start()
 		if err == nil {
@@ -81,9 +79,6 @@ func loginFailure(err error) string {
 // startLogin starts the droid that logs in.
 func (c *call) startLogin(log *zap.Logger) login.Start {
 	return func() (*login.Process, error) {
-		if err := needHome(); err != nil {
-			return nil, err
-		}
 		path, err := c.findDroid()
 		if err != nil {
 			return nil, err
@@ -114,10 +109,7 @@ func (c *call) clientsLogin() accounts.Command {
 }
 
 // terminal shows a person what droid tells and asks.
-type terminal struct {
-	mu  sync.Mutex
-	out io.Writer
-}
+type terminal struct{ out inTurn }
 
 func (t *terminal) listener() login.Listener {
 	return login.Listener{
@@ -153,7 +145,5 @@ func (t *terminal) say(params json.RawMessage) {
 }
 
 func (t *terminal) print(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fmt.Fprintln(t.out, text)
+	fmt.Fprintln(&t.out, text)
 }

@@ -4,11 +4,11 @@ package main
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,9 +83,7 @@ func TestLoginArguments(t *testing.T) {
 }
 
 func TestLoginWithoutDroid(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("PATH", t.TempDir())
-	t.Setenv("DROID_ACP_DROID", "")
+	withoutDroid(t)
 	got := command("", "login")
 	require.Equal(t, exitFailed, got.code)
 	require.Empty(t, got.stdout)
@@ -93,37 +91,43 @@ func TestLoginWithoutDroid(t *testing.T) {
 	require.Contains(t, got.stderr, "Install Factory's droid with `")
 }
 
-// What a login leaves that is killed, the next one removes.
-func TestLoginIsKilled(t *testing.T) {
-	path, tmp := loginDroid(t, "pending"), t.TempDir()
+// pendingLogin is the program, which waits for a user to log in. end ends it by a signal.
+func pendingLogin(t *testing.T, path string) (cmd *exec.Cmd, stderr *strings.Builder, end func(os.Signal)) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	t.Setenv(envProgram, "1")
-	t.Setenv("TMPDIR", tmp)
-	begin := func() (kill func()) {
-		cmd := exec.Command(self, "login", "--droid", path)
-		stdout, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		lines := bufio.NewScanner(stdout)
-		for lines.Scan() && strings.TrimSpace(lines.Text()) != fakelogin.Address {
-		}
-		return func() {
-			_ = cmd.Process.Kill()
-			require.Error(t, cmd.Wait())
-		}
+	cmd, stderr = exec.Command(self, "login", "--droid", path), new(strings.Builder)
+	cmd.Stderr = stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines, seen := bufio.NewScanner(stdout), false
+	for !seen && lines.Scan() {
+		seen = strings.TrimSpace(lines.Text()) == fakelogin.Address
 	}
+	require.True(t, seen, "where to log in")
+	return cmd, stderr, func(signal os.Signal) {
+		require.NoError(t, cmd.Process.Signal(signal))
+		_, _ = io.Copy(io.Discard, stdout)
+		require.Error(t, cmd.Wait())
+	}
+}
+
+// What a login leaves that is killed, the next one removes.
+func TestLoginIsKilled(t *testing.T) {
+	path, tmp := loginDroid(t, "pending"), t.TempDir()
+	t.Setenv("TMPDIR", tmp)
 	directories := func() int {
 		left, err := filepath.Glob(filepath.Join(tmp, "*"))
 		require.NoError(t, err)
 		return len(left)
 	}
-	killFirst := begin()
+	_, _, endFirst := pendingLogin(t, path)
 	require.Equal(t, 1, directories())
-	killSecond := begin()
+	_, _, endSecond := pendingLogin(t, path)
 	require.Equal(t, 2, directories(), "the first goes on")
-	killFirst()
-	killSecond()
+	endFirst(os.Kill)
+	endSecond(os.Kill)
 	t.Setenv(envLogin, "succeeds")
 	require.Equal(t, exitOK, command("", "login", "--droid", path).code)
 	require.Zero(t, directories())
@@ -131,25 +135,8 @@ func TestLoginIsKilled(t *testing.T) {
 
 // Ctrl-C ends a login that waits for the user, and droid with it.
 func TestLoginIsInterrupted(t *testing.T) {
-	path := loginDroid(t, "pending")
-	self, err := os.Executable()
-	require.NoError(t, err)
-	t.Setenv(envProgram, "1")
-	cmd := exec.Command(self, "login", "--droid", path)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	require.NoError(t, cmd.Start())
-	lines, seen := bufio.NewScanner(stdout), false
-	for lines.Scan() {
-		if strings.TrimSpace(lines.Text()) == fakelogin.Address {
-			seen = true
-			require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
-		}
-	}
-	require.True(t, seen, "where to log in")
-	require.Error(t, cmd.Wait())
+	cmd, stderr, end := pendingLogin(t, loginDroid(t, "pending"))
+	end(os.Interrupt)
 	require.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
 	require.Contains(t, stderr.String(), "ended before droid had logged in")
 }

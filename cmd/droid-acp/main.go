@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -117,9 +118,6 @@ func runServe(c *call) int {
 	agent := adapter.New(adapter.Config{
 		Config: opening.Config{
 			Start: func(command droid.Command) (*droid.Client, error) {
-				if err := needHome(); err != nil {
-					return nil, err
-				}
 				path, err := c.findDroid()
 				if err != nil {
 					return nil, err
@@ -150,8 +148,14 @@ func runServe(c *call) int {
 	return exitOK
 }
 
-// findDroid finds the droid program.
-func (c *call) findDroid() (string, error) { return droid.Find(c.values.String(settings.Droid)) }
+// findDroid finds the droid program. The error says what to do, also where droid would not find its
+// home: it would die without saying why (0.99 to 0.225).
+func (c *call) findDroid() (string, error) {
+	if _, err := os.UserHomeDir(); err != nil {
+		return "", diagnosis.NoHome(err)
+	}
+	return droid.Find(c.values.String(settings.Droid))
+}
 
 // defaults are what new sessions start with.
 func (c *call) defaults() options.Defaults {
@@ -167,4 +171,17 @@ func usageError(stderr io.Writer, err error, command ...string) int {
 	}
 	fmt.Fprintf(stderr, "droid-acp: %v\nRun `%s` for the usage.\n", err, help)
 	return exitUsage
+}
+
+// memoryLimit is the size of the process, in bytes, above which Go collects garbage
+// as soon as it can. Below it the process may grow to twice of what it holds, which a
+// message of hundreds of megabytes must not do. It does not bound what the process
+// can hold.
+const memoryLimit = 64 << 20
+
+// limitMemory sets the limit, unless the user has set one.
+func limitMemory() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
 }

@@ -154,10 +154,15 @@ func TestSmokeJSON(t *testing.T) {
 	require.Equal(t, 3, methods["session/request_permission"])
 }
 
-func TestSmokeWithoutDroid(t *testing.T) {
+// withoutDroid has no droid be found.
+func withoutDroid(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("DROID_ACP_DROID", "")
+}
+
+func TestSmokeWithoutDroid(t *testing.T) {
+	withoutDroid(t)
 	got := command("", "smoke", "hello")
 	require.Equal(t, 3, got.code)
 	require.Contains(t, got.stderr, "droid_not_installed: droid not found")
@@ -165,17 +170,16 @@ func TestSmokeWithoutDroid(t *testing.T) {
 }
 
 func TestServeWithoutDroid(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("PATH", t.TempDir())
-	t.Setenv("DROID_ACP_DROID", "")
+	withoutDroid(t)
 	log := filepath.Join(t.TempDir(), "log")
 	got := conversation(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
 {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"`+t.TempDir()+`","mcpServers":[]}}
+{"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","cwd":"`+t.TempDir()+`","mcpServers":[]}}
 nonsense
 `, "--log-file", log, "--log-level", "debug")
 	require.Equal(t, exitOK, got.code)
 	answers := map[string]string{}
-	for _, line := range strings.Split(strings.TrimSpace(got.stdout), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(got.stdout), "\n") {
 		var m struct {
 			JSONRPC string
 			ID      json.RawMessage
@@ -184,9 +188,10 @@ nonsense
 		require.Equal(t, "2.0", m.JSONRPC)
 		answers[string(m.ID)] = line
 	}
-	require.Len(t, answers, 3)
+	require.Len(t, answers, 4)
 	require.Contains(t, answers["1"], `"protocolVersion":1`, "initialize needs no droid")
-	require.Contains(t, answers["2"], "Install Factory's droid with `", "it says how to install it")
+	require.Contains(t, answers["2"], `"result":{"sessionId":`, "its first prompt says the same as the load of another session:")
+	require.Contains(t, answers["3"], "Install Factory's droid with `", "how to install it")
 	require.Contains(t, answers["null"], "-32700")
 
 	file, err := os.Open(log)
@@ -195,7 +200,7 @@ nonsense
 	lines, err := io.ReadAll(file)
 	require.NoError(t, err)
 	require.NotEmpty(t, lines)
-	for _, line := range bytes.Split(bytes.TrimSpace(lines), []byte("\n")) {
+	for line := range bytes.SplitSeq(bytes.TrimSpace(lines), []byte("\n")) {
 		require.True(t, json.Valid(line), string(line))
 	}
 }
@@ -213,7 +218,7 @@ func TestServeWithoutHome(t *testing.T) {
 {"jsonrpc":"2.0","id":3,"method":"session/list","params":{}}
 `)
 	require.Equal(t, exitOK, got.code)
-	for _, line := range strings.Split(strings.TrimSpace(got.stdout), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(got.stdout), "\n") {
 		if strings.Contains(line, `"id":1`) {
 			require.Contains(t, line, `"protocolVersion":1`)
 			continue

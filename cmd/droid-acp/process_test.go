@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -70,7 +72,7 @@ func startUnder(t *testing.T, under []string, before string, env []string, args 
 	for _, v := range env {
 		name, _, set := strings.Cut(v, "=")
 		if !set {
-			a.cmd.Env = a.without(name)
+			a.cmd.Env = slices.DeleteFunc(a.cmd.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 			continue
 		}
 		a.cmd.Env = append(a.cmd.Env, v)
@@ -99,15 +101,6 @@ func startUnder(t *testing.T, under []string, before string, env []string, args 
 		_ = read.Close()
 	})
 	return a
-}
-
-func (a *agentProcess) without(name string) (env []string) {
-	for _, v := range a.cmd.Env {
-		if !strings.HasPrefix(v, name+"=") {
-			env = append(env, v)
-		}
-	}
-	return env
 }
 
 func (a *agentProcess) read() {
@@ -181,12 +174,12 @@ func (a *agentProcess) awaitText(part string) {
 }
 
 // awaitEnd checks that the program ends in time.
-func (a *agentProcess) awaitEnd(limit time.Duration) {
+func (a *agentProcess) awaitEnd() {
 	a.t.Helper()
 	select {
 	case <-a.exited:
-	case <-time.After(limit):
-		require.FailNow(a.t, "the program does not end", "in %v", limit)
+	case <-time.After(patience):
+		require.FailNow(a.t, "the program does not end", "in %v", patience)
 	}
 }
 
@@ -242,7 +235,7 @@ func TestNobodyReadsStderr(t *testing.T) {
 				a.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`, a.session)
 				require.Contains(t, string(a.response(3).Result), `"cancelled"`)
 				end(a)
-				a.awaitEnd(patience)
+				a.awaitEnd()
 			})
 		}
 	}
@@ -256,7 +249,7 @@ func TestLogFileIsAPipe(t *testing.T) {
 	a := startAgent(t, "", nil, "--log-file", pipe)
 	text, err := io.ReadAll(a.stderr)
 	require.NoError(t, err)
-	a.awaitEnd(patience)
+	a.awaitEnd()
 	require.Equal(t, exitUsage, a.cmd.ProcessState.ExitCode())
 	require.Contains(t, string(text), "is it a pipe that nobody reads")
 	file, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -279,7 +272,7 @@ func TestLogHoldsNothingOfDroids(t *testing.T) {
 	require.NoError(t, a.stdin.Close())
 	text, err := io.ReadAll(a.stderr)
 	require.NoError(t, err)
-	a.awaitEnd(patience)
+	a.awaitEnd()
 	log, err := os.ReadFile(filepath.Join(a.dir, "log"))
 	require.NoError(t, err)
 	for where, text := range map[string]string{"stderr": string(text), "the log file": string(log)} {
@@ -298,7 +291,7 @@ func TestNoiseIsToldInBrief(t *testing.T) {
 	a := startAgent(t, noise, nil, "--log-level", "debug", "--log-file", "log")
 	a.begin()
 	require.NoError(t, a.stdin.Close())
-	a.awaitEnd(patience)
+	a.awaitEnd()
 	log, err := os.ReadFile(filepath.Join(a.dir, "log"))
 	require.NoError(t, err)
 	require.Equal(t, 20, strings.Count(string(log), "droid wrote a line that is no message"))
@@ -343,5 +336,30 @@ func TestInitializeNeedsNoHome(t *testing.T) {
 				require.Contains(t, answer, "absolute path")
 			}
 		})
+	}
+}
+
+// Who reads only the first lines ("| head") is told nothing. Here nobody reads at all, so
+// that it does not depend on who is faster.
+func TestReaderThatLeaves(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for args, code := range map[string]int{
+		"help": exitOK, "--help": exitOK, "smoke --help": exitOK, "--version": exitOK, "version": exitOK, "man": exitOK,
+		"completion bash": exitOK, "trust": exitOK, "doctor": exitFailed, "doctor --json": exitFailed, "smoke --demo": exitFailed,
+	} {
+		read, write, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, read.Close())
+		var stderr bytes.Buffer
+		cmd := exec.Command(self, strings.Fields(args)...)
+		cmd.Dir = t.TempDir()
+		cmd.Env = []string{"GORACE=atexit_sleep_ms=0", envProgram + "=1", "HOME=" + cmd.Dir, "PATH=" + cmd.Dir}
+		cmd.Stdout, cmd.Stderr = write, &stderr
+		_ = cmd.Run() // how it ended is in ProcessState
+		require.NoError(t, write.Close())
+		require.Empty(t, stderr.String(), args)
+		require.Equal(t, code, cmd.ProcessState.ExitCode(), args)
 	}
 }

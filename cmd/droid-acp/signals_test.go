@@ -25,7 +25,7 @@ func TestSignalsEndPolitely(t *testing.T) {
 			a.awaitText("session/request_permission")
 			require.NoError(t, a.cmd.Process.Signal(signal))
 			require.Contains(t, string(a.response(3).Result), `"cancelled"`)
-			a.awaitEnd(patience)
+			a.awaitEnd()
 			require.Equal(t, exitOK, a.cmd.ProcessState.ExitCode())
 			require.Equal(t, []string{"0"}, a.awaitFile("code"), "droid ended by itself")
 		})
@@ -42,7 +42,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 			require.NoError(t, a.cmd.Process.Signal(syscall.SIGTERM))
 			time.Sleep(100 * time.Millisecond) // two of one kind are one while the first waits
 			require.NoError(t, a.cmd.Process.Signal(signal))
-			a.awaitEnd(patience)
+			a.awaitEnd()
 			require.Equal(t, exitFailed, a.cmd.ProcessState.ExitCode(), "an end in order has another code")
 			a.requireGone("pids")
 		})
@@ -61,7 +61,7 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	a.prompt("hello")
 	a.awaitText("session/request_permission")
 	require.NoError(t, a.cmd.Process.Signal(syscall.SIGTERM))
-	a.awaitEnd(patience)
+	a.awaitEnd()
 }
 
 // An editor that closes its end of stdout and keeps stdin open ends the turn and
@@ -73,7 +73,7 @@ func TestEditorClosesStdoutAlone(t *testing.T) {
 		a.begin()
 		require.NoError(t, a.stdout.Close())
 		a.prompt("hello")
-		a.awaitEnd(patience)
+		a.awaitEnd()
 		a.requireGone("pids")
 	})
 	t.Run("while a command is silent", func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestEditorClosesStdoutAlone(t *testing.T) {
 		a.prompt("!echo be''gun; sleep 900")
 		a.awaitText("begun")
 		require.NoError(t, a.stdout.Close())
-		a.awaitEnd(patience)
+		a.awaitEnd()
 		a.requireGone("pids")
 	})
 }
@@ -107,7 +107,7 @@ func TestShellCommandDiesWithTheProgram(t *testing.T) {
 			a.prompt("!trap '' TERM HUP; echo $$ > shell; (sleep 900; :) & echo $! >> shell; sleep 900 & echo $! >> shell; echo be''gun; wait; wait")
 			a.awaitText("begun")
 			end(a)
-			a.awaitEnd(patience)
+			a.awaitEnd()
 			require.Len(t, a.awaitFile("shell"), 3)
 			a.requireGone("shell")
 		})

@@ -201,7 +201,7 @@ func directory(path string) (string, error) {
 	if info, err := os.Stat(path); err != nil {
 		return "", err
 	} else if !info.IsDir() {
-		return "", errors.New("it is no directory")
+		return "", fmt.Errorf("%s is no directory", path)
 	}
 	return path, nil
 }

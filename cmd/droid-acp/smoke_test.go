@@ -214,7 +214,7 @@ func TestSmokeUsage(t *testing.T) {
 		"for --expect: an expectation":              {"--expect", ""},
 		"for --expect-file: \"../a\" is no path":    {"--expect-file", "../a=b"},
 		"for --cwd":                                 {"--cwd", filepath.Join(dir, "none")},
-		"for --cwd: it is no directory":             {"--cwd", file("file", "")},
+		"/file is no directory":                     {"--cwd", file("file", "")},
 		"for --junit":                               {"--junit", filepath.Join(dir, "none", "j.xml")},
 		"is no regular file":                        {"--result", dir},
 	} {
@@ -222,6 +222,18 @@ func TestSmokeUsage(t *testing.T) {
 		require.Equal(t, exitUsage, got.code, args)
 		require.Empty(t, got.stdout)
 		require.Contains(t, got.stderr, says)
+	}
+}
+
+func TestTwoResultsInOneFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, other := range []string{filepath.Join(dir, "r"), dir + "/./r", dir + "/../" + filepath.Base(dir) + "/r"} {
+		got := command("", "smoke", "--demo", "--junit", filepath.Join(dir, "r"), "--result", other)
+		require.Equal(t, exitUsage, got.code)
+		require.Contains(t, got.stderr, "--junit and --result name the same file")
+		got = command("", "smoke", "--demo", "--log-file", filepath.Join(dir, "r"), "--result", other)
+		require.Equal(t, exitUsage, got.code)
+		require.Contains(t, got.stderr, "--result and --log-file name the same file")
 	}
 }
 

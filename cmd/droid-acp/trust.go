@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +31,7 @@ func trustCommand() subcommand {
 }
 
 func runTrust(c *call) int {
-	dir, err := projectDir(c.args)
+	dir, err := directory(cmp.Or(strings.Join(c.args, ""), ".")) // of which there is one at most
 	if err != nil {
 		return usageError(c.stderr, err, "trust")
 	}
@@ -72,21 +72,4 @@ func runTrust(c *call) int {
 		return failed(err)
 	}
 	return say(exitOK, "%sTrusted. --forget takes that back.\n", list)
-}
-
-// projectDir is the directory that the arguments name, or the current one.
-func projectDir(args []string) (string, error) {
-	dir := "."
-	if len(args) > 0 {
-		dir = args[0]
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is no directory", dir)
-	}
-	return dir, err
 }

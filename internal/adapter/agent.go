@@ -180,6 +180,9 @@ func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 	began := time.Now()
 	result, err := a.serve(c)
 	a.logCall(c, began, result, err)
+	if err != nil {
+		err = problem.For(a.client, c.Method == acp.AgentMethodSessionPrompt, err)
+	}
 	return result, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,7 +134,7 @@ func TestPromptBeforeSessionNew(t *testing.T) {
 		e := connect(t, playing(says("hi")))
 		answer := e.call("session/prompt", `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":[{"type":"text","text":"x"}]}`)
 		require.Equal(t, -32002, answer.Error.Code)
-		require.Contains(t, string(answer.Error.Data), `{"details":"There is no session \"6ba7b810-9dad-11d1-80b4-00c04fd430c8\"`)
+		require.Contains(t, answer.Error.Message, `There is no session "6ba7b810-9dad-11d1-80b4-00c04fd430c8"`)
 	})
 }
 
@@ -167,8 +168,7 @@ func TestDroidCannotStart(t *testing.T) {
 		err  error
 		says []string
 	}{
-		"not installed": {&droid.NotFoundError{}, []string{"droid_not_found", "npm"}},
-		"other":         {errors.New("no more processes"), []string{"droid_start_failed", "no more processes"}},
+		"other": {errors.New("no more processes"), []string{"droid_start_failed", "no more processes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -188,6 +188,62 @@ func TestDroidCannotStart(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Without a droid a session opens all the same, and its first prompt says what to do. A droid that is
+// there later makes the session under the id that the editor knows.
+func TestSessionsWithoutDroid(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		installed, stored := new(atomic.Bool), new(fakedroid.Sessions)
+		e := connect(t, func(int) (*droid.Client, error) {
+			if !installed.Load() {
+				return nil, &droid.NotFoundError{}
+			}
+			return fakeDroid(says("hi"), v, fakedroid.WithSessions(stored)), nil
+		})
+		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[],"_meta":{"systemPrompt":{"append":"Be kind."}}}`)
+		require.Nil(t, answer.Error)
+		var session struct{ SessionID string }
+		require.NoError(t, json.Unmarshal(answer.Result, &session))
+		e.session = session.SessionID
+		require.JSONEq(t, fmt.Sprintf(`{"sessionId":%q}`, e.session), string(answer.Result), "nothing is said of options that nobody knows")
+		for range 2 {
+			end := e.run("hello")
+			require.Contains(t, end, "-32603 droid_not_found")
+			require.Contains(t, end, "npm")
+		}
+		for method, params := range map[string]string{
+			"session/load": sessionParamsOf(e.session), "session/resume": sessionParamsOf(e.session), "session/fork": sessionParamsOf(e.session),
+			"session/set_mode": fmt.Sprintf(`{"sessionId":%q,"modeId":"spec"}`, e.session),
+		} {
+			require.Contains(t, ended(e.call(method, params)), "-32603 droid_not_found", method)
+		}
+		require.Equal(t, "end_turn", e.run("/status"))
+
+		installed.Store(true)
+		tries := len(e.added)
+		require.Equal(t, "end_turn", e.run("hello"))
+		e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID) })
+		require.Contains(t, e.updates(), "mode normal")
+		old := 0 // droids from before 0.215 get the words when they load the session
+		for _, words := range e.added[tries:] {
+			old += strings.Count(words, "Be kind.")
+		}
+		require.Equal(t, strings.HasPrefix(t.Name(), "TestSessionsWithoutDroid/1.15"), old == 1, e.added)
+		require.Equal(t, "end_turn", e.run("again"))
+		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+		require.Nil(t, e.call("session/close", sessionParamsOf(e.session)).Error)
+	})
+}
+
+// One that is closed before there is a droid leaves nothing behind.
+func TestSessionsWithoutDroidEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := begin(t, func(int) (*droid.Client, error) { return nil, &droid.NotFoundError{} })
+		require.Nil(t, e.call("session/close", sessionParamsOf(e.session)).Error)
+		require.Equal(t, -32002, e.await(e.prompt("hello")).Error.Code)
+		require.Equal(t, -32603, e.call("session/load", sessionParamsOf(e.session)).Error.Code)
+	})
 }
 
 func TestDroidDiesAtStart(t *testing.T) {

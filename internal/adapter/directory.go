@@ -13,8 +13,11 @@ import (
 // the file is changed, as droid does it when a user changes the directory, and the process
 // is started there, since it reads the project of its own directory too.
 
-// openStored has the session's process load one of droid's sessions.
+// openStored has the session's process load one of droid's sessions, or make it where no droid has yet.
 func (s *Session) openStored(p droid.LoadParams) opening.Open {
+	if s.proc.Unmade() {
+		return s.agent.opener.Make(p.SessionID, s.cwd, *s.instructed.Load())
+	}
 	return s.agent.opener.Stored(s.cwd, s.lock.Is(p.SessionID), p)
 }
 

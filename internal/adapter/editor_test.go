@@ -403,11 +403,23 @@ func (e *editor) run(text string) string { return ended(e.await(e.prompt(text)))
 
 func ended(m wireMessage) string {
 	if m.Error != nil {
-		return fmt.Sprintf("%d %s", m.Error.Code, m.Error.Message)
+		return fmt.Sprintf("%d %s", m.Error.Code, m.Error.all())
 	}
 	var r struct{ StopReason string }
 	_ = json.Unmarshal(m.Result, &r)
 	return r.StopReason
+}
+
+// all is what an error says, in one line, whichever part of it says it.
+func (e *wireError) all() string {
+	var data struct{ Details string }
+	_ = json.Unmarshal(e.Data, &data)
+	details := strings.Join(strings.Fields(data.Details), " ")
+	message := strings.Join(strings.Fields(e.Message), " ")
+	if kind, sentence, _ := strings.Cut(message, ": "); details != "" && strings.HasPrefix(details, sentence) {
+		return kind + ": " + details
+	}
+	return strings.TrimSpace(message + " " + details)
 }
 
 func (e *editor) cancel() { e.notify("session/cancel", fmt.Sprintf(`{"sessionId":%q}`, e.session)) }

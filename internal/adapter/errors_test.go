@@ -1,6 +1,8 @@
 package adapter
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -42,6 +44,30 @@ func TestModelFailureIsATypedError(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Toad tells the user to install the agent when a prompt ends with an error. There the text says what
+// happened, and the prompt ends as others do; programs find the error in its _meta.
+func TestFailedPromptsEndWithText(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := open(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if p.Text == "next" {
+				return d.Say("", "recovered")
+			}
+			return d.Fail("model_rate_limited", "429 slow down", "")
+		}), v))
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},"clientInfo":{"name":"toad","version":"0.6.18"}}`).Error)
+		e.beginSession()
+		for _, text := range []string{"go", "again"} {
+			answer := e.await(e.prompt(text))
+			require.Equal(t, "end_turn", ended(answer))
+			require.Contains(t, string(answer.Result), `"_meta":{"droid-acp":{"error":{"code":-32603,"message":"model_rate_limited: 429 slow down`)
+		}
+		require.Contains(t, strings.Join(e.updates(), "\n"), "notice: 429 slow down  \nThe provider limits requests")
+		answer := e.call("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"audio","data":"AAAA","mimeType":"audio/wav"}]}`, e.session))
+		require.Equal(t, "end_turn", ended(answer), string(answer.Result))
+		require.Equal(t, "end_turn", e.run("next"))
+	})
 }
 
 // Where droid gives a reason, that counts and no text; each that is known has a remedy.
@@ -174,7 +200,8 @@ func TestUnknownSessionHasDetails(t *testing.T) {
 		for _, method := range []string{"session/load", "session/close", "session/prompt"} {
 			answer := e.call(method, sessionParamsOf("no-such"))
 			require.Equal(t, -32002, answer.Error.Code, method)
-			require.JSONEq(t, `{"details":"There is no session \"no-such\". Create one with session/new, or use one that session/list returns.","sessionId":"no-such"}`, string(answer.Error.Data), method)
+			require.Equal(t, `There is no session "no-such". Create one with session/new, or use one that session/list returns.`, answer.Error.all(), method)
+			require.Contains(t, string(answer.Error.Data), `"sessionId":"no-such"`, method)
 		}
 	})
 }

@@ -50,13 +50,17 @@ func (s *Session) start(historyLimit int) {
 	retiring := s.proc.Retiring()
 	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
 	id, added := s.droidID, *s.instructed.Load()
-	cwd, servers := s.cwd, s.servers.List()
+	cwd, servers, unmade := s.cwd, s.servers.List(), s.proc.Unmade()
 	s.Do(func(ctx context.Context) {
 		if retiring != nil {
 			retiring.Kill()
 			<-retiring.Exited()
 		}
-		client, info, err := s.agent.opener.Launch(ctx, cwd, servers, s.agent.opener.Added(ctx, id, added), open)
+		words := added.Added(added.Text)
+		if !unmade {
+			words = s.agent.opener.Added(ctx, id, added)
+		}
+		client, info, err := s.agent.opener.Launch(ctx, cwd, servers, words, open)
 		if !s.Post(func() { s.started(client, info, err) }) && err == nil {
 			client.Kill()
 			<-client.Exited()
@@ -105,9 +109,18 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 		<-client.Exited()
 		s.proc.Started(info, problem.Ending())
 	default:
-		before := s.options.Settings()
+		before, unmade := s.options.Settings(), s.proc.Unmade()
 		s.adopt(client)
 		s.opened(info)
+		if unmade {
+			s.checkDefaults()
+			s.checkWords()
+			s.tellLeftOut()
+			if s.proc.Client() == nil { // the next one gets the words when it loads the session
+				s.start(1)
+				return
+			}
+		}
 		s.restoreSettings(before, func() {
 			var gone *acp.RequestError // again
 			if s.proc.Client() == nil && s.out.Known() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -38,8 +39,9 @@ type userPrompt struct {
 	command *slashRun          // the command of this agent that the prompt is; nil for a prompt to droid
 	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
 
-	attempt   int  // how often it has needed a droid
-	cancelled bool // it has ended as cancelled
+	attempt   int               // how often it has needed a droid
+	cancelled bool              // it has ended as cancelled
+	failed    *acp.RequestError // the error that the user was told in a Notice, because this client shows none well
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
 }
@@ -79,7 +81,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	p.request = c.Response
 	stop, err := owner.Ask(s.Owner, owner.Inquiry[acp.StopReason]{
 		Work: func(answer func(acp.StopReason, *acp.RequestError)) {
-			p.answer = answer
+			p.answer = p.inWords(answer)
 			p.accept()
 			s.cancelIfLate(place)
 		},
@@ -96,7 +98,22 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	return protocol.PromptResult{StopReason: stop, Usage: usage.Of(p.used)}, nil
+	return protocol.PromptResult{StopReason: stop, Usage: usage.Of(p.used), Meta: protocol.FailedMeta(p.failed)}, nil
+}
+
+// inWords has a client that takes the error of a prompt for an agent that did not start be told of it
+// in a Notice. To such a client the prompt has ended as others do.
+func (p *userPrompt) inWords(answer func(acp.StopReason, *acp.RequestError)) func(acp.StopReason, *acp.RequestError) {
+	if !p.s.agent.client.NoPromptErrors {
+		return answer
+	}
+	return func(stop acp.StopReason, err *acp.RequestError) {
+		if err != nil && err.Code != problem.CodeCancelled {
+			tellNow(p.s, strings.ReplaceAll(problem.Text(err), "\n", "  \n")) // which Markdown shows as lines
+			p.failed, stop, err = err, acp.StopReasonEndTurn, nil
+		}
+		answer(stop, err)
+	}
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.

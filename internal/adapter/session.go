@@ -63,7 +63,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
 		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
-		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn()}),
+		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn(a.client.Login)}),
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
@@ -80,7 +80,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 // ends, with droid gone and every prompt answered.
 func (s *Session) Run() {
 	owner.Run(s.Owner, owner.Duties[stream.Event]{
-		Await: func() (events <-chan stream.Event, room <-chan struct{}, limit time.Duration) {
+		Await: func() (events <-chan stream.Event, room <-chan struct{}, due time.Time) {
 			events, room = s.nextEvent()
 			return events, room, s.nextTick()
 		},
@@ -148,25 +148,18 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	s.apply(s.proc.Heard(time.Now(), ev))
 }
 
-// nextTick is how long the owner may wait before something is due.
-func (s *Session) nextTick() time.Duration {
-	next := owner.MaxWait
-	consider := func(at time.Time) { next = min(next, max(0, time.Until(at))) }
-	if at, ok := s.proc.Due(); ok {
-		consider(at)
+// nextTick is when something is due, zero for never.
+func (s *Session) nextTick() (next time.Time) {
+	consider := func(at time.Time, ok bool) {
+		if ok && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
 	}
-	if at, ok := s.show.Due(); ok {
-		consider(at)
-	}
-	if at, ok := s.prompts.Due(); ok {
-		consider(at)
-	}
-	if at, ok := s.silenceDue(); ok {
-		consider(at)
-	}
-	if at, ok := s.servers.Due(); ok {
-		consider(at)
-	}
+	consider(s.proc.Due())
+	consider(s.show.Due())
+	consider(s.prompts.Due())
+	consider(s.silenceDue())
+	consider(s.servers.Due())
 	return next
 }
 
@@ -236,8 +229,8 @@ func tellNow(s *Session, text string) { s.tell(s.show.Tell(show.Notice(text))...
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {
-	if !s.out.Known() || s.load.Open() != nil {
-		return // the response tells it
+	if !s.out.Known() || s.load.Open() != nil || s.proc.Unmade() {
+		return // the response tells it, or droid has told nothing yet
 	}
 	s.tell(s.options.Updates()...)
 	if s.commands.Known() {

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
+	"github.com/google/uuid"
 
 	"droid-acp/internal/bounded"
+	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
@@ -61,9 +63,24 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 	}
 	client, info, failure := a.opener.OpenNew(c.Context, w)
 	if failure != nil {
-		return nil, problem.NotOpened("", failure)
+		why := problem.NotOpened("", failure)
+		if problem.KindOf(why) == string(diagnosis.NotFound) {
+			return a.openWithout(c, w)
+		}
+		return nil, why
 	}
 	return a.takeUp(c, client, info, w, (*Session).checkDefaults, (*Session).checkWords)
+}
+
+// openWithout opens a session though there is no droid, so that its first prompt can say so: some
+// clients show nothing of an error of session/new. A droid that is found later makes the session under
+// the id that it gets here.
+func (a *Agent) openWithout(c *wire.Call, w instructions.Wanted) (any, *acp.RequestError) {
+	s := a.makeSession(uuid.NewString(), w.CWD, w.Servers)
+	s.useInstructions(w)
+	s.proc.NotMade()
+	s.log.Warn("there is no droid; the session waits for one")
+	return a.begin(c, s, protocol.SessionResult{}, w.Notices)
 }
 
 // takeUp registers the session that a process has just opened, and returns the
@@ -73,18 +90,24 @@ func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionI
 	s.useInstructions(w)
 	s.adopt(client)
 	s.opened(info)
-	s.out.Keep(w.Notices...)
 	for _, check := range checks {
 		check(s)
 	}
-	result := s.sessionResult()
+	return a.begin(c, s, s.sessionResult(), w.Notices)
+}
+
+// begin has a session that was just made begin to work. The result gets its id.
+func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, notices []string) (any, *acp.RequestError) {
+	s.out.Keep(notices...)
 	result.SessionID = s.out.Session()
 	// The editor takes updates of a session once it has the response.
 	c.Response.WhenWritten(func() { s.Post(func() { s.register(); s.tellLeftOut() }) })
 	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
-		client.Kill()
-		<-client.Exited()
+		if client := s.proc.Client(); client != nil {
+			client.Kill()
+			<-client.Exited()
+		}
 		if errors.Is(err, registry.ErrTaken) {
 			return nil, problem.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
 		}

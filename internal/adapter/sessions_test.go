@@ -162,7 +162,7 @@ func TestLoadOfAnUnknownSession(t *testing.T) {
 			answer := e.call(method, sessionParamsOf("6ba7b810-9dad-11d1-80b4-00c04fd430c8"))
 			require.NotNil(t, answer.Error, method)
 			require.Equal(t, -32002, answer.Error.Code, method)
-			require.Contains(t, string(answer.Error.Data), `{"details":"There is no session \"6ba7b810-9dad-11d1-80b4-00c04fd430c8\"`)
+			require.Contains(t, answer.Error.Message, `There is no session "6ba7b810-9dad-11d1-80b4-00c04fd430c8"`)
 		}
 		answer := e.call("session/prompt", `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":[{"type":"text","text":"x"}]}`)
 		require.Equal(t, -32002, answer.Error.Code)

@@ -93,7 +93,7 @@ func compactFailed(r *slashRun, err error) {
 		return // another compaction may run
 	}
 	if strings.Contains(err.Error(), "No access token") {
-		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + diagnosis.LoginRemedy())
+		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + diagnosis.LoginRemedy(r.s.agent.client.Login))
 	}
 	r.s.tell(r.s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: err.Error()})...)
 	r.fail("The conversation was not compacted", err)

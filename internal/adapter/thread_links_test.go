@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
@@ -340,10 +341,16 @@ func TestOpenInAnotherAgent(t *testing.T) {
 		other.options = append(other.options, fakedroid.WithSessions(&one.store))
 		second := agentOn(t, other, root)
 		second.session = first.session
+		time.Sleep(time.Second)
 		require.Nil(t, second.call("session/load", sessionParamsOf(first.session)).Error)
 		require.Equal(t, "end_turn", second.run("two"))
 		require.Contains(t, strings.Join(second.updates(), "\n"), "is open in another window or program of yours, too")
 		require.NotContains(t, strings.Join(first.updates(), "\n"), "another window")
+		require.Equal(t, "end_turn", first.run("three"))
+		require.Equal(t, "end_turn", first.run("four"))
+		require.Equal(t, 1, strings.Count(strings.Join(first.updates(), "\n"), "notice: This conversation was opened in another window"), "with the next prompt, once")
+		require.Equal(t, "end_turn", second.run("five"))
+		require.NotContains(t, strings.Join(second.updates(), "\n"), "was opened in another window")
 		second.inside(func(s *Session) { require.Equal(t, one.made(), s.droidID) })
 		refused := second.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, first.session)).Error
 		require.Nil(t, refused, "there are no files yet")

@@ -241,7 +241,7 @@ func TestProjectsThatDroidCannotLeaveOut(t *testing.T) {
 					return
 				}
 				require.NotNil(t, answer.Error)
-				text := string(answer.Error.Data)
+				text := answer.Error.all()
 				require.Contains(t, answer.Error.Message, "project_not_trusted")
 				require.Contains(t, text, tc.want)
 				require.Contains(t, text, "droid-acp trust --yes "+r.dir)
@@ -335,7 +335,7 @@ func TestProgramsOfAProject(t *testing.T) {
 		for _, text := range []string{"/big-deploy", "/BIG-DEPLOY now", "  /big-deploy"} {
 			answer := r.await(r.prompt(text))
 			require.NotNil(t, answer.Error, text)
-			require.Contains(t, string(answer.Error.Data), "is a program of this project", text)
+			require.Contains(t, answer.Error.all(), "is a program of this project", text)
 		}
 		require.Equal(t, "end_turn", r.run("deploy"))
 	})

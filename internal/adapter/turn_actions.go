@@ -60,6 +60,7 @@ func (p *userPrompt) needDroid() {
 		s.tell(show.Notice(notice))
 	}
 	s.proc.Stay()
+	lookForOthers(s)
 	crashed := s.prompts.Crashed()
 	p.attempt++
 	attempt := p.attempt

@@ -59,7 +59,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 			return
 		}
 	} else {
-		_, actions = s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
+		_, actions = s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev, s.agent.client.Login))
 	}
 	if ran {
 		s.tell(s.show.EndTurn(cancelled)...)
@@ -78,9 +78,9 @@ func outcomeOf(ev quirks.TurnEnded) turns.How {
 }
 
 // failureOf is why a turn failed, nil for all others.
-func failureOf(ev quirks.TurnEnded) error {
+func failureOf(ev quirks.TurnEnded, loginInEditor bool) error {
 	if ev.Outcome != quirks.Failed {
 		return nil
 	}
-	return problem.Turn(ev.Failure)
+	return problem.Turn(ev.Failure, loginInEditor)
 }

@@ -36,7 +36,7 @@ var unbounded = map[string]string{
 	"Agent.authenticate": "beside, for the requests to log in alone",
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds
 	// (droid.Client.Exited).
-	"Opener.Copy": "beside", "Opener.openIn": "beside", "Opener.takeSpare": "beside", "Agent.takeUp": "beside", "Session.start": "beside",
+	"Opener.Copy": "beside", "Opener.openIn": "beside", "Opener.takeSpare": "beside", "Agent.begin": "beside", "Session.start": "beside",
 	"Session.started": "in the owner of a session that ends", "Session.afterEnd": "in the owner of a session that ends",
 	// These ask the kernel for its list of processes.
 	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",

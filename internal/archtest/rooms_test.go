@@ -64,7 +64,7 @@ var mayImport = map[string]string{
 	"internal/install":      "internal/child internal/diagnosis internal/droid internal/files",
 	"internal/doctor":       "internal/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/files internal/store internal/tempdir internal/visible",
 	"internal/testeditor":   "",
-	"internal/problem":      "internal/accounts internal/diagnosis internal/droid internal/droid/stream internal/files internal/login internal/quirks internal/show internal/turns internal/visible internal/wire",
+	"internal/problem":      "internal/accounts internal/diagnosis internal/droid internal/droid/stream internal/files internal/login internal/protocol internal/quirks internal/show internal/turns internal/visible internal/wire",
 	"internal/instructions": "internal/droid/stream internal/mcp internal/paths",
 	"internal/accounts":     "internal/login internal/protocol internal/quirks internal/visible internal/wire",
 	"internal/telling":      "internal/protocol internal/show internal/wire",

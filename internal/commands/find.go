@@ -78,8 +78,10 @@ func isTyped(skill droid.Skill) bool {
 	return *skill.UserInvocable
 }
 
+// describe is a row of the menu. The sentences behind the first one tell a model when to use a skill.
 func describe(name, description, hint string) protocol.AvailableCommand {
-	c := protocol.AvailableCommand{Name: protocol.Line(name), Description: protocol.Line(firstSentence(description))}
+	sentence, _ := show.CutSentence(show.FirstLine(description))
+	c := protocol.AvailableCommand{Name: protocol.Line(name), Description: protocol.Line(sentence)}
 	if c.Description == "" {
 		c.Description = protocol.Line(name)
 	}
@@ -88,14 +90,4 @@ func describe(name, description, hint string) protocol.AvailableCommand {
 	}
 	c.Input = &protocol.CommandInput{Hint: protocol.Line(hint)}
 	return c
-}
-
-// firstSentence is what stands in a menu beside a name. The sentences behind it tell a model
-// when to use a skill.
-func firstSentence(description string) string {
-	line := show.FirstLine(description)
-	if first, rest, more := strings.Cut(line, ". "); more && rest != "" && !strings.HasSuffix(first, "e.g") && !strings.HasSuffix(first, "i.e") {
-		return first + "."
-	}
-	return line
 }

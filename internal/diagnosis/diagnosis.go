@@ -104,18 +104,22 @@ func (t *Trouble) Error() string {
 func MoreWords() string { return Command("doctor") + " in a terminal tells more." }
 
 // Login says that droid is not logged in.
-func Login() *Trouble {
-	return &Trouble{NotLoggedIn, "droid is not logged in.", LoginRemedy()}
+func Login(inEditor bool) *Trouble {
+	return &Trouble{NotLoggedIn, "droid is not logged in.", LoginRemedy(inEditor)}
 }
 
 // LoginRemedy says how to log in, and what needs none.
-func LoginRemedy() string {
-	return WaysToLogIn() + " A custom model in ~/.factory/settings.json needs no login."
+func LoginRemedy(inEditor bool) string {
+	return WaysToLogIn(inEditor) + " A custom model in ~/.factory/settings.json needs no login."
 }
 
-// WaysToLogIn are all that there are.
-func WaysToLogIn() string {
-	return "Run " + Command("login") + " in a terminal, use the login that your editor offers for this agent, or type /login in droid itself. " +
+// WaysToLogIn are all that there are. inEditor is whether the user's editor is known to offer a login.
+func WaysToLogIn(inEditor bool) string {
+	editors := ""
+	if inEditor {
+		editors = "use the login that your editor offers for this agent, "
+	}
+	return "Run " + Command("login") + " in a terminal, " + editors + "or type /login in droid itself. " +
 		"Or set FACTORY_API_KEY in the environment of this agent and start it again."
 }
 

@@ -133,7 +133,9 @@ func TestGroups(t *testing.T) {
 		require.Equal(t, want, GroupOf(-32603, message), message)
 	}
 	require.Equal(t, LoggedOut, GroupOf(CodeNotLoggedIn, "Authentication required: droid is not logged in"))
-	require.Equal(t, LoggedOut, Login().Kind.Group())
+	require.Equal(t, LoggedOut, Login(false).Kind.Group())
+	require.Contains(t, WaysToLogIn(true), "your editor")
+	require.NotContains(t, WaysToLogIn(false), "editor")
 	for _, kind := range kinds {
 		if strings.HasPrefix(string(kind), "model_") {
 			require.NotEmpty(t, Model(string(kind)), kind)

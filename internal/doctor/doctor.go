@@ -179,7 +179,7 @@ func (p *inspection) check(ctx, withDroid context.Context, r row) Check {
 	if ctx.Err() != nil {
 		return Check{Result: Skipped, Found: "Not looked at: the doctor was ended before."}
 	}
-	for _, need := range strings.Fields(r.needs) {
+	for need := range strings.FieldsSeq(r.needs) {
 		if why := p.blocked[need]; why != "" {
 			p.blocked[r.id] = why
 			return Check{Result: Skipped, Found: fmt.Sprintf("Not looked at, because of %q above.", why)}

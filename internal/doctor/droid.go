@@ -112,8 +112,7 @@ func programWords(path, release string, program droid.Program) string {
 func lookAtStart(p *inspection, ctx context.Context) Check {
 	command := droid.Command{Path: p.program, Dir: p.apart.work, Env: p.apart.env, Without: new(layer.Layer), WithoutWatcher: true}
 	client, err := droid.Start(command, p.Log)
-	var cannot *droid.LeftOutError
-	if errors.As(err, &cannot) { // the directory is empty, so there is little that could run
+	if _, ok := errors.AsType[*droid.LeftOutError](err); ok { // the directory is empty, so there is little that could run
 		command.Without = nil
 		client, err = droid.Start(command, p.Log)
 	}
@@ -192,13 +191,11 @@ func lookAtSession(p *inspection, ctx context.Context) Check {
 
 // sessionFailed explains why droid opened no session.
 func sessionFailed(err error) Check {
-	var refused *stream.RPCError
-	var exit *droid.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*droid.ExitError](err); ok {
 		return failed(diagnosis.Exit(exit), nil)
 	}
 	t := &diagnosis.Trouble{Kind: diagnosis.Failed, Cause: "droid did not open a session: " + diagnosis.Sentence(err), Remedy: "Run droid in a terminal to see what is wrong with it, and update it."}
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*stream.RPCError](err); ok {
 		t.Kind, t.Cause = diagnosis.Refused, "droid refused to open a session: "+strings.TrimSuffix(refused.Message, ".")+"."
 	}
 	return failed(t, nil)

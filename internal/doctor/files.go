@@ -72,8 +72,7 @@ func (p *inspection) unread(file string, err error) Check {
 // plainly is the text of an error about a file that was named before. What the file
 // holds is not in it.
 func plainly(err error) string {
-	var file *fs.PathError
-	if errors.As(err, &file) {
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		err = file.Err
 	}
 	return diagnosis.Sentence(err)

@@ -34,10 +34,10 @@ func lookAtLogin(p *inspection, _ context.Context) Check {
 	case p.blocked["settings"] != "":
 		return Check{Result: Skipped, Found: fmt.Sprintf("droid keeps no login here. Whether one is needed was not found out, because of %q above.", p.blocked["settings"]), Facts: facts}
 	}
-	t := diagnosis.Login()
+	t := diagnosis.Login(false)
 	check := Check{Result: Failure, Found: t.Cause + " New sessions start with " + p.opened.words() + ", which needs a login.", ToDo: t.Remedy, Facts: facts}
 	if len(p.opened.custom) > 0 {
-		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + lowerFirst(diagnosis.WaysToLogIn())
+		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + lowerFirst(diagnosis.WaysToLogIn(false))
 	}
 	return check
 }

@@ -23,7 +23,7 @@ func plainFile(file *os.File) error {
 	if err != nil {
 		return errExtras
 	}
-	for _, name := range strings.Split(strings.TrimSuffix(string(names[:n]), "\x00"), "\x00") {
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(names[:n]), "\x00"), "\x00") {
 		if name != "" && !strings.HasPrefix(name, "security.") {
 			return errExtras
 		}

@@ -48,7 +48,7 @@ func TestLongConversationIsWhole(t *testing.T) {
 	page := rendered(t, long(2000))
 	require.Equal(t, 500, strings.Count(page, "<table>"))
 	require.Equal(t, 500, strings.Count(page, "func step() int {"))
-	require.Contains(t, page, "&#43;return 499")
+	require.Contains(t, page, ">+return 499\n")
 	page = rendered(t, huge(5<<20))
 	require.Equal(t, 2*(5<<20/32), strings.Count(page, "a line of &lt;output&gt; &amp; more of it\n"))
 }

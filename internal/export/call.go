@@ -1,7 +1,6 @@
 package export
 
 import (
-	"html/template"
 	"slices"
 	"strings"
 )
@@ -27,7 +26,7 @@ type Call struct {
 	Result    string // of other tools
 	Answer    string // of a subagent; Markdown
 
-	images []template.URL
+	images []string // addresses that have the images in them
 }
 
 // State is how a call ended. The zero State is that it went well.
@@ -72,9 +71,6 @@ func (c *Call) Image(mediaType, data string) {
 		c.images = append(c.images, url)
 	}
 }
-
-// Images are the addresses that have the images in them.
-func (c *Call) Images() []template.URL { return c.images }
 
 // Class is the CSS class of the line, "" for one that does not change.
 func (l Line) Class() string {

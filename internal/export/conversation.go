@@ -4,7 +4,6 @@
 package export
 
 import (
-	"html/template"
 	"strings"
 	"time"
 )
@@ -57,7 +56,7 @@ type part struct {
 	Text   string
 	At     time.Time
 	Model  string
-	Image  template.URL
+	Image  string
 	Call   *Call
 	Tokens Tokens
 }
@@ -119,9 +118,9 @@ func (c *Conversation) add(p part) {
 var imageTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
 
 // imageURL is the address that has an image in it, "" when the page cannot show it.
-func imageURL(mediaType, data string) template.URL {
+func imageURL(mediaType, data string) string {
 	if !imageTypes[mediaType] || strings.Trim(data, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") != "" {
 		return ""
 	}
-	return template.URL("data:" + mediaType + ";base64," + data)
+	return "data:" + mediaType + ";base64," + data
 }

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"html/template"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +54,7 @@ func TestImagesOfCalls(t *testing.T) {
 	call.Image("image/gif", "BB==")
 	call.Image("image/gif", "\"onerror=")
 	call.Image("image/svg+xml", "AA==")
-	require.Equal(t, []template.URL{"data:image/png;base64,AA==", "data:image/gif;base64,BB=="}, call.Images())
+	require.Equal(t, []string{"data:image/png;base64,AA==", "data:image/gif;base64,BB=="}, call.images)
 }
 
 // What one side says stands under one heading; another prompt or another model begins

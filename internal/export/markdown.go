@@ -1,7 +1,6 @@
 package export
 
 import (
-	"html/template"
 	"strings"
 	"time"
 
@@ -29,7 +28,7 @@ func (p *painter) late() bool { return time.Now().After(p.until) }
 // Markdown makes HTML of Markdown. HTML in it is shown as text, images as links, and
 // only addresses that a person may want to follow become links. A long text is read in
 // pieces; what cannot be cut is shown as plain text.
-func (p *painter) Markdown(source string) template.HTML {
+func (p *painter) Markdown(source string) string {
 	var b strings.Builder
 	for _, piece := range pieces(visible.Text(source), maxMarkdown) {
 		var html string
@@ -42,7 +41,7 @@ func (p *painter) Markdown(source string) template.HTML {
 		}
 		b.WriteString(html)
 	}
-	return template.HTML(b.String())
+	return b.String()
 }
 
 // pieces cuts a text at empty lines that are in no block of code, so that each piece
@@ -80,7 +79,7 @@ func fenceOf(word string) string {
 }
 
 // Typed makes HTML of what a user typed: every space as it is, code between fences as code.
-func (p *painter) Typed(source string) template.HTML {
+func (p *painter) Typed(source string) string {
 	var b strings.Builder
 	source = visible.Text(source)
 	begin, at, fence := 0, 0, ""
@@ -109,7 +108,7 @@ func (p *painter) Typed(source string) template.HTML {
 		at = next
 	}
 	flush(at)
-	return template.HTML(b.String())
+	return b.String()
 }
 
 // blockOfCode is code on lines of its own.

@@ -6,35 +6,26 @@ import (
 	_ "embed" // the page's form and style
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
-	"sync"
 	"time"
 )
-
-//go:embed page.html
-var pageHTML string
 
 //go:embed page.css
 var pageCSS string
 
-// page is self-contained: it has no script and nothing that loads anything. Its policy
-// makes a browser refuse all requests, should a conversation smuggle one in, and every
-// style but the page's own.
-var page = sync.OnceValue(func() *template.Template { return template.Must(template.New("export").Parse(pageHTML)) })
-
-// policy is the page's Content-Security-Policy.
+// policy is the page's Content-Security-Policy. The page is self-contained: it has no script
+// and nothing that loads anything. So a browser is to refuse all requests, should a
+// conversation smuggle one in, and every style but the page's own.
 func policy() string {
 	sum := sha256.Sum256([]byte(pageCSS))
 	return "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// view is what the page's template is given.
+// view is what the page shows.
 type view struct {
 	*painter
 	Title, Policy string
-	Style         template.CSS
 	Facts         []Fact
 	Prompts       []link
 	Blocks        []block
@@ -61,7 +52,7 @@ const maxWords = 100
 
 // Render writes the conversation as one HTML page.
 func (c *Conversation) Render(w io.Writer) error {
-	v := view{painter: newPainter(time.Now()), Title: c.Title, Policy: policy(), Style: template.CSS(pageCSS)}
+	v := view{painter: newPainter(time.Now()), Title: c.Title, Policy: policy()}
 	for _, f := range c.Facts {
 		if f.Value != "" {
 			v.Facts = append(v.Facts, f)
@@ -82,7 +73,7 @@ func (c *Conversation) Render(w io.Writer) error {
 		v.Title = "droid session"
 	}
 	out := bufio.NewWriter(w)
-	if err := page().Execute(out, v); err != nil {
+	if err := v.html().Render(out); err != nil {
 		return err
 	}
 	return out.Flush()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"html"
-	"html/template"
 	"net/url"
 	"strings"
 
@@ -258,7 +257,7 @@ func address(of string) string {
 	default:
 		return ""
 	}
-	return template.HTMLEscapeString(u.String())
+	return html.EscapeString(u.String())
 }
 
 // anchor writes words that are HTML, as a link if there is an address to follow.

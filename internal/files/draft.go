@@ -27,8 +27,7 @@ type Draft struct {
 // replaced, not followed.
 func Begin(path string, mode fs.FileMode) (*Draft, error) {
 	d, err := BeginAs(path, filepath.Join(filepath.Dir(path), ".droid-acp-"+rand.Text()+".partial"), mode)
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		at.Path = path // the name that the user knows
 	}
 	return d, err

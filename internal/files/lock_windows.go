@@ -7,6 +7,8 @@ import (
 	"time"
 )
 
+const noWait, noFollow = 0, 0
+
 // Lock does nothing: a file that is open cannot be removed or renamed, and that is the lock.
 func (l Locks) Lock(*os.File) error { return l.fault() }
 

@@ -52,11 +52,9 @@ func serve(socket *net.UnixListener, remove func(), program string, limit time.D
 	l := &Listener{socket: socket, remove: remove, handle: h, log: log, limit: limit, slots: make(chan struct{}, maxConnections)}
 	l.command = commandLine(program, socket.Addr().String())
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.work.Add(1)
-	go func() {
-		defer l.work.Done()
+	l.work.Go(func() {
 		l.accept()
-	}()
+	})
 	return l
 }
 
@@ -99,12 +97,10 @@ func (l *Listener) accept() {
 			l.pause()
 			continue
 		}
-		l.work.Add(1)
-		go func() {
-			defer l.work.Done()
+		l.work.Go(func() {
 			defer func() { <-l.slots }()
 			l.serveOne(conn)
-		}()
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,12 +151,7 @@ func run(ctx context.Context, out io.Writer, c child.Command) error {
 // failure explains why npm did not install droid.
 func failure(ctx context.Context, said, prefix string, err error) error {
 	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(said, w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
 	}
 	where := "where it keeps programs"
 	if prefix != "" {
@@ -204,7 +200,7 @@ func linuxNode(release string) string {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		fields[key] = strings.Trim(value, `"'`)
 	}
-	for _, id := range strings.Fields(fields["ID"] + " " + fields["ID_LIKE"]) {
+	for id := range strings.FieldsSeq(fields["ID"] + " " + fields["ID_LIKE"]) {
 		switch id {
 		case "debian", "ubuntu":
 			return "sudo apt install npm"

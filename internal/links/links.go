@@ -8,9 +8,11 @@ package links
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"droid-acp/internal/sessionid"
@@ -79,10 +81,10 @@ func (l Link) check() error {
 type Set struct {
 	last    map[string]line     // the newest of each From
 	into    map[string][]origin // of each To, in their order; the first one counts
-	numbers map[string]int32    // of sessions in the forest
-	paths   forest
-	options map[string]line // the newest of kind Options of each From
-	lines   int             // how many were added
+	numbers map[string]int32    // of sessions, from 1 on
+	next    []int32             // by these numbers, the session to which one leads; 0 for none
+	options map[string]line     // the newest of kind Options of each From
+	lines   int                 // how many were added
 }
 
 // line is a link that counts, and origin where it stands: of two links with the same From
@@ -100,7 +102,7 @@ type origin struct {
 
 // NewSet returns a set without links.
 func NewSet() *Set {
-	return &Set{last: map[string]line{}, into: map[string][]origin{}, numbers: map[string]int32{}, options: map[string]line{}}
+	return &Set{last: map[string]line{}, into: map[string][]origin{}, numbers: map[string]int32{}, next: make([]int32, 1), options: map[string]line{}}
 }
 
 // Parse reads the lines of a file. Those that are damaged, too long or name no
@@ -132,11 +134,10 @@ func (s *Set) add(l Link, raw []byte) {
 		return
 	}
 	from, to := s.number(l.From), s.number(l.To)
-	// A path that is too long to follow counts as one that leads back.
-	if end, length := s.paths.end(to); end == from || length >= maxPath {
+	if s.leads(to, from) {
 		s.drop(l.To)
 	}
-	s.paths.link(from, to)
+	s.next[from] = to
 	s.into[l.To] = append(s.into[l.To], origin{l.From, s.lines})
 }
 
@@ -150,7 +151,7 @@ func (s *Set) drop(from string) {
 	if l.To == from {
 		return
 	}
-	s.paths.cut(s.number(from))
+	s.next[s.number(from)] = 0
 	list := s.into[l.To]
 	for len(list) > 0 && s.last[list[0].from].number != list[0].number {
 		list = list[1:]
@@ -158,12 +159,25 @@ func (s *Set) drop(from string) {
 	s.into[l.To] = list
 }
 
-// number is that of a session in the forest.
+// leads reports whether the path from one session ends at another. One that is too long to
+// follow counts as one that does.
+func (s *Set) leads(from, to int32) bool {
+	for range maxPath {
+		if s.next[from] == 0 {
+			return from == to
+		}
+		from = s.next[from]
+	}
+	return true
+}
+
+// number is that of a session, by which a path is followed ten times as fast as by ids: a file
+// that somebody made may have long paths, and each of its lines asks.
 func (s *Set) number(id string) int32 {
 	n, ok := s.numbers[id]
 	if !ok {
-		n = s.paths.add()
-		s.numbers[id] = n
+		n = int32(len(s.next))
+		s.numbers[id], s.next = n, append(s.next, 0)
 	}
 	return n
 }
@@ -231,4 +245,21 @@ func (s *Set) away(id string, exists func(id string) bool, known map[string]int)
 	}
 	known[id] = n
 	return n
+}
+
+// encode returns the lines of links in the order of their times, without the oldest
+// ones when all are longer than max bytes.
+func encode(list []line, max int) []byte {
+	slices.SortFunc(list, func(a, b line) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.From, b.From)) })
+	lines := make([][]byte, 0, len(list))
+	size := 0
+	for _, l := range slices.Backward(list) {
+		line := append(slices.Clip(l.raw), '\n')
+		if size += len(line); size > max {
+			break
+		}
+		lines = append(lines, line)
+	}
+	slices.Reverse(lines)
+	return slices.Concat(lines...)
 }

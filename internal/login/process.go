@@ -43,8 +43,6 @@ func (e *DiedError) Error() string {
 // Command says how to run droid.
 type Command struct {
 	Path string
-	Args []string // put before "exec"
-	Dir  string   // "" for ours
 	Env  []string // nil for ours
 }
 
@@ -75,8 +73,7 @@ const drainTime = 500 * time.Millisecond
 // start starts the process with this environment. A browser that it opens is none of its
 // family: on Unix droid starts that in a session of its own.
 func (c Command) start(env []string) (*Process, error) {
-	args := append(append([]string(nil), c.Args...), "exec", "--output-format", "acp")
-	p, err := child.Start(child.Command{Path: c.Path, Args: args, Dir: c.Dir, Env: env, NoJob: true})
+	p, err := child.Start(child.Command{Path: c.Path, Args: []string{"exec", "--output-format", "acp"}, Env: env, NoJob: true})
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,13 @@
 package login
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // Remedy is what a user can do after a login by the method has ended with err, "" when
@@ -41,7 +41,9 @@ var plainly = []string{"text", "message", "title", "description", "label", "url"
 // each, in order, with the names of unknown fields. It is "" when they say nothing.
 func Words(params json.RawMessage) string {
 	var lines []string
-	collect(json.NewDecoder(bytes.NewReader(params)), "", &lines)
+	if all, err := hujson.Parse(params); err == nil {
+		collect(all, "", &lines)
+	}
 	text := strings.Join(lines, "\n")
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "") + "…"
@@ -49,45 +51,22 @@ func Words(params json.RawMessage) string {
 	return text
 }
 
-// collect adds the texts of the next value, which has this name. It reports false at the
-// end of the input, and of a list or an object.
-func collect(in *json.Decoder, name string, lines *[]string) bool {
-	token, err := in.Token()
-	if err != nil {
-		return false
-	}
-	switch token := token.(type) {
-	case json.Delim:
-		return collectInside(in, token, name, lines)
-	case nil:
-	case string:
-		say(name, token, lines)
-	default:
-		say(name, fmt.Sprint(token), lines)
-	}
-	return true
-}
-
-func collectInside(in *json.Decoder, begin json.Delim, name string, lines *[]string) bool {
-	switch begin {
-	case '{':
-		for in.More() {
-			key, err := in.Token()
-			if err != nil || !collect(in, fmt.Sprint(key), lines) {
-				return false
-			}
+// collect adds the texts of a value, which has this name.
+func collect(v hujson.Value, name string, lines *[]string) {
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		for _, m := range v.Members {
+			collect(m.Value, m.Name.Value.(hujson.Literal).String(), lines)
 		}
-	case '[':
-		for in.More() {
-			if !collect(in, name, lines) {
-				return false
-			}
+	case *hujson.Array:
+		for _, e := range v.Elements {
+			collect(e, name, lines)
 		}
-	default:
-		return false
+	case hujson.Literal:
+		if v.Kind() != 'n' {
+			say(name, v.String(), lines)
+		}
 	}
-	_, err := in.Token() // the end of it
-	return err == nil
 }
 
 func say(name, text string, lines *[]string) {

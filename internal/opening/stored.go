@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
@@ -38,6 +39,11 @@ func (o *Opener) Project(ctx context.Context, cwd string) (trust.Project, error)
 // MarkOpen notes in the store that this agent has a session open.
 func (o *Opener) MarkOpen(ctx context.Context, id string) (release func(), err error) {
 	return bounded.Do(ctx, o.calls, "Store.MarkOpen", "session "+id, func(string) (func(), error) { return o.cfg.Store.MarkOpen(id) })
+}
+
+// Marked is when an agent noted last that it has a session open.
+func (o *Opener) Marked(ctx context.Context, id string) (time.Time, error) {
+	return bounded.Do(ctx, o.calls, "Store.Marked", "session "+id, func(string) (time.Time, error) { return o.cfg.Store.Marked(id), nil })
 }
 
 // FindDirectory is the name that this system has for a directory, where Windows and WSL work

@@ -110,32 +110,38 @@ func (o *Owner) logPanic(text string, p any) {
 // All of them run in the owner.
 type Duties[E any] struct {
 	// Await says what the owner waits for beside posted work: the next event, room
-	// for more to write, and for how long at most. A nil channel is not waited for.
-	Await func() (events <-chan E, room <-chan struct{}, limit time.Duration)
+	// for more to write, and when something is due, zero for never. A nil channel is not
+	// waited for.
+	Await func() (events <-chan E, room <-chan struct{}, due time.Time)
 	Event func(ev E, open bool) // an event came, or the channel of events was closed
 	Room  func()                // there is room
-	Tick  func()                // the time is up
+	Tick  func()                // what is due is due now
 	After func()                // runs after each of these, and after each posted work
 	End   func()                // the owner was stopped; nothing is awaited any more
 	// Ended runs after End, even if End panicked.
 	Ended func()
 }
 
-// MaxWait is the longest that an owner waits: when nothing is due, and when Await
-// panicked.
-const MaxWait = time.Hour
-
 // Run is the owner's goroutine. It returns when the owner was stopped and its
 // duties End and Ended are done.
 func Run[E any](o *Owner, d Duties[E]) {
 	defer close(o.Over)
-	timer := time.NewTimer(MaxWait)
+	timer := time.NewTimer(0)
 	defer timer.Stop()
+	<-timer.C
+	// What is due moves on with each event, so the timer is left as it is where it rings
+	// too early only: it is set again then.
+	var rings time.Time
 	o.after = d.After
 	for {
-		events, room, limit := (<-chan E)(nil), (<-chan struct{})(nil), MaxWait
-		o.Guard(func() { events, room, limit = d.Await() })
-		timer.Reset(limit)
+		var events <-chan E
+		var room <-chan struct{}
+		var due time.Time
+		o.Guard(func() { events, room, due = d.Await() })
+		if !due.IsZero() && (rings.IsZero() || due.Before(rings)) {
+			rings = due
+			timer.Reset(time.Until(due))
+		}
 		select {
 		case <-o.mail.wake:
 			o.work(o.mail.take())
@@ -144,7 +150,10 @@ func Run[E any](o *Owner, d Duties[E]) {
 		case <-room:
 			o.step(d.Room)
 		case <-timer.C:
-			o.step(d.Tick)
+			rings = time.Time{}
+			if !due.IsZero() && time.Until(due) <= 0 {
+				o.step(d.Tick)
+			}
 		case <-o.Context.Done():
 			o.Guard(d.End)
 			o.Guard(d.Ended)

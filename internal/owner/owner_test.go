@@ -26,7 +26,7 @@ func startOwner(t *testing.T, d Duties[int]) *ownerOf {
 	o.Owner = New(context.Background(), zap.NewNop(), func(p any) { o.lost = append(o.lost, p) })
 	nothing := func() {}
 	if d.Await == nil {
-		d.Await = func() (<-chan int, <-chan struct{}, time.Duration) { return nil, nil, MaxWait }
+		d.Await = func() (<-chan int, <-chan struct{}, time.Time) { return nil, nil, time.Time{} }
 	}
 	if d.End == nil {
 		d.End = o.Settle
@@ -55,11 +55,11 @@ func TestOwnerDoesItsDuties(t *testing.T) {
 		waitForRoom := false
 		var o *ownerOf
 		o = startOwner(t, Duties[int]{
-			Await: func() (<-chan int, <-chan struct{}, time.Duration) {
+			Await: func() (<-chan int, <-chan struct{}, time.Time) {
 				if waitForRoom {
-					return nil, room, MaxWait
+					return nil, room, time.Time{}
 				}
-				return events, nil, max(time.Second, time.Until(until))
+				return events, nil, until
 			},
 			Event: func(n int, open bool) {
 				switch {
@@ -98,6 +98,39 @@ func TestOwnerDoesItsDuties(t *testing.T) {
 	})
 }
 
+// TestTickComesWhenItIsDue: also where that moves on with each event, or back.
+func TestTickComesWhenItIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var ticks []time.Duration
+		var due time.Time
+		events := make(chan int)
+		o := startOwner(t, Duties[int]{
+			Await: func() (<-chan int, <-chan struct{}, time.Time) { return events, nil, due },
+			Event: func(seconds int, _ bool) { due = time.Now().Add(time.Duration(seconds) * time.Second) },
+			Tick:  func() { ticks, due = append(ticks, time.Since(began)), time.Time{} },
+			End:   func() {},
+			Ended: func() {},
+		})
+		for range 5 {
+			events <- 10
+			time.Sleep(time.Second)
+		}
+		time.Sleep(8 * time.Second) // it is due 14 s after the beginning
+		require.Empty(t, ticks)
+		events <- 2 // sooner than the timer that is set
+		time.Sleep(time.Hour)
+		require.Equal(t, []time.Duration{15 * time.Second}, ticks)
+		events <- 10
+		events <- 5 // moves back
+		time.Sleep(time.Minute)
+		require.Len(t, ticks, 2)
+		require.Equal(t, began.Add(15*time.Second+time.Hour-2*time.Second+5*time.Second), began.Add(ticks[1]))
+		o.Stop()
+		<-o.Over
+	})
+}
+
 // TestOwnerWaitsForWhatRunsBeside: at its end it does what the goroutines beside it
 // post, and those that this work starts.
 func TestOwnerWaitsForWhatRunsBeside(t *testing.T) {
@@ -129,11 +162,11 @@ func TestOwnerWaitsForWhatRunsBeside(t *testing.T) {
 func TestOwnerSurvivesPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		awaits := 0
-		o := startOwner(t, Duties[int]{Await: func() (<-chan int, <-chan struct{}, time.Duration) {
+		o := startOwner(t, Duties[int]{Await: func() (<-chan int, <-chan struct{}, time.Time) {
 			if awaits++; awaits == 1 {
 				panic("await")
 			}
-			return nil, nil, MaxWait
+			return nil, nil, time.Time{}
 		}})
 		o.Post(func() { panic("work") })
 		failed := false

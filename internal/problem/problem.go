@@ -27,6 +27,7 @@ import (
 const (
 	CodeNoSession = -32002 // "Resource not found", used for unknown sessions
 	CodeCancelled = -32800 // "Request cancelled"
+	codeInternal  = -32603
 )
 
 // Text is what an error says to a user, without its kind, which is for programs.
@@ -48,7 +49,7 @@ func InvalidRequest(text string) *acp.RequestError {
 }
 
 // Internal says what went wrong and what to do about it. kind is the word for programs.
-func Internal(kind, text string) *acp.RequestError { return wire.NewError(-32603, kind, text) }
+func Internal(kind, text string) *acp.RequestError { return wire.NewError(codeInternal, kind, text) }
 
 // Cancelled answers a request that the editor took back by $/cancel_request (ACP v1,
 // cancellation).
@@ -69,8 +70,7 @@ func Lost() *acp.RequestError {
 // UnknownSession refuses what names a session that is not there.
 func UnknownSession(id string) *acp.RequestError {
 	text := "There is no session " + strconv.Quote(id) + ". Create one with session/new, or use one that session/list returns."
-	return &acp.RequestError{Code: CodeNoSession, Message: "Unknown session " + strconv.Quote(id) + "; create one with session/new",
-		Data: map[string]string{"details": text, "sessionId": id}}
+	return &acp.RequestError{Code: CodeNoSession, Message: text, Data: map[string]string{"details": text, "sessionId": id}}
 }
 
 // Work is something that droid is asked for, in the words of errors.
@@ -249,7 +249,7 @@ func crashText(err error, unknown string) string {
 
 // KindOf is the word by which programs know an internal error, "" of others.
 func KindOf(err *acp.RequestError) string {
-	if kind, _, found := strings.Cut(err.Message, ":"); found && err.Code == -32603 && isKind().MatchString(kind) {
+	if kind, _, found := strings.Cut(err.Message, ":"); found && err.Code == codeInternal && isKind().MatchString(kind) {
 		return kind
 	}
 	return ""

@@ -19,10 +19,11 @@ import (
 )
 
 // Turn turns a failed turn into the error that ends its prompt: what
-// happened in the provider's and droid's words, then what to do.
-func Turn(f *quirks.Failure) *acp.RequestError {
+// happened in the provider's and droid's words, then what to do. loginInEditor is whether the user's
+// editor offers a login.
+func Turn(f *quirks.Failure, loginInEditor bool) *acp.RequestError {
 	if f.WantsLogin() {
-		return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login().Error()+" Afterwards send the prompt again.")
+		return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login(loginInEditor).Error()+" Afterwards send the prompt again.")
 	}
 	reason := f.Reason
 	if !f.Typed {

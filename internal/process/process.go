@@ -38,6 +38,7 @@ type Process struct {
 	crash   error               // why the last droid died
 	asked   int                 // how many questions about itself droid is to answer
 	silence silence
+	unmade  bool // no droid has made the session yet, because there was none
 
 	retiring *droid.Client      // the droid before, which was told to end and still runs
 	polite   context.Context    // a droid that retires may take its time until this ends
@@ -82,6 +83,12 @@ func (p *Process) Lacks(f stream.Fact) string {
 // Working reports whether droid works on a turn, also on one that it began by itself.
 func (p *Process) Working() bool { return p.droid != nil && p.norm != nil && p.norm.Working() }
 
+// NotMade notes that the session has an id and no droid has made it.
+func (p *Process) NotMade() { p.unmade = true }
+
+// Unmade reports whether the first droid that is started is to make the session, and not to load it.
+func (p *Process) Unmade() bool { return p.unmade }
+
 // Start notes that a droid is being started. It reports false when one is already.
 func (p *Process) Start() bool {
 	begins := !p.starts
@@ -111,6 +118,7 @@ func (p *Process) Adopt(client *droid.Client, shown []string) {
 
 // Opened takes the settings that droid told when it opened or loaded the session.
 func (p *Process) Opened(settings stream.Settings) []quirks.Event {
+	p.unmade = false
 	p.norm.SetVersion(p.droid.Version())
 	return p.norm.Settings(settings)
 }

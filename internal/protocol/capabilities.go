@@ -25,7 +25,7 @@ type ClientCapabilities struct {
 func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 	caps := Fields(raw)
 	elicitation, session, fs := Fields(caps["elicitation"]), Fields(caps["session"]), Fields(caps["fs"])
-	return ClientCapabilities{
+	read := ClientCapabilities{
 		Files:             string(fs["readTextFile"]) == "true" && string(fs["writeTextFile"]) == "true",
 		TerminalOutput:    string(Fields(caps["_meta"])["terminal_output"]) == "true",
 		Forms:             isObject(elicitation["form"]),
@@ -39,6 +39,8 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
 		ClientTraits:      ReadTraits(info, raw),
 	}
+	read.Login = read.Login || read.TerminalLogin || read.TerminalLoginMeta
+	return read
 }
 
 // Fields are the fields of a JSON object, none of anything else.

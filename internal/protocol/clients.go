@@ -24,6 +24,11 @@ type ClientTraits struct {
 	MindsTimes     bool // asks its user when a file's time is not the one that it saw last
 	FirstTitle     bool // keeps the first title of a call, which would say nothing
 	StoppedAgain   bool // sends a prompt that its user stopped once more, before the next one, which would do it again
+	ErrorMessage   bool // shows the message of an error, and not its details
+	ErrorDetails   bool // shows the details of an error, and not its message
+	PromptDetails  bool // does that with an error that ends a prompt; of others it shows the data as JSON
+	NoPromptErrors bool // takes an error that ends a prompt for an agent that did not start
+	Login          bool // offers a login when a prompt fails for want of one
 }
 
 // ShowsNames reports whether the client shows what options are called, as far as one knows.
@@ -50,23 +55,24 @@ func (c ClientCapabilities) Showing(what string) ClientCapabilities {
 var knownClients = map[string]ClientTraits{
 	// Zed, read: crates/agent_servers/src/acp.rs and its acp_thread. The request
 	// is merged into the entry of the call.
-	"zed": {OptionNames: true, RequestContent: true},
+	"zed": {OptionNames: true, RequestContent: true, PromptDetails: true, Login: true},
 	// agent-shell 0.74.3 (Emacs), seen; name read in agent-shell.el. A diff in the
 	// request alone is seen only after a key.
-	"agent-shell": {OptionNames: true, RequestContent: true, CallDiffs: true, OwnCommand: true, MindsTimes: true},
+	"agent-shell": {OptionNames: true, RequestContent: true, CallDiffs: true, OwnCommand: true, MindsTimes: true, ErrorMessage: true},
 	// Toad 0.6.18, seen; name read in src/toad/__init__.py. Its keys for a kind
 	// pick the first option of it. Its fs methods are the disk's; a file that it cannot
-	// read is "" (read).
-	"toad": {OptionNames: true, RequestContent: true, FilesOnDisk: true},
+	// read is "" (read). After a prompt's error it tells the user to install the agent
+	// (src/toad/acp/agent.py).
+	"toad": {OptionNames: true, RequestContent: true, FilesOnDisk: true, ErrorDetails: true, NoPromptErrors: true},
 	// Qt Creator 20.0.2, seen; name read in src/plugins/acpclient/acpchatcontroller.cpp.
 	// A call that waits is folded twice, and a request shows its title. Its fs methods
 	// are the disk's (read).
-	"QtCreator": {OptionNames: true, NoDiffs: true, FilesOnDisk: true},
+	"QtCreator": {OptionNames: true, NoDiffs: true, FilesOnDisk: true, ErrorMessage: true},
 	// acp-ui 0.1.15, seen; name read in src/stores/session.ts.
 	"acp-ui": {OptionNames: true, NoDiffs: true},
 	// vscode-acp 0.2.0, seen; name read in src/core/ConnectionManager.ts. It
 	// writes to the disk beside a document with unsaved changes (read).
-	"vscode-acp-client": {OptionNames: true, NoDiffs: true, FilesOnDisk: true},
+	"vscode-acp-client": {OptionNames: true, NoDiffs: true, FilesOnDisk: true, ErrorMessage: true},
 	// agentic.nvim of November 2025, seen; name read in lua/agentic/acp/acp_client.lua,
 	// where it stands among the capabilities. Of a diff it shows the path. It writes to
 	// the disk beside a buffer with unsaved changes, and its reads lose a file's last
@@ -80,14 +86,14 @@ var knownClients = map[string]ClientTraits{
 	// fs request as well (read).
 	"acpx": {FilesOnDisk: true},
 	// This program's own smoke test: takes the first option of a kind by policy.
-	"droid-acp smoke": {RequestContent: true},
+	"droid-acp smoke": {RequestContent: true, ErrorDetails: true},
 	// CodeCompanion 9.9.1 (Neovim), seen, and read in
 	// lua/codecompanion/interactions/chat/acp/request_permission.lua: of several
 	// options of a kind its key takes the last. It holds back calls that wait. Each write
 	// into an open buffer adds an empty line at the end, and replaces what was unsaved
 	// there (seen). What its user stopped stands before the next prompt, block by block (19.22, seen twice; read in
 	// Chat:done).
-	"CodeCompanion.nvim": {OneDiff: true, FilesOnDisk: true, StoppedAgain: true},
+	"CodeCompanion.nvim": {OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
 	// avante (Neovim) does the same and gives itself no name.
 
 	// JetBrains' editors, each with its own name behind the dot and a member "type" beside it: read in a
@@ -99,8 +105,9 @@ var knownClients = map[string]ClientTraits{
 var unknown = ClientTraits{AtItsWord: true, RequestContent: true}
 
 // nameless are clients that give themselves no name, avante among them, whose fs methods
-// lose last newlines, and do not answer while a buffer has unsaved changes (seen).
-var nameless = ClientTraits{FilesOnDisk: true}
+// lose last newlines, and do not answer while a buffer has unsaved changes (seen). What such a client
+// shows of an error is not known: all that there is, is in the message.
+var nameless = ClientTraits{FilesOnDisk: true, ErrorMessage: true}
 
 // ReadTraits are the traits of the client that sent this clientInfo, or has it
 // among its capabilities.

@@ -19,6 +19,15 @@ type SessionModes struct {
 type PromptResult struct {
 	StopReason acp.StopReason `json:"stopReason"`
 	Usage      *Usage         `json:"usage,omitempty"` // unstable in ACP
+	Meta       map[string]any `json:"_meta,omitempty"`
+}
+
+// FailedMeta marks a prompt that failed with this error and ends as others do.
+func FailedMeta(err *acp.RequestError) map[string]any {
+	if err == nil {
+		return nil
+	}
+	return map[string]any{"droid-acp": map[string]any{"error": err}}
 }
 
 // Usage is what the turn of a prompt took, in tokens. Those of the cache are not among

@@ -25,6 +25,20 @@ func FirstLine(s string) string {
 	return line
 }
 
+// CutSentence cuts a text behind its first sentence, which ends with its line at the latest.
+func CutSentence(text string) (first, rest string) {
+	first, rest, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	for i := 0; ; {
+		n := strings.Index(first[i:], ". ")
+		if n < 0 {
+			return first, strings.TrimSpace(rest)
+		}
+		if i += n + 1; !strings.HasSuffix(first[:i], "e.g.") && !strings.HasSuffix(first[:i], "i.e.") {
+			return first[:i], strings.TrimSpace(strings.TrimSpace(text)[i:])
+		}
+	}
+}
+
 // shorten cuts text to n bytes at most, with a sign that it did.
 func shorten(text string, n int) string {
 	if len(text) <= n {

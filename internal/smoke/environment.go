@@ -26,17 +26,10 @@ func Environment(environ []string) []string {
 }
 
 func ofTheJob(variable string) bool {
-	for _, begin := range jobVariables {
-		if strings.HasPrefix(variable, begin) {
-			return true
-		}
-	}
-	for _, forge := range forges {
-		rest, found := strings.CutPrefix(variable, forge)
-		name, _, _ := strings.Cut(rest, "=")
-		if found && slices.Contains(commandFiles, name) {
-			return true
-		}
-	}
-	return false
+	name, _, _ := strings.Cut(variable, "=")
+	return slices.ContainsFunc(jobVariables, func(begin string) bool { return strings.HasPrefix(variable, begin) }) ||
+		slices.ContainsFunc(forges, func(forge string) bool {
+			file, found := strings.CutPrefix(name, forge)
+			return found && slices.Contains(commandFiles, file)
+		})
 }

@@ -19,10 +19,10 @@ func fieldsOf(v any) (names []string) {
 				return
 			}
 			seen[t] = true
-			for i := range t.NumField() {
-				name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			for field := range t.Fields() {
+				name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 				names = append(names, name)
-				visit(t.Field(i).Type)
+				visit(field.Type)
 			}
 		}
 	}

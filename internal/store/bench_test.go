@@ -75,12 +75,8 @@ func BenchmarkList(b *testing.B) {
 			runtime.ReadMemStats(&before)
 			for b.Loop() {
 				page, err := s.List(b.Context(), q)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if want := map[bool]int{true: 0, false: DefaultLimit}[strings.HasSuffix(q.CWD, "none")]; len(page.Sessions) != want {
-					b.Fatalf("%d sessions", len(page.Sessions))
-				}
+				require.NoError(b, err)
+				require.Len(b, page.Sessions, map[bool]int{true: 0, false: DefaultLimit}[strings.HasSuffix(q.CWD, "none")])
 			}
 			runtime.ReadMemStats(&after)
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N)/benchSessions*1000, "ms/1000files")
@@ -94,9 +90,8 @@ func BenchmarkList(b *testing.B) {
 			for b.Loop() {
 				dropCaches(b)
 				began := time.Now()
-				if _, err := s.List(b.Context(), q); err != nil {
-					b.Fatal(err)
-				}
+				_, err := s.List(b.Context(), q)
+				require.NoError(b, err)
 				cold += time.Since(began)
 				n++
 			}
@@ -108,17 +103,13 @@ func BenchmarkList(b *testing.B) {
 			n := 0
 			for q := (Query{Limit: 1000}); ; {
 				page, err := s.List(b.Context(), q)
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				n += len(page.Sessions)
 				if q.Cursor = page.NextCursor; q.Cursor == "" {
 					break
 				}
 			}
-			if n != benchSessions/100*99 {
-				b.Fatalf("%d sessions", n)
-			}
+			require.Equal(b, benchSessions/100*99, n)
 		}
 	})
 }

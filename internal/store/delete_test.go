@@ -80,7 +80,11 @@ func TestDeleteAndGetBack(t *testing.T) {
 	require.Len(t, s.bins(), 1)
 	require.Equal(t, []string{dir + "/gone.jsonl", dir + "/gone.settings.json", dir + "/gone.settings.json.bak", "gone/attachments/f.txt"},
 		filesIn(t, s.bins()[0]))
-	require.Contains(t, filepath.Base(s.bins()[0]), "Z-gone-")
+	stamp, _, found := strings.Cut(filepath.Base(s.bins()[0]), "-gone-")
+	require.True(t, found)
+	at, err := time.Parse("20060102T150405Z", stamp)
+	require.NoError(t, err)
+	require.WithinDuration(t, time.Now(), at, time.Minute)
 
 	require.NoError(t, s.Delete("gone"), "again")
 	require.NoError(t, s.Delete("never"))
@@ -160,18 +164,6 @@ func TestDeleteAtOnce(t *testing.T) {
 	}
 	require.Len(t, slices.Compact(s.bins()), sessions)
 	require.Empty(t, s.logs.All())
-}
-
-// The example in the documentation of Delete.
-func TestTrashName(t *testing.T) {
-	s := newStore(t)
-	s.session("a", abs("/w"), 1)
-	require.NoError(t, s.Delete("a"))
-	stamp, _, found := strings.Cut(filepath.Base(s.bins()[0]), "-a-")
-	require.True(t, found)
-	at, err := time.Parse("20060102T150405Z", stamp)
-	require.NoError(t, err)
-	require.WithinDuration(t, time.Now(), at, time.Minute)
 }
 
 // The store is a symbolic link: the trash is beside the directory that it leads to.

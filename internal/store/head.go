@@ -54,8 +54,7 @@ type start struct {
 func parseStart(line []byte) (start, error) {
 	var s start
 	if err := json.Unmarshal(line, &s); err != nil {
-		var wrongType *json.UnmarshalTypeError
-		if errors.As(err, &wrongType) {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return start{}, fmt.Errorf("%w: %w", errForeign, err)
 		}
 		return start{}, fmt.Errorf("%w: %w", errDamaged, err)

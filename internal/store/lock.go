@@ -1,11 +1,14 @@
 package store
 
+import "time"
+
 // Lock is what somebody holds who has one session open after the other. It is taken
 // elsewhere (Store.MarkOpen), since the disk may take its time. It is not safe for concurrent
 // use; the zero value locks nothing.
 type Lock struct {
 	id      string // "" for none
 	release func() // nil until it is held
+	marked  time.Time
 }
 
 // Is reports whether this is the session that is locked, or is to be.
@@ -19,12 +22,22 @@ func (l *Lock) Begin(id string) (before func()) {
 	return before
 }
 
-// Held notes that the session is locked until release is called. It returns release if the
-// session is no longer to be locked.
-func (l *Lock) Held(id string, release func()) (needless func()) {
+// Held notes that the session is locked until release is called, and when that was noted for others
+// (Store.Marked). It returns release if the session is no longer to be locked.
+func (l *Lock) Held(id string, release func(), marked time.Time) (needless func()) {
 	if l.id != id || l.release != nil {
 		return release
 	}
-	l.release = release
+	l.release, l.marked = release, marked
 	return nil
+}
+
+// Joined takes when somebody last noted that the session is open, and reports whether another process
+// has done so since it was asked before.
+func (l *Lock) Joined(id string, marked time.Time) bool {
+	if l.id != id || l.release == nil || marked.IsZero() || marked.Equal(l.marked) {
+		return false
+	}
+	l.marked = marked
+	return true
 }

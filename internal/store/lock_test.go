@@ -2,6 +2,8 @@ package store
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,20 +19,53 @@ func TestLock(t *testing.T) {
 	}
 	var l Lock
 	end(l.Begin("a"))
-	end(l.Held("a", release("a")))
+	end(l.Held("a", release("a"), time.Time{}))
 	require.Empty(t, released)
 	end(l.Begin("b"))
 	require.Equal(t, map[string]int{"a": 1}, released)
 	end(l.Begin("c")) // before b was held
-	end(l.Held("b", release("b")))
+	end(l.Held("b", release("b"), time.Time{}))
 	require.Equal(t, 1, released["b"], "it went on to another one")
-	end(l.Held("c", release("c")))
-	end(l.Held("c", release("c again")))
+	end(l.Held("c", release("c"), time.Time{}))
+	end(l.Held("c", release("c again"), time.Time{}))
 	require.Equal(t, 1, released["c again"], "it is held")
 	end(l.Begin(""))
 	end(l.Begin(""))
-	end(l.Held("c", release("late")))
+	end(l.Held("c", release("late"), time.Time{}))
 	require.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1, "c again": 1, "late": 1}, released)
+}
+
+// TestJoined: who has a session open sees that another process opened it later, once for each.
+func TestJoined(t *testing.T) {
+	synctest.Test(t, testJoined)
+}
+
+func testJoined(t *testing.T) {
+	s := newStore(t)
+	other := New(s.root, s.log)
+	var l Lock
+	_ = l.Begin("a")
+	require.False(t, l.Joined("a", time.Now()), "it is not held yet")
+	hold := func(s interface {
+		MarkOpen(id string) (func(), error)
+	}) (release func()) {
+		release, err := s.MarkOpen("a")
+		require.NoError(t, err)
+		t.Cleanup(release)
+		return release
+	}
+	mine := hold(s)
+	require.Nil(t, l.Held("a", mine, s.Marked("a")))
+	require.False(t, l.Joined("a", s.Marked("a")))
+	for range 2 {
+		time.Sleep(time.Second)
+		hold(other)
+		require.True(t, l.Joined("a", s.Marked("a")))
+		require.False(t, l.Joined("a", s.Marked("a")))
+	}
+	require.False(t, l.Joined("b", time.Now()))
+	require.Zero(t, s.Marked("none"))
+	require.False(t, l.Joined("a", s.Marked("none")))
 }
 
 // TestNone: in a store without a place nothing is noted, and nothing is found.

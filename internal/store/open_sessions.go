@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -22,7 +23,7 @@ const swept = 100
 
 // MarkOpen notes for all processes that a droid has this session open, so that none
 // deletes it. Several may hold it. It is held until release is called, or until
-// the process ends. Where files cannot be locked (NFS without its lock service), nobody
+// the process ends. The time of the note is that of who noted it last, see Marked. Where files cannot be locked (NFS without its lock service), nobody
 // sees it, and the log says so once. Nobody sees it either where droid keeps no sessions.
 func (s *Store) MarkOpen(id string) (release func(), err error) {
 	if s.err == errNone {
@@ -43,7 +44,24 @@ func (s *Store) MarkOpen(id string) (release func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("holding session %q: %w", id, err)
 	}
+	now := time.Now()
+	if err := os.Chtimes(path, now, now); err != nil {
+		s.log.Info("others who have the session open are not told of this one", zap.String("session", id), zap.Error(err))
+	}
 	return release, nil
+}
+
+// Marked is when a process noted last that it has this session open; the zero time where that is not
+// known. Who finds another time than that of its own note is not alone.
+func (s *Store) Marked(id string) (at time.Time) {
+	path, err := s.markPath(id)
+	if err != nil {
+		return at
+	}
+	if info, err := os.Stat(path); err == nil {
+		at = info.ModTime()
+	}
+	return at
 }
 
 // noLocks is for a directory in which nothing can be locked.

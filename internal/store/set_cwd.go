@@ -1,13 +1,25 @@
 package store
 
 import (
-	"encoding/json"
+	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
+	"github.com/tailscale/hujson"
+
+	"droid-acp/internal/files"
 	"droid-acp/internal/sessionid"
 )
+
+// errMoving is why a file was not written: droid writes to the session all the time.
+var errMoving = errors.New("it changes all the time; try again when nothing runs in it")
+
+// rewriteTries is how often setCWD begins anew when the file changes meanwhile.
+const rewriteTries = 3
 
 // SetCWD writes into a session's file that droid goes on in another directory, as droid
 // itself does when a user changes it (lastCwd, read by 0.99 to 0.225 when they load the
@@ -28,7 +40,11 @@ func (s *Store) SetCWD(id, dir string) error {
 		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if err := rewrite(path, func(line []byte) ([]byte, error) { return withCWD(line, dir) }); err != nil {
+		err := errMoving
+		for try := 0; try < rewriteTries && errors.Is(err, errMoving); try++ {
+			err = setCWD(path, dir)
+		}
+		if err != nil {
 			return fmt.Errorf("writing the directory of session %s: %w", id, err)
 		}
 		found = true
@@ -39,6 +55,43 @@ func (s *Store) SetCWD(id, dir string) error {
 	return nil
 }
 
+// setCWD replaces the file by one with another first line. It returns errMoving when the file
+// changed while it was copied.
+func setCWD(path, dir string) error {
+	from, before, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := files.Begin(path, 0o600)
+	if err != nil {
+		return err
+	}
+	defer to.Discard()
+	to.ModTime = before.ModTime()
+	lines := bufio.NewReader(from)
+	line, err := lines.ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if line, err = withCWD(line, dir); err != nil {
+		return err
+	}
+	if _, err = io.Copy(to, io.MultiReader(bytes.NewReader(line), lines)); err != nil {
+		return err
+	}
+	if err := errors.Join(from.Close(), to.Chmod(before.Mode().Perm())); err != nil {
+		return err
+	}
+	return to.Replace(func() error {
+		now, err := os.Lstat(path)
+		if err == nil && (!os.SameFile(before, now) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())) {
+			err = errMoving
+		}
+		return err
+	})
+}
+
 // withCWD sets where droid goes on in a session's first line and leaves all else as it
 // is. Where the session was begun droid goes on if nothing else is said.
 func withCWD(line []byte, dir string) ([]byte, error) {
@@ -46,14 +99,20 @@ func withCWD(line []byte, dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields, err := fieldsOf(line)
+	all, err := hujson.Parse(bytes.TrimSpace(line))
 	if err != nil {
 		return nil, err
 	}
-	const last = "lastCwd"
-	if begun.CWD == dir {
-		return encoded(slices.DeleteFunc(fields, func(f field) bool { return f.name == last })), nil
+	const name = "lastCwd"
+	fields := all.Value.(*hujson.Object) // parseStart has decoded it as one
+	at := slices.IndexFunc(fields.Members, func(f hujson.ObjectMember) bool { return f.Name.Value.(hujson.Literal).String() == name })
+	switch {
+	case begun.CWD != dir && at >= 0:
+		fields.Members[at].Value.Value = hujson.String(dir)
+	case begun.CWD != dir:
+		fields.Members = append(fields.Members, hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(name)}, Value: hujson.Value{Value: hujson.String(dir)}})
+	case at >= 0:
+		fields.Members = slices.Delete(fields.Members, at, at+1)
 	}
-	text, _ := json.Marshal(dir) // strings always encode
-	return encoded(set(fields, last, text)), nil
+	return append(all.Pack(), '\n'), nil
 }

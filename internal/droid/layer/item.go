@@ -52,12 +52,7 @@ type Layer struct {
 
 // Has reports whether there is an item of one of these kinds.
 func (l Layer) Has(kinds ...Kind) bool {
-	for _, k := range kinds {
-		if len(l.Of(k)) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.Items, func(i Item) bool { return slices.Contains(kinds, i.Kind) })
 }
 
 // Of are the items of a kind.

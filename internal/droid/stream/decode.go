@@ -46,6 +46,8 @@ type Decoder struct {
 	sessionID   string
 	messageID   string
 	owned       bool
+	text        []byte     // of the line that is decoded, where it is a text delta; with its quotes
+	shape       deltaShape // of the last line that was a text delta
 }
 
 // frame is a line taken apart; the slices alias the line.
@@ -58,7 +60,10 @@ type frame struct {
 // message at all is an error. With owned the line's memory is not used for another one, so
 // that large parts of the result may share it; without, the result shares no memory with it.
 func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
-	d.owned = owned
+	if line, ok := d.shape.fits(data); ok {
+		return line, nil
+	}
+	d.owned, d.text = owned, nil
 
 	if !json.Valid(data) {
 		return Line{}, ErrNotJSON
@@ -93,7 +98,11 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 			line.Version = d.parseVersion(value)
 		}
 	}
-	return d.dispatch(line, f)
+	line, err := d.dispatch(line, f)
+	if delta, ok := line.Event.(TextDelta); ok && d.text != nil {
+		d.shape = shapeOf(data, d.text, line, delta)
+	}
+	return line, err
 }
 
 // parseVersion reads a version; one that cannot be read counts as none.
@@ -263,7 +272,7 @@ func (d *Decoder) decodeEvent(body, params []byte) Event {
 	thinking := string(inner(kind)) == "thinking_text_delta"
 	if thinking || string(inner(kind)) == "assistant_text_delta" {
 		if n, ok := smallInt(index); ok && isString(messageID) && isString(text) {
-			d.messageID = same(d.messageID, messageID)
+			d.messageID, d.text = same(d.messageID, messageID), text
 			return TextDelta{MessageID: d.messageID, BlockIndex: n, Text: unquote(text), Thinking: thinking}
 		}
 	}

@@ -292,6 +292,24 @@ func FuzzTextDelta(f *testing.F) {
 	})
 }
 
+// A line means the same whatever the decoder has read before it.
+func FuzzDecodeAfterADelta(f *testing.F) {
+	const before, behind = `{"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"assistant_text_delta","messageId":"m","blockIndex":0,"textDelta":"`, `"},"sessionId":"s"}}`
+	for _, text := range []string{"", "word ", `\n\u00e9\ud83d\ude00`, `\`, `\u12`, `\u+123`, `\x`, "\n", "\xff", `"`, `","textDelta":"b`, `"},"sessionId":"s"}}{"params":{"notification":{"textDelta":"`} {
+		f.Add([]byte(before+text+behind), []byte(before+"other"+behind))
+		f.Add([]byte(before+"other"+behind), []byte(before+text+behind))
+	}
+	f.Add([]byte(deltaLine), []byte(deltaLine[:len(deltaLine)-1]))
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		var d Decoder
+		_, _ = d.Decode(first, false)
+		line, err := d.Decode(second, false)
+		want, wantErr := new(Decoder).Decode(second, false)
+		require.Equal(t, wantErr, err)
+		require.Equal(t, want, line)
+	})
+}
+
 func BenchmarkDecodeDelta(b *testing.B) {
 	data := []byte(deltaLine)
 	b.SetBytes(int64(len(data)))

@@ -125,7 +125,11 @@ func unquote(raw []byte) string {
 	if !isString(raw) {
 		return ""
 	}
-	body := raw[1 : len(raw)-1]
+	return textOf(raw[1 : len(raw)-1])
+}
+
+// textOf returns the string that the inside of a raw JSON string stands for.
+func textOf(body []byte) string {
 	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
 		return string(body)
 	}

@@ -1,6 +1,14 @@
 package main
 
-import "golang.org/x/sys/windows"
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// onHangup does nothing: here the next write tells that nobody reads any more.
+func onHangup(*os.File, func()) {}
 
 // heedsColours has a console heed the sequences that colours are written with; one of
 // before Windows 10 does not.
@@ -11,4 +19,9 @@ func heedsColours(fd uintptr) bool {
 		return false
 	}
 	return windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}
+
+// readerHasGone: a write failed because nobody reads the pipe any more.
+func readerHasGone(err error) bool {
+	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }

@@ -136,3 +136,37 @@ func TestInstallDroidWithoutATerminal(t *testing.T) {
 	require.Equal(t, exitOK, got.code, got.stderr)
 	require.FileExists(t, installed)
 }
+
+func TestColoursOnATerminalAlone(t *testing.T) {
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "xterm")
+	_, terminal := openTerminal(t)
+	require.True(t, colours(terminal))
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer file.Close()
+	require.False(t, colours(file), "a file is no terminal")
+	require.False(t, colours(new(writerOnly)))
+	t.Setenv("TERM", "dumb")
+	require.False(t, colours(terminal))
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "1")
+	require.False(t, colours(terminal))
+}
+
+type writerOnly struct{}
+
+func (*writerOnly) Write(p []byte) (int, error) { return len(p), nil }
+
+// What could not be written is no success: a script would take an empty file for a report.
+func TestOutputOnAFullDisk(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	for _, args := range [][]string{{"--version"}, {"--help"}, {"help", "doctor"}, {"man"}, {"doctor"}, {"doctor", "--json"}, {"smoke", "--demo"}, {"smoke", "--demo", "--json"}} {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		require.NoError(t, err)
+		var stderr bytes.Buffer
+		require.Equal(t, exitFailed, run(args, bytes.NewReader(nil), struct{ io.Writer }{full}, &stderr), args)
+		require.Contains(t, stderr.String(), "no space left on device", args)
+		require.NoError(t, full.Close())
+	}
+}

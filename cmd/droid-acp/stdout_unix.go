@@ -36,5 +36,8 @@ func onHangup(out *os.File, f func()) {
 	}()
 }
 
+// heedsColours: a terminal does.
+func heedsColours(uintptr) bool { return true }
+
 // readerHasGone: a write failed because nobody reads the pipe or the socket any more.
 func readerHasGone(err error) bool { return errors.Is(err, unix.EPIPE) }

@@ -1,0 +1,157 @@
+package export
+
+import (
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+// html is the page. g.Text and the attributes escape what they are given; g.Raw takes only
+// what this package has written itself: its style, and Markdown that it has made HTML of.
+func (v *view) html() g.Node {
+	return h.Doctype(h.HTML(h.Lang("en"),
+		h.Head(
+			h.Meta(h.Charset("utf-8")),
+			h.Meta(g.Attr("http-equiv", "Content-Security-Policy"), h.Content(v.Policy)),
+			h.Meta(h.Name("referrer"), h.Content("no-referrer")),
+			h.Meta(h.Name("color-scheme"), h.Content("light dark")),
+			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+			h.Link(h.Rel("icon"), h.Href("data:,")),
+			h.TitleEl(v.line(v.Title)),
+			h.StyleEl(g.Raw(pageCSS)),
+		),
+		h.Body(
+			h.Header(h.H1(auto, v.line(v.Title)), v.facts(), v.prompts()),
+			h.Main(g.Map(v.Blocks, v.block)),
+		),
+	))
+}
+
+// auto has a browser find out in which direction a text runs.
+var auto = h.Dir("auto")
+
+// line and text are plain text that is safe to read, in one line and in several.
+func (v *view) line(text string) g.Node { return g.Text(v.Line(text)) }
+func (v *view) text(text string) g.Node { return g.Text(v.Text(text)) }
+
+// words is HTML that this package has made of what somebody said, a piece of the page.
+func words(html string, class string) g.Node {
+	return h.Div(h.Class("words"+class), auto, g.Raw(html))
+}
+
+// code is text as it stands, in a box that can be scrolled with the keyboard.
+func code(class string, content g.Node) g.Node {
+	return h.Pre(h.TabIndex("0"), h.Class(class), content)
+}
+
+func (v *view) facts() g.Node {
+	return g.If(len(v.Facts) > 0, h.Dl(h.Class("facts"), g.Map(v.Facts, func(f Fact) g.Node {
+		return h.Div(h.Dt(g.Text(f.Name)), h.Dd(v.line(f.Value)))
+	})))
+}
+
+func (v *view) prompts() g.Node {
+	return g.If(len(v.Prompts) > 1, h.Nav(h.Aria("label", "Prompts"), h.Details(
+		h.Summary(g.Textf("%d prompts", len(v.Prompts))),
+		h.Ol(g.Map(v.Prompts, func(l link) g.Node { return h.Li(h.A(h.Href("#"+l.ID), auto, v.line(l.Words))) })),
+	)))
+}
+
+// block is what one side says before the other does.
+func (v *view) block(b block) g.Node {
+	side, name := "agent", "droid"
+	if b.User {
+		side, name = "user", "You"
+	}
+	return h.Section(h.Class(side), g.If(b.ID != "", h.ID(b.ID)),
+		h.H2(g.Text(name),
+			g.If(b.Model != "", g.Group{g.Text(" "), h.Span(h.Class("meta"), v.line(b.Model))}),
+			g.If(!b.At.IsZero(), g.Group{g.Text(" "), h.Time(h.Class("meta"), h.DateTime(b.Stamp()), g.Text(b.Time()))}),
+		),
+		g.Map(b.Parts, v.part),
+		g.If(b.Tokens != "", h.P(h.Class("tokens"), g.Text("Tokens: "+b.Tokens))),
+	)
+}
+
+func (v *view) part(p part) g.Node {
+	switch p.Kind {
+	case kindUser:
+		return words(v.Typed(p.Text), "")
+	case kindImage:
+		return h.Img(h.Alt("image of the user"), h.Src(p.Image))
+	case kindAgent:
+		return words(v.Markdown(p.Text), "")
+	case kindThought:
+		return h.Details(h.Class("thought"), h.Summary(g.Text("Thought")), words(v.Markdown(p.Text), ""))
+	case kindNote:
+		return h.P(h.Class("note typed"), auto, v.text(p.Text))
+	}
+	return v.call(p.Call)
+}
+
+// call is a tool call. What it has comes in the order of Call's fields.
+func (v *view) call(c *Call) g.Node {
+	class := "call"
+	if c.Bad() {
+		class = "call bad"
+	}
+	some := func(text string, show func(text string) g.Node) g.Node {
+		if text == "" {
+			return nil
+		}
+		return show(text)
+	}
+	plain := func(class string) func(string) g.Node {
+		return func(text string) g.Node { return code(class, h.Code(v.text(text))) }
+	}
+	markdown := func(class string) func(string) g.Node {
+		return func(text string) g.Node { return words(v.Markdown(text), class) }
+	}
+	return h.Details(h.Class(class), g.If(!c.Folded, g.Attr("open")),
+		h.Summary(h.B(v.line(c.Tool)),
+			some(c.Title, func(text string) g.Node { return g.Group{g.Text(" "), h.Span(h.Class("title"), v.line(text))} }),
+			some(c.Status(), func(text string) g.Node { return g.Group{g.Text(" "), h.Span(h.Class("status"), g.Text(text))} }),
+		),
+		some(c.Command, plain("command")),
+		some(c.Input, plain("long")),
+		some(c.Prompt, markdown(" prompt")),
+		some(c.Plan, markdown(" plan")),
+		g.Map(c.Changes, func(change Change) g.Node { return v.change(change, c.Title) }),
+		g.If(len(c.Tasks) > 0, h.Ul(h.Class("tasks"), g.Map(c.Tasks, v.task))),
+		g.Map(c.Questions, v.question),
+		some(c.Output, func(text string) g.Node { return code("long", v.text(text)) }),
+		some(c.Note, func(text string) g.Node { return h.P(h.Class("note typed"), v.text(text)) }),
+		some(c.Result, plain("long")),
+		some(c.Answer, markdown("")),
+		g.Map(c.images, func(src string) g.Node { return h.Img(h.Alt("image in the result"), h.Src(src)) }),
+	)
+}
+
+func (v *view) change(c Change, title string) g.Node {
+	return h.Figure(
+		g.If(c.File != title, h.FigCaption(v.line(c.File))),
+		g.If(len(c.Lines) > 0, code("diff long", g.Map(c.Lines, func(l Line) g.Node {
+			return h.Span(g.If(l.Class() != "", h.Class(l.Class())), v.text(l.Text+"\n"))
+		}))),
+	)
+}
+
+func (v *view) task(t Task) g.Node {
+	text := v.text(t.Text)
+	if t.Class() == "done" {
+		text = h.S(text)
+	}
+	return h.Li(h.Class(t.Class()), h.Span(h.Role("img"), h.Aria("label", t.Words()), g.Text(t.Mark())), g.Text(" "), text)
+}
+
+func (v *view) question(q Question) g.Node {
+	answered := g.Group{g.Text(" "), h.Span(h.Class("meta"), g.Text("answered"))}
+	return h.Div(h.Class("question"), h.P(auto, v.text(q.Text)),
+		g.If(len(q.Options) > 0, h.Ul(g.Map(q.Options, func(option string) g.Node {
+			if !q.Chosen(option) {
+				return h.Li(v.text(option))
+			}
+			return h.Li(h.Class("chosen"), v.text(option), answered)
+		}))),
+		g.If(q.Own() != "", h.P(h.Class("chosen typed"), auto, v.text(q.Own()), answered)),
+	)
+}

@@ -1,6 +1,0 @@
-package files
-
-const (
-	noWait   = 0
-	noFollow = 0
-)

@@ -1,0 +1,40 @@
+package problem
+
+import (
+	"maps"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
+)
+
+// For is an error as this client shows it. Within this program the message has all that is said, in
+// one line, and the details have it as it stands. A client gets one sentence in the message, as ACP
+// wants it, and in the details what follows; one that shows a part alone gets all in that part.
+// prompt is whether the error ends a prompt.
+func For(client protocol.ClientCapabilities, prompt bool, err *acp.RequestError) *acp.RequestError {
+	data, _ := err.Data.(map[string]string)
+	text := data["details"]
+	title, repeated := strings.CutSuffix(err.Message, strings.Join(strings.Fields(text), " "))
+	if text == "" || !repeated {
+		return err
+	}
+	first, rest := show.CutSentence(text)
+	switch {
+	case client.ErrorDetails, client.PromptDetails && prompt && err.Code == codeInternal:
+		rest = text
+	case client.ErrorMessage, client.PromptDetails:
+		first, rest = text, ""
+	}
+	told := &acp.RequestError{Code: err.Code, Message: title + first}
+	data = maps.Clone(data)
+	if data["details"] = rest; rest == "" {
+		delete(data, "details")
+	}
+	if len(data) > 0 {
+		told.Data = data
+	}
+	return told
+}

@@ -1,0 +1,58 @@
+package problem
+
+import (
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/protocol"
+)
+
+// Nobody reads a sentence twice, and nobody misses one: a client that shows one part of an error gets
+// all in that part, with its lines.
+func TestErrorsAsClientsShowThem(t *testing.T) {
+	limited := Internal("model_rate_limited", "429 slow down\nWait a little.\nOr choose another model.")
+	const all = "429 slow down\nWait a little.\nOr choose another model."
+	type told struct{ message, details string }
+	both := told{"model_rate_limited: 429 slow down", "Wait a little.\nOr choose another model."}
+	alone := told{"model_rate_limited: " + all, ""}
+	details := told{both.message, all}
+	for name, tc := range map[string]struct {
+		traits        protocol.ClientTraits
+		prompt, other told
+	}{
+		"both":                  {protocol.ClientTraits{}, both, both},
+		"the message":           {protocol.ClientTraits{ErrorMessage: true}, alone, alone},
+		"the details":           {protocol.ClientTraits{ErrorDetails: true}, details, details},
+		"details of its prompt": {protocol.ClientTraits{PromptDetails: true}, details, alone},
+	} {
+		client := protocol.ClientCapabilities{ClientTraits: tc.traits}
+		for prompt, want := range map[bool]told{true: tc.prompt, false: tc.other} {
+			got := For(client, prompt, limited)
+			require.Equal(t, want.message, got.Message, name)
+			if want.details == "" {
+				require.Nil(t, got.Data, name)
+			} else {
+				require.Equal(t, map[string]string{"details": want.details}, got.Data, name)
+			}
+			require.Equal(t, "model_rate_limited", KindOf(got))
+		}
+	}
+	require.Equal(t, "model_rate_limited: 429 slow down Wait a little. Or choose another model.", limited.Message, "the error itself stays as it was")
+}
+
+func TestErrorsInOneSentence(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err, want *acp.RequestError
+	}{
+		"one sentence":    {InvalidParams("cwd is missing"), &acp.RequestError{Code: -32602, Message: "Invalid params: cwd is missing"}},
+		"several":         {InvalidRequest("It is late. Go home."), &acp.RequestError{Code: -32600, Message: "Invalid request: It is late.", Data: map[string]string{"details": "Go home."}}},
+		"an abbreviation": {Internal("x", "e.g. this. And that."), &acp.RequestError{Code: -32603, Message: "x: e.g. this.", Data: map[string]string{"details": "And that."}}},
+		"more in its data": {UnknownSession("a"), &acp.RequestError{Code: CodeNoSession, Message: `There is no session "a".`,
+			Data: map[string]string{"details": "Create one with session/new, or use one that session/list returns.", "sessionId": "a"}}},
+		"no repetition": {Cancelled(), Cancelled()},
+	} {
+		require.Equal(t, tc.want, For(protocol.ClientCapabilities{}, true, tc.err), name)
+	}
+}
