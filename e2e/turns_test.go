@@ -174,7 +174,7 @@ func TestSpecApproved(t *testing.T) {
 		require.Len(t, asked, 2, "the plan, then the command: approval alone allows nothing")
 		require.Contains(t, string(asked[0].ToolCall), "Touch a file named planned", "the plan can be read")
 		names := optionNames(asked[0])
-		require.Contains(t, names, "Proceed with implementation")
+		require.Contains(t, names, "Auto (Off): proceed with implementation")
 		require.Contains(t, names, "No, keep iterating on spec")
 		require.Equal(t, []string{"normal"}, c.modesAfter(turn.from))
 		require.FileExists(t, filepath.Join(h.work, "planned"))
@@ -197,7 +197,7 @@ func TestSpecApprovedWithAutonomy(t *testing.T) {
 		s := openSpec(t, c, h)
 		c.onPermission(func(p permission) string {
 			for _, o := range p.Options {
-				if strings.HasPrefix(o.Name, "Medium: ") {
+				if strings.HasPrefix(o.Name, "Auto (Medium): ") {
 					return o.OptionID
 				}
 			}

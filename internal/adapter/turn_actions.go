@@ -177,6 +177,9 @@ func (s *Session) endPrompt(end turns.End) {
 	if p.command != nil {
 		p.command.ended()
 	}
+	if p.cancelled && s.agent.client.StoppedAgain {
+		s.prompts.KeepStopped(p)
+	}
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	if end.Empty {
 		tellNow(s, "The model gave an empty answer.")
