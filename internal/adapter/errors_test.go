@@ -214,7 +214,7 @@ func TestCompactionSaysWhy(t *testing.T) {
 		synctest.Wait()
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Contains(t, e.updates(), "notice: droid compacts the conversation. It was cancelled.\n\n")
+		require.Contains(t, e.updates(), "notice: droid compacts the conversation. It was cancelled.")
 	})
 }
 

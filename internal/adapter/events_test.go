@@ -177,16 +177,16 @@ func TestRetriesAreToldInFewWords(t *testing.T) {
 		}
 		return all
 	}
-	const first = "The model call failed (overloaded); droid tries again (attempt 1).\n\n"
+	const first = "The model call failed (overloaded); droid tries again (attempt 1)."
 	for name, c := range map[string]struct {
 		retries []retry
 		want    string
 	}{
 		"one":            {row("overloaded", 1), first},
-		"nine":           {row("overloaded", 9), first + "\n\ndroid tried the model call again 9 times.\n\n"},
-		"eight":          {row("overloaded", 8), first + "\n\ndroid tried the model call again 8 times.\n\n"},
-		"another reason": {append(row("overloaded", 2), retry{3, "timeout"}), first + "Now it failed otherwise (timeout); attempt 3.\n\n"},
-		"two calls":      {append(row("overloaded", 3), row("overloaded", 1)...), first + "droid tried the model call again 3 times.\n\n" + first},
+		"nine":           {row("overloaded", 9), first + "\n\ndroid tried the model call again 9 times."},
+		"eight":          {row("overloaded", 8), first + "\n\ndroid tried the model call again 8 times."},
+		"another reason": {append(row("overloaded", 2), retry{3, "timeout"}), first + "\n\nNow it failed otherwise (timeout); attempt 3."},
+		"two calls":      {append(row("overloaded", 3), row("overloaded", 1)...), first + "\n\ndroid tried the model call again 3 times.\n\n" + first},
 	} {
 		got := ""
 		synctest.Test(t, func(t *testing.T) {

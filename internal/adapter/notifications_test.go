@@ -113,7 +113,7 @@ func TestLostLineIsTold(t *testing.T) {
 		e := begin(t, playing(says("hello")))
 		e.inside(func(s *Session) { s.droidSaid(stream.Lost{Type: "create_message", Size: 314_572_800}, true) })
 		require.Contains(t, e.updates(), "notice: droid sent a message of the conversation of 314.6 MB. That is lost, as droid-acp reads 268.4 MB at once at most. "+
-			"The session goes on; ask for less at a time, or have it written to a file.\n\n")
+			"The session goes on; ask for less at a time, or have it written to a file.")
 		require.Equal(t, "end_turn", e.run("go"))
 	})
 }

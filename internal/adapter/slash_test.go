@@ -138,7 +138,7 @@ func TestCompactionIsBounded(t *testing.T) {
 		synctest.Wait()
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "It was cancelled.\n\n\nend cancelled", "before the response")
+		require.Contains(t, strings.Join(e.updates(), "\n"), "It was cancelled.\nend cancelled", "before the response")
 		require.True(t, e.parked())
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Equal(t, 3, e.starts)

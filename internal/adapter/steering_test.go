@@ -251,7 +251,7 @@ func TestEmptyAnswerIsTold(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(eachPrompt(func(*fakedroid.Droid, fakedroid.Prompt) error { return nil }), v))
 		require.Equal(t, "end_turn", e.run("go"))
-		require.Contains(t, e.updates(), "notice: The model gave an empty answer.\n\n")
+		require.Contains(t, e.updates(), "notice: The model gave an empty answer.")
 	})
 }
 

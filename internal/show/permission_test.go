@@ -37,7 +37,7 @@ const always = "“Always allow medium impact commands”: sets the mode Auto (M
 // its title, it is shown before, as they can show it, and once.
 func TestShownBeforeARequest(t *testing.T) {
 	const call, command = "tool_call_update c pending make", "```sh\nmake\n```\n\nRisk: medium"
-	const file, diff = "tool_call_update e pending Create n.txt = ", "**n.txt**\n\n```diff\n+x\n```\n\n"
+	const file, diff = "tool_call_update e pending Create n.txt = ", "**n.txt**\n\n```diff\n+x\n```"
 	const edited = "“Always allow medium impact commands”: sets the mode Auto (Low), for all that follows."
 	traits := func(change func(*protocol.ClientTraits)) protocol.ClientCapabilities {
 		var c protocol.ClientCapabilities
@@ -57,13 +57,13 @@ func TestShownBeforeARequest(t *testing.T) {
 		"all of the call but diffs": {traits(func(c *protocol.ClientTraits) { c.CallContent, c.NoDiffs = true, true }),
 			[]string{call + " = " + always + "|" + command}, []string{file + "diff", "notice new-1: " + diff}},
 		"titles": {traits(func(*protocol.ClientTraits) {}),
-			[]string{call, "notice new-1: " + always + "\n\nRisk: medium\n\n"}, []string{file + "diff", "notice new-1: " + diff}},
+			[]string{call, "notice new-1: " + always + "\n\nRisk: medium"}, []string{file + "diff", "notice new-1: " + diff}},
 		"titles, and one diff": {traits(func(c *protocol.ClientTraits) { c.OneDiff = true }),
-			[]string{call, "notice new-1: " + always + "\n\nRisk: medium\n\n"}, []string{file + "diff"}},
+			[]string{call, "notice new-1: " + always + "\n\nRisk: medium"}, []string{file + "diff"}},
 		"titles, and no diffs": {traits(func(c *protocol.ClientTraits) { c.NoDiffs = true }),
-			[]string{call, "notice new-1: " + always + "\n\n" + command + "\n\n"}, []string{file + "diff", "notice new-1: " + diff}},
+			[]string{call, "notice new-1: " + always + "\n\n" + command}, []string{file + "diff", "notice new-1: " + diff}},
 		"titles, and names": {traits(func(c *protocol.ClientTraits) { c.NoDiffs, c.OptionNames = true, true }),
-			[]string{call, "notice new-1: " + command + "\n\n"}, []string{file + "diff", "notice new-1: " + edited + "\n\n" + diff}},
+			[]string{call, "notice new-1: " + command}, []string{file + "diff", "notice new-1: " + edited + "\n\n" + diff}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newHarness(tc.client).Permission(askedAbout(commandAsked()), nil, Setting{Mode: stream.ModeNormal})

@@ -11,28 +11,26 @@ import (
 
 // retries are the repeated calls of one model call.
 type retries struct {
-	message string // the notice that tells of them, where one does; "" when there are none
-	reason  string
-	told    int       // the attempt that was told last
-	toldAt  time.Time // when
-	last    int
+	reason string
+	told   int       // the attempt that was told last
+	toldAt time.Time // when; zero when there are none
+	last   int
 }
 
 // retriesEach is how often the user is told that droid still repeats a model call.
 const retriesEach = 30 * time.Second
 
-// retrying shows that droid repeats a model call: one message for all attempts, which grows
+// retrying shows that droid repeats a model call: a message for the first attempt,
 // when the reason is another, and now and then. A client that shows ACP's notices gets one
 // for each reason instead, and no message.
 func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	r := &v.retries
-	if r.message != "" && ev.Attempt <= r.last {
+	if !r.toldAt.IsZero() && ev.Attempt <= r.last {
 		v.retried() // those were of another call
 	}
 	reason, text, title := ProviderWords(ev.Reason), "", ""
 	switch {
-	case r.message == "":
-		r.message = v.newID()
+	case r.toldAt.IsZero():
 		text = fmt.Sprintf("The model call failed (%s); droid tries again (attempt %d)", reason, ev.Attempt)
 		title = "The model call failed; droid tries it again"
 	case reason != r.reason:
@@ -48,7 +46,7 @@ func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	r.told, r.toldAt = ev.Attempt, now
 	switch {
 	case !v.client.Notices:
-		v.notice(r.message, text+".", "\n\n")
+		v.tell(text + ".")
 	case title != "":
 		v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: protocol.Line(title), Description: protocol.Text(reason)})
 	}
@@ -58,7 +56,7 @@ func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 // answer that has begun may break off, too.
 func (v *View) retried() {
 	if r := v.retries; r.last > r.told && !v.client.Notices {
-		v.notice(r.message, fmt.Sprintf("droid tried the model call again %d times.", r.last), "\n\n")
+		v.tell(fmt.Sprintf("droid tried the model call again %d times.", r.last))
 	}
 	v.retries = retries{}
 }
@@ -126,7 +124,7 @@ func (v *View) beginCompaction(why string) {
 		v.send(protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: v.compaction, Status: "in_progress"})
 		return
 	}
-	v.notice(v.compaction, why, " ")
+	v.own(v.compaction, "", why, true)
 }
 
 func (v *View) endCompaction(end CompactionEnd, text string, facts CompactionFacts) {
@@ -143,7 +141,7 @@ func (v *View) endCompaction(end CompactionEnd, text string, facts CompactionFac
 		v.send(update)
 		return
 	}
-	v.notice(id, text, "\n\n")
+	v.own(id, " ", text, true)
 }
 
 // EndTurn ends what a turn showed of its progress.

@@ -71,7 +71,7 @@ func (v *View) Tell(words Output) []Output {
 	case Notice:
 		v.tell(string(w))
 	case Message:
-		v.own("", string(w), "\n\n", false)
+		v.own("", "", string(w), false)
 	case Echo:
 		v.send(userText(quirks.UserText{MessageID: v.newID(), Text: string(w)}, v.cwd))
 	case Announcement:

@@ -174,21 +174,20 @@ func (v *View) Text(messageID, text string, thought bool) []Output {
 // Prompted notes that the user sees a prompt of theirs below all that was shown.
 func (v *View) Prompted() { v.border.prompted() }
 
-// tell tells the user a Notice.
-func (v *View) tell(text string) { v.own("", text, "\n\n", true) }
+// tell tells the user a Notice. No newlines stand at its end: Toad loses what ends so where it is the
+// first of an answer (0.6.18), and the next message begins with them (see border).
+func (v *View) tell(text string) { v.own("", "", text, true) }
 
-// notice tells the user a piece of a Notice, with end behind it.
-func (v *View) notice(messageID, text, end string) { v.own(messageID, text, end, true) }
-
-// own is a piece of a message of this agent's own; without an id it is a message of its own.
-func (v *View) own(messageID, text, end string, notice bool) {
+// own is a piece of a message of this agent's own, with lead before it; without an id it is a message
+// of its own.
+func (v *View) own(messageID, lead, text string, notice bool) {
 	if text = visible.Text(strings.TrimSpace(text)); text == "" {
 		return
 	}
 	if messageID == "" {
 		messageID = v.newID()
 	}
-	text += end
+	text = lead + text
 	v.out = append(v.out, Text{MessageID: messageID, Text: v.border.before(messageID, text, false) + text, Notice: notice})
 }
 

@@ -24,7 +24,7 @@ func TestTexts(t *testing.T) {
 	require.Equal(t, []string{"text e: Yes."}, d.event(quirks.Text{MessageID: "e", Text: "Yes."}), "a prompt stands between")
 	require.Equal(t, []string{"text f: \n\n*hi*"}, short(d.Text("f", "*hi*", false)))
 	require.Equal(t, []string{"thought new-1: \\x1b[2K"}, short(d.Tell(Thought("\x1b[2K"))))
-	require.Equal(t, []string{"text new-2: \n\n\\x1b[2K\n\n"}, short(d.Tell(Message("\n\x1b[2K "))))
+	require.Equal(t, []string{"text new-2: \n\n\\x1b[2K"}, short(d.Tell(Message("\n\x1b[2K "))))
 	require.Empty(t, d.Tell(Message(" \n")))
 }
 
@@ -33,19 +33,19 @@ func TestTexts(t *testing.T) {
 func TestSayStandsApart(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	d.event(quirks.Text{MessageID: "a", Text: "On it."}, started("t", "LS", `{}`), ran("t"))
-	require.Equal(t, []string{"text new-1: \n\nLook.\n\n"}, short(d.Tell(Message("Look."))))
+	require.Equal(t, []string{"text new-1: \n\nLook."}, short(d.Tell(Message("Look."))))
 	fresh := newHarness(protocol.ClientCapabilities{})
-	require.Equal(t, []string{"text new-1: Look.\n\n"}, short(fresh.Tell(Message("Look."))), "nothing was said before")
+	require.Equal(t, []string{"text new-1: Look."}, short(fresh.Tell(Message("Look."))), "nothing was said before")
 }
 
 func TestAnswersThatBreakOff(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
-	require.Equal(t, []string{"notice new-1: The model's answer broke off; what it had said of it above is void. It answers again.\n\n"},
+	require.Equal(t, []string{"notice new-1: The model's answer broke off; what it had said of it above is void. It answers again."},
 		d.event(quirks.TextRetracted{MessageID: "a"}))
 	require.Empty(t, d.event(quirks.TextRestarted{MessageID: "a", Text: "Again.", VoidThought: 7}), "of thinking nothing need be said")
-	require.Equal(t, []string{"notice new-2: The model's answer broke off and came again: above, what stands before “" + strings.Repeat("x", 60) + " …” is void.\n\n"},
+	require.Equal(t, []string{"notice new-2: \n\nThe model's answer broke off and came again: above, what stands before “" + strings.Repeat("x", 60) + " …” is void."},
 		d.event(quirks.TextRestarted{MessageID: "a", Text: strings.Repeat("x", 61) + "\ny", Void: 1}))
-	require.Equal(t, []string{"notice new-3: 401 bad key\n\n"}, d.event(quirks.Notice{Text: `401 {"error":{"message":"bad key"}}`}))
+	require.Equal(t, []string{"notice new-3: \n\n401 bad key"}, d.event(quirks.Notice{Text: `401 {"error":{"message":"bad key"}}`}))
 }
 
 // Nine attempts at a model call are few words: the first, one each half minute, when the
@@ -57,17 +57,17 @@ func TestRetries(t *testing.T) {
 		}
 		return all
 	}
-	const first = "The model call failed (busy); droid tries again (attempt 1).\n\n"
+	const first = "The model call failed (busy); droid tries again (attempt 1)."
 	for name, tc := range map[string]struct {
 		retries []quirks.Event
 		want    string
 	}{
 		"one":            {row("busy", 1), first},
-		"nine":           {row("busy", 9), first + "It still fails (busy); attempt 5.\n\nIt still fails (busy); attempt 9.\n\n"},
-		"eight":          {row("busy", 8), first + "It still fails (busy); attempt 5.\n\ndroid tried the model call again 8 times.\n\n"},
-		"another reason": {append(row("busy", 2), quirks.Retrying{Attempt: 3, Reason: "slow"}), first + "Now it failed otherwise (slow); attempt 3.\n\n"},
-		"two, once each": {append(row("busy", 1), row("busy", 1)...), first + first},
-		"two calls":      {append(row("busy", 3), row("busy", 1)...), first + "droid tried the model call again 3 times.\n\n" + first},
+		"nine":           {row("busy", 9), first + "\n\nIt still fails (busy); attempt 5.\n\nIt still fails (busy); attempt 9."},
+		"eight":          {row("busy", 8), first + "\n\nIt still fails (busy); attempt 5.\n\ndroid tried the model call again 8 times."},
+		"another reason": {append(row("busy", 2), quirks.Retrying{Attempt: 3, Reason: "slow"}), first + "\n\nNow it failed otherwise (slow); attempt 3."},
+		"two, once each": {append(row("busy", 1), row("busy", 1)...), first + "\n\n" + first},
+		"two calls":      {append(row("busy", 3), row("busy", 1)...), first + "\n\ndroid tried the model call again 3 times.\n\n" + first},
 	} {
 		d := newHarness(protocol.ClientCapabilities{})
 		got := ""
@@ -103,7 +103,7 @@ func TestRetries(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	began := quirks.Other{Event: stream.WorkingStateChanged{State: stream.StateCompacting}}
 	over := quirks.Other{Event: stream.SessionCompacted{RemovedCount: 7}}
-	full := []string{"notice new-1: " + WindowFull + " ", "notice new-1: 7 messages became a summary.\n\n"}
+	full := []string{"notice new-1: " + WindowFull, "notice new-1:  7 messages became a summary."}
 	for name, events := range map[string][]quirks.Event{"both": {began, began, over}, "the end alone": {over}} {
 		require.Equal(t, full, newHarness(protocol.ClientCapabilities{}).event(events...), name)
 		require.Equal(t, []string{"compaction new-1 in_progress", "compaction new-1 completed"},
@@ -114,10 +114,10 @@ func TestCompaction(t *testing.T) {
 		d := newHarness(protocol.ClientCapabilities{})
 		require.Empty(t, d.EndCompaction(end), "none has begun")
 		require.False(t, d.Compacting())
-		require.Equal(t, []string{"notice new-1: " + UserAsked + " "}, short(d.BeginCompaction(UserAsked)))
+		require.Equal(t, []string{"notice new-1: " + UserAsked}, short(d.BeginCompaction(UserAsked)))
 		require.True(t, d.Compacting())
 		require.Empty(t, d.BeginCompaction(WindowFull), "that is shown already")
-		require.Equal(t, []string{"notice new-1: " + want + "\n\n"}, short(d.EndCompaction(end)))
+		require.Equal(t, []string{"notice new-1:  " + want}, short(d.EndCompaction(end)))
 		require.False(t, d.Compacting())
 	}
 	for cancelled, want := range map[bool]string{true: "cancelled", false: "completed"} {
@@ -144,7 +144,7 @@ func TestLostLines(t *testing.T) {
 		"request_permission": "a request for permission, which is refused therefore"} {
 		got := newHarness(protocol.ClientCapabilities{}).event(quirks.Other{Event: stream.Lost{Type: kind, Size: 314_572_800}})
 		require.Equal(t, []string{"notice new-1: droid sent " + want + " of 314.6 MB. That is lost, as droid-acp reads 268.4 MB at once at most. " +
-			"The session goes on; ask for less at a time, or have it written to a file.\n\n"}, got)
+			"The session goes on; ask for less at a time, or have it written to a file."}, got)
 	}
 }
 
