@@ -202,9 +202,12 @@ func (c *client) take(raw string) {
 		if err := json.Unmarshal(l.Params, &p); err != nil {
 			c.t.Errorf("permission request: %v", err)
 		}
-		p.request = l.ID
-		c.permissions = append(c.permissions, p)
-		answer = c.permit(p)
+		if p.request = l.ID; strings.Contains(string(l.Params), `"toolCallId":"compact-`) {
+			answer = "compact" // the user means it
+		} else {
+			c.permissions = append(c.permissions, p)
+			answer = c.permit(p)
+		}
 	}
 	close(c.changed)
 	c.changed = make(chan struct{})

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -300,5 +301,28 @@ func TestCompactionSummary(t *testing.T) {
 		require.Equal(t, "completed", last.Status)
 		require.Len(t, last.Summary, 1)
 		require.NotEmpty(t, last.Summary[0].Text)
+
+		// A load shows it, as words of ours that the model does not get, and what it says of /fork is so.
+		from := c.seen()
+		c.mustCall("session/load", h.params(s.id), nil)
+		shown := ""
+		for _, l := range c.since(from) {
+			if u, ok := asUpdate(l); ok && u.SessionUpdate == "agent_message_chunk" {
+				shown += l.raw
+			}
+		}
+		require.Contains(t, shown, encoded(t, last.Summary[0].Text))
+		require.Contains(t, shown, "`/fork before` makes")
+		require.Equal(t, "Hi.", s.prompt("hello").end(turnLimit).text())
+		require.False(t, told(model, "in place of which the model has it"))
+		require.Contains(t, s.prompt("/fork before").end(turnLimit).text(), "The copy is the session")
 	})
+}
+
+// encoded is a text as it stands in JSON, without the quotes.
+func encoded(t *testing.T, text string) string {
+	t.Helper()
+	data, err := json.Marshal(text)
+	require.NoError(t, err)
+	return strings.Trim(string(data), `"`)
 }

@@ -174,7 +174,7 @@ func TestSpecApproved(t *testing.T) {
 		require.Len(t, asked, 2, "the plan, then the command: approval alone allows nothing")
 		require.Contains(t, string(asked[0].ToolCall), "Touch a file named planned", "the plan can be read")
 		names := optionNames(asked[0])
-		require.Contains(t, names, "Proceed with implementation")
+		require.Contains(t, names, "Auto (Off): proceed with implementation")
 		require.Contains(t, names, "No, keep iterating on spec")
 		require.Equal(t, []string{"normal"}, c.modesAfter(turn.from))
 		require.FileExists(t, filepath.Join(h.work, "planned"))
@@ -197,7 +197,7 @@ func TestSpecApprovedWithAutonomy(t *testing.T) {
 		s := openSpec(t, c, h)
 		c.onPermission(func(p permission) string {
 			for _, o := range p.Options {
-				if strings.HasPrefix(o.Name, "Medium: ") {
+				if strings.HasPrefix(o.Name, "Auto (Medium): ") {
 					return o.OptionID
 				}
 			}
@@ -250,5 +250,37 @@ func TestPromptContent(t *testing.T) {
 			}
 		}
 		require.Fail(t, "the model got no request")
+	})
+}
+
+// A subagent needs a Factory login (0.99) or droid's daemon (0.225), which there
+// is none of here: what can be seen is that it begins, fails, and that the editor
+// is told so under its call. Its further steps are in the recordings only.
+func TestSubagentThatFails(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("delegate", modelserver.Step{Text: "I delegate. ", Tools: []modelserver.ToolCall{{ID: "t", Name: "Task", Args: map[string]any{
+			"subagent_type": "worker", "description": "Look around", "prompt": "Read a.txt", "complexity": "light", "run_in_background": false}}}},
+			modelserver.Step{Text: "It failed."})
+		s := startAgent(t, h).onPermission(allowOnce).open(h)
+		end := s.prompt("delegate").end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "I delegate. \n\nIt failed.", end.text())
+		updates := end.ofTool("t")
+		require.NotEmpty(t, updates)
+		titles, shown := "", ""
+		for _, u := range updates {
+			titles += u.Title + "\n"
+			shown += itemText(u.items()) + "\n"
+		}
+		require.Contains(t, titles, "Task Look around")
+		require.Equal(t, "failed", updates[len(updates)-1].Status)
+		last := itemText(updates[len(updates)-1].items())
+		if h.version == oldDroid {
+			require.Contains(t, shown, "- Subagent session started\n", "its steps show while it runs")
+			require.Contains(t, last, "❌ Error: Authentication failed", "and stay with the result")
+		} else {
+			require.Contains(t, last, "Could not reach the daemon")
+			require.Contains(t, last, "its subagents need that login")
+		}
 	})
 }

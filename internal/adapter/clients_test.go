@@ -314,32 +314,21 @@ func (e *editor) lastContent(id string) (content string) {
 	return content
 }
 
-// What the user decides on is in the call before they are asked, not in the
-// request alone: many clients show only the title of a request.
-func TestWhatIsDecidedOnIsShownBefore(t *testing.T) {
-	for client, before := range map[string]bool{"": true, "QtCreator": true, "CodeCompanion.nvim": true, "acp-ui": true, "zed": false, "agent-shell": false} {
+// The diffs that the user decides on are in the call before they are asked, where they would not be seen
+// in the request: many clients show only its title. What else stands there is a message, see below.
+func TestDiffsAreShownBefore(t *testing.T) {
+	for client, before := range map[string]bool{"": true, "QtCreator": true, "CodeCompanion.nvim": true, "acp-ui": true, "agent-shell": true, "zed": false, "of the future": false} {
 		for _, tools := range [][]fakedroid.Tool{{touch}, {create}, {plan}, {echo}, {touch, create}} {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
 				e := beginNamed(t, client, "{}", playing(uses(tools...), v, fakedroid.WithMode("spec")))
 				asked := 0
 				e.ask = func(p permission) string {
 					asked++
-					content, _ := json.Marshal(p.ToolCall.Content)
 					require.NotEmpty(t, p.ToolCall.Content, "the request has it in any case")
-					if before {
-						require.JSONEq(t, string(content), e.lastContent(p.ToolCall.ToolCallID))
-					} else { // it would be shown twice; but for diffs, where they are seen in the call alone
-						var shown []protocol.ToolContent
-						_ = json.Unmarshal([]byte(e.lastContent(p.ToolCall.ToolCallID)), &shown)
-						want := []protocol.ToolContent{}
-						if client == "agent-shell" {
-							want = slices.DeleteFunc(slices.Clone(p.ToolCall.Content), func(c protocol.ToolContent) bool { return c.Type != "diff" })
-						}
-						require.Len(t, shown, len(want))
-						for _, c := range shown {
-							require.Equal(t, "diff", c.Type)
-						}
-					}
+					want := slices.DeleteFunc(slices.Clone(p.ToolCall.Content), func(c protocol.ToolContent) bool { return c.Type != "diff" || !before })
+					shown := []protocol.ToolContent{}
+					_ = json.Unmarshal([]byte(e.lastContent(p.ToolCall.ToolCallID)), &shown)
+					require.Equal(t, want, shown)
 					return "cancel"
 				}
 				require.Equal(t, "end_turn", e.run("go"))
@@ -461,6 +450,62 @@ func TestAllIsToldWhereNothingShows(t *testing.T) {
 				for _, want := range tc.want {
 					require.Contains(t, e.messages(), want)
 				}
+			})
+		})
+	}
+}
+
+// CodeCompanion sends a prompt that its user stopped once more before the next one. It is taken out where
+// it stands there whole, so that the model does not do it after all and a command is one; a user's own
+// text is never looked into.
+func TestStoppedPromptComesAgain(t *testing.T) {
+	block := func(texts ...string) string {
+		var blocks []string
+		for _, text := range texts {
+			blocks = append(blocks, fmt.Sprintf(`{"type":"text","text":%q}`, text))
+		}
+		return "[" + strings.Join(blocks, ",") + "]"
+	}
+	for name, tc := range map[string]struct {
+		client string
+		stop   bool
+		next   string
+		want   string // that droid gets
+	}{
+		"again":                   {"CodeCompanion.nvim", true, block("file x", "do it", "do that"), "do that"},
+		"the same once more":      {"CodeCompanion.nvim", true, block("file x", "do it"), "file xdo it"},
+		"not whole":               {"CodeCompanion.nvim", true, block("do it", "do that"), "do itdo that"},
+		"in the user's own words": {"CodeCompanion.nvim", true, block("file xdo it do that"), "file xdo it do that"},
+		"nothing was stopped":     {"CodeCompanion.nvim", false, block("file x", "do it", "do that"), "file xdo itdo that"},
+		"another client":          {"zed", true, block("file x", "do it", "do that"), "file xdo itdo that"},
+		"a command behind it":     {"CodeCompanion.nvim", true, block("file x", "do it", "/help"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []string
+				e := beginNamed(t, tc.client, "{}", playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+					got = append(got, p.Text)
+					if len(got) == 1 && tc.stop {
+						return d.Say("", strings.Repeat("word ", 1000))
+					}
+					return d.Say("", "ok")
+				}), fakedroid.WithPace(20*time.Millisecond)))
+				id := e.request("session/prompt", e.inSession(`,"prompt":`+block("file x", "do it")))
+				if tc.stop {
+					time.Sleep(300 * time.Millisecond)
+					e.cancel()
+				}
+				e.await(id)
+				require.Equal(t, "end_turn", ended(e.await(e.request("session/prompt", e.inSession(`,"prompt":`+tc.next)))))
+				if tc.want == "" {
+					require.Len(t, got, 1)
+					require.Contains(t, e.messages(), "/compact")
+					return
+				}
+				require.Len(t, got, 2)
+				require.Equal(t, tc.want, strings.ReplaceAll(got[1], "\n", ""))
+				require.Equal(t, "end_turn", ended(e.await(e.request("session/prompt", e.inSession(`,"prompt":`+block("file x", "do it", "later"))))))
+				require.Contains(t, strings.ReplaceAll(got[2], "\n", ""), "do it", "only the next prompt")
 			})
 		})
 	}

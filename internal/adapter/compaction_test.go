@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -59,5 +60,80 @@ func TestCompactionTellsSummaryAndError(t *testing.T) {
 		require.NotEqual(t, done.CompactionID, failed.CompactionID)
 		require.Contains(t, failed.Error, "needs a Factory login to compact")
 		require.Empty(t, failed.Summary)
+	})
+}
+
+// /compact asks where the user can be asked by the names of choices; elsewhere it compacts at once.
+func TestCompactAsksFirst(t *testing.T) {
+	for name, tc := range map[string]struct {
+		client, answer string
+		asked, wanted  int
+	}{
+		"agreed":           {"zed", "compact", 1, 1},
+		"declined":         {"toad", "keep", 1, 0},
+		"dismissed":        {"an editor of the future", "", 1, 0},
+		"not offered":      {"zed", "yes", 1, 0},
+		"nameless":         {"", "", 0, 1},
+		"by kind":          {"CodeCompanion.nvim", "", 0, 1},
+		"our own headless": {"droid-acp smoke", "", 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				compacted, asked := 0, 0
+				e := beginNamed(t, tc.client, "{}", playing(says("hi"), fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
+					compacted++
+					return nil, "not today"
+				})))
+				e.ask = func(p permission) string {
+					asked++
+					require.EqualValues(t, "Compact the conversation?", p.ToolCall.Title)
+					return tc.answer
+				}
+				require.Equal(t, "end_turn", e.run("/compact"))
+				require.Equal(t, tc.asked, asked)
+				require.Equal(t, tc.wanted, compacted)
+				require.Equal(t, tc.wanted == 0, strings.Contains(e.messages(), "The conversation stays as it is."))
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // it takes the question back when the prompt is cancelled
+		e := begin(t, playing(says("hi")))
+		e.onAsk = func(_, _ json.RawMessage) bool { return true }
+		id := e.prompt("/compact")
+		synctest.Wait()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Contains(t, methods(e), "$/cancel_request")
+		e.onAsk = nil
+		require.Equal(t, "end_turn", e.run("hello"))
+	})
+}
+
+// A thread that was compacted is not empty when it is loaded: the summary stands above what came after.
+func TestLoadedThreadShowsItsSummary(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		sessions := new(fakedroid.Sessions)
+		compact := fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
+			id := sessions.Add("/workspace")
+			require.NoError(t, os.WriteFile(filepath.Join(root, id+".jsonl"),
+				[]byte(`{"type":"session_start","id":"`+id+`","cwd":"/workspace"}`+"\n"+`{"type":"compaction_state","summaryText":"They said hello."}`+"\n"), 0o600))
+			return fakedroid.Fields{"newSessionId": id, "removedCount": 4}, ""
+		})
+		e := open(t, func(int) (*droid.Client, error) {
+			return fakeDroid(says("hi"), fakedroid.WithSessions(sessions), compact), nil
+		})
+		e.agent.cfg.Store = store.New(root, zap.NewNop())
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
+		e.beginSession()
+		load := func() string {
+			before := len(e.messages())
+			require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
+			return e.messages()[before:]
+		}
+		require.NotContains(t, load(), "/fork before")
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.Equal(t, "end_turn", e.run("/compact"))
+		require.Contains(t, load(), "They said hello.\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes a thread of its own from the conversation before; `/sessions` lists all of them.")
 	})
 }

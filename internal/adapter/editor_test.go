@@ -119,13 +119,7 @@ func fakeDroid(script fakedroid.Script, options ...fakedroid.Option) *droid.Clie
 
 // tappedDroid is fakeDroid with a copy of all that it is told, a line a Write.
 func tappedDroid(tap func(line []byte), script fakedroid.Script, options ...fakedroid.Option) *droid.Client {
-	in, stdin := io.Pipe()
-	stdout, out := io.Pipe()
-	go func() {
-		_ = fakedroid.Run(in, out, script, options...)
-		_ = in.CloseWithError(io.ErrClosedPipe)
-		_ = out.Close()
-	}()
+	stdout, stdin := fakedroid.Start(script, options...)
 	return droid.NewClient(stdout, tapped{stdin, tap}, zap.NewNop())
 }
 
@@ -293,6 +287,9 @@ func (e *editor) read(out io.Reader) {
 		}
 		if m.Method == "elicitation/create" && onForm != nil {
 			go e.fill(m.ID, m.Params, onForm)
+		}
+		if ask == nil && strings.Contains(string(m.Params), `"toolCallId":"compact-`) {
+			ask = func(permission) string { return "compact" } // the user means it
 		}
 		if m.Method == "session/request_permission" && (onAsk == nil || !onAsk(m.ID, m.Params)) && ask != nil {
 			go e.answer(m.ID, m.Params, ask)

@@ -106,7 +106,7 @@ func tooFree(stays stream.Mode, id, value string, why *acp.RequestError) error {
 	if id != options.Mode || stays.AsksAsMuchAs(stream.Mode(value)) {
 		return nil
 	}
-	return problem.ModeNotSet(value, string(stays), why)
+	return problem.ModeNotSet(stream.Mode(value).Title(), stays.Title(), why)
 }
 
 // setOption changes one option and calls done when droid has it, or with why
@@ -244,7 +244,7 @@ func (s *Session) checkDefaults() {
 			s.setOption(options.Mode, string(again), func(err *acp.RequestError) {
 				defer over(nil)
 				if err != nil {
-					s.out.Keep(options.IgnoredDefault("mode", string(again), string(s.options.Mode())))
+					s.out.Keep(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
 				}
 			})
 		})

@@ -79,8 +79,8 @@ func TestRestartedDroidThatRefusesItsMode(t *testing.T) {
 					require.NoError(t, open(e))
 					for range 2 {
 						end := e.run("two")
-						require.Contains(t, end, `-32603 mode_lost: the prompt was not sent, because droid loaded the session again and did not take its mode "normal" back: `)
-						require.Contains(t, end, `The mode is "auto-high", in which droid asks less. Choose a mode, then send the prompt again.`)
+						require.Contains(t, end, `-32603 mode_lost: the prompt was not sent, because droid loaded the session again and did not take its mode "Auto (Off)" back: `)
+						require.Contains(t, end, `The mode is "Auto (High)", in which droid asks less. Choose a mode, then send the prompt again.`)
 					}
 					require.Equal(t, "mode auto-high", e.lastMode(), "the editor shows it")
 					refuse = ""

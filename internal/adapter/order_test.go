@@ -183,7 +183,7 @@ func TestPromptBehindAModeThatFails(t *testing.T) {
 				behind, more := e.prompt("go"), e.prompt("/help")
 				require.NotNil(t, e.await(mode).Error)
 				for _, id := range []string{behind, more} {
-					require.Contains(t, ended(e.await(id)), `-32603 mode_not_set: the prompt was not sent, because the mode did not become "normal"`)
+					require.Contains(t, ended(e.await(id)), `-32603 mode_not_set: the prompt was not sent, because the mode did not become "Auto (Off)"`)
 				}
 				require.Equal(t, "end_turn", e.run("I know it is auto-high"))
 				free := e.request("session/set_config_option", e.inSession(`,"configId":"mode","value":"auto-high"`))

@@ -150,7 +150,7 @@ func (p *userPrompt) inItsMode(then func()) {
 				then()
 				return
 			}
-			s.prompts.Do(s.prompts.Fail(p.id, problem.ModeLost(string(mode), string(s.options.Mode()), err)))
+			s.prompts.Do(s.prompts.Fail(p.id, problem.ModeLost(mode.Title(), s.options.Mode().Title(), err)))
 		})
 }
 

@@ -30,7 +30,8 @@ type userPrompt struct {
 	request *wire.Response
 	answer  func(acp.StopReason, *acp.RequestError) // called once, by endPrompt
 
-	content prompt.Prompt      // as the editor sent it; what the session makes of it is message
+	blocks  prompt.Prompt      // as the editor sent it
+	content prompt.Prompt      // the same without what comes again; what the session makes of it is message
 	message stream.UserMessage // made when the prompt goes to droid, see compose
 	missing map[string]bool    // of each linked file whether it was not there, by path
 	typed   string             // the text as the user typed it, commands not expanded
@@ -148,6 +149,9 @@ func (p *userPrompt) accept() {
 		p.answer(acp.StopReasonCancelled, nil)
 		return
 	}
+	if stopped := s.prompts.TakeStopped(); stopped != nil {
+		p.content = p.blocks.Without(stopped.blocks)
+	}
 	if err := p.check(); err != nil {
 		p.answer("", err)
 		return
@@ -168,7 +172,7 @@ func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, bloc
 	if err != nil {
 		return nil, problem.InvalidParams("%v", err)
 	}
-	return &userPrompt{s: s, session: session, content: content, missing: a.missing(ctx, content)}, nil
+	return &userPrompt{s: s, session: session, blocks: content, content: content, missing: a.missing(ctx, content)}, nil
 }
 
 // missing tells of each file that a prompt links whether it is not there.

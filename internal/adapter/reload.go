@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -132,7 +133,15 @@ func (r *reload) begin() {
 		if err != nil {
 			stayThere()
 		}
-		r.loaded(info, err)
+		if err != nil || !r.replay || slices.Index(r.ids, s.droidID) < 1 {
+			r.loaded(info, err, "")
+			return
+		}
+		id, show := s.droidID, func(summary string) { r.loaded(info, err, summary) }
+		s.Do(func(ctx context.Context) {
+			summary := s.agent.threads.Summary(ctx, id)
+			s.Post(func() { show(summary) })
+		}, func() { show("") })
 	}
 	s.withDroid(limit, func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil || info != nil {
@@ -143,9 +152,10 @@ func (r *reload) begin() {
 	})
 }
 
-// loaded replays what droid told, if that was wanted, and hands the result over.
+// loaded replays what droid told, if that was wanted, and hands the result over. summary is what the
+// conversation before became, "" for none.
 // From now on the editor knows the session by the id that it asked for.
-func (r *reload) loaded(info *stream.SessionInfo, err *acp.RequestError) {
+func (r *reload) loaded(info *stream.SessionInfo, err *acp.RequestError, summary string) {
 	s := r.s
 	switch {
 	case !s.load.Has(r): // a panic ended it, or the user
@@ -169,6 +179,10 @@ func (r *reload) loaded(info *stream.SessionInfo, err *acp.RequestError) {
 	s.out.Use(r.SessionID)
 	s.out.Forget() // the editor begins anew: it is told everything again
 	if r.replay {
+		if summary != "" {
+			tellNow(s, summary+"\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes "+
+				"a thread of its own from the conversation before; `/sessions` lists all of them.")
+		}
 		s.load.Show(info)
 		return
 	}

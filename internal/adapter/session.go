@@ -160,6 +160,7 @@ func (s *Session) nextTick() (next time.Time) {
 	consider(s.prompts.Due())
 	consider(s.silenceDue())
 	consider(s.servers.Due())
+	consider(s.commands.Due())
 	return next
 }
 
@@ -172,6 +173,9 @@ func (s *Session) tick() {
 		s.tell(s.show.Text(s.proc.TellSilence())...)
 	}
 	s.tell(show.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
+	if at, ok := s.commands.Due(); ok && !now.Before(at) {
+		s.lookForCommands(lookTime, func() {})
+	}
 	s.park(now)
 }
 

@@ -64,8 +64,8 @@ func TestPermissionShowsWhatItRuns(t *testing.T) {
 		require.NoError(t, json.Unmarshal(raw, &p))
 		require.Contains(t, p.ToolCall.Title, `rm -rf /\x1b[2K\x1b[1A`)
 		requireSafe(t, encoded(t, p.ToolCall.Title), false)
-		require.Contains(t, *p.ToolCall.Content[1].Content.Text, `rm -rf /\x1b[2K\x1b[1A`)
-		requireSafe(t, encoded(t, *p.ToolCall.Content[1].Content.Text), true)
+		require.Contains(t, *p.ToolCall.Content[0].Content.Text, `rm -rf /\x1b[2K\x1b[1A`)
+		requireSafe(t, encoded(t, *p.ToolCall.Content[0].Content.Text), true)
 	})
 }
 
@@ -97,7 +97,7 @@ func TestWhatIsShownBeforeIsSafe(t *testing.T) {
 				e := beginNamed(t, "", "{}", playing(uses(tools...), fakedroid.WithVersion(fakedroid.V099)))
 				var before []string
 				e.ask = func(p permission) string {
-					before = append(before, e.messages())
+					before = append(before, e.messages(), string(p.ToolCall.Title))
 					var content []protocol.ToolContent
 					_ = json.Unmarshal([]byte(e.lastContent(p.ToolCall.ToolCallID)), &content)
 					for _, c := range content {

@@ -177,6 +177,9 @@ func (s *Session) endPrompt(end turns.End) {
 	if p.command != nil {
 		p.command.ended()
 	}
+	if p.cancelled && s.agent.client.StoppedAgain {
+		s.prompts.KeepStopped(p)
+	}
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	if end.Empty {
 		tellNow(s, "The model gave an empty answer.")
@@ -189,6 +192,6 @@ func (s *Session) endPrompt(end turns.End) {
 	// next turn tells what this one used.
 	if end.ByDroid && !end.Cancelled {
 		s.tellUsage()
-		s.lookForCommands(lookTime, func() {}) // the turn may have written some
+		s.commands.TurnEnded(time.Now())
 	}
 }

@@ -21,17 +21,7 @@ import (
 
 // eachPrompt is a script that plays body for every prompt.
 func eachPrompt(body func(d *fakedroid.Droid, p fakedroid.Prompt) error) fakedroid.Script {
-	return func(d *fakedroid.Droid) error {
-		for {
-			p, err := d.AwaitPrompt()
-			if err != nil {
-				return err
-			}
-			if err := d.Turn(p, func() error { return body(d, p) }); err != nil {
-				return err
-			}
-		}
-	}
+	return fakedroid.EachPrompt(body)
 }
 
 func says(text string) fakedroid.Script {
@@ -193,7 +183,7 @@ func TestQuirk23_PlanIsShownAndItsModeFollowed(t *testing.T) {
 			require.EqualValues(t, "Approve plan: Do it", p.ToolCall.Title)
 			text, _ := json.Marshal(p.ToolCall.Content)
 			require.Contains(t, string(text), "1. now")
-			require.Equal(t, "Proceed with implementation", p.Options[0].Name, "droid's own words")
+			require.Equal(t, "Auto (Off): proceed with implementation", p.Options[0].Name, "the mode that follows, and droid's own words")
 			for _, o := range p.Options {
 				require.NotContains(t, o.OptionID, "new_session", "quirk 22: hidden")
 			}

@@ -51,7 +51,7 @@ func (o *State) Untaken(want Defaults, modeAgain bool) (notices []string, again 
 		if modeAgain {
 			again = want.Mode
 		} else {
-			notices = append(notices, IgnoredDefault("mode", string(want.Mode), string(mode)))
+			notices = append(notices, IgnoredDefault("mode", want.Mode.Title(), mode.Title()))
 		}
 	}
 	if want.Model != "" {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"unicode"
 
@@ -76,6 +77,15 @@ func noBlocks(err error) string {
 		return "; it is of the JSON type " + wrong.Value
 	}
 	return "; the " + wrong.Field + " of one is of the JSON type " + wrong.Value
+}
+
+// Without is the prompt without the blocks of another one, where it begins with all of them, as they
+// were, and has more.
+func (p Prompt) Without(other Prompt) Prompt {
+	if n := len(other.blocks); n < len(p.blocks) && reflect.DeepEqual(p.blocks[:n:n], other.blocks) {
+		return Prompt{p.blocks[n:]}
+	}
+	return p
 }
 
 // Text is the text of a prompt with one block of text, such as a command. Files that the

@@ -224,3 +224,18 @@ func FuzzPrompt(f *testing.F) {
 		}
 	})
 }
+
+// A prompt without the blocks of another one, if those are all there at its beginning, and others behind.
+func TestWithout(t *testing.T) {
+	parsed := func(texts ...string) Prompt {
+		p := Prompt{}
+		for _, text := range texts {
+			p.blocks = append(p.blocks, block{Type: "text", Text: text, Resource: &resource{URI: text}})
+		}
+		return p
+	}
+	require.Equal(t, parsed("c"), parsed("a", "b", "c").Without(parsed("a", "b")))
+	for _, other := range []Prompt{{}, parsed("b"), parsed("a", "x"), parsed("a", "b", "c"), parsed("a", "b", "c", "d")} {
+		require.Equal(t, parsed("a", "b", "c"), parsed("a", "b", "c").Without(other))
+	}
+}

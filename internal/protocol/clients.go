@@ -23,6 +23,7 @@ type ClientTraits struct {
 	FilesOnDisk    bool // its fs methods may damage files, ask the user again, or know no more than the disk
 	MindsTimes     bool // asks its user when a file's time is not the one that it saw last
 	FirstTitle     bool // keeps the first title of a call, which would say nothing
+	StoppedAgain   bool // sends a prompt that its user stopped once more, before the next one, which would do it again
 	ErrorMessage   bool // shows the message of an error, and not its details
 	ErrorDetails   bool // shows the details of an error, and not its message
 	PromptDetails  bool // does that with an error that ends a prompt; of others it shows the data as JSON
@@ -91,8 +92,9 @@ var knownClients = map[string]ClientTraits{
 	// lua/codecompanion/interactions/chat/acp/request_permission.lua: of several
 	// options of a kind its key takes the last. It holds back calls that wait. Each write
 	// into an open buffer adds an empty line at the end, and replaces what was unsaved
-	// there (seen).
-	"CodeCompanion.nvim": {OneDiff: true, FilesOnDisk: true, ErrorMessage: true},
+	// there (seen). What its user stopped stands before the next prompt, block by block (19.22, seen twice; read in
+	// Chat:done).
+	"CodeCompanion.nvim": {OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
 	// avante (Neovim) does the same and gives itself no name.
 
 	// JetBrains' editors, each with its own name behind the dot and a member "type" beside it: read in a

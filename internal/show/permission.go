@@ -39,7 +39,7 @@ type Setting struct {
 func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *Permission {
 	v.files = files
 	defer func() { v.files = nil }()
-	options := permissionOptions(ev.Options, ev.Tools, v.client.ClientTraits)
+	options := permissionOptions(ev.Options, ev.Tools, v.client.ClientTraits, set.Mode)
 	if len(ev.Tools) == 0 || len(options) == 0 {
 		return &Permission{Refused: true}
 	}
@@ -50,10 +50,10 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 	}
 	shown, after := v.showOne(ev)
 	always := alwaysText(ev.Tools, options, set.Mode)
-	if always != "" {
-		shown.Content = slices.Insert(shown.Content, 0, protocol.TextContent(always)) // what is decided stands last, and whole
+	if v.client.AtItsWord && all(ev.Tools, confirmSpec) && offers(ev.Options, "proceed_auto_run_medium") {
+		always = "For a higher level than these set the mode once the plan is approved."
 	}
-	v.showBefore(ev, shown, always)
+	shown = v.showBefore(ev, shown, always)
 	p := &Permission{Before: v.take()}
 	for _, update := range after {
 		v.send(update)

@@ -18,35 +18,61 @@ import (
 	"droid-acp/internal/visible"
 )
 
-// showBefore shows what the user is about to decide on a second time, outside of the
-// request: many clients show nothing of a request but its title. They get it in the entry
-// of the call, and those that are not known to show that either get it as a message.
-// always says what an option raises.
-func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, always string) {
-	call.SessionUpdate, call.Content = "tool_call_update", protocol.SafeContent(call.Content)
-	if v.client.RequestContent {
-		if diffs := onlyDiffs(call.Content); v.client.CallDiffs && len(diffs) > 0 {
-			v.send(protocol.ToolCall{SessionUpdate: call.SessionUpdate, ToolCallID: call.ToolCallID, Content: diffs})
-		}
-		return
+// showBefore shows what the user is about to decide on outside of the request where they would not see
+// it there, in one place: in the entry of the call for clients that show that, else as a message. It
+// returns the call as the request has it. always says what an option raises: in the message, where there
+// is one, else before all that is decided, which stands last, and whole.
+func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, always string) (asked protocol.ToolCall) {
+	asked = call
+	diffs := onlyDiffs(call.Content)
+	before := call
+	before.SessionUpdate, before.Content = "tool_call_update", diffs
+	if always != "" && (v.client.RequestContent || v.client.CallContent) {
+		asked.Content = slices.Insert(slices.Clone(call.Content), 0, protocol.TextContent(always))
 	}
-	v.send(call)
+	switch {
+	case v.client.RequestContent:
+		if v.client.CallDiffs && len(diffs) > 0 {
+			v.send(protocol.ToolCall{SessionUpdate: before.SessionUpdate, ToolCallID: call.ToolCallID, Content: diffs})
+		}
+		return asked
+	case v.client.CallContent:
+		before.Content = protocol.SafeContent(asked.Content)
+	}
+	v.send(before)
+	text := []string{always}
 	switch {
 	case v.client.CallContent && v.client.NoDiffs:
-		v.tell(contentText(v.cwd, onlyDiffs(call.Content)))
-	case v.client.NoDiffs, !v.client.CallContent && len(ev.Tools) > 1:
-		v.tell(contentText(v.cwd, call.Content))
-	case !v.client.CallContent:
-		v.tell(always)
-		v.sayTools(ev.Tools)
-		if diffs := onlyDiffs(call.Content); !v.client.OneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
-			v.tell(contentText(v.cwd, diffs)) // of a new file some show nothing
+		text = []string{contentText(v.cwd, diffs)}
+	case v.client.CallContent:
+		text = nil
+	case v.client.NoDiffs, len(ev.Tools) > 1:
+		text = append(text, contentText(v.cwd, protocol.SafeContent(call.Content)))
+	default:
+		text = append(text, messageText(ev.Tools[0]))
+		if !v.client.OneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
+			text = append(text, contentText(v.cwd, diffs)) // of a new file some show nothing
 		}
 	}
+	v.tell(paragraphs(text...))
+	return asked
 }
 
-func onlyDiffs(content []protocol.ToolContent) []protocol.ToolContent {
-	return slices.DeleteFunc(slices.Clone(content), func(c protocol.ToolContent) bool { return c.Type != "diff" })
+// paragraphs are texts that are not empty as one.
+func paragraphs(texts ...string) (all string) {
+	for _, text := range texts {
+		all = strings.TrimSpace(all + "\n\n" + strings.TrimSpace(text))
+	}
+	return all
+}
+
+func onlyDiffs(content []protocol.ToolContent) (diffs []protocol.ToolContent) {
+	for _, c := range content {
+		if c.Type == "diff" {
+			diffs = append(diffs, c)
+		}
+	}
+	return diffs
 }
 
 // sayTools tells what no title says of tools that wait for permission.

@@ -166,7 +166,7 @@ func withEdit(options []protocol.PermissionOption) []protocol.PermissionOption {
 // planForm shows the plan in a form, to be edited.
 func planForm(toolID, plan string) *protocol.ElicitationParams {
 	return &protocol.ElicitationParams{ToolCallID: toolID, Mode: "form",
-		Message: "Edit the plan. droid carries out what you leave here, in the mode normal.",
+		Message: protocol.Text("Edit the plan. droid carries out what you leave here, in the mode " + stream.ModeNormal.Title() + "."),
 		Schema: protocol.FormSchema{Type: "object", Required: []string{planField}, Properties: map[string]protocol.FormField{
 			planField: {Type: "string", Title: "Plan", MinLength: 1, Default: plan},
 		}}}

@@ -72,14 +72,14 @@ type offeredOption struct {
 // Two kinds of options are left out for all: those that move the conversation to another
 // session, since the editor would keep a session that droid has left (quirk 22), and
 // proceed_edit, which needs a text with it (see editablePlan).
-func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, client protocol.ClientTraits) []protocol.PermissionOption {
+func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, client protocol.ClientTraits, mode stream.Mode) []protocol.PermissionOption {
 	var options []offeredOption
 	for _, o := range offered {
 		if strings.HasPrefix(o.Value, "proceed_new_session") || o.Value == stream.OptionEdit || o.Value == "" {
 			continue
 		}
 		p := optionPower(o, tools)
-		name := optionName(o, p)
+		name := optionName(o, p, modeAfter(o, p, tools, mode))
 		if !client.ShowsNames() && o.Label != "" {
 			name = o.Label
 		}
@@ -139,18 +139,39 @@ func labelLevel(label string) (level, rest string) {
 	return "", label
 }
 
-// optionName is droid's label with the level in front, where clients with little
-// room do not cut it off. It stays as it is where what the option gives away is not
+// modeAfter is the mode that an option sets, "" where it sets none or that is not known.
+func modeAfter(o stream.PermissionOption, p power, tools []stream.PermissionToolUse, mode stream.Mode) stream.Mode {
+	level, _ := labelLevel(o.Label)
+	switch isPlan := all(tools, confirmSpec); {
+	case isPlan && o.Value == stream.OptionOnce:
+		return stream.ModeNormal
+	case level != "" && riskPowers[level] == p && (isPlan || mode != stream.ModeSpec):
+		return stream.Mode("auto-" + level)
+	}
+	return ""
+}
+
+// optionName is droid's label with the mode that it sets in front, else the level, where clients with
+// little room do not cut it off. It stays as it is where what the option gives away is not
 // known.
-func optionName(o stream.PermissionOption, p power) string {
+func optionName(o stream.PermissionOption, p power, sets stream.Mode) string {
 	level, rest := labelLevel(o.Label)
 	switch {
 	case o.Label == "":
 		return o.Value
+	case sets != "":
+		return sets.Title() + ": " + lowerFirst(rest)
 	case level == "" || riskPowers[level] != p:
 		return o.Label
 	}
-	return strings.ToUpper(level[:1]) + level[1:] + ": " + strings.ToLower(rest[:1]) + rest[1:]
+	return strings.ToUpper(level[:1]) + level[1:] + ": " + lowerFirst(rest)
+}
+
+func lowerFirst(label string) string { return strings.ToLower(label[:1]) + label[1:] }
+
+// namesItsMode reports whether an option's name begins with the mode that it sets.
+func namesItsMode(o protocol.PermissionOption) bool {
+	return slices.ContainsFunc(stream.Modes(), func(m stream.ModeInfo) bool { return strings.HasPrefix(string(o.Name), m.Name+": ") })
 }
 
 func offers(options []stream.PermissionOption, value string) bool {

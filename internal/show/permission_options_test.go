@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -23,10 +24,10 @@ func TestPermissionOptions(t *testing.T) {
 		{Label: "Tools", Value: "proceed_always_tools"},
 		{Label: "nothing", Value: ""},
 		{Label: "Yes", Value: "proceed_once"},
-	}, exec, protocol.ClientTraits{OptionNames: true})
+	}, exec, protocol.ClientTraits{OptionNames: true}, stream.ModeNormal)
 	require.Equal(t, []protocol.PermissionOption{
 		{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce},
-		{OptionID: "proceed_always", Name: "Medium: yes, and always allow medium impact commands (some)", Kind: acp.PermissionOptionKindAllowAlways},
+		{OptionID: "proceed_always", Name: "Auto (Medium): yes, and always allow medium impact commands (some)", Kind: acp.PermissionOptionKindAllowAlways},
 		{OptionID: "surprise", Name: "surprise", Kind: acp.PermissionOptionKindAllowAlways},
 		{OptionID: "proceed_surprise", Name: "More", Kind: acp.PermissionOptionKindAllowAlways},
 		{OptionID: "proceed_report_false_positive", Name: "Report", Kind: acp.PermissionOptionKindAllowOnce},
@@ -48,14 +49,14 @@ func TestOptionsWithoutNames(t *testing.T) {
 	once := protocol.PermissionOption{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce}
 	no := protocol.PermissionOption{OptionID: "cancel", Name: "No", Kind: acp.PermissionOptionKindRejectOnce}
 	nobody := protocol.ClientTraits{}
-	require.Equal(t, []protocol.PermissionOption{once, no}, permissionOptions(offered("high"), tool("high"), nobody))
+	require.Equal(t, []protocol.PermissionOption{once, no}, permissionOptions(offered("high"), tool("high"), nobody, stream.ModeNormal))
 	require.Equal(t, []protocol.PermissionOption{once, {OptionID: "proceed_always", Name: "Always allow medium impact commands", Kind: acp.PermissionOptionKindAllowAlways}, no},
-		permissionOptions(offered("medium"), tool("medium"), nobody))
+		permissionOptions(offered("medium"), tool("medium"), nobody, stream.ModeNormal))
 	require.Equal(t, []protocol.PermissionOption{once, {OptionID: "proceed_always_tools", Name: "Tools", Kind: acp.PermissionOptionKindAllowAlways}, no},
-		permissionOptions(offered("low", stream.PermissionOption{Value: "proceed_always_tools", Label: "Tools"}), tool("low"), nobody), "one of a kind")
-	believed := permissionOptions(offered("medium"), tool("medium"), protocol.ClientTraits{AtItsWord: true})
+		permissionOptions(offered("low", stream.PermissionOption{Value: "proceed_always_tools", Label: "Tools"}), tool("low"), nobody, stream.ModeNormal), "one of a kind")
+	believed := permissionOptions(offered("medium"), tool("medium"), protocol.ClientTraits{AtItsWord: true}, stream.ModeNormal)
 	require.Len(t, believed, 3, "one of a kind")
-	require.EqualValues(t, "Medium: always allow medium impact commands", believed[1].Name, "it is read")
+	require.EqualValues(t, "Auto (Medium): always allow medium impact commands", believed[1].Name, "it is read")
 }
 
 // What an option gives away depends on what is asked; where it is not known, a
@@ -95,23 +96,31 @@ func TestOptionPower(t *testing.T) {
 	}
 }
 
-// Clients with little room cut a name off before the word that decides.
+// Clients with little room cut a name off before the word that decides: the mode that follows, else the
+// level.
 func TestOptionNamesBeginWithTheLevel(t *testing.T) {
 	plan := []stream.PermissionToolUse{{Confirmation: confirmSpec}}
 	edit := []stream.PermissionToolUse{{Confirmation: "edit"}}
 	for _, tc := range []struct {
-		value, label, want string
-		tools              []stream.PermissionToolUse
+		value, label, want, spec string
+		tools                    []stream.PermissionToolUse
 	}{
-		{"proceed_auto_run_low", "Proceed, and allow file edits and read-only commands (Low)", "Low: proceed, and allow file edits and read-only commands", plan},
-		{"proceed_auto_run_high", "Proceed, and allow all commands (High)", "High: proceed, and allow all commands", plan},
-		{"proceed_once", "Proceed with implementation", "Proceed with implementation", plan},
-		{"proceed_always", "Yes, and always allow low impact commands (file edits)", "Low: yes, and always allow low impact commands (file edits)", edit},
-		{"proceed_always", "Yes, and always allow high impact commands", "Yes, and always allow high impact commands", edit},
-		{"proceed_always", "(Low)", "(Low)", edit},
-		{"proceed_always", "", "proceed_always", edit},
+		{"proceed_auto_run_low", "Proceed, and allow file edits and read-only commands (Low)", "Auto (Low): proceed, and allow file edits and read-only commands", "", plan},
+		{"proceed_auto_run_high", "Proceed, and allow all commands (High)", "Auto (High): proceed, and allow all commands", "", plan},
+		{"proceed_once", "Proceed with implementation", "Auto (Off): proceed with implementation", "", plan},
+		{"proceed_always", "Yes, and always allow low impact commands (file edits)", "Auto (Low): yes, and always allow low impact commands (file edits)",
+			"Low: yes, and always allow low impact commands (file edits)", edit},
+		{"proceed_once", "Yes, allow", "Yes, allow", "", edit},
+		{"proceed_always", "Yes, and always allow high impact commands", "Yes, and always allow high impact commands", "", edit},
+		{"proceed_always", "(Low)", "(Low)", "", edit},
+		{"proceed_always", "", "proceed_always", "", edit},
 	} {
 		o := stream.PermissionOption{Value: tc.value, Label: tc.label}
-		require.Equal(t, tc.want, optionName(o, optionPower(o, tc.tools)))
+		name := func(mode stream.Mode) string {
+			p := optionPower(o, tc.tools)
+			return optionName(o, p, modeAfter(o, p, tc.tools, mode))
+		}
+		require.Equal(t, tc.want, name(stream.ModeNormal))
+		require.Equal(t, cmp.Or(tc.spec, tc.want), name(stream.ModeSpec), "a request other than a plan's leaves that mode")
 	}
 }

@@ -30,16 +30,17 @@ func newFileAsked() stream.PermissionToolUse {
 		Details: stream.PermissionDetails{FilePath: "/workspace/n.txt", Content: &text}}
 }
 
-const always = "“Medium: always allow medium impact commands”: sets the mode Auto (Medium), for all that follows."
+// always is what the option that lasts brings with it, where its name is not known to show.
+const always = "“Always allow medium impact commands”: sets the mode Auto (Medium), for all that follows."
 
 // What the user decides on is in the request; for clients that show no more of it than
 // its title, it is shown before, as they can show it, and once.
 func TestShownBeforeARequest(t *testing.T) {
-	const call, command = "tool_call_update c pending make = ", "```sh\nmake\n```\n\nRisk: medium"
-	const file = "tool_call_update e pending Create n.txt = "
+	const call, command = "tool_call_update c pending make", "```sh\nmake\n```\n\nRisk: medium"
+	const file, diff = "tool_call_update e pending Create n.txt = ", "**n.txt**\n\n```diff\n+x\n```\n\n"
 	const edited = "“Always allow medium impact commands”: sets the mode Auto (Low), for all that follows."
 	traits := func(change func(*protocol.ClientTraits)) protocol.ClientCapabilities {
-		c := protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true}}
+		var c protocol.ClientCapabilities
 		change(&c.ClientTraits)
 		return c
 	}
@@ -52,18 +53,17 @@ func TestShownBeforeARequest(t *testing.T) {
 		"diffs in the call alone": {traits(func(c *protocol.ClientTraits) { c.RequestContent, c.CallDiffs = true, true }), nil,
 			[]string{"tool_call_update e = diff"}},
 		"all of the call": {traits(func(c *protocol.ClientTraits) { c.CallContent = true }),
-			[]string{call + always + "|" + command}, []string{file + edited + "|diff"}},
+			[]string{call + " = " + always + "|" + command}, []string{file + "diff"}},
 		"all of the call but diffs": {traits(func(c *protocol.ClientTraits) { c.CallContent, c.NoDiffs = true, true }),
-			[]string{call + always + "|" + command}, []string{file + edited + "|diff", "notice new-1: **n.txt**\n\n```diff\n+x\n```\n\n"}},
+			[]string{call + " = " + always + "|" + command}, []string{file + "diff", "notice new-1: " + diff}},
 		"titles": {traits(func(*protocol.ClientTraits) {}),
-			[]string{call + always + "|" + command, "notice new-1: " + always + "\n\n", "notice new-2: Risk: medium\n\n"},
-			[]string{file + edited + "|diff", "notice new-1: " + edited + "\n\n", "notice new-2: **n.txt**\n\n```diff\n+x\n```\n\n"}},
+			[]string{call, "notice new-1: " + always + "\n\nRisk: medium\n\n"}, []string{file + "diff", "notice new-1: " + diff}},
 		"titles, and one diff": {traits(func(c *protocol.ClientTraits) { c.OneDiff = true }),
-			[]string{call + always + "|" + command, "notice new-1: " + always + "\n\n", "notice new-2: Risk: medium\n\n"},
-			[]string{file + edited + "|diff", "notice new-1: " + edited + "\n\n"}},
+			[]string{call, "notice new-1: " + always + "\n\nRisk: medium\n\n"}, []string{file + "diff"}},
 		"titles, and no diffs": {traits(func(c *protocol.ClientTraits) { c.NoDiffs = true }),
-			[]string{call + always + "|" + command, "notice new-1: " + always + "\n\n" + command + "\n\n"},
-			[]string{file + edited + "|diff", "notice new-1: " + edited + "\n\n**n.txt**\n\n```diff\n+x\n```\n\n"}},
+			[]string{call, "notice new-1: " + always + "\n\n" + command + "\n\n"}, []string{file + "diff", "notice new-1: " + diff}},
+		"titles, and names": {traits(func(c *protocol.ClientTraits) { c.NoDiffs, c.OptionNames = true, true }),
+			[]string{call, "notice new-1: " + command + "\n\n"}, []string{file + "diff", "notice new-1: " + edited + "\n\n" + diff}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newHarness(tc.client).Permission(askedAbout(commandAsked()), nil, Setting{Mode: stream.ModeNormal})
@@ -83,10 +83,10 @@ func TestCommandThatTheClientShows(t *testing.T) {
 		step, _ := newHarness(own).Permission(askedAbout(tool), nil, Setting{Mode: stream.ModeNormal}).Next()
 		return texts(step.Choice.ToolCall.Content)
 	}
-	require.Equal(t, always+"|Risk: medium", content(commandAsked()))
+	require.Equal(t, "Risk: medium", content(commandAsked()))
 	other := commandAsked()
 	other.Details.FullCommand = "make all"
-	require.Equal(t, always+"|```sh\nmake all\n```\n\nRisk: medium", content(other), "it is not what the client shows")
+	require.Equal(t, "```sh\nmake all\n```\n\nRisk: medium", content(other), "it is not what the client shows")
 	for over, shown := range []bool{false, true} {
 		long := commandAsked()
 		long.Details.FullCommand = strings.Repeat("x", maxRaw-len(`{"command":""}`)+over)
@@ -107,7 +107,7 @@ func TestRequestForSeveralTools(t *testing.T) {
 	require.Equal(t, []string{"tool_call ask-r pending 2 actions: make; Create n.txt"}, short(p.Before))
 	step, _ := p.Next()
 	require.Equal(t, "ask-r", step.Choice.ToolCall.ToolCallID)
-	require.Equal(t, always+"|**make**|```sh\nmake\n```\n\nRisk: medium|**Create n.txt**|diff", texts(step.Choice.ToolCall.Content))
+	require.Equal(t, "**make**|```sh\nmake\n```\n\nRisk: medium|**Create n.txt**|diff", texts(step.Choice.ToolCall.Content))
 	require.Equal(t, []protocol.Location{{Path: "/workspace/n.txt", Line: 1}}, step.Choice.ToolCall.Locations)
 	require.Equal(t, []string{"tool_call_update ask-r completed Asked about 2 actions: make; Create n.txt = make\n\nCreate n.txt", "tool_call_update e = diff"}, short(p.After))
 }

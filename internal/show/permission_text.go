@@ -186,9 +186,10 @@ func rawText(raw json.RawMessage) string {
 	return markdown.Fenced("json", out.String())
 }
 
-// alwaysText says what the options bring with them that last longer than the call. droid's
-// labels name a risk, a path or a server, but neither the mode that follows nor that a
-// file keeps the choice (0.99 to 0.225). It is "" where no such option is shown.
+// alwaysText says what the options bring with them that last longer than the call, in words that no
+// button has: droid's labels name a risk, a path or a server, but not that a file keeps the choice, and
+// the mode that follows stands in them for clients that show them (optionName). It is "" where nothing is
+// left to say.
 func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionOption, mode stream.Mode) string {
 	var lines []string
 	add := func(text string, values ...string) {
@@ -196,7 +197,7 @@ func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionO
 		for _, o := range options {
 			label, _, _ := strings.Cut(string(o.Name), " (")
 			label = "“" + label + "”"
-			if slices.Contains(values, o.OptionID) && !slices.Contains(labels, label) {
+			if slices.Contains(values, o.OptionID) && !namesItsMode(o) && !slices.Contains(labels, label) {
 				labels = append(labels, label)
 			}
 		}
@@ -208,9 +209,9 @@ func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionO
 	case all(tools, "sandbox_violation"):
 		add("kept in droid's settings.json, for all sessions.", "proceed_always", "proceed_always_file")
 	case all(tools, confirmSpec):
-		add("sets the mode "+modeName(stream.ModeNormal)+", whatever it was before.", stream.OptionOnce)
+		add("sets the mode "+stream.ModeNormal.Title()+", whatever it was before.", stream.OptionOnce)
 		for _, level := range autonomyLevels {
-			add("sets the mode "+modeName(stream.Mode("auto-"+level))+".", "proceed_auto_run_"+level)
+			add("sets the mode "+stream.Mode("auto-"+level).Title()+".", "proceed_auto_run_"+level)
 		}
 	default:
 		add(raises(highestRisk(tools), mode), "proceed_always")
@@ -235,17 +236,7 @@ func raises(risk string, mode stream.Mode) string {
 	case mode == stream.ModeSpec:
 		return "raises the session's autonomy to " + risk + ", for all that follows."
 	}
-	return "sets the mode " + modeName(stream.Mode("auto-"+risk)) + ", for all that follows."
-}
-
-// modeName is what menus call a mode.
-func modeName(mode stream.Mode) string {
-	for _, m := range stream.Modes() {
-		if m.Mode == mode {
-			return m.Name
-		}
-	}
-	return string(mode)
+	return "sets the mode " + stream.Mode("auto-"+risk).Title() + ", for all that follows."
 }
 
 func all(tools []stream.PermissionToolUse, confirmation string) bool {

@@ -67,7 +67,7 @@ func TestAlwaysText(t *testing.T) {
 		return stream.PermissionOption{Label: label, Value: value}
 	}
 	once, no := option("proceed_once", "Yes, allow"), option("cancel", "No, cancel")
-	always := option("proceed_always", "Yes, and always allow x impact commands (some)")
+	always, medium := option("proceed_always", "Yes, and always allow x impact commands (some)"), option("proceed_always", "Yes, and always allow medium impact commands")
 	of := func(confirmation, impact string) stream.PermissionToolUse {
 		return stream.PermissionToolUse{Confirmation: confirmation, Details: stream.PermissionDetails{ImpactLevel: impact}}
 	}
@@ -77,20 +77,22 @@ func TestAlwaysText(t *testing.T) {
 		mode    stream.Mode
 		want    string
 	}{
-		"edit":          {[]stream.PermissionToolUse{of("edit", "")}, []stream.PermissionOption{once, always, no}, stream.ModeNormal, "“Yes, and always allow x impact commands”: sets the mode Auto (Low), for all that follows."},
-		"batch":         {[]stream.PermissionToolUse{of("create", ""), of("exec", "high"), of("exec", "medium")}, []stream.PermissionOption{once, always, no}, stream.ModeNormal, "“Yes, and always allow x impact commands”: sets the mode Auto (High), for all that follows."},
-		"in spec mode":  {[]stream.PermissionToolUse{of("exec", "medium")}, []stream.PermissionOption{always}, stream.ModeSpec, "“Yes, and always allow x impact commands”: raises the session's autonomy to medium, for all that follows."},
-		"unknown risk":  {[]stream.PermissionToolUse{of("exec", "")}, []stream.PermissionOption{always}, stream.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy, for all that follows."},
-		"nothing lasts": {[]stream.PermissionToolUse{of("exec", "high")}, []stream.PermissionOption{once, no}, stream.ModeNormal, ""},
+		"edit":             {[]stream.PermissionToolUse{of("edit", "")}, []stream.PermissionOption{once, always, no}, stream.ModeNormal, "“Yes, and always allow x impact commands”: sets the mode Auto (Low), for all that follows."},
+		"batch":            {[]stream.PermissionToolUse{of("create", ""), of("exec", "high"), of("exec", "medium")}, []stream.PermissionOption{once, always, no}, stream.ModeNormal, "“Yes, and always allow x impact commands”: sets the mode Auto (High), for all that follows."},
+		"a button says it": {[]stream.PermissionToolUse{of("exec", "medium")}, []stream.PermissionOption{once, medium, no}, stream.ModeNormal, ""},
+		"in spec mode":     {[]stream.PermissionToolUse{of("exec", "medium")}, []stream.PermissionOption{always}, stream.ModeSpec, "“Yes, and always allow x impact commands”: raises the session's autonomy to medium, for all that follows."},
+		"unknown risk":     {[]stream.PermissionToolUse{of("exec", "")}, []stream.PermissionOption{always}, stream.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy, for all that follows."},
+		"nothing lasts":    {[]stream.PermissionToolUse{of("exec", "high")}, []stream.PermissionOption{once, no}, stream.ModeNormal, ""},
 		"MCP": {[]stream.PermissionToolUse{of("mcp_tool", "low")}, []stream.PermissionOption{always, option("proceed_always_tools", "Always allow echo"), option("proceed_always_server", `Always allow all "tiny" tools`)}, stream.ModeNormal,
 			"- “Yes, and always allow x impact commands”: sets the mode Auto (Low), for all that follows.\n- “Always allow echo”, “Always allow all \"tiny\" tools”: kept in droid's mcp.json, for all sessions.\n"},
 		"sandbox": {[]stream.PermissionToolUse{of("sandbox_violation", "")}, []stream.PermissionOption{option("proceed_always", "Allow always (reads from /s)"), option("proceed_always_file", "Allow always (reads from /s/k)")}, stream.ModeNormal,
 			"“Allow always”: kept in droid's settings.json, for all sessions."},
-		"plan": {[]stream.PermissionToolUse{of(confirmSpec, "")}, []stream.PermissionOption{option("proceed_once", "Proceed"), option("proceed_auto_run_high", "Proceed, all (High)"), no}, stream.ModeSpec,
-			"- “Proceed”: sets the mode Auto (Off), whatever it was before.\n- “High: proceed, all”: sets the mode Auto (High).\n"},
+		"plan": {[]stream.PermissionToolUse{of(confirmSpec, "")}, []stream.PermissionOption{option("proceed_once", "Proceed"), option("proceed_auto_run_high", "Proceed, all (High)"), no}, stream.ModeSpec, ""},
+		"plan, another label": {[]stream.PermissionToolUse{of(confirmSpec, "")}, []stream.PermissionOption{option("proceed_auto_run_high", "Proceed, all"), option("proceed_auto_run_low", "Proceed (High)"), no}, stream.ModeSpec,
+			"- “Proceed”: sets the mode Auto (Low).\n- “Proceed, all”: sets the mode Auto (High).\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, alwaysText(tc.tools, permissionOptions(tc.options, tc.tools, named.ClientTraits), tc.mode))
+			require.Equal(t, tc.want, alwaysText(tc.tools, permissionOptions(tc.options, tc.tools, named.ClientTraits, tc.mode), tc.mode))
 		})
 	}
 }

@@ -24,10 +24,15 @@ func newPlan(c *shownCall) toolView { return &plan{shownCall: c} }
 // planTitle says that there is a plan to approve.
 func planTitle(in toolInput) string { return strings.TrimSuffix("Approve plan: "+in.Title, ": ") }
 
-func (p *plan) describe(_ string, input json.RawMessage, _ *protocol.ToolCall) {
+// describe leaves the plan out of the input, which clients show as it is: the content has it.
+func (p *plan) describe(_ string, input json.RawMessage, shown *protocol.ToolCall) {
 	if !p.edited {
 		p.text = Plan(input)
 	}
+	fields := protocol.Fields(input)
+	delete(fields, "plan")
+	shown.RawInput, _ = json.Marshal(fields) // fields of JSON always encode
+	shown.RawInput = boundedInput(shown.RawInput)
 }
 
 // asked takes the plan that the user is asked about.
@@ -76,6 +81,7 @@ func EndOfPlan(content json.RawMessage) (end PlanEnd) {
 // ended shows the plan and what became of it.
 func (p *plan) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if ev.Unfinished {
+		update.Content = planContent(p.text)
 		return
 	}
 	result := EndOfPlan(ev.Content)

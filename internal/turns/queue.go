@@ -6,8 +6,9 @@ import "slices"
 // what has a prompt, or points to that. Make it with NewQueue.
 type Queue[P any] struct {
 	*Machine
-	open map[ID]P // accepted, without an ending
-	last ID
+	open    map[ID]P // accepted, without an ending
+	last    ID
+	stopped P // see KeepStopped
 
 	act     func(Action)
 	actions []Action // that the machine wants, in order
@@ -48,6 +49,15 @@ func (q *Queue[P]) Get(id ID) P { return q.open[id] }
 func (q *Queue[P]) Take(id ID) P {
 	p := q.open[id]
 	delete(q.open, id)
+	return p
+}
+
+// KeepStopped keeps a prompt that its user stopped until the next one is taken.
+func (q *Queue[P]) KeepStopped(p P) { q.stopped = p }
+
+// TakeStopped hands that prompt out, the zero value for none.
+func (q *Queue[P]) TakeStopped() (p P) {
+	p, q.stopped = q.stopped, p
 	return p
 }
 

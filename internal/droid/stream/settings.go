@@ -154,6 +154,16 @@ func Modes() []ModeInfo {
 	}
 }
 
+// Title is what menus call a mode.
+func (m Mode) Title() string {
+	for _, info := range Modes() {
+		if info.Mode == m {
+			return info.Name
+		}
+	}
+	return string(m)
+}
+
 // AvailableModes are the modes that a user can choose: those of AutonomyLevels,
 // spec mode, and the one that the session is in.
 func (s Settings) AvailableModes() []ModeInfo {

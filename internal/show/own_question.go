@@ -1,0 +1,80 @@
+package show
+
+import (
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/protocol"
+)
+
+// OwnQuestion is something that this agent asks itself, with one option that says yes.
+type OwnQuestion struct {
+	Before []Output // what is shown before the user is asked
+
+	view   *View
+	id     string
+	yesID  string
+	asked  bool
+	choice choice
+	call   protocol.ToolCall
+	yes    bool
+}
+
+var _ Dialog = (*OwnQuestion)(nil)
+
+// ownQuestion makes a question in an entry of its own, whose id begins with a word. Where the client is not
+// known to show what a request is about, it is told before.
+func (v *View) ownQuestion(word, title, text string, options []protocol.PermissionOption, yes string) *OwnQuestion {
+	q := &OwnQuestion{view: v, id: word + "-" + v.newID(), yesID: yes, choice: newChoice(options, true)}
+	q.call = protocol.ToolCall{ToolCallID: q.id, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending,
+		Content: []protocol.ToolContent{protocol.TextContent(text)}}
+	announced := q.call
+	announced.SessionUpdate = "tool_call"
+	if !v.client.RequestContent {
+		v.tell(title + "\n\n" + text)
+		announced.Content = nil
+	}
+	v.send(announced)
+	q.Before = v.take()
+	return q
+}
+
+// Next implements Dialog.
+func (q *OwnQuestion) Next() (Step, bool) {
+	if q.asked {
+		return Step{}, false
+	}
+	q.asked = true
+	return Step{Choice: &protocol.PermissionParams{ToolCall: q.call, Options: q.choice.shown}}, true
+}
+
+// Chose implements Dialog.
+func (q *OwnQuestion) Chose(optionID string) (offered bool) {
+	picked := q.choice.picked(optionID)
+	q.yes = picked == q.yesID
+	return picked != ""
+}
+
+// Filled implements Dialog.
+func (q *OwnQuestion) Filled(*protocol.ElicitationResult) {}
+
+// Yes reports whether the user said yes.
+func (q *OwnQuestion) Yes() bool { return q.yes }
+
+// After ends the entry. The View shows it.
+func (q *OwnQuestion) After(outcome string) []Output {
+	q.view.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: q.id, Status: protocol.StatusCompleted, Title: protocol.Line(outcome)})
+	return q.view.take()
+}
+
+// CompactQuestion asks whether the conversation is to become a summary. It is nil for a client that is not
+// known to show what an answer would say: what its user typed counts.
+func (v *View) CompactQuestion() *OwnQuestion {
+	if !v.client.ShowsNames() {
+		return nil
+	}
+	return v.ownQuestion("compact", "Compact the conversation?", "The model goes on with a summary in place of what was said. The conversation is kept: `/fork before` makes a thread of its own from it.",
+		[]protocol.PermissionOption{
+			{OptionID: "compact", Name: "Compact", Kind: acp.PermissionOptionKindAllowOnce},
+			{OptionID: "keep", Name: "Leave it as it is", Kind: acp.PermissionOptionKindRejectOnce},
+		}, "compact")
+}
