@@ -148,7 +148,7 @@ var exportedParts = []string{
 	`aria-label="done"`, "func greet(name string) string {", "&lt;script&gt;alert(1)&lt;/script&gt;", `<a href="https://example.com/guide" rel="noreferrer noopener">the guide</a>`,
 	`(file:///etc/passwd)`, `<a href="https://example.com/x.png" rel="noreferrer noopener">image: a picture</a>`, "(javascript:alert(1))",
 	"1 of 3 done", `<li class="now">`, "@@ -1,7 +1,7 @@", "<span class=\"del\">-\treturn \"hello\"", "<span class=\"add\">+\treturn \"good morning, \" + name",
-	`<div class="failure"><b>The turn failed</b>`, `<details class="more"><summary>`, "100 %\ncase 1 passed", "case 5001 FAILED</span>",
+	`<div class="failure"><b>The turn failed</b>`, `<details class="more"><summary>`, "100 %\ncase 1 passed", "case 5000 passed\ncase 5001 FAILED",
 	"exit code 3", "FAIL main_test.go:7: &lt;b&gt;want&lt;/b&gt; 1", `<li class="chosen">An error`, "<b>Subagent</b>", "<strong>all callers</strong>",
 	"<b>Plan</b>", "<strong>v1.1</strong>", "Approved.", "It is tagged.",
 }

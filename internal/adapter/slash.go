@@ -55,7 +55,7 @@ func slashCommands() []slashCommand {
 		{"usage", "Show the tokens used", "", "", usageCommand},
 		{"mcp", "Show MCP servers and tools, or log in to one", "login SERVER", `login\s.+`, mcpCommand},
 		{"sessions", "List the latest sessions", "", "", sessionsCommand},
-		{"export", "Write the conversation to one HTML file", "file, with --directory before it to name the session's directory in it", anything, exportCommand},
+		{"export", "Write the conversation to one HTML file", "file; \"with-directory\" before it names the session's directory in it", anything, exportCommand},
 		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", `(?i)yes|no`, trustCommand},
 		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand},
 	}

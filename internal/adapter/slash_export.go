@@ -13,7 +13,7 @@ import (
 )
 
 // withDirectory has the page name the session's directory, which says something of the machine.
-const withDirectory = "--directory"
+const withDirectory = "with-directory"
 
 // exportCommand writes the conversation to one HTML file.
 func exportCommand(r *slashRun, file string) {

@@ -147,9 +147,9 @@ func (v *view) output(c *Call) g.Node {
 	var before g.Node
 	if len(lines) > boxLines {
 		hidden = len(lines) - shownLines
-		words := fmt.Sprintf("%s lines of output; the first %s", thousands(int64(len(lines))), thousands(int64(hidden)))
+		words := fmt.Sprintf("The first %s of %s lines", thousands(int64(hidden)), thousands(int64(len(lines))))
 		if c.Cut {
-			words = fmt.Sprintf("%s lines are kept of the output; the first %s", thousands(int64(len(lines))), thousands(int64(hidden)))
+			words += "; the output had more, which droid left out"
 		}
 		before = h.Details(h.Class("more"), h.Summary(g.Text(words)), code("long", g.Text(strings.Join(lines[:hidden], ""))))
 	}

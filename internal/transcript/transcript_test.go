@@ -142,7 +142,7 @@ func TestLongOutput(t *testing.T) {
 		fmt.Fprintf(&text, "line %d\n", n+1)
 	}
 	page := pageOf(t, called(t, "Execute", map[string]any{"command": "make"}, "Error: Command failed (exit code: 3)\n"+text.String()+"\n\n[Process exited with code 3]", true), Options{})
-	contains(t, page, `<details class="more"><summary>5,000 lines of output; the first 4,980</summary>`, "line 4980\n</pre></details>", `<pre tabindex="0" class="long end"><span>line 4981`, "line 5000")
+	contains(t, page, `<details class="more"><summary>The first 4,980 of 5,000 lines</summary>`, "line 4980\n</pre></details>", `<pre tabindex="0" class="long end"><span>line 4981`, "line 5000")
 	require.Less(t, strings.Index(page, "exit code 3"), strings.Index(page, "line 1\n"))
 
 	page = pageOf(t, called(t, "Execute", map[string]any{"command": "get"}, "\x1b[32m 10 %\r 50 %\r\x1b[0m100 %\r\nlong line\rlon\nold old\r\x1b[Knew\n\n\n[Process exited with code 0]", false), Options{})
@@ -150,7 +150,7 @@ func TestLongOutput(t *testing.T) {
 
 	kept := strings.Repeat("case\n", 30) + "[... 4943 lines skipped ...]\n" + strings.Repeat("case\n", 30)
 	page = pageOf(t, called(t, "Execute", map[string]any{"command": "make"}, kept+"\n\n[Process exited with code 0]", false), Options{})
-	contains(t, page, "<summary>61 lines are kept of the output; the first 41</summary>", "[... 4943 lines skipped ...]")
+	contains(t, page, "<summary>The first 41 of 61 lines; the output had more, which droid left out</summary>", "[... 4943 lines skipped ...]")
 }
 
 // A turn that failed looks like that.
