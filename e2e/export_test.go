@@ -53,6 +53,10 @@ func exportedTurns(model *modelserver.Server, h home) {
 			"prompt": "Find **all callers** of greet.", "complexity": "light", "run_in_background": false})},
 		modelserver.Step{Tools: tool("TodoWrite", map[string]any{"todos": "1. [completed] Read greet.go\n2. [completed] Change it\n3. [completed] Run the tests\n"})},
 		modelserver.Step{Text: exportedAnswer})
+	model.On("Run the long test.",
+		modelserver.Step{Text: "It takes a while.", Tools: []modelserver.ToolCall{execute("long",
+			"printf ' 10 %%\\r 50 %%\\r100 %%\\n'; for n in $(seq 5000); do echo \"case $n passed\"; done; echo 'case 5001 FAILED'; exit 3")}},
+		modelserver.Step{Status: 400})
 	model.On("Now plan the release.",
 		modelserver.Step{Text: "Here is a plan.", Tools: tool("ExitSpecMode", map[string]any{"title": "Release greet", "plan": "# Release\n\n1. Tag **v1.1**\n2. Tell people\n"})},
 		modelserver.Step{Text: "It is tagged."})
@@ -72,6 +76,7 @@ func TestExportInABrowser(t *testing.T) {
 		exportedTurns(model, h)
 		s := startAgent(t, h).onPermission(allowOrFirst).open(h)
 		require.Equal(t, "end_turn", s.send("Please greet people by name.", imageBlock("image/png", drawing(t))).end(turnLimit).Stop)
+		require.NotNil(t, s.prompt("Run the long test.").end(turnLimit).Err)
 		s.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "spec"}, nil)
 		require.Equal(t, "end_turn", s.prompt("Now plan the release.").end(turnLimit).Stop)
 		require.Equal(t, "end_turn", s.prompt("/export out.html").end(turnLimit).Stop)
@@ -143,6 +148,7 @@ var exportedParts = []string{
 	`aria-label="done"`, "func greet(name string) string {", "&lt;script&gt;alert(1)&lt;/script&gt;", `<a href="https://example.com/guide" rel="noreferrer noopener">the guide</a>`,
 	`(file:///etc/passwd)`, `<a href="https://example.com/x.png" rel="noreferrer noopener">image: a picture</a>`, "(javascript:alert(1))",
 	"1 of 3 done", `<li class="now">`, "@@ -1,7 +1,7 @@", "<span class=\"del\">-\treturn \"hello\"", "<span class=\"add\">+\treturn \"good morning, \" + name",
+	`<div class="failure"><b>The turn failed</b>`, `<details class="more"><summary>`, "100 %\ncase 1 passed", "case 5001 FAILED</span>",
 	"exit code 3", "FAIL main_test.go:7: &lt;b&gt;want&lt;/b&gt; 1", `<li class="chosen">An error`, "<b>Subagent</b>", "<strong>all callers</strong>",
 	"<b>Plan</b>", "<strong>v1.1</strong>", "Approved.", "It is tagged.",
 }
@@ -196,8 +202,8 @@ func keepPictures(t *testing.T, browser, page string, h home) {
 	require.NoError(t, err)
 	page = filepath.Join(dir, "page-"+h.version+".html")
 	require.NoError(t, os.WriteFile(page, bytes.ReplaceAll(data, []byte(h.dir), []byte("/home/ada")), 0o644))
-	for name, args := range map[string][]string{"wide": {"--window-size=960,2700"}, "narrow": {"--window-size=500,3400"},
-		"dark": {"--window-size=960,2700", "--blink-settings=preferredColorScheme=0"}} {
+	for name, args := range map[string][]string{"wide": {"--window-size=960,3400"}, "narrow": {"--window-size=500,4100"},
+		"dark": {"--window-size=960,3400", "--blink-settings=preferredColorScheme=0"}} {
 		chromium(t, browser, page, append(args, "--screenshot="+strings.TrimSuffix(page, "html")+name+".png")...)
 	}
 }

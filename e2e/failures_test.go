@@ -97,3 +97,118 @@ func TestNoLogin(t *testing.T) {
 		require.Contains(t, end.Err.Error(), "/login")
 	})
 }
+
+// providers are the APIs that droid has for custom models.
+var providers = []modelserver.Provider{modelserver.ChatCompletions, modelserver.Responses, modelserver.Messages}
+
+// eachProvider runs a test with both droids and a model of each provider.
+func eachProvider(t *testing.T, test func(t *testing.T, model *modelserver.Server, h home, provider modelserver.Provider)) {
+	t.Parallel()
+	for _, p := range providers {
+		t.Run(string(p), func(t *testing.T) {
+			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+				require.NoError(t, modelserver.WriteSettingsFor(h.dir, modelserver.Model{URL: model.URL(), Provider: p}))
+				test(t, model, h, p)
+			})
+		})
+	}
+}
+
+// scene is what the user sees of updates, in order: a line for each run of
+// chunks of one message, and one for each tool's first and last appearance.
+func scene(updates []update) []string {
+	var out []string
+	last := ""
+	for _, u := range updates {
+		if strings.HasPrefix(u.ToolCallID, "ask-") {
+			continue // the entry of a request for several tools, which no history has
+		}
+		switch u.SessionUpdate {
+		case "user_message_chunk", "agent_message_chunk", "agent_thought_chunk":
+			who := strings.TrimSuffix(strings.TrimPrefix(u.SessionUpdate, "agent_"), "_chunk")
+			if key := who + u.MessageID; key == last {
+				out[len(out)-1] += u.text()
+			} else {
+				out, last = append(out, who+": "+strings.TrimLeft(u.text(), "\n")), key // apart from the message before
+			}
+		case "tool_call":
+			out, last = append(out, "tool: "+u.ToolCallID), ""
+		case "tool_call_update":
+			if u.Status == "completed" || u.Status == "failed" {
+				out, last = append(out, u.Status+": "+u.ToolCallID), ""
+			}
+		}
+	}
+	return out
+}
+
+// updatesFrom are the updates from line number from on.
+func (c *client) updatesFrom(from int) (out []update) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.lines[from:] {
+		if u, ok := asUpdate(l); ok {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// What a model thinks, says and does reaches the client once and in order,
+// whatever API it has; and the same when the session is loaded again.
+func TestProviders(t *testing.T) {
+	eachProvider(t, func(t *testing.T, model *modelserver.Server, h home, provider modelserver.Provider) {
+		model.On("allow", modelserver.Step{Thinking: "I think first. ", Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch allowed")}},
+			modelserver.Step{Thinking: "I think again. ", Text: "It is there."})
+		model.On("both", modelserver.Step{Thinking: "Two at once. ", Tools: []modelserver.ToolCall{execute("b", "touch one"), execute("c", "touch two")}},
+			modelserver.Step{Text: "Both are there."})
+		model.On("refuse", modelserver.Step{Thinking: "I dare. ", Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("d", "touch refused")}},
+			modelserver.Step{Text: "Not reached."})
+		model.On("key", modelserver.Step{Status: 401})
+		model.On("long", modelserver.Step{Thinking: "A story. ", Text: strings.Repeat("word ", 2000), Delay: 25 * time.Millisecond})
+		model.On("still", modelserver.Step{Text: "Still here."})
+		c := startAgent(t, h).onPermission(allowOnce)
+		s := c.open(h)
+		prompt := func(text string) []string {
+			end := s.prompt(text).done()
+			return scene(end.Updates)
+		}
+
+		allowed := []string{"thought: I think first. ", "message: I touch it. ", "tool: a", "completed: a", "thought: I think again. ", "message: It is there."}
+		require.Equal(t, allowed, prompt("allow it"))
+		require.FileExists(t, filepath.Join(h.work, "allowed"))
+		both := []string{"thought: Two at once. ", "tool: b", "tool: c", "completed: b", "completed: c", "message: Both are there."}
+		require.Equal(t, both, prompt("both of them"))
+		c.onPermission(rejectOnce)
+		refused := []string{"thought: I dare. ", "message: I touch it. ", "tool: d", "failed: d"}
+		require.Equal(t, refused, prompt("refuse it"))
+		require.NoFileExists(t, filepath.Join(h.work, "refused"))
+
+		end := s.prompt("the key is wrong").end(failureLimit)
+		require.NotNil(t, end.Err)
+		require.Contains(t, end.Err.Message, "model_authentication_failed")
+		require.Contains(t, end.Err.Message, "401 scripted 401", "the provider's words, without the JSON around them")
+		require.Contains(t, end.Err.Message, "apiKey", "the remedy")
+
+		turn := s.prompt("a long story")
+		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+		turn.cancelled()
+		s.still()
+		c.end(h)
+		c = startAgent(t, h).initialize()
+		from := c.seen()
+		c.mustCall("session/load", h.params(s.id), nil)
+		var want []string
+		for _, turn := range [][]string{{"user_message: allow it"}, allowed, {"user_message: both of them"}, both, {"user_message: refuse it"}, refused} {
+			want = append(want, turn...)
+		}
+		replayed := scene(c.updatesFrom(from))
+		require.Equal(t, want, replayed[:min(len(want), len(replayed))])
+		require.Equal(t, []string{"user_message: a long story", "user_message: still there?", "message: Still here."}, replayed[len(replayed)-3:])
+		session{c, s.id}.still()
+		if last := lastRequest(model); provider != modelserver.ChatCompletions {
+			require.Contains(t, string(last.Body), modelserver.Signature, "the provider gets its thinking back")
+			require.Contains(t, string(last.Body), "I think again.")
+		}
+	})
+}

@@ -3,6 +3,9 @@
 package e2e
 
 import (
+	"regexp"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -92,5 +95,66 @@ func TestDroidDies(t *testing.T) {
 		end := turn.end(turnLimit)
 		require.NotNil(t, end.Err)
 		require.Equal(t, codeInternal, end.Err.Code)
+	})
+}
+
+// What is asked in the moment in which droid dies is served by the next droid.
+func TestAskedAsDroidDies(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("hello", modelserver.Step{Text: "Hello."})
+		s := startAgent(t, h).open(h)
+		require.Equal(t, "Hello.", s.prompt("hello").end(turnLimit).text())
+		mode := "spec"
+		failed := map[string]int{}
+		moments := []time.Duration{0, 2 * time.Millisecond, 10 * time.Millisecond}
+		if testing.Short() {
+			moments = moments[1:2]
+		}
+		for _, after := range moments {
+			for _, method := range []string{"session/load", "session/resume", "session/fork", "session/set_mode", "session/prompt"} {
+				h.killDroid(t)
+				time.Sleep(after)
+				params := h.params(s.id)
+				switch method {
+				case "session/set_mode":
+					params = map[string]any{"sessionId": s.id, "modeId": mode}
+					mode = map[string]string{"spec": "normal", "normal": "spec"}[mode]
+				case "session/prompt":
+					params = promptParams(s.id)
+				}
+				if _, err := s.call(method, params); err != nil {
+					failed[method+": "+err.Message]++
+				}
+				require.Nil(t, s.prompt("hello").end(turnLimit).Err, "afterwards")
+			}
+		}
+		require.Empty(t, failed)
+		requests := model.Requests()
+		require.Equal(t, 1+6*len(moments), strings.Count(string(requests[len(requests)-1].Body), `"hello"`), "the model has each prompt once")
+	})
+}
+
+// ignoredSignals finds the mask in a /proc/PID/status, within JSON.
+var ignoredSignals = regexp.MustCompile(`SigIgn:(?:\\t|\s)*([0-9a-f]{16})`)
+
+// What a command writes into a pipe that nobody reads any more ends it, be it the
+// user's or droid's: the agent, and droid itself, live without SIGPIPE, but do
+// not pass that on.
+func TestCommandsDieOfBrokenPipes(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("look", modelserver.Step{Tools: []modelserver.ToolCall{execute("a", "grep SigIgn /proc/self/status")}}, modelserver.Step{Text: "Seen."})
+		s := startAgent(t, h, "--shell").onPermission(allowOnce).open(h)
+		for _, prompt := range []string{"!grep SigIgn /proc/self/status", "look"} {
+			masks := 0
+			for _, u := range s.prompt(prompt).end(turnLimit).Updates {
+				if found := ignoredSignals.FindStringSubmatch(u.raw); found != nil {
+					mask, err := strconv.ParseUint(found[1], 16, 64)
+					require.NoError(t, err)
+					require.Zero(t, mask&(1<<(syscall.SIGPIPE-1)), prompt)
+					masks++
+				}
+			}
+			require.NotZero(t, masks, prompt)
+		}
 	})
 }

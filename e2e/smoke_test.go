@@ -3,16 +3,20 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"droid-acp/internal/modelserver"
 )
@@ -113,4 +117,121 @@ func TestSmokeExitCodes(t *testing.T) {
 // killDroid is a command that kills the droids of a home, the one that runs it included.
 func killDroid(h home) string {
 	return fmt.Sprintf(`for p in /proc/[0-9]*; do if [ "$(readlink $p/exe)" = %q ] && grep -qz '^HOME=%s$' $p/environ; then kill -9 ${p#/proc/}; fi; done`, h.droid, h.dir)
+}
+
+// What droid starts in its own process group ends with smoke, however that ends: an MCP
+// server that does not mind the end of its input, and what a hook of 0.99 leaves behind.
+// 0.225 runs each hook in a session of its own, so that what a hook leaves there stays.
+func TestSmokeLeavesNobody(t *testing.T) {
+	for name, leave := range map[string]func(*exec.Cmd){
+		"ends":    nil,
+		"SIGTERM": func(c *exec.Cmd) { _ = c.Process.Signal(syscall.SIGTERM) },
+		"SIGKILL": func(c *exec.Cmd) { _ = c.Process.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+				model.On("hello", modelserver.Step{Text: "Hello."})
+				model.On("wait", modelserver.Step{Text: "Wait. ", Hang: true})
+				h.addSettings(t, map[string]any{"hooks": map[string]any{"SessionStart": []any{map[string]any{
+					"hooks": []any{map[string]any{"type": "command", "command": "sleep 291 >/dev/null 2>&1 & sleep 0"}}}}}})
+				require.NoError(t, os.WriteFile(filepath.Join(h.dir, ".factory", "mcp.json"),
+					[]byte(`{"mcpServers":{"mute":{"type":"stdio","command":"sh","args":["-c","sleep 292; sleep 292"]}}}`), 0o600))
+				prompt := "hello"
+				if leave != nil {
+					prompt = "wait"
+				}
+				cmd := exec.Command(programs.Agent, "smoke", "--droid", h.droid, "--cwd", h.work, prompt)
+				cmd.Env = h.env
+				require.NoError(t, cmd.Start())
+				if leave != nil {
+					h.awaitProcess(t, "sleep 291")
+					h.awaitProcess(t, "sleep 292")
+					leave(cmd)
+				}
+				_ = cmd.Wait()
+				h.awaitNone(t, 5*time.Second, func(p process) bool { return h.version == oldDroid || !strings.Contains(p.command, "sleep 291") })
+				h.endTools(t)
+			})
+		})
+	}
+}
+
+// droid is in another process group than the one at the terminal. That stops neither it
+// nor what it starts, also where a group in the background may not write there.
+func TestSmokeAtATerminal(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("hello", modelserver.Step{Text: "I look. ", Tools: []modelserver.ToolCall{execute("l", "echo looked")}}, modelserver.Step{Text: "Hello."})
+		typed, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+		require.NoError(t, err)
+		defer typed.Close()
+		require.NoError(t, unix.IoctlSetPointerInt(int(typed.Fd()), unix.TIOCSPTLCK, 0))
+		number, err := unix.IoctlGetInt(int(typed.Fd()), unix.TIOCGPTN)
+		require.NoError(t, err)
+		terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+		require.NoError(t, err)
+		defer terminal.Close()
+		modes, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
+		require.NoError(t, err)
+		modes.Lflag |= unix.TOSTOP
+		require.NoError(t, unix.IoctlSetTermios(int(terminal.Fd()), unix.TCSETS, modes))
+		var out bytes.Buffer
+		cmd := exec.Command(programs.Agent, "smoke", "--droid", h.droid, "--cwd", h.work, "--permissions", "allow", "hello")
+		cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(h.env, "TERM=xterm"), terminal, &out, &out
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		require.NoError(t, cmd.Run(), "%s", &out)
+		require.Contains(t, out.String(), "Hello.")
+		require.Contains(t, out.String(), "looked")
+		h.awaitNone(t, leavingLimit, func(process) bool { return true })
+	})
+}
+
+// The composite action's step with the real droid, whose settings are those of
+// docs/ci.md. How it takes its inputs is tested in internal/workflows.
+func TestAction(t *testing.T) {
+	page, err := os.ReadFile("../docs/ci.md")
+	require.NoError(t, err)
+	_, settings, found := strings.Cut(string(page), "```json\n")
+	require.True(t, found)
+	settings, _, _ = strings.Cut(settings, "```")
+	require.Contains(t, settings, "https://models.example.com/v1")
+	script, err := filepath.Abs("../scripts/ci/action.sh")
+	require.NoError(t, err)
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("two and two", modelserver.Step{Text: "It is 4."})
+		model.On("refuse", modelserver.Step{Status: 401})
+		model.On("speak for the job", modelserver.Step{Tools: []modelserver.ToolCall{execute("e", `env >seen.txt; echo "outcome=hacked" >>"$RUNNER_TEMP/output"`)}},
+			modelserver.Step{Text: "I said 4."})
+		file := filepath.Join(h.dir, ".factory", "settings.json")
+		require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(settings, "https://models.example.com/v1", model.URL())), 0o600))
+		bin := filepath.Join(h.dir, "runner", "droid-acp-action")
+		require.NoError(t, os.MkdirAll(bin, 0o755))
+		require.NoError(t, os.Symlink(programs.Agent, filepath.Join(bin, "droid-acp")))
+		for prompt, outcome := range map[string]string{"What is two and two?": "passed", "refuse": "model_failed", "speak for the job": "passed"} {
+			output := filepath.Join(h.dir, "runner", "output")
+			require.NoError(t, os.WriteFile(output, nil, 0o644))
+			cmd := exec.Command("bash", script, "smoke")
+			cmd.Dir = h.work
+			cmd.Env = append(h.env, "DROID_ACP_DROID="+h.droid, "RUNNER_TEMP="+filepath.Join(h.dir, "runner"), "GITHUB_OUTPUT="+output, "ACTIONS_RUNTIME_TOKEN=t",
+				"SMOKE_DEMO=false", "SMOKE_PROMPTS=", "SMOKE_EXPECT=4", "SMOKE_EXPECT_FILE=", "SMOKE_PERMISSIONS=allow", "SMOKE_TRUST=", "SMOKE_MODEL=custom:CI-0",
+				"SMOKE_EFFORT=", "SMOKE_MODE=", "SMOKE_CWD=.", "SMOKE_TIMEOUT=2m", "SMOKE_RESULTS=results", "SMOKE_PROMPT="+prompt)
+			said, _ := cmd.CombinedOutput() // its outcome is compared
+			told, err := os.ReadFile(output)
+			require.NoError(t, err, "%s", said)
+			require.True(t, strings.HasPrefix(string(told), "outcome="+outcome+"\n"), "%s\n%s", told, said)
+			log, err := os.ReadFile(filepath.Join(h.dir, "runner", "results", "droid-acp.log"))
+			require.NoError(t, err)
+			require.Contains(t, string(log), `"droid":"`+h.droid+`"`)
+			require.Regexp(t, `"protocol":"1\.\d+\.\d+"`, string(log))
+			require.Equal(t, outcome == "model_failed", strings.Contains(string(log), `"kind":"model_authentication_failed"`), "%s", log)
+			require.Equal(t, 1, strings.Count(string(log), "turn ended"))
+			require.NotContains(t, string(log), prompt)
+		}
+		seen, err := os.ReadFile(filepath.Join(h.work, "seen.txt"))
+		require.NoError(t, err)
+		require.Contains(t, string(seen), "RUNNER_TEMP=")
+		for _, name := range []string{"GITHUB_OUTPUT", "ACTIONS_", "SMOKE_"} {
+			require.NotContains(t, string(seen), name)
+		}
+		require.NotEmpty(t, model.Requests())
+	})
 }

@@ -96,6 +96,11 @@ func serveCommand(name string) subcommand {
 	}, serves: true, run: runServe}
 }
 
+// releaseOf asks a droid for its version, with the environment that it is started with.
+func releaseOf(ctx context.Context, path string) (string, error) {
+	return droid.Release(ctx, path, nil)
+}
+
 func runServe(c *call) int {
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
@@ -131,6 +136,7 @@ func runServe(c *call) int {
 			Dir:      dir,
 		},
 		Locate:       c.findDroid,
+		Release:      releaseOf,
 		Login:        c.startLogin(log),
 		LoginCommand: c.clientsLogin(),
 		ParkAfter:    c.values.Duration(settings.ParkAfter),

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		os.Exit(fakelogin.Run(os.Stdin, os.Stdout, fakelogin.OpenBrowser, script))
 	}
 	if os.Getenv(envScripted) != "" && len(os.Args) > 1 && os.Args[1] == "exec" {
-		os.Exit(fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, scripted, fakedroid.WithStderr(os.Stderr))))
+		os.Exit(fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, fakedroid.EachPrompt(scripted), fakedroid.WithStderr(os.Stderr))))
 	}
 	if os.Getenv(envProgram) != "" || len(os.Args) > 1 && (os.Args[1] == demoCommand || os.Args[1] == stream.OwnHook) {
 		main()

@@ -95,8 +95,9 @@ func runSmoke(c *call) int {
 			},
 			Defaults: c.defaults(), Trust: trusted, Store: sessions, Dir: options.CWD,
 		},
-		Locate: func() (string, error) { command, err := c.locateDroid(); return command.Path, err },
-		Shell:  c.values.Bool(settings.Shell), Version: version(), Log: log,
+		Locate:  func() (string, error) { command, err := c.locateDroid(); return command.Path, err },
+		Release: releaseOf,
+		Shell:   c.values.Bool(settings.Shell), Version: version(), Log: log,
 	})
 	c.leaving.onHurry(agent.Kill)
 	options.Log = log

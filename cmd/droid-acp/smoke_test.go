@@ -22,19 +22,8 @@ import (
 const envScripted = "SCRIPTED_DROID"
 
 // scripted is the droid of these tests: the prompt's first word says what it does.
-func scripted(d *fakedroid.Droid) error {
-	for {
-		p, err := d.AwaitPrompt()
-		if err != nil {
-			return err
-		}
-		if err := d.Turn(p, func() error { return scriptedTurn(d, p.Text) }); err != nil {
-			return err
-		}
-	}
-}
-
-func scriptedTurn(d *fakedroid.Droid, text string) error {
+func scripted(d *fakedroid.Droid, p fakedroid.Prompt) error {
+	text := p.Text
 	word, rest, _ := strings.Cut(text, " ")
 	switch word {
 	case "limit":

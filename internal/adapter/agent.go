@@ -35,6 +35,8 @@ type Config struct {
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail for the same reason, but later.
 	Locate func() (string, error)
+	// Release asks that executable for the version of its release.
+	Release func(ctx context.Context, path string) (string, error)
 	// Login starts the droid that logs in.
 	Login login.Start
 	// LoginCommand is this program's login command.

@@ -18,12 +18,11 @@ const lookTime = 2 * time.Second
 // editor what is new, and calls then. droid has so long for its answer; what it does not
 // tell is as before.
 func (s *Session) lookForCommands(limit time.Duration, then func()) {
-	client := s.proc.Client()
+	client, look := s.proc.Client(), s.commands.Look()
 	if client == nil || s.ended {
 		then()
 		return
 	}
-	look := s.commands.Look()
 	answered := s.proc.Asking()
 	over := func() { answered(); then() }
 	s.Do(func(ctx context.Context) {

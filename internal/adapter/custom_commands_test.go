@@ -57,7 +57,7 @@ func (l *lister) option() fakedroid.Option {
 	})
 }
 
-// Commands that come and go while a session is open do so for its editor: with the end of
+// Commands that come and go while a session is open do so for its editor: a second after
 // a turn, a prompt that begins with "/", and /help.
 func TestCommandsFollowDroidsList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -70,8 +70,11 @@ func TestCommandsFollowDroidsList(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.NotContains(t, e.commandsTold(), "later", "nobody looks while nothing happens")
 		require.Equal(t, "end_turn", e.run("hello"))
+		time.Sleep(900 * time.Millisecond)
+		require.NotContains(t, e.commandsTold(), "later", "a prompt right behind the turn does not wait for droid's list")
+		time.Sleep(200 * time.Millisecond)
 		synctest.Wait()
-		require.Contains(t, e.commandsTold(), "later", "the end of a turn")
+		require.Contains(t, e.commandsTold(), "later", "a second after a turn")
 		require.Equal(t, "end_turn", e.run("/greet Bob"))
 		require.Contains(t, e.updates(), "agent: droid: /greet Bob", "it is droid's")
 		droid.has("greet", "shown")

@@ -119,13 +119,7 @@ func fakeDroid(script fakedroid.Script, options ...fakedroid.Option) *droid.Clie
 
 // tappedDroid is fakeDroid with a copy of all that it is told, a line a Write.
 func tappedDroid(tap func(line []byte), script fakedroid.Script, options ...fakedroid.Option) *droid.Client {
-	in, stdin := io.Pipe()
-	stdout, out := io.Pipe()
-	go func() {
-		_ = fakedroid.Run(in, out, script, options...)
-		_ = in.CloseWithError(io.ErrClosedPipe)
-		_ = out.Close()
-	}()
+	stdout, stdin := fakedroid.Start(script, options...)
 	return droid.NewClient(stdout, tapped{stdin, tap}, zap.NewNop())
 }
 
@@ -172,6 +166,7 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger) *editor {
 			Dir: dir,
 		},
 		Locate:  func() (string, error) { return "/usr/bin/droid", nil },
+		Release: func(context.Context, string) (string, error) { return "0.225.2", nil },
 		Version: "test",
 		Log:     log,
 	})

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/process"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/telling"
@@ -131,5 +133,102 @@ func TestCompactionIsShown(t *testing.T) {
 		e := begin(t, playing(says("hi")))
 		e.inside(func(s *Session) { s.translate(quirks.Other{Event: began}, nil) })
 		require.Contains(t, strings.Join(e.updates(), "\n"), "droid compacts the conversation", "while it does")
+	})
+}
+
+// Texts of two messages with nothing between them do not run together where a
+// client ignores the ids of messages, and each is what droid said.
+func TestMessagesDoNotRunTogether(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if err := d.Use("", "I look.", fakedroid.Tool{ID: "c" + p.RequestID, Name: "LS", Input: fakedroid.Fields{"path": "."}, Result: "none"}); err != nil {
+				return err
+			}
+			for _, text := range []string{"Thanks.", "All ", "done.\n", "\n", "Really."} {
+				if err := d.Say("", text); err != nil {
+					return err
+				}
+			}
+			return nil
+		}), v))
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Equal(t, "end_turn", e.run("again"))
+		const once = "I look.\n\nThanks.\n\nAll \n\ndone.\n\nReally."
+		got := ""
+		for _, u := range e.updates() {
+			if text, ok := strings.CutPrefix(u, "agent: "); ok {
+				got += text
+			}
+		}
+		require.Equal(t, once+once, got)
+	})
+}
+
+// Nine attempts at a model call are few words: the first, when the reason is another, and how
+// many there were.
+func TestRetriesAreToldInFewWords(t *testing.T) {
+	type retry struct {
+		attempt int
+		reason  string
+	}
+	row := func(reason string, n int) (all []retry) {
+		for i := range n {
+			all = append(all, retry{i + 1, reason})
+		}
+		return all
+	}
+	const first = "The model call failed (overloaded); droid tries again (attempt 1).\n\n"
+	for name, c := range map[string]struct {
+		retries []retry
+		want    string
+	}{
+		"one":            {row("overloaded", 1), first},
+		"nine":           {row("overloaded", 9), first + "\n\ndroid tried the model call again 9 times.\n\n"},
+		"eight":          {row("overloaded", 8), first + "\n\ndroid tried the model call again 8 times.\n\n"},
+		"another reason": {append(row("overloaded", 2), retry{3, "timeout"}), first + "Now it failed otherwise (timeout); attempt 3.\n\n"},
+		"two calls":      {append(row("overloaded", 3), row("overloaded", 1)...), first + "droid tried the model call again 3 times.\n\n" + first},
+	} {
+		got := ""
+		synctest.Test(t, func(t *testing.T) {
+			e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+				for _, r := range c.retries {
+					if err := d.Notify("llm_retry", fakedroid.Fields{"attempt": r.attempt, "reason": r.reason}); err != nil {
+						return err
+					}
+				}
+				return d.Say("", "At last.")
+			})))
+			require.Equal(t, "end_turn", e.run("go"))
+			for _, u := range e.updates() {
+				if text, ok := strings.CutPrefix(u, "notice: "); ok {
+					got += text
+				}
+			}
+		})
+		require.Equal(t, c.want, got, name)
+	}
+}
+
+// A client that counts tokens by the response of a prompt: it is told what this turn
+// took, and nothing where droid tells that too late or a command is answered here.
+func TestUsageOfPrompt(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(uses(fakedroid.Tool{ID: "r", Name: "LS", Result: "a"}), v))
+		told := func(text string) *protocol.Usage {
+			answer := e.await(e.prompt(text))
+			require.Nil(t, answer.Error)
+			var r protocol.PromptResult
+			require.NoError(t, json.Unmarshal(answer.Result, &r))
+			return r.Usage
+		}
+		for range 2 {
+			usage := told("go")
+			if strings.Contains(t.Name(), string(fakedroid.V099)) {
+				require.Nil(t, usage)
+				continue
+			}
+			require.Equal(t, &protocol.Usage{TotalTokens: 220, InputTokens: 200, OutputTokens: 20}, usage, "two calls of the model, each time")
+		}
+		require.Nil(t, told("/help"), "no model was asked")
 	})
 }

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -13,10 +14,17 @@ import (
 func TestExportedFile(t *testing.T) {
 	dir := t.TempDir()
 	a := New(Config{Log: zap.NewNop()})
-	path, err := a.exportTo(t.Context(), new(stream.SessionInfo), "s7", dir, "", nil)
+	path, err := a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir})
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(dir, "droid-s7.html"), path)
-	require.FileExists(t, path)
-	_, err = a.exportTo(t.Context(), new(stream.SessionInfo), "s7", dir, "droid-s7.html", nil)
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NotContains(t, string(page), dir, "the machine's directory is left out")
+	path, err = a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir, file: "named.html", named: true})
+	require.NoError(t, err)
+	page, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(page), "<dt>Directory</dt><dd>"+dir+"<")
+	_, err = a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir, file: "droid-s7.html"})
 	require.ErrorContains(t, err, "droid-s7.html exists")
 }

@@ -113,7 +113,8 @@ func rewindPointsExtension(s *Session, _ noParams, done answer[rewindPointsResul
 
 // exportParams are the params of _droid/export.
 type exportParams struct {
-	Path string `json:"path"` // "" for a name of its own in the session's directory
+	Path      string `json:"path"`      // "" for a name of its own in the session's directory
+	Directory bool   `json:"directory"` // the page names the session's directory
 }
 
 // exportedFile is the file that was written.
@@ -126,7 +127,7 @@ func exportExtension(s *Session, p exportParams, done answer[exportedFile]) {
 	withWhole(s, "export it when that has ended", fail, func(info *stream.SessionInfo) {
 		session, cwd, seen := s.droidID, s.cwd, s.usage.Past()
 		s.Do(func(ctx context.Context) {
-			path, err := s.agent.exportTo(ctx, info, session, cwd, p.Path, seen)
+			path, err := s.agent.exportTo(ctx, info, exported{session, cwd, p.Path, p.Directory, seen})
 			if err != nil {
 				fail(problem.Internal("export_failed", "the conversation was not exported: "+err.Error()))
 				return

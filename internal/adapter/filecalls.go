@@ -80,7 +80,12 @@ func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) {
 	if job.Shown {
 		before = s.agent.files.Read(ctx, job.Files)
 	}
-	d.Before(ctx, job.Call.ID, job.Files)
+	saved := d.Before(ctx, job.Call.ID, job.Files)
+	for _, path := range saved {
+		s.Post(func() {
+			s.tell(show.Notice("Your unsaved changes in `" + path + "` were saved, since droid is to edit that file."))
+		})
+	}
 	if !job.Shown {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -109,6 +110,8 @@ func TestEditOfAnOpenFile(t *testing.T) {
 					r.reviewed(path, typed+"one\ntwo\n")
 					require.Equal(t, []string{typed + "one\ntwo\n", typed + "one\nthree\n"}, r.lastDiff())
 					require.Empty(t, r.toldTheModel())
+					saved := "notice: Your unsaved changes in `" + path + "` were saved, since droid is to edit that file.\n\n"
+					require.Equal(t, typed != "", slices.Contains(r.updates(), saved), r.updates())
 					require.NoError(t, r.files.Reject(path))
 					r.holds(path, typed+"one\ntwo\n")
 				})

@@ -4,6 +4,8 @@ package adapter
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -22,6 +24,7 @@ import (
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/filecalls"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/store"
 )
 
 // hookOf is a hook's request for a tool, as the hook program would send it.
@@ -315,6 +318,70 @@ func TestHooksOfLaterProcesses(t *testing.T) {
 				require.Equal(t, r.session, last.SessionID, "the editor is asked for the session that it knows")
 				require.Contains(t, r.status(), "- files through the editor")
 			})
+		})
+	}
+}
+
+// What a command has changed on the disk is what droid reads, however late the editor
+// notices it. The editor is not waited for.
+func TestReadAfterACommand(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v, func(r *filesRoom) { r.o.Delay = func() time.Duration { return 1500 * time.Millisecond } })
+		path := r.opened("a.txt", "one\n", "")
+		run := fakedroid.Tool{Name: "Execute", Input: fakedroid.Fields{"command": "make"}, Works: true, Do: func(fakedroid.Fields) error {
+			if err := os.WriteFile(path, []byte("made by it\n"), 0o644); err != nil {
+				return err
+			}
+			info, err := os.Stat(path)
+			r.clock.changed(info)
+			return err
+		}}
+		shadows := r.shadows()
+		r.does(readOf(path), run, readOf(path))
+		began := time.Now()
+		require.Equal(t, "end_turn", r.run("go"))
+		require.Less(t, time.Since(began), time.Second)
+		require.Empty(t, shadows())
+		require.Contains(t, r.everything(), "made by it")
+		r.holds(path, "made by it\n")
+	})
+}
+
+// An edit that an earlier agent left, and that cannot be completed, is told once, wherever files live, and
+// is completed when droid reads the file again.
+func TestEditThatStays(t *testing.T) {
+	for _, capabilities := range []string{bothMethods, `{}`} {
+		bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+			r := filesAgent(t, v)
+			r.agent.cfg.Store = store.New(t.TempDir(), zap.NewNop())
+			path := r.has("a.txt", "old\n")
+			hash := func(text string) string {
+				s := sha256.Sum256([]byte(text))
+				return hex.EncodeToString(s[:])
+			}
+			id := strings.Repeat("0a", 16)
+			head, err := json.Marshal(map[string]any{"path": path, "resolved": path, "temp": ".droid-acp-" + id + ".tmp", "old": hash("old\n"), "sum": hash("new\n"), "mode": 0o644})
+			require.NoError(t, err)
+			journal := filepath.Join(r.base, "journal")
+			require.NoError(t, os.Mkdir(journal, 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(journal, id+".edit"), append(append(head, '\n'), "new\n"...), 0o600))
+			require.NoError(t, os.Rename(path, path+".away"))
+			r.greets(capabilities, "zed")
+			r.session = r.newSession()
+			r.does()
+			require.Equal(t, "end_turn", r.run("go"))
+			require.Equal(t, 1, strings.Count(r.everything(), "could not be completed"))
+			require.Contains(t, r.everything(), journal)
+			require.Equal(t, "end_turn", r.run("go"))
+			require.Equal(t, 1, strings.Count(r.everything(), "could not be completed"), "once")
+			require.NoError(t, os.Rename(path+".away", path))
+			if capabilities == bothMethods {
+				r.does(readOf(path))
+				require.Equal(t, "end_turn", r.run("go"))
+				r.holds(path, "new\n")
+				return
+			}
+			require.NoError(t, os.RemoveAll(journal))
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -140,9 +139,18 @@ func (r *filesRoom) newSession() string {
 
 // start is a starter.
 func (r *filesRoom) start(int) (*droid.Client, error) {
-	in, stdin := io.Pipe()
-	stdout, out := io.Pipe()
 	p := &roomDroid{}
+	script := eachPrompt(func(d *fakedroid.Droid, prompt fakedroid.Prompt) error {
+		err := r.turn(d, prompt)
+		p.mu.Lock()
+		p.told = d.Told()
+		p.mu.Unlock()
+		return err
+	})
+	stdout, stdin := fakedroid.Start(script, append([]fakedroid.Option{
+		fakedroid.WithVersion(r.version), fakedroid.WithSessions(&r.store),
+		fakedroid.WithHooks(fakedroid.Hooks{Settings: func() []byte { return []byte(p.file()) }, Run: r.hook}),
+	}, r.extra...)...)
 	p.client = droid.NewClientWithSettings(stdout, stdin, func(data []byte) error {
 		p.mu.Lock()
 		p.settings = string(data)
@@ -154,22 +162,6 @@ func (r *filesRoom) start(int) (*droid.Client, error) {
 		return nil
 	}, zap.NewNop())
 	r.processes = append(r.processes, p)
-	script := eachPrompt(func(d *fakedroid.Droid, prompt fakedroid.Prompt) error {
-		err := r.turn(d, prompt)
-		p.mu.Lock()
-		p.told = d.Told()
-		p.mu.Unlock()
-		return err
-	})
-	options := append([]fakedroid.Option{
-		fakedroid.WithVersion(r.version), fakedroid.WithSessions(&r.store),
-		fakedroid.WithHooks(fakedroid.Hooks{Settings: func() []byte { return []byte(p.file()) }, Run: r.hook}),
-	}, r.extra...)
-	go func() {
-		_ = fakedroid.Run(in, out, script, options...)
-		_ = in.CloseWithError(io.ErrClosedPipe)
-		_ = out.Close()
-	}()
 	return p.client, nil
 }
 

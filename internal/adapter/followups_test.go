@@ -2,9 +2,12 @@ package adapter
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -257,4 +260,52 @@ func TestQuirk31_NothingAfterTheEndOfTwoTurnsAtOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A prompt that waits may link a file that the turn before it makes: the model is not told
+// that there is none.
+func TestLinkToWhatTheTurnBeforeMakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var made atomic.Bool
+		heard := make(chan string, 2)
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			heard <- p.Text
+			if err := d.Pause(time.Second); err != nil {
+				return err
+			}
+			made.Store(true)
+			return d.Say("", "made")
+		})))
+		e.agent.opener.Stat = func(string) (os.FileInfo, error) {
+			if !made.Load() {
+				return nil, fs.ErrNotExist
+			}
+			return os.Stat(os.TempDir())
+		}
+		link := fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"resource_link","uri":"file:///workspace/new.txt","name":"x"}]}`, e.session)
+		first, second := e.request("session/prompt", link), e.request("session/prompt", link)
+		require.Equal(t, "end_turn", ended(e.await(first)))
+		require.Equal(t, "end_turn", ended(e.await(second)))
+		require.Contains(t, <-heard, "no such file")
+		require.NotContains(t, <-heard, "no such file")
+	})
+}
+
+// What is to be told with the next prompt is told once, however often it was found while
+// the editor opened the session.
+func TestNoteIsToldOnce(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		stored := new(fakedroid.Sessions)
+		id := stored.Add("/workspace")
+		e := connect(t, playing(says("hi"), v, fakedroid.WithSessions(stored)))
+		e.session = id
+		params := fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[{"type":"carrier-pigeon","name":"coo"}]}`, id)
+		for range 3 {
+			require.Nil(t, e.call("session/load", params).Error)
+		}
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "The MCP server coo is not there"))
+		require.Equal(t, "end_turn", e.run("again"))
+		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "The MCP server coo is not there"))
+	})
 }

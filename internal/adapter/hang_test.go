@@ -28,6 +28,7 @@ var hangTests = map[bounded.Call]func(d *disk, stored string){
 	"stat of a link": func(d *disk, _ string) { d.linking("file:///somewhere") },
 	"Trust":          func(d *disk, _ string) { d.prompt("/trust") },
 	"Locate":         func(d *disk, _ string) { d.prompt("/status") },
+	"Release":        func(d *disk, _ string) { d.prompt("/status") },
 	"WriteFile":      func(d *disk, _ string) { d.prompt("/export") },
 	"Store.List":     func(d *disk, _ string) { d.request("session/list", `{}`) },
 	"Store.Thread":   loadsStored, "Store.FollowUp": loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.IsOpen": loadsStored, "Store.MarkOpen": loadsStored,

@@ -243,13 +243,7 @@ func TestPanicInTheClientOfDroid(t *testing.T) {
 
 // brittleDroid is a droid in whose streams the program panics once word passes.
 func brittleDroid(side, word string, store fakedroid.Option) *droid.Client {
-	in, stdin := io.Pipe()
-	stdout, out := io.Pipe()
-	go func() {
-		_ = fakedroid.Run(in, out, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", p.Text) }), store)
-		_ = in.CloseWithError(io.ErrClosedPipe)
-		_ = out.Close()
-	}()
+	stdout, stdin := fakedroid.Start(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", p.Text) }), store)
 	b := brittle{ReadCloser: stdout, WriteCloser: stdin, side: side, word: word}
 	return droid.NewClient(b.reader(), b.writer(), zap.NewNop())
 }

@@ -62,7 +62,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		log:     a.log.With(zap.String("session", id)),
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
-		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions),
+		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions),
 		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn(a.client.Login)}),
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
@@ -160,6 +160,7 @@ func (s *Session) nextTick() (next time.Time) {
 	consider(s.prompts.Due())
 	consider(s.silenceDue())
 	consider(s.servers.Due())
+	consider(s.commands.Due())
 	return next
 }
 
@@ -172,6 +173,9 @@ func (s *Session) tick() {
 		s.tell(s.show.Text(s.proc.TellSilence())...)
 	}
 	s.tell(show.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
+	if at, ok := s.commands.Due(); ok && !now.Before(at) {
+		s.lookForCommands(lookTime, func() {})
+	}
 	s.park(now)
 }
 

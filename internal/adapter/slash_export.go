@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"droid-acp/internal/bounded"
@@ -11,14 +12,21 @@ import (
 	"droid-acp/internal/transcript"
 )
 
+// withDirectory has the page name the session's directory, which says something of the machine.
+const withDirectory = "--directory"
+
 // exportCommand writes the conversation to one HTML file.
 func exportCommand(r *slashRun, file string) {
+	rest, named := strings.CutPrefix(file, withDirectory)
+	if named = named && (rest == "" || rest[0] == ' '); named {
+		file = strings.TrimSpace(rest)
+	}
 	const failed = "The conversation was not exported"
 	r.history(failed, func(info *stream.SessionInfo) {
 		session, cwd, seen := r.s.droidID, r.s.cwd, r.s.usage.Past()
 		var path string
 		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
-			path, err = r.s.agent.exportTo(ctx, info, session, cwd, file, seen)
+			path, err = r.s.agent.exportTo(ctx, info, exported{session, cwd, file, named, seen})
 			return err
 		}, func(err error) {
 			if err != nil {
@@ -30,15 +38,21 @@ func exportCommand(r *slashRun, file string) {
 	})
 }
 
-// exportTo writes a session to file, droid-SESSION.html in cwd when it is "", and
-// returns its path. A file that exists is not overwritten. seen are the turns
-// that this agent has seen, by the id of the user's message.
-func (a *Agent) exportTo(ctx context.Context, info *stream.SessionInfo, session, cwd, file string, seen map[string]transcript.Turn) (string, error) {
-	if file == "" {
-		file = "droid-" + session + ".html"
+// exported is what is written of a session, and where.
+type exported struct {
+	session, cwd string
+	file         string                     // "" for droid-SESSION.html in cwd
+	named        bool                       // the page names cwd
+	seen         map[string]transcript.Turn // that this agent has seen, by the id of the user's message
+}
+
+// exportTo writes a session to a file and returns its path. A file that exists is not overwritten.
+func (a *Agent) exportTo(ctx context.Context, info *stream.SessionInfo, e exported) (string, error) {
+	if e.file == "" {
+		e.file = "droid-" + e.session + ".html"
 	}
-	path := paths.Absolute(cwd, file)
-	page := transcript.Page(info, transcript.Options{CWD: cwd, Zone: time.Local, Turns: seen})
+	path := paths.Absolute(e.cwd, e.file)
+	page := transcript.Page(info, transcript.Options{CWD: e.cwd, Named: e.named, Zone: time.Local, Turns: e.seen})
 	_, err := bounded.Do(ctx, a.calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
 	return path, err
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/opening"
@@ -16,13 +18,21 @@ import (
 // statusCommand shows what a bug report needs.
 func statusCommand(r *slashRun, _ string) {
 	s := r.s
-	var path string
+	var path, release string
 	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
 		path, err = bounded.Do(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
-		return err
+		if err != nil {
+			return err
+		}
+		release, err = bounded.Do(ctx, s.agent.calls, "Release", path, func(path string) (string, error) { return s.agent.cfg.Release(ctx, path) })
+		if err != nil {
+			s.log.Info("droid did not tell its version", zap.Error(err))
+			release = "of an unknown version"
+		}
+		return nil
 	}, func(err error) {
 		if err != nil {
-			path = err.Error()
+			path, release = err.Error(), "of an unknown version"
 		}
 		protocol := "no process runs; the next prompt starts one"
 		if s.proc.Client() != nil {
@@ -36,8 +46,12 @@ func statusCommand(r *slashRun, _ string) {
 		if all := s.waits(time.Now()); len(all) > 0 {
 			waits = strings.Join(all, "; ")
 		}
-		r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid: %s, %s\n- session %s\n- droid's session %s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
-			s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), path, protocol, s.out.Session(), s.droidID, s.cwd, filesWay(s),
+		session := "- session " + s.out.Session()
+		if s.droidID != s.out.Session() {
+			session += "\n- it goes on in droid's session " + s.droidID
+		}
+		r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
+			s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), release, path, protocol, session, s.cwd, filesWay(s),
 			options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp(), waits))
 	})
 }

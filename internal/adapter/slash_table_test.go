@@ -64,11 +64,12 @@ func TestEveryCommandHasOneRow(t *testing.T) {
 func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 	const takesNothing = "It takes nothing."
 	refused := map[string]map[string]string{ // by the arguments, what the answer says
-		"compact":  nil, // any text is what they take
-		"export":   nil,
-		"rename":   {"": "Give a title"},
-		"shell":    {"": "Give a command"},
-		"model":    {"best": "the values are"},
+		"compact":    nil, // any text is what they take
+		"export":     nil,
+		"rename":     {"": "Give a title"},
+		"shell":      {"": "Give a command"},
+		"model":      {"best": "the values are"},
+		"spec-model": {"best": "the values are"}, "follow-up": {"wait": "the values are"},
 		"mode":     {"yolo": "the values are", "auto-low now": "the values are"},
 		"effort":   {"much": "gives no choice here"},
 		"fork":     {"before 2": "“before 2”. It takes: \"before\" or the id", "else": "`/sessions` lists them"},

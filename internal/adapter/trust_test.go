@@ -3,7 +3,6 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,13 +46,7 @@ func inProject(t *testing.T, v fakedroid.Version, files map[string]string) *trus
 	script := eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid got "+p.Text) })
 	store := new(fakedroid.Sessions)
 	r.editor = openAt(t, r.dir, func(n int) (*droid.Client, error) {
-		in, stdin := io.Pipe()
-		stdout, out := io.Pipe()
-		go func() {
-			_ = fakedroid.Run(in, out, script, fakedroid.WithVersion(v), fakedroid.WithSessions(store))
-			_ = in.CloseWithError(io.ErrClosedPipe)
-			_ = out.Close()
-		}()
+		stdout, stdin := fakedroid.Start(script, fakedroid.WithVersion(v), fakedroid.WithSessions(store))
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.settings = append(r.settings, "")

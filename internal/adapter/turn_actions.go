@@ -192,6 +192,6 @@ func (s *Session) endPrompt(end turns.End) {
 	// next turn tells what this one used.
 	if end.ByDroid && !end.Cancelled {
 		s.tellUsage()
-		s.lookForCommands(lookTime, func() {}) // the turn may have written some
+		s.commands.TurnEnded(time.Now())
 	}
 }

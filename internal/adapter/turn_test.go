@@ -21,17 +21,7 @@ import (
 
 // eachPrompt is a script that plays body for every prompt.
 func eachPrompt(body func(d *fakedroid.Droid, p fakedroid.Prompt) error) fakedroid.Script {
-	return func(d *fakedroid.Droid) error {
-		for {
-			p, err := d.AwaitPrompt()
-			if err != nil {
-				return err
-			}
-			if err := d.Turn(p, func() error { return body(d, p) }); err != nil {
-				return err
-			}
-		}
-	}
+	return fakedroid.EachPrompt(body)
 }
 
 func says(text string) fakedroid.Script {

@@ -19,7 +19,7 @@ var asked = map[string][]string{
 	"internal/adapter/initialize.go":    {"Files", "FilesOnDisk"},
 	"internal/adapter/slash_status.go":  {"Files"},
 	"internal/adapter/editorfiles.go":   {"MindsTimes"},
-	"internal/adapter/session.go":       {"BooleanOptions", "Login"},
+	"internal/adapter/session.go":       {"BooleanOptions", "Login", "NarrowOptions"},
 	"internal/adapter/turn_events.go":   {"Login"},
 	"internal/adapter/slash_compact.go": {"Login"},
 	"internal/adapter/turn_actions.go":  {"StoppedAgain"},

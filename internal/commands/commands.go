@@ -6,6 +6,7 @@ package commands
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"droid-acp/internal/protocol"
 )
@@ -18,12 +19,24 @@ type List struct {
 	gone    []string                    // what droid listed once and does not list any more
 	known   bool                        // a look has ended
 
-	looks, taken int // the last look that began, and the last one whose outcome was taken
+	looks, taken int       // the last look that began, and the last one whose outcome was taken
+	due          time.Time // of a look that is wanted, zero for none
 }
+
+// lookAfter is how long after a turn droid is asked for its commands. Its answer has the text
+// of every skill (0.225.2: 0.7 MB), and a prompt that came right behind the turn would wait for it.
+const lookAfter = time.Second
+
+// TurnEnded notes that a turn has ended, which may have written commands.
+func (l *List) TurnEnded(now time.Time) { l.due = now.Add(lookAfter) }
+
+// Due is when a look is wanted; ok is false when none is.
+func (l *List) Due() (at time.Time, ok bool) { return l.due, !l.due.IsZero() }
 
 // Look notes that a look for commands begins, and returns its number.
 func (l *List) Look() int {
 	l.looks++
+	l.due = time.Time{}
 	return l.looks
 }
 

@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,10 +14,12 @@ import (
 	"unicode"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tailscale/hujson"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/text"
+	"go.yaml.in/yaml/v3"
 )
 
 // A document is what the tests look at in a file of Markdown.
@@ -200,4 +204,36 @@ func sorted(set map[string]bool) (words []string) {
 	}
 	slices.Sort(words)
 	return words
+}
+
+// readBlock reads a code block of a language that this test knows. Editors take comments in
+// their JSON, and commas before a closing bracket.
+func readBlock(b block) error {
+	switch b.lang {
+	case "json", "jsonc":
+		_, err := hujson.Parse([]byte(b.text))
+		return err
+	case "jsonl":
+		for line := range strings.Lines(strings.TrimSpace(b.text)) {
+			if err := json.Unmarshal([]byte(line), new(any)); err != nil {
+				return err
+			}
+		}
+	case "yaml":
+		return yaml.Unmarshal([]byte(b.text), new(any))
+	case "", "indented":
+		return fmt.Errorf("it says no language; that of pictures and transcripts is text")
+	}
+	return nil
+}
+
+func TestBlocks(t *testing.T) {
+	for _, d := range readDocuments(t, root) {
+		for _, b := range d.blocks {
+			require.NoError(t, readBlock(b), "%s:%d", d.path, b.line)
+		}
+	}
+	for _, bad := range []string{"```json\n{\"a\": [1}\n```\n", "```jsonl\n{}\n[\n```\n", "```yaml\na:\n  - b: c\n d: e\n```\n", "```\nmake\n```\n", "a\n\n    make\n"} {
+		require.Error(t, readBlock(parseDocument("a.md", bad).blocks[0]), bad)
+	}
 }

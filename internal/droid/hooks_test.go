@@ -1,7 +1,6 @@
 package droid
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"path/filepath"
@@ -135,18 +134,11 @@ func TestSettingsOfAnotherOnesDroid(t *testing.T) {
 	home := realDir(t)
 	t.Setenv(envHome, home)
 	writeSettings(t, home, `{"hooks":{"PreToolUse":`+hooksOf("lint")+`}}`)
-	stdinR, stdinW := io.Pipe()
-	stdoutR, stdoutW := io.Pipe()
 	var held string
-	c := NewClientWithSettings(stdoutR, stdinW, func(data []byte) error { held = string(data); return nil }, nil)
-	t.Cleanup(func() {
-		stdoutW.Close()
-		stdinR.Close()
-		c.Kill()
-		<-c.Exited()
+	c, p := newPeerOf(t, "1.15.0", func(stdout io.Reader, stdin io.WriteCloser) *Client {
+		return NewClientWithSettings(stdout, stdin, func(data []byte) error { held = string(data); return nil }, nil)
 	})
 	require.True(t, c.TakesRuntime())
-	p := &peer{t, "1.15.0", bufio.NewReader(stdinR), stdinR, stdoutW}
 	known := beside(func() error {
 		c.AwaitVersion(t.Context())
 		return nil

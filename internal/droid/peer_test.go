@@ -32,10 +32,17 @@ type message struct {
 
 // newPeer returns a client and its droid. Both end with the test.
 func newPeer(t testing.TB, version string) (*Client, *peer) {
+	return newPeerOf(t, version, func(stdout io.Reader, stdin io.WriteCloser) *Client {
+		return newClient(stdout, stdin, nil, nil, nil, shortBounds)
+	})
+}
+
+// newPeerOf is newPeer for a client that is made so.
+func newPeerOf(t testing.TB, version string, client func(stdout io.Reader, stdin io.WriteCloser) *Client) (*Client, *peer) {
 	t.Helper()
 	stdinR, stdinW := io.Pipe()
 	stdoutR, stdoutW := io.Pipe()
-	c := newClient(stdoutR, stdinW, nil, nil, nil, shortBounds)
+	c := client(stdoutR, stdinW)
 	t.Cleanup(func() {
 		stdoutW.Close()
 		stdinR.Close()

@@ -1,7 +1,6 @@
 package droid
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -50,17 +49,10 @@ func (w *watched) has() bool { return strings.Contains(w.get(), secret) }
 func withSecrets(t *testing.T, version string) (*Client, *peer, *watched) {
 	t.Helper()
 	t.Setenv(envHome, t.TempDir()) // of the user's hooks
-	stdinR, stdinW := io.Pipe()
-	stdoutR, stdoutW := io.Pipe()
 	w := &watched{}
-	c := NewClientWithSettings(stdoutR, stdinW, w.write, nil)
-	t.Cleanup(func() {
-		stdoutW.Close()
-		stdinR.Close()
-		c.Kill()
-		<-c.Exited()
+	c, p := newPeerOf(t, version, func(stdout io.Reader, stdin io.WriteCloser) *Client {
+		return NewClientWithSettings(stdout, stdin, w.write, nil)
 	})
-	p := &peer{t, version, bufio.NewReader(stdinR), stdinR, stdoutW}
 	p.notify(`{"type":"mcp_status_changed","servers":[]}`)
 	<-c.Events()
 	require.NoError(t, c.SetRuntime(Runtime{CWD: t.TempDir(), Hooks: ours, MCPServers: []stream.MCPServer{

@@ -18,8 +18,8 @@ import (
 //
 // It waits at most 3 s for other edits of the files, and for each file as long
 // for a reading and for a saving editor. After the first that is late, the others are
-// left alone.
-func (d *Overlay) Before(ctx context.Context, id string, paths []string) {
+// left alone. It returns the files whose unsaved changes were saved.
+func (d *Overlay) Before(ctx context.Context, id string, paths []string) (saved []string) {
 	c := d.begin(id)
 	defer d.finish(c)
 	defer d.survive("an edit could not be prepared")
@@ -30,7 +30,10 @@ func (d *Overlay) Before(ctx context.Context, id string, paths []string) {
 			h.direct = errLate.Error()
 			continue
 		}
-		err := d.prepare(ctx, h)
+		wrote, err := d.prepare(ctx, h)
+		if wrote {
+			saved = append(saved, h.path)
+		}
 		slow = errors.Is(err, errLate)
 		h.direct = ""
 		if err != nil {
@@ -38,6 +41,7 @@ func (d *Overlay) Before(ctx context.Context, id string, paths []string) {
 			d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
 		}
 	}
+	return saved
 }
 
 // lock locks the files of a call, always in the same order.
@@ -73,24 +77,25 @@ var (
 	errSaved   = errors.New("the editor has saved something else than it says")
 )
 
-// prepare makes the disk and the editor agree on a file's text, which becomes the old one.
-func (d *Overlay) prepare(ctx context.Context, h *lockedFile) error {
+// prepare makes the disk and the editor agree on a file's text, which becomes the old one. saved is whether
+// the editor had unsaved changes and was asked to save them.
+func (d *Overlay) prepare(ctx context.Context, h *lockedFile) (saved bool, err error) {
 	if d.files.lateAt(h.resolved) != nil {
-		return errPending
+		return false, errPending
 	}
 	at, err := resolve(h.path) // it may have changed before the file was held
 	if err != nil {
-		return err
+		return false, err
 	}
 	if at.resolved != h.resolved {
-		return errBusy
+		return false, errBusy
 	}
 	h.location = at
 	if !d.trusts(h.resolved) {
-		return errBeside
+		return false, errBeside
 	}
 	if !h.exists {
-		return nil
+		return false, nil
 	}
 	reading, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
@@ -98,19 +103,19 @@ func (d *Overlay) prepare(ctx context.Context, h *lockedFile) error {
 	switch {
 	case errors.Is(err, errLate):
 		d.wasSilent(reading)
-		return err
+		return false, err
 	case err != nil:
-		return err
+		return false, err
 	case v == disk:
-		return errStale
+		return false, errStale
 	case v == unsaved:
 		if c, err = d.save(ctx, h, c, buffer); err != nil {
-			return err
+			return errors.Is(err, errSaved), err
 		}
 	}
 	h.old = c
 	d.putKnownTime(h)
-	return nil
+	return v == unsaved, nil
 }
 
 // save has the editor save a file's unsaved text, and returns what is on disk then.

@@ -183,12 +183,10 @@ func (f *Files) Close() {
 
 // within reports whether done is closed before the time is over.
 func within(d time.Duration, done <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-done:
 		return true
-	case <-timer.C:
+	case <-time.After(d):
 		return false
 	}
 }
@@ -231,12 +229,10 @@ func (f *Files) failure(op string) error {
 
 // pause waits, and reports whether ctx is still not done.
 func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	}
 }

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"go.uber.org/zap/zaptest"
+	"golang.org/x/sys/unix"
 
 	"droid-acp/internal/testeditor"
 )
@@ -190,3 +192,34 @@ func (r *room) edits(call, path string, change func(string) string) (note string
 }
 
 func to(text string) func(string) string { return func(string) string { return text } }
+
+// client is an editor whose methods return when it has answered, and async is asked for the
+// same as a client of ACP is.
+type client interface {
+	ReadTextFile(ctx context.Context, path string) (string, error)
+	WriteTextFile(ctx context.Context, path, text string) error
+}
+
+type async struct{ client client }
+
+func (a async) ReadTextFile(path string, done func(string, error)) (withdraw func() bool) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { done(a.client.ReadTextFile(ctx, path)) }()
+	return func() bool { cancel(); return true }
+}
+
+func (a async) WriteTextFile(path, text string, done func(error)) (withdraw func() bool) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { done(a.client.WriteTextFile(ctx, path, text)) }()
+	return func() bool { cancel(); return true }
+}
+
+func makeFIFO(r *room) { require.NoError(r, unix.Mkfifo(r.path("fifo"), 0o600)) }
+
+func TestMain(m *testing.M) {
+	if os.Getenv(crashEnv) != "" {
+		crashChild()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -21,6 +21,7 @@ type Call struct {
 	Tasks     []Task
 	Questions []Question
 	Output    string // of a command
+	Cut       bool   // some of that is missing
 	Exit      *int   // its exit code; nil when it did not exit by itself
 	Note      string // plain text
 	Result    string // of other tools
@@ -70,6 +71,19 @@ func (c *Call) Image(mediaType, data string) {
 	if url := imageURL(mediaType, data); url != "" {
 		c.images = append(c.images, url)
 	}
+}
+
+// Count is how many lines the change adds and removes.
+func (c Change) Count() (added, removed int) {
+	for _, l := range c.Lines {
+		switch l.Sign {
+		case '+':
+			added++
+		case '-':
+			removed++
+		}
+	}
+	return added, removed
 }
 
 // Class is the CSS class of the line, "" for one that does not change.

@@ -46,6 +46,7 @@ const (
 	kindAgent   kind = "agent"
 	kindThought kind = "thought"
 	kindNote    kind = "note"
+	kindFailure kind = "failure"
 	kindCall    kind = "call"
 	kindTokens  kind = "tokens"
 )
@@ -82,6 +83,9 @@ func (c *Conversation) say(k kind, s Said) {
 
 // Note adds a word that stands by itself, said by neither the user nor the model.
 func (c *Conversation) Note(text string) { c.add(part{Kind: kindNote, Text: text}) }
+
+// Failure adds why a turn failed.
+func (c *Conversation) Failure(text string) { c.add(part{Kind: kindFailure, Text: text}) }
 
 // Image adds an image of the user, its data in base64. One that a page cannot show
 // is left out.

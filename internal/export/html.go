@@ -1,6 +1,10 @@
 package export
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 )
@@ -84,6 +88,8 @@ func (v *view) part(p part) g.Node {
 		return h.Details(h.Class("thought"), h.Summary(g.Text("Thought")), words(v.Markdown(p.Text), ""))
 	case kindNote:
 		return h.P(h.Class("note typed"), auto, v.text(p.Text))
+	case kindFailure:
+		return h.Div(h.Class("failure"), h.B(g.Text("The turn failed")), h.P(h.Class("typed"), auto, v.text(p.Text)))
 	}
 	return v.call(p.Call)
 }
@@ -118,7 +124,7 @@ func (v *view) call(c *Call) g.Node {
 		g.Map(c.Changes, func(change Change) g.Node { return v.change(change, c.Title) }),
 		g.If(len(c.Tasks) > 0, h.Ul(h.Class("tasks"), g.Map(c.Tasks, v.task))),
 		g.Map(c.Questions, v.question),
-		some(c.Output, func(text string) g.Node { return code("long", v.text(text)) }),
+		g.Iff(c.Output != "", func() g.Node { return v.output(c) }),
 		some(c.Note, func(text string) g.Node { return h.P(h.Class("note typed"), v.text(text)) }),
 		some(c.Result, plain("long")),
 		some(c.Answer, markdown("")),
@@ -126,9 +132,37 @@ func (v *view) call(c *Call) g.Node {
 	)
 }
 
+// A box shows some 25 lines. Of an output that has more, so many are shown before the reader opens the
+// others.
+const (
+	boxLines   = 25
+	shownLines = 20
+)
+
+// output is the output of a command. Its end is shown, which says what came of the command, and how long
+// a long one is.
+func (v *view) output(c *Call) g.Node {
+	lines := slices.Collect(strings.Lines(v.Screen(c.Output)))
+	hidden := 0
+	var before g.Node
+	if len(lines) > boxLines {
+		hidden = len(lines) - shownLines
+		words := fmt.Sprintf("%s lines of output; the first %s", thousands(int64(len(lines))), thousands(int64(hidden)))
+		if c.Cut {
+			words = fmt.Sprintf("%s lines are kept of the output; the first %s", thousands(int64(len(lines))), thousands(int64(hidden)))
+		}
+		before = h.Details(h.Class("more"), h.Summary(g.Text(words)), code("long", g.Text(strings.Join(lines[:hidden], ""))))
+	}
+	return g.Group{before, code("long end", h.Span(g.Text(strings.Join(lines[hidden:], ""))))}
+}
+
 func (v *view) change(c Change, title string) g.Node {
+	added, removed := c.Count()
 	return h.Figure(
-		g.If(c.File != title, h.FigCaption(v.line(c.File))),
+		h.FigCaption(
+			g.If(c.File != title, g.Group{v.line(c.File), g.Text(" ")}),
+			h.Span(h.Class("meta"), g.Textf("+%s −%s", thousands(int64(added)), thousands(int64(removed)))),
+		),
 		g.If(len(c.Lines) > 0, code("diff long", g.Map(c.Lines, func(l Line) g.Node {
 			return h.Span(g.If(l.Class() != "", h.Class(l.Class())), v.text(l.Text+"\n"))
 		}))),

@@ -29,5 +29,33 @@ func (p *painter) Text(text string) string {
 	return visible.Text(text)
 }
 
+// erase finds the sequences by which a program clears a line, or the rest of it.
+var erase = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-2]?K") })
+
+// Screen is Text as a terminal shows it: what follows a carriage return is written over the line, as
+// programs do that tell their progress.
+func (p *painter) Screen(text string) string {
+	if !strings.Contains(text, "\r") {
+		return p.Text(text)
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		line, end := strings.CutSuffix(line, "\n")
+		var shown []rune
+		for piece := range strings.SplitSeq(strings.TrimRight(line, "\r"), "\r") {
+			over := []rune(terminal().ReplaceAllString(piece, ""))
+			if len(over) < len(shown) && !erase().MatchString(piece) {
+				over = append(over, shown[len(over):]...)
+			}
+			shown = over
+		}
+		out.WriteString(string(shown))
+		if end {
+			out.WriteByte('\n')
+		}
+	}
+	return visible.Text(out.String())
+}
+
 // Line is Text in one line.
 func (p *painter) Line(text string) string { return visible.Line(text) }

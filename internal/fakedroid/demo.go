@@ -31,17 +31,7 @@ func Greet(name string) string {
 // or an interrupt ends the turn as it does with the real droid. Start it with
 // WithMode("spec") to show everything in the first turn.
 func Demo() Script {
-	return func(d *Droid) error {
-		for {
-			p, err := d.AwaitPrompt()
-			if err != nil {
-				return err
-			}
-			if err := d.Turn(p, func() error { return d.demoTurn(p.Text) }); err != nil {
-				return err
-			}
-		}
-	}
+	return EachPrompt(func(d *Droid, p Prompt) error { return d.demoTurn(p.Text) })
 }
 
 func (d *Droid) demoTurn(prompt string) error {

@@ -178,6 +178,33 @@ type Prompt struct {
 	Hidden    bool // it is a message of droid's to the model alone
 }
 
+// EachPrompt is a script that plays a turn for each message of the user.
+func EachPrompt(turn func(*Droid, Prompt) error) Script {
+	return func(d *Droid) error {
+		for {
+			p, err := d.AwaitPrompt()
+			if err == nil {
+				err = d.Turn(p, func() error { return turn(d, p) })
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Start runs a script on two pipes, as a process would, and returns the ends of its client.
+func Start(s Script, options ...Option) (stdout *io.PipeReader, stdin *io.PipeWriter) {
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	go func() {
+		_ = Run(in, out, s, options...)
+		_ = in.CloseWithError(io.ErrClosedPipe)
+		_ = out.Close()
+	}()
+	return stdout, stdin
+}
+
 // AwaitPrompt answers the client until a message of the user is there. It
 // returns io.EOF when the input ends.
 func (d *Droid) AwaitPrompt() (Prompt, error) {

@@ -44,7 +44,7 @@ func TestToolTurnInDroidsOrder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := start(t, touchScript, WithVersion(tt.version))
+			c := start(t, EachPrompt(touchScript), WithVersion(tt.version))
 			c.init(nil)
 			c.request("add_user_message", Fields{"text": "run it"})
 			c.answer(c.until("request_permission"), tt.option)
@@ -59,26 +59,15 @@ func TestToolTurnInDroidsOrder(t *testing.T) {
 }
 
 // touchScript plays one turn with one command.
-func touchScript(d *Droid) error {
-	for {
-		p, err := d.AwaitPrompt()
-		if err != nil {
-			return err
-		}
-		err = d.Turn(p, func() error {
-			err := d.Use("", "Let me run it. ", Tool{
-				Name: "Execute", Input: Fields{"command": "touch zz1"}, Confirmation: "exec", Impact: "medium",
-				Details: Fields{"fullCommand": "touch zz1"}, Progress: []string{""}, Result: "done",
-			})
-			if err != nil {
-				return err
-			}
-			return d.Say("", "All done.")
-		})
-		if err != nil {
-			return err
-		}
+func touchScript(d *Droid, _ Prompt) error {
+	err := d.Use("", "Let me run it. ", Tool{
+		Name: "Execute", Input: Fields{"command": "touch zz1"}, Confirmation: "exec", Impact: "medium",
+		Details: Fields{"fullCommand": "touch zz1"}, Progress: []string{""}, Result: "done",
+	})
+	if err != nil {
+		return err
 	}
+	return d.Say("", "All done.")
 }
 
 func withoutRepeats(names []string) []string {
@@ -117,13 +106,7 @@ func TestInterruptInDroidsOrder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := start(t, func(d *Droid) error {
-				p, err := d.AwaitPrompt()
-				if err != nil {
-					return err
-				}
-				return d.Turn(p, func() error { return tt.script(d) })
-			}, WithVersion(tt.version))
+			c := start(t, EachPrompt(func(d *Droid, _ Prompt) error { return tt.script(d) }), WithVersion(tt.version))
 			c.init(nil)
 			c.request("add_user_message", Fields{"text": "go"})
 			c.until("CM user")
@@ -163,13 +146,7 @@ func askingUser(d *Droid) error {
 
 func TestInterruptWhilePacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := start(t, func(d *Droid) error {
-			p, err := d.AwaitPrompt()
-			if err != nil {
-				return err
-			}
-			return d.Turn(p, func() error { return d.Say("", strings.Repeat("word ", 100)) })
-		}, WithPace(time.Minute))
+		c := start(t, EachPrompt(func(d *Droid, _ Prompt) error { return d.Say("", strings.Repeat("word ", 100)) }), WithPace(time.Minute))
 		c.init(nil)
 		c.request("add_user_message", Fields{"text": "long"})
 		c.until("assistant_text_delta")
@@ -183,7 +160,7 @@ func TestInterruptWhilePacing(t *testing.T) {
 }
 
 func TestQueuedMessage(t *testing.T) {
-	c := start(t, touchScript, WithMode("auto-high"))
+	c := start(t, EachPrompt(touchScript), WithMode("auto-high"))
 	c.init(nil)
 	c.request("add_user_message", Fields{"text": "one"})
 	c.until("tool_progress_update")

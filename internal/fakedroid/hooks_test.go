@@ -21,24 +21,18 @@ func hookSettings(command string) func() []byte {
 // workScript reads, edits and reads again a file in dir.
 func workScript(dir string, told *[]string) Script {
 	path := filepath.Join(dir, "a.txt")
-	return func(d *Droid) error {
-		p, err := d.AwaitPrompt()
-		if err != nil {
+	return EachPrompt(func(d *Droid, _ Prompt) error {
+		read := Tool{Name: "Read", Input: Fields{"file_path": path}, Works: true}
+		edit := Tool{Name: "Edit", Input: Fields{"file_path": path, "old_str": "two", "new_str": "three"}, Works: true, Confirmation: "edit", Impact: "low"}
+		if err := d.Use("", "", read); err != nil {
 			return err
 		}
-		return d.Turn(p, func() error {
-			read := Tool{Name: "Read", Input: Fields{"file_path": path}, Works: true}
-			edit := Tool{Name: "Edit", Input: Fields{"file_path": path, "old_str": "two", "new_str": "three"}, Works: true, Confirmation: "edit", Impact: "low"}
-			if err := d.Use("", "", read); err != nil {
-				return err
-			}
-			if err := d.Use("", "", edit); err != nil {
-				return err
-			}
-			*told = d.Told()
-			return nil
-		})
-	}
+		if err := d.Use("", "", edit); err != nil {
+			return err
+		}
+		*told = d.Told()
+		return nil
+	})
 }
 
 // The orders are those of own_hooks of both versions in testdata/fixtures.

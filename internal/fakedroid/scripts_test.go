@@ -124,16 +124,10 @@ func TestNewSessionChangesTheID(t *testing.T) {
 
 func TestBatchOfTools(t *testing.T) {
 	for v, requests := range map[Version][]int{V099: {3}, V0225: {2, 1}} {
-		c := start(t, func(d *Droid) error {
-			p, err := d.AwaitPrompt()
-			if err != nil {
-				return err
-			}
-			return d.Turn(p, func() error {
-				run := Tool{Name: "Execute", Input: Fields{}, Confirmation: "exec", Impact: "medium"}
-				return d.Use("", "", run, run, Tool{Name: "Create", Input: Fields{}, Confirmation: "create", Impact: "low"})
-			})
-		}, WithVersion(v))
+		c := start(t, EachPrompt(func(d *Droid, _ Prompt) error {
+			run := Tool{Name: "Execute", Input: Fields{}, Confirmation: "exec", Impact: "medium"}
+			return d.Use("", "", run, run, Tool{Name: "Create", Input: Fields{}, Confirmation: "create", Impact: "low"})
+		}), WithVersion(v))
 		c.init(nil)
 		c.request("add_user_message", Fields{"text": "go"})
 		for _, n := range requests {
@@ -161,21 +155,15 @@ func TestAskUser(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got string
-			c := start(t, func(d *Droid) error {
-				p, err := d.AwaitPrompt()
+			c := start(t, EachPrompt(func(d *Droid, _ Prompt) error {
+				answers, err := d.AskUser("", Question{Topic: "Colour", Question: "Which?"})
 				if err != nil {
+					got = err.Error()
 					return err
 				}
-				return d.Turn(p, func() error {
-					answers, err := d.AskUser("", Question{Topic: "Colour", Question: "Which?"})
-					if err != nil {
-						got = err.Error()
-						return err
-					}
-					got = answers[0]
-					return nil
-				})
-			}, WithVersion(tt.version))
+				got = answers[0]
+				return nil
+			}), WithVersion(tt.version))
 			c.init(nil)
 			c.request("add_user_message", Fields{"text": "go"})
 			ask := c.until("ask_user")

@@ -94,22 +94,16 @@ func (l *Listener) accept() {
 				return
 			}
 			l.log.Warn("a hook's connection could not be accepted; droid goes on without us", zap.Error(err))
-			l.pause()
+			select {
+			case <-time.After(acceptPause):
+			case <-l.ctx.Done():
+			}
 			continue
 		}
 		l.work.Go(func() {
 			defer func() { <-l.slots }()
 			l.serveOne(conn)
 		})
-	}
-}
-
-func (l *Listener) pause() {
-	timer := time.NewTimer(acceptPause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-l.ctx.Done():
 	}
 }
 

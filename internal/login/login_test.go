@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acptest"
@@ -243,4 +245,14 @@ func TestPanickingListener(t *testing.T) {
 		w := logIn(t.Context(), fakelogin.Scripts()["tells"], &heard{answer: func(context.Context) (json.RawMessage, error) { panic("boom") }})
 		require.NoError(t, w.err, "droid got an error and went on")
 	})
+}
+
+// envScript makes this test program the scripted droid with that name.
+const envScript = "FAKE_LOGIN"
+
+func TestMain(m *testing.M) {
+	if script := fakelogin.Scripts()[os.Getenv(envScript)]; script != nil {
+		os.Exit(fakelogin.Run(os.Stdin, os.Stdout, fakelogin.OpenBrowser, script))
+	}
+	goleak.VerifyTestMain(m)
 }

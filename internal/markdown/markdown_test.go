@@ -15,3 +15,10 @@ func TestFencedIsLongerThanAnyRun(t *testing.T) {
 	run := strings.Repeat("`", 1<<20)
 	require.Equal(t, "`"+run+"\n"+run+"\n`"+run, Fenced("", run))
 }
+
+func TestCode(t *testing.T) {
+	require.Equal(t, "`a b`", Code("a b"))
+	require.Equal(t, "`` a`b ``", Code("a`b"))
+	require.Equal(t, "``` ``a` ```", Code("``a`"))
+	require.Equal(t, "`  `", Code(""))
+}

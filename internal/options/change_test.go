@@ -29,7 +29,7 @@ func someModels() []stream.Model {
 
 // someOptions are those of a session with a model of spec mode of its own.
 func someOptions() State {
-	o := New("", false)
+	o := New("", false, false)
 	o.Offered(someModels())
 	o.Reported(stream.Settings{
 		ModelID: of("thinker"), ReasoningEffort: of("low"), AutonomyMode: of("normal"),
@@ -132,20 +132,20 @@ func TestSettled(t *testing.T) {
 		"spec_model":            {"sm", "spec mode model", `droid accepted the request but its spec mode model is "same"`},
 		"spec_reasoning_effort": {"se", "spec mode effort", "droid accepted the request but does not report its spec mode effort"},
 	} {
-		o := New("", false)
+		o := New("", false, false)
 		o.Reported(all)
 		require.Empty(t, o.Ignored(id, c.value), id)
 		require.Equal(t, "droid accepted the request but its "+c.what+` is "`+c.value+`"`, o.Ignored(id, "other"))
 		o.Reported(stream.Settings{})
 		require.Contains(t, o.Ignored(id, c.value), c.silent)
 	}
-	o := New("", false)
+	o := New("", false, false)
 	require.Empty(t, o.Ignored("spec_model", "same"), "droid has none")
 }
 
 // TestFollowUp: the one option that droid knows nothing of.
 func TestFollowUp(t *testing.T) {
-	o := New("", false)
+	o := New("", false, false)
 	require.False(t, o.Steers())
 	require.Equal(t, "queue", o.Option("follow_up").CurrentValue)
 	require.True(t, o.SetFollowUp("steer"))
@@ -154,14 +154,14 @@ func TestFollowUp(t *testing.T) {
 	require.Equal(t, "steer", o.Option("follow_up").CurrentValue)
 	require.True(t, o.SetFollowUp("queue"))
 	require.False(t, o.Steers())
-	o = New("steer", false)
+	o = New("steer", false, false)
 	require.True(t, o.Steers())
 }
 
 // TestListOfOptions: what droid does not report is not offered, and the current
 // value always is.
 func TestListOfOptions(t *testing.T) {
-	o := New("", false)
+	o := New("", false, false)
 	require.Len(t, o.list(), 1, "droid has told nothing")
 	o = someOptions()
 	var ids []string
@@ -193,7 +193,7 @@ func TestListOfOptions(t *testing.T) {
 	require.Nil(t, o.Option("reasoning_effort"), "nobody knows what that model supports")
 	require.Nil(t, o.Option("nothing"))
 
-	o = New("", false)
+	o = New("", false, false)
 	o.Reported(stream.Settings{ModelID: of("alone"), AutonomyMode: of("spec")})
 	require.Nil(t, o.Option("spec_model"), "no models to choose from")
 	require.Nil(t, o.Option("model"))
@@ -214,12 +214,12 @@ func TestBlindModel(t *testing.T) {
 		"spec mode sees":      {stream.Settings{ModelID: of("plain"), SpecModeModelID: of("thinker"), AutonomyMode: of("spec")}, ""},
 		"no model of its own": {stream.Settings{ModelID: of("plain"), SpecModeModelID: of(""), AutonomyMode: of("spec")}, "Plain"},
 	} {
-		o := New("", false)
+		o := New("", false, false)
 		o.Offered(someModels())
 		o.Reported(c.settings)
 		require.Equal(t, c.want, o.BlindModel(), name)
 	}
-	o := New("", false)
+	o := New("", false, false)
 	o.Offered([]stream.Model{{ID: "x", NoImageSupport: true}})
 	o.Reported(stream.Settings{ModelID: of("x")})
 	require.Equal(t, "x", o.BlindModel(), "a model without a name")
@@ -227,7 +227,7 @@ func TestBlindModel(t *testing.T) {
 
 // TestUpdates: the mode, where droid tells one that has a name, and the options.
 func TestUpdates(t *testing.T) {
-	o := New("", false)
+	o := New("", false, false)
 	require.Nil(t, o.Modes(), "droid has told nothing")
 	require.Equal(t, []protocol.Update{o.ListUpdate()}, o.Updates())
 	require.Len(t, o.ListUpdate().ConfigOptions, 1)
@@ -248,4 +248,29 @@ func TestUpdates(t *testing.T) {
 	settings.AutonomyMode = of("no mode of ours")
 	o.Reported(settings)
 	require.Equal(t, []protocol.Update{o.ListUpdate()}, o.Updates(), "no mode is told that has no name")
+}
+
+// Where there is little room, what slash commands set as well is listed once it has been changed. It can be
+// set all the same: clients set again what they have stored.
+func TestNarrowOptions(t *testing.T) {
+	ids := func(o State) (ids []string) {
+		for _, option := range o.ListUpdate().ConfigOptions {
+			ids = append(ids, option.ID)
+		}
+		return ids
+	}
+	for narrow, want := range map[bool][]string{true: {Mode, Model, Effort}, false: {Mode, Model, Effort, SpecModel, FollowUp}} {
+		o := New("", false, narrow)
+		o.Offered(someModels())
+		o.Reported(stream.Settings{ModelID: of("thinker"), ReasoningEffort: of("low"), AutonomyMode: of("normal")})
+		require.Equal(t, want, ids(o))
+		require.NotNil(t, o.Option(FollowUp))
+		_, err := o.Patch(v099, SpecModel, "own")
+		require.NoError(t, err)
+		require.True(t, o.SetFollowUp(Steer))
+		require.Contains(t, ids(o), FollowUp)
+	}
+	o := someOptions()
+	o.narrow = true
+	require.Equal(t, []string{Mode, Model, Effort, SpecModel, SpecEffort}, ids(o))
 }

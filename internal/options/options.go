@@ -42,16 +42,18 @@ type State struct {
 	models   []stream.Model  // that droid offers
 	followUp string          // Queue or Steer; droid knows nothing of it
 	switches bool            // the editor knows options that are switches
+	narrow   bool            // it has little room for options
 	owed     stream.Mode     // that a restarted droid did not take back, see Owed; "" for none
 }
 
 // New returns the state of a session of which droid has told nothing yet. followUp
-// is "" for the default, and switches whether the editor knows options that are switches.
-func New(followUp string, switches bool) State {
+// is "" for the default, switches whether the editor knows options that are switches, and narrow
+// whether it has little room for options.
+func New(followUp string, switches, narrow bool) State {
 	if followUp == "" {
 		followUp = Queue
 	}
-	return State{followUp: followUp, switches: switches}
+	return State{followUp: followUp, switches: switches, narrow: narrow}
 }
 
 // Settings are the settings as droid reported them last.
@@ -131,7 +133,7 @@ func (o *State) Updates() (updates []protocol.Update) {
 
 // ListUpdate tells the options.
 func (o *State) ListUpdate() protocol.ConfigOptionUpdate {
-	return protocol.ConfigOptionUpdate{SessionUpdate: "config_option_update", ConfigOptions: o.list()}
+	return protocol.ConfigOptionUpdate{SessionUpdate: "config_option_update", ConfigOptions: o.offered()}
 }
 
 // Modes are the modes for session/new, nil when droid does not tell its mode.
@@ -149,6 +151,18 @@ func (o *State) Modes() *protocol.SessionModes {
 
 // notOffered describes a current value that droid does not offer.
 const notOffered = "droid does not offer this value"
+
+// offered are the options that the editor is told. Where there is little room, those that slash commands
+// set as well stay away until somebody has changed them.
+func (o *State) offered() []protocol.ConfigOption {
+	list := o.list()
+	if !o.narrow {
+		return list
+	}
+	return slices.DeleteFunc(list, func(option protocol.ConfigOption) bool {
+		return option.ID == SpecModel && option.CurrentValue == sameModel || option.ID == FollowUp && option.CurrentValue == Queue
+	})
+}
 
 // list are all options of the session, with the values that droid has in this
 // version. What droid does not report is not offered.

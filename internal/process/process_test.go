@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,19 +17,7 @@ import (
 
 // fakeDroid is a droid that says nothing.
 func fakeDroid() *droid.Client {
-	in, stdin := io.Pipe()
-	stdout, out := io.Pipe()
-	go func() {
-		_ = fakedroid.Run(in, out, func(d *fakedroid.Droid) error {
-			for {
-				if _, err := d.AwaitPrompt(); err != nil {
-					return err
-				}
-			}
-		})
-		_ = in.CloseWithError(io.ErrClosedPipe)
-		_ = out.Close()
-	}()
+	stdout, stdin := fakedroid.Start(fakedroid.EachPrompt(func(*fakedroid.Droid, fakedroid.Prompt) error { return nil }))
 	return droid.NewClient(stdout, stdin, zap.NewNop())
 }
 

@@ -28,6 +28,7 @@ type ClientTraits struct {
 	ErrorDetails   bool // shows the details of an error, and not its message
 	PromptDetails  bool // does that with an error that ends a prompt; of others it shows the data as JSON
 	NoPromptErrors bool // takes an error that ends a prompt for an agent that did not start
+	NarrowOptions  bool // gives each option a field of its own, in little room
 	Login          bool // offers a login when a prompt fails for want of one
 }
 
@@ -72,7 +73,7 @@ var knownClients = map[string]ClientTraits{
 	"acp-ui": {OptionNames: true, NoDiffs: true},
 	// vscode-acp 0.2.0, seen; name read in src/core/ConnectionManager.ts. It
 	// writes to the disk beside a document with unsaved changes (read).
-	"vscode-acp-client": {OptionNames: true, NoDiffs: true, FilesOnDisk: true, ErrorMessage: true},
+	"vscode-acp-client": {OptionNames: true, NoDiffs: true, FilesOnDisk: true, ErrorMessage: true, NarrowOptions: true},
 	// agentic.nvim of November 2025, seen; name read in lua/agentic/acp/acp_client.lua,
 	// where it stands among the capabilities. Of a diff it shows the path. It writes to
 	// the disk beside a buffer with unsaved changes, and its reads lose a file's last

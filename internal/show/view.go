@@ -115,7 +115,7 @@ func (v *View) show(m Moment, ev quirks.Event) {
 			v.tell("The model's answer broke off and came again: above, what stands before “" + shorten(FirstLine(ev.Text), 60) + "” is void.")
 		}
 	case quirks.Notice:
-		if words := ProviderWords(ev.Text); isFailure(words) {
+		if words := ProviderWords(ev.Text); IsFailure(words) {
 			v.tell(words)
 		} else {
 			v.text(v.newID(), visible.Text(words), true) // such as "/NAME is running"

@@ -8,9 +8,13 @@ import (
 	"sync"
 )
 
-// isFailure reports whether a text begins with the status of an HTTP request that failed, as what
-// droid keeps of a model call does (0.99 to 0.225).
-func isFailure(text string) bool {
+// IsFailure reports whether a text tells a model call that failed, as droid keeps it: it begins with the
+// status of the HTTP request, or says that there was no connection (0.99 to 0.225).
+func IsFailure(text string) bool {
+	text = strings.TrimPrefix(text, "BYOK Error: ")
+	if strings.HasPrefix(text, "Connection error") {
+		return true
+	}
 	code, _, _ := strings.Cut(text, " ")
 	status, err := strconv.Atoi(code)
 	return err == nil && status >= 400 && status < 600

@@ -15,6 +15,7 @@ import (
 // Options are what the history does not tell.
 type Options struct {
 	CWD   string          // the session's directory
+	Named bool            // the page names it
 	Zone  *time.Location  // in which times are shown
 	Turns map[string]Turn // as far as they are known, by the id of the user's message
 }
@@ -70,11 +71,15 @@ func (b *builder) facts(info *stream.SessionInfo) []export.Fact {
 	if id := info.Settings.ModelID; id != nil {
 		model = b.model(*id)
 	}
+	directory := ""
+	if b.Named {
+		directory = b.CWD
+	}
 	facts := []export.Fact{
-		{Name: "Session", Value: info.SessionID},
-		{Name: "Directory", Value: b.CWD},
 		{Name: "Model at the time of export", Value: model},
 		{Name: "Tokens", Value: tokens(info.TokenUsage).String()},
+		{Name: "Session", Value: info.SessionID},
+		{Name: "Directory", Value: directory},
 	}
 	for _, m := range info.Messages {
 		if m.CreatedAt != 0 {
@@ -122,7 +127,11 @@ func (b *builder) event(ev quirks.Event) {
 	case quirks.ToolEnded:
 		b.ended(ev)
 	case quirks.Notice:
-		b.page.Note(show.ProviderWords(ev.Text))
+		if words := show.ProviderWords(ev.Text); show.IsFailure(words) {
+			b.page.Failure(words)
+		} else {
+			b.page.Note(words)
+		}
 	default:
 		b.page.Break()
 	}

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -126,12 +127,39 @@ func TestPatchesAsUnifiedDiffs(t *testing.T) {
 func TestCommands(t *testing.T) {
 	input := map[string]any{"command": "make <all>", "summary": "Build"}
 	page := pageOf(t, called(t, "Execute", input, "Error: Command failed (exit code: 3)\nout & err\n\n\n[Process exited with code 3]", true), Options{})
-	contains(t, page, `class="call bad" open`, ">Build<", "exit code 3", "make &lt;all&gt;", ">out &amp; err\n</pre>")
+	contains(t, page, `class="call bad" open`, ">Build<", "exit code 3", "make &lt;all&gt;", ">out &amp; err\n</span></pre>")
 	require.NotContains(t, page, "Process exited")
 	page = pageOf(t, called(t, "Execute", input, "\x1b[31mred\x1b[0m\n\n\n[Process exited with code 0]", false), Options{})
-	contains(t, page, `class="call" open`, "exit code 0", ">red\n</pre>")
+	contains(t, page, `class="call" open`, "exit code 0", ">red\n</span></pre>")
 	page = pageOf(t, called(t, "Execute", input, "Command timed out after 1s\nPartial output before timeout:\nhalf", false), Options{})
-	contains(t, page, "timed out", "Command timed out after 1s", ">half</pre>", "call bad")
+	contains(t, page, "timed out", "Command timed out after 1s", ">half</span></pre>", "call bad")
+}
+
+// The end of a long output decides, so that is what is shown, with how much there is.
+func TestLongOutput(t *testing.T) {
+	var text strings.Builder
+	for n := range 5000 {
+		fmt.Fprintf(&text, "line %d\n", n+1)
+	}
+	page := pageOf(t, called(t, "Execute", map[string]any{"command": "make"}, "Error: Command failed (exit code: 3)\n"+text.String()+"\n\n[Process exited with code 3]", true), Options{})
+	contains(t, page, `<details class="more"><summary>5,000 lines of output; the first 4,980</summary>`, "line 4980\n</pre></details>", `<pre tabindex="0" class="long end"><span>line 4981`, "line 5000")
+	require.Less(t, strings.Index(page, "exit code 3"), strings.Index(page, "line 1\n"))
+
+	page = pageOf(t, called(t, "Execute", map[string]any{"command": "get"}, "\x1b[32m 10 %\r 50 %\r\x1b[0m100 %\r\nlong line\rlon\nold old\r\x1b[Knew\n\n\n[Process exited with code 0]", false), Options{})
+	contains(t, page, ">100 %\nlong line\nnew\n</span></pre>")
+
+	kept := strings.Repeat("case\n", 30) + "[... 4943 lines skipped ...]\n" + strings.Repeat("case\n", 30)
+	page = pageOf(t, called(t, "Execute", map[string]any{"command": "make"}, kept+"\n\n[Process exited with code 0]", false), Options{})
+	contains(t, page, "<summary>61 lines are kept of the output; the first 41</summary>", "[... 4943 lines skipped ...]")
+}
+
+// A turn that failed looks like that.
+func TestFailedTurn(t *testing.T) {
+	for text, failed := range map[string]bool{"429 slow down": true, "BYOK Error: 401 no key": true, "Connection error.": true, "/review is running": false} {
+		page := pageOf(t, `[{"id":"u","role":"user","content":[{"type":"text","text":"go"}]},
+			{"id":"n","role":"system","visibility":"user_only","content":[{"type":"text","text":"`+text+`"}]}]`, Options{})
+		require.Equal(t, failed, strings.Contains(page, `<div class="failure"><b>The turn failed</b><p class="typed" dir="auto">`+text+`</p>`), text)
+	}
 }
 
 func TestPlansAndTasks(t *testing.T) {

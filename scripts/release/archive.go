@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// packed is a file in an archive.
+// packed is a file in an archive or a package.
 type packed struct {
 	Name string // with slashes
 	Mode int64
@@ -36,10 +36,7 @@ func (r *release) writeArchives() error {
 		if err != nil {
 			return err
 		}
-		files := []packed{{s.program(), 0o755, program}}
-		for _, e := range r.extras {
-			files = append(files, packed{e.Name, 0o644, e.Data})
-		}
+		files := append([]packed{{s.program(), 0o755, program}}, r.extras...)
 		pack := tarGz
 		if s.OS == "windows" {
 			pack = zipped

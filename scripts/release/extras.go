@@ -8,12 +8,6 @@ import (
 	"strings"
 )
 
-// extra is a file that goes beside the program into each archive.
-type extra struct {
-	Name string // in the archive, with slashes
-	Data []byte
-}
-
 // generated are the files that the program writes about itself.
 var generated = []struct {
 	name string
@@ -32,13 +26,13 @@ func (r *release) collectExtras() error {
 		if err != nil {
 			return err
 		}
-		r.extras = append(r.extras, extra{path.Base(name), data})
+		r.extras = append(r.extras, packed{path.Base(name), 0o644, data})
 	}
 	var err error
 	if r.parts, err = r.linked(); err != nil {
 		return err
 	}
-	r.extras = append(r.extras, extra{"THIRD_PARTY_LICENSES", notices(r.parts)})
+	r.extras = append(r.extras, packed{"THIRD_PARTY_LICENSES", 0o644, notices(r.parts)})
 	program, err := r.ours()
 	if err != nil {
 		return err
@@ -51,7 +45,7 @@ func (r *release) collectExtras() error {
 		if text == "" {
 			return fmt.Errorf("droid-acp %s wrote nothing", strings.Join(g.args, " "))
 		}
-		r.extras = append(r.extras, extra{g.name, []byte(text + "\n")})
+		r.extras = append(r.extras, packed{g.name, 0o644, []byte(text + "\n")})
 	}
 	return nil
 }

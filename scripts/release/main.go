@@ -62,7 +62,7 @@ type release struct {
 	stamp    stamp
 	work     string            // a temporary directory
 	programs map[system]string // the built programs
-	extras   []extra           // what goes beside them
+	extras   []packed          // what goes beside them into each archive
 	parts    []part            // what they are made of
 }
 

@@ -27,13 +27,6 @@ made by Factory. droid itself is not contained; it is installed on its own.`
 // docDir has what a package tells about itself.
 const docDir = "/usr/share/doc/droid-acp"
 
-// placed is a file of a .deb or .rpm.
-type placed struct {
-	at   string
-	mode int64
-	data []byte
-}
-
 // writeSystemPackages writes a .deb and a .rpm for each Linux.
 func (r *release) writeSystemPackages() error {
 	for _, s := range systems {
@@ -107,17 +100,17 @@ func (r *release) contents(s system, format string) (contents files.Contents, er
 	}
 	for i, p := range all {
 		source := filepath.Join(r.work, fmt.Sprintf("%s-%s-%d", format, s, i))
-		if err := writeFile(source, p.data, 0o644); err != nil {
+		if err := writeFile(source, p.Data, 0o644); err != nil {
 			return nil, err
 		}
-		add(source, p.at, p.mode)
+		add(source, p.Name, p.Mode)
 	}
 	return contents, nil
 }
 
 // placed are the files beside the program, at the places where the distributions of
 // that format look for them.
-func (r *release) placed(format string) (all []placed, err error) {
+func (r *release) placed(format string) (all []packed, err error) {
 	zsh, doc := "/usr/share/zsh/site-functions/_droid-acp", docDir+"/"
 	if format == "deb" {
 		zsh = "/usr/share/zsh/vendor-completions/_droid-acp"
@@ -145,16 +138,16 @@ func (r *release) placed(format string) (all []placed, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, placed{p.at, 0o644, data})
+		all = append(all, packed{p.at, 0o644, data})
 	}
 	if format != "deb" {
 		return all, nil
 	}
 	changes, err := gzipped([]byte(r.debianChangelog()))
 	return append(all,
-		placed{doc + "changelog.Debian.gz", 0o644, changes},
-		placed{doc + "copyright", 0o644, []byte(debianCopyright)},
-		placed{"/usr/share/lintian/overrides/droid-acp", 0o644, []byte(lintianOverrides)},
+		packed{doc + "changelog.Debian.gz", 0o644, changes},
+		packed{doc + "copyright", 0o644, []byte(debianCopyright)},
+		packed{"/usr/share/lintian/overrides/droid-acp", 0o644, []byte(lintianOverrides)},
 	), err
 }
 
