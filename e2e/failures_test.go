@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,46 @@ func TestModelBreaksOffOnce(t *testing.T) {
 		require.True(t, strings.HasSuffix(answer, whole))
 		if answer != whole {
 			require.Contains(t, strings.Join(seen, "\n"), "is void")
+		}
+	})
+}
+
+// What this agent says of itself is for the user: the model's next request has the prompt and
+// the answers, and no word of it.
+func TestNoticesStayOutOfTheModelsRequests(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		const back, whole = "The model is back.", "A whole answer, not a half."
+		model.On("down", modelserver.Step{Status: 500, Times: 2}, modelserver.Step{Text: back})
+		model.On("half", modelserver.Step{Text: "Half of an ", Delay: 50 * time.Millisecond, Break: true, Times: 1}, modelserver.Step{Text: whole})
+		model.On("nothing", modelserver.Step{})
+		model.On("and now", modelserver.Step{Text: "Now."})
+		c := startAgent(t, h)
+		s := c.open(h)
+		for _, prompt := range []string{"down", "half", "nothing", "/compact", "and now"} {
+			s.prompt(prompt).end(failureLimit)
+		}
+		var notices []string
+		c.mu.Lock()
+		for _, l := range c.lines {
+			if u, ok := asUpdate(l); ok && u.isNotice() {
+				notices = append(notices, strings.TrimSpace(u.text()))
+			}
+		}
+		c.mu.Unlock()
+		t.Logf("%q", notices)
+		require.GreaterOrEqual(t, len(notices), 3)
+		told := toldModel(model, "and now")
+		for _, notice := range notices {
+			words, _, _ := strings.Cut(notice, "\n")
+			quoted, err := json.Marshal(words[:min(40, len(words))])
+			require.NoError(t, err)
+			require.NotContains(t, told, strings.Trim(string(quoted), `"`))
+		}
+		require.Contains(t, told, "and now")
+		if h.version == oldestDroid { // it cannot compact without a login, so the conversation stands there
+			for _, said := range []string{"down", back, "half", whole} {
+				require.Contains(t, told, said)
+			}
 		}
 	})
 }

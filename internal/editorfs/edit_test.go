@@ -527,7 +527,7 @@ func TestSeveralFiles(t *testing.T) {
 // land at any moment of an edit. The disk has droid's text behind each edit all the same.
 func TestReloadsOnTheirWay(t *testing.T) {
 	listed, edits := 0, 0
-	for seed := range uint64(60) {
+	for _, seed := range seeds(60) {
 		for _, tabs := range []bool{false, true} {
 			bubble(t, func(o *testeditor.Options) {
 				var mu sync.Mutex

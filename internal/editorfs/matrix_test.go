@@ -22,7 +22,7 @@ func delays() map[string]func() time.Duration {
 	all := map[string]func() time.Duration{
 		"30ms": fixed(30 * time.Millisecond), "250ms": fixed(250 * time.Millisecond), "1500ms": fixed(1500 * time.Millisecond),
 	}
-	for _, seed := range []uint64{1, 2, 3, 4} {
+	for _, seed := range seeds(4) {
 		random := rand.New(rand.NewPCG(seed, seed))
 		ch := make(chan *rand.Rand, 1)
 		ch <- random
@@ -33,6 +33,17 @@ func delays() map[string]func() time.Duration {
 		}
 	}
 	return all
+}
+
+// seeds are numbers from 1 on, a quarter of them by -short.
+func seeds(n uint64) (list []uint64) {
+	if testing.Short() {
+		n /= 4
+	}
+	for seed := range n {
+		list = append(list, seed+1)
+	}
+	return list
 }
 
 // matrixCase is a file that droid edits.
