@@ -239,16 +239,6 @@ func TestInitialize(t *testing.T) {
 	})
 }
 
-func TestWithoutDroid(t *testing.T) {
-	t.Parallel()
-	h := newHome(t, newDroid, "http://127.0.0.1:9/v1")
-	h.droid = filepath.Join(h.dir, "no-such-droid")
-	c := startAgent(t, h).initialize()
-	_, err := c.call("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}})
-	require.NotNil(t, err)
-	require.Contains(t, err.Error(), "Install Factory's droid with `", "the error says how to install droid")
-}
-
 // What is no serving leaves stdout to people, and a usage error leaves it
 // empty.
 func TestFlags(t *testing.T) {

@@ -107,6 +107,9 @@ func inOneLine(screen string) string { return strings.Join(strings.Fields(screen
 func details(t *testing.T, err *rpcError) string {
 	t.Helper()
 	require.NotNil(t, err)
+	if err.Data == nil {
+		return err.Message
+	}
 	var data map[string]string
 	require.NoError(t, json.Unmarshal(err.Data, &data))
 	require.Len(t, data, 1, "Zed shows the text when it is alone")
@@ -123,9 +126,8 @@ func TestDoctorWithoutDroid(t *testing.T) {
 	want, _, _ := documented(t)
 	sameScreen(t, want, screen)
 
-	c := startAgent(t, home{dir: h.dir, work: h.work, droid: filepath.Join(h.dir, "no-such-droid"), env: h.env, version: newDroid}).initialize()
-	_, err := c.call("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}})
-	words := details(t, err)
+	c := startAgent(t, home{dir: h.dir, work: h.work, droid: filepath.Join(h.dir, "no-such-droid"), env: h.env, version: newDroid})
+	words := details(t, c.open(h).prompt("go").end(turnLimit).Err)
 	screen, _ = h.doctor(t, "--droid", filepath.Join(h.dir, "no-such-droid"))
 	for _, sentence := range strings.SplitAfter(strings.ReplaceAll(words, h.dir+"/", "~/"), ". ") {
 		require.Contains(t, inOneLine(screen), strings.TrimSpace(sentence))
@@ -148,7 +150,7 @@ func TestDoctorWithoutLogin(t *testing.T) {
 		end := startAgent(t, h).open(h).prompt("go").end(failureLimit)
 		words := details(t, end.Err)
 		require.Equal(t, codeAuth, end.Err.Code)
-		said, _, found := strings.Cut(words, " Afterwards send")
+		said, _, found := strings.Cut(strings.Replace(words, ", use the login that your editor offers for this agent, or", ", or", 1), " Afterwards send")
 		require.True(t, found, words)
 		for _, sentence := range strings.SplitAfter(said, ". ") {
 			require.Contains(t, inOneLine(screen), strings.TrimSpace(sentence))

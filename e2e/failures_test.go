@@ -229,7 +229,7 @@ func TestProviders(t *testing.T) {
 		require.NotNil(t, end.Err)
 		require.Contains(t, end.Err.Message, "model_authentication_failed")
 		require.Contains(t, end.Err.Message, "401 scripted 401", "the provider's words, without the JSON around them")
-		require.Contains(t, end.Err.Message, "apiKey", "the remedy")
+		require.Contains(t, end.Err.Error(), "apiKey", "the remedy")
 
 		turn := s.prompt("a long story")
 		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })

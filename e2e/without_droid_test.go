@@ -26,6 +26,7 @@ func TestSessionWithoutDroid(t *testing.T) {
 		end := s.prompt("say first").end(turnLimit)
 		require.NotNil(t, end.Err)
 		require.Contains(t, end.Err.Message, "droid_not_found")
+		require.Contains(t, end.Err.Error(), "Install Factory's droid with `", "what to do")
 		require.NoError(t, os.Symlink(droid, h.droid))
 		end = s.prompt("say first").end(turnLimit)
 		require.Equal(t, "end_turn", end.Stop, "%v", end.Err)

@@ -63,7 +63,7 @@ func TestFailedPromptsEndWithText(t *testing.T) {
 			require.Equal(t, "end_turn", ended(answer))
 			require.Contains(t, string(answer.Result), `"_meta":{"droid-acp":{"error":{"code":-32603,"message":"model_rate_limited: 429 slow down`)
 		}
-		require.Contains(t, strings.Join(e.updates(), "\n"), "notice: 429 slow down  \nThe provider limits requests")
+		require.Contains(t, strings.Join(e.updates(), "\n"), "notice: 429 slow down  \n  \nThe provider limits requests")
 		answer := e.call("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"audio","data":"AAAA","mimeType":"audio/wav"}]}`, e.session))
 		require.Equal(t, "end_turn", ended(answer), string(answer.Result))
 		require.Equal(t, "end_turn", e.run("next"))

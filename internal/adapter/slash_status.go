@@ -52,7 +52,7 @@ func statusCommand(r *slashRun, _ string) {
 		}
 		r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
 			s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), release, path, protocol, session, s.cwd, filesWay(s),
-			options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode(), s.options.FollowUp(), waits))
+			options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode().Title(), s.options.FollowUp(), waits))
 	})
 }
 

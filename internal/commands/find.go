@@ -81,6 +81,9 @@ func isTyped(skill droid.Skill) bool {
 // describe is a row of the menu. The sentences behind the first one tell a model when to use a skill.
 func describe(name, description, hint string) protocol.AvailableCommand {
 	sentence, _ := show.CutSentence(show.FirstLine(description))
+	if strings.HasPrefix(sentence, "Use when ") {
+		sentence = "" // so does this one
+	}
 	c := protocol.AvailableCommand{Name: protocol.Line(name), Description: protocol.Line(sentence)}
 	if c.Description == "" {
 		c.Description = protocol.Line(name)

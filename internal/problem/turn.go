@@ -34,14 +34,14 @@ func Turn(f *quirks.Failure, loginInEditor bool) *acp.RequestError {
 		if strings.Contains(advice, said) {
 			said = advice
 		} else {
-			said += "\n" + advice
+			said += "\n\n" + advice
 		}
 	}
 	if said == "" {
 		said = "droid ended the turn with the reason " + strconv.Quote(reason) + "."
 	}
 	if remedy := diagnosis.Model(reason); remedy != "" {
-		said += "\n" + remedy
+		said += "\n\n" + remedy
 	}
 	return Internal(reason, said)
 }

@@ -85,7 +85,7 @@ var knownClients = map[string]ClientTraits{
 	// acpx 0.19.1, read: takes the first option of a kind by policy; seen: it shows
 	// nothing of a call that waits but its title. It asks its user, or refuses, at each
 	// fs request as well (read).
-	"acpx": {FilesOnDisk: true},
+	"acpx": {FilesOnDisk: true, ErrorDetails: true},
 	// This program's own smoke test: takes the first option of a kind by policy.
 	"droid-acp smoke": {RequestContent: true, ErrorDetails: true},
 	// CodeCompanion 9.9.1 (Neovim), seen, and read in
