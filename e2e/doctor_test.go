@@ -148,7 +148,7 @@ func TestDoctorWithoutLogin(t *testing.T) {
 			sameScreen(t, want, screen)
 		}
 		end := startAgent(t, h).open(h).prompt("go").end(failureLimit)
-		words := details(t, end.Err)
+		words := strings.TrimPrefix(details(t, end.Err), "Authentication required: ")
 		require.Equal(t, codeAuth, end.Err.Code)
 		said, _, found := strings.Cut(strings.Replace(words, ", use the login that your editor offers for this agent, or", ", or", 1), " Afterwards send")
 		require.True(t, found, words)
