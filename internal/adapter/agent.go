@@ -16,6 +16,7 @@ import (
 
 	"droid-acp/internal/accounts"
 	"droid-acp/internal/bounded"
+	"droid-acp/internal/calllog"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
 	"droid-acp/internal/opening"
@@ -181,7 +182,7 @@ func (a *Agent) endSessions() error {
 func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 	began := time.Now()
 	result, err := a.serve(c)
-	a.logCall(c, began, result, err)
+	calllog.Call(a.log, c, began, result, err)
 	if err != nil {
 		err = problem.For(a.client, c.Method == acp.AgentMethodSessionPrompt, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/calllog"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
@@ -102,7 +103,7 @@ func (s *Session) backFromCopy(failed error, then func()) {
 	}
 	s.loadAgain(s.Context, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil && s.proc.Client() != nil {
-			s.log.Warn("droid does not go back from a copy; another one takes the session up", errorKind(err)...)
+			s.log.Warn("droid does not go back from a copy; another one takes the session up", calllog.Error(err)...)
 			s.retireDroid()
 		}
 		then()

@@ -7,6 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/accounts"
+	"droid-acp/internal/calllog"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/wire"
@@ -58,7 +59,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	a.openFiles(c.Context, a.usesEditorFiles(client))
 	a.greet(client)
 	a.opener.Spare.Prepare()
-	a.logClient(params.Info)
+	calllog.Client(a.log, params.Info)
 
 	return protocol.InitializeResult{
 		ProtocolVersion: acp.ProtocolVersionNumber,

@@ -6,6 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/calllog"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
@@ -127,7 +128,7 @@ func (p *userPrompt) acceptDetached() {
 	p.further = nil
 	began := time.Now()
 	p.answer = func(stop acp.StopReason, err *acp.RequestError) {
-		p.s.log.Info(turnEnded, ending(began, stop, err)...)
+		calllog.Turn(p.s.log, began, stop, err)
 		if err != nil {
 			p.s.tell(show.Message("The turn failed: " + err.Message))
 		}

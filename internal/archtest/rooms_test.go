@@ -32,6 +32,7 @@ var mayImport = map[string]string{
 	"internal/opening":      "internal/bounded internal/droid internal/droid/layer internal/droid/stream internal/files internal/instructions internal/options internal/paths internal/problem internal/store internal/trust internal/wsl",
 	"internal/threads":      "internal/bounded internal/links internal/store",
 	"internal/process":      "internal/droid internal/droid/stream internal/quirks",
+	"internal/calllog":      "internal/problem internal/protocol internal/sessionid internal/visible internal/wire",
 	"internal/usage":        "internal/droid/stream internal/protocol internal/quirks internal/transcript",
 	"internal/loading":      "internal/droid/stream internal/quirks",
 	"internal/commands":     "internal/droid internal/droid/stream internal/protocol internal/show",
@@ -69,7 +70,7 @@ var mayImport = map[string]string{
 	"internal/accounts":     "internal/login internal/protocol internal/quirks internal/visible internal/wire",
 	"internal/telling":      "internal/protocol internal/show internal/wire",
 	"internal/settings":     "internal/droid/stream",
-	"internal/adapter": "internal/accounts internal/bounded internal/child internal/commands internal/diagnosis " +
+	"internal/adapter": "internal/accounts internal/bounded internal/calllog internal/child internal/commands internal/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/editorfs internal/filecalls " +
 		"internal/files internal/hooks internal/instructions internal/links internal/loading internal/login " +
 		"internal/mcp internal/opening internal/options internal/owner internal/paths internal/problem " +

@@ -117,13 +117,16 @@ func TestTickComesWhenItIsDue(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		time.Sleep(8 * time.Second) // it is due 14 s after the beginning
+		synctest.Wait()
 		require.Empty(t, ticks)
 		events <- 2 // sooner than the timer that is set
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		require.Equal(t, []time.Duration{15 * time.Second}, ticks)
 		events <- 10
 		events <- 5 // moves back
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.Len(t, ticks, 2)
 		require.Equal(t, began.Add(15*time.Second+time.Hour-2*time.Second+5*time.Second), began.Add(ticks[1]))
 		o.Stop()

@@ -1,4 +1,7 @@
-package adapter
+// Package calllog writes what the log says, at the level info, of a client and its calls: who speaks with
+// this agent, which sessions are open, how turns ended, what was refused. It has no words of anybody's: of
+// an error its code, and the kind that programs know it by.
+package calllog
 
 import (
 	"cmp"
@@ -16,15 +19,11 @@ import (
 	"droid-acp/internal/wire"
 )
 
-// What the log says at the level info: who speaks with this agent, which sessions are open, how
-// turns ended, what was refused. It has no words of anybody's: of an error its code, and the
-// kind that programs know it by.
-
-// logClient notes who the client says that it is.
-func (a *Agent) logClient(info json.RawMessage) {
+// Client notes who the client says that it is, in its clientInfo.
+func Client(log *zap.Logger, info json.RawMessage) {
 	var client struct{ Name, Version string }
 	_ = json.Unmarshal(info, &client) // it need not say
-	a.log.Info("a client has connected", zap.String("client", brief(client.Name)), zap.String("version", brief(client.Version)))
+	log.Info("a client has connected", zap.String("client", brief(client.Name)), zap.String("version", brief(client.Version)))
 }
 
 // brief is the beginning of what a client calls something, in one line.
@@ -33,8 +32,8 @@ func brief(name string) string {
 	return string(letters[:min(len(letters), 80)])
 }
 
-// logCall notes how a call ended that began then, if it was a prompt, opened a session or failed.
-func (a *Agent) logCall(c *wire.Call, began time.Time, result any, err *acp.RequestError) {
+// Call notes how a call ended that began then, if it was a prompt, opened a session or failed.
+func Call(log *zap.Logger, c *wire.Call, began time.Time, result any, err *acp.RequestError) {
 	text, fields := "", []zap.Field(nil)
 	switch c.Method {
 	case acp.AgentMethodSessionPrompt:
@@ -45,7 +44,7 @@ func (a *Agent) logCall(c *wire.Call, began time.Time, result any, err *acp.Requ
 	if err != nil && text != turnEnded {
 		text, fields = "a request was refused", []zap.Field{zap.String("method", brief(c.Method))}
 	}
-	if text == "" || !a.log.Core().Enabled(zapcore.InfoLevel) {
+	if text == "" || !log.Core().Enabled(zapcore.InfoLevel) {
 		return
 	}
 	var about struct{ SessionID string }
@@ -60,23 +59,28 @@ func (a *Agent) logCall(c *wire.Call, began time.Time, result any, err *acp.Requ
 	if sessionid.Valid(about.SessionID) {
 		fields = append(fields, zap.String("session", about.SessionID))
 	}
-	a.log.Info(text, append(fields, ending(began, stop, err)...)...)
+	log.Info(text, append(fields, ending(began, stop, err)...)...)
 }
 
 // turnEnded is what the log says of each turn.
 const turnEnded = "turn ended"
 
+// Turn notes how a turn ended that began then.
+func Turn(log *zap.Logger, began time.Time, stop acp.StopReason, err *acp.RequestError) {
+	log.Info(turnEnded, ending(began, stop, err)...)
+}
+
 // ending is what the log says of how something ended that began then.
 func ending(began time.Time, stop acp.StopReason, err *acp.RequestError) []zap.Field {
-	fields := append(errorKind(err), zap.Float64("seconds", time.Since(began).Seconds()))
+	fields := append(Error(err), zap.Float64("seconds", time.Since(began).Seconds()))
 	if stop != "" {
 		fields = append(fields, zap.String("stopReason", string(stop)))
 	}
 	return fields
 }
 
-// errorKind is what a log says of an error.
-func errorKind(err *acp.RequestError) []zap.Field {
+// Error is what a log says of an error.
+func Error(err *acp.RequestError) []zap.Field {
 	if err == nil {
 		return nil
 	}
