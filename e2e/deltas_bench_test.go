@@ -193,9 +193,10 @@ func (s *speaker) memory() (kB float64) {
 	return kB
 }
 
-// turn is what was measured of one turn.
+// measured is what was measured of some turns.
 type measured struct{ first, wall, cpu, memory []float64 } // ms, ms, ms, MB
 
+// turn sends a prompt and measures until the line that ends its turn. It returns how many chunks came.
 func (m *measured) turn(s *speaker, marker, end string, prompt func()) (chunks int) {
 	s.b.Helper()
 	before, began := s.cpu(), time.Now()

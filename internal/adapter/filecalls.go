@@ -82,9 +82,7 @@ func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) {
 	}
 	saved := d.Before(ctx, job.Call.ID, job.Files)
 	for _, path := range saved {
-		s.Post(func() {
-			s.tell(show.Notice("Your unsaved changes in `" + path + "` were saved, since droid is to edit that file."))
-		})
+		s.Post(func() { s.tell(show.Saved(path)) })
 	}
 	if !job.Shown {
 		return

@@ -163,7 +163,7 @@ func (p *Process) Died(err error) {
 // LastCrash is why the last droid that died did so, nil when none has.
 func (p *Process) LastCrash() error { return p.crash }
 
-// Retire lets droid go. end, which blocks, ends it politely; left notes that it is gone.
+// Retire parts with droid. end, which blocks, ends it politely; ended notes that it is gone.
 func (p *Process) Retire() (end, ended func()) {
 	client, polite := p.droid, p.polite
 	p.retiring, p.droid, p.doomed = client, nil, false

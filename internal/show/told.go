@@ -1,6 +1,7 @@
 package show
 
 import (
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/visible"
@@ -54,6 +55,11 @@ func (Notice) UpdateKind() string       { return OwnWords }
 func (Message) UpdateKind() string      { return OwnWords }
 func (Echo) UpdateKind() string         { return OwnWords }
 func (Announcement) UpdateKind() string { return OwnWords }
+
+// Saved says that a file's unsaved changes were saved before droid edits it.
+func Saved(path string) Notice {
+	return Notice("Your unsaved changes in " + markdown.Code(visible.Line(path)) + " were saved, since droid is to edit that file.")
+}
 
 // Notices are several of them.
 func Notices(texts []string) (notices []Output) {

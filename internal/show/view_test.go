@@ -26,6 +26,7 @@ func TestTexts(t *testing.T) {
 	require.Equal(t, []string{"thought new-1: \\x1b[2K"}, short(d.Tell(Thought("\x1b[2K"))))
 	require.Equal(t, []string{"text new-2: \n\n\\x1b[2K"}, short(d.Tell(Message("\n\x1b[2K "))))
 	require.Empty(t, d.Tell(Message(" \n")))
+	require.Equal(t, []string{"notice new-3: \n\nYour unsaved changes in `` a`b ⏎ c `` were saved, since droid is to edit that file."}, short(d.Tell(Saved("a`b\nc"))))
 }
 
 // What has to be seen is kept apart from the model's words, also where a call stands

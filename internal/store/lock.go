@@ -6,9 +6,9 @@ import "time"
 // elsewhere (Store.MarkOpen), since the disk may take its time. It is not safe for concurrent
 // use; the zero value locks nothing.
 type Lock struct {
-	id      string // "" for none
-	release func() // nil until it is held
-	marked  time.Time
+	id      string    // "" for none
+	release func()    // nil until it is held
+	marked  time.Time // when somebody noted last that the session is open, as far as is known
 }
 
 // Is reports whether this is the session that is locked, or is to be.

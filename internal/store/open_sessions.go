@@ -23,8 +23,9 @@ const swept = 100
 
 // MarkOpen notes for all processes that a droid has this session open, so that none
 // deletes it. Several may hold it. It is held until release is called, or until
-// the process ends. The time of the note is that of who noted it last, see Marked. Where files cannot be locked (NFS without its lock service), nobody
-// sees it, and the log says so once. Nobody sees it either where droid keeps no sessions.
+// the process ends. The time of the note is that of who noted it last, see Marked. Where files
+// cannot be locked (NFS without its lock service), nobody sees it, and the log says so once.
+// Nobody sees it either where droid keeps no sessions.
 func (s *Store) MarkOpen(id string) (release func(), err error) {
 	if s.err == errNone {
 		return func() {}, nil
