@@ -41,6 +41,7 @@ func commands() []subcommand {
 		smokeCommand(),
 		doctorCommand(),
 		trustCommand(),
+		viaCommand(),
 		installDroidCommand(),
 		manCommand(),
 		versionCommand(),

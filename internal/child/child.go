@@ -39,8 +39,9 @@ type Command struct {
 	Dir  string   // "" for ours
 	Env  []string // nil for ours
 
-	NoInput bool // its stdin is empty
-	Merged  bool // its stderr goes where its stdout goes
+	Stderr  io.Writer // gets what it writes there, beside the tail, and must not block; nil for nobody
+	NoInput bool      // its stdin is empty
+	Merged  bool      // its stderr goes where its stdout goes
 	// Tree makes more than the group end. What is left in the group has a second to end
 	// by itself, and when the program is told to end, all that it started ends, too, also
 	// in groups of their own. Terminate asks the program alone.
@@ -127,7 +128,7 @@ func Start(c Command) (*Process, error) {
 		return nil, err
 	}
 	go p.follow()
-	go p.readStderr()
+	go p.readStderr(c.Stderr)
 	return p, nil
 }
 
@@ -254,10 +255,14 @@ func exitOf(state *os.ProcessState, err error) Exit {
 	return Exit{Code: state.ExitCode(), Signal: signalName(state), Text: state.String()}
 }
 
-func (p *Process) readStderr() {
+func (p *Process) readStderr(too io.Writer) {
 	defer close(p.stderrRead)
-	_, _ = io.Copy(&p.stderr, p.stderrPipe) // what cannot be read is not known
-	_ = p.stderrPipe.Close()                // read only
+	var to io.Writer = &p.stderr
+	if too != nil {
+		to = io.MultiWriter(to, too)
+	}
+	_, _ = io.Copy(to, p.stderrPipe) // what cannot be read is not known
+	_ = p.stderrPipe.Close()         // read only
 }
 
 // Terminate asks the program and its group to end; Command.Tree: the program alone. On

@@ -41,12 +41,12 @@ func (c *Call) Respond(result any, e *Error) {
 		return
 	}
 	if e != nil {
-		c.conn.respond(r, encodeError(r.id, e))
+		c.conn.respond(r, EncodeError(r.id, e))
 		return
 	}
 	line, err := encodeResult(r.id, result)
 	if err != nil {
-		line = encodeError(r.id, NewError(codeInternalError, kindInternal, "the result could not be encoded: "+err.Error()))
+		line = EncodeError(r.id, mistake("the result could not be encoded: "+err.Error()))
 	}
 	c.conn.respond(r, line)
 }
@@ -68,7 +68,7 @@ func (c *Call) handle() {
 type Response struct {
 	conn   *Conn
 	id     json.RawMessage
-	key    string // see idKey
+	key    string // see IDKey
 	cancel context.CancelFunc
 
 	// The state's.

@@ -196,12 +196,13 @@ func TestPanicEndsTheRequestAlone(t *testing.T) {
 		lines := p.got()
 		require.Len(t, lines, 4)
 		for i, want := range []string{
-			"internal_error: droid-acp failed while handling panic: test. The details are in its log; please report this.",
-			"internal_error: droid-acp failed while handling result: encoding.",
-			"internal_error: the result could not be encoded: json: unsupported type: chan int",
+			"droid-acp failed while handling panic: test. The details are in its log; please report this.",
+			"droid-acp failed while handling result: encoding.",
+			"the result could not be encoded: json: unsupported type: chan int",
 		} {
 			require.Contains(t, lines[i], want)
 			require.Contains(t, lines[i], `"code":-32603`)
+			require.Contains(t, lines[i], `"data":{"kind":"internal_error"}`, "and nothing twice")
 		}
 		require.Equal(t, response("3", `"result":"fine"`), lines[3])
 		logged := p.log.All()

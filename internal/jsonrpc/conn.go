@@ -160,7 +160,7 @@ func (c *Conn) take(it item) {
 	case it.refusal != nil && c.options.Refused != nil:
 		c.options.Refused(it.refusal)
 	case it.refusal != nil:
-		_, _ = c.out.Put(encodeError(it.ID, it.refusal)) // a peer that is gone needs no answer
+		_, _ = c.out.Put(EncodeError(it.ID, it.refusal)) // a peer that is gone needs no answer
 	case it.call != nil:
 		go it.call.handle()
 	default:
@@ -171,10 +171,10 @@ func (c *Conn) take(it item) {
 // read reads until the input ends.
 func (c *Conn) read() {
 	defer c.update((*state).end)
-	var long *outline
-	lines := NewLines(c.in, c.options.MaxLine, func(piece []byte) { long.read(piece) })
+	var long *Outline
+	lines := NewLines(c.in, c.options.MaxLine, func(piece []byte) { long.Read(piece) })
 	for {
-		long = new(outline)
+		long = new(Outline)
 		line, err := lines.Next()
 		var tooLong *TooLongError
 		switch {
@@ -191,11 +191,11 @@ func (c *Conn) read() {
 
 // hear queues what a line is. It reports false when nothing more takes effect. A panic is
 // logged, and the answer to the line.
-func (c *Conn) hear(line []byte, long *outline) (more bool) {
+func (c *Conn) hear(line []byte, long *Outline) (more bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.logPanic("panic where a line is read", p)
-			more = c.arriveAll(refuseLine(line, PanicError(p)))
+			more = c.arriveAll(refuseLine(line, panicError("", p)))
 		}
 	}()
 	return c.arriveAll(judge(line, long))
@@ -239,7 +239,7 @@ func (c *Conn) arrive(it item) bool {
 func (c *Conn) newCall(f frame) *Call {
 	call := &Call{Context: c.ctx, Method: f.Method, Params: f.Params, conn: c}
 	if f.ID != nil {
-		call.Response = &Response{conn: c, id: f.ID, key: idKey(f.ID)}
+		call.Response = &Response{conn: c, id: f.ID, key: IDKey(f.ID)}
 		call.Context, call.Response.cancel = context.WithCancel(c.ctx)
 	}
 	return call
@@ -254,7 +254,7 @@ func (c *Conn) cancelRequest(params json.RawMessage) {
 		return
 	}
 	var requests []*Response
-	c.update(func(s *state) { requests = s.withID(idKey(p.RequestID)) })
+	c.update(func(s *state) { requests = s.withID(IDKey(p.RequestID)) })
 	for _, r := range requests {
 		r.cancel()
 	}

@@ -16,7 +16,7 @@ const (
 	codeInternalError  = -32603
 )
 
-// kindInternal begins the message of an error that is a mistake in this program.
+// kindInternal is the kind of an error that is a mistake in this program.
 const kindInternal = "internal_error"
 
 // Error is the error of a response. Its fields are those of the SDK's acp.RequestError,
@@ -60,23 +60,33 @@ var ErrGone = errors.New("the connection ended before the answer")
 // in one line, as JSON-RPC wants a short sentence there; its data has the text as
 // it stands.
 func NewError(code int, title, text string) *Error {
-	line := visible.Line(strings.Join(strings.Fields(text), " "))
-	return &Error{Code: code, Message: title + ": " + line, Data: Details(text)}
+	return &Error{Code: code, Message: title + ": " + inOneLine(text), Data: Details(text)}
 }
 
-// Details are the data of an error. Zed shows them as they stand, provided that
-// they have this one key.
+// InternalError makes an error response of what went wrong, for which kind is the word for programs.
+// Its message is text in one line; its data has the word, and the text as it stands.
+func InternalError(kind, text string) *Error {
+	data := Details(text)
+	data["kind"] = visible.Line(kind)
+	return &Error{Code: codeInternalError, Message: inOneLine(text), Data: data}
+}
+
+// inOneLine is a text in one line that is safe to show.
+func inOneLine(text string) string { return visible.Line(strings.Join(strings.Fields(text), " ")) }
+
+// Details are the data of an error.
 func Details(text string) map[string]string {
 	return map[string]string{"details": visible.Text(text)}
 }
 
-// PanicError tells the peer of a panic in this program.
-func PanicError(p any) *Error { return panicError("", p) }
+// mistake tells the peer of a mistake in this program, in words that stand in the message alone.
+func mistake(text string) *Error {
+	return &Error{Code: codeInternalError, Message: visible.Line(text), Data: map[string]string{"kind": kindInternal}}
+}
 
-// panicError is PanicError with what was being done, as in " while handling m".
+// panicError tells the peer of a panic. doing is what was being done, as in " while handling m".
 func panicError(doing string, p any) *Error {
-	return NewError(codeInternalError, kindInternal,
-		fmt.Sprintf("droid-acp failed%s: %v. The details are in its log; please report this.", doing, p))
+	return mistake(fmt.Sprintf("droid-acp failed%s: %v. The details are in its log; please report this.", doing, p))
 }
 
 // malformed refuses a line that is no message.

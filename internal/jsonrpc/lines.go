@@ -64,6 +64,15 @@ func (l *Lines) Next() ([]byte, error) {
 	return text, nil
 }
 
+// Waiting reports whether the next line has been read already.
+func (l *Lines) Waiting() bool {
+	read, _ := l.r.Peek(l.r.Buffered()) // it reads nothing, so it does not fail
+	return bytes.IndexByte(read, '\n') >= 0
+}
+
+// Buffered is how many bytes behind the last line have been read already.
+func (l *Lines) Buffered() int { return l.r.Buffered() }
+
 // Owned reports whether the slice that Next returned stays valid.
 func (l *Lines) Owned() bool { return l.long }
 

@@ -21,7 +21,7 @@ func readThrough(t *testing.T, input io.Reader) (passed []string, answers []stri
 	for _, it := range c.state.waiting {
 		switch {
 		case it.refusal != nil:
-			answers = append(answers, string(bytes.TrimSpace(encodeError(it.ID, it.refusal))))
+			answers = append(answers, string(bytes.TrimSpace(EncodeError(it.ID, it.refusal))))
 		case it.call != nil:
 			var params any
 			if it.call.Params != nil {
@@ -31,7 +31,7 @@ func readThrough(t *testing.T, input io.Reader) (passed []string, answers []stri
 			require.NoError(t, err)
 			passed = append(passed, string(bytes.TrimSpace(line)))
 		case it.Error != nil:
-			passed = append(passed, string(bytes.TrimSpace(encodeError(it.ID, it.Error))))
+			passed = append(passed, string(bytes.TrimSpace(EncodeError(it.ID, it.Error))))
 		default:
 			line, err := encodeResult(it.ID, it.Result)
 			require.NoError(t, err)

@@ -55,9 +55,9 @@ func (f *frame) answerID() json.RawMessage {
 	return f.ID
 }
 
-// idKey is the same for an id however its text is escaped, and not the same for a text
+// IDKey is the same for an id however its text is escaped, and not the same for a text
 // and a number.
-func idKey(id json.RawMessage) string {
+func IDKey(id json.RawMessage) string {
 	var text string
 	if json.Unmarshal(id, &text) == nil {
 		return `"` + text
@@ -83,9 +83,9 @@ func encodeResult(id json.RawMessage, result any) ([]byte, error) {
 	}{"2.0", id, result})
 }
 
-// encodeError is an error response. An id that is not known is nil, and null in it. Data
-// that cannot be encoded is left out.
-func encodeError(id json.RawMessage, e *Error) []byte {
+// EncodeError is the line of an error response, with its end. An id that is not known is
+// nil, and null in it. Data that cannot be encoded is left out.
+func EncodeError(id json.RawMessage, e *Error) []byte {
 	response := struct {
 		JSONRPC string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`

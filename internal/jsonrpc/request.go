@@ -75,7 +75,7 @@ func (c *Conn) Request(ctx context.Context, method string, params any) (json.Raw
 // answered takes the peer's answer to a request of our own.
 func (c *Conn) answered(f frame) {
 	var p *Pending
-	c.update(func(s *state) { p = s.settle(idKey(f.ID)) })
+	c.update(func(s *state) { p = s.settle(IDKey(f.ID)) })
 	switch {
 	case p == nil:
 		c.log.Debug("an answer that nobody waits for", zap.ByteString("id", f.ID))

@@ -109,7 +109,7 @@ func TestPanicWhereALineIsRead(t *testing.T) {
 		p.read()
 		p.send(`{"jsonrpc":"2.0","id":7,"method":"m"}`)
 		require.Len(t, p.got(), 1)
-		require.Contains(t, p.got()[0], `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"internal_error: droid-acp failed: assignment`)
+		require.Contains(t, p.got()[0], `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"droid-acp failed: assignment`)
 		require.Len(t, p.log.All(), 1)
 		require.Contains(t, p.log.All()[0].ContextMap()["stack"], "conn.go")
 		_, got := p.ask("next")

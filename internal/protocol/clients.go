@@ -21,6 +21,7 @@ type ClientTraits struct {
 	NoDiffs        bool // shows no diff of a call that waits: a file would be changed unseen
 	OwnCommand     bool // shows the command in the input of a call by itself: it would stand there twice
 	FilesOnDisk    bool // its fs methods may damage files, ask the user again, or know no more than the disk
+	TellsUnsaved   bool // though files stay on the disk: its fs/read_text_file has unsaved text, and asks nobody
 	MindsTimes     bool // asks its user when a file's time is not the one that it saw last
 	FirstTitle     bool // keeps the first title of a call, which would say nothing
 	StoppedAgain   bool // sends a prompt that its user stopped once more, before the next one, which would do it again
@@ -28,6 +29,9 @@ type ClientTraits struct {
 	ErrorDetails   bool // shows the details of an error, and not its message
 	PromptDetails  bool // does that with an error that ends a prompt; of others it shows the data as JSON
 	NoPromptErrors bool // takes an error that ends a prompt for an agent that did not start
+	PromptsAlone   bool // shows nothing that it is told while no prompt runs, or no longer once the next one was answered
+	ErrorBehind    bool // puts an error that ends a prompt behind what was said last, in that line
+	NoUserMessages bool // shows no message of the user's that it is told, as of a session that it loads
 	NarrowOptions  bool // gives each option a field of its own, in little room
 	Login          bool // offers a login when a prompt fails for want of one
 }
@@ -72,8 +76,10 @@ var knownClients = map[string]ClientTraits{
 	// acp-ui 0.1.15, seen; name read in src/stores/session.ts.
 	"acp-ui": {OptionNames: true, NoDiffs: true},
 	// vscode-acp 0.2.0, seen; name read in src/core/ConnectionManager.ts. It
-	// writes to the disk beside a document with unsaved changes (read).
-	"vscode-acp-client": {OptionNames: true, NoDiffs: true, FilesOnDisk: true, ErrorMessage: true, NarrowOptions: true},
+	// writes to the disk beside a document with unsaved changes, and reads what the document has (read in
+	// src/handlers/FileSystemHandler.ts).
+	// The next answer stands in place of what came while no prompt runs, and below its prompt once more (seen).
+	"vscode-acp-client": {PromptsAlone: true, OptionNames: true, NoDiffs: true, FilesOnDisk: true, TellsUnsaved: true, ErrorMessage: true, NarrowOptions: true},
 	// agentic.nvim of November 2025, seen; name read in lua/agentic/acp/acp_client.lua,
 	// where it stands among the capabilities. Of a diff it shows the path. It writes to
 	// the disk beside a buffer with unsaved changes, and its reads lose a file's last
@@ -93,8 +99,9 @@ var knownClients = map[string]ClientTraits{
 	// options of a kind its key takes the last. It holds back calls that wait. Each write
 	// into an open buffer adds an empty line at the end, and replaces what was unsaved
 	// there (seen). What its user stopped stands before the next prompt, block by block (19.22, seen twice; read in
-	// Chat:done).
-	"CodeCompanion.nvim": {OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
+	// Chat:done). An update while no prompt runs goes nowhere (read in lua/codecompanion/acp/init.lua). The fence
+	// of an error begins on the line of a message before it (seen; read in acp/handler.lua).
+	"CodeCompanion.nvim": {PromptsAlone: true, ErrorBehind: true, OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
 	// avante (Neovim) does the same and gives itself no name.
 
 	// JetBrains' editors, each with its own name behind the dot and a member "type" beside it: read in a
@@ -107,8 +114,9 @@ var unknown = ClientTraits{AtItsWord: true, RequestContent: true}
 
 // nameless are clients that give themselves no name, avante among them, whose fs methods
 // lose last newlines, and do not answer while a buffer has unsaved changes (seen). What such a client
-// shows of an error is not known: all that there is, is in the message.
-var nameless = ClientTraits{FilesOnDisk: true, ErrorMessage: true}
+// shows of an error is not known: all that there is, is in the message. avante ends a message where a prompt is sent
+// alone, and leaves out the user's of a session that it loads (seen; read in lua/avante/llm.lua).
+var nameless = ClientTraits{FilesOnDisk: true, ErrorMessage: true, NoUserMessages: true}
 
 // ReadTraits are the traits of the client that sent this clientInfo, or has it
 // among its capabilities.

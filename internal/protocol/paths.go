@@ -1,7 +1,7 @@
 package protocol
 
 import (
-	"encoding/json"
+	"sync"
 
 	"droid-acp/internal/paths"
 )
@@ -14,13 +14,13 @@ func block(at string) string { return at + ".uri:uri " + at + ".resource.uri:uri
 
 // toolCall are the places in a tool call, or in what is new of one.
 func toolCall(at string) string {
-	return at + ".locations[].path " + at + ".content[].path " + block(at+".content[].content") + at + "._meta.terminal_info.cwd " + paths.Input(at+".rawInput@name")
+	return at + ".locations[].path " + at + ".content[].path " + block(at+".content[].content") + at + "._meta.terminal_info.cwd "
 }
 
 // pathsOf are the places in ACP's messages that name files, by method, that of a result
-// with ".result" behind it. See paths.Walk for how they are written.
+// with ".result" behind it. See paths.NewPlaces for how they are written.
 var pathsOf = map[string]string{
-	"initialize.result":          "authMethods[]._meta.terminal-auth.command:program",
+	"initialize.result":          "authMethods[]._meta.terminal-auth:command",
 	"session/new":                opening,
 	"session/load":               opening,
 	"session/resume":             opening,
@@ -37,14 +37,17 @@ var pathsOf = map[string]string{
 	"_droid/state.result":        "cwd",
 	"_droid/export":              "path",
 	"_droid/export.result":       "path",
-	"_droid/messages.result":     paths.Blocks("messages[].content[]"),
 }
 
-// Paths calls f with each path and file URI in the params of a message, or in its result
-// with ".result" behind the method, and returns them with what f returns in its place. f
-// gets where it stands and what: paths.File, paths.URI, paths.Program or paths.Patch. What
-// names files in words (titles, texts, terminals' output) is not known here, nor is
-// the rawInput of a call that comes without the tool's name.
-func Paths(method string, message json.RawMessage, f func(place, kind, value string) string) json.RawMessage {
-	return paths.Walk(message, pathsOf[method], f)
-}
+var places = sync.OnceValue(func() map[string]*paths.Places {
+	all := make(map[string]*paths.Places, len(pathsOf))
+	for method, of := range pathsOf {
+		all[method] = paths.NewPlaces(of)
+	}
+	return all
+})
+
+// Places are the places of paths and file URIs in the params of a message, or in its result
+// with ".result" behind the method; nil where there are none. What names files in words
+// (titles, texts, terminals' output) is not known here, nor is a tool's raw input.
+func Places(method string) *paths.Places { return places()[method] }

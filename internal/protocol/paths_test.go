@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -72,9 +73,9 @@ func schemaPaths(t *testing.T, file string) map[string][]string {
 	return found
 }
 
-// notInTheSchema are places that the schema does not say to be paths: extensions, what is
-// a program, and inputs of tools.
-var notInTheSchema = regexp.MustCompile(`^terminal/create command$|^_|_meta|rawInput`)
+// notInTheSchema are places that the schema does not say to be paths: extensions, and what
+// is a program.
+var notInTheSchema = regexp.MustCompile(`^terminal/create command$|^_|_meta`)
 
 // TestEveryPathOfACPIsKnown: a path that the schema gets is noticed.
 func TestEveryPathOfACPIsKnown(t *testing.T) {
@@ -115,10 +116,10 @@ func TestPathsAreDocumented(t *testing.T) {
 	require.True(t, strings.Contains(string(text), "\n"+rows.String()+"\n"), "docs/acp.md lacks these rows:\n%s", rows.String())
 }
 
-func TestPaths(t *testing.T) {
+func TestPlaces(t *testing.T) {
 	const update = `{"sessionId":"/s","update":{"sessionUpdate":"tool_call","name":"Edit","title":"Edit /a","rawInput":{"file_path":"/a"},"locations":[{"path":"/a"}],` +
 		`"content":[{"type":"diff","path":"/a","newText":"/a"},{"type":"content","content":{"type":"resource_link","uri":"file:///a","name":"/a"}}]}}`
-	got := Paths("session/update", json.RawMessage(update), func(_, _, value string) string { return strings.Replace(value, "/a", "/b", 1) })
-	require.JSONEq(t, strings.NewReplacer(`path":"/a`, `path":"/b`, `file:///a`, `file:///b`).Replace(update), string(got))
-	require.Equal(t, update, string(Paths("session/set_mode", json.RawMessage(update), nil)))
+	got := Places("session/update").Rewrite([]byte(update), 0, func(_, _ string, value []byte) []byte { return bytes.Replace(value, []byte("/a"), []byte("/b"), 1) })
+	require.Equal(t, strings.NewReplacer(`{"path":"/a`, `{"path":"/b`, `diff","path":"/a`, `diff","path":"/b`, `file:///a`, `file:///b`).Replace(update), string(got))
+	require.Nil(t, Places("session/set_mode"))
 }

@@ -74,9 +74,11 @@ func NewError(code int, title, text string) *acp.RequestError {
 	return (*acp.RequestError)(jsonrpc.NewError(code, title, text))
 }
 
+// InternalError makes an error response of what went wrong, see jsonrpc.InternalError.
+func InternalError(kind, text string) *acp.RequestError {
+	return (*acp.RequestError)(jsonrpc.InternalError(kind, text))
+}
+
 // Details are the data of an error. Zed shows them as they stand, provided that
 // they have this one key.
 func Details(text string) map[string]string { return jsonrpc.Details(text) }
-
-// PanicError tells the editor of a panic in this program.
-func PanicError(p any) *acp.RequestError { return (*acp.RequestError)(jsonrpc.PanicError(p)) }

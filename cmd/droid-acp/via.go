@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"droid-acp/internal/settings"
+	"droid-acp/internal/via"
+)
+
+// viaCommand is the command that an editor starts in place of an agent that runs elsewhere.
+func viaCommand() subcommand {
+	c := subcommand{
+		Command: &cobra.Command{
+			Use: "via [flags] -- COMMAND [ARG]...", Args: needsCommand,
+			Short: "Serve an agent that runs on another machine, in a container or in WSL",
+			Long: "It runs COMMAND, such as ssh HOST droid-acp or docker exec -i CONTAINER droid-acp, and passes ACP's messages on between it and the editor. " +
+				"Paths and file URIs become those of the other side wherever ACP's types have them, never in texts. Without --map both sides have the same paths. " +
+				"COMMAND is started as it stands, without a shell.\n\n" +
+				"Exit codes: 0 the editor has gone, 1 the far side was not reached or has ended, 2 wrong usage.",
+		},
+		reads: []string{settings.LogFile, settings.LogLevel},
+		own: []settings.Setting{
+			{Name: "map", Kind: settings.Texts, Value: "LOCAL=REMOTE", Does: "a directory of this machine and the one that it is at the far side; the longest one counts, and what is in none is refused"},
+			{Name: "copy", Kind: settings.Switch, Does: "put this program at the far side first, where COMMAND starts it (a path that ends in /droid-acp), unless it is there; it needs dd, chmod, mv and sha256sum there"},
+			{Name: "binary", Kind: settings.File, Value: "FILE", Unset: "this program", Does: "the droid-acp that --copy puts there, where the far side is another system"},
+		},
+		run: runVia,
+	}
+	c.Flags().SetInterspersed(false) // the flags behind COMMAND are its own
+	return c
+}
+
+func needsCommand(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("via needs the command that runs the agent, such as ssh HOST droid-acp")
+	}
+	return nil
+}
+
+func runVia(c *call) int {
+	home, _ := os.UserHomeDir() // without one a ~ is no path
+	maps, err := via.ReadMaps(c.values.Strings("map"), home)
+	if err != nil {
+		return usageError(c.stderr, err, "via")
+	}
+	binary, err := c.copied()
+	if err != nil {
+		return usageError(c.stderr, err, "via")
+	}
+	log, closeLog, err := c.logger(c.stderr)
+	if err != nil {
+		return usageError(c.stderr, err, "via")
+	}
+	defer closeLog()
+	c.logStart(log)
+	for _, sentence := range c.unknownVariables {
+		log.Warn(sentence)
+	}
+	limitMemory()
+	runtime.GOMAXPROCS(1) // it copies lines; to wake other processors for that costs half as much again
+	words := newLogWriter(c.stderr, func(n int) []byte {
+		return fmt.Appendf(nil, "droid-acp via: %d pieces of what the far side wrote to stderr were lost here, because nobody read them in time\n", n)
+	})
+	relay := via.New(via.Options{
+		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Copy: binary, ByHand: onTerminal(c.stdin), Version: version(), Log: log,
+	})
+	c.leaving.onHurry(relay.Kill)
+	err = relay.Run(c.leaving.ctx)
+	words.close()
+	var ended *via.Failure
+	switch {
+	case err == nil, errors.As(err, &ended) && ended.Code == 0 && onTerminal(c.stdin): // a login, run by hand
+		return exitOK
+	}
+	fmt.Fprintf(c.stderr, "droid-acp via: %v\n", err)
+	return exitFailed
+}
+
+// copied is the droid-acp that is to be copied to the far side, "" for none.
+func (c *call) copied() (string, error) {
+	binary := c.values.String("binary")
+	switch {
+	case c.values.Bool("copy") && binary == "":
+		self, err := os.Executable()
+		return self, errors.Join(err, via.CheckCopy(c.args))
+	case c.values.Bool("copy"):
+		return binary, via.CheckCopy(c.args)
+	case binary != "":
+		return "", errors.New("--binary is what --copy copies, and --copy is not there")
+	}
+	return "", nil
+}

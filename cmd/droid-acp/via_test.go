@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Each wrong call of via is told with what is right.
+func TestViaUsage(t *testing.T) {
+	for args, want := range map[string]string{
+		"via":                        "droid-acp: via needs the command that runs the agent, such as ssh HOST droid-acp",
+		"via --map /a=/b --":         "droid-acp: via needs the command that runs the agent, such as ssh HOST droid-acp",
+		"via --map /a -- ssh h":      `droid-acp: the map "/a" has no =: it must be LOCAL=REMOTE`,
+		"via --map /a=~/b -- ssh h":  `has a ~ behind the =`,
+		"via --nonsense -- ssh host": "droid-acp: unknown flag: --nonsense",
+	} {
+		r := command("", strings.Fields(args)...)
+		require.Equal(t, exitUsage, r.code, args)
+		require.Contains(t, r.stderr, want)
+		require.Contains(t, r.stderr, "Run `droid-acp via --help` for the usage.")
+		require.Empty(t, r.stdout)
+	}
+}
+
+// The editor gets the reason on its request, and its log on stderr.
+func TestViaFails(t *testing.T) {
+	r := command(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`+"\n", "via", "--map", "~/src=/src", "no-such-program", "--flag", "-x")
+	require.Equal(t, exitFailed, r.code)
+	require.Contains(t, r.stdout, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The program no-such-program is not on this machine, or not in the PATH that the editor starts programs with.`)
+	require.Contains(t, r.stdout, `"kind":"far_no_command"`)
+	require.Contains(t, r.stderr, "droid-acp via: The program no-such-program is not on this machine")
+}

@@ -1,0 +1,265 @@
+// Package rawjson reads JSON without decoding or copying it: the fields of an object, the
+// extent of a value, the text that a string stands for. It expects JSON that json.Valid
+// accepts; of other JSON it reads something, and ends.
+package rawjson
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Scanner walks the fields of one object.
+//
+// It exists for text deltas: encoding/json spends several times as long on the
+// envelope as on the text.
+type Scanner struct {
+	data []byte
+	pos  int
+}
+
+// Fields starts on data, which must be one valid JSON value. ok is false
+// when that is no object.
+func Fields(data []byte) (s Scanner, ok bool) {
+	i := SkipSpace(data, 0)
+	if i == len(data) || data[i] != '{' {
+		return Scanner{}, false
+	}
+	return Scanner{data: data, pos: i + 1}, true
+}
+
+// Next returns the next field: its name without quotes and its raw value. Both
+// alias the data.
+func (s *Scanner) Next() (name, value []byte, ok bool) {
+	i := SkipSpace(s.data, s.pos)
+	if i < len(s.data) && s.data[i] == ',' {
+		i = SkipSpace(s.data, i+1)
+	}
+	if i >= len(s.data) || s.data[i] != '"' {
+		return nil, nil, false
+	}
+	end := SkipString(s.data, i)
+	name = s.data[i+1 : end-1]
+	if bytes.IndexByte(name, '\\') >= 0 {
+		name = []byte(Unquote(s.data[i:end]))
+	}
+	i = SkipSpace(s.data, end)
+	i = SkipSpace(s.data, i+1) // the colon
+	end = SkipValue(s.data, i)
+	s.pos = end
+	return name, s.data[i:end], true
+}
+
+// SkipSpace returns the index behind the white space at i.
+func SkipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
+		i++
+	}
+	return i
+}
+
+// SkipString returns the index behind the string that begins at i.
+func SkipString(b []byte, i int) int {
+	i++
+	for {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return len(b)
+		}
+		slashes := 0
+		for k := i + n - 1; k >= i && b[k] == '\\'; k-- {
+			slashes++
+		}
+		i += n + 1
+		if slashes%2 == 0 {
+			return i
+		}
+	}
+}
+
+// SkipValue returns the index behind the value that begins at i.
+func SkipValue(b []byte, i int) int {
+	if i >= len(b) {
+		return len(b)
+	}
+	switch b[i] {
+	case '"':
+		return SkipString(b, i)
+	case '{', '[':
+		return skipNested(b, i)
+	}
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case ',', ']', '}', ' ', '\t', '\r', '\n':
+			return i
+		}
+	}
+	return i
+}
+
+func skipNested(b []byte, i int) int {
+	depth := 0
+	for i < len(b) {
+		switch b[i] {
+		case '"':
+			i = SkipString(b, i)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+			if depth == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+	return len(b)
+}
+
+// IsString reports whether the raw value is a JSON string.
+func IsString(raw []byte) bool { return len(raw) >= 2 && raw[0] == '"' }
+
+// Unquote returns the string that a raw JSON string stands for, and "" for any
+// other value. Invalid UTF-8 becomes U+FFFD, as in encoding/json.
+func Unquote(raw []byte) string {
+	if !IsString(raw) {
+		return ""
+	}
+	return TextOf(raw[1 : len(raw)-1])
+}
+
+// TextOf returns the string that the inside of a raw JSON string stands for.
+func TextOf(body []byte) string {
+	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
+		return string(body)
+	}
+	return unescape(body)
+}
+
+// unescape is the string that the inside of a valid raw JSON string stands for. It
+// makes one copy, where encoding/json makes two.
+func unescape(body []byte) string {
+	var out strings.Builder
+	out.Grow(len(body))
+	WriteText(&out, body)
+	return out.String()
+}
+
+// WriteText writes what the inside of a raw JSON string stands for.
+func WriteText(out *strings.Builder, body []byte) {
+	for len(body) > 0 {
+		plain := bytes.IndexByte(body, '\\')
+		if plain < 0 {
+			plain = len(body)
+		}
+		writeValid(out, body[:plain])
+		if body = body[plain:]; len(body) < 2 {
+			break
+		}
+		body = body[min(len(body), writeEscape(out, body)):]
+	}
+}
+
+// writeValid writes text with each byte that is no UTF-8 as U+FFFD.
+func writeValid(out *strings.Builder, text []byte) {
+	if utf8.Valid(text) {
+		out.Write(text)
+		return
+	}
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		out.WriteRune(r)
+		text = text[n:]
+	}
+}
+
+// writeEscape writes what the escape that body begins with stands for, and returns
+// its length.
+func writeEscape(out *strings.Builder, body []byte) int {
+	switch c := body[1]; c {
+	case 'b':
+		out.WriteByte('\b')
+	case 'f':
+		out.WriteByte('\f')
+	case 'n':
+		out.WriteByte('\n')
+	case 'r':
+		out.WriteByte('\r')
+	case 't':
+		out.WriteByte('\t')
+	case 'u':
+		r := hexRune(body)
+		if utf16.IsSurrogate(r) {
+			if both := utf16.DecodeRune(r, hexRune(body[min(6, len(body)):])); both != utf8.RuneError {
+				out.WriteRune(both)
+				return 12
+			}
+			r = utf8.RuneError
+		}
+		out.WriteRune(r)
+		return 6
+	default: // a quote, a slash, a backslash
+		out.WriteByte(c)
+	}
+	return 2
+}
+
+// hexRune is the number in an escape "\u0000" at the beginning of body, -1 when
+// there is none.
+func hexRune(body []byte) rune {
+	if len(body) < 6 || body[0] != '\\' || body[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(body[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
+
+// Shape is all of a line but one string in it. Of lines that differ only there the rest needs
+// to be compared only, not to be read again: of text deltas there are thousands. The zero value
+// fits nothing.
+type Shape struct{ before, behind []byte } // with the quotes of the string
+
+// ShapeOf is the shape of a line, of which the string is a part.
+func ShapeOf(line, text []byte) Shape {
+	begin := cap(line) - cap(text) // where it stands
+	return Shape{bytes.Clone(line[:begin+1]), bytes.Clone(line[begin+len(text)-1:])}
+}
+
+// Cut returns what stands between the quotes of the string, for a line of this shape.
+func (s Shape) Cut(line []byte) (text []byte, ok bool) {
+	text, ok = bytes.CutPrefix(line, s.before)
+	if !ok || len(s.before) == 0 {
+		return nil, false
+	}
+	text, ok = bytes.CutSuffix(text, s.behind)
+	return text, ok && inside(text)
+}
+
+// inside reports whether b may stand between the quotes of a JSON string.
+func inside(b []byte) bool {
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case c < ' ' || c == '"':
+			return false
+		case c != '\\':
+		case i+1 == len(b):
+			return false
+		case b[i+1] == 'u':
+			if len(b) < i+6 || hexRune(b[i:]) < 0 {
+				return false
+			}
+			i += 5
+		case bytes.IndexByte([]byte(`"\/bfnrt`), b[i+1]) < 0:
+			return false
+		default:
+			i++
+		}
+	}
+	return true
+}

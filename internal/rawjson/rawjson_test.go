@@ -1,0 +1,42 @@
+package rawjson
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Unquote is what encoding/json makes of a string.
+func FuzzUnquote(f *testing.F) {
+	for _, s := range []string{`"plain"`, `"a\n\t\"\\\/\b\f\r"`, `"\u00e9\ud83d\ude00"`, `"\ud83d"`, `"\ud83dx"`, `"\ud83d\u0041"`,
+		`"\ude00\ud83d\ude00"`, "\"\xff\xfe\\n\xc3\"", "\"\xe2\x82\\u0041\"", `"\u0000"`, `""`, `7`, `null`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !json.Valid(raw) || len(raw) == 0 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+			return
+		}
+		var want string
+		require.NoError(t, json.Unmarshal(raw, &want))
+		require.Equal(t, want, Unquote(raw))
+	})
+}
+
+// The scanner agrees with encoding/json about the extent of all values.
+func TestFields(t *testing.T) {
+	const text = ` { "a" : 1 , "b":"x\\\"}," , "c":{"d":["}",{}]} ,"e":[], "f":true,"g":null,"\u0068":-1.5e+3,"":"" } `
+	var want map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(text), &want))
+	got := map[string]json.RawMessage{}
+	s, ok := Fields([]byte(text))
+	require.True(t, ok)
+	for name, value, ok := s.Next(); ok; name, value, ok = s.Next() {
+		got[string(name)] = value
+	}
+	require.Equal(t, want, got)
+	for _, no := range []string{``, ` `, `[]`, `1`, `"{}"`} {
+		_, ok := Fields([]byte(no))
+		require.False(t, ok, no)
+	}
+}

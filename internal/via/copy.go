@@ -1,0 +1,225 @@
+package via
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/child"
+	"droid-acp/internal/files"
+)
+
+// copying puts a droid-acp at the far side where the command starts it, by programs that are
+// started as the command starts it: what stands before its path in the command stands before
+// them. No shell is asked to do anything.
+type copying struct {
+	before []string // of the command, before the path
+	to     string   // the path
+	file   string   // what is copied
+	log    *zap.Logger
+}
+
+// copyTime bounds all of it: while a program is copied nobody hears that the editor has gone.
+const copyTime = 10 * time.Minute
+
+// errCopyTime is why copying was given up.
+var errCopyTime = errors.New("it took more than 10 minutes")
+
+// maxProgram bounds what is copied, in bytes.
+const maxProgram = 1 << 30
+
+// plainPath is a path that no shell on the way reads as something else, and that ends in the
+// name of the program.
+var plainPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/][A-Za-z0-9._/+@,:=-]*$`) })
+
+// CheckCopy says why a command does not tell where a droid-acp is to be copied to.
+func CheckCopy(command []string) error {
+	if where(command) < 0 {
+		return errors.New("--copy puts the program where the command starts it, so name it there by a path that ends in /droid-acp, such as ssh HOST .local/bin/droid-acp")
+	}
+	return nil
+}
+
+// where is the index of the first word of the command that is the path of a droid-acp, −1
+// for none. The first word of all is a program of this machine.
+func where(command []string) int {
+	i := slices.IndexFunc(command[1:], func(word string) bool {
+		return strings.Contains(word, "/") && path.Base(word) == "droid-acp" && plainPath().MatchString(word)
+	})
+	if i < 0 {
+		return -1
+	}
+	return i + 1
+}
+
+// put copies the program, unless the one that is there is the same.
+func (c *copying) put(ctx context.Context) *Failure {
+	text, err := files.Read(c.file, maxProgram)
+	if err != nil {
+		return c.failed("it cannot be read here: %v", err)
+	}
+	sum := sha256.Sum256(text)
+	want := hex.EncodeToString(sum[:])
+	there, f := c.sum(ctx, c.to)
+	if f != nil || there == want {
+		return f
+	}
+	if f := c.fits(ctx); f != nil {
+		return f
+	}
+	c.log.Warn("droid-acp is copied to the far side", zap.String("to", c.to), zap.Int("bytes", len(text)))
+	temporary := c.to + ".new-" + rand.Text()[:8]
+	if f := c.write(ctx, temporary, text, want); f != nil {
+		_, _, _ = c.run(context.WithoutCancel(ctx), nil, "rm", "-f", temporary) // the failure is told, this is not
+		return f
+	}
+	return nil
+}
+
+func (c *copying) write(ctx context.Context, temporary string, text []byte, want string) *Failure {
+	for _, step := range []struct {
+		in    []byte
+		words []string
+	}{
+		{nil, []string{"mkdir", "-p", path.Dir(c.to)}},
+		{text, []string{"dd", "of=" + temporary, "bs=65536"}},
+		{nil, []string{"chmod", "755", temporary}},
+	} {
+		if f := c.step(ctx, step.in, step.words...); f != nil {
+			return f
+		}
+	}
+	there, f := c.sum(ctx, temporary)
+	switch {
+	case f != nil:
+		return f
+	case there != want:
+		return c.failed("what arrived has the SHA-256 %q and not %s; nothing was replaced", there, want)
+	}
+	return c.step(ctx, nil, "mv", "-f", temporary, c.to)
+}
+
+func (c *copying) step(ctx context.Context, in []byte, words ...string) *Failure {
+	_, exit, err := c.run(ctx, in, words...)
+	switch {
+	case err != nil:
+		return c.failed("%v", err)
+	case exit.Code != 0:
+		return c.failed("%s ended (%s). It said:\n%s", shown(words), exit.Text, said(exit.Stderr))
+	}
+	return nil
+}
+
+// sums are programs that tell the SHA-256 of a file, of Linux and of macOS.
+var sums = [][]string{{"sha256sum"}, {"shasum", "-a", "256"}}
+
+// sum is the SHA-256 of a file at the far side, "" where there is no such file.
+func (c *copying) sum(ctx context.Context, file string) (string, *Failure) {
+	for _, program := range sums {
+		out, exit, err := c.run(ctx, nil, append(program[:len(program):len(program)], file)...)
+		if err != nil {
+			return "", notStarted(c.before, err)
+		}
+		if word, _, _ := strings.Cut(strings.TrimPrefix(out, `\`), " "); exit.Code == 0 && len(word) == hex.EncodedLen(sha256.Size) {
+			return word, nil
+		}
+		if known := known(exit, strings.ToLower(said(exit.Stderr))); known != nil && known.kind != NoAgent {
+			return "", known.failure(c.before, exit)
+		} else if exit.Code != 127 {
+			return "", nil
+		}
+	}
+	return "", c.failed("the far side has neither sha256sum nor shasum, so that nobody can check what arrives")
+}
+
+// fits looks whether the program is one for the far side.
+func (c *copying) fits(ctx context.Context) *Failure {
+	info, err := buildinfo.ReadFile(c.file)
+	if err != nil || path.Base(info.Path) != "droid-acp" {
+		return c.failed("%s is no droid-acp", c.file)
+	}
+	var system, processor string
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "GOOS":
+			system = s.Value
+		case "GOARCH":
+			processor = s.Value
+		}
+	}
+	if binary, err := elf.Open(c.file); err == nil {
+		defer binary.Close()
+		if slices.ContainsFunc(binary.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+			return c.failed("%s needs libraries of this system; a droid-acp of a release, or one built with CGO_ENABLED=0, does not", c.file)
+		}
+	}
+	out, exit, err := c.run(ctx, nil, "uname", "-sm")
+	switch names := strings.Fields(strings.ToLower(out)); {
+	case err != nil:
+		return c.failed("%v", err)
+	case exit.Code != 0 || len(names) != 2:
+		return c.failed("the far side does not say by `uname -sm` what system it is: %s", said(exit.Stderr))
+	case names[0] != system || goArch(names[1]) != processor:
+		f := c.failed("it is for %s/%s, and the far side is %s/%s. Download the one for that system and name it with --binary", system, processor, names[0], goArch(names[1]))
+		f.Kind = WrongProgram
+		return f
+	}
+	return nil
+}
+
+// goArch is Go's word for a processor.
+func goArch(machine string) string {
+	switch machine {
+	case "x86_64":
+		return "amd64"
+	case "aarch64":
+		return "arm64"
+	}
+	return machine
+}
+
+// run runs a program at the far side. The error is why nothing was run, or the cause of
+// ctx's end.
+func (c *copying) run(ctx context.Context, in []byte, words ...string) (out string, exit child.Exit, err error) {
+	command := append(c.before[:len(c.before):len(c.before)], words...)
+	p, err := child.Start(child.Command{Path: command[0], Args: command[1:], Env: environment()})
+	if err != nil {
+		return "", exit, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = p.Kill() }) // it may have ended
+	defer stop()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		_, _ = io.Copy(p.Stdin, bytes.NewReader(in)) // the program says why it reads no more
+		_ = p.Stdin.Close()
+	}()
+	var text bytes.Buffer
+	_, _ = io.Copy(&text, io.LimitReader(p.Stdout, 64<<10)) // what cannot be read is not known
+	_ = p.Stdout.Close()                                    // who says more is not heard
+	<-p.Gone()
+	<-written
+	return text.String(), p.Exit(drainTime), context.Cause(ctx)
+}
+
+func (c *copying) failed(format string, a ...any) *Failure {
+	return &Failure{NotCopied, fmt.Sprintf("droid-acp was not copied to %s at the far side: "+format+". Mend that, or install it there by hand.", append([]any{c.to}, a...)...), -1}
+}
+
+// said are the last lines of a program in an error.
+func said(lines []string) string { return strings.Join(lines[max(0, len(lines)-maxSaid):], "\n") }

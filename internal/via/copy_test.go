@@ -1,0 +1,136 @@
+package via
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+// program builds a small program whose name is droid-acp, for a system.
+func program(t *testing.T, system, says string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "droid-acp")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module x/droid-acp\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(`package main
+
+import "os"
+
+func main() { os.Stdout.WriteString("{\"method\":\"`+says+`\"}\n"); os.Stdin.Read(make([]byte, 1)) }
+`), 0o600))
+	build := exec.Command("go", "build", "-o", "built", ".")
+	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=mod", "GOOS="+system)
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return filepath.Join(dir, "built")
+}
+
+// copies starts a relay that copies a file, and returns what came of it. "env" stands for
+// what runs programs at a far side.
+func copies(t *testing.T, file, to string) (told string, copied int, err error) {
+	t.Helper()
+	logged, logs := observer.New(zap.InfoLevel)
+	r := newRig(t, "/l=/r", "env", "A=b", to, "--flag")
+	r.relay.Copy, r.relay.Log = file, zap.New(logged)
+	r.run(t.Context())
+	go func() { _, _ = r.editor.Write([]byte(`{"id":1,"method":"initialize"}` + "\n")) }()
+	told = r.line(r.told)
+	require.NoError(t, r.editor.Close())
+	err = <-r.ended
+	return told, logs.FilterMessage("droid-acp is copied to the far side").Len(), err
+}
+
+func TestCopy(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it needs programs that other systems do not have")
+	}
+	one, two := program(t, "linux", "one"), program(t, "linux", "two")
+	to := filepath.Join(t.TempDir(), "new", "bin", "droid-acp")
+	for _, tc := range []struct {
+		file, says string
+		copied     int
+	}{{one, "one", 1}, {one, "one", 0}, {two, "two", 1}} {
+		told, copied, _ := copies(t, tc.file, to)
+		require.Equal(t, `{"method":"`+tc.says+`"}`, told)
+		require.Equal(t, tc.copied, copied)
+	}
+	require.NoError(t, os.Truncate(to, 100))
+	told, copied, _ := copies(t, two, to)
+	require.Equal(t, `{"method":"two"}`, told)
+	require.Equal(t, 1, copied, "a copy that broke off is no copy")
+	left, err := os.ReadDir(filepath.Dir(to))
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+
+	var both sync.WaitGroup
+	require.NoError(t, os.Remove(to))
+	for range 2 {
+		both.Go(func() {
+			f := (&copying{[]string{"env"}, to, one, zap.NewNop()}).put(t.Context())
+			if f != nil {
+				t.Error(f)
+			}
+		})
+	}
+	both.Wait()
+	told, copied, _ = copies(t, one, to)
+	require.Equal(t, `{"method":"one"}`, told)
+	require.Zero(t, copied)
+}
+
+func TestCopyFails(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it needs programs that other systems do not have")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600))
+	for _, tc := range []struct{ file, to, kind, want string }{
+		{filepath.Join(dir, "none"), dir + "/droid-acp", "far_not_copied", "it cannot be read here"},
+		{file, dir + "/droid-acp", "far_not_copied", file + " is no droid-acp. Mend that, or install it there by hand."},
+		{program(t, "darwin", "x"), dir + "/droid-acp", "far_wrong_program", "it is for darwin/" + runtime.GOARCH + ", and the far side is linux/" + runtime.GOARCH + ". Download the one for that system and name it with --binary"},
+		{program(t, "linux", "x"), file + "/droid-acp", "far_not_copied", "mkdir -p " + file + "` ended (exit status 1). It said:"},
+		{program(t, "linux", "x"), "/dev/full/droid-acp", "far_not_copied", "mkdir"},
+	} {
+		told, _, err := copies(t, tc.file, tc.to)
+		require.Contains(t, told, `"id":1,"error":{"code":-32603,"message":"droid-acp was not copied`)
+		require.Contains(t, told, `"kind":"`+tc.kind+`"`)
+		require.ErrorContains(t, err, tc.want)
+	}
+	t.Setenv("PATH", dir) // the far side has nothing
+	env, err := exec.LookPath("/usr/bin/env")
+	require.NoError(t, err)
+	f := (&copying{[]string{env}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
+	require.ErrorContains(t, f, "neither sha256sum nor shasum")
+	f = (&copying{[]string{"ssh"}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
+	require.Equal(t, NoCommand, f.Kind)
+	f = (&copying{[]string{os.Args[0], "ends", "255", "ssh: connect to host h: Connection refused"}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
+	require.Equal(t, Unreachable, f.Kind)
+}
+
+func TestCopyIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := (&copying{[]string{os.Args[0], "far"}, "/x/droid-acp", os.Args[0], zap.NewNop()}).put(ctx)
+	require.NotNil(t, f)
+}
+
+func TestWhereToCopy(t *testing.T) {
+	for command, want := range map[string]int{
+		"ssh host .local/bin/droid-acp --flag": 2, "docker exec -i c /tmp/droid-acp acp": 4, "ssh host droid-acp": -1, "/opt/droid-acp x": -1,
+		"ssh host ~/bin/droid-acp": -1, "ssh host $HOME/droid-acp": -1, "ssh host -o/droid-acp": -1, "ssh host a;b/droid-acp": -1, "droid-acp": -1, "wsl.exe ./droid-acp": 1,
+	} {
+		require.Equal(t, want, where(strings.Fields(command)), command)
+		require.Equal(t, want < 0, CheckCopy(strings.Fields(command)) != nil)
+	}
+	require.Equal(t, -1, where([]string{"ssh", "h", "cd x && bin/droid-acp"}))
+}

@@ -1,0 +1,193 @@
+package via
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"droid-acp/internal/child"
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/paths"
+)
+
+// Codes of JSON-RPC 2.0, section 5.1.
+const (
+	codeInvalidRequest = -32600
+	codeInvalidParams  = -32602
+)
+
+// Kind is a stable word for why the far side cannot be reached. An error of ACP with the code
+// −32603 has it in its data.
+type Kind string
+
+// The kinds.
+const (
+	NoCommand    Kind = "far_no_command"    // the command's program is not on this machine
+	Unreachable  Kind = "far_unreachable"   // there is no such host, container, pod or distribution, or it does not answer
+	Refused      Kind = "far_refused"       // it is there and does not let the user in, or do this
+	NoAgent      Kind = "far_no_agent"      // there is no droid-acp
+	WrongProgram Kind = "far_wrong_program" // the droid-acp there is for another system
+	OtherVersion Kind = "far_version"       // it is of a version that does not fit
+	NotCopied    Kind = "far_not_copied"    // --copy did not put it there
+	Ended        Kind = "far_ended"         // it has ended, for another reason
+)
+
+// Failure says why the far side cannot be reached, and what to do.
+type Failure struct {
+	Kind Kind
+	Text string // cause and remedy, in whole sentences
+	Code int    // what the command exited with, −1 where that is not known
+}
+
+func (f *Failure) Error() string { return f.Text }
+
+// rpc is the failure as the answer to a request.
+func (f *Failure) rpc() *jsonrpc.Error { return jsonrpc.InternalError(string(f.Kind), f.Text) }
+
+// shown is the command as it can be typed.
+func shown(command []string) string {
+	words := make([]string, len(command))
+	for i, word := range command {
+		words[i] = paths.Word(word)
+	}
+	return "`" + strings.Join(words, " ") + "`"
+}
+
+// notStarted explains why the command was not started.
+func notStarted(command []string, err error) *Failure {
+	if errors.Is(err, child.ErrNotFound) {
+		return &Failure{NoCommand, fmt.Sprintf("The program %s is not on this machine, or not in the PATH that the editor starts programs with. "+
+			"Install it, or write its whole path behind -- in the editor's configuration.", paths.Word(command[0])), -1}
+	}
+	return &Failure{NoCommand, fmt.Sprintf("The command %s was not started: %v. Try it in a terminal.", shown(command), err), -1}
+}
+
+// cause is a way in which the far side ends.
+type cause struct {
+	kind   Kind
+	codes  []int    // exit codes that mean it; nil for any
+	says   []string // what it says then, in small letters; one of them is enough
+	text   string   // what is wrong
+	remedy string
+}
+
+// causes are those that are known, the first that fits first. The words of OpenSSH 9, of common shells and
+// of droid-acp were seen; those of Docker, kubectl and wsl.exe were not, and what fits nothing is told as it is.
+var causes = []cause{
+	{OtherVersion, nil, []string{"droid-acp: unknown flag", "droid-acp: unknown command", "droid-acp: invalid argument"},
+		"The droid-acp at the far side does not know what the command asks of it, so it is probably of another version",
+		"Install there the version that is here, or have it copied with --copy."},
+	{Unreachable, nil, []string{"could not resolve hostname", "connection refused", "connection timed out", "operation timed out", "no route to host",
+		"network is unreachable", "connection closed by", "connection reset by", "host is down", "kex_exchange_identification", "banner exchange"},
+		"The host cannot be reached", "Check its name, the network and that its SSH server runs: the same command must work in a terminal."},
+	{Refused, nil, []string{"host key verification failed"},
+		"The host's key is not known here, or it has changed", "Connect to it once in a terminal, and look at its key."},
+	{Refused, nil, []string{"permission denied (", "too many authentication failures", "no such identity"},
+		"The host does not let you in", "Nobody can be asked for a password here: have an SSH key in your agent, or named in ~/.ssh/config. The same command must work in a terminal without a question."},
+	{Refused, nil, []string{"permission denied while trying to connect", "dial unix /var/run/docker.sock: connect: permission denied", "(forbidden)", "you must be logged in to the server"},
+		"You may not do this there", "Get the right to it; the same command must work in a terminal."},
+	{Unreachable, nil, []string{"no such container", "is not running", "no running container", "pods \"", "cannot connect to the docker daemon", "failed to connect to the docker",
+		"unable to connect to the server", "the connection to the server", "there is no distribution with the supplied name", "dev container not found", "container not found"},
+		"There is no such container, pod or distribution that runs", "Start it, and check its name: the same command must work in a terminal."},
+	{WrongProgram, nil, []string{"exec format error", "cannot execute binary file", "bad cpu type"},
+		"The droid-acp at the far side is for another system or processor", "Install there the one for its system."},
+	{NoAgent, nil, []string{"command not found", "executable file not found", "no such file or directory", ": not found", "unknown command: ", "is not recognized as"},
+		"There is no such program at the far side, or not in the PATH that the command has there", "Install droid-acp there, write its whole path, or have it copied with --copy."},
+	{NoAgent, []int{127}, nil,
+		"There is no such program at the far side, or not in the PATH that the command has there", "Install droid-acp there, write its whole path, or have it copied with --copy."},
+	{Refused, []int{126}, nil,
+		"The program at the far side may not be run", "Give it the right with `chmod +x`, and see that its file system allows programs."},
+	{Refused, nil, []string{"permission denied"},
+		"Something at the far side may not be done", "Look at the rights of the program and of its directory there."},
+}
+
+func (c *cause) fits(exit child.Exit, said string) bool {
+	for _, code := range c.codes {
+		if exit.Code == code {
+			return true
+		}
+	}
+	for _, words := range c.says {
+		if strings.Contains(said, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// known is the cause of an end, nil for an unknown one. said is what was said, in small letters.
+func known(exit child.Exit, said string) *cause {
+	for i := range causes {
+		if causes[i].fits(exit, said) {
+			return &causes[i]
+		}
+	}
+	return nil
+}
+
+// failure says how the command ended, beside the cause.
+func (c *cause) failure(command []string, exit child.Exit) *Failure {
+	text := fmt.Sprintf("%s. %s %s ended (%s).", c.text, c.remedy, shown(command), exit.Text)
+	if words := said(exit.Stderr); words != "" {
+		text += " It said:\n" + words
+	}
+	return &Failure{c.kind, text, exit.Code}
+}
+
+// explain says why the command has ended. One that has worked has found its agent, so that
+// what the agent says is no cause.
+func (r *Relay) explain(exit child.Exit) *Failure {
+	noise, _ := r.noise.Last()
+	exit.Stderr = append(noise, exit.Stderr...)
+	c := known(exit, strings.ToLower(said(exit.Stderr)))
+	if c == nil || r.calls.hasWorked() && c.kind != Unreachable {
+		c = &cause{Ended, nil, nil, "The far side has ended", "Try the command in a terminal, or start the agent again."}
+	}
+	return c.failure(r.Command, exit)
+}
+
+// maxSaid is how many of the last lines an error has.
+const maxSaid = 6
+
+// agent is what an agent says of itself with initialize.
+type agent struct {
+	ProtocolVersion int
+	Info            struct{ Name, Version string } `json:"agentInfo"`
+}
+
+// readAgent reads what a text of JSON begins with.
+func readAgent(text []byte) (a agent) {
+	_ = json.NewDecoder(strings.NewReader(string(text))).Decode(&a) // what is of another form is not known
+	return a
+}
+
+// otherProtocol refuses an agent in whose messages it is not known where paths stand.
+func otherProtocol(version int) *Failure {
+	return &Failure{OtherVersion, fmt.Sprintf("The agent at the far side speaks version %d of ACP, and droid-acp via knows where paths stand in version 1 alone, so it passes nothing on. "+
+		"Update droid-acp here, or have the same version at both sides.", version), -1}
+}
+
+// noMessage refuses a line.
+func noMessage() *jsonrpc.Error {
+	return jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the line is no JSON-RPC message, or more than one; send each message on a line of its own")
+}
+
+// ofNear refuses a request of the editor.
+func (o *outside) ofNear(m Maps) *jsonrpc.Error {
+	return jsonrpc.NewError(codeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is outside of every directory that the far side has: %s. "+
+		"Open something below one of them, or add --map LOCAL=REMOTE to the command that starts the agent.", o.place, o.path, m.list()))
+}
+
+// ofFar refuses a request of the agent.
+func (o *outside) ofFar(m Maps) *jsonrpc.Error {
+	return jsonrpc.NewError(codeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is outside of every directory that the editor's machine has (droid-acp via: %s)", o.place, o.path, m.list()))
+}
+
+func (m Maps) list() string {
+	texts := make([]string, len(m))
+	for i := range m {
+		texts[i] = m[i].String()
+	}
+	return strings.Join(texts, ", ")
+}

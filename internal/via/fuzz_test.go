@@ -1,0 +1,77 @@
+package via
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/paths"
+	"droid-acp/internal/protocol"
+)
+
+// FuzzLines gives a line to either side: what is passed on has no path of the side that it
+// comes from in a place that asks for one, and differs in typed places alone.
+func FuzzLines(f *testing.F) {
+	for _, line := range []string{
+		`{"id":1,"method":"session/new","params":{"cwd":"/l/a","mcpServers":[{"command":"/l/x"}],"additionalDirectories":["/l","/r"]}}`,
+		`{"method":"session/update","params":{"update":{"content":[{"path":"/r/\u0061"}],"locations":[{"path":"/r"},{"path":"/l"}],"title":"/r"}}}`,
+		`{"id":1,"method":"fs/read_text_file","params":{"path":"/r","path":"/r/../x","p\u0061th":"/l","Path":7}}`,
+		`{"id":1,"method":"session/prompt","params":{"prompt":[{"uri":"file:///l/%2e"},{"resource":{"uri":"file:///l"}}]},"id":2}`, `[]`, `{"id":null,"result":{}}`, `{"METHOD":"fs/read_text_file","params":{"path":"/l"}}`,
+	} {
+		f.Add([]byte(line), false)
+		f.Add([]byte(line), true)
+	}
+	maps, err := ReadMaps([]string{"/l=/r"}, "")
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, line []byte, fromFar bool) {
+		if bytes.ContainsAny(line, "\n") {
+			return
+		}
+		near, far := new(bytes.Buffer), new(bytes.Buffer)
+		r := New(Options{Command: []string{"x"}, Maps: maps, Out: near, Stderr: new(bytes.Buffer), Log: zap.NewNop()})
+		r.far = jsonrpc.NewOutbox(far, batch)
+		hear, passed, from := r.fromNear, far, "/l"
+		if fromFar {
+			hear, passed, from = r.fromFar, near, "/r"
+		}
+		if to := hear(bytes.Clone(line)); to != nil {
+			passed.Write(to)
+		}
+		for _, out := range []*jsonrpc.Outbox{r.near, r.far} {
+			out.Close()
+			out.Run()
+		}
+		got := bytes.TrimSuffix(passed.Bytes(), []byte("\n"))
+		if len(got) == 0 {
+			return
+		}
+		var m message
+		if json.Valid(line) {
+			m, _ = readMessage(line)
+		}
+		if m.params == 0 {
+			require.Equal(t, string(line), string(got))
+			return
+		}
+		const mark = `"` + "\xff" + `"`
+		mask := func(line []byte) string {
+			m, _ := readMessage(line)
+			return string(protocol.Places(m.method).Rewrite(line, m.params, func(_, kind string, value []byte) []byte {
+				var path string
+				if json.Unmarshal(value, &path) != nil {
+					return nil
+				}
+				if kind == paths.File && m.isRequest() && m.method != askingPermission && &line[0] == &got[0] {
+					require.False(t, path == from || strings.HasPrefix(path, from+"/"), "%s", got)
+				}
+				return []byte(mark)
+			}))
+		}
+		require.Equal(t, mask(line), mask(got))
+	})
+}

@@ -1,0 +1,167 @@
+package via
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"droid-acp/internal/paths"
+)
+
+// Maps say which directories of this machine are which at the far side. Without any, both
+// have the same.
+//
+// The map with the longest directory counts, by whole names. What a path becomes leads back
+// to it, or it is outside of every map: so a directory that another map puts something else
+// in the place of is not seen, as below a mount.
+type Maps []mapping
+
+// mapping is one directory, here and at the far side.
+type mapping [2]directory
+
+// Sides of a mapping.
+const (
+	near = 0
+	far  = 1
+)
+
+func (m mapping) String() string { return m[near].text + "=" + m[far].text }
+
+// ReadMaps reads maps of the form LOCAL=REMOTE. home takes the place of a "~" that begins
+// LOCAL. An error is a sentence for the user.
+func ReadMaps(texts []string, home string) (Maps, error) {
+	var maps Maps
+	for _, text := range texts {
+		m, err := readMap(text, home)
+		if err != nil {
+			return nil, fmt.Errorf("the map %q %w", text, err)
+		}
+		for _, other := range maps {
+			for side, name := range []string{"LOCAL", "REMOTE"} {
+				if m[side].contains(&other[side]) && other[side].contains(&m[side]) {
+					return nil, fmt.Errorf("the maps %q and %q have the same %s", other, m, name)
+				}
+			}
+		}
+		maps = append(maps, m)
+	}
+	return maps, nil
+}
+
+func readMap(text, home string) (m mapping, err error) {
+	var ways []mapping
+	remote := ""
+	for i := range len(text) {
+		if text[i] != '=' {
+			continue
+		}
+		local := text[:i]
+		if rest, ok := strings.CutPrefix(local, "~"); ok && home != "" && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
+			local = home + rest
+		}
+		remote = text[i+1:]
+		here, ok := readPath(local)
+		there, okThere := readPath(remote)
+		if ok && okThere && !here.isServer() && !there.isServer() {
+			ways = append(ways, mapping{here, there})
+		}
+	}
+	switch {
+	case len(ways) == 1:
+		return ways[0], nil
+	case len(ways) > 1:
+		return m, fmt.Errorf("can be read in %d ways: a directory with = in its name cannot be mapped", len(ways))
+	case !strings.Contains(text, "="):
+		return m, fmt.Errorf("has no =: it must be LOCAL=REMOTE, such as /home/me/src=/workspaces/src")
+	case strings.HasPrefix(remote, "~"):
+		return m, fmt.Errorf("has a ~ behind the =: what that is at the far side is not known here, so write the whole path")
+	}
+	return m, fmt.Errorf("must have two absolute paths without .. in them, such as /home/me/src=/workspaces/src")
+}
+
+// find is the index of the map with the longest directory that contains one on this side,
+// -1 for none.
+func (m Maps) find(side int, d *directory) int {
+	found := -1
+	for i := range m {
+		if of := &m[i][side]; of.contains(d) && (found < 0 || len(of.parts) > len(m[found][side].parts)) {
+			found = i
+		}
+	}
+	return found
+}
+
+// directories are the one that a path lies in, on its own side, and the same one on the
+// other. It reports false for a path that is outside of every map.
+func (m Maps) directories(to int, d *directory) (of, is *directory, ok bool) {
+	i := m.find(1-to, d)
+	if i < 0 {
+		return nil, nil, false
+	}
+	of, is = &m[i][1-to], &m[i][to]
+	there := directory{windows: is.windows, parts: append(is.parts[:len(is.parts):len(is.parts)], d.parts[len(of.parts):]...)}
+	for j := len(is.parts); j < len(there.parts); j++ {
+		p := &there.parts[j]
+		if is.windows && !isWindowsName(p.name) || !is.windows && d.windows && strings.Contains(p.name, `\`) {
+			return nil, nil, false
+		}
+		p.key = there.key(p.name, "", false)
+	}
+	return of, is, m.find(to, &there) == i
+}
+
+// translate is what a path or URI is called on the other side. It reports false for what is
+// outside of every map. Every value stays that names no file by itself: an empty one, a
+// relative path, a URI of another scheme, a program that is looked for in the PATH. So does a
+// program outside of the maps, which may be at both sides.
+func (m Maps) translate(to int, kind, value string) (_ string, ok bool) {
+	if len(m) == 0 || value == "" {
+		return value, true
+	}
+	isURI := len(value) >= 5 && strings.EqualFold(value[:5], "file:")
+	if isURI && kind == paths.URI {
+		return m.translateURI(to, value)
+	}
+	if d, ok := readPath(value); ok {
+		if of, is, ok := m.directories(to, &d); ok {
+			return is.path(of.below(&d), d.windows), true
+		}
+		return value, kind == paths.Program
+	}
+	return value, kind == paths.Program || kind == paths.URI && !isPath(value) || kind == paths.File && isRelative(value)
+}
+
+func (m Maps) translateURI(to int, value string) (_ string, ok bool) {
+	path, more := value[5:], ""
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path, more = path[:i], path[i:]
+	}
+	d, ok := readURI(path)
+	if !ok {
+		return value, false
+	}
+	of, is, ok := m.directories(to, &d)
+	if !ok {
+		return value, false
+	}
+	return value[:5] + is.uri(of.below(&d)) + more, true
+}
+
+// isPath reports whether a value of a URI's place is a path all the same.
+func isPath(value string) bool {
+	return strings.HasPrefix(value, "/") || strings.HasPrefix(value, `\`) || isDrive(value)
+}
+
+// isRelative reports whether a path names the same below a directory on either side. One
+// that leads out of it does not, nor one that some program may take for another's.
+func isRelative(value string) bool {
+	if isPath(value) || strings.HasPrefix(value, "~") || len(value) >= 5 && strings.EqualFold(value[:5], "file:") {
+		return false
+	}
+	for name := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if name == ".." {
+			return false
+		}
+	}
+	return true
+}

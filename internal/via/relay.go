@@ -1,0 +1,344 @@
+// Package via passes ACP's messages on between an editor here and an agent at the far side
+// of a command (ssh, docker exec, wsl.exe), where the same files lie under other paths. It
+// rewrites paths and file URIs where ACP's types have them, and leaves all other bytes as
+// they are. It knows lines, requests and their answers, and nothing of droid or of sessions.
+package via
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/child"
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/paths"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/rawjson"
+)
+
+// Options say what a relay passes on.
+type Options struct {
+	Command []string  // what runs the agent at the far side, and its arguments
+	Maps    Maps      // which paths are which
+	In      io.Reader // what the editor says; who made it closes it
+	Out     io.Writer // what the editor is told
+	Stderr  io.Writer // gets the far side's words beside the protocol, and must not block
+	Copy    string    // the droid-acp that is put where Command starts it, "" for none
+	ByHand  bool      // a person runs it, in a terminal, who sends no requests
+	Version string    // of this program
+	Log     *zap.Logger
+}
+
+const (
+	// maxLine is the longest line that is passed on, in bytes.
+	maxLine = 256 << 20
+	// batch is how many bytes of several lines one write has.
+	batch = 256 << 10
+	// endTime is how long the agent may take to end when the editor has gone. droid-acp
+	// takes up to 20 s.
+	endTime = 25 * time.Second
+	// drainTime is how long what was said last may take to arrive.
+	drainTime = 2 * time.Second
+	// tellTime is how long a relay whose far side has ended waits for a request to say so.
+	tellTime = 5 * time.Second
+)
+
+// Relay passes messages on. Make it with New and run it once with Run.
+type Relay struct {
+	Options
+	calls *calls
+	near  *jsonrpc.Outbox // to the editor
+	far   *jsonrpc.Outbox // to the agent
+	noise child.Tail      // what the far side wrote to stdout that is no message
+	texts *paths.Places   // of the text of an update
+	delta rawjson.Shape   // of the last update that has a text and no path to rewrite
+	doom  chan struct{}   // closed by Kill
+	max   int             // maxLine, but in tests
+}
+
+// New makes a relay.
+func New(o Options) *Relay {
+	return &Relay{
+		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(o.Out, batch), texts: paths.NewPlaces("update.content.text"), doom: make(chan struct{}), max: maxLine,
+	}
+}
+
+// Kill ends the command at once. It may be called once.
+func (r *Relay) Kill() { close(r.doom) }
+
+// Run starts the command and passes messages on until the editor has gone, nobody reads Out
+// any more or ctx is done, and the command has ended; the error is nil then. When the
+// command ends by itself, each request that waits gets the reason as its answer, or the next
+// one where none does; that reason is the error, a *Failure.
+func (r *Relay) Run(ctx context.Context) error {
+	go r.near.Run()
+	if f := r.putThere(ctx); f != nil {
+		return r.unreached(ctx, f)
+	}
+	p, err := child.Start(child.Command{Path: r.Command[0], Args: r.Command[1:], Env: environment(), Stderr: r.Stderr})
+	if err != nil {
+		return r.unreached(ctx, notStarted(r.Command, err))
+	}
+	defer p.Stdout.Close()
+	r.far = jsonrpc.NewOutbox(p.Stdin, batch)
+	go r.far.Run()
+	farEnded := r.pump(p.Stdout, r.near, r.fromFar, r.tooLongFromFar)
+	nearEnded := r.readNear()
+	select {
+	case <-farEnded:
+		exit := r.exited(p)
+		return r.fail(ctx, r.explain(exit), nearEnded)
+	case <-nearEnded:
+	case <-ctx.Done():
+	case <-r.near.Failed():
+	case <-r.doom:
+	}
+	r.end(p, farEnded)
+	return nil
+}
+
+// environment is that of the command: ours, in which wsl.exe speaks UTF-8.
+func environment() []string { return child.Environment(nil, "WSL_UTF8", "1") }
+
+// putThere copies what is to be copied.
+func (r *Relay) putThere(ctx context.Context) *Failure {
+	if r.Copy == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, copyTime, errCopyTime)
+	defer cancel()
+	go func() {
+		select {
+		case <-r.doom:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	i := where(r.Command)
+	return (&copying{r.Command[:i], r.Command[i], r.Copy, r.Log}).put(ctx)
+}
+
+// unreached is the end of a relay whose command does not run.
+func (r *Relay) unreached(ctx context.Context, f *Failure) error {
+	r.far = jsonrpc.NewOutbox(io.Discard, batch)
+	r.far.Close()
+	return r.fail(ctx, f, r.readNear())
+}
+
+func (r *Relay) readNear() (ended <-chan struct{}) {
+	return r.pump(r.In, r.far, r.fromNear, r.tooLongFromNear)
+}
+
+// end ends the command when the editor has gone: politely, then not.
+func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) {
+	r.far.Close()
+	within(r.far.Done(), drainTime)
+	_ = p.Stdin.Close() // the agent ends with its input
+	select {
+	case <-p.Exited():
+	case <-time.After(endTime):
+		r.Log.Warn("the far side does not end, so the command is ended")
+		_ = p.Terminate() // it may have ended
+		within(p.Exited(), drainTime)
+	case <-r.doom:
+	}
+	_ = p.Kill()
+	<-p.Gone()
+	if !within(farEnded, drainTime) {
+		_ = p.Stdout.Close() // somebody else holds it open; this ends the reading
+	}
+	r.finish()
+}
+
+// exited is how a command ended that has closed its stdout.
+func (r *Relay) exited(p *child.Process) child.Exit {
+	within(p.Exited(), drainTime)
+	_ = p.Kill() // it may have ended
+	r.far.Abort()
+	_ = p.Stdin.Close() // nobody reads it
+	<-p.Gone()
+	return p.Exit(drainTime)
+}
+
+// fail answers the requests that wait, or the next one.
+func (r *Relay) fail(ctx context.Context, f *Failure, nearEnded <-chan struct{}) error {
+	e := f.rpc()
+	for _, c := range r.calls.fail(e) {
+		r.tell(jsonrpc.EncodeError(c.id, e))
+		r.calls.tell()
+	}
+	unasked := make(chan struct{})
+	if r.ByHand {
+		close(unasked)
+	}
+	select {
+	case <-unasked:
+	case <-r.calls.told:
+	case <-nearEnded:
+	case <-ctx.Done():
+	case <-r.near.Failed():
+	case <-r.doom:
+	case <-time.After(tellTime):
+	}
+	r.finish()
+	return f
+}
+
+// finish has what the editor is told written.
+func (r *Relay) finish() {
+	r.near.Close()
+	within(r.near.Done(), drainTime)
+}
+
+// within waits for something, but not longer than limit. It reports whether it came.
+func within(c <-chan struct{}, limit time.Duration) bool {
+	select {
+	case <-c:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+func (r *Relay) tell(line []byte) { put(r.near, line) }
+
+// fromNear hears a line of the editor and returns what goes to the far side, nil for nothing.
+func (r *Relay) fromNear(line []byte) []byte {
+	if !json.Valid(line) {
+		return line // the agent says what is wrong with it
+	}
+	m, ok := readMessage(line)
+	if !ok {
+		r.tell(jsonrpc.EncodeError(nil, noMessage()))
+		return nil
+	}
+	to := line
+	if m.method != "" && m.params > 0 {
+		var outside *outside
+		if to, outside = r.Maps.rewrite(far, line, m.params, protocol.Places(m.method)); outside != nil {
+			r.refuse(m, r.near, outside.ofNear(r.Maps))
+			return nil
+		}
+	}
+	if m.isRequest() {
+		if failure := r.calls.ask(m.id, m.method); failure != nil {
+			r.tell(jsonrpc.EncodeError(m.id, failure))
+			r.calls.tell()
+			return nil
+		}
+	}
+	return to
+}
+
+// refuse answers who sent the message. A notification is dropped.
+func (r *Relay) refuse(m message, back *jsonrpc.Outbox, e *jsonrpc.Error) {
+	if !m.isRequest() {
+		r.Log.Warn("a notification was not passed on: it names a path that is outside of every map", zap.String("method", m.method))
+		return
+	}
+	_, _ = back.Put(jsonrpc.EncodeError(m.id, e)) // who is gone needs no answer
+}
+
+// fromFar hears a line of the far side and returns what goes to the editor, nil for nothing.
+func (r *Relay) fromFar(line []byte) []byte {
+	if _, ok := r.delta.Cut(line); ok {
+		return line
+	}
+	if !json.Valid(line) {
+		r.hearNoise(line)
+		return nil
+	}
+	m, ok := readMessage(line)
+	switch {
+	case !ok:
+		r.hearNoise(line)
+		return nil
+	case m.method == "":
+		return r.answer(line, m)
+	}
+	to := line
+	if m.params > 0 {
+		var outside *outside
+		to, outside = r.Maps.rewrite(near, line, m.params, protocol.Places(m.method))
+		if outside != nil && m.isRequest() && m.method != askingPermission {
+			r.refuse(m, r.far, outside.ofFar(r.Maps))
+			return nil
+		}
+	}
+	if m.method == "session/update" && &to[0] == &line[0] {
+		r.texts.Rewrite(line, m.params, func(_, _ string, text []byte) []byte {
+			if rawjson.IsString(text) {
+				r.delta = rawjson.ShapeOf(line, text)
+			}
+			return nil
+		})
+	}
+	return to
+}
+
+// askingPermission is the request that tells and does nothing by itself: a path in it that
+// is outside of every map stays.
+const askingPermission = "session/request_permission"
+
+// answer is the far side's answer for the editor, which may be another one.
+func (r *Relay) answer(line []byte, m message) []byte {
+	method := r.calls.answered(m.id)
+	if m.result == 0 || method == "" {
+		return line
+	}
+	places := protocol.Places(method + ".result")
+	to, _ := r.Maps.rewrite(near, line, m.result, places)
+	if method != "initialize" {
+		return to
+	}
+	agent := readAgent(to[m.result:])
+	if len(r.Maps) > 0 && agent.ProtocolVersion != 1 {
+		return bytes.TrimSuffix(jsonrpc.EncodeError(m.id, otherProtocol(agent.ProtocolVersion).rpc()), []byte("\n"))
+	}
+	if agent.Info.Name == "droid-acp" {
+		to = ofHere(r.Command, to, m.result, places)
+		if agent.Info.Version != r.Version {
+			r.Log.Warn("the far side runs another version of droid-acp; --copy puts this one there",
+				zap.String("there", agent.Info.Version), zap.String("here", r.Version))
+		}
+	}
+	return to
+}
+
+// hearNoise takes a line of the far side's stdout that is no message: what a shell says at a
+// login, or why there is no agent.
+func (r *Relay) hearNoise(line []byte) {
+	if line = bytes.TrimSpace(line); len(line) == 0 {
+		return
+	}
+	text := append(bytes.Clone(line[:min(len(line), child.TailLine)]), '\n')
+	_, _ = r.noise.Write(text)  // never fails
+	_, _ = r.Stderr.Write(text) // where that cannot be written, there is nowhere to say so
+}
+
+func (r *Relay) tooLongFromNear(o *jsonrpc.Outline) { r.tooLong(o, r.near, r.far) }
+
+func (r *Relay) tooLongFromFar(o *jsonrpc.Outline) {
+	if o.IsResponse() {
+		r.calls.answered(o.ID)
+	}
+	r.tooLong(o, r.far, r.near)
+}
+
+// tooLong answers a line that is not passed on: who sent a request, or who waits for the
+// answer that it is.
+func (r *Relay) tooLong(o *jsonrpc.Outline, back, on *jsonrpc.Outbox) {
+	e := jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the message is longer than 256 MiB, so droid-acp via did not pass it on")
+	switch {
+	case o.IsResponse():
+		_, _ = on.Put(jsonrpc.EncodeError(o.ID, e)) // who is gone needs no answer
+	case o.ID != nil:
+		_, _ = back.Put(jsonrpc.EncodeError(o.ID, e))
+	default:
+		r.Log.Warn("a notification of more than 256 MiB was not passed on")
+	}
+}
