@@ -10,14 +10,17 @@ PKG         ?= ./internal/quirks
 # -short leaves out of make test and make e2e what CI does not run for each change.
 SHORT       ?=
 # Packages in which nothing runs beside anything else: the race detector has nothing to find there.
-SERIAL = /(scripts/picture|internal/(diagnosis|docs|droid/layer|droid/stream|export|fixture|install|links|markdown|mcp|options|patch|paths|prompt|protocol|quirks|sessionid|settings|show|transcript|turns|udiff|visible|waiting|walls|wsl))$$
+SERIAL = /(scripts/picture|internal/(diagnosis|docs|droid/layer|droid/stream|export|fixture|install|links|markdown|mcp|options|patch|paths|prompt|protocol|quirks|rawjson|sessionid|settings|show|transcript|turns|udiff|visible|waiting|walls|wsl))$$
 # Of a release: docs/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=
 SCOPE       ?=
 MAINTAINER  ?=
 
-.PHONY: demo build test test-race test-serial e2e lint check-all fuzz mutate bench cross release release-check picture rename clean
+# Tests of e2e about files that hold as they are with the agent on another machine; see e2e/via_test.go.
+VIA_TESTS = TestReadsSeeTheEditor|TestEditsAreTheAgents|TestRefusedEditTouchesNothing|TestFormatOnSave|TestDiffsWithEditorFiles|TestLargeEditsAreTheAgents|TestCommandsCannotPlayHooks|TestTwoSessionsEditOneFile|TestEditLandsOnWhatWasTypedWhileAsked|TestEditsAsDiffs|TestPatchesAsDiffs|TestPatchesInPart|TestEditOfALargeFile|TestTwoEditsInOneRequest|TestEditShowsADiff|TestSessionSurvivesTheAgent|TestLongHistoryLoadsWhole|TestResumeForkCloseDelete|TestInstructionsReachTheModel|TestExportInABrowser|TestExtensionMethods|TestCommandsFollowTheFiles
+
+.PHONY: demo build test test-race test-serial e2e e2e-via lint check-all fuzz mutate bench profile cross release release-check picture rename clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -36,6 +39,10 @@ test-serial:
 
 e2e: ## tests with the real droid, in a network namespace without network
 	go test -tags e2e $(SHORT) -count=1 -timeout 30m ./e2e
+
+e2e-via: ## the tests about files with the agent at the far side of droid-acp via: behind a mount namespace, and behind SSH
+	DROID_ACP_E2E_VIA=mount go test -tags e2e -count=1 -timeout 30m -run '^($(VIA_TESTS))$$' ./e2e
+	DROID_ACP_E2E_VIA=ssh go test -tags e2e -count=1 -timeout 30m -run '^($(VIA_TESTS))$$' ./e2e
 
 lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
@@ -57,8 +64,15 @@ fuzz: ## each fuzz target 100,000 times
 mutate: ## small changes of PKG (./internal/quirks) that its tests do not notice
 	go run $(GREMLINS) unleash --timeout-coefficient 60 --output-statuses lt $(PKG)
 
-bench: ## benchmarks
+bench: ## benchmarks of parts, and of droid-acp beside droid alone: the tables of docs/performance.md (30 minutes)
 	go test -run '^$$' -bench . -benchmem ./internal/...
+	DROID_ACP_E2E_PERFORMANCE=$(CURDIR)/docs/performance.md go test -tags e2e -run '^$$' -bench Performance -benchtime 9x -timeout 1h ./e2e
+
+profile: ## where a turn of 20,000 deltas takes time and memory, in profile/
+	mkdir -p profile
+	go test -run '^$$' -bench Turn -benchtime 50x -o profile/adapter.test -cpuprofile profile/cpu -memprofile profile/heap ./internal/adapter
+	go tool pprof -top profile/adapter.test profile/cpu 2>/dev/null | head -20
+	go tool pprof -top -sample_index=alloc_space profile/adapter.test profile/heap 2>/dev/null | head -20
 
 cross: ## build for all supported systems
 	for os in linux darwin windows; do for arch in amd64 arm64; do GOOS=$$os GOARCH=$$arch go build -o /dev/null ./cmd/droid-acp || exit 1; done; done

@@ -83,36 +83,6 @@ func median(d []time.Duration) float64 {
 	return float64(d[len(d)/2].Microseconds()) / 1000
 }
 
-// BenchmarkStart measures, from the start of the process, the answer to
-// initialize and to the session/new right behind it. The references are droid's
-// own ACP mode, which answers initialize only (its sessions need a login), and a
-// bare droid in the mode that droid-acp uses. Run it with
-//
-//	go test -tags e2e -run '^$' -bench Start -benchtime 5x ./e2e
-func BenchmarkStart(b *testing.B) {
-	for _, version := range []string{oldDroid, newDroid} {
-		b.Run(version, func(b *testing.B) {
-			h := newHome(b, version, newModel(b).URL())
-			var initialized, opened, native, bare []time.Duration
-			for b.Loop() {
-				began := time.Now()
-				c := startAgent(b, h).initialize()
-				initialized = append(initialized, time.Since(began))
-				c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, nil)
-				opened = append(opened, time.Since(began))
-				c.end(h)
-				native = append(native, nativeInitialize(b, h))
-				bare = append(bare, bareSession(b, h))
-			}
-			b.ReportMetric(median(initialized), "initialize-ms")
-			b.ReportMetric(median(native), "native-initialize-ms")
-			b.ReportMetric(median(opened), "session-ms")
-			b.ReportMetric(median(bare), "bare-session-ms")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
-}
-
 // nativeInitialize starts droid in its own ACP mode and times the answer to
 // initialize.
 func nativeInitialize(b *testing.B, h home) time.Duration {
@@ -134,21 +104,6 @@ func nativeInitialize(b *testing.B, h home) time.Duration {
 	answer, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(b, err)
 	require.Contains(b, answer, "agentCapabilities")
-	return time.Since(began)
-}
-
-// bareSession starts droid and times the answer to initialize_session.
-func bareSession(b *testing.B, h home) time.Duration {
-	b.Helper()
-	began := time.Now()
-	client, err := droid.Start(droid.Command{Path: h.droid, Dir: h.work, Env: h.env}, nil)
-	require.NoError(b, err)
-	defer func() {
-		client.Kill()
-		<-client.Exited()
-	}()
-	_, err = client.Initialize(context.Background(), droid.InitializeParams{MachineID: "bench", CWD: h.work})
-	require.NoError(b, err)
 	return time.Since(began)
 }
 

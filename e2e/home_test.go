@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 type home struct {
 	dir, work, droid, version string
 	env                       []string
+	far                       string // what dir is called at the far side, see viaEnv; "" without one
 }
 
 // newHome makes a home whose droid uses the model at url.
@@ -30,7 +32,18 @@ func newHome(t testing.TB, version, url string) home {
 	h := home{dir: dir, work: filepath.Join(dir, "work"), droid: programs.Droids[version], version: version}
 	require.NoError(t, os.Mkdir(h.work, 0o755))
 	require.NoError(t, modelserver.WriteSettings(dir, url))
-	h.env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "FACTORY_DROID_AUTO_UPDATE_ENABLED=false"}
+	h.env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "FACTORY_DROID_AUTO_UPDATE_ENABLED=false",
+		"DROID_ACP_SPARE=first"} // tests count droids
+	switch os.Getenv(viaEnv) {
+	case "mount":
+		h.far = farName(dir)
+	case "ssh":
+		h.far = farName(dir)
+		h.makeSSH(t)
+	}
+	if model, ok := models.Load(url); ok && h.far != "" {
+		model.(*modelserver.Server).Elsewhere(h.dir, h.far)
+	}
 	return h
 }
 
@@ -54,11 +67,11 @@ func (h home) processes(t testing.TB) []process {
 			continue
 		}
 		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-		if err != nil || !strings.Contains("\x00"+string(env), "\x00HOME="+h.dir+"\x00") {
+		if err != nil || !h.isHomeOf(string(env)) {
 			continue // gone, or not ours
 		}
 		exe, err := os.Readlink(filepath.Join("/proc", e.Name(), "exe"))
-		if err != nil || strings.TrimSuffix(exe, " (deleted)") == programs.Agent {
+		if err != nil || strings.TrimSuffix(exe, " (deleted)") == programs.Agent || isFarSide(string(env)) {
 			continue
 		}
 		command, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
@@ -109,11 +122,15 @@ func (h home) endTools(t testing.TB) {
 	}
 }
 
+// models are the scripted models by their URLs.
+var models sync.Map
+
 // newModel starts a scripted model for one test.
 func newModel(t testing.TB) *modelserver.Server {
 	t.Helper()
 	s, err := modelserver.Start()
 	require.NoError(t, err)
+	models.Store(s.URL(), s)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }

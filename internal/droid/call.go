@@ -209,6 +209,8 @@ func (c *Client) retire(r *stream.Response) (id string, p *pendingCall) {
 		c.setBusy(false)
 	case r.Err == nil && (p.method == methodInitialize || p.method == methodLoad):
 		s.answered = true
+	case r.Err == nil && p.method == methodAddUserMessage:
+		s.took = id
 	}
 	return id, p
 }

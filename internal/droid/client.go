@@ -83,6 +83,7 @@ type clientState struct {
 	answered  bool            // and droid has answered the latest of them
 	sessions  map[string]bool // ids that the process has worked on
 	session   string          // the one it works on
+	took      string          // the request id of the latest user message that it took
 	busy      bool
 	idle      chan struct{} // closed while not busy
 	closing   bool

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -39,18 +40,24 @@ func (c *Client) read(longest int) {
 	var l listener
 	for {
 		data, err := lines.Next()
-		var tooLong *jsonrpc.TooLongError
 		switch {
-		case errors.As(err, &tooLong):
+		case err != nil:
+			c.say(&l)
+			var tooLong *jsonrpc.TooLongError
+			if !errors.As(err, &tooLong) {
+				if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
+					c.log.Warn("reading from droid", zap.Error(err))
+				}
+				return
+			}
 			c.lost(tooLong.Size, head)
 			head = nil
-		case err != nil:
-			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
-				c.log.Warn("reading from droid", zap.Error(err))
-			}
-			return
-		case len(data) > 0:
+		case len(data) > 0 && !l.goesOn(data):
+			c.say(&l)
 			c.handle(&l, data, lines.Owned())
+		}
+		if !lines.Waiting() {
+			c.say(&l)
 		}
 	}
 }
@@ -79,12 +86,41 @@ func (c *Client) malformed(err error, data []byte) {
 }
 
 // listener is what the reader goroutine remembers from line to line: what it told
-// the client last.
+// the client last, and a text that may go on in the next line.
 type listener struct {
 	decoder stream.Decoder
 	started bool
 	version stream.Version
 	session string // its id
+
+	said  bool             // there is such a text:
+	delta stream.TextDelta // its first line
+	text  strings.Builder  // all of it, once there is a second line
+}
+
+// goesOn takes a line that has more of the text. Lines that are read together come as one
+// event, so that each of them costs nothing but its own decoding.
+func (l *listener) goesOn(data []byte) bool {
+	if !l.said {
+		return false
+	}
+	if l.text.Len() == 0 {
+		l.text.WriteString(l.delta.Text)
+	}
+	return l.decoder.More(&l.text, data)
+}
+
+// say emits the text, if there is one.
+func (c *Client) say(l *listener) {
+	if !l.said {
+		return
+	}
+	if l.text.Len() > 0 {
+		l.delta.Text = l.text.String()
+		l.text.Reset()
+	}
+	l.said = false
+	c.emit(l.delta)
 }
 
 // handle processes one line. With owned the line's memory is not used for another one.
@@ -107,6 +143,9 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 		c.sawSession(line.SessionID)
 	}
 	switch e := line.Event.(type) {
+	case stream.TextDelta:
+		l.said, l.delta = true, e
+		return
 	case stream.Unknown:
 		c.unknown(e, line)
 	case stream.WorkingStateChanged:

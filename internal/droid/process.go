@@ -74,7 +74,7 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 	if p.settings != nil {
 		settings = p.settings.Replace
 	}
-	return newClient(p.Stdout, p.Stdin, p, settings, log, b), nil
+	return newClient(&burstReader{r: p.Stdout}, p.Stdin, p, settings, log, b), nil
 }
 
 // process is one running droid.

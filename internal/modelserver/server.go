@@ -27,6 +27,7 @@ type Server struct {
 	calls    sync.WaitGroup
 
 	mu       sync.Mutex
+	places   [][2]string // see Elsewhere
 	scripts  []*script
 	requests []Request
 	changed  chan struct{} // closed and replaced at each request
@@ -108,6 +109,24 @@ func (s *Server) On(prompt string, steps ...Step) {
 	s.scripts = append(s.scripts, &script{prompt, steps, make([]int, len(steps))})
 }
 
+// Elsewhere says that the directory here has another name where droid runs: the model's
+// text and calls name it so, and what the model is told is kept with its name here.
+func (s *Server) Elsewhere(here, there string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.places = append(s.places, [2]string{here, there})
+}
+
+// named puts the names of the other side (see Elsewhere) in the place of those of this.
+func (s *Server) named(text string, side int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.places {
+		text = strings.ReplaceAll(text, p[1-side], p[side])
+	}
+	return text
+}
+
 // Requests returns what the server received so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
@@ -144,6 +163,7 @@ func (s *Server) serve(f format) http.HandlerFunc {
 		if err != nil {
 			return // droid went away
 		}
+		body = []byte(s.named(string(body), 0))
 		c, err := f.decode(body)
 		if err != nil {
 			http.Error(w, "decoding the request: "+err.Error(), http.StatusBadRequest)
@@ -154,7 +174,7 @@ func (s *Server) serve(f format) http.HandlerFunc {
 		defer close(ended)
 		req.Body, req.Ended = body, ended
 		c.number = s.record(req)
-		if err := step.play(r.Context(), w, f, c); err != nil && !errors.Is(err, context.Canceled) {
+		if err := step.play(r.Context(), w, f, c, func(text string) string { return s.named(text, 1) }); err != nil && !errors.Is(err, context.Canceled) {
 			panic(http.ErrAbortHandler) // a broken stream: net/http resets the connection without a word
 		}
 	}

@@ -54,14 +54,17 @@ type Raw string
 // errBroken makes the server cut the connection.
 var errBroken = errors.New("the script breaks the stream")
 
-// play writes the step as the answer of one call.
-func (p Step) play(ctx context.Context, w http.ResponseWriter, f format, c call) error {
+// play writes the step as the answer of one call, with what named makes of its texts.
+func (p Step) play(ctx context.Context, w http.ResponseWriter, f format, c call, named func(string) string) error {
 	if p.Status != 0 {
 		return p.fail(w, f)
 	}
 	blocks, err := p.blocks(c.number)
 	if err != nil {
 		return err
+	}
+	for i := range blocks {
+		blocks[i].content = named(blocks[i].content)
 	}
 	if !c.stream {
 		w.Header().Set("Content-Type", "application/json")

@@ -18,6 +18,7 @@ import (
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
+	"droid-acp/internal/memory"
 	"droid-acp/internal/options"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/store"
@@ -35,10 +36,38 @@ type Config struct {
 	Defaults options.Defaults
 	// Trust knows which projects may run what they bring; nil trusts all.
 	Trust *trust.Keeper
-	// Dir is where spare processes are started: the agent's own directory. They serve
-	// sessions of that directory alone.
+	// Dir is where the first spare process is started: the agent's own directory. It serves
+	// a session of that directory alone.
 	Dir string
+	// Spare says which sessions find a droid that was started before them; "" is SpareFirst.
+	Spare Spare
 }
+
+// Spare says which sessions find a droid that was started before them, which holds 200 MB
+// (0.225) to 430 MB until one comes, for five minutes at most.
+type Spare string
+
+// Values of Spare.
+const (
+	SpareNone  Spare = "none"
+	SpareFirst Spare = "first"
+	SpareEach  Spare = "each" // the next one always finds one, unless it comes within seconds
+	SpareAuto  Spare = "auto" // SpareEach while 4 GiB of memory are free, else SpareFirst
+)
+
+// again says whether another droid may be started ahead, nil for never.
+func (s Spare) again() func() bool {
+	switch s {
+	case SpareEach:
+		return func() bool { return true }
+	case SpareAuto:
+		return func() bool { return memory.Available() >= spareMemory }
+	}
+	return nil
+}
+
+// spareMemory is how many bytes of memory are free where a droid is started that nobody asked for.
+const spareMemory = 4 << 30
 
 // Opener starts droids and opens sessions in them.
 type Opener struct {
@@ -62,7 +91,10 @@ func New(life context.Context, cfg *Config, calls *bounded.Calls, hooks func() [
 		}
 		command.Runtime = true
 		return cfg.Start(command)
-	}, log)
+	}, cfg.Spare.again(), log)
+	if cfg.Spare == SpareNone {
+		o.Spare.Discard()
+	}
 	return o
 }
 
@@ -144,6 +176,7 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 	if err != nil {
 		return nil, nil, err
 	}
+	o.Spare.Next(cwd)
 	return client, info, nil
 }
 

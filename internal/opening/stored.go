@@ -78,7 +78,7 @@ func (o *Opener) CheckDirectory(ctx context.Context, what, path string) error {
 // elsewhere is why a stored session was not opened in the directory asked for; why is a
 // sentence.
 func elsewhere(cwd, was, why string) *acp.RequestError {
-	return problem.Internal("cwd_refused", "the session belongs to "+was+" and was not opened in "+cwd+": "+why+" Or open it with the cwd "+was+".")
+	return problem.Internal("cwd_refused", "The session belongs to "+was+" and was not opened in "+cwd+": "+why+" Or open it with the cwd "+was+".")
 }
 
 // Stored has a process that was started in cwd load a session, which works there

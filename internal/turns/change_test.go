@@ -104,7 +104,7 @@ func TestChangeWhileAPromptRuns(t *testing.T) {
 		"the model has":      func(m *Machine) []Action { return m.Spoke() },
 		"it was cancelled":   func(m *Machine) []Action { return m.Cancel(begin) },
 		"it failed":          func(m *Machine) []Action { return m.FailRunning(errSome) },
-		"droid died":         func(m *Machine) []Action { m.Gone(errSome); return m.Buried(errSome) },
+		"droid died":         func(m *Machine) []Action { m.Gone("", errSome); return m.Buried(errSome) },
 		"a program of one's": nil,
 	} {
 		t.Run(name, func(t *testing.T) {

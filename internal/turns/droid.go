@@ -50,12 +50,13 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 // far as they were cancelled; Buried follows. A droid that dies while a cancelled
 // prompt runs was most likely killed because it did not stop. A prompt that droid had not
 // taken goes to the next one, once: what is asked in the ms in which droid dies is not heard.
-func (m *Machine) Gone(why error) {
+// took is the request id of the last one that it took, of which Taken may not have been told yet.
+func (m *Machine) Gone(took string, why error) {
 	m.dead = true
 	if m.running == nil || !m.running.cancelled {
 		m.crashes++
 	}
-	if p := m.running; p != nil && p.kind == ToDroid && p.stage != taken && p.begun.IsZero() && !p.cancelled && !p.resent {
+	if p := m.running; p != nil && p.kind == ToDroid && p.stage != taken && (took == "" || p.request != took) && p.begun.IsZero() && !p.cancelled && !p.resent {
 		p.resent = true
 		m.putBack(p)
 	}

@@ -60,7 +60,7 @@ func TestWordsAreNotSentBehindAFailure(t *testing.T) {
 
 	m = working(t)
 	joined(t, m, 2, Behind)
-	m.Gone(errSome)
+	m.Gone("", errSome)
 	require.Equal(t, []Action{Merged{ID: 2, Err: errSome, Unsent: true}, End{ID: 1, Err: errSome}}, m.Buried(errSome))
 }
 
@@ -83,7 +83,7 @@ func TestWordsThatFail(t *testing.T) {
 	m = behind()
 	m.Ready(2)
 	m.Taken(begin, 2)
-	m.Gone(errSome)
+	m.Gone("", errSome)
 	require.Equal(t, []Action{Merged{ID: 2, Err: errSome}, End{ID: 1, Err: errSome}}, m.Buried(errSome))
 
 	m = behind()
@@ -179,7 +179,7 @@ func TestNothingJoins(t *testing.T) {
 	m.Cancel(begin)
 	no(m)
 	m = working(t)
-	m.Gone(errSome)
+	m.Gone("", errSome)
 	no(m)
 	m = working(t)
 	m.Close(begin)

@@ -39,7 +39,7 @@ type machine interface {
 	Due() (time.Time, bool)
 	Spoke() []Action
 	Ended(string, How, error) (bool, []Action)
-	Gone(error)
+	Gone(took string, why error)
 	Buried(error) []Action
 
 	GaveUp() bool
@@ -459,7 +459,7 @@ func (w *world) die() {
 			t.again, t.resent, t.started, t.needs, t.sending, t.with = true, true, false, false, false, false
 		}
 	}
-	w.m.Gone(errSome)
+	w.m.Gone("", errSome)
 	for range w.rng.Intn(3) {
 		w.droidEnds()
 	}

@@ -55,7 +55,7 @@ func TestInterruptIsRepeated(t *testing.T) {
 	require.Equal(t, []Action{Kill{}}, m.Tick(at(9400*time.Millisecond)))
 	_, due = m.Due()
 	require.False(t, due)
-	m.Gone(errSome)
+	m.Gone("", errSome)
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Buried(errSome))
 	require.False(t, m.Crashed(), "it was killed")
 }
@@ -139,7 +139,7 @@ func TestPromptsAnsweredHere(t *testing.T) {
 	require.Equal(t, []Action{Run{2}}, append(m.Accept(2, Process), m.Written()...))
 	require.Equal(t, []Action{Stop{2}, RefuseAsk{}}, m.Cancel(begin))
 	require.False(t, m.Stopping(), "droid has nothing to stop")
-	m.Gone(errSome)
+	m.Gone("", errSome)
 	require.Empty(t, m.Buried(errSome), "it goes on")
 	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, m.Complete(2))
 	m.Written()
@@ -208,7 +208,7 @@ func TestEndings(t *testing.T) {
 		"failed":    {func(*Machine) {}, Failed, End{Err: errSome}},
 		"stopped":   {func(*Machine) {}, Cancelled, End{Cancelled: true}},
 		"cancelled": {func(m *Machine) { m.Cancel(begin) }, Failed, End{Cancelled: true}},
-		"crashed":   {func(m *Machine) { m.Gone(errors.New("crash")) }, Completed, End{Err: errors.New("crash")}},
+		"crashed":   {func(m *Machine) { m.Gone("", errors.New("crash")) }, Completed, End{Err: errors.New("crash")}},
 	} {
 		m := working(t)
 		tc.before(m)
@@ -245,7 +245,7 @@ func TestSteering(t *testing.T) {
 	require.Equal(t, []Action{Forget{"request 3"}, End{ID: 3, Err: errSome}}, m.Refused(begin, 3, errSome), "late")
 	m.CancelOne(begin, 4)
 	require.Equal(t, []Action{Send{5, "request 4"}}, m.SetSteering(true))
-	m.Gone(errSome)
+	m.Gone("", errSome)
 	require.Empty(t, m.Accept(6, ToDroid), "there is no droid to take it")
 }
 
@@ -254,7 +254,7 @@ func TestSteering(t *testing.T) {
 func TestCrashesInARow(t *testing.T) {
 	m := working(t)
 	die := func() {
-		m.Gone(errSome)
+		m.Gone("", errSome)
 		m.Buried(errSome)
 	}
 	for range 2 {
@@ -281,17 +281,32 @@ func TestCrashesInARow(t *testing.T) {
 	require.False(t, m.Crashed())
 }
 
+// A droid that died behind its answer to a prompt had that prompt, though nobody was told yet.
+func TestDeadDroidHadTaken(t *testing.T) {
+	for took, want := range map[string]Action{
+		"request 1": End{ID: 1, Err: errSome},
+		"":          NeedDroid{1},
+		"request 0": NeedDroid{1},
+	} {
+		m := New(numbered())
+		m.Accept(1, ToDroid)
+		m.Ready(1)
+		m.Gone(took, errSome)
+		require.Equal(t, []Action{want}, m.Buried(errSome), took)
+	}
+}
+
 // TestDeadDroid: what it throws away waits for the next one, and nothing is sent to it.
 func TestDeadDroid(t *testing.T) {
 	m := steered(t)
 	m.Cancel(begin)
-	m.Gone(errSome)
+	m.Gone("", errSome)
 	_, due := m.Due()
 	require.False(t, due)
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.Buried(errSome))
 
 	m = working(t)
-	m.Gone(errSome)
+	m.Gone("", errSome)
 	again, actions := m.Dropped("request 1")
 	require.True(t, again)
 	require.Empty(t, actions)

@@ -3,6 +3,8 @@ package stream
 import (
 	"bytes"
 	"encoding/json"
+
+	"droid-acp/internal/rawjson"
 )
 
 // MaxLine is how long a line of droid's may be, in bytes. Longer ones are skipped; the
@@ -33,14 +35,14 @@ func ReadBeginning(head []byte) Beginning {
 
 // readHead takes the beginning of a line apart, and finds the kind of its event.
 func readHead(head []byte) (f frame, kind string) {
-	fields, _ := scanFields(head)
-	for name, value, ok := fields.next(); ok; name, value, ok = fields.next() {
+	fields, _ := rawjson.Fields(head)
+	for name, value, ok := fields.Next(); ok; name, value, ok = fields.Next() {
 		switch string(name) {
 		case "id":
 			f.id = value
 		case "method":
 			f.method = value
-			kind = KindOf(unquote(value))
+			kind = KindOf(rawjson.Unquote(value))
 		case "params":
 			f.params = value
 		}
@@ -48,13 +50,13 @@ func readHead(head []byte) (f frame, kind string) {
 	if string(inner(f.method)) != methodNotification {
 		return f, kind
 	}
-	params, _ := scanFields(f.params)
-	for name, value, ok := params.next(); ok; name, value, ok = params.next() {
+	params, _ := rawjson.Fields(f.params)
+	for name, value, ok := params.Next(); ok; name, value, ok = params.Next() {
 		if string(name) == "notification" {
-			body, _ := scanFields(value)
-			for name, value, ok := body.next(); ok; name, value, ok = body.next() {
+			body, _ := rawjson.Fields(value)
+			for name, value, ok := body.Next(); ok; name, value, ok = body.Next() {
 				if string(name) == "type" {
-					return f, unquote(value)
+					return f, rawjson.Unquote(value)
 				}
 			}
 		}

@@ -3,6 +3,8 @@ package stream
 import (
 	"bytes"
 	"encoding/json"
+
+	"droid-acp/internal/rawjson"
 )
 
 // ContentBlock is one block of a message. Type decides which fields are set:
@@ -65,12 +67,12 @@ func (b *ContentBlock) UnmarshalJSON(data []byte) error {
 
 // bareText is the text of a block that has a type, a text and nothing else.
 func bareText(data []byte) (text string, ok bool) {
-	fields, ok := scanFields(data)
+	fields, ok := rawjson.Fields(data)
 	if !ok {
 		return "", false
 	}
 	var kind, raw []byte
-	for name, value, more := fields.next(); more; name, value, more = fields.next() {
+	for name, value, more := fields.Next(); more; name, value, more = fields.Next() {
 		switch string(name) {
 		case "type":
 			kind = value
@@ -80,10 +82,10 @@ func bareText(data []byte) (text string, ok bool) {
 			return "", false
 		}
 	}
-	if string(inner(kind)) != "text" || !isString(raw) {
+	if string(inner(kind)) != "text" || !rawjson.IsString(raw) {
 		return "", false
 	}
-	return unquote(raw), true
+	return rawjson.Unquote(raw), true
 }
 
 // JSON returns the block as droid wrote it, but for space.

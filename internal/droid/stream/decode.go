@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"droid-acp/internal/rawjson"
 )
 
 // Errors of Decode. Neither occurred in any recording.
@@ -68,14 +70,14 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	if !json.Valid(data) {
 		return Line{}, ErrNotJSON
 	}
-	fields, ok := scanFields(data)
+	fields, ok := rawjson.Fields(data)
 	if !ok {
 		return Line{}, ErrNotJSON
 	}
 	var f frame
 	var line Line
 	for {
-		name, value, ok := fields.next()
+		name, value, ok := fields.Next()
 		if !ok {
 			break
 		}
@@ -99,8 +101,11 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 		}
 	}
 	line, err := d.dispatch(line, f)
-	if delta, ok := line.Event.(TextDelta); ok && d.text != nil {
-		d.shape = shapeOf(data, d.text, line, delta)
+	if delta, ok := line.Event.(TextDelta); ok {
+		d.shape = deltaShape{} // it is the last one's, and of a line that is written otherwise there is none
+		if d.text != nil {
+			d.shape = shapeOf(data, d.text, line, delta)
+		}
 	}
 	return line, err
 }
@@ -109,7 +114,7 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 func (d *Decoder) parseVersion(raw []byte) Version {
 	if !bytes.Equal(raw, d.versionText) {
 		d.versionText = bytes.Clone(raw)
-		d.version, _ = ParseVersion(unquote(raw)) // unreadable means unknown
+		d.version, _ = ParseVersion(rawjson.Unquote(raw)) // unreadable means unknown
 	}
 	return d.version
 }
@@ -139,7 +144,7 @@ func (d *Decoder) dispatch(line Line, f frame) (Line, error) {
 // inner is what stands between the quotes of a raw string, still escaped, and
 // nil for any other value. It compares with a word without allocating.
 func inner(raw []byte) []byte {
-	if !isString(raw) {
+	if !rawjson.IsString(raw) {
 		return nil
 	}
 	return raw[1 : len(raw)-1]
@@ -159,7 +164,7 @@ func guessType(f frame, hasID bool) string {
 }
 
 func (d *Decoder) decodeResponse(f frame) *Response {
-	r := &Response{ID: unquote(f.id), Result: f.result} // the result is most of the line
+	r := &Response{ID: rawjson.Unquote(f.id), Result: f.result} // the result is most of the line
 	if !d.owned {
 		r.Result = bytes.Clone(f.result)
 	}
@@ -174,20 +179,20 @@ func (d *Decoder) decodeResponse(f frame) *Response {
 }
 
 func decodeRequest(line *Line, f frame) {
-	method := unquote(f.method)
+	method := rawjson.Unquote(f.method)
 	switch method {
 	case methodRequestPermission:
-		e := PermissionRequest{RequestID: unquote(f.id)}
+		e := PermissionRequest{RequestID: rawjson.Unquote(f.id)}
 		line.Event = decodeInto(KindOf(method), f.params, &e)
 	case methodAskUser:
-		e := QuestionRequest{RequestID: unquote(f.id)}
+		e := QuestionRequest{RequestID: rawjson.Unquote(f.id)}
 		line.Event = decodeInto(KindOf(method), f.params, &e)
 	default:
 		line.Event = Unknown{Type: KindOf(method), Raw: bytes.Clone(f.params)}
 		line.RequestID = bytes.Clone(f.id)
 		return
 	}
-	if u, bad := line.Event.(Unknown); bad || !isString(f.id) {
+	if u, bad := line.Event.(Unknown); bad || !rawjson.IsString(f.id) {
 		if !bad {
 			u = Unknown{Type: KindOf(method), Raw: bytes.Clone(f.params), Err: errors.New("request id is no string")}
 		}
@@ -200,12 +205,12 @@ func KindOf(method string) string { return strings.TrimPrefix(method, "droid.") 
 
 func (d *Decoder) decodeNotification(line *Line, f frame) {
 	if string(inner(f.method)) != methodNotification {
-		line.Event = Unknown{Type: KindOf(unquote(f.method)), Raw: bytes.Clone(f.params)}
+		line.Event = Unknown{Type: KindOf(rawjson.Unquote(f.method)), Raw: bytes.Clone(f.params)}
 		return
 	}
 	var body []byte
-	if fields, ok := scanFields(f.params); ok {
-		for name, value, ok := fields.next(); ok; name, value, ok = fields.next() {
+	if fields, ok := rawjson.Fields(f.params); ok {
+		for name, value, ok := fields.Next(); ok; name, value, ok = fields.Next() {
 			switch string(name) {
 			case "notification":
 				body = value
@@ -243,21 +248,21 @@ func traceID(meta []byte) string {
 
 // same returns the string of raw, and old itself when it is that string.
 func same(old string, raw []byte) string {
-	if isString(raw) && string(inner(raw)) == old {
+	if rawjson.IsString(raw) && string(inner(raw)) == old {
 		return old
 	}
-	return unquote(raw)
+	return rawjson.Unquote(raw)
 }
 
 // decodeEvent decodes body, a notification object. If body is none, params are kept
 // in an Unknown.
 func (d *Decoder) decodeEvent(body, params []byte) Event {
-	fields, ok := scanFields(body)
+	fields, ok := rawjson.Fields(body)
 	if !ok {
 		return Unknown{Type: KindOf(methodNotification), Raw: bytes.Clone(params), Err: errors.New("no notification object")}
 	}
 	var kind, messageID, index, text []byte
-	for name, value, ok := fields.next(); ok; name, value, ok = fields.next() {
+	for name, value, ok := fields.Next(); ok; name, value, ok = fields.Next() {
 		switch string(name) {
 		case "type":
 			kind = value
@@ -271,12 +276,12 @@ func (d *Decoder) decodeEvent(body, params []byte) Event {
 	}
 	thinking := string(inner(kind)) == "thinking_text_delta"
 	if thinking || string(inner(kind)) == "assistant_text_delta" {
-		if n, ok := smallInt(index); ok && isString(messageID) && isString(text) {
+		if n, ok := smallInt(index); ok && rawjson.IsString(messageID) && rawjson.IsString(text) {
 			d.messageID, d.text = same(d.messageID, messageID), text
-			return TextDelta{MessageID: d.messageID, BlockIndex: n, Text: unquote(text), Thinking: thinking}
+			return TextDelta{MessageID: d.messageID, BlockIndex: n, Text: rawjson.Unquote(text), Thinking: thinking}
 		}
 	}
-	return decodeKind(unquote(kind), body)
+	return decodeKind(rawjson.Unquote(kind), body)
 }
 
 // decodeKind decodes all but regular text deltas, by reflection.
@@ -293,4 +298,18 @@ func decodeInto[E Event](kind string, body []byte, e *E) Event {
 		return Unknown{Type: kind, Raw: bytes.Clone(body), Err: fmt.Errorf("decoding %s: %w", kind, err)}
 	}
 	return *e
+}
+
+// smallInt reads a plain non-negative integer of at most nine digits.
+func smallInt(raw []byte) (n int, ok bool) {
+	if len(raw) == 0 || len(raw) > 9 {
+		return 0, false
+	}
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"droid-acp/internal/rawjson"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -218,24 +220,6 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 	}
 }
 
-// The scanner agrees with encoding/json about the extent of all values.
-func TestScanFields(t *testing.T) {
-	const text = ` { "a" : 1 , "b":"x\\\"}," , "c":{"d":["}",{}]} ,"e":[], "f":true,"g":null,"\u0068":-1.5e+3,"":"" } `
-	var want map[string]json.RawMessage
-	require.NoError(t, json.Unmarshal([]byte(text), &want))
-	got := map[string]json.RawMessage{}
-	s, ok := scanFields([]byte(text))
-	require.True(t, ok)
-	for name, value, ok := s.next(); ok; name, value, ok = s.next() {
-		got[string(name)] = value
-	}
-	require.Equal(t, want, got)
-	for _, no := range []string{``, ` `, `[]`, `1`, `"{}"`} {
-		_, ok := scanFields([]byte(no))
-		require.False(t, ok, no)
-	}
-}
-
 // FuzzDecodeLine feeds anything and checks the promises of DecodeLine.
 func FuzzDecodeLine(f *testing.F) {
 	f.Add([]byte(deltaLine))
@@ -261,9 +245,9 @@ func FuzzDecodeLine(f *testing.F) {
 		}
 		var m map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(data, &m))
-		s, ok := scanFields(data)
+		s, ok := rawjson.Fields(data)
 		require.True(t, ok)
-		for name, value, ok := s.next(); ok; name, value, ok = s.next() {
+		for name, value, ok := s.Next(); ok; name, value, ok = s.Next() {
 			require.True(t, json.Valid(value))
 			if utf8.Valid(name) {
 				require.Contains(t, m, string(name))
@@ -307,6 +291,18 @@ func FuzzDecodeAfterADelta(f *testing.F) {
 		want, wantErr := new(Decoder).Decode(second, false)
 		require.Equal(t, wantErr, err)
 		require.Equal(t, want, line)
+
+		d = Decoder{}
+		before, _ := d.Decode(first, false)
+		var text strings.Builder
+		if d.More(&text, second) {
+			delta := before.Event.(TextDelta)
+			delta.Text = text.String()
+			before.Event = delta
+			require.Equal(t, want, before)
+		} else {
+			require.Zero(t, text.Len())
+		}
 	})
 }
 

@@ -1,0 +1,31 @@
+// Package memory tells how much memory is free, and gives back what this process needs no more.
+package memory
+
+import (
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// much is from how many bytes of heap on a collection is worth its time: an image in a prompt or an
+// edit of megabytes leaves several times its size, and a program that rests collects nothing.
+const much = 24 << 20
+
+// Release gives memory back to the system where the heap is large. It takes some milliseconds then,
+// and next to nothing else.
+func Release() {
+	if heap() > much {
+		debug.FreeOSMemory()
+	}
+}
+
+// heap is how many bytes the heap has from the system.
+func heap() (sum uint64) {
+	samples := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
+	}
+	metrics.Read(samples)
+	for _, s := range samples {
+		sum += s.Value.Uint64()
+	}
+	return sum
+}

@@ -1,0 +1,41 @@
+package memory
+
+import (
+	"math"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Available is how many bytes can be had without another program losing any: what the kernel
+// says, or less where a control group (v2) has a limit. It is 0 where neither tells.
+func Available() uint64 { return available(os.ReadFile) }
+
+func available(read func(path string) ([]byte, error)) uint64 {
+	text, err := read("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	free := uint64(0)
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
+			free = number(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 0) << 10
+		}
+	}
+	limit, err := read("/sys/fs/cgroup/memory.max")
+	used, err2 := read("/sys/fs/cgroup/memory.current")
+	if err != nil || err2 != nil {
+		return free // no limit, or that of the machine
+	}
+	limited, inUse := number(string(limit), math.MaxUint64), number(string(used), 0)
+	return min(free, limited-min(limited, inUse))
+}
+
+// number reads a number, which is none where there is no limit ("max").
+func number(text string, none uint64) uint64 {
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return none
+	}
+	return n
+}
