@@ -100,6 +100,7 @@ type client struct {
 	ended       bool                         // stdout is closed
 	ids         int
 	talk        *acptest.Conversation
+	far         string // a directory that only the far side knows, see viaEnv
 }
 
 // startAgent runs the agent with the droid of h.
@@ -112,9 +113,9 @@ func startAgent(t testing.TB, h home, args ...string) *client {
 // makes of the agent's stdout.
 func startAgentReading(t testing.TB, h home, reading func(io.Reader) io.Reader, args ...string) *client {
 	t.Helper()
-	c := &client{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce, talk: acpSchema().NewConversation()}
-	c.cmd = exec.Command(programs.Agent, append([]string{"--droid", h.droid}, args...)...)
-	c.cmd.Env, c.cmd.Dir, c.cmd.Stderr = h.env, h.work, c.stderr
+	c := &client{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce, talk: acpSchema().NewConversation(), far: h.far}
+	c.cmd = h.agent(append([]string{"--droid", h.droid}, args...)...)
+	c.cmd.Stderr = c.stderr
 	var err error
 	c.stdin, err = c.cmd.StdinPipe()
 	require.NoError(t, err)
@@ -143,6 +144,7 @@ func (c *client) end(h home) {
 		<-c.exited
 	}
 	h.awaitNoDroid(c.t, 10*time.Second)
+	h.checkFarSide(c.t)
 	if c.t.Failed() {
 		c.t.Logf("stdout of the agent:\n%s\nstderr of the agent:\n%s", c.transcript(), c.stderr)
 	}
@@ -195,6 +197,9 @@ func (c *client) take(raw string) {
 	}
 	if err := strictError(raw); err != nil {
 		c.t.Errorf("strict clients do not take this line: %.600s\n%v", raw, err)
+	}
+	if found := typedPath(raw, c.far); found != "" {
+		c.t.Errorf("this line names a path of the far side (%s): %.600s", found, raw)
 	}
 	c.lines = append(c.lines, l)
 	if l.Method == "session/request_permission" {

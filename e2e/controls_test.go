@@ -597,7 +597,7 @@ func TestExtensionMethods(t *testing.T) {
 		if h.version == newDroid {
 			require.Nil(t, err)
 		} else {
-			require.Contains(t, err.Error(), "auto_compaction_ignored")
+			require.Contains(t, err.Error(), "did not change automatic compaction")
 		}
 		require.Equal(t, "end_turn", s.prompt("hi again").end(turnLimit).Stop)
 	})

@@ -128,14 +128,29 @@ func TestNoticesStayOutOfTheModelsRequests(t *testing.T) {
 }
 
 // Without a login and without a custom model droid starts, and the first turn
-// fails.
+// fails; loaded again it says so in a message.
 func TestNoLogin(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
 		require.NoError(t, os.Remove(filepath.Join(h.dir, ".factory", "settings.json")))
-		end := startAgent(t, h).open(h).prompt("go").end(failureLimit)
+		c := startAgent(t, h)
+		s := c.open(h)
+		end := s.prompt("go").end(failureLimit)
 		require.NotNil(t, end.Err)
 		require.Equal(t, codeAuth, end.Err.Code)
 		require.Contains(t, end.Err.Error(), "/login")
+		c.end(h)
+
+		c = startAgent(t, h).initialize()
+		from := c.seen()
+		c.mustCall("session/load", h.params(s.id), nil)
+		var told []string
+		for _, u := range c.updatesFrom(from) {
+			if u.isNotice() {
+				told = append(told, strings.TrimSpace(u.text()))
+			}
+		}
+		require.Len(t, told, 1, "the loaded prompt was not answered, and says why")
+		require.Contains(t, told[0], "log in")
 	})
 }
 
@@ -227,7 +242,7 @@ func TestProviders(t *testing.T) {
 
 		end := s.prompt("the key is wrong").end(failureLimit)
 		require.NotNil(t, end.Err)
-		require.Contains(t, end.Err.Message, "model_authentication_failed")
+		require.Contains(t, end.Err.Message, "401")
 		require.Contains(t, end.Err.Message, "401 scripted 401", "the provider's words, without the JSON around them")
 		require.Contains(t, end.Err.Error(), "apiKey", "the remedy")
 

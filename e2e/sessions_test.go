@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -176,7 +177,7 @@ func TestDroidIsKilled(t *testing.T) {
 			end := turn.end(turnLimit)
 			require.NotNil(t, end.Err)
 			require.Equal(t, codeInternal, end.Err.Code)
-			require.Contains(t, end.Err.Message, "droid_crashed")
+			require.Contains(t, end.Err.Message, "droid was ended by signal")
 			h.endTools(t)
 			next := s.prompt("is all fine?").done()
 			require.Equal(t, "All is fine.", next.text())
@@ -311,5 +312,40 @@ func TestParkedSessionsHaveNoProcess(t *testing.T) {
 			}
 		}
 		require.LessOrEqual(t, droids, 1)
+	})
+}
+
+// With --spare each, a session that is opened has another droid started in its directory, which
+// the next session there takes.
+func TestASpareForEachSession(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("hello", modelserver.Step{Text: "Hello."})
+		c := startAgent(t, h, "--spare", "each").initialize()
+		h.work = filepath.Join(h.work, "elsewhere")
+		require.NoError(t, os.Mkdir(h.work, 0o755))
+		open := func() session {
+			var result newSession
+			c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, &result)
+			return session{c, result.SessionID}
+		}
+		pids := func() (pids []int) {
+			for _, p := range h.processes(t) {
+				if p.droid {
+					pids = append(pids, p.pid)
+				}
+			}
+			slices.Sort(pids)
+			return pids
+		}
+		first := open()
+		require.Eventually(t, func() bool { return len(pids()) == 2 }, 20*time.Second, 50*time.Millisecond, "its own, and the spare")
+		waiting := pids()
+		second := open()
+		require.Subset(t, pids(), waiting, "the second has the one that waited")
+		require.Equal(t, "Hello.", first.prompt("hello").end(turnLimit).text())
+		require.Equal(t, "Hello.", second.prompt("hello").end(turnLimit).text())
+		c.mustCall("session/close", map[string]any{"sessionId": first.id}, nil)
+		c.mustCall("session/close", map[string]any{"sessionId": second.id}, nil)
+		h.awaitNone(t, 20*time.Second, func(p process) bool { return p.droid && slices.Contains(waiting, p.pid) })
 	})
 }

@@ -201,3 +201,32 @@ func TestCompactedElsewhere(t *testing.T) {
 		require.Equal(t, []string{forked}, c.listed(h))
 	})
 }
+
+// TestTwoWindowsOnOneSession: when a second agent opens what a first one has open, both users are told at
+// once, without a prompt, and once.
+func TestTwoWindowsOnOneSession(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("hello", modelserver.Step{Text: "Hi."})
+		first := startAgent(t, h)
+		s := first.open(h)
+		s.say("hello")
+		from, began := first.seen(), time.Now()
+		second := startAgent(t, h).initialize()
+		second.mustCall("session/load", h.params(s.id), nil)
+		told := func(c *client, from int, text string) {
+			t.Helper()
+			c.await(text, from, 5*time.Second, func(l line) bool {
+				u, ok := asUpdate(l)
+				return ok && u.isNotice() && strings.Contains(u.text(), text)
+			})
+		}
+		told(second, 0, "is open in another window or program of yours, too")
+		told(first, from, "was opened in another window or program of yours, too")
+		t.Logf("both were told %v after the second began to start", time.Since(began))
+		for _, other := range []session{{second, s.id}, s} {
+			require.NotContains(t, other.say("hello"), "another window", "once")
+		}
+		first.signal(syscall.SIGKILL)
+		<-first.exited
+	})
+}

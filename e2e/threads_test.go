@@ -255,10 +255,10 @@ func TestLoadIsTheWayOutOfCrashes(t *testing.T) {
 			turn := s.prompt("be silent")
 			turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
 			h.killDroid(t)
-			require.Contains(t, turn.end(turnLimit).Err.Message, "droid_crashed")
+			require.Contains(t, turn.end(turnLimit).Err.Message, "droid was ended by signal")
 			require.Equal(t, "end_turn", s.prompt("/help").end(turnLimit).Stop)
 		}
-		require.Contains(t, s.prompt("is all fine?").end(turnLimit).Err.Message, "droid_keeps_crashing")
+		require.Contains(t, s.prompt("is all fine?").end(turnLimit).Err.Message, "droid died 3 times in a row")
 		s.mustCall("session/load", h.params(s.id), nil)
 		require.Equal(t, "All is fine.", s.prompt("is all fine?").end(turnLimit).text())
 	})

@@ -25,7 +25,7 @@ func TestSessionWithoutDroid(t *testing.T) {
 		s := c.open(h)
 		end := s.prompt("say first").end(turnLimit)
 		require.NotNil(t, end.Err)
-		require.Contains(t, end.Err.Message, "droid_not_found")
+		require.Contains(t, end.Err.Message, "droid not found")
 		require.Contains(t, end.Err.Error(), "Install Factory's droid with `", "what to do")
 		require.NoError(t, os.Symlink(droid, h.droid))
 		end = s.prompt("say first").end(turnLimit)

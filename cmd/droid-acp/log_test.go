@@ -136,7 +136,7 @@ func TestLogLeavesWordsAndFilesOut(t *testing.T) {
 		moved := &os.LinkError{Op: "rename", Old: "/project/FILE.1", New: "/project/FILE.2", Err: fs.ErrExist}
 		log.With(zap.String("path", "/project/FILE")).Warn("one", zap.String("path", "/project/FILE.3"),
 			zap.Error(fmt.Errorf("no /project/FILE.3: %w", errors.Join(moved, fmt.Errorf("so: %w", missing)))),
-			zap.NamedError("refused", &acp.RequestError{Code: -32603, Message: "model_rate_limited: WORDS", Data: map[string]string{"details": "WORDS"}}),
+			zap.NamedError("refused", &acp.RequestError{Code: -32603, Message: "WORDS", Data: map[string]string{"kind": "model_rate_limited", "details": "WORDS"}}),
 			zap.NamedError("other", fmt.Errorf("asked: %w", &acp.RequestError{Code: -32602, Message: "WORDS: WORDS"})))
 		closeLog()
 		text, lines := readLog(t, path)

@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/marks"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
 	"droid-acp/internal/settings"
@@ -134,6 +136,7 @@ func runServe(c *call) int {
 			Defaults: c.defaults(),
 			Trust:    keeper(c.values.String(settings.Trust)),
 			Dir:      dir,
+			Spare:    opening.Spare(cmp.Or(c.values.String(settings.Spare), string(opening.SpareAuto))),
 		},
 		Locate:       c.findDroid,
 		Release:      releaseOf,
@@ -143,6 +146,7 @@ func runServe(c *call) int {
 		Files:        adapter.FilesWay(c.values.String(settings.Files)),
 		ClientShows:  c.values.String(settings.ClientShows),
 		Journal:      stateFile("edits"),
+		WatchMarks:   marks.Begin,
 		Shell:        c.values.Bool(settings.Shell),
 		Version:      version(),
 		Log:          log,

@@ -19,6 +19,7 @@ import (
 	"droid-acp/internal/calllog"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
+	"droid-acp/internal/marks"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
@@ -52,6 +53,9 @@ type Config struct {
 	// Journal is the directory for edits that are on their way to the editor, so that
 	// they are not lost when this program is killed. It need not exist.
 	Journal string
+	// WatchMarks is marks.Begin. Without it users are told with their next prompt alone that another
+	// process has opened a session of theirs.
+	WatchMarks func(dir string, noted func(name string)) (end func(), err error)
 	// Shell lets the user run shell commands with !COMMAND and /shell.
 	Shell bool
 	// Version of this program, for agentInfo.
@@ -69,6 +73,7 @@ type Agent struct {
 	files   *readfile.Reader
 	calls   *bounded.Calls // of the disk, which may hang
 	threads *threads.Threads
+	marks   marks.Watch // who else opens sessions
 
 	conn *wire.Conn // to the editor
 
@@ -151,6 +156,7 @@ func (a *Agent) shutDown() error {
 	a.sessions.Close()
 	a.cancel()
 	err := a.endSessions()
+	a.marks.End()
 	a.calls.AtEnd("editorFiles.close", closeTime, a.editorFiles.close)
 	a.conn.Close(flushTime)
 	return err

@@ -170,7 +170,7 @@ func TestDroidCannotStart(t *testing.T) {
 		err  error
 		says []string
 	}{
-		"other": {errors.New("no more processes"), []string{"droid_start_failed", "no more processes"}},
+		"other": {errors.New("no more processes"), []string{"droid could not be started", "no more processes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -211,14 +211,14 @@ func TestSessionsWithoutDroid(t *testing.T) {
 		require.JSONEq(t, fmt.Sprintf(`{"sessionId":%q}`, e.session), string(answer.Result), "nothing is said of options that nobody knows")
 		for range 2 {
 			end := e.run("hello")
-			require.Contains(t, end, "-32603 droid_not_found")
+			require.Contains(t, end, "-32603 droid not found")
 			require.Contains(t, end, "npm")
 		}
 		for method, params := range map[string]string{
 			"session/load": sessionParamsOf(e.session), "session/resume": sessionParamsOf(e.session), "session/fork": sessionParamsOf(e.session),
 			"session/set_mode": fmt.Sprintf(`{"sessionId":%q,"modeId":"spec"}`, e.session),
 		} {
-			require.Contains(t, ended(e.call(method, params)), "-32603 droid_not_found", method)
+			require.Contains(t, ended(e.call(method, params)), "-32603 droid not found", method)
 		}
 		require.Equal(t, "end_turn", e.run("/status"))
 
@@ -253,7 +253,7 @@ func TestDroidDiesAtStart(t *testing.T) {
 		e := connect(t, playing(func(d *fakedroid.Droid) error { return d.Die(1, "") }))
 		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
 		require.NotNil(t, answer.Error)
-		require.Contains(t, answer.Error.Message, "droid_exited")
+		require.Contains(t, answer.Error.Message, "droid is gone before it said anything")
 	})
 }
 
@@ -305,7 +305,7 @@ func TestMuteDroidIsGivenUp(t *testing.T) {
 		time.Sleep(opening.Time + time.Second)
 		answer, ok := e.answered(id)
 		require.True(t, ok)
-		require.Contains(t, answer.Error.Message, "droid_failed: droid did not open the session: droid did not answer within a minute")
+		require.Contains(t, answer.Error.Message, "droid did not open the session: droid did not answer within a minute")
 	})
 }
 
@@ -342,7 +342,7 @@ func TestQuirk14_IgnoredModeIsAnError(t *testing.T) {
 		})
 		answer := e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-high"}`, e.session))
 		require.NotNil(t, answer.Error)
-		require.Contains(t, answer.Error.Message, `mode_ignored: droid accepted the request but its mode is "normal"`)
+		require.Contains(t, answer.Error.Message, `droid accepted the request but its mode is "normal"`)
 	})
 }
 
@@ -353,7 +353,8 @@ func TestPanicEndsTheRequestAlone(t *testing.T) {
 		e.agent.opener.Stat = func(string) (os.FileInfo, error) { panic("test") }
 		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
 		require.Equal(t, -32603, answer.Error.Code)
-		require.Contains(t, answer.Error.Message, "internal_error")
+		require.Contains(t, answer.Error.Message, "droid-acp failed while handling session/new: test.")
+		require.JSONEq(t, `{"kind":"internal_error"}`, string(answer.Error.Data))
 		require.Equal(t, "end_turn", e.run("go on"))
 	})
 }

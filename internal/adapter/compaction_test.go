@@ -135,5 +135,11 @@ func TestLoadedThreadShowsItsSummary(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Equal(t, "end_turn", e.run("/compact"))
 		require.Contains(t, load(), "They said hello.\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes a thread of its own from the conversation before; `/sessions` lists all of them.")
+
+		page := filepath.Join(root, "page.html")
+		require.Equal(t, "end_turn", e.run("/export "+page))
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "They said hello.")
 	})
 }

@@ -405,16 +405,23 @@ func ended(m wireMessage) string {
 	return r.StopReason
 }
 
-// all is what an error says, in one line, whichever part of it says it.
+// all is what an error says, in one line, whichever part of it says it, behind its kind.
 func (e *wireError) all() string {
-	var data struct{ Details string }
+	var data struct{ Kind, Details string }
 	_ = json.Unmarshal(e.Data, &data)
 	details := strings.Join(strings.Fields(data.Details), " ")
-	message := strings.Join(strings.Fields(e.Message), " ")
-	if kind, sentence, _ := strings.Cut(message, ": "); details != "" && strings.HasPrefix(details, sentence) {
-		return kind + ": " + details
+	text := strings.Join(strings.Fields(e.Message), " ")
+	if title, sentence, titled := strings.Cut(text, ": "); details != "" && strings.HasPrefix(details, text) {
+		text = details
+	} else if titled && details != "" && strings.HasPrefix(details, sentence) {
+		text = title + ": " + details
+	} else {
+		text = strings.TrimSpace(text + " " + details)
 	}
-	return strings.TrimSpace(message + " " + details)
+	if data.Kind != "" {
+		text = data.Kind + ": " + text
+	}
+	return text
 }
 
 func (e *editor) cancel() { e.notify("session/cancel", fmt.Sprintf(`{"sessionId":%q}`, e.session)) }

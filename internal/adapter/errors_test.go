@@ -15,6 +15,16 @@ import (
 	"droid-acp/internal/turns"
 )
 
+// asProgram begins a session of a client that gets the kinds of errors; Zed, as which other tests begin,
+// gets none.
+func asProgram(t *testing.T, start starter) *editor {
+	t.Helper()
+	e := open(t, start)
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientInfo":{"name":"a program","version":"1"}}`).Error)
+	e.beginSession()
+	return e
+}
+
 func TestModelFailureIsATypedError(t *testing.T) {
 	for _, tc := range []struct {
 		reason, message, advice string
@@ -30,7 +40,7 @@ func TestModelFailureIsATypedError(t *testing.T) {
 	} {
 		t.Run(tc.message, func(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
-				e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+				e := asProgram(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 					if p.Text == "next" {
 						return d.Say("", "recovered")
 					}
@@ -42,6 +52,29 @@ func TestModelFailureIsATypedError(t *testing.T) {
 				}
 				require.Equal(t, "end_turn", e.run("next"), "the session works on")
 			})
+		})
+	}
+}
+
+// CodeCompanion writes an error behind what was said last: an empty line ends that. Others get none, nor does it
+// where nothing was said.
+func TestErrorsBehindWhatWasSaid(t *testing.T) {
+	for client, line := range map[string]bool{"CodeCompanion.nvim": true, "toad": false, "zed": false, "nobody-knows": false} {
+		synctest.Test(t, func(t *testing.T) {
+			e := open(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+				if p.Text == "say" {
+					_ = d.Say("m", "I look.")
+				}
+				return d.Fail("model_rate_limited", "429 slow down", "")
+			})))
+			require.Nil(t, e.call("initialize", fmt.Sprintf(`{"protocolVersion":1,"clientInfo":{"name":%q}}`, client)).Error)
+			e.beginSession()
+			from := len(e.updates())
+			e.run("nothing")
+			require.NotContains(t, e.updates()[from:], "notice: \n\n", client)
+			e.run("say")
+			updates := e.updates()[from:]
+			require.Equal(t, line, updates[len(updates)-2] == "notice: \n\n", "%s: %q", client, updates)
 		})
 	}
 }
@@ -61,7 +94,7 @@ func TestFailedPromptsEndWithText(t *testing.T) {
 		for _, text := range []string{"go", "again"} {
 			answer := e.await(e.prompt(text))
 			require.Equal(t, "end_turn", ended(answer))
-			require.Contains(t, string(answer.Result), `"_meta":{"droid-acp":{"error":{"code":-32603,"message":"model_rate_limited: 429 slow down`)
+			require.Contains(t, string(answer.Result), `"_meta":{"droid-acp":{"error":{"code":-32603,"message":"429 slow down`)
 		}
 		require.Contains(t, strings.Join(e.updates(), "\n"), "notice: 429 slow down  \n  \nThe provider limits requests")
 		answer := e.call("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"audio","data":"AAAA","mimeType":"audio/wav"}]}`, e.session))
@@ -77,7 +110,7 @@ func TestReasonsThatDroidGives(t *testing.T) {
 		"structured_output_schema_invalid": "schema", "error": "Send the prompt again", "of_a_newer_droid": "500 it failed",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Fail(reason, "500 it failed", "") })))
+			e := asProgram(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Fail(reason, "500 it failed", "") })))
 			end := e.run("go")
 			require.Contains(t, end, "-32603 "+reason+": ")
 			require.Contains(t, end, remedy)
@@ -93,19 +126,19 @@ func TestRefusalsSayWhatWasRefused(t *testing.T) {
 	}
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, refuse("add_user_message"), refuse("fork_session"), refuse("load_session")))
-		require.Equal(t, "-32603 droid_refused: droid refused the prompt: not today", e.run("hello"))
-		require.Equal(t, "-32603 droid_refused: droid refused to copy the session: not today", ended(e.call("session/fork", sessionParamsOf(e.session))))
-		require.Equal(t, "-32603 droid_refused: droid refused to open the session: not today", ended(e.call("session/load", sessionParamsOf(e.session))))
+		require.Equal(t, "-32603 droid refused the prompt: not today", e.run("hello"))
+		require.Equal(t, "-32603 droid refused to copy the session: not today", ended(e.call("session/fork", sessionParamsOf(e.session))))
+		require.Equal(t, "-32603 droid refused to open the session: not today", ended(e.call("session/load", sessionParamsOf(e.session))))
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		sessions := new(fakedroid.Sessions)
 		e := connect(t, playing(says("hi"), v, fakedroid.WithSessions(sessions), refuse("fork_session")))
-		require.Equal(t, "-32603 droid_refused: droid refused to copy the session: not today",
+		require.Equal(t, "-32603 droid refused to copy the session: not today",
 			ended(e.call("session/fork", sessionParamsOf(sessions.Add("/workspace")))))
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v, refuse("initialize_session")))
-		require.Equal(t, "-32603 droid_refused: droid refused to open the session: not today",
+		require.Equal(t, "-32603 droid refused to open the session: not today",
 			ended(e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)))
 	})
 }
@@ -130,14 +163,14 @@ func TestErrorsSayWhatComesNext(t *testing.T) {
 		stored := new(fakedroid.Sessions)
 		e := connect(t, endingOn("fork_session", v, fakedroid.WithSessions(stored)))
 		end := ended(e.call("session/fork", sessionParamsOf(stored.Add("/workspace"))))
-		require.Contains(t, end, "-32603 droid_crashed: droid was killed by droid-acp, because of the test")
+		require.Contains(t, end, "-32603 droid was killed by droid-acp, because of the test")
 		require.Contains(t, end, "while it copied the session")
 		require.NotContains(t, end, again)
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, endingOn("load_session", v, fakedroid.WithSessions(new(fakedroid.Sessions))))
 		end := ended(e.call("session/load", sessionParamsOf(e.session)))
-		require.Regexp(t, "-32603 droid_(crashed|exited): droid was killed by droid-acp, because of the test", end) // of the next one, which is asked as well
+		require.Regexp(t, "-32603 droid was killed by droid-acp, because of the test", end) // of the next one, which is asked as well
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Die(137, "") }))))
@@ -145,7 +178,7 @@ func TestErrorsSayWhatComesNext(t *testing.T) {
 			require.Contains(t, e.run("go"), again)
 		}
 		end := e.run("go")
-		require.Contains(t, end, "droid_crashed: ")
+		require.Contains(t, end, "-32603 droid is gone.")
 		require.NotContains(t, end, again)
 		require.Contains(t, end, "3 times in a row")
 		require.Contains(t, end, "load the session again")
@@ -160,7 +193,7 @@ func TestErrorsSayHowFarDroidCame(t *testing.T) {
 		e := begin(t, playing(says("hi"), v, sessions, refuse))
 		e.inside(func(s *Session) { s.proc.Client().Kill() })
 		synctest.Wait()
-		require.Equal(t, "-32603 droid_refused: droid was started again for this session and refused to open it: not today. The next prompt tries again.", e.run("hello"))
+		require.Equal(t, "-32603 droid was started again for this session and refused to open it: not today. The next prompt tries again.", e.run("hello"))
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) { // the copy is there, whatever else failed
 		stored := new(fakedroid.Sessions)
@@ -174,17 +207,17 @@ func TestErrorsSayHowFarDroidCame(t *testing.T) {
 			return fakedroid.Fields{"newSessionId": "the-copy"}, ""
 		})))
 		end := ended(e.call("session/fork", sessionParamsOf(stored.Add("/workspace"))))
-		require.Equal(t, "-32603 droid_refused: droid copied the session, but the copy the-copy was not opened: droid refused to open the session: not today. The copy is among the sessions of session/list.", end)
+		require.Equal(t, "-32603 droid copied the session, but the copy the-copy was not opened: droid refused to open the session: not today. The copy is among the sessions of session/list.", end)
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) { // a copy
 		e := begin(t, playing(says("hi"), append(unansweredBy("fork_session"), v)...))
-		require.Equal(t, "-32603 droid_failed: droid did not copy the session: droid did not answer within a minute. Try again.",
+		require.Equal(t, "-32603 droid did not copy the session: droid did not answer within a minute. Try again.",
 			ended(e.call("session/fork", sessionParamsOf(e.session))))
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) { // a setting
 		e := begin(t, playing(says("hi"), append(unansweredBy("update_session_settings"), v)...))
 		end := ended(e.set("mode", "spec"))
-		require.Equal(t, "-32603 mode_refused: droid did not change its mode: droid did not answer within 10 s. Try again.", end)
+		require.Equal(t, "-32603 droid did not change its mode: droid did not answer within 10 s. Try again.", end)
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) { // a command: no word for programs in what users read
 		refuse := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) { return nil, "not today" })

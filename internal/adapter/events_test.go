@@ -186,7 +186,7 @@ func TestRetriesAreToldInFewWords(t *testing.T) {
 		"nine":           {row("overloaded", 9), first + "\n\ndroid tried the model call again 9 times."},
 		"eight":          {row("overloaded", 8), first + "\n\ndroid tried the model call again 8 times."},
 		"another reason": {append(row("overloaded", 2), retry{3, "timeout"}), first + "\n\nNow it failed otherwise (timeout); attempt 3."},
-		"two calls":      {append(row("overloaded", 3), row("overloaded", 1)...), first + "\n\ndroid tried the model call again 3 times.\n\n" + first},
+		"two calls":      {append(row("overloaded", 3), row("overloaded", 1)...), first + "\n\ndroid tried the model call again 3 times."},
 	} {
 		got := ""
 		synctest.Test(t, func(t *testing.T) {

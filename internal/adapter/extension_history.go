@@ -129,7 +129,7 @@ func exportExtension(s *Session, p exportParams, done answer[exportedFile]) {
 		s.Do(func(ctx context.Context) {
 			path, err := s.agent.exportTo(ctx, info, exported{session, cwd, p.Path, p.Directory, seen})
 			if err != nil {
-				fail(problem.Internal("export_failed", "the conversation was not exported: "+err.Error()))
+				fail(problem.Internal("export_failed", "The conversation was not exported: "+err.Error()))
 				return
 			}
 			done(exportedFile{path}, nil)

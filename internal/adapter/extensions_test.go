@@ -54,7 +54,7 @@ func TestExtensions(t *testing.T) {
 			answer := e.call(name, fmt.Sprintf(`{"sessionId":%q,"enabled":false,"path":%q}`, e.session, file))
 			if name == "_droid/set_auto_compaction" && strings.Contains(t.Name(), string(fakedroid.V099)) { // ignores it
 				require.NotNil(t, answer.Error)
-				require.Contains(t, answer.Error.Message, "auto_compaction_ignored")
+				require.Contains(t, answer.Error.Message, "did not change automatic compaction")
 				require.Contains(t, answer.Error.Message, "0.215 and newer")
 				continue
 			}

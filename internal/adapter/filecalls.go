@@ -96,6 +96,24 @@ func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) {
 	}
 }
 
+// lookForUnseen tells the user, once a file and turn, that droid does not see what they have not saved: where files stay on
+// the disk and the client can be asked.
+func lookForUnseen(s *Session, ev quirks.Event) {
+	if client := s.agent.client; !client.Files || !client.TellsUnsaved || s.agent.cfg.Files != "" {
+		return
+	}
+	for _, path := range s.fileCalls.Looks(ev, s.cwd) {
+		s.Do(func(ctx context.Context) {
+			unseen, _ := bounded.Do(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
+				return editorfs.Unseen(ctx, sessionEditor{s.out}, path, s.agent.editorFiles.changed), nil
+			})
+			if unseen {
+				s.Post(func() { s.tell(show.Unseen(path)) })
+			}
+		})
+	}
+}
+
 // apply translates honest events, in order. One that is shown with files waits until they are
 // read, beside the owner, which still hears the editor meanwhile; with it wait all that follow.
 func (s *Session) apply(events []quirks.Event) {

@@ -219,6 +219,55 @@ func TestFilesStayOnTheDisk(t *testing.T) {
 	}
 }
 
+// Where files stay on the disk, a client whose answers can be trusted is asked: the user is told once a turn that droid
+// does not see what they have not saved. Where it is not certain, nothing is said.
+func TestUnsavedTextThatDroidDoesNotSee(t *testing.T) {
+	const told = "Your unsaved changes in `"
+	for name, c := range map[string]struct {
+		client, typed string
+		way           FilesWay
+		hangs         bool
+		asked, told   int // in a turn that reads the file twice and then edits it
+	}{
+		"unsaved":            {client: "vscode-acp-client", typed: "three\n", asked: 1, told: 1},
+		"saved":              {client: "vscode-acp-client", asked: 1},
+		"a disk that hangs":  {client: "vscode-acp-client", typed: "three\n", hangs: true},
+		"as the user wants":  {client: "vscode-acp-client", typed: "three\n", way: FilesDisk},
+		"a client that asks": {client: "acpx", typed: "three\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+				r := filesAgent(t, v)
+				r.agent.cfg.Files = c.way
+				r.greets(bothMethods, c.client)
+				r.session = r.newSession()
+				path := r.opened("a.txt", "one\ntwo\n", c.typed)
+				time.Sleep(time.Minute)
+				if c.hangs {
+					r.hanging.begin("Unseen")
+				}
+				for turn := range 2 {
+					r.turn = func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+						_ = d.Use("", "", readOf(path))
+						_ = d.Use("", "", readOf(path))
+						return d.Pause(time.Minute) // as the model takes its time
+					}
+					require.Equal(t, "end_turn", r.run("go"))
+					if c.hangs {
+						require.Zero(t, strings.Count(r.everything(), told))
+						return
+					}
+					require.Len(t, r.requests(), c.asked*(turn+1))
+					require.Equal(t, c.told*(turn+1), strings.Count(r.everything(), told))
+				}
+				r.does(editOf(path, "two", "four"))
+				require.Equal(t, "end_turn", r.run("go"))
+				require.Equal(t, "one\nfour\n", r.disk(path), "droid's edit")
+			})
+		})
+	}
+}
+
 func (r *filesRoom) status() string {
 	r.t.Helper()
 	seen := len(r.everything())

@@ -194,8 +194,8 @@ func TestCrashWithSteeredPrompts(t *testing.T) {
 		first := e.prompt("first")
 		time.Sleep(100 * time.Millisecond)
 		second := e.prompt("second")
-		require.Contains(t, ended(e.await(first)), "droid_crashed")
-		require.Contains(t, ended(e.await(second)), "droid_crashed")
+		require.Contains(t, ended(e.await(first)), "-32603 droid ")
+		require.Contains(t, ended(e.await(second)), "-32603 droid ")
 		require.Equal(t, "end_turn", e.run("third"))
 	})
 }

@@ -34,6 +34,7 @@ var hangTests = map[bounded.Call]func(d *disk, stored string){
 	"Store.Thread":   loadsStored, "Store.FollowUp": loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.IsOpen": loadsStored, "Store.MarkOpen": loadsStored,
 	"Store.Marked":    func(d *disk, _ string) { d.prompt("hello") },
 	"editorfs.Untold": loadsStored,
+	"marks.Start":     opensSession,
 	"Store.SystemPrompt": func(d *disk, stored string) {
 		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[],"_meta":{"systemPrompt":{"append":"x"}}}`, stored, d.new))
 	},
@@ -45,6 +46,7 @@ var hangTests = map[bounded.Call]func(d *disk, stored string){
 	"editorfs.Open":     nil,                     // TestInitializeOnADiskThatHangs
 	"editorFiles.close": nil,                     // TestEndOnADiskThatHangs
 	"Overlay":           nil, "Trust.Trust": nil, // their own tests below
+	"Unseen": nil, // TestUnsavedTextThatDroidDoesNotSee
 }
 
 func opensSession(d *disk, _ string) {
@@ -148,7 +150,7 @@ func TestDiskThatHangsIsTold(t *testing.T) {
 		d.hanging.begin("Store.Thread")
 		answer := d.asks("session/load", id, d.old)
 		require.Equal(t, -32603, answer.Error.Code)
-		require.Contains(t, answer.Error.Message, "disk_silent: session "+id+": its file system does not answer. If it is on a drive of the network, see that the drive is there, and try again.")
+		require.Contains(t, answer.Error.Message, "session "+id+": its file system does not answer. If it is on a drive of the network, see that the drive is there, and try again.")
 		require.LessOrEqual(t, time.Since(began), 30*time.Second+time.Second)
 		d.hanging.begin("stat")
 		answer = d.asks("session/new", "", "/dead")

@@ -205,8 +205,8 @@ func TestLoginEnds(t *testing.T) {
 		says []string
 	}{
 		"refused": {-32603, []string{"Device authentication failed: Authorization failed or expired.", "/login"}},
-		"dies":    {-32603, []string{"droid_crashed: ", "exit status 3", "the last words"}},
-		"silent":  {-32603, []string{"login_timed_out: ", "15 minutes"}},
+		"dies":    {-32603, []string{"exit status 3", "the last words"}},
+		"silent":  {-32603, []string{"The login was not finished", "15 minutes"}},
 	} {
 		t.Run(script, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestLoginEnds(t *testing.T) {
 		id := e.pair()
 		dialog, _ := e.shownLogin(t)
 		e.chooses(dialog, "decline")
-		require.Contains(t, e.await(id).Error.Message, "login_declined")
+		require.Contains(t, e.await(id).Error.Message, "The address to log in at was declined.")
 	})
 	for answer, inWords := range map[string]bool{`"result":{"action":"cancel"}`: false, `"error":{"code":-32601,"message":"no"}`: true} {
 		bubble(t, func(t *testing.T) { // it closes the question, or cannot ask
@@ -257,7 +257,7 @@ func TestLoginMethods(t *testing.T) {
 		answer := e.call("authenticate", `{"methodId":"droid-acp-login"}`)
 		require.Equal(t, -32602, answer.Error.Code)
 		e.agent.cfg.Login = func() (*login.Process, error) { return nil, &droid.NotFoundError{} }
-		require.Contains(t, e.await(e.pair()).Error.Message, "droid_not_found")
+		require.Contains(t, e.await(e.pair()).Error.Message, "droid not found")
 	})
 }
 

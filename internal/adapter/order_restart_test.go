@@ -79,7 +79,7 @@ func TestRestartedDroidThatRefusesItsMode(t *testing.T) {
 					require.NoError(t, open(e))
 					for range 2 {
 						end := e.run("two")
-						require.Contains(t, end, `-32603 mode_lost: the prompt was not sent, because droid loaded the session again and did not take its mode "Auto (Off)" back: `)
+						require.Contains(t, end, `-32603 The prompt was not sent, because droid loaded the session again and did not take its mode "Auto (Off)" back: `)
 						require.Contains(t, end, `The mode is "Auto (High)", in which droid asks less. Choose a mode, then send the prompt again.`)
 					}
 					require.Equal(t, "mode auto-high", e.lastMode(), "the editor shows it")
@@ -111,7 +111,7 @@ func TestModeIsChosenAfterARestart(t *testing.T) {
 		refuse := ""
 		e := forgetful(t, v, &refuse)
 		refuse = "ignore"
-		require.Contains(t, e.run("two"), "mode_lost")
+		require.Contains(t, e.run("two"), "did not take its mode")
 		require.Nil(t, e.set("mode", "auto-high").Error)
 		require.Equal(t, "end_turn", e.run("three"))
 		require.Zero(t, e.asks())

@@ -183,7 +183,7 @@ func TestPromptBehindAModeThatFails(t *testing.T) {
 				behind, more := e.prompt("go"), e.prompt("/help")
 				require.NotNil(t, e.await(mode).Error)
 				for _, id := range []string{behind, more} {
-					require.Contains(t, ended(e.await(id)), `-32603 mode_not_set: the prompt was not sent, because the mode did not become "Auto (Off)"`)
+					require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)
 				}
 				require.Equal(t, "end_turn", e.run("I know it is auto-high"))
 				free := e.request("session/set_config_option", e.inSession(`,"configId":"mode","value":"auto-high"`))
@@ -198,7 +198,7 @@ func TestPromptBehindAModeThatFails(t *testing.T) {
 					require.Equal(t, -32602, e.await(unknown).Error.Code)
 					return ended(e.await(behind))
 				}
-				require.Contains(t, yolo("auto-medium"), "mode_not_set", "nobody knows what yolo asks for")
+				require.Contains(t, yolo("auto-medium"), "The prompt was not sent, because the mode did not become", "nobody knows what yolo asks for")
 				require.Equal(t, "end_turn", yolo("normal"), "it asks for everything")
 			})
 		})

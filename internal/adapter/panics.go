@@ -1,6 +1,6 @@
 package adapter
 
-import "droid-acp/internal/wire"
+import "droid-acp/internal/problem"
 
 // A mistake in this program that panics costs one session its turn and its
 // process, with a word to the user. All other sessions go on, and whoever waits
@@ -10,7 +10,7 @@ import "droid-acp/internal/wire"
 // It runs in the owner.
 func (s *Session) panicked(p any) {
 	s.doom("droid-acp itself failed")
-	s.prompts.Do(s.prompts.FailRunning(wire.PanicError(p)))
-	s.loseLoads(wire.PanicError(p))
-	s.prompts.Do(s.prompts.LoseChanges(wire.PanicError(p)))
+	s.prompts.Do(s.prompts.FailRunning(problem.Panicked(p)))
+	s.loseLoads(problem.Panicked(p))
+	s.prompts.Do(s.prompts.LoseChanges(problem.Panicked(p)))
 }

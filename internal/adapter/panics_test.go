@@ -78,7 +78,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 				m := e.await(running)
 				require.NotNil(t, m.Error)
 				if name != "at the end of a prompt" {
-					require.Contains(t, m.Error.Message, "internal_error: droid-acp failed: test")
+					require.Contains(t, m.Error.Message, "droid-acp failed: test")
 				}
 				<-client.Exited()
 				require.Equal(t, "end_turn", e.run("go on"), "the session has a new process")

@@ -17,7 +17,7 @@ func (s *Session) droidGone() {
 	s.proc.Died(err)
 	s.servers.ProcessGone()
 	s.fileCalls.End()
-	s.prompts.Gone(problem.Died{Exit: err})
+	s.prompts.Gone(client.Took(), problem.Died{Exit: err})
 	defer func() { s.prompts.Do(s.prompts.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.Norm().Exited(time.Now()))

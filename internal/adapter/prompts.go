@@ -102,13 +102,15 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 }
 
 // inWords has a client that takes the error of a prompt for an agent that did not start be told of it
-// in a Notice. To such a client the prompt has ended as others do.
+// in a Notice. To such a client the prompt has ended as others do. For others an error stands apart from what was
+// said before it.
 func (p *userPrompt) inWords(answer func(acp.StopReason, *acp.RequestError)) func(acp.StopReason, *acp.RequestError) {
-	if !p.s.agent.client.NoPromptErrors {
-		return answer
-	}
 	return func(stop acp.StopReason, err *acp.RequestError) {
-		if err != nil && err.Code != problem.CodeCancelled {
+		switch {
+		case err == nil:
+		case !p.s.agent.client.NoPromptErrors:
+			p.s.tell(p.s.show.BeforeError()...)
+		case err.Code != problem.CodeCancelled:
 			tellNow(p.s, strings.ReplaceAll(problem.Text(err), "\n", "  \n")) // which Markdown shows as lines
 			p.failed, stop, err = err, acp.StopReasonEndTurn, nil
 		}

@@ -164,16 +164,16 @@ func TestLoadAfterThreeCrashes(t *testing.T) {
 		}))
 		e := begin(t, f.start)
 		for i := range turns.MaxCrashes {
-			require.Contains(t, e.run(fmt.Sprint(i)), "droid_crashed")
+			require.Contains(t, e.run(fmt.Sprint(i)), "-32603 droid ")
 			require.Equal(t, "end_turn", e.run("/help"))
 		}
-		require.Contains(t, e.run("once more"), "droid_keeps_crashing")
+		require.Contains(t, e.run("once more"), "droid died 3 times in a row")
 		for _, method := range []string{"session/load", "session/resume"} {
 			require.Nil(t, e.call(method, sessionParamsOf(e.session)).Error)
 			for i := range turns.MaxCrashes {
-				require.Contains(t, e.run(fmt.Sprint(i)), "droid_crashed", "the count began anew")
+				require.Contains(t, e.run(fmt.Sprint(i)), "-32603 droid ", "the count began anew")
 			}
-			require.Contains(t, e.run("once more"), "droid_keeps_crashing")
+			require.Contains(t, e.run("once more"), "droid died 3 times in a row")
 		}
 		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
 		good = true

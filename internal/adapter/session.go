@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"droid-acp/internal/instructions"
 	"droid-acp/internal/loading"
 	"droid-acp/internal/mcp"
+	"droid-acp/internal/memory"
 	"droid-acp/internal/options"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
@@ -160,6 +162,7 @@ func (s *Session) nextTick() (next time.Time) {
 	consider(s.prompts.Due())
 	consider(s.silenceDue())
 	consider(s.servers.Due())
+	consider(s.usage.Due())
 	consider(s.commands.Due())
 	return next
 }
@@ -173,8 +176,15 @@ func (s *Session) tick() {
 		s.tell(s.show.Text(s.proc.TellSilence())...)
 	}
 	s.tell(show.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
+	if at, ok := s.usage.Due(); ok && !now.Before(at) {
+		s.tellUsage()
+	}
 	if at, ok := s.commands.Due(); ok && !now.Before(at) {
-		s.lookForCommands(lookTime, func() {})
+		s.lookForCommands(lookTime, func() {
+			if !s.ended {
+				s.Do(func(context.Context) { memory.Release() }) // what the turn has left
+			}
+		})
 	}
 	s.park(now)
 }

@@ -177,7 +177,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 	case errors.As(err, &bad):
 		return nil, problem.InvalidParams("unknown cursor; begin again without one")
 	case err != nil:
-		return nil, problem.Internal("list_failed", "the sessions could not be listed: "+err.Error())
+		return nil, problem.Internal("list_failed", "The sessions could not be listed: "+err.Error())
 	}
 	result := protocol.ListResult{Sessions: make([]protocol.ListedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
 	for _, s := range page.Sessions {

@@ -49,7 +49,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	}
 	place.Alone()
 	if _, err := bounded.DoAtEnd(context.Background(), a.calls, "Store.Delete", "session "+params.SessionID, bounded.Done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
-		return nil, problem.Internal("delete_failed", "the session could not be deleted: "+err.Error())
+		return nil, problem.Internal("delete_failed", "The session could not be deleted: "+err.Error())
 	}
 	return struct{}{}, nil
 }

@@ -240,16 +240,16 @@ func TestThreeCrashesAreEnough(t *testing.T) {
 			}
 			return d.Die(137, "")
 		}))))
-		require.Contains(t, e.run("1"), "droid_crashed")
-		require.Contains(t, e.run("2"), "droid_crashed")
+		require.Contains(t, e.run("1"), "-32603 droid ")
+		require.Contains(t, e.run("2"), "-32603 droid ")
 		good = true
 		require.Equal(t, "end_turn", e.run("a good turn in between"))
 		good = false
 		for i := range turns.MaxCrashes {
-			require.Contains(t, e.run(fmt.Sprint(i)), "droid_crashed")
+			require.Contains(t, e.run(fmt.Sprint(i)), "-32603 droid ")
 		}
 		starts := e.starts
-		require.Contains(t, e.run("once more"), "droid_keeps_crashing: droid died 3 times in a row")
+		require.Contains(t, e.run("once more"), "droid died 3 times in a row")
 		require.Equal(t, starts, e.starts)
 	})
 }

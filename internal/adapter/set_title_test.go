@@ -115,7 +115,7 @@ func TestSetTitleOfADroidThatIsTooOld(t *testing.T) {
 			s.write(id, "before")
 			answer := s.setTitle(id, "x")
 			require.NotNil(t, answer.Error)
-			require.Contains(t, answer.Error.Message, "droid_too_old: This droid (protocol 1.15.0) "+why)
+			require.Contains(t, answer.Error.Message, "This droid (protocol 1.15.0) "+why)
 			require.Equal(t, "before", s.titleInStore(id))
 		}
 		require.Equal(t, "end_turn", s.run("/rename x"))

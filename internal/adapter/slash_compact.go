@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -82,7 +81,7 @@ func compactNow(r *slashRun, instructions string) {
 			// conversation, also after loading the new session (0.99 to 0.225).
 			r.goOn(next, true, func(hint string) {
 				s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
-				r.reply(fmt.Sprintf("%d messages became a summary. This thread goes on with it.", removed) + hint)
+				r.reply(show.Became(removed) + " This thread goes on with it." + hint)
 			})
 		})
 	})

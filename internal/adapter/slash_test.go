@@ -215,6 +215,10 @@ func TestUsageIsToldWhereDroidTells(t *testing.T) {
 			return fakedroid.Fields{"used": 14087, "limit": 250000, "accuracy": "estimated"}, ""
 		})))
 		require.Equal(t, "end_turn", e.run("hello"))
+		time.Sleep(50 * time.Millisecond)
+		require.Equal(t, "end_turn", e.run("hello again"))
+		require.Nil(t, e.lastUpdate("usage_update"), "a prompt right behind a turn does not wait for droid's count")
+		time.Sleep(150 * time.Millisecond)
 		synctest.Wait()
 		if strings.Contains(t.Name(), string(fakedroid.V099)) {
 			require.Nil(t, e.lastUpdate("usage_update"), "0.99 does not tell, and nothing is invented")

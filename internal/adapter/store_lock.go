@@ -2,11 +2,14 @@ package adapter
 
 import (
 	"context"
+	"time"
 
 	"go.uber.org/zap"
 
 	"droid-acp/internal/bounded"
+	"droid-acp/internal/opening"
 	"droid-acp/internal/show"
+	"droid-acp/internal/waiting"
 )
 
 // What the user is told of a session that another agent holds, and of one that another agent
@@ -28,8 +31,8 @@ func (s *Session) lockStored() {
 	s.unlock(s.lock.Begin(id))
 	s.Do(func(ctx context.Context) {
 		s.tellUntold(ctx)
-		if held, _ := s.agent.opener.IsOpen(ctx, id); held {
-			s.Post(func() { s.tell(show.Notice(openElsewhere)) })
+		if isOpenElsewhere(ctx, s.agent.opener, id) {
+			s.Post(func() { tellSoon(s, openElsewhere) })
 		}
 		release, err := s.agent.opener.MarkOpen(ctx, id)
 		if err != nil {
@@ -38,26 +41,75 @@ func (s *Session) lockStored() {
 			}
 			return
 		}
+		s.agent.watchMarks(ctx)
 		marked, _ := s.agent.opener.Marked(ctx, id) // else the user is told once too often
-		if !s.Post(func() { s.unlock(s.lock.Held(id, release, marked)) }) {
+		held := func() {
+			s.unlock(s.lock.Held(id, release, marked))
+			lookForOthers(s) // since the watch may have told of one before this
+		}
+		if !s.Post(held) {
 			s.agent.calls.AtEnd("release", bounded.ReleaseTime, release)
 		}
 	})
 }
 
-// lookForOthers tells the user, beside a prompt that begins, when another agent has opened the session
-// since the last look. That agent's user was told at once.
+// leavingTime is how long an agent whose editor was closed may still have its sessions open: an editor
+// that is started again at once finds them so.
+const leavingTime = 3 * time.Second
+
+// isOpenElsewhere reports whether another agent has a session open that stays.
+func isOpenElsewhere(ctx context.Context, opener *opening.Opener, id string) bool {
+	held, _ := opener.IsOpen(ctx, id)
+	if !held {
+		return false
+	}
+	select {
+	case <-time.After(leavingTime):
+	case <-ctx.Done():
+	}
+	held, _ = opener.IsOpen(ctx, id)
+	return held
+}
+
+// watchMarks begins to watch what other agents note of sessions. Where that cannot be, as where all
+// that the system has for it are in use, prompts look for themselves.
+func (a *Agent) watchMarks(ctx context.Context) {
+	noted := func(id string) {
+		if s, known := a.sessions.Find(id); known {
+			s.Post(func() { lookForOthers(s) })
+		}
+	}
+	_, err := bounded.Do(ctx, a.calls, "marks.Start", a.cfg.Store.Marks(), func(dir string) (struct{}, error) {
+		return struct{}{}, a.marks.Start(a.cfg.WatchMarks, dir, noted)
+	})
+	if err != nil && ctx.Err() == nil {
+		a.log.Info("users hear with their next prompt alone that another agent has opened a session of theirs", zap.Error(err))
+	}
+}
+
+// lookForOthers tells the user when another agent has opened the session since the last look, which
+// is made when something is noted of the session, and beside each prompt that begins. That agent's user is
+// told by itself (isOpenElsewhere).
 func lookForOthers(s *Session) {
 	id := s.droidID
 	s.Do(func(ctx context.Context) {
 		if marked, err := s.agent.opener.Marked(ctx, id); err == nil {
 			s.Post(func() {
 				if s.lock.Joined(id, marked) {
-					s.tell(show.Notice(openedElsewhere))
+					tellSoon(s, openedElsewhere)
 				}
 			})
 		}
 	})
+}
+
+// tellSoon tells a Notice as soon as the editor takes it, also while no prompt runs.
+func tellSoon(s *Session, text string) {
+	if s.agent.client.PromptsAlone {
+		s.tell(show.Notice(text))
+		return
+	}
+	s.line.Add(time.Now(), &waiting.Waiter{Name: "a message", Needs: []waiting.Need{needShown}, Go: func() { tellNow(s, text) }})
 }
 
 // unlock releases a lock beside the owner.

@@ -343,8 +343,14 @@ func TestOpenInAnotherAgent(t *testing.T) {
 		second.session = first.session
 		time.Sleep(time.Second)
 		require.Nil(t, second.call("session/load", sessionParamsOf(first.session)).Error)
+		second.settle()
+		told := "is open in another window or program of yours, too"
+		require.NotContains(t, strings.Join(second.updates(), "\n"), told, "who leaves just now is no other window")
+		time.Sleep(leavingTime)
+		second.settle()
+		require.Contains(t, strings.Join(second.updates(), "\n"), told, "who stays is")
 		require.Equal(t, "end_turn", second.run("two"))
-		require.Contains(t, strings.Join(second.updates(), "\n"), "is open in another window or program of yours, too")
+		require.Equal(t, 1, strings.Count(strings.Join(second.updates(), "\n"), told))
 		require.NotContains(t, strings.Join(first.updates(), "\n"), "another window")
 		require.Equal(t, "end_turn", first.run("three"))
 		require.Equal(t, "end_turn", first.run("four"))
@@ -355,6 +361,75 @@ func TestOpenInAnotherAgent(t *testing.T) {
 		refused := second.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, first.session)).Error
 		require.Nil(t, refused, "there are no files yet")
 	})
+}
+
+// An agent that still leaves when its editor is there again is no other window.
+func TestOpenedAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := filepath.Join(t.TempDir(), "sessions")
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		id := f.store.Add("/workspace")
+		leaves, err := store.New(root, zap.NewNop()).MarkOpen(id)
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		e := agentOn(t, f, root)
+		e.session = id
+		require.Nil(t, e.call("session/load", sessionParamsOf(id)).Error)
+		e.settle()
+		leaves()
+		time.Sleep(time.Hour)
+		require.Equal(t, "end_turn", e.run("one"))
+		require.NotContains(t, strings.Join(e.updates(), "\n"), "another window")
+	})
+}
+
+// Who has a session open is told at once that another agent opened it, also while no prompt runs, and once;
+// a client that shows nothing then, or puts the next answer in its place, is told with its next prompt.
+func TestOpenedInAnotherAgentIsToldAtOnce(t *testing.T) {
+	for client, atOnce := range map[string]bool{"zed": true, "nobody-knows": true, "CodeCompanion.nvim": false, "vscode-acp-client": false} {
+		synctest.Test(t, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "sessions")
+			f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+			e := open(t, f.start)
+			e.agent.cfg.Store = store.New(root, zap.NewNop())
+			var noted func(id string)
+			watching, watches, ended := "", 0, false
+			e.agent.cfg.WatchMarks = func(dir string, f func(string)) (func(), error) {
+				watching, noted = dir, f
+				watches++
+				return func() { ended = true }, nil
+			}
+			require.Nil(t, e.call("initialize", fmt.Sprintf(`{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"}}`, client)).Error)
+			e.beginSession()
+			require.Equal(t, "end_turn", e.run("one"))
+			e.settle()
+			require.Equal(t, e.agent.cfg.Store.Marks(), watching)
+			times := func() int {
+				return strings.Count(strings.Join(e.updates(), "\n"), "This conversation was opened in another window")
+			}
+			noted(e.session)
+			noted("of nobody here")
+			e.settle()
+			require.Zero(t, times(), "its own note")
+			time.Sleep(time.Second)
+			release, err := store.New(root, zap.NewNop()).MarkOpen(e.session)
+			require.NoError(t, err)
+			defer release()
+			for range 3 {
+				noted(e.session)
+			}
+			e.settle()
+			require.Equal(t, atOnce, times() == 1, client)
+			require.Equal(t, "end_turn", e.run("two"))
+			require.Equal(t, "end_turn", e.run("three"))
+			require.Equal(t, 1, times(), client)
+			e.beginSession()
+			e.settle()
+			require.Equal(t, 1, watches, "one for all sessions")
+			e.close()
+			require.True(t, ended)
+		})
+	}
 }
 
 // Loading an open thread again goes over to what another agent made of it meanwhile.

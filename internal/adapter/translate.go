@@ -14,6 +14,7 @@ import (
 // changes the session accordingly. files are the texts that the event is shown with.
 func (s *Session) translate(ev quirks.Event, files show.Files) {
 	s.fileCalls.Heard(ev, s.cwd)
+	lookForUnseen(s, ev)
 	// What droid says of a cancelled turn is dropped. It needs no room in the outbox, so droid is
 	// read to the end of the turn even while the editor reads nothing. The editor gets all that
 	// was said before the cancel, and what it knows as begun still ends.

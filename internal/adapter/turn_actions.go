@@ -60,6 +60,8 @@ func (p *userPrompt) needDroid() {
 		s.tell(show.Notice(notice))
 	}
 	s.proc.Stay()
+	s.usage.NotDue()
+	s.commands.NotDue()
 	lookForOthers(s)
 	crashed := s.prompts.Crashed()
 	p.attempt++
@@ -191,7 +193,8 @@ func (s *Session) endPrompt(end turns.End) {
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.
 	if end.ByDroid && !end.Cancelled {
-		s.tellUsage()
-		s.commands.TurnEnded(time.Now())
+		now := time.Now()
+		s.usage.TurnEnded(now)
+		s.commands.TurnEnded(now)
 	}
 }

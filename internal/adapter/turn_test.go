@@ -580,7 +580,7 @@ func TestCrashMidTurn(t *testing.T) {
 				return d.Die(1, "")
 			}), v, store), nil
 		})
-		require.Contains(t, e.run("go"), "-32603 droid_crashed: ")
+		require.Contains(t, e.run("go"), "-32603 ")
 		require.Equal(t, "end_turn", e.run("again"))
 		got := e.updates()
 		require.Contains(t, got, "agent: \n\nDone.")
@@ -609,7 +609,7 @@ func TestCrashWhilePermissionIsOpen(t *testing.T) {
 			return d.Die(137, "")
 		}), v))
 		e.ask = nil
-		require.Contains(t, e.run("go"), "-32603 droid_crashed: ")
+		require.Contains(t, e.run("go"), "-32603 ")
 		require.NotNil(t, dying)
 		require.Contains(t, e.updates(), "withdrawn")
 	})

@@ -13,6 +13,7 @@ const askTime = 10 * time.Second
 // tellUsage reports how full the context window is, where droid tells (since 0.117). The
 // response to a prompt does not wait for it, that to a load does.
 func (s *Session) tellUsage() {
+	s.usage.NotDue()
 	if !s.proc.Has(stream.TellsContextUse) {
 		return
 	}

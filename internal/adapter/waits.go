@@ -24,6 +24,7 @@ const (
 	needQuiet    waiting.Need = "the prompt that runs"
 	needNoPrompt waiting.Need = "others that keep prompts from starting"
 	needServers  waiting.Need = "MCP servers to start"
+	needShown    waiting.Need = "the editor to show the session"
 	needAnswers  waiting.Need = "droid to list its commands and tell its use of the context"
 )
 
@@ -45,6 +46,8 @@ func (s *Session) there(n waiting.Need) bool {
 		return !s.prompts.Unwritten()
 	case n == needQuiet:
 		return !s.prompts.RunsOne()
+	case n == needShown:
+		return s.out.Known() && s.load.Over()
 	case n == needAnswers:
 		return !s.proc.Asked()
 	case n == needServers:

@@ -23,6 +23,7 @@ var onDisk = map[string]string{
 	"cmd/droid-acp/smoke.go io.ReadAll":             "the same, bounded",
 	"internal/doctor/home.go os.OpenFile":           "looks whether the file of links can be written, and changes nothing",
 	"internal/child/processes_linux.go os.ReadFile": "/proc/PID/stat",
+	"internal/memory/memory_linux.go os.ReadFile":   "/proc and /sys",
 	"internal/editorfs/journal.go io.ReadAll":       "an entry that is open and locked, bounded",
 	"internal/editorfs/unmended.go os.Rename":       "an entry gets another name, whole as it is",
 	"internal/editorfs/mend.go os.Rename":           "the same",

@@ -15,7 +15,7 @@ import (
 // mayImport says for each room which rooms it may import. What a pure room imports
 // must be pure, too.
 var mayImport = map[string]string{
-	"internal/droid/stream": "internal/paths internal/sessionid",
+	"internal/droid/stream": "internal/rawjson internal/sessionid",
 	"internal/droid/layer":  "internal/files internal/paths",
 	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/jsonrpc internal/sessionid",
 	"internal/trust":        "internal/droid/layer internal/files internal/markdown internal/paths internal/visible",
@@ -29,7 +29,7 @@ var mayImport = map[string]string{
 	"internal/waiting":      "",
 	"internal/owner":        "internal/problem",
 	"internal/bounded":      "internal/files",
-	"internal/opening":      "internal/bounded internal/droid internal/droid/layer internal/droid/stream internal/files internal/instructions internal/options internal/paths internal/problem internal/store internal/trust internal/wsl",
+	"internal/opening":      "internal/bounded internal/droid internal/droid/layer internal/droid/stream internal/files internal/instructions internal/memory internal/options internal/paths internal/problem internal/store internal/trust internal/wsl",
 	"internal/threads":      "internal/bounded internal/links internal/store",
 	"internal/process":      "internal/droid internal/droid/stream internal/quirks",
 	"internal/calllog":      "internal/problem internal/protocol internal/sessionid internal/visible internal/wire",
@@ -40,6 +40,7 @@ var mayImport = map[string]string{
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
 	"internal/options":      "internal/droid/stream internal/protocol",
 	"internal/files":        "",
+	"internal/memory":       "",
 	"internal/readfile":     "internal/files internal/show",
 	"internal/editorfs":     "internal/files internal/udiff",
 	"internal/wire":         "internal/jsonrpc",
@@ -52,7 +53,8 @@ var mayImport = map[string]string{
 	"internal/patch":        "",
 	"internal/udiff":        "",
 	"internal/smoke":        "internal/diagnosis internal/files internal/jsonrpc internal/udiff internal/visible",
-	"internal/paths":        "",
+	"internal/paths":        "internal/rawjson",
+	"internal/rawjson":      "",
 	"internal/markdown":     "",
 	"internal/visible":      "",
 	"internal/sessionid":    "",
@@ -61,6 +63,7 @@ var mayImport = map[string]string{
 	"internal/login":        "internal/child internal/files internal/jsonrpc internal/paths internal/tempdir internal/visible",
 	"internal/store":        "internal/files internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
+	"internal/marks":        "",
 	"internal/diagnosis":    "internal/child internal/droid internal/paths",
 	"internal/install":      "internal/child internal/diagnosis internal/droid internal/files",
 	"internal/doctor":       "internal/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/files internal/store internal/tempdir internal/visible",
@@ -70,10 +73,11 @@ var mayImport = map[string]string{
 	"internal/accounts":     "internal/login internal/protocol internal/quirks internal/visible internal/wire",
 	"internal/telling":      "internal/protocol internal/show internal/wire",
 	"internal/settings":     "internal/droid/stream",
+	"internal/via":          "internal/child internal/files internal/jsonrpc internal/paths internal/protocol internal/rawjson",
 	"internal/adapter": "internal/accounts internal/bounded internal/calllog internal/child internal/commands internal/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/editorfs internal/filecalls " +
 		"internal/files internal/hooks internal/instructions internal/links internal/loading internal/login " +
-		"internal/mcp internal/opening internal/options internal/owner internal/paths internal/problem " +
+		"internal/marks internal/mcp internal/memory internal/opening internal/options internal/owner internal/paths internal/problem " +
 		"internal/process internal/prompt internal/protocol internal/quirks internal/readfile " +
 		"internal/registry internal/rewind internal/sessionid internal/shell internal/show internal/store " +
 		"internal/telling internal/threads internal/transcript internal/trust internal/turns internal/usage " +
@@ -83,7 +87,7 @@ var mayImport = map[string]string{
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
 	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/loading", "internal/filecalls", "internal/show",
-	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/markdown", "internal/visible", "internal/sessionid",
+	"internal/mcp", "internal/options", "internal/links", "internal/patch", "internal/udiff", "internal/paths", "internal/rawjson", "internal/markdown", "internal/visible", "internal/sessionid",
 	"internal/settings", "internal/instructions",
 }
 

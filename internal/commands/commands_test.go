@@ -83,6 +83,7 @@ func TestDescriptionsAreOneSentence(t *testing.T) {
 	for description, want := range map[string]string{
 		"Reviews code. Use when a review is asked for.": "Reviews code.",
 		"Use when the user wants tests.":                "x",
+		"Use when tests are wanted. Writes them.":       "Writes them.",
 		"Knows Go 1.25, e.g. its tests":                 "Knows Go 1.25, e.g. its tests",
 		"Two\nlines. And more":                          "Two …",
 		"":                                              "x",

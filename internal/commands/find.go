@@ -78,11 +78,11 @@ func isTyped(skill droid.Skill) bool {
 	return *skill.UserInvocable
 }
 
-// describe is a row of the menu. The sentences behind the first one tell a model when to use a skill.
+// describe is a row of the menu: the first sentence that does not tell a model when to use a skill.
 func describe(name, description, hint string) protocol.AvailableCommand {
-	sentence, _ := show.CutSentence(show.FirstLine(description))
-	if strings.HasPrefix(sentence, "Use when ") {
-		sentence = "" // so does this one
+	sentence, rest := show.CutSentence(show.FirstLine(description))
+	for strings.HasPrefix(sentence, "Use when ") {
+		sentence, rest = show.CutSentence(rest)
 	}
 	c := protocol.AvailableCommand{Name: protocol.Line(name), Description: protocol.Line(sentence)}
 	if c.Description == "" {

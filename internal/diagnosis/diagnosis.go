@@ -56,16 +56,15 @@ const (
 	OtherFailure Group = "failed" // all else, such as a crash in a turn
 )
 
-// GroupOf tells the group of an error of ACP by its code and its message.
-func GroupOf(code int, message string) Group {
+// GroupOf tells the group of an error of ACP by its code and the kind in its data.
+func GroupOf(code int, kind string) Group {
 	if code == CodeNotLoggedIn {
 		return LoggedOut
 	}
-	word, _, found := strings.Cut(message, ":")
-	if !found || code != codeInternal {
+	if code != codeInternal {
 		return OtherFailure
 	}
-	return Kind(word).Group()
+	return Kind(kind).Group()
 }
 
 // Group tells the group of a kind; of a word that is no kind it is OtherFailure.

@@ -116,23 +116,24 @@ func TestExit(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	for message, want := range map[string]Group{
-		"droid_not_found: droid not found":     NotInstalled,
-		"droid_start_failed: x":                NotStarted,
-		"droid_exited: x":                      NotStarted,
-		"model_rate_limited: slow down":        ModelFailed,
-		"droid_crashed: x":                     OtherFailure,
-		"error: x":                             ModelFailed,
-		"model_of_the_future: x":               ModelFailed,
-		"model_refused: x":                     OtherFailure,
-		"model_ignored: x":                     OtherFailure,
-		"Unknown session \"x\"; create one":    OtherFailure,
-		"internal_error: droid-acp failed":     OtherFailure,
-		"droid_keeps_crashing: droid died 3 x": OtherFailure,
+	for kind, want := range map[string]Group{
+		"droid_not_found":      NotInstalled,
+		"droid_start_failed":   NotStarted,
+		"droid_exited":         NotStarted,
+		"model_rate_limited":   ModelFailed,
+		"droid_crashed":        OtherFailure,
+		"error":                ModelFailed,
+		"model_of_the_future":  ModelFailed,
+		"model_refused":        OtherFailure,
+		"model_ignored":        OtherFailure,
+		"":                     OtherFailure,
+		"internal_error":       OtherFailure,
+		"droid_keeps_crashing": OtherFailure,
 	} {
-		require.Equal(t, want, GroupOf(-32603, message), message)
+		require.Equal(t, want, GroupOf(-32603, kind), kind)
 	}
-	require.Equal(t, LoggedOut, GroupOf(CodeNotLoggedIn, "Authentication required: droid is not logged in"))
+	require.Equal(t, LoggedOut, GroupOf(CodeNotLoggedIn, ""))
+	require.Equal(t, OtherFailure, GroupOf(-32602, "model_rate_limited"))
 	require.Equal(t, LoggedOut, Login(false).Kind.Group())
 	require.Contains(t, WaysToLogIn(true), "your editor")
 	require.NotContains(t, WaysToLogIn(false), "editor")

@@ -10,6 +10,10 @@ var errLate = errors.New("the editor has not answered in time")
 // readEditor reads a file through the editor: its text with \n or \r\n at the ends of lines. An
 // error other than errLate is the editor's.
 func (d *Overlay) readEditor(ctx context.Context, path string) (string, error) {
+	return readText(ctx, d.editor, path)
+}
+
+func readText(ctx context.Context, editor Editor, path string) (string, error) {
 	if ctx.Err() != nil {
 		return "", errLate
 	}
@@ -18,7 +22,7 @@ func (d *Overlay) readEditor(ctx context.Context, path string) (string, error) {
 		err  error
 	}
 	answered := make(chan answer, 1)
-	withdraw := d.editor.ReadTextFile(path, func(text string, err error) { answered <- answer{text, err} })
+	withdraw := editor.ReadTextFile(path, func(text string, err error) { answered <- answer{text, err} })
 	select {
 	case a := <-answered:
 		if a.err != nil {

@@ -36,6 +36,7 @@ type Calls struct {
 	commands []string
 	hooks    []*Hook   // of calls that droid's events have not announced yet
 	deferred *Deferred // nil while no event waits
+	looked   looked    // in the turn that runs, where files stay on the disk
 }
 
 // call is one call of droid's Read, Create, Edit, MultiEdit or ApplyPatch.

@@ -46,6 +46,9 @@ func (l *Load[R]) Answer(request R) bool {
 	return true
 }
 
+// Over reports whether no load runs, and the response to each is written.
+func (l *Load[R]) Over() bool { return l.request == *new(R) }
+
 // Written notes that the response to a load is written.
 func (l *Load[R]) Written(request R) {
 	if l.request == request {

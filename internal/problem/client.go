@@ -12,8 +12,9 @@ import (
 
 // For is an error as this client shows it. Within this program the message has all that is said, in
 // one line, and the details have it as it stands. A client gets one sentence in the message, as ACP
-// wants it, and in the details what follows; one that shows a part alone gets all in that part.
-// prompt is whether the error ends a prompt.
+// wants it, and in the details what follows; one that shows a part alone gets all in that part. Zed shows
+// the details of a prompt's error where nothing stands beside them, and of others all data as JSON: it gets no
+// kind. prompt is whether the error ends a prompt.
 func For(client protocol.ClientCapabilities, prompt bool, err *acp.RequestError) *acp.RequestError {
 	data, _ := err.Data.(map[string]string)
 	text := data["details"]
@@ -32,6 +33,9 @@ func For(client protocol.ClientCapabilities, prompt bool, err *acp.RequestError)
 	data = maps.Clone(data)
 	if data["details"] = rest; rest == "" {
 		delete(data, "details")
+	}
+	if client.PromptDetails {
+		delete(data, "kind")
 	}
 	if len(data) > 0 {
 		told.Data = data

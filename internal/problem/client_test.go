@@ -15,8 +15,8 @@ func TestErrorsAsClientsShowThem(t *testing.T) {
 	limited := Internal("model_rate_limited", "429 slow down\nWait a little.\nOr choose another model.")
 	const all = "429 slow down\nWait a little.\nOr choose another model."
 	type told struct{ message, details string }
-	both := told{"model_rate_limited: 429 slow down", "Wait a little.\nOr choose another model."}
-	alone := told{"model_rate_limited: " + all, ""}
+	both := told{"429 slow down", "Wait a little.\nOr choose another model."}
+	alone := told{all, ""}
 	details := told{both.message, all}
 	for name, tc := range map[string]struct {
 		traits        protocol.ClientTraits
@@ -31,15 +31,22 @@ func TestErrorsAsClientsShowThem(t *testing.T) {
 		for prompt, want := range map[bool]told{true: tc.prompt, false: tc.other} {
 			got := For(client, prompt, limited)
 			require.Equal(t, want.message, got.Message, name)
-			if want.details == "" {
+			data := map[string]string{}
+			if want.details != "" {
+				data["details"] = want.details
+			}
+			if !tc.traits.PromptDetails { // which shows the data
+				data["kind"] = "model_rate_limited"
+				require.Equal(t, "model_rate_limited", KindOf(got))
+			}
+			if len(data) == 0 {
 				require.Nil(t, got.Data, name)
 			} else {
-				require.Equal(t, map[string]string{"details": want.details}, got.Data, name)
+				require.Equal(t, data, got.Data, name)
 			}
-			require.Equal(t, "model_rate_limited", KindOf(got))
 		}
 	}
-	require.Equal(t, "model_rate_limited: 429 slow down Wait a little. Or choose another model.", limited.Message, "the error itself stays as it was")
+	require.Equal(t, "429 slow down Wait a little. Or choose another model.", limited.Message, "the error itself stays as it was")
 }
 
 func TestErrorsInOneSentence(t *testing.T) {
@@ -48,7 +55,7 @@ func TestErrorsInOneSentence(t *testing.T) {
 	}{
 		"one sentence":    {InvalidParams("cwd is missing"), &acp.RequestError{Code: -32602, Message: "Invalid params: cwd is missing"}},
 		"several":         {InvalidRequest("It is late. Go home."), &acp.RequestError{Code: -32600, Message: "Invalid request: It is late.", Data: map[string]string{"details": "Go home."}}},
-		"an abbreviation": {Internal("x", "e.g. this. And that."), &acp.RequestError{Code: -32603, Message: "x: e.g. this.", Data: map[string]string{"details": "And that."}}},
+		"an abbreviation": {Internal("x", "e.g. this. And that."), &acp.RequestError{Code: -32603, Message: "e.g. this.", Data: map[string]string{"kind": "x", "details": "And that."}}},
 		"more in its data": {UnknownSession("a"), &acp.RequestError{Code: CodeNoSession, Message: `There is no session "a".`,
 			Data: map[string]string{"details": "Create one with session/new, or use one that session/list returns.", "sessionId": "a"}}},
 		"no repetition": {Cancelled(), Cancelled()},

@@ -1,6 +1,5 @@
-// Package problem makes an error of ACP of what went wrong in any room: a code, a stable word
-// at the beginning of the message for programs, and what happened and what to do about it for
-// people. An error that is one of ACP already stays as it is.
+// Package problem makes an error of ACP of what went wrong in any room: what happened and what to do
+// about it for people; a code, and a stable word in its data, for programs. An error that is one of ACP already stays as it is.
 package problem
 
 import (
@@ -20,6 +19,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
 	"droid-acp/internal/turns"
+	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
 
@@ -49,7 +49,15 @@ func InvalidRequest(text string) *acp.RequestError {
 }
 
 // Internal says what went wrong and what to do about it. kind is the word for programs.
-func Internal(kind, text string) *acp.RequestError { return wire.NewError(codeInternal, kind, text) }
+func Internal(kind, text string) *acp.RequestError {
+	if rest, lower := strings.CutPrefix(text, "the "); lower { // an error of Go's, and not the name droid
+		text = "The " + rest
+	}
+	return wire.InternalError(kind, text)
+}
+
+// inOneLine is a text in one line that is safe to show.
+func inOneLine(text string) string { return visible.Line(strings.Join(strings.Fields(text), " ")) }
 
 // Cancelled answers a request that the editor took back by $/cancel_request (ACP v1,
 // cancellation).
@@ -59,12 +67,17 @@ func Cancelled() *acp.RequestError {
 
 // Ending answers what comes while the session or the agent ends.
 func Ending() *acp.RequestError {
-	return Internal("shutting_down", "the session is ending; load it again to go on with it")
+	return Internal("shutting_down", "The session is ending; load it again to go on with it")
 }
 
 // Lost answers a request whose work was lost in a panic.
 func Lost() *acp.RequestError {
 	return Internal("internal_error", "droid-acp failed while the session worked on this. The details are in its log; please report this.")
+}
+
+// Panicked tells of a panic in this program.
+func Panicked(p any) *acp.RequestError {
+	return Internal("internal_error", fmt.Sprintf("droid-acp failed: %v. The details are in its log; please report this.", p))
 }
 
 // UnknownSession refuses what names a session that is not there.
@@ -157,8 +170,8 @@ func NotRestarted(id string, known bool, err error) *acp.RequestError {
 // which has this id.
 func CopyNotOpened(id string, err error) *acp.RequestError {
 	why := NotOpened("", err)
-	kind, _, internal := strings.Cut(why.Message, ":")
-	if !internal {
+	kind := KindOf(why)
+	if kind == "" {
 		return why
 	}
 	return Internal(kind, "droid copied the session, but the copy "+id+" was not opened: "+strings.TrimSuffix(Text(why), ".")+". The copy is among the sessions of session/list.")
@@ -175,7 +188,7 @@ func NotSet(kind, what string, limit time.Duration, err error) *acp.RequestError
 
 // ModeNotSet refuses a prompt that was sent behind a change of the mode which failed.
 func ModeNotSet(wanted, is string, why *acp.RequestError) *acp.RequestError {
-	return Internal("mode_not_set", fmt.Sprintf("the prompt was not sent, because the mode did not become %q before it as you had asked: %s. "+
+	return Internal("mode_not_set", fmt.Sprintf("The prompt was not sent, because the mode did not become %q before it as you had asked: %s. "+
 		"The mode is %q, in which droid asks less. Set the mode again, then send the prompt again.", wanted, strings.TrimSuffix(Text(why), "."), is))
 }
 
@@ -186,7 +199,7 @@ func ModeLost(wanted, is string, why error) *acp.RequestError {
 	if why != nil {
 		said = strings.TrimSuffix(why.Error(), ".")
 	}
-	return Internal("mode_lost", fmt.Sprintf("the prompt was not sent, because droid loaded the session again and did not take its mode %q back: %s. "+
+	return Internal("mode_lost", fmt.Sprintf("The prompt was not sent, because droid loaded the session again and did not take its mode %q back: %s. "+
 		"The mode is %q, in which droid asks less. Choose a mode, then send the prompt again.", wanted, said, is))
 }
 
@@ -247,9 +260,10 @@ func crashText(err error, unknown string) string {
 	return unknown
 }
 
-// KindOf is the word by which programs know an internal error, "" of others.
+// KindOf is the word by which programs know an internal error, "" of others and where it is no word.
 func KindOf(err *acp.RequestError) string {
-	if kind, _, found := strings.Cut(err.Message, ":"); found && err.Code == codeInternal && isKind().MatchString(kind) {
+	data, _ := err.Data.(map[string]string)
+	if kind := data["kind"]; err.Code == codeInternal && isKind().MatchString(kind) {
 		return kind
 	}
 	return ""

@@ -14,7 +14,6 @@ import (
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
-	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
 
@@ -82,8 +81,7 @@ func Login(method string, err error) *acp.RequestError {
 	text := diagnosis.Sentence(err) + " " + remedy
 	switch {
 	case errors.As(err, &refused):
-		line := strings.Join(strings.Fields(text), " ")
-		return &acp.RequestError{Code: refused.Code, Message: visible.Line(line), Data: wire.Details(text)}
+		return &acp.RequestError{Code: refused.Code, Message: inOneLine(text), Data: wire.Details(text)}
 	case errors.As(err, &underWay):
 		return InvalidRequest(err.Error())
 	case errors.Is(err, context.Canceled), errors.Is(err, wire.ErrGone):

@@ -17,6 +17,8 @@ import (
 // messages, which follow each other where a turn was cancelled before it said anything.
 type border struct {
 	message, thought, user lastText
+	noUser                 bool // the client shows no message of the user's that it is told
+	loaded                 bool // such a client was told of one since the last prompt
 }
 
 // lastText is the text that the user saw last.
@@ -62,9 +64,27 @@ func (b *border) said(chunk protocol.UserMessageChunk) protocol.UserMessageChunk
 		apart := b.user.before(chunk.MessageID, *text) + *text
 		chunk.Content.Text = &apart
 	}
-	b.message.open, b.thought.open = false, false
+	b.loaded = b.noUser
+	b.message.open, b.thought.open = b.noUser, b.noUser && b.thought.open // before the first stands the client's own record
 	return chunk
 }
 
-// prompted notes that the user sees a prompt of theirs, which the client shows.
-func (b *border) prompted() { *b = border{} }
+// ended is what must stand behind the last message so that more of the client's own stands apart.
+func (b *border) ended() string {
+	if !b.message.open {
+		return ""
+	}
+	lines := strings.Repeat("\n", 2-b.message.newlines)
+	b.message.newlines = 2
+	return lines
+}
+
+// prompted notes that the user sees a prompt of theirs, which the client shows. Who shows no message of the
+// user's that is loaded puts the answer of the first prompt behind what was loaded (avante, seen).
+func (b *border) prompted() {
+	loaded := b.message
+	if !b.loaded {
+		loaded = lastText{}
+	}
+	*b = border{noUser: b.noUser, message: loaded}
+}

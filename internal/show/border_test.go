@@ -43,4 +43,24 @@ func TestBorder(t *testing.T) {
 	require.Equal(t, "\n\n401", said("2", "401"), "nothing was said between")
 	require.Empty(t, b.before("c", "No.", false))
 	require.Equal(t, "bye", said("3", "bye"))
+
+	b = border{noUser: true}
+	require.Empty(t, b.before("a", "One.", false))
+	b.prompted()
+	require.Empty(t, b.before("b", "Two.", false), "nothing was loaded")
+	b = border{noUser: true}
+	require.Equal(t, "two", said("1", "two"))
+	require.Equal(t, "\n\n", b.before("a", "Two.", false), "the client's own record stands before it")
+	require.Equal(t, "three", said("2", "three"))
+	require.Equal(t, "\n\n", b.before("b", "Three.", false), "the client shows nothing between the two")
+	b.prompted()
+	require.Equal(t, "\n\n", b.before("c", "Four.", false), "the client puts it behind what it loaded")
+	b.prompted()
+	require.Empty(t, b.before("d", "Five.", false))
+	said("2", "four")
+	require.Equal(t, "\n\n", b.before("e", "Six.\n", false))
+	require.Equal(t, "\n", b.ended())
+	require.Empty(t, b.ended())
+	b.prompted()
+	require.Empty(t, b.ended(), "the client shows the prompt")
 }

@@ -271,6 +271,23 @@ func TestQuestionDialog(t *testing.T) {
 	}
 }
 
+// What is said to the model of an answer stands nowhere where people read.
+func TestAnswersForPeople(t *testing.T) {
+	for _, words := range []string{declinedAnswer, noAnswer, laterAnswer, unaskedAnswer} {
+		h := newHarness(named)
+		text := "1. [question] Which?\n[answer] Red, " + words
+		result, err := json.Marshal(text)
+		require.NoError(t, err)
+		h.Event(h.moment(), quirks.ToolStarted{ID: "t", Name: "AskUser", Input: json.RawMessage(`{"questionnaire":"1. [question] Which?"}`)}, nil)
+		out := h.Event(h.moment(), quirks.ToolEnded{ID: "t", Content: result}, nil)
+		shown := texts(out[len(out)-1].(protocol.ToolCall).Content)
+		require.Contains(t, shown, "Red, (")
+		require.NotContains(t, shown, words)
+		require.NotContains(t, shown, "End your turn")
+		require.NotContains(t, Questionnaire(text)[0].Answer, words)
+	}
+}
+
 // What one question looks like, and what it says of those before.
 func TestQuestionSteps(t *testing.T) {
 	parts := stream.Question{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B"}, MultiSelect: true}
@@ -278,23 +295,29 @@ func TestQuestionSteps(t *testing.T) {
 	require.Empty(t, q.Before)
 	require.EqualValues(t, "2 questions: Which parts?; Which parts?", q.After[0].(protocol.ToolCall).Title)
 	step, _ := q.Next()
-	require.EqualValues(t, "(1 of 2) Which parts?", step.Choice.ToolCall.Title)
+	require.EqualValues(t, "(1 of 2) Parts", step.Choice.ToolCall.Title)
 	require.Equal(t, "t", step.Choice.ToolCall.ToolCallID)
-	require.Equal(t, "**Parts**\n\nWhich parts?|You may pick several, one after the other.", texts(step.Choice.ToolCall.Content))
+	require.Equal(t, "Which parts?|You may pick several, one after the other.", texts(step.Choice.ToolCall.Content))
 	q.Chose("answer_1")
 	step, _ = q.Next()
-	require.Equal(t, "**Parts**\n\nWhich parts?|Picked so far: B", texts(step.Choice.ToolCall.Content))
+	require.Equal(t, "Which parts?|Picked so far: B", texts(step.Choice.ToolCall.Content))
 	q.Chose("answer_0")
 	step, _ = q.Next()
-	require.EqualValues(t, "(2 of 2) Which parts?", step.Choice.ToolCall.Title)
+	require.EqualValues(t, "(2 of 2) Parts", step.Choice.ToolCall.Title)
 	require.Len(t, step.Choice.Options, 4, "picks of the question before do not count")
 
 	one := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Go?", Options: []string{"Yes"}}}})
-	require.Empty(t, one.After)
+	require.EqualValues(t, "Go?", one.After[0].(protocol.ToolCall).Title, "afterwards the call has its question again")
 	step, _ = one.Next()
-	require.EqualValues(t, "Go?", step.Choice.ToolCall.Title)
+	require.EqualValues(t, "Question", step.Choice.ToolCall.Title, "the question stands there once")
 	require.Equal(t, "Go?", texts(step.Choice.ToolCall.Content))
 	require.EqualValues(t, "Something else, in my next prompt", step.Choice.Options[1].Name)
+
+	titles := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true}})
+	alone := titles.Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{parts}})
+	step, _ = alone.Next()
+	require.EqualValues(t, "Which parts?", step.Choice.ToolCall.Title, "no more may be shown of the request")
+	require.Empty(t, alone.After)
 
 	free := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "What name?", MultiSelect: true}}})
 	step, _ = free.Next()

@@ -64,6 +64,17 @@ const (
 		"and they may answer with their next one. Do not assume an answer; if you need one, say so and end your turn.)"
 )
 
+// withoutWordsForTheModel has words for people in place of these answers.
+func withoutWordsForTheModel(text string) string {
+	for _, words := range [][2]string{
+		{declinedAnswer, "(not answered)"}, {noAnswer, "(left unanswered)"},
+		{laterAnswer, "(an answer of your own, in your next prompt)"}, {unaskedAnswer, "(nobody was asked; answer in your next prompt)"},
+	} {
+		text = strings.ReplaceAll(text, words[0], words[1])
+	}
+	return text
+}
+
 func allAnswered(questions []stream.Question, text string) stream.Answers {
 	var a stream.Answers
 	for _, q := range questions {

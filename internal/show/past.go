@@ -89,7 +89,7 @@ func Questionnaire(text string) (list []Asked) {
 		}
 	}
 	for i := range list {
-		list[i].Answer = strings.TrimSpace(list[i].Answer)
+		list[i].Answer = withoutWordsForTheModel(strings.TrimSpace(list[i].Answer))
 	}
 	return list
 }

@@ -12,6 +12,7 @@ import (
 // retries are the repeated calls of one model call.
 type retries struct {
 	reason string
+	broke  bool      // the user was told that an answer broke off, and comes again
 	told   int       // the attempt that was told last
 	toldAt time.Time // when; zero when there are none
 	last   int
@@ -25,11 +26,16 @@ const retriesEach = 30 * time.Second
 // for each reason instead, and no message.
 func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	r := &v.retries
-	if !r.toldAt.IsZero() && ev.Attempt <= r.last {
-		v.retried() // those were of another call
-	}
 	reason, text, title := ProviderWords(ev.Reason), "", ""
+	if ev.Attempt <= r.last { // those were of another call
+		v.retried()
+		if reason != r.reason || now.Sub(r.toldAt) >= retriesEach {
+			r.toldAt = time.Time{}
+		}
+	}
 	switch {
+	case r.toldAt.IsZero() && r.broke:
+		r.told, r.toldAt = ev.Attempt, now
 	case r.toldAt.IsZero():
 		text = fmt.Sprintf("The model call failed (%s); droid tries again (attempt %d)", reason, ev.Attempt)
 		title = "The model call failed; droid tries it again"
@@ -58,7 +64,7 @@ func (v *View) retried() {
 	if r := v.retries; r.last > r.told && !v.client.Notices {
 		v.tell(fmt.Sprintf("droid tried the model call again %d times.", r.last))
 	}
-	v.retries = retries{}
+	v.retries.told, v.retries.last = 1, 0 // that the next call fails in the same way is told already
 }
 
 // Why droid compacts the conversation.
@@ -82,6 +88,14 @@ var compactionEnds = map[CompactionEnd]string{
 	Compacted:           "Done.",
 	CompactionFailed:    "It failed.",
 	CompactionCancelled: "It was cancelled.",
+}
+
+// Became says how many messages a summary stands for.
+func Became(messages int) string {
+	if messages == 1 {
+		return "1 message became a summary."
+	}
+	return fmt.Sprintf("%d messages became a summary.", messages)
 }
 
 // Compacting reports whether droid replaces the conversation by a summary now.
@@ -151,6 +165,7 @@ func (v *View) EndTurn(cancelled bool) []Output {
 		v.endCompaction(CompactionCancelled, compactionEnds[CompactionCancelled], CompactionFacts{})
 	}
 	v.retried()
+	v.retries = retries{}
 	v.endCompaction(Compacted, compactionEnds[Compacted], CompactionFacts{})
 	return v.take()
 }

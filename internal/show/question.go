@@ -30,7 +30,7 @@ func (v *View) Questions(ev quirks.QuestionAsked) *Questions {
 	if len(ev.Questions) == 0 {
 		return &Questions{Refused: true}
 	}
-	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, names: v.client.ShowsNames()}}
+	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, names: v.client.ShowsNames(), content: v.client.RequestContent}}
 	title := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: protocol.Line(questionsTitle(questionTexts(ev.Questions)))}
 	switch {
 	case v.client.Forms:
@@ -39,7 +39,7 @@ func (v *View) Questions(ev quirks.QuestionAsked) *Questions {
 	case !v.client.ShowsNames():
 		q.unshown()
 		q.Before, q.Refused = v.Unasked(q), true
-	case len(ev.Questions) > 1: // the call has had the title of its last question
+	case len(ev.Questions) > 1 || v.client.RequestContent: // the call has had the title of its last request
 		v.send(title)
 		q.After = v.take()
 	}
@@ -91,6 +91,16 @@ func (askUser) describe(_ string, input json.RawMessage, shown *protocol.ToolCal
 	}
 	if raw, err := json.Marshal(map[string]any{"questions": questions}); err == nil && len(questions) > 0 {
 		shown.RawInput = boundedInput(raw)
+	}
+}
+
+// ended shows what the questions came to, without what is said to the model.
+func (a askUser) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+	a.shownCall.ended(ev, update)
+	for i := range update.Content {
+		if c := update.Content[i].Content; c != nil && c.Text != nil {
+			update.Content[i] = protocol.TextContent(withoutWordsForTheModel(*c.Text))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type questionDialog struct {
 	toolID    string
 	questions []stream.Question
 	names     bool // the client shows what options are called
+	content   bool // the client shows the content of a request
 
 	asking  choice // what the user has in front of them
 	picked  []int  // options picked so far, of the question that lets them pick several
@@ -44,7 +46,7 @@ func (d *questionDialog) Next() (Step, bool) {
 		return Step{}, false
 	}
 	q := d.question()
-	call := questionCall(d.toolID, q, len(d.answers.Answers)+1, len(d.questions))
+	call := d.call(q)
 	if q.MultiSelect && hasOptions(q) {
 		call.Content = append(call.Content, protocol.TextContent(d.pickedText(q)))
 	}
@@ -157,17 +159,20 @@ func (d *questionDialog) pickedTexts(q stream.Question) string {
 	return strings.Join(texts, ", ")
 }
 
-// questionCall shows one question, in the call of AskUser.
-func questionCall(toolID string, q stream.Question, number, of int) protocol.ToolCall {
-	title := q.Question
-	if of > 1 {
-		title = fmt.Sprintf("(%d of %d) %s", number, of, q.Question)
-	}
-	text := q.Question
+// call shows one question, in the call of AskUser: in its content, and in its title only for a client that may
+// show that alone.
+func (d *questionDialog) call(q stream.Question) protocol.ToolCall {
+	title, text := q.Question, q.Question
 	if q.Topic != "" {
 		text = "**" + q.Topic + "**\n\n" + q.Question
 	}
-	return protocol.ToolCall{ToolCallID: toolID, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending,
+	if d.content {
+		title, text = shorten(cmp.Or(FirstLine(q.Topic), "Question"), 60), q.Question
+	}
+	if of := len(d.questions); of > 1 {
+		title = fmt.Sprintf("(%d of %d) %s", len(d.answers.Answers)+1, of, title)
+	}
+	return protocol.ToolCall{ToolCallID: d.toolID, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending,
 		Content: []protocol.ToolContent{protocol.TextContent(text)}}
 }
 

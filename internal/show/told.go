@@ -61,6 +61,11 @@ func Saved(path string) Notice {
 	return Notice("Your unsaved changes in " + markdown.Code(visible.Line(path)) + " were saved, since droid is to edit that file.")
 }
 
+// Unseen says that a file that droid reads or edits on the disk has unsaved changes.
+func Unseen(path string) Notice {
+	return Notice("Your unsaved changes in " + markdown.Code(visible.Line(path)) + " are in your editor alone: droid reads and edits the file on the disk. Save it if they are to count.")
+}
+
 // Notices are several of them.
 func Notices(texts []string) (notices []Output) {
 	for _, text := range texts {

@@ -6,7 +6,6 @@
 package show
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -54,6 +53,7 @@ func New(o Options) *View {
 		client:       o.Capabilities,
 		linesFromOne: o.LinesFromOne,
 		newID:        o.NewID,
+		border:       border{noUser: o.Capabilities.NoUserMessages},
 		waysToLogIn:  o.WaysToLogIn,
 		calls:        make(map[string]toolView),
 		ids:          make(map[string]struct{}),
@@ -110,15 +110,16 @@ func (v *View) show(m Moment, ev quirks.Event) {
 		v.border.message.open = false
 	case quirks.TextRetracted:
 		v.tell("The model's answer broke off; what it had said of it above is void. It answers again.")
+		v.retries.broke = true
 	case quirks.TextRestarted:
 		if ev.Void > 0 { // of thinking that came twice nothing need be said
 			v.tell("The model's answer broke off and came again: above, what stands before “" + shorten(FirstLine(ev.Text), 60) + "” is void.")
 		}
 	case quirks.Notice:
-		if words := ProviderWords(ev.Text); IsFailure(words) {
-			v.tell(words)
+		if words := ProviderWords(ev.Text); strings.HasPrefix(words, "/") && strings.HasSuffix(words, " is running") {
+			v.text(v.newID(), visible.Text(words), true) // what a command of the user's own does is seen
 		} else {
-			v.text(v.newID(), visible.Text(words), true) // such as "/NAME is running"
+			v.tell(words)
 		}
 	case quirks.Retrying:
 		v.retrying(m.Now, ev)
@@ -148,7 +149,7 @@ func (v *View) show(m Moment, ev quirks.Event) {
 		}
 	case stream.SessionCompacted:
 		v.beginCompaction(WindowFull) // where droid did not say before that it does
-		v.endCompaction(Compacted, fmt.Sprintf("%d messages became a summary.", ev.RemovedCount), CompactionFacts{})
+		v.endCompaction(Compacted, Became(ev.RemovedCount), CompactionFacts{})
 	}
 }
 
@@ -173,6 +174,18 @@ func (v *View) Text(messageID, text string, thought bool) []Output {
 
 // Prompted notes that the user sees a prompt of theirs below all that was shown.
 func (v *View) Prompted() { v.border.prompted() }
+
+// BeforeError is told before an error ends a prompt: an empty line for a client that puts the error behind
+// what was said last.
+func (v *View) BeforeError() []Output {
+	if !v.client.ErrorBehind {
+		return nil
+	}
+	if lines := v.border.ended(); lines != "" {
+		v.out = append(v.out, Text{MessageID: v.newID(), Text: lines, Notice: true})
+	}
+	return v.take()
+}
 
 // tell tells the user a Notice. No newlines stand at its end: Toad loses what ends so where it is the
 // first of an answer (0.6.18), and the next message begins with them (see border).

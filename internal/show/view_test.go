@@ -49,6 +49,31 @@ func TestAnswersThatBreakOff(t *testing.T) {
 	require.Equal(t, []string{"notice new-3: \n\n401 bad key"}, d.event(quirks.Notice{Text: `401 {"error":{"message":"bad key"}}`}))
 }
 
+// What droid tells the user beside the conversation is a message: many clients fold thoughts. That a command runs
+// is seen anyway.
+func TestWhatDroidTellsTheUser(t *testing.T) {
+	for _, text := range []string{
+		"Authentication failed. Please log in using /login or set a valid FACTORY_API_KEY environment variable.",
+		"BYOK Error: Custom model configuration is unavailable",
+		"The model produced several consecutive responses with no visible output and no tool calls.",
+	} {
+		d := newHarness(protocol.ClientCapabilities{})
+		require.Equal(t, []string{"notice new-1: " + text}, d.event(quirks.Notice{Text: text}))
+	}
+	d := newHarness(protocol.ClientCapabilities{})
+	require.Equal(t, []string{"thought new-1: /greet is running"}, d.event(quirks.Notice{Text: "/greet is running"}))
+}
+
+// An answer that broke off is told once: that droid asks again for it is said with it.
+func TestAnswerThatBreaksOffIsRetried(t *testing.T) {
+	d := newHarness(protocol.ClientCapabilities{})
+	require.Len(t, d.event(quirks.TextRetracted{MessageID: "a"}), 1)
+	require.Empty(t, d.event(quirks.Retrying{Attempt: 1, Reason: "timeout"}))
+	require.Equal(t, []string{"notice new-2: \n\nNow it failed otherwise (busy); attempt 2."}, d.event(quirks.Retrying{Attempt: 2, Reason: "busy"}))
+	d.EndTurn(false)
+	require.Len(t, d.event(quirks.Retrying{Attempt: 1, Reason: "timeout"}), 1)
+}
+
 // Nine attempts at a model call are few words: the first, one each half minute, when the
 // reason is another, and how many there were.
 func TestRetries(t *testing.T) {
@@ -63,12 +88,14 @@ func TestRetries(t *testing.T) {
 		retries []quirks.Event
 		want    string
 	}{
-		"one":            {row("busy", 1), first},
-		"nine":           {row("busy", 9), first + "\n\nIt still fails (busy); attempt 5.\n\nIt still fails (busy); attempt 9."},
-		"eight":          {row("busy", 8), first + "\n\nIt still fails (busy); attempt 5.\n\ndroid tried the model call again 8 times."},
-		"another reason": {append(row("busy", 2), quirks.Retrying{Attempt: 3, Reason: "slow"}), first + "\n\nNow it failed otherwise (slow); attempt 3."},
-		"two, once each": {append(row("busy", 1), row("busy", 1)...), first + "\n\n" + first},
-		"two calls":      {append(row("busy", 3), row("busy", 1)...), first + "\n\ndroid tried the model call again 3 times.\n\n" + first},
+		"one":              {row("busy", 1), first},
+		"nine":             {row("busy", 9), first + "\n\nIt still fails (busy); attempt 5.\n\nIt still fails (busy); attempt 9."},
+		"eight":            {row("busy", 8), first + "\n\nIt still fails (busy); attempt 5.\n\ndroid tried the model call again 8 times."},
+		"another reason":   {append(row("busy", 2), quirks.Retrying{Attempt: 3, Reason: "slow"}), first + "\n\nNow it failed otherwise (slow); attempt 3."},
+		"three, once each": {append(append(row("busy", 1), row("busy", 1)...), row("busy", 1)...), first}, // a model that says nothing
+		"five, once each":  {append(append(append(append(row("busy", 1), row("busy", 1)...), row("busy", 1)...), row("busy", 1)...), row("busy", 1)...), first + "\n\n" + first},
+		"two calls":        {append(row("busy", 3), row("busy", 1)...), first + "\n\ndroid tried the model call again 3 times."},
+		"two reasons":      {append(row("busy", 3), row("slow", 1)...), first + "\n\ndroid tried the model call again 3 times.\n\nThe model call failed (slow); droid tries again (attempt 1)."},
 	} {
 		d := newHarness(protocol.ClientCapabilities{})
 		got := ""
@@ -83,6 +110,7 @@ func TestRetries(t *testing.T) {
 			got += text.Text
 		}
 		require.Equal(t, tc.want, got, name)
+		require.Len(t, d.Event(d.moment(), tc.retries[0], nil), 1, "the next turn tells it again")
 		require.Empty(t, d.EndTurn(false), name)
 	}
 	broken := newHarness(protocol.ClientCapabilities{})
@@ -104,6 +132,7 @@ func TestRetries(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	began := quirks.Other{Event: stream.WorkingStateChanged{State: stream.StateCompacting}}
 	over := quirks.Other{Event: stream.SessionCompacted{RemovedCount: 7}}
+	require.Equal(t, "1 message became a summary.", Became(1))
 	full := []string{"notice new-1: " + WindowFull, "notice new-1:  7 messages became a summary."}
 	for name, events := range map[string][]quirks.Event{"both": {began, began, over}, "the end alone": {over}} {
 		require.Equal(t, full, newHarness(protocol.ClientCapabilities{}).event(events...), name)

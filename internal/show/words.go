@@ -3,16 +3,19 @@ package show
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// IsFailure reports whether a text tells a model call that failed, as droid keeps it: it begins with the
-// status of the HTTP request, or says that there was no connection (0.99 to 0.225).
+// failures are how droid's words for a model call that failed begin, beside the status of the HTTP
+// request: the first is of a model of the user's own (0.99 to 0.225).
+var failures = []string{"BYOK Error: ", "Connection error", "Authentication failed.", "Unable to reach "}
+
+// IsFailure reports whether a text tells a model call that failed, as droid keeps it.
 func IsFailure(text string) bool {
-	text = strings.TrimPrefix(text, "BYOK Error: ")
-	if strings.HasPrefix(text, "Connection error") {
+	if slices.ContainsFunc(failures, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
 		return true
 	}
 	code, _, _ := strings.Cut(text, " ")
@@ -55,8 +58,20 @@ func shorten(text string, n int) string {
 // for a failure of the provider "anthropic" (0.99 to 0.225).
 var errorStatus = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[45]\d\d \{`) })
 
-// ProviderWords puts a provider's own words in place of the error object that has them.
+// ProviderWords puts a provider's own words in place of the error object that has them, and leaves out
+// droid's paragraph that says them again (0.225).
 func ProviderWords(text string) string {
+	text = unwrapError(text)
+	before, again, found := strings.Cut(text, "\n\nUpstream error: ")
+	words, behind, _ := strings.Cut(again, "\n\n")
+	if !found || !strings.Contains(before, strings.TrimSpace(words)) {
+		return text
+	}
+	return strings.TrimRight(before+"\n\n"+strings.TrimSpace(behind), "\n")
+}
+
+// unwrapError puts a provider's own words in place of the error object that has them.
+func unwrapError(text string) string {
 	at := errorStatus().FindStringIndex(text)
 	if at == nil {
 		return text

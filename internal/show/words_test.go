@@ -22,3 +22,17 @@ func TestProvidersWordsWithoutJSON(t *testing.T) {
 		require.Equal(t, want, ProviderWords(text))
 	}
 }
+
+// What the provider said is read once: droid's advice has it a second time.
+func TestProvidersWordsOnce(t *testing.T) {
+	const advice = "If this persists, verify your custom model configuration in settings."
+	for text, want := range map[string]string{
+		"BYOK Error: 401 bad key\n\nUpstream error: bad key\n\n" + advice:                "BYOK Error: 401 bad key\n\n" + advice,
+		"BYOK Error: 402 no credit\n\nUpstream error: no credit\n\n Check your billing.": "BYOK Error: 402 no credit\n\nCheck your billing.",
+		`BYOK Error: 401 {"error":{"message":"bad"}}` + "\n\nUpstream error: bad":        "BYOK Error: 401 bad",
+		"BYOK Error: 401 refused\n\nUpstream error: the key has ended\n\n" + advice:      "BYOK Error: 401 refused\n\nUpstream error: the key has ended\n\n" + advice,
+		"BYOK Error: 401 bad key, it says \"Upstream error: bad key\"\n\n" + advice:      "BYOK Error: 401 bad key, it says \"Upstream error: bad key\"\n\n" + advice,
+	} {
+		require.Equal(t, want, ProviderWords(text))
+	}
+}

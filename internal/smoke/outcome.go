@@ -1,11 +1,11 @@
 package smoke
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"droid-acp/internal/diagnosis"
@@ -41,9 +41,6 @@ type TimeoutError struct{ After time.Duration }
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("no end within %v", e.After) }
 
-// codeInternalError is JSON-RPC's (docs/errors.md).
-const codeInternalError = -32603
-
 // groups are the outcomes of what package diagnosis tells apart; of all else the turn
 // failed.
 var groups = map[diagnosis.Group]Outcome{
@@ -62,7 +59,7 @@ func outcomeOf(err error) Outcome {
 	case !errors.As(err, &said):
 		return TurnFailed
 	}
-	if outcome, known := groups[diagnosis.GroupOf(said.Code, said.Message)]; known {
+	if outcome, known := groups[diagnosis.GroupOf(said.Code, said.data().Kind)]; known {
 		return outcome
 	}
 	return TurnFailed
@@ -80,28 +77,24 @@ func (e *rpcError) Error() string {
 	return fmt.Sprintf("%s: %s (code %d)", e.method, e.Message, e.Code)
 }
 
-// kind is the stable word that begins the message of an internal error, "" of others.
-func (e *rpcError) kind() string {
-	if word, _, found := strings.Cut(e.Message, ":"); found && e.Code == codeInternalError {
-		return word
-	}
-	return ""
+// errorData are the data of an error of the agent's.
+type errorData struct {
+	Kind    string // the stable word of an internal error, "" of others
+	Details string // the words for people, "" where the message has all of them
 }
 
-// details are the words for people: those of the data, else the message.
-func (e *rpcError) details() string {
-	var data struct{ Details string }
-	if raw, ok := e.Data.(json.RawMessage); ok && json.Unmarshal(raw, &data) == nil && data.Details != "" {
-		return data.Details
+func (e *rpcError) data() (data errorData) {
+	if raw, ok := e.Data.(json.RawMessage); ok {
+		_ = json.Unmarshal(raw, &data) // of another form they say nothing
 	}
-	return e.Message
+	return data
 }
 
 // Failure is the error that ended a prompt.
 type Failure struct {
 	Method  string `json:"method,omitempty"` // of ACP, which the agent answered with this error
 	Code    int    `json:"code,omitempty"`   // of JSON-RPC, 0 when the agent did not answer
-	Kind    string `json:"kind,omitempty"`   // the word that begins the message of a -32603
+	Kind    string `json:"kind,omitempty"`   // the word of a -32603 (docs/errors.md)
 	Message string `json:"message"`          // for people, may have several lines
 }
 
@@ -113,5 +106,5 @@ func failureOf(err error) *Failure {
 	if !errors.As(err, &said) {
 		return &Failure{Message: err.Error()}
 	}
-	return &Failure{Method: said.method, Code: said.Code, Kind: said.kind(), Message: said.details()}
+	return &Failure{Method: said.method, Code: said.Code, Kind: said.data().Kind, Message: cmp.Or(said.data().Details, said.Message)}
 }

@@ -36,20 +36,23 @@ func TestOutcomes(t *testing.T) {
 		{fmt.Errorf("so: %w", &TimeoutError{}), TimedOut},
 		{os.ErrClosed, TurnFailed},
 		{&rpcError{Code: -32000, Message: "Authentication required: droid is not logged in"}, NotLoggedIn},
-		{&rpcError{Code: -32603, Message: "droid_not_found: droid not found"}, NotInstalled},
-		{&rpcError{Code: -32603, Message: "model_authentication_failed: 401"}, ModelFailed},
-		{&rpcError{Code: -32603, Message: "model_something_new: oh"}, ModelFailed},
-		{&rpcError{Code: -32603, Message: "error: who knows"}, ModelFailed},
-		{&rpcError{Code: -32603, Message: "model_refused: droid did not change its model"}, TurnFailed},
-		{&rpcError{Code: -32603, Message: "droid_crashed: it died"}, TurnFailed},
+		{&rpcError{Code: -32603, Message: "droid not found", Data: kindData("droid_not_found")}, NotInstalled},
+		{&rpcError{Code: -32603, Message: "401", Data: kindData("model_authentication_failed")}, ModelFailed},
+		{&rpcError{Code: -32603, Message: "oh", Data: kindData("model_something_new")}, ModelFailed},
+		{&rpcError{Code: -32603, Message: "who knows", Data: kindData("error")}, ModelFailed},
+		{&rpcError{Code: -32603, Message: "droid did not change its model", Data: kindData("model_refused")}, TurnFailed},
+		{&rpcError{Code: -32603, Message: "it died", Data: kindData("droid_crashed")}, TurnFailed},
 		{&rpcError{Code: -32603, Message: "no kind"}, TurnFailed},
-		{&rpcError{Code: -32602, Message: "model_rate_limited: of another code"}, TurnFailed},
+		{&rpcError{Code: -32602, Message: "of another code", Data: kindData("model_rate_limited")}, TurnFailed},
 	} {
 		require.Equal(t, tc.want, outcomeOf(tc.err), "%v", tc.err)
 	}
 }
 
-// TestKindsOfTheAgent: the words that the agent begins internal errors with are those
+// kindData are the data of an error of this kind.
+func kindData(kind string) any { return json.RawMessage(`{"kind":"` + kind + `"}`) }
+
+// TestKindsOfTheAgent: the words of the agent's internal errors are those
 // that this room takes them for. A new one must be looked at here.
 func TestKindsOfTheAgent(t *testing.T) {
 	known := map[string]Outcome{
@@ -81,7 +84,7 @@ func TestKindsOfTheAgent(t *testing.T) {
 	for kind := range found {
 		want, ok := known[kind]
 		require.True(t, ok, "the agent has a new kind of error: %s", kind)
-		require.Equal(t, want, outcomeOf(&rpcError{Code: codeInternalError, Message: kind + ": text"}), kind)
+		require.Equal(t, want, outcomeOf(&rpcError{Code: -32603, Message: "text", Data: kindData(kind)}), kind)
 	}
 }
 

@@ -238,7 +238,7 @@ func TestFailures(t *testing.T) {
 		"the prompt fails": {func(a *agent) {
 			p := a.opened("")
 			a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"half"}}`)
-			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"model_rate_limited: 429","data":{"details":"429\nwait"}}}`, p.ID)
+			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"429","data":{"kind":"model_rate_limited","details":"429\nwait"}}}`, p.ID)
 		}, ModelFailed, Failure{"session/prompt", -32603, "model_rate_limited", "429\nwait"}},
 		"the agent goes": {func(a *agent) { a.opened("") }, TurnFailed, Failure{Message: "waiting for the answer to session/prompt: the agent closed the connection"}},
 		"no JSON-RPC": {func(a *agent) {

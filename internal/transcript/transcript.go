@@ -18,6 +18,8 @@ type Options struct {
 	Named bool            // the page names it
 	Zone  *time.Location  // in which times are shown
 	Turns map[string]Turn // as far as they are known, by the id of the user's message
+	// Summary is what the conversation before became when it was compacted into this one, "" where it was not.
+	Summary string
 }
 
 // Turn is what was seen of a turn and its history may lack.
@@ -39,6 +41,11 @@ func Page(info *stream.SessionInfo, o Options) *export.Conversation {
 		}
 	}
 	b.page.Facts = b.facts(info)
+	if o.Summary != "" {
+		b.page.Note("What was said before was compacted. In its place the model has this summary:")
+		b.page.Agent(export.Said{Text: o.Summary})
+		b.page.Break()
+	}
 	for _, ev := range quirks.History(info.Messages) {
 		b.event(ev)
 	}

@@ -194,6 +194,16 @@ func TestSubagentsAndOthersAreFolded(t *testing.T) {
 	contains(t, page, "<b>box: open</b>", "opened &lt;it&gt;", "lid")
 }
 
+// A turn that failed looks so, by whichever of droid's words for that.
+func TestFailedTurns(t *testing.T) {
+	for _, words := range []string{"401 bad key", "BYOK Error: Custom model configuration is unavailable", "Connection error.",
+		"Authentication failed. Please log in using /login or set a valid FACTORY_API_KEY environment variable.",
+		"Unable to reach http://127.0.0.1:1. Your internet connection may be offline or interrupted."} {
+		page := pageOf(t, fmt.Sprintf(`[{"id":"n","role":"user","visibility":"user_only","content":[{"type":"text","text":%q}]}]`, words), Options{})
+		contains(t, page, "The turn failed", words)
+	}
+}
+
 // An answer that was cut and goes on in another message is one text: its code does not
 // fall apart.
 func TestCutAnswerIsOneText(t *testing.T) {
@@ -209,4 +219,13 @@ func TestUnfinishedCallsAndNotices(t *testing.T) {
 	page := pageOf(t, `[{"id":"a","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Execute","input":{"command":"sleep 9"}}]},
 		{"id":"n","role":"system","visibility":"user_only","content":[{"type":"text","text":"So it *is*"}]}]`, Options{})
 	contains(t, page, "not finished", "sleep", `<p class="note typed" dir="auto">So it *is*</p>`)
+}
+
+// A page of what a conversation was compacted into begins with the summary, as Markdown.
+func TestSummaryOfWhatWasSaidBefore(t *testing.T) {
+	const history = `[{"id":"u","role":"user","content":[{"type":"text","text":"And now?"}]}]`
+	page := pageOf(t, history, Options{Summary: "The user wants **tea**."})
+	contains(t, page, "What was said before was compacted", "The user wants <strong>tea</strong>.")
+	require.Less(t, strings.Index(page, "tea"), strings.Index(page, "And now?</"))
+	require.NotContains(t, pageOf(t, history, Options{}), "compacted")
 }

@@ -4,6 +4,7 @@ package usage
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
@@ -18,7 +19,22 @@ type Usage struct {
 
 	running map[string]*turn           // turns that run, by the ids of their requests
 	turns   map[string]transcript.Turn // turns that this agent has seen, by the id of the user's message
+
+	due time.Time // when droid is to be asked, zero for never
 }
+
+// askAfter is how long after a turn droid is asked how full the context window is. It takes 17 ms
+// to answer (0.225.2), for which a prompt that came right behind the turn would wait.
+const askAfter = 100 * time.Millisecond
+
+// TurnEnded notes that a turn has ended, after which the context window is as full as droid says.
+func (u *Usage) TurnEnded(now time.Time) { u.due = now.Add(askAfter) }
+
+// Due is when droid is to be asked; ok is false when it is not.
+func (u *Usage) Due() (at time.Time, ok bool) { return u.due, !u.due.IsZero() }
+
+// NotDue notes that droid is asked now, or need not be: the end of a turn that begins asks anew.
+func (u *Usage) NotDue() { u.due = time.Time{} }
 
 // turn is a turn with the user's message that it answers.
 type turn struct {
