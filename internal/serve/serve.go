@@ -65,7 +65,6 @@ type Status struct {
 	Sessions []SessionInfo `json:"sessions"`
 }
 
-
 // Options say how a server runs.
 type Options struct {
 	Program   string        // the droid-acp that is run for clients that say nothing of their own
