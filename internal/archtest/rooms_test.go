@@ -47,7 +47,7 @@ var mayImport = map[string]string{
 	"internal/shell":        "internal/child internal/markdown",
 	"internal/wsl":          "internal/child",
 	"internal/rewind":       "internal/droid internal/droid/stream internal/quirks internal/show",
-	"internal/jsonrpc":      "internal/visible",
+	"internal/jsonrpc":      "internal/rawjson internal/visible",
 	"internal/export":       "internal/files internal/visible",
 	"internal/transcript":   "internal/export internal/quirks internal/droid/stream internal/show internal/protocol internal/patch internal/paths internal/udiff",
 	"internal/patch":        "",

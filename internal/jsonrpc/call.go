@@ -44,7 +44,7 @@ func (c *Call) Respond(result any, e *Error) {
 		c.conn.respond(r, EncodeError(r.id, e))
 		return
 	}
-	line, err := encodeResult(r.id, result)
+	line, err := EncodeResult(r.id, result)
 	if err != nil {
 		line = EncodeError(r.id, mistake("the result could not be encoded: "+err.Error()))
 	}

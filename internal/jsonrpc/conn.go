@@ -318,7 +318,7 @@ func (c *Conn) Text(frame TextFrame, text string) { c.out.Text(frame, text) }
 // Notify sends a notification. The error is encoding/json's, of params that cannot
 // be encoded. A peer that is gone is no error here: Run returns then.
 func (c *Conn) Notify(method string, params any) error {
-	line, err := encodeCall(nil, method, params)
+	line, err := EncodeCall(nil, method, params)
 	if err == nil {
 		_, _ = c.out.Put(line)
 	}

@@ -27,13 +27,13 @@ func readThrough(t *testing.T, input io.Reader) (passed []string, answers []stri
 			if it.call.Params != nil {
 				params = it.call.Params
 			}
-			line, err := encodeCall(it.call.Response.ID(), it.call.Method, params)
+			line, err := EncodeCall(it.call.Response.ID(), it.call.Method, params)
 			require.NoError(t, err)
 			passed = append(passed, string(bytes.TrimSpace(line)))
 		case it.Error != nil:
 			passed = append(passed, string(bytes.TrimSpace(EncodeError(it.ID, it.Error))))
 		default:
-			line, err := encodeResult(it.ID, it.Result)
+			line, err := EncodeResult(it.ID, it.Result)
 			require.NoError(t, err)
 			passed = append(passed, string(bytes.TrimSpace(line)))
 		}

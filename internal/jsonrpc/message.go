@@ -65,8 +65,8 @@ func IDKey(id json.RawMessage) string {
 	return string(bytes.TrimSpace(id))
 }
 
-// encodeCall is the line of a request, or of a notification where id is nil.
-func encodeCall(id json.RawMessage, method string, params any) ([]byte, error) {
+// EncodeCall is the line of a request, with its end, or of a notification where id is nil.
+func EncodeCall(id json.RawMessage, method string, params any) ([]byte, error) {
 	return encode(struct {
 		JSONRPC string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id,omitempty"`
@@ -75,7 +75,8 @@ func encodeCall(id json.RawMessage, method string, params any) ([]byte, error) {
 	}{"2.0", id, method, params})
 }
 
-func encodeResult(id json.RawMessage, result any) ([]byte, error) {
+// EncodeResult is the line of a response, with its end.
+func EncodeResult(id json.RawMessage, result any) ([]byte, error) {
 	return encode(struct {
 		JSONRPC string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`

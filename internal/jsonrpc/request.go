@@ -25,7 +25,7 @@ type Pending struct {
 // peer says takes effect, and must not block.
 func (c *Conn) Ask(method string, params any, done func(result json.RawMessage, err error)) *Pending {
 	p := &Pending{conn: c, key: strconv.FormatInt(c.lastID.Add(1), 10), done: done}
-	line, err := encodeCall(json.RawMessage(p.key), method, params)
+	line, err := EncodeCall(json.RawMessage(p.key), method, params)
 	if err == nil {
 		c.update(func(s *state) {
 			if !s.ask(p) {

@@ -50,23 +50,23 @@ func FuzzLines(f *testing.F) {
 		if len(got) == 0 {
 			return
 		}
-		var m message
+		var m jsonrpc.Head
 		if json.Valid(line) {
-			m, _ = readMessage(line)
+			m, _ = jsonrpc.ReadHead(line)
 		}
-		if m.params == 0 {
+		if m.Params == 0 {
 			require.Equal(t, string(line), string(got))
 			return
 		}
 		const mark = `"` + "\xff" + `"`
 		mask := func(line []byte) string {
-			m, _ := readMessage(line)
-			return string(protocol.Places(m.method).Rewrite(line, m.params, func(_, kind string, value []byte) []byte {
+			m, _ := jsonrpc.ReadHead(line)
+			return string(protocol.Places(m.Method).Rewrite(line, m.Params, func(_, kind string, value []byte) []byte {
 				var path string
 				if json.Unmarshal(value, &path) != nil {
 					return nil
 				}
-				if kind == paths.File && m.isRequest() && m.method != askingPermission && &line[0] == &got[0] {
+				if kind == paths.File && m.IsRequest() && m.Method != askingPermission && &line[0] == &got[0] {
 					require.False(t, path == from || strings.HasPrefix(path, from+"/"), "%s", got)
 				}
 				return []byte(mark)

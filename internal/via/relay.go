@@ -211,22 +211,22 @@ func (r *Relay) fromNear(line []byte) []byte {
 	if !json.Valid(line) {
 		return line // the agent says what is wrong with it
 	}
-	m, ok := readMessage(line)
+	m, ok := jsonrpc.ReadHead(line)
 	if !ok {
 		r.tell(jsonrpc.EncodeError(nil, noMessage()))
 		return nil
 	}
 	to := line
-	if m.method != "" && m.params > 0 {
+	if m.Method != "" && m.Params > 0 {
 		var outside *outside
-		if to, outside = r.Maps.rewrite(far, line, m.params, protocol.Places(m.method)); outside != nil {
+		if to, outside = r.Maps.rewrite(far, line, m.Params, protocol.Places(m.Method)); outside != nil {
 			r.refuse(m, r.near, outside.ofNear(r.Maps))
 			return nil
 		}
 	}
-	if m.isRequest() {
-		if failure := r.calls.ask(m.id, m.method); failure != nil {
-			r.tell(jsonrpc.EncodeError(m.id, failure))
+	if m.IsRequest() {
+		if failure := r.calls.ask(m.ID, m.Method); failure != nil {
+			r.tell(jsonrpc.EncodeError(m.ID, failure))
 			r.calls.tell()
 			return nil
 		}
@@ -235,12 +235,12 @@ func (r *Relay) fromNear(line []byte) []byte {
 }
 
 // refuse answers who sent the message. A notification is dropped.
-func (r *Relay) refuse(m message, back *jsonrpc.Outbox, e *jsonrpc.Error) {
-	if !m.isRequest() {
-		r.Log.Warn("a notification was not passed on: it names a path that is outside of every map", zap.String("method", m.method))
+func (r *Relay) refuse(m jsonrpc.Head, back *jsonrpc.Outbox, e *jsonrpc.Error) {
+	if !m.IsRequest() {
+		r.Log.Warn("a notification was not passed on: it names a path that is outside of every map", zap.String("method", m.Method))
 		return
 	}
-	_, _ = back.Put(jsonrpc.EncodeError(m.id, e)) // who is gone needs no answer
+	_, _ = back.Put(jsonrpc.EncodeError(m.ID, e)) // who is gone needs no answer
 }
 
 // fromFar hears a line of the far side and returns what goes to the editor, nil for nothing.
@@ -252,25 +252,25 @@ func (r *Relay) fromFar(line []byte) []byte {
 		r.hearNoise(line)
 		return nil
 	}
-	m, ok := readMessage(line)
+	m, ok := jsonrpc.ReadHead(line)
 	switch {
 	case !ok:
 		r.hearNoise(line)
 		return nil
-	case m.method == "":
+	case m.Method == "":
 		return r.answer(line, m)
 	}
 	to := line
-	if m.params > 0 {
+	if m.Params > 0 {
 		var outside *outside
-		to, outside = r.Maps.rewrite(near, line, m.params, protocol.Places(m.method))
-		if outside != nil && m.isRequest() && m.method != askingPermission {
+		to, outside = r.Maps.rewrite(near, line, m.Params, protocol.Places(m.Method))
+		if outside != nil && m.IsRequest() && m.Method != askingPermission {
 			r.refuse(m, r.far, outside.ofFar(r.Maps))
 			return nil
 		}
 	}
-	if m.method == "session/update" && &to[0] == &line[0] {
-		r.texts.Rewrite(line, m.params, func(_, _ string, text []byte) []byte {
+	if m.Method == "session/update" && &to[0] == &line[0] {
+		r.texts.Rewrite(line, m.Params, func(_, _ string, text []byte) []byte {
 			if rawjson.IsString(text) {
 				r.delta = rawjson.ShapeOf(line, text)
 			}
@@ -285,22 +285,22 @@ func (r *Relay) fromFar(line []byte) []byte {
 const askingPermission = "session/request_permission"
 
 // answer is the far side's answer for the editor, which may be another one.
-func (r *Relay) answer(line []byte, m message) []byte {
-	method := r.calls.answered(m.id)
-	if m.result == 0 || method == "" {
+func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
+	method := r.calls.answered(m.ID)
+	if m.Result == 0 || method == "" {
 		return line
 	}
 	places := protocol.Places(method + ".result")
-	to, _ := r.Maps.rewrite(near, line, m.result, places)
+	to, _ := r.Maps.rewrite(near, line, m.Result, places)
 	if method != "initialize" {
 		return to
 	}
-	agent := readAgent(to[m.result:])
+	agent := readAgent(to[m.Result:])
 	if len(r.Maps) > 0 && agent.ProtocolVersion != 1 {
-		return bytes.TrimSuffix(jsonrpc.EncodeError(m.id, otherProtocol(agent.ProtocolVersion).rpc()), []byte("\n"))
+		return bytes.TrimSuffix(jsonrpc.EncodeError(m.ID, otherProtocol(agent.ProtocolVersion).rpc()), []byte("\n"))
 	}
 	if agent.Info.Name == "droid-acp" {
-		to = ofHere(r.Command, to, m.result, places)
+		to = ofHere(r.Command, to, m.Result, places)
 		if agent.Info.Version != r.Version {
 			r.Log.Warn("the far side runs another version of droid-acp; --copy puts this one there",
 				zap.String("there", agent.Info.Version), zap.String("here", r.Version))
