@@ -27,7 +27,7 @@ type errorWords struct {
 // look up. The words are found where they come from.
 var computed = map[string]string{
 	"Internal": "its callers give it", "NotSet": "its callers give it", "Turn": "a diagnosis.Kind, or from reasonFromMessage",
-	"NotStarted":    "a diagnosis.Kind",
+	"NotStarted": "a diagnosis.Kind", "InternalError": "its callers give it", "rpc": "a via.Kind",
 	"CopyNotOpened": "from another error", "settled": "from options.optionNames",
 }
 
@@ -63,7 +63,7 @@ func (w *errorWords) addFunc(fset *token.FileSet, f *ast.FuncDecl) {
 					return true
 				}
 				args = args[1:]
-			} else if name != "Internal" && name != "NotSet" {
+			} else if name != "Internal" && name != "InternalError" && name != "NotSet" {
 				return true
 			}
 			switch word := literal(args[0]); {
