@@ -134,16 +134,23 @@ func (q *question) wait() {
 	timer = time.AfterFunc(s.AnswerFor, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if q.timer != timer || s.questions[q.id] != q {
-			return
-		}
-		if q.method == askPermission {
-			q.settle(map[string]any{"outcome": map[string]string{"outcome": "cancelled"}})
-		} else {
-			q.settle(map[string]string{"action": "cancel"})
+		if q.timer == timer && s.questions[q.id] == q {
+			q.giveUp()
 		}
 	})
 	q.timer = timer
+}
+
+// giveUp answers it as one who does not want to decide.
+func (q *question) giveUp() {
+	switch q.method {
+	case askPermission:
+		q.settle(map[string]any{"outcome": map[string]string{"outcome": "cancelled"}})
+	case askForm:
+		q.settle(map[string]string{"action": "cancel"})
+	default:
+		q.refuse(codeCancelled, "the session has ended")
+	}
 }
 
 // settle answers it in the place of a client.

@@ -39,6 +39,7 @@ type session struct {
 // watcher is a client that a session is shown to.
 type watcher struct {
 	client  *Client
+	joins   int      // how often it has joined
 	joining bool     // it is told first what was said before
 	held    [][]byte // what was said meanwhile
 }
@@ -57,7 +58,7 @@ func (o *session) end() {
 	}
 	delete(o.server.sessions, o.id)
 	for _, q := range slices.Clone(o.asked) {
-		q.withdraw(nil)
+		q.giveUp()
 	}
 	o.watchers = nil
 	o.server.removeJournal(o.journal)
@@ -277,11 +278,13 @@ func (o *session) encode(update any) ([]byte, error) {
 // and then as it goes on. id is that of the client's request.
 func (o *session) join(c *Client, id []byte, again bool) {
 	w := o.attach(c)
+	w.joins++
 	if !again {
-		o.joined(w, id)
+		o.joined(w, w.joins, id)
 		return
 	}
 	w.joining, w.held = true, nil
+	nth := w.joins
 	journal, end, partial := o.journal, o.journal.put, o.partial
 	o.server.work.Go(func() {
 		say := func(text string) {
@@ -305,16 +308,18 @@ func (o *session) join(c *Client, id []byte, again bool) {
 		}
 		o.server.mu.Lock()
 		defer o.server.mu.Unlock()
-		if o.watcher(c) == w {
-			o.joined(w, id)
-		}
+		o.joined(w, nth, id)
 	})
 }
 
-// joined ends a join: the answer, what was said meanwhile, and what is asked.
-func (o *session) joined(w *watcher, id []byte) {
+// joined ends the nth join: the answer, what was said meanwhile, and what is asked; the answer alone where
+// the client has joined again since, or left.
+func (o *session) joined(w *watcher, nth int, id []byte) {
 	if line, err := jsonrpc.EncodeResult(id, o.opened()); err == nil {
 		w.client.send(line[:len(line)-1], "")
+	}
+	if w.joins != nth || o.watcher(w.client) != w {
+		return
 	}
 	for _, message := range w.held {
 		w.client.send(message, o.id)
