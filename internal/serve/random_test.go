@@ -149,7 +149,7 @@ func TestAnyOrder(t *testing.T) {
 			time.Sleep(2 * time.Hour) // what nobody answers is given up
 			for range 4 {
 				synctest.Wait()
-				for _, agent := range h.agents {
+				for _, agent := range h.agents() {
 					w.settle(agent)
 				}
 				for _, a := range w.clients {
@@ -157,7 +157,7 @@ func TestAnyOrder(t *testing.T) {
 				}
 			}
 			synctest.Wait()
-			for _, agent := range h.agents {
+			for _, agent := range h.agents() {
 				w.settle(agent)
 			}
 			for _, a := range w.clients {
@@ -178,7 +178,7 @@ func TestAnyOrder(t *testing.T) {
 					require.True(t, slices.IsSortedFunc(texts, func(x, y string) int { return number(x) - number(y) }), "seed %d: %s: %v", seed, session, texts)
 				}
 			}
-			for _, agent := range h.agents {
+			for _, agent := range h.agents() {
 				select {
 				case <-agent.exited: // it waits for nothing
 					maps.DeleteFunc(w.asked, func(key any, _ string) bool { return strings.HasPrefix(key.(string), fmt.Sprintf("%p ", agent)) })
@@ -253,7 +253,7 @@ func (w *world) step(sessions []string) {
 		}
 	default:
 		synctest.Wait()
-		for _, agent := range w.agents {
+		for _, agent := range w.agents() {
 			w.acts(agent, sessions)
 		}
 	}

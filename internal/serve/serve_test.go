@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -172,9 +173,18 @@ func (m message) short() string {
 // house is a server with agents of the test's.
 type house struct {
 	*Server
-	t      *testing.T
-	agents []*fakeAgent
-	fail   error
+	t    *testing.T
+	fail error
+
+	starts sync.Mutex
+	began  []*fakeAgent
+}
+
+// agents are those that were started.
+func (h *house) agents() []*fakeAgent {
+	h.starts.Lock()
+	defer h.starts.Unlock()
+	return slices.Clone(h.began)
 }
 
 func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
@@ -188,8 +198,11 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 				if h.fail != nil {
 					return nil, h.fail
 				}
-				h.agents = append(h.agents, newFakeAgent(t, hello))
-				return h.agents[len(h.agents)-1], nil
+				a := newFakeAgent(t, hello)
+				h.starts.Lock()
+				defer h.starts.Unlock()
+				h.began = append(h.began, a)
+				return a, nil
 			},
 		})
 		require.NoError(t, err)
@@ -210,7 +223,8 @@ func (h *house) client(name, capabilities string) (*fakeClient, *fakeAgent) {
 	c.Client = h.Join(c, ClientOptions{Local: true, From: "socket"})
 	c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"},"clientCapabilities":%s}}`, name, capabilities)
 	synctest.Wait()
-	a := h.agents[len(h.agents)-1]
+	agents := h.agents()
+	a := agents[len(agents)-1]
 	a.answer(a.next(), `{"protocolVersion":1}`)
 	require.Equal(h.t, []string{`i= {"protocolVersion":1}`}, c.take())
 	return c, a
@@ -367,8 +381,8 @@ func TestWhoMayAnswer(t *testing.T) {
 		watching.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/other","args":["--x"],"watchOnly":true}}`, HelloMethod)
 		watching.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
 		synctest.Wait()
-		require.Equal(t, Hello{Program: "/other", Args: []string{"--x"}, WatchOnly: true}, h.agents[2].hello)
-		h.agents[2].answer(h.agents[2].next(), `{}`)
+		require.Equal(t, Hello{Program: "/other", Args: []string{"--x"}, WatchOnly: true}, h.agents()[2].hello)
+		h.agents()[2].answer(h.agents()[2].next(), `{}`)
 		watching.load("s1")
 		require.Len(t, watching.take(), 2)
 		program.take()
