@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -157,26 +156,24 @@ func TestStreamsGoOn(t *testing.T) {
 }
 
 func TestOneReaderAStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := startInBubble(t, nil)
-		a, connection := s.connect()
-		first := s.open(200, connection)
-		got := s.request("GET", "", "Accept: text/event-stream", connection)
-		require.Equal(t, 409, got.status)
-		require.Contains(t, got.body, "reads this stream already")
-		a.out.Send([]byte(`{"params":{"text":"a"}}`), "")
-		require.Equal(t, []string{"a"}, first.texts(1))
-		first.close()
-		a.out.Send([]byte(`{"params":{"text":"b"}}`), "") // may still go to the first
-		a.out.Send([]byte(`{"params":{"text":"c"}}`), "")
-		next := s.open(200, connection, "Last-Event-ID: "+first.id)
-		require.Equal(t, []string{"b", "c"}, next.texts(2))
-		require.Equal(t, "3", next.id)
-		next.close()
-		// One that has left, and may not have been seen to leave, is waited for.
-		s.open(200, connection).close()
-		s.open(200, connection)
-	})
+	s := start(t, nil)
+	a, connection := s.connect()
+	first := s.open(200, connection)
+	got := s.request("GET", "", "Accept: text/event-stream", connection)
+	require.Equal(t, 409, got.status)
+	require.Contains(t, got.body, "reads this stream already")
+	a.out.Send([]byte(`{"params":{"text":"a"}}`), "")
+	require.Equal(t, []string{"a"}, first.texts(1))
+	first.close()
+	a.out.Send([]byte(`{"params":{"text":"b"}}`), "") // may still go to the first
+	a.out.Send([]byte(`{"params":{"text":"c"}}`), "")
+	next := s.open(200, connection, "Last-Event-ID: "+first.id)
+	require.Equal(t, []string{"b", "c"}, next.texts(2))
+	require.Equal(t, "3", next.id)
+	next.close()
+	// One that has left, and may not have been seen to leave, is waited for.
+	s.open(200, connection).close()
+	s.open(200, connection)
 }
 
 func TestTooMuchKept(t *testing.T) {
