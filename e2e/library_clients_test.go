@@ -44,8 +44,14 @@ type libraryClient struct {
 func startClient(t *testing.T, h home, command []string) *libraryClient {
 	t.Helper()
 	wire, env, agent := newRecording(t)
+	return startClientOn(t, h, wire, env, slices.Concat(command, []string{agent, "--droid", h.droid}))
+}
+
+// startClientOn runs a client whose agent's wire is recorded by somebody.
+func startClientOn(t *testing.T, h home, wire recording, env, command []string) *libraryClient {
+	t.Helper()
 	c := &libraryClient{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), wire: wire, changed: make(chan struct{})}
-	c.cmd = exec.Command(command[0], slices.Concat(command[1:], []string{agent, "--droid", h.droid})...)
+	c.cmd = exec.Command(command[0], command[1:]...)
 	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = h.work, slices.Concat(h.env, env), c.stderr
 	var err error
 	c.stdin, err = c.cmd.StdinPipe()
@@ -311,8 +317,13 @@ func scriptSteps(model *modelserver.Server) {
 // clientSteps takes a client through a prompt, permissions, a cancelled tool, and a load
 // by a second process.
 func clientSteps(t *testing.T, model *modelserver.Server, h home, command []string) {
+	stepsOf(t, model, h, func() *libraryClient { return startClient(t, h, command) })
+}
+
+// stepsOf is clientSteps for clients that start starts.
+func stepsOf(t *testing.T, model *modelserver.Server, h home, start func() *libraryClient) {
 	scriptSteps(model)
-	c := startClient(t, h, command)
+	c := start()
 	step := func(name string, run func(t *testing.T)) {
 		if !t.Run(name, func(t *testing.T) { c.t = t; run(t) }) {
 			t.FailNow()
@@ -352,7 +363,8 @@ func clientSteps(t *testing.T, model *modelserver.Server, h home, command []stri
 		c.end(h)
 		require.Positive(t, c.wire.check(t))
 		live := withoutDialogs(c.seen(0))
-		c = startClient(t, h, command)
+		c = start()
+		c.t = t
 		require.Equal(t, id, c.open(id))
 		require.Equal(t, shown(live), shown(c.seen(0)), "the history shows what was seen live")
 		answer := textOf("agent", c.turn("which word was it?", ""))
