@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -267,6 +268,17 @@ func TestTooManyConnections(t *testing.T) {
 	require.Equal(t, 503, s.post(initialize).status)
 }
 
+// A receiver that says nonsense does not stop its connection.
+func TestReceiverSaysNonsense(t *testing.T) {
+	s := start(t, nil)
+	a, connection := s.connect()
+	stream := s.open(200, connection, "Acp-Session-Id: s1")
+	for _, text := range []string{`{}`, `7`, `{"result":{}}`} {
+		a.out.Send([]byte(text), "s1")
+		require.Equal(t, text, stream.next())
+	}
+}
+
 // Many clients may not fill the memory together.
 func TestBudget(t *testing.T) {
 	s := start(t, func(o *Options) { o.MaxMessage = 100 })
@@ -310,4 +322,38 @@ func TestServer(t *testing.T) {
 	require.Positive(t, server.ReadHeaderTimeout)
 	require.Zero(t, server.WriteTimeout, "streams stay open")
 	require.Zero(t, server.ReadTimeout, "the same")
+}
+
+// Streams break off again and again while others write: with Last-Event-ID nothing is lost,
+// doubled or out of order.
+func TestStreamsThatBreakOff(t *testing.T) {
+	s := start(t, nil)
+	a, connection := s.connect()
+	const sessions, messages = 4, 300
+	var work sync.WaitGroup
+	for i := range sessions {
+		session := fmt.Sprint("s", i)
+		work.Go(func() {
+			for n := range messages {
+				a.update(session, fmt.Sprint(n))
+			}
+		})
+		work.Go(func() {
+			var got []string
+			after := "Last-Event-ID: 0"
+			for len(got) < messages {
+				stream := s.open(200, connection, "Acp-Session-Id: "+session, after)
+				got = append(got, stream.texts(min(7*(i+1), messages-len(got)))...)
+				after = "Last-Event-ID: " + stream.id
+				stream.close()
+			}
+			for n, text := range got {
+				if text != fmt.Sprint(n) {
+					t.Errorf("%s: %q in place of %d", session, text, n)
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
 }
