@@ -27,7 +27,7 @@ type errorWords struct {
 // look up. The words are found where they come from.
 var computed = map[string]string{
 	"Internal": "its callers give it", "NotSet": "its callers give it", "Turn": "a diagnosis.Kind, or from reasonFromMessage",
-	"NotStarted":    "a diagnosis.Kind",
+	"NotStarted": "a diagnosis.Kind", "InternalError": "its callers give it", "rpc": "a via.Kind",
 	"CopyNotOpened": "from another error", "settled": "from options.optionNames",
 }
 
@@ -63,7 +63,7 @@ func (w *errorWords) addFunc(fset *token.FileSet, f *ast.FuncDecl) {
 					return true
 				}
 				args = args[1:]
-			} else if name != "Internal" && name != "NotSet" {
+			} else if name != "Internal" && name != "InternalError" && name != "NotSet" {
 				return true
 			}
 			switch word := literal(args[0]); {
@@ -195,7 +195,7 @@ func checkErrors(page string, w *errorWords) (wrong []string) {
 
 // TestEveryErrorIsTold: docs/errors.md has the words and codes of the program, and no others.
 func TestEveryErrorIsTold(t *testing.T) {
-	w := readErrorWords(t, "internal/adapter", "internal/opening", "internal/problem", "internal/jsonrpc", "internal/wire", "internal/login", "internal/options", "internal/diagnosis", "internal/via")
+	w := readErrorWords(t, "internal/adapter", "internal/opening", "internal/problem", "internal/jsonrpc", "internal/wire", "internal/login", "internal/options", "internal/diagnosis", "internal/serve", "internal/keep", "internal/transport", "internal/via")
 	delete(w.words, "")
 	require.Greater(t, len(w.words), 40)
 	require.Empty(t, checkErrors(read(t, filepath.Join(root, "docs/errors.md")), w))

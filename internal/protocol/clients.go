@@ -32,6 +32,7 @@ type ClientTraits struct {
 	PromptsAlone   bool // shows nothing that it is told while no prompt runs, or no longer once the next one was answered
 	ErrorBehind    bool // puts an error that ends a prompt behind what was said last, in that line
 	NoUserMessages bool // shows no message of the user's that it is told, as of a session that it loads
+	ByPolicy       bool // answers permission requests by a policy: nobody reads them
 	NarrowOptions  bool // gives each option a field of its own, in little room
 	Login          bool // offers a login when a prompt fails for want of one
 }
@@ -91,9 +92,9 @@ var knownClients = map[string]ClientTraits{
 	// acpx 0.19.1, read: takes the first option of a kind by policy; seen: it shows
 	// nothing of a call that waits but its title. It asks its user, or refuses, at each
 	// fs request as well (read).
-	"acpx": {FilesOnDisk: true, ErrorDetails: true},
+	"acpx": {ByPolicy: true, FilesOnDisk: true, ErrorDetails: true},
 	// This program's own smoke test: takes the first option of a kind by policy.
-	"droid-acp smoke": {RequestContent: true, ErrorDetails: true},
+	"droid-acp smoke": {ByPolicy: true, RequestContent: true, ErrorDetails: true},
 	// CodeCompanion 9.9.1 (Neovim), seen, and read in
 	// lua/codecompanion/interactions/chat/acp/request_permission.lua: of several
 	// options of a kind its key takes the last. It holds back calls that wait. Each write

@@ -3,10 +3,21 @@
 // each session was told in a journal, and lets other clients join a session that runs. It
 // knows lines, requests and their answers, and where ACP's messages name a session; nothing
 // of droid or of a session's inside.
+//
+// One lock guards all of it: nothing that is done under it waits for a disk, a process or
+// a client.
 package serve
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -15,44 +26,54 @@ import (
 // Outlet is the way to a client. A transport makes one for each connection.
 type Outlet interface {
 	// Send queues a message: one JSON text without a line's end, which the outlet must not
-	// change. session is the session that it is about, "" for none. It never blocks; a
-	// client that is gone, or that reads so slowly that too much waits, gets nothing more, and the
-	// transport calls Gone.
+	// change. session is the session that it is about, "" for none. It never blocks and calls nothing
+	// of the server's; a client that is gone, or that reads so slowly that too much waits, gets nothing
+	// more, and the transport calls Gone.
 	Send(message []byte, session string)
-	// Close ends the connection once what was sent is written. reason is for people.
+	// Close ends the connection once what was sent is written. reason is for people. It does not block.
 	Close(reason string)
+	// Full returns nil while there is room, else a channel that is closed once there is again, or the
+	// client is gone. An agent whose only client has no room is not read.
+	Full() <-chan struct{}
 }
 
 // ClientOptions say what a transport knows of its client.
 type ClientOptions struct {
 	// Local is a process of the same user on this machine, which may say how its agent is started: Hello.
 	Local bool
-	// Where it comes from, for Sessions: "socket", "127.0.0.1:51234".
+	// Where it comes from, for Status: "socket", "127.0.0.1:51234".
 	From string
 }
 
-// Hello is the params of the notification _droid-acp/hello, with which a local client begins.
+// Hello is the params of the notification HelloMethod, with which a local client begins.
 type Hello struct {
 	Program   string   `json:"program"`             // the absolute path of the droid-acp to run as its agent
 	Args      []string `json:"args"`                // and its arguments
 	Env       []string `json:"env"`                 // its whole environment
 	Directory string   `json:"directory"`           // and its directory
-	WatchOnly bool     `json:"watchOnly,omitempty"` // it answers no questions
+	WatchOnly bool     `json:"watchOnly,omitempty"` // it answers no questions and asks for nothing
 }
 
 // HelloMethod is the method of that notification.
 const HelloMethod = "_droid-acp/hello"
 
-// SessionInfo is what Sessions tells of a session that is open.
+// What a session is doing.
+const (
+	Idle    = "idle"
+	Running = "running"
+	Asks    = "asks" // it waits for an answer of its user's
+)
+
+// SessionInfo is what Status tells of a session that is open.
 type SessionInfo struct {
 	ID        string    `json:"id"`
 	Title     string    `json:"title,omitempty"`
 	Directory string    `json:"directory"`
-	State     string    `json:"state"`    // "idle", "running", "asks" (it waits for an answer)
-	Question  string    `json:"question"` // the title of what is asked, "" for nothing
-	Since     time.Time `json:"since"`    // when that state began
-	Clients   []string  `json:"clients"`  // names of those that are there, the one that has files and forms first
-	Agent     int       `json:"agent"`    // the process id of its agent
+	State     string    `json:"state"`              // Idle, Running or Asks
+	Question  string    `json:"question,omitempty"` // the title of what is asked
+	Since     time.Time `json:"since"`              // when that state began
+	Clients   []string  `json:"clients"`            // names of those that are there; the first that can has files and forms
+	Agent     int       `json:"agent"`              // the process id of its agent
 }
 
 // Status is what a server says of itself.
@@ -69,39 +90,199 @@ type Status struct {
 type Options struct {
 	Program   string        // the droid-acp that is run for clients that say nothing of their own
 	Args      []string      // and its arguments
-	Journals  string        // the directory of the journals, private to the user
+	Journals  string        // a directory for the journals alone, private to the user; what lies there is removed
 	AnswerFor time.Duration // how long a question waits for a client that may answer it
 	KeepIdle  time.Duration // how long an agent stays without a client once nothing runs
 	Version   string
+	Stderr    io.Writer // gets the agents' stderr, and must not block
 	Log       *zap.Logger
+
+	journalSize int64 // 0 is journalSize
+	start       func(h Hello) (process, error)
 }
 
-// Server has the agents, sessions and clients.
-type Server struct{}
+const (
+	// maxLine is the longest message, in bytes.
+	maxLine = 256 << 20
+	// batch is how many bytes of several lines one write has.
+	batch = 256 << 10
+	// endTime is how long an agent may take to end. droid-acp takes up to 20 s.
+	endTime = 25 * time.Second
+	// drainTime is how long what was said last may take to arrive.
+	drainTime = 2 * time.Second
+)
 
-// New makes a server that has nothing yet.
-func New(o Options) *Server { panic("to come") }
+// Server has the agents, sessions and clients. Make it with New, and end it with Close.
+type Server struct {
+	Options
+	self fileID
+	work sync.WaitGroup // goroutines of agents and joiners
+
+	mu        sync.Mutex
+	agents    map[*agent]struct{}
+	clients   map[*Client]struct{}
+	sessions  map[string]*session
+	questions map[string]*question // by the id that clients got
+	lastID    int64                // of requests, in both directions
+	journals  int64                // begun so far
+	closed    bool
+	changed   chan struct{} // closed and made anew when a client or an agent comes or goes
+}
+
+// New makes a server that has nothing yet. The error is that of its journals' directory.
+func New(o Options) (*Server, error) {
+	if o.start == nil {
+		o.start = o.startProcess
+	}
+	if o.journalSize == 0 {
+		o.journalSize = journalSize
+	}
+	if err := os.RemoveAll(o.Journals); err != nil {
+		return nil, fmt.Errorf("the journals of an earlier server cannot be removed: %w", err)
+	}
+	if err := os.MkdirAll(o.Journals, 0o700); err != nil {
+		return nil, fmt.Errorf("no journals can be kept: %w", err)
+	}
+	return &Server{
+		Options: o, self: idOf(o.Program), agents: map[*agent]struct{}{}, clients: map[*Client]struct{}{},
+		sessions: map[string]*session{}, questions: map[string]*question{}, changed: make(chan struct{}),
+	}, nil
+}
+
+// fileID tells a file from one that has taken its place.
+type fileID struct {
+	size int64
+	at   time.Time
+}
+
+func idOf(path string) fileID {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fileID{}
+	}
+	return fileID{info.Size(), info.ModTime()}
+}
+
+// change tells who waits that a client or an agent came or went. The caller holds mu.
+func (s *Server) change() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// newID is an id that no other request has. The caller holds mu.
+func (s *Server) newID() string {
+	s.lastID++
+	return strconv.FormatInt(s.lastID, 10)
+}
+
+func (s *Server) newJournal() *journal {
+	s.journals++
+	return newJournal(filepath.Join(s.Journals, strconv.FormatInt(s.journals, 10)+".jsonl"), s.journalSize)
+}
+
+// removeJournal removes a journal beside the caller.
+func (s *Server) removeJournal(j *journal) { s.work.Go(j.remove) }
 
 // Join makes a client of a new connection.
-func (s *Server) Join(out Outlet, o ClientOptions) *Client { panic("to come") }
+func (s *Server) Join(out Outlet, o ClientOptions) *Client {
+	c := &Client{
+		server: s, out: out, options: o,
+		hello: Hello{Program: s.Program, Args: s.Args},
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		c.gone = true
+		out.Close(errClosed.Error())
+		return c
+	}
+	s.clients[c] = struct{}{}
+	s.change()
+	return c
+}
+
+var errClosed = errors.New("the server ends")
 
 // Status tells what is open.
-func (s *Server) Status() Status { panic("to come") }
+func (s *Server) Status() Status {
+	s.mu.Lock()
+	status := Status{Version: s.Version, Process: os.Getpid(), Clients: len(s.clients), Agents: len(s.agents), Sessions: []SessionInfo{}}
+	for _, open := range s.sessions {
+		status.Sessions = append(status.Sessions, open.info())
+	}
+	s.mu.Unlock()
+	status.Replaced = idOf(s.Program) != s.self
+	slices.SortFunc(status.Sessions, func(a, b SessionInfo) int { return a.Since.Compare(b.Since) })
+	return status
+}
 
-// End ends a session, whatever runs in it.
-func (s *Server) End(ctx context.Context, session string) error { panic("to come") }
+// End ends a session, whatever runs in it. The error says that there is none, or why it goes on.
+func (s *Server) End(ctx context.Context, id string) error {
+	done := make(chan error, 1)
+	s.mu.Lock()
+	open := s.sessions[id]
+	if open == nil {
+		s.mu.Unlock()
+		return fmt.Errorf("no session %s is open here; droid-acp ps lists those that are", id)
+	}
+	params := map[string]string{"sessionId": id}
+	open.agent.notify("session/cancel", params)
+	open.agent.ask("session/close", params, func(_ []byte, err error) { done <- err })
+	s.mu.Unlock()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the agent of session %s does not end it: %w", id, ctx.Err())
+	}
+}
 
 // Idle returns nil once there was neither a client nor an agent for limit, or ctx's error.
-func (s *Server) Idle(ctx context.Context, limit time.Duration) error { panic("to come") }
+func (s *Server) Idle(ctx context.Context, limit time.Duration) error {
+	for {
+		s.mu.Lock()
+		some, changed := len(s.clients)+len(s.agents) > 0, s.changed
+		s.mu.Unlock()
+		var over <-chan time.Time
+		if !some {
+			over = time.After(limit)
+		}
+		select {
+		case <-over:
+			return nil
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
 
-// Close ends all agents and clients, politely, then not, and returns when they are gone.
-func (s *Server) Close(ctx context.Context) { panic("to come") }
+// Close ends all agents and clients, and returns when they are gone: politely until ctx is done, then
+// at once.
+func (s *Server) Close(ctx context.Context) {
+	s.mu.Lock()
+	s.closed = true
+	for c := range s.clients {
+		c.out.Close(errClosed.Error())
+	}
+	for a := range s.agents {
+		a.end()
+	}
+	s.mu.Unlock()
+	stop := context.AfterFunc(ctx, s.kill)
+	defer stop()
+	_ = s.Idle(context.Background(), 0) // without an end of its own
+	s.work.Wait()
+	_ = os.RemoveAll(s.Journals) // the next server does it where this fails
+}
 
-// Client is a connection as the server sees it. A transport calls its methods one at a time.
-type Client struct{}
-
-// Receive takes one message of the client, whose memory it does not keep.
-func (c *Client) Receive(message []byte) { panic("to come") }
-
-// Gone says that the connection has ended.
-func (c *Client) Gone() { panic("to come") }
+func (s *Server) kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for a := range s.agents {
+		a.kill()
+	}
+	for c := range s.clients {
+		c.leave()
+	}
+}

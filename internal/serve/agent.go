@@ -1,0 +1,441 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/child"
+	"droid-acp/internal/jsonrpc"
+)
+
+// process is a running agent.
+type process interface {
+	Pipes() (stdin io.WriteCloser, stdout io.ReadCloser)
+	ID() int
+	Exited() <-chan struct{}
+	Kill() error
+	// Await returns how it ended, once it and what it started are gone.
+	Await() (how string)
+}
+
+type childProcess struct{ *child.Process }
+
+func (p childProcess) Pipes() (io.WriteCloser, io.ReadCloser) { return p.Stdin, p.Stdout }
+
+func (p childProcess) Await() string {
+	<-p.Gone()
+	exit := p.Exit(drainTime)
+	text := exit.Text
+	if n := len(exit.Stderr); n > 0 {
+		text += ": " + exit.Stderr[n-1]
+	}
+	return text
+}
+
+func (o Options) startProcess(h Hello) (process, error) {
+	p, err := child.Start(child.Command{Path: h.Program, Args: h.Args, Dir: h.Directory, Env: h.Env, Stderr: o.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	return childProcess{p}, nil
+}
+
+// agent is the agent of one client, which may be gone. The server's lock guards it.
+type agent struct {
+	server *Server
+	proc   process
+	out    *jsonrpc.Outbox  // to it
+	calls  map[string]*call // what it was asked and has not answered
+	owner  *Client          // nil once that is gone
+	idle   *time.Timer      // ends it; nil while it is needed
+	ending bool             // it gets nothing more
+	doom   chan struct{}    // closed by kill
+	killed bool
+}
+
+// call is a request to an agent.
+type call struct {
+	id      []byte // the client's
+	method  string
+	client  *Client  // nil for the server's own, or one whose client is gone
+	session *session // that it is about, if it was open when it was asked
+	params  []byte   // of what opens a session
+	done    func(result []byte, err error)
+}
+
+// start runs the agent of a client. It blocks while the process starts; the caller does not hold mu.
+func (s *Server) start(h Hello) (*agent, error) {
+	proc, err := s.Options.start(h)
+	if err != nil {
+		return nil, err
+	}
+	stdin, stdout := proc.Pipes()
+	a := &agent{server: s, proc: proc, out: jsonrpc.NewOutbox(stdin, batch), calls: map[string]*call{}, doom: make(chan struct{})}
+	s.mu.Lock()
+	s.agents[a] = struct{}{}
+	s.change()
+	if s.closed {
+		a.end()
+	}
+	s.mu.Unlock()
+	go a.out.Run()
+	s.work.Go(func() { a.run(stdin, stdout) })
+	return a, nil
+}
+
+// run hears the agent until it ends.
+func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
+	s := a.server
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		a.read(stdout)
+	}()
+	select {
+	case <-read: // it has ended, or says nothing more
+	case <-a.out.Done(): // it is to end: its input does
+		_ = stdin.Close()
+		select {
+		case <-read:
+		case <-time.After(endTime):
+			s.Log.Warn("an agent does not end, so it is killed", zap.Int("pid", a.proc.ID()))
+		case <-a.doom:
+		}
+	case <-a.doom:
+	}
+	if !within(a.proc.Exited(), drainTime) {
+		_ = a.proc.Kill() // it may have ended
+	}
+	how := a.proc.Await()
+	a.out.Abort()
+	_ = stdin.Close()
+	if !within(read, endTime) {
+		_ = stdout.Close() // somebody else holds it open, or nobody takes what it said: this ends the reading
+		s.mu.Lock()
+		a.kill()
+		s.mu.Unlock()
+		<-read
+	}
+	<-a.out.Done()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.ended(how)
+}
+
+// within waits for something, but not longer than limit. It reports whether it came.
+func within(c <-chan struct{}, limit time.Duration) bool {
+	select {
+	case <-c:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+// read hears lines until there are no more. It reads none while the only client has no room.
+func (a *agent) read(in io.Reader) {
+	s := a.server
+	var long *jsonrpc.Outline
+	lines := jsonrpc.NewLines(in, maxLine, func(piece []byte) {
+		if long == nil {
+			long = new(jsonrpc.Outline)
+		}
+		long.Read(piece)
+	})
+	for {
+		line, err := lines.Next()
+		var tooLong *jsonrpc.TooLongError
+		var full <-chan struct{}
+		switch {
+		case err == nil:
+			s.mu.Lock()
+			full = a.hear(line)
+			s.mu.Unlock()
+		case errors.As(err, &tooLong):
+			s.mu.Lock()
+			a.hearTooLong(long)
+			s.mu.Unlock()
+			long = nil
+		default:
+			return
+		}
+		if full != nil {
+			select {
+			case <-full:
+			case <-a.doom:
+			}
+		}
+	}
+}
+
+// hear takes one line of the agent. What it returns is closed when there is room for more.
+func (a *agent) hear(line []byte) (full <-chan struct{}) {
+	if !json.Valid(line) {
+		a.server.Log.Warn("an agent wrote a line that is no JSON", zap.Int("bytes", len(line)))
+		return nil
+	}
+	h, ok := jsonrpc.ReadHead(line)
+	switch {
+	case !ok:
+		a.server.Log.Warn("an agent wrote a line that is no message", zap.Int("bytes", len(line)))
+	case h.Method == "":
+		a.answered(line, h)
+	case h.Method == cancelRequest:
+		a.withdraws(line, h)
+	case h.IsRequest():
+		a.asks(line, h)
+	default:
+		return a.tells(line, h)
+	}
+	return nil
+}
+
+func (a *agent) hearTooLong(o *jsonrpc.Outline) {
+	e := jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the message is longer than 256 MiB, so droid-acp serve did not pass it on")
+	switch {
+	case o.IsResponse():
+		line := bytes.TrimSuffix(jsonrpc.EncodeError(o.ID, e), []byte("\n"))
+		if h, ok := jsonrpc.ReadHead(line); ok {
+			a.answered(line, h)
+		}
+	case o.ID != nil:
+		_, _ = a.out.Put(jsonrpc.EncodeError(o.ID, e)) // who is gone needs no answer
+	default:
+		a.server.Log.Warn("a notification of more than 256 MiB was not passed on")
+	}
+}
+
+const (
+	codeInvalidRequest = -32600
+	codeInvalidParams  = -32602
+	codeMethodNotFound = -32601
+	cancelRequest      = "$/cancel_request"
+)
+
+// put sends the agent a line. One that is ending gets nothing.
+func (a *agent) put(line []byte) { _, _ = a.out.Put(line) }
+
+func (a *agent) notify(method string, params any) {
+	if line, err := jsonrpc.EncodeCall(nil, method, params); err == nil {
+		a.put(line)
+	}
+}
+
+// ask sends a request of the server's own. done is called with the lock held.
+func (a *agent) ask(method string, params any, done func(result []byte, err error)) {
+	id := a.server.newID()
+	line, err := jsonrpc.EncodeCall([]byte(id), method, params)
+	if err != nil || a.ending {
+		done(nil, cmp.Or(err, errAgentEnds))
+		return
+	}
+	session := ""
+	if p, ok := params.(map[string]string); ok {
+		session = p["sessionId"]
+	}
+	a.calls[id] = &call{method: method, done: done, session: a.server.sessions[session]}
+	a.put(line)
+}
+
+var errAgentEnds = errors.New("the agent ends")
+
+// answered takes a response of the agent.
+func (a *agent) answered(line []byte, h jsonrpc.Head) {
+	id := string(h.ID)
+	c := a.calls[id]
+	if c == nil {
+		return
+	}
+	delete(a.calls, id)
+	var result []byte
+	if h.Result > 0 {
+		result = value(line[h.Result:])
+	}
+	a.took(c, line, result)
+	if c.client != nil && !c.client.gone {
+		to := ""
+		if c.session != nil && !opens(c.method) {
+			to = c.session.id
+		}
+		c.client.send(h.WithID(line, string(c.id)), to)
+	}
+	if c.done != nil {
+		var err error
+		if result == nil {
+			err = errorIn(line)
+		}
+		c.done(result, err)
+	}
+	a.rest()
+}
+
+// errorIn is the error of a response.
+func errorIn(line []byte) error {
+	var r struct{ Error *jsonrpc.Error }
+	if json.Unmarshal(line, &r) != nil || r.Error == nil {
+		return errors.New("the agent's answer has neither a result nor an error")
+	}
+	return r.Error
+}
+
+// took notes what an answer changes.
+func (a *agent) took(c *call, line, result []byte) {
+	switch {
+	case c.method == "session/prompt" && c.session != nil:
+		c.session.turnEnded(c, line, result)
+	case opens(c.method):
+		a.opened(c, result)
+	case result != nil && c.session != nil && (c.method == "session/close" || c.method == "session/delete"):
+		c.session.end()
+	}
+}
+
+// opens reports whether a method opens a session for the client that calls it.
+func opens(method string) bool {
+	switch method {
+	case "session/new", "session/load", "session/resume", "session/fork":
+		return true
+	}
+	return false
+}
+
+// opened registers a session that the agent has opened, or forgets one that it has not.
+func (a *agent) opened(c *call, result []byte) {
+	open := c.session
+	if c.method == "session/new" || c.method == "session/fork" {
+		id := textAt(result, "sessionId")
+		if id == "" {
+			return
+		}
+		open = a.server.newSession(id, a, c.params)
+		open.partial = c.method == "session/fork"
+	}
+	switch {
+	case open == nil:
+		return
+	case result == nil:
+		open.loader = nil
+		if open.changing { // else it is as it was
+			open.end()
+		}
+		return
+	}
+	open.loader = nil
+	open.result = bytes.Clone(result)
+	if c.client != nil && !c.client.gone {
+		open.attach(c.client)
+	}
+	open.changed()
+}
+
+// end has the agent end politely. What it still says is heard.
+func (a *agent) end() {
+	if !a.ending {
+		a.ending = true
+		a.out.Close()
+	}
+}
+
+func (a *agent) kill() {
+	if !a.killed {
+		a.killed = true
+		close(a.doom)
+	}
+}
+
+// ended is the end of the agent's process.
+func (a *agent) ended(how string) {
+	s := a.server
+	delete(s.agents, a)
+	if a.idle != nil {
+		a.idle.Stop()
+	}
+	expected := a.ending
+	a.ending = true
+	e := agentEnded(how)
+	if !expected {
+		s.Log.Warn("an agent has ended by itself", zap.String("how", how), zap.Int("pid", a.proc.ID()))
+	}
+	for id, q := range s.questions {
+		if q.agent == a {
+			q.withdraw(nil)
+			delete(s.questions, id)
+		}
+	}
+	for _, c := range a.calls {
+		switch {
+		case c.done != nil:
+			c.done(nil, e)
+		case c.client != nil:
+			c.client.refuse(c.id, e)
+		}
+	}
+	clear(a.calls)
+	for _, open := range s.sessions {
+		if open.agent == a {
+			if !expected {
+				open.say(e.Message, nil)
+			}
+			open.end()
+		}
+	}
+	if a.owner != nil {
+		a.owner.out.Close(e.Message)
+	}
+	s.change()
+}
+
+// rest ends the agent after a while in which nobody needs it, or at once where it has no session. The
+// caller calls it whenever that may have begun or ended.
+func (a *agent) rest() {
+	needed, sessions := a.ending || a.owner != nil || len(a.calls) > 0, false
+	for _, open := range a.server.sessions {
+		if open.agent == a {
+			sessions = true
+			needed = needed || len(open.watchers) > 0 || open.state() != Idle
+		}
+	}
+	switch {
+	case !needed && !sessions:
+		a.end()
+	case needed && a.idle != nil:
+		a.idle.Stop()
+		a.idle = nil
+	case !needed && a.idle == nil:
+		var idle *time.Timer
+		idle = time.AfterFunc(a.server.KeepIdle, func() {
+			a.server.mu.Lock()
+			defer a.server.mu.Unlock()
+			if a.idle == idle {
+				a.server.Log.Info("an agent that nobody needs ends", zap.Int("pid", a.proc.ID()))
+				a.end()
+			}
+		})
+		a.idle = idle
+	}
+}
+
+// tells takes a notification. What it returns is closed when there is room for more.
+func (a *agent) tells(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
+	params := paramsOf(line, h)
+	id := textAt(params, "sessionId")
+	own := append(append(make([]byte, 0, len(line)+1), line...), '\n')
+	if open := a.server.sessions[id]; open != nil && open.agent == a {
+		if h.Method == "session/update" {
+			open.note(params)
+		}
+		open.tell(own)
+		return open.full()
+	}
+	if a.owner == nil {
+		return nil
+	}
+	a.owner.send(own[:len(line):len(line)], id)
+	return a.owner.out.Full()
+}

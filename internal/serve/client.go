@@ -1,0 +1,331 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/protocol"
+	"droid-acp/internal/rawjson"
+)
+
+// Client is a connection as the server sees it. A transport calls its methods one at a time. The server's
+// lock guards it.
+type Client struct {
+	server   *Server
+	out      Outlet
+	options  ClientOptions
+	hello    Hello
+	name     string
+	caps     protocol.ClientCapabilities
+	agent    *agent // its own; nil before initialize
+	starting bool
+	early    [][]byte // what it said while its agent started
+	gone     bool
+}
+
+// maxEarly is how many messages of a client are kept while its agent starts.
+const maxEarly = 1000
+
+// Receive takes one message of the client, whose memory it does not keep.
+func (c *Client) Receive(message []byte) {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.receive(message)
+}
+
+func (c *Client) receive(line []byte) {
+	if c.gone {
+		return
+	}
+	if !json.Valid(line) {
+		c.refuse(nil, &jsonrpc.Error{Code: codeParseError, Message: "Parse error", Data: jsonrpc.Details("the message is not valid JSON")})
+		return
+	}
+	h, ok := jsonrpc.ReadHead(line)
+	switch {
+	case !ok:
+		c.refuse(nil, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "a message is a JSON object with one method or one id; ACP has no batches"))
+	case h.Method == HelloMethod && c.agent == nil:
+		c.greet(paramsOf(line, h))
+	case c.starting:
+		if len(c.early) == maxEarly {
+			c.out.Close("it sent too much before its agent had started")
+			return
+		}
+		c.early = append(c.early, bytes.Clone(line))
+	case h.Method == "":
+		if q := c.server.questions[idText(h.ID)]; q != nil {
+			q.answer(c, line, h)
+		}
+	case h.Method == "initialize" && c.agent == nil && h.ID != nil:
+		c.initialize(line, h)
+	case c.agent == nil:
+		c.reply(h, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the first request is initialize"))
+	case h.Method == cancelRequest:
+		c.cancel(line, h)
+	default:
+		c.pass(line, h)
+	}
+}
+
+const codeParseError = -32700
+
+// Gone says that the connection has ended. What runs for the client goes on.
+func (c *Client) Gone() {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.leave()
+}
+
+func (c *Client) leave() {
+	if c.gone {
+		return
+	}
+	s := c.server
+	c.gone, c.early = true, nil
+	delete(s.clients, c)
+	for _, open := range s.sessions {
+		open.detach(c)
+	}
+	if a := c.agent; a != nil {
+		a.owner = nil
+		for _, q := range s.questions {
+			q.without(c)
+		}
+		a.rest()
+	}
+	s.change()
+}
+
+// called is what people see of the client.
+func (c *Client) called() string {
+	name := cmp.Or(c.name, "a client without a name")
+	if c.hello.WatchOnly {
+		name += ", watching"
+	}
+	if c.options.From != "" {
+		name += " (" + c.options.From + ")"
+	}
+	return name
+}
+
+// send sends the client a message without a line's end, which nobody changes any more.
+func (c *Client) send(message []byte, session string) {
+	if !c.gone {
+		c.out.Send(message, session)
+	}
+}
+
+func (c *Client) notify(method string, params any, session string) {
+	if line, err := jsonrpc.EncodeCall(nil, method, params); err == nil {
+		c.send(line[:len(line)-1], session)
+	}
+}
+
+func (c *Client) refuse(id []byte, e *jsonrpc.Error) {
+	line := jsonrpc.EncodeError(id, e)
+	c.send(line[:len(line)-1], "")
+}
+
+// reply refuses a message, if somebody waits for an answer.
+func (c *Client) reply(h jsonrpc.Head, e *jsonrpc.Error) {
+	if h.IsRequest() {
+		c.refuse(h.ID, e)
+	}
+}
+
+// greet takes what a local client says of its agent.
+func (c *Client) greet(params []byte) {
+	if !c.options.Local {
+		c.server.Log.Warn("a client that is not local says how its agent is to be started, which is passed over", zap.String("from", c.options.From))
+		return
+	}
+	var h Hello
+	if err := json.Unmarshal(params, &h); err != nil || h.Program == "" {
+		c.server.Log.Warn("a greeting is passed over", zap.Error(err))
+		return
+	}
+	c.hello = h
+}
+
+// initialize starts the client's agent, and passes the request on to it.
+func (c *Client) initialize(line []byte, h jsonrpc.Head) {
+	var p struct{ ClientCapabilities, ClientInfo json.RawMessage }
+	_ = json.Unmarshal(paramsOf(line, h), &p) // the agent says what is wrong with it
+	c.caps = protocol.ReadCapabilities(p.ClientCapabilities, p.ClientInfo)
+	c.name = cmp.Or(textAt(p.ClientInfo, "title"), textAt(p.ClientInfo, "name"))
+	c.starting = true
+	s, hello := c.server, c.hello
+	line = bytes.Clone(line)
+	h, _ = jsonrpc.ReadHead(line)
+	s.work.Go(func() {
+		a, err := s.start(hello)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		c.starting = false
+		if err != nil {
+			c.refuse(h.ID, notStarted(hello.Program, err))
+			c.early = nil
+			return
+		}
+		c.agent = a
+		if c.gone {
+			a.rest()
+			return
+		}
+		a.owner = c
+		early := c.early
+		c.early = nil
+		c.receiveAll(append([][]byte{line}, early...))
+	})
+}
+
+// receiveAll takes what was said while the agent started. The first is initialize.
+func (c *Client) receiveAll(lines [][]byte) {
+	for i, line := range lines {
+		if h, _ := jsonrpc.ReadHead(line); i == 0 {
+			c.forward(c.agent, line, h, nil)
+			continue
+		}
+		c.receive(line)
+	}
+}
+
+// cancel passes on that the client wants no answer any more.
+func (c *Client) cancel(line []byte, h jsonrpc.Head) {
+	key := jsonrpc.IDKey(valueAt(paramsOf(line, h), "requestId"))
+	for a := range c.server.agents {
+		for id, asked := range a.calls {
+			if asked.client == c && jsonrpc.IDKey(asked.id) == key {
+				a.notify(cancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(id)})
+			}
+		}
+	}
+}
+
+// pass gives a request or a notification to the agent that has its session, or else to the client's own.
+func (c *Client) pass(line []byte, h jsonrpc.Head) {
+	id := textAt(paramsOf(line, h), "sessionId")
+	open := c.server.sessions[id]
+	reopens := h.Method == "session/load" || h.Method == "session/resume"
+	leaves := h.Method == "session/close"
+	switch {
+	case c.hello.WatchOnly && !reopens && !leaves && h.Method != "session/list":
+		c.reply(h, jsonrpc.NewError(codeInvalidParams, "Not done", "this client only watches"))
+	case open == nil:
+		c.forward(c.agent, line, h, nil)
+	case reopens && h.ID != nil:
+		c.reopen(open, line, h)
+	case open.watcher(c) == nil && h.Method != "session/delete":
+		c.reply(h, jsonrpc.NewError(codeInvalidParams, "Not done", "another client has session "+id+" open; load it here first"))
+	case leaves && len(open.watchers) > 1 && h.ID != nil:
+		open.detach(c)
+		if answer, err := jsonrpc.EncodeResult(h.ID, struct{}{}); err == nil {
+			c.send(answer[:len(answer)-1], "")
+		}
+	default:
+		c.forward(open.agent, line, h, open)
+	}
+}
+
+// reopen loads or resumes a session that is open already. One that rests and that nobody else has is the
+// client's own agent's from now on, which knows what this client shows; any other one the client joins.
+func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
+	line = bytes.Clone(line)
+	again := func() { c.receive(line) }
+	alone := len(open.watchers) == 0 || len(open.watchers) == 1 && open.watcher(c) != nil
+	switch {
+	case open.changing, open.agent.ending:
+		open.later = append(open.later, again)
+	case open.state() != Idle, !alone, open.keep, c.hello.WatchOnly:
+		open.join(c, bytes.Clone(h.ID), h.Method == "session/load")
+	case open.agent == c.agent:
+		c.forward(c.agent, line, h, open)
+	default:
+		open.changing = true
+		open.later = append(open.later, again)
+		open.agent.ask("session/close", map[string]string{"sessionId": open.id}, func(_ []byte, err error) {
+			if err != nil { // it stays where it is
+				open.keep = true
+				open.changed()
+			}
+		})
+	}
+}
+
+// forward passes a message on to an agent. Of a request the answer comes back.
+func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
+	if h.ID == nil {
+		a.put(append(bytes.Clone(line), '\n'))
+		return
+	}
+	if a.ending {
+		c.refuse(h.ID, agentEnded("it was ended"))
+		return
+	}
+	id, params := c.server.newID(), paramsOf(line, h)
+	asked := &call{id: bytes.Clone(h.ID), method: h.Method, client: c, session: open, params: bytes.Clone(params)}
+	a.calls[id] = asked
+	switch h.Method {
+	case "session/load", "session/resume":
+		if open == nil {
+			asked.session = c.server.newSession(textAt(params, "sessionId"), a, params)
+			asked.session.changing = true
+			asked.session.partial = h.Method == "session/resume"
+		} else if h.Method == "session/load" {
+			c.server.removeJournal(open.journal)
+			open.journal = c.server.newJournal()
+		}
+		asked.session.loader = c
+	case "session/prompt":
+		if open != nil {
+			open.turnBegan(c, params)
+		}
+	}
+	a.put(append(h.WithID(line, id), '\n'))
+}
+
+// paramsOf are the params of a message, nil for none. They are a part of its line.
+func paramsOf(line []byte, h jsonrpc.Head) []byte {
+	if h.Params == 0 {
+		return nil
+	}
+	return value(line[h.Params:])
+}
+
+// value is the JSON value with which raw begins.
+func value(raw []byte) []byte { return raw[:rawjson.SkipValue(raw, 0)] }
+
+// valueAt is a member of an object, nil for none.
+func valueAt(object []byte, name string) []byte {
+	fields, ok := rawjson.Fields(object)
+	if !ok {
+		return nil
+	}
+	for member, raw, more := fields.Next(); more; member, raw, more = fields.Next() {
+		if string(member) == name {
+			return raw
+		}
+	}
+	return nil
+}
+
+// textAt is a text in an object, "" for none.
+func textAt(object []byte, name string) string { return rawjson.Unquote(valueAt(object, name)) }
+
+func idText(id []byte) string { return rawjson.Unquote(id) }
+
+// notStarted is the error of a client whose agent does not start.
+func notStarted(program string, err error) *jsonrpc.Error {
+	return jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", program, err))
+}
+
+// agentEnded is the error of what an agent left unanswered.
+func agentEnded(how string) *jsonrpc.Error {
+	return jsonrpc.InternalError("agent_ended", fmt.Sprintf("The agent of this session has ended (%s). Open the session again to go on.", how))
+}

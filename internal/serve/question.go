@@ -1,0 +1,228 @@
+package serve
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"droid-acp/internal/jsonrpc"
+)
+
+// question is a request of an agent, to its client or to all who may answer it.
+type question struct {
+	id      string // that clients get
+	agent   *agent
+	agentID []byte
+	session *session // nil for none
+	method  string
+	line    []byte // with id
+	params  []byte
+	to      []*Client   // who has it
+	timer   *time.Timer // while nobody has it who could answer
+	disk    bool        // it is being answered from the disk
+}
+
+const (
+	askPermission = "session/request_permission"
+	askForm       = "elicitation/create"
+	readFile      = "fs/read_text_file"
+	writeFile     = "fs/write_text_file"
+)
+
+// asks takes a request of the agent.
+func (a *agent) asks(line []byte, h jsonrpc.Head) {
+	s := a.server
+	q := &question{id: "s" + s.newID(), agent: a, agentID: bytes.Clone(h.ID), method: h.Method}
+	q.line = h.WithID(line, `"`+q.id+`"`)
+	q.params = bytes.Clone(paramsOf(line, h))
+	if open := s.sessions[textAt(q.params, "sessionId")]; open != nil && open.agent == a {
+		q.session = open
+		open.asked = append(open.asked, q)
+	}
+	s.questions[q.id] = q
+	q.offer()
+}
+
+// forPeople reports whether a person is to answer it.
+func (q *question) forPeople() bool { return q.method == askPermission || q.method == askForm }
+
+// title is what it asks, in short.
+func (q *question) title() string {
+	if q.method == askPermission {
+		return textAt(valueAt(q.params, "toolCall"), "title")
+	}
+	return textAt(q.params, "message")
+}
+
+// audience are those who may answer it now.
+func (q *question) audience() (to []*Client) {
+	if q.session == nil {
+		if q.agent.owner == nil {
+			return nil
+		}
+		return []*Client{q.agent.owner}
+	}
+	for _, w := range q.session.watchers {
+		if c := w.client; !w.joining && !c.hello.WatchOnly && q.mayAnswer(c) {
+			to = append(to, c)
+		}
+	}
+	switch {
+	case q.method != askPermission:
+		return to[:min(len(to), 1)] // files, forms and terminals are one client's
+	case slices.ContainsFunc(to, func(c *Client) bool { return !c.caps.ByPolicy }):
+		to = slices.DeleteFunc(to, func(c *Client) bool { return c.caps.ByPolicy })
+	}
+	return to
+}
+
+func (q *question) mayAnswer(c *Client) bool {
+	switch q.method {
+	case askPermission:
+		return true
+	case readFile, writeFile:
+		return c.caps.Files
+	case askForm:
+		if textAt(q.params, "mode") == "url" {
+			return c.caps.URLs
+		}
+		return c.caps.Forms
+	}
+	return c == q.agent.owner
+}
+
+// offer sends it to those who may answer it and do not have it. Without any a person is waited for, files
+// are read and written here, and all else is refused.
+func (q *question) offer() {
+	for _, c := range q.audience() {
+		if !slices.Contains(q.to, c) && (q.method == askPermission || len(q.to) == 0) {
+			q.to = append(q.to, c)
+			c.send(q.line, q.about())
+		}
+	}
+	some := len(q.to) > 0
+	if some && q.timer != nil {
+		q.timer.Stop()
+		q.timer = nil
+	}
+	switch {
+	case some, q.disk, q.timer != nil:
+	case q.forPeople() && q.session != nil:
+		q.wait()
+	case q.method == readFile || q.method == writeFile:
+		q.disk = true
+		q.agent.server.work.Go(q.fromDisk)
+	default:
+		q.refuse(codeMethodNotFound, "no client is there that can do this")
+	}
+	if q.session != nil {
+		q.session.update()
+	}
+}
+
+func (q *question) about() string {
+	if q.session == nil {
+		return ""
+	}
+	return q.session.id
+}
+
+// wait gives it up after a while in which nobody came who could answer it.
+func (q *question) wait() {
+	s := q.agent.server
+	var timer *time.Timer
+	timer = time.AfterFunc(s.AnswerFor, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if q.timer == timer && s.questions[q.id] == q {
+			q.giveUp()
+		}
+	})
+	q.timer = timer
+}
+
+// giveUp answers it as one who does not want to decide.
+func (q *question) giveUp() {
+	switch q.method {
+	case askPermission:
+		q.settle(map[string]any{"outcome": map[string]string{"outcome": "cancelled"}})
+	case askForm:
+		q.settle(map[string]string{"action": "cancel"})
+	default:
+		q.refuse(codeCancelled, "the session has ended")
+	}
+}
+
+// settle answers it in the place of a client.
+func (q *question) settle(result any) {
+	if line, err := jsonrpc.EncodeResult(q.agentID, result); err == nil {
+		q.agent.put(line)
+	}
+	q.withdraw(nil)
+}
+
+func (q *question) refuse(code int, text string) {
+	q.agent.put(jsonrpc.EncodeError(q.agentID, jsonrpc.NewError(code, "Not done", text)))
+	q.withdraw(nil)
+}
+
+// answer takes a client's answer. The first counts; an error does not while others may answer.
+func (q *question) answer(c *Client, line []byte, h jsonrpc.Head) {
+	if !slices.Contains(q.to, c) {
+		return
+	}
+	if h.Result == 0 && len(q.to) > 1 {
+		q.to = slices.DeleteFunc(q.to, func(other *Client) bool { return other == c })
+		return
+	}
+	q.agent.put(append(h.WithID(line, string(q.agentID)), '\n'))
+	q.withdraw(c)
+}
+
+// without is the question when a client is gone that has it.
+func (q *question) without(c *Client) {
+	if slices.Contains(q.to, c) {
+		q.to = slices.DeleteFunc(q.to, func(other *Client) bool { return other == c })
+		q.offer()
+	}
+}
+
+// withdraw ends it. Those who have it are told, but for the one who has answered.
+func (q *question) withdraw(answered *Client) {
+	delete(q.agent.server.questions, q.id)
+	if q.timer != nil {
+		q.timer.Stop()
+		q.timer = nil
+	}
+	for _, c := range q.to {
+		if c != answered {
+			c.notify(cancelRequest, map[string]string{"requestId": q.id}, q.about())
+		}
+	}
+	q.to = nil
+	if o := q.session; o != nil {
+		o.asked = slices.DeleteFunc(o.asked, func(other *question) bool { return other == q })
+		o.update()
+	}
+}
+
+// withdraws passes on that the agent wants no answer any more. One that nobody has gets it at once.
+func (a *agent) withdraws(line []byte, h jsonrpc.Head) {
+	key := jsonrpc.IDKey(valueAt(paramsOf(line, h), "requestId"))
+	for _, q := range a.server.questions {
+		if q.agent != a || jsonrpc.IDKey(q.agentID) != key {
+			continue
+		}
+		if len(q.to) == 0 {
+			q.refuse(codeCancelled, "the request was cancelled")
+			return
+		}
+		for _, c := range q.to {
+			c.notify(cancelRequest, map[string]string{"requestId": q.id}, q.about())
+		}
+		return
+	}
+}
+
+// codeCancelled is the code of a request that was cancelled (ACP, $/cancel_request).
+const codeCancelled = -32800

@@ -1,0 +1,260 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// world is a house with clients and agents that do what comes to their mind.
+type world struct {
+	*house
+	rng     *rand.Rand
+	clients []*actor
+	asked   map[any]string // requests of agents that are open, by agent and id
+	told    map[*session][]string
+	said    int
+}
+
+// actor is a client that counts what it asks and is told.
+type actor struct {
+	*fakeClient
+	last   int
+	open   map[string]bool // its requests without an answer
+	asked  []string        // questions that it may answer
+	seen   map[string][]string
+	at     map[string]bool   // sessions that it has opened
+	loads  map[string]string // the request that loads a session
+	whole  map[string]bool   // by which it is shown all of it
+	absent bool
+}
+
+func (w *world) join(capabilities string) {
+	c := &fakeClient{t: w.t}
+	c.Client = w.Join(c, ClientOptions{})
+	a := &actor{fakeClient: c, open: map[string]bool{}, seen: map[string][]string{}, at: map[string]bool{}, loads: map[string]string{}, whole: map[string]bool{}}
+	w.clients = append(w.clients, a)
+	a.asks("initialize", fmt.Sprintf(`{"clientInfo":{"name":"Zed"},"clientCapabilities":%s}`, capabilities))
+}
+
+func (a *actor) asks(method, params string) {
+	a.last++
+	id := fmt.Sprint("c", a.last)
+	a.open[id] = true
+	a.say(`{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)
+}
+
+// hears takes what a client was told.
+func (w *world) hears(a *actor) {
+	a.mu.Lock()
+	heard := a.heard
+	a.heard = nil
+	a.mu.Unlock()
+	for _, line := range heard {
+		var m message
+		require.NoError(w.t, json.Unmarshal([]byte(line), &m), line)
+		id := fmt.Sprint(m.ID)
+		switch {
+		case m.Method == "session/update":
+			session := m.Params["sessionId"].(string)
+			if text := m.short(); strings.HasPrefix(text, "agent: n") {
+				a.seen[session] = append(a.seen[session], text)
+			}
+		case m.Method == cancelRequest:
+			a.asked = slices.DeleteFunc(a.asked, func(q string) bool { return q == m.Params["requestId"] })
+		case m.Method != "":
+			a.asked = append(a.asked, id)
+		default:
+			require.True(w.t, a.open[id], "an answer that nobody waits for: %s", line)
+			delete(a.open, id)
+		}
+	}
+}
+
+// acts has an agent answer all that it has heard, or ask, or say something.
+func (w *world) acts(a *fakeAgent, sessions []string) {
+	for {
+		select {
+		case line := <-a.lines:
+			var m message
+			require.NoError(w.t, json.Unmarshal([]byte(line), &m))
+			key := fmt.Sprintf("%p %v", a, m.ID)
+			switch {
+			case m.Method == "" && m.ID != nil:
+				require.Contains(w.t, w.asked, key, "answered twice: %s", line)
+				delete(w.asked, key)
+			case m.ID == nil:
+			case m.Method == "session/load":
+				w.mu.Lock()
+				delete(w.told, w.sessions[m.Params["sessionId"].(string)]) // the journal begins anew
+				w.mu.Unlock()
+				a.answer(m, `{}`)
+			case m.Method == "session/prompt" && w.rng.Intn(2) == 0:
+				a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-1,"message":"no"}}`, m.ID)
+			default:
+				a.answer(m, `{}`)
+			}
+			continue
+		default:
+		}
+		break
+	}
+	session := sessions[w.rng.Intn(len(sessions))]
+	w.mu.Lock()
+	open := w.sessions[session]
+	mine := open != nil && open.agent.proc == process(a)
+	w.mu.Unlock()
+	if !mine {
+		return
+	}
+	w.said++
+	switch w.rng.Intn(3) {
+	case 0:
+		w.told[open] = append(w.told[open], fmt.Sprintf("agent: n%d", w.said))
+		a.chunk(session, fmt.Sprintf("n%d", w.said))
+	case 1:
+		w.asked[fmt.Sprintf("%p %v", a, w.said)] = session
+		a.say(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{}}}`, w.said, session)
+	case 2:
+		w.asked[fmt.Sprintf("%p %v", a, w.said)] = session
+		a.say(`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"sessionId":%q,"mode":"form"}}`, w.said, session)
+	}
+}
+
+// Whatever comes beside whatever: each request of a client and of an agent has one answer at most, and one once
+// all is quiet; nobody is shown something twice, or in another order.
+func TestAnyOrder(t *testing.T) {
+	sessions := []string{"s1", "s2"}
+	for seed := range 300 {
+		inHouse(t, func(t *testing.T, h *house) {
+			w := &world{house: h, rng: rand.New(rand.NewSource(int64(seed))), asked: map[any]string{}, told: map[*session][]string{}}
+			for range 120 {
+				w.step(sessions)
+			}
+			for _, a := range w.clients {
+				if w.rng.Intn(2) == 0 && !a.absent {
+					a.absent = true
+					a.Gone()
+				}
+			}
+			time.Sleep(2 * time.Hour) // what nobody answers is given up
+			for range 4 {
+				synctest.Wait()
+				for _, agent := range h.agents() {
+					w.settle(agent)
+				}
+				for _, a := range w.clients {
+					w.answers(a)
+				}
+			}
+			synctest.Wait()
+			for _, agent := range h.agents() {
+				w.settle(agent)
+			}
+			for _, a := range w.clients {
+				w.hears(a)
+				if !a.absent && a.closed == "" {
+					require.Empty(t, a.open, "seed %d: requests without an answer", seed)
+				}
+				for session, whole := range a.whole {
+					h.Server.mu.Lock()
+					open := h.sessions[session]
+					there := open != nil && open.watcher(a.Client) != nil
+					h.Server.mu.Unlock()
+					if there && whole && !a.absent {
+						require.Equal(t, w.told[open], a.seen[session], "seed %d: %s", seed, session)
+					}
+				}
+				for session, texts := range a.seen {
+					require.True(t, slices.IsSortedFunc(texts, func(x, y string) int { return number(x) - number(y) }), "seed %d: %s: %v", seed, session, texts)
+				}
+			}
+			for _, agent := range h.agents() {
+				select {
+				case <-agent.exited: // it waits for nothing
+					maps.DeleteFunc(w.asked, func(key any, _ string) bool { return strings.HasPrefix(key.(string), fmt.Sprintf("%p ", agent)) })
+				default:
+				}
+			}
+			require.Empty(t, w.asked, "seed %d: questions without an answer", seed)
+			h.Server.mu.Lock()
+			require.Empty(t, h.questions)
+			h.Server.mu.Unlock()
+			h.Server.Close(context.Background())
+		})
+	}
+}
+
+func number(text string) (n int) {
+	_, _ = fmt.Sscanf(text, "agent: n%d", &n)
+	return n
+}
+
+// settle is acts without anything new.
+func (w *world) settle(a *fakeAgent) { w.acts(a, []string{"none"}) }
+
+// answers has a client answer all that it is asked.
+func (w *world) answers(a *actor) {
+	w.hears(a)
+	for _, id := range a.asked {
+		if !a.absent {
+			a.say(`{"jsonrpc":"2.0","id":%q,"result":{}}`, id)
+		}
+	}
+	a.asked = nil
+}
+
+func (w *world) step(sessions []string) {
+	session := sessions[w.rng.Intn(len(sessions))]
+	if len(w.clients) == 0 || len(w.clients) < 5 && w.rng.Intn(12) == 0 {
+		w.join([]string{"{}", everything}[w.rng.Intn(2)])
+	}
+	a := w.clients[w.rng.Intn(len(w.clients))]
+	if w.rng.Intn(3) > 0 {
+		synctest.Wait()
+	}
+	w.hears(a)
+	switch w.rng.Intn(9) {
+	case 0:
+		if !a.absent && w.rng.Intn(4) == 0 {
+			a.absent = true
+			a.Gone()
+		}
+	case 1, 2:
+		if id := a.loads[session]; !a.absent && !a.open[id] {
+			// What it has seen begins anew.
+			delete(a.seen, session)
+			method := []string{"session/load", "session/resume"}[w.rng.Intn(2)]
+			a.asks(method, fmt.Sprintf(`{"sessionId":%q}`, session))
+			a.at[session], a.loads[session] = true, fmt.Sprint("c", a.last)
+			a.whole[session] = method == "session/load"
+		}
+	case 3:
+		if !a.absent && a.at[session] {
+			a.asks("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[]}`, session))
+		}
+	case 4:
+		if !a.absent && a.at[session] && w.rng.Intn(3) == 0 {
+			a.asks("session/close", fmt.Sprintf(`{"sessionId":%q}`, session))
+		}
+	case 5:
+		if len(a.asked) > 0 && !a.absent {
+			a.say(`{"jsonrpc":"2.0","id":%q,"result":{}}`, a.asked[0])
+			a.asked = a.asked[1:]
+		}
+	default:
+		synctest.Wait()
+		for _, agent := range w.agents() {
+			w.acts(agent, sessions)
+		}
+	}
+}

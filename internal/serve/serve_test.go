@@ -1,0 +1,608 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+)
+
+// fakeAgent is an agent of which the test has both ends.
+type fakeAgent struct {
+	t        *testing.T
+	hello    Hello
+	in       *io.PipeReader
+	stdin    *io.PipeWriter
+	out      *io.PipeWriter
+	stdout   *io.PipeReader
+	lines    chan string // what it heard
+	exited   chan struct{}
+	exit     func()
+	stubborn bool
+}
+
+func (a *fakeAgent) Pipes() (io.WriteCloser, io.ReadCloser) { return a.stdin, a.stdout }
+func (a *fakeAgent) ID() int                                { return 4711 }
+func (a *fakeAgent) Exited() <-chan struct{}                { return a.exited }
+func (a *fakeAgent) Kill() error                            { a.exit(); return nil }
+func (a *fakeAgent) Await() string                          { <-a.exited; return "exit status 3" }
+
+func newFakeAgent(t *testing.T, h Hello) *fakeAgent {
+	a := &fakeAgent{t: t, hello: h, lines: make(chan string, 100), exited: make(chan struct{})}
+	a.in, a.stdin = io.Pipe()
+	a.stdout, a.out = io.Pipe()
+	a.exit = sync.OnceFunc(func() {
+		close(a.exited)
+		_ = a.in.Close()
+		_ = a.out.Close()
+	})
+	go func() {
+		lines := bufio.NewScanner(a.in)
+		for lines.Scan() {
+			a.lines <- lines.Text()
+		}
+		if !a.stubborn {
+			a.exit() // with its input
+		}
+	}()
+	return a
+}
+
+// message is any message of JSON-RPC.
+type message struct {
+	ID     any             `json:"id"`
+	Method string          `json:"method"`
+	Params map[string]any  `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Code    int
+		Message string
+	} `json:"error"`
+}
+
+func (a *fakeAgent) next() (m message) {
+	a.t.Helper()
+	synctest.Wait()
+	select {
+	case line := <-a.lines:
+		require.NoError(a.t, json.Unmarshal([]byte(line), &m), line)
+	default:
+		require.Fail(a.t, "the agent heard nothing")
+	}
+	return m
+}
+
+func (a *fakeAgent) hearsNothing() {
+	a.t.Helper()
+	synctest.Wait()
+	require.Empty(a.t, a.lines)
+}
+
+func (a *fakeAgent) say(format string, args ...any) {
+	_, err := fmt.Fprintf(a.out, format+"\n", args...)
+	require.NoError(a.t, err)
+	synctest.Wait()
+}
+
+// answer answers a request that it heard.
+func (a *fakeAgent) answer(m message, result string) {
+	a.say(`{"jsonrpc":"2.0","id":%v,"result":%s}`, m.ID, result)
+}
+
+// chunk says something in a session.
+func (a *fakeAgent) chunk(session, text string) {
+	a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`, session, text)
+}
+
+// fakeClient is a client of which the test is the transport.
+type fakeClient struct {
+	*Client
+	t *testing.T
+
+	mu     sync.Mutex
+	heard  []string
+	closed string
+	full   chan struct{}
+}
+
+func (c *fakeClient) Send(m []byte, _ string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if strings.Contains(string(m), "\n") {
+		c.t.Errorf("more than one line: %s", m)
+	}
+	c.heard = append(c.heard, string(m))
+}
+
+func (c *fakeClient) Close(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = reason
+	go c.Gone()
+}
+
+func (c *fakeClient) Full() <-chan struct{} { return c.full }
+
+// take returns what the client heard since the last time, in short: texts, answers, questions.
+func (c *fakeClient) take() (short []string) {
+	c.t.Helper()
+	synctest.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, line := range c.heard {
+		var m message
+		require.NoError(c.t, json.Unmarshal([]byte(line), &m), line)
+		short = append(short, m.short())
+	}
+	c.heard = nil
+	return short
+}
+
+func (m message) short() string {
+	update, _ := m.Params["update"].(map[string]any)
+	content, _ := update["content"].(map[string]any)
+	switch {
+	case m.Method == "session/update" && content != nil:
+		kind, _, _ := strings.Cut(update["sessionUpdate"].(string), "_")
+		return kind + ": " + content["text"].(string)
+	case m.Method == "session/update":
+		meta, _ := json.Marshal(update["_meta"])
+		return fmt.Sprintf("%v %s", update["sessionUpdate"], meta)
+	case m.Method == cancelRequest:
+		return fmt.Sprintf("cancel %v", m.Params["requestId"])
+	case m.Method != "":
+		return fmt.Sprintf("%v? %v", m.ID, m.Method)
+	case m.Error != nil:
+		return fmt.Sprintf("%v! %v", m.ID, m.Error.Message)
+	}
+	return fmt.Sprintf("%v= %s", m.ID, m.Result)
+}
+
+// house is a server with agents of the test's.
+type house struct {
+	*Server
+	t    *testing.T
+	fail error
+
+	starts sync.Mutex
+	began  []*fakeAgent
+}
+
+// agents are those that were started.
+func (h *house) agents() []*fakeAgent {
+	h.starts.Lock()
+	defer h.starts.Unlock()
+	return slices.Clone(h.began)
+}
+
+func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{t: t}
+		var err error
+		h.Server, err = New(Options{
+			Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
+			Version: "1", Log: zap.NewNop(),
+			start: func(hello Hello) (process, error) {
+				if h.fail != nil {
+					return nil, h.fail
+				}
+				a := newFakeAgent(t, hello)
+				h.starts.Lock()
+				defer h.starts.Unlock()
+				h.began = append(h.began, a)
+				return a, nil
+			},
+		})
+		require.NoError(t, err)
+		defer func() {
+			h.Server.Close(context.Background())
+			require.NoDirExists(t, h.Journals)
+		}()
+		test(t, h)
+	})
+}
+
+const everything = `{"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{}}}`
+
+// client joins, and is initialized by an agent of its own.
+func (h *house) client(name, capabilities string) (*fakeClient, *fakeAgent) {
+	h.t.Helper()
+	c := &fakeClient{t: h.t}
+	c.Client = h.Join(c, ClientOptions{Local: true, From: "socket"})
+	c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"},"clientCapabilities":%s}}`, name, capabilities)
+	synctest.Wait()
+	agents := h.agents()
+	a := agents[len(agents)-1]
+	a.answer(a.next(), `{"protocolVersion":1}`)
+	require.Equal(h.t, []string{`i= {"protocolVersion":1}`}, c.take())
+	return c, a
+}
+
+func (c *fakeClient) say(format string, args ...any) {
+	c.Receive(fmt.Appendf(nil, format, args...))
+}
+
+// opens has a client open a new session.
+func (c *fakeClient) opens(a *fakeAgent, id string) {
+	c.t.Helper()
+	c.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+	a.answer(a.next(), fmt.Sprintf(`{"sessionId":%q,"modes":{"currentModeId":"off","availableModes":[]}}`, id))
+	require.Len(c.t, c.take(), 1)
+}
+
+// prompts has a client send a prompt, and returns what its agent heard.
+func (c *fakeClient) prompts(a *fakeAgent, session, text string) message {
+	c.t.Helper()
+	c.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`, session, text)
+	m := a.next()
+	require.Equal(c.t, "session/prompt", m.Method)
+	return m
+}
+
+func (c *fakeClient) load(session string) {
+	c.say(`{"jsonrpc":"2.0","id":"l","method":"session/load","params":{"sessionId":%q,"cwd":"/w","mcpServers":[]}}`, session)
+}
+
+func (a *fakeAgent) asksPermission(session string) {
+	a.say(`{"jsonrpc":"2.0","id":77,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t","title":"make"},"options":[]}}`, session)
+}
+
+const allowed = `{"outcome":{"outcome":"selected","optionId":"yes"}}`
+
+// A client sees no difference to an agent of its own.
+func TestOneClient(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		prompt := c.prompts(a, "s1", "go")
+		a.chunk("s1", "hello")
+		a.asksPermission("s1")
+		got := c.take()
+		require.Equal(t, "agent: hello", got[0])
+		id, _, _ := strings.Cut(got[1], "?")
+		require.Equal(t, Asks, h.Status().Sessions[0].State)
+		require.Equal(t, "make", h.Status().Sessions[0].Question)
+		c.say(`{"jsonrpc":"2.0","id":%q,"result":%s}`, id, allowed)
+		answer := a.next()
+		require.EqualValues(t, 77, answer.ID)
+		require.JSONEq(t, allowed, string(answer.Result))
+		c.say(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"p"}}`)
+		require.Equal(t, prompt.ID, a.next().Params["requestId"], "by the id that the agent knows")
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
+		require.Equal(t, []string{`p= {"stopReason":"end_turn"}`}, c.take())
+		require.Equal(t, Idle, h.Status().Sessions[0].State)
+	})
+}
+
+// When the editor goes in the middle of a turn, the turn goes on, and who comes back sees all of it.
+func TestTurnOutlivesItsClient(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		prompt := c.prompts(a, "s1", "go")
+		a.chunk("s1", "one")
+		c.Gone()
+		a.chunk("s1", "two")
+		a.asksPermission("s1")
+		a.hearsNothing()
+		time.Sleep(5 * time.Second)
+
+		again, own := h.client("Zed", everything)
+		again.load("s1")
+		got := again.take()
+		require.Equal(t, []string{"user: go", "agent: one", "agent: two", `l= {"modes":{"currentModeId":"off","availableModes":[]}}`}, got[:4])
+		id, question, _ := strings.Cut(got[4], "? ")
+		require.Equal(t, "session/request_permission", question)
+		again.say(`{"jsonrpc":"2.0","id":%q,"result":%s}`, id, allowed)
+		require.JSONEq(t, allowed, string(a.next().Result))
+		a.chunk("s1", "three")
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
+		require.Equal(t, []string{"agent: three", `session_info_update {"droid-acp":{"stopReason":"end_turn"}}`}, again.take())
+		second := again.prompts(a, "s1", "more")
+		a.answer(second, `{"stopReason":"end_turn"}`)
+		require.Equal(t, []string{`p= {"stopReason":"end_turn"}`}, again.take())
+		own.hearsNothing()
+	})
+}
+
+// A session that rests is closed by the agent of a client that has gone, and loaded by that of the next.
+func TestRestingSessionMoves(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		c.Gone()
+		again, own := h.client("agent-shell", everything)
+		again.load("s1")
+		closing := a.next()
+		require.Equal(t, "session/close", closing.Method)
+		own.hearsNothing()
+		a.answer(closing, `{}`)
+		loading := own.next()
+		require.Equal(t, "session/load", loading.Method)
+		synctest.Wait()
+		<-a.exited // nobody needs it
+		own.chunk("s1", "before")
+		own.answer(loading, `{}`)
+		require.Equal(t, []string{"agent: before", `l= {}`}, again.take())
+	})
+}
+
+// Two windows see the same in the same order. The first answer counts, and the other is told.
+func TestTwoClients(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, _ := h.client("Zed", everything)
+		two.load("s1")
+		require.Equal(t, []string{`l= {"modes":{"currentModeId":"off","availableModes":[]}}`}, two.take())
+		prompt := one.prompts(a, "s1", "go")
+		a.chunk("s1", "hello")
+		a.asksPermission("s1")
+		question := one.take()
+		require.Equal(t, append([]string{"user: go"}, question...), two.take())
+		id, _, _ := strings.Cut(question[1], "?")
+		two.say(`{"jsonrpc":"2.0","id":%q,"result":%s}`, id, allowed)
+		require.EqualValues(t, 77, a.next().ID)
+		one.say(`{"jsonrpc":"2.0","id":%q,"result":{"outcome":{"outcome":"cancelled"}}}`, id)
+		a.hearsNothing()
+		require.Equal(t, []string{"cancel " + id}, one.take())
+		require.Empty(t, two.take())
+		one.Gone()
+		a.chunk("s1", "more")
+		a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32603,"message":"no model"}}`, prompt.ID)
+		require.Equal(t, []string{"agent: more", "agent: The prompt failed: no model", `session_info_update {"droid-acp":{"error":"no model"}}`}, two.take())
+		two.say(`{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s1"}}`)
+		require.Equal(t, "session/close", a.next().Method, "it was the last one")
+	})
+}
+
+// A client that only watches is asked nothing and changes nothing; a program by policy does not answer
+// where a person is.
+func TestWhoMayAnswer(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		program, _ := h.client("acpx", "{}")
+		program.load("s1")
+		watching := &fakeClient{t: t}
+		watching.Client = h.Join(watching, ClientOptions{Local: true})
+		watching.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/other","args":["--x"],"watchOnly":true}}`, HelloMethod)
+		watching.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
+		synctest.Wait()
+		require.Equal(t, Hello{Program: "/other", Args: []string{"--x"}, WatchOnly: true}, h.agents()[2].hello)
+		h.agents()[2].answer(h.agents()[2].next(), `{}`)
+		watching.load("s1")
+		require.Len(t, watching.take(), 2)
+		program.take()
+		a.asksPermission("s1")
+		require.Len(t, one.take(), 1)
+		require.Empty(t, program.take())
+		require.Empty(t, watching.take())
+		watching.prompt()
+		require.Equal(t, []string{`p! Not done: this client only watches`}, watching.take())
+		a.hearsNothing()
+		one.Gone()
+		require.Len(t, program.take(), 1, "else nobody would answer")
+	})
+}
+
+func (c *fakeClient) prompt() {
+	c.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`)
+}
+
+// Files are the editor's while it is there, and the disk's afterwards, also those that it did not answer for.
+func TestFilesWithoutAnEditor(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		path := filepath.Join(t.TempDir(), "a b.txt")
+		require.NoError(t, os.WriteFile(path, []byte("one\ntwo\nthree\n"), 0o600))
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		a.say(`{"jsonrpc":"2.0","id":1,"method":"fs/read_text_file","params":{"sessionId":"s1","path":%q,"line":2,"limit":1}}`, path)
+		require.Len(t, c.take(), 1)
+		c.prompts(a, "s1", "go")
+		c.Gone()
+		require.JSONEq(t, `{"content":"two\n"}`, string(a.next().Result))
+		a.say(`{"jsonrpc":"2.0","id":2,"method":"fs/write_text_file","params":{"sessionId":"s1","path":%q,"content":"new"}}`, path)
+		require.JSONEq(t, `{}`, string(a.next().Result))
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, "new", string(text))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.EqualValues(t, 0o600, info.Mode().Perm())
+		for _, bad := range []string{"relative", path + "/below", filepath.Dir(path)} {
+			a.say(`{"jsonrpc":"2.0","id":3,"method":"fs/write_text_file","params":{"sessionId":"s1","path":%q,"content":"new"}}`, bad)
+			require.NotNil(t, a.next().Error, bad)
+		}
+		a.say(`{"jsonrpc":"2.0","id":4,"method":"terminal/create","params":{"sessionId":"s1","command":"x"}}`)
+		require.Equal(t, codeMethodNotFound, a.next().Error.Code)
+	})
+}
+
+// What nobody answers is refused after a while; then the turn can end, and with it the agent.
+func TestNobodyAnswers(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		prompt := c.prompts(a, "s1", "go")
+		a.asksPermission("s1")
+		c.Gone()
+		time.Sleep(time.Hour - time.Second)
+		a.hearsNothing()
+		time.Sleep(time.Second)
+		require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, string(a.next().Result))
+		time.Sleep(time.Hour)
+		require.Len(t, h.Status().Sessions, 1, "the turn runs")
+		a.answer(prompt, `{"stopReason":"cancelled"}`)
+		time.Sleep(5*time.Minute - time.Second)
+		require.Len(t, h.Status().Sessions, 1)
+		time.Sleep(time.Second)
+		<-a.exited
+		require.NoError(t, h.Idle(context.Background(), time.Minute))
+		require.Empty(t, h.Status().Sessions)
+	})
+}
+
+// An agent that ends by itself is told to all who wait for it, or see its sessions.
+func TestAgentEnds(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		two, own := h.client("Zed", everything)
+		two.load("s1")
+		two.take()
+		c.prompts(a, "s1", "go")
+		two.take()
+		a.asksPermission("s1")
+		c.take()
+		two.take()
+		a.exit()
+		const ended = "The agent of this session has ended (exit status 3). Open the session again to go on."
+		got := c.take()
+		require.Contains(t, got, "p! "+ended)
+		require.Equal(t, ended, c.closed)
+		got = two.take()
+		require.Contains(t, got[0], "cancel s")
+		require.Equal(t, "agent: "+ended, got[1])
+		two.load("s1")
+		require.Equal(t, "session/load", own.next().Method, "by its own agent")
+	})
+}
+
+func TestAgentThatDoesNotStart(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.fail = os.ErrPermission
+		c := &fakeClient{t: t}
+		c.Client = h.Join(c, ClientOptions{})
+		c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/evil"}}`, HelloMethod)
+		c.say(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}`)
+		c.say(`[]`)
+		c.say(`nonsense`)
+		c.say(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`)
+		require.Equal(t, []string{
+			"1! Invalid request: the first request is initialize",
+			"<nil>! Invalid request: a message is a JSON object with one method or one id; ACP has no batches", "<nil>! Parse error",
+			"2! The agent /bin/droid-acp does not start: permission denied.",
+		}, c.take(), "and a client from elsewhere does not say what runs")
+	})
+}
+
+// Requests that come at once for a session that is being opened, or moved, wait for that.
+func TestTwoLoadsAtOnce(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		two, b := h.client("Zed", everything)
+		one.load("s1")
+		loading := a.next()
+		two.load("s1")
+		b.hearsNothing()
+		a.chunk("s1", "before")
+		a.answer(loading, `{}`)
+		require.Equal(t, []string{"agent: before", `l= {}`}, one.take())
+		require.Equal(t, []string{"agent: before", `l= {}`}, two.take())
+		b.hearsNothing()
+
+		one.load("s2")
+		loading = a.next()
+		two.load("s2")
+		a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32002,"message":"no such session"}}`, loading.ID)
+		require.Equal(t, []string{"l! no such session"}, one.take())
+		require.Equal(t, "session/load", b.next().Method, "its own agent says so, too")
+	})
+}
+
+// What is no longer kept, or cannot be, is told.
+func TestJournalLosesTheOldest(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.journalSize = 4000
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		c.prompts(a, "s1", "go")
+		for i := range 100 {
+			a.chunk("s1", fmt.Sprintf("%03d %s", i, strings.Repeat("x", 100)))
+		}
+		two, _ := h.client("Zed", everything)
+		two.load("s1")
+		got := two.take()
+		require.Contains(t, got[0], " kB of what was said here are no longer kept.")
+		require.Greater(t, len(got), 10)
+		require.Less(t, len(got), 30)
+		for i, text := range got[1 : len(got)-1] {
+			require.Contains(t, text, fmt.Sprintf("agent: %03d", 100-len(got)+2+i))
+		}
+
+		require.NoError(t, os.RemoveAll(h.Journals))
+		three, other := h.client("Zed", everything)
+		three.opens(other, "s2")
+		three.prompts(other, "s2", "go")
+		four, _ := h.client("Zed", everything)
+		four.load("s2")
+		got = four.take()
+		require.Contains(t, got[0], "What was said here before cannot be shown: open ")
+		require.Contains(t, got[1], "l= ")
+		require.NoError(t, os.MkdirAll(h.Journals, 0o700))
+	})
+}
+
+// An agent is not read while its only client has no room.
+func TestSlowClient(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		c.mu.Lock()
+		c.full = make(chan struct{})
+		c.mu.Unlock()
+		a.chunk("s1", "one")
+		wrote := make(chan struct{})
+		go func() {
+			defer close(wrote)
+			_, _ = fmt.Fprintf(a.out, "%s\n%s\n", strings.Repeat(" ", 100<<10), `{"jsonrpc":"2.0","method":"x"}`)
+		}()
+		synctest.Wait()
+		select {
+		case <-wrote:
+			require.Fail(t, "it was read")
+		default:
+		}
+		close(c.full)
+		<-wrote
+	})
+}
+
+func TestEndOfASession(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		require.ErrorContains(t, h.End(context.Background(), "s9"), "no session s9 is open here")
+		ended := make(chan error)
+		go func() { ended <- h.End(context.Background(), "s1") }()
+		require.Equal(t, "session/cancel", a.next().Method)
+		a.answer(a.next(), `{}`)
+		require.NoError(t, <-ended)
+		require.Empty(t, h.Status().Sessions)
+	})
+}
+
+// An agent that does not end with its input is killed.
+func TestStubbornAgent(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		c, a := h.client("Zed", everything)
+		a.stubborn = true
+		begin := time.Now()
+		c.Gone()
+		<-a.exited
+		require.Equal(t, endTime+drainTime, time.Since(begin))
+	})
+}

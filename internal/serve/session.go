@@ -1,0 +1,331 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/protocol"
+)
+
+// session is one that an agent has open. The server's lock guards it.
+type session struct {
+	server           *Server
+	id               string
+	agent            *agent
+	directory, title string
+	journal          *journal
+	watchers         []*watcher // in the order in which they came
+	loader           *Client    // while it loads the session, what that tells is for it alone
+	changing         bool       // an agent opens it for the first time, or closes it for another one
+	later            []func()   // what waits for that
+	keep             bool       // its agent does not close it
+	partial          bool       // the journal begins after the conversation did
+	result           []byte     // the agent's answer when it was opened
+	mode             []byte     // its mode and options since then, as JSON; nil for none
+	options          []byte
+	running          int // prompts that have no answer
+	asked            []*question
+	since            time.Time
+	was              string // its state since then
+}
+
+// watcher is a client that a session is shown to.
+type watcher struct {
+	client  *Client
+	joins   int      // how often it has joined
+	joining bool     // it is told first what was said before
+	held    [][]byte // what was said meanwhile
+}
+
+// newSession makes a session that an agent opens, by the params of the request.
+func (s *Server) newSession(id string, a *agent, params []byte) *session {
+	open := &session{server: s, id: id, agent: a, directory: textAt(params, "cwd"), journal: s.newJournal(), was: Idle, since: time.Now()}
+	s.sessions[id] = open
+	return open
+}
+
+// end forgets the session.
+func (o *session) end() {
+	if o.server.sessions[o.id] != o {
+		return
+	}
+	delete(o.server.sessions, o.id)
+	for _, q := range slices.Clone(o.asked) {
+		q.giveUp()
+	}
+	o.watchers = nil
+	o.server.removeJournal(o.journal)
+	o.agent.rest()
+	o.changed()
+}
+
+// changed has what waited for a change go on, now that it is over.
+func (o *session) changed() {
+	o.changing = false
+	later := o.later
+	o.later = nil
+	for _, f := range later {
+		f()
+	}
+}
+
+func (o *session) info() SessionInfo {
+	info := SessionInfo{ID: o.id, Title: o.title, Directory: o.directory, State: o.was, Since: o.since, Clients: []string{}, Agent: o.agent.proc.ID()}
+	for _, w := range o.watchers {
+		info.Clients = append(info.Clients, w.client.called())
+	}
+	for _, q := range o.asked {
+		if q.forPeople() {
+			info.Question = q.title()
+		}
+	}
+	return info
+}
+
+func (o *session) state() string {
+	switch {
+	case slices.ContainsFunc(o.asked, (*question).forPeople):
+		return Asks
+	case o.running > 0:
+		return Running
+	}
+	return Idle
+}
+
+// update notes since when the session does what it does.
+func (o *session) update() {
+	if now := o.state(); now != o.was {
+		o.was, o.since = now, time.Now()
+	}
+	o.agent.rest()
+}
+
+func (o *session) watcher(c *Client) *watcher {
+	if i := slices.IndexFunc(o.watchers, func(w *watcher) bool { return w.client == c }); i >= 0 {
+		return o.watchers[i]
+	}
+	return nil
+}
+
+// attach shows the session to a client from now on.
+func (o *session) attach(c *Client) *watcher {
+	w := o.watcher(c)
+	if w == nil {
+		w = &watcher{client: c}
+		o.watchers = append(o.watchers, w)
+	}
+	o.agent.rest()
+	return w
+}
+
+// detach shows it to a client no longer. What only that client was asked others are.
+func (o *session) detach(c *Client) {
+	o.watchers = slices.DeleteFunc(o.watchers, func(w *watcher) bool { return w.client == c })
+	if o.loader == c {
+		o.loader = nil
+	}
+	for _, q := range slices.Clone(o.asked) {
+		q.without(c)
+	}
+	o.agent.rest()
+}
+
+// tell shows a message, with its line's end, to all who are there, and keeps it.
+func (o *session) tell(line []byte) { o.tellBut(nil, line) }
+
+// tellBut is tell for all but one.
+func (o *session) tellBut(not *Client, line []byte) {
+	o.journal.write(line)
+	message := line[: len(line)-1 : len(line)-1]
+	if o.loader != nil {
+		if o.loader != not {
+			o.loader.send(message, o.id)
+		}
+		return
+	}
+	for _, w := range o.watchers {
+		switch {
+		case w.client == not:
+		case w.joining:
+			w.held = append(w.held, message)
+		default:
+			w.client.send(message, o.id)
+		}
+	}
+}
+
+// full is closed when the only one who is there has room for more; nil if it has, or is not alone.
+func (o *session) full() <-chan struct{} {
+	switch {
+	case o.loader != nil:
+		return o.loader.out.Full()
+	case len(o.watchers) == 1 && !o.watchers[0].joining:
+		return o.watchers[0].client.out.Full()
+	}
+	return nil
+}
+
+// note keeps what an update changes of the answer that opened the session.
+func (o *session) note(params []byte) {
+	update := valueAt(params, "update")
+	switch textAt(update, "sessionUpdate") {
+	case "current_mode_update":
+		o.mode = bytes.Clone(valueAt(update, "currentModeId"))
+	case "config_option_update":
+		o.options = bytes.Clone(valueAt(update, "configOptions"))
+	case "session_info_update":
+		if title := textAt(update, "title"); title != "" {
+			o.title = title
+		}
+	}
+}
+
+// opened is the answer to a client that joins: as the agent gave it when the session was opened, with
+// what has changed since.
+func (o *session) opened() json.RawMessage {
+	result := protocol.Fields(o.result)
+	if result == nil {
+		result = map[string]json.RawMessage{}
+	}
+	delete(result, "sessionId")
+	if modes := protocol.Fields(result["modes"]); modes != nil && o.mode != nil {
+		modes["currentModeId"] = o.mode
+		result["modes"], _ = json.Marshal(modes) // raw JSON encodes
+	}
+	if o.options != nil {
+		result["configOptions"] = o.options
+	}
+	line, _ := json.Marshal(result)
+	return line
+}
+
+// turnBegan shows a client's prompt to the others, as agents show it when they load a session.
+func (o *session) turnBegan(c *Client, params []byte) {
+	o.running++
+	o.update()
+	var p struct{ Prompt []json.RawMessage }
+	_ = json.Unmarshal(params, &p) // the agent says what is wrong with it
+	id := uuid.NewString()
+	for _, block := range p.Prompt {
+		o.updates(c, struct {
+			SessionUpdate string          `json:"sessionUpdate"`
+			MessageID     string          `json:"messageId"`
+			Content       json.RawMessage `json:"content"`
+		}{"user_message_chunk", id, block})
+	}
+}
+
+// turnEnded tells those how it ended who have not asked.
+func (o *session) turnEnded(c *call, line, result []byte) {
+	o.running--
+	o.update()
+	meta := map[string]any{}
+	if result != nil {
+		meta["stopReason"] = textAt(result, "stopReason")
+	} else if err := errorIn(line); err != nil {
+		o.say("The prompt failed: "+err.Error(), c.client)
+		meta["error"] = err.Error()
+	}
+	o.updates(c.client, struct {
+		SessionUpdate string         `json:"sessionUpdate"`
+		Meta          map[string]any `json:"_meta"`
+	}{"session_info_update", map[string]any{"droid-acp": meta}})
+}
+
+// say shows words of the server's own to all but one.
+func (o *session) say(text string, not *Client) {
+	o.updates(not, ownWords(text))
+}
+
+// ownWords is a message of the server's own, marked as no part of an answer.
+func ownWords(text string) any {
+	return struct {
+		SessionUpdate string           `json:"sessionUpdate"`
+		MessageID     string           `json:"messageId"`
+		Content       protocol.Content `json:"content"`
+		Meta          map[string]any   `json:"_meta"`
+	}{
+		"agent_message_chunk", uuid.NewString(), protocol.Content{Type: "text", Text: &text},
+		map[string]any{"droid-acp": map[string]any{"notice": true}},
+	}
+}
+
+func (o *session) updates(not *Client, update any) {
+	if line, err := o.encode(update); err == nil {
+		o.tellBut(not, line)
+	}
+}
+
+func (o *session) encode(update any) ([]byte, error) {
+	line, err := jsonrpc.EncodeCall(nil, "session/update", struct {
+		SessionID string `json:"sessionId"`
+		Update    any    `json:"update"`
+	}{o.id, update})
+	if err != nil {
+		o.server.Log.Error("an update cannot be encoded", zap.Error(err))
+	}
+	return line, err
+}
+
+// join shows a client a session that others have, or that runs: with all that was said, where again,
+// and then as it goes on. id is that of the client's request.
+func (o *session) join(c *Client, id []byte, again bool) {
+	w := o.attach(c)
+	w.joins++
+	if !again {
+		o.joined(w, w.joins, id)
+		return
+	}
+	w.joining, w.held = true, nil
+	nth := w.joins
+	journal, end, partial := o.journal, o.journal.put, o.partial
+	o.server.work.Go(func() {
+		say := func(text string) {
+			if line, err := o.encode(ownWords(text)); err == nil {
+				c.out.Send(line[:len(line)-1], o.id)
+			}
+		}
+		if partial {
+			say("What was said before this session was opened here is not shown. Load it again when it rests: droid has all of it.")
+		}
+		err := journal.file.read(end, func(lost int64) {
+			say(fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: droid has all of it.", lost>>10))
+		}, func(line []byte) {
+			for full := c.out.Full(); full != nil; full = c.out.Full() {
+				<-full
+			}
+			c.out.Send(line, o.id)
+		})
+		if err != nil {
+			say(fmt.Sprintf("What was said here before cannot be shown: %v. Load the session again when it rests: droid has all of it.", err))
+		}
+		o.server.mu.Lock()
+		defer o.server.mu.Unlock()
+		o.joined(w, nth, id)
+	})
+}
+
+// joined ends the nth join: the answer, what was said meanwhile, and what is asked; the answer alone where
+// the client has joined again since, or left.
+func (o *session) joined(w *watcher, nth int, id []byte) {
+	if line, err := jsonrpc.EncodeResult(id, o.opened()); err == nil {
+		w.client.send(line[:len(line)-1], "")
+	}
+	if w.joins != nth || o.watcher(w.client) != w {
+		return
+	}
+	for _, message := range w.held {
+		w.client.send(message, o.id)
+	}
+	w.joining, w.held = false, nil
+	for _, q := range slices.Clone(o.asked) {
+		q.offer()
+	}
+}
