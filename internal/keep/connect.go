@@ -40,6 +40,11 @@ type Starter struct {
 	began func(*child.Detached) // tests: what was started
 }
 
+// StartError says why a server did not start, and what to do.
+type StartError struct{ text string }
+
+func (e *StartError) Error() string { return e.text }
+
 // start starts the server.
 func (s *Starter) start() (*child.Detached, error) {
 	log, err := s.openLog()
@@ -98,7 +103,7 @@ func Connect(ctx context.Context, path string, s *Starter) (net.Conn, error) {
 func (s *Starter) connect(ctx context.Context, path string) (net.Conn, error) {
 	server, err := s.start()
 	if err != nil {
-		return nil, fmt.Errorf("the server that keeps sessions was not started: %w", err)
+		return nil, &StartError{"the server that keeps sessions was not started: " + err.Error()}
 	}
 	if s.began != nil {
 		s.began(server)
@@ -119,8 +124,8 @@ func (s *Starter) connect(ctx context.Context, path string) (net.Conn, error) {
 			if exited == nil {
 				how = "it has ended (" + server.Exit().Text + ")"
 			}
-			return nil, fmt.Errorf("the server that keeps sessions did not start: %s. Its log %s ends with:\n%s\nRun `droid-acp serve` in a terminal to see more, or start the agent without --keep",
-				how, s.Log, s.lastWords())
+			return nil, &StartError{fmt.Sprintf("the server that keeps sessions did not start: %s. Its log %s ends with:\n%s\nRun `droid-acp serve` in a terminal to see more, or start the agent without --keep",
+				how, s.Log, s.lastWords())}
 		case <-time.After(pause):
 		}
 	}

@@ -113,7 +113,7 @@ func starter(t testing.TB, play, path string) *Starter {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, d := range all {
-			<-d.Exited()
+			awaitExit(t, d, path)
 		}
 	})
 	return &Starter{
@@ -123,6 +123,20 @@ func starter(t testing.TB, play, path string) *Starter {
 			all = append(all, d)
 		},
 		Program: self, Args: []string{path}, Env: append(os.Environ(), envPlay+"="+play, "GORACE=atexit_sleep_ms=0"), Log: filepath.Join(t.TempDir(), "logs", "serve.log"),
+	}
+}
+
+// awaitExit waits for a server, and stops it where it is one: one that was started beside another
+// may listen when that has ended.
+func awaitExit(t testing.TB, d *child.Detached, path string) {
+	for until := time.Now().Add(patience); ; {
+		select {
+		case <-d.Exited():
+			return
+		case <-time.After(pause):
+		}
+		_ = NewClient(path).Stop(context.Background()) // where it listens already
+		require.True(t, time.Now().Before(until), "a server does not end")
 	}
 }
 
