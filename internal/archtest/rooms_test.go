@@ -74,6 +74,7 @@ var mayImport = map[string]string{
 	"internal/telling":      "internal/protocol internal/show internal/wire",
 	"internal/settings":     "internal/droid/stream",
 	"internal/serve":        "internal/child internal/files internal/jsonrpc internal/protocol internal/rawjson",
+	"internal/keep":         "internal/child internal/files internal/jsonrpc internal/serve internal/visible",
 	"internal/via":          "internal/child internal/files internal/jsonrpc internal/paths internal/protocol internal/rawjson",
 	"internal/adapter": "internal/accounts internal/bounded internal/calllog internal/child internal/commands internal/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/editorfs internal/filecalls " +

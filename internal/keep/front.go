@@ -30,10 +30,6 @@ const (
 // Codes of JSON-RPC 2.0, section 5.1.
 const codeInvalidRequest = -32600
 
-// kindServerGone is the stable word of the error that answers a request when the server is gone
-// or was not reached.
-const kindServerGone = "server_gone"
-
 // Messages is a connection that carries whole messages, each one JSON text.
 type Messages interface {
 	// Read waits for the next message, which is the caller's. After an error there are no more.
@@ -221,7 +217,7 @@ func (f *Front) tell(ctx context.Context, editor <-chan struct{}) {
 
 // answer tells the editor why a request has no answer.
 func (f *Front) answer(c *lost) {
-	_, _ = f.out.Put(jsonrpc.EncodeError(c.id, jsonrpc.InternalError(kindServerGone, c.gone.Text))) // who is gone needs no answer
+	_, _ = f.out.Put(jsonrpc.EncodeError(c.id, jsonrpc.InternalError("server_gone", c.gone.Text))) // who is gone needs no answer
 	f.calls.tell()
 }
 
