@@ -37,6 +37,7 @@ var onDisk = map[string]string{
 	"internal/serve/journal.go os.Rename":           "the older half of it",
 	"internal/store/scan.go os.Open":                "a directory, which is read piece by piece",
 	"internal/store/store.go os.Rename":             "a session's files get names in the trash, whole as they are",
+	"internal/transport/dial.go io.ReadAll":         "what a server answers, bounded",
 	"internal/tempdir/tempdir.go os.Rename":         "a directory gets its name when it is locked",
 }
 

@@ -76,6 +76,7 @@ var mayImport = map[string]string{
 	"internal/serve":        "internal/child internal/files internal/jsonrpc internal/protocol internal/rawjson",
 	"internal/keep":         "internal/child internal/files internal/jsonrpc internal/serve internal/visible",
 	"internal/via":          "internal/child internal/files internal/jsonrpc internal/paths internal/protocol internal/rawjson",
+	"internal/transport":    "internal/jsonrpc internal/rawjson internal/serve",
 	"internal/adapter": "internal/accounts internal/bounded internal/calllog internal/child internal/commands internal/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/editorfs internal/filecalls " +
 		"internal/files internal/hooks internal/instructions internal/links internal/loading internal/login " +

@@ -1,0 +1,119 @@
+package transport
+
+import (
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Subprotocols of WebSocket. A page cannot set headers, so it offers the second one with
+// the token behind it; the server answers with the first.
+const (
+	subprotocol      = "acp"
+	bearerProtocol   = "bearer."
+	authorizationFor = "Bearer "
+)
+
+// failure is the answer to a request that is refused: a status, and a sentence that says
+// what to do.
+type failure struct {
+	status int
+	text   string
+}
+
+func fail(status int, text string) *failure { return &failure{status, text} }
+
+// write also bounds how long net/http waits for the rest of the body, which it reads so
+// that the client hears the answer.
+func (f *failure) write(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refuseLimit))
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if f.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(f.status)
+	_, _ = w.Write([]byte(f.text + "\n")) // who does not read it has gone
+}
+
+// admit says whether a request may be heard at all. It refuses what a page of somebody
+// else's sends: one that names this host differently, so that its own name leads here
+// (DNS rebinding), and one whose origin is not known.
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request) *failure {
+	if !h.isOurs(r.Host) {
+		return fail(http.StatusForbidden, "This server does not go by the name that the Host header has; use one of its own addresses.")
+	}
+	origins := r.Header.Values("Origin")
+	for _, o := range origins {
+		if !slices.ContainsFunc(h.o.Origins, func(known string) bool { return strings.EqualFold(known, o) }) {
+			return fail(http.StatusForbidden, "Pages of this origin may not connect; start the server with --origin and the page's origin to allow it.")
+		}
+	}
+	if len(origins) > 0 {
+		allow(w.Header(), origins[0])
+		if r.Method == http.MethodOptions {
+			return nil // a browser asks before it sends the token
+		}
+	}
+	if h.o.Token != "" && !h.knowsToken(r) {
+		return fail(http.StatusUnauthorized, "The token is missing or wrong; send it as Authorization: Bearer TOKEN, or from a page as the WebSocket subprotocols \"acp\" and \"bearer.TOKEN\".")
+	}
+	return nil
+}
+
+// allow tells a browser that scripts of the origin may read the answer.
+func allow(to http.Header, origin string) {
+	to.Add("Vary", "Origin")
+	to.Set("Access-Control-Allow-Origin", origin)
+	to.Set("Access-Control-Allow-Credentials", "true")
+	to.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	to.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, "+ConnectionHeader+", "+SessionHeader)
+	to.Set("Access-Control-Expose-Headers", ConnectionHeader+", "+VersionHeader)
+}
+
+func (h *Handler) isOurs(host string) bool {
+	if h.o.Hosts == nil {
+		return true
+	}
+	name := host
+	if bare, _, err := net.SplitHostPort(host); err == nil {
+		name = bare
+	}
+	name = strings.Trim(name, "[]")
+	return slices.ContainsFunc(h.o.Hosts, func(known string) bool {
+		return strings.EqualFold(known, host) || strings.EqualFold(strings.Trim(known, "[]"), name)
+	})
+}
+
+// knowsToken looks at the header, and at the subprotocols that a WebSocket offers.
+func (h *Handler) knowsToken(r *http.Request) bool {
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), authorizationFor)
+	if !ok && isUpgrade(r) {
+		offers := protocols(r)
+		if !slices.Contains(offers, subprotocol) {
+			return false // the answer may not repeat the token
+		}
+		for _, offer := range offers {
+			if token, is := strings.CutPrefix(offer, bearerProtocol); is {
+				given, ok = token, true
+			}
+		}
+	}
+	return ok && subtle.ConstantTimeCompare([]byte(given), []byte(h.o.Token)) == 1
+}
+
+func protocols(r *http.Request) (offers []string) {
+	for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
+		for offer := range strings.SplitSeq(line, ",") {
+			offers = append(offers, strings.TrimSpace(offer))
+		}
+	}
+	return offers
+}
+
+func isUpgrade(r *http.Request) bool {
+	return strings.EqualFold(strings.TrimSpace(r.Header.Get("Upgrade")), "websocket")
+}

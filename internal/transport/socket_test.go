@@ -1,0 +1,217 @@
+package transport
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/serve"
+)
+
+// upgrade opens a WebSocket as a client that is not ours.
+func (s *service) upgrade(protocols []string, headers ...string) (*websocket.Conn, *http.Response, error) {
+	header := http.Header{}
+	host := ""
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			host = value
+		}
+		header.Add(name, value)
+	}
+	return websocket.Dial(context.Background(), s.url, &websocket.DialOptions{HTTPClient: s.client, HTTPHeader: header, Subprotocols: protocols, Host: host})
+}
+
+func (s *service) opened(protocols []string, headers ...string) (*agent, *websocket.Conn, *http.Response) {
+	s.t.Helper()
+	c, response, err := s.upgrade(protocols, headers...)
+	require.NoError(s.t, err)
+	c.SetReadLimit(-1)
+	s.t.Cleanup(func() { _ = c.CloseNow() }) // it may have ended
+	return wait(s.t, s.joined), c, response
+}
+
+func say(t *testing.T, c *websocket.Conn, kind websocket.MessageType, text string) {
+	t.Helper()
+	require.NoError(t, c.Write(context.Background(), kind, []byte(text)))
+}
+
+func hear(t *testing.T, c *websocket.Conn) string {
+	t.Helper()
+	kind, text, err := c.Read(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, websocket.MessageText, kind)
+	return string(text)
+}
+
+func TestWebSocket(t *testing.T) {
+	s := start(t, nil)
+	a, c, response := s.opened(nil)
+	require.Equal(t, 101, response.StatusCode)
+	require.NotEmpty(t, response.Header.Get(ConnectionHeader))
+	require.Equal(t, "1.2.3", response.Header.Get(VersionHeader))
+	say(t, c, websocket.MessageBinary, initialize)
+	say(t, c, websocket.MessageText, initialize)
+	require.Contains(t, hear(t, c), `"protocolVersion":1`, "the binary one was passed over")
+	for text, code := range map[string]string{
+		`{"jsonrpc":`:           "-32700",
+		"{\"method\":\"\xff\"}": "-32700",
+		"[" + initialize + "]":  "-32600",
+		`7`:                     "-32600",
+	} {
+		say(t, c, websocket.MessageText, text)
+		answer := hear(t, c)
+		require.Contains(t, answer, code)
+		require.Contains(t, answer, `"id":null`)
+	}
+	say(t, c, websocket.MessageText, prompt)
+	require.Equal(t, prompt, wait(t, a.got))
+	large := strings.Repeat("x", 3<<20)
+	a.update("s1", large)
+	a.update("s2", "b")
+	require.Equal(t, large, textOf(t, hear(t, c)))
+	require.Equal(t, "b", textOf(t, hear(t, c)), "the sessions share it")
+	require.NoError(t, c.Close(websocket.StatusNormalClosure, ""))
+	wait(t, a.gone)
+	a.update("s1", "to nobody")
+	a.out.Close("twice")
+	require.Nil(t, a.out.Full())
+}
+
+func TestWebSocketAdmission(t *testing.T) {
+	s := start(t, func(o *Options) {
+		o.Token, o.Origins, o.Hosts = "secret", []string{"https://editor.example"}, []string{"127.0.0.1"}
+	})
+	page := []string{"acp", "bearer.secret"}
+	_, c, _ := s.opened(page, "Origin: https://editor.example")
+	require.Equal(t, "acp", c.Subprotocol(), "the token does not come back")
+	_, c, _ = s.opened(nil, "Authorization: Bearer secret")
+	require.Empty(t, c.Subprotocol())
+	for _, row := range []struct {
+		name      string
+		protocols []string
+		headers   []string
+		status    int
+	}{
+		{"no token", nil, nil, 401},
+		{"wrong token", []string{"acp", "bearer.secreT"}, nil, 401},
+		{"the token alone", []string{"bearer.secret"}, nil, 401},
+		{"a wrong header", page, []string{"Authorization: Bearer x"}, 401},
+		{"another origin", page, []string{"Origin: https://evil.example"}, 403},
+		{"another host", page, []string{"Host: evil.example"}, 403},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, response, err := s.upgrade(row.protocols, row.headers...)
+			require.Error(t, err)
+			require.Equal(t, row.status, response.StatusCode)
+		})
+	}
+}
+
+func TestWebSocketLimits(t *testing.T) {
+	s := start(t, func(o *Options) { o.MaxMessage = 1000 })
+	a, c, _ := s.opened(nil)
+	say(t, c, websocket.MessageText, `{"method":"`+strings.Repeat("x", 1000-13)+`"}`)
+	require.Len(t, wait(t, a.got), 1000)
+	say(t, c, websocket.MessageText, strings.Repeat(" ", 1001))
+	_, _, err := c.Read(context.Background())
+	require.Equal(t, websocket.StatusMessageTooBig, websocket.CloseStatus(err))
+	wait(t, a.gone)
+
+	a, c, _ = s.opened(nil)
+	require.True(t, s.h.bodies.take(4000-10))
+	say(t, c, websocket.MessageText, prompt)
+	_, _, err = c.Read(context.Background())
+	require.Equal(t, websocket.StatusTryAgainLater, websocket.CloseStatus(err))
+	wait(t, a.gone)
+	require.Equal(t, int64(10), s.h.bodies.left.Load())
+}
+
+func TestWebSocketSlowReader(t *testing.T) {
+	s := start(t, func(o *Options) { o.MaxWaiting = 16 << 20 })
+	a, c, _ := s.opened(nil)
+	large := strings.Repeat("x", 1<<20)
+	var full <-chan struct{}
+	for range 64 {
+		a.update("s1", large)
+		if full == nil {
+			full = a.out.Full()
+		}
+	}
+	require.NotNil(t, full)
+	var err error
+	for err == nil { // the client reads on, and is told
+		_, _, err = c.Read(context.Background())
+	}
+	require.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err))
+	require.Contains(t, err.Error(), "reads too slowly")
+	wait(t, full)
+	wait(t, a.gone)
+}
+
+func TestDial(t *testing.T) {
+	s := start(t, func(o *Options) { o.Token, o.Local = "secret", true })
+	_, err := Dial(context.Background(), s.dial, "ws://localhost/acp", "wrong")
+	require.ErrorContains(t, err, "401 Unauthorized: The token is missing or wrong")
+	refused := func(context.Context) (net.Conn, error) { return nil, context.DeadlineExceeded }
+	_, err = Dial(context.Background(), refused, "ws://localhost/acp", "")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	c, err := Dial(context.Background(), s.dial, "ws://localhost/acp", "secret")
+	require.NoError(t, err)
+	require.Equal(t, "1.2.3", c.Version)
+	a := wait(t, s.joined)
+	require.Equal(t, serve.ClientOptions{Local: true, From: "socket"}, a.options)
+	require.NoError(t, c.Write(context.Background(), []byte(initialize)))
+	answer, err := c.Read(context.Background())
+	require.NoError(t, err)
+	require.Contains(t, string(answer), "protocolVersion")
+	a.update("s1", "last")
+	a.out.Close("it is over: " + strings.Repeat("ö", 100))
+	answer, err = c.Read(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, "last", textOf(t, string(answer)))
+	_, err = c.Read(context.Background())
+	var end *EndError
+	require.ErrorAs(t, err, &end)
+	require.Contains(t, end.Reason, "it is over: öö")
+	wait(t, a.gone)
+	require.NoError(t, c.Close())
+	require.Error(t, c.Write(context.Background(), []byte(initialize)))
+
+	c, err = Dial(context.Background(), nil, s.url, "secret")
+	require.NoError(t, err)
+	a = wait(t, s.joined)
+	require.NoError(t, c.Close())
+	wait(t, a.gone)
+}
+
+func TestHandlerClosesWebSockets(t *testing.T) {
+	s := start(t, nil)
+	a, c, _ := s.opened(nil)
+	ended := make(chan error)
+	go func() {
+		_, _, err := c.Read(context.Background())
+		ended <- err
+	}()
+	s.h.Close(context.Background())
+	require.Equal(t, websocket.StatusGoingAway, websocket.CloseStatus(<-ended))
+	wait(t, a.gone)
+	_, response, err := s.upgrade(nil)
+	require.Error(t, err)
+	require.Equal(t, 503, response.StatusCode)
+
+	s = start(t, nil)
+	a, c, _ = s.opened(nil) // which does not read the close frame
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	s.h.Close(ctx)
+	wait(t, a.gone)
+	_ = c.CloseNow()
+}
