@@ -42,11 +42,24 @@ type watcher struct {
 	joins   int      // how often it has joined
 	joining bool     // it is told first what was said before
 	held    [][]byte // what was said meanwhile
+	bytes   int      // of held
 }
 
-// newSession makes a session that an agent opens, by the params of the request.
-func (s *Server) newSession(id string, a *agent, params []byte) *session {
-	open := &session{server: s, id: id, agent: a, directory: textAt(params, "cwd"), journal: s.newJournal(), was: Idle, since: time.Now()}
+// hold keeps a message until the client has joined. One that takes too long is given up.
+func (w *watcher) hold(message []byte) {
+	w.held = append(w.held, message)
+	if w.bytes += len(message); w.bytes > maxHeld {
+		w.held, w.bytes = nil, 0
+		w.client.out.Close("it reads too slowly what was said before it joined")
+	}
+}
+
+// maxHeld is how many bytes are kept for a client that joins.
+const maxHeld = 64 << 20
+
+// newSession makes a session that an agent opens.
+func (s *Server) newSession(id string, a *agent, directory string) *session {
+	open := &session{server: s, id: id, agent: a, directory: directory, journal: s.newJournal(), was: Idle, since: time.Now()}
 	s.sessions[id] = open
 	return open
 }
@@ -154,7 +167,7 @@ func (o *session) tellBut(not *Client, line []byte) {
 		switch {
 		case w.client == not:
 		case w.joining:
-			w.held = append(w.held, message)
+			w.hold(message)
 		default:
 			w.client.send(message, o.id)
 		}
@@ -283,7 +296,7 @@ func (o *session) join(c *Client, id []byte, again bool) {
 		o.joined(w, w.joins, id)
 		return
 	}
-	w.joining, w.held = true, nil
+	w.joining, w.held, w.bytes = true, nil, 0
 	nth := w.joins
 	journal, end, partial := o.journal, o.journal.put, o.partial
 	o.server.work.Go(func() {
@@ -324,7 +337,7 @@ func (o *session) joined(w *watcher, nth int, id []byte) {
 	for _, message := range w.held {
 		w.client.send(message, o.id)
 	}
-	w.joining, w.held = false, nil
+	w.joining, w.held, w.bytes = false, nil, 0
 	for _, q := range slices.Clone(o.asked) {
 		q.offer()
 	}
