@@ -242,14 +242,23 @@ func (o *session) turnEnded(c *call, line, result []byte) {
 	meta := map[string]any{}
 	if result != nil {
 		meta["stopReason"] = textAt(result, "stopReason")
-	} else if err := errorIn(line); err != nil {
-		o.say("The prompt failed: "+err.Error(), c.client)
-		meta["error"] = err.Error()
+	} else {
+		meta["error"] = failure(line)
+		o.say("The prompt failed: "+failure(line), c.client)
 	}
 	o.updates(c.client, struct {
 		SessionUpdate string         `json:"sessionUpdate"`
 		Meta          map[string]any `json:"_meta"`
 	}{"session_info_update", map[string]any{"droid-acp": meta}})
+}
+
+// failure is what the error of a response says to people.
+func failure(line []byte) string {
+	e := valueAt(line, "error")
+	if details := textAt(valueAt(e, "data"), "details"); details != "" {
+		return textAt(e, "message") + "\n\n" + details
+	}
+	return textAt(e, "message")
 }
 
 // say shows words of the server's own to all but one.
