@@ -17,7 +17,7 @@ import (
 var mayImport = map[string]string{
 	"internal/droid/stream": "internal/rawjson internal/sessionid",
 	"internal/droid/layer":  "internal/files internal/paths",
-	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/jsonrpc internal/sessionid",
+	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/jsonrpc internal/memory internal/sessionid",
 	"internal/trust":        "internal/droid/layer internal/files internal/markdown internal/paths internal/visible",
 	"internal/hooks":        "internal/droid/stream internal/paths",
 	"internal/quirks":       "internal/droid/stream",
@@ -47,7 +47,7 @@ var mayImport = map[string]string{
 	"internal/shell":        "internal/child internal/markdown",
 	"internal/wsl":          "internal/child",
 	"internal/rewind":       "internal/droid internal/droid/stream internal/quirks internal/show",
-	"internal/jsonrpc":      "internal/visible",
+	"internal/jsonrpc":      "internal/memory internal/rawjson internal/visible",
 	"internal/export":       "internal/files internal/visible",
 	"internal/transcript":   "internal/export internal/quirks internal/droid/stream internal/show internal/protocol internal/patch internal/paths internal/udiff",
 	"internal/patch":        "",
