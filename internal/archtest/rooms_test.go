@@ -37,7 +37,7 @@ var mayImport = map[string]string{
 	"internal/loading":      "internal/droid/stream internal/quirks",
 	"internal/commands":     "internal/droid internal/droid/stream internal/protocol internal/show",
 	"internal/registry":     "",
-	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/visible",
+	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/rawjson internal/visible",
 	"internal/options":      "internal/droid/stream internal/protocol",
 	"internal/files":        "",
 	"internal/memory":       "",
