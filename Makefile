@@ -20,7 +20,7 @@ MAINTAINER  ?=
 # Tests of e2e about files that hold as they are with the agent on another machine; see e2e/via_test.go.
 VIA_TESTS = TestReadsSeeTheEditor|TestEditsAreTheAgents|TestRefusedEditTouchesNothing|TestFormatOnSave|TestDiffsWithEditorFiles|TestLargeEditsAreTheAgents|TestCommandsCannotPlayHooks|TestTwoSessionsEditOneFile|TestEditLandsOnWhatWasTypedWhileAsked|TestEditsAsDiffs|TestPatchesAsDiffs|TestPatchesInPart|TestEditOfALargeFile|TestTwoEditsInOneRequest|TestEditShowsADiff|TestSessionSurvivesTheAgent|TestLongHistoryLoadsWhole|TestResumeForkCloseDelete|TestInstructionsReachTheModel|TestExportInABrowser|TestExtensionMethods|TestCommandsFollowTheFiles
 
-.PHONY: demo build test test-race test-serial e2e e2e-via lint check-all fuzz mutate bench profile cross release release-check picture rename clean
+.PHONY: demo build test test-race test-serial e2e e2e-via kubernetes lint check-all fuzz mutate bench profile cross release release-check picture rename clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -43,6 +43,9 @@ e2e: ## tests with the real droid, in a network namespace without network
 e2e-via: ## the tests about files with the agent at the far side of droid-acp via: behind a mount namespace, and behind SSH
 	DROID_ACP_E2E_VIA=mount go test -tags e2e -count=1 -timeout 30m -run '^($(VIA_TESTS))$$' ./e2e
 	DROID_ACP_E2E_VIA=ssh go test -tags e2e -count=1 -timeout 30m -run '^($(VIA_TESTS))$$' ./e2e
+
+kubernetes: ## the examples for Kubernetes, read with Kubernetes' own types
+	GOWORK=off go test -C scripts/kubernetes ./...
 
 lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi

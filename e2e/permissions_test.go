@@ -51,7 +51,7 @@ func TestPlanIsEdited(t *testing.T) {
 		const edited = "# My own plan\n\n1. Touch a file named planned, later.\n"
 		spec(model)
 		c := startAgent(t, h)
-		s := c.openAs(h, forms).inSpec()
+		s := c.openNamed(h, map[string]any{"name": "agent-shell"}, forms).inSpec()
 		if h.version == oldestDroid {
 			s.prompt("plan it").end(turnLimit)
 			require.Len(t, c.asked(), 1)
@@ -115,7 +115,7 @@ func TestPlanFormIsLeft(t *testing.T) {
 	h := newHome(t, newDroid, model.URL())
 	spec(model)
 	c := startAgent(t, h)
-	s := c.openAs(h, forms).inSpec()
+	s := c.openNamed(h, map[string]any{"name": "agent-shell"}, forms).inSpec()
 	asked := 0
 	c.onPermission(func(p permission) string {
 		if asked++; asked == 1 {

@@ -104,6 +104,9 @@ func releaseOf(ctx context.Context, path string) (string, error) {
 }
 
 func runServe(c *call) int {
+	if c.values.Bool(settings.Keep) {
+		return runFront(c)
+	}
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
 		return usageError(c.stderr, err)

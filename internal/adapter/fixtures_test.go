@@ -65,11 +65,11 @@ func replayed(t *testing.T, c *fixture.Conversation) string {
 		return fakeDroid(fakedroid.Replay(acknowledged(c.Steps))), nil
 	})
 	e.agent.cfg.Defaults.FollowUp = options.Steer // recorded clients send prompts at once
-	capabilities := `{}`
+	client := `"clientCapabilities":{},` + asZed
 	if script.plan != "" {
-		capabilities = formClient
+		client = `"clientCapabilities":` + formClient + `,"clientInfo":{"name":"agent-shell"}` // whose fields have several lines
 	}
-	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+asZed+`}`).Error)
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,`+client+`}`).Error)
 	e.ask, e.onForm, script.end = script.answer, script.fill, e.done
 	for _, step := range c.Steps {
 		if step.Dir != fixture.ToDroid {

@@ -113,7 +113,7 @@ func TestQuestionOfSeveralAnswersInAForm(t *testing.T) {
 				return err
 			})))
 			e.onForm = func(p protocol.ElicitationParams) string {
-				require.Equal(t, protocol.FormField{Type: "array", Title: "Parts", Description: "Which parts?", Items: &protocol.FormItems{Type: "string", Enum: protocol.Lines(several.Options)}},
+				require.Equal(t, protocol.FormField{Type: "array", Title: "Parts", Items: &protocol.FormItems{Type: "string", Enum: protocol.Lines(several.Options)}},
 					p.Schema.Properties["question_01"])
 				return `{"action":"accept","content":` + content + `}`
 			}

@@ -24,7 +24,7 @@ const (
 func openPlan(t *testing.T, capabilities string, v fakedroid.Version, tool fakedroid.Tool) (e *editor, told *strings.Builder) {
 	t.Helper()
 	told = &strings.Builder{}
-	e = beginAs(t, capabilities, func(int) (*droid.Client, error) {
+	e = beginNamed(t, "agent-shell", capabilities, func(int) (*droid.Client, error) {
 		return tappedDroid(func(line []byte) { told.Write(line) }, uses(tool), fakedroid.WithVersion(v), fakedroid.WithMode("spec")), nil
 	})
 	return e, told

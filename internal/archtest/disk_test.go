@@ -30,6 +30,7 @@ var onDisk = map[string]string{
 	"internal/editorfs/publish_unix.go os.OpenFile": "an entry is opened to be locked",
 	"internal/editorfs/replace.go os.OpenFile":      "a file that a new one cannot take the place of is written in place",
 	"internal/editorfs/restore.go os.Rename":        "a symbolic link",
+	"internal/keep/connect.go os.OpenFile":          "the log of a server that is started: handed to it, and only added to",
 	"internal/login/links_unix.go os.OpenFile":      "a pipe",
 	"internal/serve/journal.go os.OpenFile":         "a journal, which is only added to, and which no other process has",
 	"internal/serve/journal.go os.Open":             "the same, read bounded",

@@ -122,6 +122,11 @@ func WaysToLogIn(inEditor bool) string {
 		"Or set FACTORY_API_KEY in the environment of this agent and start it again."
 }
 
+// TooLargeRemedy says what to do when the model's server took a request for too large (413). droid compacts the
+// conversation by itself then, and asks once more (0.99 and 0.225, seen), so the same prompt would fail again.
+const TooLargeRemedy = "The request is too large for the model's server, and droid could not make it small enough by compacting the conversation. " +
+	"Send a shorter prompt with fewer or smaller files and images, type /compact, or choose a model that takes more."
+
 // Model says what to do when a turn failed for this reason, "" for an unknown one.
 func Model(reason string) string { return modelRemedies[Kind(reason)] }
 

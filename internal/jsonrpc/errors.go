@@ -60,7 +60,14 @@ var ErrGone = errors.New("the connection ended before the answer")
 // in one line, as JSON-RPC wants a short sentence there; its data has the text as
 // it stands.
 func NewError(code int, title, text string) *Error {
-	return &Error{Code: code, Message: title + ": " + inOneLine(text), Data: Details(text)}
+	err := PlainError(code, text)
+	err.Message = title + ": " + err.Message
+	return err
+}
+
+// PlainError makes an error response whose message is text in one line. Its data has the text as it stands.
+func PlainError(code int, text string) *Error {
+	return &Error{Code: code, Message: inOneLine(text), Data: Details(text)}
 }
 
 // InternalError makes an error response of what went wrong, for which kind is the word for programs.

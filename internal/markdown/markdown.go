@@ -33,3 +33,35 @@ func Code(text string) string {
 	fence := strings.Repeat("`", run+1)
 	return fence + " " + text + " " + fence
 }
+
+// Escaped is text of one line as Markdown that shows the text itself, without the spaces at its ends. It holds
+// also where straight quotes, dashes and dots would become typographic ones. What means nothing where it stands
+// is left alone, as the text may be seen as it is, too.
+func Escaped(text string) string {
+	text = strings.TrimSpace(text)
+	var b strings.Builder
+	for i := range len(text) {
+		if isMarkup(text, i) {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// isMarkup reports whether the byte i of a line may mean something to Markdown.
+func isMarkup(line string, i int) bool {
+	twice := i > 0 && line[i-1] == line[i] || i+1 < len(line) && line[i+1] == line[i]
+	numbered := i > 0 && strings.Trim(line[:i], "0123456789") == ""
+	switch line[i] {
+	case '#', '+':
+		return i == 0
+	case '-':
+		return i == 0 || twice
+	case '.':
+		return numbered || twice
+	case ')':
+		return numbered
+	}
+	return strings.IndexByte("\\`*_~^$&<>['\"", line[i]) >= 0
+}

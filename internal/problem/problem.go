@@ -19,7 +19,6 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/files"
 	"droid-acp/internal/turns"
-	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
 
@@ -55,9 +54,6 @@ func Internal(kind, text string) *acp.RequestError {
 	}
 	return wire.InternalError(kind, text)
 }
-
-// inOneLine is a text in one line that is safe to show.
-func inOneLine(text string) string { return visible.Line(strings.Join(strings.Fields(text), " ")) }
 
 // Cancelled answers a request that the editor took back by $/cancel_request (ACP v1,
 // cancellation).

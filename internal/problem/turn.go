@@ -39,10 +39,21 @@ func Turn(f *quirks.Failure, loginInEditor bool) *acp.RequestError {
 	if said == "" {
 		said = "droid ended the turn with the reason " + strconv.Quote(reason) + "."
 	}
-	if remedy := diagnosis.Model(reason); remedy != "" {
+	remedy := diagnosis.Model(reason)
+	if tooLarge(f.Message) {
+		remedy = diagnosis.TooLargeRemedy
+	}
+	if remedy != "" {
 		said += "\n\n" + remedy
 	}
 	return Internal(reason, said)
+}
+
+// tooLarge reports whether a message says that the model's server refused the size of the request: HTTP status
+// 413, which 0.225 has behind words of its own.
+func tooLarge(message string) bool {
+	status, _, _ := strings.Cut(strings.TrimPrefix(message, "BYOK Error: "), " ")
+	return status == "413"
 }
 
 // reasonFromMessage finds the reason of a failed turn in the message of a droid that
@@ -81,7 +92,7 @@ func Login(method string, err error) *acp.RequestError {
 	text := diagnosis.Sentence(err) + " " + remedy
 	switch {
 	case errors.As(err, &refused):
-		return &acp.RequestError{Code: refused.Code, Message: inOneLine(text), Data: wire.Details(text)}
+		return wire.PlainError(refused.Code, text)
 	case errors.As(err, &underWay):
 		return InvalidRequest(err.Error())
 	case errors.Is(err, context.Canceled), errors.Is(err, wire.ErrGone):

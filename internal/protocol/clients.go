@@ -33,6 +33,8 @@ type ClientTraits struct {
 	ErrorBehind    bool // puts an error that ends a prompt behind what was said last, in that line
 	NoUserMessages bool // shows no message of the user's that it is told, as of a session that it loads
 	ByPolicy       bool // answers permission requests by a policy: nobody reads them
+	MarkdownTitles bool // draws the titles of calls as Markdown, but for commands and edits: `__init__` would lose its underscores
+	OneLineFields  bool // gives each text field of a form one line: a plan could not be edited there
 	NarrowOptions  bool // gives each option a field of its own, in little room
 	Login          bool // offers a login when a prompt fails for want of one
 }
@@ -60,8 +62,10 @@ func (c ClientCapabilities) Showing(what string) ClientCapabilities {
 // Read: in the client's source, as of then.
 var knownClients = map[string]ClientTraits{
 	// Zed, read: crates/agent_servers/src/acp.rs and its acp_thread. The request
-	// is merged into the entry of the call.
-	"zed": {OptionNames: true, RequestContent: true, PromptDetails: true, Login: true},
+	// is merged into the entry of the call. Titles: ToolCall::from_acp and update_fields in acp_thread.rs, which
+	// escape those of edits themselves. Fields: ElicitationFormState::new in
+	// crates/agent_ui/src/conversation_view/elicitation.rs, whatever the schema says.
+	"zed": {OptionNames: true, RequestContent: true, PromptDetails: true, Login: true, MarkdownTitles: true, OneLineFields: true},
 	// agent-shell 0.74.3 (Emacs), seen; name read in agent-shell.el. A diff in the
 	// request alone is seen only after a key.
 	"agent-shell": {OptionNames: true, RequestContent: true, CallDiffs: true, OwnCommand: true, MindsTimes: true, ErrorMessage: true},

@@ -61,12 +61,12 @@ type agent struct {
 
 // call is a request to an agent.
 type call struct {
-	id      []byte // the client's
-	method  string
-	client  *Client  // nil for the server's own, or one whose client is gone
-	session *session // that it is about, if it was open when it was asked
-	params  []byte   // of what opens a session
-	done    func(result []byte, err error)
+	id        []byte // the client's
+	method    string
+	client    *Client  // nil for the server's own, or one whose client is gone
+	session   *session // that it is about, if it was open when it was asked
+	directory string   // of the session that it makes
+	done      func(result []byte, err error)
 }
 
 // start runs the agent of a client. It blocks while the process starts; the caller does not hold mu.
@@ -154,9 +154,7 @@ func (a *agent) read(in io.Reader) {
 		var full <-chan struct{}
 		switch {
 		case err == nil:
-			s.mu.Lock()
 			full = a.hear(line)
-			s.mu.Unlock()
 		case errors.As(err, &tooLong):
 			s.mu.Lock()
 			a.hearTooLong(long)
@@ -181,6 +179,8 @@ func (a *agent) hear(line []byte) (full <-chan struct{}) {
 		return nil
 	}
 	h, ok := jsonrpc.ReadHead(line)
+	a.server.mu.Lock()
+	defer a.server.mu.Unlock()
 	switch {
 	case !ok:
 		a.server.Log.Warn("an agent wrote a line that is no message", zap.Int("bytes", len(line)))
@@ -313,7 +313,7 @@ func (a *agent) opened(c *call, result []byte) {
 		if id == "" {
 			return
 		}
-		open = a.server.newSession(id, a, c.params)
+		open = a.server.newSession(id, a, c.directory)
 		open.partial = c.method == "session/fork"
 	}
 	switch {

@@ -33,23 +33,27 @@ const maxEarly = 1000
 
 // Receive takes one message of the client, whose memory it does not keep.
 func (c *Client) Receive(message []byte) {
-	c.server.mu.Lock()
-	defer c.server.mu.Unlock()
-	c.receive(message)
-}
-
-func (c *Client) receive(line []byte) {
-	if c.gone {
-		return
-	}
-	if !json.Valid(line) {
+	s := c.server
+	if !json.Valid(message) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		c.refuse(nil, &jsonrpc.Error{Code: codeParseError, Message: "Parse error", Data: jsonrpc.Details("the message is not valid JSON")})
 		return
 	}
-	h, ok := jsonrpc.ReadHead(line)
-	switch {
-	case !ok:
+	h, ok := jsonrpc.ReadHead(message)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !ok {
 		c.refuse(nil, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "a message is a JSON object with one method or one id; ACP has no batches"))
+		return
+	}
+	c.receive(message, h)
+}
+
+// receive takes a message, whose head is h.
+func (c *Client) receive(line []byte, h jsonrpc.Head) {
+	switch {
+	case c.gone:
 	case h.Method == HelloMethod && c.agent == nil:
 		c.greet(paramsOf(line, h))
 	case c.starting:
@@ -188,11 +192,12 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 // receiveAll takes what was said while the agent started. The first is initialize.
 func (c *Client) receiveAll(lines [][]byte) {
 	for i, line := range lines {
-		if h, _ := jsonrpc.ReadHead(line); i == 0 {
+		h, _ := jsonrpc.ReadHead(line)
+		if i == 0 {
 			c.forward(c.agent, line, h, nil)
-			continue
+		} else {
+			c.receive(line, h)
 		}
-		c.receive(line)
 	}
 }
 
@@ -237,7 +242,8 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 // client's own agent's from now on, which knows what this client shows; any other one the client joins.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	line = bytes.Clone(line)
-	again := func() { c.receive(line) }
+	h, _ = jsonrpc.ReadHead(line)
+	again := func() { c.receive(line, h) }
 	alone := len(open.watchers) == 0 || len(open.watchers) == 1 && open.watcher(c) != nil
 	switch {
 	case open.changing, open.agent.ending:
@@ -269,12 +275,14 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
 		return
 	}
 	id, params := c.server.newID(), paramsOf(line, h)
-	asked := &call{id: bytes.Clone(h.ID), method: h.Method, client: c, session: open, params: bytes.Clone(params)}
+	asked := &call{id: bytes.Clone(h.ID), method: h.Method, client: c, session: open}
 	a.calls[id] = asked
 	switch h.Method {
+	case "session/new", "session/fork":
+		asked.directory = textAt(params, "cwd")
 	case "session/load", "session/resume":
 		if open == nil {
-			asked.session = c.server.newSession(textAt(params, "sessionId"), a, params)
+			asked.session = c.server.newSession(textAt(params, "sessionId"), a, textAt(params, "cwd"))
 			asked.session.changing = true
 			asked.session.partial = h.Method == "session/resume"
 		} else if h.Method == "session/load" {

@@ -23,19 +23,24 @@ type journal struct {
 	out  *jsonrpc.Outbox
 	file *journalFile
 	put  int64 // bytes so far, on the disk or on their way there
+	max  int   // bytes that may be on their way
 }
 
 // newJournal begins a journal in two files whose names begin with path.
 func newJournal(path string, size int64) *journal {
 	file := &journalFile{path: path, half: size / 2}
 	file.grown = sync.NewCond(&file.mu)
-	j := &journal{out: jsonrpc.NewOutbox(file, batch), file: file}
+	j := &journal{out: jsonrpc.NewOutbox(file, batch), file: file, max: int(size)}
 	go j.out.Run()
 	return j
 }
 
 // write adds a line, which is the journal's from now on.
 func (j *journal) write(line []byte) {
+	if j.out.Size() > j.max {
+		j.file.fail(errLate)
+		j.out.Abort()
+	}
 	if _, err := j.out.Put(line); err == nil { // else read says what is wrong
 		j.put += int64(len(line))
 	}
@@ -48,44 +53,41 @@ func (j *journal) remove() {
 	j.file.remove()
 }
 
-// journalFile is a journal on the disk: a file with what is new, and one with what is older.
+// journalFile is a journal on the disk: a file with what is new, and one with what is older. One goroutine
+// writes it.
 type journalFile struct {
 	path string
-	half int64 // bytes of one of them
+	half int64    // bytes of one of them
+	file *os.File // the writer's; nil before the first line
 
-	mu      sync.Mutex
+	mu      sync.Mutex // nobody who has it waits for the disk
 	grown   *sync.Cond
-	file    *os.File // nil before the first line
-	begin   int64    // what came before the first byte of file
-	oldest  int64    // what came before the first byte that is left
-	end     int64    // all that was written
+	begin   int64 // what came before the first byte of file
+	oldest  int64 // what came before the first byte that is left
+	end     int64 // all that was written
 	failed  error
 	removed bool
 }
 
 // Write adds whole lines.
 func (f *journalFile) Write(lines []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	defer f.grown.Broadcast()
 	n, err := f.write(lines)
-	if err != nil && f.failed == nil {
-		f.failed = err
+	if err != nil {
+		f.fail(err)
 	}
 	return n, err
 }
 
 func (f *journalFile) write(lines []byte) (int, error) {
-	if f.removed {
-		return 0, fs.ErrClosed
-	}
 	if f.file != nil && f.end-f.begin+int64(len(lines)) > f.half {
 		_ = f.file.Close() // its bytes are written
 		f.file = nil
 		if err := os.Rename(f.path, f.old()); err != nil {
 			return 0, err
 		}
+		f.mu.Lock()
 		f.oldest, f.begin = f.begin, f.end
+		f.mu.Unlock()
 	}
 	if f.file == nil {
 		file, err := os.OpenFile(f.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -95,17 +97,31 @@ func (f *journalFile) write(lines []byte) (int, error) {
 		f.file = file
 	}
 	n, err := f.file.Write(lines)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.end += int64(n)
+	f.grown.Broadcast()
 	return n, err
+}
+
+// fail says why nothing more is kept.
+func (f *journalFile) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failed == nil {
+		f.failed = err
+	}
+	f.grown.Broadcast()
 }
 
 func (f *journalFile) old() string { return f.path + ".old" }
 
+// remove removes the files. Nothing is written any more.
 func (f *journalFile) remove() {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.removed = true
 	f.grown.Broadcast()
+	f.mu.Unlock()
 	if f.file != nil {
 		_ = f.file.Close()
 	}
@@ -129,9 +145,9 @@ func (f *journalFile) read(end int64, lost func(bytes int64), line func([]byte))
 	if begin > 0 {
 		lost(begin)
 	}
+	defer closeAll(files)
 	left := end - begin
 	for _, file := range files {
-		defer file.Close()
 		lines := jsonrpc.NewLines(io.LimitReader(file, left), maxLine, func([]byte) {})
 		for left > 0 {
 			text, err := lines.Next()
@@ -151,8 +167,37 @@ func (f *journalFile) read(end int64, lost func(bytes int64), line func([]byte))
 	return nil
 }
 
-// open opens what is needed to read up to end, once that is written.
+// open opens what is needed to read up to end, once that is written. While it does, the older half may be
+// replaced: then it begins again.
 func (f *journalFile) open(end int64) (files []*os.File, begin int64, err error) {
+	if err := f.await(end); err != nil {
+		return nil, 0, err
+	}
+	for tries := 1; ; tries++ {
+		oldest, newest := f.halves()
+		paths := []string{f.path}
+		if oldest < newest {
+			paths = []string{f.old(), f.path}
+		}
+		files, err = openAll(paths)
+		if now, _ := f.halves(); now == oldest && (len(files) > 0 || end == 0) || tries == maxOpens {
+			return files, min(oldest, end), err
+		}
+		closeAll(files)
+	}
+}
+
+// maxOpens is how often the files are opened while they change.
+const maxOpens = 100
+
+func (f *journalFile) halves() (oldest, newest int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.oldest, f.begin
+}
+
+// await returns when the first end bytes are written.
+func (f *journalFile) await(end int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	late := false
@@ -168,27 +213,32 @@ func (f *journalFile) open(end int64) (files []*os.File, begin int64, err error)
 	}
 	switch {
 	case f.failed != nil:
-		return nil, 0, f.failed
+		return f.failed
 	case f.removed:
-		return nil, 0, fs.ErrClosed
+		return fs.ErrClosed
 	case f.end < end:
-		return nil, 0, errLate
+		return errLate
 	}
-	paths := []string{f.path}
-	if f.oldest < f.begin {
-		paths = []string{f.old(), f.path}
-	}
+	return nil
+}
+
+// openAll opens the files of a journal, of which none is there before the first line.
+func openAll(paths []string) (files []*os.File, err error) {
 	for _, path := range paths {
 		file, err := os.Open(path)
-		if err != nil && (end > 0 || !errors.Is(err, fs.ErrNotExist)) {
-			for _, file := range files {
-				_ = file.Close()
-			}
-			return nil, 0, fmt.Errorf("the journal cannot be read: %w", err)
-		}
-		if err == nil {
+		switch {
+		case err == nil:
 			files = append(files, file)
+		case len(paths) > 1 || !errors.Is(err, fs.ErrNotExist):
+			closeAll(files)
+			return nil, fmt.Errorf("the journal cannot be read: %w", err)
 		}
 	}
-	return files, min(f.oldest, end), nil
+	return files, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, file := range files {
+		_ = file.Close() // it was read
+	}
 }

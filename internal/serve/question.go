@@ -34,7 +34,8 @@ func (a *agent) asks(line []byte, h jsonrpc.Head) {
 	s := a.server
 	q := &question{id: "s" + s.newID(), agent: a, agentID: bytes.Clone(h.ID), method: h.Method}
 	q.line = h.WithID(line, `"`+q.id+`"`)
-	q.params = bytes.Clone(paramsOf(line, h))
+	h, _ = jsonrpc.ReadHead(q.line)
+	q.params = paramsOf(q.line, h)
 	if open := s.sessions[textAt(q.params, "sessionId")]; open != nil && open.agent == a {
 		q.session = open
 		open.asked = append(open.asked, q)

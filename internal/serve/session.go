@@ -42,11 +42,24 @@ type watcher struct {
 	joins   int      // how often it has joined
 	joining bool     // it is told first what was said before
 	held    [][]byte // what was said meanwhile
+	bytes   int      // of held
 }
 
-// newSession makes a session that an agent opens, by the params of the request.
-func (s *Server) newSession(id string, a *agent, params []byte) *session {
-	open := &session{server: s, id: id, agent: a, directory: textAt(params, "cwd"), journal: s.newJournal(), was: Idle, since: time.Now()}
+// hold keeps a message until the client has joined. One that takes too long is given up.
+func (w *watcher) hold(message []byte) {
+	w.held = append(w.held, message)
+	if w.bytes += len(message); w.bytes > maxHeld {
+		w.held, w.bytes = nil, 0
+		w.client.out.Close("it reads too slowly what was said before it joined")
+	}
+}
+
+// maxHeld is how many bytes are kept for a client that joins.
+const maxHeld = 64 << 20
+
+// newSession makes a session that an agent opens.
+func (s *Server) newSession(id string, a *agent, directory string) *session {
+	open := &session{server: s, id: id, agent: a, directory: directory, journal: s.newJournal(), was: Idle, since: time.Now()}
 	s.sessions[id] = open
 	return open
 }
@@ -154,7 +167,7 @@ func (o *session) tellBut(not *Client, line []byte) {
 		switch {
 		case w.client == not:
 		case w.joining:
-			w.held = append(w.held, message)
+			w.hold(message)
 		default:
 			w.client.send(message, o.id)
 		}
@@ -229,14 +242,23 @@ func (o *session) turnEnded(c *call, line, result []byte) {
 	meta := map[string]any{}
 	if result != nil {
 		meta["stopReason"] = textAt(result, "stopReason")
-	} else if err := errorIn(line); err != nil {
-		o.say("The prompt failed: "+err.Error(), c.client)
-		meta["error"] = err.Error()
+	} else {
+		meta["error"] = failure(line)
+		o.say("The prompt failed: "+failure(line), c.client)
 	}
 	o.updates(c.client, struct {
 		SessionUpdate string         `json:"sessionUpdate"`
 		Meta          map[string]any `json:"_meta"`
 	}{"session_info_update", map[string]any{"droid-acp": meta}})
+}
+
+// failure is what the error of a response says to people.
+func failure(line []byte) string {
+	e := valueAt(line, "error")
+	if details := textAt(valueAt(e, "data"), "details"); details != "" {
+		return textAt(e, "message") + "\n\n" + details
+	}
+	return textAt(e, "message")
 }
 
 // say shows words of the server's own to all but one.
@@ -283,7 +305,7 @@ func (o *session) join(c *Client, id []byte, again bool) {
 		o.joined(w, w.joins, id)
 		return
 	}
-	w.joining, w.held = true, nil
+	w.joining, w.held, w.bytes = true, nil, 0
 	nth := w.joins
 	journal, end, partial := o.journal, o.journal.put, o.partial
 	o.server.work.Go(func() {
@@ -324,7 +346,7 @@ func (o *session) joined(w *watcher, nth int, id []byte) {
 	for _, message := range w.held {
 		w.client.send(message, o.id)
 	}
-	w.joining, w.held = false, nil
+	w.joining, w.held, w.bytes = false, nil, 0
 	for _, q := range slices.Clone(o.asked) {
 		q.offer()
 	}

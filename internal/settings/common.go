@@ -17,7 +17,11 @@ const (
 	Shell       = "shell"
 	LogFile     = "log-file"
 	LogLevel    = "log-level"
+	Keep        = "keep"
 )
+
+// EnvKeep is the variable of Keep, which agents that are kept must not have.
+const EnvKeep = "DROID_ACP_KEEP"
 
 // Common are the settings that several commands read.
 func Common() []Setting {
@@ -79,6 +83,10 @@ func Common() []Setting {
 			Name: LogLevel, Env: "DROID_ACP_LOG_LEVEL", Kind: Choice, Value: "LEVEL", Allowed: []string{"debug", "info", "warn", "error"},
 			Unset: "warn on stderr, info in the file",
 			Does:  "from which level on log lines are written",
+		},
+		{
+			Name: Keep, Env: EnvKeep, Kind: Switch, Unset: "off: what runs ends with the editor",
+			Does: "let turns outlive the editor: the agent runs in a droid-acp serve of yours, which is started where there is none",
 		},
 	}
 }

@@ -62,9 +62,12 @@ func TestFlagBeforeVariableBeforeDefault(t *testing.T) {
 	require.Equal(t, "--log-file", v.Source(LogFile))
 	require.Equal(t, []string{"a", "b"}, v.Strings("expect"))
 
+	require.Equal(t, []string{"--mode=normal", "--mode=auto-low", "--park-after=0", "--shell=false", "--log-file=/b"}, v.Flags(CommonNames()))
+
 	v, err = trial("--mode=|--demo", env...)
 	require.NoError(t, err)
 	require.Empty(t, v.String(Mode), "an empty flag asks for droid's own")
+	require.Equal(t, []string{"--mode="}, v.Flags(CommonNames()))
 	require.True(t, v.Bool("demo"))
 	require.Panics(t, func() { v.String("no such setting") })
 }

@@ -92,6 +92,19 @@ func (v Values) String(name string) string { return v.row(name).String() }
 // Strings are all values given of a setting.
 func (v Values) Strings(name string) []string { return v.row(name).texts }
 
+// Flags are the flags that were given of these settings, as arguments for another process.
+func (v Values) Flags(names []string) (args []string) {
+	for _, name := range names {
+		row := v.row(name)
+		for _, text := range row.texts {
+			if row.by == "--"+name {
+				args = append(args, "--"+name+"="+text)
+			}
+		}
+	}
+	return args
+}
+
 // Bool is the value of a Switch.
 func (v Values) Bool(name string) bool {
 	on, _ := strconv.ParseBool(v.String(name)) // checked; "" is off

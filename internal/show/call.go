@@ -6,9 +6,13 @@ import (
 	"slices"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
+
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/visible"
 )
 
 // toolView shows one open tool call. A tool that needs more than the others has a type
@@ -174,6 +178,15 @@ func (v *View) describe(view toolView, name string, input json.RawMessage) proto
 		view.describe(name, input, &shown)
 	}
 	return shown
+}
+
+// titled is a call as this client draws its title. Zed draws those of commands as they stand, and escapes those
+// of edits itself.
+func titled(call protocol.ToolCall, client protocol.ClientTraits) protocol.ToolCall {
+	if client.MarkdownTitles && call.Kind != acp.ToolKindExecute && call.Kind != acp.ToolKindEdit {
+		call.Title = protocol.Line(markdown.Escaped(visible.Line(string(call.Title))))
+	}
+	return call
 }
 
 func (v *View) toolRunning(id string) {

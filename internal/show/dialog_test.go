@@ -101,6 +101,9 @@ func TestPlanThatMayNotBeEdited(t *testing.T) {
 		"there is more to decide on": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
 			ev.Tools = append(ev.Tools, ev.Tools[0])
 		},
+		"it has lines, and the client's fields have one": func(ev *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) {
+			ev.Tools[0].Details.Plan, c.OneLineFields = "# Do it\n\n1. now", true
+		},
 		"it is no plan": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
 			ev.Tools[0].Confirmation = "exec"
 		},

@@ -25,10 +25,11 @@ func questionForm(toolID string, questions []stream.Question) *protocol.Elicitat
 		if title == "" {
 			title = "Question"
 		}
+		question := "" // a single one is the message
 		if len(questions) > 1 {
-			title = fmt.Sprintf("%d. %s", i+1, title)
+			title, question = fmt.Sprintf("%d. %s", i+1, title), q.Question
 		}
-		field := protocol.FormField{Type: "string", Title: protocol.Line(title), Description: protocol.Text(q.Question), Enum: protocol.Lines(q.Options)}
+		field := protocol.FormField{Type: "string", Title: protocol.Line(title), Description: protocol.Text(question), Enum: protocol.Lines(q.Options)}
 		words := protocol.FormField{Type: "string", Title: protocol.Line(title + ": other"), Description: "Your answer in your own words, in place of the choice above",
 			Meta: protocol.OwnAnswerTo(choiceField(i))}
 		switch {

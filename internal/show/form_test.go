@@ -61,7 +61,7 @@ func TestQuestionForm(t *testing.T) {
 	}))
 	one := questionForm("t", []stream.Question{{Question: "Why?"}})
 	require.EqualValues(t, "Why?", one.Message)
-	require.EqualValues(t, "Question", one.Schema.Properties["question_01"].Title)
+	require.Equal(t, protocol.FormField{Type: "string", Title: "Question", MinLength: 1}, one.Schema.Properties["question_01"], "the question stands in the form once")
 }
 
 // The user's own words count, and the choice where they have none; where several may be

@@ -44,7 +44,7 @@ func (q *OwnQuestion) Next() (Step, bool) {
 		return Step{}, false
 	}
 	q.asked = true
-	return Step{Choice: &protocol.PermissionParams{ToolCall: q.call, Options: q.choice.shown}}, true
+	return Step{Choice: &protocol.PermissionParams{ToolCall: titled(q.call, q.view.client.ClientTraits), Options: q.choice.shown}}, true
 }
 
 // Chose implements Dialog.
@@ -62,7 +62,7 @@ func (q *OwnQuestion) Yes() bool { return q.yes }
 
 // After ends the entry. The View shows it.
 func (q *OwnQuestion) After(outcome string) []Output {
-	q.view.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: q.id, Status: protocol.StatusCompleted, Title: protocol.Line(outcome)})
+	q.view.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: q.id, Kind: q.call.Kind, Status: protocol.StatusCompleted, Title: protocol.Line(outcome)})
 	return q.view.take()
 }
 

@@ -59,11 +59,14 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 		v.send(update)
 	}
 	p.After = v.take()
-	p.permissionDialog = permissionDialog{names: v.client.ShowsNames(), shown: shown, options: options, plans: plans,
+	p.permissionDialog = permissionDialog{names: v.client.ShowsNames(), shown: titled(shown, v.client.ClientTraits), options: options, plans: plans,
 		decision: Decision{Option: stream.OptionCancel}}
 	p.words = set.Words && v.client.Forms && v.client.ShowsNames() && offers(ev.Options, stream.OptionCancel)
 	if set.EditedPlan && v.client.Forms && v.client.OptionNames && len(plans) == 0 {
 		p.plan = editablePlan(ev)
+	}
+	if v.client.OneLineFields && strings.Contains(p.plan, "\n") {
+		p.plan = ""
 	}
 	return p
 }
@@ -77,7 +80,7 @@ func (v *View) showOne(ev quirks.PermissionAsked) (shown protocol.ToolCall, afte
 	tool := ev.Tools[0]
 	shown, _ = v.permissionCall(tool)
 	if tool.Confirmation == "sandbox_violation" {
-		after = []protocol.ToolCall{{SessionUpdate: "tool_call_update", ToolCallID: shown.ToolCallID,
+		after = []protocol.ToolCall{{SessionUpdate: "tool_call_update", ToolCallID: shown.ToolCallID, Kind: shown.Kind,
 			Title: protocol.Line(Title(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd))}}
 	}
 	return shown, after

@@ -30,7 +30,7 @@ func (v *View) Questions(ev quirks.QuestionAsked) *Questions {
 	if len(ev.Questions) == 0 {
 		return &Questions{Refused: true}
 	}
-	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, names: v.client.ShowsNames(), content: v.client.RequestContent}}
+	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, client: v.client.ClientTraits}}
 	title := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: protocol.Line(questionsTitle(questionTexts(ev.Questions)))}
 	switch {
 	case v.client.Forms:

@@ -25,8 +25,7 @@ type questionDialog struct {
 	form      bool
 	toolID    string
 	questions []stream.Question
-	names     bool // the client shows what options are called
-	content   bool // the client shows the content of a request
+	client    protocol.ClientTraits
 
 	asking  choice // what the user has in front of them
 	picked  []int  // options picked so far, of the question that lets them pick several
@@ -50,8 +49,8 @@ func (d *questionDialog) Next() (Step, bool) {
 	if q.MultiSelect && hasOptions(q) {
 		call.Content = append(call.Content, protocol.TextContent(d.pickedText(q)))
 	}
-	d.asking = newChoice(d.buttons(q), d.names)
-	return Step{Choice: &protocol.PermissionParams{ToolCall: call, Options: d.asking.shown}}, true
+	d.asking = newChoice(d.buttons(q), d.client.ShowsNames())
+	return Step{Choice: &protocol.PermissionParams{ToolCall: titled(call, d.client), Options: d.asking.shown}}, true
 }
 
 // question is the one that is asked now.
@@ -96,7 +95,7 @@ func (d *questionDialog) Filled(result *protocol.ElicitationResult) {
 	switch {
 	case d.over || !d.form:
 		d.cancel()
-	case result == nil && d.names:
+	case result == nil && d.client.ShowsNames():
 		d.form = false
 	case result == nil:
 		d.unshown()
@@ -166,7 +165,7 @@ func (d *questionDialog) call(q stream.Question) protocol.ToolCall {
 	if q.Topic != "" {
 		text = "**" + q.Topic + "**\n\n" + q.Question
 	}
-	if d.content {
+	if d.client.RequestContent {
 		title, text = shorten(cmp.Or(FirstLine(q.Topic), "Question"), 60), q.Question
 	}
 	if of := len(d.questions); of > 1 {

@@ -3,13 +3,16 @@ package show
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
 )
 
 func TestToolTitleAndLocations(t *testing.T) {
@@ -104,4 +107,63 @@ func TestMCPPermissionShowsItsInput(t *testing.T) {
 		Details: stream.PermissionDetails{ToolName: "tiny___echo", ImpactLevel: "high"},
 	}))
 	require.Equal(t, "tiny: echo", mcpText(stream.PermissionToolUse{Details: stream.PermissionDetails{ToolName: "tiny___echo"}}))
+}
+
+// A client that draws titles as Markdown gets them escaped, in updates and in requests, but for those of commands and
+// edits, which it draws as they stand. No other client's titles change.
+func TestTitlesAsMarkdown(t *testing.T) {
+	titles := func(markdown bool) (all []string) {
+		client := formed
+		client.MarkdownTitles, client.Forms = markdown, false
+		d := newHarness(client)
+		take := func(out []Output) {
+			for _, update := range out {
+				if call, ok := update.(protocol.ToolCall); ok && call.Title != "" {
+					all = append(all, call.SessionUpdate+" "+string(call.Title))
+				}
+			}
+		}
+		ask := func(dialog Dialog) {
+			for step, more := dialog.Next(); more; step, more = dialog.Next() {
+				all = append(all, "asked "+string(step.Choice.ToolCall.Title))
+				dialog.Chose(step.Choice.Options[0].OptionID)
+			}
+		}
+		for i, call := range [][2]string{{"Read", `{"file_path":"src/__init__.py"}`}, {"Execute", `{"command":"ls *_a_*"}`}, {"Edit", `{"file_path":"a_b_c"}`}, {"AskUser", `{}`}} {
+			id := fmt.Sprint(i)
+			take(d.Event(Moment{}, quirks.ToolStarted{ID: id, Name: call[0], Input: json.RawMessage(call[1])}, nil))
+			take(d.Event(Moment{}, quirks.ToolInput{ID: id, Name: call[0], Input: json.RawMessage(call[1])}, nil))
+		}
+		once := []stream.PermissionOption{{Value: stream.OptionOnce, Label: "Go"}, {Value: stream.OptionCancel, Label: "No"}}
+		read := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "0", Name: "Read", Input: json.RawMessage(`{"file_path":"src/__init__.py"}`)}}
+		run := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "1", Name: "Execute", Input: json.RawMessage(`{"command":"ls *_a_*"}`)}, Confirmation: "sandbox_violation"}
+		for _, tools := range [][]stream.PermissionToolUse{{read}, {run}, {read, run}} {
+			p := d.Permission(quirks.PermissionAsked{RequestID: "r", Tools: tools, Options: once}, nil, Setting{})
+			take(p.Before)
+			ask(p)
+			take(p.After)
+		}
+		questions := d.Questions(quirks.QuestionAsked{ToolID: "3", Questions: []stream.Question{{Topic: "a_b_", Question: "Why *now*?", Options: []string{"x"}}}})
+		ask(questions)
+		take(questions.After)
+		own := d.CompactQuestion()
+		take(own.Before)
+		ask(own)
+		take(own.After("It is *done*"))
+		return all
+	}
+	plain := titles(false)
+	require.Contains(t, plain, "tool_call Read src/__init__.py")
+	require.Contains(t, plain, "asked 2 actions: Read src/__init__.py; ls *_a_*")
+	var want []string
+	for _, title := range plain {
+		word, rest, _ := strings.Cut(title, " ")
+		if rest != "ls *_a_*" && !strings.HasPrefix(rest, "Edit ") && !strings.HasPrefix(rest, "Command ") {
+			rest = markdown.Escaped(rest)
+		}
+		want = append(want, word+" "+rest)
+	}
+	t.Log(strings.Join(titles(true), "\n"))
+	require.Equal(t, want, titles(true))
+	require.Contains(t, want, `tool_call Read src/\_\_init\_\_.py`)
 }

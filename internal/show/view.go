@@ -217,6 +217,7 @@ func (v *View) send(update Output) {
 		if u.SessionUpdate == "tool_call" {
 			v.border.called()
 		}
+		update = titled(u, v.client.ClientTraits)
 	}
 	v.out = append(v.out, update)
 }

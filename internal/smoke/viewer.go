@@ -128,6 +128,8 @@ func (v *viewer) update(u update) {
 		v.chunk("agent", u.Content.text())
 	case "agent_thought_chunk":
 		v.chunk("thought", u.Content.text())
+	case "user_message_chunk":
+		v.chunk("you", u.Content.text())
 	case "tool_call", "tool_call_update":
 		v.toolCall(u.toolUpdate)
 	case "plan":
@@ -179,9 +181,15 @@ func (v *viewer) toolCall(u toolUpdate) {
 	}
 }
 
-// permission shows what was asked, whole: with the plan, command or change it is
-// about, and what was answered.
+// permission shows what was asked, whole, and what was answered.
 func (v *viewer) permission(call toolUpdate, options []option, answer option) {
+	v.asked(call, options, func(int) string { return "- " })
+	v.answered(answer)
+}
+
+// asked shows a question with the plan, command or change it is about, and each option behind
+// what mark returns for its number.
+func (v *viewer) asked(call toolUpdate, options []option, mark func(i int) string) {
 	v.entry("ask", call.Title)
 	c := v.call(call)
 	for _, item := range call.Content {
@@ -192,11 +200,12 @@ func (v *viewer) permission(call toolUpdate, options []option, answer option) {
 		}
 		v.details(item.text())
 	}
-	for _, o := range options {
-		v.entry("", "- "+o.Name)
+	for i, o := range options {
+		v.entry("", mark(i)+o.Name)
 	}
-	v.styled("answer", answers[answer.Kind], answer.Name)
 }
+
+func (v *viewer) answered(answer option) { v.styled("answer", answers[answer.Kind], answer.Name) }
 
 func (v *viewer) plan(entries []planEntry) {
 	for i, e := range entries {

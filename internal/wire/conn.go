@@ -74,6 +74,11 @@ func NewError(code int, title, text string) *acp.RequestError {
 	return (*acp.RequestError)(jsonrpc.NewError(code, title, text))
 }
 
+// PlainError makes an error response, see jsonrpc.PlainError.
+func PlainError(code int, text string) *acp.RequestError {
+	return (*acp.RequestError)(jsonrpc.PlainError(code, text))
+}
+
 // InternalError makes an error response of what went wrong, see jsonrpc.InternalError.
 func InternalError(kind, text string) *acp.RequestError {
 	return (*acp.RequestError)(jsonrpc.InternalError(kind, text))

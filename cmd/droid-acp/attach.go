@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/keep"
+	"droid-acp/internal/serve"
+	"droid-acp/internal/settings"
+	"droid-acp/internal/smoke"
+)
+
+// attachCommand is the command that shows a session that runs, and takes part in it.
+func attachCommand() subcommand {
+	return subcommand{
+		Command: &cobra.Command{
+			Use: "attach [flags] SESSION", Args: cobra.ExactArgs(1), Short: "Join a session that a server keeps, in a terminal",
+			Long: "It shows what was said and what comes. In a terminal a line is a prompt, and a number answers the question that waits longest. " +
+				"Ctrl-C leaves, and the session goes on. SESSION is an id or its beginning, as ps shows it.\n\n" +
+				"Exit codes: 0 you left, 1 there is no such session, or the server has gone, 2 wrong usage.",
+		},
+		own: []settings.Setting{
+			{Name: "watch-only", Kind: settings.Switch, Does: "neither answer nor prompt; so it is where stdin is no terminal"}, socketSetting(),
+		},
+		run: runAttach,
+	}
+}
+
+func runAttach(c *call) int {
+	path, err := c.socket()
+	if err != nil {
+		return usageError(c.stderr, err, "attach")
+	}
+	status, err := keep.NewClient(path).Status(c.leaving.ctx)
+	if err != nil && !errors.Is(err, keep.ErrNobody) {
+		return c.failed(err)
+	}
+	session, err := keep.Find(status, c.args[0])
+	if err != nil {
+		return c.failed(err)
+	}
+	if err := c.attach(path, session); err != nil {
+		return c.failed(err)
+	}
+	return c.printed(c.print("You left. The session goes on.\n"))
+}
+
+// attach joins a session until the user leaves.
+func (c *call) attach(path string, session serve.SessionInfo) error {
+	hello, err := hello(nil)
+	if err != nil {
+		return err
+	}
+	hello.Env = append(hello.Env, "DROID_ACP_SPARE=none") // its own agent starts no droid
+	options := smoke.AttachOptions{Session: session.ID, CWD: session.Directory, Colour: colours(c.stdout)}
+	if onTerminal(c.stdin) && !c.values.Bool("watch-only") {
+		options.Typed = c.stdin
+	}
+	hello.WatchOnly = options.Typed == nil
+	frontIn, clientOut := io.Pipe()
+	clientIn, frontOut := io.Pipe()
+	front := &keep.Front{
+		Hello: hello, In: frontIn, Out: frontOut, Log: zap.NewNop(),
+		Connect: func(ctx context.Context) (keep.Messages, error) { return attachTo(ctx, path, nil) },
+	}
+	ended := make(chan error, 1)
+	go func() {
+		err := front.Run(c.leaving.ctx)
+		_ = frontOut.Close()                         // a pipe always closes
+		_ = frontIn.CloseWithError(io.ErrClosedPipe) // what the client still says has no reader
+		ended <- err
+	}()
+	err = smoke.Attach(c.leaving.ctx, clientIn, clientOut, c.stdout, options)
+	_ = clientOut.Close()
+	_ = clientIn.CloseWithError(io.ErrClosedPipe) // what the server still says has no reader
+	if gone := <-ended; gone != nil {
+		return gone // it says more
+	}
+	return err
+}

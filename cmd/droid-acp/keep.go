@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/keep"
+	"droid-acp/internal/serve"
+	"droid-acp/internal/settings"
+	"droid-acp/internal/transport"
+)
+
+// socketSetting is where the server of the user listens.
+func socketSetting() settings.Setting {
+	return settings.Setting{
+		Name: "socket", Kind: settings.File, Value: "PATH", Unset: "$XDG_RUNTIME_DIR/droid-acp/serve.sock, else ~/.local/state/droid-acp/run/serve.sock",
+		Does: "the server's Unix socket, in a directory that is yours alone",
+	}
+}
+
+// socket is the path of the server's socket.
+func (c *call) socket() (string, error) {
+	if path, given := c.values["socket"]; given && path.String() != "" {
+		return filepath.Abs(path.String())
+	}
+	return defaultSocket()
+}
+
+func defaultSocket() (string, error) {
+	return keep.Place(os.Getenv("XDG_RUNTIME_DIR"), stateFile(""))
+}
+
+// runFront passes an editor's messages on to the server, which keeps what runs when the editor goes.
+func runFront(c *call) int {
+	log, closeLog, err := c.logger(c.stderr)
+	if err != nil {
+		return usageError(c.stderr, err)
+	}
+	defer closeLog()
+	c.logStart(log)
+	for _, sentence := range c.unknownVariables {
+		log.Warn(sentence)
+	}
+	if onTerminal(c.stdin) {
+		sayByHand(c.stderr)
+	}
+	limitMemory()
+	front := &keep.Front{
+		In: c.stdin, Out: c.stdout, ByHand: onTerminal(c.stdin), Log: log,
+		Connect: func(ctx context.Context) (keep.Messages, error) { return connect(ctx, log) },
+	}
+	if front.Hello, err = hello(c.values.Flags(agentNames())); err == nil {
+		err = front.Run(c.leaving.ctx)
+	}
+	if err != nil {
+		fmt.Fprintf(c.stderr, "droid-acp: %v\n", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// agentNames are the settings of an agent, whoever runs it.
+func agentNames() []string {
+	return slices.DeleteFunc(settings.CommonNames(), func(name string) bool { return name == settings.Keep })
+}
+
+// hello says how the agent of this process's client is run.
+func hello(args []string) (serve.Hello, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return serve.Hello{}, err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = os.TempDir() // as the agent itself does
+	}
+	return serve.Hello{Program: self, Args: args, Env: keptEnvironment(), Directory: dir}, nil
+}
+
+// keptEnvironment is ours, without what would have an agent keep itself.
+func keptEnvironment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, settings.EnvKeep+"=") })
+}
+
+// connect connects to the server by WebSocket. Where none runs, one is started.
+func connect(ctx context.Context, log *zap.Logger) (keep.Messages, error) {
+	path, err := defaultSocket()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	server := &keep.Starter{Program: self, Args: []string{serverWord}, Env: keptEnvironment(), Log: stateFile("serve.log")}
+	messages, err := attachTo(ctx, path, server)
+	if err != nil && !errors.As(err, new(*keep.StartError)) && ctx.Err() == nil {
+		log.Info("the server is asked again", zap.Error(err)) // it may have been ending
+		messages, err = attachTo(ctx, path, server)
+	}
+	return messages, err
+}
+
+// attachTo opens a WebSocket to the server that listens there; server starts one, nil for none.
+func attachTo(ctx context.Context, path string, server *keep.Starter) (keep.Messages, error) {
+	conn, err := transport.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return keep.Connect(ctx, path, server) }, "ws://localhost"+transport.Path, "")
+	if err != nil {
+		return nil, err // a nil *transport.Conn would be none
+	}
+	return conn, nil
+}

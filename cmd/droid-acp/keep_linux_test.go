@@ -1,0 +1,289 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/serve"
+	"droid-acp/internal/transport"
+)
+
+// Each wrong call of the commands is told with what is right.
+func TestKeepUsage(t *testing.T) {
+	for args, want := range map[string]string{
+		"serve --token-file x":                                               "--token-file is for --listen, and that is not there",
+		"serve --origin https://x":                                           "--origin is for --listen, and that is not there",
+		"serve --listen 127.0.0.1:0":                                         "--listen needs --token-file",
+		"serve --listen 0.0.0.0:0 --token-file x":                            "other machines can reach 0.0.0.0:0, so it needs TLS",
+		"serve --listen 127.0.0.1:0 --tls-cert x":                            "--tls-cert and --tls-key belong together",
+		"serve --listen 127.0.0.1:0 --tls-cert x --tls-key y --token-file z": "the certificate cannot be used",
+		"serve --idle -1s":                                                   "allowed is a time such as 10m or 1h",
+		"serve --keep":                                                       "unknown flag: --keep",
+		"serve x":                                                            "unknown command",
+		"ps x":                                                               "unknown command",
+		"attach":                                                             "accepts 1 arg(s), received 0",
+	} {
+		t.Setenv("XDG_RUNTIME_DIR", shortDir(t))
+		r := command("", strings.Fields(args)...)
+		require.Equal(t, exitUsage, r.code, args)
+		require.Contains(t, r.stderr, want)
+		require.Contains(t, r.stderr, " --help` for the usage.")
+		require.Empty(t, r.stdout)
+	}
+}
+
+// shortDir is a directory whose name leaves room for a socket's.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "rt")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// Without a server there is nothing to show, to end or to join.
+func TestNoServerRuns(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", shortDir(t))
+	for _, args := range []string{"ps", "stop"} {
+		require.Equal(t, result{exitOK, noServer, ""}, command("", args))
+	}
+	require.Equal(t, result{exitOK, "null\n", ""}, command("", "ps", "--json"))
+	for _, args := range []string{"stop abc", "attach abc"} {
+		words := strings.Fields(args)
+		require.Equal(t, result{exitFailed, "", "droid-acp " + words[0] + ": no session abc is open here; the server has none (`droid-acp ps`)\n"}, command("", words...))
+	}
+}
+
+// keptHome is a home in which agents are kept.
+type keptHome struct {
+	t   *testing.T
+	dir string // of the session, and home
+	env []string
+}
+
+// run runs a command of the program in that home.
+func (k keptHome) run(args ...string) result {
+	k.t.Helper()
+	self, err := os.Executable()
+	require.NoError(k.t, err)
+	var stdout, stderr strings.Builder
+	cmd := exec.Command(self, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = k.env, &stdout, &stderr
+	_ = cmd.Run() // how it ended is in ProcessState
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// startKept starts a front, whose server is stopped at the end of the test.
+func startKept(t *testing.T, args ...string) (*agentProcess, keptHome) {
+	t.Helper()
+	runtime := "XDG_RUNTIME_DIR=" + shortDir(t)
+	a := startAgent(t, "", []string{runtime, "DROID_ACP_KEEP=1"}, args...)
+	k := keptHome{t, a.dir, a.cmd.Env}
+	t.Cleanup(func() { k.run("stop") })
+	return a, k
+}
+
+// A conversation over a server: it is shown, joined in a terminal, where its question is answered,
+// goes on without its editor, and ends with the server.
+func TestKeptConversation(t *testing.T) {
+	a, k := startKept(t)
+	a.begin()
+	a.prompt("Add a greeting")
+	a.await("a question", func(l agentLine) bool { return l.Method == "session/request_permission" })
+	shown := k.run("ps")
+	require.Zero(t, shown.code, shown.stderr)
+	require.Contains(t, shown.stdout, a.session[:8]+"  asks ")
+	require.Contains(t, shown.stdout, " ~ ")
+
+	typed, terminal := openTerminal(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	join := exec.Command(self, "attach", a.session[:8])
+	join.Env, join.Stdin = k.env, terminal
+	join.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := join.StdoutPipe()
+	require.NoError(t, err)
+	join.Stderr = os.Stderr
+	require.NoError(t, join.Start())
+	said := bufio.NewScanner(out)
+	until := func(part string) {
+		t.Helper()
+		for said.Scan() {
+			if strings.Contains(said.Text(), part) {
+				return
+			}
+		}
+		require.Fail(t, "not shown: "+part)
+	}
+	until("you     | Add a greeting")
+	until("joined  | ")
+	until("        | 1. ")
+	_, err = typed.WriteString("1\n")
+	require.NoError(t, err)
+	until("answer  | ")
+	a.await("that the question is withdrawn", func(l agentLine) bool { return l.Method == "$/cancel_request" })
+	require.NoError(t, a.cmd.Process.Kill())
+	a.awaitEnd()
+	require.NoError(t, join.Process.Signal(os.Interrupt))
+	until("You left. The session goes on.")
+	require.NoError(t, join.Wait())
+
+	status := k.status()
+	require.Len(t, status.Sessions, 1)
+	require.Empty(t, status.Sessions[0].Clients)
+	require.False(t, status.Replaced)
+	require.Equal(t, result{code: exitOK}, k.run("stop", a.session[:4]))
+	require.Empty(t, k.status().Sessions)
+	require.Equal(t, result{code: exitOK}, k.run("stop"))
+	require.Equal(t, noServer, k.run("ps").stdout)
+	entries, err := os.ReadDir(filepath.Join(k.dir, ".local/state/droid-acp/journals"))
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+func (k keptHome) status() (s serve.Status) {
+	k.t.Helper()
+	got := k.run("ps", "--json")
+	require.NoError(k.t, json.Unmarshal([]byte(got.stdout), &s), got.stdout+got.stderr)
+	return s
+}
+
+// The editor's flags reach its agent, and --keep does not.
+func TestKeptAgentHasTheFlags(t *testing.T) {
+	a, k := startKept(t, "--trust", "never", "--keep=true")
+	a.initialize()
+	require.Equal(t, 1, k.status().Clients)
+	found := 0
+	entries, err := filepath.Glob("/proc/*/cmdline")
+	require.NoError(t, err)
+	for _, path := range entries {
+		command, _ := os.ReadFile(path)
+		env, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "environ"))
+		if !strings.Contains(string(command), "\x00--trust=never\x00") || !strings.Contains(string(env), "HOME="+k.dir+"\x00") {
+			continue
+		}
+		found++
+		require.NotContains(t, string(command), "--keep")
+		require.NotContains(t, string(env), "DROID_ACP_KEEP")
+	}
+	require.Equal(t, 1, found)
+}
+
+// When the server is killed, the prompt that runs is answered, and the next front starts another.
+func TestServerIsKilled(t *testing.T) {
+	a, k := startKept(t)
+	a.begin()
+	a.prompt("Add a greeting")
+	a.await("a question", func(l agentLine) bool { return l.Method == "session/request_permission" })
+	require.NoError(t, syscall.Kill(k.status().Process, syscall.SIGKILL))
+	answer := a.response(3)
+	require.Contains(t, answer.raw, `"kind":"server_gone"`)
+	a.awaitEnd()
+	require.Equal(t, exitFailed, a.cmd.ProcessState.ExitCode())
+	self, err := os.Executable()
+	require.NoError(t, err)
+	next := exec.Command(self)
+	next.Env = k.env
+	next.Stdin = strings.NewReader("")
+	require.NoError(t, next.Run())
+	require.Zero(t, k.status().Clients)
+}
+
+// serving is a server that was started by hand.
+type serving struct {
+	cmd    *exec.Cmd
+	stderr *bufio.Scanner
+}
+
+func (k keptHome) serve(args ...string) serving {
+	k.t.Helper()
+	self, err := os.Executable()
+	require.NoError(k.t, err)
+	cmd := exec.Command(self, append([]string{"serve", "--log-level", "info"}, args...)...)
+	cmd.Env = k.env
+	stderr, err := cmd.StderrPipe()
+	require.NoError(k.t, err)
+	require.NoError(k.t, cmd.Start())
+	k.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return serving{cmd, bufio.NewScanner(stderr)}
+}
+
+func byHand(t *testing.T) keptHome {
+	dir := t.TempDir()
+	return keptHome{t, dir, []string{"HOME=" + dir, "XDG_RUNTIME_DIR=" + shortDir(t), "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", envProgram + "=1"}}
+}
+
+// Clients over TCP need the token, and get an agent with the flags of the server.
+func TestServeOverTCP(t *testing.T) {
+	k := byHand(t)
+	file := filepath.Join(k.dir, "token")
+	s := k.serve("--listen", "127.0.0.1:0", "--token-file", file)
+	address := ""
+	for address == "" && s.stderr.Scan() {
+		if m := regexp.MustCompile(`"address": "([^"]+)"`).FindStringSubmatch(s.stderr.Text()); m != nil {
+			address = m[1]
+		}
+	}
+	require.NotEmpty(t, address)
+	token, err := os.ReadFile(file)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, err = transport.Dial(ctx, nil, "ws://"+address+transport.Path, "wrong")
+	require.ErrorContains(t, err, "The token is missing or wrong")
+	conn, err := transport.Dial(ctx, nil, "ws://"+address+transport.Path, strings.TrimSpace(string(token)))
+	require.NoError(t, err)
+	require.NoError(t, conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)))
+	answer, err := conn.Read(ctx)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), `"loadSession":true`)
+	for _, path := range []string{"/status", "/stop"} {
+		response, err := http.Get("http://" + address + path)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.GreaterOrEqual(t, response.StatusCode, 400, path)
+	}
+	require.NoError(t, conn.Close())
+
+	again := k.run("serve")
+	require.Equal(t, exitFailed, again.code)
+	require.Contains(t, again.stderr, "droid-acp serve: another server of yours runs already; `droid-acp ps` shows what it keeps, `droid-acp stop` ends it\n")
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	for s.stderr.Scan() {
+	}
+	require.NoError(t, s.cmd.Wait())
+	require.Equal(t, noServer, k.run("ps").stdout)
+}
+
+// A server that nobody needs ends.
+func TestServerEndsWhenIdle(t *testing.T) {
+	k := byHand(t)
+	began := time.Now()
+	s := k.serve("--idle", "100ms")
+	for s.stderr.Scan() {
+	}
+	require.NoError(t, s.cmd.Wait())
+	require.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond)
+	require.Equal(t, noServer, k.run("ps").stdout)
+}
+
+// A server of another version, or whose program was replaced, is told.
+func TestOtherProgram(t *testing.T) {
+	require.Empty(t, otherProgram(serve.Status{Version: version()}))
+	require.Equal(t, "\nThe server is droid-acp 0.0.1, and this is "+version()+". `droid-acp stop` ends it and what it runs, and the next start takes the new one.\n",
+		otherProgram(serve.Status{Version: "0.0.1", Replaced: true}))
+	require.Contains(t, otherProgram(serve.Status{Version: version(), Replaced: true}), "The program on the disk is another one than the server that runs.")
+	require.Contains(t, otherProgram(serve.Status{Version: "\x1b"}), `droid-acp \x1b,`)
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/keep"
+	"droid-acp/internal/serve"
+	"droid-acp/internal/settings"
+	"droid-acp/internal/transport"
+)
+
+// serverWord is the command that keeps agents.
+const serverWord = "serve"
+
+// serverEndTime is how long the agents of a server that ends may take to end politely.
+const serverEndTime = 25 * time.Second
+
+// serverCommand is the command that keeps agents alive while editors come and go.
+func serverCommand() subcommand {
+	return subcommand{
+		Command: &cobra.Command{
+			Use: serverWord, Args: cobra.NoArgs, Short: "Keep agents while editors come and go (what --keep starts)",
+			Long: "It listens on a Unix socket that only you can open, and runs an agent for each client. What runs goes on when a client leaves, and the next one can join it. " +
+				"With --listen clients over the network can come, too, by ACP's Streamable HTTP or WebSocket at /acp; they must know the token. The flags of an agent are for theirs.\n\n" +
+				"Exit codes: 0 it was ended, or nothing was there for --idle, 1 it could not listen, or another one runs, 2 wrong usage.",
+		},
+		reads: agentNames(),
+		own: []settings.Setting{
+			socketSetting(),
+			{Name: "listen", Kind: settings.Text, Value: "ADDRESS", Unset: "the socket alone", Does: "an address for clients over TCP, such as 127.0.0.1:7777; others than this machine's own need TLS"},
+			{Name: "token-file", Kind: settings.File, Value: "FILE", Does: "the file with the token that these clients must know; it is made where it is missing"},
+			{Name: "tls-cert", Kind: settings.File, Value: "FILE", Does: "the certificate for --listen, in PEM"},
+			{Name: "tls-key", Kind: settings.File, Value: "FILE", Does: "its key, in PEM"},
+			{Name: "origin", Kind: settings.Texts, Value: "URL", Does: "the origin of a web page that may connect to --listen, such as https://example.org"},
+			{Name: "answer-for", Kind: settings.Duration, Value: "TIME", Default: "1h", Form: "a time such as 10m or 1h", Does: "how long a question waits while nobody is there who may answer it; then it is refused"},
+			{Name: "keep-idle", Kind: settings.Duration, Value: "TIME", Default: "5m", Form: "a time such as 30s or 5m", Does: "how long an agent stays without a client once nothing runs"},
+			{Name: "idle", Kind: settings.Duration, Value: "TIME", Default: "30m", Form: "a time such as 10m or 1h", Does: "end when there was neither a client nor an agent for this time"},
+		},
+		run: runServer,
+	}
+}
+
+// remote is what a server offers over TCP.
+type remote struct {
+	listener net.Listener
+	options  transport.Options
+	tls      *tls.Config // nil without
+}
+
+// listenRemote listens on the address of --listen, nil where there is none.
+func (c *call) listenRemote() (*remote, error) {
+	v := c.values
+	address, cert, key := v.String("listen"), v.String("tls-cert"), v.String("tls-key")
+	if address == "" {
+		for _, name := range []string{"token-file", "tls-cert", "tls-key", "origin"} {
+			if v.String(name) != "" {
+				return nil, fmt.Errorf("--%s is for --listen, and that is not there", name)
+			}
+		}
+		return nil, nil
+	}
+	if (cert == "") != (key == "") {
+		return nil, errors.New("--tls-cert and --tls-key belong together")
+	}
+	loopback, err := keep.CheckAddress(address, cert != "")
+	if err != nil {
+		return nil, err
+	}
+	if v.String("token-file") == "" {
+		return nil, errors.New("--listen needs --token-file: whoever reaches the address must know the token in it")
+	}
+	r := &remote{options: transport.Options{Origins: v.Strings("origin")}}
+	if loopback && cert == "" {
+		r.options.Hosts = []string{"localhost", "127.0.0.1", "::1"} // a page's own name may lead here (DNS rebinding)
+	}
+	if cert != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("the certificate cannot be used: %w", err)
+		}
+		r.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	if r.options.Token, err = keep.Token(v.String("token-file")); err != nil {
+		return nil, err
+	}
+	if r.listener, err = net.Listen("tcp", address); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func runServer(c *call) int {
+	path, err := c.socket()
+	if err != nil {
+		return usageError(c.stderr, err, serverWord)
+	}
+	log, closeLog, err := c.logger(c.stderr)
+	if err != nil {
+		return usageError(c.stderr, err, serverWord)
+	}
+	defer closeLog()
+	c.logStart(log)
+	for _, sentence := range c.unknownVariables {
+		log.Warn(sentence)
+	}
+	limitMemory()
+	failed := func(err error) int {
+		fmt.Fprintf(c.stderr, "droid-acp serve: %v\n", err)
+		return exitFailed
+	}
+	listener, err := keep.Listen(c.leaving.ctx, path, log)
+	switch {
+	case errors.Is(err, keep.ErrRuns):
+		return failed(fmt.Errorf("%w; `droid-acp ps` shows what it keeps, `droid-acp stop` ends it", err))
+	case err != nil:
+		return failed(err)
+	}
+	defer listener.Release()
+	s, err := c.newServer(listener, path, log)
+	if err != nil {
+		_ = listener.Close() // nobody was served
+		return usageError(c.stderr, err, serverWord)
+	}
+	defer s.words.close()
+	c.leaving.onHurry(s.kill)
+	return s.run(c)
+}
+
+// server is what runs until nobody needs it.
+type server struct {
+	hub      *serve.Server
+	words    *logWriter // of its agents
+	doors    []door
+	stop     chan struct{} // closed by the command stop
+	ended    chan struct{} // closed when all that it ran has ended
+	stopping func()        // closes stop
+	log      *zap.Logger
+}
+
+// door is a way in.
+type door struct {
+	listener net.Listener
+	http     *http.Server
+	acp      *transport.Handler
+}
+
+// newServer makes a server that takes nobody yet.
+func (c *call) newServer(socket net.Listener, path string, log *zap.Logger) (*server, error) {
+	remote, err := c.listenRemote()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{stop: make(chan struct{}), ended: make(chan struct{}), log: log}
+	s.stopping = sync.OnceFunc(func() { close(s.stop) })
+	s.words = newLogWriter(c.stderr, func(n int) []byte {
+		return fmt.Appendf(nil, "droid-acp serve: %d pieces of what agents wrote to stderr were lost here, because nobody read them in time\n", n)
+	})
+	place := sha256.Sum256([]byte(path)) // another server has journals of its own
+	s.hub, err = serve.New(serve.Options{
+		Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Stderr: s.words, Log: log,
+	})
+	if err != nil {
+		s.words.close()
+		return nil, err
+	}
+	admin := http.NewServeMux()
+	local := s.handler(transport.Options{Local: true})
+	admin.Handle(transport.Path, local)
+	admin.Handle("/", keep.Admin(s.hub, s.end))
+	s.doors = append(s.doors, door{socket, transport.Server(admin, nil), local})
+	if remote != nil {
+		far := s.handler(remote.options)
+		s.doors = append(s.doors, door{remote.listener, transport.Server(far, remote.tls), far})
+		log.Info("clients over the network can come", zap.String("address", remote.listener.Addr().String()))
+	}
+	return s, nil
+}
+
+// handler serves ACP to those who come by one way.
+func (s *server) handler(o transport.Options) *transport.Handler {
+	o.Join = func(out serve.Outlet, client serve.ClientOptions) transport.Receiver { return s.hub.Join(out, client) }
+	o.Version, o.Log = version(), s.log
+	return transport.New(o)
+}
+
+// end is what the command stop asks for. It returns when all has ended.
+func (s *server) end() {
+	s.stopping()
+	<-s.ended
+}
+
+// run serves until nobody needs it, and ends all that it runs.
+func (s *server) run(c *call) int {
+	ctx, cancel := context.WithCancel(c.leaving.ctx)
+	defer cancel()
+	broken := make(chan error, len(s.doors))
+	var serving sync.WaitGroup
+	for _, d := range s.doors {
+		serving.Go(func() {
+			if err := d.serve(); !errors.Is(err, http.ErrServerClosed) {
+				broken <- err
+			}
+		})
+	}
+	idle := make(chan struct{})
+	serving.Go(func() {
+		if s.hub.Idle(ctx, c.values.Duration("idle")) == nil {
+			close(idle)
+		}
+	})
+	code := exitOK
+	select {
+	case <-ctx.Done():
+	case <-s.stop:
+	case <-idle:
+		s.log.Info("nothing was there for so long that the server ends")
+	case err := <-broken:
+		fmt.Fprintf(c.stderr, "droid-acp serve: %v\n", err)
+		code = exitFailed
+	}
+	s.close()
+	cancel()
+	serving.Wait()
+	return code
+}
+
+// kill ends all that it runs at once.
+func (s *server) kill() {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.hub.Close(now)
+}
+
+func (d door) serve() error {
+	if d.http.TLSConfig != nil {
+		return d.http.ServeTLS(d.listener, "", "")
+	}
+	return d.http.Serve(d.listener)
+}
+
+// close takes nobody more, ends what runs, politely for serverEndTime, and tells who asked for it.
+func (s *server) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), serverEndTime)
+	defer cancel()
+	var shut sync.WaitGroup
+	for _, d := range s.doors {
+		_ = d.listener.Close() // it takes no more
+	}
+	s.hub.Close(ctx)
+	for _, d := range s.doors {
+		d.acp.Close(ctx)
+	}
+	close(s.ended)
+	for _, d := range s.doors {
+		shut.Go(func() { _ = d.http.Shutdown(ctx) }) // who is still there has got its answer
+	}
+	shut.Wait()
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"droid-acp/internal/keep"
+	"droid-acp/internal/serve"
+	"droid-acp/internal/settings"
+	"droid-acp/internal/visible"
+)
+
+// noServer is what ps and stop say where no server runs.
+const noServer = "No server runs, so no session is kept.\n"
+
+// psCommand is the command that shows what the user's server keeps.
+func psCommand() subcommand {
+	return subcommand{
+		Command: &cobra.Command{
+			Use: "ps", Args: cobra.NoArgs, Short: "Show the sessions that a server keeps, what they do and who is there",
+			Long: "A session is idle, running, or asks something. attach and stop take the beginning of its id.\n\n" +
+				"Exit codes: 0 also where no server runs, 1 it does not answer, 2 wrong usage.",
+		},
+		own: []settings.Setting{{Name: "json", Kind: settings.Switch, Does: "print what the server says of itself as JSON"}, socketSetting()},
+		run: runPs,
+	}
+}
+
+// stopCommand is the command that ends a server, or sessions of it.
+func stopCommand() subcommand {
+	return subcommand{
+		Command: &cobra.Command{
+			Use: "stop [flags] [SESSION]...", Args: cobra.ArbitraryArgs, Short: "End the server that keeps sessions and all that it runs, or only some sessions",
+			Long: "It returns when nothing of them is left. What was said stays stored, and the sessions can be opened again. SESSION is an id or its beginning, as ps shows it.\n\n" +
+				"Exit codes: 0 they have ended, or no server runs, 1 there is no such session, or it does not end, 2 wrong usage.",
+		},
+		own: []settings.Setting{socketSetting()},
+		run: runStop,
+	}
+}
+
+// server is a client of the user's server.
+func (c *call) server(command string) (client *keep.Client, code int) {
+	path, err := c.socket()
+	if err != nil {
+		return nil, usageError(c.stderr, err, command)
+	}
+	return keep.NewClient(path), exitOK
+}
+
+// failed says why a command failed.
+func (c *call) failed(err error) int {
+	fmt.Fprintf(c.stderr, "droid-acp %s: %v\n", c.cmd.Name(), err)
+	return exitFailed
+}
+
+func runPs(c *call) int {
+	client, code := c.server("ps")
+	if client == nil {
+		return code
+	}
+	status, err := client.Status(c.leaving.ctx)
+	switch {
+	case errors.Is(err, keep.ErrNobody) && c.values.Bool("json"):
+		return c.printed(c.print("null\n"))
+	case errors.Is(err, keep.ErrNobody):
+		return c.printed(c.print(noServer))
+	case err != nil:
+		return c.failed(err)
+	case c.values.Bool("json"):
+		text, _ := json.MarshalIndent(status, "", "  ") // texts and numbers always encode
+		return c.printed(c.print(visible.JSON(string(text)) + "\n"))
+	}
+	home, _ := os.UserHomeDir() // without one nothing is "~"
+	err = keep.Table(c.stdout, status, home, time.Now())
+	if err == nil {
+		err = c.print(otherProgram(status))
+	}
+	return c.printed(err)
+}
+
+// otherProgram says that the server is not the program that would start now.
+func otherProgram(s serve.Status) string {
+	const remedy = " `droid-acp stop` ends it and what it runs, and the next start takes the new one.\n"
+	switch {
+	case s.Version != version():
+		return "\nThe server is droid-acp " + visible.Line(s.Version) + ", and this is " + version() + "." + remedy
+	case s.Replaced:
+		return "\nThe program on the disk is another one than the server that runs." + remedy
+	}
+	return ""
+}
+
+// print writes what is safe to show.
+func (c *call) print(text string) error {
+	_, err := io.WriteString(c.stdout, text)
+	return err
+}
+
+func runStop(c *call) int {
+	client, code := c.server("stop")
+	if client == nil {
+		return code
+	}
+	ctx := c.leaving.ctx
+	if len(c.args) == 0 {
+		err := client.Stop(ctx)
+		switch {
+		case errors.Is(err, keep.ErrNobody):
+			return c.printed(c.print(noServer))
+		case err != nil:
+			return c.failed(err)
+		}
+		return exitOK
+	}
+	status, err := client.Status(ctx)
+	if err != nil && !errors.Is(err, keep.ErrNobody) {
+		return c.failed(err)
+	}
+	for _, id := range c.args {
+		session, err := keep.Find(status, id)
+		if err == nil {
+			err = client.StopSession(ctx, session.ID)
+		}
+		if err != nil {
+			code = c.failed(err)
+		}
+	}
+	return code
+}

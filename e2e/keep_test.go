@@ -1,0 +1,269 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// away is how long an editor is gone.
+const away = 5 * time.Second
+
+// keeps gives the home a server of its own, whose socket lies in a short directory.
+func (h home) keeps(t *testing.T) home {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "rt")
+	require.NoError(t, err)
+	h.env = append(slices.Clip(h.env), "XDG_RUNTIME_DIR="+dir)
+	t.Cleanup(func() {
+		h.keeper(t, "stop")
+		require.Empty(t, h.agents(t))
+		require.NoError(t, os.RemoveAll(dir))
+	})
+	return h
+}
+
+// keeper runs a command that asks the server, and returns what it printed and its exit code.
+func (h home) keeper(t *testing.T, args ...string) (text string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), programs.Agent, args...)
+	if t.Context().Err() != nil { // at the end of the test
+		cmd = exec.Command(programs.Agent, args...)
+	}
+	cmd.Env, cmd.Dir = h.env, h.work
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		require.NoError(t, err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// agents are the processes of this home that run the agent's program: fronts, server, agents.
+func (h home) agents(t *testing.T) (found []string) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	require.NoError(t, err)
+	for _, e := range entries {
+		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
+		if err != nil || !h.isHomeOf(string(env)) {
+			continue
+		}
+		command, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		if strings.HasPrefix(string(command), programs.Agent+"\x00") {
+			found = append(found, strings.ReplaceAll(string(command), "\x00", " "))
+		}
+	}
+	return found
+}
+
+// startKept is startAgent with --keep. The server is stopped before the client is ended.
+func startKept(t *testing.T, h home, args ...string) *client {
+	t.Helper()
+	c := startAgent(t, h, append([]string{"--keep"}, args...)...)
+	t.Cleanup(func() { h.keeper(t, "stop") })
+	return c
+}
+
+// awaitState waits until the server says that the session is in this state.
+func (h home) awaitState(t *testing.T, id, state string) {
+	t.Helper()
+	var said string
+	for until := time.Now().Add(turnLimit); ; {
+		said, _ = h.keeper(t, "ps", "--json")
+		var status struct{ Sessions []struct{ ID, State string } }
+		require.NoError(t, json.Unmarshal([]byte(said), &status), said)
+		for _, s := range status.Sessions {
+			if s.ID == id && s.State == state {
+				return
+			}
+		}
+		require.True(t, time.Now().Before(until), "session %s is not %s: %s", id, state, said)
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// work scripts a turn with a text, a call that asks, and another text.
+func work(model *modelserver.Server) {
+	model.On("work", modelserver.Step{Text: strings.Repeat("One word after the other. ", 8), Delay: 40 * time.Millisecond,
+		Tools: []modelserver.ToolCall{execute("a", "sleep 2; echo done > made")}},
+		modelserver.Step{Text: "That is all, and it was done.", Delay: 20 * time.Millisecond})
+}
+
+// asksOf are the requests that the model got for a conversation.
+func asksOf(model *modelserver.Server) (n int) {
+	for _, r := range model.Requests() {
+		if !r.Side {
+			n++
+		}
+	}
+	return n
+}
+
+// agentSaid is what the agent said, without the user's words, and the states of the calls.
+func (c *client) agentSaid(from int) (texts []string, tools map[string]string) {
+	all, tools := c.messages(from)
+	for _, m := range all {
+		if m.who == "agent" {
+			texts = append(texts, m.text)
+		}
+	}
+	return texts, tools
+}
+
+// A front that is killed in the middle of a text, of a permission and of a tool changes nothing
+// of what the conversation becomes: who opens the session again sees what an undisturbed editor
+// saw, and the model was asked as often.
+func TestTurnOutlivesTheFront(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		work(model)
+		s := startAgent(t, h).onPermission(allowOnce).open(h)
+		from := s.seen()
+		s.prompt("work").done()
+		texts, tools := s.agentSaid(from)
+		require.Len(t, tools, 1)
+		asked := asksOf(model)
+		for moment, await := range map[string]func(turn){
+			"text": func(turn turn) {
+				turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+			},
+			"permission": func(turn turn) { turn.await("a question", turn.from, turnLimit, isPermission) },
+			"tool":       nil,
+		} {
+			t.Run(moment, func(t *testing.T) {
+				model := newModel(t)
+				work(model)
+				h := newHome(t, h.version, model.URL()).keeps(t)
+				first := startKept(t, h).onPermission(noAnswer)
+				if moment == "tool" {
+					first.onPermission(allowOnce)
+				}
+				s := first.open(h)
+				turn := s.prompt("work")
+				if moment == "tool" {
+					h.awaitProcess(t, "sleep 2")
+				} else {
+					await(turn)
+				}
+				first.signal(syscall.SIGKILL)
+				<-first.exited
+				time.Sleep(away)
+				second := startKept(t, h).onPermission(allowOnce).initialize()
+				second.mustCall("session/load", h.params(s.id), nil)
+				h.awaitState(t, s.id, "idle")
+				gotTexts, gotTools := second.agentSaid(0)
+				require.Equal(t, texts, gotTexts)
+				require.Equal(t, tools, gotTools)
+				require.Equal(t, asked, asksOf(model), "the model was asked as often")
+				require.FileExists(t, filepath.Join(h.work, "made"))
+				require.Equal(t, "still", session{second, s.id}.promptStill(model))
+			})
+		}
+	})
+}
+
+// promptStill is a turn after all that.
+func (s session) promptStill(model *modelserver.Server) string {
+	model.On("there", modelserver.Step{Text: "still"})
+	return s.say("are you there?")
+}
+
+func isPermission(l line) bool { return l.Method == "session/request_permission" }
+
+// Two editors have a session open: both see all in the same order, the second one answers the
+// question that the first one was asked, too, and goes on when the first is killed.
+func TestTwoFronts(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		work(model)
+		h = h.keeps(t)
+		first := startKept(t, h).onPermission(noAnswer).open(h)
+		turn := first.prompt("work")
+		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+		second := startKept(t, h).onPermission(allowOnce).initialize()
+		loaded, _ := second.response(second.request("session/load", h.params(first.id)), turnLimit)
+		turn.await("that the question is withdrawn", turn.from, turnLimit, func(l line) bool { return l.Method == "$/cancel_request" })
+		require.Len(t, first.asked(), 1)
+		require.Len(t, second.asked(), 1)
+		h.awaitProcess(t, "sleep 2")
+		first.signal(syscall.SIGKILL)
+		<-first.exited
+		h.awaitState(t, first.id, "idle")
+
+		firstTexts, _ := first.agentSaid(turn.from)
+		texts, tools := second.agentSaid(0)
+		require.Equal(t, strings.Repeat("One word after the other. ", 8), firstTexts[0])
+		require.Equal(t, firstTexts[0], texts[0])
+		require.Contains(t, strings.Join(texts, ""), "That is all, and it was done.")
+		require.Equal(t, map[string]string{"a": "completed"}, tools)
+		begun, joined := first.saw(turn.from), second.saw(loaded)
+		require.True(t, slices.ContainsFunc(joined, func(raw string) bool { return strings.Contains(raw, "tool_call") }), "it joined before the call")
+		require.True(t, overlap(begun, joined), "both see the same in the same order:\n%s\n\n%s", strings.Join(begun, "\n"), strings.Join(joined, "\n"))
+	})
+}
+
+// saw are the updates of the lines from one on, as they came.
+func (c *client) saw(from int) (raw []string) {
+	for _, u := range c.updatesFrom(from) {
+		raw = append(raw, u.raw)
+	}
+	return raw
+}
+
+// overlap reports whether what one saw to its end is what the other saw from its beginning, from a
+// call of a tool on at the latest.
+func overlap(one, other []string) bool {
+	for i := range one {
+		rest := one[i:]
+		if len(rest) <= len(other) && slices.Equal(rest, other[:len(rest)]) {
+			return slices.ContainsFunc(rest, func(raw string) bool { return strings.Contains(raw, `"sessionUpdate":"tool_call"`) })
+		}
+	}
+	return false
+}
+
+// "stop" ends what runs and leaves nothing behind; the editor is told.
+func TestStopLeavesNothing(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("sleep", modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("a", "sleep 296")}})
+		h = h.keeps(t)
+		c := startKept(t, h).onPermission(allowOnce)
+		s := c.open(h)
+		turn := s.prompt("sleep well")
+		h.awaitProcess(t, "sleep 296")
+		text, code := h.keeper(t, "ps")
+		require.Zero(t, code, text)
+		require.Contains(t, text, s.id[:8])
+		require.Contains(t, text, "running")
+		require.Contains(t, text, "zed (socket)")
+		require.Contains(t, text, "~/work")
+		text, code = h.keeper(t, "attach", "no-such")
+		require.Equal(t, 1, code)
+		require.Contains(t, text, "no session no-such is open here; `droid-acp ps` shows "+s.id[:8])
+
+		text, code = h.keeper(t, "stop")
+		require.Zero(t, code, text)
+		for _, p := range h.processes(t) {
+			t.Errorf("process %d is left: %s", p.pid, p.command)
+		}
+		end := turn.end(turnLimit)
+		require.NotNil(t, end.Err)
+		require.Contains(t, string(end.Err.Data), "server_gone")
+		<-c.exited
+		require.Equal(t, 1, c.cmd.ProcessState.ExitCode())
+		require.Empty(t, h.agents(t))
+		text, code = h.keeper(t, "ps")
+		require.Zero(t, code)
+		require.Equal(t, "No server runs, so no session is kept.\n", text)
+	})
+}

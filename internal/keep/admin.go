@@ -1,0 +1,118 @@
+package keep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"droid-acp/internal/serve"
+)
+
+// Paths of what the commands ask of a server, on its Unix socket alone.
+const (
+	statusPath = "/status"
+	stopPath   = "/stop"
+)
+
+// endTime is how long a session's agent may take to end it.
+const endTime = 30 * time.Second
+
+// maxAnswer bounds what a server answers, in bytes.
+const maxAnswer = 16 << 20
+
+// Hub is what the commands ask of a server.
+type Hub interface {
+	Status() serve.Status
+	End(ctx context.Context, session string) error
+}
+
+// Admin answers the commands ps, stop and attach. stop ends all that the server runs and returns
+// when that is gone; the process is to end then.
+func Admin(hub Hub, stop func()) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+statusPath, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(hub.Status()) // who is gone needs no answer
+	})
+	mux.HandleFunc("POST "+stopPath, func(w http.ResponseWriter, r *http.Request) {
+		session := r.URL.Query().Get("session")
+		if session == "" {
+			stop()
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), endTime)
+		defer cancel()
+		if err := hub.End(ctx, session); err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+		}
+	})
+	return mux
+}
+
+// Client asks a server. Make it with NewClient.
+type Client struct {
+	path string
+	http http.Client
+}
+
+// NewClient makes a client of the server that listens there. It starts none: where nobody listens,
+// each error is ErrNobody.
+func NewClient(path string) *Client {
+	return &Client{path, http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return Connect(ctx, path, nil) },
+	}}}
+}
+
+// Status is what the server says of itself.
+func (c *Client) Status(ctx context.Context) (status serve.Status, err error) {
+	answer, err := c.ask(ctx, http.MethodGet, statusPath)
+	if err != nil {
+		return status, err
+	}
+	if err := json.Unmarshal(answer, &status); err != nil {
+		return status, fmt.Errorf("the server's status cannot be read; is it of another version? %w", err)
+	}
+	return status, nil
+}
+
+// StopSession ends a session, whatever runs in it.
+func (c *Client) StopSession(ctx context.Context, id string) error {
+	_, err := c.ask(ctx, http.MethodPost, stopPath+"?session="+url.QueryEscape(id))
+	return err
+}
+
+// Stop ends the server and all that it runs, and returns when nothing of it is left.
+func (c *Client) Stop(ctx context.Context) error {
+	if _, err := c.ask(ctx, http.MethodPost, stopPath); err != nil {
+		return err
+	}
+	return awaitRelease(ctx, c.path)
+}
+
+func (c *Client) ask(ctx context.Context, method, path string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://droid-acp"+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var answer bytes.Buffer
+	if _, err := io.Copy(&answer, io.LimitReader(response.Body, maxAnswer)); err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s", strings.TrimSpace(answer.String()))
+	}
+	return answer.Bytes(), nil
+}

@@ -1,0 +1,151 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"droid-acp/internal/child"
+	"droid-acp/internal/files"
+)
+
+// ErrNobody says that no server runs.
+var ErrNobody = errors.New("no server runs")
+
+const (
+	// startTime is how long a server may take to start.
+	startTime = 10 * time.Second
+	// leftTime is how long the server of another is waited for when ours has ended at once.
+	leftTime = 2 * time.Second
+	// maxLog is from which size on the log of servers begins anew, in bytes.
+	maxLog = 1 << 20
+	// shownLog is how much of its end an error shows, in bytes.
+	shownLog = 2 << 10
+)
+
+// Starter starts a server that lives on when this process ends.
+type Starter struct {
+	Program string   // the absolute path of this program
+	Args    []string // which make it the server
+	Env     []string // its environment
+	Log     string   // a file that gets what it writes to stdout and stderr
+
+	began func(*child.Detached) // tests: what was started
+}
+
+// StartError says why a server did not start, and what to do.
+type StartError struct{ text string }
+
+func (e *StartError) Error() string { return e.text }
+
+// start starts the server.
+func (s *Starter) start() (*child.Detached, error) {
+	log, err := s.openLog()
+	if err != nil {
+		return nil, fmt.Errorf("the server's log cannot be written: %w", err)
+	}
+	defer log.Close() // the server has its own
+	dir := "/"
+	if filepath.Separator != '/' {
+		dir = filepath.Dir(s.Log)
+	}
+	return child.StartDetached(child.Command{Path: s.Program, Args: s.Args, Env: s.Env, Dir: dir}, log)
+}
+
+func (s *Starter) openLog() (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(s.Log), 0o700); err != nil {
+		return nil, err
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if info, err := os.Lstat(s.Log); err == nil && info.Size() > maxLog {
+		flags |= os.O_TRUNC
+	}
+	return os.OpenFile(s.Log, flags, 0o600)
+}
+
+// lastWords are the end of the server's log.
+func (s *Starter) lastWords() string {
+	text, _, err := files.Tail(s.Log, shownLog)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// Connect connects to the server that listens there. Where none does, s starts one, and it is
+// waited for; without s the error is ErrNobody. Of several who do so at once, all get to one
+// server.
+func Connect(ctx context.Context, path string, s *Starter) (net.Conn, error) {
+	if err := checkPrivate(filepath.Dir(path)); err != nil && (!errors.Is(err, fs.ErrNotExist) || s == nil) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, ErrNobody
+		}
+		return nil, err
+	}
+	conn, err := dial(ctx, path)
+	switch {
+	case err == nil, !isNobody(err):
+		return conn, err
+	case s == nil:
+		return nil, ErrNobody
+	}
+	return s.connect(ctx, path)
+}
+
+// connect starts a server and connects to it.
+func (s *Starter) connect(ctx context.Context, path string) (net.Conn, error) {
+	server, err := s.start()
+	if err != nil {
+		return nil, &StartError{"the server that keeps sessions was not started: " + err.Error()}
+	}
+	if s.began != nil {
+		s.began(server)
+	}
+	exited, overdue := server.Exited(), time.After(startTime)
+	for {
+		conn, err := dial(ctx, path)
+		if err == nil {
+			return conn, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-exited: // another one may have been faster
+			exited, overdue = nil, time.After(leftTime)
+		case <-overdue:
+			how := fmt.Sprintf("it takes no connections after %v", startTime)
+			if exited == nil {
+				how = "it has ended (" + server.Exit().Text + ")"
+			}
+			return nil, &StartError{fmt.Sprintf("the server that keeps sessions did not start: %s. Its log %s ends with:\n%s\nRun `droid-acp serve` in a terminal to see more, or start the agent without --keep",
+				how, s.Log, s.lastWords())}
+		case <-time.After(pause):
+		}
+	}
+}
+
+// dial connects to a server of the same user.
+func dial(ctx context.Context, path string) (net.Conn, error) {
+	d := net.Dialer{Timeout: dialTime}
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPeer(conn.(*net.UnixConn)); err != nil { // it is one of that network
+		_ = conn.Close() // nothing was said
+		return nil, err
+	}
+	return conn, nil
+}
+
+// isNobody reports whether a connection failed because nobody takes it.
+func isNobody(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || isRefusal(err)
+}

@@ -1,0 +1,231 @@
+package keep
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/serve"
+)
+
+const (
+	// maxLine is the longest message that is passed on, in bytes.
+	maxLine = 256 << 20
+	// batch is how many bytes of several lines one write to the editor has.
+	batch = 256 << 10
+	// drainTime is how long what was said last may take to be written.
+	drainTime = 2 * time.Second
+	// tellTime is how long a front whose server is gone waits for a request to say so.
+	tellTime = 5 * time.Second
+)
+
+// Codes of JSON-RPC 2.0, section 5.1.
+const codeInvalidRequest = -32600
+
+// Messages is a connection that carries whole messages, each one JSON text.
+type Messages interface {
+	// Read waits for the next message, which is the caller's. After an error there are no more.
+	Read(ctx context.Context) ([]byte, error)
+	// Write sends a message, and waits while the other end reads none; it does not keep it.
+	Write(ctx context.Context, message []byte) error
+	// Close ends the connection, politely.
+	Close() error
+}
+
+// Front stands between an editor, which speaks lines, and the server. Make it as a struct and run
+// it once with Run.
+type Front struct {
+	Hello   serve.Hello
+	In      io.Reader // what the editor says; who made it closes it
+	Out     io.Writer // what the editor is told
+	Connect func(ctx context.Context) (Messages, error)
+	ByHand  bool // a person runs it, in a terminal, who sends no requests
+	Log     *zap.Logger
+
+	out   *jsonrpc.Outbox
+	calls calls
+	max   int // of a line in tests, 0 for maxLine
+}
+
+// GoneError says that the server is gone, or was not reached.
+type GoneError struct{ Text string }
+
+func (e *GoneError) Error() string { return e.Text }
+
+// Run passes messages on until the editor has gone, nobody reads Out any more or ctx is done; the
+// error is nil then, and what runs in the editor's sessions goes on. When the server goes, each
+// request that waits gets the reason as its answer, or the next one where none does; that reason is
+// the error, a *GoneError.
+func (f *Front) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f.out = jsonrpc.NewOutbox(f.Out, batch)
+	go f.out.Run()
+	defer f.finish()
+	messages, err := f.open(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		gone := &GoneError{err.Error()}
+		f.calls.fail(gone)
+		f.tell(ctx, f.readEditor(func([]byte) error { return nil }))
+		return gone
+	}
+	heard := make(chan error, 1)
+	go func() { heard <- f.hear(ctx, messages) }()
+	editor := f.readEditor(func(line []byte) error { return messages.Write(ctx, line) })
+	select {
+	case err := <-heard:
+		return f.serverGone(ctx, err, messages, editor)
+	case <-editor:
+	case <-ctx.Done():
+	case <-f.out.Failed():
+	}
+	if err := messages.Close(); err != nil {
+		f.Log.Debug("the connection to the server ended", zap.Error(err))
+	}
+	cancel()
+	<-heard
+	return nil
+}
+
+// open connects and says how the editor's agent is run.
+func (f *Front) open(ctx context.Context) (Messages, error) {
+	hello, err := json.Marshal(struct {
+		JSONRPC string      `json:"jsonrpc"`
+		Method  string      `json:"method"`
+		Params  serve.Hello `json:"params"`
+	}{"2.0", serve.HelloMethod, f.Hello})
+	if err != nil {
+		return nil, err
+	}
+	messages, err := f.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := messages.Write(ctx, hello); err != nil {
+		_ = messages.Close() // it has ended
+		return nil, fmt.Errorf("the server that keeps sessions has gone: %w", err)
+	}
+	return messages, nil
+}
+
+// hear passes on what the server says, and reads none of it while the editor is slow.
+func (f *Front) hear(ctx context.Context, messages Messages) error {
+	for {
+		message, err := messages.Read(ctx)
+		if err != nil {
+			return err
+		}
+		f.calls.settle(message)
+		_, _ = f.out.Put(append(message, '\n')) // the end of who is gone is noticed elsewhere
+		if full := f.out.Full(); full != nil {
+			select {
+			case <-full:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// readEditor passes on what the editor says. What it returns is closed when there is no more. The
+// goroutine stays behind where the editor neither says anything nor goes.
+func (f *Front) readEditor(send func(line []byte) error) (ended <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var long *jsonrpc.Outline
+		lines := jsonrpc.NewLines(f.In, cmp.Or(f.max, maxLine), func(piece []byte) {
+			if long == nil {
+				long = new(jsonrpc.Outline)
+			}
+			long.Read(piece)
+		})
+		for {
+			line, err := lines.Next()
+			switch {
+			case err == nil:
+				f.pass(line, send)
+			case errors.As(err, new(*jsonrpc.TooLongError)):
+				f.refuseLong(long)
+				long = nil
+			default:
+				return
+			}
+		}
+	}()
+	return done
+}
+
+// pass sends a line of the editor to the server.
+func (f *Front) pass(line []byte, send func([]byte) error) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	if gone := f.calls.ask(line); gone != nil {
+		f.answer(gone)
+		return
+	}
+	if err := send(line); err != nil {
+		f.Log.Debug("a message did not reach the server", zap.Error(err)) // whose end hear tells
+	}
+}
+
+func (f *Front) refuseLong(o *jsonrpc.Outline) {
+	if o.ID == nil || o.IsResponse() {
+		f.Log.Warn("a message of more than 256 MiB was not passed on")
+		return
+	}
+	_, _ = f.out.Put(jsonrpc.EncodeError(o.ID, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the message is longer than 256 MiB, so droid-acp --keep did not pass it on")))
+}
+
+// serverGone answers the requests that wait.
+func (f *Front) serverGone(ctx context.Context, err error, messages Messages, editor <-chan struct{}) error {
+	_ = messages.Close() // it has ended
+	gone := &GoneError{fmt.Sprintf("The server that keeps this session has gone (%v), and with it the turn that ran: it ended or was ended, by `droid-acp stop` or a signal. "+
+		"What was said up to then is stored: start the agent again and open the session again. `droid-acp ps` shows whether a server runs; the session goes on only if it does.", err)}
+	for _, c := range f.calls.fail(gone) {
+		f.answer(c)
+	}
+	f.tell(ctx, editor)
+	return gone
+}
+
+// tell waits until a request has got the reason, so that the editor shows it.
+func (f *Front) tell(ctx context.Context, editor <-chan struct{}) {
+	if f.ByHand {
+		return
+	}
+	select {
+	case <-f.calls.told():
+	case <-editor:
+	case <-ctx.Done():
+	case <-f.out.Failed():
+	case <-time.After(tellTime):
+	}
+}
+
+// answer tells the editor why a request has no answer.
+func (f *Front) answer(c *lost) {
+	_, _ = f.out.Put(jsonrpc.EncodeError(c.id, jsonrpc.InternalError("server_gone", c.gone.Text))) // who is gone needs no answer
+	f.calls.tell()
+}
+
+// finish has what the editor is told written.
+func (f *Front) finish() {
+	f.out.Close()
+	select {
+	case <-f.out.Done():
+	case <-time.After(drainTime):
+	}
+}

@@ -1,0 +1,254 @@
+package keep
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/serve"
+)
+
+// line is a connection in memory.
+type line struct {
+	toServer, toFront chan string
+	ended             chan struct{}
+	end               func()
+}
+
+func newLine() *line {
+	l := &line{toServer: make(chan string), toFront: make(chan string), ended: make(chan struct{})}
+	l.end = sync.OnceFunc(func() { close(l.ended) })
+	return l
+}
+
+var errCut = errors.New("the line was cut")
+
+func (l *line) Read(ctx context.Context) ([]byte, error) {
+	select {
+	case m := <-l.toFront:
+		return []byte(m), nil
+	case <-l.ended:
+		return nil, errCut
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *line) Write(ctx context.Context, message []byte) error {
+	select {
+	case l.toServer <- string(message):
+		return nil
+	case <-l.ended:
+		return errCut
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *line) Close() error { l.end(); return nil }
+
+// stage is a front between an editor and a server in memory.
+type stage struct {
+	*testing.T
+	server *line
+	editor *io.PipeWriter // what it says
+	told   *bufio.Reader
+	out    *io.PipeReader
+	front  *Front
+	leave  context.CancelCauseFunc
+	ended  chan error
+}
+
+// onStage runs a front. Connecting to the server fails with an error that is not nil.
+func onStage(t *testing.T, noServer error, play func(s *stage)) {
+	synctest.Test(t, func(t *testing.T) {
+		in, editor := io.Pipe()
+		out, toEditor := io.Pipe()
+		ctx, leave := context.WithCancelCause(t.Context())
+		s := &stage{T: t, server: newLine(), editor: editor, told: bufio.NewReader(out), out: out, leave: leave, ended: make(chan error, 1)}
+		s.front = &Front{
+			Hello: serve.Hello{Program: "/bin/droid-acp", Args: []string{"--mode=spec"}, Env: []string{"A=<b>"}, Directory: "/w"}, In: in, Out: toEditor, Log: zap.NewNop(), max: 100 << 10,
+			Connect: func(context.Context) (Messages, error) { return s.server, noServer },
+		}
+		go func() { s.ended <- s.front.Run(ctx) }()
+		play(s)
+		_ = editor.Close()
+		_ = out.Close()
+		leave(nil)
+		s.server.end()
+	})
+}
+
+func (s *stage) says(line string) {
+	_, err := io.WriteString(s.editor, line+"\n")
+	require.NoError(s, err)
+}
+
+func (s *stage) reads() string {
+	text, err := s.told.ReadString('\n')
+	require.NoError(s, err)
+	return strings.TrimSuffix(text, "\n")
+}
+
+func (s *stage) hello() {
+	require.JSONEq(s, `{"jsonrpc":"2.0","method":"_droid-acp/hello","params":{"program":"/bin/droid-acp","args":["--mode=spec"],"env":["A=<b>"],"directory":"/w"}}`, <-s.server.toServer)
+}
+
+// What both say passes byte for byte, after the hello.
+func TestFront(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		for _, text := range []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{ "x":"\u00e9é" }}`, `{"id":"1","jsonrpc":"2.0","result":null}`, `no JSON`, `[]`} {
+			s.says(text + "\r")
+			require.Equal(s, text, <-s.server.toServer)
+		}
+		s.says("")
+		for _, text := range []string{`{"jsonrpc":"2.0","method":"session/update","params":{"text":" <\u003c> "}}`, `{"jsonrpc":"2.0","id":1,"result":{}}`} {
+			s.server.toFront <- text
+			require.Equal(s, text, s.reads())
+		}
+		require.NoError(s, s.editor.Close())
+		require.NoError(s, <-s.ended, "the editor has gone")
+		<-s.server.ended
+	})
+}
+
+// When the server goes, what waits gets the reason, and what comes then.
+func TestServerGoes(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		for _, id := range []string{"1", "2", `"1"`, "2"} {
+			s.says(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"m"}`, id))
+			<-s.server.toServer
+		}
+		for _, id := range []string{"1", "2"} {
+			s.server.toFront <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":null}`, id)
+			s.reads()
+		}
+		s.server.end()
+		lost := map[string]bool{}
+		for range 2 {
+			lost[s.readsGone("The server that keeps this session has gone (the line was cut), and with it the turn that ran")] = true
+		}
+		require.Equal(s, map[string]bool{"2": true, `"1"`: true}, lost)
+		require.ErrorAs(s, <-s.ended, new(*GoneError))
+	})
+}
+
+// readsGone reads an error response and returns its id.
+func (s *stage) readsGone(words string) string {
+	var answer struct {
+		ID    json.RawMessage `json:"id"`
+		Error struct {
+			Code    int               `json:"code"`
+			Message string            `json:"message"`
+			Data    map[string]string `json:"data"`
+		} `json:"error"`
+	}
+	require.NoError(s, json.Unmarshal([]byte(s.reads()), &answer))
+	require.Equal(s, -32603, answer.Error.Code)
+	require.Equal(s, "server_gone", answer.Error.Data["kind"])
+	require.Contains(s, answer.Error.Message, words)
+	return string(answer.ID)
+}
+
+// Where nothing waits, the next request is told, and not waited for without end.
+func TestServerGoesUnnoticed(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		s.server.end()
+		synctest.Wait()
+		s.says(`{"jsonrpc":"2.0","method":"session/cancel"}`)
+		s.says(`{"jsonrpc":"2.0","id":7,"method":"session/prompt"}`)
+		require.Equal(s, "7", s.readsGone("start the agent again and open the session again"))
+		require.Error(s, <-s.ended)
+	})
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		s.server.end()
+		began := time.Now()
+		require.Error(s, <-s.ended)
+		require.Equal(s, tellTime, time.Since(began))
+	})
+	onStage(t, nil, func(s *stage) {
+		s.front.ByHand = true
+		s.hello()
+		s.server.end()
+		began := time.Now()
+		require.Error(s, <-s.ended)
+		require.Zero(s, time.Since(began))
+	})
+}
+
+// Where there is no server, the first request is told why.
+func TestNoServer(t *testing.T) {
+	onStage(t, errors.New("it did not start"), func(s *stage) {
+		s.says(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+		require.Equal(s, "0", s.readsGone("it did not start"))
+		require.EqualError(s, <-s.ended, "it did not start")
+	})
+	onStage(t, context.Canceled, func(s *stage) {
+		s.leave(nil)
+		require.NoError(s, <-s.ended)
+	})
+	onStage(t, nil, func(s *stage) {
+		s.server.end()
+		require.ErrorContains(s, <-s.ended, "the server that keeps sessions has gone: the line was cut")
+	})
+}
+
+// No more is read of the server than a slow editor takes; a signal ends the front all the same.
+func TestSlowEditor(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		sent := 0
+		for message := `"` + strings.Repeat("x", 100<<10) + `"`; ; sent++ {
+			synctest.Wait()
+			select {
+			case s.server.toFront <- message:
+				continue
+			default:
+			}
+			break
+		}
+		require.InDelta(s, 22, sent, 4, "2 MiB and what is being written")
+		for range sent {
+			s.reads()
+		}
+		s.server.toFront <- "{}"
+		require.Equal(s, "{}", s.reads())
+		s.leave(nil)
+		require.NoError(s, <-s.ended)
+	})
+}
+
+// An editor that reads no more has gone.
+func TestEditorReadsNoMore(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		require.NoError(s, s.out.Close())
+		s.server.toFront <- "{}"
+		require.NoError(s, <-s.ended)
+	})
+}
+
+func TestTooLongForTheServer(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		s.says(`{"jsonrpc":"2.0","id":5,"method":"m","params":"` + strings.Repeat("x", 100<<10) + `"}`)
+		answer := s.reads()
+		require.Contains(s, answer, `"id":5`)
+		require.Contains(s, answer, "longer than 256 MiB")
+	})
+}

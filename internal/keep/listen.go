@@ -1,0 +1,180 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/files"
+)
+
+// ErrRuns says that a server listens there already.
+var ErrRuns = errors.New("another server of yours runs already")
+
+const (
+	// lockWait is how long a server that ends, and takes nothing more, is waited for: its agents
+	// may take 25 s to end.
+	lockWait = 30 * time.Second
+	// pause is the time between two looks.
+	pause = 20 * time.Millisecond
+	// dialTime is how long a connection may take.
+	dialTime = 2 * time.Second
+)
+
+// Listener takes connections of processes of the same user.
+type Listener struct {
+	*net.UnixListener
+	path string
+	lock *os.File
+	log  *zap.Logger
+}
+
+// Listen begins to listen on a Unix socket, whose directory is private to the user. There is one
+// server for a path: with ErrRuns another one takes connections. A server that is ending is waited
+// for.
+func Listen(ctx context.Context, path string, log *zap.Logger) (*Listener, error) {
+	if _, err := checkLength(path); err != nil {
+		return nil, err
+	}
+	if err := makePrivate(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	lock, err := takeLock(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	l, err := listen(ctx, path)
+	if err != nil {
+		files.Unlock(lock, lockOf(path))
+		return nil, err
+	}
+	return &Listener{UnixListener: l, path: path, lock: lock, log: log}, nil
+}
+
+func lockOf(path string) string { return path + ".lock" }
+
+// takeLock takes the lock that a server has as long as it lives.
+func takeLock(ctx context.Context, path string) (*os.File, error) {
+	for until := time.Now().Add(lockWait); ; {
+		lock, err := files.Locks{}.Take(lockOf(path))
+		switch {
+		case err == nil:
+			return lock, nil
+		case !errors.Is(err, files.ErrHeld):
+			if lock != nil {
+				_ = lock.Close() // it is not locked
+			}
+			return nil, fmt.Errorf("the server's lock %s cannot be taken: %w; set $XDG_RUNTIME_DIR to a directory of yours on a local disk", lockOf(path), err)
+		case takes(ctx, path):
+			return nil, ErrRuns
+		case !time.Now().Before(until):
+			return nil, fmt.Errorf("a server that has %s locked neither takes connections nor ends; end it, then try again", lockOf(path))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// takes reports whether somebody takes connections there.
+func takes(ctx context.Context, path string) bool {
+	conn, err := dial(ctx, path)
+	if err == nil {
+		_ = conn.Close() // nothing was said
+	}
+	return err == nil
+}
+
+// listen takes the place of the socket that a killed server left. The caller has the lock.
+func listen(ctx context.Context, path string) (*net.UnixListener, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case info.Mode().Type() != fs.ModeSocket && info.Mode().Type() != fs.ModeIrregular: // the latter is Windows'
+		return nil, fmt.Errorf("%s is no socket; remove it, or listen elsewhere", path)
+	case takes(ctx, path):
+		return nil, fmt.Errorf("another program listens on %s; end it, or listen elsewhere", path)
+	default:
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("the socket of a server that was killed cannot be removed: %w", err)
+		}
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close() // nobody is connected
+		return nil, err
+	}
+	return l, nil
+}
+
+// Accept returns the next connection of a process of the same user. Others are closed.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		if err := checkPeer(conn); err != nil {
+			l.log.Warn("a connection was refused", zap.Error(err))
+			_ = conn.Close() // nothing was said
+			continue
+		}
+		return conn, nil
+	}
+}
+
+// Release lets another server listen, once this one has closed the listener and ended all it had.
+func (l *Listener) Release() { files.Unlock(l.lock, lockOf(l.path)) }
+
+// checkPeer refuses a process of another user.
+func checkPeer(conn *net.UnixConn) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var peer int
+	var failed error
+	if err := raw.Control(func(fd uintptr) { peer, failed = peerOf(int(fd)) }); err != nil {
+		return err
+	}
+	switch {
+	case failed != nil:
+		return fmt.Errorf("it is not known who is at the other end: %w", failed)
+	case peer != os.Geteuid():
+		return fmt.Errorf("the process at the other end is of user %d, and this one of %d", peer, os.Geteuid())
+	}
+	return nil
+}
+
+// awaitRelease waits until a server that ends has let its lock go, which it does at its very end.
+func awaitRelease(ctx context.Context, path string) error {
+	for {
+		lock, err := files.Locks{}.Take(lockOf(path))
+		if err == nil {
+			files.Unlock(lock, lockOf(path))
+			return nil
+		}
+		if !errors.Is(err, files.ErrHeld) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the server has ended what it ran, and does not end itself: %w", context.Cause(ctx))
+		case <-time.After(pause):
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package keep
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/child"
+	"droid-acp/internal/serve"
+)
+
+// envPlay makes this test program something else: "server", "broken", "stranger". Its argument is
+// the path of a socket.
+const envPlay = "DROID_ACP_TEST_KEEP"
+
+// patience bounds what must happen.
+const patience = 20 * time.Second
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(envPlay) {
+	case "server":
+		os.Exit(playServer(os.Args[1]))
+	case "broken":
+		fmt.Fprintln(os.Stderr, "this server is broken")
+		os.Exit(3)
+	case "stranger":
+		playStranger(os.Args[1], os.Args[2])
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// playServer is a server without agents that answers the commands until one stops it.
+func playServer(path string) int {
+	l, err := Listen(context.Background(), path, zap.NewNop())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	s := newPlain(l)
+	<-s.stopped
+	s.close()
+	return 0
+}
+
+// plain is a server of a hub that says what it was asked.
+type plain struct {
+	*http.Server
+	listener *Listener
+	stopped  chan struct{}
+	served   chan struct{}
+	ended    []string
+}
+
+func newPlain(l *Listener) *plain {
+	p := &plain{Server: new(http.Server), listener: l, stopped: make(chan struct{}), served: make(chan struct{})}
+	p.Handler = Admin(p, func() { close(p.stopped) })
+	go func() {
+		defer close(p.served)
+		_ = p.Serve(l) // until it is closed
+	}()
+	return p
+}
+
+// close ends it as a server is to end.
+func (p *plain) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_ = p.Shutdown(ctx)
+	<-p.served
+	p.listener.Release()
+}
+
+func (p *plain) Status() serve.Status {
+	return serve.Status{Version: "1", Process: os.Getpid(), Sessions: []serve.SessionInfo{{ID: "abc"}}}
+}
+
+func (p *plain) End(_ context.Context, session string) error {
+	if session != "abc" {
+		return fmt.Errorf("no session %s is open here", session)
+	}
+	p.ended = append(p.ended, session)
+	return nil
+}
+
+// socketPath is the path of a socket in a short directory.
+func socketPath(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "keep")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, "droid-acp", socketName)
+}
+
+// starter starts this test program as something.
+func starter(t testing.TB, play, path string) *Starter {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	var mu sync.Mutex
+	var all []*child.Detached
+	t.Cleanup(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, d := range all {
+			awaitExit(t, d, path)
+		}
+	})
+	return &Starter{
+		began: func(d *child.Detached) {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, d)
+		},
+		Program: self, Args: []string{path}, Env: append(os.Environ(), envPlay+"="+play, "GORACE=atexit_sleep_ms=0"), Log: filepath.Join(t.TempDir(), "logs", "serve.log"),
+	}
+}
+
+// awaitExit waits for a server, and stops it where it is one: one that was started beside another
+// may listen when that has ended.
+func awaitExit(t testing.TB, d *child.Detached, path string) {
+	for until := time.Now().Add(patience); ; {
+		select {
+		case <-d.Exited():
+			return
+		case <-time.After(pause):
+		}
+		_ = NewClient(path).Stop(context.Background()) // where it listens already
+		require.True(t, time.Now().Before(until), "a server does not end")
+	}
+}
+
+func listenAt(t testing.TB, path string) *Listener {
+	t.Helper()
+	l, err := Listen(t.Context(), path, zap.NewNop())
+	require.NoError(t, err)
+	return l
+}
+
+func closeListener(l *Listener) {
+	_ = l.Close()
+	l.Release()
+}
+
+func isClosed(conn net.Conn) bool {
+	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	_, err := conn.Read(make([]byte, 1))
+	return err != nil && !os.IsTimeout(err)
+}

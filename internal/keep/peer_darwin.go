@@ -1,0 +1,12 @@
+package keep
+
+import "golang.org/x/sys/unix"
+
+// peerOf is the user id of the process at the other end of a Unix socket (unix(4), LOCAL_PEERCRED).
+func peerOf(fd int) (int, error) {
+	peer, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+	if err != nil {
+		return 0, err
+	}
+	return int(peer.Uid), nil
+}

@@ -1,0 +1,71 @@
+// Package keep connects what an editor starts with the server that keeps agents alive while
+// editors come and go: where its socket lies and who may use it, how it is started, the front that
+// stands between an editor and the server, and what the commands ask of the server. It knows
+// lines, requests and their answers; nothing of droid or of sessions.
+package keep
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// socketName is the file's name of the socket.
+const socketName = "serve.sock"
+
+// Place is where the socket of a user's server lies: in the directory for what runs
+// ($XDG_RUNTIME_DIR) where that is set and is the user's, else in the directory state, which is this
+// program's own. An empty state is none.
+func Place(runtimeDir, state string) (string, error) {
+	if filepath.IsAbs(runtimeDir) && runtime.GOOS != "windows" {
+		if info, err := os.Stat(runtimeDir); err == nil && info.IsDir() && isOurs(info) {
+			return checkLength(filepath.Join(runtimeDir, "droid-acp", socketName))
+		}
+	}
+	if state == "" {
+		return "", fmt.Errorf("there is no directory for the server's socket: neither $XDG_RUNTIME_DIR nor $HOME is set; set one of them")
+	}
+	return checkLength(filepath.Join(state, "run", socketName))
+}
+
+// maxPath is how long the path of a socket may be, in bytes: sun_path has 108 on Linux and Windows
+// and 104 on macOS, with the zero at its end.
+func maxPath(goos string) int {
+	if goos == "darwin" {
+		return 103
+	}
+	return 107
+}
+
+func checkLength(path string) (string, error) {
+	if most := maxPath(runtime.GOOS); len(path) > most {
+		return "", fmt.Errorf("the path of the server's socket is too long: %s has %d bytes, and the system takes %d; set $XDG_RUNTIME_DIR to a directory of yours with a shorter path",
+			path, len(path), most)
+	}
+	return path, nil
+}
+
+// makePrivate makes the directory of the socket, and checks it.
+func makePrivate(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("there is no directory for the server's socket: %w", err)
+	}
+	return checkPrivate(dir)
+}
+
+// checkPrivate refuses a directory in which somebody else could put a socket, or reach ours.
+func checkPrivate(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is no directory, so the server's socket cannot lie in it; remove it", dir)
+	case !isOurs(info):
+		return fmt.Errorf("%s belongs to another user, who could read what is said over a socket in it; remove it, or set $XDG_RUNTIME_DIR to a directory of yours", dir)
+	case isOpen(info):
+		return fmt.Errorf("%s is open for other users, who could reach a socket in it; close it: chmod 700 %[1]s", dir)
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package keep
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"droid-acp/internal/serve"
+	"droid-acp/internal/visible"
+)
+
+const (
+	shortID  = 8  // characters of a session's id that are shown, where no other begins with them
+	maxTitle = 60 // characters of a title or a question that are shown
+)
+
+// Table shows what a server runs. home is shown as "~".
+func Table(w io.Writer, s serve.Status, home string, now time.Time) error {
+	if len(s.Sessions) == 0 {
+		_, err := fmt.Fprintf(w, "The server runs (process %d) and has no sessions.\n", s.Process)
+		return err
+	}
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(columns, "SESSION\tSTATE\tWHO IS THERE\tDIRECTORY\tTITLE")
+	for _, session := range s.Sessions {
+		who := "nobody"
+		if len(session.Clients) > 0 {
+			who = strings.Join(session.Clients, ", ")
+		}
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", cell(short(s, session.ID)), cell(stateOf(session, now)), cell(who),
+			cell(tilde(session.Directory, home)), cell(cut(session.Title)))
+	}
+	return columns.Flush()
+}
+
+// cell is a text that neither steers the terminal nor makes columns.
+func cell(text string) string { return strings.ReplaceAll(visible.Line(text), "\t", " ") }
+
+// stateOf is what a session does, and for how long.
+func stateOf(s serve.SessionInfo, now time.Time) string {
+	text := s.State + " " + roughly(now.Sub(s.Since))
+	if s.Question != "" {
+		text += ": " + cut(s.Question)
+	}
+	return text
+}
+
+// roughly is a time in its largest unit.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+func cut(text string) string {
+	if letters := []rune(text); len(letters) > maxTitle {
+		return string(letters[:maxTitle-1]) + "…"
+	}
+	return text
+}
+
+// tilde puts "~" in the place of the home directory.
+func tilde(path, home string) string {
+	rest, below := strings.CutPrefix(path, home)
+	if home == "" || !below || rest != "" && rest[0] != filepath.Separator {
+		return path
+	}
+	return "~" + rest
+}

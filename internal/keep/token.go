@@ -1,0 +1,72 @@
+package keep
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"droid-acp/internal/files"
+)
+
+const (
+	tokenSize = 32  // bytes of a new token
+	minToken  = 32  // characters of one that was there
+	maxToken  = 512 // bytes of its file
+)
+
+// Token is the word that clients over TCP must know: that of a file which only the user can read.
+// Where there is no file, one is made with a new token.
+func Token(path string) (string, error) {
+	text, err := files.Read(path, maxToken)
+	if errors.Is(err, fs.ErrNotExist) {
+		return newToken(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the token cannot be read: %w", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("the token cannot be read: %w", err)
+	}
+	if !isOurs(info) || isOpen(info) {
+		return "", fmt.Errorf("others can read or write the token in %s; use another file, or remove this one so that a new token is made", path)
+	}
+	token := strings.TrimSpace(string(text))
+	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s has no token: it must be one word of at least %d letters and digits; remove the file, so that one is made", path, minToken)
+	}
+	return token, nil
+}
+
+func newToken(path string) (string, error) {
+	random := make([]byte, tokenSize)
+	_, _ = rand.Read(random) // never fails
+	token := hex.EncodeToString(random)
+	if err := files.Write(path, []byte(token+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("no token can be made in %s: %w", filepath.Dir(path), err)
+	}
+	return token, nil
+}
+
+// CheckAddress refuses to listen without TLS where other machines could listen in. It reports
+// whether the address is one of this machine alone.
+func CheckAddress(address string, encrypted bool) (loopback bool, err error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false, fmt.Errorf("%q is no address to listen on: %w; write it as 127.0.0.1:7777", address, err)
+	}
+	loopback = host == "localhost"
+	if ip := net.ParseIP(host); ip != nil {
+		loopback = ip.IsLoopback()
+	}
+	if !loopback && !encrypted {
+		return false, fmt.Errorf("other machines can reach %s, so it needs TLS: give --tls-cert and --tls-key, or listen on 127.0.0.1", address)
+	}
+	return loopback, nil
+}
