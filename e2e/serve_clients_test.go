@@ -4,14 +4,13 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,125 +18,69 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/modelserver"
-	"droid-acp/internal/rawjson"
-	serving "droid-acp/internal/serve"
 	"droid-acp/internal/transport"
 )
 
-// remote is a server of the remote transport, which has one agent for each connection.
-type remote struct {
-	url, token string
-	wire       recording
-}
+// remote is a droid-acp serve that listens on a loopback address.
+type remote struct{ url, token string }
 
-// startRemote serves a home's agents on a loopback address, to pages of the origins, too.
+// startRemote serves a home's agents, to pages of the origins, too. An agent whose client
+// has left ends within a second.
 func startRemote(t *testing.T, h home, origins ...string) remote {
 	t.Helper()
-	wire, env, agent := newRecording(t)
-	var children sync.WaitGroup
-	handler := transport.New(transport.Options{
-		Token: "remote-token", Origins: origins, Hosts: []string{"127.0.0.1"},
-		Join: func(out serving.Outlet, _ serving.ClientOptions) transport.Receiver {
-			cmd := exec.Command(agent, "--droid", h.droid)
-			cmd.Dir, cmd.Env = h.work, slices.Concat(h.env, env)
-			return startChild(cmd, out, &children)
-		},
+	address, file := freeAddress(t), filepath.Join(t.TempDir(), "token")
+	args := []string{"serve", "--listen", address, "--token-file", file, "--keep-idle", "1s", "--droid", h.droid}
+	for _, origin := range origins {
+		args = append(args, "--origin", origin)
+	}
+	cmd := exec.Command(programs.Agent, args...)
+	cmd.Dir, cmd.Env = h.work, h.env
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	cmd.WaitDelay = leavingLimit // for what its agents have open
+	require.NoError(t, cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // how it ended is in ProcessState
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		<-ended
+		if t.Failed() {
+			t.Logf("the server said:\n%s", said.String())
+		}
 	})
+	for deadline := time.Now().Add(leavingLimit); ; time.Sleep(10 * time.Millisecond) {
+		if c, err := net.Dial("tcp", address); err == nil {
+			require.NoError(t, c.Close())
+			break
+		}
+		require.True(t, time.Now().Before(deadline), "the server does not listen")
+	}
+	token, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return remote{url: "http://" + address + transport.Path, token: strings.TrimSpace(string(token))}
+}
+
+// freeAddress is one that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := transport.Server(handler, nil)
-	children.Go(func() { _ = server.Serve(listener) }) // until it is closed
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		handler.Close(ctx)
-		_ = server.Close()
-		children.Wait()
-	})
-	return remote{url: "http://" + listener.Addr().String() + transport.Path, token: "remote-token", wire: wire}
+	defer listener.Close()
+	return listener.Addr().String()
 }
-
-// childAgent is the agent of one connection.
-type childAgent struct {
-	out   serving.Outlet
-	stdin io.WriteCloser
-
-	mu       sync.Mutex
-	sessions map[string]string // of the client's requests, by their ids
-}
-
-func startChild(cmd *exec.Cmd, out serving.Outlet, children *sync.WaitGroup) transport.Receiver {
-	c := &childAgent{out: out, sessions: make(map[string]string)}
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		c.stdin, err = cmd.StdinPipe()
-	}
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		panic(err) // net/http shows it, and the client fails
-	}
-	children.Go(func() {
-		lines := jsonrpc.NewLines(stdout, 64<<20, func([]byte) {})
-		for {
-			line, err := lines.Next()
-			if err != nil {
-				break
-			}
-			line = bytes.Clone(line)
-			out.Send(line, c.sessionOf(line))
-		}
-		_ = cmd.Wait() // the client sees how it ended
-		out.Close("the agent has ended")
-	})
-	return c
-}
-
-func (c *childAgent) sessionOf(line []byte) string {
-	head, _ := jsonrpc.ReadHead(line)
-	if head.Method != "" {
-		return sessionIn(line, head)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sessions[jsonrpc.IDKey(head.ID)]
-}
-
-func sessionIn(line []byte, head jsonrpc.Head) string {
-	if head.Params == 0 {
-		return ""
-	}
-	fields, _ := rawjson.Fields(line[head.Params:rawjson.SkipValue(line, head.Params)])
-	for name, value, more := fields.Next(); more; name, value, more = fields.Next() {
-		if string(name) == "sessionId" {
-			return rawjson.Unquote(value)
-		}
-	}
-	return ""
-}
-
-func (c *childAgent) Receive(message []byte) {
-	head, _ := jsonrpc.ReadHead(message)
-	if session := sessionIn(message, head); head.IsRequest() && session != "" {
-		c.mu.Lock()
-		c.sessions[jsonrpc.IDKey(head.ID)] = session
-		c.mu.Unlock()
-	}
-	_, _ = c.stdin.Write(append(bytes.Clone(message), '\n')) // one that has ended closes the connection
-}
-
-func (c *childAgent) Gone() { _ = c.stdin.Close() }
 
 func (r remote) client(t *testing.T, h home, kind string) *libraryClient {
 	t.Helper()
-	return startClientOn(t, h, r.wire, nil, append(nodeClient("remote.mjs"), kind, r.url, r.token))
+	return startClientOn(t, h, recording{}, nil, append(nodeClient("remote.mjs"), kind, r.url, r.token))
 }
 
 func TestClientTypeScriptWebSocket(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h = h.keeps(t)
 		r := startRemote(t, h)
 		stepsOf(t, model, h, func() *libraryClient { return r.client(t, h, "websocket") })
 	})
@@ -145,6 +88,7 @@ func TestClientTypeScriptWebSocket(t *testing.T) {
 
 func TestClientTypeScriptHTTP(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h = h.keeps(t)
 		r := startRemote(t, h)
 		stepsOf(t, model, h, func() *libraryClient { return r.client(t, h, "http") })
 	})
@@ -161,6 +105,7 @@ func TestPageInABrowser(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("remember", modelserver.Step{Text: longText()})
 		page, other := startPages(t), startPages(t)
+		h = h.keeps(t)
 		r := startRemote(t, h, page.origin)
 		told := page.visit(t, browser, r, h)
 		require.Contains(t, told, "acp end_turn: ")
