@@ -49,6 +49,8 @@ func pretended() func() error {
 		return playRelay
 	case os.Getenv(sourceEnv) != "":
 		return playSource
+	case os.Getenv(bulkEnv) != "":
+		return playBulk
 	}
 	return nil
 }
@@ -222,11 +224,14 @@ func (s *speaker) cpu() (sum time.Duration) {
 }
 
 // memory is what the process holds at present, in kB.
-func (s *speaker) memory() (kB float64) {
+func (s *speaker) memory() (kB float64) { return s.status("VmRSS") }
+
+// status is a field of the process's status, in kB (proc(5)): VmRSS for what it holds, VmHWM for the most it ever held.
+func (s *speaker) status(field string) (kB float64) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	require.NoError(s.b, err)
 	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
 			_, _ = fmt.Sscan(rest, &kB)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/rawjson"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/usage"
 	"droid-acp/internal/wire"
@@ -60,12 +61,13 @@ func (p *userPrompt) kind() turns.Kind {
 // prompt is session/prompt. The prompts of one session run one after the other.
 func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
-		SessionID string          `json:"sessionId"`
-		Prompt    json.RawMessage `json:"prompt"`
+		SessionID string        `json:"sessionId"`
+		Prompt    rawjson.Value `json:"prompt"`
 	}
 	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
+	c.Params, _ = json.Marshal(map[string]string{"sessionId": params.SessionID}) // the turn outlives its images; a text always encodes
 	s, place, err := a.reach(c, params.SessionID)
 	if err != nil && err.Code == problem.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
@@ -73,7 +75,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.readPrompt(c.Context, s, params.SessionID, params.Prompt)
+	p, err := a.readPrompt(c.Context, s, params.SessionID, json.RawMessage(params.Prompt))
 	if err != nil {
 		place.Leave()
 		return nil, err

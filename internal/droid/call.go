@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/memory"
 )
 
 // Methods that we call on droid (all versions observed).
@@ -69,6 +70,9 @@ func (c *Client) callID(ctx context.Context, id, method string, params, result a
 		if err = json.Unmarshal(raw, result); err != nil {
 			err = fmt.Errorf("decoding the result: %w", err)
 		}
+		size := len(raw)
+		raw = nil
+		memory.Passed(size) // the result has what it needs
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", stream.KindOf(method), err)

@@ -64,6 +64,8 @@ type Client struct {
 	reads   atomic.Int64                // read calls begun and ended: odd while in one
 	lastID  atomic.Int64
 
+	skills skillList
+
 	noMessages atomic.Int64 // lines that are no JSON-RPC message, or longer than 256 MiB
 	dropped    atomic.Int64 // events that nobody read while closing
 

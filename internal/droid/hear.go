@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/memory"
 	"droid-acp/internal/sessionid"
 )
 
@@ -55,6 +56,9 @@ func (c *Client) read(longest int) {
 		case len(data) > 0 && !l.goesOn(data):
 			c.say(&l)
 			c.handle(&l, data, lines.Owned())
+			size := len(data)
+			data = nil
+			memory.Passed(size) // the event has what it needs
 		}
 		if !lines.Waiting() {
 			c.say(&l)

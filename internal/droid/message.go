@@ -10,8 +10,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"unicode/utf8"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/memory"
 )
 
 // apiVersion is the factoryApiVersion that every message must carry; droid
@@ -53,7 +56,63 @@ func encodeRequest(id, method string, params any) ([]byte, error) {
 	if params == nil {
 		params = struct{}{}
 	}
+	if m, ok := params.(userMessage); ok {
+		return m.encodeRequest(id, method)
+	}
 	return encodeLine(request{"2.0", stream.TypeRequest, apiVersion, id, method, params})
+}
+
+// userMessage is the params of a user message.
+type userMessage struct {
+	Text      string         `json:"text"`
+	Images    []stream.Image `json:"images,omitempty"`
+	Files     []stream.File  `json:"files,omitempty"`
+	MessageID string         `json:"messageId,omitempty"`
+}
+
+// encodeRequest returns the line of the request that sends m. The data of images and documents is megabytes, of
+// which encoding/json would make several copies: the line is encoded without them, and they are put where they belong.
+func (m userMessage) encodeRequest(id, method string) ([]byte, error) {
+	m.Images, m.Files = slices.Clone(m.Images), slices.Clone(m.Files)
+	var apart []string // in the order of the line
+	take := func(data *string) {
+		if isPlain(*data) {
+			apart, *data = append(apart, *data), ""
+		}
+	}
+	for i := range m.Images {
+		take(&m.Images[i].Data)
+	}
+	for i := range m.Files {
+		take(&m.Files[i].Data)
+	}
+	line, err := encodeLine(request{"2.0", stream.TypeRequest, apiVersion, id, method, m})
+	if err != nil {
+		return nil, err
+	}
+	size := len(line)
+	for _, data := range apart {
+		size += len(data)
+	}
+	memory.Passed(size) // the line that the data came with is needed no more
+	whole := make([]byte, 0, size)
+	for _, data := range apart {
+		const begins = `"data":"` // no text has that: its quotes are escaped
+		at := bytes.Index(line, []byte(begins+`"`)) + len(begins)
+		whole = append(append(whole, line[:at]...), data...)
+		line = line[at:]
+	}
+	return append(whole, line...), nil
+}
+
+// isPlain reports whether a JSON string may have the text as it is.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // encodeResult returns the line that answers a request of droid.

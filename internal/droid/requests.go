@@ -151,13 +151,7 @@ func (c *Client) AddUserMessage(ctx context.Context, m stream.UserMessage) error
 	if m.RequestID == "" {
 		m.RequestID = c.newID()
 	}
-	params := struct {
-		Text      string         `json:"text"`
-		Images    []stream.Image `json:"images,omitempty"`
-		Files     []stream.File  `json:"files,omitempty"`
-		MessageID string         `json:"messageId,omitempty"`
-	}{m.Text, m.Images, m.Files, m.MessageID}
-	return c.callID(ctx, m.RequestID, methodAddUserMessage, params, nil)
+	return c.callID(ctx, m.RequestID, methodAddUserMessage, userMessage{m.Text, m.Images, m.Files, m.MessageID}, nil)
 }
 
 // Interrupt asks droid to end the running turn; its end shows in Events. It is

@@ -18,6 +18,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -176,6 +177,9 @@ func (c *Conn) read() {
 	for {
 		long = new(Outline)
 		line, err := lines.Next()
+		if !lines.Owned() {
+			line = bytes.Clone(line) // what is heard keeps parts of it
+		}
 		var tooLong *TooLongError
 		switch {
 		case err == nil:
@@ -214,7 +218,7 @@ func (c *Conn) arriveAll(items []item) bool {
 // nothing more takes effect. A cancelled request is told at once.
 func (c *Conn) arrive(it item) bool {
 	if it.Method == methodCancelRequest && it.ID == nil {
-		c.cancelRequest(it.Params)
+		c.cancelRequest(json.RawMessage(it.Params))
 		return true
 	}
 	if it.Method != "" {
@@ -237,7 +241,7 @@ func (c *Conn) arrive(it item) bool {
 }
 
 func (c *Conn) newCall(f frame) *Call {
-	call := &Call{Context: c.ctx, Method: f.Method, Params: f.Params, conn: c}
+	call := &Call{Context: c.ctx, Method: f.Method, Params: json.RawMessage(f.Params), conn: c}
 	if f.ID != nil {
 		call.Response = &Response{conn: c, id: f.ID, key: IDKey(f.ID)}
 		call.Context, call.Response.cancel = context.WithCancel(c.ctx)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"droid-acp/internal/memory"
 )
 
 const (
@@ -57,6 +59,7 @@ func (l *Lines) Next() ([]byte, error) {
 		return nil, &TooLongError{line.size}
 	}
 	text := trimEnd(line.join())
+	memory.Passed(len(text))
 	if len(text) > l.max { // its end was all that it had too much, but for a little
 		l.skipped(text)
 		return nil, &TooLongError{line.size}

@@ -3,7 +3,10 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
+
+	"droid-acp/internal/rawjson"
 )
 
 // frame is the outline of a JSON-RPC message. Its members must have the types of the
@@ -12,19 +15,21 @@ type frame struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Method  string          `json:"method"`
-	Params  json.RawMessage `json:"params"`
-	Result  json.RawMessage `json:"result"`
+	Params  rawjson.Value   `json:"params"` // a part of the line
+	Result  rawjson.Value   `json:"result"` // the same
 	Error   *Error          `json:"error"`
 }
 
 // decode reads a message, or says why it is none.
 func (f *frame) decode(line []byte) *Error {
+	err := json.Unmarshal(line, f)
+	var syntax *json.SyntaxError
 	switch {
-	case !json.Valid(line):
+	case errors.As(err, &syntax):
 		return notJSON()
 	case line[0] == '[':
 		return malformed("ACP has no batches; send each message on a line of its own")
-	case line[0] != '{' || json.Unmarshal(line, f) != nil:
+	case line[0] != '{' || err != nil:
 		return malformed("the line is not a JSON-RPC message")
 	}
 	return f.check()

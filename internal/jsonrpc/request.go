@@ -82,7 +82,7 @@ func (c *Conn) answered(f frame) {
 	case f.Error != nil:
 		c.finish(p, nil, f.Error)
 	default:
-		c.finish(p, f.Result, nil)
+		c.finish(p, json.RawMessage(f.Result), nil)
 	}
 }
 

@@ -18,6 +18,18 @@ func Release() {
 	}
 }
 
+// muchAtOnce is the size of a line, in bytes, behind which a collection is worth its time: reading it has left as
+// much behind, and the next steps take as much again.
+const muchAtOnce = 4 << 20
+
+// Passed gives back what is left of the reading of so many bytes, where that is much. Without it a process that holds
+// little would grow to several times of what passes through it.
+func Passed(size int) {
+	if size >= muchAtOnce {
+		debug.FreeOSMemory()
+	}
+}
+
 // heap is how many bytes the heap has from the system.
 func heap() (sum uint64) {
 	samples := []metrics.Sample{

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // maxContent bounds one image or embedded resource, decoded, in bytes. The line of
@@ -33,21 +34,43 @@ var imageSignatures = []struct {
 // imageType is the true type of image data, or what is wrong with it. The data
 // decides, because providers refuse images of another type than declared.
 func imageType(declared, data string) (mimeType, problem string) {
-	image, err := base64.StdEncoding.DecodeString(data)
+	begin, size, ok := decoded(data)
 	switch {
 	case data == "":
 		return "", "the image has no data; send a resource_link so that droid can open the file itself"
-	case err != nil:
+	case !ok:
 		return "", "the image's data is not base64"
-	case len(image) > maxContent:
-		return "", tooLarge("the image", len(image))
+	case size > maxContent:
+		return "", tooLarge("the image", size)
 	}
 	for _, s := range imageSignatures {
-		if s.matches(image) {
+		if s.matches(begin) {
 			return s.mimeType, ""
 		}
 	}
 	return "", "the image is declared as " + strconv.Quote(declared) + ", but its data is no png, jpeg, gif or webp image"
+}
+
+// decoded tells how the data that base64 stands for begins, and its size in bytes; ok is whether it is base64. It
+// holds a piece of the data at a time.
+func decoded(data string) (begin []byte, size int, ok bool) {
+	const piece = 4 << 10                  // a multiple of 4
+	if strings.ContainsAny(data, "\r\n") { // which may stand anywhere
+		all, err := base64.StdEncoding.DecodeString(data)
+		return all[:min(piece, len(all))], len(all), err == nil
+	}
+	begin, err := base64.StdEncoding.DecodeString(data[:min(piece, len(data))])
+	size, buf := len(begin), make([]byte, piece)
+	for rest := data[min(piece, len(data)):]; err == nil && rest != ""; {
+		if size%3 != 0 { // there was padding, which ends the data
+			return nil, 0, false
+		}
+		n := min(piece, len(rest))
+		var read int
+		read, err = base64.StdEncoding.Decode(buf, []byte(rest[:n]))
+		size, rest = size+read, rest[n:]
+	}
+	return begin, size, err == nil
 }
 
 func tooLarge(what string, size int) string {

@@ -5,11 +5,26 @@ package rawjson
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
+
+// Value is a value as it stands in what is decoded, and a part of it: where json.RawMessage copies, a message of
+// megabytes would be held once more for each level. It holds with json.Unmarshal alone, whose input must not
+// change while the value is in use.
+type Value []byte
+
+// UnmarshalJSON keeps the value.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	*v = data
+	return nil
+}
+
+// MarshalJSON writes the value.
+func (v Value) MarshalJSON() ([]byte, error) { return json.RawMessage(v).MarshalJSON() }
 
 // Scanner walks the fields of one object.
 //

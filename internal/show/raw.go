@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"droid-acp/internal/rawjson"
 )
 
 const (
@@ -21,13 +23,29 @@ func boundedInput(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= maxRaw {
 		return raw
 	}
-	in := json.NewDecoder(bytes.NewReader(raw))
-	in.UseNumber()
-	var value any
-	if in.Decode(&value) != nil {
+	var fields map[string]rawjson.Value
+	if json.Unmarshal(raw, &fields) != nil {
 		return nil
 	}
-	short, err := json.Marshal(shortened(value))
+	for name, value := range fields { // one after the other: a file is in one of them
+		if len(value) <= maxRawText {
+			continue
+		}
+		in := json.NewDecoder(bytes.NewReader(value))
+		in.UseNumber()
+		var long any
+		if rawjson.IsString(value) {
+			long = rawjson.Unquote(value)
+		} else if in.Decode(&long) != nil {
+			return nil
+		}
+		short, err := json.Marshal(shortened(long))
+		if err != nil {
+			return nil
+		}
+		fields[name] = short
+	}
+	short, err := json.Marshal(fields)
 	if err != nil || len(short) > maxRaw {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/rawjson"
 	"droid-acp/internal/visible"
 )
 
@@ -27,7 +28,7 @@ type toolInput struct {
 }
 
 func parseToolInput(raw json.RawMessage) toolInput {
-	var fields map[string]json.RawMessage
+	var fields map[string]rawjson.Value
 	_ = json.Unmarshal(raw, &fields) // input that is no object has no fields
 	text := func(names ...string) string {
 		for _, name := range names {

@@ -23,16 +23,6 @@ type ContentBlock struct {
 	Raw       json.RawMessage
 }
 
-// borrowed is a raw value that shares the memory of the JSON it stands in, where
-// json.RawMessage would copy it.
-type borrowed []byte
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (b *borrowed) UnmarshalJSON(data []byte) error {
-	*b = data
-	return nil
-}
-
 // UnmarshalJSON decodes the block. A block whose known fields have unexpected types
 // is kept with its Type and Raw alone. Blocks may be hundreds of megabytes long, so
 // nothing in them is copied twice.
@@ -43,15 +33,15 @@ func (b *ContentBlock) UnmarshalJSON(data []byte) error {
 	}
 	raw := bytes.Clone(data)
 	var p struct {
-		Type      string   `json:"type"`
-		Text      string   `json:"text"`
-		Thinking  string   `json:"thinking"`
-		ID        string   `json:"id"`
-		Name      string   `json:"name"`
-		Input     borrowed `json:"input"`
-		ToolUseID string   `json:"tool_use_id"`
-		Content   borrowed `json:"content"`
-		IsError   bool     `json:"is_error"`
+		Type      string        `json:"type"`
+		Text      string        `json:"text"`
+		Thinking  string        `json:"thinking"`
+		ID        string        `json:"id"`
+		Name      string        `json:"name"`
+		Input     rawjson.Value `json:"input"`
+		ToolUseID string        `json:"tool_use_id"`
+		Content   rawjson.Value `json:"content"`
+		IsError   bool          `json:"is_error"`
 	}
 	if err := json.Unmarshal(raw, &p); err != nil {
 		var t struct {

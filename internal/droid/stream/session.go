@@ -1,6 +1,10 @@
 package stream
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"droid-acp/internal/rawjson"
+)
 
 // SessionInfo is what droid answers when a session is opened.
 type SessionInfo struct {
@@ -56,8 +60,8 @@ func (s *SessionInfo) UnmarshalJSON(data []byte) error {
 	var r struct {
 		SessionID string `json:"sessionId"`
 		Session   struct {
-			Title    string     `json:"title"`
-			Messages []borrowed `json:"messages"`
+			Title    string          `json:"title"`
+			Messages []rawjson.Value `json:"messages"`
 		} `json:"session"`
 		Settings         Settings   `json:"settings"`
 		AvailableModels  []Model    `json:"availableModels"`
