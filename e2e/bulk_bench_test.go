@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,9 +15,11 @@ import (
 	"droid-acp/internal/fakedroid"
 )
 
-// bulkEnv makes this test binary a scripted droid whose model edits a file of megabytes, and whose sessions have
-// a long history.
-const bulkEnv = "DROID_ACP_E2E_BULK"
+// Variables that make this test binary a scripted droid whose model edits a file of megabytes, or says a word.
+const (
+	bulkEnv    = "DROID_ACP_E2E_BULK"         // the directory of its sessions
+	historyEnv = "DROID_ACP_E2E_BULK_HISTORY" // how many messages the history of each has
+)
 
 // Sizes of what is measured, in bytes, and messages of the history.
 const (
@@ -28,14 +31,18 @@ const (
 
 // playBulk is that droid.
 func playBulk() error {
-	var messages []fakedroid.Fields
+	history, err := strconv.Atoi(os.Getenv(historyEnv))
+	if err != nil {
+		return err
+	}
 	answer := func(params map[string]any) (any, string) {
-		for i := range bulkHistory {
+		messages := []fakedroid.Fields{}
+		for i := range history {
 			role := [2]string{"user", "assistant"}[i%2]
 			messages = append(messages, fakedroid.Fields{"id": fmt.Sprintf("fa4ed801-0000-4000-8000-%012x", i), "role": role,
 				"content": []any{fakedroid.Fields{"type": "text", "text": fmt.Sprintf("message %d %s", i, strings.Repeat("word ", bulkMessage/5))}}})
 		}
-		return fakedroid.Fields{"sessionId": params["sessionId"], "session": fakedroid.Fields{"messages": messages, "title": "Long"}, "cwd": os.TempDir(),
+		return fakedroid.Fields{"sessionId": params["sessionId"], "session": fakedroid.Fields{"messages": messages, "title": "Long"}, "cwd": os.Getenv(bulkEnv),
 			"settings": fakedroid.Fields{"interactionMode": "auto", "autonomyLevel": "off"}, "availableModels": []any{}, "isAgentLoopInProgress": false, "hasOlderMessages": false}, ""
 	}
 	edit := fakedroid.Tool{Name: "Edit", Confirmation: "edit", Impact: "low", Result: "done", Input: fakedroid.Fields{
@@ -46,6 +53,11 @@ func playBulk() error {
 		}
 		return d.Say("", "Seen.")
 	}), fakedroid.WithAnswer("droid.load_session", answer))
+}
+
+// bulk is the environment of that droid.
+func (h home) bulk(history int) []string {
+	return []string{bulkEnv + "=" + h.work, fmt.Sprintf("%s=%d", historyEnv, history), "DROID_ACP_SPARE=none"}
 }
 
 // BenchmarkBulk measures the most memory that the agent has while megabytes go through it, above what it had before, in
@@ -73,7 +85,7 @@ func BenchmarkBulk(b *testing.B) {
 		}},
 		"a history of 5,000 messages": {bulkHistory * bulkMessage, func(s *speaker, _ string) {
 			n := 0
-			s.say(`{"jsonrpc":"2.0","id":10,"method":"session/load","params":{"sessionId":"5ef7d3a8-1111-4222-8333-123456789012","cwd":%q,"mcpServers":[]}}`, os.TempDir())
+			s.say(`{"jsonrpc":"2.0","id":10,"method":"session/load","params":{"sessionId":"5ef7d3a8-1111-4222-8333-123456789012","cwd":%q,"mcpServers":[]}}`, h.work)
 			require.Contains(b, s.until(`"id":10,`, func(line []byte) { n += strings.Count(string(line), "message_chunk") }), `"result"`)
 			require.GreaterOrEqual(b, n, bulkHistory)
 		}},
@@ -81,7 +93,7 @@ func BenchmarkBulk(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			f := figures{}
 			for b.Loop() {
-				s := speakTo(b, h, []string{bulkEnv + "=1", "DROID_ACP_SPARE=none"}, programs.Agent, "--droid", h.droid)
+				s := speakTo(b, h, h.bulk(bulkHistory), programs.Agent, "--droid", h.droid)
 				agentClient.greeted(s)
 				session := agentClient.open(s, h.work)
 				before, cpu := s.status("VmRSS"), s.cpu()
