@@ -68,44 +68,52 @@ func BenchmarkBulk(b *testing.B) {
 	h.droid, err = os.Executable()
 	require.NoError(b, err)
 	image := base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, bulkImage)...))
-	for name, of := range map[string]struct {
+	f := figures{}
+	var t strings.Builder
+	_, _ = fmt.Fprintf(&t, "%s\n\n| scripted droid, median | payload | most memory, above what it had | of the payload | processor time |\n|---|---|---|---|---|\n", tableBegins("bulk"))
+	for _, of := range []struct {
+		name string
 		size int
 		do   func(s *speaker, session string)
 	}{
-		"an image of 5 MiB in a prompt": {len(image), func(s *speaker, session string) {
+		{"an image of 5 MiB in a prompt", len(image), func(s *speaker, session string) {
 			s.say(`{"jsonrpc":"2.0","id":10,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"go"},{"type":"image","mimeType":"image/png","data":"%s"}]}}`, session, image)
 			require.Contains(b, s.until(`"id":10,`, nil), "end_turn")
 		}},
-		"an edit of 6.8 MB that asks": {2 * bulkEdit, func(s *speaker, session string) {
+		{"an edit of 6.8 MB that asks, which droid tells three times", 2 * bulkEdit, func(s *speaker, session string) {
 			s.say(`{"jsonrpc":"2.0","id":10,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"edit"}]}}`, session)
 			_, rest, _ := strings.Cut(s.until(`"session/request_permission"`, nil), `"id":`)
 			id, _, _ := strings.Cut(rest, `,`)
 			s.say(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":"proceed_once"}}}`, id)
 			require.Contains(b, s.until(`"id":10,`, nil), "end_turn")
 		}},
-		"a history of 5,000 messages": {bulkHistory * bulkMessage, func(s *speaker, _ string) {
+		{"a history of 5,000 messages", bulkHistory * bulkMessage, func(s *speaker, _ string) {
 			n := 0
 			s.say(`{"jsonrpc":"2.0","id":10,"method":"session/load","params":{"sessionId":"5ef7d3a8-1111-4222-8333-123456789012","cwd":%q,"mcpServers":[]}}`, h.work)
 			require.Contains(b, s.until(`"id":10,`, func(line []byte) { n += strings.Count(string(line), "message_chunk") }), `"result"`)
 			require.GreaterOrEqual(b, n, bulkHistory)
 		}},
 	} {
-		b.Run(name, func(b *testing.B) {
-			f := figures{}
+		growth, cpuTime := of.name+" growth", of.name+" cpu"
+		b.Run(of.name, func(b *testing.B) {
 			for b.Loop() {
 				s := speakTo(b, h, h.bulk(bulkHistory), programs.Agent, "--droid", h.droid)
 				agentClient.greeted(s)
 				session := agentClient.open(s, h.work)
 				before, cpu := s.status("VmRSS"), s.cpu()
 				of.do(s, session)
-				f.add("growth", s.status("VmHWM")-before)
-				f.addTime("cpu", s.cpu()-cpu)
+				f.add(growth, s.status("VmHWM")-before)
+				f.addTime(cpuTime, s.cpu()-cpu)
 				s.end()
 			}
-			b.ReportMetric(f.at("growth", .5)*1024/float64(of.size), "times-the-payload")
-			b.ReportMetric(f.at("growth", .5)/1024, "MB")
-			b.ReportMetric(f.at("cpu", .5), "agent-cpu-ms")
+			b.ReportMetric(f.at(growth, .5)*1024/float64(of.size), "times-the-payload")
+			b.ReportMetric(f.at(cpuTime, .5), "agent-cpu-ms")
 			b.ReportMetric(0, "ns/op")
 		})
+		_, _ = fmt.Fprintf(&t, "| %s | %.1f MB | %.1f MB | %.1f | %.0f ms |\n", of.name, float64(of.size)/1e6, f.at(growth, .5)*1024/1e6,
+			f.at(growth, .5)*1024/float64(of.size), f.at(cpuTime, .5))
+	}
+	if page := os.Getenv("DROID_ACP_E2E_PERFORMANCE"); page != "" {
+		replaceTable(b, page, tableBegins("bulk"), t.String())
 	}
 }
