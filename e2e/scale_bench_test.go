@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func BenchmarkScale(b *testing.B) {
 		h.measureList(b, env, f)
 	}
 	var t strings.Builder
-	_, _ = fmt.Fprintf(&t, "%s\n\n| scripted droid, median of %d rounds | |\n|---|---|\n", tableBegins("scale"), b.N)
+	_, _ = fmt.Fprintf(&t, "%s\n\n| scripted droid, median, rounds: %d | |\n|---|---|\n", tableBegins("scale"), b.N)
 	for _, row := range []figure{
 		{"one session open: memory", "one memory", "MB"},
 		{"each further session, open and idle: memory", "idle memory", "MB"},
@@ -56,12 +57,23 @@ func BenchmarkScale(b *testing.B) {
 		{"memory that the list keeps", "list memory", "MB"},
 	} {
 		b.ReportMetric(f.at(row.name, .5), strings.ReplaceAll(row.name, " ", "-")+"-"+row.unit)
-		_, _ = fmt.Fprintf(&t, "| %s | %.3g %s |\n", row.what, f.at(row.name, .5), row.unit)
+		_, _ = fmt.Fprintf(&t, "| %s | %s %s |\n", row.what, strconv.FormatFloat(f.at(row.name, .5), 'f', digits(f.at(row.name, .5)), 64), row.unit)
 	}
 	b.ReportMetric(0, "ns/op")
 	if page := os.Getenv("DROID_ACP_E2E_PERFORMANCE"); page != "" {
 		replaceTable(b, page, tableBegins("scale"), t.String())
 	}
+}
+
+// digits is how many digits behind the point say something of a figure.
+func digits(figure float64) int {
+	switch {
+	case figure >= 100:
+		return 0
+	case figure >= 10:
+		return 1
+	}
+	return 2
 }
 
 // rest waits until the process has settled, and returns what it holds in MB, its threads and its open files.
