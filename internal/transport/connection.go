@@ -111,7 +111,7 @@ func (c *connection) Send(text []byte, session string) {
 			if head.ID != nil && session != "" && len(c.asked) < maxNoted {
 				c.asked[key] = session
 			}
-		case key == c.first:
+		case c.first != "" && key == c.first:
 			c.first = ""
 			c.answer <- text
 			c.nudge()

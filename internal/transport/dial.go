@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/coder/websocket"
 )
@@ -28,13 +27,10 @@ type EndError struct{ Reason string }
 func (e *EndError) Error() string { return "the server ended the connection: " + e.Reason }
 
 // Dial connects to a server's endpoint, as "ws://localhost/acp"; dial is the way there,
-// nil for the address in the URL. A token may be "". ctx bounds the handshake only. What
-// the server answers instead is in the error.
+// whatever address the URL has. A token may be "". ctx bounds the handshake only. What the
+// server answers instead is in the error.
 func Dial(ctx context.Context, dial func(context.Context) (net.Conn, error), url, token string) (*Conn, error) {
-	way := &http.Transport{TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: false}
-	if dial != nil {
-		way.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
-	}
+	way := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
 	client := &http.Client{Transport: way, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	header := http.Header{}
 	if token != "" {

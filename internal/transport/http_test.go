@@ -7,8 +7,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -157,26 +157,24 @@ func TestStreamsGoOn(t *testing.T) {
 }
 
 func TestOneReaderAStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := startInBubble(t, nil)
-		a, connection := s.connect()
-		first := s.open(200, connection)
-		got := s.request("GET", "", "Accept: text/event-stream", connection)
-		require.Equal(t, 409, got.status)
-		require.Contains(t, got.body, "reads this stream already")
-		a.out.Send([]byte(`{"params":{"text":"a"}}`), "")
-		require.Equal(t, []string{"a"}, first.texts(1))
-		first.close()
-		a.out.Send([]byte(`{"params":{"text":"b"}}`), "") // may still go to the first
-		a.out.Send([]byte(`{"params":{"text":"c"}}`), "")
-		next := s.open(200, connection, "Last-Event-ID: "+first.id)
-		require.Equal(t, []string{"b", "c"}, next.texts(2))
-		require.Equal(t, "3", next.id)
-		next.close()
-		// One that has left, and may not have been seen to leave, is waited for.
-		s.open(200, connection).close()
-		s.open(200, connection)
-	})
+	s := start(t, nil)
+	a, connection := s.connect()
+	first := s.open(200, connection)
+	got := s.request("GET", "", "Accept: text/event-stream", connection)
+	require.Equal(t, 409, got.status)
+	require.Contains(t, got.body, "reads this stream already")
+	a.out.Send([]byte(`{"params":{"text":"a"}}`), "")
+	require.Equal(t, []string{"a"}, first.texts(1))
+	first.close()
+	a.out.Send([]byte(`{"params":{"text":"b"}}`), "") // may still go to the first
+	a.out.Send([]byte(`{"params":{"text":"c"}}`), "")
+	next := s.open(200, connection, "Last-Event-ID: "+first.id)
+	require.Equal(t, []string{"b", "c"}, next.texts(2))
+	require.Equal(t, "3", next.id)
+	next.close()
+	// One that has left, and may not have been seen to leave, is waited for.
+	s.open(200, connection).close()
+	s.open(200, connection)
 }
 
 func TestTooMuchKept(t *testing.T) {
@@ -270,6 +268,17 @@ func TestTooManyConnections(t *testing.T) {
 	require.Equal(t, 503, s.post(initialize).status)
 }
 
+// A receiver that says nonsense does not stop its connection.
+func TestReceiverSaysNonsense(t *testing.T) {
+	s := start(t, nil)
+	a, connection := s.connect()
+	stream := s.open(200, connection, "Acp-Session-Id: s1")
+	for _, text := range []string{`{}`, `7`, `{"result":{}}`} {
+		a.out.Send([]byte(text), "s1")
+		require.Equal(t, text, stream.next())
+	}
+}
+
 // Many clients may not fill the memory together.
 func TestBudget(t *testing.T) {
 	s := start(t, func(o *Options) { o.MaxMessage = 100 })
@@ -313,4 +322,38 @@ func TestServer(t *testing.T) {
 	require.Positive(t, server.ReadHeaderTimeout)
 	require.Zero(t, server.WriteTimeout, "streams stay open")
 	require.Zero(t, server.ReadTimeout, "the same")
+}
+
+// Streams break off again and again while others write: with Last-Event-ID nothing is lost,
+// doubled or out of order.
+func TestStreamsThatBreakOff(t *testing.T) {
+	s := start(t, nil)
+	a, connection := s.connect()
+	const sessions, messages = 4, 300
+	var work sync.WaitGroup
+	for i := range sessions {
+		session := fmt.Sprint("s", i)
+		work.Go(func() {
+			for n := range messages {
+				a.update(session, fmt.Sprint(n))
+			}
+		})
+		work.Go(func() {
+			var got []string
+			after := "Last-Event-ID: 0"
+			for len(got) < messages {
+				stream := s.open(200, connection, "Acp-Session-Id: "+session, after)
+				got = append(got, stream.texts(min(7*(i+1), messages-len(got)))...)
+				after = "Last-Event-ID: " + stream.id
+				stream.close()
+			}
+			for n, text := range got {
+				if text != fmt.Sprint(n) {
+					t.Errorf("%s: %q in place of %d", session, text, n)
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
 }

@@ -185,7 +185,7 @@ func TestDial(t *testing.T) {
 	require.NoError(t, c.Close())
 	require.Error(t, c.Write(context.Background(), []byte(initialize)))
 
-	c, err = Dial(context.Background(), nil, s.url, "secret")
+	c, err = Dial(context.Background(), s.dial, s.url, "secret")
 	require.NoError(t, err)
 	a = wait(t, s.joined)
 	require.NoError(t, c.Close())
