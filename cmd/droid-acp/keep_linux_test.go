@@ -3,8 +3,12 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -220,6 +224,43 @@ func (k keptHome) serve(args ...string) serving {
 	return serving{cmd, bufio.NewScanner(stderr)}
 }
 
+// address is where the server listens, as it logs it.
+func (s serving) address(t *testing.T) string {
+	t.Helper()
+	for s.stderr.Scan() {
+		if m := regexp.MustCompile(`"address": "([^"]+)"`).FindStringSubmatch(s.stderr.Text()); m != nil {
+			return m[1]
+		}
+	}
+	require.FailNow(t, "the server does not say where it listens")
+	return ""
+}
+
+// With a certificate the clients over TCP speak TLS.
+func TestServeOverTLS(t *testing.T) {
+	example := httptest.NewTLSServer(nil) // for its certificate
+	defer example.Close()
+	pair := example.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	require.NoError(t, err)
+	k := byHand(t)
+	certFile, keyFile, token := filepath.Join(k.dir, "cert"), filepath.Join(k.dir, "key"), filepath.Join(k.dir, "new", "token")
+	require.NoError(t, os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600))
+	require.NoError(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), 0o600))
+	s := k.serve("--listen", "0.0.0.0:0", "--tls-cert", certFile, "--tls-key", keyFile, "--token-file", token)
+	_, port, err := net.SplitHostPort(s.address(t))
+	require.NoError(t, err)
+	response, err := example.Client().Get("https://127.0.0.1:" + port + transport.Path)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusUnauthorized, response.StatusCode)
+	require.Equal(t, version(), k.status().Version)
+	require.Equal(t, result{code: exitOK}, k.run("stop"))
+	for s.stderr.Scan() {
+	}
+	require.NoError(t, s.cmd.Wait())
+}
+
 func byHand(t *testing.T) keptHome {
 	dir := t.TempDir()
 	return keptHome{t, dir, []string{"HOME=" + dir, "XDG_RUNTIME_DIR=" + shortDir(t), "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", envProgram + "=1"}}
@@ -230,13 +271,7 @@ func TestServeOverTCP(t *testing.T) {
 	k := byHand(t)
 	file := filepath.Join(k.dir, "token")
 	s := k.serve("--listen", "127.0.0.1:0", "--token-file", file)
-	address := ""
-	for address == "" && s.stderr.Scan() {
-		if m := regexp.MustCompile(`"address": "([^"]+)"`).FindStringSubmatch(s.stderr.Text()); m != nil {
-			address = m[1]
-		}
-	}
-	require.NotEmpty(t, address)
+	address := s.address(t)
 	token, err := os.ReadFile(file)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
