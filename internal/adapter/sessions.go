@@ -149,8 +149,13 @@ func (a *Agent) listStored(ctx context.Context, q store.Query) (store.Page, erro
 	return bounded.Do(ctx, a.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return a.cfg.Store.List(ctx, q) })
 }
 
-// pageSize is how many sessions session/list returns at once.
-const pageSize = 50
+// How many sessions session/list returns at once: on the first page, which most editors show alone, and on each
+// further one. Each page reads the beginnings of all files before it once more, so that who wants all of a large
+// store asks seldom.
+const (
+	pageSize    = 50
+	furtherSize = 1000
+)
 
 // listSessions lists the stored sessions, newest first, wherever they were made.
 func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
@@ -171,7 +176,11 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, problem.InvalidParams("%v", err)
 	}
-	page, err := a.listStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: pageSize})
+	limit := pageSize
+	if params.Cursor != "" {
+		limit = furtherSize
+	}
+	page, err := a.listStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: limit})
 	var bad *store.BadCursorError
 	switch {
 	case errors.As(err, &bad):

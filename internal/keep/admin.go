@@ -89,12 +89,22 @@ func (c *Client) StopSession(ctx context.Context, id string) error {
 	return err
 }
 
-// Stop ends the server and all that it runs, and returns when nothing of it is left.
+// Stop ends the server and all that it runs, and returns when nothing of it is left, or another
+// one has taken its place.
 func (c *Client) Stop(ctx context.Context) error {
+	before, err := c.Status(ctx)
+	if err != nil {
+		return err
+	}
 	if _, err := c.ask(ctx, http.MethodPost, stopPath); err != nil {
 		return err
 	}
-	return awaitRelease(ctx, c.path)
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	return awaitRelease(ctx, c.path, func() bool {
+		now, err := c.Status(ctx)
+		return err == nil && now.Process != before.Process
+	})
 }
 
 func (c *Client) ask(ctx context.Context, method, path string) ([]byte, error) {

@@ -2,8 +2,10 @@ package keep
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 )
 
 func TestAdmin(t *testing.T) {
@@ -29,4 +31,31 @@ func TestAdmin(t *testing.T) {
 	<-ended
 	require.Equal(t, []string{"abc"}, p.ended)
 	require.ErrorIs(t, client.Stop(t.Context()), ErrNobody)
+}
+
+// A server that starts while another one ends is none that "stop" waits for.
+func TestStopWhileAnotherStarts(t *testing.T) {
+	path := socketPath(t)
+	p := newPlain(listenAt(t, path))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-p.stopped
+		p.shut()
+		next := make(chan *Listener)
+		go func() {
+			l, err := Listen(t.Context(), path, zap.NewNop()) // waits for the lock
+			if err != nil {
+				t.Error(err)
+			}
+			next <- l
+		}()
+		p.listener.Release()
+		second := newPlainOf(<-next, -1)
+		<-second.stopped
+		second.close()
+	}()
+	require.NoError(t, NewClient(path).Stop(t.Context()))
+	require.Eventually(t, func() bool { return NewClient(path).Stop(t.Context()) == nil }, patience, time.Millisecond)
+	<-ended
 }

@@ -18,7 +18,7 @@ import (
 // killed, the next front starts another one.
 func TestConnectStarts(t *testing.T) {
 	path := socketPath(t)
-	s := starter(t, "server", path)
+	s, started := starter(t, "server", path)
 	processes := make(chan int)
 	const several = 4
 	for range several {
@@ -45,6 +45,7 @@ func TestConnectStarts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first, session)
 
+	started.awaitOne(t) // the others have seen that it listens
 	require.NoError(t, unix.Kill(first, unix.SIGKILL))
 	awaitNobody(t, path)
 	require.FileExists(t, path, "it was killed")
@@ -74,7 +75,7 @@ func awaitNobody(t *testing.T, path string) {
 // A server that does not start is told with the end of its log, and what to do.
 func TestServerThatDoesNotStart(t *testing.T) {
 	path := socketPath(t)
-	s := starter(t, "broken", path)
+	s, _ := starter(t, "broken", path)
 	_, err := Connect(t.Context(), path, s)
 	require.ErrorContains(t, err, "the server that keeps sessions did not start: it has ended (exit status 3). Its log "+s.Log+" ends with:\nthis server is broken\nRun `droid-acp serve` in a terminal to see more")
 	s.Program = "/no/such/program"
@@ -85,7 +86,7 @@ func TestServerThatDoesNotStart(t *testing.T) {
 	require.ErrorContains(t, err, "the server's log cannot be written: ")
 	sleep, err := exec.LookPath("sleep")
 	require.NoError(t, err)
-	s = starter(t, "", path)
+	s, _ = starter(t, "", path)
 	s.Program, s.Args = sleep, []string{"0.1"}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(os.ErrClosed)

@@ -192,8 +192,8 @@ func (f *Front) refuseLong(o *jsonrpc.Outline) {
 // serverGone answers the requests that wait.
 func (f *Front) serverGone(ctx context.Context, err error, messages Messages, editor <-chan struct{}) error {
 	_ = messages.Close() // it has ended
-	gone := &GoneError{fmt.Sprintf("The server that keeps this session has gone (%v), and with it the turn that ran: it ended or was ended, by `droid-acp stop` or a signal. "+
-		"What was said up to then is stored: start the agent again and open the session again. `droid-acp ps` shows whether a server runs; the session goes on only if it does.", err)}
+	gone := &GoneError{fmt.Sprintf("The connection to the server that keeps this session has ended: %v. If the server still runs, the turn goes on there; `droid-acp ps` shows it. "+
+		"If it was ended, the turn ended with it, and what was said up to then is stored. Start the agent again and open the session again.", err)}
 	for _, c := range f.calls.fail(gone) {
 		f.answer(c)
 	}

@@ -139,7 +139,7 @@ func TestServerGoes(t *testing.T) {
 		s.server.end()
 		lost := map[string]bool{}
 		for range 2 {
-			lost[s.readsGone("The server that keeps this session has gone (the line was cut), and with it the turn that ran")] = true
+			lost[s.readsGone("The connection to the server that keeps this session has ended: the line was cut. If the server still runs, the turn goes on there")] = true
 		}
 		require.Equal(s, map[string]bool{"2": true, `"1"`: true}, lost)
 		require.ErrorAs(s, <-s.ended, new(*GoneError))
@@ -171,7 +171,7 @@ func TestServerGoesUnnoticed(t *testing.T) {
 		synctest.Wait()
 		s.says(`{"jsonrpc":"2.0","method":"session/cancel"}`)
 		s.says(`{"jsonrpc":"2.0","id":7,"method":"session/prompt"}`)
-		require.Equal(s, "7", s.readsGone("start the agent again and open the session again"))
+		require.Equal(s, "7", s.readsGone("Start the agent again and open the session again"))
 		require.Error(s, <-s.ended)
 	})
 	onStage(t, nil, func(s *stage) {

@@ -160,16 +160,19 @@ func checkPeer(conn *net.UnixConn) error {
 	return nil
 }
 
-// awaitRelease waits until a server that ends has let its lock go, which it does at its very end.
-func awaitRelease(ctx context.Context, path string) error {
+// awaitRelease waits until a server that ends has let its lock go, which it does at its very end,
+// or replaced reports that another one has it by now.
+func awaitRelease(ctx context.Context, path string, replaced func() bool) error {
 	for {
 		lock, err := files.Locks{}.Take(lockOf(path))
-		if err == nil {
+		switch {
+		case err == nil:
 			files.Unlock(lock, lockOf(path))
 			return nil
-		}
-		if !errors.Is(err, files.ErrHeld) {
+		case !errors.Is(err, files.ErrHeld):
 			return err
+		case replaced():
+			return nil
 		}
 		select {
 		case <-ctx.Done():

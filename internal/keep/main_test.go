@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -59,11 +60,14 @@ type plain struct {
 	listener *Listener
 	stopped  chan struct{}
 	served   chan struct{}
+	process  int // what it says of itself
 	ended    []string
 }
 
-func newPlain(l *Listener) *plain {
-	p := &plain{Server: new(http.Server), listener: l, stopped: make(chan struct{}), served: make(chan struct{})}
+func newPlain(l *Listener) *plain { return newPlainOf(l, os.Getpid()) }
+
+func newPlainOf(l *Listener, process int) *plain {
+	p := &plain{Server: new(http.Server), listener: l, process: process, stopped: make(chan struct{}), served: make(chan struct{})}
 	p.Handler = Admin(p, func() { close(p.stopped) })
 	go func() {
 		defer close(p.served)
@@ -74,15 +78,19 @@ func newPlain(l *Listener) *plain {
 
 // close ends it as a server is to end.
 func (p *plain) close() {
+	p.shut()
+	p.listener.Release()
+}
+
+func (p *plain) shut() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	_ = p.Shutdown(ctx)
 	<-p.served
-	p.listener.Release()
 }
 
 func (p *plain) Status() serve.Status {
-	return serve.Status{Version: "1", Process: os.Getpid(), Sessions: []serve.SessionInfo{{ID: "abc"}}}
+	return serve.Status{Version: "1", Process: p.process, Sessions: []serve.SessionInfo{{ID: "abc"}}}
 }
 
 func (p *plain) End(_ context.Context, session string) error {
@@ -102,28 +110,55 @@ func socketPath(t testing.TB) string {
 	return filepath.Join(dir, "droid-acp", socketName)
 }
 
+// started are the processes that a Starter of a test has started.
+type started struct {
+	mu  sync.Mutex
+	all []*child.Detached
+}
+
+func (s *started) began(d *child.Detached) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, d)
+}
+
+func (s *started) list() []*child.Detached {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
+
+// awaitOne waits until at most one runs.
+func (s *started) awaitOne(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		running := 0
+		for _, d := range s.list() {
+			select {
+			case <-d.Exited():
+			default:
+				running++
+			}
+		}
+		return running <= 1
+	}, patience, time.Millisecond)
+}
+
 // starter starts this test program as something.
-func starter(t testing.TB, play, path string) *Starter {
+func starter(t testing.TB, play, path string) (*Starter, *started) {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	var mu sync.Mutex
-	var all []*child.Detached
+	all := new(started)
 	t.Cleanup(func() {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, d := range all {
+		for _, d := range all.list() {
 			awaitExit(t, d, path)
 		}
 	})
 	return &Starter{
-		began: func(d *child.Detached) {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, d)
-		},
-		Program: self, Args: []string{path}, Env: append(os.Environ(), envPlay+"="+play, "GORACE=atexit_sleep_ms=0"), Log: filepath.Join(t.TempDir(), "logs", "serve.log"),
-	}
+		began: all.began, Program: self, Args: []string{path}, Env: append(os.Environ(), envPlay+"="+play, "GORACE=atexit_sleep_ms=0"),
+		Log: filepath.Join(t.TempDir(), "logs", "serve.log"),
+	}, all
 }
 
 // awaitExit waits for a server, and stops it where it is one: one that was started beside another

@@ -48,6 +48,9 @@ func newToken(path string) (string, error) {
 	random := make([]byte, tokenSize)
 	_, _ = rand.Read(random) // never fails
 	token := hex.EncodeToString(random)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", fmt.Errorf("no token can be made: %w", err)
+	}
 	if err := files.Write(path, []byte(token+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("no token can be made in %s: %w", filepath.Dir(path), err)
 	}

@@ -1,8 +1,10 @@
 package prompt
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -237,5 +239,37 @@ func TestWithout(t *testing.T) {
 	require.Equal(t, parsed("c"), parsed("a", "b", "c").Without(parsed("a", "b")))
 	for _, other := range []Prompt{{}, parsed("b"), parsed("a", "x"), parsed("a", "b", "c"), parsed("a", "b", "c", "d")} {
 		require.Equal(t, parsed("a", "b", "c"), parsed("a", "b", "c").Without(other))
+	}
+}
+
+// An image is copied once, out of what the editor sent: to look at it takes a piece at a time.
+func TestImageIsHeldOnce(t *testing.T) {
+	data := base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 5<<20)...))
+	raw := json.RawMessage(`[{"type":"image","mimeType":"image/png","data":"` + data + `"}]`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p, err := Parse(raw)
+	require.NoError(t, err)
+	for range 3 { // as often as a prompt is looked at on its way
+		message, err := p.Message(Rules{})
+		require.NoError(t, err)
+		require.Len(t, message.Images, 1)
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(data)+len(data)/4))
+}
+
+// Piece by piece base64 is the same as in one: data of any length, padding in the middle, signs of no meaning.
+func TestDecodedIsBase64(t *testing.T) {
+	whole := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("abc"), 5000))
+	for _, data := range []string{"", "YQ==", "YWI=", "YWJj", "YQ", "YQ=", "Y", "=", whole, whole + "YQ==", whole + "YQ", whole[:4094] + "==", whole[:4094] + "==" + whole,
+		whole[:4095] + "=" + whole, whole + "!", whole[:5000] + "\r\n" + whole[5000:], whole[:4096] + "\n" + whole[4096:], "é" + whole, whole + "===="} {
+		want, err := base64.StdEncoding.DecodeString(data)
+		begin, size, ok := decoded(data)
+		require.Equal(t, err == nil, ok, "%.20q of %d", data, len(data))
+		if ok {
+			require.Equal(t, len(want), size)
+			require.Equal(t, want[:min(12, len(want))], begin[:min(12, len(begin))])
+		}
 	}
 }

@@ -47,6 +47,7 @@ func (n *Normalizer) permissionRequest(ev stream.PermissionRequest) {
 			uses[i].ToolUse.Input = c.latest
 		}
 		n.tellInput(c, input(uses[i].ToolUse.Input))
+		uses[i].ToolUse.Input = c.once(uses[i].ToolUse.Input)
 		uses[i].ToolUse.ID = c.id
 	}
 	n.ask(ev.RequestID, PermissionAsked{RequestID: ev.RequestID, Tools: uses, Options: ev.Options})

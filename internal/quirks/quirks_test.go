@@ -782,3 +782,16 @@ func TestOtherEventsPass(t *testing.T) {
 		says("other mcp_status_changed", "other hook_execution_started", "other session_compacted", "other late_error",
 			"other droid_working_state_changed", "other droid_working_state_changed", "other create_message")
 }
+
+// Two inputs are the same up to white space between their values, and comparing them copies nothing.
+func TestSameJSON(t *testing.T) {
+	const text = `{"a":"x \"y\\","b":[1,2]}`
+	for _, other := range []string{text, ` { "a" : "x \"y\\" ,` + "\n\t" + `"b":[ 1 , 2 ] } `} {
+		require.True(t, sameJSON(json.RawMessage(text), json.RawMessage(other)))
+		require.True(t, sameJSON(json.RawMessage(other), json.RawMessage(text)))
+		require.Zero(t, testing.AllocsPerRun(5, func() { sameJSON(json.RawMessage(text), json.RawMessage(other)) }))
+	}
+	for _, other := range []string{`{}`, `{"a":"x  \"y\\","b":[1,2]}`, `{"a":"x \"y\\","b":[1,2,3]}`, `{"a":"x\"y\\","b":[1,2]}`, ``} {
+		require.False(t, sameJSON(json.RawMessage(text), json.RawMessage(other)), other)
+	}
+}

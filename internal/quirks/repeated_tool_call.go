@@ -16,6 +16,6 @@ func (n *Normalizer) toolCall(ev stream.ToolCall) {
 		return
 	}
 	if in := input(ev.ToolUse.Input); !c.told && string(in) != noInput && !c.redirectedTo(in) {
-		c.latest = in
+		c.latest = c.once(in)
 	}
 }

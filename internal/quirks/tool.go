@@ -51,8 +51,32 @@ func sameJSON(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+	quoted, escaped := false, false
+	for {
+		if !quoted {
+			a, b = bytes.TrimLeft(a, " \t\r\n"), bytes.TrimLeft(b, " \t\r\n")
+		}
+		if len(a) == 0 || len(b) == 0 || a[0] != b[0] {
+			return len(a) == 0 && len(b) == 0
+		}
+		switch c := a[0]; {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		}
+		a, b = a[1:], b[1:]
+	}
+}
+
+// once is an input in the memory of the one that is known, where it is the same: of a file there is one.
+func (c *openCall) once(in json.RawMessage) json.RawMessage {
+	if bytes.Equal(c.latest, in) {
+		return c.latest
+	}
+	return in
 }
 
 // startCall announces a call under an id that was never used.
@@ -96,6 +120,7 @@ func (n *Normalizer) tellInput(c *openCall, in json.RawMessage) {
 		return
 	}
 	c.told = true
+	in = c.once(in)
 	c.latest = in
 	if !sameJSON(c.first, in) {
 		n.emit(ToolInput{ID: c.id, Name: c.name, Input: in})

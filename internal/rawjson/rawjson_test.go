@@ -40,3 +40,16 @@ func TestFields(t *testing.T) {
 		require.False(t, ok, no)
 	}
 }
+
+// A Value is the part of what was decoded, and no copy of it: encoding/json hands out parts of its input.
+func TestValueIsInPlace(t *testing.T) {
+	line := []byte(`{"a": {"x":[1, 2]} ,"b":"text","c":null}`)
+	var fields struct{ A, B, C, D Value }
+	require.NoError(t, json.Unmarshal(line, &fields))
+	require.Equal(t, []string{`{"x":[1, 2]}`, `"text"`, `null`, ``}, []string{string(fields.A), string(fields.B), string(fields.C), string(fields.D)})
+	require.Same(t, &line[6], &fields.A[0])
+	require.Same(t, &line[24], &fields.B[0])
+	again, err := json.Marshal(fields)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"A":{"x":[1,2]},"B":"text","C":null,"D":null}`, string(again))
+}

@@ -118,7 +118,16 @@ func changedLines(a, b string) (string, string) {
 	head, tail := common(x, y)
 	const around = 3
 	head, tail = max(0, head-around), max(0, tail-around)
-	return strings.Join(x[head:len(x)-tail], ""), strings.Join(y[head:len(y)-tail], "")
+	from, to := sizeOf(x[:head]), sizeOf(x[len(x)-tail:])
+	return a[from : len(a)-to], b[from : len(b)-to]
+}
+
+// sizeOf is how many bytes lines have.
+func sizeOf(lines []string) (size int) {
+	for _, line := range lines {
+		size += len(line)
+	}
+	return size
 }
 
 // common is how many lines two texts both begin with, and how many of the others both end
