@@ -80,7 +80,7 @@ var mayImport = map[string]string{
 	"internal/adapter": "internal/accounts internal/bounded internal/calllog internal/child internal/commands internal/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/editorfs internal/filecalls " +
 		"internal/files internal/hooks internal/instructions internal/links internal/loading internal/login " +
-		"internal/marks internal/mcp internal/memory internal/opening internal/options internal/owner internal/paths internal/problem " +
+		"internal/marks internal/mcp internal/memory internal/opening internal/options internal/owner internal/paths internal/problem internal/rawjson " +
 		"internal/process internal/prompt internal/protocol internal/quirks internal/readfile " +
 		"internal/registry internal/rewind internal/sessionid internal/shell internal/show internal/store " +
 		"internal/telling internal/threads internal/transcript internal/trust internal/turns internal/usage " +
