@@ -1,8 +1,7 @@
 // Package e2e runs the built droid-acp binary with real droids from npm, a
 // scripted model on loopback and ACP clients: one of its own that only knows
-// the wire, acpx, clients of testdata/clients on the TypeScript SDK (also by its remote
-// transports), acp-factory and
-// the Go SDK. Its tests need the build tag e2e, Linux with user
+// the wire, acpx, and clients of testdata/clients on the TypeScript SDK (by its remote
+// transports, too), acp-factory and the Go SDK. Its tests need the build tag e2e, Linux with user
 // namespaces, npm, and on the first run a network:
 //
 //	go test -tags e2e ./e2e

@@ -27,12 +27,14 @@ type event struct{ Event, ID, Text, Title, Status string }
 // libraryClient is a client of testdata/clients that runs, and through it an agent
 // whose wire is recorded.
 type libraryClient struct {
-	t       *testing.T // of the step that runs
-	cmd     *exec.Cmd
-	stdin   io.WriteCloser
-	stderr  *bytes.Buffer // read it after the end only
-	exited  chan struct{}
-	wire    recording // without a directory where a server runs the agents
+	t      *testing.T // of the step that runs
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stderr *bytes.Buffer // read it after the end only
+	exited chan struct{}
+	killed bool
+	wire   recording // without a directory where a server runs the agents
+
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced at each event
 	events  []event
@@ -97,7 +99,7 @@ func (c *libraryClient) end(h home) {
 		<-c.exited
 	}
 	h.awaitNone(c.t, leavingLimit, func(p process) bool { return c.wire.dir != "" || p.droid })
-	if !c.cmd.ProcessState.Success() || c.stderr.Len() > 0 {
+	if !c.killed && (!c.cmd.ProcessState.Success() || c.stderr.Len() > 0) {
 		c.t.Errorf("the client ended with %v and wrote to stderr:\n%s", c.cmd.ProcessState, c.stderr)
 	}
 	if c.t.Failed() {
@@ -150,6 +152,26 @@ func (c *libraryClient) await(kind string, from int) []event {
 		case <-timeout:
 			require.Fail(c.t, "timeout", "waiting for %q", kind)
 		}
+	}
+}
+
+// kill ends the client as the system does.
+func (c *libraryClient) kill() {
+	c.t.Helper()
+	c.killed = true
+	require.NoError(c.t, c.cmd.Process.Kill())
+	<-c.exited
+}
+
+// awaitText waits until the agent has said a text, and returns all that it said.
+func (c *libraryClient) awaitText(text string) string {
+	c.t.Helper()
+	for {
+		events := c.seen(0)
+		if said := textOf("agent", events); strings.Contains(said, text) {
+			return said
+		}
+		c.await("agent", len(events))
 	}
 }
 

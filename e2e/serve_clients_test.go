@@ -94,6 +94,30 @@ func TestClientTypeScriptHTTP(t *testing.T) {
 	})
 }
 
+// A client dies in the middle of an answer. The next one loads the session while the turn
+// runs, and is told all of it once; so is one that comes when it is over. The connection of
+// a client of Streamable HTTP that died counts as alive for a while, so the server is stopped
+// before the clients are.
+func TestClientTypeScriptComesBack(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("remember", modelserver.Step{Text: longText(), Delay: 20 * time.Millisecond})
+		h = h.keeps(t)
+		r := startRemote(t, h)
+		first := r.client(t, h, "http")
+		id := first.open("")
+		first.await("agent", first.begin("remember the word", ""))
+		first.kill()
+		second := r.client(t, h, "http")
+		require.Equal(t, id, second.open(id))
+		require.Equal(t, longText(), second.awaitText("TANGERINE."))
+		second.kill()
+		third := r.client(t, h, "websocket")
+		t.Cleanup(func() { h.keeper(t, "stop") })
+		require.Equal(t, id, third.open(id))
+		require.Equal(t, longText(), third.awaitText("TANGERINE."))
+	})
+}
+
 // TestPageInABrowser has a page do one turn by WebSocket, and another page, of an origin
 // that may not, told nothing. Both have the token. It is skipped where there is no Chromium
 // (Debian: apt-get install chromium).
