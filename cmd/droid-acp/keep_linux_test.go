@@ -276,9 +276,10 @@ func TestServeOverTCP(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	_, err = transport.Dial(ctx, nil, "ws://"+address+transport.Path, "wrong")
+	way := func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", address) }
+	_, err = transport.Dial(ctx, way, "ws://"+address+transport.Path, "wrong")
 	require.ErrorContains(t, err, "The token is missing or wrong")
-	conn, err := transport.Dial(ctx, nil, "ws://"+address+transport.Path, strings.TrimSpace(string(token)))
+	conn, err := transport.Dial(ctx, way, "ws://"+address+transport.Path, strings.TrimSpace(string(token)))
 	require.NoError(t, err)
 	require.NoError(t, conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)))
 	answer, err := conn.Read(ctx)
