@@ -68,8 +68,9 @@ func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	o := editorfs.Options{Journal: a.cfg.Journal, Log: a.log, Changed: a.editorFiles.changed}
+	before := a.editorFiles // what comes too late reads its own
 	opened, err := bounded.Do(ctx, a.calls, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
-		opened, err := a.editorFiles.open(o, edits, a.runHook)
+		opened, err := before.open(o, edits, a.runHook)
 		if ctx.Err() != nil {
 			opened.close()
 		}
