@@ -23,6 +23,7 @@ type home struct {
 	dir, work, droid, version string
 	env                       []string
 	far                       string // what dir is called at the far side, see viaEnv; "" without one
+	kept                      bool   // agents are those of a server, see keepEnv
 }
 
 // newHome makes a home whose droid uses the model at url.
@@ -143,7 +144,12 @@ func eachVersion(t *testing.T, test func(t *testing.T, model *modelserver.Server
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			model := newModel(t)
-			test(t, model, newHome(t, version, model.URL()))
+			h := newHome(t, version, model.URL())
+			if os.Getenv(keepEnv) != "" {
+				h = h.keeps(t)
+				h.kept, h.env = true, append(h.env, "DROID_ACP_KEEP=1")
+			}
+			test(t, model, h)
 		})
 	}
 }

@@ -21,6 +21,13 @@ import (
 // away is how long an editor is gone.
 const away = 5 * time.Second
 
+// keepEnv has the tests' agents be those of droid-acp serve, with --keep in front of them:
+//
+//	make e2e-keep
+//
+// runs those that do not look at the process of the agent itself.
+const keepEnv = "DROID_ACP_E2E_KEEP"
+
 // keeps gives the home a server of its own, whose socket lies in a short directory.
 func (h home) keeps(t *testing.T) home {
 	t.Helper()

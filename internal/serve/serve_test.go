@@ -606,3 +606,27 @@ func TestStubbornAgent(t *testing.T) {
 		require.Equal(t, endTime+drainTime, time.Since(begin))
 	})
 }
+
+// A full disk costs the journal and nothing else: the turn goes on, and who joins is told.
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full")
+	}
+	inHouse(t, func(t *testing.T, h *house) {
+		require.NoError(t, os.Symlink("/dev/full", filepath.Join(h.Journals, "1.jsonl")))
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		prompt := c.prompts(a, "s1", "go")
+		a.chunk("s1", "one")
+		c.Gone()
+		a.chunk("s1", "two")
+		again, _ := h.client("Zed", everything)
+		again.load("s1")
+		got := again.take()
+		require.Len(t, got, 2)
+		require.Regexp(t, `^agent: What was said here before cannot be shown: write .*: no space left on device. Load the session again when it rests: droid has all of it.$`, got[0])
+		a.chunk("s1", "three")
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
+		require.Equal(t, []string{"agent: three", `session_info_update {"droid-acp":{"stopReason":"end_turn"}}`}, again.take())
+	})
+}
