@@ -29,7 +29,7 @@ func TestTable(t *testing.T) {
 aaaaaaaa-11  running 1m        Zed (socket), x\u202ey  ~` + sign + `src          Fix\x1b[2J the ⏎ bug
 aaaaaaaa-12  asks 3h: Run rm   nobody                 ` + home + `stead  ` + strings.Repeat("ü", 59) + `…
 b            idle 0s           nobody                 ~
-cccccccc     idle 2d           nobody                 /              
+cccccccc     idle 2d           nobody                 /
 `
 	require.Equal(t, squeezed(want), squeezed(w.String()))
 	w.Reset()
