@@ -143,9 +143,7 @@ func (c *client) end(h home) {
 		_ = c.cmd.Process.Kill()
 		<-c.exited
 	}
-	if !h.kept { // else its server's end is looked at
-		h.awaitNoDroid(c.t, 10*time.Second)
-	}
+	h.awaitNoDroid(c.t, 10*time.Second)
 	h.checkFarSide(c.t)
 	if c.t.Failed() {
 		c.t.Logf("stdout of the agent:\n%s\nstderr of the agent:\n%s", c.transcript(), c.stderr)

@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"droid-acp/internal/serve"
@@ -101,10 +103,29 @@ func (c *Client) Stop(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
-	return awaitRelease(ctx, c.path, func() bool {
+	if err := awaitRelease(ctx, c.path, func() bool {
 		now, err := c.Status(ctx)
 		return err == nil && now.Process != before.Process
-	})
+	}); err != nil {
+		return err
+	}
+	awaitEnd(before.Process)
+	return nil
+}
+
+// exitTime is how long a process may take to end once it has nothing left to do.
+const exitTime = 2 * time.Second
+
+// awaitEnd waits until a process that has let its lock go has ended, or for exitTime: one that its parent does
+// not look after stays in the system's list.
+func awaitEnd(pid int) {
+	process, err := os.FindProcess(pid)
+	if err != nil { // it has ended, as Windows says
+		return
+	}
+	for until := time.Now().Add(exitTime); process.Signal(syscall.Signal(0)) == nil && time.Now().Before(until); {
+		time.Sleep(pause)
+	}
 }
 
 func (c *Client) ask(ctx context.Context, method, path string) ([]byte, error) {
