@@ -83,20 +83,19 @@ func (h home) processes(t testing.TB) []process {
 	return found
 }
 
-// awaitNoDroid checks that every droid of the home is gone within limit. Those of a server are looked at
-// when that has ended.
+// awaitNoDroid checks that every droid of the home is gone within limit.
 func (h home) awaitNoDroid(t testing.TB, limit time.Duration) {
 	t.Helper()
-	if h.kept {
-		return
-	}
 	h.awaitNone(t, limit, func(p process) bool { return p.droid })
 }
 
 // awaitNone checks that no process of the home that matters is left within
-// limit, and ends what is.
+// limit, and ends what is. Those of a server are looked at when that has ended.
 func (h home) awaitNone(t testing.TB, limit time.Duration, matters func(process) bool) {
 	t.Helper()
+	if h.kept {
+		return
+	}
 	deadline := time.Now().Add(limit)
 	for {
 		var left []process
