@@ -46,9 +46,6 @@ func runFront(c *call) int {
 	}
 	defer closeLog()
 	c.logStart(log)
-	for _, sentence := range c.unknownVariables {
-		log.Warn(sentence)
-	}
 	if onTerminal(c.stdin) {
 		sayByHand(c.stderr)
 	}

@@ -194,8 +194,11 @@ func openLogFile(path string) (*os.File, error) {
 	return file, err
 }
 
-// logStart logs which program runs, and in which version.
+// logStart logs which program runs, and in which version, and the variables that nobody reads.
 func (c *call) logStart(log *zap.Logger) {
 	log.Info("droid-acp has started", zap.String("version", version()), zap.String("command", c.cmd.Name()),
 		zap.String("system", runtime.GOOS+"/"+runtime.GOARCH), zap.String("go", runtime.Version()))
+	for _, sentence := range c.unknownVariables {
+		log.Warn(sentence)
+	}
 }

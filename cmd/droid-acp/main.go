@@ -113,9 +113,6 @@ func runServe(c *call) int {
 	}
 	defer closeLog()
 	c.logStart(log)
-	for _, sentence := range c.unknownVariables {
-		log.Warn(sentence)
-	}
 	if onTerminal(c.stdin) {
 		sayByHand(c.stderr)
 	}

@@ -114,9 +114,6 @@ func runServer(c *call) int {
 	}
 	defer closeLog()
 	c.logStart(log)
-	for _, sentence := range c.unknownVariables {
-		log.Warn(sentence)
-	}
 	limitMemory()
 	failed := func(err error) int {
 		fmt.Fprintf(c.stderr, "droid-acp serve: %v\n", err)

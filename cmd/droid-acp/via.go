@@ -58,9 +58,6 @@ func runVia(c *call) int {
 	}
 	defer closeLog()
 	c.logStart(log)
-	for _, sentence := range c.unknownVariables {
-		log.Warn(sentence)
-	}
 	limitMemory()
 	runtime.GOMAXPROCS(1) // it copies lines; to wake other processors for that costs half as much again
 	words := newLogWriter(c.stderr, func(n int) []byte {

@@ -320,8 +320,8 @@ func (a *agent) opened(c *call, result []byte) {
 	case open == nil:
 		return
 	case result == nil:
-		open.loader = nil
-		if open.changing { // else it is as it was
+		open.loader, open.partial = nil, true // the journal began anew
+		if open.changing {                    // else the session is as it was
 			open.end()
 		}
 		return

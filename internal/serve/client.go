@@ -287,7 +287,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
 			asked.session.partial = h.Method == "session/resume"
 		} else if h.Method == "session/load" {
 			c.server.removeJournal(open.journal)
-			open.journal = c.server.newJournal()
+			open.journal, open.partial = c.server.newJournal(), false
 		}
 		asked.session.loader = c
 	case "session/prompt":

@@ -272,7 +272,14 @@ func (s *Server) Close(ctx context.Context) {
 	stop := context.AfterFunc(ctx, s.kill)
 	defer stop()
 	_ = s.Idle(context.Background(), 0) // without an end of its own
-	s.work.Wait()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.work.Wait()
+	}()
+	if !within(done, drainTime) {
+		s.Log.Warn("a disk does not answer, so what waits for it is left behind")
+	}
 	_ = os.RemoveAll(s.Journals) // the next server does it where this fails
 }
 

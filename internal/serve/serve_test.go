@@ -607,6 +607,37 @@ func TestStubbornAgent(t *testing.T) {
 	})
 }
 
+// What was said before a session was resumed is not in its journal, and who joins is told; once it is loaded,
+// all of it is there.
+func TestJoinedAfterResume(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`)
+		a.answer(a.next(), `{}`)
+		one.take()
+		joins := func() []string {
+			prompt := one.prompts(a, "s1", "go")
+			other, _ := h.client("Zed", everything)
+			other.load("s1")
+			got := other.take()
+			a.answer(prompt, `{"stopReason":"end_turn"}`)
+			other.Gone()
+			one.take()
+			return got
+		}
+		const notShown = "agent: What was said before this session was opened here is not shown. Load it again when it rests: droid has all of it."
+		require.Equal(t, []string{notShown, "user: go", `l= {}`}, joins())
+		one.load("s1")
+		loading := a.next()
+		a.chunk("s1", "before")
+		a.answer(loading, `{}`)
+		require.Equal(t, []string{"agent: before", "user: go", `l= {}`}, joins())
+		one.load("s1")
+		a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-1,"message":"no"}}`, a.next().ID)
+		require.Equal(t, []string{notShown, "user: go", `l= {}`}, joins())
+	})
+}
+
 // A full disk costs the journal and nothing else: the turn goes on, and who joins is told.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
