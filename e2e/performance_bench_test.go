@@ -104,7 +104,9 @@ func (s source) say(d *fakedroid.Droid) error {
 			b = append(b, stampMark...)
 			b = strconv.AppendInt(b, time.Now().UnixNano(), 10)
 		}
-		b = append(b, ` "},"sessionId":"fa4ed801-0000-4000-8000-000000000001"}}`...)
+		b = append(b, ` "},"sessionId":"fa4ed801-0000-4000-8000-000000000001"},"_meta":{"traceparent":"00-9cc766d37c7f8ad4888a8b33b47c2d04-`...)
+		b = append(b, fmt.Sprintf("%016x", i)...) // 0.225 has a span in each
+		b = append(b, `-01"}}`...)
 		if (i+1)%s.lines == 0 || i == s.deltas-1 {
 			if err := d.Line(b); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,16 @@ func deltaLine(message, text string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","type":"notification","factoryProtocolVersion":"1.220.0","method":"droid.session_notification","params":`+
 		`{"notification":{"type":"assistant_text_delta","messageId":%q,"blockIndex":0,"textDelta":%q}}}`+"\n", message, text)
 }
+
+// tracedLine is a delta of 0.225, which has a span of its own.
+func tracedLine(message, text, traceparent string) string {
+	return strings.TrimSuffix(deltaLine(message, text), "}\n") + `,"_meta":{"traceparent":"` + traceparent + `"}}` + "\n"
+}
+
+const (
+	span1 = "00-9cc766d37c7f8ad4888a8b33b47c2d04-393c820e99ff7370-01"
+	span2 = "00-9cc766d37c7f8ad4888a8b33b47c2d04-d73930bef895b572-01"
+)
 
 const stateLine = `{"jsonrpc":"2.0","type":"notification","factoryProtocolVersion":"1.220.0","method":"droid.session_notification","params":` +
 	`{"notification":{"type":"droid_working_state_changed","newState":"streaming_assistant_message"}}}` + "\n"
@@ -47,6 +58,23 @@ func TestDeltasThatAreReadTogetherAreOneEvent(t *testing.T) {
 		stream.WorkingStateChanged{State: "streaming_assistant_message"},
 		stream.TextDelta{MessageID: "b", Text: "five"},
 	}, eventsOf(t, lines))
+}
+
+func TestDeltasWithSpansAreOneEvent(t *testing.T) {
+	require.Equal(t, []stream.Event{
+		stream.TextDelta{MessageID: "a", Text: "one two"},
+		stream.TextDelta{MessageID: "b", Text: "three"},
+	}, eventsOf(t, tracedLine("a", "one ", span1)+tracedLine("a", "two", span2)+tracedLine("b", "three", span2)))
+}
+
+// What stands in the place of a span is not passed over without being looked at.
+func TestASpanThatIsNoneIsRead(t *testing.T) {
+	broken := `"` + span2[:20] + `"` // as long as a span, and the line is no JSON with it
+	behind := `x"},"type":"request","id":"` + strings.Repeat("y", len(span1)-len(`x"},"type":"request","id":"`))
+	for _, span := range []string{span2 + "0", "", broken + span2[len(broken):], behind, span2[:54] + `\`, span2[:54] + "\x01"} {
+		events := eventsOf(t, tracedLine("a", "one ", span1)+tracedLine("a", "two", span)+tracedLine("a", "three", span1))
+		require.Greater(t, len(events), 1, span)
+	}
 }
 
 // A delta that is written otherwise than those before it is not taken for the beginning of theirs.
@@ -105,6 +133,8 @@ func TestWritesOfAnyLengthSayTheSame(t *testing.T) {
 				lines = append(lines, stateLine)
 			case 1:
 				lines = append(lines, deltaLine("b", "“b”"))
+			case 2, 3:
+				lines = append(lines, tracedLine("a", "t", span1[:53]+strconv.Itoa(10+random.IntN(90))))
 			default:
 				lines = append(lines, deltaLine("a", string(rune('a'+random.IntN(26)))+"\\"))
 			}
@@ -159,24 +189,26 @@ func readAll(t *testing.T, lines ...scripted) (when []time.Duration, texts []str
 	}
 }
 
-func TestBurstsAreReadOnceAMillisecond(t *testing.T) {
-	const us = time.Microsecond
-	synctest.Test(t, func(t *testing.T) {
-		var lines []scripted
-		var want []time.Duration
-		for i := range burstAfter + 100 {
-			lines = append(lines, scripted{time.Duration(i) * 40 * us, "x"})
-			if i <= burstAfter {
-				want = append(want, lines[i].at)
+func TestBurstsAreReadTogether(t *testing.T) {
+	const each = 38 * time.Microsecond // what droid 0.225 writes at its fastest
+	for _, size := range []int{1, 420, 700} {
+		synctest.Test(t, func(t *testing.T) {
+			var lines []scripted
+			var want []time.Duration
+			for i := range burstAfter + 500 {
+				lines = append(lines, scripted{time.Duration(i) * each, strings.Repeat("x", size)})
+				if i <= burstAfter {
+					want = append(want, lines[i].at)
+				}
 			}
-		}
-		when, texts := readAll(t, lines...)
-		for range 4 {
-			want = append(want, want[len(want)-1]+burstPause)
-		}
-		require.Equal(t, want, when, "the first at once, the rest together")
-		require.Equal(t, len(lines), len(strings.Join(texts, "")))
-	})
+			when, texts := readAll(t, lines...)
+			for want[len(want)-1] < lines[len(lines)-1].at {
+				want = append(want, want[len(want)-1]+burstPause)
+			}
+			require.Equal(t, want, when, "the first at once, the rest together")
+			require.Equal(t, len(lines)*size, len(strings.Join(texts, "")))
+		})
+	}
 }
 
 func TestLinesThatComeSlowlyAreReadAtOnce(t *testing.T) {
@@ -195,10 +227,10 @@ func TestLinesThatComeSlowlyAreReadAtOnce(t *testing.T) {
 func TestBulkIsReadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines []scripted
-		for range 20 {
+		for range 2 * burstAfter {
 			lines = append(lines, scripted{0, strings.Repeat("x", 60<<10)})
 		}
 		when, _ := readAll(t, lines...)
-		require.Equal(t, make([]time.Duration, 20), when)
+		require.Equal(t, make([]time.Duration, len(lines)), when)
 	})
 }

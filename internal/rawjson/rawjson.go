@@ -235,25 +235,47 @@ func hexRune(body []byte) rune {
 	return rune(n)
 }
 
-// Shape is all of a line but one string in it. Of lines that differ only there the rest needs
+// Shape is all of a line but one string in it, and but the contents of a second one behind it
+// that says nothing and always has the same length. Of lines that differ only there the rest needs
 // to be compared only, not to be read again: of text deltas there are thousands. The zero value
 // fits nothing.
-type Shape struct{ before, behind []byte } // with the quotes of the string
+type Shape struct {
+	before, between, behind []byte // with the quotes of the strings
+	aside                   int    // how long the second string is, between its quotes
+}
 
-// ShapeOf is the shape of a line, of which the string is a part.
-func ShapeOf(line, text []byte) Shape {
+// ShapeOf is the shape of a line, of which the string text is a part, and so is the string aside,
+// unless it is nil. One that stands before the text belongs to the shape like all else.
+func ShapeOf(line, text, aside []byte) Shape {
 	begin := cap(line) - cap(text) // where it stands
-	return Shape{bytes.Clone(line[:begin+1]), bytes.Clone(line[begin+len(text)-1:])}
+	end := begin + len(text) - 1
+	s := Shape{before: bytes.Clone(line[:begin+1]), behind: bytes.Clone(line[end:])}
+	if at := cap(line) - cap(aside) + 1; IsString(aside) && at > end {
+		s.aside = len(aside) - len(`""`)
+		s.between, s.behind = s.behind[:at-end], s.behind[at-end+s.aside:]
+	}
+	return s
 }
 
 // Cut returns what stands between the quotes of the string, for a line of this shape.
-func (s Shape) Cut(line []byte) (text []byte, ok bool) {
+func (s *Shape) Cut(line []byte) (text []byte, ok bool) {
 	text, ok = bytes.CutPrefix(line, s.before)
 	if !ok || len(s.before) == 0 {
 		return nil, false
 	}
-	text, ok = bytes.CutSuffix(text, s.behind)
-	return text, ok && inside(text)
+	if text, ok = bytes.CutSuffix(text, s.behind); !ok {
+		return nil, false
+	}
+	if len(s.between) > 0 {
+		at := len(text) - s.aside
+		if at < 0 || !inside(text[at:]) {
+			return nil, false
+		}
+		if text, ok = bytes.CutSuffix(text[:at], s.between); !ok {
+			return nil, false
+		}
+	}
+	return text, inside(text)
 }
 
 // inside reports whether b may stand between the quotes of a JSON string.

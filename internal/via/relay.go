@@ -272,7 +272,7 @@ func (r *Relay) fromFar(line []byte) []byte {
 	if m.Method == "session/update" && &to[0] == &line[0] {
 		r.texts.Rewrite(line, m.Params, func(_, _ string, text []byte) []byte {
 			if rawjson.IsString(text) {
-				r.delta = rawjson.ShapeOf(line, text)
+				r.delta = rawjson.ShapeOf(line, text, nil)
 			}
 			return nil
 		})

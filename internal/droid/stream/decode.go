@@ -104,7 +104,7 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	if delta, ok := line.Event.(TextDelta); ok {
 		d.shape = deltaShape{} // it is the last one's, and of a line that is written otherwise there is none
 		if d.text != nil {
-			d.shape = shapeOf(data, d.text, line, delta)
+			d.shape = shapeOf(data, d.text, f.meta, line, delta)
 		}
 	}
 	return line, err
@@ -233,13 +233,7 @@ func (d *Decoder) decodeNotification(line *Line, f frame) {
 
 // traceID is the second part of meta's W3C traceparent, or "".
 func traceID(meta []byte) string {
-	var m struct {
-		Traceparent string `json:"traceparent"`
-	}
-	if len(meta) == 0 || json.Unmarshal(meta, &m) != nil {
-		return ""
-	}
-	parts := strings.Split(m.Traceparent, "-")
+	parts := strings.Split(rawjson.Unquote(traceparent(meta)), "-")
 	if len(parts) != 4 {
 		return ""
 	}

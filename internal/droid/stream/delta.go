@@ -7,17 +7,30 @@ import (
 )
 
 // deltaShape is all of a text delta's line but the text. The next delta of the same message
-// differs only there (0.99 to 0.225).
+// differs only there (0.99 to 0.215), and in the traceparent of its _meta (0.225), which says nothing
+// that a delta has.
 type deltaShape struct {
 	rawjson.Shape
 	line  Line
 	delta TextDelta // without its text
 }
 
-// shapeOf is the shape of a line, of which text is a part.
-func shapeOf(data, text []byte, line Line, delta TextDelta) deltaShape {
+// shapeOf is the shape of a line, of which text and meta are parts.
+func shapeOf(data, text, meta []byte, line Line, delta TextDelta) deltaShape {
 	line.Event, delta.Text = nil, ""
-	return deltaShape{rawjson.ShapeOf(data, text), line, delta}
+	return deltaShape{rawjson.ShapeOf(data, text, traceparent(meta)), line, delta}
+}
+
+// traceparent is meta's W3C traceparent with its quotes, or nil.
+func traceparent(meta []byte) []byte {
+	if fields, ok := rawjson.Fields(meta); ok {
+		for name, value, ok := fields.Next(); ok; name, value, ok = fields.Next() {
+			if string(name) == "traceparent" && rawjson.IsString(value) {
+				return value
+			}
+		}
+	}
+	return nil
 }
 
 // fits decodes a line of the same shape.
