@@ -149,6 +149,7 @@ var slowToStart = []string{
 	"github.com/alecthomas/chroma/v2/lexers", // 5 ms
 	"github.com/yuin/goldmark/extension",     // 1 ms, with what it imports
 	"github.com/spf13/cobra/doc",             // 0.3 ms, with what it imports
+	"runtime/metrics",                        // 0.1 ms
 }
 
 func TestStartIsNotSlowed(t *testing.T) {
@@ -158,6 +159,26 @@ func TestStartIsNotSlowed(t *testing.T) {
 	require.Contains(t, program, module+"/internal/export")
 	for _, slow := range slowToStart {
 		require.NotContains(t, program, slow)
+	}
+}
+
+// A pattern that a program compiles whenever it starts costs each start and each hook 10 to 50 µs.
+func TestNoPatternIsCompiledAtStart(t *testing.T) {
+	m := readModule(t)
+	for room := range mayImport {
+		for _, s := range m.code(room) {
+			for _, d := range s.file.Decls {
+				ast.Inspect(d, func(n ast.Node) bool {
+					call, ok := n.(*ast.SelectorExpr)
+					if ok && call.Sel.Name == "MustCompile" {
+						t.Errorf("%s: give it sync.OnceValue", m.fset.Position(n.Pos()))
+					}
+					_, function := n.(*ast.FuncLit)
+					_, method := n.(*ast.FuncDecl)
+					return !function && !method
+				})
+			}
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/files"
 )
@@ -40,13 +41,15 @@ func direct(path string, args []string) (string, []string, error) {
 
 // shimTarget is what a batch file of npm's runs in its last line, for a script behind the
 // program in "_prog", as npm 6 to 11 write it: "%dp0%\node_modules\droid\bin\droid" %*
-var shimTarget = regexp.MustCompile(`(?m)("%_prog%"\s+)?"%(?:~dp0|dp0%)\\?([^"%\r\n]+)"\s+%\*\s*$`)
+var shimTarget = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)("%_prog%"\s+)?"%(?:~dp0|dp0%)\\?([^"%\r\n]+)"\s+%\*\s*$`)
+})
 
 // throughShim is what a batch file of npm's in a directory starts: a program, or a script
 // by the Node beside the file, if that is there, else by the one in the PATH. Both are ""
 // for another batch file.
 func throughShim(text, dir string) (program, script string) {
-	found := shimTarget.FindAllStringSubmatch(text, -1)
+	found := shimTarget().FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {
 		return "", ""
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -37,7 +38,9 @@ func Unusable(path string, err error) string {
 
 // refusal is how droid tells of a file, for example "EACCES: permission denied, open
 // '/home/me/.factory/x'" (0.99 to 0.225).
-var refusal = regexp.MustCompile(`\b(EACCES|EPERM|ENOSPC|EDQUOT|EROFS|ENOTDIR): [^,]*, \w+(?: '([^']*)')?`)
+var refusal = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(EACCES|EPERM|ENOSPC|EDQUOT|EROFS|ENOTDIR): [^,]*, \w+(?: '([^']*)')?`)
+})
 
 var codes = map[string]error{
 	"EACCES": syscall.EACCES, "EPERM": syscall.EPERM, "ENOSPC": syscall.ENOSPC, "EDQUOT": syscall.EDQUOT, "EROFS": syscall.EROFS, "ENOTDIR": syscall.ENOTDIR,
@@ -47,7 +50,7 @@ var codes = map[string]error{
 // file's fault.
 func Refusal(said string) string {
 	said = strings.TrimSuffix(said, ".")
-	m := refusal.FindStringSubmatch(said)
+	m := refusal().FindStringSubmatch(said)
 	if m == nil {
 		return said
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -86,7 +87,7 @@ var copied = []string{"customModels", "custom_models", "model", "modelPolicy", "
 var plain = []string{"model", "id", "displayName", "model_display_name", "provider", "authMode", "reasoningEffort", "reasoning_effort", "awsProfile", "awsRegion"}
 
 // reference is a variable's name in the place of a key, or what droid takes for none.
-var reference = regexp.MustCompile(`^(\$\{?\w+\}?|YOUR(_OPENAI)?_API_KEY)?$`)
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\$\{?\w+\}?|YOUR(_OPENAI)?_API_KEY)?$`) })
 
 // withoutSecrets is the part of a user's settings that decides which models droid offers:
 // whatever may be a key or an address is replaced.
@@ -106,7 +107,7 @@ func withoutSecrets(settings map[string]any) ([]byte, error) {
 func replaced(key string, value any) any {
 	switch v := value.(type) {
 	case string:
-		if slices.Contains(plain, key) || reference.MatchString(v) {
+		if slices.Contains(plain, key) || reference().MatchString(v) {
 			return v
 		}
 		return nobody

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tailscale/hujson"
 
@@ -143,7 +144,7 @@ func parse(path string) (data []byte, value hujson.Value, err error) {
 	}
 	if value, err = hujson.Parse(data); err != nil {
 		what := "it is no JSON with comments"
-		if at := position.FindString(err.Error()); at != "" {
+		if at := position().FindString(err.Error()); at != "" {
 			what = at + ": this is no JSON with comments"
 		}
 		return nil, value, errors.New(what)
@@ -152,14 +153,14 @@ func parse(path string) (data []byte, value hujson.Value, err error) {
 }
 
 // position is how hujson tells where an error is.
-var position = regexp.MustCompile(`line \d+, column \d+`)
+var position = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line \d+, column \d+`) })
 
 // place names a key of a file of JSON, and where its value is.
 func place(path string, keys ...string) string {
 	pointer, words := "", slices.Clone(keys)
 	for i, key := range keys {
 		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-		if !simple.MatchString(key) {
+		if !simple().MatchString(key) {
 			words[i] = strconv.Quote(key)
 		}
 	}
@@ -176,7 +177,7 @@ func place(path string, keys ...string) string {
 }
 
 // simple is a key that needs no quotes.
-var simple = regexp.MustCompile(`^[\w-]+$`)
+var simple = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w-]+$`) })
 
 // agentServers reads the agents of an editor's configuration.
 func agentServers(path string) (map[string]agentServer, error) {

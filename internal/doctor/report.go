@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"droid-acp/internal/visible"
@@ -91,7 +92,7 @@ func tilde(text, home string) string {
 }
 
 // words are those of a text; a command between backticks is one, so that it can be copied.
-var words = regexp.MustCompile("[^\\s`]*(?:`[^`]*`[^\\s`]*)+|\\S+")
+var words = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[^\\s`]*(?:`[^`]*`[^\\s`]*)+|\\S+") })
 
 // wrap sets text behind a head, in lines that begin under each other.
 func (r Report) wrap(head, text string) string {
@@ -99,7 +100,7 @@ func (r Report) wrap(head, text string) string {
 	var b strings.Builder
 	b.WriteString(head)
 	column := utf8.RuneCountInString(head)
-	for _, word := range words.FindAllString(text, -1) {
+	for _, word := range words().FindAllString(text, -1) {
 		n := utf8.RuneCountInString(word)
 		if column+1+n <= width {
 			b.WriteByte(' ')

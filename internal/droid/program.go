@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/child"
 	"droid-acp/internal/files"
@@ -134,7 +135,7 @@ func peSystems(file io.ReaderAt) []string {
 }
 
 // release is how droid writes its version (0.99 to 0.225).
-var releaseForm = regexp.MustCompile(`^v?\d+\.\d+\.\d+[\w.+-]*$`)
+var releaseForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^v?\d+\.\d+\.\d+[\w.+-]*$`) })
 
 // Release asks the program for the version of its release, such as "0.225.2": 0.1 s
 // (0.225) to 1.4 s (0.99). env is its environment, nil for ours. Nothing of it is left when
@@ -154,7 +155,7 @@ func Release(ctx context.Context, path string, env []string) (string, error) {
 	}
 	lines, _ := out.Last()
 	for _, line := range lines {
-		if releaseForm.MatchString(strings.TrimSpace(line)) {
+		if releaseForm().MatchString(strings.TrimSpace(line)) {
 			return strings.TrimPrefix(strings.TrimSpace(line), "v"), nil
 		}
 	}

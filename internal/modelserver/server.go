@@ -215,7 +215,7 @@ func (s *Server) choose(c call) (Request, Step) {
 
 // reminder is what droid 0.99 adds inside the user's message; newer droids send
 // it as a message of its own.
-var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
+var reminder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`) })
 
 // match returns the script for messages and the number of its step.
 func (s *Server) match(messages []Message) (*script, int) {
@@ -228,7 +228,7 @@ func (s *Server) match(messages []Message) (*script, int) {
 		case "assistant":
 			answers++
 		case "user":
-			said := reminder.ReplaceAllString(m.Text(), "")
+			said := reminder().ReplaceAllString(m.Text(), "")
 			for j := len(s.scripts) - 1; j >= 0; j-- {
 				if strings.Contains(said, s.scripts[j].prompt) {
 					return s.scripts[j], s.scripts[j].next(answers)

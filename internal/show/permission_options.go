@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -123,17 +124,17 @@ func optionKind(value string) acp.PermissionOptionKind {
 }
 
 var (
-	levelAtEnd  = regexp.MustCompile(`^(.+?)\s*\((Low|Medium|High)\)$`)
-	levelWithin = regexp.MustCompile(`\b(low|medium|high) impact\b`)
+	levelAtEnd  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+?)\s*\((Low|Medium|High)\)$`) })
+	levelWithin = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(low|medium|high) impact\b`) })
 )
 
 // labelLevel is the level that a label of droid's names, "" for none, and the
 // label without it where it stands in brackets at the end (0.99 to 0.225).
 func labelLevel(label string) (level, rest string) {
-	if m := levelAtEnd.FindStringSubmatch(label); m != nil {
+	if m := levelAtEnd().FindStringSubmatch(label); m != nil {
 		return strings.ToLower(m[2]), m[1]
 	}
-	if m := levelWithin.FindStringSubmatch(label); m != nil {
+	if m := levelWithin().FindStringSubmatch(label); m != nil {
 		return m[1], label
 	}
 	return "", label

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/markdown"
@@ -72,14 +73,14 @@ func (p Project) line(i layer.Item, name string) string {
 // code is a text as code of Markdown, whatever it has in it. Many spaces are counted, so
 // that what stands behind them is not pushed out of sight.
 func code(text string) string {
-	text = spaces.ReplaceAllStringFunc(visible.Line(text), func(run string) string { return fmt.Sprintf(" ␣×%d ", len(run)) })
+	text = spaces().ReplaceAllStringFunc(visible.Line(text), func(run string) string { return fmt.Sprintf(" ␣×%d ", len(run)) })
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + fmt.Sprintf(" … and %d bytes more", len(text)-longest)
 	}
 	return markdown.Code(text)
 }
 
-var spaces = regexp.MustCompile(` {5,}`)
+var spaces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` {5,}`) })
 
 // Place is the project's root, in a text with Markdown.
 func (p Project) Place() string { return code(p.Root) }
