@@ -71,7 +71,7 @@ var mayImport = map[string]string{
 	"internal/problem":      "internal/accounts internal/diagnosis internal/droid internal/droid/stream internal/files internal/login internal/protocol internal/quirks internal/show internal/turns internal/visible internal/wire",
 	"internal/instructions": "internal/droid/stream internal/mcp internal/paths",
 	"internal/accounts":     "internal/login internal/protocol internal/quirks internal/visible internal/wire",
-	"internal/telling":      "internal/protocol internal/show internal/wire",
+	"internal/telling":      "internal/protocol internal/rawjson internal/show internal/wire",
 	"internal/settings":     "internal/droid/stream",
 	"internal/serve":        "internal/child internal/files internal/jsonrpc internal/protocol internal/rawjson",
 	"internal/keep":         "internal/child internal/files internal/jsonrpc internal/serve internal/visible",

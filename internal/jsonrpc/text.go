@@ -1,8 +1,9 @@
 package jsonrpc
 
 import (
-	"encoding/json"
 	"unicode/utf8"
+
+	"droid-acp/internal/rawjson"
 )
 
 // maxText bounds what one line takes of a text that comes in pieces, in bytes
@@ -64,9 +65,8 @@ func (l *Line) appendTo(buf []byte) []byte {
 	if l.merged != nil {
 		text = string(l.merged)
 	}
-	quoted, _ := json.Marshal(text) // a string always encodes
 	buf = append(buf, l.frame.Before...)
-	buf = append(buf, quoted...)
+	buf = rawjson.AppendString(buf, text)
 	buf = append(buf, l.frame.After...)
 	return append(buf, '\n')
 }

@@ -222,6 +222,45 @@ func writeEscape(out *strings.Builder, body []byte) int {
 	return 2
 }
 
+// AppendString appends text as a JSON string. Signs of HTML stay as they are, which encoding/json would
+// make six times as long. The two line ends of Unicode are escaped as there: some programs read lines by them.
+func AppendString(buf []byte, text string) []byte {
+	const hex = "0123456789abcdef"
+	buf = append(buf, '"')
+	copied := 0 // how much of text is in buf
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if broken := r == utf8.RuneError && n == 1; c >= utf8.RuneSelf && !broken && r != '\u2028' && r != '\u2029' {
+			i += n
+			continue
+		}
+		buf = append(buf, text[copied:i]...)
+		switch i += n; c {
+		case '"', '\\':
+			buf = append(buf, '\\', c)
+		case '\b':
+			buf = append(buf, '\\', 'b')
+		case '\f':
+			buf = append(buf, '\\', 'f')
+		case '\n':
+			buf = append(buf, '\\', 'n')
+		case '\r':
+			buf = append(buf, '\\', 'r')
+		case '\t':
+			buf = append(buf, '\\', 't')
+		default:
+			buf = append(buf, '\\', 'u', hex[r>>12], hex[r>>8&15], hex[r>>4&15], hex[r&15]) // U+FFFD for what is no UTF-8
+		}
+		copied = i
+	}
+	return append(append(buf, text[copied:]...), '"')
+}
+
 // hexRune is the number in an escape "\u0000" at the beginning of body, -1 when
 // there is none.
 func hexRune(body []byte) rune {

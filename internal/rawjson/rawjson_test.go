@@ -2,6 +2,7 @@ package rawjson
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,4 +53,22 @@ func TestValueIsInPlace(t *testing.T) {
 	again, err := json.Marshal(fields)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"A":{"x":[1,2]},"B":"text","C":null,"D":null}`, string(again))
+}
+
+func FuzzAppendString(f *testing.F) {
+	for _, text := range []string{"", "a", "\"\\/\b\f\n\r\t\x00\x1f\x7f", "<a href='x'>&</a>", "é😀\u2028\u2029\ufeff", "\xff\xc3", "a\xf0\x9f\x98b", strings.Repeat("ab\n", 100)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		raw := AppendString([]byte("before"), text)
+		require.Equal(t, "before", string(raw[:6]))
+		var want, got string
+		ours, err := json.Marshal(text)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(ours, &want))
+		require.NoError(t, json.Unmarshal(raw[6:], &got))
+		require.Equal(t, want, got)
+		require.NotContains(t, string(raw), "\u2028")
+		require.LessOrEqual(t, len(raw)-6, len(ours))
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/rawjson"
 	"droid-acp/internal/show"
 	"droid-acp/internal/wire"
 )
@@ -35,6 +36,7 @@ type Way struct {
 	told    map[string][]byte // the session's state as the editor was told it last, by kind, encoded
 	waiting []string          // for the next prompt
 	chunk   chunk
+	before  chunk // another one that was told before: two messages may come in turn
 
 	mu      sync.Mutex
 	session string   // by which the editor uses the session; the owner alone writes it
@@ -46,6 +48,11 @@ type Way struct {
 type chunk struct {
 	session, kind, message string
 	frame                  wire.TextFrame
+}
+
+// is reports whether a text of another chunk has the same notification.
+func (c *chunk) is(of chunk) bool {
+	return c.session == of.session && c.kind == of.kind && c.message == of.message
 }
 
 // New makes the way to an editor that does not know the session yet.
@@ -132,18 +139,21 @@ func (w *Way) news(u protocol.Update) (news bool) {
 
 // text tells a piece of a message or of a thought.
 func (w *Way) text(t show.Text) {
-	if c := &w.chunk; c.session != w.session || c.kind != t.UpdateKind() || c.message != t.MessageID {
-		id, _ := json.Marshal(w.session) // strings always encode
-		message, _ := json.Marshal(t.MessageID)
+	of := chunk{session: w.session, kind: t.UpdateKind(), message: t.MessageID}
+	if !w.chunk.is(of) {
+		w.chunk, w.before = w.before, w.chunk
+	}
+	if !w.chunk.is(of) {
 		mark := ""
 		if t.Notice {
 			mark = `,"_meta":{"droid-acp":{"notice":true}}`
 		}
-		*c = chunk{w.session, t.UpdateKind(), t.MessageID, wire.TextFrame{
-			Before: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(id) +
-				`,"update":{"sessionUpdate":"` + t.UpdateKind() + `","messageId":` + string(message) + `,"content":{"type":"text","text":`,
+		of.frame = wire.TextFrame{
+			Before: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(rawjson.AppendString(nil, of.session)) +
+				`,"update":{"sessionUpdate":"` + of.kind + `","messageId":` + string(rawjson.AppendString(nil, of.message)) + `,"content":{"type":"text","text":`,
 			After: `}` + mark + `}}}`,
-		}}
+		}
+		w.chunk = of
 	}
 	w.editor.Text(w.chunk.frame, t.Text)
 }

@@ -50,6 +50,7 @@ type Decoder struct {
 	owned       bool
 	text        []byte     // of the line that is decoded, where it is a text delta; with its quotes
 	shape       deltaShape // of the last line that was a text delta
+	before      deltaShape // of the text delta before it that had another one: messages may come in turn
 }
 
 // frame is a line taken apart; the slices alias the line.
@@ -63,6 +64,10 @@ type frame struct {
 // that large parts of the result may share it; without, the result shares no memory with it.
 func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	if line, ok := d.shape.fits(data); ok {
+		return line, nil
+	}
+	if line, ok := d.before.fits(data); ok {
+		d.shape, d.before = d.before, d.shape
 		return line, nil
 	}
 	d.owned, d.text = owned, nil
@@ -102,7 +107,7 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	}
 	line, err := d.dispatch(line, f)
 	if delta, ok := line.Event.(TextDelta); ok {
-		d.shape = deltaShape{} // it is the last one's, and of a line that is written otherwise there is none
+		d.shape, d.before = deltaShape{}, d.shape // it is the last one's, and of a line that is written otherwise there is none
 		if d.text != nil {
 			d.shape = shapeOf(data, d.text, f.meta, line, delta)
 		}
