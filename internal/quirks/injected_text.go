@@ -108,7 +108,10 @@ func (s *stripper) text(block string) string {
 			rest, s.inside = rest[end:], ""
 			continue
 		}
-		at := opening().FindStringIndex(rest)
+		var at []int
+		if strings.Contains(rest, "<system-") { // most texts have none, and the pattern takes long
+			at = opening().FindStringIndex(rest)
+		}
 		if at == nil {
 			kept.WriteString(rest)
 			break

@@ -23,8 +23,8 @@ func boundedInput(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= maxRaw {
 		return raw
 	}
-	var fields map[string]rawjson.Value
-	if json.Unmarshal(raw, &fields) != nil {
+	fields := inputFields(raw)
+	if fields == nil {
 		return nil
 	}
 	for name, value := range fields { // one after the other: a file is in one of them
@@ -50,6 +50,20 @@ func boundedInput(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return short
+}
+
+// inputFields are the fields of a tool's input, which was decoded as a part of droid's message; none of an
+// input that is no object.
+func inputFields(raw json.RawMessage) map[string]rawjson.Value {
+	fields, ok := rawjson.Fields(raw)
+	if !ok {
+		return nil
+	}
+	out := map[string]rawjson.Value{}
+	for name, value, more := fields.Next(); more; name, value, more = fields.Next() {
+		out[rawjson.TextOf(name)] = value
+	}
+	return out
 }
 
 func shortened(value any) any {

@@ -61,8 +61,7 @@ func ResultText(raw json.RawMessage) string {
 
 // object passes JSON objects on and leaves out what is still empty.
 func object(raw json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil || len(fields) == 0 {
+	if len(inputFields(raw)) == 0 {
 		return nil
 	}
 	return raw

@@ -9,7 +9,6 @@ import (
 
 	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/rawjson"
 	"droid-acp/internal/visible"
 )
 
@@ -28,8 +27,7 @@ type toolInput struct {
 }
 
 func parseToolInput(raw json.RawMessage) toolInput {
-	var fields map[string]rawjson.Value
-	_ = json.Unmarshal(raw, &fields) // input that is no object has no fields
+	fields := inputFields(raw)
 	text := func(names ...string) string {
 		for _, name := range names {
 			var s string
