@@ -53,3 +53,19 @@ func TestValueIsInPlace(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"A":{"x":[1,2]},"B":"text","C":null,"D":null}`, string(again))
 }
+
+// FuzzShape compares what a shape takes for a string with what encoding/json does.
+func FuzzShape(f *testing.F) {
+	for _, text := range []string{"", "word 17 ", `a long text with a quote " in it`, `tab\t and \u00e4 and \ud83d\ude00 and \\`, `\`, `\u12`, `\x`, "a long text with\x1fcontrol", "é€😀 and on and on", "\xff\x80\x9f\xa2\xdc"} {
+		f.Add([]byte(text))
+	}
+	line := []byte(`{"a":"text"}`)
+	shape := ShapeOf(line, line[5:11])
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, ok := shape.Cut([]byte(`{"a":"` + string(text) + `"}`))
+		require.Equal(t, json.Valid([]byte(`"`+string(text)+`"`)), ok, "%q", text)
+		if ok {
+			require.Equal(t, string(text), string(got))
+		}
+	})
+}
