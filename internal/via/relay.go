@@ -142,19 +142,19 @@ func (r *Relay) readNear() (ended <-chan struct{}) {
 // end ends the command when the editor has gone: politely, then not.
 func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) {
 	r.far.Close()
-	within(r.far.Done(), drainTime)
+	child.Within(r.far.Done(), drainTime)
 	_ = p.Stdin.Close() // the agent ends with its input
 	select {
 	case <-p.Exited():
 	case <-time.After(endTime):
 		r.Log.Warn("the far side does not end, so the command is ended")
 		_ = p.Terminate() // it may have ended
-		within(p.Exited(), drainTime)
+		child.Within(p.Exited(), drainTime)
 	case <-r.doom:
 	}
 	_ = p.Kill()
 	<-p.Gone()
-	if !within(farEnded, drainTime) {
+	if !child.Within(farEnded, drainTime) {
 		_ = p.Stdout.Close() // somebody else holds it open; this ends the reading
 	}
 	r.finish()
@@ -162,7 +162,7 @@ func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) {
 
 // exited is how a command ended that has closed its stdout.
 func (r *Relay) exited(p *child.Process) child.Exit {
-	within(p.Exited(), drainTime)
+	child.Within(p.Exited(), drainTime)
 	_ = p.Kill() // it may have ended
 	r.far.Abort()
 	_ = p.Stdin.Close() // nobody reads it
@@ -197,17 +197,7 @@ func (r *Relay) fail(ctx context.Context, f *Failure, nearEnded <-chan struct{})
 // finish has what the editor is told written.
 func (r *Relay) finish() {
 	r.near.Close()
-	within(r.near.Done(), drainTime)
-}
-
-// within waits for something, but not longer than limit. It reports whether it came.
-func within(c <-chan struct{}, limit time.Duration) bool {
-	select {
-	case <-c:
-		return true
-	case <-time.After(limit):
-		return false
-	}
+	child.Within(r.near.Done(), drainTime)
 }
 
 func (r *Relay) tell(line []byte) { put(r.near, line) }
