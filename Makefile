@@ -7,6 +7,7 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 GREMLINS    = github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 VERSION     ?=
 PKG         ?= ./internal/quirks
+BIN         ?= bin/droid-acp
 # -short leaves out of make test and make e2e what CI does not run for each change.
 SHORT       ?=
 # Packages in which nothing runs beside anything else: the race detector has nothing to find there.
@@ -26,8 +27,8 @@ VIA_TESTS = TestReadsSeeTheEditor|TestEditsAreTheAgents|TestRefusedEditTouchesNo
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
 
-build: ## build bin/droid-acp
-	go build -trimpath $(if $(VERSION),-ldflags "-X main.Version=$(VERSION)") -o bin/droid-acp ./cmd/droid-acp
+build: ## build bin/droid-acp, which needs no libraries of the system (so "via --copy" can copy it)
+	CGO_ENABLED=0 go build -trimpath $(if $(VERSION),-ldflags "-X main.Version=$(VERSION)") -o $(BIN) ./cmd/droid-acp
 
 test: test-race test-serial ## unit and integration tests, with the race detector where goroutines are
 

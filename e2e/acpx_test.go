@@ -65,7 +65,7 @@ func (a acpx) leave(t *testing.T) {
 			_ = syscall.Kill(p.pid, syscall.SIGTERM) // it may be gone by itself
 		}
 	}
-	a.home.awaitNone(t, leavingLimit, func(process) bool { return true })
+	a.home.awaitNoneLeft(t, leavingLimit, func(process) bool { return true })
 }
 
 // end ends acpx, and checks what the agents said.

@@ -83,19 +83,25 @@ func (h home) processes(t testing.TB) []process {
 	return found
 }
 
-// awaitNoDroid checks that every droid of the home is gone within limit.
+// awaitNoDroid checks that every droid of the home is gone within limit, when the editor is.
 func (h home) awaitNoDroid(t testing.TB, limit time.Duration) {
 	t.Helper()
-	h.awaitNone(t, limit, func(p process) bool { return p.droid })
+	h.awaitNoneLeft(t, limit, func(p process) bool { return p.droid })
+}
+
+// awaitNoneLeft is awaitNone when the editor has gone. A server keeps what that has left: that
+// none of it outlives the server is looked at when that has ended, see keeps.
+func (h home) awaitNoneLeft(t testing.TB, limit time.Duration, matters func(process) bool) {
+	t.Helper()
+	if !h.kept {
+		h.awaitNone(t, limit, matters)
+	}
 }
 
 // awaitNone checks that no process of the home that matters is left within
-// limit, and ends what is. Those of a server are looked at when that has ended.
+// limit, and ends what is.
 func (h home) awaitNone(t testing.TB, limit time.Duration, matters func(process) bool) {
 	t.Helper()
-	if h.kept {
-		return
-	}
 	deadline := time.Now().Add(limit)
 	for {
 		var left []process

@@ -37,6 +37,7 @@ func (h home) keeps(t *testing.T) home {
 	t.Cleanup(func() {
 		h.keeper(t, "stop")
 		require.Empty(t, h.agents(t))
+		h.awaitNone(t, 0, func(p process) bool { return p.droid })
 		require.NoError(t, os.RemoveAll(dir))
 	})
 	return h

@@ -72,7 +72,7 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 // gone checks that the agent and the processes that matter end.
 func (c *client) gone(h home, limit time.Duration, matters func(process) bool) {
 	c.t.Helper()
-	h.awaitNone(c.t, limit, matters)
+	h.awaitNoneLeft(c.t, limit, matters)
 	select {
 	case <-c.exited:
 	case <-time.After(time.Second):

@@ -98,7 +98,7 @@ func (c *libraryClient) end(h home) {
 		_ = c.cmd.Process.Kill()
 		<-c.exited
 	}
-	h.awaitNone(c.t, leavingLimit, func(p process) bool { return c.wire.dir != "" || p.droid })
+	h.awaitNoneLeft(c.t, leavingLimit, func(p process) bool { return c.wire.dir != "" || p.droid })
 	if !c.killed && (!c.cmd.ProcessState.Success() || c.stderr.Len() > 0) {
 		c.t.Errorf("the client ended with %v and wrote to stderr:\n%s", c.cmd.ProcessState, c.stderr)
 	}

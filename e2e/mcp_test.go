@@ -271,7 +271,7 @@ func TestMCPServers(t *testing.T) {
 		require.Contains(t, told, "this one is tiny-2 there")
 		require.Contains(t, string(model.Requests()[0].Body), "tiny___echo", "the model is told of the tools")
 		c.end(h)
-		h.awaitNone(t, leavingLimit, func(process) bool { return true })
+		h.awaitNoneLeft(t, leavingLimit, func(process) bool { return true })
 		h.unchanged(t, before, "no-such-mcp-server", "Bearer secret", "over stdio")
 	})
 }

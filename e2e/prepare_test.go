@@ -88,7 +88,7 @@ func prepare() (p prepared, cleanUp func(), err error) {
 	p.GoSDK = filepath.Join(dir, "gosdk")
 	p.Clients = filepath.Join(dir, "clients")
 	return p, func() { _ = os.RemoveAll(dir) }, errors.Join(
-		command("..", "go", "build", "-o", p.Agent, "./cmd/droid-acp"),
+		command("..", "make", "build", "BIN="+p.Agent),
 		command("..", "go", "build", "-o", p.GoSDK, "./e2e/testdata/clients/gosdk"),
 		os.CopyFS(p.Clients, os.DirFS(filepath.Join("testdata", "clients"))),
 		os.Symlink(modules, filepath.Join(p.Clients, "node_modules")), // where the scripts look for what they import

@@ -29,11 +29,18 @@ type remote struct{ url, token string }
 // has left ends within a second.
 func startRemote(t *testing.T, h home, origins ...string) remote {
 	t.Helper()
-	address, file := freeAddress(t), filepath.Join(t.TempDir(), "token")
-	args := []string{"serve", "--listen", address, "--token-file", file, "--keep-idle", "1s", "--droid", h.droid}
+	var args []string
 	for _, origin := range origins {
 		args = append(args, "--origin", origin)
 	}
+	return startRemoteWith(t, h, "http", args...)
+}
+
+// startRemoteWith is startRemote with other flags of serve, for URLs of this scheme.
+func startRemoteWith(t *testing.T, h home, scheme string, flags ...string) remote {
+	t.Helper()
+	address, file := freeAddress(t), filepath.Join(t.TempDir(), "token")
+	args := append([]string{"serve", "--listen", address, "--token-file", file, "--keep-idle", "1s", "--droid", h.droid}, flags...)
 	cmd := exec.Command(programs.Agent, args...)
 	cmd.Dir, cmd.Env = h.work, h.env
 	var said bytes.Buffer
@@ -61,7 +68,7 @@ func startRemote(t *testing.T, h home, origins ...string) remote {
 	}
 	token, err := os.ReadFile(file)
 	require.NoError(t, err)
-	return remote{url: "http://" + address + transport.Path, token: strings.TrimSpace(string(token))}
+	return remote{url: scheme + "://" + address + transport.Path, token: strings.TrimSpace(string(token))}
 }
 
 // freeAddress is one that nobody listens on.

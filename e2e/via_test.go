@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -290,4 +292,32 @@ func TestVia(t *testing.T) {
 			require.Contains(t, refused.Message, `cwd is "/etc", which is outside of every directory that the far side has`)
 		})
 	}
+}
+
+// TestViaCopy has the program that `make build` makes put itself at the far side of SSH, and
+// find itself there the next time.
+func TestViaCopy(t *testing.T) {
+	t.Setenv(viaEnv, "ssh")
+	h := newHome(t, newDroid, newModel(t).URL())
+	copied, there := filepath.Join(h.dir, "tools", "droid-acp"), h.far+"/tools/droid-acp"
+	start := func() os.FileInfo {
+		cmd := h.agent()
+		cmd.Args = slices.Concat(cmd.Args[:2], []string{"--copy"}, cmd.Args[2:len(cmd.Args)-1], []string{there})
+		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}` + "\n")
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		out, err := cmd.Output()
+		require.NoError(t, err, said.String())
+		require.Contains(t, string(out), `"agentInfo":{"name":"droid-acp"`, said.String())
+		info, err := os.Stat(copied)
+		require.NoError(t, err)
+		return info
+	}
+	first := start()
+	want, err := os.ReadFile(programs.Agent)
+	require.NoError(t, err)
+	got, err := os.ReadFile(copied)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(want, got))
+	require.True(t, os.SameFile(first, start()), "it is not copied again")
 }

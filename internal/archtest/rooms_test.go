@@ -64,6 +64,7 @@ var mayImport = map[string]string{
 	"internal/store":        "internal/files internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
 	"internal/marks":        "",
+	"internal/nowait":       "",
 	"internal/diagnosis":    "internal/child internal/droid internal/paths",
 	"internal/install":      "internal/child internal/diagnosis internal/droid internal/files",
 	"internal/doctor":       "internal/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/files internal/store internal/tempdir internal/visible",
@@ -75,7 +76,7 @@ var mayImport = map[string]string{
 	"internal/settings":     "internal/droid/stream",
 	"internal/serve":        "internal/child internal/files internal/jsonrpc internal/protocol internal/rawjson",
 	"internal/keep":         "internal/child internal/files internal/jsonrpc internal/serve internal/visible",
-	"internal/via":          "internal/child internal/files internal/jsonrpc internal/paths internal/protocol internal/rawjson",
+	"internal/via":          "internal/child internal/files internal/jsonrpc internal/nowait internal/paths internal/protocol internal/rawjson",
 	"internal/transport":    "internal/jsonrpc internal/rawjson internal/serve",
 	"internal/adapter": "internal/accounts internal/bounded internal/calllog internal/child internal/commands internal/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/editorfs internal/filecalls " +

@@ -132,6 +132,17 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
+// Within waits for something, such as Exited, but not longer than limit. It reports whether it
+// came.
+func Within(c <-chan struct{}, limit time.Duration) bool {
+	select {
+	case <-c:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
 func newProcess() *Process {
 	p := &Process{
 		stderrRead: make(chan struct{}), waited: make(chan error, 1), exited: make(chan struct{}), gone: make(chan struct{}),
@@ -296,9 +307,7 @@ func (p *Process) ID() int { return p.cmd.Process.Pid }
 // waited for, but no longer than limit: what the program started may hold it open.
 func (p *Process) Exit(limit time.Duration) Exit {
 	<-p.exited
-	select {
-	case <-p.stderrRead:
-	case <-time.After(limit):
+	if !Within(p.stderrRead, limit) {
 		_ = p.stderrPipe.Close() // ends readStderr
 		<-p.stderrRead
 	}

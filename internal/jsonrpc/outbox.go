@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"slices"
@@ -28,11 +29,13 @@ var ErrClosed = errors.New("the way out is closed")
 // send ask Full before, or Size.
 type Outbox struct {
 	w     io.Writer
+	now   nowWriter // w, where it is one
 	batch int
 
 	mu     sync.Mutex
 	change *sync.Cond // queue or closed changed
 	queue  []*Line
+	busy   bool // Run has taken what it has not written yet
 	bytes  int
 	room   chan struct{} // what Full returned; closed when there is room again
 	slack  chan struct{} // the same for overfull
@@ -42,10 +45,14 @@ type Outbox struct {
 	failed chan struct{} // closed when a write failed: nobody reads any more
 }
 
+// nowWriter writes what there is room for at once, and returns how much that was.
+type nowWriter interface{ WriteNow(p []byte) (n int) }
+
 // NewOutbox makes an outbox that writes to w, once its Run is called. One Write has
 // several lines up to batch bytes, or one line of any length.
 func NewOutbox(w io.Writer, batch int) *Outbox {
 	o := &Outbox{w: w, batch: batch, done: make(chan struct{}), failed: make(chan struct{})}
+	o.now, _ = w.(nowWriter)
 	o.change = sync.NewCond(&o.mu)
 	return o
 }
@@ -57,6 +64,19 @@ func (o *Outbox) Put(data []byte) (*Line, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return line, o.append(line)
+}
+
+// PutNow is Put for a caller who keeps data. Where nothing waits, it has written what the
+// peer has room for when it returns, and Run need not be woken for that.
+func (o *Outbox) PutNow(data []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.now != nil && !o.busy && len(o.queue) == 0 && !o.closed && o.err == nil {
+		if data = data[o.now.WriteNow(data):]; len(data) == 0 {
+			return nil
+		}
+	}
+	return o.append(&Line{data: bytes.Clone(data)})
 }
 
 // append queues a line. The caller holds mu.
@@ -192,6 +212,7 @@ func (o *Outbox) Run() {
 func (o *Outbox) take() []*Line {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.busy = false
 	for len(o.queue) == 0 && !o.closed {
 		o.change.Wait()
 	}
@@ -206,6 +227,7 @@ func (o *Outbox) take() []*Line {
 		o.queue = nil // and its memory is free when the batch is written
 	}
 	o.bytes -= size
+	o.busy = n > 0
 	o.makeRoom()
 	return batch
 }

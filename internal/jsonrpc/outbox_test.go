@@ -217,3 +217,63 @@ func TestAbort(t *testing.T) {
 	require.Empty(t, w.out.String())
 	require.Zero(t, o.Size())
 }
+
+// roomyWriter writes at once what there is room for.
+type roomyWriter struct {
+	slowWriter
+	room int
+}
+
+func (w *roomyWriter) WriteNow(p []byte) int {
+	n := min(w.room, len(p))
+	w.room -= n
+	w.out.Write(p[:n])
+	return n
+}
+
+// TestPutNow: what is written at once is not queued, what is not keeps its place, and data
+// stays the caller's.
+func TestPutNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &roomyWriter{slowWriter{tokens: make(chan struct{})}, 9}
+		o := startOutbox(w)
+		synctest.Wait()
+		data := []byte("first\n")
+		require.NoError(t, o.PutNow(data))
+		require.Equal(t, "first\n", w.out.String())
+		copy(data, "SECOND")
+		require.NoError(t, o.PutNow([]byte("second\n")))
+		require.Equal(t, "first\nsec", w.out.String())
+		synctest.Wait() // the rest is with Run, which waits in Write
+		w.room = 100
+		data = []byte("third\n")
+		require.NoError(t, o.PutNow(data))
+		copy(data, "THIRD")
+		put(t, o, []byte("fourth\n"))
+		require.NoError(t, o.PutNow([]byte("fifth\n")))
+		require.Equal(t, "first\nsec", w.out.String(), "nothing overtakes it")
+		w.tokens <- struct{}{}
+		w.tokens <- struct{}{}
+		synctest.Wait()
+		require.NoError(t, o.PutNow([]byte("sixth\n")))
+		require.Equal(t, "first\nsecond\nthird\nfourth\nfifth\nsixth\n", w.out.String())
+		o.Close()
+		require.ErrorIs(t, o.PutNow([]byte("late\n")), ErrClosed)
+		<-o.done
+		require.NotContains(t, w.out.String(), "late")
+	})
+}
+
+// TestPutNowOfAPeerThatIsGone: the error comes as with Put.
+func TestPutNowOfAPeerThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &roomyWriter{slowWriter{tokens: make(chan struct{})}, 0}
+		close(w.tokens)
+		o := startOutbox(w)
+		require.NoError(t, o.PutNow([]byte("x\n")))
+		<-o.Failed()
+		w.room = 100
+		require.ErrorIs(t, o.PutNow([]byte("y\n")), io.ErrClosedPipe)
+		<-o.done
+	})
+}

@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -85,6 +86,19 @@ func TestToken(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err = Token(path)
 		require.ErrorContains(t, err, path+" has no token")
+	}
+	for text, bad := range map[string]string{
+		"Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFy/w==": "/", "a,comma,in,a,list,of,subprotocols,": ",", "ä-letter-that-is-not-in-any-header": "ä",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(text+"\n"), 0o600))
+		_, err = Token(path)
+		require.EqualError(t, err, fmt.Sprintf("the token in %s has %q in it, with which a page in a browser cannot send it; make one with `openssl rand -hex 32`, or remove the file, so that one is made", path, bad))
+	}
+	for _, text := range []string{strings.Repeat("Az09-_.~", 4), strings.Repeat("!#$%&'*+^`|", 3)} {
+		require.NoError(t, os.WriteFile(path, []byte(text+"\n"), 0o600))
+		token, err = Token(path)
+		require.NoError(t, err)
+		require.Equal(t, text, token)
 	}
 	_, err = Token(filepath.Join(t.TempDir(), "none", "token"))
 	require.NoError(t, err)

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"droid-acp/internal/files"
 )
@@ -38,10 +40,20 @@ func Token(path string) (string, error) {
 		return "", fmt.Errorf("others can read or write the token in %s; use another file, or remove this one so that a new token is made", path)
 	}
 	token := strings.TrimSpace(string(text))
-	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' }) {
 		return "", fmt.Errorf("%s has no token: it must be one word of at least %d letters and digits; remove the file, so that one is made", path, minToken)
 	}
+	if i := strings.IndexFunc(token, func(r rune) bool { return !isTokenRune(r) }); i >= 0 {
+		bad, _ := utf8.DecodeRuneInString(token[i:])
+		return "", fmt.Errorf("the token in %s has %q in it, with which a page in a browser cannot send it; make one with `openssl rand -hex 32`, or remove the file, so that one is made", path, string(bad))
+	}
 	return token, nil
+}
+
+// isTokenRune reports whether a subprotocol of WebSocket, as which a page sends the token, may
+// have it (RFC 9110, token).
+func isTokenRune(r rune) bool {
+	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
 }
 
 func newToken(path string) (string, error) {

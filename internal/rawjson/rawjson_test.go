@@ -72,3 +72,30 @@ func FuzzAppendString(f *testing.F) {
 		require.LessOrEqual(t, len(raw)-6, len(ours))
 	})
 }
+
+// FuzzShape compares what a shape takes for a string with what encoding/json does.
+func FuzzShape(f *testing.F) {
+	for _, text := range []string{"", "word 17 ", `a long text with a quote " in it`, `tab\t and \u00e4 and \ud83d\ude00 and \\`, `\`, `\u12`, `\x`, "a long text with\x1fcontrol", "é€😀 and on and on", "\xff\x80\x9f\xa2\xdc"} {
+		f.Add([]byte(text), []byte("span"))
+	}
+	for _, aside := range []string{"", "spans", `s"an`, `spa\`, "s\x00an", `s\nn`} {
+		f.Add([]byte("text"), []byte(aside))
+	}
+	line := []byte(`{"a":"text"}`)
+	shape := ShapeOf(line, line[5:11], nil)
+	two := []byte(`{"a":"text","b":1,"c":{"d":"mean"}}`)
+	both := ShapeOf(two, two[5:11], two[27:33])
+	f.Fuzz(func(t *testing.T, text, aside []byte) {
+		valid := json.Valid([]byte(`"` + string(text) + `"`))
+		got, ok := shape.Cut([]byte(`{"a":"` + string(text) + `"}`))
+		require.Equal(t, valid, ok, "%q", text)
+		if ok {
+			require.Equal(t, string(text), string(got))
+		}
+		got, ok = both.Cut([]byte(`{"a":"` + string(text) + `","b":1,"c":{"d":"` + string(aside) + `"}}`))
+		require.Equal(t, valid && len(aside) == 4 && json.Valid([]byte(`"`+string(aside)+`"`)), ok, "%q %q", text, aside)
+		if ok {
+			require.Equal(t, string(text), string(got))
+		}
+	})
+}

@@ -109,13 +109,13 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 		}
 	case <-a.doom:
 	}
-	if !within(a.proc.Exited(), drainTime) {
+	if !child.Within(a.proc.Exited(), drainTime) {
 		_ = a.proc.Kill() // it may have ended
 	}
 	how := a.proc.Await()
 	a.out.Abort()
 	_ = stdin.Close()
-	if !within(read, endTime) {
+	if !child.Within(read, endTime) {
 		_ = stdout.Close() // somebody else holds it open, or nobody takes what it said: this ends the reading
 		s.mu.Lock()
 		a.kill()
@@ -126,16 +126,6 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.ended(how)
-}
-
-// within waits for something, but not longer than limit. It reports whether it came.
-func within(c <-chan struct{}, limit time.Duration) bool {
-	select {
-	case <-c:
-		return true
-	case <-time.After(limit):
-		return false
-	}
 }
 
 // read hears lines until there are no more. It reads none while the only client has no room.

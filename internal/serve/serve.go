@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/child"
 )
 
 // Outlet is the way to a client. A transport makes one for each connection.
@@ -277,7 +279,7 @@ func (s *Server) Close(ctx context.Context) {
 		defer close(done)
 		s.work.Wait()
 	}()
-	if !within(done, drainTime) {
+	if !child.Within(done, drainTime) {
 		s.Log.Warn("a disk does not answer, so what waits for it is left behind")
 	}
 	_ = os.RemoveAll(s.Journals) // the next server does it where this fails

@@ -12,7 +12,7 @@ import (
 
 // connection is one of Streamable HTTP: a receiver, and the streams that its client reads
 // what the receiver sends from. It begins with initialize and ends with DELETE, when
-// nobody reads its own stream for aloneLimit, when too much waits for its client, and by
+// nobody reads its own stream for aloneLimit or leftLimit, when too much waits for its client, and by
 // Close. Its goroutine, run, waits for that.
 type connection struct {
 	h    *Handler
@@ -30,6 +30,7 @@ type connection struct {
 	over    bool   // ended is closed
 	first   string // the id of initialize, until that is answered
 	streams map[string]*stream
+	left    bool   // its client closed the stream that it read last, and has said nothing since
 	waiting [2]int // bytes: in streams that nobody reads, in those that somebody reads
 	room    room
 	loads   map[string]string // the sessions that requests of session/load name, by the requests' ids
@@ -82,10 +83,22 @@ func (c *connection) patience() (time.Duration, string) {
 	switch {
 	case c.reason != "":
 		return lingerLimit, c.reason
+	case c.left && !c.isRead():
+		return leftLimit, "its client has gone"
 	case c.first == "" && c.streams[""].reader == nil:
 		return aloneLimit, "its client has no stream of the connection open"
 	}
 	return time.Hour, ""
+}
+
+// isRead reports whether somebody reads one of the streams.
+func (c *connection) isRead() bool {
+	for _, s := range c.streams {
+		if s.reader != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *connection) why() string {
@@ -236,10 +249,14 @@ func (c *connection) receive(text []byte) bool {
 	}
 }
 
-// note remembers where the answer to a request goes.
+// note remembers where the answer to a request goes, and that the client lives.
 func (c *connection) note(m message, session string) *failure {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.left {
+		c.left = false
+		c.nudge()
+	}
 	about, must := m.session, m.needsSession()
 	key := jsonrpc.IDKey(m.ID)
 	if m.isResponse() {

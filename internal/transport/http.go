@@ -129,12 +129,13 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	defer reader.detach()
+	left := false
+	defer func() { reader.detach(left) }()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy passes each event on at once
 	w.WriteHeader(http.StatusOK)
-	reader.run(r.Context(), w)
+	left = reader.run(r.Context(), w)
 	return nil
 }
 

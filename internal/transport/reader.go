@@ -2,8 +2,10 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -80,8 +82,8 @@ func (c *connection) outlive(ctx context.Context, old *reader) bool {
 	return old.s.reader == nil || old.s.reader == old && old.writes == before && ctx.Err() == nil
 }
 
-// detach leaves the stream to the next reader.
-func (r *reader) detach() {
+// detach leaves the stream to the next reader. left is whether its client closed it.
+func (r *reader) detach(left bool) {
 	c := r.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +92,7 @@ func (r *reader) detach() {
 		return
 	}
 	c.count(r.s, -r.s.waiting)
-	r.s.reader = nil
+	r.s.reader, c.left = nil, left
 	c.count(r.s, r.s.waiting)
 	c.streams[""].wake() // what waited for this stream need not any more
 	c.finishWritten()
@@ -127,12 +129,13 @@ func (r *reader) wrote(n int) {
 	c.finishWritten()
 }
 
-// run writes the stream's events until its client leaves or there is nothing more to come.
-func (r *reader) run(ctx context.Context, w http.ResponseWriter) {
+// run writes the stream's events until its client leaves or there is nothing more to come. It
+// reports whether the client closed the stream, and not only takes nothing.
+func (r *reader) run(ctx context.Context, w http.ResponseWriter) (left bool) {
 	out := &sse{w: w, to: http.NewResponseController(w), ended: r.c.ended}
 	defer out.watch()()
-	if out.flush() != nil {
-		return
+	if err := out.flush(); err != nil {
+		return isBreak(err)
 	}
 	comments := time.NewTicker(keepAlive)
 	defer comments.Stop()
@@ -140,10 +143,10 @@ func (r *reader) run(ctx context.Context, w http.ResponseWriter) {
 		batch, comment, over := r.next()
 		switch {
 		case over:
-			return
+			return false
 		case len(batch) > 0 || comment:
-			if out.events(batch, comment) != nil {
-				return
+			if err := out.events(batch, comment); err != nil {
+				return isBreak(err)
 			}
 			r.wrote(len(batch))
 			continue
@@ -152,15 +155,18 @@ func (r *reader) run(ctx context.Context, w http.ResponseWriter) {
 		case <-r.awake:
 		case <-r.c.ended:
 		case <-ctx.Done():
-			return
+			return true
 		case <-comments.C:
-			if out.events(nil, true) != nil {
-				return
+			if err := out.events(nil, true); err != nil {
+				return isBreak(err)
 			}
 			r.wrote(0)
 		}
 	}
 }
+
+// isBreak reports whether a write failed because its reader is gone, and not by its deadline.
+func isBreak(err error) bool { return !errors.Is(err, os.ErrDeadlineExceeded) }
 
 // sse writes server-sent events.
 type sse struct {

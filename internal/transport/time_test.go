@@ -72,7 +72,7 @@ func TestConnectionWithoutItsStream(t *testing.T) {
 		reading.Wait()
 		session := s.open(200, connection, "Acp-Session-Id: s1")
 		synctest.Wait()
-		time.Sleep(aloneLimit - time.Second)
+		time.Sleep(aloneLimit - time.Second) // it is there, and only lacks a stream
 		require.False(t, isClosed(a.gone))
 		time.Sleep(2 * time.Second)
 		require.True(t, isClosed(a.gone))
@@ -83,6 +83,33 @@ func TestConnectionWithoutItsStream(t *testing.T) {
 		a, _ = s.connect()
 		time.Sleep(aloneLimit + time.Second)
 		require.True(t, isClosed(a.gone), "it never opened a stream")
+	})
+}
+
+// A client whose streams all break off has ended, unless it comes back soon or says something.
+func TestClientThatIsKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startInBubble(t, nil)
+		a, connection := s.connect()
+		for _, comesBack := range []func(){
+			func() {},
+			func() { require.Equal(t, 202, s.post(`{"jsonrpc":"2.0","method":"x"}`, connection).status) },
+		} {
+			own, session := s.open(200, connection), s.open(200, connection, "Acp-Session-Id: s1")
+			synctest.Wait()
+			session.close()
+			own.close()
+			synctest.Wait()
+			time.Sleep(leftLimit - time.Second)
+			require.False(t, isClosed(a.gone))
+			comesBack()
+		}
+		time.Sleep(leftLimit + time.Second)
+		require.False(t, isClosed(a.gone), "it said something")
+		s.open(200, connection).close()
+		synctest.Wait()
+		time.Sleep(leftLimit + time.Second)
+		require.True(t, isClosed(a.gone))
 	})
 }
 

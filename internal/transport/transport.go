@@ -45,6 +45,7 @@ const (
 	readLimit      = time.Minute      // for the next piece of a request's body
 	refuseLimit    = 10 * time.Second // for the rest of a body that is not wanted
 	aloneLimit     = time.Minute      // how long a connection lives without its stream
+	leftLimit      = 15 * time.Second // the same where all streams that it had broke off, as at the death of its client
 	lingerLimit    = 10 * time.Second // how long a connection that ends waits until what was sent is written
 	keepAlive      = 30 * time.Second // between pings, and between the comments of a stream
 	pongLimit      = 20 * time.Second

@@ -3,6 +3,7 @@ package via
 import (
 	"bufio"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,12 +39,17 @@ func BenchmarkDelta(b *testing.B) {
 	r.finish()
 }
 
-// BenchmarkLine is what a delta costs without its way.
+// BenchmarkLine is what a delta costs without its way: a word, and what 64 deltas become in a
+// flood.
 func BenchmarkLine(b *testing.B) {
-	r := New(Options{Command: []string{"x"}, Maps: mapsOf(b, "/l=/r /l/x=/s"), Log: zap.NewNop()})
-	line := []byte(delta[:len(delta)-1])
-	b.ReportAllocs()
-	for b.Loop() {
-		r.fromFar(line)
+	for name, text := range map[string]string{"word": "word 17 ", "2KiB": strings.Repeat("word 17 ", 256)} {
+		b.Run(name, func(b *testing.B) {
+			r := New(Options{Command: []string{"x"}, Maps: mapsOf(b, "/l=/r /l/x=/s"), Log: zap.NewNop()})
+			line := []byte(strings.Replace(delta[:len(delta)-1], "word 17 ", text, 1))
+			b.ReportAllocs()
+			for b.Loop() {
+				r.fromFar(line)
+			}
+		})
 	}
 }

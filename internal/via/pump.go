@@ -28,28 +28,26 @@ func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) [
 			case err == nil:
 				switch line = hear(line); {
 				case len(line) > batch: // it is memory of its own, with room for its end
-					put(out, waiting)
-					waiting = append(line, '\n')
+					putNow(out, waiting)
+					put(out, append(line, '\n'))
+					waiting = waiting[:0]
 				case line != nil:
-					if waiting == nil {
-						waiting = make([]byte, 0, len(line)+1+lines.Buffered())
-					}
 					waiting = append(append(waiting, line...), '\n')
 				}
 			case errors.As(err, &size):
-				put(out, waiting) // the answer does not overtake it
-				waiting = nil
+				putNow(out, waiting) // the answer does not overtake it
+				waiting = waiting[:0]
 				tooLong(long)
 				long = nil
 			default:
-				put(out, waiting)
+				putNow(out, waiting)
 				return
 			}
 			if lines.Waiting() && len(waiting) < batch {
 				continue
 			}
-			put(out, waiting)
-			waiting = nil
+			putNow(out, waiting)
+			waiting = waiting[:0]
 			if full := out.Full(); full != nil {
 				<-full
 			}
@@ -58,9 +56,12 @@ func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) [
 	return done
 }
 
-// put sends lines, if there are any. The end of who is gone is noticed elsewhere.
-func put(out *jsonrpc.Outbox, lines []byte) {
+// put sends a line, which is the outbox's then. The end of who is gone is noticed elsewhere.
+func put(out *jsonrpc.Outbox, line []byte) { _, _ = out.Put(line) }
+
+// putNow sends lines, if there are any, which stay the caller's.
+func putNow(out *jsonrpc.Outbox, lines []byte) {
 	if len(lines) > 0 {
-		_, _ = out.Put(lines)
+		_ = out.PutNow(lines) // as for put
 	}
 }

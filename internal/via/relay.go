@@ -9,12 +9,14 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"time"
 
 	"go.uber.org/zap"
 
 	"droid-acp/internal/child"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/nowait"
 	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/rawjson"
@@ -62,8 +64,12 @@ type Relay struct {
 
 // New makes a relay.
 func New(o Options) *Relay {
+	out := o.Out
+	if f, ok := out.(*os.File); ok {
+		out = nowait.NewWriter(f)
+	}
 	return &Relay{
-		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(o.Out, batch), texts: paths.NewPlaces("update.content.text"), doom: make(chan struct{}), max: maxLine,
+		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(out, batch), texts: paths.NewPlaces("update.content.text"), doom: make(chan struct{}), max: maxLine,
 	}
 }
 
@@ -84,9 +90,9 @@ func (r *Relay) Run(ctx context.Context) error {
 		return r.unreached(ctx, notStarted(r.Command, err))
 	}
 	defer p.Stdout.Close()
-	r.far = jsonrpc.NewOutbox(p.Stdin, batch)
+	r.far = jsonrpc.NewOutbox(nowait.NewWriter(p.Stdin), batch)
 	go r.far.Run()
-	farEnded := r.pump(p.Stdout, r.near, r.fromFar, r.tooLongFromFar)
+	farEnded := r.pump(nowait.NewReader(p.Stdout), r.near, r.fromFar, r.tooLongFromFar)
 	nearEnded := r.readNear()
 	select {
 	case <-farEnded:
@@ -136,19 +142,19 @@ func (r *Relay) readNear() (ended <-chan struct{}) {
 // end ends the command when the editor has gone: politely, then not.
 func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) {
 	r.far.Close()
-	within(r.far.Done(), drainTime)
+	child.Within(r.far.Done(), drainTime)
 	_ = p.Stdin.Close() // the agent ends with its input
 	select {
 	case <-p.Exited():
 	case <-time.After(endTime):
 		r.Log.Warn("the far side does not end, so the command is ended")
 		_ = p.Terminate() // it may have ended
-		within(p.Exited(), drainTime)
+		child.Within(p.Exited(), drainTime)
 	case <-r.doom:
 	}
 	_ = p.Kill()
 	<-p.Gone()
-	if !within(farEnded, drainTime) {
+	if !child.Within(farEnded, drainTime) {
 		_ = p.Stdout.Close() // somebody else holds it open; this ends the reading
 	}
 	r.finish()
@@ -156,7 +162,7 @@ func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) {
 
 // exited is how a command ended that has closed its stdout.
 func (r *Relay) exited(p *child.Process) child.Exit {
-	within(p.Exited(), drainTime)
+	child.Within(p.Exited(), drainTime)
 	_ = p.Kill() // it may have ended
 	r.far.Abort()
 	_ = p.Stdin.Close() // nobody reads it
@@ -191,17 +197,7 @@ func (r *Relay) fail(ctx context.Context, f *Failure, nearEnded <-chan struct{})
 // finish has what the editor is told written.
 func (r *Relay) finish() {
 	r.near.Close()
-	within(r.near.Done(), drainTime)
-}
-
-// within waits for something, but not longer than limit. It reports whether it came.
-func within(c <-chan struct{}, limit time.Duration) bool {
-	select {
-	case <-c:
-		return true
-	case <-time.After(limit):
-		return false
-	}
+	child.Within(r.near.Done(), drainTime)
 }
 
 func (r *Relay) tell(line []byte) { put(r.near, line) }
