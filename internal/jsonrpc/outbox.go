@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"sync"
+
+	"droid-acp/internal/nowait"
 )
 
 // Limits of what waits in the outbox for a slow peer.
@@ -51,6 +54,9 @@ type nowWriter interface{ WriteNow(p []byte) (n int) }
 // NewOutbox makes an outbox that writes to w, once its Run is called. One Write has
 // several lines up to batch bytes, or one line of any length.
 func NewOutbox(w io.Writer, batch int) *Outbox {
+	if f, ok := w.(*os.File); ok {
+		w = nowait.NewWriter(f)
+	}
 	o := &Outbox{w: w, batch: batch, done: make(chan struct{}), failed: make(chan struct{})}
 	o.now, _ = w.(nowWriter)
 	o.change = sync.NewCond(&o.mu)
@@ -196,9 +202,14 @@ func (o *Outbox) Run() {
 			}
 			data = buf
 		}
-		if _, err := o.w.Write(data); err != nil {
-			o.fail(err)
-			return
+		if o.now != nil {
+			data = data[o.now.WriteNow(data):]
+		}
+		if len(data) > 0 {
+			if _, err := o.w.Write(data); err != nil {
+				o.fail(err)
+				return
+			}
 		}
 		clear(batch) // the queue goes on behind it in the same memory
 		if cap(buf) > 2*maxBatch {

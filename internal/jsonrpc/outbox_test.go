@@ -243,8 +243,8 @@ func TestPutNow(t *testing.T) {
 		require.Equal(t, "first\n", w.out.String())
 		copy(data, "SECOND")
 		require.NoError(t, o.PutNow([]byte("second\n")))
-		require.Equal(t, "first\nsec", w.out.String())
 		synctest.Wait() // the rest is with Run, which waits in Write
+		require.Equal(t, "first\nsec", w.out.String())
 		w.room = 100
 		data = []byte("third\n")
 		require.NoError(t, o.PutNow(data))
@@ -252,8 +252,7 @@ func TestPutNow(t *testing.T) {
 		put(t, o, []byte("fourth\n"))
 		require.NoError(t, o.PutNow([]byte("fifth\n")))
 		require.Equal(t, "first\nsec", w.out.String(), "nothing overtakes it")
-		w.tokens <- struct{}{}
-		w.tokens <- struct{}{}
+		w.tokens <- struct{}{} // for the rest; Run finds room for what comes then
 		synctest.Wait()
 		require.NoError(t, o.PutNow([]byte("sixth\n")))
 		require.Equal(t, "first\nsecond\nthird\nfourth\nfifth\nsixth\n", w.out.String())

@@ -9,14 +9,12 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"os"
 	"time"
 
 	"go.uber.org/zap"
 
 	"droid-acp/internal/child"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/nowait"
 	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/rawjson"
@@ -64,12 +62,8 @@ type Relay struct {
 
 // New makes a relay.
 func New(o Options) *Relay {
-	out := o.Out
-	if f, ok := out.(*os.File); ok {
-		out = nowait.NewWriter(f)
-	}
 	return &Relay{
-		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(out, batch), texts: paths.NewPlaces("update.content.text"), doom: make(chan struct{}), max: maxLine,
+		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(o.Out, batch), texts: paths.NewPlaces("update.content.text"), doom: make(chan struct{}), max: maxLine,
 	}
 }
 
@@ -90,9 +84,9 @@ func (r *Relay) Run(ctx context.Context) error {
 		return r.unreached(ctx, notStarted(r.Command, err))
 	}
 	defer p.Stdout.Close()
-	r.far = jsonrpc.NewOutbox(nowait.NewWriter(p.Stdin), batch)
+	r.far = jsonrpc.NewOutbox(p.Stdin, batch)
 	go r.far.Run()
-	farEnded := r.pump(nowait.NewReader(p.Stdout), r.near, r.fromFar, r.tooLongFromFar)
+	farEnded := r.pump(p.Stdout, r.near, r.fromFar, r.tooLongFromFar)
 	nearEnded := r.readNear()
 	select {
 	case <-farEnded:
