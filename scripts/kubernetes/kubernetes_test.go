@@ -4,6 +4,7 @@ package kubernetes
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,7 +52,8 @@ func TestKustomizations(t *testing.T) {
 }
 
 // checkPods: no container runs as root, gains rights or is without bounds, and each of its mounts is of a
-// volume that is there.
+// volume that is there. None lies in another one: the directories between them would be root's, and the
+// container's user could not write there (droid into ~/.factory).
 func checkPods(t *testing.T, object any) {
 	var pod corev1.PodSpec
 	var claims []corev1.PersistentVolumeClaim
@@ -81,6 +83,9 @@ func checkPods(t *testing.T, object any) {
 		for _, m := range c.VolumeMounts {
 			require.Contains(t, volumes, m.Name)
 			used[m.Name] = true
+			for _, other := range c.VolumeMounts {
+				require.False(t, strings.HasPrefix(m.MountPath, other.MountPath+"/"), "%s lies in %s", m.MountPath, other.MountPath)
+			}
 		}
 	}
 	require.Equal(t, volumes, used, "a volume that nothing mounts")
