@@ -63,6 +63,7 @@ func checkPods(t *testing.T, object any) {
 	case *appsv1.StatefulSet:
 		pod, claims = o.Spec.Template.Spec, o.Spec.VolumeClaimTemplates
 		require.Equal(t, o.Spec.Selector.MatchLabels, o.Spec.Template.Labels)
+		require.Equal(t, true, pod.ShareProcessNamespace != nil && *pod.ShareProcessNamespace, "serve is process 1, and the orphans of commands stay as zombies")
 	default:
 		return
 	}
