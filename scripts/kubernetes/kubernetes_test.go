@@ -4,6 +4,7 @@ package kubernetes
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,12 @@ func checkPods(t *testing.T, object any) {
 			for _, other := range c.VolumeMounts {
 				require.False(t, strings.HasPrefix(m.MountPath, other.MountPath+"/"), "%s lies in %s", m.MountPath, other.MountPath)
 			}
+		}
+	}
+	for _, v := range pod.Volumes {
+		if v.Secret != nil && slices.Contains(pod.Containers[0].Args, "--token-file") {
+			require.NotContains(t, pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: v.Name, MountPath: "/token", ReadOnly: true},
+				"files of a secret are root's, and serve takes a token from a file of its own user alone")
 		}
 	}
 	require.Equal(t, volumes, used, "a volume that nothing mounts")
