@@ -33,7 +33,7 @@ var kinds = map[string]func() any{
 func TestKustomizations(t *testing.T) {
 	dirs, err := filepath.Glob(root + "/*/kustomization.yaml")
 	require.NoError(t, err)
-	require.Len(t, dirs, 3)
+	require.Len(t, dirs, 4)
 	for _, path := range dirs {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
 			built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Dir(path))
