@@ -315,6 +315,19 @@ func TestServerEndsWhenIdle(t *testing.T) {
 	require.Equal(t, noServer, k.run("ps").stdout)
 }
 
+// One that a container or a service manager keeps does not: its --idle is 0.
+func TestServerStaysWithoutIdle(t *testing.T) {
+	k := byHand(t)
+	s := k.serve("--idle", "0", "--listen", "127.0.0.1:0", "--token-file", filepath.Join(k.dir, "token"))
+	s.address(t)
+	require.Zero(t, k.status().Clients, "it answers")
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	for s.stderr.Scan() {
+		require.NotContains(t, s.stderr.Text(), "nothing was there")
+	}
+	require.NoError(t, s.cmd.Wait())
+}
+
 // A server of another version, or whose program was replaced, is told.
 func TestOtherProgram(t *testing.T) {
 	require.Empty(t, otherProgram(serve.Status{Version: version()}))

@@ -48,7 +48,7 @@ func serverCommand() subcommand {
 			{Name: "origin", Kind: settings.Texts, Value: "URL", Does: "the origin of a web page that may connect to --listen, such as https://example.org"},
 			{Name: "answer-for", Kind: settings.Duration, Value: "TIME", Default: "1h", Form: "a time such as 10m or 1h", Does: "how long a question waits while nobody is there who may answer it; then it is refused"},
 			{Name: "keep-idle", Kind: settings.Duration, Value: "TIME", Default: "5m", Form: "a time such as 30s or 5m", Does: "how long an agent stays without a client once nothing runs"},
-			{Name: "idle", Kind: settings.Duration, Value: "TIME", Default: "30m", Form: "a time such as 10m or 1h", Does: "end when there was neither a client nor an agent for this time"},
+			{Name: "idle", Kind: settings.Duration, Value: "TIME", Default: "30m", Form: "a time such as 10m or 1h", Does: "end when there was neither a client nor an agent for this time (0: never)"},
 		},
 		run: runServer,
 	}
@@ -219,11 +219,13 @@ func (s *server) run(c *call) int {
 		})
 	}
 	idle := make(chan struct{})
-	serving.Go(func() {
-		if s.hub.Idle(ctx, c.values.Duration("idle")) == nil {
-			close(idle)
-		}
-	})
+	if limit := c.values.Duration("idle"); limit > 0 {
+		serving.Go(func() {
+			if s.hub.Idle(ctx, limit) == nil {
+				close(idle)
+			}
+		})
+	}
 	code := exitOK
 	select {
 	case <-ctx.Done():

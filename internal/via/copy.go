@@ -83,7 +83,7 @@ func (c *copying) put(ctx context.Context) *Failure {
 		return f
 	}
 	c.log.Warn("droid-acp is copied to the far side", zap.String("to", c.to), zap.Int("bytes", len(text)))
-	temporary := c.to + ".new-" + rand.Text()[:8]
+	temporary := c.to + ".new-" + rand.Text()[:8] + onlyPiece
 	if f := c.write(ctx, temporary, text, want); f != nil {
 		_, _, _ = c.run(context.WithoutCancel(ctx), nil, "rm", "-f", temporary) // the failure is told, this is not
 		return f
@@ -91,13 +91,18 @@ func (c *copying) put(ctx context.Context) *Failure {
 	return nil
 }
 
+// onlyPiece is what split adds to the name of the first piece of a file: of the only one, here. dd, which
+// would name the file itself, closes its stdout to write to it, and containerd then ends the stdin of what
+// kubectl exec runs (seen with 1.6); what tee reads would come back.
+const onlyPiece = "aa"
+
 func (c *copying) write(ctx context.Context, temporary string, text []byte, want string) *Failure {
 	for _, step := range []struct {
 		in    []byte
 		words []string
 	}{
 		{nil, []string{"mkdir", "-p", path.Dir(c.to)}},
-		{text, []string{"dd", "of=" + temporary, "bs=65536"}},
+		{text, []string{"split", "-b", "1024m", "-", strings.TrimSuffix(temporary, onlyPiece)}}, // maxProgram
 		{nil, []string{"chmod", "755", temporary}},
 	} {
 		if f := c.step(ctx, step.in, step.words...); f != nil {

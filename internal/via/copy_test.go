@@ -117,6 +117,26 @@ func TestCopyFails(t *testing.T) {
 	require.Equal(t, Unreachable, f.Kind)
 }
 
+// A program that closes its stdout before it has read all of its stdin gets no more of it in a pod.
+func TestCopyIntoAPod(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it needs programs that other systems do not have")
+	}
+	dir := t.TempDir()
+	file, to := program(t, "linux", "x"), filepath.Join(dir, "droid-acp")
+	if f := (&copying{[]string{os.Args[0], "containerd"}, to, file, zap.NewNop()}).put(t.Context()); f != nil {
+		require.NoError(t, f)
+	}
+	sent, err := os.ReadFile(file)
+	require.NoError(t, err)
+	came, err := os.ReadFile(to)
+	require.NoError(t, err)
+	require.Equal(t, sent, came)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+}
+
 func TestCopyIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,6 +26,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == "far":
 		playFar(os.Args[2])
+	case len(os.Args) > 2 && os.Args[1] == "containerd":
+		os.Exit(playContainerd(os.Args[2:]))
 	case len(os.Args) > 3 && os.Args[1] == "ends":
 		code, _ := strconv.Atoi(os.Args[2])
 		fmt.Fprintln(os.Stderr, os.Args[3])
@@ -45,6 +48,32 @@ func playFar(socket string) {
 	}()
 	_, _ = io.Copy(os.Stdout, conn)
 	os.Exit(3)
+}
+
+// playContainerd runs a program as containerd (1.6) runs it for kubectl exec: once the program has
+// closed its stdout, it gets no more on stdin.
+func playContainerd(command []string) int {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		panic(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		panic(err)
+	}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	go func() {
+		_, _ = io.Copy(stdin, os.Stdin)
+		_ = stdin.Close()
+	}()
+	_, _ = io.Copy(os.Stdout, stdout)
+	_ = stdin.Close()
+	_ = cmd.Wait() // its code is told
+	return cmd.ProcessState.ExitCode()
 }
 
 // rig is a relay with an editor and a far side that the test plays.

@@ -4,6 +4,8 @@ package kubernetes
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,7 +33,7 @@ var kinds = map[string]func() any{
 func TestKustomizations(t *testing.T) {
 	dirs, err := filepath.Glob(root + "/*/kustomization.yaml")
 	require.NoError(t, err)
-	require.Len(t, dirs, 3)
+	require.Len(t, dirs, 4)
 	for _, path := range dirs {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
 			built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Dir(path))
@@ -51,7 +53,8 @@ func TestKustomizations(t *testing.T) {
 }
 
 // checkPods: no container runs as root, gains rights or is without bounds, and each of its mounts is of a
-// volume that is there.
+// volume that is there. None lies in another one: the directories between them would be root's, and the
+// container's user could not write there (droid into ~/.factory).
 func checkPods(t *testing.T, object any) {
 	var pod corev1.PodSpec
 	var claims []corev1.PersistentVolumeClaim
@@ -61,6 +64,7 @@ func checkPods(t *testing.T, object any) {
 	case *appsv1.StatefulSet:
 		pod, claims = o.Spec.Template.Spec, o.Spec.VolumeClaimTemplates
 		require.Equal(t, o.Spec.Selector.MatchLabels, o.Spec.Template.Labels)
+		require.Equal(t, true, pod.ShareProcessNamespace != nil && *pod.ShareProcessNamespace, "serve is process 1, and the orphans of commands stay as zombies")
 	default:
 		return
 	}
@@ -81,6 +85,15 @@ func checkPods(t *testing.T, object any) {
 		for _, m := range c.VolumeMounts {
 			require.Contains(t, volumes, m.Name)
 			used[m.Name] = true
+			for _, other := range c.VolumeMounts {
+				require.False(t, strings.HasPrefix(m.MountPath, other.MountPath+"/"), "%s lies in %s", m.MountPath, other.MountPath)
+			}
+		}
+	}
+	for _, v := range pod.Volumes {
+		if v.Secret != nil && slices.Contains(pod.Containers[0].Args, "--token-file") {
+			require.NotContains(t, pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: v.Name, MountPath: "/token", ReadOnly: true},
+				"files of a secret are root's, and serve takes a token from a file of its own user alone")
 		}
 	}
 	require.Equal(t, volumes, used, "a volume that nothing mounts")

@@ -141,9 +141,10 @@ func spdxOf(text string) (ids []string) {
 		ids = append(ids, "BSD-2-Clause")
 	}
 	for words, id := range map[string]string{
-		"Permission is hereby granted, free of charge":   "MIT",
-		"Licensed under the Apache License, Version 2.0": "Apache-2.0",
-		"Apache License Version 2.0, January 2004":       "Apache-2.0",
+		"Permission is hereby granted, free of charge":                                                      "MIT",
+		"Licensed under the Apache License, Version 2.0":                                                    "Apache-2.0",
+		"Permission to use, copy, modify, and distribute this software for any purpose with or without fee": "ISC",
+		"Apache License Version 2.0, January 2004":                                                          "Apache-2.0",
 	} {
 		if has(words) {
 			ids = append(ids, id)
