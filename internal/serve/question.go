@@ -64,7 +64,7 @@ func (q *question) audience() (to []*Client) {
 		return []*Client{q.agent.owner}
 	}
 	for _, w := range q.session.watchers {
-		if c := w.client; !w.joining && !c.hello.WatchOnly && q.mayAnswer(c) {
+		if c := w.client; !w.joining && !c.hello.WatchOnly && q.mayAnswer(c) && (w.hears() || !q.forPeople()) {
 			to = append(to, c)
 		}
 	}
@@ -98,7 +98,7 @@ func (q *question) offer() {
 	for _, c := range q.audience() {
 		if !slices.Contains(q.to, c) && (q.method == askPermission || len(q.to) == 0) {
 			q.to = append(q.to, c)
-			c.send(q.line, q.about())
+			q.put(c)
 		}
 	}
 	some := len(q.to) > 0
@@ -177,6 +177,9 @@ func (q *question) answer(c *Client, line []byte, h jsonrpc.Head) {
 		return
 	}
 	q.agent.put(append(h.WithID(line, string(q.agentID)), '\n'))
+	if len(q.to) > 1 && q.session != nil {
+		q.session.say("\n\nAnswered in "+c.shownName()+": "+q.choice(value(line[max(h.Result, 0):]))+"\n\n", nil)
+	}
 	q.withdraw(c)
 }
 
@@ -207,20 +210,15 @@ func (q *question) withdraw(answered *Client) {
 	}
 }
 
-// withdraws passes on that the agent wants no answer any more. One that nobody has gets it at once.
+// withdraws takes a question back that the agent wants no answer to any more. It does not wait for the clients:
+// some say nothing to that.
 func (a *agent) withdraws(line []byte, h jsonrpc.Head) {
 	key := jsonrpc.IDKey(valueAt(paramsOf(line, h), "requestId"))
 	for _, q := range a.server.questions {
 		if q.agent != a || jsonrpc.IDKey(q.agentID) != key {
 			continue
 		}
-		if len(q.to) == 0 {
-			q.refuse(codeCancelled, "the request was cancelled")
-			return
-		}
-		for _, c := range q.to {
-			c.notify(cancelRequest, map[string]string{"requestId": q.id}, q.about())
-		}
+		q.refuse(codeCancelled, "the request was cancelled")
 		return
 	}
 }

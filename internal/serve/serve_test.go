@@ -156,7 +156,7 @@ func (m message) short() string {
 	switch {
 	case m.Method == "session/update" && content != nil:
 		kind, _, _ := strings.Cut(update["sessionUpdate"].(string), "_")
-		return kind + ": " + content["text"].(string)
+		return fmt.Sprintf("%s: %v", kind, content["text"])
 	case m.Method == "session/update":
 		meta, _ := json.Marshal(update["_meta"])
 		return fmt.Sprintf("%v %s", update["sessionUpdate"], meta)
@@ -256,7 +256,7 @@ func (c *fakeClient) load(session string) {
 }
 
 func (a *fakeAgent) asksPermission(session string) {
-	a.say(`{"jsonrpc":"2.0","id":77,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t","title":"make"},"options":[]}}`, session)
+	a.say(`{"jsonrpc":"2.0","id":77,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t","title":"make"},"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]}}`, session)
 }
 
 const allowed = `{"outcome":{"outcome":"selected","optionId":"yes"}}`
@@ -357,8 +357,8 @@ func TestTwoClients(t *testing.T) {
 		require.EqualValues(t, 77, a.next().ID)
 		one.say(`{"jsonrpc":"2.0","id":%q,"result":{"outcome":{"outcome":"cancelled"}}}`, id)
 		a.hearsNothing()
-		require.Equal(t, []string{"cancel " + id}, one.take())
-		require.Empty(t, two.take())
+		require.Equal(t, []string{"agent: \n\nAnswered in Zed: Yes\n\n", "cancel " + id}, one.take())
+		require.Equal(t, []string{"agent: \n\nAnswered in Zed: Yes\n\n"}, two.take())
 		one.Gone()
 		a.chunk("s1", "more")
 		a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32603,"message":"no model"}}`, prompt.ID)
