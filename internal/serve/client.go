@@ -70,7 +70,7 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	case h.Method == "initialize" && c.agent == nil && h.ID != nil:
 		c.initialize(line, h)
 	case c.agent == nil:
-		c.reply(h, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the first request is initialize"))
+		c.reply(h, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the first request is initialize; an agent that was started again has no session open"))
 	case h.Method == cancelRequest:
 		c.cancel(line, h)
 	default:
