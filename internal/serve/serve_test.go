@@ -492,7 +492,7 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 		c.say(`nonsense`)
 		c.say(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`)
 		require.Equal(t, []string{
-			"1! Invalid request: the first request is initialize",
+			"1! Invalid request: the first request is initialize; an agent that was started again has no session open",
 			"<nil>! Invalid request: a message is a JSON object with one method or one id; ACP has no batches", "<nil>! Parse error",
 			"2! The agent /bin/droid-acp does not start: permission denied.",
 		}, c.take(), "and a client from elsewhere does not say what runs")
