@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/visible"
 )
 
 // join shows a client a session that others have, or that runs: where again with all that was said, else
@@ -37,12 +39,20 @@ func (o *session) answer(c *Client, id []byte) {
 // joined answers a client that was told all from the beginning.
 func (o *session) joined(w *watcher, id []byte) {
 	if o.watcher(w.client) == w && !w.hears() && o.state() != Idle {
-		o.sayTo(w.client, stillRuns)
+		o.sayTo(w.client, o.stillRuns())
 	}
 	o.answer(w.client, id)
 }
 
-const stillRuns = "\n\n**A turn still runs here.** This client shows what it says and asks only while a prompt of yours is under way. Send one: it waits until that turn has ended. The command `status` will do; it asks no model."
+// stillRuns is for who loads a session and is told nothing more of its turn for now.
+func (o *session) stillRuns() string {
+	asks := ".**"
+	if title := o.info().Question; title != "" {
+		asks = ", and asks:** " + markdown.Code(visible.Line(title)) + "."
+	}
+	return "\n\n**A turn still runs here" + asks + " This client shows what it says and asks only while a prompt of yours is under way. " +
+		"Send one: it waits until that turn has ended. The command `status` will do; it asks no model."
+}
 
 // promptLater has a client's prompt wait until the client was told what it has missed. It reports whether it is to.
 func (o *session) promptLater(c *Client, prompt func()) bool {

@@ -3,9 +3,12 @@ package serve
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"time"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/visible"
 )
 
 // question is a request of an agent, to its client or to all who may answer it.
@@ -136,10 +139,22 @@ func (q *question) wait() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if q.timer == timer && s.questions[q.id] == q {
+			q.session.say("\n\nRefused, since nobody was there for "+duration(s.AnswerFor)+" who could answer it: "+markdown.Code(visible.Line(q.title()))+"\n\n", nil)
 			q.giveUp()
 		}
 	})
 	q.timer = timer
+}
+
+// duration is a time without the parts that are nothing: "1h", not "1h0m0s".
+func duration(d time.Duration) string {
+	text := d.String()
+	for _, none := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, none) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // giveUp answers it as one who does not want to decide.

@@ -69,7 +69,10 @@ func (q *question) put(c *Client) {
 			q.session.sayTo(c, text)
 		}
 		if !c.caps.ShowsNames() {
-			line = q.byKind()
+			var left []string
+			if line, left = q.byKind(); len(left) > 0 {
+				q.session.sayTo(c, "\n\nThese cannot be chosen here, since this client does not show what choices are called: "+strings.Join(left, ", ")+".\n\n")
+			}
 		}
 	}
 	c.send(line, q.about())
@@ -92,8 +95,8 @@ func (q *question) options() (options []json.RawMessage) {
 }
 
 // byKind is the question for a client that acts on the kind of an option and shows no names: of several that allow
-// something by the same kind its user could not say which, so it has none of them.
-func (q *question) byKind() []byte {
+// something by the same kind its user could not say which, so it has none of them; left are their names.
+func (q *question) byKind() (line []byte, left []string) {
 	many := map[string]int{}
 	for _, o := range q.options() {
 		many[textAt(o, "kind")]++
@@ -102,8 +105,11 @@ func (q *question) byKind() []byte {
 	for _, o := range q.options() {
 		kind := textAt(o, "kind")
 		refuses := strings.HasPrefix(kind, "reject_")
-		if many[kind] == 1 || refuses && many[kind] > 0 {
+		switch {
+		case many[kind] == 1, refuses && many[kind] > 0:
 			kept = append(kept, o)
+		case !refuses:
+			left = append(left, visible.Line(textAt(o, "name")))
 		}
 		if refuses {
 			many[kind] = 0 // the first does
@@ -114,9 +120,9 @@ func (q *question) byKind() []byte {
 	id, _ := json.Marshal(q.id)
 	line, err := jsonrpc.EncodeCall(id, q.method, params)
 	if err != nil {
-		return q.line
+		return q.line, nil // it was read from JSON, so it encodes
 	}
-	return line[:len(line)-1]
+	return line[:len(line)-1], left
 }
 
 // showsDiff reports whether a client shows a diff among the content of a request.

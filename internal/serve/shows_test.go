@@ -59,7 +59,7 @@ func TestClientThatHearsInItsPrompts(t *testing.T) {
 		got := two.take()
 		require.Len(t, got, 4)
 		require.Equal(t, []string{"user: go", "agent: one"}, got[:2])
-		require.Contains(t, got[2], "**A turn still runs here.**")
+		require.Contains(t, got[2], "**A turn still runs here.** This client")
 		require.Contains(t, got[3], "l= ")
 
 		a.chunk("s1", "two")
@@ -68,6 +68,10 @@ func TestClientThatHearsInItsPrompts(t *testing.T) {
 		require.Equal(t, []string{"session_info_update null"}, two.take(), "which it takes at any time")
 		require.Equal(t, Asks, h.Status().Sessions[0].State)
 
+		beside, _ := h.client("CodeCompanion.nvim", "{}")
+		beside.load("s1")
+		require.Contains(t, strings.Join(beside.take(), "\n"), "**A turn still runs here, and asks:** `make`. This client")
+		beside.Gone()
 		more := two.prompts(a, "s1", "more")
 		got = two.take()
 		require.Len(t, got, 2)
@@ -198,8 +202,9 @@ func TestQuestionOfAnotherClientsAgent(t *testing.T) {
 		got := by.take()
 		require.Equal(t, told, got[0], "it shows no diffs, and no content of a request")
 		byKind.mu.Lock()
-		require.Len(t, byKind.heard, 2)
+		heard := strings.Join(byKind.heard, "\n")
 		byKind.mu.Unlock()
+		require.Contains(t, heard, "cannot be chosen here, since this client does not show what choices are called: Low, High.")
 		var ids []string
 		for _, o := range byKind.last().Params["options"].([]any) {
 			ids = append(ids, o.(map[string]any)["optionId"].(string))
