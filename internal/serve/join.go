@@ -118,11 +118,22 @@ func (o *session) retold(w *watcher, nth int, shown func([]byte) []byte, done fu
 	}
 	after := w.after
 	w.after = nil
+	if current && len(after) > 0 && o.running == 0 {
+		o.setApart(w)
+	}
 	for _, prompt := range after {
 		prompt()
 	}
 	if current {
 		o.offer()
+	}
+}
+
+// setApart sets what a client is told of other turns apart from the answer to its own prompt, where it would show both
+// as one message.
+func (o *session) setApart(w *watcher) {
+	if w.client.caps.DropsOutside {
+		o.sayTo(w.client, "\n\n---\n\n")
 	}
 }
 

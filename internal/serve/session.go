@@ -278,6 +278,11 @@ func (o *session) turnEnded(c *call, line, result []byte) {
 		SessionUpdate string         `json:"sessionUpdate"`
 		Meta          map[string]any `json:"_meta"`
 	}{"session_info_update", map[string]any{"droid-acp": meta}})
+	for _, w := range o.watchers {
+		if w.client != c.client && w.prompts > 0 && !w.joining {
+			o.setApart(w)
+		}
+	}
 }
 
 // failure is what the error of a response says to people.

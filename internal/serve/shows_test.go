@@ -82,7 +82,7 @@ func TestClientThatHearsInItsPrompts(t *testing.T) {
 		require.EqualValues(t, 77, a.next().ID)
 		a.chunk("s1", "three")
 		a.answer(prompt, `{"stopReason":"end_turn"}`)
-		require.Equal(t, []string{"agent: three", `session_info_update {"droid-acp":{"stopReason":"end_turn"}}`}, two.take())
+		require.Equal(t, []string{"agent: three", `session_info_update {"droid-acp":{"stopReason":"end_turn"}}`, "agent: \n\n---\n\n"}, two.take(), "its own answer stands apart")
 		a.answer(more, `{"stopReason":"end_turn"}`)
 		require.Equal(t, []string{`p= {"stopReason":"end_turn"}`}, two.take())
 
@@ -94,7 +94,7 @@ func TestClientThatHearsInItsPrompts(t *testing.T) {
 		a.answer(again, `{"stopReason":"end_turn"}`)
 		require.Equal(t, []string{`session_info_update {"droid-acp":{"stopReason":"end_turn"}}`}, two.take())
 		two.prompts(a, "s1", "last")
-		require.Equal(t, []string{"agent: \n\n**Zed:** again\n\n", "agent: four"}, two.take())
+		require.Equal(t, []string{"agent: \n\n**Zed:** again\n\n", "agent: four", "agent: \n\n---\n\n"}, two.take())
 	})
 }
 
@@ -113,7 +113,7 @@ func TestPromptsWaitForWhatWasMissed(t *testing.T) {
 		for _, id := range []string{"p1", "p2"} {
 			require.Contains(t, fmt.Sprint(a.next().Params["prompt"]), id)
 		}
-		require.Equal(t, []string{"agent: missed"}, two.take())
+		require.Equal(t, []string{"agent: missed", "agent: \n\n---\n\n"}, two.take())
 		require.Equal(t, []string{"agent: missed", "user: p1", "user: p2"}, one.take())
 	})
 }
