@@ -187,6 +187,33 @@ func (s session) promptStill(model *modelserver.Server) string {
 	return s.say("are you there?")
 }
 
+// A client that drops what comes while no prompt of its own runs (CodeCompanion) loads a session that asks: it is asked
+// with its next prompt, and shown the rest of the turn, for which that prompt waits.
+func TestBackInAClientThatHearsInItsPrompts(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		work(model)
+		h = h.keeps(t)
+		first := startKept(t, h).onPermission(noAnswer)
+		s := first.openNamed(h, byKind, map[string]any{})
+		turn := s.prompt("work")
+		turn.await("a question", turn.from, turnLimit, isPermission)
+		first.signal(syscall.SIGKILL)
+		<-first.exited
+		second := startKept(t, h).onPermission(allowOnce)
+		second.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}, "clientInfo": byKind}, nil)
+		second.mustCall("session/load", h.params(s.id), nil)
+		texts, _ := second.agentSaid(0)
+		require.Contains(t, strings.Join(texts, ""), "**A turn still runs here, and asks:**")
+		require.Empty(t, second.asked(), "it would not answer")
+		end := session{second, s.id}.prompt("/status").end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Len(t, second.asked(), 1)
+		require.FileExists(t, filepath.Join(h.work, "made"))
+		require.Contains(t, end.text(), "That is all, and it was done.\n\n---\n\n")
+		require.Contains(t, end.text(), "- droid "+h.version)
+	})
+}
+
 func isPermission(l line) bool { return l.Method == "session/request_permission" }
 
 // Two editors have a session open: both see all in the same order, the second one answers the

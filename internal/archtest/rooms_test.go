@@ -74,7 +74,7 @@ var mayImport = map[string]string{
 	"internal/accounts":     "internal/login internal/protocol internal/quirks internal/visible internal/wire",
 	"internal/telling":      "internal/protocol internal/rawjson internal/show internal/wire",
 	"internal/settings":     "internal/droid/stream",
-	"internal/serve":        "internal/child internal/files internal/jsonrpc internal/protocol internal/rawjson",
+	"internal/serve":        "internal/child internal/files internal/jsonrpc internal/markdown internal/protocol internal/rawjson internal/udiff internal/visible",
 	"internal/keep":         "internal/child internal/files internal/jsonrpc internal/serve internal/visible",
 	"internal/via":          "internal/child internal/files internal/jsonrpc internal/paths internal/protocol internal/rawjson",
 	"internal/transport":    "internal/jsonrpc internal/rawjson internal/serve",

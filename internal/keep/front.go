@@ -25,6 +25,8 @@ const (
 	drainTime = 2 * time.Second
 	// tellTime is how long a front whose server is gone waits for a request to say so.
 	tellTime = 5 * time.Second
+	// lingerTime is how long it stays when it has said so: some editors read nothing more of who has ended.
+	lingerTime = time.Second
 )
 
 // Codes of JSON-RPC 2.0, section 5.1.
@@ -192,8 +194,13 @@ func (f *Front) refuseLong(o *jsonrpc.Outline) {
 // serverGone answers the requests that wait.
 func (f *Front) serverGone(ctx context.Context, err error, messages Messages, editor <-chan struct{}) error {
 	_ = messages.Close() // it has ended
-	gone := &GoneError{fmt.Sprintf("The connection to the server that keeps this session has ended: %v. If the server still runs, the turn goes on there; `droid-acp ps` shows it. "+
-		"If it was ended, the turn ended with it, and what was said up to then is stored. Start the agent again and open the session again.", err)}
+	text := fmt.Sprintf("The connection to the server that keeps this session has ended: %v. If the server still runs, the turn goes on there; `droid-acp ps` shows it. "+
+		"If it was ended, the turn ended with it, and what was said up to then is stored.", err)
+	if errors.Is(err, io.EOF) {
+		text = "The server that keeps this session has ended without a word, so it was killed or it failed. The turn ended with it, and what was said up to then is stored."
+		f.Log.Warn("the server has ended without a word", zap.Error(err))
+	}
+	gone := &GoneError{text + " Start the agent again and open the session again."}
 	for _, c := range f.calls.fail(gone) {
 		f.answer(c)
 	}
@@ -201,17 +208,28 @@ func (f *Front) serverGone(ctx context.Context, err error, messages Messages, ed
 	return gone
 }
 
-// tell waits until a request has got the reason, so that the editor shows it.
+// tell waits until a request has got the reason, and has had time to be read, so that the editor shows it.
 func (f *Front) tell(ctx context.Context, editor <-chan struct{}) {
 	if f.ByHand {
 		return
 	}
 	select {
 	case <-f.calls.told():
+		f.linger(ctx, editor)
 	case <-editor:
 	case <-ctx.Done():
 	case <-f.out.Failed():
 	case <-time.After(tellTime):
+	}
+}
+
+// linger waits until the editor goes, for lingerTime at most.
+func (f *Front) linger(ctx context.Context, editor <-chan struct{}) {
+	select {
+	case <-editor:
+	case <-ctx.Done():
+	case <-f.out.Failed():
+	case <-time.After(lingerTime):
 	}
 }
 

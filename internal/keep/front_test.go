@@ -24,10 +24,11 @@ type line struct {
 	toServer, toFront chan string
 	ended             chan struct{}
 	end               func()
+	failure           error // how it has ended
 }
 
 func newLine() *line {
-	l := &line{toServer: make(chan string), toFront: make(chan string), ended: make(chan struct{})}
+	l := &line{failure: errCut, toServer: make(chan string), toFront: make(chan string), ended: make(chan struct{})}
 	l.end = sync.OnceFunc(func() { close(l.ended) })
 	return l
 }
@@ -39,7 +40,7 @@ func (l *line) Read(ctx context.Context) ([]byte, error) {
 	case m := <-l.toFront:
 		return []byte(m), nil
 	case <-l.ended:
-		return nil, errCut
+		return nil, l.failure
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -142,7 +143,24 @@ func TestServerGoes(t *testing.T) {
 			lost[s.readsGone("The connection to the server that keeps this session has ended: the line was cut. If the server still runs, the turn goes on there")] = true
 		}
 		require.Equal(s, map[string]bool{"2": true, `"1"`: true}, lost)
+		began := time.Now()
+		s.says(`{"jsonrpc":"2.0","id":3,"method":"m"}`)
+		require.Equal(s, "3", s.readsGone("the line was cut"))
 		require.ErrorAs(s, <-s.ended, new(*GoneError))
+		require.Equal(s, time.Second, time.Since(began), "some editors read nothing any more of who has ended")
+	})
+}
+
+// A server that was killed says nothing, and what the library makes of that is not for people.
+func TestServerIsKilled(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		s.says(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+		<-s.server.toServer
+		s.server.failure = fmt.Errorf("failed to read: %w", io.EOF)
+		s.server.end()
+		s.readsGone("The server that keeps this session has ended without a word, so it was killed or it failed. The turn ended with it")
+		require.NotContains(s, (<-s.ended).Error(), "EOF")
 	})
 }
 

@@ -31,6 +31,8 @@ type ClientTraits struct {
 	NoPromptErrors bool // takes an error that ends a prompt for an agent that did not start
 	PromptsAlone   bool // shows nothing that it is told while no prompt runs, or no longer once the next one was answered
 	ErrorBehind    bool // puts an error that ends a prompt behind what was said last, in that line
+	DropsOutside   bool // drops what it is told and asked while no prompt of its own runs: its user would wait for ever
+	OwnPrompts     bool // shows messages of the user's while it loads a session alone: those of another client it passes over, or takes for an error
 	NoUserMessages bool // shows no message of the user's that it is told, as of a session that it loads
 	ByPolicy       bool // answers permission requests by a policy: nobody reads them
 	MarkdownTitles bool // draws the titles of calls as Markdown, but for commands and edits: `__init__` would lose its underscores
@@ -68,7 +70,8 @@ var knownClients = map[string]ClientTraits{
 	"zed": {OptionNames: true, RequestContent: true, PromptDetails: true, Login: true, MarkdownTitles: true, OneLineFields: true},
 	// agent-shell 0.74.3 (Emacs), seen; name read in agent-shell.el. A diff in the
 	// request alone is seen only after a key.
-	"agent-shell": {OptionNames: true, RequestContent: true, CallDiffs: true, OwnCommand: true, MindsTimes: true, ErrorMessage: true},
+	// Another window's prompt is to it an "ACP server bug" (seen).
+	"agent-shell": {OwnPrompts: true, OptionNames: true, RequestContent: true, CallDiffs: true, OwnCommand: true, MindsTimes: true, ErrorMessage: true},
 	// Toad 0.6.18, seen; name read in src/toad/__init__.py. Its keys for a kind
 	// pick the first option of it. Its fs methods are the disk's; a file that it cannot
 	// read is "" (read). After a prompt's error it tells the user to install the agent
@@ -105,8 +108,9 @@ var knownClients = map[string]ClientTraits{
 	// into an open buffer adds an empty line at the end, and replaces what was unsaved
 	// there (seen). What its user stopped stands before the next prompt, block by block (19.22, seen twice; read in
 	// Chat:done). An update while no prompt runs goes nowhere (read in lua/codecompanion/acp/init.lua). The fence
-	// of an error begins on the line of a message before it (seen; read in acp/handler.lua).
-	"CodeCompanion.nvim": {PromptsAlone: true, ErrorBehind: true, OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
+	// of an error begins on the line of a message before it (seen; read in acp/handler.lua). It gives no answer to a
+	// permission request while no prompt runs (seen with 19.22).
+	"CodeCompanion.nvim": {DropsOutside: true, OwnPrompts: true, PromptsAlone: true, ErrorBehind: true, OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
 	// avante (Neovim) does the same and gives itself no name.
 
 	// JetBrains' editors, each with its own name behind the dot and a member "type" beside it: read in a

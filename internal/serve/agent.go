@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/child"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/protocol"
 )
 
 // process is a running agent.
@@ -50,12 +51,13 @@ func (o Options) startProcess(h Hello) (process, error) {
 type agent struct {
 	server *Server
 	proc   process
-	out    *jsonrpc.Outbox  // to it
-	calls  map[string]*call // what it was asked and has not answered
-	owner  *Client          // nil once that is gone
-	idle   *time.Timer      // ends it; nil while it is needed
-	ending bool             // it gets nothing more
-	doom   chan struct{}    // closed by kill
+	out    *jsonrpc.Outbox       // to it
+	calls  map[string]*call      // what it was asked and has not answered
+	owner  *Client               // nil once that is gone
+	shows  protocol.ClientTraits // of that: what it asks is made for it
+	idle   *time.Timer           // ends it; nil while it is needed
+	ending bool                  // it gets nothing more
+	doom   chan struct{}         // closed by kill
 	killed bool
 }
 

@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/rawjson"
+	"droid-acp/internal/visible"
 )
 
 // Client is a connection as the server sees it. A transport calls its methods one at a time. The server's
@@ -69,7 +70,7 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	case h.Method == "initialize" && c.agent == nil && h.ID != nil:
 		c.initialize(line, h)
 	case c.agent == nil:
-		c.reply(h, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the first request is initialize"))
+		c.reply(h, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the first request is initialize; an agent that was started again has no session open"))
 	case h.Method == cancelRequest:
 		c.cancel(line, h)
 	default:
@@ -117,6 +118,9 @@ func (c *Client) called() string {
 	}
 	return name
 }
+
+// shownName is the client to people who read a session.
+func (c *Client) shownName() string { return visible.Line(cmp.Or(c.name, "another client")) }
 
 // send sends the client a message without a line's end, which nobody changes any more.
 func (c *Client) send(message []byte, session string) {
@@ -177,7 +181,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 			c.early = nil
 			return
 		}
-		c.agent = a
+		c.agent, a.shows = a, c.caps.ClientTraits
 		if c.gone {
 			a.rest()
 			return
@@ -226,6 +230,7 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 		c.forward(c.agent, line, h, nil)
 	case reopens && h.ID != nil:
 		c.reopen(open, line, h)
+	case h.Method == "session/prompt" && h.ID != nil && open.promptLater(c, c.later(line)):
 	case open.watcher(c) == nil && h.Method != "session/delete":
 		c.reply(h, jsonrpc.NewError(codeInvalidParams, "Not done", "another client has session "+id+" open; load it here first"))
 	case leaves && len(open.watchers) > 1 && h.ID != nil:
@@ -238,12 +243,17 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	}
 }
 
+// later takes a message once more.
+func (c *Client) later(line []byte) func() {
+	line = bytes.Clone(line)
+	h, _ := jsonrpc.ReadHead(line)
+	return func() { c.receive(line, h) }
+}
+
 // reopen loads or resumes a session that is open already. One that rests and that nobody else has is the
 // client's own agent's from now on, which knows what this client shows; any other one the client joins.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
-	line = bytes.Clone(line)
-	h, _ = jsonrpc.ReadHead(line)
-	again := func() { c.receive(line, h) }
+	again := c.later(line)
 	alone := len(open.watchers) == 0 || len(open.watchers) == 1 && open.watcher(c) != nil
 	switch {
 	case open.changing, open.agent.ending:

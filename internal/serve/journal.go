@@ -135,17 +135,17 @@ const journalTime = 10 * time.Second
 // errLate is the error of a disk that does not take what is to be read.
 var errLate = errors.New("the disk does not take it in time")
 
-// read hands over the lines of the first end bytes, each without its end and with memory of its own.
-// Before these it says how many bytes are no longer there, if some are; they are the oldest.
-func (f *journalFile) read(end int64, lost func(bytes int64), line func([]byte)) error {
+// read hands over the lines from one byte to another, each without its end and with memory of its own.
+// Before these it says how many bytes of them are no longer there, if some are; they are the oldest.
+func (f *journalFile) read(from, end int64, lost func(bytes int64), line func([]byte)) error {
 	files, begin, err := f.open(end)
 	if err != nil {
 		return err
 	}
-	if begin > 0 {
-		lost(begin)
-	}
 	defer closeAll(files)
+	if begin > from {
+		lost(begin - from)
+	}
 	left := end - begin
 	for _, file := range files {
 		lines := jsonrpc.NewLines(io.LimitReader(file, left), maxLine, func([]byte) {})
@@ -157,8 +157,10 @@ func (f *journalFile) read(end int64, lost func(bytes int64), line func([]byte))
 			if err != nil {
 				return err
 			}
+			if end-left >= from {
+				line(bytes.Clone(text))
+			}
 			left -= int64(len(text)) + 1
-			line(bytes.Clone(text))
 		}
 	}
 	if left > 0 {

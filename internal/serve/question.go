@@ -3,9 +3,12 @@ package serve
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"time"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/visible"
 )
 
 // question is a request of an agent, to its client or to all who may answer it.
@@ -64,7 +67,7 @@ func (q *question) audience() (to []*Client) {
 		return []*Client{q.agent.owner}
 	}
 	for _, w := range q.session.watchers {
-		if c := w.client; !w.joining && !c.hello.WatchOnly && q.mayAnswer(c) {
+		if c := w.client; !w.joining && !c.hello.WatchOnly && q.mayAnswer(c) && (w.hears() || !q.forPeople()) {
 			to = append(to, c)
 		}
 	}
@@ -98,7 +101,7 @@ func (q *question) offer() {
 	for _, c := range q.audience() {
 		if !slices.Contains(q.to, c) && (q.method == askPermission || len(q.to) == 0) {
 			q.to = append(q.to, c)
-			c.send(q.line, q.about())
+			q.put(c)
 		}
 	}
 	some := len(q.to) > 0
@@ -136,10 +139,22 @@ func (q *question) wait() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if q.timer == timer && s.questions[q.id] == q {
+			q.session.say("\n\nRefused, since nobody was there for "+duration(s.AnswerFor)+" who could answer it: "+markdown.Code(visible.Line(q.title()))+"\n\n", nil)
 			q.giveUp()
 		}
 	})
 	q.timer = timer
+}
+
+// duration is a time without the parts that are nothing: "1h", not "1h0m0s".
+func duration(d time.Duration) string {
+	text := d.String()
+	for _, none := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, none) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // giveUp answers it as one who does not want to decide.
@@ -177,6 +192,9 @@ func (q *question) answer(c *Client, line []byte, h jsonrpc.Head) {
 		return
 	}
 	q.agent.put(append(h.WithID(line, string(q.agentID)), '\n'))
+	if len(q.to) > 1 && q.session != nil {
+		q.session.say("\n\nAnswered in "+c.shownName()+": "+q.choice(value(line[max(h.Result, 0):]))+"\n\n", nil)
+	}
 	q.withdraw(c)
 }
 
@@ -207,20 +225,15 @@ func (q *question) withdraw(answered *Client) {
 	}
 }
 
-// withdraws passes on that the agent wants no answer any more. One that nobody has gets it at once.
+// withdraws takes a question back that the agent wants no answer to any more. It does not wait for the clients:
+// some say nothing to that.
 func (a *agent) withdraws(line []byte, h jsonrpc.Head) {
 	key := jsonrpc.IDKey(valueAt(paramsOf(line, h), "requestId"))
 	for _, q := range a.server.questions {
 		if q.agent != a || jsonrpc.IDKey(q.agentID) != key {
 			continue
 		}
-		if len(q.to) == 0 {
-			q.refuse(codeCancelled, "the request was cancelled")
-			return
-		}
-		for _, c := range q.to {
-			c.notify(cancelRequest, map[string]string{"requestId": q.id}, q.about())
-		}
+		q.refuse(codeCancelled, "the request was cancelled")
 		return
 	}
 }

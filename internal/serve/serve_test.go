@@ -156,7 +156,7 @@ func (m message) short() string {
 	switch {
 	case m.Method == "session/update" && content != nil:
 		kind, _, _ := strings.Cut(update["sessionUpdate"].(string), "_")
-		return kind + ": " + content["text"].(string)
+		return fmt.Sprintf("%s: %v", kind, content["text"])
 	case m.Method == "session/update":
 		meta, _ := json.Marshal(update["_meta"])
 		return fmt.Sprintf("%v %s", update["sessionUpdate"], meta)
@@ -256,7 +256,7 @@ func (c *fakeClient) load(session string) {
 }
 
 func (a *fakeAgent) asksPermission(session string) {
-	a.say(`{"jsonrpc":"2.0","id":77,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t","title":"make"},"options":[]}}`, session)
+	a.say(`{"jsonrpc":"2.0","id":77,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t","title":"make"},"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]}}`, session)
 }
 
 const allowed = `{"outcome":{"outcome":"selected","optionId":"yes"}}`
@@ -357,8 +357,8 @@ func TestTwoClients(t *testing.T) {
 		require.EqualValues(t, 77, a.next().ID)
 		one.say(`{"jsonrpc":"2.0","id":%q,"result":{"outcome":{"outcome":"cancelled"}}}`, id)
 		a.hearsNothing()
-		require.Equal(t, []string{"cancel " + id}, one.take())
-		require.Empty(t, two.take())
+		require.Equal(t, []string{"agent: \n\nAnswered in Zed: Yes\n\n", "cancel " + id}, one.take())
+		require.Equal(t, []string{"agent: \n\nAnswered in Zed: Yes\n\n"}, two.take())
 		one.Gone()
 		a.chunk("s1", "more")
 		a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32603,"message":"no model"}}`, prompt.ID)
@@ -445,6 +445,10 @@ func TestNobodyAnswers(t *testing.T) {
 		require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, string(a.next().Result))
 		time.Sleep(time.Hour)
 		require.Len(t, h.Status().Sessions, 1, "the turn runs")
+		later, _ := h.client("Zed", everything)
+		later.load("s1")
+		require.Contains(t, later.take(), "agent: \n\nRefused, since nobody was there for 1h who could answer it: `make`\n\n")
+		later.Gone()
 		a.answer(prompt, `{"stopReason":"cancelled"}`)
 		time.Sleep(5*time.Minute - time.Second)
 		require.Len(t, h.Status().Sessions, 1)
@@ -492,7 +496,7 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 		c.say(`nonsense`)
 		c.say(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`)
 		require.Equal(t, []string{
-			"1! Invalid request: the first request is initialize",
+			"1! Invalid request: the first request is initialize; an agent that was started again has no session open",
 			"<nil>! Invalid request: a message is a JSON object with one method or one id; ACP has no batches", "<nil>! Parse error",
 			"2! The agent /bin/droid-acp does not start: permission denied.",
 		}, c.take(), "and a client from elsewhere does not say what runs")

@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -30,7 +29,8 @@ type session struct {
 	result           []byte     // the agent's answer when it was opened
 	mode             []byte     // its mode and options since then, as JSON; nil for none
 	options          []byte
-	running          int // prompts that have no answer
+	running          int   // prompts that have no answer
+	turnFrom         int64 // the bytes of the journal before the first of these
 	asked            []*question
 	since            time.Time
 	was              string // its state since then
@@ -39,10 +39,24 @@ type session struct {
 // watcher is a client that a session is shown to.
 type watcher struct {
 	client  *Client
-	joins   int      // how often it has joined
-	joining bool     // it is told first what was said before
+	joins   int      // how often it was told what was said before
+	joining bool     // it is told that now
 	held    [][]byte // what was said meanwhile
 	bytes   int      // of held
+	prompts int      // of its own that have no answer
+	missing bool     // it was not told what the journal has after missed bytes
+	missed  int64
+	after   []func() // its prompts that wait until it is told that
+}
+
+// hears reports whether the client shows what it is told, and can answer, at this time.
+func (w *watcher) hears() bool { return !w.client.caps.DropsOutside || w.prompts > 0 }
+
+// misses notes that it is not told what the journal has from there on.
+func (w *watcher) misses(from int64) {
+	if !w.missing {
+		w.missing, w.missed = true, from
+	}
 }
 
 // hold keeps a message until the client has joined. One that takes too long is given up.
@@ -155,6 +169,7 @@ func (o *session) tell(line []byte) { o.tellBut(nil, line) }
 
 // tellBut is tell for all but one.
 func (o *session) tellBut(not *Client, line []byte) {
+	from := o.journal.put
 	o.journal.write(line)
 	message := line[: len(line)-1 : len(line)-1]
 	if o.loader != nil {
@@ -168,8 +183,10 @@ func (o *session) tellBut(not *Client, line []byte) {
 		case w.client == not:
 		case w.joining:
 			w.hold(message)
+		case !w.hears() && inTurns(message):
+			w.misses(from)
 		default:
-			w.client.send(message, o.id)
+			w.client.send(w.client.asShown(message), o.id)
 		}
 	}
 }
@@ -221,7 +238,13 @@ func (o *session) opened() json.RawMessage {
 
 // turnBegan shows a client's prompt to the others, as agents show it when they load a session.
 func (o *session) turnBegan(c *Client, params []byte) {
+	if o.running == 0 {
+		o.turnFrom = o.journal.put
+	}
 	o.running++
+	if w := o.watcher(c); w != nil {
+		w.prompts++
+	}
 	o.update()
 	var p struct{ Prompt []json.RawMessage }
 	_ = json.Unmarshal(params, &p) // the agent says what is wrong with it
@@ -231,13 +254,18 @@ func (o *session) turnBegan(c *Client, params []byte) {
 			SessionUpdate string          `json:"sessionUpdate"`
 			MessageID     string          `json:"messageId"`
 			Content       json.RawMessage `json:"content"`
-		}{"user_message_chunk", id, block})
+			Meta          map[string]any  `json:"_meta"`
+		}{"user_message_chunk", id, block, map[string]any{"droid-acp": map[string]string{"client": c.shownName()}}})
 	}
+	o.offer() // it may hear now
 }
 
 // turnEnded tells those how it ended who have not asked.
 func (o *session) turnEnded(c *call, line, result []byte) {
 	o.running--
+	if w := o.watcher(c.client); w != nil && w.prompts > 0 {
+		w.prompts--
+	}
 	o.update()
 	meta := map[string]any{}
 	if result != nil {
@@ -250,6 +278,11 @@ func (o *session) turnEnded(c *call, line, result []byte) {
 		SessionUpdate string         `json:"sessionUpdate"`
 		Meta          map[string]any `json:"_meta"`
 	}{"session_info_update", map[string]any{"droid-acp": meta}})
+	for _, w := range o.watchers {
+		if w.client != c.client && w.prompts > 0 && !w.joining {
+			o.setApart(w)
+		}
+	}
 }
 
 // failure is what the error of a response says to people.
@@ -294,60 +327,4 @@ func (o *session) encode(update any) ([]byte, error) {
 		o.server.Log.Error("an update cannot be encoded", zap.Error(err))
 	}
 	return line, err
-}
-
-// join shows a client a session that others have, or that runs: with all that was said, where again,
-// and then as it goes on. id is that of the client's request.
-func (o *session) join(c *Client, id []byte, again bool) {
-	w := o.attach(c)
-	w.joins++
-	if !again {
-		o.joined(w, w.joins, id)
-		return
-	}
-	w.joining, w.held, w.bytes = true, nil, 0
-	nth := w.joins
-	journal, end, partial := o.journal, o.journal.put, o.partial
-	o.server.work.Go(func() {
-		say := func(text string) {
-			if line, err := o.encode(ownWords(text)); err == nil {
-				c.out.Send(line[:len(line)-1], o.id)
-			}
-		}
-		if partial {
-			say("What was said before this session was opened here is not shown. Load it again when it rests: droid has all of it.")
-		}
-		err := journal.file.read(end, func(lost int64) {
-			say(fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: droid has all of it.", lost>>10))
-		}, func(line []byte) {
-			for full := c.out.Full(); full != nil; full = c.out.Full() {
-				<-full
-			}
-			c.out.Send(line, o.id)
-		})
-		if err != nil {
-			say(fmt.Sprintf("What was said here before cannot be shown: %v. Load the session again when it rests: droid has all of it.", err))
-		}
-		o.server.mu.Lock()
-		defer o.server.mu.Unlock()
-		o.joined(w, nth, id)
-	})
-}
-
-// joined ends the nth join: the answer, what was said meanwhile, and what is asked; the answer alone where
-// the client has joined again since, or left.
-func (o *session) joined(w *watcher, nth int, id []byte) {
-	if line, err := jsonrpc.EncodeResult(id, o.opened()); err == nil {
-		w.client.send(line[:len(line)-1], "")
-	}
-	if w.joins != nth || o.watcher(w.client) != w {
-		return
-	}
-	for _, message := range w.held {
-		w.client.send(message, o.id)
-	}
-	w.joining, w.held, w.bytes = false, nil, 0
-	for _, q := range slices.Clone(o.asked) {
-		q.offer()
-	}
 }

@@ -1,0 +1,159 @@
+package serve
+
+import (
+	"fmt"
+	"slices"
+
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/markdown"
+	"droid-acp/internal/visible"
+)
+
+// join shows a client a session that others have, or that runs: where again with all that was said, else
+// with the turn that runs, and then as it goes on. id is that of the client's request.
+func (o *session) join(c *Client, id []byte, again bool) {
+	joined := o.watcher(c) != nil
+	w := o.attach(c)
+	if again {
+		o.retell(w, 0, func() { o.joined(w, id) })
+		return
+	}
+	o.answer(c, id)
+	if !joined && o.running > 0 {
+		w.misses(o.turnFrom)
+	}
+	if w.missing && w.hears() {
+		o.retell(w, w.missed, nil)
+	} else {
+		o.offer()
+	}
+}
+
+// answer is the answer to a client that has opened the session.
+func (o *session) answer(c *Client, id []byte) {
+	if line, err := jsonrpc.EncodeResult(id, o.opened()); err == nil {
+		c.send(line[:len(line)-1], "")
+	}
+}
+
+// joined answers a client that was told all from the beginning.
+func (o *session) joined(w *watcher, id []byte) {
+	if o.watcher(w.client) == w && !w.hears() && o.state() != Idle {
+		o.sayTo(w.client, o.stillRuns())
+	}
+	o.answer(w.client, id)
+}
+
+// stillRuns is for who loads a session and is told nothing more of its turn for now.
+func (o *session) stillRuns() string {
+	asks := ".**"
+	if title := o.info().Question; title != "" {
+		asks = ", and asks:** " + markdown.Code(visible.Line(title)) + "."
+	}
+	return "\n\n**A turn still runs here" + asks + " This client shows what it says and asks only while a prompt of yours is under way. " +
+		"Send one: it waits until that turn has ended. The command `status` will do; it asks no model."
+}
+
+// promptLater has a client's prompt wait until the client was told what it has missed. It reports whether it is to.
+func (o *session) promptLater(c *Client, prompt func()) bool {
+	w := o.watcher(c)
+	switch {
+	case w == nil || !w.missing && len(w.after) == 0:
+		return false
+	case w.missing && !w.joining:
+		o.retell(w, w.missed, nil)
+	}
+	w.after = append(w.after, prompt)
+	return true
+}
+
+// retell tells a client beside the caller what the journal has from there on, and then what was said
+// meanwhile and is asked, unless it joins again before that or leaves. done, if not nil, is called
+// before what is asked.
+func (o *session) retell(w *watcher, from int64, done func()) {
+	w.joins++
+	w.joining, w.held, w.bytes, w.missing = true, nil, 0, false
+	nth := w.joins
+	journal, end, partial := o.journal, o.journal.put, o.partial && from == 0
+	shown, passed := w.client.asShown, func(line []byte) bool { return !w.client.caps.DropsOutside || inTurns(line) }
+	if done != nil { // it loads
+		shown, passed = whole, func([]byte) bool { return true }
+	}
+	o.server.work.Go(func() {
+		if partial {
+			o.sayAtOnce(w.client, "What was said before this session was opened here is not shown. Load it again when it rests: droid has all of it.")
+		}
+		err := journal.file.read(from, end, func(lost int64) {
+			o.sayAtOnce(w.client, fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: droid has all of it.", lost>>10))
+		}, func(line []byte) {
+			for full := w.client.out.Full(); full != nil; full = w.client.out.Full() {
+				<-full
+			}
+			if passed(line) {
+				w.client.out.Send(shown(line), o.id)
+			}
+		})
+		if err != nil {
+			o.sayAtOnce(w.client, fmt.Sprintf("What was said here before cannot be shown: %v. Load the session again when it rests: droid has all of it.", err))
+		}
+		o.server.mu.Lock()
+		defer o.server.mu.Unlock()
+		o.retold(w, nth, shown, done)
+	})
+}
+
+func whole(message []byte) []byte { return message }
+
+// retold ends the nth retelling.
+func (o *session) retold(w *watcher, nth int, shown func([]byte) []byte, done func()) {
+	current := w.joins == nth && o.watcher(w.client) == w
+	if current {
+		for _, message := range w.held {
+			w.client.send(shown(message), o.id)
+		}
+		w.joining, w.held, w.bytes = false, nil, 0
+	}
+	if done != nil {
+		done()
+	}
+	after := w.after
+	w.after = nil
+	if current && len(after) > 0 && o.running == 0 {
+		o.setApart(w)
+	}
+	for _, prompt := range after {
+		prompt()
+	}
+	if current {
+		o.offer()
+	}
+}
+
+// setApart sets what a client is told of other turns apart from the answer to its own prompt, where it would show both
+// as one message.
+func (o *session) setApart(w *watcher) {
+	if w.client.caps.DropsOutside {
+		o.sayTo(w.client, "\n\n---\n\n")
+	}
+}
+
+// offer sends what is asked to those who have come to hear it.
+func (o *session) offer() {
+	for _, q := range slices.Clone(o.asked) {
+		q.offer()
+	}
+}
+
+// sayTo shows words of the server's own to one client alone.
+func (o *session) sayTo(c *Client, text string) {
+	if !c.gone {
+		o.sayAtOnce(c, text)
+	}
+}
+
+// sayAtOnce is sayTo for a caller that does not have the lock.
+func (o *session) sayAtOnce(c *Client, text string) {
+	if line, err := o.encode(ownWords(text)); err == nil {
+		c.out.Send(line[:len(line)-1], o.id)
+	}
+}

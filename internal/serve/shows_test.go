@@ -1,0 +1,216 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// asks asks for permission by the rest of a request's params.
+func (a *fakeAgent) asks(session, rest string) {
+	a.say(`{"jsonrpc":"2.0","id":77,"method":"session/request_permission","params":{"sessionId":%q,%s}}`, session, rest)
+}
+
+// last is the last message that the client heard, and forgets all.
+func (c *fakeClient) last() (m message) {
+	c.t.Helper()
+	c.mu.Lock()
+	line := c.heard[len(c.heard)-1]
+	c.mu.Unlock()
+	c.take()
+	require.NoError(c.t, json.Unmarshal([]byte(line), &m))
+	return m
+}
+
+// What the agent does not ask any more is over, also for a client that says nothing to that.
+func TestQuestionIsTakenBack(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		prompt := c.prompts(a, "s1", "go")
+		a.asksPermission("s1")
+		question := c.take()
+		id, _, _ := strings.Cut(question[0], "?")
+		a.say(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":77}}`)
+		require.Equal(t, codeCancelled, a.next().Error.Code)
+		require.Equal(t, []string{"cancel " + id}, c.take())
+		c.say(`{"jsonrpc":"2.0","id":%q,"result":{"outcome":{"outcome":"cancelled"}}}`, id)
+		a.hearsNothing()
+		a.answer(prompt, `{"stopReason":"cancelled"}`)
+		c.take()
+		require.Equal(t, Idle, h.Status().Sessions[0].State)
+	})
+}
+
+// A client that drops what it is told outside its own prompts gets that with its next prompt, and is
+// asked then; when it loads a session that runs, it is told so.
+func TestClientThatHearsInItsPrompts(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		prompt := one.prompts(a, "s1", "go")
+		a.chunk("s1", "one")
+		one.Gone()
+		two, _ := h.client("CodeCompanion.nvim", "{}")
+		two.load("s1")
+		got := two.take()
+		require.Len(t, got, 4)
+		require.Equal(t, []string{"user: go", "agent: one"}, got[:2])
+		require.Contains(t, got[2], "**A turn still runs here.** This client")
+		require.Contains(t, got[3], "l= ")
+
+		a.chunk("s1", "two")
+		a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"session_info_update","title":"T"}}}`)
+		a.asksPermission("s1")
+		require.Equal(t, []string{"session_info_update null"}, two.take(), "which it takes at any time")
+		require.Equal(t, Asks, h.Status().Sessions[0].State)
+
+		beside, _ := h.client("CodeCompanion.nvim", "{}")
+		beside.load("s1")
+		require.Contains(t, strings.Join(beside.take(), "\n"), "**A turn still runs here, and asks:** `make`. This client")
+		beside.Gone()
+		more := two.prompts(a, "s1", "more")
+		got = two.take()
+		require.Len(t, got, 2)
+		require.Equal(t, "agent: two", got[0])
+		require.Contains(t, got[1], "request_permission")
+		id, _, _ := strings.Cut(got[1], "?")
+		two.say(`{"jsonrpc":"2.0","id":%q,"result":%s}`, id, allowed)
+		require.EqualValues(t, 77, a.next().ID)
+		a.chunk("s1", "three")
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
+		require.Equal(t, []string{"agent: three", `session_info_update {"droid-acp":{"stopReason":"end_turn"}}`, "agent: \n\n---\n\n"}, two.take(), "its own answer stands apart")
+		a.answer(more, `{"stopReason":"end_turn"}`)
+		require.Equal(t, []string{`p= {"stopReason":"end_turn"}`}, two.take())
+
+		three, _ := h.client("Zed", everything)
+		three.load("s1")
+		three.take()
+		again := three.prompts(a, "s1", "again")
+		a.chunk("s1", "four")
+		a.answer(again, `{"stopReason":"end_turn"}`)
+		require.Equal(t, []string{`session_info_update {"droid-acp":{"stopReason":"end_turn"}}`}, two.take())
+		two.prompts(a, "s1", "last")
+		require.Equal(t, []string{"agent: \n\n**Zed:** again\n\n", "agent: four", "agent: \n\n---\n\n"}, two.take())
+	})
+}
+
+// The prompts of such a client keep their order while it is told what it missed.
+func TestPromptsWaitForWhatWasMissed(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, _ := h.client("CodeCompanion.nvim", "{}")
+		two.load("s1")
+		two.take()
+		a.chunk("s1", "missed")
+		for _, id := range []string{"p1", "p2"} {
+			two.say(`{"jsonrpc":"2.0","id":%q,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":%[1]q}]}}`, id)
+		}
+		for _, id := range []string{"p1", "p2"} {
+			require.Contains(t, fmt.Sprint(a.next().Params["prompt"]), id)
+		}
+		require.Equal(t, []string{"agent: missed", "agent: \n\n---\n\n"}, two.take())
+		require.Equal(t, []string{"agent: missed", "user: p1", "user: p2"}, one.take())
+	})
+}
+
+// A client that takes another's prompt for an error is told it as a message.
+func TestPromptOfAnotherClient(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, _ := h.client("agent-shell", everything)
+		two.load("s1")
+		two.take()
+		one.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"look\nhere"},{"type":"image","data":"","mimeType":"image/png"}]}}`)
+		prompt := a.next()
+		require.Equal(t, []string{"agent: \n\n**Zed:** look\nhere\n\n", "agent: \n\n**Zed:** [image]\n\n"}, two.take())
+		three, _ := h.client("agent-shell", everything)
+		three.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`)
+		require.Equal(t, []string{`r= {"modes":{"currentModeId":"off","availableModes":[]}}`, "agent: \n\n**Zed:** look\nhere\n\n", "agent: \n\n**Zed:** [image]\n\n"}, three.take())
+		three.load("s1")
+		require.Equal(t, "user: look\nhere", three.take()[0], "while it loads it shows it")
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
+	})
+}
+
+// Who resumes a session in which a turn runs is told that turn, and nothing before it.
+func TestRunningTurnIsResumed(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		first := one.prompts(a, "s1", "first")
+		a.chunk("s1", "before")
+		a.answer(first, `{"stopReason":"end_turn"}`)
+		second := one.prompts(a, "s1", "second")
+		a.chunk("s1", "one")
+		one.Gone()
+		a.chunk("s1", "two")
+		a.asksPermission("s1")
+		two, _ := h.client("Zed", everything)
+		resume := func() {
+			two.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`)
+		}
+		const result = `r= {"modes":{"currentModeId":"off","availableModes":[]}}`
+		resume()
+		got := two.take()
+		require.Equal(t, []string{result, "user: second", "agent: one", "agent: two"}, got[:4])
+		require.Contains(t, got[4], "request_permission")
+		resume()
+		require.Equal(t, []string{result}, two.take(), "it has it")
+		id, _, _ := strings.Cut(got[4], "?")
+		two.say(`{"jsonrpc":"2.0","id":%q,"result":%s}`, id, allowed)
+		require.EqualValues(t, 77, a.next().ID)
+		a.answer(second, `{"stopReason":"end_turn"}`)
+		three, _ := h.client("Zed", everything)
+		three.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`)
+		require.Equal(t, []string{result}, three.take(), "nothing runs")
+	})
+}
+
+// Who acts on the kind of an option, and shows the title alone, gets the content as a message, and no two
+// options of a kind that allows something; of those that refuse the first.
+func TestQuestionOfAnotherClientsAgent(t *testing.T) {
+	const rest = `"toolCall":{"toolCallId":"t","title":"Edit a.txt","content":[{"type":"content","content":{"type":"text","text":"Risk: low"}},{"type":"diff","path":"/w/a.txt","oldText":"one\n","newText":"two\n"}]},` +
+		`"options":[{"optionId":"o","kind":"allow_once","name":"Yes"},{"optionId":"l","kind":"allow_always","name":"Low"},{"optionId":"h","kind":"allow_always","name":"High"},` +
+		`{"optionId":"n","kind":"reject_once","name":"No"},{"optionId":"m","kind":"reject_once","name":"Never"}]`
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, own := h.client("avante-like", "{}") // known by nothing but its name
+		two.load("s1")
+		by, _ := h.client("Agentic.nvim", "{}")
+		by.load("s1")
+		byKind, _ := h.client("CodeCompanion.nvim", "{}")
+		byKind.load("s1")
+		for _, c := range []*fakeClient{two, by, byKind} {
+			c.take()
+		}
+		a.answer(byKind.prompts(a, "s1", "go"), `{"stopReason":"end_turn"}`)
+		going := byKind.prompts(a, "s1", "on")
+		for _, c := range []*fakeClient{one, two, by, byKind} {
+			c.take()
+		}
+		a.asks("s1", rest)
+		require.Len(t, one.take(), 1, "its own agent knows what it shows")
+		require.Len(t, two.take(), 1)
+		const told = "agent: \n\n`Edit a.txt`\n\nRisk: low\n\n`/w/a.txt`\n\n```diff\n@@ -1 +1 @@\n-one\n+two\n```\n\n"
+		got := by.take()
+		require.Equal(t, told, got[0], "it shows no diffs, and no content of a request")
+		byKind.mu.Lock()
+		heard := strings.Join(byKind.heard, "\n")
+		byKind.mu.Unlock()
+		require.Contains(t, heard, "cannot be chosen here, since this client does not show what choices are called: Low, High.")
+		var ids []string
+		for _, o := range byKind.last().Params["options"].([]any) {
+			ids = append(ids, o.(map[string]any)["optionId"].(string))
+		}
+		require.Equal(t, []string{"o", "n"}, ids)
+		own.hearsNothing()
+		a.answer(going, `{"stopReason":"end_turn"}`)
+	})
+}
