@@ -1,43 +1,14 @@
 package via
 
 import (
-	"bufio"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
-
-	"droid-acp/internal/jsonrpc"
 )
 
 // delta is a piece of text as droid-acp tells it.
 const delta = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"fa4ed801-0000-4000-8000-000000000001","update":{"sessionUpdate":"agent_message_chunk","messageId":"0b4d9a9e-2b39-4b6e-9a55-5bb8f24dd4c5","content":{"type":"text","text":"word 17 "}}}}` + "\n"
-
-// BenchmarkDelta passes one delta on at a time, from pipe to pipe: what a relay adds to the
-// way of a word.
-func BenchmarkDelta(b *testing.B) {
-	in, far, err := os.Pipe()
-	require.NoError(b, err)
-	near, out, err := os.Pipe()
-	require.NoError(b, err)
-	r := New(Options{Command: []string{"x"}, Maps: mapsOf(b, "/l=/r"), Out: out, Log: zap.NewNop()})
-	r.far = jsonrpc.NewOutbox(out, batch)
-	go r.near.Run()
-	ended := r.pump(in, r.near, r.fromFar, r.tooLongFromFar)
-	told := bufio.NewReader(near)
-	b.ReportAllocs()
-	for b.Loop() {
-		_, err := far.WriteString(delta)
-		require.NoError(b, err)
-		_, err = told.ReadSlice('\n')
-		require.NoError(b, err)
-	}
-	require.NoError(b, far.Close())
-	<-ended
-	r.finish()
-}
 
 // BenchmarkLine is what a delta costs without its way: a word, and what 64 deltas become in a
 // flood.
