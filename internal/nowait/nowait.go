@@ -28,37 +28,66 @@ func newFile(f *os.File) file {
 }
 
 // Reader reads a file. It is for one goroutine at a time.
-type Reader struct{ file }
+type Reader struct {
+	file
+	step attempt
+	try  func(fd uintptr) bool
+}
+
+// attempt is a call and what came of it. It lies in what it is made for, as no memory is to be
+// had for each.
+type attempt struct {
+	p     []byte
+	n     int
+	errno syscall.Errno
+}
 
 // NewReader makes a reader of f, which the caller closes.
-func NewReader(f *os.File) *Reader { return &Reader{newFile(f)} }
+func NewReader(f *os.File) *Reader {
+	r := &Reader{file: newFile(f)}
+	r.try = func(fd uintptr) bool {
+		r.step.n, r.step.errno = readNow(fd, r.step.p)
+		return r.step.errno != syscall.EAGAIN
+	}
+	return r
+}
 
 // Read reads what is there, and waits until something is. Closing the file ends the waiting.
 func (r *Reader) Read(p []byte) (n int, err error) {
 	if r.conn == nil || len(p) == 0 {
 		return r.f.Read(p)
 	}
-	var errno syscall.Errno
-	err = r.conn.Read(func(fd uintptr) bool {
-		n, errno = readNow(fd, p)
-		return errno != syscall.EAGAIN
-	})
+	r.step = attempt{p: p}
+	err = r.conn.Read(r.try)
+	made := r.step
+	r.step.p = nil
 	switch {
-	case err == nil && errno == 0 && n > 0:
-		return n, nil
-	case err == nil && errno == 0:
+	case err == nil && made.errno == 0 && made.n > 0:
+		return made.n, nil
+	case err == nil && made.errno == 0:
 		return 0, io.EOF
-	case errno != syscall.EINTR:
+	case made.errno != syscall.EINTR:
 		r.conn = nil
 	}
 	return r.f.Read(p) // waits, or says what is wrong
 }
 
 // Writer writes a file. Its methods are for one goroutine at a time.
-type Writer struct{ file }
+type Writer struct {
+	file
+	step attempt
+	try  func(fd uintptr) bool
+}
 
 // NewWriter makes a writer to f, which the caller closes.
-func NewWriter(f *os.File) *Writer { return &Writer{newFile(f)} }
+func NewWriter(f *os.File) *Writer {
+	w := &Writer{file: newFile(f)}
+	w.try = func(fd uintptr) bool {
+		w.step.n, w.step.errno = writeNow(fd, w.step.p)
+		return true
+	}
+	return w
+}
 
 // Write writes all of p, and waits where there is no room.
 func (w *Writer) Write(p []byte) (n int, err error) { return w.f.Write(p) }
@@ -69,13 +98,12 @@ func (w *Writer) WriteNow(p []byte) (n int) {
 	if w.conn == nil || len(p) == 0 {
 		return 0
 	}
-	var errno syscall.Errno
-	err := w.conn.Write(func(fd uintptr) bool {
-		n, errno = writeNow(fd, p)
-		return true
-	})
-	if err != nil || errno != 0 && errno != syscall.EAGAIN && errno != syscall.EINTR {
+	w.step = attempt{p: p}
+	err := w.conn.Write(w.try)
+	made := w.step
+	w.step.p = nil
+	if err != nil || made.errno != 0 && made.errno != syscall.EAGAIN && made.errno != syscall.EINTR {
 		w.conn = nil
 	}
-	return n
+	return made.n
 }

@@ -302,6 +302,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
 		asked.session.loader = c
 	case "session/prompt":
 		if open != nil {
+			open.handOver(c) // the window that is typed in has them
 			open.turnBegan(c, params)
 		}
 	}

@@ -1,46 +1,18 @@
 package via
 
 import (
-	"bufio"
-	"os"
+	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
-
-	"droid-acp/internal/jsonrpc"
 )
 
 // delta is a piece of text as droid-acp tells it.
 const delta = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"fa4ed801-0000-4000-8000-000000000001","update":{"sessionUpdate":"agent_message_chunk","messageId":"0b4d9a9e-2b39-4b6e-9a55-5bb8f24dd4c5","content":{"type":"text","text":"word 17 "}}}}` + "\n"
 
-// BenchmarkDelta passes one delta on at a time, from pipe to pipe: what a relay adds to the
-// way of a word.
-func BenchmarkDelta(b *testing.B) {
-	in, far, err := os.Pipe()
-	require.NoError(b, err)
-	near, out, err := os.Pipe()
-	require.NoError(b, err)
-	r := New(Options{Command: []string{"x"}, Maps: mapsOf(b, "/l=/r"), Out: out, Log: zap.NewNop()})
-	r.far = jsonrpc.NewOutbox(out, batch)
-	go r.near.Run()
-	ended := r.pump(in, r.near, r.fromFar, r.tooLongFromFar)
-	told := bufio.NewReader(near)
-	b.ReportAllocs()
-	for b.Loop() {
-		_, err := far.WriteString(delta)
-		require.NoError(b, err)
-		_, err = told.ReadSlice('\n')
-		require.NoError(b, err)
-	}
-	require.NoError(b, far.Close())
-	<-ended
-	r.finish()
-}
-
-// BenchmarkLine is what a delta costs without its way: a word, and what 64 deltas become in a
-// flood.
+// BenchmarkLine is what a delta costs without its way: a word, what 64 deltas become in a flood,
+// and the words of four messages in turn.
 func BenchmarkLine(b *testing.B) {
 	for name, text := range map[string]string{"word": "word 17 ", "2KiB": strings.Repeat("word 17 ", 256)} {
 		b.Run(name, func(b *testing.B) {
@@ -52,4 +24,15 @@ func BenchmarkLine(b *testing.B) {
 			}
 		})
 	}
+	b.Run("four in turn", func(b *testing.B) {
+		r := New(Options{Command: []string{"x"}, Maps: mapsOf(b, "/l=/r /l/x=/s"), Log: zap.NewNop()})
+		var lines [4][]byte
+		for i := range lines {
+			lines[i] = fmt.Appendf(nil, "%s", strings.Replace(delta[:len(delta)-1], "0b4d", fmt.Sprintf("0b4%d", i), 1))
+		}
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			r.fromFar(lines[i%len(lines)])
+		}
+	})
 }

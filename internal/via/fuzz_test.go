@@ -3,6 +3,7 @@ package via
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 
@@ -74,4 +75,48 @@ func FuzzLines(f *testing.F) {
 		}
 		require.Equal(t, mask(line), mask(got))
 	})
+}
+
+// FuzzLinesBefore has the far side say lines before another one: that is passed on as if it
+// were the first.
+func FuzzLinesBefore(f *testing.F) {
+	for _, last := range []string{
+		strings.Replace(delta[:len(delta)-1], "word 17", `a \" quote`, 1),
+		strings.Replace(delta[:len(delta)-1], "word 17", `x"},"locations":[{"path":"/r/a"}],"y":{"z":"`, 1),
+		`{"method":"session/update","params":{"update":{"content":{"text":"x","uri":"file:///r/a"}}}}`,
+		`{"method":"session/update","params":{"update":{"content":{"text":7}}}}`,
+	} {
+		f.Add([]byte(delta[:len(delta)-1]+"\n"+last), []byte(last))
+	}
+	maps, err := ReadMaps([]string{"/l=/r"}, "")
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, before, last []byte) {
+		if bytes.ContainsAny(last, "\n") {
+			return
+		}
+		passed := func(lines ...[]byte) string {
+			r := New(Options{Command: []string{"x"}, Maps: maps, Out: io.Discard, Stderr: io.Discard, Log: zap.NewNop()})
+			r.far = jsonrpc.NewOutbox(io.Discard, batch)
+			for _, line := range lines {
+				r.fromFar(bytes.Clone(line))
+			}
+			return string(r.fromFar(bytes.Clone(last)))
+		}
+		require.Equal(t, passed(), passed(bytes.Split(before, []byte("\n"))...))
+	})
+}
+
+// TestTextsInTurn: of texts that come in turn, as of several sessions, a line is
+// decoded only where its message is new.
+func TestTextsInTurn(t *testing.T) {
+	r := New(Options{Command: []string{"x"}, Maps: mapsOf(t, "/l=/r"), Out: io.Discard, Log: zap.NewNop()})
+	var lines [][]byte
+	for _, message := range []string{"0b4d", "1b4d", "2b4d", "3b4d"} {
+		lines = append(lines, []byte(strings.Replace(delta[:len(delta)-1], "0b4d", message, 1)))
+	}
+	require.Zero(t, testing.AllocsPerRun(10, func() {
+		for _, line := range lines {
+			require.Equal(t, &line[0], &r.fromFar(line)[0])
+		}
+	}))
 }

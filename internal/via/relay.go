@@ -55,9 +55,31 @@ type Relay struct {
 	far   *jsonrpc.Outbox // to the agent
 	noise child.Tail      // what the far side wrote to stdout that is no message
 	texts *paths.Places   // of the text of an update
-	delta rawjson.Shape   // of the last update that has a text and no path to rewrite
+	plain shapes          // of updates that have a text and no path to rewrite
 	doom  chan struct{}   // closed by Kill
 	max   int             // maxLine, but in tests
+}
+
+// shapes are those of the last lines of their kind, the newest first: of a few texts, as of several
+// sessions or of subagents, that come in turn.
+type shapes [8]rawjson.Shape
+
+// fit reports whether a line has one of the shapes, which is the first then.
+func (s *shapes) fit(line []byte) bool {
+	for i := range s {
+		if _, ok := s[i].Cut(line); ok {
+			first := s[i]
+			copy(s[1:], s[:i])
+			s[0] = first
+			return true
+		}
+	}
+	return false
+}
+
+func (s *shapes) add(shape rawjson.Shape) {
+	copy(s[1:], s[:])
+	s[0] = shape
 }
 
 // New makes a relay.
@@ -235,7 +257,7 @@ func (r *Relay) refuse(m jsonrpc.Head, back *jsonrpc.Outbox, e *jsonrpc.Error) {
 
 // fromFar hears a line of the far side and returns what goes to the editor, nil for nothing.
 func (r *Relay) fromFar(line []byte) []byte {
-	if _, ok := r.delta.Cut(line); ok {
+	if r.plain.fit(line) {
 		return line
 	}
 	if !json.Valid(line) {
@@ -262,7 +284,7 @@ func (r *Relay) fromFar(line []byte) []byte {
 	if m.Method == "session/update" && &to[0] == &line[0] {
 		r.texts.Rewrite(line, m.Params, func(_, _ string, text []byte) []byte {
 			if rawjson.IsString(text) {
-				r.delta = rawjson.ShapeOf(line, text, nil)
+				r.plain.add(rawjson.ShapeOf(line, text, nil))
 			}
 			return nil
 		})

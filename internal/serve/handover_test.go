@@ -1,0 +1,64 @@
+package serve
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Files and forms are those of the client in which the last prompt was sent, if it has them; a
+// program that decides by itself does not take them from a person.
+func TestFilesFollowThePrompt(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		clients := map[string]*fakeClient{}
+		var a *fakeAgent
+		for _, name := range []string{"one", "two", "without files", "acpx"} {
+			capabilities := everything
+			if name == "without files" {
+				capabilities = "{}"
+			}
+			c, own := h.client(name, capabilities)
+			clients[name] = c
+			if a == nil {
+				a = own
+				c.opens(a, "s1")
+			} else {
+				c.load("s1")
+				require.Len(t, c.take(), 1)
+			}
+		}
+		asked := func() (of string) {
+			for _, ask := range []string{
+				`"method":"fs/read_text_file","params":{"sessionId":"s1","path":"/w/a"}`,
+				`"method":"elicitation/create","params":{"sessionId":"s1","mode":"form","message":"m","requestedSchema":{}}`,
+			} {
+				a.say(`{"jsonrpc":"2.0","id":5,%s}`, ask)
+				var to []string
+				for name, c := range clients {
+					if heard := c.take(); len(heard) > 0 {
+						require.Len(t, heard, 1)
+						to = append(to, name)
+					}
+				}
+				require.Len(t, to, 1)
+				require.Contains(t, []string{"", to[0]}, of)
+				of = to[0]
+			}
+			return of
+		}
+		require.Equal(t, "one", asked())
+		for _, step := range []struct{ prompts, has string }{
+			{"two", "two"}, {"without files", "two"}, {"acpx", "two"}, {"one", "one"}, {"two", "two"},
+		} {
+			clients[step.prompts].prompts(a, "s1", "go")
+			for _, c := range clients {
+				c.take()
+			}
+			require.Equal(t, step.has, asked(), "after a prompt of %s", step.prompts)
+		}
+		require.Contains(t, h.Status().Sessions[0].Clients[0], "two", "ps shows it first")
+		clients["two"].Gone()
+		clients["one"].take()
+		require.Equal(t, "one", asked())
+	})
+}
