@@ -184,11 +184,10 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 	ctx, cancel := context.WithTimeout(ctx, linksTime)
 	defer cancel()
 	missing := make(map[string]bool)
-	_, _ = content.Message(prompt.Rules{Missing: func(path string) bool { // checkPrompt tells what is wrong with it
+	for _, path := range content.Links() {
 		_, err := bounded.Do(ctx, a.calls, "stat of a link", path, a.opener.Stat)
 		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
-		return false
-	}})
+	}
 	return missing
 }
 

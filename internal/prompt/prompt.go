@@ -107,6 +107,16 @@ func (p Prompt) Text() (text string, ok bool) {
 	return text, ok
 }
 
+// Links are the files that the prompt links, as absolute paths.
+func (p Prompt) Links() (files []string) {
+	for _, block := range p.blocks {
+		if path, ok := paths.OfURI(block.URI); ok && block.Type == "resource_link" {
+			files = append(files, path)
+		}
+	}
+	return files
+}
+
 // Message returns droid's message. Its text has the blocks in their order: text as
 // it is, and for each resource a mention. A droid that takes no attached files gets
 // the text of embedded resources within the message. Errors are of type *Error.
