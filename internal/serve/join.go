@@ -89,8 +89,10 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 			for full := w.client.out.Full(); full != nil; full = w.client.out.Full() {
 				<-full
 			}
-			if passed(line) {
-				w.client.out.Send(shown(line), o.id)
+			o.server.mu.Lock()
+			defer o.server.mu.Unlock()
+			if w.joins == nth && passed(line) { // else it is told all of it by the next one
+				w.client.send(shown(line), o.id)
 			}
 		})
 		if err != nil {
