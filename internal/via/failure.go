@@ -87,7 +87,7 @@ var causes = []cause{
 		"The host does not let you in", "Nobody can be asked for a password here: have an SSH key in your agent, or named in ~/.ssh/config. The same command must work in a terminal without a question."},
 	{Refused, nil, []string{"permission denied while trying to connect", "dial unix /var/run/docker.sock: connect: permission denied", "(forbidden)", "you must be logged in to the server"},
 		"You may not do this there", "Get the right to it; the same command must work in a terminal."},
-	{Unreachable, nil, []string{"no such container", "is not running", "no running container", "pods \"", "cannot connect to the docker daemon", "failed to connect to the docker",
+	{Unreachable, nil, []string{"no such container", "is not running", "no running container", "pods \"", "namespaces \"", "is not valid for pod", "cannot connect to the docker daemon", "failed to connect to the docker",
 		"unable to connect to the server", "the connection to the server", "there is no distribution with the supplied name", "dev container not found", "container not found"},
 		"There is no such container, pod or distribution that runs", "Start it, and check its name: the same command must work in a terminal."},
 	{WrongProgram, nil, []string{"exec format error", "cannot execute binary file", "bad cpu type"},
