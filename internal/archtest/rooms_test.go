@@ -17,7 +17,7 @@ import (
 var mayImport = map[string]string{
 	"internal/droid/stream": "internal/rawjson internal/sessionid",
 	"internal/droid/layer":  "internal/files internal/paths",
-	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/jsonrpc internal/memory internal/nowait internal/sessionid",
+	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/jsonrpc internal/memory internal/sessionid",
 	"internal/trust":        "internal/droid/layer internal/files internal/markdown internal/paths internal/visible",
 	"internal/hooks":        "internal/droid/stream internal/paths",
 	"internal/quirks":       "internal/droid/stream",
@@ -58,7 +58,7 @@ var mayImport = map[string]string{
 	"internal/markdown":     "",
 	"internal/visible":      "",
 	"internal/sessionid":    "",
-	"internal/child":        "internal/files",
+	"internal/child":        "internal/files internal/nowait",
 	"internal/tempdir":      "internal/files",
 	"internal/login":        "internal/child internal/files internal/jsonrpc internal/paths internal/tempdir internal/visible",
 	"internal/store":        "internal/files internal/links internal/sessionid internal/visible",

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"droid-acp/internal/files"
+	"droid-acp/internal/nowait"
 )
 
 // KillTime is how long a program may live on after it was killed. One that waits for a
@@ -67,7 +68,7 @@ func Environment(env []string, name, value string) []string {
 // Process is a program that was started. Its methods may be called from any goroutine.
 type Process struct {
 	Stdin  *os.File // nil without one; to be closed by the owner, as Stdout
-	Stdout *os.File
+	Stdout io.ReadCloser
 
 	cmd    *exec.Cmd
 	family family
@@ -118,7 +119,7 @@ func Start(c Command) (*Process, error) {
 		cmd.Stderr = theirs[1]
 	}
 	p := newProcess()
-	p.cmd, p.Stdin, p.Stdout, p.stderrPipe = cmd, ours[0], ours[1], ours[2]
+	p.cmd, p.Stdin, p.stderrPipe = cmd, ours[0], ours[2]
 	started := make(chan error, 1)
 	go p.run(c, started)
 	err = <-started
@@ -127,6 +128,7 @@ func Start(c Command) (*Process, error) {
 		closeAll(ours[:])
 		return nil, err
 	}
+	p.Stdout = nowait.TakePipe(ours[1])
 	go p.follow()
 	go p.readStderr(c.Stderr)
 	return p, nil

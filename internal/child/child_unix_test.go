@@ -39,13 +39,15 @@ func startHeld(t *testing.T, c Command, script string) held {
 	c.Path, c.Args = "sh", []string{"-c", script}
 	p, err := Start(c)
 	require.NoError(t, err)
+	late := time.AfterFunc(20*time.Second, func() { _ = p.Stdout.Close() })
 	t.Cleanup(func() {
+		late.Stop()
 		_ = p.Kill()
 		<-p.Gone()
 		p.Exit(0)
-		closeAll([]*os.File{p.Stdin, p.Stdout})
+		closeAll([]*os.File{p.Stdin})
+		_ = p.Stdout.Close()
 	})
-	require.NoError(t, p.Stdout.SetReadDeadline(time.Now().Add(20*time.Second)))
 	return held{p, bufio.NewReader(p.Stdout)}
 }
 

@@ -9,7 +9,6 @@ import (
 	"droid-acp/internal/child"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/files"
-	"droid-acp/internal/nowait"
 )
 
 // envAutoUpdate keeps droid from replacing its own program while sessions run.
@@ -75,7 +74,7 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 	if p.settings != nil {
 		settings = p.settings.Replace
 	}
-	return newClient(&burstReader{r: nowait.NewReader(p.Stdout)}, p.Stdin, p, settings, log, b), nil
+	return newClient(&burstReader{r: p.Stdout}, p.Stdin, p, settings, log, b), nil
 }
 
 // process is one running droid.

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"droid-acp/internal/memory"
-	"droid-acp/internal/nowait"
 )
 
 const (
@@ -35,9 +33,6 @@ type Lines struct {
 // NewLines reads lines of at most max bytes, without their end. Of a longer line skipped
 // gets all bytes, piece by piece.
 func NewLines(r io.Reader, max int, skipped func(piece []byte)) *Lines {
-	if f, ok := r.(*os.File); ok {
-		r = nowait.NewReader(f)
-	}
 	return &Lines{r: bufio.NewReaderSize(r, readBufferSize), max: max, skipped: skipped}
 }
 

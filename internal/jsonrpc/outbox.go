@@ -202,14 +202,9 @@ func (o *Outbox) Run() {
 			}
 			data = buf
 		}
-		if o.now != nil {
-			data = data[o.now.WriteNow(data):]
-		}
-		if len(data) > 0 {
-			if _, err := o.w.Write(data); err != nil {
-				o.fail(err)
-				return
-			}
+		if _, err := o.w.Write(data); err != nil {
+			o.fail(err)
+			return
 		}
 		clear(batch) // the queue goes on behind it in the same memory
 		if cap(buf) > 2*maxBatch {

@@ -252,7 +252,8 @@ func TestPutNow(t *testing.T) {
 		put(t, o, []byte("fourth\n"))
 		require.NoError(t, o.PutNow([]byte("fifth\n")))
 		require.Equal(t, "first\nsec", w.out.String(), "nothing overtakes it")
-		w.tokens <- struct{}{} // for the rest; Run finds room for what comes then
+		w.tokens <- struct{}{}
+		w.tokens <- struct{}{}
 		synctest.Wait()
 		require.NoError(t, o.PutNow([]byte("sixth\n")))
 		require.Equal(t, "first\nsecond\nthird\nfourth\nfifth\nsixth\n", w.out.String())

@@ -9,17 +9,13 @@ import (
 
 const has = true
 
-func readNow(fd uintptr, p []byte) (int, syscall.Errno) { return call(unix.SYS_PREADV2, fd, p) }
-
-func writeNow(fd uintptr, p []byte) (int, syscall.Errno) { return call(unix.SYS_PWRITEV2, fd, p) }
-
-// call reads into p or writes it, where the file's position is, and does not wait, whatever
-// the flags of the file say. p is not empty.
-func call(number, fd uintptr, p []byte) (int, syscall.Errno) {
+// writeNow writes p, where the file's position is, and does not wait, whatever the flags of the
+// file say. p is not empty.
+func writeNow(fd uintptr, p []byte) (int, syscall.Errno) {
 	vector := unix.Iovec{Base: &p[0]}
 	vector.SetLen(len(p))
 	here := ^uintptr(0)
-	n, _, errno := syscall.RawSyscall6(number, fd, uintptr(unsafe.Pointer(&vector)), 1, here, here, unix.RWF_NOWAIT)
+	n, _, errno := syscall.RawSyscall6(unix.SYS_PWRITEV2, fd, uintptr(unsafe.Pointer(&vector)), 1, here, here, unix.RWF_NOWAIT)
 	if errno != 0 {
 		return 0, errno
 	}

@@ -10,17 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func pipe(t *testing.T) (r, w *os.File) {
+func pair(t *testing.T) (r, w *os.File) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	t.Cleanup(func() { _, _ = r.Close(), w.Close() }) // some have been
 	return r, w
 }
 
-// TestReader reads what is there, waits for more, and tells the end.
-func TestReader(t *testing.T) {
-	in, out := pipe(t)
-	r, read := NewReader(in), make(chan string)
+// TestPipe reads what is there, waits for more, and tells the end.
+func TestPipe(t *testing.T) {
+	in, out := pair(t)
+	r, read := TakePipe(in), make(chan string)
+	defer r.Close()
 	go func() {
 		defer close(read)
 		for buf := make([]byte, 8); ; {
@@ -43,10 +44,10 @@ func TestReader(t *testing.T) {
 
 // TestCloseEndsReading: as that of an os.File does.
 func TestCloseEndsReading(t *testing.T) {
-	in, out := pipe(t)
+	in, out := pair(t)
 	began, ended := make(chan struct{}), make(chan error)
+	r := TakePipe(in)
 	go func() {
-		r := NewReader(in)
 		_, err := r.Read(make([]byte, 1))
 		close(began)
 		if err == nil {
@@ -57,13 +58,16 @@ func TestCloseEndsReading(t *testing.T) {
 	_, err := out.WriteString("x")
 	require.NoError(t, err)
 	<-began
-	require.NoError(t, in.Close())
+	require.NoError(t, r.Close())
 	require.ErrorIs(t, <-ended, os.ErrClosed)
+	_, err = r.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrClosed)
+	require.ErrorIs(t, r.Close(), os.ErrClosed)
 }
 
 // TestWriter writes what there is room for without waiting, on a pipe that would wait.
 func TestWriter(t *testing.T) {
-	in, out := pipe(t)
+	in, out := pair(t)
 	out.Fd() // makes writing wait in the system, as on the stdout of an editor
 	w, data := NewWriter(out), bytes.Repeat([]byte("x"), 1<<20)
 	n := w.WriteNow(data)
@@ -87,7 +91,6 @@ func TestWriter(t *testing.T) {
 func TestNotAPipe(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	require.NoError(t, err)
-	defer f.Close()
 	w := NewWriter(f)
 	text := []byte("text")
 	n := w.WriteNow(text)
@@ -95,7 +98,9 @@ func TestNotAPipe(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.Seek(0, io.SeekStart)
 	require.NoError(t, err)
-	got, err := io.ReadAll(NewReader(f))
+	r := TakePipe(f)
+	got, err := io.ReadAll(r)
 	require.NoError(t, err)
 	require.Equal(t, "text", string(got))
+	require.NoError(t, r.Close())
 }

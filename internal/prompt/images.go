@@ -54,7 +54,7 @@ func imageType(declared, data string) (mimeType, problem string) {
 // decoded tells how the data that base64 stands for begins, and its size in bytes; ok is whether it is base64. It
 // holds a piece of the data at a time.
 func decoded(data string) (begin []byte, size int, ok bool) {
-	const piece = 4 << 10                  // a multiple of 4
+	const piece = 4 << 10                                             // a multiple of 4
 	if strings.Contains(data, "\n") || strings.Contains(data, "\r") { // which may stand anywhere
 		all, err := base64.StdEncoding.DecodeString(data)
 		return all[:min(piece, len(all))], len(all), err == nil

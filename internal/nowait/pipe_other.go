@@ -1,0 +1,11 @@
+//go:build !linux
+
+package nowait
+
+import (
+	"io"
+	"os"
+)
+
+// TakePipe is f.
+func TakePipe(f *os.File) io.ReadCloser { return f }
