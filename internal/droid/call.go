@@ -67,7 +67,7 @@ func (c *Client) callID(ctx context.Context, id, method string, params, result a
 		if len(raw) == 0 {
 			raw = []byte("null")
 		}
-		if err = json.Unmarshal(raw, result); err != nil {
+		if err = decodeResult(raw, result); err != nil {
 			err = fmt.Errorf("decoding the result: %w", err)
 		}
 		size := len(raw)
@@ -78,6 +78,15 @@ func (c *Client) callID(ctx context.Context, id, method string, params, result a
 		return fmt.Errorf("%s: %w", stream.KindOf(method), err)
 	}
 	return nil
+}
+
+// decodeResult decodes a result that is valid JSON, as its line was. A result that decodes itself, such as
+// a history of megabytes, is not looked through for its end before that.
+func decodeResult(raw json.RawMessage, result any) error {
+	if itself, ok := result.(json.Unmarshaler); ok {
+		return itself.UnmarshalJSON(raw)
+	}
+	return json.Unmarshal(raw, result)
 }
 
 func (c *Client) exchange(ctx context.Context, id, method string, params any) (json.RawMessage, error) {

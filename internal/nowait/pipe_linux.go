@@ -1,6 +1,7 @@
 package nowait
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -39,16 +40,12 @@ func newPipe(f *os.File) (_ *pipe, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pipe{fd: -1}
-	fail := err
-	err = conn.Control(func(fd uintptr) {
-		p.fd, fail = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
-	})
-	if err == nil {
-		err = fail
-	}
-	if err != nil {
-		return nil, err
+	p := new(pipe)
+	var failed error
+	if err := conn.Control(func(fd uintptr) {
+		p.fd, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
+	}); err != nil || failed != nil {
+		return nil, errors.Join(err, failed)
 	}
 	e, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err == nil {
@@ -73,13 +70,13 @@ func newPipe(f *os.File) (_ *pipe, err error) {
 }
 
 // Read reads what is there, and waits until something is. Close ends the waiting.
-func (p *pipe) Read(b []byte) (n int, err error) {
+func (p *pipe) Read(b []byte) (int, error) {
 	for {
 		n, err := p.readNow(b)
 		switch {
-		case err == unix.EINTR:
+		case errors.Is(err, unix.EINTR):
 			continue
-		case err == unix.EAGAIN:
+		case errors.Is(err, unix.EAGAIN):
 		case err != nil:
 			return 0, err
 		case n == 0 && len(b) > 0:
@@ -93,7 +90,7 @@ func (p *pipe) Read(b []byte) (n int, err error) {
 	}
 }
 
-// readNow reads what is there. Where nothing is, the epoll will tell when something comes.
+// readNow reads what is there. Where nothing is (EAGAIN), the epoll will tell when something comes.
 func (p *pipe) readNow(b []byte) (int, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -110,7 +107,7 @@ func (p *pipe) readNow(b []byte) (int, error) {
 	return 0, errno
 }
 
-// arm has the epoll tell the next event, or the one that is.
+// arm has the epoll tell the next event, or the one that is there already. Its error is EAGAIN then.
 func (p *pipe) arm() error {
 	var err error
 	if e := p.conn.Control(func(e uintptr) {
@@ -128,7 +125,7 @@ func (p *pipe) arm() error {
 func (p *pipe) happened(e uintptr) bool {
 	var events [1]unix.EpollEvent
 	n, err := unix.EpollWait(int(e), events[:], 0)
-	return n > 0 || err != nil && err != unix.EINTR
+	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 }
 
 // Close ends a Read that waits, and those that come.
