@@ -123,9 +123,12 @@ func (p *pipe) arm() error {
 
 // happened takes the event that was told.
 func (p *pipe) happened(e uintptr) bool {
-	var events [1]unix.EpollEvent
-	n, err := unix.EpollWait(int(e), events[:], 0)
-	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+	var event unix.EpollEvent
+	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, e, uintptr(unsafe.Pointer(&event)), 1, 0, 0, 0) // does not wait
+	if errno != 0 {
+		return errno != unix.EINTR
+	}
+	return n > 0
 }
 
 // Close ends a Read that waits, and those that come.
