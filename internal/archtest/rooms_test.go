@@ -47,7 +47,7 @@ var mayImport = map[string]string{
 	"internal/shell":        "internal/child internal/markdown",
 	"internal/wsl":          "internal/child",
 	"internal/rewind":       "internal/droid internal/droid/stream internal/quirks internal/show",
-	"internal/jsonrpc":      "internal/memory internal/nowait internal/rawjson internal/visible",
+	"internal/jsonrpc":      "internal/memory internal/rawjson internal/visible",
 	"internal/export":       "internal/files internal/visible",
 	"internal/transcript":   "internal/export internal/quirks internal/droid/stream internal/show internal/protocol internal/patch internal/paths internal/udiff",
 	"internal/patch":        "",
@@ -76,7 +76,7 @@ var mayImport = map[string]string{
 	"internal/settings":     "internal/droid/stream",
 	"internal/serve":        "internal/child internal/files internal/jsonrpc internal/markdown internal/protocol internal/rawjson internal/udiff internal/visible",
 	"internal/keep":         "internal/child internal/files internal/jsonrpc internal/serve internal/visible",
-	"internal/via":          "internal/child internal/files internal/jsonrpc internal/paths internal/protocol internal/rawjson",
+	"internal/via":          "internal/child internal/files internal/jsonrpc internal/nowait internal/paths internal/protocol internal/rawjson",
 	"internal/transport":    "internal/jsonrpc internal/rawjson internal/serve",
 	"internal/adapter": "internal/accounts internal/bounded internal/calllog internal/child internal/commands internal/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/editorfs internal/filecalls " +

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"sync"
-
-	"droid-acp/internal/nowait"
 )
 
 // Limits of what waits in the outbox for a slow peer.
@@ -32,7 +29,7 @@ var ErrClosed = errors.New("the way out is closed")
 // send ask Full before, or Size.
 type Outbox struct {
 	w     io.Writer
-	now   nowWriter // w, where it is one
+	now   nowWriter // w, where it is one, as a nowait.Writer is
 	batch int
 
 	mu     sync.Mutex
@@ -54,9 +51,6 @@ type nowWriter interface{ WriteNow(p []byte) (n int) }
 // NewOutbox makes an outbox that writes to w, once its Run is called. One Write has
 // several lines up to batch bytes, or one line of any length.
 func NewOutbox(w io.Writer, batch int) *Outbox {
-	if f, ok := w.(*os.File); ok {
-		w = nowait.NewWriter(f)
-	}
 	o := &Outbox{w: w, batch: batch, done: make(chan struct{}), failed: make(chan struct{})}
 	o.now, _ = w.(nowWriter)
 	o.change = sync.NewCond(&o.mu)

@@ -1,5 +1,5 @@
 // Package rawjson reads JSON without decoding or copying it: the fields of an object, the
-// extent of a value, the text that a string stands for. It expects JSON that json.Valid
+// extent of a value, the text that a string stands for; and it writes strings. It expects JSON that json.Valid
 // accepts; of other JSON it reads something, and ends.
 package rawjson
 

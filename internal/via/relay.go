@@ -9,12 +9,14 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"time"
 
 	"go.uber.org/zap"
 
 	"droid-acp/internal/child"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/nowait"
 	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/rawjson"
@@ -84,8 +86,12 @@ func (s *shapes) add(shape rawjson.Shape) {
 
 // New makes a relay.
 func New(o Options) *Relay {
+	out := o.Out
+	if f, ok := out.(*os.File); ok {
+		out = nowait.NewWriter(f)
+	}
 	return &Relay{
-		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(o.Out, batch), texts: paths.NewPlaces("update.content.text"), doom: make(chan struct{}), max: maxLine,
+		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(out, batch), texts: paths.NewPlaces("update.content.text"), doom: make(chan struct{}), max: maxLine,
 	}
 }
 
@@ -106,7 +112,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		return r.unreached(ctx, notStarted(r.Command, err))
 	}
 	defer p.Stdout.Close()
-	r.far = jsonrpc.NewOutbox(p.Stdin, batch)
+	r.far = jsonrpc.NewOutbox(nowait.NewWriter(p.Stdin), batch)
 	go r.far.Run()
 	farEnded := r.pump(p.Stdout, r.near, r.fromFar, r.tooLongFromFar)
 	nearEnded := r.readNear()
